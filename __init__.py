@@ -1,0 +1,46 @@
+"""
+A neural-network compiler one can read: Glow's two-level IR as MLIR dialects on xDSL.
+
+```python
+import glow
+model = glow.compile("resnet50.onnx")
+(probabilities,) = model(image)
+```
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .compiler import CompiledModel, compile
+    from .errors import CompileError, GlowError, InputError, ModelError, UnsupportedError
+
+_EXPORTS = {
+    "CompiledModel": "compiler",
+    "compile": "compiler",
+    "CompileError": "errors",
+    "GlowError": "errors",
+    "InputError": "errors",
+    "ModelError": "errors",
+    "UnsupportedError": "errors",
+}
+
+__all__ = [
+    "CompileError",
+    "CompiledModel",
+    "GlowError",
+    "InputError",
+    "ModelError",
+    "UnsupportedError",
+    "compile",
+]
+
+
+def __getattr__(name: str) -> Any:
+    # loaded on first use, so that tools which need only dialects start fast
+    from importlib import import_module
+
+    if name in _EXPORTS:
+        return getattr(import_module(f".{_EXPORTS[name]}", __name__), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

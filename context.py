@@ -1,0 +1,28 @@
+"""An xDSL context in which every stage of the compiler parses."""
+
+from __future__ import annotations
+
+from xdsl.context import Context
+from xdsl.universe import Universe
+
+from .universe import UNIVERSE
+
+
+def make_context() -> Context:
+    """
+    A context with xDSL's and our dialects.
+
+    `llvm` is xDSL's dialect extended by the operations of upstream MLIR that it lacks.
+    """
+    context = Context()
+    dialects = {**Universe.get_multiverse().all_dialects, **UNIVERSE.all_dialects}
+    dialects["llvm"] = _extended_llvm
+    for name, factory in dialects.items():
+        context.register_dialect(name, factory)
+    return context
+
+
+def _extended_llvm():
+    from .glow_dialects.llvm_extended import EXTENDED_LLVM
+
+    return EXTENDED_LLVM

@@ -1,0 +1,1 @@
+"""IR definitions only. Nothing here imports numpy, onnx or llvmlite, so tools start fast."""

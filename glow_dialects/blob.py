@@ -1,0 +1,128 @@
+"""
+References to constant bytes that live outside the IR.
+
+`#glow.blob<"model.onnx", 4096, 37632>` names 37,632 bytes at offset 4,096 of a file. Printing,
+cloning, hashing and comparing touch only the reference. Bytes are read on demand, through a memory
+map that all references to one file share.
+
+Bytes that a pass computes are kept in memory under a name that starts with `memory:`. The attribute
+keeps them alive, so they vanish together with the last IR that mentions them.
+"""
+
+from __future__ import annotations
+
+import itertools
+import mmap
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from weakref import WeakValueDictionary
+
+from xdsl.ir import Data
+from xdsl.irdl import irdl_attr_definition
+from xdsl.parser import AttrParser
+from xdsl.printer import Printer
+
+MEMORY = "memory:"
+_counter = itertools.count()
+
+
+class Source:
+    """Where bytes come from. `read` is called on each access and may be expensive; do not cache it."""
+
+    def __init__(self, read: Callable[[], memoryview]):
+        self.read = read
+
+
+_sources: WeakValueDictionary[str, Source] = WeakValueDictionary()
+
+
+def _map_file(path: str) -> memoryview:
+    with Path(path).open("rb") as f:
+        if os.fstat(f.fileno()).st_size == 0:
+            return memoryview(b"")
+        return memoryview(mmap.mmap(f.fileno(), 0, access=mmap.ACCESS_READ))
+
+
+def _file_source(path: str) -> Source:
+    view: memoryview | None = None
+
+    def read() -> memoryview:
+        nonlocal view
+        if view is None:
+            view = _map_file(path)
+        return view
+
+    return Source(read)
+
+
+def _source(path: str) -> Source | None:
+    found = _sources.get(path)
+    if found is None and not path.startswith(MEMORY):
+        found = _sources[path] = _file_source(path)
+    return found
+
+
+@dataclass(frozen=True)
+class Blob:
+    """`size` bytes at `offset` of `path`, a file or a `memory:` name."""
+
+    path: str
+    offset: int
+    size: int
+    source: Source | None = field(compare=False, repr=False)
+
+    def read(self) -> memoryview:
+        """
+        The bytes, without a copy where the source allows.
+
+        Raises ValueError if the file is shorter than the reference says or the memory is gone, and
+        OSError if the file cannot be read.
+        """
+        if self.source is None:
+            raise ValueError(
+                f"the bytes of {self.path} exist only in the process that made them; "
+                "write the module with its weights (glow-opt --weights-out FILE.safetensors)"
+            )
+        data = self.source.read()
+        if self.offset < 0 or self.offset + self.size > len(data):
+            raise ValueError(
+                f"{self.path} has {len(data)} bytes, "
+                f"but a constant needs {self.size} bytes at offset {self.offset}"
+            )
+        return data[self.offset : self.offset + self.size]
+
+
+@irdl_attr_definition
+class BlobAttr(Data[Blob]):
+    """`#glow.blob<"path", offset, size>`: a reference to bytes outside the IR."""
+
+    name = "glow.blob"
+
+    @staticmethod
+    def in_file(path: str | Path, offset: int, size: int) -> BlobAttr:
+        """A reference into a file."""
+        return BlobAttr(Blob(str(path), offset, size, _source(str(path))))
+
+    @staticmethod
+    def in_memory(hint: str, size: int, read: Callable[[], memoryview]) -> BlobAttr:
+        """A reference to `size` bytes that `read` yields, under a fresh name made from `hint`."""
+        path = f"{MEMORY}{hint}#{next(_counter)}"
+        source = _sources[path] = Source(read)
+        return BlobAttr(Blob(path, 0, size, source))
+
+    @classmethod
+    def parse_parameter(cls, parser: AttrParser) -> Blob:
+        with parser.in_angle_brackets():
+            path = parser.parse_str_literal(" for the path of the blob")
+            parser.parse_punctuation(",")
+            offset = parser.parse_integer(allow_negative=False)
+            parser.parse_punctuation(",")
+            size = parser.parse_integer(allow_negative=False)
+        return Blob(path, offset, size, _source(path))
+
+    def print_parameter(self, printer: Printer) -> None:
+        with printer.in_angle_brackets():
+            printer.print_string_literal(self.data.path)
+            printer.print_string(f", {self.data.offset}, {self.data.size}")

@@ -1,0 +1,91 @@
+"""Convolution over any number of spatial dimensions, channels first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, TensorType, i64
+from xdsl.ir import Attribute
+from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def
+
+from ..operator import (
+    Call,
+    expect_at_least,
+    expect_float,
+    expect_length,
+    expect_rank,
+    expect_same_element,
+    expect_shape,
+    with_shape,
+)
+from .base import AcceptsEpilogue, Node
+
+_INTS = DenseArrayBase.constr(i64)
+
+
+def window_extent(size: int, low: int, high: int, kernel: int, stride: int, dilation: int) -> int:
+    """How many windows fit along a padded dimension; at least 0."""
+    reach = dilation * (kernel - 1) + 1
+    return max(0, (size + low + high - reach) // stride + 1)
+
+
+@irdl_op_definition
+class ConvolutionOp(Node):
+    """
+    Cross-correlation of `input` [N, C, D1, ...] with `filter` [O, C / group, K1, ...], plus `bias` [O].
+
+    `pads` holds the zeros before each spatial dimension, then those after each. Output channels and
+    input channels are split into `group` groups that do not see each other. 16-bit floats accumulate
+    in f32.
+
+    ```mlir
+    %r = glow.convolution %x, %w, %b {dilations = array<i64: 1, 1>, group = 1 : i64,
+           pads = array<i64: 3, 3, 3, 3>, strides = array<i64: 2, 2>}
+       : (tensor<1x3x224x224xf32>, tensor<64x3x7x7xf32>, tensor<64xf32>) -> tensor<1x64x112x112xf32>
+    ```
+    """
+
+    name = "glow.convolution"
+
+    input = operand_def(TensorType)
+    filter = operand_def(TensorType)
+    bias = operand_def(TensorType)
+    strides = prop_def(_INTS)
+    pads = prop_def(_INTS)
+    dilations = prop_def(_INTS)
+    group = prop_def(IntegerAttr.constr(i64), default_value=IntegerAttr(1, i64))
+    result = result_def(TensorType)
+
+    traits = traits_def(AcceptsEpilogue())
+
+    @classmethod
+    def infer(cls, call: Call) -> Sequence[Attribute]:
+        element = expect_same_element(call)
+        expect_float(call)
+        batch, channels, *sizes = expect_rank(call, 0, range(3, 6), "an input")
+        outputs, per_group, *kernel = expect_rank(call, 1, len(sizes) + 2, "a filter")
+        expect_shape(call, 2, (outputs,), "a bias")
+        group = call.int("group")
+        expect_at_least(call, "group", 1)
+        if channels != per_group * group or outputs % group:
+            raise call.fail(
+                f"expected {group} groups of {per_group} input channels and an output channel count "
+                f"divisible by {group}, found input {call.operands[0]} and filter {call.operands[1]}"
+            )
+        n = len(sizes)
+        strides = expect_length(call, "strides", n)
+        dilations = expect_length(call, "dilations", n)
+        pads = expect_length(call, "pads", 2 * n)
+        expect_at_least(call, "strides", 1)
+        expect_at_least(call, "dilations", 1)
+        expect_at_least(call, "pads", 0)
+        out = [
+            window_extent(sizes[d], pads[d], pads[d + n], kernel[d], strides[d], dilations[d])
+            for d in range(n)
+        ]
+        if 0 in out and 0 not in sizes:
+            raise call.fail(
+                f"expected a filter that fits into the padded input, "
+                f"found input {call.operands[0]} and filter {call.operands[1]}"
+            )
+        return (with_shape(element, [batch, outputs, *out]),)

@@ -1,0 +1,205 @@
+"""
+Comparison, selection, logic and conversion of elements.
+"""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import i1
+from xdsl.ir import Attribute
+from xdsl.irdl import irdl_op_definition, operand_def, result_def
+
+from ..elements import is_float, is_integer
+from ..operator import Call, element_of
+from ..scalar import Expr, Primitive, apply, select
+from .base import DataParallel
+from .elementwise import Comparison, Logical, X, Y, Z
+
+
+@irdl_op_definition
+class EqualOp(Comparison):
+    """
+    Whether the operands are equal; false if either is NaN.
+
+    ```mlir
+    %r = glow.equal %a, %b : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xi1>
+    ```
+    """
+
+    name = "glow.equal"
+
+    @classmethod
+    def scalar(cls, call: Call) -> Expr:
+        return apply(Primitive.EQ, X, Y)
+
+
+@irdl_op_definition
+class LessOp(Comparison):
+    """
+    Whether the left operand is smaller; false if either is NaN.
+
+    ```mlir
+    %r = glow.less %a, %b : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xi1>
+    ```
+    """
+
+    name = "glow.less"
+
+    @classmethod
+    def scalar(cls, call: Call) -> Expr:
+        return X < Y
+
+
+@irdl_op_definition
+class LessEqualOp(Comparison):
+    """
+    Whether the left operand is not larger; false if either is NaN.
+
+    ```mlir
+    %r = glow.less_equal %a, %b : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xi1>
+    ```
+    """
+
+    name = "glow.less_equal"
+
+    @classmethod
+    def scalar(cls, call: Call) -> Expr:
+        return X <= Y
+
+
+@irdl_op_definition
+class AndOp(Logical):
+    """
+    Conjunction.
+
+    ```mlir
+    %r = glow.and %a, %b : (tensor<4xi1>, tensor<4xi1>) -> tensor<4xi1>
+    ```
+    """
+
+    name = "glow.and"
+
+    @classmethod
+    def scalar(cls, call: Call) -> Expr:
+        return apply(Primitive.AND, X, Y)
+
+
+@irdl_op_definition
+class OrOp(Logical):
+    """
+    Disjunction.
+
+    ```mlir
+    %r = glow.or %a, %b : (tensor<4xi1>, tensor<4xi1>) -> tensor<4xi1>
+    ```
+    """
+
+    name = "glow.or"
+
+    @classmethod
+    def scalar(cls, call: Call) -> Expr:
+        return apply(Primitive.OR, X, Y)
+
+
+@irdl_op_definition
+class XorOp(Logical):
+    """
+    Exclusive disjunction.
+
+    ```mlir
+    %r = glow.xor %a, %b : (tensor<4xi1>, tensor<4xi1>) -> tensor<4xi1>
+    ```
+    """
+
+    name = "glow.xor"
+
+    @classmethod
+    def scalar(cls, call: Call) -> Expr:
+        return apply(Primitive.XOR, X, Y)
+
+
+@irdl_op_definition
+class NotOp(DataParallel):
+    """
+    Complement of each bit; of an i1, its negation.
+
+    ```mlir
+    %r = glow.not %x : (tensor<4xi1>) -> tensor<4xi1>
+    ```
+    """
+
+    name = "glow.not"
+
+    input = operand_def()
+    result = result_def()
+
+    @classmethod
+    def result_element(cls, call: Call) -> Attribute:
+        if not is_integer(call.element(0)):
+            raise call.fail(f"expected integer elements, found {call.operands[0]}")
+        return call.element(0)
+
+    @classmethod
+    def scalar(cls, call: Call) -> Expr:
+        return apply(Primitive.NOT, X)
+
+
+@irdl_op_definition
+class SelectOp(DataParallel):
+    """
+    The second operand where the first is true, the third elsewhere.
+
+    ```mlir
+    %r = glow.select %c, %a, %b : (tensor<4xi1>, tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    ```
+    """
+
+    name = "glow.select"
+
+    condition = operand_def()
+    then = operand_def()
+    otherwise = operand_def()
+    result = result_def()
+
+    @classmethod
+    def result_element(cls, call: Call) -> Attribute:
+        if call.element(0) != i1:
+            raise call.fail(f"expected a condition with elements i1, found {call.operands[0]}")
+        if call.element(1) != call.element(2):
+            raise call.fail(
+                f"expected operand 2 with elements {call.element(1)}, found {call.operands[2]}"
+            )
+        return call.element(1)
+
+    @classmethod
+    def scalar(cls, call: Call) -> Expr:
+        return select(X, Y, Z)
+
+
+@irdl_op_definition
+class CastOp(DataParallel):
+    """
+    Conversion to the element type of the result: floats to integers truncate towards zero, numbers to
+    i1 test for nonzero.
+
+    ```mlir
+    %r = glow.cast %x : (tensor<4xf32>) -> tensor<4xf16>
+    ```
+    """
+
+    name = "glow.cast"
+
+    input = operand_def()
+    result = result_def()
+
+    @classmethod
+    def result_element(cls, call: Call) -> Attribute:
+        if len(call.results) != 1:
+            raise call.fail("expected a result type, which says what to convert to")
+        for element in (call.element(0), element_of(call.results[0])):
+            if not (is_float(element) or is_integer(element)):
+                raise call.fail(f"expected float or integer elements, found {element}")
+        return element_of(call.results[0])
+
+    @classmethod
+    def scalar(cls, call: Call) -> Expr:
+        return apply(Primitive.CONVERT, X)

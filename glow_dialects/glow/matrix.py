@@ -1,0 +1,95 @@
+"""Matrix products."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import IntegerAttr, TensorType, i1
+from xdsl.ir import Attribute
+from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def
+
+from ..operator import (
+    Call,
+    expect_number,
+    expect_rank,
+    expect_same_element,
+    expect_shape,
+    with_shape,
+)
+from .base import AcceptsEpilogue, Node
+
+_FLAG = IntegerAttr.constr(i1)
+_FALSE = IntegerAttr(0, i1)
+
+
+@irdl_op_definition
+class MatMulOp(Node):
+    """
+    Matrix product of the last two dimensions; the dimensions before them are equal and count matrices.
+
+    `transpose_lhs` and `transpose_rhs` swap the last two dimensions of an operand as it is read. 16-bit
+    floats accumulate in f32.
+
+    ```mlir
+    %r = glow.matmul %a, %b {transpose_lhs = false, transpose_rhs = true}
+       : (tensor<8x2x3xf32>, tensor<8x4x3xf32>) -> tensor<8x2x4xf32>
+    ```
+    """
+
+    name = "glow.matmul"
+
+    lhs = operand_def(TensorType)
+    rhs = operand_def(TensorType)
+    transpose_lhs = prop_def(_FLAG, default_value=_FALSE)
+    transpose_rhs = prop_def(_FLAG, default_value=_FALSE)
+    result = result_def(TensorType)
+
+    traits = traits_def(AcceptsEpilogue())
+
+    @classmethod
+    def infer(cls, call: Call) -> Sequence[Attribute]:
+        element = expect_same_element(call)
+        expect_number(call)
+        *batch, rows, inner = expect_rank(call, 0, range(2, 9), "a left operand")
+        *batch_rhs, inner_rhs, columns = expect_rank(call, 1, len(batch) + 2, "a right operand")
+        if call.get("transpose_lhs"):
+            rows, inner = inner, rows
+        if call.get("transpose_rhs"):
+            inner_rhs, columns = columns, inner_rhs
+        if inner != inner_rhs or batch != batch_rhs:
+            raise call.fail(
+                f"expected a right operand with leading dimensions {batch} and inner size {inner}, "
+                f"found {call.operands[1]}"
+            )
+        return (with_shape(element, [*batch, rows, columns]),)
+
+
+@irdl_op_definition
+class FullyConnectedOp(Node):
+    """
+    `input` [M, K] times the transpose of `weights` [N, K], plus `bias` [N] on each row.
+
+    ```mlir
+    %r = glow.fully_connected %x, %w, %b
+       : (tensor<1x256xf32>, tensor<10x256xf32>, tensor<10xf32>) -> tensor<1x10xf32>
+    ```
+    """
+
+    name = "glow.fully_connected"
+
+    input = operand_def(TensorType)
+    weights = operand_def(TensorType)
+    bias = operand_def(TensorType)
+    result = result_def(TensorType)
+
+    traits = traits_def(AcceptsEpilogue())
+
+    @classmethod
+    def infer(cls, call: Call) -> Sequence[Attribute]:
+        element = expect_same_element(call)
+        expect_number(call)
+        rows, inner = expect_rank(call, 0, 2, "an input")
+        columns, _ = expect_rank(call, 1, 2, "weights")
+        expect_shape(call, 1, (columns, inner), "weights")
+        expect_shape(call, 2, (columns,), "a bias")
+        return (with_shape(element, [rows, columns]),)

@@ -1,0 +1,124 @@
+"""Normalisation and softmax."""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import FloatAttr, IntegerAttr, TensorType, f64, i64
+from xdsl.ir import Attribute
+from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
+
+from ..operator import (
+    Call,
+    expect_at_least,
+    expect_axis,
+    expect_float,
+    expect_rank,
+    expect_same_element,
+    expect_shape,
+)
+from .base import Node
+
+
+@irdl_op_definition
+class BatchNormOp(Node):
+    """
+    `(input - mean) / sqrt(variance + epsilon) * scale + bias` with one value for each channel
+    (dimension 1) of the last four operands (Ioffe and Szegedy 2015, inference).
+
+    ```mlir
+    %r = glow.batch_norm %x, %scale, %bias, %mean, %variance {epsilon = 1.0e-05 : f64}
+       : (tensor<1x8x4x4xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>)
+      -> tensor<1x8x4x4xf32>
+    ```
+    """
+
+    name = "glow.batch_norm"
+
+    input = operand_def(TensorType)
+    scale = operand_def(TensorType)
+    bias = operand_def(TensorType)
+    mean = operand_def(TensorType)
+    variance = operand_def(TensorType)
+    epsilon = prop_def(FloatAttr, default_value=FloatAttr(1e-5, f64))
+    result = result_def(TensorType)
+
+    @classmethod
+    def infer(cls, call: Call) -> Sequence[Attribute]:
+        expect_same_element(call)
+        expect_float(call)
+        channels = expect_rank(call, 0, range(2, 9), "an input")[1]
+        for i, name in enumerate(("a scale", "a bias", "a mean", "a variance"), start=1):
+            expect_shape(call, i, (channels,), name)
+        return (call.operands[0],)
+
+
+@irdl_op_definition
+class LocalResponseNormOp(Node):
+    """
+    `x / (k + alpha / size * sum(x**2))**beta`, the sum over the `size` channels around each channel
+    (dimension 1; Krizhevsky et al. 2012, section 3.3). The window reaches `(size - 1) // 2` channels
+    down and the rest up.
+
+    ```mlir
+    %r = glow.local_response_norm %x {alpha = 1.0e-04 : f64, beta = 0.75 : f64, k = 1.0 : f64,
+           size = 5 : i64} : (tensor<1x8x4x4xf32>) -> tensor<1x8x4x4xf32>
+    ```
+    """
+
+    name = "glow.local_response_norm"
+
+    input = operand_def(TensorType)
+    size = prop_def(IntegerAttr.constr(i64))
+    alpha = prop_def(FloatAttr, default_value=FloatAttr(1e-4, f64))
+    beta = prop_def(FloatAttr, default_value=FloatAttr(0.75, f64))
+    k = prop_def(FloatAttr, default_value=FloatAttr(1.0, f64))
+    result = result_def(TensorType)
+
+    @classmethod
+    def infer(cls, call: Call) -> Sequence[Attribute]:
+        expect_float(call)
+        expect_rank(call, 0, range(2, 9), "an input")
+        expect_at_least(call, "size", 1)
+        return (call.operands[0],)
+
+
+class _AlongAxis(Node, abc.ABC):
+    """An operator on the rows along `axis`."""
+
+    input = operand_def(TensorType)
+    axis = prop_def(IntegerAttr.constr(i64))
+    result = result_def(TensorType)
+
+    @classmethod
+    def infer(cls, call: Call) -> Sequence[Attribute]:
+        expect_float(call)
+        expect_axis(call, "axis", len(call.shape(0)))
+        return (call.operands[0],)
+
+
+@irdl_op_definition
+class SoftmaxOp(_AlongAxis):
+    """
+    `exp(x - max) / sum(exp(x - max))` along `axis`.
+
+    ```mlir
+    %r = glow.softmax %x {axis = 1 : i64} : (tensor<1x1000xf32>) -> tensor<1x1000xf32>
+    ```
+    """
+
+    name = "glow.softmax"
+
+
+@irdl_op_definition
+class LogSoftmaxOp(_AlongAxis):
+    """
+    Logarithm of the softmax along `axis`: `(x - max) - log(sum(exp(x - max)))`.
+
+    ```mlir
+    %r = glow.log_softmax %x {axis = 1 : i64} : (tensor<1x1000xf32>) -> tensor<1x1000xf32>
+    ```
+    """
+
+    name = "glow.log_softmax"

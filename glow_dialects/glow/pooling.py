@@ -1,0 +1,116 @@
+"""Pooling over any number of spatial dimensions, channels first."""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, TensorType, i1, i64
+from xdsl.ir import Attribute
+from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def
+
+from ..operator import (
+    Call,
+    expect_at_least,
+    expect_float,
+    expect_length,
+    expect_number,
+    expect_rank,
+    with_shape,
+)
+from .base import AcceptsEpilogue, Node
+
+_INTS = DenseArrayBase.constr(i64)
+
+
+class Pool(Node, abc.ABC):
+    """
+    A window of `kernel` elements, `dilations` apart, that moves by `strides`.
+
+    `pads` holds the padding before each spatial dimension, then that after each; padding never takes
+    part in the result. With `ceil_mode`, a last window that starts inside the input or the low padding
+    but sticks out of the high padding counts too (ONNX MaxPool-22).
+    """
+
+    input = operand_def(TensorType)
+    kernel = prop_def(_INTS)
+    strides = prop_def(_INTS)
+    pads = prop_def(_INTS)
+    dilations = prop_def(_INTS)
+    ceil_mode = prop_def(IntegerAttr.constr(i1), default_value=IntegerAttr(0, i1))
+    result = result_def(TensorType)
+
+    traits = traits_def(AcceptsEpilogue())
+
+    @classmethod
+    def infer(cls, call: Call) -> Sequence[Attribute]:
+        expect_number(call)
+        batch, channels, *sizes = expect_rank(call, 0, range(3, 6), "an input")
+        n = len(sizes)
+        kernel, strides, dilations = (
+            expect_length(call, p, n) for p in ("kernel", "strides", "dilations")
+        )
+        pads = expect_length(call, "pads", 2 * n)
+        for prop in ("kernel", "strides", "dilations"):
+            expect_at_least(call, prop, 1)
+        expect_at_least(call, "pads", 0)
+        ceil = call.get("ceil_mode")
+        out = [
+            _windows(sizes[d], pads[d], pads[d + n], kernel[d], strides[d], dilations[d], ceil)
+            for d in range(n)
+        ]
+        if any(o < 1 for o in out):
+            raise call.fail(
+                f"expected a window that fits into the padded input, "
+                f"found input {call.operands[0]} and kernel {list(kernel)}"
+            )
+        return (with_shape(call.element(0), [batch, channels, *out]),)
+
+
+def _windows(
+    size: int, low: int, high: int, kernel: int, stride: int, dilation: int, ceil: bool
+) -> int:
+    room = size + low + high - (dilation * (kernel - 1) + 1)
+    if not ceil:
+        return room // stride + 1
+    count = -(-room // stride) + 1
+    starts_in_high_padding = (count - 1) * stride >= size + low
+    return count - 1 if starts_in_high_padding else count
+
+
+@irdl_op_definition
+class MaxPoolOp(Pool):
+    """
+    The largest element of each window.
+
+    ```mlir
+    %r = glow.max_pool %x {ceil_mode = false, dilations = array<i64: 1, 1>, kernel = array<i64: 2, 2>,
+           pads = array<i64: 0, 0, 0, 0>, strides = array<i64: 2, 2>}
+       : (tensor<1x8x4x4xf32>) -> tensor<1x8x2x2xf32>
+    ```
+    """
+
+    name = "glow.max_pool"
+
+
+@irdl_op_definition
+class AvgPoolOp(Pool):
+    """
+    The mean of each window: of its elements inside the input or, with `count_include_pad`, inside the
+    input and its padding (as zeros).
+
+    ```mlir
+    %r = glow.avg_pool %x {ceil_mode = false, count_include_pad = false, dilations = array<i64: 1, 1>,
+           kernel = array<i64: 2, 2>, pads = array<i64: 0, 0, 0, 0>, strides = array<i64: 2, 2>}
+       : (tensor<1x8x4x4xf32>) -> tensor<1x8x2x2xf32>
+    ```
+    """
+
+    name = "glow.avg_pool"
+
+    count_include_pad = prop_def(IntegerAttr.constr(i1), default_value=IntegerAttr(0, i1))
+
+    @classmethod
+    def infer(cls, call: Call) -> Sequence[Attribute]:
+        expect_float(call)
+        return super().infer(call)

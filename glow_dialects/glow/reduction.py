@@ -1,0 +1,106 @@
+"""Reductions over any set of dimensions."""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, TensorType, i1, i64
+from xdsl.ir import Attribute
+from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def
+
+from ..operator import Call, expect_float, expect_number, with_shape
+from .base import AcceptsEpilogue, Node
+
+
+class Reduction(Node, abc.ABC):
+    """
+    Combines the elements along `axes` (ascending). With `keep_dims` the reduced dimensions stay, with
+    size 1. 16-bit floats accumulate in f32.
+    """
+
+    input = operand_def(TensorType)
+    axes = prop_def(DenseArrayBase.constr(i64))
+    keep_dims = prop_def(IntegerAttr.constr(i1), default_value=IntegerAttr(0, i1))
+    result = result_def(TensorType)
+
+    traits = traits_def(AcceptsEpilogue())
+
+    @classmethod
+    def infer(cls, call: Call) -> Sequence[Attribute]:
+        expect_number(call)
+        shape, axes, keep = call.shape(0), call.ints("axes"), call.get("keep_dims")
+        if list(axes) != sorted(set(axes)) or any(not 0 <= a < len(shape) for a in axes):
+            raise call.fail(f"expected ascending axes in 0 to {len(shape) - 1}, found {list(axes)}")
+        kept = [1 if d in axes else s for d, s in enumerate(shape) if keep or d not in axes]
+        return (with_shape(call.element(0), kept),)
+
+
+@irdl_op_definition
+class ReduceSumOp(Reduction):
+    """
+    Sum; 0 over nothing.
+
+    ```mlir
+    %r = glow.reduce_sum %x {axes = array<i64: 1>, keep_dims = false} : (tensor<2x3xf32>) -> tensor<2xf32>
+    ```
+    """
+
+    name = "glow.reduce_sum"
+
+
+@irdl_op_definition
+class ReduceMeanOp(Reduction):
+    """
+    Mean.
+
+    ```mlir
+    %r = glow.reduce_mean %x {axes = array<i64: 1>, keep_dims = true} : (tensor<2x3xf32>) -> tensor<2x1xf32>
+    ```
+    """
+
+    name = "glow.reduce_mean"
+
+    @classmethod
+    def infer(cls, call: Call) -> Sequence[Attribute]:
+        expect_float(call)
+        return super().infer(call)
+
+
+@irdl_op_definition
+class ReduceMaxOp(Reduction):
+    """
+    Largest element; NaN if there is one.
+
+    ```mlir
+    %r = glow.reduce_max %x {axes = array<i64: 1>, keep_dims = false} : (tensor<2x3xf32>) -> tensor<2xf32>
+    ```
+    """
+
+    name = "glow.reduce_max"
+
+
+@irdl_op_definition
+class ReduceMinOp(Reduction):
+    """
+    Smallest element; NaN if there is one.
+
+    ```mlir
+    %r = glow.reduce_min %x {axes = array<i64: 1>, keep_dims = false} : (tensor<2x3xf32>) -> tensor<2xf32>
+    ```
+    """
+
+    name = "glow.reduce_min"
+
+
+@irdl_op_definition
+class ReduceProdOp(Reduction):
+    """
+    Product; 1 over nothing.
+
+    ```mlir
+    %r = glow.reduce_prod %x {axes = array<i64: 1>, keep_dims = false} : (tensor<2x3xf32>) -> tensor<2xf32>
+    ```
+    """
+
+    name = "glow.reduce_prod"

@@ -1,0 +1,261 @@
+"""Operators that move elements and compute nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, TensorType, i64
+from xdsl.ir import Attribute
+from xdsl.irdl import (
+    irdl_op_definition,
+    operand_def,
+    prop_def,
+    result_def,
+    traits_def,
+    var_operand_def,
+)
+
+from ..elements import num_elements
+from ..operator import (
+    Call,
+    element_of,
+    expect_at_least,
+    expect_axis,
+    expect_length,
+    expect_same_element,
+    shape_of,
+    to_python,
+    with_shape,
+)
+from .base import Node, OnlyMovesData
+
+_INTS = DenseArrayBase.constr(i64)
+
+
+@irdl_op_definition
+class ReshapeOp(Node):
+    """
+    The same elements, in row-major order, with another shape.
+
+    ```mlir
+    %r = glow.reshape %x : (tensor<2x6xf32>) -> tensor<3x4xf32>
+    ```
+    """
+
+    name = "glow.reshape"
+
+    input = operand_def(TensorType)
+    result = result_def(TensorType)
+
+    traits = traits_def(OnlyMovesData())
+
+    @classmethod
+    def infer(cls, call: Call) -> Sequence[Attribute]:
+        (result,) = call.results
+        if num_elements(shape_of(result)) != num_elements(call.shape(0)):
+            raise call.fail(
+                f"expected a result with {num_elements(call.shape(0))} elements, found {result}"
+            )
+        return (with_shape(call.element(0), shape_of(result)),)
+
+
+@irdl_op_definition
+class BroadcastOp(Node):
+    """
+    Repeats dimensions of size 1, and adds leading ones, as numpy's `broadcast_to`.
+
+    ```mlir
+    %r = glow.broadcast %x : (tensor<8x1x1xf32>) -> tensor<2x8x4x4xf32>
+    ```
+    """
+
+    name = "glow.broadcast"
+
+    input = operand_def(TensorType)
+    result = result_def(TensorType)
+
+    traits = traits_def(OnlyMovesData())
+
+    @classmethod
+    def infer(cls, call: Call) -> Sequence[Attribute]:
+        (result,) = call.results
+        source, target = call.shape(0), shape_of(result)
+        aligned = target[len(target) - len(source) :]
+        if len(source) > len(target) or any(
+            s not in (1, t) for s, t in zip(source, aligned, strict=True)
+        ):
+            raise call.fail(
+                f"expected a result that {call.operands[0]} broadcasts to, found {result}"
+            )
+        return (with_shape(call.element(0), target),)
+
+
+@irdl_op_definition
+class TransposeOp(Node):
+    """
+    Permutes dimensions: result dimension `i` is input dimension `permutation[i]`.
+
+    ```mlir
+    %r = glow.transpose %x {permutation = array<i64: 1, 0>} : (tensor<2x3xf32>) -> tensor<3x2xf32>
+    ```
+    """
+
+    name = "glow.transpose"
+
+    input = operand_def(TensorType)
+    permutation = prop_def(_INTS)
+    result = result_def(TensorType)
+
+    @classmethod
+    def infer(cls, call: Call) -> Sequence[Attribute]:
+        shape = call.shape(0)
+        permutation = call.ints("permutation")
+        if sorted(permutation) != list(range(len(shape))):
+            raise call.fail(
+                f"expected a permutation of 0 to {len(shape) - 1}, found {list(permutation)}"
+            )
+        return (with_shape(call.element(0), [shape[p] for p in permutation]),)
+
+
+@irdl_op_definition
+class ConcatOp(Node):
+    """
+    Joins tensors along `axis`.
+
+    ```mlir
+    %r = glow.concat %a, %b {axis = 1 : i64} : (tensor<2x3xf32>, tensor<2x1xf32>) -> tensor<2x4xf32>
+    ```
+    """
+
+    name = "glow.concat"
+
+    inputs = var_operand_def(TensorType)
+    axis = prop_def(IntegerAttr.constr(i64))
+    result = result_def(TensorType)
+
+    traits = traits_def(OnlyMovesData())
+
+    @classmethod
+    def infer(cls, call: Call) -> Sequence[Attribute]:
+        if not call.operands:
+            raise call.fail("expected at least one operand, found none")
+        element = expect_same_element(call)
+        first = call.shape(0)
+        axis = expect_axis(call, "axis", len(first))
+        for i in range(len(call.operands)):
+            shape = call.shape(i)
+            if len(shape) != len(first) or any(
+                s != f for d, (s, f) in enumerate(zip(shape, first, strict=True)) if d != axis
+            ):
+                raise call.fail(
+                    f"expected operand {i} to match {call.operands[0]} "
+                    f"except in dimension {axis}, found {call.operands[i]}"
+                )
+        total = sum(call.shape(i)[axis] for i in range(len(call.operands)))
+        return (with_shape(element, [*first[:axis], total, *first[axis + 1 :]]),)
+
+
+@irdl_op_definition
+class SliceOp(Node):
+    """
+    Every `strides[d]`-th element of dimension `d` from `starts[d]` on, `sizes[d]` of them.
+
+    Strides may be negative, which reverses the dimension.
+
+    ```mlir
+    %r = glow.slice %x {sizes = array<i64: 2, 2>, starts = array<i64: 0, 1>,
+                        strides = array<i64: 1, 1>} : (tensor<2x4xf32>) -> tensor<2x2xf32>
+    ```
+    """
+
+    name = "glow.slice"
+
+    input = operand_def(TensorType)
+    starts = prop_def(_INTS)
+    sizes = prop_def(_INTS)
+    strides = prop_def(_INTS)
+    result = result_def(TensorType)
+
+    traits = traits_def(OnlyMovesData())
+
+    @classmethod
+    def infer(cls, call: Call) -> Sequence[Attribute]:
+        shape = call.shape(0)
+        rank = len(shape)
+        starts, sizes, strides = (
+            expect_length(call, p, rank) for p in ("starts", "sizes", "strides")
+        )
+        expect_at_least(call, "sizes", 0)
+        for d in range(rank):
+            last = starts[d] + (sizes[d] - 1) * strides[d]
+            if strides[d] == 0:
+                raise call.fail(f"expected a stride other than 0 in dimension {d}, found 0")
+            if sizes[d] and not (0 <= starts[d] < shape[d] and 0 <= last < shape[d]):
+                raise call.fail(
+                    f"expected indices 0 to {shape[d] - 1} in dimension {d}, "
+                    f"found {starts[d]} to {last}"
+                )
+        return (with_shape(call.element(0), sizes),)
+
+
+@irdl_op_definition
+class PadOp(Node):
+    """
+    Surrounds a tensor with a constant: `low[d]` elements before and `high[d]` after dimension `d`.
+
+    ```mlir
+    %r = glow.pad %x {high = array<i64: 1>, low = array<i64: 2>, value = 0.0 : f64}
+       : (tensor<4xf32>) -> tensor<7xf32>
+    ```
+    """
+
+    name = "glow.pad"
+
+    input = operand_def(TensorType)
+    low = prop_def(_INTS)
+    high = prop_def(_INTS)
+    value = prop_def(Attribute)
+    result = result_def(TensorType)
+
+    traits = traits_def(OnlyMovesData())
+
+    @classmethod
+    def infer(cls, call: Call) -> Sequence[Attribute]:
+        shape = call.shape(0)
+        low, high = (expect_length(call, p, len(shape)) for p in ("low", "high"))
+        expect_at_least(call, "low", 0)
+        expect_at_least(call, "high", 0)
+        if not isinstance(to_python(call.properties["value"]), int | float):
+            raise call.fail(f"expected a number to pad with, found {call.properties['value']}")
+        padded = [a + s + b for a, s, b in zip(low, shape, high, strict=True)]
+        return (with_shape(call.element(0), padded),)
+
+
+@irdl_op_definition
+class GatherOp(Node):
+    """
+    Takes the slices of `data` along `axis` that `indices` name; a negative index counts from the end.
+
+    The result's shape is that of `data` with dimension `axis` replaced by the shape of `indices`. An
+    index out of range is clamped, so that no memory outside `data` is read.
+
+    ```mlir
+    %r = glow.gather %data, %indices {axis = 0 : i64}
+       : (tensor<10x4xf32>, tensor<2x3xi64>) -> tensor<2x3x4xf32>
+    ```
+    """
+
+    name = "glow.gather"
+
+    data = operand_def(TensorType)
+    indices = operand_def(TensorType)
+    axis = prop_def(IntegerAttr.constr(i64))
+    result = result_def(TensorType)
+
+    @classmethod
+    def infer(cls, call: Call) -> Sequence[Attribute]:
+        data, indices = call.shape(0), call.shape(1)
+        axis = expect_axis(call, "axis", len(data))
+        if str(element_of(call.operands[1])) not in ("i32", "i64"):
+            raise call.fail(f"expected indices of i32 or i64, found {call.operands[1]}")
+        return (with_shape(call.element(0), [*data[:axis], *indices, *data[axis + 1 :]]),)

@@ -1,0 +1,377 @@
+"""
+Instructions: operators that read and write memory.
+
+Every operand carries a qualifier. `@in` is only read, `@out` is completely overwritten, `@inout` is
+read and then overwritten. Memory effects follow from the qualifiers, so generic passes can reason
+about instructions they do not know.
+
+The instruction of an operator is derived from its graph node: same operands, results and properties,
+so there is nothing to keep in step.
+"""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
+from enum import StrEnum
+from typing import ClassVar
+
+from xdsl.dialects.builtin import MemRefType, UnitAttr
+from xdsl.ir import Attribute, BlockArgument, Operation, Region, SSAValue
+from xdsl.irdl import (
+    AttrSizedOperandSegments,
+    IRDLOperation,
+    irdl_op_definition,
+    opt_prop_def,
+    opt_region_def,
+    prop_def,
+    traits_def,
+    var_operand_def,
+)
+from xdsl.irdl.operations import OptPropertyDef
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.traits import EffectInstance, MemoryEffect, MemoryEffectKind
+from xdsl.utils.exceptions import VerifyException
+
+from ..elements import tensor_of
+from ..glow.base import AcceptsEpilogue, DataParallel, Node
+from ..operator import Call
+from .memory import TensorViewOp, WeightOp, is_input
+
+
+class Qualifier(StrEnum):
+    """How an instruction uses an operand."""
+
+    IN = "in"
+    OUT = "out"
+    INOUT = "inout"
+
+    @property
+    def reads(self) -> bool:
+        return self is not Qualifier.OUT
+
+    @property
+    def writes(self) -> bool:
+        return self is not Qualifier.IN
+
+
+class QualifierEffects(MemoryEffect):
+    """Reads and writes as the operands' qualifiers say."""
+
+    @classmethod
+    def get_effects(cls, op: Operation) -> AbstractSet[EffectInstance]:
+        assert isinstance(op, Instruction)
+        effects: set[EffectInstance] = set()
+        for qualifier, value in op.qualified_operands():
+            if qualifier.reads:
+                effects.add(EffectInstance(MemoryEffectKind.READ, value))
+            if qualifier.writes:
+                effects.add(EffectInstance(MemoryEffectKind.WRITE, value))
+        return effects
+
+
+def buffer_of(value: SSAValue) -> SSAValue:
+    """The allocation, weight or function argument that a memref is or is a view of."""
+    while isinstance(value.owner, TensorViewOp):
+        value = value.owner.source
+    return value
+
+
+class Instruction(IRDLOperation, abc.ABC):
+    """An operation on buffers whose operands are qualified as `@in`, `@out` or `@inout`."""
+
+    traits = traits_def(QualifierEffects())
+
+    @abc.abstractmethod
+    def qualifiers(self) -> Sequence[Qualifier]:
+        """One qualifier for each operand, in order."""
+
+    def qualified_operands(self) -> Iterator[tuple[Qualifier, SSAValue]]:
+        return zip(self.qualifiers(), self.operands, strict=True)
+
+    def written(self) -> list[SSAValue]:
+        return [v for q, v in self.qualified_operands() if q.writes]
+
+    def read(self) -> list[SSAValue]:
+        return [v for q, v in self.qualified_operands() if q.reads]
+
+    def verify_(self) -> None:
+        for i, (qualifier, value) in enumerate(self.qualified_operands()):
+            if not qualifier.writes:
+                continue
+            buffer = buffer_of(value)
+            if isinstance(buffer.owner, WeightOp):
+                raise VerifyException(
+                    f"expected operand {i} (@{qualifier}) to be writable, found a weight"
+                )
+            if isinstance(buffer, BlockArgument) and is_input(buffer):
+                raise VerifyException(
+                    f"expected operand {i} (@{qualifier}) to be writable, found an input"
+                )
+            if list(self.operands).count(value) > 1:
+                raise VerifyException(
+                    f"expected operand {i} (@{qualifier}) to be used once; "
+                    "an operand that is read and written is @inout"
+                )
+
+
+def print_qualified(
+    printer: Printer, qualifiers: Sequence[Qualifier], values: Sequence[SSAValue]
+) -> None:
+    """` @out %a, @in %b`."""
+    for i, (qualifier, value) in enumerate(zip(qualifiers, values, strict=True)):
+        printer.print_string(f"{',' if i else ''} @{qualifier} ")
+        printer.print_ssa_value(value)
+
+
+def print_types(printer: Printer, values: Sequence[SSAValue]) -> None:
+    printer.print_list([v.type for v in values], printer.print_attribute)
+
+
+def parse_qualified(parser: Parser) -> list[tuple[Qualifier, object]]:
+    """A possibly empty list of qualified operands, as unresolved operands."""
+    found: list[tuple[Qualifier, object]] = []
+    while (symbol := parser.parse_optional_symbol_name()) is not None:
+        if symbol.data not in list(Qualifier):
+            parser.raise_error(f"expected @in, @out or @inout, found @{symbol.data}")
+        found.append((Qualifier(symbol.data), parser.parse_unresolved_operand()))
+        if parser.parse_optional_punctuation(",") is None:
+            break
+    return found
+
+
+def parse_types(parser: Parser, count: int) -> list[Attribute]:
+    types = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type)
+    if len(types) != count:
+        parser.raise_error(f"expected {count} types, found {len(types)}")
+    return types
+
+
+class OperatorInstruction(Instruction, abc.ABC):
+    """
+    The instruction of an operator: first the results as `@out`, then the operands as `@in`.
+
+    An operator that accepts an epilogue may have a body that computes, from each result element and
+    the elements of further operands at the same place, what is stored. If the first operand is
+    `@inout`, its old element follows the result element.
+
+    ```mlir
+    glow_inst.matmul @out %c, @in %a, @in %b : memref<4x8xf32>, memref<4x2xf32>, memref<2x8xf32>
+      epilogue @in %residual : memref<4x8xf32> {
+    ^bb0(%acc: f32, %r: f32):
+      %s = glow.add %acc, %r : (f32, f32) -> f32
+      glow_inst.yield %s : f32
+    }
+    ```
+    """
+
+    OPERATOR: ClassVar[type[Node]]
+
+    arguments = var_operand_def(MemRefType)
+    extras = var_operand_def(MemRefType)
+    inout = opt_prop_def(UnitAttr)
+    epilogue = opt_region_def("single_block")
+
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+
+    @classmethod
+    def num_results(cls) -> int:
+        return len(cls.OPERATOR.get_irdl_definition().results)
+
+    def qualifiers(self) -> Sequence[Qualifier]:
+        first = Qualifier.OUT if self.inout is None else Qualifier.INOUT
+        outs = self.num_results()
+        return [first] * outs + [Qualifier.IN] * (len(self.operands) - outs)
+
+    @property
+    def dests(self) -> Sequence[SSAValue]:
+        return self.arguments[: self.num_results()]
+
+    @property
+    def sources(self) -> Sequence[SSAValue]:
+        """The operator's operands, without those of the epilogue."""
+        return self.arguments[self.num_results() :]
+
+    @property
+    def operator_properties(self) -> dict[str, Attribute]:
+        """The properties of the operator, without those that only the instruction has."""
+        known = self.OPERATOR.get_irdl_definition().properties
+        return {name: value for name, value in self.properties.items() if name in known}
+
+    @property
+    def call(self) -> Call:
+        """The operator's call on the tensor types of the buffers."""
+        return Call(
+            self.OPERATOR,
+            tuple(_tensor(v.type) for v in self.sources),
+            tuple(_tensor(v.type) for v in self.dests),
+            self.operator_properties,
+        )
+
+    @classmethod
+    def on(
+        cls,
+        dests: Sequence[SSAValue],
+        sources: Sequence[SSAValue],
+        properties: dict[str, Attribute],
+        extras: Sequence[SSAValue] = (),
+        epilogue: Region | None = None,
+        inout: bool = False,
+    ) -> OperatorInstruction:
+        """Build the instruction from buffers and the operator's properties."""
+        return cls.build(
+            operands=[[*dests, *sources], list(extras)],
+            properties={**properties, **({"inout": UnitAttr()} if inout else {})},
+            regions=[[epilogue] if epilogue is not None else []],
+        )
+
+    def verify_(self) -> None:
+        super().verify_()
+        definition = self.OPERATOR.get_irdl_definition()
+        expected = len(definition.results) + len(definition.operands)
+        if len(self.arguments) != expected:
+            raise VerifyException(f"expected {expected} operands, found {len(self.arguments)}")
+        call = self.call
+        for i, (want, have) in enumerate(zip(self.OPERATOR.infer(call), call.results, strict=True)):
+            if want != have:
+                raise VerifyException(f"expected operand {i} (@out) like {want}, found {have}")
+        self._verify_epilogue()
+
+    def _verify_epilogue(self) -> None:
+        if self.epilogue is None:
+            if self.extras or self.inout is not None:
+                raise VerifyException("expected an epilogue that uses the further operands")
+            return
+        if not self.OPERATOR.has_trait(AcceptsEpilogue):
+            raise VerifyException(f"expected no epilogue, {self.OPERATOR.name} does not accept one")
+        shape = self.call.results[0].get_shape()  # pyright: ignore
+        for value in self.extras:
+            if value.type.get_shape() != shape:  # pyright: ignore
+                raise VerifyException(
+                    f"expected epilogue operands of shape {shape}, found {value.type}"
+                )
+        (dest,) = self.dests
+        read = [dest, *([dest] if self.inout is not None else []), *self.extras]
+        verify_body(self.epilogue, read, [dest])
+
+    def print(self, printer: Printer) -> None:
+        qualifiers = self.qualifiers()
+        n = len(self.arguments)
+        print_qualified(printer, qualifiers[:n], self.arguments)
+        definition = self.OPERATOR.get_irdl_definition()
+        shown = {
+            name: value
+            for name, value in self.operator_properties.items()
+            if value != definition.properties[name].default_value
+        }
+        printer.print_op_attributes({**shown, **self.attributes})
+        printer.print_string(" : ")
+        print_types(printer, self.arguments)
+        if self.epilogue is not None:
+            printer.print_string(" epilogue")
+            print_qualified(printer, qualifiers[n:], self.extras)
+            if self.extras:
+                printer.print_string(" : ")
+                print_types(printer, self.extras)
+            printer.print_string(" ")
+            printer.print_region(self.epilogue)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> OperatorInstruction:
+        position = parser.pos
+        qualified = parse_qualified(parser)
+        attributes = parser.parse_optional_attr_dict()
+        parser.parse_punctuation(":")
+        types = parse_types(parser, len(qualified))
+        arguments = parser.resolve_operands([o for _, o in qualified], types, position)  # pyright: ignore
+        extras: Sequence[SSAValue] = ()
+        epilogue = None
+        if parser.parse_optional_keyword("epilogue"):
+            qualified_extras = parse_qualified(parser)
+            if any(q is not Qualifier.IN for q, _ in qualified_extras):
+                parser.raise_error("expected @in for the operands of an epilogue")
+            if qualified_extras:
+                parser.parse_punctuation(":")
+                extra_types = parse_types(parser, len(qualified_extras))
+                extras = parser.resolve_operands(
+                    [o for _, o in qualified_extras],  # pyright: ignore
+                    extra_types,
+                    position,
+                )
+            epilogue = parser.parse_region()
+        definition = cls.OPERATOR.get_irdl_definition()
+        properties: dict[str, Attribute] = {
+            name: d.default_value
+            for name, d in definition.properties.items()
+            if d.default_value is not None
+        }
+        properties |= {n: attributes.pop(n) for n in definition.properties if n in attributes}
+        outs = cls.num_results()
+        inout = bool(qualified) and qualified[0][0] is Qualifier.INOUT
+        if inout:
+            properties["inout"] = UnitAttr()
+        op = cls.build(
+            operands=[arguments, list(extras)],
+            properties=properties,
+            attributes=attributes,
+            regions=[[epilogue] if epilogue is not None else []],
+        )
+        wanted = [Qualifier.INOUT if inout else Qualifier.OUT] * outs
+        wanted += [Qualifier.IN] * (len(arguments) - outs)
+        for i, ((found, _), want) in enumerate(zip(qualified, wanted, strict=True)):
+            if found is not want:
+                parser.raise_error(f"expected @{want} for operand {i}, found @{found}")
+        return op
+
+
+def _tensor(t: Attribute) -> Attribute:
+    assert isinstance(t, MemRefType)
+    return tensor_of(t)
+
+
+def verify_body(body: Region, read: Sequence[SSAValue], written: Sequence[SSAValue]) -> None:
+    """
+    A body takes one element of each buffer in `read`, yields one for each in `written`, and in between
+    holds only data-parallel nodes and splats on elements.
+    """
+    block = body.block
+    wanted = [v.type.element_type for v in read]  # pyright: ignore
+    found = [a.type for a in block.args]
+    if wanted != found:
+        raise VerifyException(
+            f"expected body arguments {[str(t) for t in wanted]}, found {[str(t) for t in found]}"
+        )
+    *nodes, last = block.ops
+    for node in nodes:
+        if not isinstance(node, DataParallel) and node.name != "glow.splat":
+            raise VerifyException(
+                f"expected only data-parallel nodes in the body, found {node.name}"
+            )
+    if last.name != "glow_inst.yield":
+        raise VerifyException(f"expected the body to end with glow_inst.yield, found {last.name}")
+    wanted = [v.type.element_type for v in written]  # pyright: ignore
+    found = [o.type for o in last.operands]
+    if wanted != found:
+        raise VerifyException(
+            f"expected to yield {[str(t) for t in wanted]}, found {[str(t) for t in found]}"
+        )
+
+
+def derive(operator: type[Node]) -> type[OperatorInstruction]:
+    """The instruction class of an operator: `glow.matmul` becomes `glow_inst.matmul`."""
+    properties: dict[str, object] = {}
+    for name, definition in operator.get_irdl_definition().properties.items():
+        make = opt_prop_def if isinstance(definition, OptPropertyDef) else prop_def
+        properties[name] = make(definition.constr, default_value=definition.default_value)
+    namespace = {
+        "__doc__": f"The instruction of `{operator.name}`.",
+        "__module__": __name__,
+        "__annotations__": {"OPERATOR": ClassVar[type[Node]]},
+        "name": "glow_inst." + operator.name.removeprefix("glow."),
+        "OPERATOR": operator,
+        **properties,
+    }
+    stem = operator.__name__.removesuffix("Op")
+    return irdl_op_definition(type(f"{stem}Instruction", (OperatorInstruction,), namespace))

@@ -1,0 +1,200 @@
+"""
+What graph nodes and instructions have in common: an operator applied to types and properties.
+
+An operator is defined once, as a graph node. Its instruction has the same operands (as `@in`), the
+same results (as `@out`) and the same properties, so shape inference, the numpy meaning and the
+kernels all look at a `Call` and do not care which of the two dialects it came from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DenseArrayBase,
+    FloatAttr,
+    IntegerAttr,
+    IntegerType,
+    MemRefType,
+    StringAttr,
+    TensorType,
+    f64,
+    i1,
+    i64,
+)
+from xdsl.ir import Attribute
+from xdsl.utils.exceptions import VerifyException
+
+from .elements import compute_type, is_float, is_integer
+
+if TYPE_CHECKING:
+    from .glow.base import Node
+
+Python: TypeAlias = "bool | int | float | str | Sequence[int] | Sequence[float] | Attribute"
+
+
+def to_attribute(value: Python) -> Attribute:
+    """A Python value as the attribute that operators use for it: i64, f64, i1, string or dense array."""
+    match value:
+        case Attribute():
+            return value
+        case bool():
+            return IntegerAttr(int(value), i1)
+        case int():
+            return IntegerAttr(value, i64)
+        case float():
+            return FloatAttr(value, f64)
+        case str():
+            return StringAttr(value)
+        case _ if any(isinstance(v, float) for v in value):
+            return DenseArrayBase.from_list(f64, [float(v) for v in value])
+        case _:
+            return DenseArrayBase.from_list(i64, [int(v) for v in value])
+
+
+def to_python(attribute: Attribute) -> Any:
+    """The Python value of an attribute made by `to_attribute`; other attributes stay as they are."""
+    match attribute:
+        case IntegerAttr(type=IntegerType(width=width)) if width.data == 1:
+            return bool(attribute.value.data)
+        case IntegerAttr():
+            return attribute.value.data
+        case FloatAttr():
+            return attribute.value.data
+        case StringAttr():
+            return attribute.data
+        case DenseArrayBase():
+            return tuple(attribute.get_values())
+        case ArrayAttr():
+            return tuple(to_python(a) for a in attribute)
+        case _:
+            return attribute
+
+
+@dataclass(frozen=True)
+class Call:
+    """
+    One application of an operator: operand and result types, and properties.
+
+    Types are tensors on the graph, memrefs in the instruction dialect, or element types inside the
+    body of a stacked instruction.
+    """
+
+    operator: type[Node]
+    operands: tuple[Attribute, ...]
+    results: tuple[Attribute, ...]
+    """The declared result types. Only operators whose result type is a parameter may look at them."""
+    properties: Mapping[str, Attribute]
+
+    def get(self, name: str) -> Any:
+        """The Python value of a property. Raises KeyError if the operator has no such property."""
+        return to_python(self.properties[name])
+
+    def ints(self, name: str) -> tuple[int, ...]:
+        return self.get(name)
+
+    def int(self, name: str) -> int:
+        return self.get(name)
+
+    def float(self, name: str) -> float:
+        return self.get(name)
+
+    def shape(self, operand: int) -> tuple[int, ...]:
+        """The shape of an operand; () for an element type."""
+        return shape_of(self.operands[operand])
+
+    def element(self, operand: int) -> Attribute:
+        """The element type of an operand."""
+        return element_of(self.operands[operand])
+
+    def fail(self, what: str) -> VerifyException:
+        """An error to raise, of the form "expected ..., found ..."."""
+        return VerifyException(what)
+
+
+Shaped: TypeAlias = "TensorType | MemRefType"
+
+
+def shape_of(t: Attribute) -> tuple[int, ...]:
+    return t.get_shape() if isinstance(t, TensorType | MemRefType) else ()
+
+
+def element_of(t: Attribute) -> Attribute:
+    return t.element_type if isinstance(t, TensorType | MemRefType) else t
+
+
+def with_shape(element: Attribute, shape: Sequence[int]) -> TensorType:
+    return TensorType(element, list(shape))
+
+
+# Checks for shape inference. Each raises VerifyException with what was expected and what was found.
+
+
+def expect_rank(call: Call, operand: int, rank: int | range, name: str) -> tuple[int, ...]:
+    shape = call.shape(operand)
+    allowed = range(rank, rank + 1) if isinstance(rank, int) else rank
+    if len(shape) not in allowed:
+        wanted = str(rank) if isinstance(rank, int) else f"{rank.start} to {rank.stop - 1}"
+        raise VerifyException(f"expected {name} of rank {wanted}, found {call.operands[operand]}")
+    return shape
+
+
+def expect_shape(call: Call, operand: int, shape: Sequence[int], name: str) -> None:
+    if call.shape(operand) != tuple(shape):
+        raise VerifyException(
+            f"expected {name} of shape {tuple(shape)}, found {call.operands[operand]}"
+        )
+
+
+def expect_length(call: Call, prop: str, length: int) -> tuple[int, ...]:
+    values = call.ints(prop)
+    if len(values) != length:
+        raise VerifyException(f"expected {length} values in {prop}, found {list(values)}")
+    return values
+
+
+def expect_at_least(call: Call, prop: str, low: int) -> None:
+    value = call.get(prop)
+    if any(v < low for v in (value if isinstance(value, tuple) else (value,))):
+        found = list(value) if isinstance(value, tuple) else value
+        raise VerifyException(f"expected {prop} of at least {low}, found {found}")
+
+
+def expect_same_element(call: Call) -> Attribute:
+    """All operands have the same element type, which is returned."""
+    first = call.element(0)
+    for i, t in enumerate(call.operands):
+        if element_of(t) != first:
+            raise VerifyException(f"expected operand {i} with elements {first}, found {t}")
+    return first
+
+
+def expect_same_shape(call: Call) -> tuple[int, ...]:
+    """All operands have the same shape, which is returned."""
+    first = call.shape(0)
+    for i, t in enumerate(call.operands):
+        if shape_of(t) != first:
+            raise VerifyException(f"expected operand {i} of shape {first}, found {t}")
+    return first
+
+
+def expect_float(call: Call, operand: int = 0) -> None:
+    if not is_float(call.element(operand)):
+        raise VerifyException(f"expected float elements, found {call.operands[operand]}")
+
+
+def expect_number(call: Call, operand: int = 0) -> None:
+    """Floats and integers of more than one bit."""
+    element = compute_type(call.element(operand))
+    if not (is_float(element) or (is_integer(element) and element != i1)):
+        raise VerifyException(f"expected numeric elements, found {call.operands[operand]}")
+
+
+def expect_axis(call: Call, prop: str, rank: int) -> int:
+    axis = call.int(prop)
+    if not 0 <= axis < rank:
+        raise VerifyException(f"expected {prop} in 0 to {rank - 1}, found {axis}")
+    return axis

@@ -1,0 +1,62 @@
+"""
+Everything that xDSL's tools discover: dialects, passes and targets, loaded when they are first used.
+
+Pass names carry the prefix `glow-`, because names must be unique among all installed packages;
+`glow-opt` also accepts them without it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+from xdsl.universe import Universe
+
+PACKAGE = __package__ or "glow"
+
+DIALECTS = {
+    "glow": "glow_dialects.glow:GLOW",
+    "glow_inst": "glow_dialects.glow_inst:GLOW_INST",
+    "glow_vec": "glow_dialects.glow_vec:GLOW_VEC",
+    "quant": "glow_dialects.quant:QUANT",
+}
+
+PASSES = {
+    # graph
+    "glow-fold-constants": "passes.fold_constants:FoldConstantsPass",
+    "glow-fold-batch-norm": "passes.fold_batch_norm:FoldBatchNormPass",
+    "glow-sink-transposes": "passes.sink_transposes:SinkTransposesPass",
+    "glow-simplify-shapes": "passes.simplify_shapes:SimplifyShapesPass",
+    "glow-lower-nodes": "passes.lower_nodes:LowerNodesPass",
+    "glow-schedule": "passes.schedule:SchedulePass",
+    # graph to instructions
+    "glow-irgen": "lowering.irgen:IRGenPass",
+    # instructions
+    "glow-verify-memory": "passes.verify_memory:VerifyMemoryPass",
+    "glow-eliminate-copies": "passes.eliminate_copies:EliminateCopiesPass",
+    "glow-eliminate-dead-stores": "passes.eliminate_dead_stores:EliminateDeadStoresPass",
+    "glow-share-buffers": "passes.share_buffers:ShareBuffersPass",
+    "glow-stack-ops": "passes.stack_ops:StackOpsPass",
+    "glow-allocate": "passes.allocate:AllocatePass",
+    # instructions to machine code
+    "glow-lower-to-kernels": "lowering.kernels.lower:LowerToKernelsPass",
+    "glow-expand-math": "lowering.expand_math:ExpandMathPass",
+    "glow-convert-to-llvm": "lowering.llvm.convert:ConvertToLLVMPass",
+}
+
+TARGETS = {
+    "glow-llvm-ir": "lowering.llvm.translate:LLVMIRTarget",
+}
+
+
+def _loader(path: str) -> Callable[[], Any]:
+    module, name = path.split(":")
+    return lambda: getattr(import_module(f"{PACKAGE}.{module}"), name)
+
+
+UNIVERSE = Universe(
+    all_dialects={name: _loader(path) for name, path in DIALECTS.items()},
+    all_passes={name: _loader(path) for name, path in PASSES.items()},
+    all_targets={name: _loader(path) for name, path in TARGETS.items()},
+)
