@@ -1,0 +1,32 @@
+"""The checks that run after each pass: types and structure, dominance, and memory of programs."""
+
+from __future__ import annotations
+
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ModuleOp
+
+from ..passes.verify_dominance import verify_dominance
+
+
+def has_instructions(module: ModuleOp) -> bool:
+    """Whether the module holds an instruction program, that is, functions with `glow_inst` operations."""
+    for function in module.ops:
+        if isinstance(function, func.FuncOp) and any(
+            op.name.startswith("glow_inst.") for block in function.body.blocks for op in block.ops
+        ):
+            return True
+    return False
+
+
+def verify_all(module: ModuleOp) -> None:
+    """
+    Verify types, structure and dominance, and for instruction programs the use of memory.
+
+    Raises VerifyException; its attribute `operation`, if present, is the offending operation.
+    """
+    module.verify()
+    verify_dominance(module)
+    if has_instructions(module):
+        from ..passes.verify_memory import verify_memory
+
+        verify_memory(module)

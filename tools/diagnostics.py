@@ -1,0 +1,128 @@
+"""
+Errors as `file:line:col: error: message`.
+
+xDSL prints the whole module into the exception when an operation does not verify, and its parser does
+not record where operations come from. Here, errors stay short: the parser gives each operation its
+position, and a failed check keeps the operation instead of a dump of everything around it.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from typing import NoReturn
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import FileLineColLoc, IntAttr, ModuleOp, StringAttr, UnknownLoc
+from xdsl.ir import IRNode, Operation, SSAValue
+from xdsl.parser import Parser, UnresolvedOperand
+from xdsl.utils.diagnostic import Diagnostic
+from xdsl.utils.exceptions import DiagnosticException, ParseError
+from xdsl.utils.lexer import Span
+
+LONGEST_LINE = 160
+
+
+class ToolError(DiagnosticException):
+    """An error whose text is complete: position, what went wrong, what to do."""
+
+
+class LocatingParser(Parser):
+    """A parser that records in each operation where its text begins."""
+
+    def __init__(self, ctx: Context, text: str, name: str, line_offset: int = 0):
+        super().__init__(ctx, text, name)
+        self._file = StringAttr(name)
+        self._line_offset = line_offset
+        self._line_starts = [0]
+        self._forward_uses: dict[str, Span] = {}
+        start = text.find("\n")
+        while start >= 0:
+            self._line_starts.append(start + 1)
+            start = text.find("\n", start + 1)
+
+    def parse_operation(self) -> Operation:
+        start = self._current_token.span.start
+        op = super().parse_operation()
+        if isinstance(op.location, UnknownLoc):
+            line = bisect_right(self._line_starts, start)
+            column = start - self._line_starts[line - 1] + 1
+            op.location = FileLineColLoc(
+                self._file, IntAttr(line + self._line_offset), IntAttr(column)
+            )
+        return op
+
+    def resolve_operand(self, operand: UnresolvedOperand, type):
+        if operand.operand_name not in self.ssa_values:
+            self._forward_uses.setdefault(operand.operand_name, operand.span)
+        return super().resolve_operand(operand, type)
+
+    def parse_module(self, allow_implicit_module: bool = True) -> ModuleOp:
+        try:
+            return super().parse_module(allow_implicit_module)
+        except ParseError as e:
+            missing = next(iter(self.forward_ssa_references), None)
+            if missing is None or not e.msg.startswith("values used but not defined"):
+                raise
+            span = self._forward_uses.get(missing, e.span)
+            raise ParseError(span, f"%{missing} is used but not defined") from None
+
+
+def keep_operation(self: Diagnostic, ir: IRNode, underlying_error: Exception) -> NoReturn:
+    """Replaces `Diagnostic.raise_exception`: remember the operation, do not print the module."""
+    if not hasattr(underlying_error, "operation"):
+        underlying_error.operation = next(iter(self.op_messages), None)  # type: ignore
+    raise underlying_error
+
+
+def describe_parse_error(error: ParseError) -> str:
+    """The message, and the line it is about with a caret."""
+    position = error.span.get_location()
+    message = " ".join(error.msg.split())
+    head = f"{position.file}:{position.line}:{position.col}: error: {message}"
+    content = error.span.input.content
+    if isinstance(content, bytes):
+        return head
+    start = content.rfind("\n", 0, error.span.start) + 1
+    end = content.find("\n", start)
+    line = content[start : end if end >= 0 else len(content)]
+    column = error.span.start - start
+    width = max(1, min(error.span.len, len(line) - column))
+    if column + width > LONGEST_LINE:
+        # a long line: show the part around the error
+        shift = max(0, column - LONGEST_LINE // 2)
+        line, column = line[shift:], column - shift
+        width = min(width, LONGEST_LINE - column)
+    return f"{head}\n  {line[:LONGEST_LINE]}\n  {' ' * column}{'^' * width}"
+
+
+def describe_failure(error: Exception, pass_name: str | None, file: str) -> str:
+    """What a check or a pass has to say, with the operation that it is about."""
+    message = str(error).strip() or type(error).__name__
+    message = message.removeprefix("Operation does not verify: ")
+    op = getattr(error, "operation", None)
+    where, subject = f"{file}: ", ""
+    if isinstance(op, Operation):
+        where = position_of(op) or where
+        subject = f"'{op.name}' op{_result_names(op)}: "
+    during = f"{pass_name}: " if pass_name else ""
+    return f"{where}error: {during}{subject}{message}"
+
+
+def position_of(op: Operation) -> str:
+    """`file:line:col: ` of the operation, or of the nearest one around it that has a position."""
+    around: Operation | None = op
+    while around is not None:
+        location = around.location
+        if isinstance(location, FileLineColLoc):
+            return f"{location.filename.data}:{location.line.data}:{location.column.data}: "
+        around = around.parent_op()
+    return ""
+
+
+def _result_names(op: Operation) -> str:
+    names = [_name(r) for r in op.results if r.name_hint]
+    return f" ({', '.join(names)})" if names else ""
+
+
+def _name(value: SSAValue) -> str:
+    return f"%{value.name_hint}"
