@@ -1,0 +1,32 @@
+"""
+What every operator of the graph dialect means, in numpy.
+
+Importing this package registers the meanings of all families. `evaluate` is the reference that
+constant folding uses and against which every other implementation is tested.
+"""
+
+from __future__ import annotations
+
+from . import (  # noqa: F401
+    constant,
+    convolution,
+    matrix,
+    normalization,
+    pooling,
+    quantization,
+    reduction,
+    shape,
+)
+from .arrays import constant_array, constant_of, element_type, make_constant, numpy_dtype
+from .registry import evaluate, has_meaning, meaning
+
+__all__ = [
+    "constant_array",
+    "constant_of",
+    "element_type",
+    "evaluate",
+    "has_meaning",
+    "make_constant",
+    "meaning",
+    "numpy_dtype",
+]

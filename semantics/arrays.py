@@ -1,0 +1,184 @@
+"""Element types as numpy dtypes, and constants of the IR as arrays."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import ml_dtypes
+import numpy as np
+from xdsl.dialects.builtin import (
+    BFloat16Type,
+    BytesAttr,
+    DenseIntOrFPElementsAttr,
+    Float16Type,
+    Float32Type,
+    Float64Type,
+    IndexType,
+    IntegerType,
+    MemRefType,
+    Signedness,
+    TensorType,
+    bf16,
+    f16,
+    f32,
+    f64,
+)
+from xdsl.ir import Attribute, SSAValue
+from xdsl.utils.exceptions import VerifyException
+
+from ..glow_dialects.blob import BlobAttr
+from ..glow_dialects.elements import storage_type
+from ..glow_dialects.glow.constant import ConstantOp, SplatOp
+from ..glow_dialects.operator import to_python
+
+BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
+
+INLINE_ELEMENTS = 16
+"""The largest constant that `make_constant` writes into the IR's text."""
+
+_FLOAT_DTYPES: dict[type[Attribute], np.dtype] = {
+    Float16Type: np.dtype(np.float16),
+    BFloat16Type: BFLOAT16,
+    Float32Type: np.dtype(np.float32),
+    Float64Type: np.dtype(np.float64),
+}
+_FLOAT_TYPES: dict[np.dtype, Attribute] = {
+    np.dtype(np.float16): f16,
+    BFLOAT16: bf16,
+    np.dtype(np.float32): f32,
+    np.dtype(np.float64): f64,
+}
+
+
+@cache
+def numpy_dtype(element: Attribute) -> np.dtype:
+    """
+    The dtype of one element in memory.
+
+    Floats map to their own dtype (bf16 to that of ml_dtypes), i1 to bool, signless and signed
+    integers to intN, unsigned ones to uintN (narrower than 8 bits: in one byte), and quantized
+    types to the dtype of their storage. Raises VerifyException for every other type.
+    """
+    stored = storage_type(element)
+    if type(stored) in _FLOAT_DTYPES:
+        return _FLOAT_DTYPES[type(stored)]
+    if isinstance(stored, IndexType):
+        return np.dtype(np.int64)
+    if isinstance(stored, IntegerType):
+        width = stored.width.data
+        if width == 1:
+            return np.dtype(np.bool_)
+        if width < 8 or width in (8, 16, 32, 64):
+            kind = "u" if stored.signedness.data is Signedness.UNSIGNED else "i"
+            return np.dtype(f"{kind}{max(width, 8) // 8}")
+    raise VerifyException(
+        f"expected elements of f16, bf16, f32, f64, or integers of up to 8, of 16, 32 or 64 bits, "
+        f"found {element}"
+    )
+
+
+def element_type(dtype: np.dtype | type) -> Attribute:
+    """
+    The element type of a dtype: uint8 gives ui8, int64 gives i64, bool gives i1.
+
+    Raises VerifyException for dtypes without an element type, such as strings and complex numbers.
+    """
+    dtype = np.dtype(dtype)
+    if dtype in _FLOAT_TYPES:
+        return _FLOAT_TYPES[dtype]
+    if dtype.kind == "b":
+        return IntegerType(1)
+    if dtype.kind in "iu":
+        signedness = Signedness.UNSIGNED if dtype.kind == "u" else Signedness.SIGNLESS
+        return IntegerType(dtype.itemsize * 8, signedness)
+    raise VerifyException(f"expected a dtype of floats, integers or truth values, found {dtype}")
+
+
+def constant_array(value: Attribute, type: TensorType | MemRefType) -> np.ndarray:
+    """
+    The elements of a dense or blob attribute as a read-only array of the shape and dtype of `type`.
+
+    Nothing is copied, except truth values that are written in the IR's text. Raises ValueError or
+    OSError if the bytes of a blob cannot be read, and VerifyException for another attribute.
+    """
+    dtype = numpy_dtype(type.element_type)
+    if isinstance(value, BlobAttr):
+        flat = np.frombuffer(value.data.read(), np.uint8).view(dtype)
+    elif isinstance(value, DenseIntOrFPElementsAttr):
+        flat = np.frombuffer(value.data.data, np.uint8)
+        # the attribute stores true as -1, memory as 1
+        flat = flat != 0 if dtype == np.bool_ else flat.view(dtype)
+    else:
+        raise VerifyException(f"expected a dense or blob attribute, found {value}")
+    array = flat.reshape(type.get_shape())
+    array.flags.writeable = False
+    return array
+
+
+def make_constant(
+    array: np.ndarray, hint: str = "constant", element: Attribute | None = None
+) -> ConstantOp:
+    """
+    A `glow.constant` with the elements of `array`.
+
+    Up to 16 finite elements become part of the IR's text. More are kept in memory, without a copy
+    if the array is C-contiguous (so it must not be changed afterwards), and referred to by a name
+    made from `hint`. `element` is the element type if it does not follow from the dtype: a
+    quantized type or a narrow integer with that storage.
+    """
+    element = element_type(array.dtype) if element is None else element
+    if numpy_dtype(element) != array.dtype:
+        raise VerifyException(
+            f"expected an array of {numpy_dtype(element)} for {element}, found {array.dtype}"
+        )
+    result = TensorType(element, array.shape)
+    dense = np.ascontiguousarray(array).reshape(array.shape)
+    if array.size <= INLINE_ELEMENTS and _survives_text(dense):
+        stored = TensorType(storage_type(element), array.shape)
+        data = (dense.view(np.uint8) * 255 if dense.dtype == np.bool_ else dense).tobytes()
+        value: Attribute = DenseIntOrFPElementsAttr(stored, BytesAttr(data))  # pyright: ignore
+    else:
+        raw = dense.reshape(-1).view(np.uint8)
+        value = BlobAttr.in_memory(hint, raw.size, lambda: raw.data.toreadonly())
+    return ConstantOp.create(result_types=[result], properties={"value": value})
+
+
+def _survives_text(array: np.ndarray) -> bool:
+    # xDSL prints infinities and NaNs in a dense attribute as hex and reads that back as integers
+    if array.dtype.kind in "biu":
+        return True
+    return bool(np.isfinite(array.astype(np.float64)).all())
+
+
+def splat_array(op: SplatOp) -> np.ndarray:
+    """The tensor that a `glow.splat` makes, as a read-only view of one element."""
+    result = op.result.type
+    assert isinstance(result, TensorType)
+    return np.broadcast_to(
+        number(to_python(op.value), numpy_dtype(result.element_type)), result.get_shape()
+    )
+
+
+def number(value: bool | float, dtype: np.dtype) -> np.ndarray:
+    """A 0-dimensional array of a number; to integers it truncates towards zero and saturates."""
+    if dtype.kind not in "iu":
+        return np.array(value).astype(dtype)
+    limits = np.iinfo(dtype)
+    if value != value:
+        return np.zeros((), dtype)
+    return np.array(int(max(limits.min, min(limits.max, value))), dtype)
+
+
+def constant_of(value: SSAValue) -> np.ndarray | None:
+    """
+    The elements of a value made by `glow.constant` or `glow.splat` as a read-only array, or None.
+
+    The array of a splat is a broadcast view of one element.
+    """
+    match value.owner:
+        case ConstantOp() as op:
+            return constant_array(op.value, op.result.type)
+        case SplatOp() as op if isinstance(op.result.type, TensorType):
+            return splat_array(op)
+        case _:
+            return None

@@ -1,0 +1,60 @@
+"""Convolution as a matrix product of the filter with the windows of the input."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..glow_dialects.glow.convolution import ConvolutionOp
+from ..glow_dialects.operator import Call, shape_of
+from .registry import meaning, wide
+
+
+def windows(
+    x: np.ndarray,
+    kernel: Sequence[int],
+    counts: Sequence[int],
+    strides: Sequence[int],
+    dilations: Sequence[int],
+) -> np.ndarray:
+    """
+    A view [..., *kernel, *counts] of `x` [..., *spatial]: all windows, without copying.
+
+    `x` must be large enough for `counts` windows in each dimension.
+    """
+    n = len(kernel)
+    lead, steps = x.shape[:-n], x.strides[-n:]
+    within = [s * d for s, d in zip(steps, dilations, strict=True)]
+    between = [s * d for s, d in zip(steps, strides, strict=True)]
+    return np.lib.stride_tricks.as_strided(
+        x, (*lead, *kernel, *counts), (*x.strides[:-n], *within, *between), writeable=False
+    )
+
+
+def pad_spatial(x: np.ndarray, low: Sequence[int], high: Sequence[int], value: float) -> np.ndarray:
+    """`x` [N, C, *spatial] with `value` around its spatial dimensions; `x` itself if nowhere."""
+    if not any((*low, *high)):
+        return x
+    around = [(0, 0), (0, 0), *zip(low, high, strict=True)]
+    return np.pad(x, around, constant_values=value)
+
+
+@meaning(ConvolutionOp)
+def convolution(call: Call, x: np.ndarray, w: np.ndarray, b: np.ndarray) -> np.ndarray:
+    x, w, b = wide(x), wide(w), wide(b)
+    batch, outputs, *counts = shape_of(call.results[0])
+    n = len(counts)
+    group, pads = call.int("group"), call.ints("pads")
+    filters = w.reshape(group, outputs // group, -1)
+    padded = pad_spatial(x, pads[:n], pads[n:], 0)
+    result = np.empty((batch, outputs, *counts), x.dtype)
+    if not result.size:
+        return result
+    view = windows(padded, w.shape[2:], counts, call.ints("strides"), call.ints("dilations"))
+    # one image at a time: the windows of a whole batch would take too much memory
+    for image, out in zip(view, result, strict=True):
+        columns = image.reshape(group, filters.shape[2], -1)
+        np.matmul(filters, columns, out=out.reshape(group, outputs // group, -1))
+    result += b.reshape(-1, *[1] * n)
+    return result

@@ -1,0 +1,24 @@
+"""Matrix products."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..glow_dialects.glow.matrix import FullyConnectedOp, MatMulOp
+from ..glow_dialects.operator import Call
+from .registry import meaning, wide
+
+
+@meaning(MatMulOp)
+def matmul(call: Call, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    a, b = wide(a), wide(b)
+    if call.get("transpose_lhs"):
+        a = a.swapaxes(-1, -2)
+    if call.get("transpose_rhs"):
+        b = b.swapaxes(-1, -2)
+    return np.matmul(a, b)
+
+
+@meaning(FullyConnectedOp)
+def fully_connected(call: Call, x: np.ndarray, w: np.ndarray, b: np.ndarray) -> np.ndarray:
+    return wide(x) @ wide(w).T + wide(b)

@@ -1,0 +1,114 @@
+"""
+Scalar expressions over whole arrays.
+
+Each value is an array of the type in which its element type computes: f32 for 16-bit floats, the
+storage for quantized types, otherwise the type itself. Integers wrap around.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+from xdsl.ir import Attribute
+
+from ..glow_dialects.elements import compute_type
+from ..glow_dialects.scalar import Number, Primitive
+from .arrays import BFLOAT16, number, numpy_dtype
+
+
+def compute_dtype(element: Attribute) -> np.dtype:
+    """The dtype in which scalar expressions on `element` compute."""
+    return numpy_dtype(compute_type(element))
+
+
+def convert(array: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    """
+    `array` as `dtype`, as a C cast does: to integers towards zero, to bool whether it is not 0.
+
+    Floats beyond an integer's range, infinities and NaN give an unspecified integer.
+    """
+    if array.dtype == dtype:
+        return array
+    if dtype == np.bool_:
+        return array != 0
+    if array.dtype == BFLOAT16:
+        array = array.astype(np.float32)
+    if dtype == BFLOAT16 and array.dtype == np.float64:
+        return _to_bfloat16(array)
+    return array.astype(dtype)
+
+
+def _to_bfloat16(array: np.ndarray) -> np.ndarray:
+    # ml_dtypes rounds f64 to f32 first; an f32 rounded to odd does not disturb the second rounding
+    narrow = array.astype(np.float32)
+    back = narrow.astype(np.float64)
+    inexact = np.isfinite(back) & (back != array)
+    even = (narrow.view(np.uint32) & 1) == 0
+    away = np.where(back < array, np.float32(np.inf), np.float32(-np.inf))
+    return np.where(inexact & even, np.nextafter(narrow, away), narrow).astype(BFLOAT16)
+
+
+def erf(x: np.ndarray) -> np.ndarray:
+    """The error function, correctly rounded up to an ulp, in the dtype of `x`."""
+    return np.asarray(_erf(x)).astype(x.dtype)
+
+
+_erf = np.frompyfunc(math.erf, 1, 1)
+
+
+def divide(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Quotient; of integers, truncated towards zero, and 0 where `b` is 0."""
+    if a.dtype.kind not in "iu":
+        return np.divide(a, b)
+    floor, remainder = np.floor_divide(a, b), np.remainder(a, b)
+    return floor + ((remainder != 0) & ((a < 0) != (b < 0))).astype(a.dtype)
+
+
+_PRIMITIVES: Mapping[Primitive, Callable[..., np.ndarray]] = {
+    Primitive.ADD: np.add,
+    Primitive.SUB: np.subtract,
+    Primitive.MUL: np.multiply,
+    Primitive.DIV: divide,
+    Primitive.REM: np.fmod,
+    Primitive.MAXIMUM: np.maximum,
+    Primitive.MINIMUM: np.minimum,
+    Primitive.POW: np.power,
+    Primitive.NEG: np.negative,
+    Primitive.ABS: np.abs,
+    Primitive.SQRT: np.sqrt,
+    Primitive.EXP: np.exp,
+    Primitive.LOG: np.log,
+    Primitive.SIN: np.sin,
+    Primitive.COS: np.cos,
+    Primitive.TANH: np.tanh,
+    Primitive.ERF: erf,
+    Primitive.FLOOR: np.floor,
+    Primitive.CEIL: np.ceil,
+    Primitive.ROUND_EVEN: np.rint,
+    Primitive.EQ: np.equal,
+    Primitive.LT: np.less,
+    Primitive.LE: np.less_equal,
+    Primitive.AND: np.bitwise_and,
+    Primitive.OR: np.bitwise_or,
+    Primitive.XOR: np.bitwise_xor,
+    Primitive.NOT: np.invert,
+    Primitive.SELECT: np.where,
+}
+
+
+class NumpyAlgebra:
+    """Folds an expression whose result has the element type `result` over arrays."""
+
+    def __init__(self, result: Attribute):
+        self.dtype = compute_dtype(result)
+        self.stored = numpy_dtype(result)
+
+    def constant(self, value: Number, like: Sequence[np.ndarray]) -> np.ndarray:
+        return number(value, like[0].dtype if like else self.dtype)
+
+    def apply(self, kind: Primitive, args: Sequence[np.ndarray]) -> np.ndarray:
+        if kind is Primitive.CONVERT:
+            return convert(convert(args[0], self.stored), self.dtype)
+        return np.asarray(_PRIMITIVES[kind](*args))

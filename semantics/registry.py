@@ -1,0 +1,89 @@
+"""
+The table from operators to their numpy meaning, and the way through it.
+
+A meaning is a function `(call, *arrays) -> array` in one file per operator family. Data-parallel
+operators need none: their scalar expression is folded over whole arrays. `evaluate` converts
+results to the declared dtypes, so a meaning may compute in a wider one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TypeAlias, TypeVar
+
+import numpy as np
+
+from ..glow_dialects.glow.base import DataParallel, Node
+from ..glow_dialects.operator import Call, element_of, shape_of
+from ..glow_dialects.scalar import fold
+from .arrays import BFLOAT16, numpy_dtype
+from .numpy_algebra import NumpyAlgebra, compute_dtype, convert
+
+Meaning: TypeAlias = "Callable[..., np.ndarray | tuple[np.ndarray, ...]]"
+M = TypeVar("M", bound=Meaning)
+
+_MEANINGS: dict[type[Node], Meaning] = {}
+
+
+def meaning(*operators: type[Node]) -> Callable[[M], M]:
+    """Register a function `(call, *arrays)` as the meaning of `operators`."""
+
+    def register(function: M) -> M:
+        for operator in operators:
+            if operator in _MEANINGS:
+                raise ValueError(f"{operator.name} already has a meaning")
+            _MEANINGS[operator] = function
+        return function
+
+    return register
+
+
+def has_meaning(operator: type[Node]) -> bool:
+    """Whether `evaluate` can compute an operator."""
+    return operator in _MEANINGS or issubclass(operator, DataParallel)
+
+
+def evaluate(call: Call, arrays: Sequence[np.ndarray]) -> tuple[np.ndarray, ...]:
+    """
+    What an operator makes of `arrays`, which have the shapes and dtypes of `call.operands`.
+
+    Results have the dtypes of `call.results` and, if those are tensors, their shapes; they may be
+    views of operands. If `call.results` are element types, as in the body of a stacked instruction,
+    data-parallel operators work on arrays of any shape. Overflow, division by zero and NaN are
+    silent. Raises KeyError for an operator without a meaning.
+    """
+    with np.errstate(all="ignore"):
+        if call.operator in _MEANINGS:
+            found = _MEANINGS[call.operator](call, *arrays)
+            results = found if isinstance(found, tuple) else (found,)
+        elif issubclass(call.operator, DataParallel):
+            results = (_fold(call.operator, call, arrays),)
+        else:
+            raise KeyError(f"{call.operator.name} has no meaning in numpy")
+        return tuple(
+            _conform(call, array, declared)
+            for array, declared in zip(results, call.results, strict=True)
+        )
+
+
+def _fold(operator: type[DataParallel], call: Call, arrays: Sequence[np.ndarray]) -> np.ndarray:
+    elements = [element_of(t) for t in call.operands]
+    wide = [a.astype(compute_dtype(e), copy=False) for a, e in zip(arrays, elements, strict=True)]
+    algebra = NumpyAlgebra(element_of(call.results[0]))
+    return fold(operator.scalar(call), wide, algebra)
+
+
+def _conform(call: Call, array: np.ndarray, declared: object) -> np.ndarray:
+    array = convert(array, numpy_dtype(element_of(declared)))  # pyright: ignore
+    shape = shape_of(declared)  # pyright: ignore
+    assert declared is element_of(declared) or array.shape == shape, (  # pyright: ignore
+        f"{call.operator.name} gave shape {array.shape} where {declared} is declared"
+    )
+    return array
+
+
+def wide(array: np.ndarray) -> np.ndarray:
+    """16-bit floats as f32, in which they accumulate; everything else as it is."""
+    if array.dtype == np.float16 or array.dtype == BFLOAT16:
+        return array.astype(np.float32)
+    return array
