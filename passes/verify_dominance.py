@@ -1,17 +1,19 @@
 """
 Checks that every value is defined before it is used, on every path.
 
-xDSL's verifier checks types and structure but not dominance, so a pass that moves an operation above
-its operands would go unnoticed. This check costs one walk over the module.
+xDSL's verifier checks types and structure but not dominance, so a pass that moves an operation
+above its operands would go unnoticed. This check costs one walk over the module.
 
-Regions of one block are walked with a set of visible values. Regions of several blocks are walked along
-their dominator tree, which is computed with the algorithm of Cooper, Harvey and Kennedy, "A Simple,
-Fast Dominance Algorithm" (2001). Blocks that cannot be reached are not checked, as in MLIR.
+Regions of one block are walked with a set of visible values. Regions of several blocks are walked
+along their dominator tree, which is computed with the algorithm of Cooper, Harvey and Kennedy,
+"A Simple, Fast Dominance Algorithm" (2001). Blocks that cannot be reached are not checked, as in
+MLIR.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import reduce
 
 from xdsl.ir import Block, BlockArgument, Operation, OpResult, Region, SSAValue
 from xdsl.traits import IsolatedFromAbove
@@ -107,20 +109,28 @@ def _postorder(entry: Block) -> list[Block]:
 
 def _dominator_tree(region: Region) -> dict[Block, list[Block]]:
     """The children of each reachable block in the dominator tree."""
-    entry = region.blocks[0]
-    postorder = _postorder(entry)
+    postorder = _postorder(region.blocks[0])
+    parent = _immediate_dominators(postorder)
+    children: dict[Block, list[Block]] = {}
+    for block in reversed(postorder[:-1]):
+        children.setdefault(parent[block], []).append(block)
+    return children
+
+
+def _immediate_dominators(postorder: list[Block]) -> dict[Block, Block]:
+    """The closest strict dominator of each block; the entry, which is last, is its own."""
     number = {block: i for i, block in enumerate(postorder)}
     predecessors: dict[Block, list[Block]] = {block: [] for block in postorder}
     for block in postorder:
         for successor in _successors(block):
             predecessors[successor].append(block)
-    parent = {entry: entry}
+    parent = {postorder[-1]: postorder[-1]}
 
     def meet(a: Block, b: Block) -> Block:
         while a is not b:
-            while number[a] < number[b]:
+            if number[a] < number[b]:
                 a = parent[a]
-            while number[b] < number[a]:
+            else:
                 b = parent[b]
         return a
 
@@ -128,14 +138,8 @@ def _dominator_tree(region: Region) -> dict[Block, list[Block]]:
     while changed:
         changed = False
         for block in reversed(postorder[:-1]):
-            known = [p for p in predecessors[block] if p in parent]
-            found = known[0]
-            for other in known[1:]:
-                found = meet(found, other)
+            found = reduce(meet, (p for p in predecessors[block] if p in parent))
             if parent.get(block) is not found:
                 parent[block] = found
                 changed = True
-    children: dict[Block, list[Block]] = {}
-    for block in reversed(postorder[:-1]):
-        children.setdefault(parent[block], []).append(block)
-    return children
+    return parent

@@ -9,7 +9,7 @@ from ..passes.verify_dominance import verify_dominance
 
 
 def has_instructions(module: ModuleOp) -> bool:
-    """Whether the module holds an instruction program, that is, functions with `glow_inst` operations."""
+    """Whether a function of the module holds `glow_inst` operations."""
     for function in module.ops:
         if isinstance(function, func.FuncOp) and any(
             op.name.startswith("glow_inst.") for block in function.body.blocks for op in block.ops

@@ -1,9 +1,9 @@
 """
 Errors as `file:line:col: error: message`.
 
-xDSL prints the whole module into the exception when an operation does not verify, and its parser does
-not record where operations come from. Here, errors stay short: the parser gives each operation its
-position, and a failed check keeps the operation instead of a dump of everything around it.
+xDSL prints the whole module into the exception when an operation does not verify, and its parser
+does not record where operations come from. Here, errors stay short: the parser gives each operation
+its position, and a failed check keeps the operation instead of a dump of everything around it.
 """
 
 from __future__ import annotations
@@ -78,6 +78,9 @@ def describe_parse_error(error: ParseError) -> str:
     """The message, and the line it is about with a caret."""
     position = error.span.get_location()
     message = " ".join(error.msg.split())
+    if message.startswith("in "):
+        # xDSL's wording for an unexpected token
+        message = f"unexpected token {message}"
     head = f"{position.file}:{position.line}:{position.col}: error: {message}"
     content = error.span.input.content
     if isinstance(content, bytes):

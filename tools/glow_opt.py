@@ -60,7 +60,7 @@ class _PassList(argparse.Action):
 
 
 def _close_bare_flags(args: Iterable[str], passes: Iterable[str]) -> list[str]:
-    """Spell `--my-pass` as `--my-pass=`, so that it does not take the file after it as its options."""
+    """Spell `--my-pass` as `--my-pass=`, or it would take the file after it as its options."""
     flags = {f"--{name}" for name in passes}
     flags |= {f"--{name.removeprefix(PREFIX)}" for name in passes if name.startswith(PREFIX)}
     return [f"{arg}=" if arg in flags else arg for arg in args]
@@ -221,14 +221,12 @@ class GlowOptMain(xDSLOptMain):
                 f"error: unknown pass {spec.name!r}{_near(spec.name, self._pass_names())}"
             )
         pass_class = self.available_passes[name]()
-        known = [f.name for f in fields(pass_class)]
+        known = [f.name.replace("_", "-") for f in fields(pass_class)]
         for option in spec.parameters:
-            if option.replace("-", "_") not in known:
-                spelled = [k.replace("_", "-") for k in known]
-                takes = f"it takes {', '.join(spelled)}" if spelled else "it takes none"
-                raise ToolError(
-                    f"error: {name} has no option {option!r}{_near(option, spelled) or '; ' + takes}"
-                )
+            if option.replace("_", "-") not in known:
+                takes = f"; it takes {', '.join(known) or 'none'}"
+                hint = _near(option, known) or takes
+                raise ToolError(f"error: {name} has no option {option!r}{hint}")
         try:
             return pass_class.from_spec(ArgSpec(name, spec.parameters))
         except (ValueError, GlowError) as e:
