@@ -2,15 +2,15 @@
 What a backend implements, and how backends are found.
 
 A backend says which graph nodes it keeps as they are (everything else is decomposed by
-`glow-lower-nodes`), names the stages that take a graph to its own final form, and turns that form into
-a program that runs. Backends are found through the entry point group `glow.backends`, so another
-package can bring one.
+`glow-lower-nodes`), names the stages that take a graph to its own final form, and turns that form
+into a program that runs. Backends are found through the entry point group `glow.backends`, so
+another package can bring one.
 """
 
 from __future__ import annotations
 
 import abc
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, ClassVar, Protocol
@@ -33,7 +33,15 @@ class Stage:
     name: str
     """Short, and usable as a file name: the stage's IR is dumped as `NN-name.mlir`."""
     pipeline: str
-    """Passes in the syntax of `glow-opt -p`, for example `glow-lower-nodes{backend=cpu},canonicalize`."""
+    """
+    Passes in the syntax of `glow-opt -p`, for example
+    `glow-lower-nodes{backend=cpu},canonicalize`.
+    """
+    bulky: bool = False
+    """
+    Whether its IR is generated code, much larger than the network: such a stage is verified only on
+    request, and computed again when somebody looks at it instead of being kept.
+    """
 
 
 class Program(Protocol):
@@ -41,14 +49,20 @@ class Program(Protocol):
 
     def run(self, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
         """
-        Run once on contiguous arrays of the exact shapes and dtypes that the network declares, in the
-        order of its arguments, and return fresh arrays in the order of its results.
+        Run once on contiguous arrays of the exact shapes and dtypes that the network declares, in
+        the order of its arguments, and return fresh arrays in the order of its results.
         """
         ...
 
 
 class Backend(abc.ABC):
-    """One target. Instances hold options and no state of any network."""
+    """
+    One target. Instances hold options and no state of any network.
+
+    The constructor takes options by keyword. Every backend accepts `threads` (how many threads the
+    program runs on) and `cache` (True for the default directory of compiled code, False for none,
+    or a directory), and ignores what means nothing to it.
+    """
 
     name: ClassVar[str]
 
@@ -61,8 +75,19 @@ class Backend(abc.ABC):
         """What happens to an imported graph, in order."""
 
     @abc.abstractmethod
-    def load(self, module: ModuleOp) -> Program:
-        """Make the result of the last stage runnable."""
+    def load(self, stages: Mapping[str, ModuleOp]) -> Program:
+        """
+        Make the network runnable.
+
+        `stages` maps the name of each stage, `imported` before all others, to its module, and
+        computes a stage when it is first asked for. The modules must not be changed.
+        """
+
+    def texts(self, stages: Mapping[str, ModuleOp]) -> Mapping[str, str]:
+        """
+        What is worth reading beside the stages, by file name: assembly, say. By default nothing.
+        """
+        return {}
 
 
 def backend_names() -> list[str]:

@@ -1,0 +1,188 @@
+"""
+The CPU backend: kernels in LLVM IR, compiled and linked into this process.
+
+A program is one C function over base addresses: the weight segment, which is filled once and
+shared by all runs; an array of the addresses of inputs and outputs; and an arena for the
+activations of one run.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+from ..backend import Backend, Program, Stage
+from ..errors import GlowError
+from ..glow_dialects.operator import Call
+
+if TYPE_CHECKING:
+    import numpy as np
+    from xdsl.dialects.builtin import ModuleOp
+    from xdsl.dialects.func import FuncOp
+
+    from .jit import Executable, Machine
+    from .object_cache import ObjectCache
+    from .signature import TensorInfo
+
+ALIGNMENT = 64
+"""Bytes. The weight segment and the arena start at a multiple of this."""
+
+_CLEAN = "glow-fold-constants,canonicalize,cse,dce"
+
+STAGES = (
+    Stage(
+        "optimized",
+        "glow-fold-constants,canonicalize,glow-fold-batch-norm,glow-simplify-shapes,"
+        f"glow-sink-transposes,{_CLEAN}",
+    ),
+    Stage("lowered", f"glow-lower-nodes{{backend=cpu}},{_CLEAN}"),
+    Stage("scheduled", "glow-schedule"),
+    Stage("instructions", "glow-irgen"),
+    Stage(
+        "optimized-instructions",
+        "glow-eliminate-copies,glow-stack-ops,glow-share-buffers,glow-eliminate-dead-stores",
+    ),
+    Stage("allocated", "glow-allocate"),
+    Stage("kernels", "glow-lower-to-kernels", bulky=True),
+    Stage("llvm", "glow-expand-math,glow-convert-to-llvm", bulky=True),
+)
+
+
+class CpuBackend(Backend):
+    """
+    Machine code for the CPU of this process, or for `cpu` and `features` in LLVM's names.
+
+    `cache` is True for the default directory of object code, False for none, or a directory.
+    Programs run on one thread.
+    """
+
+    name: ClassVar[str] = "cpu"
+
+    def __init__(
+        self,
+        threads: int = 1,
+        cache: bool | str | Path | ObjectCache = True,
+        cpu: str | None = None,
+        features: str | None = None,
+    ):
+        if threads != 1:
+            raise GlowError(f"the cpu backend runs a program on 1 thread, found threads={threads}")
+        self.cache = cache
+        self.cpu = cpu
+        self.features = features
+
+    def keeps(self, call: Call) -> bool:
+        from ..lowering.kernels import implements
+
+        return implements(call)
+
+    def stages(self) -> Sequence[Stage]:
+        return STAGES
+
+    def machine(self) -> Machine:
+        """What code is generated for."""
+        from .jit import Machine, host_machine
+
+        host = host_machine()
+        if self.cpu is None and self.features is None:
+            return host
+        # the host's features do not fit another CPU, which has its own without naming them
+        return Machine(host.triple, self.cpu or host.cpu, self.features or "", host.level)
+
+    def load(self, stages: Mapping[str, ModuleOp]) -> Program:
+        from ..lowering.llvm.translate import translate_functions
+        from .jit import Executable, object_of
+        from .object_cache import open_cache
+        from .signature import signature_of
+
+        machine = self.machine()
+        cache = open_cache(self.cache)
+        texts = translate_functions(stages["llvm"])
+        objects = [object_of(text, machine, _version(), cache) for text in texts]
+        executable = Executable(objects, "glow_main", machine)
+        outputs = signature_of(stages["imported"]).outputs
+        return CpuProgram(executable, _main(stages["allocated"]), outputs)
+
+    def texts(self, stages: Mapping[str, ModuleOp]) -> Mapping[str, str]:
+        from ..lowering.llvm.translate import translate_module
+
+        return {"llvm.ll": translate_module(stages["llvm"])}
+
+
+class CpuProgram:
+    """
+    A linked program with its weights. Runs at the same time in several threads use an arena each.
+    """
+
+    def __init__(self, executable: Executable, main: FuncOp, outputs: Sequence[TensorInfo]):
+        from .memory_plan import ARENA_SIZE, WEIGHTS_SIZE, function_bytes
+
+        self._executable = executable
+        self._outputs = outputs
+        self._weights = aligned_bytes(function_bytes(main, WEIGHTS_SIZE))
+        self._arena_size = function_bytes(main, ARENA_SIZE)
+        self._arenas: list[np.ndarray] = []
+        """Arenas that no run uses now. Appending to and popping from a list are atomic."""
+        fill_weights(self._weights, main)
+
+    def run(self, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
+        import numpy as np
+
+        outputs = [np.empty(info.shape, info.dtype) for info in self._outputs]
+        io = _addresses((*inputs, *outputs))
+        try:
+            arena = self._arenas.pop()
+        except IndexError:
+            arena = aligned_bytes(self._arena_size)
+        try:
+            self._executable(self._weights.ctypes.data, io, arena.ctypes.data)
+        finally:
+            self._arenas.append(arena)
+        return outputs
+
+
+def aligned_bytes(size: int) -> np.ndarray:
+    """Uninitialized uint8[size] whose first byte is at a multiple of `ALIGNMENT`."""
+    import numpy as np
+
+    raw = np.empty(size + ALIGNMENT, np.uint8)
+    start = -raw.ctypes.data % ALIGNMENT
+    return raw[start : start + size]
+
+
+def fill_weights(segment: np.ndarray, main: FuncOp) -> None:
+    """
+    Copy the value of each `glow_inst.weight` to its offset in `segment` (uint8), equal ones once.
+    """
+    import numpy as np
+
+    from ..glow_dialects.glow_inst.memory import WeightOp
+    from ..semantics.arrays import constant_array
+
+    done: set[int] = set()
+    for op in main.body.block.ops:
+        if not isinstance(op, WeightOp) or op.offset is None or op.offset.value.data in done:
+            continue
+        offset = op.offset.value.data
+        done.add(offset)
+        array = np.ascontiguousarray(constant_array(op.value, op.result.type))  # pyright: ignore
+        segment[offset : offset + array.nbytes] = array.reshape(-1).view(np.uint8)
+
+
+def _addresses(arrays: Iterable[np.ndarray]) -> ctypes.Array[ctypes.c_void_p]:
+    addresses = [a.ctypes.data for a in arrays]
+    return (ctypes.c_void_p * len(addresses))(*addresses)
+
+
+def _main(module: ModuleOp) -> FuncOp:
+    from .signature import main_function
+
+    return main_function(module)
+
+
+def _version() -> str:
+    from importlib.metadata import version
+
+    return f"glow {version('glow-compiler')}"

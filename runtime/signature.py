@@ -1,0 +1,138 @@
+"""The inputs and outputs of a network, and the check of what a caller passes for them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr, TensorType
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute
+
+from ..errors import InputError, ModelError
+from ..glow_dialects.glow_inst.memory import NAME
+from ..semantics.arrays import numpy_dtype
+
+_ORT_NAMES = {"float32": "float", "float64": "double"}
+
+
+@dataclass(frozen=True)
+class TensorInfo:
+    """An input or output, described as onnxruntime does."""
+
+    name: str
+    shape: list[int]
+    dtype: np.dtype
+    """In the machine's byte order. bfloat16 is that of the `ml_dtypes` package."""
+
+    @property
+    def type(self) -> str:
+        """The type as onnxruntime spells it, for example `tensor(float)`."""
+        return f"tensor({_ORT_NAMES.get(self.dtype.name, self.dtype.name)})"
+
+    def __str__(self) -> str:
+        return f"{self.dtype.name}{self.shape}"
+
+
+@dataclass(frozen=True)
+class Signature:
+    """All inputs and outputs of a network, in order."""
+
+    inputs: tuple[TensorInfo, ...]
+    outputs: tuple[TensorInfo, ...]
+
+    def bind(self, args: Sequence[object], kwargs: Mapping[str, object]) -> dict[str, object]:
+        """
+        Inputs by name, from positional and keyword arguments. Raises InputError as a call would.
+        """
+        if len(args) > len(self.inputs):
+            raise InputError(f"expected at most {len(self.inputs)} inputs, found {len(args)}")
+        feed = {info.name: value for info, value in zip(self.inputs, args, strict=False)}
+        if twice := [name for name in kwargs if name in feed]:
+            raise InputError(f"input {_names(twice)} was given both by position and by name")
+        return {**feed, **kwargs}
+
+    def arrays(self, feed: Mapping[str, object]) -> list[np.ndarray]:
+        """
+        C-contiguous arrays in the machine's byte order, in the order of the inputs; a copy is made
+        only of an array that is not so already.
+
+        Raises InputError for an unknown or missing name, a wrong shape or a wrong dtype.
+        """
+        known = [info.name for info in self.inputs]
+        if unknown := [name for name in feed if name not in known]:
+            raise InputError(
+                f"no input is called {_names(unknown)}; the inputs are {_names(known)}"
+            )
+        if missing := [name for name in known if name not in feed]:
+            raise InputError(f"missing input {_names(missing)}")
+        return [_checked(feed[info.name], info) for info in self.inputs]
+
+    def select(self, names: Sequence[str] | None) -> list[int]:
+        """The indices of the outputs called `names`, all of them for None. Raises InputError."""
+        known = [info.name for info in self.outputs]
+        if names is None:
+            return list(range(len(known)))
+        if isinstance(names, str):
+            raise InputError(f"expected a list of output names, found the string {names!r}")
+        if unknown := [name for name in names if name not in known]:
+            raise InputError(
+                f"no output is called {_names(unknown)}; the outputs are {_names(known)}"
+            )
+        return [known.index(name) for name in names]
+
+
+def main_function(module: ModuleOp) -> FuncOp:
+    """The function @main of a module. Raises ModelError if there is none."""
+    for op in module.body.block.ops:
+        if isinstance(op, FuncOp) and op.sym_name.data == "main":
+            return op
+    raise ModelError("expected a module with a function @main")
+
+
+def signature_of(module: ModuleOp) -> Signature:
+    """
+    The signature of the function @main over tensors. Raises ModelError if the module has none.
+    """
+    main = main_function(module)
+    types = main.function_type
+    return Signature(
+        _infos(types.inputs.data, main.arg_attrs, "input"),
+        _infos(types.outputs.data, main.res_attrs, "output"),
+    )
+
+
+def _infos(
+    types: Sequence[Attribute], attributes: ArrayAttr[DictionaryAttr] | None, kind: str
+) -> tuple[TensorInfo, ...]:
+    named = [a.data for a in attributes.data] if attributes is not None else [{}] * len(types)
+    infos: list[TensorInfo] = []
+    for i, (t, about) in enumerate(zip(types, named, strict=True)):
+        if not isinstance(t, TensorType):
+            raise ModelError(f"expected a tensor as {kind} {i} of @main, found {t}")
+        name = about.get(NAME)
+        text = name.data if isinstance(name, StringAttr) else f"{kind}_{i}"
+        infos.append(TensorInfo(text, list(t.get_shape()), numpy_dtype(t.element_type)))
+    return tuple(infos)
+
+
+def _checked(value: object, info: TensorInfo) -> np.ndarray:
+    try:
+        array = np.asarray(value)
+    except (ValueError, TypeError) as error:
+        raise InputError(f"input {info.name!r}: expected {info}, found no array: {error}") from None
+    if array.dtype.newbyteorder("=") != info.dtype:
+        raise InputError(
+            f"input {info.name!r}: expected dtype {info.dtype.name}, found {array.dtype.name}; "
+            f"convert it with .astype({info.dtype.name!r})"
+        )
+    if list(array.shape) != info.shape:
+        raise InputError(
+            f"input {info.name!r}: expected shape {tuple(info.shape)}, found {array.shape}"
+        )
+    return np.asarray(array, dtype=info.dtype, order="C")
+
+
+def _names(names: Sequence[object]) -> str:
+    return ", ".join(map(repr, names)) if names else "none"

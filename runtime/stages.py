@@ -1,0 +1,188 @@
+"""
+The module after each stage of compilation, computed when it is first asked for.
+
+A stage of ordinary size is kept. One that is `bulky` (generated kernels) is computed anew each
+time from the last stage that was kept, so a compiled model holds no more IR than is worth looking
+at, and a program whose code is found in the cache never generates kernels at all.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from types import TracebackType
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Operation
+from xdsl.passes import ModulePass, PassPipeline
+from xdsl.universe import Universe
+from xdsl.utils.exceptions import VerifyException
+
+from ..backend import Stage
+from ..context import make_context
+from ..errors import CompileError, GlowError
+from ..universe import UNIVERSE
+
+IMPORTED = "imported"
+
+
+class Stages(Mapping[str, ModuleOp]):
+    """
+    Stage name to module, in order of compilation; `imported` is the graph before any pass.
+
+    `verify` says what is verified after each pass: True for everything, False for nothing, None
+    for all but bulky stages (everything if `$GLOW_VERIFY` is set and not `0`). The modules must
+    not be changed.
+    """
+
+    def __init__(self, module: ModuleOp, stages: Sequence[Stage], verify: bool | None = None):
+        if verify is None and os.environ.get("GLOW_VERIFY", "0") != "0":
+            verify = True
+        self.times: dict[str, float] = {}
+        """Seconds that each stage took, for those that were computed."""
+        self._stages = (Stage(IMPORTED, ""), *stages)
+        self._index = {stage.name: i for i, stage in enumerate(self._stages)}
+        self._kept = {0: module}
+        self._verify = verify
+        self._context = make_context()
+        self._lock = threading.RLock()
+        if verify is not False:
+            verify_module(module, "the imported graph")
+
+    def __getitem__(self, name: str) -> ModuleOp:
+        """
+        The module after the stage called `name`.
+
+        Raises KeyError if there is none, and CompileError, naming the pass and the operator, if a
+        pass fails.
+        """
+        index = self._index[name]
+        with self._lock:
+            return self._kept[index] if index in self._kept else self._compute(index)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._index)
+
+    def __len__(self) -> int:
+        return len(self._stages)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._index  # Mapping's own would compute the stage
+
+    def walk(self) -> Iterator[tuple[str, ModuleOp]]:
+        """
+        All stages in order, each pass run at most once. A bulky module changes after its turn.
+        """
+        with self._lock:
+            module = self._kept[0]
+            for index, stage in enumerate(self._stages):
+                module = self._kept[index] if index in self._kept else self._next(index, module)
+                yield stage.name, module
+
+    def _compute(self, index: int) -> ModuleOp:
+        start = max(i for i in self._kept if i < index)
+        module = self._kept[start]
+        for i in range(start + 1, index + 1):
+            module = self._next(i, module)
+        return module
+
+    def _next(self, index: int, before: ModuleOp) -> ModuleOp:
+        """Run one stage on its predecessor, in place unless that is kept."""
+        stage = self._stages[index]
+        start = time.perf_counter()
+        with without_garbage_collection():
+            module = before.clone() if index - 1 in self._kept else before
+            self._apply(stage, module)
+        self.times[stage.name] = time.perf_counter() - start
+        if not stage.bulky:
+            self._kept[index] = module
+        return module
+
+    def _apply(self, stage: Stage, module: ModuleOp) -> None:
+        for p in parse_pipeline(stage.pipeline):
+            apply_pass(p, self._context, module)
+            if self._verify or (self._verify is None and not stage.bulky):
+                verify_module(module, f"{p.name} (stage {stage.name})")
+
+
+@contextmanager
+def without_garbage_collection() -> Iterator[None]:
+    """
+    Suspend Python's collector of cycles.
+
+    Compilation makes millions of objects that all live; searching them for garbage costs 10-50 %.
+    """
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+def parse_pipeline(spec: str) -> tuple[ModulePass, ...]:
+    """
+    The passes that `spec` names, in the syntax of `glow-opt -p`. Raises GlowError if it is wrong.
+    """
+    passes = {**Universe.get_multiverse().all_passes, **UNIVERSE.all_passes}
+    try:
+        return PassPipeline.parse_spec(passes, spec).passes
+    except ValueError as error:
+        raise GlowError(f"wrong pass pipeline {spec!r}: {error}") from error
+
+
+def apply_pass(p: ModulePass, context: Context, module: ModuleOp) -> None:
+    """Run one pass. Any failure becomes a CompileError that names the pass and the operator."""
+    try:
+        p.apply(context, module)
+    except GlowError:
+        raise
+    except Exception as error:
+        op = _culprit(error.__traceback__)
+        at = f" at {describe(op)}" if op is not None else ""
+        raise CompileError(f"{p.name} failed{at}: {_first_line(error)}") from error
+
+
+def verify_module(module: ModuleOp, after: str) -> None:
+    """
+    Verify every operation. Raises CompileError that names the operator and `after` which pass.
+    """
+    for op in module.walk():
+        try:
+            op.verify(verify_nested_ops=False)
+        except VerifyException as error:
+            message = f"invalid IR after {after}: {describe(op)}: {_first_line(error)}"
+            raise CompileError(message) from error
+
+
+def describe(op: Operation) -> str:
+    """An operation in a message: its name, and that of its first result or of itself."""
+    if isinstance(op, FuncOp):
+        return f"{op.name} @{op.sym_name.data}"
+    hint = op.results[0].name_hint if op.results else None
+    return f"{op.name} %{hint}" if hint else op.name
+
+
+def _first_line(error: Exception) -> str:
+    text = str(error).strip()
+    line = text.splitlines()[0] if text else ""
+    known = isinstance(error, VerifyException | ValueError | NotImplementedError)
+    return line if known and line else f"{type(error).__name__}: {line}"
+
+
+def _culprit(traceback: TracebackType | None) -> Operation | None:
+    """The operation that the innermost frame of our own was working on, if any."""
+    found: Operation | None = None
+    while traceback is not None:
+        for value in traceback.tb_frame.f_locals.values():
+            if isinstance(value, Operation) and not isinstance(value, ModuleOp | FuncOp):
+                found = value
+        traceback = traceback.tb_next
+    return found
