@@ -1,0 +1,15 @@
+"""
+How composite operators are made of simpler ones, by family of operators.
+
+Importing this package registers all families in `LOWERINGS`.
+"""
+
+from __future__ import annotations
+
+from . import matrix as _matrix  # noqa: F401
+from . import normalization as _normalization  # noqa: F401
+from . import reduction as _reduction  # noqa: F401
+from .data_parallel import lower_data_parallel
+from .registry import LOWERINGS, lowering
+
+__all__ = ["LOWERINGS", "lower_data_parallel", "lowering"]
