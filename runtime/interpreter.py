@@ -1,0 +1,130 @@
+"""
+Runs a network with numpy, operator by operator: the reference for everything else.
+
+Both a graph (`glow`) and an instruction program (`glow_inst`) can run. A value of a graph is freed
+after its last use.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TypeAlias
+
+import numpy as np
+from xdsl.dialects import func
+from xdsl.dialects.builtin import MemRefType, ModuleOp, StringAttr
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from ..errors import CompileError, ModelError
+from ..glow_dialects.glow import Node
+from ..glow_dialects.glow.constant import ConstantOp
+from ..glow_dialects.glow_inst.memory import NAME, QUALIFIER, argument_attributes, is_input
+from ..semantics import evaluate, numpy_dtype
+from .interpreter_program import run_program
+from .signature import Signature, TensorInfo, main_function, signature_of
+
+Observer: TypeAlias = Callable[[SSAValue, np.ndarray], None]
+
+
+def interpret(
+    module: ModuleOp,
+    inputs: Mapping[str, np.ndarray] | Sequence[np.ndarray],
+    observe: Observer | None = None,
+) -> dict[str, np.ndarray]:
+    """
+    Run the function `main` of a graph or of an instruction program.
+
+    `inputs` are arrays of exactly the declared shapes and dtypes, by name or in order; the result
+    maps the names of the outputs to fresh arrays. `observe` sees each value of a graph as it is
+    computed (arguments too), or each buffer or view of a program after an instruction has written
+    it; it must not keep the array without copying it.
+
+    Raises InputError for wrong inputs, ModelError if the bytes of a constant cannot be read, and
+    CompileError for operations that are neither graph nodes nor instructions.
+    """
+    main = main_function(module)
+    signature = _program_signature(main) if _is_program(main) else signature_of(module)
+    feed = inputs if isinstance(inputs, Mapping) else signature.bind(inputs, {})
+    results = execute(main, signature.arrays(feed), observe)
+    return {info.name: array for info, array in zip(signature.outputs, results, strict=True)}
+
+
+def execute(
+    main: func.FuncOp, inputs: Sequence[np.ndarray], observe: Observer | None = None
+) -> list[np.ndarray]:
+    """`interpret` without names, and without a check of the inputs."""
+    observe = observe or _ignore
+    if not _is_program(main):
+        return _run_graph(main, inputs, observe)
+    given = iter(inputs)
+    arguments = [next(given) if is_input(a) else None for a in main.body.block.args]
+    return run_program(main, arguments, observe)
+
+
+def _is_program(main: func.FuncOp) -> bool:
+    return any(isinstance(a.type, MemRefType) for a in main.body.block.args)
+
+
+def _run_graph(
+    main: func.FuncOp, arrays: Sequence[np.ndarray], observe: Observer
+) -> list[np.ndarray]:
+    block = main.body.block
+    values: dict[SSAValue, np.ndarray] = dict(zip(block.args, arrays, strict=True))
+    for value, array in values.items():
+        observe(value, array)
+    for op, dying in _with_last_uses(list(block.ops)):
+        operands = [values[o] for o in op.operands]
+        if isinstance(op, func.ReturnOp):
+            return [a.copy() for a in operands]
+        for value, array in zip(op.results, _run_node(op, operands), strict=True):
+            values[value] = array
+            observe(value, array)
+        for value in dying:
+            del values[value]
+    raise CompileError("expected the function main to end with func.return")
+
+
+def _run_node(op: Operation, operands: Sequence[np.ndarray]) -> Sequence[np.ndarray]:
+    if not isinstance(op, Node):
+        raise CompileError(f"the interpreter runs graph nodes and instructions, found {op.name}")
+    if not isinstance(op, ConstantOp):
+        return evaluate(op.call, operands)
+    try:
+        return evaluate(op.call, ())
+    except (OSError, ValueError) as error:
+        raise ModelError(f"cannot read a constant: {error}") from error
+
+
+def _with_last_uses(ops: Sequence[Operation]) -> Iterator[tuple[Operation, list[SSAValue]]]:
+    """Each operation with the values that nothing after it reads: operands, and unused results."""
+    seen: set[SSAValue] = set()
+    dying: list[list[SSAValue]] = []
+    for op in reversed(ops):
+        last = [v for v in dict.fromkeys((*op.operands, *op.results)) if v not in seen]
+        seen.update(last)
+        dying.append(last)
+    return zip(ops, reversed(dying), strict=True)
+
+
+def _program_signature(main: func.FuncOp) -> Signature:
+    """The signature of an instruction program. Raises CompileError for a missing qualifier."""
+    found: dict[Attribute, list[TensorInfo]] = {StringAttr("in"): [], StringAttr("out"): []}
+    for argument in main.body.block.args:
+        attributes, t = argument_attributes(argument), argument.type
+        qualifier, name = attributes.get(QUALIFIER), attributes.get(NAME)
+        if not isinstance(qualifier, StringAttr) or qualifier not in found:
+            raise CompileError(
+                f'expected argument {argument.index} of main with {QUALIFIER} = "in" or "out", '
+                f"found {qualifier}"
+            )
+        infos = found[qualifier]
+        # the same names as for the graph
+        text = name.data if isinstance(name, StringAttr) else f"{qualifier.data}put_{len(infos)}"
+        assert isinstance(t, MemRefType)
+        infos.append(TensorInfo(text, list(t.get_shape()), numpy_dtype(t.element_type)))
+    inputs, outputs = found.values()
+    return Signature(tuple(inputs), tuple(outputs))
+
+
+def _ignore(value: SSAValue, array: np.ndarray) -> None:
+    pass
