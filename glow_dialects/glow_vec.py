@@ -1,8 +1,8 @@
 """
 The `glow_vec` dialect: what kernels need of vectors that xDSL's upstream dialects lack.
 
-Each operation corresponds to one LLVM instruction or intrinsic: lane selection, conversion of
-lanes, lane numbers, gather, scatter and prefetch. Vectors have one dimension and a fixed length.
+Each operation corresponds to one LLVM instruction or intrinsic: lane selection, comparison and
+conversion, lane numbers, gather, scatter and prefetch. Vectors have one dimension and a fixed length.
 Everything else that kernels do with vectors is in `arith`, `math` and `vector`.
 """
 
@@ -180,6 +180,101 @@ class CastOp(IRDLOperation):
             raise VerifyException(
                 f"{self.kind.data} does not convert {source} to {self.result.type}"
             )
+
+
+class Predicate(StrEnum):
+    """
+    How `glow_vec.cmp` compares: integers as signed or unsigned, floats ordered (false if either
+    operand is NaN), or `une` (true if either is). Named as in `arith.cmpi` and `arith.cmpf`.
+    """
+
+    EQ = "eq"
+    NE = "ne"
+    SLT = "slt"
+    SLE = "sle"
+    ULT = "ult"
+    ULE = "ule"
+    OEQ = "oeq"
+    OLT = "olt"
+    OLE = "ole"
+    UNE = "une"
+
+    @property
+    def compares_floats(self) -> bool:
+        return self in (Predicate.OEQ, Predicate.OLT, Predicate.OLE, Predicate.UNE)
+
+
+@irdl_attr_definition
+class PredicateAttr(EnumAttribute[Predicate]):
+    name = "glow_vec.predicate"
+
+
+@irdl_op_definition
+class CmpOp(IRDLOperation):
+    """
+    Comparison of every lane (xDSL's `arith.cmpi` and `arith.cmpf` give a single i1).
+
+    ```mlir
+    %m = glow_vec.cmp olt %a, %b : vector<8xf32>, vector<8xi1>
+    ```
+    """
+
+    name = "glow_vec.cmp"
+
+    T: ClassVar = VarConstraint("T", VectorType.constr(AnyAttr()))
+
+    predicate = prop_def(PredicateAttr)
+    lhs = operand_def(T)
+    rhs = operand_def(T)
+    result = result_def(_MASK)
+
+    traits = traits_def(Pure())
+    assembly_format = "$predicate $lhs `,` $rhs attr-dict `:` type($lhs) `,` type($result)"
+
+    def __init__(self, predicate: Predicate, lhs: SSAValue, rhs: SSAValue):
+        super().__init__(
+            operands=[lhs, rhs],
+            result_types=[VectorType(i1, [lanes(lhs.type)])],
+            properties={"predicate": PredicateAttr(predicate)},
+        )
+
+    def verify_(self) -> None:
+        _expect_lanes(lanes(self.lhs.type), self.result)
+        element = cast(VectorType, self.lhs.type).element_type
+        if isinstance(element, FLOAT_TYPES) != self.predicate.data.compares_floats:
+            raise VerifyException(f"{self.predicate.data} does not compare {self.lhs.type}")
+
+
+@irdl_op_definition
+class RemOp(IRDLOperation):
+    """
+    Remainder with the sign of the dividend, as C's `fmod`, of floats or of every lane (upstream's
+    `arith.remf`, which xDSL lacks).
+
+    ```mlir
+    %r = glow_vec.remf %a, %b : vector<8xf32>
+    ```
+    """
+
+    name = "glow_vec.remf"
+
+    T: ClassVar = VarConstraint("T", AnyAttr())
+
+    lhs = operand_def(T)
+    rhs = operand_def(T)
+    result = result_def(T)
+
+    traits = traits_def(Pure())
+    assembly_format = "$lhs `,` $rhs attr-dict `:` type($result)"
+
+    def __init__(self, lhs: SSAValue, rhs: SSAValue):
+        super().__init__(operands=[lhs, rhs], result_types=[lhs.type])
+
+    def verify_(self) -> None:
+        t = self.result.type
+        element = t.element_type if isinstance(t, VectorType) else t
+        if not isinstance(element, FLOAT_TYPES):
+            raise VerifyException(f"expected floats, found {t}")
 
 
 @irdl_op_definition
@@ -362,6 +457,6 @@ class PrefetchOp(IRDLOperation):
 
 GLOW_VEC = Dialect(
     "glow_vec",
-    [CastOp, GatherOp, PrefetchOp, ScatterOp, SelectOp, StepOp],
-    [CastKindAttr],
+    [CastOp, CmpOp, GatherOp, PrefetchOp, RemOp, ScatterOp, SelectOp, StepOp],
+    [CastKindAttr, PredicateAttr],
 )
