@@ -2,7 +2,7 @@
 The `glow_vec` dialect: what kernels need of vectors that xDSL's upstream dialects lack.
 
 Each operation corresponds to one LLVM instruction or intrinsic: lane selection, comparison and
-conversion, lane numbers, gather, scatter and prefetch. Vectors have one dimension and a fixed length.
+conversion, lane numbers, gather, scatter and prefetch. Vectors have one dimension and fixed length.
 Everything else that kernels do with vectors is in `arith`, `math` and `vector`.
 """
 
