@@ -1,0 +1,187 @@
+"""
+Arithmetic on views: one view seen through another, and whether two views share elements.
+
+A view is a memref type: sizes, strides and an offset, counted in elements from the start of a dense
+buffer. An index into a dense buffer of shape `S` is a number in the mixed radix `S`; a view that is
+a box of coordinates in that radix keeps its form when the buffer itself moves into a view.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import MemRefType
+from xdsl.ir import Attribute
+
+from .elements import (
+    extent,
+    num_elements,
+    offset_of,
+    row_major_strides,
+    strided_memref,
+    strides_of,
+)
+
+
+def view_type(
+    element: Attribute, shape: Sequence[int], strides: Sequence[int], offset: int = 0
+) -> MemRefType:
+    """
+    The memref type of a view in its one canonical form.
+
+    The stride of a dimension of size 1 has no meaning; it is given the value that makes the
+    dimension dense over the next one, so that views of the same elements have equal types.
+    """
+    canonical = list(strides)
+    dense = 1
+    for i in range(len(shape) - 1, -1, -1):
+        if shape[i] == 1:
+            canonical[i] = dense
+        dense = canonical[i] * shape[i]
+    return strided_memref(element, shape, canonical, offset)
+
+
+def broadcast_view(t: MemRefType, shape: Sequence[int]) -> MemRefType:
+    """The elements of `t` repeated to `shape`, as numpy's `broadcast_to`."""
+    added = len(shape) - t.get_num_dims()
+    sizes = (1,) * added + t.get_shape()
+    strides = (0,) * added + strides_of(t)
+    repeated = [
+        0 if have == 1 and want != 1 else stride
+        for have, want, stride in zip(sizes, shape, strides, strict=True)
+    ]
+    return view_type(t.element_type, shape, repeated, offset_of(t))
+
+
+def slice_view(
+    t: MemRefType, starts: Sequence[int], sizes: Sequence[int], steps: Sequence[int]
+) -> MemRefType:
+    """`sizes[d]` elements of each dimension `d` of `t`, from `starts[d]` on, `steps[d]` apart."""
+    if 0 in sizes:
+        return view_type(t.element_type, sizes, row_major_strides(sizes))
+    strides = strides_of(t)
+    offset = offset_of(t) + sum(a * s for a, s in zip(starts, strides, strict=True))
+    stepped = [a * s for a, s in zip(steps, strides, strict=True)]
+    return view_type(t.element_type, sizes, stepped, offset)
+
+
+@dataclass(frozen=True)
+class _Dimension:
+    """Dimensions of a buffer that one stride walks: `dense` apart in order, `stride` in memory."""
+
+    size: int
+    dense: int
+    stride: int
+
+
+def _dimensions(t: MemRefType, merge: bool) -> list[_Dimension]:
+    """
+    The dimensions of size above 1; neighbours that are dense over each other merge on request.
+    """
+    found: list[_Dimension] = []
+    shape = t.get_shape()
+    for size, dense, stride in zip(shape, row_major_strides(shape), strides_of(t), strict=True):
+        if size == 1:
+            continue
+        if merge and found and found[-1].stride == stride * size:
+            size *= found.pop().size
+        found.append(_Dimension(size, dense, stride))
+    return found
+
+
+def _place(dimensions: Sequence[_Dimension], size: int, stride: int) -> tuple[int, int] | None:
+    """The dimension in which `stride` moves, and by how many of its indices."""
+    for k, d in enumerate(dimensions):
+        if d.dense <= abs(stride):
+            steps = abs(stride) // d.dense * (1 if stride > 0 else -1)
+            fits = stride % d.dense == 0 and abs(steps) * (size - 1) < d.size
+            return (k, steps) if fits else None
+    return None
+
+
+def _box(
+    dimensions: Sequence[_Dimension], view: MemRefType
+) -> tuple[list[tuple[int, int]], list[int]] | None:
+    """
+    The range of coordinates that `view` reaches in each dimension, and the stride that each of its
+    own dimensions takes if the buffer lies in memory as `dimensions` say. None if it is not a box.
+    """
+    rest = offset_of(view)
+    low: list[int] = []
+    for d in dimensions:
+        low.append(rest // d.dense)
+        rest %= d.dense
+    high = list(low)
+    strides: list[int] = []
+    for size, stride in zip(view.get_shape(), strides_of(view), strict=True):
+        if size == 1 or stride == 0:
+            strides.append(0)
+            continue
+        placed = _place(dimensions, size, stride)
+        if placed is None:
+            return None
+        k, steps = placed
+        low[k] += min(0, steps * (size - 1))
+        high[k] += max(0, steps * (size - 1))
+        strides.append(steps * dimensions[k].stride)
+    if any(a < 0 or b >= d.size for a, b, d in zip(low, high, dimensions, strict=True)):
+        return None
+    return list(zip(low, high, strict=True)), strides
+
+
+def view_through(outer: MemRefType, inner: MemRefType) -> MemRefType | None:
+    """
+    What `inner`, a view of a dense buffer of `outer`'s shape, becomes if that buffer is `outer`.
+
+    Returns None if strides cannot express it, as for a reshape that joins dimensions which are not
+    dense over each other.
+    """
+    shape = inner.get_shape()
+    if 0 in shape:
+        return view_type(inner.element_type, shape, row_major_strides(shape))
+    dimensions = _dimensions(outer, merge=True)
+    box = _box(dimensions, inner)
+    if box is None:
+        return None
+    strides = box[1]
+    # the first element: the coordinates of the inner offset, before any negative stride moves down
+    rest, start = offset_of(inner), offset_of(outer)
+    for d in dimensions:
+        start += rest // d.dense * d.stride
+        rest %= d.dense
+    return view_type(inner.element_type, shape, strides, start)
+
+
+def is_whole(view: MemRefType, buffer: MemRefType) -> bool:
+    """True if `view` reaches each element of the dense `buffer` exactly once and in order."""
+    return num_elements(view.get_shape()) == num_elements(buffer.get_shape()) and view_type(
+        view.element_type, view.get_shape(), strides_of(view), offset_of(view)
+    ) == MemRefType(view.element_type, view.get_shape())
+
+
+def _interval(view: MemRefType) -> tuple[int, int]:
+    """The smallest and one more than the largest element index."""
+    down = sum(min(0, (d - 1) * s) for d, s in zip(view.get_shape(), strides_of(view), strict=True))
+    return offset_of(view) + down, extent(view)
+
+
+def may_overlap(a: MemRefType, b: MemRefType, buffer: MemRefType) -> bool:
+    """
+    False if views `a` and `b` of the dense `buffer` certainly share no element.
+
+    They do not if their index ranges are disjoint, or if both are boxes in the coordinates of the
+    buffer and these are disjoint in some dimension (the parts of a concatenation).
+    """
+    if 0 in a.get_shape() or 0 in b.get_shape():
+        return False
+    if a == b:
+        return True
+    (low_a, end_a), (low_b, end_b) = _interval(a), _interval(b)
+    if end_a <= low_b or end_b <= low_a:
+        return False
+    dimensions = _dimensions(buffer, merge=False)
+    box_a, box_b = _box(dimensions, a), _box(dimensions, b)
+    if box_a is None or box_b is None:
+        return True
+    return all(x[0] <= y[1] and y[0] <= x[1] for x, y in zip(box_a[0], box_b[0], strict=True))

@@ -1,0 +1,1 @@
+"""Conversions between dialects: graph to instructions to kernels to LLVM."""

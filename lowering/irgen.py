@@ -1,0 +1,305 @@
+"""
+From the tensor graph to a linear program over buffers.
+
+Every tensor gets a place: a buffer and the view of it that holds the tensor's elements. Nodes are
+emitted in the order in which they stand (`glow-schedule` chooses that order):
+
+- a constant is a weight, one for each distinct value;
+- a reshape, a broadcast or a slice is another view of its operand's buffer. Views compose: the
+  result always refers to the buffer itself. Where strides cannot express the result (a reshape of
+  elements that are not dense), the operand is copied into a buffer of its own first;
+- a concatenation copies each operand into its part of a new buffer, and a padding fills a new
+  buffer and copies into the inside. `glow-eliminate-copies` then lets most operands be computed in
+  place;
+- every other node becomes the instruction that is derived from it, on newly allocated buffers.
+
+The function's results become arguments marked `glow.qualifier = "out"`, to which a copy at the end
+writes. Each allocation is freed right after its last use.
+
+New rules for nodes that only move data are registered with `@emits`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeVar
+
+from xdsl.context import Context
+from xdsl.dialects import func
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DictionaryAttr,
+    MemRefType,
+    ModuleOp,
+    StringAttr,
+    TensorType,
+)
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.passes import ModulePass
+
+from ..errors import CompileError
+from ..glow_dialects.elements import memref_of
+from ..glow_dialects.glow.base import Node
+from ..glow_dialects.glow.constant import ConstantOp, SplatOp
+from ..glow_dialects.glow.shape import BroadcastOp, ConcatOp, PadOp, ReshapeOp, SliceOp
+from ..glow_dialects.glow_inst import INSTRUCTIONS
+from ..glow_dialects.glow_inst.memory import (
+    QUALIFIER,
+    AllocActivationOp,
+    TensorViewOp,
+    WeightOp,
+)
+from ..glow_dialects.glow_inst.stacked import CopyOp
+from ..glow_dialects.views import broadcast_view, slice_view, view_through
+from ..passes.program import tidy
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a tensor lies: a buffer, and the view of it as a type."""
+
+    buffer: SSAValue
+    type: MemRefType
+
+
+class Program:
+    """The program under construction, and the places of all tensors so far."""
+
+    def __init__(self, block: Block):
+        self.block = block
+        self._places: dict[SSAValue, Place] = {}
+        self._views: dict[tuple[SSAValue, MemRefType], SSAValue] = {}
+        self._weights: dict[tuple[Attribute, MemRefType], SSAValue] = {}
+
+    def place(self, tensor: SSAValue) -> Place:
+        return self._places[tensor]
+
+    def set_place(self, tensor: SSAValue, place: Place) -> None:
+        self._places[tensor] = place
+
+    def emit(self, op: Operation) -> None:
+        self.block.add_op(op)
+
+    def allocate(self, t: MemRefType, hint: str | None = None) -> Place:
+        """A new dense buffer."""
+        op = AllocActivationOp.create(result_types=[t])
+        op.result.name_hint = hint
+        self.emit(op)
+        return Place(op.result, t)
+
+    def weight(self, value: Attribute, t: MemRefType, hint: str | None) -> Place:
+        """The weight of this value, made when it is first needed."""
+        found = self._weights.get((value, t))
+        if found is None:
+            op = WeightOp.create(result_types=[t], properties={"value": value})
+            op.result.name_hint = hint
+            self.emit(op)
+            found = self._weights[value, t] = op.result
+        return Place(found, t)
+
+    def value(self, place: Place) -> SSAValue:
+        """The memref of a place: its buffer, or a view that is made when it is first needed."""
+        if place.type == place.buffer.type:
+            return place.buffer
+        key = place.buffer, place.type
+        if key not in self._views:
+            op = TensorViewOp.create(operands=[place.buffer], result_types=[place.type])
+            op.result.name_hint = place.buffer.name_hint
+            self.emit(op)
+            self._views[key] = op.result
+        return self._views[key]
+
+    def operand(self, tensor: SSAValue) -> SSAValue:
+        return self.value(self.place(tensor))
+
+    def copy(self, dest: Place, source: Place) -> None:
+        self.emit(CopyOp(self.value(dest), self.value(source)))
+
+    def reinterpret(self, place: Place, t: MemRefType, hint: str | None) -> Place:
+        """
+        The view `t` of the dense elements of `place`, after a copy if strides cannot express it.
+        """
+        seen = view_through(place.type, t)
+        if seen is not None:
+            return Place(place.buffer, seen)
+        dense = self.allocate(MemRefType(place.type.element_type, place.type.get_shape()), hint)
+        self.copy(dense, place)
+        return Place(dense.buffer, t)
+
+
+NodeT = TypeVar("NodeT", bound=Node)
+Emitter = Callable[[Program, NodeT], None]
+_EMITTERS: dict[type[Node], Callable[[Program, Node], None]] = {}
+
+
+def emits(node: type[NodeT]) -> Callable[[Emitter[NodeT]], Emitter[NodeT]]:
+    """Registers how a node that has no instruction of its own is emitted."""
+
+    def register(emitter: Emitter[NodeT]) -> Emitter[NodeT]:
+        _EMITTERS[node] = emitter  # pyright: ignore[reportArgumentType]
+        return emitter
+
+    return register
+
+
+def _memref(value: SSAValue) -> MemRefType:
+    assert isinstance(value.type, TensorType)
+    return memref_of(value.type)
+
+
+@emits(ConstantOp)
+def _constant(program: Program, node: ConstantOp) -> None:
+    result = node.result
+    program.set_place(result, program.weight(node.value, _memref(result), result.name_hint))
+
+
+@emits(ReshapeOp)
+def _reshape(program: Program, node: ReshapeOp) -> None:
+    source = program.place(node.input)
+    shaped = program.reinterpret(source, _memref(node.result), node.input.name_hint)
+    program.set_place(node.result, shaped)
+
+
+@emits(BroadcastOp)
+def _broadcast(program: Program, node: BroadcastOp) -> None:
+    source = program.place(node.input)
+    repeated = broadcast_view(source.type, _memref(node.result).get_shape())
+    program.set_place(node.result, Place(source.buffer, repeated))
+
+
+@emits(SliceOp)
+def _slice(program: Program, node: SliceOp) -> None:
+    source = program.place(node.input)
+    call = node.call
+    part = slice_view(source.type, call.ints("starts"), call.ints("sizes"), call.ints("strides"))
+    program.set_place(node.result, Place(source.buffer, part))
+
+
+@emits(ConcatOp)
+def _concat(program: Program, node: ConcatOp) -> None:
+    whole = program.allocate(_memref(node.result), node.result.name_hint)
+    program.set_place(node.result, whole)
+    axis = node.call.int("axis")
+    starts = [0] * whole.type.get_num_dims()
+    for tensor in node.inputs:
+        source = program.place(tensor)
+        sizes = source.type.get_shape()
+        part = slice_view(whole.type, starts, sizes, [1] * len(sizes))
+        program.copy(Place(whole.buffer, part), source)
+        starts[axis] += sizes[axis]
+
+
+@emits(PadOp)
+def _pad(program: Program, node: PadOp) -> None:
+    whole = program.allocate(_memref(node.result), node.result.name_hint)
+    program.set_place(node.result, whole)
+    source = program.place(node.input)
+    sizes = source.type.get_shape()
+    fill = INSTRUCTIONS[SplatOp].on([program.value(whole)], [], {"value": node.value})
+    program.emit(fill)
+    inside = slice_view(whole.type, node.call.ints("low"), sizes, [1] * len(sizes))
+    program.copy(Place(whole.buffer, inside), source)
+
+
+def _instruction(program: Program, node: Node) -> None:
+    sources = [program.operand(v) for v in node.operands]
+    dests: list[SSAValue] = []
+    for result in node.results:
+        place = program.allocate(_memref(result), result.name_hint)
+        program.set_place(result, place)
+        dests.append(program.value(place))
+    program.emit(INSTRUCTIONS[type(node)].on(dests, sources, dict(node.properties)))
+
+
+def _failure(op: Operation, message: str) -> CompileError:
+    error = CompileError(message)
+    error.operation = op  # pyright: ignore[reportAttributeAccessIssue]
+    return error
+
+
+def _dictionaries(
+    attributes: ArrayAttr[DictionaryAttr] | None, count: int
+) -> list[dict[str, Attribute]]:
+    if attributes is None:
+        return [{} for _ in range(count)]
+    return [dict(a.data) for a in attributes]
+
+
+def _signature(graph: func.FuncOp) -> tuple[list[MemRefType], ArrayAttr[DictionaryAttr]]:
+    """Argument types and attributes of the program: the graph's inputs, then its outputs."""
+    inputs, outputs = graph.function_type.inputs.data, graph.function_type.outputs.data
+    types: list[MemRefType] = []
+    for t in (*inputs, *outputs):
+        if not isinstance(t, TensorType):
+            raise _failure(graph, f"expected a function of tensors, found {graph.function_type}")
+        types.append(memref_of(t))
+    attributes = [
+        DictionaryAttr({**given, QUALIFIER: StringAttr(qualifier)})
+        for qualifier, all_given in (
+            ("in", _dictionaries(graph.arg_attrs, len(inputs))),
+            ("out", _dictionaries(graph.res_attrs, len(outputs))),
+        )
+        for given in all_given
+    ]
+    return types, ArrayAttr(attributes)
+
+
+def generate(graph: func.FuncOp) -> func.FuncOp:
+    """
+    The instruction program of a function over tensors, under the same name.
+
+    Raises CompileError for an operation that is not a node of the `glow` dialect.
+    """
+    types, attributes = _signature(graph)
+    block = Block(arg_types=types)
+    program = Program(block)
+    for tensor, argument in zip(graph.body.block.args, block.args, strict=False):
+        argument.name_hint = tensor.name_hint
+        program.set_place(tensor, Place(argument, _memref(tensor)))
+    *nodes, terminator = graph.body.block.ops
+    for node in nodes:
+        if not isinstance(node, Node):
+            raise _failure(node, "expected only nodes of the glow dialect")
+        _EMITTERS.get(type(node), _instruction)(program, node)
+    if not isinstance(terminator, func.ReturnOp):
+        raise _failure(terminator, "expected the function to end with func.return")
+    for tensor, argument in zip(
+        terminator.operands, block.args[len(graph.body.block.args) :], strict=True
+    ):
+        argument.name_hint = tensor.name_hint
+        program.copy(Place(argument, _memref(tensor)), program.place(tensor))
+    program.emit(func.ReturnOp())
+    tidy(block)
+    made = func.FuncOp(
+        graph.sym_name.data, (types, []), Region(block), graph.sym_visibility, arg_attrs=attributes
+    )
+    made.attributes |= graph.attributes
+    return made
+
+
+def _is_graph(op: Operation) -> bool:
+    """A function with a body that works on tensors."""
+    return (
+        isinstance(op, func.FuncOp)
+        and len(op.body.blocks) == 1
+        and any(
+            isinstance(t, TensorType)
+            for t in (*op.function_type.inputs.data, *op.function_type.outputs.data)
+        )
+    )
+
+
+@dataclass(frozen=True)
+class IRGenPass(ModulePass):
+    """Turns every function over tensors into an instruction program over buffers."""
+
+    name = "glow-irgen"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for function in list(op.ops):
+            if isinstance(function, func.FuncOp) and _is_graph(function):
+                made = generate(function)
+                op.body.block.insert_op_before(made, function)
+                function.detach()
+                function.erase()
