@@ -11,7 +11,7 @@ from xdsl.passes import ModulePass, get_pass_option_infos
 
 PREFIX = "glow-"
 USEFUL = {
-    "canonicalize": "Fold constants and apply the simplifications that operations bring themselves.",
+    "canonicalize": "Fold constants and apply the simplifications that operations define.",
     "cse": "Compute equal pure expressions once.",
     "dce": "Remove pure operations whose results are not used.",
 }

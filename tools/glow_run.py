@@ -1,0 +1,272 @@
+"""
+`glow-run`: compile a network and run it.
+
+```
+glow-run model.onnx --input photo.png --image-mean 104,117,123 --image-scale 1 --image-channel-order BGR
+glow-run model.onnx --repeat 20 --compare interpreter --dump-stages stages/
+```
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..errors import GlowError, InputError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from rich.console import Console
+
+    from ..compiler import CompiledModel
+
+ONNXRUNTIME = "onnxruntime"
+
+
+def _symbol(text: str) -> tuple[str, int]:
+    name, _, value = text.partition("=")
+    if not name or not value.isdecimal():
+        raise argparse.ArgumentTypeError(f"expected name=size, found {text!r}")
+    return name, int(value)
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"expected a number of at least 1, found {text!r}")
+    return int(text)
+
+
+class _Parser(argparse.ArgumentParser):
+    """Reports wrong arguments as other errors are reported: one line, exit code 1."""
+
+    def error(self, message: str):
+        raise GlowError(message)
+
+
+def _arguments() -> argparse.ArgumentParser:
+    parser = _Parser(
+        prog="glow-run",
+        description="Compile a network (.onnx, or .mlir of the graph dialect) and run it.",
+    )
+    parser.add_argument("model", help="an ONNX file, or text of the graph dialect (.mlir)")
+    parser.add_argument("--version", action="store_true", help="print the version")
+    _input_arguments(parser)
+    group = parser.add_argument_group("compilation")
+    group.add_argument("--backend", default="cpu", help="default: cpu")
+    group.add_argument(
+        "--define-symbol",
+        metavar="NAME=SIZE",
+        action="append",
+        type=_symbol,
+        default=[],
+        help="size of a symbolic dimension of an ONNX model; may repeat",
+    )
+    group.add_argument("--no-cache", action="store_true", help="neither read nor keep object code")
+    group.add_argument("--dump-stages", metavar="DIR", help="write the IR of every stage here")
+    group = parser.add_argument_group("running")
+    group.add_argument("--repeat", type=_count, default=1, metavar="N", help="timed runs")
+    group.add_argument(
+        "--compare",
+        metavar="BACKEND",
+        help="run on another backend as well, or on onnxruntime, and report differences; "
+        "the exit code is 1 if one is above the tolerance",
+    )
+    group.add_argument(
+        "--tolerance",
+        type=float,
+        help="largest difference relative to the largest value; default 1e-4, 16-bit floats 1e-2",
+    )
+    group = parser.add_argument_group("output")
+    group.add_argument("--output", metavar="FILE.npz", help="write the outputs")
+    group.add_argument("--top-k", type=_count, default=5, metavar="K", help="classes to show")
+    group.add_argument("--labels", metavar="FILE", help="names of the classes, one in each line")
+    return parser
+
+
+def _input_arguments(parser: argparse.ArgumentParser) -> None:
+    from .inputs import parse_numbers
+
+    group = parser.add_argument_group("inputs")
+    group.add_argument(
+        "--input",
+        action="append",
+        default=[],
+        metavar="[NAME=]FILE",
+        help="a .npy, .npz or .pb file or an image; may repeat; inputs not given are random",
+    )
+    group.add_argument("--seed", type=int, default=0, help="of random inputs; default 0")
+    group.add_argument(
+        "--image-mean",
+        type=parse_numbers,
+        default=(0.0,),
+        metavar="M[,M,M]",
+        help="subtracted from pixels, which are 0 to 255; one number, or one for each channel in "
+        "the order of the network",
+    )
+    group.add_argument(
+        "--image-scale",
+        type=parse_numbers,
+        metavar="S[,S,S]",
+        help="pixels are multiplied by this after the mean; default 1/255, for integers 1",
+    )
+    group.add_argument("--image-channel-order", choices=("RGB", "BGR"), default="RGB")
+    group.add_argument("--image-layout", choices=("NCHW", "NHWC"), default="NCHW")
+
+
+def _labels(path: str | None) -> list[str]:
+    if path is None:
+        return []
+    return Path(path).read_text(encoding="utf-8").splitlines()
+
+
+def _timed_runs(
+    model: CompiledModel, feed: dict[str, np.ndarray], repeat: int
+) -> tuple[dict[str, np.ndarray], list[float]]:
+    """Outputs by name and the time of each run; more than one run is preceded by one to warm up."""
+    runs: list[float] = []
+    outputs: list[np.ndarray] = []
+    for _ in range(repeat + (repeat > 1)):
+        start = time.perf_counter()
+        outputs = model.run(None, feed)
+        runs.append(time.perf_counter() - start)
+    names = [info.name for info in model.get_outputs()]
+    return dict(zip(names, outputs, strict=True)), runs[-repeat:]
+
+
+def _onnxruntime(path: str, feed: dict[str, np.ndarray]) -> list[np.ndarray]:
+    try:
+        import onnxruntime
+    except ImportError:
+        raise GlowError("onnxruntime is not installed: pip install glow-compiler[bench]") from None
+    session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
+    return [_array(output) for output in session.run(None, feed)]
+
+
+def _array(value: object) -> np.ndarray:
+    import numpy as np
+
+    return np.asarray(value)
+
+
+def _reference(args: argparse.Namespace, feed: dict[str, np.ndarray]) -> list[np.ndarray]:
+    if args.compare == ONNXRUNTIME:
+        return _onnxruntime(args.model, feed)
+    from .. import compile as glow_compile
+
+    model = glow_compile(args.model, backend=args.compare, symbols=dict(args.define_symbol))
+    return model.run(None, feed)
+
+
+def _compare(
+    args: argparse.Namespace,
+    feed: dict[str, np.ndarray],
+    outputs: dict[str, np.ndarray],
+    console: Console,
+) -> bool:
+    """Print the differences; True if all are within the tolerance."""
+    from .report import difference, difference_table
+
+    expected = _reference(args, feed)
+    differences = {
+        name: difference(found, want)
+        for (name, found), want in zip(outputs.items(), expected, strict=True)
+    }
+    limit = args.tolerance
+    if limit is None:
+        half = any(a.dtype.itemsize == 2 and a.dtype.kind in "fV" for a in outputs.values())
+        limit = 1e-2 if half else 1e-4
+    console.print(difference_table(differences, args.compare, limit))
+    return all(d.relative <= limit for d in differences.values())
+
+
+def run(args: argparse.Namespace, console: Console) -> int:
+    """Do what the arguments say, and return the exit code."""
+    import numpy as np
+
+    from .. import compile as glow_compile
+    from .inputs import Preprocessing, load_inputs
+    from .report import (
+        input_table,
+        is_classification,
+        memory_table,
+        summary_table,
+        time_table,
+        top_table,
+    )
+
+    labels = _labels(args.labels)
+    model = glow_compile(
+        args.model,
+        backend=args.backend,
+        symbols=dict(args.define_symbol),
+        cache=not args.no_cache,
+    )
+    times = model.times
+    if args.dump_stages is not None:
+        written = model.dump_stages(args.dump_stages)
+        console.print(f"{len(written)} stages written to {args.dump_stages}")
+    preprocessing = Preprocessing(
+        args.image_mean, args.image_scale, args.image_channel_order, args.image_layout
+    )
+    infos = model.get_inputs()
+    feed, origins = load_inputs(args.input, infos, preprocessing, np.random.default_rng(args.seed))
+    outputs, runs = _timed_runs(model, feed, args.repeat)
+    if infos:
+        console.print(input_table(infos, origins))
+    classified = {n: a for n, a in outputs.items() if is_classification(a)}
+    for name, array in classified.items():
+        console.print(top_table(name, array, args.top_k, labels))
+    rest = {n: a for n, a in outputs.items() if n not in classified}
+    if rest:
+        console.print(summary_table(rest))
+    console.print(time_table(times, runs))
+    if (plan := model.memory) is not None:
+        console.print(memory_table(plan))
+    if args.output is not None:
+        np.savez(args.output, **outputs)
+        console.print(f"outputs written to {args.output}")
+    if args.compare is not None:
+        return 0 if _compare(args, feed, outputs, console) else 1
+    return 0
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    """
+    The command line: `args` are by default those of the process. Returns the exit code.
+
+    Errors are printed on stderr in one line, with exit code 1.
+    """
+    given = sys.argv[1:] if args is None else list(args)
+    try:
+        if "--version" in given:
+            from importlib.metadata import version
+
+            print(f"glow-run {version('glow-compiler')}")
+            return 0
+        parsed = _arguments().parse_args(given)
+        from rich.console import Console
+
+        return run(parsed, Console(highlight=False))
+    except (GlowError, OSError, ValueError) as e:
+        print(f"glow-run: error: {_one_line(e)}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return 130
+
+
+def _one_line(error: Exception) -> str:
+    if (
+        isinstance(error, OSError)
+        and error.filename is not None
+        and not isinstance(error, GlowError)
+    ):
+        return f"{error.filename}: {error.strerror}"
+    return str(error) if isinstance(error, GlowError | InputError) else " ".join(str(error).split())
+
+
+if __name__ == "__main__":
+    sys.exit(main())

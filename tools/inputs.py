@@ -1,0 +1,209 @@
+"""Arrays for the inputs of a network: from files, from images, or random."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..errors import InputError
+
+if TYPE_CHECKING:
+    from ..runtime.signature import TensorInfo
+
+IMAGE_SUFFIXES = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".webp", ".ppm", ".pgm", ".tif", ".tiff")
+
+
+@dataclass(frozen=True)
+class Preprocessing:
+    """How pixels become numbers: `(pixel - mean) * scale`, with pixels from 0 to 255."""
+
+    mean: tuple[float, ...] = (0.0,)
+    """One value, or one for each channel in the order of the network."""
+    scale: tuple[float, ...] | None = None
+    """As `mean`. None is 1/255 for networks that take floats and 1 for those that take integers."""
+    channel_order: str = "RGB"
+    """RGB or BGR."""
+    layout: str = "NCHW"
+    """NCHW or NHWC. The first dimensions may be missing: CHW, HW, HWC."""
+
+
+def parse_numbers(text: str) -> tuple[float, ...]:
+    """Comma-separated numbers or fractions, such as `104,117,123` or `1/255`."""
+    return tuple(float(Fraction(part.strip())) for part in text.split(","))
+
+
+def random_array(info: TensorInfo, rng: np.random.Generator) -> np.ndarray:
+    """Normal floats, bytes of the whole range, other integers from 0 to 9."""
+    if info.dtype.kind == "b":
+        return rng.integers(0, 2, info.shape).astype(bool)
+    if info.dtype.kind in "iu":
+        low, high = (0, 9) if info.dtype.itemsize > 1 else _range(info.dtype)
+        return rng.integers(low, high, info.shape, endpoint=True).astype(info.dtype)
+    return rng.standard_normal(info.shape).astype(info.dtype)
+
+
+def _range(dtype: np.dtype) -> tuple[int, int]:
+    limits = np.iinfo(dtype)
+    return int(limits.min), int(limits.max)
+
+
+def load_inputs(
+    specs: Iterable[str],
+    infos: Sequence[TensorInfo],
+    preprocessing: Preprocessing,
+    rng: np.random.Generator,
+) -> tuple[dict[str, np.ndarray], dict[str, str]]:
+    """
+    An array for every input, and a word on where each came from.
+
+    A spec is `name=file`, or `file` alone if the network has one input or the file is an `.npz` with
+    the names. Inputs without a spec are random. Raises InputError for unknown names, files that cannot
+    be read, and images that do not fit.
+    """
+    by_name = {info.name: info for info in infos}
+    arrays: dict[str, np.ndarray] = {}
+    origins: dict[str, str] = {}
+    for spec in specs:
+        for name, array, origin in _load(spec, by_name, preprocessing):
+            if name in arrays:
+                raise InputError(f"input {name!r} is given twice")
+            arrays[name] = array
+            origins[name] = origin
+    for info in infos:
+        if info.name not in arrays:
+            arrays[info.name] = random_array(info, rng)
+            origins[info.name] = "random"
+    return arrays, origins
+
+
+def _load(
+    spec: str, infos: dict[str, TensorInfo], preprocessing: Preprocessing
+) -> list[tuple[str, np.ndarray, str]]:
+    name, path = _split(spec, infos)
+    suffix = path.suffix.lower()
+    if suffix == ".npz":
+        return _load_npz(name, path, infos)
+    if name is None:
+        if len(infos) != 1:
+            known = ", ".join(infos)
+            raise InputError(f"{path}: which input is this for? write name={path}, one of: {known}")
+        name = next(iter(infos))
+    if suffix in IMAGE_SUFFIXES:
+        return [(name, load_image(path, infos[name], preprocessing), str(path))]
+    if suffix == ".pb":
+        return [(name, _load_proto(path), str(path))]
+    if suffix == ".npy":
+        return [(name, _read_numpy(path), str(path))]
+    known = ".npy, .npz, .pb or an image"
+    raise InputError(f"{path}: expected {known}, found the suffix {suffix or '(none)'}")
+
+
+def _split(spec: str, infos: dict[str, TensorInfo]) -> tuple[str | None, Path]:
+    # both names and paths may contain `=`
+    for name in infos:
+        if spec.startswith(f"{name}="):
+            return name, Path(spec[len(name) + 1 :])
+    head, equals, tail = spec.partition("=")
+    if equals and not Path(spec).exists():
+        raise InputError(f"no input is called {head!r} (for {tail}); there is: {', '.join(infos)}")
+    return None, Path(spec)
+
+
+def _read_numpy(path: Path):
+    try:
+        return np.load(path, allow_pickle=False)
+    except (OSError, ValueError, EOFError) as e:
+        raise InputError(f"{path}: cannot be read: {getattr(e, 'strerror', None) or e}") from None
+
+
+def _load_npz(
+    name: str | None, path: Path, infos: dict[str, TensorInfo]
+) -> list[tuple[str, np.ndarray, str]]:
+    loaded = _read_numpy(path)
+    found = dict(loaded.items())
+    if name is not None:
+        array = found.get(name, next(iter(found.values())) if len(found) == 1 else None)
+        if array is None:
+            raise InputError(f"{path}: expected an array {name!r}, found {', '.join(found)}")
+        return [(name, array, str(path))]
+    if unknown := [n for n in found if n not in infos]:
+        raise InputError(f"{path}: no input is called {unknown[0]!r}; there is: {', '.join(infos)}")
+    return [(n, array, f"{path}[{n}]") for n, array in found.items()]
+
+
+def _load_proto(path: Path) -> np.ndarray:
+    import onnx
+    from google.protobuf.message import DecodeError
+
+    tensor = onnx.TensorProto()
+    try:
+        tensor.ParseFromString(path.read_bytes())
+        return onnx.numpy_helper.to_array(tensor)
+    except (OSError, DecodeError, ValueError, TypeError) as e:
+        raise InputError(f"{path}: cannot be read as an ONNX tensor: {e}") from None
+
+
+def load_image(path: Path, info: TensorInfo, preprocessing: Preprocessing) -> np.ndarray:
+    """
+    An image in the shape and dtype of `info`, resized (bilinear) to its height and width.
+
+    Networks with one channel get the luminance. A batch gets the image repeatedly.
+    Raises InputError if the file is no image, or the network does not take images.
+    """
+    from PIL import Image, UnidentifiedImageError
+
+    channels, height, width = _image_shape(info, preprocessing.layout)
+    modes = {1: "L", 3: "RGB", 4: "RGBA"}
+    if channels not in modes:
+        raise InputError(
+            f"input {info.name!r} of shape {info.shape} has {channels} channels in the layout "
+            f"{preprocessing.layout}; images have 1, 3 or 4"
+        )
+    try:
+        with Image.open(path) as opened:
+            image = opened.convert(modes[channels])
+    except (OSError, UnidentifiedImageError, ValueError) as e:
+        raise InputError(f"{path}: cannot be read as an image: {e}") from None
+    if image.size != (width, height):
+        image = image.resize((width, height), Image.Resampling.BILINEAR)
+    pixels = np.asarray(image, np.float32).reshape(height, width, channels)
+    if preprocessing.channel_order == "BGR" and channels == 3:
+        pixels = pixels[:, :, ::-1]
+    values = (pixels - _channelwise(preprocessing.mean, channels, "mean")) * _channelwise(
+        _scale(preprocessing, info), channels, "scale"
+    )
+    if preprocessing.layout == "NCHW":
+        values = values.transpose(2, 0, 1)
+    shape = [d for d in info.shape if len(info.shape) >= 3] or [height, width]
+    if info.dtype.kind in "iu":
+        values = np.clip(np.round(values), *_range(info.dtype))
+    values = values.reshape(shape[-2:]) if len(info.shape) == 2 else values
+    return np.ascontiguousarray(np.broadcast_to(values, shape)).astype(info.dtype)
+
+
+def _image_shape(info: TensorInfo, layout: str) -> tuple[int, int, int]:
+    shape = info.shape
+    if not 2 <= len(shape) <= 4:
+        raise InputError(f"input {info.name!r} of shape {shape} does not take an image")
+    if len(shape) == 2:
+        return 1, shape[0], shape[1]
+    if layout == "NHWC":
+        return shape[-1], shape[-3], shape[-2]
+    return shape[-3], shape[-2], shape[-1]
+
+
+def _scale(preprocessing: Preprocessing, info: TensorInfo) -> tuple[float, ...]:
+    if preprocessing.scale is not None:
+        return preprocessing.scale
+    return (1.0,) if info.dtype.kind in "iu" else (1 / 255,)
+
+
+def _channelwise(values: tuple[float, ...], channels: int, what: str) -> np.ndarray:
+    if len(values) not in (1, channels):
+        raise InputError(f"expected 1 or {channels} values for --image-{what}, found {len(values)}")
+    return np.asarray(values, np.float32)

@@ -1,0 +1,147 @@
+"""Tables about runs of a network: outputs, differences, times, memory."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import TYPE_CHECKING
+
+import numpy as np
+from rich.table import Table
+
+if TYPE_CHECKING:
+    from ..runtime.memory_plan import MemoryPlan
+    from ..runtime.signature import TensorInfo
+
+
+def wide(array: np.ndarray) -> np.ndarray:
+    """As float64, in which 16-bit floats and integers can be compared."""
+    return array.astype(np.float64)
+
+
+@dataclass(frozen=True)
+class Difference:
+    """The worst difference of one output from its reference."""
+
+    absolute: float
+    relative: float
+    """`absolute` over the largest finite magnitude in the reference."""
+
+
+def difference(found: np.ndarray, reference: np.ndarray) -> Difference:
+    """
+    Compare two arrays. NaN equals NaN and an infinity equals itself; otherwise these are infinitely
+    far from anything, as are arrays of different shapes.
+    """
+    if found.shape != reference.shape:
+        return Difference(float("inf"), float("inf"))
+    a, b = wide(found), wide(reference)
+    same = (a == b) | (np.isnan(a) & np.isnan(b))
+    if same.all():
+        return Difference(0.0, 0.0)
+    with np.errstate(invalid="ignore"):
+        apart = np.abs(a - b)[~same]
+    worst = float(np.nan_to_num(apart, nan=np.inf, posinf=np.inf).max())
+    finite = np.abs(b[np.isfinite(b)])
+    largest = float(finite.max()) if finite.size else 0.0
+    return Difference(worst, worst / largest if largest else float("inf"))
+
+
+def is_classification(array: np.ndarray) -> bool:
+    """One score for each of several classes: floats with a single dimension longer than 1."""
+    return array.dtype.kind in "fV" and array.size > 1 and max(array.shape) == array.size
+
+
+def top_table(name: str, array: np.ndarray, k: int, labels: Sequence[str]) -> Table:
+    """The `k` largest scores, and their shares in percent if the scores are probabilities."""
+    scores = wide(array).ravel()
+    probabilities = bool((scores >= 0).all()) and abs(scores.sum() - 1) < 0.01
+    table = Table(title=f"{name}: top {min(k, scores.size)} of {scores.size}", title_justify="left")
+    table.add_column("class", justify="right")
+    if labels:
+        table.add_column("label")
+    table.add_column("probability" if probabilities else "score", justify="right")
+    for index in np.argsort(-scores, kind="stable")[:k]:
+        score = f"{scores[index]:.2%}" if probabilities else f"{scores[index]:.6g}"
+        label = [labels[index] if index < len(labels) else "?"] if labels else []
+        table.add_row(str(index), *label, score)
+    return table
+
+
+def summary_table(arrays: Mapping[str, np.ndarray]) -> Table:
+    """Shape, range and mean of each output, and how many values are not finite."""
+    table = Table(title="outputs", title_justify="left")
+    for column in ("output", "type", "min", "mean", "max", "not finite"):
+        table.add_column(column, justify="left" if column in ("output", "type") else "right")
+    for name, array in arrays.items():
+        kind = f"{array.dtype.name}{list(array.shape)}"
+        values = wide(array)
+        finite = values[np.isfinite(values)]
+        numbers = ("-",) * 3
+        if finite.size:
+            numbers = tuple(f"{v:.6g}" for v in (finite.min(), finite.mean(), finite.max()))
+        table.add_row(name, kind, *numbers, str(values.size - finite.size))
+    return table
+
+
+def input_table(infos: Sequence[TensorInfo], origins: Mapping[str, str]) -> Table:
+    table = Table(title="inputs", title_justify="left")
+    for column in ("input", "type", "from"):
+        table.add_column(column)
+    for info in infos:
+        table.add_row(info.name, str(info), origins[info.name])
+    return table
+
+
+def difference_table(differences: Mapping[str, Difference], reference: str, limit: float) -> Table:
+    table = Table(title=f"difference from {reference}", title_justify="left")
+    table.add_column("output")
+    table.add_column("absolute", justify="right")
+    table.add_column("relative to the largest", justify="right")
+    table.add_column(f"within {limit:g}")
+    for name, d in differences.items():
+        verdict = "yes" if d.relative <= limit else "[bold red]no[/]"
+        table.add_row(name, f"{d.absolute:.3g}", f"{d.relative:.3g}", verdict)
+    return table
+
+
+def seconds(value: float) -> str:
+    """A duration with a fitting unit."""
+    if value >= 1:
+        return f"{value:.2f} s"
+    return f"{value * 1e3:.3g} ms" if value >= 1e-3 else f"{value * 1e6:.3g} us"
+
+
+def time_table(compile_times: Mapping[str, float], runs: Sequence[float]) -> Table:
+    """Compilation by step, and the median and the fastest of several runs."""
+    table = Table(title="times", title_justify="left")
+    table.add_column("step")
+    table.add_column("time", justify="right")
+    for name, value in compile_times.items():
+        table.add_row(name, seconds(value))
+    table.add_row("compilation in all", seconds(sum(compile_times.values())), end_section=True)
+    table.add_row(f"run, median of {len(runs)}", f"[bold]{seconds(median(runs))}[/]")
+    if len(runs) > 1:
+        table.add_row("run, fastest", seconds(min(runs)))
+    return table
+
+
+def size(value: int) -> str:
+    """A number of bytes with a fitting unit."""
+    for unit, factor in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
+        if value >= factor:
+            return f"{value / factor:.2f} {unit}"
+    return f"{value} B"
+
+
+def memory_table(plan: MemoryPlan) -> Table:
+    """Activations against the least that this order of instructions needs, and weights."""
+    table = Table(title="memory", title_justify="left")
+    table.add_column("segment")
+    table.add_column("size", justify="right")
+    table.add_row("weights", size(plan.weight_bytes))
+    table.add_row("activations", size(plan.arena_bytes))
+    above = f" (+{plan.arena_bytes / plan.lower_bound - 1:.1%})" if plan.lower_bound else ""
+    table.add_row("lower bound of activations", f"{size(plan.lower_bound)}{above}")
+    return table
