@@ -29,7 +29,11 @@ _counter = itertools.count()
 
 
 class Source:
-    """Where bytes come from. `read` is called on each access and may be expensive; do not cache it."""
+    """
+    Where bytes come from.
+
+    `read` is called on each access and may be expensive; do not cache its result.
+    """
 
     def __init__(self, read: Callable[[], memoryview]):
         self.read = read

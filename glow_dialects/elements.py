@@ -50,7 +50,7 @@ def element_bytes(element: Attribute) -> int:
     stored = storage_type(element)
     if not isinstance(stored, FixedBitwidthType):
         raise VerifyException(f"expected an element type of fixed size, found {element}")
-    return max(1, stored.bitwidth // 8)
+    return -(-stored.bitwidth // 8)
 
 
 def num_elements(shape: Sequence[int]) -> int:

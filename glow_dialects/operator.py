@@ -37,7 +37,7 @@ Python: TypeAlias = "bool | int | float | str | Sequence[int] | Sequence[float] 
 
 
 def to_attribute(value: Python) -> Attribute:
-    """A Python value as the attribute that operators use for it: i64, f64, i1, string or dense array."""
+    """A Python value as the attribute that operators use: i64, f64, i1, string or dense array."""
     match value:
         case Attribute():
             return value
@@ -56,7 +56,7 @@ def to_attribute(value: Python) -> Attribute:
 
 
 def to_python(attribute: Attribute) -> Any:
-    """The Python value of an attribute made by `to_attribute`; other attributes stay as they are."""
+    """The Python value of an attribute made by `to_attribute`; others stay as they are."""
     match attribute:
         case IntegerAttr(type=IntegerType(width=width)) if width.data == 1:
             return bool(attribute.value.data)
@@ -67,7 +67,7 @@ def to_python(attribute: Attribute) -> Any:
         case StringAttr():
             return attribute.data
         case DenseArrayBase():
-            return tuple(attribute.get_values())
+            return tuple(attribute.get_values())  # pyright: ignore
         case ArrayAttr():
             return tuple(to_python(a) for a in attribute)
         case _:
@@ -86,7 +86,7 @@ class Call:
     operator: type[Node]
     operands: tuple[Attribute, ...]
     results: tuple[Attribute, ...]
-    """The declared result types. Only operators whose result type is a parameter may look at them."""
+    """The declared result types; only for operators whose result type is a parameter."""
     properties: Mapping[str, Attribute]
 
     def get(self, name: str) -> Any:

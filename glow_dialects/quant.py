@@ -1,9 +1,9 @@
 """
 Quantized element types in MLIR's own spelling.
 
-`!quant.uniform<i8:f32, 0.05:3>` is an 8-bit integer `q` that stands for the real number
-`(q - 3) * 0.05`. `!quant.uniform<i8:f32:0, {0.05:3, 0.1}>` has one scale and zero point for each
-index of dimension 0. See the [MLIR quant dialect](https://mlir.llvm.org/docs/Dialects/QuantDialect/).
+`!quant.uniform<i8:f32, 0.05:3>` is an 8-bit integer `q` for the real number `(q - 3) * 0.05`.
+`!quant.uniform<i8:f32:0, {0.05:3, 0.1}>` has one scale and zero point for each index of
+dimension 0. See the [MLIR quant dialect](https://mlir.llvm.org/docs/Dialects/QuantDialect/).
 """
 
 from __future__ import annotations
@@ -109,9 +109,14 @@ class QuantizedType(ParametrizedAttribute, FixedBitwidthType):
         return tuple(z.data for z in self.zero_points)
 
     def verify(self) -> None:
+        self._verify_storage()
+        self._verify_scales()
+
+    def _verify_storage(self) -> None:
         low, high = storage_range(self.storage)
-        width = self.storage.width.data
-        if not 1 < width <= _MAX_STORAGE_BITS:
+        if self.storage.signedness.data is Signedness.SIGNED:
+            raise VerifyException(f"expected a storage type such as i8 or u8, found {self.storage}")
+        if not 1 < self.storage.width.data <= _MAX_STORAGE_BITS:
             raise VerifyException(f"expected a storage type of 2 to 32 bits, found {self.storage}")
         if not isinstance(self.expressed, Float16Type | BFloat16Type | Float32Type | Float64Type):
             raise VerifyException(f"expected a float expressed type, found {self.expressed}")
@@ -120,23 +125,25 @@ class QuantizedType(ParametrizedAttribute, FixedBitwidthType):
                 f"expected a storage range within {low}:{high}, "
                 f"found {self.storage_min.data}:{self.storage_max.data}"
             )
-        if len(self.scales) != len(self.zero_points):
+        for point in self.zero_point_values():
+            if not low <= point <= high:
+                raise VerifyException(f"expected a zero point in {low}:{high}, found {point}")
+
+    def _verify_scales(self) -> None:
+        count = len(self.scales)
+        if count != len(self.zero_points):
             raise VerifyException(
-                f"expected as many zero points as scales ({len(self.scales)}), "
-                f"found {len(self.zero_points)}"
+                f"expected as many zero points as scales ({count}), found {len(self.zero_points)}"
             )
-        if not self.is_per_axis and len(self.scales) != 1:
-            raise VerifyException(f"expected one scale without an axis, found {len(self.scales)}")
-        if not len(self.scales):
-            raise VerifyException("expected at least one scale")
+        if not self.is_per_axis and count != 1:
+            raise VerifyException(f"expected one scale without an axis, found {count}")
+        if not count:
+            raise VerifyException("expected at least one scale, found none")
         if isinstance(self.axis, IntAttr) and self.axis.data < 0:
             raise VerifyException(f"expected an axis of at least 0, found {self.axis.data}")
         for scale in self.scale_values():
             if not 0 < scale < float("inf"):
                 raise VerifyException(f"expected a positive finite scale, found {scale}")
-        for point in self.zero_point_values():
-            if not low <= point <= high:
-                raise VerifyException(f"expected a zero point in {low}:{high}, found {point}")
 
     def print_parameters(self, printer: Printer) -> None:
         with printer.in_angle_brackets():

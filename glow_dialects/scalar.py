@@ -181,7 +181,7 @@ T = TypeVar("T")
 
 
 class Algebra(Protocol[T]):
-    """What a consumer of expressions implements: constants, and each primitive over its own values."""
+    """What a consumer of expressions implements: constants and primitives over its own values."""
 
     def constant(self, value: Number, like: Sequence[T]) -> T:
         """A constant of the type of `like`: the non-constant operands beside it (perhaps none)."""

@@ -1,8 +1,8 @@
 """
 The `glow` dialect: a typed dataflow graph of tensors.
 
-A network is a `func.func` over statically shaped tensors. Its arguments and results carry the names of
-the model's inputs and outputs as `glow.name`. Every node is pure and infers its result types.
+A network is a `func.func` over statically shaped tensors. Its arguments and results carry the names
+of the model's inputs and outputs as `glow.name`. Every node is pure and infers its result types.
 """
 
 from __future__ import annotations

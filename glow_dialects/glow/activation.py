@@ -206,7 +206,8 @@ class HardSigmoidOp(FloatUnary):
     `max(0, min(1, alpha * x + beta))`.
 
     ```mlir
-    %r = glow.hard_sigmoid %x {alpha = 0.2 : f64, beta = 0.5 : f64} : (tensor<4xf32>) -> tensor<4xf32>
+    %r = glow.hard_sigmoid %x {alpha = 0.2 : f64, beta = 0.5 : f64}
+       : (tensor<4xf32>) -> tensor<4xf32>
     ```
     """
 

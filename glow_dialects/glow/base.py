@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Sequence
+from typing import Self
 
-from typing_extensions import Self
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import IRDLOperation, ParsePropInAttrDict, traits_def
@@ -24,11 +24,11 @@ from ..scalar import Expr
 
 
 class AcceptsEpilogue(OpTrait):
-    """The operator's instruction can run a stacked chain on each result element before storing it."""
+    """The operator's instruction can run a stacked chain on each result element."""
 
 
 class OnlyMovesData(OpTrait):
-    """Instructions express this operator with views and copies; it has no instruction of its own."""
+    """Views and copies express this operator in a program; it has no instruction of its own."""
 
 
 class Node(IRDLOperation, abc.ABC):
@@ -49,8 +49,8 @@ class Node(IRDLOperation, abc.ABC):
         """
         The result types that follow from operand types and properties.
 
-        Raises VerifyException, saying what was expected and what was found. An operator whose result
-        type is a parameter (a reshape, say) checks `call.results` and returns them.
+        Raises VerifyException, saying what was expected and what was found. An operator whose
+        result type is a parameter (a reshape, say) checks `call.results` and returns them.
         """
 
     @property
@@ -77,7 +77,7 @@ class Node(IRDLOperation, abc.ABC):
         **properties: Python,
     ) -> Self:
         """
-        Build a node from values and Python properties: `ConvolutionOp.of(x, w, b, strides=[1, 1], ...)`.
+        Build a node from values and Python properties: `SoftmaxOp.of(x, axis=1)`.
 
         Result types are inferred unless given. Omitted properties take their defaults.
         Raises VerifyException if the operands do not fit.

@@ -32,11 +32,12 @@ def window_extent(size: int, low: int, high: int, kernel: int, stride: int, dila
 @irdl_op_definition
 class ConvolutionOp(Node):
     """
-    Cross-correlation of `input` [N, C, D1, ...] with `filter` [O, C / group, K1, ...], plus `bias` [O].
+    Cross-correlation of `input` [N, C, D1, ...] and `filter` [O, C / group, K1, ...], plus `bias`
+    [O].
 
     `pads` holds the zeros before each spatial dimension, then those after each. Output channels and
-    input channels are split into `group` groups that do not see each other. 16-bit floats accumulate
-    in f32.
+    input channels are split into `group` groups that do not see each other. 16-bit floats
+    accumulate in f32.
 
     ```mlir
     %r = glow.convolution %x, %w, %b {dilations = array<i64: 1, 1>, group = 1 : i64,
@@ -69,8 +70,9 @@ class ConvolutionOp(Node):
         expect_at_least(call, "group", 1)
         if channels != per_group * group or outputs % group:
             raise call.fail(
-                f"expected {group} groups of {per_group} input channels and an output channel count "
-                f"divisible by {group}, found input {call.operands[0]} and filter {call.operands[1]}"
+                f"expected {group} groups of {per_group} input channels and an output channel "
+                f"count divisible by {group}, "
+                f"found input {call.operands[0]} and filter {call.operands[1]}"
             )
         n = len(sizes)
         strides = expect_length(call, "strides", n)

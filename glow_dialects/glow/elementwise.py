@@ -1,8 +1,8 @@
 """
 The shapes of data-parallel operators: how many operands, and which element types.
 
-A concrete operator adds its name and its scalar expression; see `arithmetic.py`, `activation.py` and
-`logic.py`.
+A concrete operator adds its name and its scalar expression; see `arithmetic.py`, `activation.py`
+and `logic.py`.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class Comparison(Binary, abc.ABC):
 
 
 class Logical(Binary, abc.ABC):
-    """Two operands of the same type with integer elements, combined bit by bit (i1: truth values)."""
+    """Two operands of the same type with integer elements, combined bit by bit (i1: as truth)."""
 
     @classmethod
     def result_element(cls, call: Call) -> Attribute:

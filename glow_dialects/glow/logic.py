@@ -178,8 +178,8 @@ class SelectOp(DataParallel):
 @irdl_op_definition
 class CastOp(DataParallel):
     """
-    Conversion to the element type of the result: floats to integers truncate towards zero, numbers to
-    i1 test for nonzero.
+    Conversion to the element type of the result: floats to integers truncate towards zero, numbers
+    to i1 test for nonzero.
 
     ```mlir
     %r = glow.cast %x : (tensor<4xf32>) -> tensor<4xf16>

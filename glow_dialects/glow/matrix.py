@@ -25,10 +25,10 @@ _FALSE = IntegerAttr(0, i1)
 @irdl_op_definition
 class MatMulOp(Node):
     """
-    Matrix product of the last two dimensions; the dimensions before them are equal and count matrices.
+    Product of the matrices in the last two dimensions; the dimensions before them are equal.
 
-    `transpose_lhs` and `transpose_rhs` swap the last two dimensions of an operand as it is read. 16-bit
-    floats accumulate in f32.
+    `transpose_lhs` and `transpose_rhs` swap the last two dimensions of an operand as it is read.
+    16-bit floats accumulate in f32.
 
     ```mlir
     %r = glow.matmul %a, %b {transpose_lhs = false, transpose_rhs = true}

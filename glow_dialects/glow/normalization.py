@@ -58,8 +58,8 @@ class BatchNormOp(Node):
 class LocalResponseNormOp(Node):
     """
     `x / (k + alpha / size * sum(x**2))**beta`, the sum over the `size` channels around each channel
-    (dimension 1; Krizhevsky et al. 2012, section 3.3). The window reaches `(size - 1) // 2` channels
-    down and the rest up.
+    (dimension 1; Krizhevsky et al. 2012, section 3.3). The window reaches `(size - 1) // 2`
+    channels down and the rest up.
 
     ```mlir
     %r = glow.local_response_norm %x {alpha = 1.0e-04 : f64, beta = 0.75 : f64, k = 1.0 : f64,

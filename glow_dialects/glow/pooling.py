@@ -27,9 +27,9 @@ class Pool(Node, abc.ABC):
     """
     A window of `kernel` elements, `dilations` apart, that moves by `strides`.
 
-    `pads` holds the padding before each spatial dimension, then that after each; padding never takes
-    part in the result. With `ceil_mode`, a last window that starts inside the input or the low padding
-    but sticks out of the high padding counts too (ONNX MaxPool-22).
+    `pads` holds the padding before each spatial dimension, then that after each; padding never
+    takes part in the result. With `ceil_mode`, a last window that starts inside the input or the
+    low padding but sticks out of the high padding counts too (ONNX MaxPool-22).
     """
 
     input = operand_def(TensorType)
@@ -84,8 +84,8 @@ class MaxPoolOp(Pool):
     The largest element of each window.
 
     ```mlir
-    %r = glow.max_pool %x {ceil_mode = false, dilations = array<i64: 1, 1>, kernel = array<i64: 2, 2>,
-           pads = array<i64: 0, 0, 0, 0>, strides = array<i64: 2, 2>}
+    %r = glow.max_pool %x {ceil_mode = false, dilations = array<i64: 1, 1>,
+           kernel = array<i64: 2, 2>, pads = array<i64: 0, 0, 0, 0>, strides = array<i64: 2, 2>}
        : (tensor<1x8x4x4xf32>) -> tensor<1x8x2x2xf32>
     ```
     """
@@ -96,12 +96,13 @@ class MaxPoolOp(Pool):
 @irdl_op_definition
 class AvgPoolOp(Pool):
     """
-    The mean of each window: of its elements inside the input or, with `count_include_pad`, inside the
-    input and its padding (as zeros).
+    The mean of each window: of its elements inside the input or, with `count_include_pad`, inside
+    the input and its padding (as zeros).
 
     ```mlir
-    %r = glow.avg_pool %x {ceil_mode = false, count_include_pad = false, dilations = array<i64: 1, 1>,
-           kernel = array<i64: 2, 2>, pads = array<i64: 0, 0, 0, 0>, strides = array<i64: 2, 2>}
+    %r = glow.avg_pool %x {ceil_mode = false, count_include_pad = false,
+           dilations = array<i64: 1, 1>, kernel = array<i64: 2, 2>,
+           pads = array<i64: 0, 0, 0, 0>, strides = array<i64: 2, 2>}
        : (tensor<1x8x4x4xf32>) -> tensor<1x8x2x2xf32>
     ```
     """

@@ -15,8 +15,8 @@ from .base import AcceptsEpilogue, Node
 
 class Reduction(Node, abc.ABC):
     """
-    Combines the elements along `axes` (ascending). With `keep_dims` the reduced dimensions stay, with
-    size 1. 16-bit floats accumulate in f32.
+    Combines the elements along `axes` (ascending). With `keep_dims` the reduced dimensions stay,
+    with size 1. 16-bit floats accumulate in f32.
     """
 
     input = operand_def(TensorType)
@@ -42,7 +42,8 @@ class ReduceSumOp(Reduction):
     Sum; 0 over nothing.
 
     ```mlir
-    %r = glow.reduce_sum %x {axes = array<i64: 1>, keep_dims = false} : (tensor<2x3xf32>) -> tensor<2xf32>
+    %r = glow.reduce_sum %x {axes = array<i64: 1>, keep_dims = false}
+       : (tensor<2x3xf32>) -> tensor<2xf32>
     ```
     """
 
@@ -55,7 +56,8 @@ class ReduceMeanOp(Reduction):
     Mean.
 
     ```mlir
-    %r = glow.reduce_mean %x {axes = array<i64: 1>, keep_dims = true} : (tensor<2x3xf32>) -> tensor<2x1xf32>
+    %r = glow.reduce_mean %x {axes = array<i64: 1>, keep_dims = true}
+       : (tensor<2x3xf32>) -> tensor<2x1xf32>
     ```
     """
 
@@ -73,7 +75,8 @@ class ReduceMaxOp(Reduction):
     Largest element; NaN if there is one.
 
     ```mlir
-    %r = glow.reduce_max %x {axes = array<i64: 1>, keep_dims = false} : (tensor<2x3xf32>) -> tensor<2xf32>
+    %r = glow.reduce_max %x {axes = array<i64: 1>, keep_dims = false}
+       : (tensor<2x3xf32>) -> tensor<2xf32>
     ```
     """
 
@@ -86,7 +89,8 @@ class ReduceMinOp(Reduction):
     Smallest element; NaN if there is one.
 
     ```mlir
-    %r = glow.reduce_min %x {axes = array<i64: 1>, keep_dims = false} : (tensor<2x3xf32>) -> tensor<2xf32>
+    %r = glow.reduce_min %x {axes = array<i64: 1>, keep_dims = false}
+       : (tensor<2x3xf32>) -> tensor<2xf32>
     ```
     """
 
@@ -99,7 +103,8 @@ class ReduceProdOp(Reduction):
     Product; 1 over nothing.
 
     ```mlir
-    %r = glow.reduce_prod %x {axes = array<i64: 1>, keep_dims = false} : (tensor<2x3xf32>) -> tensor<2xf32>
+    %r = glow.reduce_prod %x {axes = array<i64: 1>, keep_dims = false}
+       : (tensor<2x3xf32>) -> tensor<2xf32>
     ```
     """
 

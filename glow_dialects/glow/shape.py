@@ -234,10 +234,10 @@ class PadOp(Node):
 @irdl_op_definition
 class GatherOp(Node):
     """
-    Takes the slices of `data` along `axis` that `indices` name; a negative index counts from the end.
+    Takes the slices of `data` along `axis` that `indices` name; negative ones count from the end.
 
-    The result's shape is that of `data` with dimension `axis` replaced by the shape of `indices`. An
-    index out of range is clamped, so that no memory outside `data` is read.
+    The result's shape is that of `data` with dimension `axis` replaced by the shape of `indices`.
+    An index out of range is clamped, so that no memory outside `data` is read.
 
     ```mlir
     %r = glow.gather %data, %indices {axis = 0 : i64}
@@ -258,4 +258,8 @@ class GatherOp(Node):
         axis = expect_axis(call, "axis", len(data))
         if str(element_of(call.operands[1])) not in ("i32", "i64"):
             raise call.fail(f"expected indices of i32 or i64, found {call.operands[1]}")
+        if not data[axis] and 0 not in indices:
+            raise call.fail(
+                f"expected data with elements in dimension {axis}, found {call.operands[0]}"
+            )
         return (with_shape(call.element(0), [*data[:axis], *indices, *data[axis + 1 :]]),)

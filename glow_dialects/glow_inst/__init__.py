@@ -2,8 +2,8 @@
 The `glow_inst` dialect: a linear program over typed regions of memory.
 
 A network is a `func.func` over memrefs whose arguments are the model's inputs and outputs, marked
-`glow.qualifier = "in"` or `"out"`. Buffers are weights, activations with an explicit life, arguments,
-and views of these; instructions qualify each operand as `@in`, `@out` or `@inout`.
+`glow.qualifier = "in"` or `"out"`. Buffers are weights, activations with an explicit life,
+arguments, and views of these; instructions qualify each operand as `@in`, `@out` or `@inout`.
 """
 
 from __future__ import annotations

@@ -5,8 +5,8 @@ Every operand carries a qualifier. `@in` is only read, `@out` is completely over
 read and then overwritten. Memory effects follow from the qualifiers, so generic passes can reason
 about instructions they do not know.
 
-The instruction of an operator is derived from its graph node: same operands, results and properties,
-so there is nothing to keep in step.
+The instruction of an operator is derived from its graph node: same operands, results and
+properties, so there is nothing to keep in step.
 """
 
 from __future__ import annotations
@@ -142,7 +142,7 @@ def parse_qualified(parser: Parser) -> list[tuple[Qualifier, object]]:
     return found
 
 
-def parse_types(parser: Parser, count: int) -> list[Attribute]:
+def parse_types(parser: Parser, count: int) -> Sequence[Attribute]:
     types = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type)
     if len(types) != count:
         parser.raise_error(f"expected {count} types, found {len(types)}")
@@ -333,8 +333,8 @@ def _tensor(t: Attribute) -> Attribute:
 
 def verify_body(body: Region, read: Sequence[SSAValue], written: Sequence[SSAValue]) -> None:
     """
-    A body takes one element of each buffer in `read`, yields one for each in `written`, and in between
-    holds only data-parallel nodes and splats on elements.
+    A body takes one element of each buffer in `read`, yields one for each in `written`, and in
+    between holds only data-parallel nodes and splats on elements.
     """
     block = body.block
     wanted = [v.type.element_type for v in read]  # pyright: ignore

@@ -61,7 +61,7 @@ def is_input(argument: BlockArgument) -> bool:
 @irdl_op_definition
 class WeightOp(IRDLOperation):
     """
-    A constant buffer. `offset` is its place, in bytes, in the weight segment once memory is planned.
+    A constant buffer. `offset` is its place, in bytes, in the weight segment of planned memory.
 
     ```mlir
     %w = glow_inst.weight #glow.blob<"model.onnx", 4096, 37632> : memref<64x3x7x7xf32>
@@ -115,8 +115,8 @@ class WeightOp(IRDLOperation):
 @irdl_op_definition
 class AllocActivationOp(IRDLOperation):
     """
-    Begins the life of a temporary buffer. `offset` is its place, in bytes, in the arena once memory is
-    planned. Generates no code.
+    Begins the life of a temporary buffer. `offset` is its place, in bytes, in the arena once memory
+    is planned. Generates no code.
 
     ```mlir
     %a = glow_inst.alloc_activation {offset = 1024 : i64} : memref<1x64x56x56xf32>
@@ -168,8 +168,8 @@ class DeallocActivationOp(IRDLOperation):
 @irdl_op_definition
 class TensorViewOp(IRDLOperation):
     """
-    Another shape, or a part, of a buffer. The strides and offset of the result count from the start of
-    the buffer; a stride of 0 repeats. Neither reads nor writes.
+    Another shape, or a part, of a buffer. The strides and offset of the result count from the start
+    of the buffer; a stride of 0 repeats. Neither reads nor writes.
 
     ```mlir
     %v = glow_inst.tensor_view %a : memref<4x8xf32> to memref<4x2xf32, strided<[8, 1], offset: 6>>

@@ -109,8 +109,8 @@ class StackedOp(Instruction):
     """
     One loop over elements that runs a chain or tree of data-parallel nodes.
 
-    All buffers have the same shape (a broadcast operand is a view with strides of 0). The body takes one
-    element of each `@inout` and `@in` buffer and yields one for each `@out` and `@inout` buffer.
+    All buffers have the same shape (a broadcast operand is a view with strides of 0). The body
+    takes one element of each `@inout` and `@in` buffer and yields one for each that is written.
 
     ```mlir
     glow_inst.stacked @out %y, @in %x, @in %b : memref<4xf32>, memref<4xf32>, memref<4xf32> {
