@@ -1,0 +1,54 @@
+"""Every graph pass keeps the meaning of random graphs, and leaves IR that is valid."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from xdsl.dialects.builtin import f32
+from xdsl.passes import PassPipeline
+
+from glow.context import make_context
+from glow.passes.verify_dominance import verify_dominance
+from glow.runtime.interpreter import interpret
+from glow.tests.support.random_graphs import BOTH, random_graph, random_inputs
+from xdsl.universe import Universe
+
+PIPELINES = {
+    "fold-constants": "glow-fold-constants",
+    "fold-constants-small": "glow-fold-constants{max-elements=1}",
+    "lower-nodes": "glow-lower-nodes{backend=none}",
+    "lower-nodes-keep": "glow-lower-nodes{backend=none keep=softmax,relu,batch_norm}",
+}
+CONTEXT = make_context()
+PASSES = Universe.get_multiverse().all_passes
+TOLERANCE = {True: 2e-4, False: 4e-2}
+"""The largest difference relative to the largest result, in f32 alone and with f16."""
+
+
+def assert_close(want: dict[str, np.ndarray], have: dict[str, np.ndarray], tolerance: float):
+    assert list(want) == list(have)
+    for name, expected in want.items():
+        found = have[name]
+        assert found.dtype == expected.dtype
+        assert found.shape == expected.shape
+        a, b = expected.astype(np.float64), found.astype(np.float64)
+        np.testing.assert_allclose(b, a, rtol=0, atol=tolerance * max(1, np.abs(a).max(initial=0)))
+
+
+def check(pipeline: str, seed: int, steps: int, single: bool):
+    module = random_graph(seed, steps, (f32,) if single else BOTH)
+    inputs = random_inputs(module, seed)
+    want = interpret(module, inputs)
+    PassPipeline.parse_spec(PASSES, pipeline).apply(CONTEXT, module)
+    module.verify()
+    verify_dominance(module)
+    assert_close(want, interpret(module, inputs), TOLERANCE[single])
+
+
+@pytest.mark.parametrize("name", PIPELINES)
+@settings(deadline=None, max_examples=60, suppress_health_check=list(HealthCheck))
+@given(seed=st.integers(0, 2**32), steps=st.integers(1, 25), single=st.booleans())
+def test_passes_keep_the_meaning(name: str, seed: int, steps: int, single: bool):
+    check(PIPELINES[name], seed, steps, single)
