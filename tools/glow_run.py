@@ -2,7 +2,7 @@
 `glow-run`: compile a network and run it.
 
 ```
-glow-run model.onnx --input photo.png --image-mean 104,117,123 --image-scale 1 --image-channel-order BGR
+glow-run model.onnx --input photo.png --image-mean 104,117,123 --image-scale 1
 glow-run model.onnx --repeat 20 --compare interpreter --dump-stages stages/
 ```
 """
@@ -250,7 +250,7 @@ def main(args: Sequence[str] | None = None) -> int:
         parsed = _arguments().parse_args(given)
         from rich.console import Console
 
-        return run(parsed, Console(highlight=False))
+        return run(parsed, Console(highlight=False, markup=False))
     except (GlowError, OSError, ValueError) as e:
         print(f"glow-run: error: {_one_line(e)}", file=sys.stderr)
         return 1

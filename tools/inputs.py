@@ -61,9 +61,9 @@ def load_inputs(
     """
     An array for every input, and a word on where each came from.
 
-    A spec is `name=file`, or `file` alone if the network has one input or the file is an `.npz` with
-    the names. Inputs without a spec are random. Raises InputError for unknown names, files that cannot
-    be read, and images that do not fit.
+    A spec is `name=file`, or `file` alone if the network has one input or the file is an `.npz`
+    with the names. Inputs without a spec are random. Raises InputError for unknown names, files
+    that cannot be read, and images that do not fit.
     """
     by_name = {info.name: info for info in infos}
     arrays: dict[str, np.ndarray] = {}

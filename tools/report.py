@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from rich.table import Table
+from rich.text import Text
 
 if TYPE_CHECKING:
     from ..runtime.memory_plan import MemoryPlan
@@ -101,7 +102,7 @@ def difference_table(differences: Mapping[str, Difference], reference: str, limi
     table.add_column("relative to the largest", justify="right")
     table.add_column(f"within {limit:g}")
     for name, d in differences.items():
-        verdict = "yes" if d.relative <= limit else "[bold red]no[/]"
+        verdict = "yes" if d.relative <= limit else Text("no", "bold red")
         table.add_row(name, f"{d.absolute:.3g}", f"{d.relative:.3g}", verdict)
     return table
 
@@ -121,7 +122,7 @@ def time_table(compile_times: Mapping[str, float], runs: Sequence[float]) -> Tab
     for name, value in compile_times.items():
         table.add_row(name, seconds(value))
     table.add_row("compilation in all", seconds(sum(compile_times.values())), end_section=True)
-    table.add_row(f"run, median of {len(runs)}", f"[bold]{seconds(median(runs))}[/]")
+    table.add_row(f"run, median of {len(runs)}", Text(seconds(median(runs)), "bold"))
     if len(runs) > 1:
         table.add_row("run, fastest", seconds(min(runs)))
     return table

@@ -1,0 +1,55 @@
+# make demo   classify real images with a small network, compiled for this CPU
+# make test   lint, types, and all tests
+#
+# Needs Python 3.11 or newer, with venv. Everything else is installed into .venv.
+
+VENV := .venv
+BIN := $(VENV)/bin
+CANDIDATES := python3 python3.14 python3.13 python3.12 python3.11 python
+PYTHON ?= $(shell for p in $(CANDIDATES); do \
+	$$p -c 'import sys, venv; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 && echo $$p && break; done)
+JOBS ?= 2
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+
+.PHONY: demo test lint types unit lit bench clean
+.NOTPARALLEL:
+
+demo: $(VENV)/installed
+	$(BIN)/python examples/digits/demo.py
+
+test: lint types unit
+
+lint: $(VENV)/installed-dev
+	$(BIN)/ruff check .
+
+types: $(VENV)/installed-dev
+	$(BIN)/pyright
+
+# pytest also runs the FileCheck tests (tests/unit/test_lit.py)
+unit: $(VENV)/installed-dev
+	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -q
+
+lit: $(VENV)/installed-dev
+	$(BIN)/lit -j $(JOBS) tests/lit
+
+bench: $(VENV)/installed-dev
+	$(PIP) -e '.[bench]'
+	$(BIN)/python benchmarks/run.py
+	$(BIN)/python benchmarks/scaling.py
+
+$(VENV)/created:
+	@test -n "$(PYTHON)" || { echo "error: Python 3.11 or newer with the venv module is needed; \
+	set PYTHON=/path/to/python3 if it is not on the PATH" >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+$(VENV)/installed: $(VENV)/created pyproject.toml
+	$(PIP) -e .
+	@touch $@
+
+$(VENV)/installed-dev: $(VENV)/created pyproject.toml
+	$(PIP) -e '.[dev]'
+	@touch $@ $(VENV)/installed
+
+clean:
+	rm -rf $(VENV) build dist *.egg-info

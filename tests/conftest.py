@@ -1,0 +1,51 @@
+"""Fixtures that all tests share."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+SHARED = REPOSITORY.parent / "shared"
+"""Models and images that are not part of the repository; tests that need them skip without them."""
+
+_cache: str | None = None
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Keep compiled code in a directory of this run, which the worker processes share."""
+    global _cache
+    if "GLOW_CACHE_DIR" not in os.environ:
+        _cache = os.environ["GLOW_CACHE_DIR"] = tempfile.mkdtemp(prefix="glow-test-cache-")
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    if _cache is not None:
+        shutil.rmtree(_cache, ignore_errors=True)
+
+
+@pytest.fixture
+def repository() -> Path:
+    """The root of the repository."""
+    return REPOSITORY
+
+
+@pytest.fixture
+def shared() -> Path:
+    """The folder of models and images beside the repository; skips the test if it is absent."""
+    if not SHARED.is_dir():
+        pytest.skip("needs the folder `shared` beside the repository, which is absent")
+    return SHARED
+
+
+@pytest.fixture
+def rng() -> np.random.Generator:
+    """A generator with a fresh seed, which pytest shows if the test fails."""
+    seed = int(np.random.SeedSequence().generate_state(1)[0])
+    print(f"rng seed: {seed}")
+    return np.random.default_rng(seed)

@@ -1,0 +1,207 @@
+"""The structure of the package: who may import whom, and how long files may get."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+EVERYTHING = {"glow_dialects", "semantics", "frontend", "passes", "lowering", "runtime", "tools"}
+
+ALLOWED = {
+    "glow_dialects": set(),
+    "semantics": {"glow_dialects"},
+    "frontend": {"glow_dialects", "semantics"},
+    "passes": {"glow_dialects", "semantics"},
+    "lowering": {"glow_dialects", "passes", "semantics"},
+    "runtime": {"glow_dialects", "passes", "semantics", "lowering", "context", "universe"},
+    "tools": EVERYTHING | {"", "compiler", "context", "universe"},
+    "errors": set(),
+    "backend": {"glow_dialects"},
+    "universe": set(),
+    "context": {"universe", "glow_dialects"},
+    "compiler": {"glow_dialects", "frontend", "runtime", "semantics", "passes", "context"},
+    "onnx_backend": {"", "compiler", "glow_dialects", "frontend", "runtime", "semantics"},
+    "": {"compiler"},
+}
+"""What each folder and each module of the root may import; "" is the package itself."""
+
+FOR_ALL = {"errors", "backend"}
+DIALECT_DEPENDENCIES = {"xdsl", "typing_extensions"}
+LONGEST_FILE = 450
+PLACES = re.compile(r"(?<![\w.])/(work|root|home|tmp/w)/\w")
+"""Paths of one particular machine."""
+
+
+@dataclass(frozen=True)
+class Import:
+    file: Path
+    line: int
+    module: str
+    """Within the package, dotted, without `glow.`; "" for the package itself."""
+    lazy: bool
+    """Inside a function."""
+    typing: bool
+    """Only for type checkers."""
+
+    @property
+    def part(self) -> str:
+        return self.module.split(".")[0]
+
+    def __str__(self) -> str:
+        return f"{self.file.relative_to(ROOT)}:{self.line} imports glow.{self.module}"
+
+
+def sources() -> list[Path]:
+    """The Python files of the package."""
+    folders = [p for p in sorted(EVERYTHING) if (ROOT / p).is_dir()]
+    return [*ROOT.glob("*.py"), *(f for d in folders for f in (ROOT / d).rglob("*.py"))]
+
+
+def part_of(file: Path) -> str:
+    first = file.relative_to(ROOT).parts[0]
+    return "" if first == "__init__.py" else first.removesuffix(".py")
+
+
+def module_of(file: Path) -> str:
+    parts = list(file.relative_to(ROOT).with_suffix("").parts)
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def nodes(
+    tree: ast.AST, lazy: bool = False, typing: bool = False
+) -> Iterator[tuple[ast.AST, bool, bool]]:
+    """Import statements, and whether they are in a function or only for type checkers."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            yield node, lazy, typing
+        elif isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test):
+            yield from nodes(node, lazy, True)
+        else:
+            inside = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+            yield from nodes(node, lazy or inside, typing)
+
+
+def is_module(name: str) -> bool:
+    path = ROOT.joinpath(*name.split("."))
+    return path.with_suffix(".py").is_file() or (path / "__init__.py").is_file()
+
+
+def modules_of(node: ast.AST, file: Path) -> Iterator[str]:
+    """The modules of the package that a statement names."""
+    if isinstance(node, ast.Import):
+        for alias in node.names:
+            if alias.name.split(".")[0] == "glow":
+                yield alias.name.removeprefix("glow").removeprefix(".")
+        return
+    assert isinstance(node, ast.ImportFrom)
+    if node.level:
+        package = file.relative_to(ROOT).parent.parts
+        base = [*package[: len(package) - node.level + 1], *(node.module or "").split(".")]
+    elif (node.module or "").split(".")[0] == "glow":
+        base = (node.module or "").split(".")[1:]
+    else:
+        return
+    name = ".".join(filter(None, base))
+    for alias in node.names:
+        inner = f"{name}.{alias.name}".removeprefix(".")
+        yield inner if is_module(inner) else name
+
+
+def imports() -> list[Import]:
+    found = []
+    for file in sources():
+        tree = ast.parse(file.read_text(encoding="utf-8"))
+        for node, lazy, typing in nodes(tree):
+            for module in modules_of(node, file):
+                found.append(Import(file, node.lineno, module, lazy, typing))  # pyright: ignore
+    return found
+
+
+def allowed(i: Import) -> bool:
+    own = part_of(i.file)
+    return i.part == own or i.part in FOR_ALL or i.part in ALLOWED[own]
+
+
+def test_sources_are_found() -> None:
+    assert len(sources()) > 20
+    assert len(imports()) > 50
+
+
+def test_every_module_of_the_root_has_a_place() -> None:
+    assert {part_of(f) for f in sources()} <= set(ALLOWED)
+
+
+def test_imports_point_downwards() -> None:
+    assert not [str(i) for i in imports() if not i.lazy and not allowed(i)]
+
+
+def test_imports_inside_functions_point_downwards() -> None:
+    assert not [str(i) for i in imports() if i.lazy and not allowed(i)]
+
+
+def test_dialects_need_only_xdsl() -> None:
+    found = set()
+    for file in (ROOT / "glow_dialects").rglob("*.py"):
+        for node, _, _ in nodes(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Import):
+                found |= {alias.name.split(".")[0] for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and not node.level:
+                found.add((node.module or "").split(".")[0])
+    assert found - set(sys.stdlib_module_names) <= DIALECT_DEPENDENCIES
+
+
+def test_no_import_cycles() -> None:
+    graph: dict[str, set[str]] = {module_of(f): set() for f in sources()}
+    for i in imports():
+        if not i.lazy and not i.typing and i.module != module_of(i.file):
+            graph[module_of(i.file)].add(i.module)
+    done: set[str] = set()
+
+    def visit(module: str, path: tuple[str, ...]) -> None:
+        assert module not in path, " -> ".join([*path[path.index(module) :], module])
+        if module in done:
+            return
+        for other in sorted(graph.get(module, ())):
+            visit(other, (*path, module))
+        done.add(module)
+
+    for module in graph:
+        visit(module, ())
+
+
+def tracked_files() -> list[Path]:
+    listed = subprocess.run(
+        ["git", "ls-files", "--cached", "-z"], cwd=ROOT, capture_output=True, text=True
+    )
+    if listed.returncode:
+        pytest.skip("not a git repository")
+    return [p for name in listed.stdout.split("\0") if name and (p := ROOT / name).is_file()]
+
+
+def test_files_are_short() -> None:
+    long = {}
+    for path in tracked_files():
+        if path.suffix == ".py":
+            lines = path.read_text(encoding="utf-8").count("\n")
+            if lines > LONGEST_FILE:
+                long[str(path.relative_to(ROOT))] = lines
+    assert not long
+
+
+def test_no_paths_of_one_machine() -> None:
+    found = []
+    for path in tracked_files():
+        if path.suffix in (".onnx", ".png", ".npz", ".safetensors"):
+            continue
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+            if PLACES.search(line):
+                found.append(f"{path.relative_to(ROOT)}:{number}: {line.strip()}")
+    assert not found

@@ -1,0 +1,117 @@
+"""The package as users install it: what is in the wheel, and that it works outside the repository."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tomllib
+import venv
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+FOLDERS = ("frontend", "glow_dialects", "lowering", "passes", "runtime", "semantics", "tools")
+"""The folders of the root that belong to the package."""
+
+
+def packages() -> list[str]:
+    """The packages that the folders hold."""
+    inits = [p for folder in FOLDERS for p in (ROOT / folder).rglob("__init__.py")]
+    return ["glow", *sorted(".".join(["glow", *p.parent.relative_to(ROOT).parts]) for p in inits)]
+
+
+def test_all_packages_are_listed() -> None:
+    assert sorted(PROJECT["tool"]["setuptools"]["packages"]) == packages()
+
+
+def test_every_folder_of_the_package_is_a_package() -> None:
+    for folder in FOLDERS:
+        for file in (ROOT / folder).rglob("*.py"):
+            assert (file.parent / "__init__.py").is_file(), f"{file.parent} lacks __init__.py"
+
+
+def test_no_folder_of_the_package_is_forgotten() -> None:
+    apart = {"tests", "docs", "examples", "benchmarks", "build", "dist"}
+    found = {p.parent.name for p in ROOT.glob("*/__init__.py")} - apart
+    assert found == set(FOLDERS)
+
+
+def run(*command: str | Path, cwd: Path, **environment: str) -> str:
+    # what pytest and the repository put into the environment must not help
+    clean = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "PYTHONHOME")}
+    found = subprocess.run(
+        command,
+        cwd=cwd,
+        env={**clean, **environment},
+        capture_output=True,
+        text=True,
+        timeout=900,
+        stdin=subprocess.DEVNULL,
+    )
+    assert found.returncode == 0, f"{command}\n{found.stdout}{found.stderr}"
+    return found.stdout
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A wheel built from a copy of the tracked files, as a fresh clone has them."""
+    folder = tmp_path_factory.mktemp("wheel")
+    source = folder / "source"
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True)
+    if listed.returncode:
+        pytest.skip("not a git repository")
+    for name in filter(None, listed.stdout.split("\0")):
+        if not (ROOT / name).is_file():
+            continue
+        target = source / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes((ROOT / name).read_bytes())
+    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "wheel", "--no-deps"]
+    run(*pip, "-w", folder, source, cwd=folder)
+    (built,) = folder.glob("*.whl")
+    return built
+
+
+@pytest.mark.slow
+def test_wheel_holds_the_package_and_nothing_else(wheel: Path) -> None:
+    names = zipfile.ZipFile(wheel).namelist()
+    assert "glow/py.typed" in names
+    assert "glow/tools/glow_opt.py" in names
+    tops = {name.split("/")[0] for name in names}
+    (info,) = [top for top in tops if top.endswith(".dist-info")]
+    assert tops == {"glow", info}
+    apart = ("tests", "docs", "examples", "benchmarks", "build")
+    assert not [n for n in names if n.split("/")[1] in apart]
+    assert any(name.endswith("licenses/LICENSE") for name in names)
+
+
+@pytest.mark.slow
+def test_wheel_works_in_an_empty_environment(wheel: Path, tmp_path: Path) -> None:
+    environment = tmp_path / "environment"
+    venv.create(environment, with_pip=True)
+    bin = environment / ("Scripts" if os.name == "nt" else "bin")
+    pip = [bin / "python", "-m", "pip", "--disable-pip-version-check", "install", "--quiet"]
+    run(*pip, wheel, cwd=tmp_path)
+    place = run(bin / "python", "-c", "import glow; print(glow.__file__)", cwd=tmp_path)
+    assert Path(place.strip()).is_relative_to(environment)
+    assert "glow-opt" in run(bin / "glow-opt", "--version", cwd=tmp_path)
+
+    program = tmp_path / "in.mlir"
+    program.write_text(
+        "func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {\n"
+        "  %y = glow.relu %x : (tensor<2xf32>) -> tensor<2xf32>\n"
+        "  func.return %y : tensor<2xf32>\n"
+        "}\n"
+    )
+    assert "glow.relu" in run(bin / "glow-opt", "--lower-nodes", program, cwd=tmp_path)
+
+    digits = ROOT / "examples" / "digits"
+    (image,) = (digits / "images").glob("*_is_7.png")
+    cache = {"GLOW_CACHE_DIR": str(tmp_path / "cache")}
+    command = [bin / "glow-run", digits / "digits.onnx", "--input", image, "--top-k", "1"]
+    printed = run(*command, "--compare", "interpreter", cwd=tmp_path, **cache)
+    assert "│     7 │" in printed or " 7 " in printed
