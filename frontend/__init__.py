@@ -1,0 +1,1 @@
+"""Model formats to the graph dialect. ONNX is `glow.frontend.onnx`."""

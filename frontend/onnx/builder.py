@@ -1,0 +1,213 @@
+"""Emits graph nodes, folding what is constant, with the small compositions that converters share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Attribute, Block, SSAValue
+
+from ...glow_dialects.blob import BlobAttr
+from ...glow_dialects.elements import is_float, num_elements
+from ...glow_dialects.glow.base import Node
+from ...glow_dialects.glow.constant import ConstantOp, SplatOp
+from ...glow_dialects.glow.logic import CastOp
+from ...glow_dialects.glow.shape import (
+    BroadcastOp,
+    ConcatOp,
+    ReshapeOp,
+    SliceOp,
+    TransposeOp,
+)
+from ...glow_dialects.operator import element_of, shape_of
+from ...semantics import evaluate
+from ...semantics.arrays import INLINE_ELEMENTS, constant_of, make_constant
+from .element_types import check_shape
+
+FOLD_ELEMENTS = 100_000
+"""Nodes on constants are folded at import if no tensor involved has more elements than this: enough
+for arithmetic on shapes, too little to copy weights."""
+
+
+_SAME_EVERYWHERE = ReshapeOp | BroadcastOp | TransposeOp | SliceOp
+
+
+class GraphBuilder:
+    """Appends nodes to a block."""
+
+    def __init__(self, block: Block, max_elements: int):
+        self.block = block
+        self.max_elements = max_elements
+
+    def op(
+        self,
+        operator: type[Node],
+        *operands: SSAValue,
+        result: TensorType | None = None,
+        **properties: Any,
+    ) -> SSAValue:
+        """
+        The result of a new node, or the constant that it evaluates to if all operands are small
+        constants.
+
+        Raises VerifyException if the operands do not fit, ModelError if the result is enormous.
+        """
+        node = operator.of(*operands, result_types=result and [result], **properties)
+        (value,) = node.results
+        check_shape(shape_of(value.type), node.name, self.max_elements)
+        folded = self._fold(node)
+        if folded is not None:
+            node.erase()
+            return self.add(folded)
+        return self.add(node)
+
+    def add(self, node: Node) -> SSAValue:
+        """Append a node with one result."""
+        self.block.add_op(node)
+        return node.results[0]
+
+    def _fold(self, node: Node) -> Node | None:
+        """The constant that a node stands for, if it is one and can be had without much memory."""
+        owner = node.operands[0].owner if node.operands else None
+        if isinstance(owner, SplatOp) and isinstance(node, _SAME_EVERYWHERE):
+            return SplatOp.of(result_types=[node.result.type], value=owner.value)
+        if isinstance(owner, ConstantOp) and isinstance(node, ReshapeOp):
+            return _reshaped(owner, node.result.type)
+        if isinstance(node, BroadcastOp) and num_elements(shape(node.result)) > INLINE_ELEMENTS:
+            return None  # repeats nothing in memory as it is; `known_array` sees through it
+        sizes = [num_elements(shape(v)) for v in (*node.operands, *node.results)]
+        if max(sizes) > FOLD_ELEMENTS:
+            return None
+        arrays = [known_array(o) for o in node.operands]
+        known = [a for a in arrays if a is not None]
+        if not known or len(known) < len(arrays):
+            return None
+        (array,) = evaluate(node.call, known)
+        return make_constant(array)
+
+    def constant(self, array: np.ndarray) -> SSAValue:
+        return self.add(make_constant(array))
+
+    def splat(
+        self, number: bool | int | float, element: Attribute, shape: Sequence[int]
+    ) -> SSAValue:
+        """A tensor with `number` everywhere."""
+        number = float(number) if is_float(element) else int(number)
+        return self.op(SplatOp, result=TensorType(element, list(shape)), value=number)
+
+    def splat_like(self, number: bool | int | float, value: SSAValue) -> SSAValue:
+        """A tensor of the type of `value` with `number` everywhere."""
+        return self.splat(number, element(value), shape(value))
+
+    def reshape(self, value: SSAValue, target: Sequence[int]) -> SSAValue:
+        if shape(value) == tuple(target):
+            return value
+        return self.op(ReshapeOp, value, result=TensorType(element(value), list(target)))
+
+    def broadcast(self, value: SSAValue, target: Sequence[int]) -> SSAValue:
+        if shape(value) == tuple(target):
+            return value
+        return self.op(BroadcastOp, value, result=TensorType(element(value), list(target)))
+
+    def broadcast_all(self, *values: SSAValue) -> list[SSAValue]:
+        """All values with their common shape under numpy's rules."""
+        try:
+            target = np.broadcast_shapes(*(shape(v) for v in values))
+        except ValueError:
+            found = ", ".join(str(v.type) for v in values)
+            raise ValueError(
+                f"expected shapes that broadcast to each other, found {found}"
+            ) from None
+        return [self.broadcast(v, target) for v in values]
+
+    def elementwise(self, operator: type[Node], *values: SSAValue, **properties: Any) -> SSAValue:
+        """A data-parallel node on operands that are broadcast to each other."""
+        return self.op(operator, *self.broadcast_all(*values), **properties)
+
+    def with_number(self, operator: type[Node], value: SSAValue, number: float) -> SSAValue:
+        """A binary data-parallel node on a value and a number."""
+        return self.op(operator, value, self.splat_like(number, value))
+
+    def cast(self, value: SSAValue, target: Attribute) -> SSAValue:
+        if element(value) == target:
+            return value
+        return self.op(CastOp, value, result=TensorType(target, shape(value)))
+
+    def transpose(self, value: SSAValue, permutation: Sequence[int]) -> SSAValue:
+        if list(permutation) == list(range(len(permutation))):
+            return value
+        return self.op(TransposeOp, value, permutation=permutation)
+
+    def concat(self, values: Sequence[SSAValue], axis: int) -> SSAValue:
+        return values[0] if len(values) == 1 else self.op(ConcatOp, *values, axis=axis)
+
+    def slice(
+        self,
+        value: SSAValue,
+        starts: Sequence[int],
+        sizes: Sequence[int],
+        strides: Sequence[int] | None = None,
+    ) -> SSAValue:
+        strides = [1] * len(starts) if strides is None else strides
+        if tuple(sizes) == shape(value) and all(s == 1 for s in strides):
+            return value
+        return self.op(SliceOp, value, starts=starts, sizes=sizes, strides=strides)
+
+    def chain(self, value: SSAValue, *steps: type[Node]) -> SSAValue:
+        """Unary nodes, one after the other."""
+        for step in steps:
+            value = self.op(step, value)
+        return value
+
+    def reduce_pairwise(
+        self, combine: Callable[[SSAValue, SSAValue], SSAValue], values: Sequence[SSAValue]
+    ) -> SSAValue:
+        """Combine any number of values from left to right."""
+        result = values[0]
+        for value in values[1:]:
+            result = combine(result, value)
+        return result
+
+
+def _reshaped(constant: ConstantOp, target: TensorType) -> Node | None:
+    """A constant with the same bytes and another shape; None if its bytes are in the text."""
+    if not isinstance(constant.value, BlobAttr):
+        array = constant_of(constant.result)
+        assert array is not None
+        return make_constant(array.reshape(target.get_shape()))
+    return ConstantOp.of(result_types=[target], value=constant.value)
+
+
+def known_array(value: SSAValue) -> np.ndarray | None:
+    """The elements of a constant, or of a constant that is broadcast; None for other values."""
+    if isinstance(value.owner, BroadcastOp):
+        source = known_array(value.owner.input)
+        return None if source is None else np.broadcast_to(source, shape(value))
+    return constant_of(value)
+
+
+def python_number(array: np.ndarray) -> bool | int | float:
+    """The only element of an array."""
+    scalar = array.reshape(-1)[0]
+    if array.dtype.kind in "biu":
+        return scalar.item()
+    return float(scalar)  # bf16 has no `item`
+
+
+def shape(value: SSAValue) -> tuple[int, ...]:
+    return shape_of(value.type)
+
+
+def element(value: SSAValue) -> Attribute:
+    return element_of(value.type)
+
+
+def rank(value: SSAValue) -> int:
+    return len(shape(value))
+
+
+def size(value: SSAValue) -> int:
+    return prod(shape(value))

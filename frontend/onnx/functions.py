@@ -1,0 +1,152 @@
+"""
+Operators that are defined by other operators: functions of the model, and those of ONNX itself.
+
+ONNX defines many operators by a function body (onnx.ai/onnx/repo-docs/IR.html, "Functions"), some of
+which depend on the types of the inputs. An operator without a converter is replaced by its body.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import onnx
+from onnx import AttributeProto, FunctionProto, NodeProto
+from onnx.defs import OpSchema
+from xdsl.ir import SSAValue
+
+from ...errors import ModelError
+from .builder import element, shape
+from .element_types import onnx_code
+from .load import opset_versions
+from .node import node_label
+from .problems import some
+
+
+@dataclass(frozen=True)
+class Body:
+    """The nodes that stand for one call of a function."""
+
+    inputs: Sequence[str]
+    outputs: Sequence[str]
+    nodes: Sequence[NodeProto]
+    opsets: dict[str, int]
+    is_local: bool
+    """Whether the model brings the function; else it is ONNX's definition of an operator."""
+
+
+class Functions:
+    """The functions that a model's nodes may call."""
+
+    def __init__(self, functions: Sequence[FunctionProto]):
+        self._local: dict[tuple[str, ...], FunctionProto] = {}
+        self._active: list[tuple[str, ...]] = []
+        for function in functions:
+            key = (_domain(function.domain), function.name, function.overload)
+            if key in self._local:
+                raise ModelError(f"function {function.name!r} is defined twice")
+            self._local[key] = function
+
+    def has(self, proto: NodeProto) -> bool:
+        """Whether the model itself defines the operator of a node."""
+        return _key(proto) in self._local
+
+    def body(
+        self, proto: NodeProto, schema: OpSchema | None, inputs: Sequence[SSAValue | None]
+    ) -> Body | None:
+        """
+        The nodes in place of `proto`, with its attributes put in; None if it calls no function.
+
+        `inputs` are the values of its inputs, on whose types some definitions depend.
+        """
+        function = self._local.get(_key(proto))
+        if function is not None:
+            return _specialise(function, proto, None, is_local=True)
+        if schema is None:
+            return None
+        function = _definition(schema, proto, inputs)
+        return function and _specialise(function, proto, schema, is_local=False)
+
+    @contextmanager
+    def entered(self, proto: NodeProto) -> Iterator[None]:
+        """While a body is converted. Raises ModelError if the function calls itself."""
+        key = _key(proto)
+        if key in self._active:
+            chain = [name for _, name, _ in [*self._active, key]]
+            raise ModelError(f"{node_label(proto)}: functions call themselves: {some(chain)}")
+        self._active.append(key)
+        try:
+            yield
+        finally:
+            self._active.pop()
+
+
+def _domain(name: str) -> str:
+    return "" if name == "ai.onnx" else name
+
+
+def _key(proto: NodeProto) -> tuple[str, ...]:
+    return _domain(proto.domain), proto.op_type, proto.overload
+
+
+def _definition(
+    schema: OpSchema, proto: NodeProto, inputs: Sequence[SSAValue | None]
+) -> FunctionProto | None:
+    if schema.has_function:
+        return schema.function_body  # pyright: ignore
+    if not schema.has_context_dependent_function:
+        return None
+    types = [_type_proto(v) for v in inputs]
+    found = schema.get_context_dependent_function(proto.SerializeToString(), types)
+    function = FunctionProto()
+    function.ParseFromString(found)
+    return function if function.node else None
+
+
+def _type_proto(value: SSAValue | None) -> bytes:
+    if value is None:
+        return onnx.TypeProto().SerializeToString()
+    code = onnx_code(element(value))
+    return onnx.helper.make_tensor_type_proto(code, shape(value)).SerializeToString()
+
+
+def _specialise(
+    function: FunctionProto, proto: NodeProto, schema: OpSchema | None, is_local: bool
+) -> Body:
+    attributes = {a.name: a for a in function.attribute_proto}
+    if schema is not None:
+        defaults = {n: a.default_value for n, a in schema.attributes.items()}
+        attributes |= {n: a for n, a in defaults.items() if a.type}
+    attributes |= {a.name: a for a in proto.attribute}
+    present = {n for n, used in zip(function.input, proto.input, strict=False) if used}
+    absent = set(function.input) - present
+    return Body(
+        function.input,
+        function.output,
+        [_specialised_node(n, attributes, absent) for n in function.node],
+        opset_versions(function.opset_import),
+        is_local,
+    )
+
+
+def _specialised_node(
+    node: NodeProto, attributes: dict[str, AttributeProto], absent: set[str]
+) -> NodeProto:
+    """A node of a body with the caller's attributes, and without inputs that the caller leaves out."""
+    if not any(a.ref_attr_name for a in node.attribute) and not absent.intersection(node.input):
+        return node
+    result = NodeProto()
+    result.CopyFrom(node)
+    result.ClearField("attribute")
+    for attribute in node.attribute:
+        if not attribute.ref_attr_name:
+            result.attribute.append(attribute)
+        elif attribute.ref_attr_name in attributes:
+            given = AttributeProto()
+            given.CopyFrom(attributes[attribute.ref_attr_name])
+            given.name = attribute.name
+            result.attribute.append(given)
+    for i, name in enumerate(node.input):
+        result.input[i] = "" if name in absent else name
+    return result

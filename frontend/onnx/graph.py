@@ -1,0 +1,200 @@
+"""
+Converts the nodes of a graph, in order of their dependencies.
+
+A node that cannot be converted does not end the conversion: what is wrong is noted, and its results
+become stand-ins of the types that ONNX's shape inference gives, so that problems of later nodes are
+found too. A node that depends on a stand-in only reports that its operator is missing, since other
+problems may merely follow from the first one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+
+from onnx import AttributeProto, NodeProto, TensorProto
+from onnx.defs import OpSchema
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Block, SSAValue
+from xdsl.utils.exceptions import VerifyException
+
+from ...errors import ModelError
+from .builder import GraphBuilder
+from .functions import Body, Functions
+from .node import OnnxNode, find_converter, find_schema, node_label
+from .order import sort_nodes
+from .problems import MissingOperator, Unsupported, some
+from .signature import check_signature
+from .weights import WeightReader
+
+Types = Mapping[str, TensorType]
+Inputs = Sequence[SSAValue | None]
+"""Values of a node's inputs; None for those that are absent."""
+
+_GRAPHS = (AttributeProto.GRAPH, AttributeProto.GRAPHS)
+
+
+def sanitize(name: str) -> str:
+    """An SSA name made from an ONNX name."""
+    clean = re.sub(r"[^A-Za-z0-9_$.-]", "_", name)
+    return clean if re.match(r"[A-Za-z_$.-]", clean) else f"v{clean}"
+
+
+class Scope:
+    """
+    The values of a graph or function by name.
+
+    A value that could not be converted, and for which there is no stand-in, is None. Initializers
+    become constants when they are first used.
+    """
+
+    def __init__(self, builder: GraphBuilder, weights: WeightReader, infer: Callable[[], Types]):
+        self.values: dict[str, SSAValue | None] = {}
+        self.initializers: dict[str, TensorProto] = {}
+        self.infer = cache(infer)
+        """Gives the types of values whose nodes could not be converted."""
+        self._builder = builder
+        self._weights = weights
+
+    def find(self, name: str) -> SSAValue | None:
+        """
+        The value called `name`.
+
+        Raises KeyError if there is none, ModelError or Unsupported for a bad initializer.
+        """
+        if name not in self.values and name in self.initializers:
+            self.values[name] = None  # should the next line raise
+            node = self._weights.constant(self.initializers[name], f"initializer {name!r}")
+            self.define(name, self._builder.add(node))
+        return self.values[name]
+
+    def define(self, name: str, value: SSAValue | None) -> None:
+        self.values[name] = value
+        if value is not None and value.name_hint is None:
+            value.name_hint = sanitize(name)
+
+
+class GraphConverter:
+    """Appends the nodes of graphs and functions to a block."""
+
+    def __init__(self, builder: GraphBuilder, weights: WeightReader, functions: Functions):
+        self.builder = builder
+        self.weights = weights
+        self.functions = functions
+        self.problems: list[str] = []
+        """What is unsupported so far, one line for each."""
+        self._stand_ins: set[SSAValue] = set()
+
+    def convert(
+        self, nodes: Sequence[NodeProto], scope: Scope, opsets: Mapping[str, int], path: str = ""
+    ) -> None:
+        """
+        Convert sorted nodes; their results become values of `scope`.
+
+        `path` says in messages which function the nodes are in. Raises ModelError on an invalid node.
+        """
+        for proto in nodes:
+            where = path + node_label(proto)
+            inputs = [self._value(name, scope, where) if name else None for name in proto.input]
+            named = [v for n, v in zip(proto.input, inputs, strict=True) if n]
+            stood_in = any(v is None or v in self._stand_ins for v in named)
+            try:
+                results = self._convert_node(proto, inputs, opsets, where, None not in named)
+            except Unsupported as reason:
+                if isinstance(reason, MissingOperator) or not stood_in:
+                    self.problems.append(f"{where}: {reason}")
+                results, stood_in = (), True
+            except (VerifyException, ModelError, ValueError) as error:
+                if not stood_in:
+                    raise ModelError(_located(where, error)) from error
+                results = ()
+            self._bind(proto, results, scope, stood_in)
+
+    def _value(self, name: str, scope: Scope, where: str) -> SSAValue | None:
+        try:
+            return scope.find(name)
+        except Unsupported as reason:
+            self.problems.append(str(reason))
+            return None
+        except KeyError:
+            raise ModelError(
+                f"{where}: its input {name!r} is defined nowhere: it is no input or initializer of "
+                "the graph and no output of a node"
+            ) from None
+
+    def _convert_node(
+        self,
+        proto: NodeProto,
+        inputs: Inputs,
+        opsets: Mapping[str, int],
+        where: str,
+        complete: bool,
+    ) -> Inputs:
+        """The results of a node; those it leaves out, or all if inputs are unknown, are missing."""
+        domain = "" if proto.domain == "ai.onnx" else proto.domain
+        opset = opsets.get(domain, 0)
+        schema = find_schema(proto.op_type, domain, opset) if opset else None
+        if schema is not None and not self.functions.has(proto):
+            check_signature(proto, schema)
+            convert = find_converter(proto.op_type, domain, opset)
+            if convert is not None:
+                node = OnnxNode(proto, schema, opset, inputs, self.builder, self.weights)
+                return _as_sequence(convert(node)) if complete else ()
+        known = complete or schema is None or schema.has_function
+        body = self.functions.body(proto, schema, inputs) if known else None
+        if body is not None:
+            return self._expand(body, proto, inputs, where)
+        if known or not (schema and schema.has_context_dependent_function):
+            raise MissingOperator(_why_missing(proto, schema, opset))
+        return ()
+
+    def _expand(self, body: Body, proto: NodeProto, inputs: Inputs, where: str) -> Inputs:
+        """Convert the body of a function in place of the node that calls it."""
+        scope = Scope(self.builder, self.weights, dict)
+        scope.values = {
+            name: value
+            for name, value, used in zip(body.inputs, inputs, proto.input, strict=False)
+            if used
+        }
+        outer, self.problems = self.problems, []
+        with self.functions.entered(proto):
+            nodes = sort_nodes(body.nodes, body.inputs)
+            self.convert(nodes, scope, body.opsets, f"{where} / " if body.is_local else "")
+        inner, self.problems = self.problems, outer
+        if inner and not body.is_local:
+            raise MissingOperator(
+                f"the operator is not supported: its definition needs {some(inner)}"
+            )
+        self.problems += inner
+        pairs = zip(body.outputs, proto.output, strict=False)
+        return [self._value(name, scope, where) if used else None for name, used in pairs]
+
+    def _bind(self, proto: NodeProto, results: Inputs, scope: Scope, stood_in: bool) -> None:
+        padded = [*results, *[None] * len(proto.output)]
+        for name, value in zip(proto.output, padded, strict=False):
+            if not name:
+                continue
+            if value is None and stood_in and name in scope.infer():
+                value = Block(arg_types=[scope.infer()[name]]).args[0]
+            if value is not None and stood_in:
+                self._stand_ins.add(value)
+            scope.define(name, value)
+
+
+def _as_sequence(results: SSAValue | Sequence[SSAValue]) -> Inputs:
+    return [results] if isinstance(results, SSAValue) else results
+
+
+def _why_missing(proto: NodeProto, schema: OpSchema | None, opset: int) -> str:
+    if any(a.type in _GRAPHS for a in proto.attribute):
+        return "operators with subgraphs are not supported"
+    if proto.domain in ("", "ai.onnx") and schema is None:
+        return f"opset {opset} has no such operator"
+    return "the operator is not supported"
+
+
+def _located(where: str, error: Exception) -> str:
+    # an error inside a function already names the node
+    message = str(error)
+    return message if message.startswith(where) else f"{where}: {message}"

@@ -1,0 +1,184 @@
+"""From an ONNX model to a module of the graph dialect."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+
+import onnx
+from onnx import GraphProto, TensorProto
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr, TensorType
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Block, Region, SSAValue
+
+from ...errors import ModelError, UnsupportedError
+from . import ops  # noqa: F401  (registers the converters)
+from .builder import GraphBuilder
+from .element_types import ELEMENTS
+from .functions import Functions
+from .graph import GraphConverter, Scope, sanitize
+from .inputs import input_types
+from .load import Model, load_model
+from .order import live_nodes, sort_nodes
+from .weights import WeightReader
+
+MAX_ELEMENTS = 2**31
+_SMALL_INITIALIZER = 64
+
+
+def import_onnx(
+    model: str | os.PathLike[str] | bytes | onnx.ModelProto,
+    symbols: Mapping[str, int] | None = None,
+    max_elements: int = MAX_ELEMENTS,
+) -> ModuleOp:
+    """
+    A module with the model's graph as `func.func @main`.
+
+    Arguments and results have static shapes and carry ONNX's names as `glow.name`. Weights stay where
+    they are: constants refer to the model's file, to files of external data in its folder, or to the
+    model in memory, which must not be changed while the module is in use.
+
+    `model` is a path, a serialized `ModelProto`, or a `ModelProto`. `symbols` gives a size to each
+    symbolic dimension of the inputs; a dimension without a name is called `<input>_dim<index>`. No
+    tensor may have more than `max_elements` elements.
+
+    Raises ModelError if the model cannot be read or is invalid, or if symbols are missing, and
+    UnsupportedError with a list of everything in it that has no counterpart in the graph dialect.
+    """
+    loaded = load_model(model)
+    graph = loaded.proto.graph
+    if graph.sparse_initializer:
+        raise UnsupportedError(_unsupported_message(["sparse initializers"], graph))
+    initializers = _initializers(graph)
+    inputs = [i for i in graph.input if i.name not in initializers]
+    types, problems = input_types(inputs, symbols or {}, max_elements)
+    block = Block(arg_types=[t for t in types.values() if t is not None])
+    builder = GraphBuilder(block, max_elements)
+    weights = WeightReader(loaded, max_elements)
+    scope = Scope(builder, weights, _inference(loaded, types))
+    scope.initializers = initializers
+    scope.values = dict.fromkeys(types)
+    for name, value in zip((n for n, t in types.items() if t is not None), block.args, strict=True):
+        scope.define(name, value)
+    converter = GraphConverter(builder, weights, Functions(loaded.proto.functions))
+    _convert_graph(converter, graph, scope, loaded.opsets, problems)
+    results = [_output(scope, o.name) for o in graph.output]
+    return _module(graph, list(types), block, results)
+
+
+def _initializers(graph: GraphProto) -> dict[str, TensorProto]:
+    found: dict[str, TensorProto] = {}
+    for tensor in graph.initializer:
+        if tensor.name in found:
+            raise ModelError(f"initializer {tensor.name!r} is defined twice")
+        found[tensor.name] = tensor
+    return found
+
+
+def _convert_graph(
+    converter: GraphConverter,
+    graph: GraphProto,
+    scope: Scope,
+    opsets: Mapping[str, int],
+    problems: Sequence[str],
+) -> None:
+    """Convert the nodes that the outputs depend on. If that fails, look at all the others too."""
+    if not graph.output:
+        raise ModelError("the graph has no outputs")
+    nodes = sort_nodes(graph.node, [*scope.values, *scope.initializers])
+    live = live_nodes(nodes, [o.name for o in graph.output])
+    converter.convert([n for i, n in enumerate(nodes) if i in live], scope, opsets)
+    if not problems and not converter.problems:
+        return
+    converter.convert([n for i, n in enumerate(nodes) if i not in live], scope, opsets)
+    raise UnsupportedError(_unsupported_message([*problems, *converter.problems], graph))
+
+
+def _unsupported_message(problems: Sequence[str], graph: GraphProto) -> str:
+    name = f" {graph.name!r}" if graph.name else ""
+    lines = "".join(f"\n  {p}" for p in dict.fromkeys(problems))
+    return f"the model{name} needs what is not supported:{lines}"
+
+
+def _output(scope: Scope, name: str) -> SSAValue:
+    try:
+        value = scope.find(name)
+    except KeyError:
+        value = None
+    if value is None:
+        raise ModelError(f"the output {name!r} is defined nowhere")
+    return value
+
+
+def _module(
+    graph: GraphProto, inputs: Sequence[str], block: Block, results: Sequence[SSAValue]
+) -> ModuleOp:
+    _erase_dead(block, results)
+    block.add_op(ReturnOp(*results))
+    function = FuncOp(
+        "main",
+        (block.arg_types, [r.type for r in results]),
+        Region(block),
+        arg_attrs=_names(inputs),
+        res_attrs=_names([o.name for o in graph.output]),
+    )
+    if graph.name:
+        function.attributes["glow.model"] = StringAttr(graph.name)
+    return ModuleOp([function])
+
+
+def _erase_dead(block: Block, results: Sequence[SSAValue]) -> None:
+    """Remove what only served to compute shapes."""
+    kept = set(results)
+    for op in reversed(list(block.ops)):
+        if not any(r in kept or r.uses for r in op.results):
+            op.detach()
+            op.erase()
+
+
+def _names(names: Sequence[str]) -> ArrayAttr[DictionaryAttr]:
+    return ArrayAttr([DictionaryAttr({"glow.name": StringAttr(n)}) for n in names])
+
+
+def _inference(
+    model: Model, inputs: Mapping[str, TensorType | None]
+) -> Callable[[], Mapping[str, TensorType]]:
+    """ONNX's shape inference, to be run only if some node cannot be converted."""
+    return lambda: _inferred_types(model.proto, inputs)
+
+
+def _inferred_types(
+    proto: onnx.ModelProto, inputs: Mapping[str, TensorType | None]
+) -> Mapping[str, TensorType]:
+    """The static types that ONNX's shape inference finds, by value name; none if it fails."""
+    copy = onnx.ModelProto(ir_version=proto.ir_version, opset_import=proto.opset_import)
+    copy.functions.extend(proto.functions)
+    copy.graph.node.extend(proto.graph.node)
+    copy.graph.output.extend(proto.graph.output)
+    codes = {element: code for code, element in ELEMENTS.items()}
+    for name, t in inputs.items():
+        if t is not None:
+            code = codes[t.element_type]
+            copy.graph.input.append(onnx.helper.make_tensor_value_info(name, code, t.get_shape()))
+    for tensor in proto.graph.initializer:
+        small = tensor.ByteSize() < _SMALL_INITIALIZER and not tensor.external_data
+        if small:
+            copy.graph.initializer.append(tensor)
+        info = onnx.helper.make_tensor_value_info(tensor.name, tensor.data_type, tensor.dims)
+        copy.graph.input.append(info)
+    try:
+        inferred = onnx.shape_inference.infer_shapes(copy, data_prop=True).graph
+    except Exception:  # it may fail in any way on an odd model, and is only a help
+        return {}
+    types = {v.name: _static_type(v.type) for v in (*inferred.value_info, *inferred.output)}
+    return {name: t for name, t in types.items() if t is not None}
+
+
+def _static_type(proto: onnx.TypeProto) -> TensorType | None:
+    tensor = proto.tensor_type
+    if tensor.elem_type not in ELEMENTS or not tensor.HasField("shape"):
+        return None
+    sizes = [d.dim_value for d in tensor.shape.dim if d.HasField("dim_value")]
+    if len(sizes) < len(tensor.shape.dim) or min(sizes, default=0) < 0:
+        return None
+    return TensorType(ELEMENTS[tensor.elem_type], sizes)

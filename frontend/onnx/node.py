@@ -1,0 +1,217 @@
+"""What a converter sees of an ONNX node, and the table of converters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any, TypeAlias
+
+import numpy as np
+import onnx
+from onnx import NodeProto, helper
+from onnx.defs import OpSchema
+from xdsl.ir import SSAValue
+
+from ...errors import ModelError
+from .builder import GraphBuilder, element, known_array, python_number, shape
+from .problems import Unsupported
+from .weights import WeightReader
+
+Results: TypeAlias = "SSAValue | Sequence[SSAValue]"
+Converter: TypeAlias = "Callable[[OnnxNode], Results]"
+
+_CONVERTERS: dict[str, list[tuple[int, Converter]]] = {}
+
+
+def converter(*names: str, since: int = 1) -> Callable[[Converter], Converter]:
+    """
+    Register a function as the converter of operators of the default domain from opset `since` on.
+
+    It gets the node and returns the values of its outputs, fewer if optional ones are missing. It
+    raises Unsupported for what has no counterpart, ModelError or VerifyException for what is invalid.
+    """
+
+    def register(function: Converter) -> Converter:
+        for name in names:
+            versions = _CONVERTERS.setdefault(name, [])
+            versions.append((since, function))
+            versions.sort(key=lambda entry: entry[0])
+        return function
+
+    return register
+
+
+def find_converter(name: str, domain: str, opset: int) -> Converter | None:
+    """The converter for an operator in a version of the opset, or None."""
+    if domain:
+        return None
+    found = [f for since, f in _CONVERTERS.get(name, ()) if since <= opset]
+    return found[-1] if found else None
+
+
+@cache
+def find_schema(name: str, domain: str, opset: int) -> OpSchema | None:
+    """ONNX's own definition of an operator, or None if there is none in this opset."""
+    try:
+        schema = onnx.defs.get_schema(name, opset, domain)
+    except onnx.defs.SchemaError:
+        return None
+    return None if schema.deprecated else schema
+
+
+class OnnxNode:
+    """One node while it is converted: its input values, its attributes, and where to put the result."""
+
+    def __init__(
+        self,
+        proto: NodeProto,
+        schema: OpSchema | None,
+        opset: int,
+        inputs: Sequence[SSAValue | None],
+        build: GraphBuilder,
+        weights: WeightReader,
+    ):
+        self.proto = proto
+        self.opset = opset
+        self.inputs = list(inputs)
+        self.build = build
+        self.weights = weights
+        self._schema = schema
+        self._attributes = {a.name: a for a in proto.attribute}
+
+    @property
+    def name(self) -> str:
+        return node_label(self.proto)
+
+    # inputs
+
+    @property
+    def values(self) -> list[SSAValue]:
+        """All inputs of an operator that takes any number of them."""
+        return [self.input(i) for i in range(len(self.inputs))]
+
+    def optional(self, index: int) -> SSAValue | None:
+        """An input, or None if it is absent."""
+        return self.inputs[index] if index < len(self.inputs) else None
+
+    def input(self, index: int) -> SSAValue:
+        value = self.optional(index)
+        if value is None:
+            raise ModelError(f"input {index} ({self.input_name(index)}) is missing")
+        return value
+
+    def input_name(self, index: int) -> str:
+        """The name that ONNX's definition gives to an input."""
+        formal = self._schema.inputs if self._schema is not None else ()
+        return formal[min(index, len(formal) - 1)].name if formal else f"#{index}"
+
+    def known(self, index: int) -> np.ndarray | None:
+        """The elements of an input that is constant; None if it is absent."""
+        value = self.optional(index)
+        if value is None:
+            return None
+        array = known_array(value)
+        if array is None:
+            raise Unsupported(f"input {self.input_name(index)!r} is not a constant")
+        return array
+
+    def known_ints(self, index: int) -> list[int] | None:
+        """The elements of a constant integer input as a list; None if it is absent."""
+        array = self.known(index)
+        if array is None:
+            return None
+        if array.ndim > 1 or array.dtype.kind not in "iu":
+            raise ModelError(
+                f"expected input {self.input_name(index)!r} to be a list of integers, "
+                f"found {self.input(index).type}"
+            )
+        return [int(v) for v in array.reshape(-1)]
+
+    def known_number(self, index: int) -> Any:
+        """The only element of a constant input as a Python number; None if it is absent."""
+        array = self.known(index)
+        if array is None:
+            return None
+        if array.size != 1:
+            raise ModelError(
+                f"expected one element in input {self.input_name(index)!r}, "
+                f"found {self.input(index).type}"
+            )
+        return python_number(array)
+
+    # attributes
+
+    def has(self, name: str) -> bool:
+        return name in self._attributes
+
+    def attr(self, name: str, default: Any = None) -> Any:
+        """An attribute; else the default of ONNX's definition; else `default`. Strings are str."""
+        found = self._attributes.get(name) or self._schema_default(name)
+        if found is None:
+            return default
+        value = helper.get_attribute_value(found)
+        return value.decode("utf-8", "replace") if isinstance(value, bytes) else value
+
+    def _schema_default(self, name: str) -> onnx.AttributeProto | None:
+        if self._schema is None or name not in self._schema.attributes:
+            return None
+        default = self._schema.attributes[name].default_value
+        return default if default.type else None
+
+    def ints(self, name: str, default: Sequence[int] | None = None) -> list[int] | None:
+        value = self.attr(name, default)
+        return None if value is None else [int(v) for v in value]
+
+    # what converters often need
+
+    def axis(self, rank: int, name: str = "axis", default: int | None = None) -> int:
+        """An attribute that names a dimension, counted from the front."""
+        return normal_axis(self.attr(name, default), rank)
+
+    def output_used(self, index: int) -> bool:
+        return index < len(self.proto.output) and bool(self.proto.output[index])
+
+    def refuse_output(self, *indices: int) -> None:
+        """Raise Unsupported if one of these optional outputs is wanted."""
+        for index in indices:
+            if self.output_used(index):
+                outputs = self._schema.outputs if self._schema is not None else ()
+                name = outputs[index].name if index < len(outputs) else index
+                raise Unsupported(f"output {name!r} is used")
+
+
+def normal_axis(axis: int, rank: int) -> int:
+    """`axis` counted from the front. Raises ModelError if it is out of range."""
+    if not -rank <= axis < rank:
+        raise ModelError(f"expected an axis in {-rank} to {rank - 1}, found {axis}")
+    return axis % rank
+
+
+def normal_axes(axes: Sequence[int], rank: int) -> list[int]:
+    """`axes` counted from the front and ascending. Raises ModelError on duplicates."""
+    found = sorted(normal_axis(a, rank) for a in axes)
+    if len(set(found)) != len(found):
+        raise ModelError(f"expected different axes, found {list(axes)}")
+    return found
+
+
+def node_label(proto: NodeProto) -> str:
+    """`Conv 'conv1'`, or by its first output if the node has no name."""
+    operator = f"{proto.domain}.{proto.op_type}" if proto.domain else proto.op_type
+    if proto.name:
+        return f"{operator} {proto.name!r}"
+    return f"{operator} with output {next((o for o in proto.output if o), '')!r}"
+
+
+__all__ = [
+    "Converter",
+    "OnnxNode",
+    "converter",
+    "element",
+    "find_converter",
+    "find_schema",
+    "node_label",
+    "normal_axes",
+    "normal_axis",
+    "shape",
+]

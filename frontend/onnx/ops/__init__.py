@@ -1,0 +1,18 @@
+"""One converter for each ONNX operator, a file for each family. Importing this registers them all."""
+
+from __future__ import annotations
+
+from . import (  # noqa: F401
+    activation,
+    arithmetic,
+    constant,
+    convolution,
+    indexing,
+    logic,
+    matrix,
+    normalization,
+    pooling,
+    quantization,
+    reduction,
+    shape,
+)

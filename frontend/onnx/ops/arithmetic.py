@@ -1,0 +1,106 @@
+"""Arithmetic on each element."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from xdsl.dialects.builtin import f64
+from xdsl.ir import SSAValue
+
+from ....glow_dialects.elements import is_float
+from ....glow_dialects.glow import arithmetic as g
+from ....glow_dialects.glow.base import Node
+from ....glow_dialects.glow.logic import AndOp, EqualOp, LessOp, NotOp, SelectOp, XorOp
+from ..builder import GraphBuilder, element
+from ..node import OnnxNode, converter
+
+_BINARY: dict[str, type[Node]] = {
+    "Add": g.AddOp,
+    "Sub": g.SubOp,
+    "Mul": g.MulOp,
+    "Div": g.DivOp,
+}
+_UNARY: dict[str, type[Node]] = {
+    "Neg": g.NegOp,
+    "Abs": g.AbsOp,
+    "Sqrt": g.SqrtOp,
+    "Reciprocal": g.ReciprocalOp,
+    "Exp": g.ExpOp,
+    "Log": g.LogOp,
+    "Sin": g.SinOp,
+    "Cos": g.CosOp,
+    "Floor": g.FloorOp,
+    "Ceil": g.CeilOp,
+    "Round": g.RoundEvenOp,
+    "Sign": g.SignOp,
+}
+_VARIADIC: dict[str, type[Node]] = {
+    "Sum": g.AddOp,
+    "Mean": g.AddOp,
+    "Max": g.MaximumOp,
+    "Min": g.MinimumOp,
+}
+
+
+@converter(*_BINARY)
+def binary(node: OnnxNode) -> SSAValue:
+    return node.build.elementwise(_BINARY[node.proto.op_type], node.input(0), node.input(1))
+
+
+@converter(*_UNARY)
+def unary(node: OnnxNode) -> SSAValue:
+    return node.build.op(_UNARY[node.proto.op_type], node.input(0))
+
+
+@converter("Sum", "Max", "Min")
+def variadic(node: OnnxNode) -> SSAValue:
+    combine = partial(node.build.elementwise, _VARIADIC[node.proto.op_type])
+    return node.build.reduce_pairwise(combine, node.values)
+
+
+@converter("Mean")
+def mean(node: OnnxNode) -> SSAValue:
+    total = variadic(node)
+    assert isinstance(total, SSAValue)
+    return node.build.with_number(g.DivOp, total, len(node.values))
+
+
+@converter("Pow")
+def power(node: OnnxNode) -> SSAValue:
+    """The result has the type of the base; integers are computed in f64."""
+    build, base, exponent = node.build, node.input(0), node.input(1)
+    target = element(base)
+    wide = target if is_float(target) else f64
+    operands = (build.cast(base, wide), build.cast(exponent, wide))
+    return build.cast(build.elementwise(g.PowOp, *operands), target)
+
+
+@converter("Mod")
+def modulo(node: OnnxNode) -> SSAValue:
+    """With `fmod` the sign of the dividend, else that of the divisor."""
+    build = node.build
+    a, b = build.broadcast_all(node.input(0), node.input(1))
+    remainder = build.op(g.RemOp, a, b)
+    if node.attr("fmod") or str(element(a)).startswith("u"):
+        return remainder
+    zero = build.splat_like(0, remainder)
+    signs_differ = build.op(XorOp, build.op(LessOp, remainder, zero), build.op(LessOp, b, zero))
+    adjust = build.op(AndOp, signs_differ, build.op(NotOp, build.op(EqualOp, remainder, zero)))
+    return build.op(SelectOp, adjust, build.op(g.AddOp, remainder, b), remainder)
+
+
+def _exp_of_minus(build: GraphBuilder, x: SSAValue) -> SSAValue:
+    return build.chain(x, g.NegOp, g.ExpOp)
+
+
+@converter("Tan")
+def tangent(node: OnnxNode) -> SSAValue:
+    x = node.input(0)
+    return node.build.op(g.DivOp, node.build.op(g.SinOp, x), node.build.op(g.CosOp, x))
+
+
+@converter("Cosh")
+def hyperbolic_cosine(node: OnnxNode) -> SSAValue:
+    build, x = node.build, node.input(0)
+    total = build.op(g.AddOp, build.op(g.ExpOp, x), _exp_of_minus(build, x))
+    return build.with_number(g.MulOp, total, 0.5)

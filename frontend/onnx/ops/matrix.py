@@ -1,0 +1,89 @@
+"""Matrix products."""
+
+from __future__ import annotations
+
+from math import prod
+
+import numpy as np
+from xdsl.ir import SSAValue
+
+from ....errors import ModelError
+from ....glow_dialects.glow.arithmetic import AddOp, MulOp
+from ....glow_dialects.glow.matrix import FullyConnectedOp, MatMulOp
+from ..builder import GraphBuilder, element, rank, shape
+from ..node import OnnxNode, converter
+
+
+@converter("MatMul")
+def matmul(node: OnnxNode) -> SSAValue:
+    """As numpy's `matmul`: vectors become matrices, dimensions before the last two broadcast."""
+    return _matmul(node.build, node.input(0), node.input(1))
+
+
+def _matmul(build: GraphBuilder, a: SSAValue, b: SSAValue) -> SSAValue:
+    if not rank(a) or not rank(b):
+        raise ModelError(f"expected matrices or vectors, found {a.type} and {b.type}")
+    left = build.reshape(a, [1, *shape(a)]) if rank(a) == 1 else a
+    right = build.reshape(b, [*shape(b), 1]) if rank(b) == 1 else b
+    if shape(left)[-1] != shape(right)[-2]:
+        raise ModelError(
+            f"expected a right operand with {shape(a)[-1]} rows for {a.type}, found {b.type}"
+        )
+    product = _batched(build, left, right)
+    target = list(shape(product))
+    if rank(b) == 1:
+        del target[-1]
+    if rank(a) == 1:
+        del target[-1 if rank(b) == 1 else -2]
+    return build.reshape(product, target)
+
+
+def _batched(build: GraphBuilder, a: SSAValue, b: SSAValue) -> SSAValue:
+    """The product of operands with at least two dimensions."""
+    (*batch_a, rows, inner), (*batch_b, _, columns) = shape(a), shape(b)
+    if not batch_b:
+        # one right matrix for all: all rows together are one left matrix
+        flat = build.reshape(a, [prod(batch_a) * rows, inner])
+        return build.reshape(build.op(MatMulOp, flat, b), [*batch_a, rows, columns])
+    try:
+        batch = np.broadcast_shapes(tuple(batch_a), tuple(batch_b))
+    except ValueError:
+        raise ModelError(
+            f"expected leading dimensions that broadcast to each other, found {a.type} and {b.type}"
+        ) from None
+    left = build.broadcast(a, [*batch, rows, inner])
+    right = build.broadcast(b, [*batch, inner, columns])
+    return build.op(MatMulOp, left, right)
+
+
+@converter("Gemm")
+def gemm(node: OnnxNode) -> SSAValue:
+    """`alpha * a @ b + beta * c`, where a or b may be transposed and c is broadcast."""
+    a, b, c = node.input(0), node.input(1), node.optional(2)
+    build = node.build
+    alpha, beta = node.attr("alpha"), node.attr("beta")
+    for operand in (a, b):
+        if rank(operand) != 2:
+            raise ModelError(f"expected matrices, found {a.type} and {b.type}")
+    trans_a, trans_b = bool(node.attr("transA")), bool(node.attr("transB"))
+    if trans_b and not trans_a and alpha == 1:
+        bias = _row_bias(build, c, beta, shape(b)[0])
+        if bias is not None or c is None or beta == 0:
+            bias = build.splat(0, element(a), [shape(b)[0]]) if bias is None else bias
+            return build.op(FullyConnectedOp, a, b, bias)
+    product = build.op(MatMulOp, a, b, transpose_lhs=trans_a, transpose_rhs=trans_b)
+    if alpha != 1:
+        product = build.with_number(MulOp, product, alpha)
+    if c is None or beta == 0:
+        return product
+    scaled = c if beta == 1 else build.with_number(MulOp, c, beta)
+    return build.op(AddOp, product, build.broadcast(scaled, shape(product)))
+
+
+def _row_bias(
+    build: GraphBuilder, c: SSAValue | None, beta: float, columns: int
+) -> SSAValue | None:
+    """`c` as a bias that is the same for all rows; None if it is not."""
+    if c is None or beta != 1 or shape(c) not in ((columns,), (1, columns)):
+        return None
+    return build.reshape(c, [columns])

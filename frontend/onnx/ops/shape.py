@@ -1,0 +1,205 @@
+"""Operators that rearrange whole dimensions."""
+
+from __future__ import annotations
+
+from math import prod
+
+from xdsl.ir import SSAValue
+
+from ....errors import ModelError
+from ....glow_dialects.glow.shape import PadOp
+from ..builder import rank, shape, size
+from ..node import OnnxNode, converter, normal_axes
+from ..problems import Unsupported
+
+
+@converter("Reshape")
+def reshape(node: OnnxNode) -> SSAValue:
+    """A 0 keeps the input's dimension unless `allowzero` is set; one -1 is inferred."""
+    x = node.input(0)
+    wanted = node.known_ints(1) or []
+    target = list(wanted)
+    for i, d in enumerate(wanted):
+        if d == 0 and not node.attr("allowzero", 0):
+            if i >= rank(x):
+                raise ModelError(f"expected a shape that fits {x.type}, found {wanted}")
+            target[i] = shape(x)[i]
+    if target.count(-1) > 1 or min(target, default=0) < -1:
+        raise ModelError(f"expected at most one -1 and otherwise sizes, found shape {wanted}")
+    if -1 in target:
+        rest = prod(d for d in target if d != -1)
+        if rest == 0 or size(x) % rest:
+            raise ModelError(f"expected a shape that fits {x.type}, found {wanted}")
+        target[target.index(-1)] = size(x) // rest
+    return node.build.reshape(x, target)
+
+
+@converter("Flatten")
+def flatten(node: OnnxNode) -> SSAValue:
+    x = node.input(0)
+    axis = node.attr("axis")
+    if not -rank(x) <= axis <= rank(x):
+        raise ModelError(f"expected an axis in {-rank(x)} to {rank(x)}, found {axis}")
+    axis += rank(x) if axis < 0 else 0
+    return node.build.reshape(x, [prod(shape(x)[:axis]), prod(shape(x)[axis:])])
+
+
+def _axes(node: OnnxNode) -> list[int] | None:
+    """The axes: an attribute before opset 13, an input since."""
+    return node.ints("axes") if node.has("axes") else node.known_ints(1)
+
+
+@converter("Squeeze")
+def squeeze(node: OnnxNode) -> SSAValue:
+    x = node.input(0)
+    axes = _axes(node)
+    if axes is None:
+        return node.build.reshape(x, [d for d in shape(x) if d != 1])
+    dropped = normal_axes(axes, rank(x))
+    if any(shape(x)[a] != 1 for a in dropped):
+        raise ModelError(f"expected dimensions {dropped} of size 1, found {x.type}")
+    return node.build.reshape(x, [d for i, d in enumerate(shape(x)) if i not in dropped])
+
+
+@converter("Unsqueeze")
+def unsqueeze(node: OnnxNode) -> SSAValue:
+    x = node.input(0)
+    axes = _axes(node) or []
+    added = normal_axes(axes, rank(x) + len(axes))
+    target = list(shape(x))
+    for axis in added:
+        target.insert(axis, 1)
+    return node.build.reshape(x, target)
+
+
+@converter("Transpose")
+def transpose(node: OnnxNode) -> SSAValue:
+    x = node.input(0)
+    permutation = node.ints("perm") or list(reversed(range(rank(x))))
+    if sorted(permutation) != list(range(rank(x))):
+        raise ModelError(f"expected a permutation of the {rank(x)} dimensions, found {permutation}")
+    return node.build.transpose(x, permutation)
+
+
+@converter("Concat")
+def concat(node: OnnxNode) -> SSAValue:
+    return node.build.concat(node.values, node.axis(rank(node.input(0)), default=1))
+
+
+@converter("Split")
+def split(node: OnnxNode) -> list[SSAValue]:
+    """Into parts of given sizes, or into equal parts of which the last may be smaller."""
+    x = node.input(0)
+    axis = node.axis(rank(x))
+    total = shape(x)[axis]
+    sizes = node.ints("split") if node.has("split") else node.known_ints(1)
+    if sizes is None:
+        sizes = _equal_parts(total, node.attr("num_outputs") or len(node.proto.output))
+    if sum(sizes) != total or len(sizes) != len(node.proto.output) or min(sizes) < 0:
+        raise ModelError(
+            f"expected {len(node.proto.output)} parts with {total} elements in all, found {sizes}"
+        )
+    parts = []
+    start = [0] * rank(x)
+    for part in sizes:
+        part_sizes = [part if i == axis else d for i, d in enumerate(shape(x))]
+        parts.append(node.build.slice(x, list(start), part_sizes))
+        start[axis] += part
+    return parts
+
+
+def _equal_parts(total: int, count: int) -> list[int]:
+    part = -(-total // count)
+    return [max(0, min(part, total - i * part)) for i in range(count)]
+
+
+@converter("Expand")
+def expand(node: OnnxNode) -> SSAValue:
+    """Both the input and the given shape may be broadcast."""
+    x = node.input(0)
+    given = node.known_ints(1) or []
+    n = max(len(given), rank(x))
+    mine = [1] * (n - rank(x)) + list(shape(x))
+    wanted = [1] * (n - len(given)) + given
+    if any(a != b and 1 not in (a, b) for a, b in zip(mine, wanted, strict=True)):
+        raise ModelError(f"expected a shape that {x.type} broadcasts to, found {given}")
+    target = [b if a == 1 else a for a, b in zip(mine, wanted, strict=True)]
+    return node.build.broadcast(x, target)
+
+
+@converter("Tile")
+def tile(node: OnnxNode) -> SSAValue:
+    """Each dimension becomes (repeats, size), of which the first is broadcast."""
+    x = node.input(0)
+    repeats = node.known_ints(1) or []
+    if len(repeats) != rank(x) or min(repeats, default=0) < 0:
+        raise ModelError(f"expected {rank(x)} repeats of at least 0, found {repeats}")
+    single = [d for size in shape(x) for d in (1, size)]
+    repeated = [d for r, size in zip(repeats, shape(x), strict=True) for d in (r, size)]
+    spread = node.build.broadcast(node.build.reshape(x, single), repeated)
+    return node.build.reshape(spread, [r * d for r, d in zip(repeats, shape(x), strict=True)])
+
+
+@converter("Pad")
+def pad(node: OnnxNode) -> SSAValue:
+    """Negative pads remove elements."""
+    x = node.input(0)
+    mode = node.attr("mode")
+    if mode != "constant":
+        raise Unsupported(f"mode={mode!r}")
+    low, high = _pads(node, rank(x))
+    value = node.attr("value", 0.0) if node.opset < 11 else node.known_number(2) or 0
+    starts = [max(0, -p) for p in low]
+    ends = [d - max(0, -p) for d, p in zip(shape(x), high, strict=True)]
+    kept = [e - s for s, e in zip(starts, ends, strict=True)]
+    if min(kept, default=0) < 0:
+        raise ModelError(f"expected pads that leave elements of {x.type}, found {[*low, *high]}")
+    inner = node.build.slice(x, starts, kept)
+    low, high = ([max(0, p) for p in pads] for pads in (low, high))
+    if not any([*low, *high]):
+        return inner
+    return node.build.op(PadOp, inner, low=low, high=high, value=value)
+
+
+def _pads(node: OnnxNode, n: int) -> tuple[list[int], list[int]]:
+    """The pads before and after each of the `n` dimensions."""
+    pads = (node.ints("pads") if node.has("pads") else node.known_ints(1)) or []
+    given = node.known_ints(3)
+    axes = list(range(n)) if given is None else [a % n if -n <= a < n else n for a in given]
+    if len(pads) != 2 * len(axes) or len(set(axes)) != len(axes) or max(axes, default=-1) >= n:
+        raise ModelError(f"expected two pads for each of {n} dimensions, found {pads}")
+    low, high = [0] * n, [0] * n
+    for i, axis in enumerate(axes):
+        low[axis], high[axis] = pads[i], pads[i + len(axes)]
+    return low, high
+
+
+@converter("DepthToSpace")
+def depth_to_space(node: OnnxNode) -> SSAValue:
+    """Moves blocks of channels to the spatial dimensions, depth-first (DCR) or column-first."""
+    x, b = node.input(0), node.attr("blocksize")
+    n, c, h, w = _image(x)
+    if b < 1 or c % (b * b):
+        raise ModelError(f"expected channels divisible by {b * b}, found {x.type}")
+    column_first = node.attr("mode", "DCR") == "CRD"
+    split = [n, c // (b * b), b, b, h, w] if column_first else [n, b, b, c // (b * b), h, w]
+    order = [0, 1, 4, 2, 5, 3] if column_first else [0, 3, 4, 1, 5, 2]
+    spread = node.build.transpose(node.build.reshape(x, split), order)
+    return node.build.reshape(spread, [n, c // (b * b), h * b, w * b])
+
+
+@converter("SpaceToDepth")
+def space_to_depth(node: OnnxNode) -> SSAValue:
+    x, b = node.input(0), node.attr("blocksize")
+    n, c, h, w = _image(x)
+    if b < 1 or h % b or w % b:
+        raise ModelError(f"expected height and width divisible by {b}, found {x.type}")
+    split = node.build.reshape(x, [n, c, h // b, b, w // b, b])
+    gathered = node.build.transpose(split, [0, 3, 5, 1, 2, 4])
+    return node.build.reshape(gathered, [n, c * b * b, h // b, w // b])
+
+
+def _image(x: SSAValue) -> tuple[int, ...]:
+    if rank(x) != 4:
+        raise ModelError(f"expected an input of rank 4, found {x.type}")
+    return shape(x)

@@ -1,0 +1,75 @@
+"""The order in which nodes are converted."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable, Mapping, Sequence
+
+from onnx import NodeProto
+
+from ...errors import ModelError
+from .node import node_label
+from .problems import some
+
+
+def sort_nodes(nodes: Sequence[NodeProto], defined: Iterable[str]) -> list[NodeProto]:
+    """
+    The nodes in an order in which values are defined before they are used, as near to the given
+    order as that allows. `defined` are the values that exist before.
+
+    Raises ModelError if a value is defined twice, or if nodes depend on each other in a cycle.
+    """
+    producer = _producers(nodes, set(defined))
+    users: list[list[int]] = [[] for _ in nodes]
+    missing = [0] * len(nodes)
+    for i, node in enumerate(nodes):
+        for source in {producer[n] for n in node.input if n in producer}:
+            users[source].append(i)
+            missing[i] += 1
+    ready = [i for i, count in enumerate(missing) if not count]
+    order: list[int] = []
+    while ready:
+        order.append(heapq.heappop(ready))
+        for user in users[order[-1]]:
+            missing[user] -= 1
+            if not missing[user]:
+                heapq.heappush(ready, user)
+    if len(order) < len(nodes):
+        raise ModelError(_cycle_message(nodes, producer, missing))
+    return [nodes[i] for i in order]
+
+
+def _producers(nodes: Sequence[NodeProto], defined: set[str]) -> dict[str, int]:
+    producer: dict[str, int] = {}
+    for i, node in enumerate(nodes):
+        for name in filter(None, node.output):
+            if name in producer or name in defined:
+                raise ModelError(f"{node_label(node)}: its output {name!r} is defined twice")
+            producer[name] = i
+    return producer
+
+
+def _cycle_message(
+    nodes: Sequence[NodeProto], producer: Mapping[str, int], missing: Sequence[int]
+) -> str:
+    """Name the nodes of one cycle: from any node that waits, go back until one repeats."""
+    at = next(i for i, count in enumerate(missing) if count)
+    trail: dict[int, None] = {}
+    while at not in trail:
+        trail[at] = None
+        sources = (producer[n] for n in nodes[at].input if n in producer)
+        at = next(s for s in sources if missing[s])
+    path = list(trail)
+    cycle = [node_label(nodes[i]) for i in reversed(path[path.index(at) :])]
+    return f"the graph is cyclic: {some([*cycle, cycle[0]])} depend on each other in this order"
+
+
+def live_nodes(nodes: Sequence[NodeProto], outputs: Iterable[str]) -> set[int]:
+    """Which of the sorted `nodes`, by position, the values called `outputs` depend on."""
+    wanted = set(outputs)
+    live = set()
+    for i in range(len(nodes) - 1, -1, -1):
+        if wanted.intersection(filter(None, nodes[i].output)):
+            live.add(i)
+            wanted.update(nodes[i].input)
+    return live

@@ -1,0 +1,18 @@
+"""How converters say that they lack something."""
+
+from __future__ import annotations
+
+
+class Unsupported(Exception):
+    """Something valid that has no counterpart in the graph dialect. The importer collects these."""
+
+
+class MissingOperator(Unsupported):
+    """The operator itself lacks a converter, whatever its inputs and attributes are."""
+
+
+def some(items: list[str], limit: int = 20) -> str:
+    """`a, b, c` or, if there are more than `limit`, `a, b, c and 7 more`."""
+    if len(items) <= limit:
+        return ", ".join(items)
+    return f"{', '.join(items[:limit])} and {len(items) - limit} more"
