@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from typing import Self
 
 from xdsl.dialects.builtin import TensorType
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import IRDLOperation, ParsePropInAttrDict, traits_def
-from xdsl.traits import OpTrait, Pure
+from xdsl.pattern_rewriter import RewritePattern
+from xdsl.traits import HasCanonicalizationPatternsTrait, OpTrait, Pure
 from xdsl.utils.exceptions import VerifyException
 
 from ..operator import (
@@ -31,6 +32,19 @@ class OnlyMovesData(OpTrait):
     """Views and copies express this operator in a program; it has no instruction of its own."""
 
 
+class Canonicalizes(HasCanonicalizationPatternsTrait):
+    """Lets xDSL's `canonicalize` find the rules of a node; they are loaded when needed."""
+
+    def get_patterns(self, op: type[Operation]) -> tuple[RewritePattern, ...]:
+        from ...passes.canonicalization import patterns_of
+
+        return patterns_of(op)
+
+    @classmethod
+    def get_canonicalization_patterns(cls) -> tuple[RewritePattern, ...]:
+        return ()
+
+
 class Node(IRDLOperation, abc.ABC):
     """
     A node of the tensor graph: pure, statically shaped, with inferred result types.
@@ -38,7 +52,7 @@ class Node(IRDLOperation, abc.ABC):
     A subclass declares operands, results and properties, and implements `infer`.
     """
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Canonicalizes())
     irdl_options = (ParsePropInAttrDict(),)
 
     assembly_format = "operands attr-dict `:` functional-type(operands, results)"

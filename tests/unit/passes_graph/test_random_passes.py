@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
-from xdsl.dialects.builtin import f32
-from xdsl.passes import PassPipeline
-
 from glow.context import make_context
 from glow.passes.verify_dominance import verify_dominance
 from glow.runtime.interpreter import interpret
 from glow.tests.support.random_graphs import BOTH, random_graph, random_inputs
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from xdsl.dialects.builtin import f32
+from xdsl.passes import PassPipeline
 from xdsl.universe import Universe
 
 PIPELINES = {
+    "canonicalize": "canonicalize",
+    "canonicalize-cse": "canonicalize,cse,canonicalize,dce",
     "fold-constants": "glow-fold-constants",
     "fold-constants-small": "glow-fold-constants{max-elements=1}",
     "lower-nodes": "glow-lower-nodes{backend=none}",
