@@ -9,7 +9,7 @@ used last. Passes change instructions freely and then call `tidy`, which restore
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right, insort
+from bisect import bisect_left, insort
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -77,7 +77,8 @@ class Timeline:
     """
     The instructions of a block in order, and for each buffer the slots of those that touch it.
 
-    Instructions keep their slots while others vanish, so positions can be compared at any time.
+    Instructions keep their slots while others vanish, so positions can be compared at any time. The
+    slot before each instruction is free, so that another one can be moved there.
     """
 
     def __init__(self, block: Block):
@@ -85,12 +86,13 @@ class Timeline:
         self.slots: list[Instruction | None] = []
         self.slot_of: dict[Instruction, int] = {}
         self._touched: dict[SSAValue, list[int]] = {}
+        self._written: dict[SSAValue, list[int]] = {}
         self._views: dict[SSAValue, list[SSAValue]] = {}
         for op in block.ops:
             if isinstance(op, TensorViewOp):
                 self._views.setdefault(op.source, []).append(op.result)
             if isinstance(op, Instruction):
-                self.slots.append(None)
+                self.slots += [None, None]
                 self.put(op, len(self.slots) - 1)
 
     def put(self, op: Instruction, slot: int) -> None:
@@ -99,6 +101,8 @@ class Timeline:
         self.slot_of[op] = slot
         for buffer in {buffer_of(v) for v in op.operands}:
             insort(self._touched.setdefault(buffer, []), slot)
+        for buffer in {buffer_of(v) for v in op.written()}:
+            insort(self._written.setdefault(buffer, []), slot)
 
     def take(self, op: Instruction) -> int:
         """Remove an instruction from the lists, not from the block; returns its slot."""
@@ -107,6 +111,9 @@ class Timeline:
         for buffer in {buffer_of(v) for v in op.operands}:
             touched = self._touched[buffer]
             del touched[bisect_left(touched, slot)]
+        for buffer in {buffer_of(v) for v in op.written()}:
+            written = self._written[buffer]
+            del written[bisect_left(written, slot)]
         return slot
 
     def replace(self, old: Instruction, new: Instruction) -> None:
@@ -128,49 +135,48 @@ class Timeline:
         op.operands[index] = value
         self.put(op, slot)
 
-    def touching(self, buffer: SSAValue, first: int = 0, end: int | None = None) -> list[int]:
-        """The slots from `first` up to and without `end` whose instructions use `buffer`."""
-        touched = self._touched.get(buffer, [])
-        stop = len(touched) if end is None else bisect_left(touched, end)
-        return touched[bisect_left(touched, first) : stop]
-
     def accesses(
-        self, buffer: SSAValue, first: int = 0, end: int | None = None
+        self, buffer: SSAValue, first: int = 0, end: int | None = None, writes: bool = False
     ) -> Iterator[Access]:
-        """The accesses to `buffer` in order, within the slots from `first` up to `end`."""
-        for slot in self.touching(buffer, first, end):
+        """
+        The accesses to `buffer` in order, within the slots from `first` up to `end`, by all
+        instructions or only by those that write it.
+        """
+        slots = (self._written if writes else self._touched).get(buffer, [])
+        stop = len(slots) if end is None else bisect_left(slots, end)
+        for slot in slots[bisect_left(slots, first) : stop]:
             op = self.slots[slot]
             assert op is not None
             for i, (qualifier, value) in enumerate(op.qualified_operands()):
                 if buffer_of(value) is buffer:
                     yield Access(slot, op, i, value, qualifier.reads, qualifier.writes)
 
-    def span(self, buffer: SSAValue) -> tuple[int, int] | None:
-        """The first and last slot that use `buffer`."""
-        touched = self._touched.get(buffer)
-        return (touched[0], touched[-1]) if touched else None
+    def count(self, buffer: SSAValue) -> int:
+        """How many instructions use `buffer`."""
+        return len(self._touched.get(buffer, ()))
 
-    def previous(self, buffer: SSAValue, slot: int) -> int | None:
-        """The last slot before `slot` that uses `buffer`."""
-        touched = self._touched.get(buffer, [])
-        i = bisect_left(touched, slot)
-        return touched[i - 1] if i else None
+    def span(self, buffer: SSAValue) -> tuple[int, int]:
+        """The first and last slot that use `buffer`, which something uses."""
+        touched = self._touched[buffer]
+        return touched[0], touched[-1]
 
-    def following(self, buffer: SSAValue, slot: int) -> int | None:
-        """The first slot after `slot` that uses `buffer`."""
-        touched = self._touched.get(buffer, [])
-        i = bisect_right(touched, slot)
-        return touched[i] if i < len(touched) else None
+    def previous_write(self, buffer: SSAValue, slot: int) -> int | None:
+        """The last slot before `slot` that writes `buffer`."""
+        written = self._written.get(buffer, [])
+        i = bisect_left(written, slot)
+        return written[i - 1] if i else None
 
     def conflicts(self, value: SSAValue, writing: bool, first: int, end: int) -> bool:
         """
         Whether a read (or write) of `value` may not move across the slots from `first` up to `end`:
         something there writes (or touches) elements of it.
         """
-        return any(
-            (a.writes or writing) and overlap(a.value, value)
-            for a in self.accesses(buffer_of(value), first, end)
-        )
+        accesses = self.accesses(buffer_of(value), first, end, writes=not writing)
+        return any((a.writes or writing) and overlap(a.value, value) for a in accesses)
+
+    def instructions(self) -> list[Instruction]:
+        """What is left, in order."""
+        return [op for op in self.slots if op is not None]
 
     def view(self, buffer: SSAValue, t: MemRefType) -> SSAValue:
         """`buffer` seen as `t`: itself, a view that exists, or a new one."""
