@@ -103,6 +103,16 @@ def extent(t: MemRefType) -> int:
     return offset_of(t) + reach + 1
 
 
+def lowest_index(t: MemRefType) -> int:
+    """The smallest element index that the memref reaches in its buffer; 0 if empty."""
+    shape = t.get_shape()
+    if 0 in shape:
+        return 0
+    return offset_of(t) + sum(
+        min(0, (d - 1) * s) for d, s in zip(shape, strides_of(t), strict=True)
+    )
+
+
 def is_contiguous(t: MemRefType) -> bool:
     """True if the elements lie densely in row-major order (dimensions of size 1 do not matter)."""
     dense = row_major_strides(t.get_shape())

@@ -165,6 +165,7 @@ class QuantizedType(ParametrizedAttribute, FixedBitwidthType):
 
     @classmethod
     def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
+        start = parser.pos
         with parser.in_angle_brackets():
             storage = _parse_storage(parser)
             low, high = storage_range(storage)
@@ -185,7 +186,7 @@ class QuantizedType(ParametrizedAttribute, FixedBitwidthType):
                 )
             else:
                 entries = [_parse_entry(parser)]
-        return (
+        parameters = (
             storage,
             expressed,
             axis,
@@ -194,6 +195,12 @@ class QuantizedType(ParametrizedAttribute, FixedBitwidthType):
             IntAttr(low),
             IntAttr(high),
         )
+        try:
+            cls.new(parameters)
+        except VerifyException as error:
+            # here the error can still say where
+            parser.raise_error(str(error), start, parser.pos)
+        return parameters
 
 
 def _parse_storage(parser: AttrParser) -> IntegerType:

@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import IntegerAttr, MemRefType
 from xdsl.ir import Operation, Region, SSAValue
 
 from ..errors import CompileError, ModelError
-from ..glow_dialects.elements import extent, offset_of, strides_of, type_bytes
+from ..glow_dialects.elements import extent, lowest_index, offset_of, strides_of, type_bytes
 from ..glow_dialects.glow.base import DataParallel, Node
 from ..glow_dialects.glow_inst.instruction import Instruction, OperatorInstruction
 from ..glow_dialects.glow_inst.memory import (
@@ -189,7 +189,7 @@ def _arena_size(main: func.FuncOp) -> int | None:
 
 def _view(flat: np.ndarray, t: MemRefType) -> np.ndarray:
     """The elements of `flat` that `t` describes, as an array that shares memory with it."""
-    if extent(t) > flat.size:
+    if lowest_index(t) < 0 or extent(t) > flat.size:
         raise CompileError(f"expected a view of {flat.size} elements, found {t}")
     if not extent(t):
         return np.empty(t.get_shape(), flat.dtype)

@@ -130,6 +130,9 @@ class DataParallel(Node, abc.ABC):
         shape = expect_same_shape(call)
         element = cls.result_element(call)
         shaped = isinstance(call.operands[0], TensorType)
+        for i, operand in enumerate(call.operands):
+            if isinstance(operand, TensorType) != shaped:
+                raise call.fail(f"expected operand {i} like {call.operands[0]}, found {operand}")
         return (TensorType(element, shape) if shaped else element,)
 
     @classmethod

@@ -36,7 +36,7 @@ from xdsl.traits import (
 from xdsl.utils.exceptions import VerifyException
 
 from ..blob import BlobAttr
-from ..elements import extent, is_contiguous, num_elements, storage_type, type_bytes
+from ..elements import extent, is_contiguous, lowest_index, num_elements, storage_type, type_bytes
 
 _BYTES = IntegerAttr.constr(i64)
 
@@ -192,5 +192,5 @@ class TensorViewOp(IRDLOperation):
         if source.element_type != result.element_type:
             raise VerifyException(f"expected elements {source.element_type}, found {result}")
         size = num_elements(source.get_shape())
-        if extent(result) > size:
+        if lowest_index(result) < 0 or extent(result) > size:
             raise VerifyException(f"expected a view within {size} elements, found {result}")

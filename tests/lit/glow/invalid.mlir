@@ -1,0 +1,326 @@
+// RUN: glow-opt %s --split-input-file --verify-diagnostics | filecheck %s
+
+// Nodes that do not verify: each error says what was expected and what was found.
+
+// CHECK: 'glow.add' op (%r): expected operand 1 like tensor<f32>, found f32
+%a, %b = "test.op"() : () -> (tensor<f32>, f32)
+%r = glow.add %a, %b : (tensor<f32>, f32) -> tensor<f32>
+
+// -----
+
+// CHECK: 'glow.add' op (%r): expected operand 1 of shape (4,), found tensor<5xf32>
+%a, %b = "test.op"() : () -> (tensor<4xf32>, tensor<5xf32>)
+%r = glow.add %a, %b : (tensor<4xf32>, tensor<5xf32>) -> tensor<4xf32>
+
+// -----
+
+// CHECK: 'glow.add' op (%r): expected operand 1 with elements f32, found tensor<4xf16>
+%a, %b = "test.op"() : () -> (tensor<4xf32>, tensor<4xf16>)
+%r = glow.add %a, %b : (tensor<4xf32>, tensor<4xf16>) -> tensor<4xf32>
+
+// -----
+
+// CHECK: 'glow.add' op (%r): expected result 0 of type tensor<4xf32>, found tensor<4xf16>
+%a = "test.op"() : () -> tensor<4xf32>
+%r = glow.add %a, %a : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf16>
+
+// -----
+
+// CHECK: 'glow.add' op (%r): expected numeric elements, found tensor<4xi1>
+%a = "test.op"() : () -> tensor<4xi1>
+%r = glow.add %a, %a : (tensor<4xi1>, tensor<4xi1>) -> tensor<4xi1>
+
+// -----
+
+// CHECK: 'glow.exp' op (%r): expected float elements, found tensor<4xi32>
+%a = "test.op"() : () -> tensor<4xi32>
+%r = glow.exp %a : (tensor<4xi32>) -> tensor<4xi32>
+
+// -----
+
+// CHECK: 'glow.pow' op (%r): expected float elements, found tensor<4xi32>
+%a = "test.op"() : () -> tensor<4xi32>
+%r = glow.pow %a, %a : (tensor<4xi32>, tensor<4xi32>) -> tensor<4xi32>
+
+// -----
+
+// CHECK: 'glow.less' op (%r): expected result 0 of type tensor<4xi1>, found tensor<4xf32>
+%a = "test.op"() : () -> tensor<4xf32>
+%r = glow.less %a, %a : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+
+// -----
+
+// CHECK: 'glow.and' op (%r): expected integer elements, found tensor<4xf32>
+%a = "test.op"() : () -> tensor<4xf32>
+%r = glow.and %a, %a : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+
+// -----
+
+// CHECK: 'glow.not' op (%r): expected integer elements, found tensor<4xf32>
+%a = "test.op"() : () -> tensor<4xf32>
+%r = glow.not %a : (tensor<4xf32>) -> tensor<4xf32>
+
+// -----
+
+// CHECK: 'glow.select' op (%r): expected a condition with elements i1, found tensor<4xf32>
+%a = "test.op"() : () -> tensor<4xf32>
+%r = glow.select %a, %a, %a : (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+
+// -----
+
+// CHECK: 'glow.select' op (%r): expected operand 2 with elements f32, found tensor<4xi32>
+%c, %a, %b = "test.op"() : () -> (tensor<4xi1>, tensor<4xf32>, tensor<4xi32>)
+%r = glow.select %c, %a, %b : (tensor<4xi1>, tensor<4xf32>, tensor<4xi32>) -> tensor<4xf32>
+
+// -----
+
+// CHECK: 'glow.cast' op (%r): expected float or integer elements, found !quant.uniform<i8:f32, 0.1>
+%a = "test.op"() : () -> tensor<4xf32>
+%r = glow.cast %a : (tensor<4xf32>) -> tensor<4x!quant.uniform<i8:f32, 0.1>>
+
+// -----
+
+// CHECK: 'glow.constant' op (%r): expected 16 bytes for tensor<4xf32>, found 15
+%r = glow.constant #glow.blob<"model.onnx", 0, 15> : tensor<4xf32>
+
+// -----
+
+// CHECK: 'glow.constant' op (%r): expected result 0 of type tensor<2xf32>, found tensor<3xf32>
+%r = "glow.constant"() <{value = dense<[1.0, 2.0]> : tensor<2xf32>}> : () -> tensor<3xf32>
+
+// -----
+
+// CHECK: 'glow.constant' op (%r): expected result 0 of type tensor<2xi16>, found tensor<2x!quant.uniform<i8:f32, 0.1>>
+%r = glow.constant dense<[1, 2]> : tensor<2xi16> : tensor<2x!quant.uniform<i8:f32, 0.1>>
+
+// -----
+
+// CHECK: 'glow.splat' op (%r): expected float or integer elements, found index
+%r = glow.splat {value = 0.0 : f64} : index
+
+// -----
+
+// CHECK: 'glow.reshape' op (%r): expected a result with 12 elements, found tensor<5xf32>
+%a = "test.op"() : () -> tensor<2x6xf32>
+%r = glow.reshape %a : (tensor<2x6xf32>) -> tensor<5xf32>
+
+// -----
+
+// CHECK: 'glow.reshape' op (%r): expected result 0 of type tensor<12xf32>, found tensor<12xf16>
+%a = "test.op"() : () -> tensor<2x6xf32>
+%r = glow.reshape %a : (tensor<2x6xf32>) -> tensor<12xf16>
+
+// -----
+
+// CHECK: 'glow.broadcast' op (%r): expected a result that tensor<2x6xf32> broadcasts to, found tensor<4x6xf32>
+%a = "test.op"() : () -> tensor<2x6xf32>
+%r = glow.broadcast %a : (tensor<2x6xf32>) -> tensor<4x6xf32>
+
+// -----
+
+// CHECK: 'glow.broadcast' op (%r): expected a result that tensor<2x6xf32> broadcasts to, found tensor<6xf32>
+%a = "test.op"() : () -> tensor<2x6xf32>
+%r = glow.broadcast %a : (tensor<2x6xf32>) -> tensor<6xf32>
+
+// -----
+
+// CHECK: 'glow.transpose' op (%r): expected a permutation of 0 to 1, found [0, 0]
+%a = "test.op"() : () -> tensor<2x6xf32>
+%r = glow.transpose %a {permutation = array<i64: 0, 0>} : (tensor<2x6xf32>) -> tensor<2x2xf32>
+
+// -----
+
+// CHECK: 'glow.concat' op (%r): expected at least one operand, found none
+%r = "glow.concat"() <{axis = 0 : i64}> : () -> tensor<2xf32>
+
+// -----
+
+// CHECK: 'glow.concat' op (%r): expected operand 1 to match tensor<2x6xf32> except in dimension 1, found tensor<3x6xf32>
+%a, %b = "test.op"() : () -> (tensor<2x6xf32>, tensor<3x6xf32>)
+%r = glow.concat %a, %b {axis = 1 : i64} : (tensor<2x6xf32>, tensor<3x6xf32>) -> tensor<2x12xf32>
+
+// -----
+
+// CHECK: 'glow.concat' op (%r): expected axis in 0 to 1, found 2
+%a = "test.op"() : () -> tensor<2x6xf32>
+%r = glow.concat %a {axis = 2 : i64} : (tensor<2x6xf32>) -> tensor<2x6xf32>
+
+// -----
+
+// CHECK: 'glow.slice' op (%r): expected indices 0 to 3 in dimension 0, found 1 to 5
+%a = "test.op"() : () -> tensor<4xf32>
+%r = glow.slice %a {sizes = array<i64: 3>, starts = array<i64: 1>, strides = array<i64: 2>} : (tensor<4xf32>) -> tensor<3xf32>
+
+// -----
+
+// CHECK: 'glow.slice' op (%r): expected indices 0 to 3 in dimension 0, found 0 to -2
+%a = "test.op"() : () -> tensor<4xf32>
+%r = glow.slice %a {sizes = array<i64: 3>, starts = array<i64: 0>, strides = array<i64: -1>} : (tensor<4xf32>) -> tensor<3xf32>
+
+// -----
+
+// CHECK: 'glow.slice' op (%r): expected a stride other than 0 in dimension 0, found 0
+%a = "test.op"() : () -> tensor<4xf32>
+%r = glow.slice %a {sizes = array<i64: 1>, starts = array<i64: 0>, strides = array<i64: 0>} : (tensor<4xf32>) -> tensor<1xf32>
+
+// -----
+
+// CHECK: 'glow.slice' op (%r): expected 1 values in sizes, found [1, 1]
+%a = "test.op"() : () -> tensor<4xf32>
+%r = glow.slice %a {sizes = array<i64: 1, 1>, starts = array<i64: 0>, strides = array<i64: 1>} : (tensor<4xf32>) -> tensor<1xf32>
+
+// -----
+
+// CHECK: 'glow.pad' op (%r): expected low of at least 0, found [-2]
+%a = "test.op"() : () -> tensor<4xf32>
+%r = glow.pad %a {high = array<i64: 1>, low = array<i64: -2>, value = 0.0 : f64} : (tensor<4xf32>) -> tensor<3xf32>
+
+// -----
+
+// CHECK: 'glow.pad' op (%r): expected a number to pad with, found "zero"
+%a = "test.op"() : () -> tensor<4xf32>
+%r = glow.pad %a {high = array<i64: 1>, low = array<i64: 2>, value = "zero"} : (tensor<4xf32>) -> tensor<7xf32>
+
+// -----
+
+// CHECK: 'glow.gather' op (%r): expected indices of i32 or i64, found tensor<2xf32>
+%a, %i = "test.op"() : () -> (tensor<4xf32>, tensor<2xf32>)
+%r = glow.gather %a, %i {axis = 0 : i64} : (tensor<4xf32>, tensor<2xf32>) -> tensor<2xf32>
+
+// -----
+
+// CHECK: 'glow.gather' op (%r): expected data with elements in dimension 0, found tensor<0xf32>
+%a, %i = "test.op"() : () -> (tensor<0xf32>, tensor<2xi64>)
+%r = glow.gather %a, %i {axis = 0 : i64} : (tensor<0xf32>, tensor<2xi64>) -> tensor<2xf32>
+
+// -----
+
+// CHECK: 'glow.convolution' op (%r): expected 1 groups of 2 input channels and an output channel count divisible by 1, found input tensor<1x3x8xf32> and filter tensor<4x2x3xf32>
+%x, %w, %b = "test.op"() : () -> (tensor<1x3x8xf32>, tensor<4x2x3xf32>, tensor<4xf32>)
+%r = glow.convolution %x, %w, %b {dilations = array<i64: 1>, pads = array<i64: 0, 0>, strides = array<i64: 1>} : (tensor<1x3x8xf32>, tensor<4x2x3xf32>, tensor<4xf32>) -> tensor<1x4x6xf32>
+
+// -----
+
+// CHECK: 'glow.convolution' op (%r): expected a bias of shape (4,), found tensor<3xf32>
+%x, %w, %b = "test.op"() : () -> (tensor<1x3x8xf32>, tensor<4x3x3xf32>, tensor<3xf32>)
+%r = glow.convolution %x, %w, %b {dilations = array<i64: 1>, pads = array<i64: 0, 0>, strides = array<i64: 1>} : (tensor<1x3x8xf32>, tensor<4x3x3xf32>, tensor<3xf32>) -> tensor<1x4x6xf32>
+
+// -----
+
+// CHECK: 'glow.convolution' op (%r): expected a filter that fits into the padded input, found input tensor<1x3x8xf32> and filter tensor<4x3x9xf32>
+%x, %w, %b = "test.op"() : () -> (tensor<1x3x8xf32>, tensor<4x3x9xf32>, tensor<4xf32>)
+%r = glow.convolution %x, %w, %b {dilations = array<i64: 1>, pads = array<i64: 0, 0>, strides = array<i64: 1>} : (tensor<1x3x8xf32>, tensor<4x3x9xf32>, tensor<4xf32>) -> tensor<1x4x0xf32>
+
+// -----
+
+// CHECK: 'glow.convolution' op (%r): expected 2 values in pads, found [0]
+%x, %w, %b = "test.op"() : () -> (tensor<1x3x8xf32>, tensor<4x3x3xf32>, tensor<4xf32>)
+%r = glow.convolution %x, %w, %b {dilations = array<i64: 1>, pads = array<i64: 0>, strides = array<i64: 1>} : (tensor<1x3x8xf32>, tensor<4x3x3xf32>, tensor<4xf32>) -> tensor<1x4x6xf32>
+
+// -----
+
+// CHECK: 'glow.convolution' op (%r): expected strides of at least 1, found [0]
+%x, %w, %b = "test.op"() : () -> (tensor<1x3x8xf32>, tensor<4x3x3xf32>, tensor<4xf32>)
+%r = glow.convolution %x, %w, %b {dilations = array<i64: 1>, pads = array<i64: 0, 0>, strides = array<i64: 0>} : (tensor<1x3x8xf32>, tensor<4x3x3xf32>, tensor<4xf32>) -> tensor<1x4x6xf32>
+
+// -----
+
+// CHECK: 'glow.convolution' op (%r): expected float elements, found tensor<1x3x8xi32>
+%x, %w, %b = "test.op"() : () -> (tensor<1x3x8xi32>, tensor<4x3x3xi32>, tensor<4xi32>)
+%r = glow.convolution %x, %w, %b {dilations = array<i64: 1>, pads = array<i64: 0, 0>, strides = array<i64: 1>} : (tensor<1x3x8xi32>, tensor<4x3x3xi32>, tensor<4xi32>) -> tensor<1x4x6xi32>
+
+// -----
+
+// CHECK: 'glow.max_pool' op (%r): expected an input of rank 3 to 5, found tensor<1x3xf32>
+%x = "test.op"() : () -> tensor<1x3xf32>
+%r = glow.max_pool %x {dilations = array<i64: 1>, kernel = array<i64: 2>, pads = array<i64: 0, 0>, strides = array<i64: 1>} : (tensor<1x3xf32>) -> tensor<1x2xf32>
+
+// -----
+
+// CHECK: 'glow.max_pool' op (%r): expected a window that fits into the padded input, found input tensor<1x3x2xf32> and kernel [3]
+%x = "test.op"() : () -> tensor<1x3x2xf32>
+%r = glow.max_pool %x {dilations = array<i64: 1>, kernel = array<i64: 3>, pads = array<i64: 0, 0>, strides = array<i64: 1>} : (tensor<1x3x2xf32>) -> tensor<1x3x0xf32>
+
+// -----
+
+// CHECK: 'glow.avg_pool' op (%r): expected float elements, found tensor<1x3x8xi32>
+%x = "test.op"() : () -> tensor<1x3x8xi32>
+%r = glow.avg_pool %x {dilations = array<i64: 1>, kernel = array<i64: 2>, pads = array<i64: 0, 0>, strides = array<i64: 1>} : (tensor<1x3x8xi32>) -> tensor<1x3x7xi32>
+
+// -----
+
+// CHECK: 'glow.matmul' op (%r): expected a right operand with leading dimensions [] and inner size 3, found tensor<2x3xf32>
+%a, %b = "test.op"() : () -> (tensor<2x3xf32>, tensor<2x3xf32>)
+%r = glow.matmul %a, %b : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+
+// -----
+
+// CHECK: 'glow.matmul' op (%r): expected a right operand of rank 2, found tensor<1x3x2xf32>
+%a, %b = "test.op"() : () -> (tensor<2x3xf32>, tensor<1x3x2xf32>)
+%r = glow.matmul %a, %b : (tensor<2x3xf32>, tensor<1x3x2xf32>) -> tensor<2x2xf32>
+
+// -----
+
+// CHECK: 'glow.fully_connected' op (%r): expected weights of shape (4, 5), found tensor<4x3xf32>
+%x, %w, %b = "test.op"() : () -> (tensor<1x5xf32>, tensor<4x3xf32>, tensor<4xf32>)
+%r = glow.fully_connected %x, %w, %b : (tensor<1x5xf32>, tensor<4x3xf32>, tensor<4xf32>) -> tensor<1x4xf32>
+
+// -----
+
+// CHECK: 'glow.batch_norm' op (%r): expected a scale of shape (8,), found tensor<4xf32>
+%x, %c = "test.op"() : () -> (tensor<1x8x4xf32>, tensor<4xf32>)
+%r = glow.batch_norm %x, %c, %c, %c, %c : (tensor<1x8x4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<1x8x4xf32>
+
+// -----
+
+// CHECK: 'glow.local_response_norm' op (%r): expected size of at least 1, found 0
+%x = "test.op"() : () -> tensor<1x8x4xf32>
+%r = glow.local_response_norm %x {size = 0 : i64} : (tensor<1x8x4xf32>) -> tensor<1x8x4xf32>
+
+// -----
+
+// CHECK: 'glow.softmax' op (%r): expected axis in 0 to 1, found -1
+%x = "test.op"() : () -> tensor<1x8xf32>
+%r = glow.softmax %x {axis = -1 : i64} : (tensor<1x8xf32>) -> tensor<1x8xf32>
+
+// -----
+
+// CHECK: 'glow.reduce_sum' op (%r): expected ascending axes in 0 to 1, found [1, 0]
+%x = "test.op"() : () -> tensor<1x8xf32>
+%r = glow.reduce_sum %x {axes = array<i64: 1, 0>} : (tensor<1x8xf32>) -> tensor<f32>
+
+// -----
+
+// CHECK: 'glow.reduce_max' op (%r): expected ascending axes in 0 to 1, found [2]
+%x = "test.op"() : () -> tensor<1x8xf32>
+%r = glow.reduce_max %x {axes = array<i64: 2>} : (tensor<1x8xf32>) -> tensor<1x8xf32>
+
+// -----
+
+// CHECK: 'glow.reduce_mean' op (%r): expected float elements, found tensor<1x8xi32>
+%x = "test.op"() : () -> tensor<1x8xi32>
+%r = glow.reduce_mean %x {axes = array<i64: 1>} : (tensor<1x8xi32>) -> tensor<1xi32>
+
+// -----
+
+// CHECK: 'glow.quantize' op (%r): expected a result with quantized elements, found tensor<4xi8>
+%x = "test.op"() : () -> tensor<4xf32>
+%r = glow.quantize %x : (tensor<4xf32>) -> tensor<4xi8>
+
+// -----
+
+// CHECK: 'glow.quantize' op (%r): expected 2 elements in dimension 0, found shape (4,)
+%x = "test.op"() : () -> tensor<4xf32>
+%r = glow.quantize %x : (tensor<4xf32>) -> tensor<4x!quant.uniform<i8:f32:0, {0.1, 0.2}>>
+
+// -----
+
+// CHECK: 'glow.dequantize' op (%r): expected quantized elements, found tensor<4xf32>
+%x = "test.op"() : () -> tensor<4xf32>
+%r = glow.dequantize %x : (tensor<4xf32>) -> tensor<4xf32>
+
+// -----
+
+// CHECK: 'glow.dequantize' op (%r): expected result 0 of type tensor<4xf16>, found tensor<4xf32>
+%q = "test.op"() : () -> tensor<4x!quant.uniform<i8:f16, 0.1>>
+%r = glow.dequantize %q : (tensor<4x!quant.uniform<i8:f16, 0.1>>) -> tensor<4xf32>
