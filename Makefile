@@ -22,8 +22,12 @@ test: lint types unit
 lint: $(VENV)/installed-dev
 	$(BIN)/ruff check .
 
-types: $(VENV)/installed-dev
-	$(BIN)/pyright
+types: $(VENV)/installed-dev $(VENV)/typing/glow
+	$(BIN)/pyright --pythonpath $(BIN)/python
+
+$(VENV)/typing/glow: $(VENV)/created
+	@mkdir -p $(VENV)/typing
+	@ln -sfn ../.. $@
 
 # pytest also runs the FileCheck tests (tests/unit/test_lit.py)
 unit: $(VENV)/installed-dev

@@ -9,6 +9,7 @@ its position, and a failed check keeps the operation instead of a dump of everyt
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Iterable
 from typing import NoReturn
 
 from xdsl.context import Context
@@ -17,7 +18,7 @@ from xdsl.ir import IRNode, Operation, SSAValue
 from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.utils.diagnostic import Diagnostic
 from xdsl.utils.exceptions import DiagnosticException, ParseError
-from xdsl.utils.lexer import Span
+from xdsl.utils.lexer import Input, Span
 
 LONGEST_LINE = 160
 
@@ -26,11 +27,19 @@ class ToolError(DiagnosticException):
     """An error whose text is complete: position, what went wrong, what to do."""
 
 
+class LocatedParseError(ParseError):
+    """A parse error that prints as all errors do."""
+
+    def __str__(self) -> str:
+        return describe_parse_error(self)
+
+
 class LocatingParser(Parser):
     """A parser that records in each operation where its text begins."""
 
     def __init__(self, ctx: Context, text: str, name: str, line_offset: int = 0):
         super().__init__(ctx, text, name)
+        self._text = text
         self._file = StringAttr(name)
         self._line_offset = line_offset
         self._line_starts = [0]
@@ -51,6 +60,23 @@ class LocatingParser(Parser):
             )
         return op
 
+    def _get_op_by_name(self, name: str) -> type[Operation]:
+        try:
+            return super()._get_op_by_name(name)
+        except ParseError:
+            # the parser is already one token further
+            start = self._text.rfind(name, 0, self.pos)
+            if start < 0:
+                raise
+            span = Span(start, start + len(name), Input(self._text, self._file.data))
+            raise ParseError(span, f"unknown operation {name}{self._near(name)}") from None
+
+    def _near(self, name: str) -> str:
+        dialect = self.ctx.get_optional_dialect(name.split(".")[0])
+        if dialect is None:
+            return "; there is no such dialect"
+        return near(name, [op.name for op in dialect.operations])
+
     def resolve_operand(self, operand: UnresolvedOperand, type):
         if operand.operand_name not in self.ssa_values:
             self._forward_uses.setdefault(operand.operand_name, operand.span)
@@ -65,6 +91,14 @@ class LocatingParser(Parser):
                 raise
             span = self._forward_uses.get(missing, e.span)
             raise ParseError(span, f"%{missing} is used but not defined") from None
+
+
+def near(word: str, known: Iterable[str]) -> str:
+    """`; did you mean ...?`, or nothing if nothing is close."""
+    from difflib import get_close_matches
+
+    matches = get_close_matches(word, list(known), n=3)
+    return f"; did you mean {' or '.join(matches)}?" if matches else ""
 
 
 def keep_operation(self: Diagnostic, ir: IRNode, underlying_error: Exception) -> NoReturn:

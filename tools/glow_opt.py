@@ -20,7 +20,7 @@ from dataclasses import fields
 from typing import IO, Any, NoReturn
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.passes import ModulePass, PassPipeline
+from xdsl.passes import ModulePass, PassPipeline, get_pass_option_infos
 from xdsl.printer import Printer
 from xdsl.universe import Universe
 from xdsl.utils.arg_spec import ArgSpec, parse_pipeline
@@ -31,11 +31,12 @@ from xdsl.xdsl_opt_main import xDSLOptMain
 from ..context import make_context
 from ..errors import GlowError
 from .diagnostics import (
+    LocatedParseError,
     LocatingParser,
     ToolError,
     describe_failure,
-    describe_parse_error,
     keep_operation,
+    near,
 )
 
 PREFIX = "glow-"
@@ -66,18 +67,24 @@ def _close_bare_flags(args: Iterable[str], passes: Iterable[str]) -> list[str]:
     return [f"{arg}=" if arg in flags else arg for arg in args]
 
 
-def _near(word: str, known: Iterable[str]) -> str:
-    from difflib import get_close_matches
-
-    matches = get_close_matches(word, list(known), n=3)
-    return f"; did you mean {' or '.join(matches)}?" if matches else ""
-
-
 def _symbol(text: str) -> tuple[str, int]:
     name, _, value = text.partition("=")
     if not name or not value.isdecimal():
         raise ToolError(f"error: --define-symbol takes name=size, found {text!r}")
     return name, int(value)
+
+
+def _wrong_value(pass_class: type[ModulePass], spec: ArgSpec) -> str | None:
+    """The option whose value has the wrong type, if that is what is wrong."""
+    types = {o.name: o.expected_type.strip("'") for o in get_pass_option_infos(pass_class)}
+    for option, values in spec.parameters.items():
+        try:
+            pass_class.from_spec(ArgSpec(pass_class.name, {option: values}))
+        except ValueError as e:
+            if "requires argument" not in str(e):
+                found = ",".join(str(v) for v in values) or "nothing"
+                return f"expected {option} to be {types[option.replace('-', '_')]}, found {found}"
+    return None
 
 
 class GlowOptMain(xDSLOptMain):
@@ -187,7 +194,7 @@ class GlowOptMain(xDSLOptMain):
         if unknown != message:
             flag = unknown.split()[0].split("=")[0]
             known = [f"--{n}" for n in self._pass_names()]
-            message = f"unknown option {flag}{_near(flag, known)}"
+            message = f"unknown option {flag}{near(flag, known)}"
         raise ToolError(f"error: {message}")
 
     # passes
@@ -201,7 +208,7 @@ class GlowOptMain(xDSLOptMain):
         if name not in self.available_targets and PREFIX + name in self.available_targets:
             return f"{PREFIX}{name}{brace}{options}"
         if name not in self.available_targets:
-            raise ToolError(f"error: unknown target {name!r}{_near(name, self.available_targets)}")
+            raise ToolError(f"error: unknown target {name!r}{near(name, self.available_targets)}")
         return target
 
     def setup_pipeline(self) -> None:
@@ -218,19 +225,20 @@ class GlowOptMain(xDSLOptMain):
         name = spec.name if spec.name in self.available_passes else PREFIX + spec.name
         if name not in self.available_passes:
             raise ToolError(
-                f"error: unknown pass {spec.name!r}{_near(spec.name, self._pass_names())}"
+                f"error: unknown pass {spec.name!r}{near(spec.name, self._pass_names())}"
             )
         pass_class = self.available_passes[name]()
         known = [f.name.replace("_", "-") for f in fields(pass_class)]
         for option in spec.parameters:
             if option.replace("_", "-") not in known:
                 takes = f"; it takes {', '.join(known) or 'none'}"
-                hint = _near(option, known) or takes
+                hint = near(option, known) or takes
                 raise ToolError(f"error: {name} has no option {option!r}{hint}")
         try:
             return pass_class.from_spec(ArgSpec(name, spec.parameters))
         except (ValueError, GlowError) as e:
-            raise ToolError(f"error: {name}: {e}") from None
+            problem = _wrong_value(pass_class, spec) or e
+            raise ToolError(f"error: {name}: {problem}") from None
 
     # running
 
@@ -238,7 +246,10 @@ class GlowOptMain(xDSLOptMain):
         self, chunk: IO[bytes], file_extension: str, start_offset: int = 0
     ) -> ModuleOp | None:
         self._line_offset = start_offset
-        return super().parse_chunk(chunk, file_extension, start_offset)
+        try:
+            return super().parse_chunk(chunk, file_extension, start_offset)
+        except ParseError as e:
+            raise LocatedParseError(e.span, e.msg) from e
 
     def apply_passes(self, prog: ModuleOp) -> None:
         self._check(prog, None)
@@ -281,22 +292,20 @@ class GlowOptMain(xDSLOptMain):
         return ToolError(text)
 
     def output_resulting_program(self, prog: ModuleOp) -> str:
-        try:
-            if self.args.weights_out is not None:
-                from .weights_file import write_weights
+        if self.args.weights_out is not None:
+            from .weights_file import write_weights
 
-                write_weights(prog, self.args.weights_out)
+            write_weights(prog, self.args.weights_out)
+        try:
             return super().output_resulting_program(prog)
-        except (ValueError, NotImplementedError, OSError, GlowError) as e:
+        except (ValueError, NotImplementedError, GlowError) as e:
             raise self._failure(e, self.args.target) from e
 
 
 def _message(error: BaseException) -> str:
     match error:
-        case ToolError():
+        case ToolError() | ParseError():
             return str(error)
-        case ParseError():
-            return describe_parse_error(error)
         case OSError(filename=str(), strerror=str()):
             return f"{error.filename}: error: {error.strerror}"
         case GlowError() | ValueError():

@@ -64,7 +64,7 @@ def _describe(name: str, load: Callable[[], type[ModulePass]]) -> str:
         # a pass may need a package that is not installed; the others can still be described
         return f"  --{name.removeprefix(PREFIX)}\n      (not available: {e})"
     options = ", ".join(
-        f"{o.name.replace('_', '-')}: {o.expected_type}"
+        f"{o.name.replace('_', '-')}: {o.expected_type.strip(chr(39))}"
         + (f" = {o.default_value}" if o.default_value is not None else "")
         for o in get_pass_option_infos(pass_class)
     )

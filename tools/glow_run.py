@@ -227,7 +227,7 @@ def run(args: argparse.Namespace, console: Console) -> int:
     if (plan := model.memory) is not None:
         console.print(memory_table(plan))
     if args.output is not None:
-        np.savez(args.output, **outputs)
+        np.savez(args.output, allow_pickle=False, **outputs)
         console.print(f"outputs written to {args.output}")
     if args.compare is not None:
         return 0 if _compare(args, feed, outputs, console) else 1

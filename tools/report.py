@@ -65,7 +65,7 @@ def top_table(name: str, array: np.ndarray, k: int, labels: Sequence[str]) -> Ta
     table.add_column("probability" if probabilities else "score", justify="right")
     for index in np.argsort(-scores, kind="stable")[:k]:
         score = f"{scores[index]:.2%}" if probabilities else f"{scores[index]:.6g}"
-        label = [labels[index] if index < len(labels) else "?"] if labels else []
+        label = [labels[int(index)] if index < len(labels) else "?"] if labels else []
         table.add_row(str(index), *label, score)
     return table
 
@@ -79,9 +79,9 @@ def summary_table(arrays: Mapping[str, np.ndarray]) -> Table:
         kind = f"{array.dtype.name}{list(array.shape)}"
         values = wide(array)
         finite = values[np.isfinite(values)]
-        numbers = ("-",) * 3
+        numbers = ["-"] * 3
         if finite.size:
-            numbers = tuple(f"{v:.6g}" for v in (finite.min(), finite.mean(), finite.max()))
+            numbers = [f"{v:.6g}" for v in (finite.min(), finite.mean(), finite.max())]
         table.add_row(name, kind, *numbers, str(values.size - finite.size))
     return table
 

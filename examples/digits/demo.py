@@ -30,17 +30,18 @@ def load_image(path: Path) -> np.ndarray:
 
 def classify(model: glow.CompiledModel, x: np.ndarray) -> tuple[int, float, float]:
     """The digit, its probability, and the seconds that it took (median of several runs)."""
-    times = []
+    (probabilities,) = model(x)
+    times: list[float] = []
     for _ in range(21):
         start = time.perf_counter()
-        (probabilities,) = model(x)
+        model(x)
         times.append(time.perf_counter() - start)
     digit = int(probabilities[0].argmax())
     return digit, float(probabilities[0, digit]), median(times)
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[1])
+    parser = argparse.ArgumentParser(description="Classify images of handwritten digits.")
     parser.add_argument("--stages", type=Path, default=STAGES, help="where to write the IR")
     args = parser.parse_args()
     console = Console(highlight=False)

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -155,8 +156,8 @@ def accuracy(parameters: Parameters, x: np.ndarray, labels: np.ndarray) -> float
 def to_onnx(parameters: Parameters) -> onnx.ModelProto:
     """The network as ONNX, opset 17."""
     names = ["conv0.w", "conv0.b", "conv1.w", "conv1.b", "conv2.w", "conv2.b", "fc.w", "fc.b"]
-    window = {"kernel_shape": [2, 2], "strides": [2, 2]}
-    same = {"kernel_shape": [3, 3], "pads": [1, 1, 1, 1]}
+    window: dict[str, Any] = {"kernel_shape": [2, 2], "strides": [2, 2]}
+    same: dict[str, Any] = {"kernel_shape": [3, 3], "pads": [1, 1, 1, 1]}
     nodes = [
         helper.make_node("Conv", ["image", "conv0.w", "conv0.b"], ["conv0"], **same),
         helper.make_node("Relu", ["conv0"], ["relu0"]),
@@ -187,11 +188,11 @@ def to_onnx(parameters: Parameters) -> onnx.ModelProto:
 
 def load() -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Training images and labels, held-out images and labels; images are Nx1x8x8 f32, 0 to 1."""
-    data = load_digits()
-    x = (data.images[:, None] / 16).astype(np.float32)
+    pixels, digits = load_digits(return_X_y=True)
+    x = (pixels.reshape(-1, 1, 8, 8) / 16).astype(np.float32)
     order = np.random.default_rng(0).permutation(len(x))
     held_out, rest = order[: len(x) // 5], order[len(x) // 5 :]
-    return x[rest], data.target[rest], x[held_out], data.target[held_out]
+    return x[rest], digits[rest], x[held_out], digits[held_out]
 
 
 def write_images(x: np.ndarray, labels: np.ndarray, folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""The package as users install it: what is in the wheel, and that it works outside the repository."""
+"""The package as users install it: what the wheel holds, and that it works elsewhere."""
 
 from __future__ import annotations
 
