@@ -1,0 +1,7 @@
+"""
+From structured kernels (`func`, `scf`, `arith`, `math`, `vector`, `memref`, `glow_vec`) to LLVM IR.
+
+- `convert`: one walk that rewrites a module into the `llvm` dialect. Conversions are registered per
+  operation in `registry`, and live in one file per source dialect.
+- `translate`: the `llvm` dialect as the text of LLVM IR.
+"""

@@ -1,0 +1,218 @@
+"""
+Functions, loops and branches.
+
+A loop becomes a body block that branches back to itself at its end; in front of it stands a guard
+if it may run zero times. Loops that run once or never, as far as is known, leave no blocks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects import func, llvm, scf
+from xdsl.dialects.builtin import IndexType, MemRefType, SymbolRefAttr, UnrealizedConversionCastOp
+from xdsl.ir import Attribute, Block, SSAValue
+
+from ...glow_dialects.elements import offset_of
+from .function import FunctionConverter
+from .linear import Linear, combine
+from .registry import converts, failure
+from .types import convert_type, element_size, i1, i32, index_array, int_attr
+
+_NSW = {"overflowFlags": int_attr(1, i32)}
+_LESS = {"predicate": int_attr(llvm.ICmpPredicateFlag.SLT.to_int())}
+
+
+def branch(block: Block, target: Block, values: Sequence[SSAValue]) -> None:
+    """End `block` with a jump."""
+    block.add_op(llvm.BrOp.create(operands=values, successors=(target,)))
+
+
+def branch_if(
+    block: Block,
+    condition: SSAValue,
+    then: tuple[Block, Sequence[SSAValue]],
+    otherwise: tuple[Block, Sequence[SSAValue]],
+) -> None:
+    """End `block` with a choice between two targets."""
+    block.add_op(
+        llvm.CondBrOp.create(
+            operands=(condition, *then[1], *otherwise[1]),
+            successors=(then[0], otherwise[0]),
+            properties={"operandSegmentSizes": index_array(1, len(then[1]), len(otherwise[1]))},
+        )
+    )
+
+
+@converts(scf.YieldOp)
+def convert_yield(op: scf.YieldOp, fn: FunctionConverter) -> None:
+    """The operation around it reads the yielded values."""
+
+
+@converts(func.ReturnOp)
+def convert_return(op: func.ReturnOp, fn: FunctionConverter) -> None:
+    if len(op.arguments) > 1:
+        raise failure(op, f"expected at most one result, found {len(op.arguments)}")
+    fn.add(llvm.ReturnOp.create(operands=fn.values(op.arguments)))
+
+
+@converts(func.CallOp)
+def convert_call(op: func.CallOp, fn: FunctionConverter) -> None:
+    arguments = [
+        _pointer_argument(a, fn) if isinstance(a.type, MemRefType) else fn.value(a)
+        for a in op.arguments
+    ]
+    if len(op.results) > 1:
+        raise failure(op, f"expected at most one result, found {len(op.results)}")
+    call = make_call(op.callee, arguments, [convert_type(r.type) for r in op.results])
+    fn.add(call)
+    for old, new in zip(op.results, call.results, strict=True):
+        fn.define(old, new)
+
+
+def make_call(
+    callee: SymbolRefAttr, arguments: Sequence[SSAValue], results: Sequence[Attribute]
+) -> llvm.CallOp:
+    """A call of a function of the module."""
+    return llvm.CallOp.create(
+        operands=arguments,
+        result_types=results,
+        properties={
+            "callee": callee,
+            "fastmathFlags": llvm.FastMathAttr(None),
+            "CConv": llvm.CallingConventionAttr("ccc"),
+            "TailCallKind": llvm.TailCallKindAttr(llvm.TailCallKind.NONE),
+            "op_bundle_sizes": index_array(),
+            "operandSegmentSizes": index_array(len(arguments), 0),
+        },
+    )
+
+
+def _pointer_argument(memref: SSAValue, fn: FunctionConverter) -> SSAValue:
+    """What a callee gets for a memref: the address to which it adds the offset in the type."""
+    buffer = fn.buffer(memref)
+    t = memref.type
+    assert isinstance(t, MemRefType)
+    ahead = Linear(-offset_of(t) * element_size(t.element_type))
+    return fn.pointer(buffer.base, combine([(buffer.start, 1), (buffer.offset, 1), (ahead, 1)]))
+
+
+@converts(UnrealizedConversionCastOp)
+def convert_cast(op: UnrealizedConversionCastOp, fn: FunctionConverter) -> None:
+    """Casts between types that are one type here, such as ui8 and i8, do nothing."""
+    for old, source in zip(op.results, op.inputs, strict=True):
+        if isinstance(source.type, MemRefType) and isinstance(old.type, MemRefType):
+            fn.define_buffer(old, fn.buffer(source))
+        elif convert_type(source.type) == convert_type(old.type):
+            fn.define(old, fn.value(source))
+        else:
+            raise failure(op, f"{source.type} and {old.type} are different in memory")
+
+
+@converts(scf.ForOp)
+def convert_for(op: scf.ForOp, fn: FunctionConverter) -> None:
+    if any(isinstance(a.type, MemRefType) for a in op.iter_args):
+        raise failure(op, "a memref cannot be carried by a loop")
+    trips = _trip_count(op, fn)
+    if trips == 0:
+        _define_results(op.results, op.iter_args, fn)
+    elif trips == 1:
+        _convert_single_trip(op, fn)
+    else:
+        _convert_loop(op, fn, guarded=trips is None)
+
+
+def _trip_count(op: scf.ForOp, fn: FunctionConverter) -> int | None:
+    lower, upper, step = (fn.constant_int(v) for v in (op.lb, op.ub, op.step))
+    if step is not None and step <= 0:
+        raise failure(op, f"expected a positive step, found {step}")
+    if lower is None or upper is None or step is None:
+        return None
+    return max(0, -(-(upper - lower) // step))
+
+
+def _alias(old: SSAValue, source: SSAValue, fn: FunctionConverter) -> None:
+    if isinstance(old.type, IndexType):
+        fn.define_index(old, fn.index(source))
+    else:
+        fn.define(old, fn.value(source))
+
+
+def _define_results(
+    results: Sequence[SSAValue], sources: Sequence[SSAValue], fn: FunctionConverter
+) -> None:
+    for old, source in zip(results, sources, strict=True):
+        _alias(old, source, fn)
+
+
+def _yielded(block: Block) -> Sequence[SSAValue]:
+    terminator = block.last_op
+    return terminator.operands if isinstance(terminator, scf.YieldOp) else ()
+
+
+def _convert_single_trip(op: scf.ForOp, fn: FunctionConverter) -> None:
+    induction, *carried = op.body.block.args
+    _alias(induction, op.lb, fn)
+    _define_results(carried, op.iter_args, fn)
+    fn.convert_ops(op.body.block)
+    _define_results(op.results, _yielded(op.body.block), fn)
+
+
+def _convert_loop(op: scf.ForOp, fn: FunctionConverter, *, guarded: bool) -> None:
+    induction, *carried = op.body.block.args
+    lower, upper, step = fn.values((op.lb, op.ub, op.step))
+    initial = fn.values(op.iter_args)
+    types = [v.type for v in initial]
+    body = fn.new_block([lower.type, *types])
+    with fn.inside(body) as inner:
+        fn.define(induction, body.args[0])
+        for old, new in zip(carried, body.args[1:], strict=True):
+            fn.define(old, new)
+        fn.convert_ops(op.body.block)
+        final = fn.values(_yielded(op.body.block))
+        following = fn.emit(llvm.AddOp, (body.args[0], step), lower.type, _NSW)
+        again = fn.emit(llvm.ICmpOp, (following, upper), i1, _LESS)
+    outer = fn.scopes[-1]
+    exit_block = fn.new_block(types if guarded else ())
+    if guarded:
+        enter = fn.emit(llvm.ICmpOp, (lower, upper), i1, _LESS)
+        branch_if(outer.block, enter, (body, [lower, *initial]), (exit_block, initial))
+    else:
+        branch(outer.block, body, [lower, *initial])
+    leaving = (exit_block, final if guarded else ())
+    branch_if(inner.block, again, (body, [following, *final]), leaving)
+    outer.block = exit_block
+    for old, new in zip(op.results, exit_block.args if guarded else final, strict=True):
+        fn.define(old, new)
+
+
+@converts(scf.IfOp)
+def convert_if(op: scf.IfOp, fn: FunctionConverter) -> None:
+    condition = fn.value(op.cond)
+    if any(isinstance(r.type, MemRefType) for r in op.results):
+        raise failure(op, "a memref cannot be the result of a branch")
+    then = fn.new_block()
+    then_end, then_values = _convert_branch(op.true_region.block, then, fn)
+    otherwise, otherwise_end, otherwise_values = None, None, ()
+    if op.false_region.blocks:
+        otherwise = fn.new_block()
+        source = op.false_region.block
+        otherwise_end, otherwise_values = _convert_branch(source, otherwise, fn)
+    merge = fn.new_block([convert_type(r.type) for r in op.results])
+    branch(then_end, merge, then_values)
+    if otherwise_end is not None:
+        branch(otherwise_end, merge, otherwise_values)
+    outer = fn.scopes[-1]
+    branch_if(outer.block, condition, (then, ()), (otherwise or merge, ()))
+    outer.block = merge
+    for old, new in zip(op.results, merge.args, strict=True):
+        fn.define(old, new)
+
+
+def _convert_branch(
+    source: Block, target: Block, fn: FunctionConverter
+) -> tuple[Block, list[SSAValue]]:
+    with fn.inside(target) as scope:
+        fn.convert_ops(source)
+        values = fn.values(_yielded(source))
+    return scope.block, values

@@ -1,0 +1,102 @@
+"""Conversion between number types: the casts of `arith`, and `glow_vec.cast` for vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from xdsl.dialects import arith, llvm
+from xdsl.dialects.builtin import f32
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from ...glow_dialects import glow_vec
+from ...glow_dialects import llvm_extended as lx
+from ...glow_dialects.glow_vec import CastKind
+from .bfloat import is_bf16, round_to_bf16, to_f32
+from .function import FunctionConverter
+from .registry import converts
+from .types import convert_type, element_of, element_size, i1, with_element
+
+_TRUNC = {"overflowFlags": llvm.OverflowAttr("none")}
+_INTEGER_CASTS: Mapping[CastKind, tuple[type[Operation], Mapping[str, Attribute]]] = {
+    CastKind.EXTSI: (llvm.SExtOp, {}),
+    CastKind.EXTUI: (llvm.ZExtOp, {}),
+    CastKind.TRUNCI: (llvm.TruncOp, _TRUNC),
+    CastKind.SITOFP: (llvm.SIToFPOp, {}),
+    CastKind.UITOFP: (lx.UIToFPOp, {}),
+    CastKind.FPTOSI: (lx.FPToSIOp, {}),
+    CastKind.FPTOUI: (lx.FPToUIOp, {}),
+}
+_SCALAR_CASTS: dict[type[Operation], CastKind] = {
+    arith.ExtSIOp: CastKind.EXTSI,
+    arith.ExtUIOp: CastKind.EXTUI,
+    arith.TruncIOp: CastKind.TRUNCI,
+    arith.SIToFPOp: CastKind.SITOFP,
+    arith.UIToFPOp: CastKind.UITOFP,
+    arith.FPToSIOp: CastKind.FPTOSI,
+    arith.FPToUIOp: CastKind.FPTOUI,
+}
+_TO_FLOAT = {CastKind.SITOFP, CastKind.UITOFP}
+
+
+def cast(fn: FunctionConverter, kind: CastKind, value: SSAValue, target: Attribute) -> SSAValue:
+    """A conversion of a scalar, or lane by lane."""
+    if kind is CastKind.INDEX_CAST:
+        return _resized(fn, value, target)
+    operation, properties = _INTEGER_CASTS[kind]
+    if kind in _TO_FLOAT and is_bf16(target):
+        wide = fn.emit(operation, (value,), with_element(target, f32), properties)
+        return round_to_bf16(fn, wide)
+    if is_bf16(value.type):
+        value = to_f32(fn, value)
+    return fn.emit(operation, (value,), target, properties)
+
+
+def _resized(fn: FunctionConverter, value: SSAValue, target: Attribute) -> SSAValue:
+    source, wanted = _bits(value.type), _bits(target)
+    if source == wanted:
+        return value
+    kind = CastKind.EXTSI if source < wanted else CastKind.TRUNCI
+    return cast(fn, kind, value, target)
+
+
+def _bits(t: Attribute) -> int:
+    element = element_of(t)
+    return 1 if element == i1 else 8 * element_size(element)
+
+
+@converts(*_SCALAR_CASTS)
+def convert_scalar_cast(op: Operation, fn: FunctionConverter) -> None:
+    target = convert_type(op.results[0].type)
+    result = cast(fn, _SCALAR_CASTS[type(op)], fn.value(op.operands[0]), target)
+    fn.define(op.results[0], result)
+
+
+@converts(arith.IndexCastOp)
+def convert_index_cast(op: arith.IndexCastOp, fn: FunctionConverter) -> None:
+    target = convert_type(op.result.type)
+    fn.define(op.result, cast(fn, CastKind.INDEX_CAST, fn.value(op.input), target))
+
+
+@converts(glow_vec.CastOp)
+def convert_vector_cast(op: glow_vec.CastOp, fn: FunctionConverter) -> None:
+    target = convert_type(op.result.type)
+    fn.define(op.result, cast(fn, op.kind.data, fn.value(op.input), target))
+
+
+@converts(arith.ExtFOp)
+def convert_extf(op: arith.ExtFOp, fn: FunctionConverter) -> None:
+    value = fn.value(op.input)
+    fn.define(op.result, fn.emit(llvm.FPExtOp, (value,), convert_type(op.result.type)))
+
+
+@converts(arith.TruncFOp)
+def convert_truncf(op: arith.TruncFOp, fn: FunctionConverter) -> None:
+    value, target = fn.value(op.input), convert_type(op.result.type)
+    if not is_bf16(target):
+        fn.define(op.result, fn.emit(llvm.FPTruncOp, (value,), target))
+        return
+    wide = with_element(target, f32)
+    if value.type != wide:
+        # from f64; the double rounding can differ from one rounding in the last bit
+        value = fn.emit(llvm.FPTruncOp, (value,), wide)
+    fn.define(op.result, round_to_bf16(fn, value))

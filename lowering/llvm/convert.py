@@ -1,0 +1,172 @@
+"""
+The pass `glow-convert-to-llvm`: kernels in upstream dialects become `llvm` functions.
+
+Each function is rebuilt in one walk. Memrefs become bare pointers (`noalias`: no two parameters of
+which one is written alias), `scf` becomes blocks, index arithmetic becomes addresses. Then `main`,
+if its parameters are all pointers, the weights first and the arena last, gets the wrapper
+`glow_main`, whose signature does not depend on the network.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects import func, llvm
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DictionaryAttr,
+    MemRefType,
+    ModuleOp,
+    SymbolRefAttr,
+    UnitAttr,
+)
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.passes import ModulePass
+
+from . import arithmetic, control, conversions, mathematics, memory, vectors
+from .control import make_call
+from .function import Buffer, FunctionConverter
+from .memory import byte_strides, static_offset
+from .registry import failure
+from .types import PTR, VOID, convert_type
+
+FAMILIES = (arithmetic, control, conversions, mathematics, memory, vectors)
+"""The modules whose import registers the conversions."""
+ENTRY = "glow_main"
+_NOALIAS = DictionaryAttr({"llvm.noalias": UnitAttr()})
+_NO_ATTRIBUTES = DictionaryAttr({})
+_EXTERNAL = llvm.LinkageAttr("external")
+
+
+@dataclass(frozen=True)
+class ConvertToLLVMPass(ModulePass):
+    """
+    Converts every function of a module to the `llvm` dialect.
+
+    Raises CompileError, naming the operation, for anything that has no conversion.
+    """
+
+    name = "glow-convert-to-llvm"
+
+    contract: bool = True
+    """Whether a product may be fused with the sum that it feeds."""
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        with paused_collector():
+            convert_module(op, contract=self.contract)
+
+
+@contextmanager
+def paused_collector() -> Iterator[None]:
+    """Without the cycle collector, which would visit thousands of new operations repeatedly."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+def convert_module(module: ModuleOp, *, contract: bool = True) -> None:
+    """Convert the functions of a module in place and add the entry function."""
+    libraries: dict[str, llvm.LLVMFunctionType] = {}
+    converted: list[Operation] = []
+    for op in module.body.block.ops:
+        if not isinstance(op, func.FuncOp):
+            raise failure(op, "expected only functions in the module")
+        converted.append(convert_function(op, libraries, contract=contract))
+    names = {op.sym_name.data: op for op in converted if isinstance(op, llvm.FuncOp)}
+    for name, t in libraries.items():
+        if name not in names:
+            converted.append(make_function(name, t, Region(), [_NO_ATTRIBUTES] * len(t.inputs)))
+    if "main" in names and _is_program(names["main"]):
+        converted.append(make_entry(names["main"]))
+    for op in list(module.body.block.ops):
+        module.body.block.erase_op(op, safe_erase=False)
+    module.body.block.add_ops(converted)
+
+
+def convert_function(
+    function: func.FuncOp, libraries: dict[str, llvm.LLVMFunctionType], *, contract: bool = True
+) -> llvm.FuncOp:
+    """
+    The converted function; a declaration stays one. Library functions that it calls are added to
+    `libraries`.
+    """
+    inputs, outputs = function.function_type.inputs.data, function.function_type.outputs.data
+    if len(outputs) > 1:
+        raise failure(function, f"expected at most one result, found {len(outputs)}")
+    t = llvm.LLVMFunctionType(
+        [convert_type(i) for i in inputs], convert_type(outputs[0]) if outputs else VOID
+    )
+    attributes = [_NOALIAS if i == PTR else _NO_ATTRIBUTES for i in t.inputs.data]
+    name = function.sym_name.data
+    if not function.body.blocks:
+        return make_function(name, t, Region(), attributes)
+    if len(function.body.blocks) > 1:
+        raise failure(function, "expected structured control flow, found several blocks")
+    source = function.body.block
+    entry = Block(arg_types=t.inputs.data)
+    region = Region(entry)
+    converter = FunctionConverter(region, entry, libraries, contract=contract)
+    for old, new in zip(source.args, entry.args, strict=True):
+        new.name_hint = old.name_hint
+        _define_argument(converter, old, new, function)
+    converter.convert_ops(source)
+    converter.finish()
+    return make_function(name, t, region, attributes)
+
+
+def _define_argument(
+    converter: FunctionConverter, old: SSAValue, new: SSAValue, function: func.FuncOp
+) -> None:
+    if isinstance(old.type, MemRefType):
+        strides = byte_strides(old.type, function)
+        offset = static_offset(old.type, function)
+        converter.define_buffer(old, Buffer(new, strides, offset=offset))
+    else:
+        converter.define(old, new)
+
+
+def make_function(
+    name: str,
+    function_type: llvm.LLVMFunctionType,
+    body: Region,
+    argument_attributes: Sequence[DictionaryAttr],
+) -> llvm.FuncOp:
+    """A function that other modules can link to."""
+    properties: Mapping[str, Attribute | None] = {}
+    if any(a.data for a in argument_attributes):
+        properties = {"arg_attrs": ArrayAttr(argument_attributes)}
+    return llvm.FuncOp(name, function_type, _EXTERNAL, body=body, other_props=dict(properties))
+
+
+def _is_program(main: llvm.FuncOp) -> bool:
+    inputs = main.function_type.inputs.data
+    return len(inputs) >= 2 and all(i == PTR for i in inputs)
+
+
+def make_entry(main: llvm.FuncOp) -> llvm.FuncOp:
+    """
+    `glow_main(weights, io, arena)`: calls `main` with the pointers that the array `io` holds,
+    inputs first, then outputs.
+    """
+    block = Block(arg_types=[PTR, PTR, PTR])
+    for argument, hint in zip(block.args, ("weights", "io", "arena"), strict=True):
+        argument.name_hint = hint
+    weights, io, arena = block.args
+    converter = FunctionConverter(Region(block), block, {})
+    pointers = [
+        memory.load_pointer(converter, io, i)
+        for i in range(len(main.function_type.inputs.data) - 2)
+    ]
+    converter.add(make_call(SymbolRefAttr(main.sym_name), [weights, *pointers, arena], []))
+    converter.add(llvm.ReturnOp.create())
+    converter.finish()
+    t = llvm.LLVMFunctionType([PTR, PTR, PTR], VOID)
+    return make_function(ENTRY, t, converter.region, [_NO_ATTRIBUTES] * 3)

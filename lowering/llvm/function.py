@@ -1,0 +1,324 @@
+"""
+The state of the conversion of one function, and what conversions build with.
+
+Addresses. A memref becomes a pointer and a linear form of bytes (`Buffer`). An access adds its
+indices times the strides to that form and asks for the pointer: the terms are added one
+`getelementptr` each, outermost loop first, each emitted in the loop in which its index is defined
+and remembered there. So an inner loop adds only its own induction variable to a pointer computed
+outside of it, accesses that differ by a constant share everything but the constant, and the
+constant, added last, becomes the displacement of the machine instruction. Partial pointers may leave
+the buffer before the constant brings them back, so only addresses without variable terms are marked
+inbounds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from xdsl.dialects import arith, llvm
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr, IndexType, IntegerAttr
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+
+from ...glow_dialects import llvm_extended as lx
+from .linear import ZERO, Atom, Linear, combine
+from .registry import CONVERTERS, failure
+from .types import (
+    PTR,
+    array_of,
+    convert_type,
+    element_size,
+    i8,
+    i32,
+    i64,
+    index_array,
+    int_attr,
+    memory_type,
+    splat_attr,
+)
+
+
+@dataclass(slots=True)
+class Scope:
+    """A region being converted: the block that grows, and the address arithmetic done in it."""
+
+    block: Block
+    done: dict[Any, SSAValue] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Buffer:
+    """
+    A converted memref. Element `[0, ..., 0]` lies `start + offset` bytes behind `base`, where
+    `start` is what the memref's pointer is and `offset` is what its layout adds.
+    """
+
+    base: SSAValue
+    strides: tuple[int, ...]
+    """In bytes."""
+    start: Linear = ZERO
+    offset: Linear = ZERO
+
+
+_NO_WRAP = {flag: int_attr(flag, i32) for flag in lx.NoWrap}
+_DYNAMIC = index_array(lx.DYNAMIC)
+_NO_FLAGS = {"overflowFlags": int_attr(0, i32)}
+
+
+class FunctionConverter:
+    """Converts the body of one function; `registry.CONVERTERS` get it as their second argument."""
+
+    def __init__(
+        self,
+        region: Region,
+        entry: Block,
+        libraries: dict[str, llvm.LLVMFunctionType],
+        *,
+        contract: bool = True,
+    ):
+        self.region = region
+        self.entry = entry
+        self.contract = contract
+        """Whether products may be fused with sums."""
+        self.scopes = [Scope(entry)]
+        self.libraries = libraries
+        """Library functions to declare, by name; conversions add to it."""
+        self._values: dict[SSAValue, SSAValue] = {}
+        self._indices: dict[SSAValue, Linear] = {}
+        self._buffers: dict[SSAValue, Buffer] = {}
+        self._constants: dict[tuple[Attribute, Attribute], SSAValue] = {}
+        self._prologue: list[Operation] = []
+        self._atoms = 0
+
+    # blocks
+
+    def convert_ops(self, block: Block) -> None:
+        """Convert every operation of a block."""
+        for op in block.ops:
+            self.convert_op(op)
+
+    def convert_op(self, op: Operation) -> None:
+        """Convert one operation. Raises CompileError, naming it, if nothing converts it."""
+        converter = CONVERTERS.get(type(op))
+        if converter is None:
+            raise failure(op, "no conversion is registered for it")
+        converter(op, self)
+
+    def new_block(self, types: Sequence[Attribute] = ()) -> Block:
+        """An empty block behind those that exist."""
+        block = Block(arg_types=types)
+        self.region.add_block(block)
+        return block
+
+    @property
+    def block(self) -> Block:
+        return self.scopes[-1].block
+
+    @contextmanager
+    def inside(self, block: Block) -> Iterator[Scope]:
+        """Convert into a nested region that starts with `block`. Outer blocks must stay open."""
+        scope = Scope(block)
+        self.scopes.append(scope)
+        yield scope
+        self.scopes.pop()
+
+    # building
+
+    def add(self, op: Operation) -> None:
+        self.scopes[-1].block.add_op(op)
+
+    def emit(
+        self,
+        kind: type[Operation],
+        operands: Sequence[SSAValue],
+        result: Attribute,
+        properties: Mapping[str, Attribute] = {},
+        depth: int = -1,
+    ) -> SSAValue:
+        """Append an operation with one result to the region at `depth`, by default the current."""
+        op = kind.create(operands=operands, result_types=(result,), properties=properties)
+        self.scopes[depth].block.add_op(op)
+        return op.results[0]
+
+    def constant(self, attr: Attribute, t: Attribute) -> SSAValue:
+        """A constant, placed at the start of the function."""
+        key = (attr, t)
+        if key not in self._constants:
+            op = llvm.ConstantOp.create(result_types=(t,), properties={"value": attr})
+            self._prologue.append(op)
+            self._constants[key] = op.results[0]
+        return self._constants[key]
+
+    def number(self, value: float, t: Attribute = i64) -> SSAValue:
+        """A number as a constant, in every lane if `t` is a vector type."""
+        attr = int_attr(int(value), t) if t is i64 else splat_attr(value, t)
+        return self.constant(attr, t)
+
+    def poison(self, t: Attribute) -> SSAValue:
+        """A value of which nothing is known."""
+        key = (t, t)
+        if key not in self._constants:
+            op = lx.PoisonOp.create(result_types=(t,))
+            self._prologue.append(op)
+            self._constants[key] = op.results[0]
+        return self._constants[key]
+
+    def alloca(self, element: Attribute, size: int, alignment: int) -> SSAValue:
+        """Stack memory for `size` elements, allocated once per call of the function."""
+        op = llvm.AllocaOp.create(
+            operands=(self.number(size),),
+            result_types=(PTR,),
+            properties={"elem_type": element, "alignment": int_attr(alignment)},
+        )
+        self._prologue.append(op)
+        return op.results[0]
+
+    def finish(self) -> None:
+        """Put constants and stack memory in front of everything else."""
+        first = self.entry.first_op
+        assert first is not None
+        self.entry.insert_ops_before(self._prologue, first)
+
+    # values
+
+    def define(self, old: SSAValue, new: SSAValue) -> None:
+        """Say what an operation's result became."""
+        self._values[old] = new
+        if isinstance(old.type, IndexType):
+            self._atoms += 1
+            self._indices[old] = Linear.of(Atom(new, len(self.scopes) - 1, self._atoms))
+
+    def define_index(self, old: SSAValue, new: Linear) -> None:
+        """Say what an index became; it is computed only where a value is needed."""
+        self._indices[old] = new
+
+    def define_buffer(self, old: SSAValue, new: Buffer) -> None:
+        self._buffers[old] = new
+
+    def value(self, old: SSAValue) -> SSAValue:
+        """The converted value."""
+        if old in self._values:
+            return self._values[old]
+        return self.materialize(self._indices[old])
+
+    def values(self, olds: Sequence[SSAValue]) -> list[SSAValue]:
+        return [self.value(old) for old in olds]
+
+    def index(self, old: SSAValue) -> Linear:
+        return self._indices[old]
+
+    def buffer(self, old: SSAValue) -> Buffer:
+        return self._buffers[old]
+
+    def constant_int(self, old: SSAValue) -> int | None:
+        """The number, if an index or integer is known."""
+        if old in self._indices:
+            linear = self._indices[old]
+            return None if linear.terms else linear.constant
+        owner = old.owner
+        if isinstance(owner, arith.ConstantOp) and isinstance(owner.value, IntegerAttr):
+            return owner.value.value.data
+        return None
+
+    # index arithmetic
+
+    def materialize(self, linear: Linear) -> SSAValue:
+        """The value of a linear form, computed in the outermost loop that knows it."""
+        if not linear.terms:
+            return self.number(linear.constant)
+        total = self._sum(linear.terms)
+        if not linear.constant:
+            return total
+        depth = linear.terms[-1][0].depth
+        return self._once(depth, llvm.AddOp, (total, self.number(linear.constant)), _NO_FLAGS)
+
+    def _sum(self, terms: tuple[tuple[Atom, int], ...]) -> SSAValue:
+        atom, coefficient = terms[-1]
+        last = self._product(atom, coefficient)
+        if len(terms) == 1:
+            return last
+        return self._once(atom.depth, llvm.AddOp, (self._sum(terms[:-1]), last), _NO_FLAGS)
+
+    def _product(self, atom: Atom, coefficient: int) -> SSAValue:
+        if coefficient == 1:
+            return atom.value
+        operands = (atom.value, self.number(coefficient))
+        return self._once(atom.depth, llvm.MulOp, operands, _NO_FLAGS)
+
+    def _once(
+        self,
+        depth: int,
+        kind: type[Operation],
+        operands: tuple[SSAValue, ...],
+        properties: Mapping[str, Attribute],
+        key: Any = None,
+        result: Attribute = i64,
+    ) -> SSAValue:
+        done = self.scopes[depth].done
+        key = (kind, key, *operands)
+        if key not in done:
+            done[key] = self.emit(kind, operands, result, properties, depth)
+        return done[key]
+
+    # addresses
+
+    def address(self, buffer: Buffer, indices: Sequence[SSAValue], element: Attribute) -> SSAValue:
+        """A pointer to the element at `indices`."""
+        parts = [(buffer.start, 1), (buffer.offset, 1)]
+        for index, stride in zip(indices, buffer.strides, strict=True):
+            parts.append((self._indices[index], stride))
+        return self.pointer(buffer.base, combine(parts), memory_type(convert_type(element)))
+
+    def pointer(self, base: SSAValue, distance: Linear, element: Attribute = i8) -> SSAValue:
+        """A pointer `distance` bytes behind `base`."""
+        pointer = base
+        size = element_size(element)
+        for atom, coefficient in distance.terms:
+            pointer = self._step(pointer, atom, coefficient, element, size)
+        if not distance.constant:
+            return pointer
+        flag = lx.NoWrap.NONE if distance.terms or distance.constant < 0 else lx.NoWrap.INBOUNDS
+        return self._displaced(pointer, distance.constant, element, size, flag)
+
+    def _step(
+        self, pointer: SSAValue, atom: Atom, coefficient: int, element: Attribute, size: int
+    ) -> SSAValue:
+        if coefficient % size:
+            element, size = i8, 1
+        scale = coefficient // size
+        index = atom.value
+        if scale < 0:
+            index = self._product(atom, scale)
+        elif scale > 1:
+            element = array_of(scale, element)
+        properties = {
+            "rawConstantIndices": _DYNAMIC,
+            "elem_type": element,
+            "noWrapFlags": _NO_WRAP[lx.NoWrap.NONE],
+        }
+        return self._once(atom.depth, lx.GEPOp, (pointer, index), properties, element, PTR)
+
+    def _displaced(
+        self, pointer: SSAValue, distance: int, element: Attribute, size: int, flag: lx.NoWrap
+    ) -> SSAValue:
+        if distance % size:
+            element, size = i8, 1
+        index = distance // size
+        fits = -(2**31) < index < 2**31
+        properties = {
+            "rawConstantIndices": index_array(index) if fits else _DYNAMIC,
+            "elem_type": element,
+            "noWrapFlags": _NO_WRAP[flag],
+        }
+        operands = (pointer,) if fits else (pointer, self.number(index))
+        return self._once(-1, lx.GEPOp, operands, properties, (element, index, flag), PTR)
+
+    def known_scalar(self, value: SSAValue) -> IntegerAttr | FloatAttr | None:
+        """The attribute of a converted scalar constant."""
+        owner = value.owner
+        if not isinstance(owner, llvm.ConstantOp):
+            return None
+        attr = owner.value
+        return None if isinstance(attr, DenseIntOrFPElementsAttr) else attr

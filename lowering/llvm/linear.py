@@ -1,0 +1,70 @@
+"""
+Index arithmetic as sums.
+
+Every index is kept as `constant + coefficient * atom + ...` until something needs it as a value, so
+that addresses can be split by loop: each loop level adds only what it contributes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from xdsl.ir import SSAValue
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Atom:
+    """An index that is not a sum: an induction variable, or the result of other operations."""
+
+    value: SSAValue
+    """In the converted function, of type i64."""
+    depth: int
+    """The nesting depth of the region in which the value is defined; 0 is the function's."""
+    number: int
+    """Order of definition, which makes the order of terms deterministic."""
+
+
+@dataclass(frozen=True, slots=True)
+class Linear:
+    """`constant + sum(coefficient * atom)`; terms are ordered by depth, then by definition."""
+
+    constant: int = 0
+    terms: tuple[tuple[Atom, int], ...] = ()
+
+    @staticmethod
+    def of(atom: Atom) -> Linear:
+        return Linear(0, ((atom, 1),))
+
+    def __add__(self, other: Linear) -> Linear:
+        return combine([(self, 1), (other, 1)])
+
+    def scaled(self, factor: int) -> Linear:
+        return combine([(self, factor)])
+
+
+ZERO = Linear()
+
+
+def combine(parts: Iterable[tuple[Linear, int]]) -> Linear:
+    """The sum of linear forms times factors."""
+    constant = 0
+    sums: dict[Atom, int] = {}
+    for part, factor in parts:
+        constant += part.constant * factor
+        for atom, coefficient in part.terms:
+            sums[atom] = sums.get(atom, 0) + coefficient * factor
+    if len(sums) < 2:
+        return Linear(constant, tuple((a, c) for a, c in sums.items() if c))
+    return Linear(constant, _ordered(sums))
+
+
+def _ordered(sums: dict[Atom, int]) -> tuple[tuple[Atom, int], ...]:
+    terms = [(a, c) for a, c in sums.items() if c]
+    terms.sort(key=lambda term: (term[0].depth, term[0].number))
+    return tuple(terms)
+
+
+def depth_of(terms: Sequence[tuple[Atom, int]]) -> int:
+    """The outermost region in which the sum of ordered terms can be computed."""
+    return terms[-1][0].depth if terms else 0

@@ -1,0 +1,180 @@
+"""Conversion of `memref`: bare pointers, static strides, constant offsets folded."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects import llvm, memref
+from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.utils.exceptions import VerifyException
+
+from ...glow_dialects import llvm_extended as lx
+from ...glow_dialects.elements import extent, is_contiguous, offset_of, strides_of
+from .arithmetic import compare
+from .function import Buffer, FunctionConverter
+from .linear import Linear, combine
+from .registry import converts, failure
+from .types import (
+    PTR,
+    alignment64,
+    convert_type,
+    element_size,
+    i1,
+    int_attr,
+    memory_type,
+)
+
+STACK_ALIGNMENT = 64
+"""Bytes; a cache line, and the widest vector."""
+_ORDERING = int_attr(0)
+
+
+def byte_strides(t: MemRefType, op: Operation) -> tuple[int, ...]:
+    """The strides of a memref in bytes. Raises CompileError if they are not static."""
+    try:
+        size = element_size(t.element_type)
+        return tuple(s * size for s in strides_of(t))
+    except VerifyException as error:
+        raise failure(op, str(error)) from error
+
+
+def static_offset(t: MemRefType, op: Operation) -> Linear:
+    """What a memref's layout adds to its pointer, in bytes. Raises CompileError if not static."""
+    try:
+        return Linear(offset_of(t) * element_size(t.element_type))
+    except VerifyException as error:
+        raise failure(op, str(error)) from error
+
+
+def buffer_type(value: SSAValue, op: Operation) -> MemRefType:
+    t = value.type
+    if not isinstance(t, MemRefType):
+        raise failure(op, f"expected a memref, found {t}")
+    return t
+
+
+def element_address(
+    fn: FunctionConverter, base: SSAValue, indices: Sequence[SSAValue], op: Operation
+) -> SSAValue:
+    """The pointer to one element of a memref."""
+    return fn.address(fn.buffer(base), indices, buffer_type(base, op).element_type)
+
+
+def load(fn: FunctionConverter, pointer: SSAValue, t: Attribute, element: Attribute) -> SSAValue:
+    """A value of converted type `t` from memory that is aligned for one `element`."""
+    stored = memory_type(t)
+    properties = {"ordering": _ORDERING, "alignment": alignment64(element)}
+    value = fn.emit(llvm.LoadOp, (pointer,), stored, properties)
+    if stored == t:
+        return value
+    return compare(fn, llvm.ICmpPredicateFlag.NE, value, fn.number(0, stored))
+
+
+def as_stored(fn: FunctionConverter, value: SSAValue) -> SSAValue:
+    """What memory holds for a value: bytes instead of bits."""
+    stored = memory_type(value.type)
+    return value if stored == value.type else fn.emit(llvm.ZExtOp, (value,), stored)
+
+
+def store(fn: FunctionConverter, value: SSAValue, pointer: SSAValue, element: Attribute) -> None:
+    fn.add(
+        llvm.StoreOp.create(
+            operands=(as_stored(fn, value), pointer),
+            properties={"ordering": _ORDERING, "alignment": alignment64(element)},
+        )
+    )
+
+
+def load_pointer(fn: FunctionConverter, array: SSAValue, index: int) -> SSAValue:
+    """A pointer from an array of pointers."""
+    return load(fn, fn.pointer(array, Linear(8 * index), PTR), PTR, PTR)
+
+
+@converts(memref.LoadOp)
+def convert_load(op: memref.LoadOp, fn: FunctionConverter) -> None:
+    pointer = element_address(fn, op.memref, op.indices, op)
+    t = convert_type(op.res.type)
+    fn.define(op.res, load(fn, pointer, t, t))
+
+
+@converts(memref.StoreOp)
+def convert_store(op: memref.StoreOp, fn: FunctionConverter) -> None:
+    pointer = element_address(fn, op.memref, op.indices, op)
+    store(fn, fn.value(op.value), pointer, convert_type(op.value.type))
+
+
+@converts(memref.AllocaOp)
+def convert_alloca(op: memref.AllocaOp, fn: FunctionConverter) -> None:
+    t = op.memref.type
+    if op.dynamic_sizes or DYNAMIC_INDEX in t.get_shape():
+        raise failure(op, f"expected a static shape, found {t}")
+    strides = byte_strides(t, op)
+    alignment = STACK_ALIGNMENT
+    if op.alignment is not None:
+        alignment = max(alignment, op.alignment.value.data)
+    element = memory_type(convert_type(t.element_type))
+    pointer = fn.alloca(element, max(1, extent(t)), alignment)
+    fn.define_buffer(op.memref, Buffer(pointer, strides, offset=static_offset(t, op)))
+
+
+@converts(memref.ViewOp)
+def convert_view(op: memref.ViewOp, fn: FunctionConverter) -> None:
+    source, t = fn.buffer(op.source), buffer_type(op.result, op)
+    if op.sizes:
+        raise failure(op, f"expected a static shape, found {t}")
+    start = combine([(source.start, 1), (source.offset, 1), (fn.index(op.byte_shift), 1)])
+    fn.define_buffer(op.result, Buffer(source.base, byte_strides(t, op), start))
+
+
+def _mixed(
+    fn: FunctionConverter, static: Sequence[int], dynamic: Sequence[SSAValue]
+) -> list[Linear]:
+    rest = iter(dynamic)
+    return [fn.index(next(rest)) if s == DYNAMIC_INDEX else Linear(s) for s in static]
+
+
+@converts(memref.ReinterpretCastOp)
+def convert_reinterpret_cast(op: memref.ReinterpretCastOp, fn: FunctionConverter) -> None:
+    source, t = fn.buffer(op.source), buffer_type(op.result, op)
+    (offset,) = _mixed(fn, op.static_offsets.get_values(), op.offsets)
+    scaled = offset.scaled(element_size(t.element_type))
+    # the new offset counts from the source's pointer, not from its first element
+    fn.define_buffer(op.result, Buffer(source.base, byte_strides(t, op), source.start, scaled))
+
+
+@converts(memref.SubviewOp)
+def convert_subview(op: memref.SubviewOp, fn: FunctionConverter) -> None:
+    source, t = fn.buffer(op.source), buffer_type(op.result, op)
+    offsets = _mixed(fn, op.static_offsets.get_values(), op.offsets)
+    parts = list(zip(offsets, source.strides, strict=True))
+    offset = combine([(source.offset, 1), *parts])
+    fn.define_buffer(op.result, Buffer(source.base, byte_strides(t, op), source.start, offset))
+
+
+@converts(memref.CastOp)
+def convert_cast(op: memref.CastOp, fn: FunctionConverter) -> None:
+    source, t = fn.buffer(op.source), buffer_type(op.dest, op)
+    strides = byte_strides(t, op)
+    if strides != source.strides:
+        raise failure(op, f"expected the strides of {op.source.type}, found {t}")
+    fn.define_buffer(op.dest, source)
+
+
+@converts(memref.CopyOp)
+def convert_copy(op: memref.CopyOp, fn: FunctionConverter) -> None:
+    source, target = buffer_type(op.source, op), buffer_type(op.destination, op)
+    for t in (source, target):
+        byte_strides(t, op)
+        if not is_contiguous(t):
+            raise failure(op, f"expected dense memrefs, found {t}")
+    pointers = [_first_element(fn, op.destination), _first_element(fn, op.source)]
+    size = fn.number(element_size(target.element_type) * target.element_count())
+    fn.add(
+        lx.MemcpyOp.create(operands=(*pointers, size), properties={"isVolatile": int_attr(0, i1)})
+    )
+
+
+def _first_element(fn: FunctionConverter, value: SSAValue) -> SSAValue:
+    buffer = fn.buffer(value)
+    return fn.pointer(buffer.base, combine([(buffer.start, 1), (buffer.offset, 1)]))

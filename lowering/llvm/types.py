@@ -1,0 +1,137 @@
+"""Types and constants of the `llvm` dialect, made once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+
+from xdsl.dialects import llvm
+from xdsl.dialects.builtin import (
+    BFloat16Type,
+    DenseArrayBase,
+    DenseIntOrFPElementsAttr,
+    Float16Type,
+    Float32Type,
+    Float64Type,
+    FloatAttr,
+    IndexType,
+    IntegerAttr,
+    IntegerType,
+    MemRefType,
+    VectorType,
+    i1,
+    i8,
+    i32,
+    i64,
+)
+from xdsl.ir import Attribute
+
+from ...errors import CompileError
+
+PTR = llvm.LLVMPointerType()
+VOID = llvm.LLVMVoidType()
+FLOATS = (Float16Type, BFloat16Type, Float32Type, Float64Type)
+
+
+@cache
+def convert_type(t: Attribute) -> Attribute:
+    """
+    The type of a converted value: i64 for an index, signless integers, pointers for memrefs. Raises
+    CompileError for types without a counterpart.
+    """
+    if isinstance(t, IndexType):
+        return i64
+    if isinstance(t, IntegerType):
+        return IntegerType(t.width.data)
+    if isinstance(t, FLOATS):
+        return t
+    if isinstance(t, MemRefType | llvm.LLVMPointerType):
+        return PTR
+    if isinstance(t, VectorType) and len(t.shape.data) == 1 and not t.get_num_scalable_dims():
+        return VectorType(convert_type(t.element_type), t.shape)
+    raise CompileError(f"type {t} has no counterpart in the llvm dialect")
+
+
+@cache
+def memory_type(t: Attribute) -> Attribute:
+    """The type that memory holds for values of a converted type: i8 for i1, lane by lane."""
+    if isinstance(t, VectorType):
+        return VectorType(memory_type(t.element_type), t.shape)
+    return i8 if t == i1 else t
+
+
+@cache
+def element_size(t: Attribute) -> int:
+    """Bytes of an element in memory, which is also its natural alignment."""
+    stored = memory_type(convert_type(t))
+    if isinstance(stored, llvm.LLVMPointerType):
+        return 8
+    assert isinstance(stored, IntegerType | Float16Type | BFloat16Type | Float32Type | Float64Type)
+    return stored.bitwidth // 8
+
+
+@cache
+def vector_of(element: Attribute, lanes: int) -> VectorType:
+    return VectorType(element, [lanes])
+
+
+@cache
+def mask_for(t: Attribute) -> Attribute:
+    """The type of a comparison of two values of type `t`."""
+    return VectorType(i1, t.shape) if isinstance(t, VectorType) else i1
+
+
+@cache
+def with_element(t: Attribute, element: Attribute) -> Attribute:
+    """`t`, scalar or vector, with another element type."""
+    return VectorType(element, t.shape) if isinstance(t, VectorType) else element
+
+
+def element_of(t: Attribute) -> Attribute:
+    return t.element_type if isinstance(t, VectorType) else t
+
+
+@cache
+def array_of(size: int, element: Attribute) -> llvm.LLVMArrayType:
+    return llvm.LLVMArrayType(size, element)
+
+
+@cache
+def int_attr(value: int, t: Attribute = i64) -> IntegerAttr:
+    assert isinstance(t, IntegerType)
+    return IntegerAttr(value, t, truncate_bits=True)
+
+
+@cache
+def alignment32(t: Attribute) -> IntegerAttr:
+    """The natural alignment of an element type as the masked intrinsics want it."""
+    return int_attr(element_size(t), i32)
+
+
+@cache
+def alignment64(t: Attribute) -> IntegerAttr:
+    """The natural alignment of an element type as loads and stores want it."""
+    return int_attr(element_size(t), i64)
+
+
+@cache
+def index_array(*values: int) -> DenseArrayBase:
+    return DenseArrayBase.from_list(i32, values)
+
+
+def scalar_attr(value: float, t: Attribute) -> IntegerAttr | FloatAttr:
+    """`value` as an attribute of a scalar type."""
+    if isinstance(t, IntegerType):
+        return int_attr(int(value), t)
+    assert isinstance(t, Float16Type | BFloat16Type | Float32Type | Float64Type)
+    return FloatAttr(value, t)
+
+
+def dense_attr(values: Sequence[float], t: VectorType) -> DenseIntOrFPElementsAttr:
+    """The lanes of a vector, or one number for all of them."""
+    return DenseIntOrFPElementsAttr.from_list(t, values)  # pyright: ignore
+
+
+def splat_attr(value: float, t: Attribute) -> Attribute:
+    """`value` as an attribute of a scalar or vector type, in every lane."""
+    return dense_attr([value], t) if isinstance(t, VectorType) else scalar_attr(value, t)

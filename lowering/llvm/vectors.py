@@ -1,0 +1,375 @@
+"""Conversion of `vector` and of the rest of `glow_vec`. Vectors have one dimension."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects import llvm, vector
+from xdsl.dialects.builtin import (
+    DenseArrayBase,
+    FloatAttr,
+    VectorType,
+    i1,
+    i32,
+)
+from xdsl.dialects.vector import CombiningKindFlag as Kind
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from ...glow_dialects import glow_vec
+from ...glow_dialects import llvm_extended as lx
+from .arithmetic import compare, fastmath
+from .bfloat import is_bf16, round_to_bf16, to_f32, widened
+from .function import FunctionConverter
+from .memory import as_stored, buffer_type, element_address, load, store
+from .registry import converts, failure
+from .types import (
+    PTR,
+    alignment32,
+    array_of,
+    convert_type,
+    dense_attr,
+    element_of,
+    element_size,
+    index_array,
+    int_attr,
+    memory_type,
+    splat_attr,
+    vector_of,
+)
+
+_NO_OVERFLOW = {"overflowFlags": int_attr(0, i32)}
+_DYNAMIC = {
+    "rawConstantIndices": index_array(lx.DYNAMIC),
+    "noWrapFlags": int_attr(lx.NoWrap.NONE, i32),
+}
+
+
+def lanes_of(t: Attribute, op: Operation) -> int:
+    if not isinstance(t, VectorType) or len(t.shape.data) != 1:
+        raise failure(op, f"expected a vector of one dimension, found {t}")
+    return t.shape.data[0].data
+
+
+def lane_numbers(fn: FunctionConverter, t: VectorType) -> SSAValue:
+    """0, 1, 2, ... as a vector of integers."""
+    numbers = list(range(t.get_shape()[0]))
+    return fn.constant(dense_attr(numbers, t), t)
+
+
+def splat(fn: FunctionConverter, value: SSAValue, t: VectorType) -> SSAValue:
+    """A scalar in every lane."""
+    known = fn.known_scalar(value)
+    if known is not None:
+        number = known.value.data
+        return fn.constant(splat_attr(number, t), t)
+    poison, zero = fn.poison(t), fn.number(0)
+    first = fn.emit(llvm.InsertElementOp, (poison, value, zero), t)
+    return shuffle(fn, first, poison, [0] * t.get_shape()[0])
+
+
+def shuffle(fn: FunctionConverter, a: SSAValue, b: SSAValue, mask: Sequence[int]) -> SSAValue:
+    """The lanes of `a` and then `b`, by number."""
+    t = vector_of(element_of(a.type), len(mask))
+    properties = {"mask": DenseArrayBase.from_list(i32, mask)}
+    return fn.emit(llvm.ShuffleVectorOp, (a, b), t, properties)
+
+
+# memory
+
+
+def vector_address(
+    fn: FunctionConverter, base: SSAValue, indices: Sequence[SSAValue], op: Operation
+) -> SSAValue:
+    """The address of a vector in memory, whose lanes must be neighbours."""
+    t = buffer_type(base, op)
+    strides = fn.buffer(base).strides
+    if not strides or strides[-1] != element_size(t.element_type):
+        raise failure(op, f"expected a last dimension with stride 1, found {t}")
+    return element_address(fn, base, indices, op)
+
+
+@converts(vector.LoadOp)
+def convert_load(op: vector.LoadOp, fn: FunctionConverter) -> None:
+    lanes_of(op.result.type, op)
+    pointer = vector_address(fn, op.base, op.indices, op)
+    t = convert_type(op.result.type)
+    fn.define(op.result, load(fn, pointer, t, element_of(t)))
+
+
+@converts(vector.StoreOp)
+def convert_store(op: vector.StoreOp, fn: FunctionConverter) -> None:
+    lanes_of(op.vector.type, op)
+    pointer = vector_address(fn, op.base, op.indices, op)
+    value = fn.value(op.vector)
+    store(fn, value, pointer, element_of(value.type))
+
+
+@converts(vector.MaskedLoadOp)
+def convert_masked_load(op: vector.MaskedLoadOp, fn: FunctionConverter) -> None:
+    pointer = vector_address(fn, op.base, op.indices, op)
+    operands = (pointer, fn.value(op.mask), as_stored(fn, fn.value(op.pass_thru)))
+    fn.define(op.result, masked_read(fn, lx.MaskedLoadOp, operands, op.result.type))
+
+
+def masked_read(
+    fn: FunctionConverter,
+    kind: type[Operation],
+    operands: Sequence[SSAValue],
+    result: Attribute,
+) -> SSAValue:
+    """A masked load or a gather, of bytes for a vector of i1."""
+    t = convert_type(result)
+    stored = memory_type(t)
+    properties = {"alignment": alignment32(element_of(stored))}
+    value = fn.emit(kind, operands, stored, properties)
+    if stored == t:
+        return value
+    return compare(fn, llvm.ICmpPredicateFlag.NE, value, fn.number(0, stored))
+
+
+@converts(vector.MaskedStoreOp)
+def convert_masked_store(op: vector.MaskedStoreOp, fn: FunctionConverter) -> None:
+    pointer = vector_address(fn, op.base, op.indices, op)
+    value = as_stored(fn, fn.value(op.value_to_store))
+    properties = {"alignment": alignment32(element_of(value.type))}
+    operands = (value, pointer, fn.value(op.mask))
+    fn.add(lx.MaskedStoreOp.create(operands=operands, properties=properties))
+
+
+def _lane_pointers(op: glow_vec.GatherOp | glow_vec.ScatterOp, fn: FunctionConverter) -> SSAValue:
+    t = buffer_type(op.base, op)
+    pointer = element_address(fn, op.base, op.indices, op)
+    element = memory_type(convert_type(t.element_type))
+    scale = fn.buffer(op.base).strides[-1] // element_size(element)
+    offsets = fn.value(op.offsets)
+    if scale < 1:
+        factors = fn.number(scale, offsets.type)
+        offsets = fn.emit(llvm.MulOp, (offsets, factors), offsets.type, _NO_OVERFLOW)
+    elif scale > 1:
+        element = array_of(scale, element)
+    pointers = vector_of(PTR, lanes_of(offsets.type, op))
+    return fn.emit(lx.GEPOp, (pointer, offsets), pointers, {**_DYNAMIC, "elem_type": element})
+
+
+@converts(glow_vec.GatherOp)
+def convert_gather(op: glow_vec.GatherOp, fn: FunctionConverter) -> None:
+    pass_thru = as_stored(fn, fn.value(op.pass_thru))
+    operands = (_lane_pointers(op, fn), fn.value(op.mask), pass_thru)
+    fn.define(op.result, masked_read(fn, lx.MaskedGatherOp, operands, op.result.type))
+
+
+@converts(glow_vec.ScatterOp)
+def convert_scatter(op: glow_vec.ScatterOp, fn: FunctionConverter) -> None:
+    value = as_stored(fn, fn.value(op.value))
+    operands = (value, _lane_pointers(op, fn), fn.value(op.mask))
+    properties = {"alignment": alignment32(element_of(value.type))}
+    fn.add(lx.MaskedScatterOp.create(operands=operands, properties=properties))
+
+
+@converts(glow_vec.PrefetchOp)
+def convert_prefetch(op: glow_vec.PrefetchOp, fn: FunctionConverter) -> None:
+    fn.add(
+        lx.PrefetchOp.create(
+            operands=(element_address(fn, op.base, op.indices, op),),
+            properties={
+                "rw": int_attr(int(op.write is not None), i32),
+                "hint": op.locality,
+                "cache": int_attr(1, i32),
+            },
+        )
+    )
+
+
+# lanes
+
+
+@converts(glow_vec.StepOp)
+def convert_step(op: glow_vec.StepOp, fn: FunctionConverter) -> None:
+    t = convert_type(op.result.type)
+    assert isinstance(t, VectorType)
+    fn.define(op.result, lane_numbers(fn, t))
+
+
+@converts(glow_vec.SelectOp)
+def convert_select(op: glow_vec.SelectOp, fn: FunctionConverter) -> None:
+    operands = fn.values((op.mask, op.then, op.otherwise))
+    fn.define(op.result, fn.emit(lx.SelectOp, operands, operands[1].type, fastmath(None)))
+
+
+@converts(vector.CreateMaskOp)
+def convert_create_mask(op: vector.CreateMaskOp, fn: FunctionConverter) -> None:
+    """The lanes whose number is smaller than the operand."""
+    lanes = lanes_of(op.mask_vector.type, op)
+    known = fn.constant_int(op.mask_dim_sizes[0])
+    if known is not None:
+        t = vector_of(i1, lanes)
+        bits = [int(lane < known) for lane in range(lanes)]
+        fn.define(op.mask_vector, fn.constant(dense_attr(bits, t), t))
+        return
+    # 32-bit lanes compare twice as fast; the size is cut to what they hold
+    size = fn.value(op.mask_dim_sizes[0])
+    size = fn.emit(lx.SMinOp, (size, fn.number(lanes)), size.type)
+    size = fn.emit(lx.SMaxOp, (size, fn.number(0)), size.type)
+    none = {"overflowFlags": llvm.OverflowAttr("none")}
+    small = fn.emit(llvm.TruncOp, (size,), i32, none)
+    t = vector_of(i32, lanes)
+    sizes = splat(fn, small, t)
+    mask = compare(fn, llvm.ICmpPredicateFlag.SLT, lane_numbers(fn, t), sizes)
+    fn.define(op.mask_vector, mask)
+
+
+@converts(vector.BroadcastOp)
+def convert_broadcast(op: vector.BroadcastOp, fn: FunctionConverter) -> None:
+    value = fn.value(op.source)
+    lanes = lanes_of(op.vector.type, op)
+    t = convert_type(op.vector.type)
+    assert isinstance(t, VectorType)
+    if value.type == t:
+        fn.define(op.vector, value)
+    elif isinstance(value.type, VectorType):
+        if lanes_of(value.type, op) != 1:
+            raise failure(op, f"expected a scalar or one lane, found {op.source.type}")
+        fn.define(op.vector, shuffle(fn, value, fn.poison(value.type), [0] * lanes))
+    else:
+        fn.define(op.vector, splat(fn, value, t))
+
+
+@converts(vector.FMAOp)
+def convert_fma(op: vector.FMAOp, fn: FunctionConverter) -> None:
+    operands = fn.values((op.lhs, op.rhs, op.acc))
+    result = widened(fn, llvm.FMAOp, operands, operands[0].type, fastmath(None))
+    fn.define(op.res, result)
+
+
+def _position(
+    op: vector.ExtractOp | vector.InsertOp, whole: Attribute, fn: FunctionConverter
+) -> SSAValue:
+    lanes_of(whole, op)
+    position = op.get_mixed_position()
+    if len(position) != 1:
+        raise failure(op, f"expected one position, found {len(position)}")
+    (lane,) = position
+    return fn.number(lane) if isinstance(lane, int) else fn.value(lane)
+
+
+@converts(vector.ExtractOp)
+def convert_extract(op: vector.ExtractOp, fn: FunctionConverter) -> None:
+    operands = (fn.value(op.vector), _position(op, op.vector.type, fn))
+    result = convert_type(op.result.type)
+    fn.define(op.result, fn.emit(lx.ExtractElementOp, operands, result))
+
+
+@converts(vector.InsertOp)
+def convert_insert(op: vector.InsertOp, fn: FunctionConverter) -> None:
+    whole = fn.value(op.dest)
+    operands = (whole, fn.value(op.source), _position(op, op.dest.type, fn))
+    fn.define(op.result, fn.emit(llvm.InsertElementOp, operands, whole.type))
+
+
+@converts(vector.ShuffleOp)
+def convert_shuffle(op: vector.ShuffleOp, fn: FunctionConverter) -> None:
+    a, b = fn.values((op.v1, op.v2))
+    mask = list(op.mask.get_values())
+    first, second = lanes_of(a.type, op), lanes_of(b.type, op)
+    if first != second:
+        # LLVM shuffles vectors of one length: the shorter is padded with undefined lanes
+        longer = max(first, second)
+        a, b = _padded(fn, a, first, longer), _padded(fn, b, second, longer)
+        mask = [m if m < first else m - first + longer for m in mask]
+    fn.define(op.result, shuffle(fn, a, b, mask))
+
+
+def _padded(fn: FunctionConverter, v: SSAValue, lanes: int, wanted: int) -> SSAValue:
+    if lanes == wanted:
+        return v
+    mask = [*range(lanes), *[-1] * (wanted - lanes)]
+    return shuffle(fn, v, fn.poison(v.type), mask)
+
+
+@converts(vector.BitcastOp)
+def convert_bitcast(op: vector.BitcastOp, fn: FunctionConverter) -> None:
+    value, t = fn.value(op.source), convert_type(op.result.type)
+    if value.type != t:
+        value = fn.emit(llvm.BitcastOp, (value,), t)
+    fn.define(op.result, value)
+
+
+# reductions
+
+_FLOAT_SUMS = {
+    Kind.ADD: (llvm.VectorReduceFAddOp, -0.0),
+    Kind.MUL: (llvm.VectorReduceFMulOp, 1.0),
+}
+_FLOAT_EXTREMES: dict[Kind, tuple[type[Operation], type[Operation]]] = {
+    Kind.MAXIMUMF: (lx.ReduceFMaximumOp, lx.MaximumOp),
+    Kind.MINIMUMF: (lx.ReduceFMinimumOp, lx.MinimumOp),
+    Kind.MAXNUMF: (lx.ReduceFMaxOp, llvm.VectorFMaxOp),
+    Kind.MINNUMF: (lx.ReduceFMinOp, llvm.VectorFMinOp),
+}
+_INTEGER_REDUCTIONS: dict[Kind, tuple[type[Operation], type[Operation]]] = {
+    Kind.ADD: (lx.ReduceAddOp, llvm.AddOp),
+    Kind.MUL: (lx.ReduceMulOp, llvm.MulOp),
+    Kind.AND: (lx.ReduceAndOp, llvm.AndOp),
+    Kind.OR: (lx.ReduceOrOp, llvm.OrOp),
+    Kind.XOR: (lx.ReduceXorOp, llvm.XOrOp),
+    Kind.MINSI: (lx.ReduceSMinOp, lx.SMinOp),
+    Kind.MAXSI: (lx.ReduceSMaxOp, lx.SMaxOp),
+    Kind.MINUI: (lx.ReduceUMinOp, lx.UMinOp),
+    Kind.MAXUI: (lx.ReduceUMaxOp, lx.UMaxOp),
+}
+_WITH_OVERFLOW = {llvm.AddOp, llvm.MulOp}
+
+
+@converts(vector.ReductionOp)
+def convert_reduction(op: vector.ReductionOp, fn: FunctionConverter) -> None:
+    lanes_of(op.vector.type, op)
+    value = fn.value(op.vector)
+    start = fn.value(op.acc) if op.acc is not None else None
+    kind = op.kind.data
+    if kind in _INTEGER_REDUCTIONS and not _is_float(element_of(value.type)):
+        result = _reduce_integers(fn, kind, value, start)
+    elif kind in _FLOAT_SUMS or kind in _FLOAT_EXTREMES:
+        result = _reduce_floats(fn, kind, value, start, op)
+    else:
+        raise failure(op, f"{kind} does not reduce {op.vector.type}")
+    fn.define(op.dest, result)
+
+
+def _is_float(element: Attribute) -> bool:
+    return isinstance(splat_attr(0, element), FloatAttr)
+
+
+def _reduce_integers(
+    fn: FunctionConverter, kind: Kind, value: SSAValue, start: SSAValue | None
+) -> SSAValue:
+    reduce, combine = _INTEGER_REDUCTIONS[kind]
+    element = element_of(value.type)
+    result = fn.emit(reduce, (value,), element)
+    if start is None:
+        return result
+    flags = _NO_OVERFLOW if combine in _WITH_OVERFLOW else {}
+    return fn.emit(combine, (result, start), element, flags)
+
+
+def _reduce_floats(
+    fn: FunctionConverter,
+    kind: Kind,
+    value: SSAValue,
+    start: SSAValue | None,
+    op: vector.ReductionOp,
+) -> SSAValue:
+    narrow = is_bf16(value.type)
+    if narrow:
+        value, start = to_f32(fn, value), None if start is None else to_f32(fn, start)
+    element = element_of(value.type)
+    flags = fastmath(op.properties.get("fastmath"))
+    if kind in _FLOAT_SUMS:
+        reduce, neutral = _FLOAT_SUMS[kind]
+        first = fn.number(neutral, element) if start is None else start
+        result = fn.emit(reduce, (first, value), element, flags)
+    else:
+        reduce, combine = _FLOAT_EXTREMES[kind]
+        result = fn.emit(reduce, (value,), element, flags)
+        if start is not None:
+            result = fn.emit(combine, (result, start), element, flags)
+    return round_to_bf16(fn, result) if narrow else result
