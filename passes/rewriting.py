@@ -58,7 +58,11 @@ class Build:
         return node.results[0]
 
     def like(self, node: Node, *operands: SSAValue, **changed: Python) -> SSAValue:
-        """The same operator on other operands of one shape, with some properties changed."""
+        """
+        The same operator on other operands, with some properties changed.
+
+        A result type that is not inferred gets the shape of the first operand.
+        """
         element = element_of(node.results[0].type)
         shape = shape_of(operands[0].type)
         return self(

@@ -44,7 +44,7 @@ def limit(build: Build, value: SSAValue, low: float, high: float) -> SSAValue:
     number = int if is_integer(element_of(value.type)) else float
     bounds = {"min": low, "max": high}
     finite = {name: number(b) for name, b in bounds.items() if abs(b) != inf}
-    return build(ClipOp, value, **finite)
+    return build(ClipOp, value, result_types=None, **finite)
 
 
 @canonical(ClipOp)

@@ -12,7 +12,7 @@ from ...glow_dialects.operator import element_of
 from ..rewriting import Build, maker, uniform
 from .table import canonical
 
-_EXACT_BITS = dict(zip(FLOAT_TYPES, (11, 8, 24, 53), strict=True))
+_EXACT_BITS: dict[type[Attribute], int] = dict(zip(FLOAT_TYPES, (11, 8, 24, 53), strict=True))
 """Integers of up to this many bits fit a float type without rounding."""
 
 
@@ -34,7 +34,7 @@ def holds(wide: Attribute, narrow: Attribute) -> bool:
     if isinstance(wide, IntegerType):
         room = wide.width.data - is_signed(wide)
         return wide.width.data > 1 and room >= digits and is_signed(wide) >= is_signed(narrow)
-    return digits <= _EXACT_BITS.get(type(wide), 0)  # pyright: ignore[reportArgumentType]
+    return digits <= _EXACT_BITS.get(type(wide), 0)
 
 
 @canonical(CastOp)

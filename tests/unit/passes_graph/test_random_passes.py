@@ -15,6 +15,8 @@ from xdsl.passes import PassPipeline
 from xdsl.universe import Universe
 
 PIPELINES = {
+    "simplify-shapes": "glow-simplify-shapes",
+    "simplify-shapes-mixed": "glow-simplify-shapes,canonicalize,cse,glow-fold-constants,glow-simplify-shapes",
     "canonicalize": "canonicalize",
     "canonicalize-cse": "canonicalize,cse,canonicalize,dce",
     "fold-constants": "glow-fold-constants",
