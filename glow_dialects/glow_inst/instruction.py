@@ -263,7 +263,7 @@ class OperatorInstruction(Instruction, abc.ABC):
         definition = self.OPERATOR.get_irdl_definition()
         shown = {
             name: value
-            for name, value in self.operator_properties.items()
+            for name, value in sorted(self.operator_properties.items())
             if value != definition.properties[name].default_value
         }
         printer.print_op_attributes({**shown, **self.attributes})
