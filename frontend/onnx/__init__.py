@@ -1,8 +1,8 @@
 """
 ONNX models to the graph dialect.
 
-`import_onnx` reads a model without copying its weights. One converter for each operator, in `ops`, a
-file for each family; operators without a converter that ONNX defines by others are expanded.
+`import_onnx` reads a model without copying its weights. `ops` has a converter for each operator, in
+a file for each family; operators without one that ONNX defines by others are expanded.
 """
 
 from __future__ import annotations

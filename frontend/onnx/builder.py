@@ -1,4 +1,4 @@
-"""Emits graph nodes, folding what is constant, with the small compositions that converters share."""
+"""Emits graph nodes, folds what is constant, and offers what many converters need."""
 
 from __future__ import annotations
 
@@ -91,14 +91,12 @@ class GraphBuilder:
     def constant(self, array: np.ndarray) -> SSAValue:
         return self.add(make_constant(array))
 
-    def splat(
-        self, number: bool | int | float, element: Attribute, shape: Sequence[int]
-    ) -> SSAValue:
+    def splat(self, number: bool | float, element: Attribute, shape: Sequence[int]) -> SSAValue:
         """A tensor with `number` everywhere."""
         number = float(number) if is_float(element) else int(number)
         return self.op(SplatOp, result=TensorType(element, list(shape)), value=number)
 
-    def splat_like(self, number: bool | int | float, value: SSAValue) -> SSAValue:
+    def splat_like(self, number: bool | float, value: SSAValue) -> SSAValue:
         """A tensor of the type of `value` with `number` everywhere."""
         return self.splat(number, element(value), shape(value))
 
@@ -189,7 +187,7 @@ def known_array(value: SSAValue) -> np.ndarray | None:
     return constant_of(value)
 
 
-def python_number(array: np.ndarray) -> bool | int | float:
+def python_number(array: np.ndarray) -> bool | float:
     """The only element of an array."""
     scalar = array.reshape(-1)[0]
     if array.dtype.kind in "biu":

@@ -71,6 +71,6 @@ def check_shape(shape: Sequence[int], what: str, max_elements: int) -> None:
         raise ModelError(f"{what}: expected dimensions of at least 0, found {list(shape)}")
     if prod(shape) > max_elements:
         raise ModelError(
-            f"{what}: a tensor of shape {list(shape)} has {prod(shape)} elements, more than the limit "
-            f"of {max_elements}; if that is intended, raise it with max_elements={prod(shape)}"
+            f"{what}: a tensor of shape {list(shape)} has {prod(shape)} elements, more than the "
+            f"limit of {max_elements}; raise it with max_elements={prod(shape)}"
         )

@@ -1,8 +1,9 @@
 """
 Operators that are defined by other operators: functions of the model, and those of ONNX itself.
 
-ONNX defines many operators by a function body (onnx.ai/onnx/repo-docs/IR.html, "Functions"), some of
-which depend on the types of the inputs. An operator without a converter is replaced by its body.
+ONNX defines many operators by a function body (onnx.ai/onnx/repo-docs/IR.html, "Functions"), and
+some by one that depends on the types of the inputs. An operator without a converter is replaced by
+its body.
 """
 
 from __future__ import annotations
@@ -82,6 +83,11 @@ class Functions:
             self._active.pop()
 
 
+def depends_on_types(schema: OpSchema) -> bool:
+    """Whether ONNX defines the operator by others once the types of its inputs are known."""
+    return schema.has_context_dependent_function and not schema.has_function  # pyright: ignore
+
+
 def _domain(name: str) -> str:
     return "" if name == "ai.onnx" else name
 
@@ -93,12 +99,14 @@ def _key(proto: NodeProto) -> tuple[str, ...]:
 def _definition(
     schema: OpSchema, proto: NodeProto, inputs: Sequence[SSAValue | None]
 ) -> FunctionProto | None:
-    if schema.has_function:
+    if schema.has_function:  # pyright: ignore
         return schema.function_body  # pyright: ignore
-    if not schema.has_context_dependent_function:
+    if not depends_on_types(schema):
         return None
     types = [_type_proto(v) for v in inputs]
-    found = schema.get_context_dependent_function(proto.SerializeToString(), types)
+    found = schema.get_context_dependent_function(  # pyright: ignore
+        proto.SerializeToString(), types
+    )
     function = FunctionProto()
     function.ParseFromString(found)
     return function if function.node else None
@@ -133,7 +141,7 @@ def _specialise(
 def _specialised_node(
     node: NodeProto, attributes: dict[str, AttributeProto], absent: set[str]
 ) -> NodeProto:
-    """A node of a body with the caller's attributes, and without inputs that the caller leaves out."""
+    """A node of a body with the caller's attributes, without inputs that the caller leaves out."""
     if not any(a.ref_attr_name for a in node.attribute) and not absent.intersection(node.input):
         return node
     result = NodeProto()

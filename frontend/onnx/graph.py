@@ -21,7 +21,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from ...errors import ModelError
 from .builder import GraphBuilder
-from .functions import Body, Functions
+from .functions import Body, Functions, depends_on_types
 from .node import OnnxNode, find_converter, find_schema, node_label
 from .order import sort_nodes
 from .problems import MissingOperator, Unsupported, some
@@ -92,7 +92,8 @@ class GraphConverter:
         """
         Convert sorted nodes; their results become values of `scope`.
 
-        `path` says in messages which function the nodes are in. Raises ModelError on an invalid node.
+        `path` says in messages which function the nodes are in. Raises ModelError for an invalid
+        node.
         """
         for proto in nodes:
             where = path + node_label(proto)
@@ -141,13 +142,12 @@ class GraphConverter:
             if convert is not None:
                 node = OnnxNode(proto, schema, opset, inputs, self.builder, self.weights)
                 return _as_sequence(convert(node)) if complete else ()
-        known = complete or schema is None or schema.has_function
-        body = self.functions.body(proto, schema, inputs) if known else None
-        if body is not None:
-            return self._expand(body, proto, inputs, where)
-        if known or not (schema and schema.has_context_dependent_function):
+            if not complete and depends_on_types(schema):
+                return ()
+        body = self.functions.body(proto, schema, inputs)
+        if body is None:
             raise MissingOperator(_why_missing(proto, schema, opset))
-        return ()
+        return self._expand(body, proto, inputs, where)
 
     def _expand(self, body: Body, proto: NodeProto, inputs: Inputs, where: str) -> Inputs:
         """Convert the body of a function in place of the node that calls it."""

@@ -16,7 +16,7 @@ from . import ops  # noqa: F401  (registers the converters)
 from .builder import GraphBuilder
 from .element_types import ELEMENTS
 from .functions import Functions
-from .graph import GraphConverter, Scope, sanitize
+from .graph import GraphConverter, Scope
 from .inputs import input_types
 from .load import Model, load_model
 from .order import live_nodes, sort_nodes
@@ -34,9 +34,9 @@ def import_onnx(
     """
     A module with the model's graph as `func.func @main`.
 
-    Arguments and results have static shapes and carry ONNX's names as `glow.name`. Weights stay where
-    they are: constants refer to the model's file, to files of external data in its folder, or to the
-    model in memory, which must not be changed while the module is in use.
+    Arguments and results have static shapes and carry ONNX's names as `glow.name`. Weights stay
+    where they are: constants refer to the model's file, to files of external data in its folder, or
+    to the model in memory, which must not be changed while the module is in use.
 
     `model` is a path, a serialized `ModelProto`, or a `ModelProto`. `symbols` gives a size to each
     symbolic dimension of the inputs; a dimension without a name is called `<input>_dim<index>`. No

@@ -30,8 +30,8 @@ def input_types(
     """
     The type of each input by name, and what is unsupported: those inputs have the type None.
 
-    Raises ModelError if a symbol has no value, or a value is given for a symbol that does not exist,
-    or a dimension is negative or enormous.
+    Raises ModelError if a symbol has no value, if a value is given for one that does not exist, or
+    if a dimension is negative or enormous.
     """
     check_symbols(inputs, symbols)
     types: dict[str, TensorType | None] = {}

@@ -28,7 +28,8 @@ def converter(*names: str, since: int = 1) -> Callable[[Converter], Converter]:
     Register a function as the converter of operators of the default domain from opset `since` on.
 
     It gets the node and returns the values of its outputs, fewer if optional ones are missing. It
-    raises Unsupported for what has no counterpart, ModelError or VerifyException for what is invalid.
+    raises Unsupported for what has no counterpart, and ModelError or VerifyException for what is
+    invalid.
     """
 
     def register(function: Converter) -> Converter:
@@ -60,7 +61,7 @@ def find_schema(name: str, domain: str, opset: int) -> OpSchema | None:
 
 
 class OnnxNode:
-    """One node while it is converted: its input values, its attributes, and where to put the result."""
+    """One node while it is converted: its inputs, its attributes, and where to put the result."""
 
     def __init__(
         self,

@@ -10,8 +10,8 @@ from ...errors import ModelError
 
 def check_signature(proto: NodeProto, schema: OpSchema) -> None:
     """
-    Raises ModelError if the number of inputs or outputs, the presence of an attribute or its type are
-    not as ONNX defines them.
+    Raises ModelError if the number of inputs or outputs, the presence of an attribute or its type
+    are not as ONNX defines them.
     """
     _check_count(len(proto.input), schema.min_input, schema.max_input, "inputs")
     _check_count(len(proto.output), schema.min_output, schema.max_output, "outputs")
@@ -42,7 +42,7 @@ def _check_attribute(attribute: AttributeProto, schema: OpSchema) -> None:
             f"expected no attribute {attribute.name!r} in version {schema.since_version} of the "
             f"operator, which has {known}"
         )
-    wanted = int(schema.attributes[attribute.name].type.value)
+    wanted = int(schema.attributes[attribute.name].type.value)  # pyright: ignore
     if attribute.type != wanted:
         types = AttributeProto.AttributeType
         found = types.Name(attribute.type) if attribute.type in types.values() else attribute.type

@@ -79,8 +79,8 @@ class WeightReader:
         available = path.stat().st_size
         if offset + size > available:
             raise ModelError(
-                f"{what}: external data {path} is too short: expected {size} bytes at offset {offset}, "
-                f"the file has {available}"
+                f"{what}: external data {path} is too short: expected {size} bytes at offset "
+                f"{offset}, the file has {available}"
             )
         return BlobAttr.in_file(path, offset, size)
 
@@ -95,8 +95,8 @@ class WeightReader:
         absolute = os.path.isabs(location) or parts.drive or parts.root
         if not location or absolute or ".." in parts.parts:
             raise ModelError(
-                f"{what}: external data {location!r} refused: expected a relative path without '..' "
-                "in the model's folder"
+                f"{what}: external data {location!r} refused: expected a relative path without "
+                "'..' in the model's folder"
             )
         path = self.folder / location
         resolved = Path(os.path.realpath(path))
@@ -145,7 +145,7 @@ def _typed_array(tensor: TensorProto, what: str, element: Attribute) -> np.ndarr
         array = numpy_helper.to_array(tensor)
     except (ValueError, TypeError) as error:
         raise ModelError(
-            f"{what}: expected {prod(tensor.dims)} elements of {type_name(tensor.data_type)} for shape "
-            f"{list(tensor.dims)}, found something else: {error}"
+            f"{what}: expected {prod(tensor.dims)} elements of {type_name(tensor.data_type)} for "
+            f"shape {list(tensor.dims)}, found something else: {error}"
         ) from error
     return array.astype(numpy_dtype(element), copy=False)

@@ -37,7 +37,7 @@ _CHILDREN: dict[int, dict[int, int]] = {
 
 _DATA_TYPE, _RAW_DATA, _EXTERNAL_DATA = 2, 9, 13
 _PACKED = {TensorProto.FLOAT: 4, TensorProto.DOUBLE: 10}
-"""Packed `float_data` and `double_data` are the little-endian bytes of the array, as raw data is."""
+"""Packed `float_data` and `double_data` are the bytes of the array, little-endian, as raw data."""
 
 
 class WireError(ValueError):

@@ -1,4 +1,4 @@
-"""One converter for each ONNX operator, a file for each family. Importing this registers them all."""
+"""One converter for each ONNX operator, a file for each family. Importing this registers all."""
 
 from __future__ import annotations
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from xdsl.ir import SSAValue
 
 from ....glow_dialects.glow import activation as g
@@ -34,7 +36,8 @@ def simple(node: OnnxNode) -> SSAValue:
 @converter(*_WITH_ATTRIBUTES)
 def with_attributes(node: OnnxNode) -> SSAValue:
     operator, names = _WITH_ATTRIBUTES[node.proto.op_type]
-    return node.build.op(operator, node.input(0), **{n: float(node.attr(n)) for n in names})
+    properties: dict[str, Any] = {n: float(node.attr(n)) for n in names}
+    return node.build.op(operator, node.input(0), **properties)
 
 
 @converter("Gelu")
@@ -70,7 +73,9 @@ def softsign(node: OnnxNode) -> SSAValue:
 
 @converter("Clip")
 def clip_to_attributes(node: OnnxNode) -> SSAValue:
-    bounds = {name: float(node.attr(name)) for name in ("min", "max") if node.has(name)}
+    bounds: dict[str, Any] = {
+        name: float(node.attr(name)) for name in ("min", "max") if node.has(name)
+    }
     return node.build.op(g.ClipOp, node.input(0), **bounds)
 
 
@@ -78,7 +83,7 @@ def clip_to_attributes(node: OnnxNode) -> SSAValue:
 def clip(node: OnnxNode) -> SSAValue:
     build, x = node.build, node.input(0)
     low, high = node.optional(1), node.optional(2)
-    bounds = {}
+    bounds: dict[str, Any] = {}
     for name, value in (("min", low), ("max", high)):
         array = None if value is None else known_array(value)
         if array is not None and array.size == 1:
