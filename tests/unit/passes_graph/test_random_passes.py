@@ -15,6 +15,8 @@ from xdsl.passes import PassPipeline
 from xdsl.universe import Universe
 
 PIPELINES = {
+    "fold-batch-norm": "glow-fold-constants,glow-fold-batch-norm",
+    "fold-batch-norm-twice": "glow-fold-batch-norm,glow-fold-constants,glow-fold-batch-norm,glow-fold-constants",
     "simplify-shapes": "glow-simplify-shapes",
     "simplify-shapes-mixed": "glow-simplify-shapes,canonicalize,cse,glow-fold-constants,glow-simplify-shapes",
     "canonicalize": "canonicalize",
