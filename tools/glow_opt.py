@@ -322,8 +322,9 @@ def main(args: Sequence[str] | None = None) -> int:
 
     Every error is printed on stderr as `file:line:col: error: message`, with exit code 1.
     """
-    Diagnostic.raise_exception = keep_operation
     given: Sequence[Any] = sys.argv[1:] if args is None else args
+    print_module = Diagnostic.raise_exception
+    Diagnostic.raise_exception = keep_operation
     try:
         GlowOptMain(args).run()
     except KeyboardInterrupt:
@@ -338,6 +339,8 @@ def main(args: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
         print(_message(e), file=sys.stderr)
         return 1
+    finally:
+        Diagnostic.raise_exception = print_module
     return 0
 
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from ..compiler import CompiledModel
 
 ONNXRUNTIME = "onnxruntime"
+DEBUG_FLAG = "--traceback"
 
 
 def _symbol(text: str) -> tuple[str, int]:
@@ -54,6 +55,9 @@ def _arguments() -> argparse.ArgumentParser:
     )
     parser.add_argument("model", help="an ONNX file, or text of the graph dialect (.mlir)")
     parser.add_argument("--version", action="store_true", help="print the version")
+    parser.add_argument(
+        DEBUG_FLAG, action="store_true", help="show the Python traceback of an unexpected error"
+    )
     _input_arguments(parser)
     group = parser.add_argument_group("compilation")
     group.add_argument("--backend", default="cpu", help="default: cpu")
@@ -256,6 +260,12 @@ def main(args: Sequence[str] | None = None) -> int:
         return 1
     except KeyboardInterrupt:
         return 130
+    except Exception as e:
+        if DEBUG_FLAG in given:
+            raise
+        what = f"{type(e).__name__}: {_one_line(e)}"
+        print(f"glow-run: error: {what} (see {DEBUG_FLAG})", file=sys.stderr)
+        return 1
 
 
 def _one_line(error: Exception) -> str:

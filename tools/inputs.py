@@ -33,8 +33,11 @@ class Preprocessing:
 
 
 def parse_numbers(text: str) -> tuple[float, ...]:
-    """Comma-separated numbers or fractions, such as `104,117,123` or `1/255`."""
-    return tuple(float(Fraction(part.strip())) for part in text.split(","))
+    """Comma-separated numbers or fractions, `104,117,123` or `1/255`. Raises ValueError."""
+    try:
+        return tuple(float(Fraction(part.strip())) for part in text.split(","))
+    except ZeroDivisionError:
+        raise ValueError(f"division by zero in {text}") from None
 
 
 def random_array(info: TensorInfo, rng: np.random.Generator) -> np.ndarray:
@@ -168,7 +171,8 @@ def load_image(path: Path, info: TensorInfo, preprocessing: Preprocessing) -> np
         with Image.open(path) as opened:
             image = opened.convert(modes[channels])
     except (OSError, UnidentifiedImageError, ValueError) as e:
-        raise InputError(f"{path}: cannot be read as an image: {e}") from None
+        reason = getattr(e, "strerror", None) or "it is not an image, or damaged"
+        raise InputError(f"{path}: cannot be read: {reason}") from None
     if image.size != (width, height):
         image = image.resize((width, height), Image.Resampling.BILINEAR)
     pixels = np.asarray(image, np.float32).reshape(height, width, channels)

@@ -49,6 +49,11 @@ def difference(found: np.ndarray, reference: np.ndarray) -> Difference:
     return Difference(worst, worst / largest if largest else float("inf"))
 
 
+def _table(title: str) -> Table:
+    # wide enough for the title, which would wrap otherwise
+    return Table(title=title, title_justify="left", min_width=len(title) + 4)
+
+
 def is_classification(array: np.ndarray) -> bool:
     """One score for each of several classes: floats with a single dimension longer than 1."""
     return array.dtype.kind in "fV" and array.size > 1 and max(array.shape) == array.size
@@ -58,7 +63,7 @@ def top_table(name: str, array: np.ndarray, k: int, labels: Sequence[str]) -> Ta
     """The `k` largest scores, and their shares in percent if the scores are probabilities."""
     scores = wide(array).ravel()
     probabilities = bool((scores >= 0).all()) and abs(scores.sum() - 1) < 0.01
-    table = Table(title=f"{name}: top {min(k, scores.size)} of {scores.size}", title_justify="left")
+    table = _table(f"{name}: top {min(k, scores.size)} of {scores.size}")
     table.add_column("class", justify="right")
     if labels:
         table.add_column("label")
@@ -72,7 +77,7 @@ def top_table(name: str, array: np.ndarray, k: int, labels: Sequence[str]) -> Ta
 
 def summary_table(arrays: Mapping[str, np.ndarray]) -> Table:
     """Shape, range and mean of each output, and how many values are not finite."""
-    table = Table(title="outputs", title_justify="left")
+    table = _table("outputs")
     for column in ("output", "type", "min", "mean", "max", "not finite"):
         table.add_column(column, justify="left" if column in ("output", "type") else "right")
     for name, array in arrays.items():
@@ -87,7 +92,7 @@ def summary_table(arrays: Mapping[str, np.ndarray]) -> Table:
 
 
 def input_table(infos: Sequence[TensorInfo], origins: Mapping[str, str]) -> Table:
-    table = Table(title="inputs", title_justify="left")
+    table = _table("inputs")
     for column in ("input", "type", "from"):
         table.add_column(column)
     for info in infos:
@@ -96,7 +101,7 @@ def input_table(infos: Sequence[TensorInfo], origins: Mapping[str, str]) -> Tabl
 
 
 def difference_table(differences: Mapping[str, Difference], reference: str, limit: float) -> Table:
-    table = Table(title=f"difference from {reference}", title_justify="left")
+    table = _table(f"difference from {reference}")
     table.add_column("output")
     table.add_column("absolute", justify="right")
     table.add_column("relative to the largest", justify="right")
@@ -116,7 +121,7 @@ def seconds(value: float) -> str:
 
 def time_table(compile_times: Mapping[str, float], runs: Sequence[float]) -> Table:
     """Compilation by step, and the median and the fastest of several runs."""
-    table = Table(title="times", title_justify="left")
+    table = _table("times")
     table.add_column("step")
     table.add_column("time", justify="right")
     for name, value in compile_times.items():
@@ -138,7 +143,7 @@ def size(value: int) -> str:
 
 def memory_table(plan: MemoryPlan) -> Table:
     """Activations against the least that this order of instructions needs, and weights."""
-    table = Table(title="memory", title_justify="left")
+    table = _table("memory")
     table.add_column("segment")
     table.add_column("size", justify="right")
     table.add_row("weights", size(plan.weight_bytes))

@@ -1,0 +1,153 @@
+"""glow-run on the digits network, and the numbers in its tables."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from glow.tools.glow_run import main
+from glow.tools.report import (
+    Difference,
+    difference,
+    is_classification,
+    seconds,
+    size,
+    top_table,
+)
+
+DIGITS = Path(__file__).resolve().parents[3] / "examples" / "digits"
+MODEL = str(DIGITS / "digits.onnx")
+IMAGES = sorted((DIGITS / "images").glob("*.png"))
+
+
+@pytest.mark.parametrize("backend", ["interpreter", "cpu"])
+def test_digits(backend: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    output = tmp_path / "out.npz"
+    image = next(p for p in IMAGES if p.stem.endswith("_7"))
+    arguments = [MODEL, "--backend", backend, "--input", f"image={image}", "--repeat", "3"]
+    arguments += ["--output", str(output), "--compare", "onnxruntime"]
+    assert main(arguments) == 0
+    printed = capsys.readouterr().out
+    assert "probabilities: top 5 of 10" in printed
+    assert "run, median of 3" in printed
+    assert "difference from onnxruntime" in printed
+    with np.load(output) as found:
+        assert found["probabilities"].argmax() == 7
+
+
+def test_stages_and_memory(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    stages = tmp_path / "stages"
+    assert main([MODEL, "--dump-stages", str(stages), "--no-cache"]) == 0
+    names = [p.name for p in sorted(stages.iterdir())]
+    assert names[0] == "00-imported.mlir"
+    assert len(names) > 4
+    printed = capsys.readouterr().out
+    assert "lower bound of activations" in printed
+
+
+def test_labels(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    labels = tmp_path / "labels.txt"
+    labels.write_text("\n".join(f"digit {i}" for i in range(10)))
+    arguments = [MODEL, "--backend", "interpreter", "--labels", str(labels), "--top-k", "10"]
+    assert main(arguments) == 0
+    assert "digit 9" in capsys.readouterr().out
+
+
+def test_seed_decides_random_inputs(tmp_path: Path) -> None:
+    def outputs(seed: int) -> np.ndarray:
+        path = tmp_path / "o.npz"
+        arguments = [MODEL, "--backend", "interpreter", "--output", str(path)]
+        assert main([*arguments, "--seed", str(seed)]) == 0
+        with np.load(path) as found:
+            return found["probabilities"]
+
+    np.testing.assert_array_equal(outputs(1), outputs(1))
+    assert (outputs(1) != outputs(2)).any()
+
+
+def test_tolerance_decides_the_exit_code() -> None:
+    arguments = [MODEL, "--backend", "interpreter", "--compare", "onnxruntime", "--tolerance"]
+    assert main([*arguments, "1e-3"]) == 0
+    assert main([*arguments, "-1"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "required: model"),
+        (["missing.onnx"], "missing.onnx"),
+        ([MODEL, "--backend", "gpu"], "no backend is called 'gpu'"),
+        ([MODEL, "--repeat", "0"], "--repeat"),
+        ([MODEL, "--input", "missing.npy"], "missing.npy"),
+        ([MODEL, "--input", "foo=missing.npy"], "no input is called 'foo'"),
+        ([MODEL, "--image-scale", "1/0"], "--image-scale"),
+        ([MODEL, "--labels", "missing.txt"], "missing.txt"),
+        ([MODEL, "--wrong-option"], "--wrong-option"),
+        ([MODEL, "--define-symbol", "batch"], "batch"),
+        ([MODEL, "--compare", "gpu"], "no backend is called 'gpu'"),
+        ([__file__], "test_glow_run.py"),
+    ],
+)
+def test_errors_are_one_line(
+    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert (
+        main([*arguments, "--backend=interpreter"] if "--backend" not in arguments else arguments)
+        == 1
+    )
+    error = capsys.readouterr().err
+    assert error.startswith("glow-run: error: ")
+    assert message in error
+    assert error.count("\n") == 1
+
+
+def test_version(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out.startswith("glow-run ")
+
+
+def test_difference_is_relative_to_the_largest_value() -> None:
+    reference = np.array([0.001, -4.0, 2.0])
+    assert difference(reference, reference) == Difference(0, 0)
+    found = difference(reference + np.array([0.002, 0, 0]), reference)
+    assert found.absolute == pytest.approx(0.002)
+    assert found.relative == pytest.approx(0.0005)
+
+
+def test_difference_of_special_values() -> None:
+    special = np.array([np.nan, np.inf, -np.inf, 1.0], np.float32)
+    assert difference(special, special).absolute == 0
+    for i in range(4):
+        other = special.copy()
+        other[i] = np.nan if i else 0.0
+        assert difference(other, special).absolute == np.inf
+        assert difference(special, other).relative == np.inf
+    assert difference(np.ones(2), np.ones(3)).absolute == np.inf
+    assert difference(np.ones(2), np.zeros(2)).relative == np.inf
+    assert difference(np.zeros(0), np.zeros(0)).absolute == 0
+
+
+def test_what_is_a_classification() -> None:
+    assert is_classification(np.zeros((1, 1000, 1, 1), np.float16))
+    assert is_classification(np.zeros(10, np.float32))
+    assert not is_classification(np.zeros((2, 10), np.float32))
+    assert not is_classification(np.zeros(10, np.int64))
+    assert not is_classification(np.zeros((1, 1), np.float32))
+
+
+def test_top_table_orders_scores() -> None:
+    table = top_table("y", np.array([[0.1, 0.7, 0.2]]), 2, ["a", "b"])
+    assert [list(c.cells) for c in table.columns] == [["1", "2"], ["b", "?"], ["70.00%", "20.00%"]]
+    table = top_table("y", np.array([3.0, -1.0]), 5, [])
+    assert [list(c.cells) for c in table.columns] == [["0", "1"], ["3", "-1"]]
+
+
+def test_units() -> None:
+    assert [seconds(v) for v in (2.5, 0.0125, 3e-6)] == ["2.50 s", "12.5 ms", "3 us"]
+    assert [size(v) for v in (12, 1500, 2 * 10**6, 3 * 10**9)] == [
+        "12 B",
+        "1.50 kB",
+        "2.00 MB",
+        "3.00 GB",
+    ]
