@@ -119,7 +119,7 @@ class BlobAttr(Data[Blob]):
     @classmethod
     def parse_parameter(cls, parser: AttrParser) -> Blob:
         with parser.in_angle_brackets():
-            path = parser.parse_str_literal(" for the path of the blob")
+            path = _parse_path(parser)
             parser.parse_punctuation(",")
             offset = parser.parse_integer(allow_negative=False)
             parser.parse_punctuation(",")
@@ -130,3 +130,11 @@ class BlobAttr(Data[Blob]):
         with printer.in_angle_brackets():
             printer.print_string_literal(self.data.path)
             printer.print_string(f", {self.data.offset}, {self.data.size}")
+
+
+def _parse_path(parser: AttrParser) -> str:
+    # a literal with escapes beyond ASCII is lexed as bytes
+    raw = parser.parse_optional_bytes_literal()
+    if raw is None:
+        return parser.parse_str_literal(" for the path of the blob")
+    return raw.decode()
