@@ -6,9 +6,9 @@ indices times the strides to that form and asks for the pointer: the terms are a
 `getelementptr` each, outermost loop first, each emitted in the loop in which its index is defined
 and remembered there. So an inner loop adds only its own induction variable to a pointer computed
 outside of it, accesses that differ by a constant share everything but the constant, and the
-constant, added last, becomes the displacement of the machine instruction. Partial pointers may leave
-the buffer before the constant brings them back, so only addresses without variable terms are marked
-inbounds.
+constant, added last, becomes the displacement of the machine instruction. Partial pointers may
+leave the buffer before the constant brings them back, so only addresses without variable terms are
+marked inbounds.
 """
 
 from __future__ import annotations

@@ -1,0 +1,314 @@
+"""How each operation of the `llvm` dialect is written in LLVM IR."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any, TypeAlias, TypeVar
+
+from xdsl.dialects import llvm
+from xdsl.dialects.builtin import IntegerAttr
+from xdsl.dialects.llvm import FCmpPredicateFlag, ICmpPredicateFlag
+from xdsl.dialects.utils import FastMathFlag
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from ...errors import CompileError
+from ...glow_dialects import llvm_extended as lx
+from .text import suffix, type_text
+
+Translator: TypeAlias = "Callable[[Any, Names], str]"
+F = TypeVar("F", bound=Translator)
+
+TRANSLATORS: dict[str, Translator] = {}
+"""By operation name, so that xDSL's classes and our replacements of them share a translation."""
+
+
+class Names:
+    """What the values of a function are called, and what the function needs declared."""
+
+    def __init__(self) -> None:
+        self.of: dict[SSAValue, str] = {}
+        """A register such as `%v3`, or the text of a constant."""
+        self.declarations: dict[str, str] = {}
+        """Declarations by function name."""
+
+    def typed(self, value: SSAValue) -> str:
+        return f"{type_text(value.type)} {self.of[value]}"
+
+    def listed(self, values: Sequence[SSAValue]) -> str:
+        return ", ".join([f"{type_text(v.type)} {self.of[v]}" for v in values])
+
+    def declare(self, name: str, result: str, parameters: str) -> None:
+        if name not in self.declarations:
+            self.declarations[name] = f"declare {result} @{name}({parameters})"
+
+
+def translates(*names: str) -> Callable[[F], F]:
+    """Registers the decorated function as the translation of operations by name."""
+
+    def register(function: F) -> F:
+        for name in names:
+            assert name not in TRANSLATORS, name
+            TRANSLATORS[name] = function
+        return function
+
+    return register
+
+
+@cache
+def flags_text(flags: Attribute | None) -> str:
+    """Fast-math flags, with a space behind each."""
+    if not isinstance(flags, llvm.FastMathAttr):
+        return ""
+    return "".join(f"{flag.value} " for flag in FastMathFlag if flag in flags.data)
+
+
+@cache
+def _overflow_text(flags: Attribute | None) -> str:
+    if isinstance(flags, IntegerAttr):
+        flags = llvm.OverflowAttr.from_int(flags.value.data)
+    if not isinstance(flags, llvm.OverflowAttr):
+        return ""
+    return "".join(f"{flag.value} " for flag in llvm.OverflowFlag if flag in flags.data)
+
+
+@translates(*(f"llvm.{name}" for name in ("fadd", "fsub", "fmul", "fdiv", "frem", "fneg")))
+def float_arithmetic(op: Operation, names: Names) -> str:
+    flags = flags_text(op.properties.get("fastmathFlags"))
+    operands = ", ".join([names.of[o] for o in op.operands])
+    return f"{op.name[5:]} {flags}{type_text(op.operands[0].type)} {operands}"
+
+
+@translates(*(f"llvm.{name}" for name in ("add", "sub", "mul", "shl", "and", "xor")))
+@translates(*(f"llvm.{name}" for name in ("srem", "urem")))
+def integer_arithmetic(op: Operation, names: Names) -> str:
+    flags = _overflow_text(op.properties.get("overflowFlags"))
+    a, b = op.operands
+    return f"{op.name[5:]} {flags}{type_text(a.type)} {names.of[a]}, {names.of[b]}"
+
+
+@translates("llvm.or")
+def integer_or(op: Operation, names: Names) -> str:
+    flag = "disjoint " if "isDisjoint" in op.properties else ""
+    return f"or {flag}{names.typed(op.operands[0])}, {names.of[op.operands[1]]}"
+
+
+@translates(*(f"llvm.{name}" for name in ("sdiv", "udiv", "lshr", "ashr")))
+def exact_arithmetic(op: Operation, names: Names) -> str:
+    flag = "exact " if "isExact" in op.properties else ""
+    return f"{op.name[5:]} {flag}{names.typed(op.operands[0])}, {names.of[op.operands[1]]}"
+
+
+@translates(*(f"llvm.{name}" for name in ("sext", "zext", "trunc", "sitofp", "uitofp", "fptosi")))
+@translates(*(f"llvm.{name}" for name in ("fptoui", "fpext", "fptrunc", "bitcast")))
+@translates(*(f"llvm.{name}" for name in ("ptrtoint", "inttoptr")))
+def conversion(op: Operation, names: Names) -> str:
+    flags = _overflow_text(op.properties.get("overflowFlags"))
+    if "nonNeg" in op.properties:
+        flags = "nneg "
+    result = type_text(op.results[0].type)
+    return f"{op.name[5:]} {flags}{names.typed(op.operands[0])} to {result}"
+
+
+@translates("llvm.icmp")
+def integer_comparison(op: llvm.ICmpOp, names: Names) -> str:
+    predicate = ICmpPredicateFlag.from_int(op.predicate.value.data).value
+    return f"icmp {predicate} {names.typed(op.lhs)}, {names.of[op.rhs]}"
+
+
+@translates("llvm.fcmp")
+def float_comparison(op: lx.FCmpOp, names: Names) -> str:
+    predicate = FCmpPredicateFlag.from_int(op.predicate.value.data).value.lstrip("_")
+    flags = flags_text(op.properties.get("fastmathFlags"))
+    return f"fcmp {flags}{predicate} {names.typed(op.lhs)}, {names.of[op.rhs]}"
+
+
+@translates("llvm.select")
+def selection(op: lx.SelectOp, names: Names) -> str:
+    flags = flags_text(op.properties.get("fastmathFlags"))
+    return f"select {flags}{names.listed(op.operands)}"
+
+
+@translates("llvm.freeze")
+def freezing(op: lx.FreezeOp, names: Names) -> str:
+    return f"freeze {names.typed(op.val)}"
+
+
+@translates("llvm.extractelement", "llvm.insertelement")
+def lane_access(op: Operation, names: Names) -> str:
+    return f"{op.name[5:]} {names.listed(op.operands)}"
+
+
+@translates("llvm.shufflevector")
+def shuffling(op: llvm.ShuffleVectorOp, names: Names) -> str:
+    lanes = op.mask.get_values()
+    if not any(lanes):
+        mask = "zeroinitializer"
+    else:
+        mask = "<" + ", ".join(f"i32 {m}" if m >= 0 else "i32 poison" for m in lanes) + ">"
+    return f"shufflevector {names.listed(op.operands)}, <{len(lanes)} x i32> {mask}"
+
+
+@translates("llvm.getelementptr")
+def address(op: lx.GEPOp, names: Names) -> str:
+    flag = lx.NoWrap(op.noWrapFlags.value.data)
+    word = "" if flag is lx.NoWrap.NONE else f"{flag.name.lower()} "
+    dynamic = iter(op.operands[1:])
+    indices = [
+        names.typed(next(dynamic)) if index == lx.DYNAMIC else f"i64 {index}"
+        for index in op.rawConstantIndices.get_values()
+    ]
+    pointer = names.typed(op.operands[0])
+    return f"getelementptr {word}{type_text(op.elem_type)}, {pointer}, {', '.join(indices)}"
+
+
+def _alignment(op: Operation) -> str:
+    alignment = op.properties.get("alignment")
+    return f", align {alignment.value.data}" if isinstance(alignment, IntegerAttr) else ""
+
+
+def _reject_atomic(op: Operation) -> None:
+    ordering = op.properties.get("ordering")
+    if isinstance(ordering, IntegerAttr) and ordering.value.data:
+        raise CompileError(f"atomic {op.name} cannot be translated to LLVM IR")
+
+
+@translates("llvm.load")
+def loading(op: llvm.LoadOp, names: Names) -> str:
+    _reject_atomic(op)
+    return f"load {type_text(op.results[0].type)}, {names.typed(op.ptr)}{_alignment(op)}"
+
+
+@translates("llvm.store")
+def storing(op: llvm.StoreOp, names: Names) -> str:
+    _reject_atomic(op)
+    volatile = "volatile " if op.volatile_ is not None else ""
+    return f"store {volatile}{names.listed(op.operands)}{_alignment(op)}"
+
+
+@translates("llvm.alloca")
+def stack_allocation(op: llvm.AllocaOp, names: Names) -> str:
+    return f"alloca {type_text(op.elem_type)}, {names.typed(op.size)}{_alignment(op)}"
+
+
+# control flow; phis are written by the blocks that have arguments
+
+
+@translates("llvm.return")
+def returning(op: llvm.ReturnOp, names: Names) -> str:
+    return f"ret {names.typed(op.arg)}" if op.arg is not None else "ret void"
+
+
+@translates("llvm.unreachable")
+def unreachable(op: llvm.UnreachableOp, names: Names) -> str:
+    return "unreachable"
+
+
+# calls
+
+
+def _call(
+    names: Names, callee: str, result: str, arguments: str, parameters: str, flags: str = ""
+) -> str:
+    names.declare(callee, result, parameters)
+    return f"call {flags}{result} @{callee}({arguments})"
+
+
+def _types(values: Sequence[SSAValue]) -> str:
+    return ", ".join([type_text(v.type) for v in values])
+
+
+def _result(op: Operation) -> str:
+    return type_text(op.results[0].type) if op.results else "void"
+
+
+@translates("llvm.call")
+def function_call(op: llvm.CallOp, names: Names) -> str:
+    if op.callee is None:
+        raise CompileError("a call through a pointer cannot be translated to LLVM IR")
+    callee = op.callee.string_value()
+    return _call(names, callee, _result(op), names.listed(op.args), _types(op.args))
+
+
+@translates("llvm.call_intrinsic")
+def named_intrinsic(op: llvm.CallIntrinsicOp, names: Names) -> str:
+    flags = flags_text(op.properties.get("fastmathFlags"))
+    arguments = names.listed(op.args)
+    return _call(names, op.intrin.data, _result(op), arguments, _types(op.args), flags)
+
+
+_OVERLOADED_BY_FIRST = (
+    *("fabs", "sqrt", "exp", "exp2", "log", "log2", "log10", "sin", "cos", "tan", "sinh", "cosh"),
+    *("tanh", "asin", "acos", "atan", "atan2", "pow", "floor", "ceil", "trunc", "round"),
+    *("roundeven", "copysign", "fma", "fmuladd", "maxnum", "minnum", "maximum", "minimum"),
+    *("smax", "smin", "umax", "umin"),
+    *("vector.reduce.add", "vector.reduce.mul", "vector.reduce.and", "vector.reduce.or"),
+    *("vector.reduce.xor", "vector.reduce.smax", "vector.reduce.smin", "vector.reduce.umax"),
+    *("vector.reduce.umin", "vector.reduce.fmax", "vector.reduce.fmin"),
+    *("vector.reduce.fmaximum", "vector.reduce.fminimum"),
+)
+
+
+def _intrinsic(op: Operation, names: Names, overload: SSAValue) -> str:
+    callee = f"llvm.{op.name[10:]}.{suffix(overload.type)}"
+    flags = flags_text(op.properties.get("fastmathFlags"))
+    arguments = names.listed(op.operands)
+    return _call(names, callee, _result(op), arguments, _types(op.operands), flags)
+
+
+@translates(*(f"llvm.intr.{name}" for name in _OVERLOADED_BY_FIRST))
+def intrinsic(op: Operation, names: Names) -> str:
+    return _intrinsic(op, names, op.operands[0])
+
+
+@translates("llvm.intr.vector.reduce.fadd", "llvm.intr.vector.reduce.fmul")
+def started_reduction(op: Operation, names: Names) -> str:
+    return _intrinsic(op, names, op.operands[1])
+
+
+@translates("llvm.intr.abs")
+def absolute(op: lx.AbsOp, names: Names) -> str:
+    poison = "true" if op.is_int_min_poison.value.data else "false"
+    t = type_text(op.arg.type)
+    arguments = f"{names.typed(op.arg)}, i1 {poison}"
+    return _call(names, f"llvm.abs.{suffix(op.arg.type)}", t, arguments, f"{t}, i1")
+
+
+def _masked(op: Operation, names: Names, pointer: int, overloads: Sequence[SSAValue]) -> str:
+    """A masked access; the alignment is an attribute of its pointer argument."""
+    alignment = op.properties["alignment"]
+    assert isinstance(alignment, IntegerAttr)
+    arguments = [names.typed(o) for o in op.operands]
+    address = op.operands[pointer]
+    arguments[pointer] = (
+        f"{type_text(address.type)} align {alignment.value.data} {names.of[address]}"
+    )
+    callee = ".".join([f"llvm.{op.name[10:]}", *(suffix(o.type) for o in overloads)])
+    return _call(names, callee, _result(op), ", ".join(arguments), _types(op.operands))
+
+
+@translates("llvm.intr.masked.load", "llvm.intr.masked.gather")
+def masked_reading(op: Operation, names: Names) -> str:
+    return _masked(op, names, 0, (op.results[0], op.operands[0]))
+
+
+@translates("llvm.intr.masked.store", "llvm.intr.masked.scatter")
+def masked_writing(op: Operation, names: Names) -> str:
+    return _masked(op, names, 1, (op.operands[0], op.operands[1]))
+
+
+@translates("llvm.intr.prefetch")
+def prefetching(op: lx.PrefetchOp, names: Names) -> str:
+    numbers = ", ".join(f"i32 {p.value.data}" for p in (op.rw, op.hint, op.cache))
+    arguments = f"{names.typed(op.addr)}, {numbers}"
+    return _call(names, "llvm.prefetch.p0", "void", arguments, "ptr, i32, i32, i32")
+
+
+@translates("llvm.intr.memcpy", "llvm.intr.memset")
+def block_transfer(op: lx.MemcpyOp | lx.MemsetOp, names: Names) -> str:
+    pointers = [o for o in op.operands[:2] if isinstance(o.type, llvm.LLVMPointerType)]
+    overloads = ".".join(suffix(o.type) for o in (*pointers, op.len))
+    volatile = "true" if op.isVolatile.value.data else "false"
+    arguments = f"{names.listed(op.operands)}, i1 {volatile}"
+    callee = f"llvm.{op.name[10:]}.{overloads}"
+    return _call(names, callee, "void", arguments, f"{_types(op.operands)}, i1")

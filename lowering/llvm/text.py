@@ -1,0 +1,152 @@
+"""Types and constants as LLVM IR spells them. See https://llvm.org/docs/LangRef.html."""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Sequence
+from functools import cache
+
+from xdsl.dialects import llvm
+from xdsl.dialects.builtin import (
+    BFloat16Type,
+    DenseIntOrFPElementsAttr,
+    Float16Type,
+    Float32Type,
+    Float64Type,
+    FloatAttr,
+    IntegerAttr,
+    IntegerType,
+    VectorType,
+)
+from xdsl.ir import Attribute
+
+from ...errors import CompileError
+
+_FLOATS: dict[type[Attribute], str] = {
+    Float16Type: "half",
+    BFloat16Type: "bfloat",
+    Float32Type: "float",
+    Float64Type: "double",
+}
+_SUFFIXES: dict[type[Attribute], str] = {
+    Float16Type: "f16",
+    BFloat16Type: "bf16",
+    Float32Type: "f32",
+    Float64Type: "f64",
+}
+# what upstream calls an attribute of a parameter, and what LLVM calls it
+_PARAMETER_ATTRIBUTES = {
+    "llvm.noalias": "noalias",
+    "llvm.readonly": "readonly",
+    "llvm.writeonly": "writeonly",
+    "llvm.nonnull": "nonnull",
+    "llvm.noundef": "noundef",
+    "llvm.align": "align",
+    "llvm.dereferenceable": "dereferenceable",
+}
+
+
+@cache
+def type_text(t: Attribute) -> str:
+    """A type. Raises CompileError if LLVM IR has none for it."""
+    if type(t) in _FLOATS:
+        return _FLOATS[type(t)]
+    if isinstance(t, IntegerType):
+        return f"i{t.width.data}"
+    if isinstance(t, llvm.LLVMPointerType):
+        return "ptr"
+    if isinstance(t, llvm.LLVMVoidType):
+        return "void"
+    if isinstance(t, VectorType):
+        return f"<{t.shape.data[0].data} x {type_text(t.element_type)}>"
+    if isinstance(t, llvm.LLVMArrayType):
+        return f"[{t.size.data} x {type_text(t.type)}]"
+    if isinstance(t, llvm.LLVMStructType):
+        return "{ " + ", ".join(type_text(e) for e in t.types.data) + " }"
+    raise CompileError(f"type {t} has no counterpart in LLVM IR")
+
+
+@cache
+def suffix(t: Attribute) -> str:
+    """How the name of an overloaded intrinsic ends for a type: `v8f32`, `i64`, `p0`."""
+    if type(t) in _SUFFIXES:
+        return _SUFFIXES[type(t)]
+    if isinstance(t, IntegerType):
+        return f"i{t.width.data}"
+    if isinstance(t, llvm.LLVMPointerType):
+        return "p0"
+    if isinstance(t, VectorType):
+        return f"v{t.shape.data[0].data}{suffix(t.element_type)}"
+    raise CompileError(f"type {t} cannot overload an intrinsic")
+
+
+def float_text(value: float, t: Attribute) -> str:
+    """
+    A float by its bits, so that it is exact: 16 hexadecimal digits of a double, also for an f32,
+    four digits behind H and R for an f16 and a bf16. Out of range is infinity.
+    """
+    if isinstance(t, Float16Type):
+        return f"0xH{_bits16(value, t):04X}"
+    if isinstance(t, BFloat16Type):
+        return f"0xR{_bits16(value, t):04X}"
+    if isinstance(t, Float32Type):
+        value = _rounded(value)
+    return f"0x{struct.unpack('<Q', struct.pack('<d', value))[0]:016X}"
+
+
+def _bits16(value: float, t: Float16Type | BFloat16Type) -> int:
+    try:
+        return int.from_bytes(t.pack((value,)), "little")
+    except OverflowError:
+        return int.from_bytes(t.pack((math.copysign(math.inf, value),)), "little")
+
+
+def _rounded(value: float) -> float:
+    try:
+        return struct.unpack("<f", struct.pack("<f", value))[0]
+    except OverflowError:
+        return math.copysign(math.inf, value)
+
+
+def scalar_text(value: float, t: Attribute) -> str:
+    if not isinstance(t, IntegerType):
+        return float_text(value, t)
+    if t.width.data == 1:
+        return "true" if value else "false"
+    return str(int(value))
+
+
+def constant_text(attr: Attribute, t: Attribute) -> str:
+    """The value of an `llvm.mlir.constant`, without its type. Raises CompileError if unknown."""
+    if isinstance(attr, IntegerAttr):
+        return scalar_text(attr.value.data, t)
+    if isinstance(attr, FloatAttr):
+        return float_text(attr.value.data, t)
+    if isinstance(attr, DenseIntOrFPElementsAttr) and isinstance(t, VectorType):
+        return _vector_text(attr.get_values(), t)
+    raise CompileError(f"constant {attr} of type {t} has no counterpart in LLVM IR")
+
+
+def _vector_text(values: Sequence[float], t: VectorType) -> str:
+    element = t.element_type
+    name = type_text(element)
+    texts = [scalar_text(v, element) for v in values]
+    lanes = t.shape.data[0].data
+    if len(texts) == 1:
+        texts *= lanes
+    if lanes > 1 and len(set(texts)) == 1:
+        return f"splat ({name} {texts[0]})"
+    return "<" + ", ".join(f"{name} {text}" for text in texts) + ">"
+
+
+def parameter_attributes(attributes: dict[str, Attribute]) -> str:
+    """The attributes of a parameter; those of other dialects are dropped. Ends with a space."""
+    words = ""
+    for name, value in attributes.items():
+        if name.startswith("llvm.") and name not in _PARAMETER_ATTRIBUTES:
+            raise CompileError(f"parameter attribute {name} has no counterpart in LLVM IR")
+        if name in _PARAMETER_ATTRIBUTES:
+            number = f"({value.value.data})" if isinstance(value, IntegerAttr) else ""
+            words += f"{_PARAMETER_ATTRIBUTES[name]}{number} "
+    return words

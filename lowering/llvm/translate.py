@@ -1,0 +1,187 @@
+"""
+The `llvm` dialect as LLVM IR text.
+
+Blocks become labels and their arguments phis; constants are written where they are used. Values are
+numbered, not named, so that equal functions give equal text. Functions never unwind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import IO
+
+from xdsl.context import Context
+from xdsl.dialects import llvm
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.utils.target import Target
+
+from ...errors import CompileError
+from .instructions import TRANSLATORS, Names
+from .text import constant_text, parameter_attributes, type_text
+
+_LITERALS = {
+    "llvm.mlir.poison": "poison",
+    "llvm.mlir.undef": "undef",
+    "llvm.mlir.zero": "zeroinitializer",
+}
+
+
+@dataclass(frozen=True)
+class LLVMIRTarget(Target):
+    """Prints a module of the `llvm` dialect as LLVM IR, without target triple and data layout."""
+
+    name = "glow-llvm-ir"
+
+    def emit(self, ctx: Context, module: ModuleOp, output: IO[str]) -> None:
+        output.write(translate_module(module))
+
+
+def translate_module(module: ModuleOp) -> str:
+    """
+    One LLVM IR module for all functions. Raises CompileError, naming the operation, for anything
+    that is not of the `llvm` dialect.
+    """
+    names = Names()
+    functions = list(_functions(module))
+    bodies = [_definition(f, names) for f in functions if f.body.blocks]
+    defined = {f.sym_name.data for f in functions if f.body.blocks}
+    return _assemble(bodies, names, defined)
+
+
+def translate_function(function: llvm.FuncOp, module: ModuleOp) -> str:
+    """
+    An LLVM IR module with one function of `module` and declarations of what it calls, so that each
+    function can be compiled and cached alone. Raises CompileError like `translate_module`.
+    """
+    names = Names()
+    return _assemble([_definition(function, names)], names, {function.sym_name.data})
+
+
+def _functions(module: ModuleOp) -> Iterator[llvm.FuncOp]:
+    for op in module.body.block.ops:
+        if not isinstance(op, llvm.FuncOp):
+            raise CompileError(f"cannot translate '{op.name}' to LLVM IR: expected llvm.func")
+        yield op
+
+
+def _assemble(bodies: Sequence[str], names: Names, defined: set[str]) -> str:
+    declared = [text for name, text in sorted(names.declarations.items()) if name not in defined]
+    return "\n\n".join([*bodies, *(["\n".join(declared)] if declared else [])]) + "\n"
+
+
+def _definition(function: llvm.FuncOp, names: Names) -> str:
+    """A function with its body."""
+    blocks = list(function.body.blocks)
+    _name_values(blocks, names)
+    name, t = function.sym_name.data, function.function_type
+    attributes = [dict(a.data) for a in function.arg_attrs] if function.arg_attrs else []
+    parameters = ", ".join(
+        f"{type_text(a.type)} {parameter_attributes(attributes[i]) if attributes else ''}"
+        f"{names.of[a]}"
+        for i, a in enumerate(blocks[0].args)
+    )
+    linkage = function.linkage.linkage.data
+    word = "" if linkage == "external" else f"{linkage} "
+    lines = [f"define {word}{type_text(t.output)} @{name}({parameters}) nounwind {{"]
+    _write_blocks(blocks, names, lines, name)
+    lines.append("}")
+    return "\n".join(lines)
+
+
+def _name_values(blocks: Sequence[Block], names: Names) -> None:
+    """Number all values first, because a phi may mention one that comes later."""
+    number = 0
+    for block in blocks:
+        for argument in block.args:
+            names.of[argument] = f"%v{number}"
+            number += 1
+        for op in block.ops:
+            literal = _literal(op)
+            for result in op.results:
+                names.of[result] = literal if literal is not None else f"%v{number}"
+                number += literal is None
+
+
+def _literal(op: Operation) -> str | None:
+    """The text of an operation that is a constant."""
+    if isinstance(op, llvm.ConstantOp):
+        return constant_text(op.value, op.result.type)
+    if op.name == "llvm.mlir.zero" and isinstance(op.results[0].type, llvm.LLVMPointerType):
+        return "null"
+    return _LITERALS.get(op.name)
+
+
+_Incoming = dict[Block, list[tuple[str, Sequence[SSAValue]]]]
+
+
+def _write_blocks(blocks: Sequence[Block], names: Names, lines: list[str], function: str) -> None:
+    labels = {block: f"b{i}" for i, block in enumerate(blocks)}
+    incoming: _Incoming = {}
+    texts = [_block_lines(b, names, labels, incoming, function) for b in blocks]
+    for index, (block, text) in enumerate(zip(blocks, texts, strict=True)):
+        lines.append(f"{labels[block]}:")
+        if index:
+            lines.extend(_phis(block, incoming.get(block, []), names))
+        lines.extend(text)
+
+
+def _phis(
+    block: Block, incoming: Sequence[tuple[str, Sequence[SSAValue]]], names: Names
+) -> Iterator[str]:
+    for i, argument in enumerate(block.args):
+        sources = ", ".join(f"[ {names.of[values[i]]}, %{label} ]" for label, values in incoming)
+        yield f"  {names.of[argument]} = phi {type_text(argument.type)} {sources}"
+
+
+def _block_lines(
+    block: Block, names: Names, labels: dict[Block, str], incoming: _Incoming, function: str
+) -> list[str]:
+    """The instructions of a block; notes in `incoming` what it passes to its successors."""
+    lines = []
+    for op in block.ops:
+        if isinstance(op, llvm.BrOp | llvm.CondBrOp):
+            lines.extend(_branch_lines(op, block, names, labels, incoming))
+            continue
+        results = op.results
+        if results and names.of[results[0]][0] != "%":
+            continue
+        translator = TRANSLATORS.get(op.name)
+        if translator is None:
+            raise CompileError(
+                f"cannot translate '{op.name}' in @{function} to LLVM IR: no translation is known"
+            )
+        text = translator(op, names)
+        lines.append(f"  {names.of[results[0]]} = {text}" if results else f"  {text}")
+    return lines
+
+
+def _branch_lines(
+    op: llvm.BrOp | llvm.CondBrOp,
+    block: Block,
+    names: Names,
+    labels: dict[Block, str],
+    incoming: _Incoming,
+) -> list[str]:
+    label = labels[block]
+    if isinstance(op, llvm.BrOp):
+        incoming.setdefault(op.successor, []).append((label, op.arguments))
+        return [f"  br label %{labels[op.successor]}"]
+    then, otherwise = op.then_block, op.else_block
+    incoming.setdefault(then, []).append((label, op.then_arguments))
+    if then is not otherwise:
+        incoming.setdefault(otherwise, []).append((label, op.else_arguments))
+        return [f"  {_choice(op, names, labels[then], labels[otherwise])}"]
+    # a phi has one value per predecessor, so the second edge gets a block of its own
+    edge = f"{label}.else"
+    incoming[otherwise].append((edge, op.else_arguments))
+    return [
+        f"  {_choice(op, names, labels[then], edge)}",
+        f"{edge}:",
+        f"  br label %{labels[otherwise]}",
+    ]
+
+
+def _choice(op: llvm.CondBrOp, names: Names, then: str, otherwise: str) -> str:
+    return f"br i1 {names.of[op.cond]}, label %{then}, label %{otherwise}"
