@@ -1,0 +1,9 @@
+"""One file per family of operators; importing this package registers their algorithms."""
+
+from . import convolution as convolution
+from . import elementwise as elementwise
+from . import matrix as matrix
+from . import normalization as normalization
+from . import pooling as pooling
+from . import quantization as quantization
+from . import reduction as reduction

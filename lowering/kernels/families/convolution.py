@@ -1,0 +1,92 @@
+"""Direct convolution."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.ir import Attribute
+
+from ....glow_dialects.elements import compute_type
+from ....glow_dialects.glow.convolution import ConvolutionOp
+from ....glow_dialects.operator import Call
+from ..affine import Affine, Dim, Index, View
+from ..algebra import ArithAlgebra, Value
+from ..nest import Combine
+from ..primitives import add
+from ..registry import Kernel, kernel, total, view_dims
+from .padding import PaddedCopy, Source, Windows, without_gaps
+
+
+def _windows(call: Call, counts: Sequence[int]) -> Windows:
+    n = len(counts)
+    return Windows(
+        sizes=call.shape(0)[2:],
+        counts=tuple(counts),
+        kernel=call.shape(1)[2:],
+        strides=call.ints("strides"),
+        dilations=call.ints("dilations"),
+        low=call.ints("pads")[:n],
+    )
+
+
+@kernel(ConvolutionOp)
+def convolution(k: Kernel) -> None:
+    """
+    `y[n, o, w] = bias[o] + sum(x[n, c, w * stride + i * dilation] * filter[o, c, i])` over the
+    group's channels `c` and the window's offsets `i`.
+
+    Where windows reach beyond the input, or do not read neighbouring elements, they read a padded
+    copy of the image.
+    """
+    windows, x = without_gaps(_windows(k.call, k.result.shape[2:]), k.operands[0])
+    n = Dim("n", x.shape[0])
+    filters = _computed(k, k.operands[1])
+    if windows.inside and windows.strides[-1] == 1 and x.strides[-1] in (0, 1):
+        _direct(k, [n], [n], Source(windows, x, 0), filters)
+        return
+    padded = PaddedCopy(k, windows, x.shape[1], compute_type(x.element), 0.0)
+    with k.repeat(n):
+        padded.fill_from([n], x)
+        _direct(k, [], [n], padded.source, filters)
+
+
+def _direct(
+    k: Kernel, batch: Sequence[Dim], image: Sequence[Index], source: Source, filters: View
+) -> None:
+    call, y, bias = k.call, k.result, k.operands[2]
+    groups = call.int("group")
+    g = Dim("g", groups)
+    o = Dim("o", y.shape[1] // groups)
+    c = Dim("c", filters.shape[1])
+    window = [Dim(f"w{i}", size) for i, size in enumerate(y.shape[2:])]
+    offset = [Dim(f"k{i}", size) for i, size in enumerate(filters.shape[2:])]
+    channel = Affine({g: o.size, o: 1})
+    element = compute_type(y.element)
+    k.reduce(
+        dims=[*batch, g, o, *window],
+        reduced=[c, *offset],
+        reduction=total(
+            Combine.ADD,
+            element,
+            source[[*batch, Affine({g: c.size, c: 1})], window, offset],
+            filters[[channel, c, *offset]],
+        ),
+        place=[*image, channel, *window],
+        operands=[bias[[channel]]],
+        body=_add_bias,
+    )
+
+
+def _add_bias(alg: ArithAlgebra, values: Sequence[Value]) -> Sequence[Value]:
+    return [add(alg, values[0], values[1])]
+
+
+def _computed(k: Kernel, view: View) -> View:
+    """The array in its compute type, so that inner loops need no conversion."""
+    element: Attribute = compute_type(view.element)
+    if element == view.element:
+        return view
+    copied = k.scratch(view.shape, element)
+    dims = view_dims(view)
+    k.copy(dims, copied[dims], view[dims])
+    return copied

@@ -1,0 +1,148 @@
+"""What a kernel needs to know of an instruction: its parameters, its signature, its algorithm."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import MemRefType
+from xdsl.ir import Attribute, Block, SSAValue
+
+from ...glow_dialects.elements import offset_of, strided_memref, strides_of
+from ...glow_dialects.glow.base import DataParallel
+from ...glow_dialects.glow_inst.instruction import Instruction, OperatorInstruction, Qualifier
+from ...glow_dialects.glow_inst.stacked import CopyOp, StackedOp
+from ...glow_dialects.operator import Call
+from .affine import Buffer, View
+from .families.elementwise import block_body, copy, data_parallel, elementwise
+from .machine import MachineDescription
+from .registry import Epilogue, Kernel, algorithm_of
+from .types import memory_type
+
+_HASH_DIGITS = 12
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A memref as the kernel sees it."""
+
+    element: Attribute
+    """The instruction's element type, which says more than memory: signedness, quantization."""
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    offset: int
+    qualifier: Qualifier
+
+    @staticmethod
+    def of(t: Attribute, qualifier: Qualifier, keep_offset: bool) -> Parameter:
+        assert isinstance(t, MemRefType)
+        offset = offset_of(t) if keep_offset else 0
+        return Parameter(t.element_type, t.get_shape(), strides_of(t), offset, qualifier)
+
+    @property
+    def type(self) -> MemRefType:
+        return strided_memref(memory_type(self.element), self.shape, self.strides, self.offset)
+
+    @property
+    def reach(self) -> tuple[int, int]:
+        """The first element that it touches, and one more than the last, from its pointer."""
+        steps = [(d - 1) * s for d, s in zip(self.shape, self.strides, strict=True) if d]
+        low = self.offset + sum(min(0, s) for s in steps)
+        return low, self.offset + sum(max(0, s) for s in steps) + 1
+
+    def view(self, number: int) -> View:
+        buffer = Buffer(self.element, *self.reach, parameter=number)
+        return View(buffer, self.shape, self.strides, self.offset)
+
+
+@dataclass(frozen=True)
+class Signature:
+    """What distinguishes a kernel from others: equal text, equal kernel."""
+
+    stem: str
+    text: str
+
+    @property
+    def name(self) -> str:
+        digest = hashlib.sha256(self.text.encode()).hexdigest()
+        return f"k_{self.stem}_{digest[:_HASH_DIGITS]}"
+
+
+def signature_of(
+    op: Instruction, parameters: Sequence[Parameter], machine: MachineDescription
+) -> Signature:
+    properties = {**op.properties, **op.attributes}
+    # the offsets of memory planning are not on instructions, so that all properties count
+    listed = ", ".join(f"{name} = {properties[name]}" for name in sorted(properties))
+    memory = "; ".join(
+        f"{p.qualifier} {p.element} {p.shape} {p.strides} {p.offset}" for p in parameters
+    )
+    bodies = "; ".join(_block_text(r.block) for r in op.regions if r.blocks)
+    stem = op.name.removeprefix("glow_inst.")
+    return Signature(stem, "\n".join((stem, listed, memory, bodies, repr(machine))))
+
+
+def _block_text(block: Block) -> str:
+    """A body with numbered values, so that names do not matter."""
+    numbers: dict[SSAValue, int] = {}
+    for argument in block.args:
+        numbers[argument] = len(numbers)
+    lines = [", ".join(str(a.type) for a in block.args)]
+    for op in block.ops:
+        operands = ", ".join(str(numbers[o]) for o in op.operands)
+        properties = {**op.properties, **op.attributes}
+        listed = ", ".join(f"{name} = {properties[name]}" for name in sorted(properties))
+        for result in op.results:
+            numbers[result] = len(numbers)
+        types = ", ".join(str(r.type) for r in op.results)
+        lines.append(f"{op.name}({operands}) {{{listed}}} {types}")
+    return "\n".join(lines)
+
+
+def describe(op: Instruction, views: Sequence[View]) -> Kernel:
+    """The algorithm of an instruction whose parameters have these views, as nests."""
+    for kind, build in _BUILDERS.items():
+        if isinstance(op, kind):
+            return build(op, views)
+    raise ValueError(f"no kernel for {op.name}")
+
+
+def _copy(op: Instruction, views: Sequence[View]) -> Kernel:
+    k = Kernel(Call(DataParallel, (), (), {}), views[:1], views[1:])
+    copy(k)
+    return k
+
+
+def _stacked(op: Instruction, views: Sequence[View]) -> Kernel:
+    assert isinstance(op, StackedOp)
+    outs, inouts = len(op.outs), len(op.inouts)
+    written, read = views[: outs + inouts], views[outs:]
+    k = Kernel(Call(DataParallel, (), (), {}), written, read)
+    body, weight = block_body(op.body.block)
+    elementwise(k, body, written, read, inouts > 0, weight)
+    return k
+
+
+def _operator(op: Instruction, views: Sequence[View]) -> Kernel:
+    assert isinstance(op, OperatorInstruction)
+    outs, arguments = op.num_results(), len(op.arguments)
+    epilogue = None
+    if op.epilogue is not None:
+        body, weight = block_body(op.epilogue.block)
+        epilogue = Epilogue(body, views[arguments:], op.inout is not None, weight)
+    k = Kernel(op.call, views[:outs], views[outs:arguments], epilogue)
+    algorithm = (
+        data_parallel if issubclass(op.OPERATOR, DataParallel) else algorithm_of(op.OPERATOR)
+    )
+    if algorithm is None:
+        raise ValueError(f"no kernel for {op.name}")
+    algorithm(k)
+    return k
+
+
+_BUILDERS: Mapping[type[Instruction], Callable[[Instruction, Sequence[View]], Kernel]] = {
+    CopyOp: _copy,
+    StackedOp: _stacked,
+    OperatorInstruction: _operator,
+}

@@ -1,0 +1,233 @@
+"""
+The pass `glow-lower-to-kernels`: from an allocated instruction program to functions over memrefs.
+
+Each distinct instruction becomes one kernel: a function named after its instruction and the hash of
+everything that its code depends on, so that the same kernel has the same name in every network.
+`main` computes the address of each buffer from the memory plan and calls the kernels in order.
+
+Some kernels need temporary memory. The largest need of all is appended to the arena.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from xdsl.context import Context
+from xdsl.dialects import func
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DictionaryAttr,
+    FunctionType,
+    IntegerAttr,
+    MemRefType,
+    ModuleOp,
+    SymbolRefAttr,
+    i8,
+    i64,
+)
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
+from xdsl.passes import ModulePass
+
+from ...errors import CompileError
+from ...glow_dialects.elements import (
+    element_bytes,
+    extent,
+    is_contiguous,
+    offset_of,
+    strided_memref,
+    strides_of,
+)
+from ...glow_dialects.glow_inst.instruction import Instruction, buffer_of
+from ...glow_dialects.glow_inst.memory import AllocActivationOp, WeightOp
+from .emit import Emitter
+from .function import KernelFunction, build_function, reinterpreted, view_of
+from .instructions import Parameter, Signature, signature_of
+from .machine import MachineDescription
+from .registry import ALIGNMENT
+from .types import memory_type
+
+ARENA_SIZE = "glow.arena_size"
+WEIGHTS_SIZE = "glow.weights_size"
+
+
+@dataclass(frozen=True)
+class LowerToKernelsPass(ModulePass):
+    """
+    Lowers `main`, whose memory `glow-allocate` has planned, to kernels for a machine with vector
+    registers of the given width and number.
+    """
+
+    name = "glow-lower-to-kernels"
+
+    vector_bits: int = 512
+    vector_registers: int = 32
+    has_fma: bool = True
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        if self.vector_bits < 64 or self.vector_bits & (self.vector_bits - 1):
+            raise CompileError(
+                f"expected vector-bits to be a power of two from 64, found {self.vector_bits}"
+            )
+        if self.vector_registers < 4:
+            raise CompileError(
+                f"expected vector-registers of at least 4, found {self.vector_registers}"
+            )
+        machine = MachineDescription(self.vector_bits, self.vector_registers, self.has_fma)
+        with _paused_collector():
+            lower_module(op, machine)
+
+
+@contextmanager
+def _paused_collector() -> Iterator[None]:
+    """Without the cycle collector, which would visit thousands of new operations repeatedly."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+def lower_module(module: ModuleOp, machine: MachineDescription) -> None:
+    """Replace `main` by kernels and a `main` that calls them. Other functions stay."""
+    for op in list(module.body.block.ops):
+        if isinstance(op, func.FuncOp) and op.sym_name.data == "main":
+            lowered = _Lowering(op, machine).run()
+            module.body.block.insert_ops_before(lowered, op)
+            module.body.block.erase_op(op)
+            return
+    raise CompileError("expected a function called main, found none")
+
+
+@dataclass
+class _Lowering:
+    main: func.FuncOp
+    machine: MachineDescription
+    kernels: dict[Signature, KernelFunction] = field(default_factory=dict)
+
+    def run(self) -> list[Operation]:
+        arena = self._size(ARENA_SIZE)
+        scratch_start = -(-arena // ALIGNMENT) * ALIGNMENT
+        calls = [
+            (op, self._kernel(op)) for op in self.main.body.block.ops if isinstance(op, Instruction)
+        ]
+        scratch = max((k.scratch_bytes for _, k in calls), default=0)
+        size = scratch_start + scratch if scratch else arena
+        caller = _Main(self.main, self._size(WEIGHTS_SIZE), size, scratch_start)
+        for op, kernel in calls:
+            caller.call(op, kernel)
+        return [*(k.function for k in self.kernels.values()), caller.finish()]
+
+    def _size(self, name: str) -> int:
+        value = self.main.attributes.get(name)
+        if not isinstance(value, IntegerAttr):
+            raise CompileError(
+                f"main has no {name}: run glow-allocate before glow-lower-to-kernels"
+            )
+        return value.value.data
+
+    def _kernel(self, op: Instruction) -> KernelFunction:
+        parameters = [
+            Parameter.of(v.type, q, isinstance(buffer_of(v), BlockArgument))
+            for q, v in op.qualified_operands()
+        ]
+        signature = signature_of(op, parameters, self.machine)
+        if signature not in self.kernels:
+            try:
+                kernel = build_function(signature.name, op, parameters, self.machine)
+            except ValueError as error:
+                raise CompileError(f"{op.name}: {error}") from error
+            self.kernels[signature] = kernel
+        return self.kernels[signature]
+
+
+class _Main:
+    """The function that calls the kernels."""
+
+    def __init__(self, main: func.FuncOp, weights: int, arena: int, scratch_start: int):
+        self._main = main
+        inputs = [_argument_type(a.type) for a in main.body.block.args]
+        types = [MemRefType(i8, [weights]), *inputs, MemRefType(i8, [arena])]
+        self._block = Block(arg_types=types)
+        self._arena = arena
+        self._scratch_start = scratch_start
+        self._emitter = Emitter(self._block)
+        self._views: dict[SSAValue, SSAValue] = {}
+        self._places: dict[tuple[SSAValue, int, Attribute], SSAValue] = {}
+        first, *middle, last = self._block.args
+        self._weights, self._activations = first, last
+        first.name_hint, last.name_hint = "weights", "arena"
+        for old, new in zip(main.body.block.args, middle, strict=True):
+            self._views[old] = new
+            new.name_hint = old.name_hint
+
+    def call(self, op: Instruction, kernel: KernelFunction) -> None:
+        operands = [self._view(v) for v in op.operands]
+        if kernel.scratch_bytes:
+            t = MemRefType(i8, [kernel.scratch_bytes])
+            operands.append(self._place(self._activations, self._scratch_start, t))
+        callee = SymbolRefAttr(kernel.function.sym_name)
+        self._emitter.add(func.CallOp.create(operands=operands, properties={"callee": callee}))
+
+    def _view(self, value: SSAValue) -> SSAValue:
+        if value not in self._views:
+            self._views[value] = self._formed(value)
+        return self._views[value]
+
+    def _formed(self, value: SSAValue) -> SSAValue:
+        """A buffer or view as a memref: bytes of a segment, or a part of an argument."""
+        t = value.type
+        assert isinstance(t, MemRefType)
+        offset, shape, strides = offset_of(t), t.get_shape(), strides_of(t)
+        element = memory_type(t.element_type)
+        buffer = buffer_of(value)
+        if isinstance(buffer, BlockArgument):
+            wanted = strided_memref(element, shape, strides, offset)
+            source = self._views[buffer]
+            return reinterpreted(self._emitter, source, wanted, offset, shape, strides)
+        assert isinstance(buffer.owner, AllocActivationOp | WeightOp)
+        planned = buffer.owner.offset
+        if planned is None:
+            raise CompileError(f"{buffer.owner.name} has no offset: run glow-allocate first")
+        is_weight = isinstance(buffer.owner, WeightOp)
+        segment = self._weights if is_weight else self._activations
+        at = planned.value.data + offset * element_bytes(t.element_type)
+        if is_contiguous(t):
+            return self._place(segment, at, MemRefType(element, shape))
+        # a memref.view is dense: view what the strided one reaches, then say how
+        dense = self._place(segment, at, MemRefType(element, [max(1, extent(t) - offset)]))
+        wanted = strided_memref(element, shape, strides)
+        return reinterpreted(self._emitter, dense, wanted, 0, shape, strides)
+
+    def _place(self, segment: SSAValue, at: int, t: MemRefType) -> SSAValue:
+        key = (segment, at, t)
+        if key not in self._places:
+            shift = self._emitter.index(at)
+            self._places[key] = view_of(self._emitter, segment, shift, t)
+        return self._places[key]
+
+    def finish(self) -> func.FuncOp:
+        self._emitter.finish()
+        self._block.add_op(func.ReturnOp())
+        types = [a.type for a in self._block.args]
+        attributes = self._main.arg_attrs
+        middle = list(attributes) if attributes else [DictionaryAttr({})] * (len(types) - 2)
+        none = DictionaryAttr({})
+        new = func.FuncOp(
+            "main",
+            FunctionType.from_lists(types, []),
+            Region(self._block),
+            arg_attrs=ArrayAttr([none, *middle, none]),
+        )
+        new.attributes.update(self._main.attributes)
+        new.attributes[ARENA_SIZE] = IntegerAttr(self._arena, i64)
+        return new
+
+
+def _argument_type(t: Attribute) -> Attribute:
+    assert isinstance(t, MemRefType)
+    return strided_memref(memory_type(t.element_type), t.get_shape(), strides_of(t), offset_of(t))

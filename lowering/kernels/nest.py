@@ -1,0 +1,187 @@
+"""
+What a kernel computes, before it is decided how: perfect loop nests.
+
+A nest visits every point of its parallel dimensions. At each point it may reduce: combine a value
+for every point of the reduction dimensions, starting from an identity. Then its body computes, from
+the result of the reduction and further operands, the elements to write.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from xdsl.ir import Attribute
+
+from .affine import Access, Affine, Dim
+
+if TYPE_CHECKING:
+    from .algebra import ArithAlgebra, Value
+
+Body = Callable[["ArithAlgebra", "Sequence[Value]"], "Sequence[Value]"]
+
+
+class Combine(StrEnum):
+    """Associative and commutative operations that a reduction may use."""
+
+    ADD = "add"
+    MUL = "mul"
+    MAXIMUM = "maximum"
+    MINIMUM = "minimum"
+
+
+@dataclass(frozen=True)
+class Reduction:
+    """
+    `acc = combine(acc, map(*reads))` over the reduction dimensions.
+
+    Without `map` the single read is the value, and two reads are multiplied.
+    """
+
+    combine: Combine
+    element: Attribute
+    reads: tuple[Access, ...]
+    map: Body | None = None
+    """Computes one value from the reads."""
+
+    @property
+    def is_product(self) -> bool:
+        return self.map is None and len(self.reads) == 2
+
+
+@dataclass(frozen=True)
+class Nest:
+    parallel: tuple[Dim, ...]
+    writes: tuple[Access, ...]
+    body: Body
+    """From the reduction's result, if there is one, and the operands, to the elements to write."""
+    operands: tuple[Access, ...] = ()
+    reduction: Reduction | None = None
+    reduced: tuple[Dim, ...] = ()
+    in_place: bool = False
+    """Whether a write may go to memory that `operands` read: then no point is visited twice."""
+    raw: bool = False
+    """Whether elements are only moved, so that they stay in the type that memory holds."""
+    weight: int = 1
+    """Estimate of how many operations the body emits; a heavy body is not unrolled."""
+
+    def accesses(self) -> list[Access]:
+        reads = self.reduction.reads if self.reduction else ()
+        return [*reads, *self.operands, *self.writes]
+
+    @property
+    def is_empty(self) -> bool:
+        return any(d.size == 0 for d in self.parallel)
+
+
+@dataclass(frozen=True)
+class Repeat:
+    """Runs steps for each value of a loop variable, which their accesses may use."""
+
+    dim: Dim
+    steps: list[Step] = field(default_factory=list)
+
+
+Step = Nest | Repeat
+
+
+def simplified(nest: Nest) -> Nest:
+    """
+    The same nest with fewer dimensions: none of size 1, and dimensions that memory cannot tell from
+    a single one are joined.
+    """
+    nest = _flipped(nest)
+    nest = _substituted(nest, {d: None for d in (*nest.parallel, *nest.reduced) if d.size == 1})
+    ordered = sorted(nest.parallel, key=lambda d: -_reach(nest, d))
+    nest = replace(nest, parallel=tuple(ordered))
+    return _joined(_joined(nest, "parallel"), "reduced")
+
+
+def _reach(nest: Nest, dim: Dim) -> int:
+    stride = nest.writes[0].stride(dim)
+    return abs(stride) if isinstance(stride, int) else 0
+
+
+def _joined(nest: Nest, group: str) -> Nest:
+    """Joins neighbours of a group wherever every access steps through them as through one."""
+    position = 0
+    while position + 1 < len(dims := getattr(nest, group)):
+        a, b = dims[position : position + 2]
+        if not all(_joinable(access, a, b) for access in _deep(nest)):
+            position += 1
+            continue
+        both = Dim(f"{a.name}{b.name}", a.size * b.size)
+        nest = _substituted(nest, {a: None, b: both})
+    return nest
+
+
+def _joinable(access: Access, a: Dim, b: Dim) -> bool:
+    outer, inner = access.stride(a), access.stride(b)
+    return isinstance(outer, int) and isinstance(inner, int) and outer == inner * b.size
+
+
+def _deep(nest: Nest) -> list[Access]:
+    """All accesses, those that hold indices included."""
+    direct = nest.accesses()
+    return direct + [a.indirect.access for a in direct if a.indirect]
+
+
+def _flipped(nest: Nest) -> Nest:
+    """Turns parallel dimensions around along which the first write runs backwards."""
+    for dim in nest.parallel:
+        stride = nest.writes[0].stride(dim)
+        if isinstance(stride, int) and stride < 0:
+            nest = _mapped(nest, lambda place, dim=dim: _flip(place, dim))
+    return nest
+
+
+def _flip(place: Affine, dim: Dim) -> Affine:
+    stride = place.terms.get(dim, 0)
+    if stride == 0:
+        return place
+    if isinstance(stride, tuple):
+        return Affine({**place.terms, dim: stride[::-1]}, place.constant)
+    start = place.constant + stride * (dim.size - 1)
+    return Affine({**place.terms, dim: -stride}, start)
+
+
+def _substituted(nest: Nest, change: dict[Dim, Dim | None]) -> Nest:
+    """Renames dimensions, or drops them at value 0."""
+    if not change:
+        return nest
+
+    def renamed(place: Affine) -> Affine:
+        terms, constant = {}, place.constant
+        for dim, stride in place.terms.items():
+            new = change.get(dim, dim)
+            if new is not None:
+                terms[new] = stride
+            elif isinstance(stride, tuple):
+                constant += stride[0]
+        return Affine(terms, constant)
+
+    def dims(group: Sequence[Dim]) -> tuple[Dim, ...]:
+        return tuple(new for d in group if (new := change.get(d, d)) is not None)
+
+    nest = _mapped(nest, renamed)
+    return replace(nest, parallel=dims(nest.parallel), reduced=dims(nest.reduced))
+
+
+def _mapped(nest: Nest, change: Callable[[Affine], Affine]) -> Nest:
+    def one(access: Access) -> Access:
+        indirect = access.indirect
+        if indirect is not None:
+            indirect = replace(indirect, access=one(indirect.access))
+        return Access(access.buffer, change(access.place), indirect)
+
+    reduction = nest.reduction
+    if reduction is not None:
+        reduction = replace(reduction, reads=tuple(map(one, reduction.reads)))
+    return replace(
+        nest,
+        operands=tuple(map(one, nest.operands)),
+        writes=tuple(map(one, nest.writes)),
+        reduction=reduction,
+    )

@@ -1,0 +1,199 @@
+"""
+Which operators have a kernel, and what a kernel's algorithm works with.
+
+```python
+@kernel(TransposeOp)
+def transpose(k: Kernel) -> None:
+    ...
+```
+
+An algorithm looks at `k.call`, `k.operands` and `k.result`, and adds nests. It never says how they
+are scheduled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from math import prod
+
+from xdsl.ir import Attribute
+
+from ...glow_dialects.elements import element_bytes
+from ...glow_dialects.glow.base import DataParallel, Node
+from ...glow_dialects.operator import Call
+from .affine import Access, Buffer, Dim, Index, View
+from .algebra import ArithAlgebra, Value
+from .nest import Body, Combine, Nest, Reduction, Repeat, Step
+
+ALIGNMENT = 64
+"""Bytes; of each scratch buffer."""
+
+Algorithm = Callable[["Kernel"], None]
+_KERNELS: dict[type[Node], Algorithm] = {}
+_GUARDS: dict[type[Node], Callable[[Call], bool]] = {}
+
+
+def kernel(
+    *operators: type[Node], when: Callable[[Call], bool] = lambda call: True
+) -> Callable[[Algorithm], Algorithm]:
+    """Registers the algorithm of operators, for calls on which `when` holds."""
+
+    def register(algorithm: Algorithm) -> Algorithm:
+        for operator in operators:
+            _KERNELS[operator] = algorithm
+            _GUARDS[operator] = when
+        return algorithm
+
+    return register
+
+
+def algorithm_of(operator: type[Node]) -> Algorithm | None:
+    return _KERNELS.get(operator)
+
+
+def implements(call: Call) -> bool:
+    """Whether a kernel can be generated for an operator on these types."""
+    if issubclass(call.operator, DataParallel):
+        return True
+    return call.operator in _KERNELS and _GUARDS[call.operator](call)
+
+
+class Epilogue:
+    """What happens to each element of the result before it is stored; by default nothing."""
+
+    def __init__(
+        self,
+        body: Body | None = None,
+        extras: Sequence[View] = (),
+        in_place: bool = False,
+        weight: int = 0,
+    ):
+        self.body = body
+        self.extras = extras
+        """Further operands, of the result's shape."""
+        self.in_place = in_place
+        """Whether the body also takes the result's old element, after the new one."""
+        self.weight = weight
+
+
+class Kernel:
+    """An algorithm in the making: the operator's call, its views, and the nests so far."""
+
+    def __init__(
+        self,
+        call: Call,
+        results: Sequence[View],
+        operands: Sequence[View],
+        epilogue: Epilogue | None = None,
+    ):
+        self.call = call
+        self.results = results
+        self.operands = operands
+        self.steps: list[Step] = []
+        self.scratch_bytes = 0
+        self.scratch_buffers: list[Buffer] = []
+        self._epilogue = epilogue or Epilogue()
+        self._current = self.steps
+
+    @property
+    def result(self) -> View:
+        (result,) = self.results
+        return result
+
+    def scratch(self, shape: Sequence[int], element: Attribute) -> View:
+        """A dense temporary array."""
+        elements = prod(shape)
+        buffer = Buffer(element, 0, max(1, elements), scratch_offset=self.scratch_bytes)
+        size = max(1, elements) * element_bytes(element)
+        self.scratch_bytes += -(-size // ALIGNMENT) * ALIGNMENT
+        self.scratch_buffers.append(buffer)
+        return View.dense(buffer, shape)
+
+    @contextmanager
+    def repeat(self, dim: Dim) -> Iterator[None]:
+        """The nests that are added inside run for each value of `dim`."""
+        outside = self._current
+        loop = Repeat(dim)
+        outside.append(loop)
+        self._current = loop.steps
+        yield
+        self._current = outside
+
+    def nest(self, nest: Nest) -> None:
+        self._current.append(nest)
+
+    def map(
+        self,
+        dims: Sequence[Dim],
+        write: Access,
+        operands: Sequence[Access],
+        body: Body,
+        weight: int = 1,
+    ) -> None:
+        """`write = body(operands)` at each point."""
+        self.nest(Nest(tuple(dims), (write,), body, tuple(operands), weight=weight))
+
+    def copy(self, dims: Sequence[Dim], write: Access, read: Access) -> None:
+        """`write = read` at each point, converted if the element types differ."""
+        element = write.element
+        if read.element == element:
+            self.nest(Nest(tuple(dims), (write,), _same, (read,), raw=True))
+        else:
+            self.map(dims, write, (read,), lambda alg, v: [alg.convert(v[0], element)])
+
+    def fill(self, view: View, value: float) -> None:
+        """Sets every element."""
+        dims = view_dims(view)
+        self.map(dims, view[dims], (), lambda alg, _: [alg.number(value, view.element)], weight=0)
+
+    def reduce(
+        self,
+        dims: Sequence[Dim],
+        reduced: Sequence[Dim],
+        reduction: Reduction,
+        place: Sequence[Index],
+        operands: Sequence[Access] = (),
+        body: Body | None = None,
+        weight: int = 0,
+    ) -> None:
+        """`result[place] = epilogue(body(reduction, operands))` at each point."""
+        epilogue, result = self._epilogue, self.result
+        own = len(operands)
+        extras = [result[place]] if epilogue.in_place else []
+        extras += [view[place] for view in epilogue.extras]
+
+        def finish(alg: ArithAlgebra, values: Sequence[Value]) -> Sequence[Value]:
+            computed = values[:1]
+            if body is not None:
+                computed = body(alg, values[: own + 1])
+            if epilogue.body is None:
+                return computed
+            return epilogue.body(alg, [*computed, *values[own + 1 :]])
+
+        self.nest(
+            Nest(
+                tuple(dims),
+                (result[place],),
+                finish,
+                (*operands, *extras),
+                reduction,
+                tuple(reduced),
+                in_place=epilogue.in_place,
+                weight=1 + weight + epilogue.weight,
+            )
+        )
+
+
+def view_dims(view: View, prefix: str = "d") -> tuple[Dim, ...]:
+    """A loop variable for each dimension of a view."""
+    return tuple(Dim(f"{prefix}{i}", size) for i, size in enumerate(view.shape))
+
+
+def _same(_: ArithAlgebra, values: Sequence[Value]) -> Sequence[Value]:
+    return values
+
+
+def total(combine: Combine, element: Attribute, *reads: Access) -> Reduction:
+    """A reduction of one read, or of the product of two."""
+    return Reduction(combine, element, reads)
