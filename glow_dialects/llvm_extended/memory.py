@@ -1,0 +1,210 @@
+"""Masked access, gather, scatter, and operations on blocks of memory."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from xdsl.dialects.builtin import (
+    IntegerAttr,
+    SignlessIntegerConstraint,
+    VectorType,
+    i1,
+    i32,
+)
+from xdsl.irdl import (
+    AnyAttr,
+    IRDLOperation,
+    ParsePropInAttrDict,
+    VarConstraint,
+    irdl_op_definition,
+    operand_def,
+    prop_def,
+    result_def,
+    traits_def,
+)
+from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
+
+from .common import (
+    MASK,
+    POINTER,
+    POINTERS,
+    expect_same_shape,
+)
+
+
+@irdl_op_definition
+class MaskedLoadOp(IRDLOperation):
+    """
+    Loads the lanes that the mask selects; the others are those of `pass_thru`.
+
+    ```mlir
+    %r = llvm.intr.masked.load %p, %mask, %pass {alignment = 4 : i32}
+        : (!llvm.ptr, vector<4xi1>, vector<4xf32>) -> vector<4xf32>
+    ```
+    """
+
+    name = "llvm.intr.masked.load"
+
+    T: ClassVar = VarConstraint("T", VectorType.constr(AnyAttr()))
+
+    data = operand_def(POINTER)
+    mask = operand_def(MASK)
+    pass_thru = operand_def(T)
+    alignment = prop_def(IntegerAttr.constr(i32))
+    res = result_def(T)
+
+    traits = traits_def(MemoryReadEffect())
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = (
+        "$data `,` $mask `,` $pass_thru attr-dict `:` functional-type(operands, results)"
+    )
+
+    def verify_(self) -> None:
+        expect_same_shape(self.mask, self.res)
+
+
+@irdl_op_definition
+class MaskedStoreOp(IRDLOperation):
+    """
+    Stores the lanes that the mask selects.
+
+    ```mlir
+    llvm.intr.masked.store %v, %p, %mask {alignment = 4 : i32}
+        : vector<4xf32>, vector<4xi1> into !llvm.ptr
+    ```
+    """
+
+    name = "llvm.intr.masked.store"
+
+    value = operand_def(VectorType)
+    data = operand_def(POINTER)
+    mask = operand_def(MASK)
+    alignment = prop_def(IntegerAttr.constr(i32))
+
+    traits = traits_def(MemoryWriteEffect())
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = (
+        "$value `,` $data `,` $mask attr-dict `:` type($value) `,` type($mask) `into` type($data)"
+    )
+
+    def verify_(self) -> None:
+        expect_same_shape(self.mask, self.value)
+
+
+@irdl_op_definition
+class MaskedGatherOp(IRDLOperation):
+    """
+    Loads each selected lane from its own address.
+
+    ```mlir
+    %r = llvm.intr.masked.gather %p, %mask, %pass {alignment = 4 : i32}
+        : (vector<4x!llvm.ptr>, vector<4xi1>, vector<4xf32>) -> vector<4xf32>
+    ```
+    """
+
+    name = "llvm.intr.masked.gather"
+
+    T: ClassVar = VarConstraint("T", VectorType.constr(AnyAttr()))
+
+    ptrs = operand_def(POINTERS)
+    mask = operand_def(MASK)
+    pass_thru = operand_def(T)
+    alignment = prop_def(IntegerAttr.constr(i32))
+    res = result_def(T)
+
+    traits = traits_def(MemoryReadEffect())
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = (
+        "$ptrs `,` $mask `,` $pass_thru attr-dict `:` functional-type(operands, results)"
+    )
+
+    def verify_(self) -> None:
+        expect_same_shape(self.ptrs, self.mask, self.res)
+
+
+@irdl_op_definition
+class MaskedScatterOp(IRDLOperation):
+    """
+    Stores each selected lane to its own address, in the order of the lanes.
+
+    ```mlir
+    llvm.intr.masked.scatter %v, %p, %mask {alignment = 4 : i32}
+        : vector<4xf32>, vector<4xi1> into vector<4x!llvm.ptr>
+    ```
+    """
+
+    name = "llvm.intr.masked.scatter"
+
+    value = operand_def(VectorType)
+    ptrs = operand_def(POINTERS)
+    mask = operand_def(MASK)
+    alignment = prop_def(IntegerAttr.constr(i32))
+
+    traits = traits_def(MemoryWriteEffect())
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = (
+        "$value `,` $ptrs `,` $mask attr-dict `:` type($value) `,` type($mask) `into` type($ptrs)"
+    )
+
+    def verify_(self) -> None:
+        expect_same_shape(self.value, self.ptrs, self.mask)
+
+
+@irdl_op_definition
+class PrefetchOp(IRDLOperation):
+    """
+    A cache hint. Upstream has only the generic syntax.
+
+    ```mlir
+    "llvm.intr.prefetch"(%p) <{cache = 1 : i32, hint = 3 : i32, rw = 0 : i32}> : (!llvm.ptr) -> ()
+    ```
+    """
+
+    name = "llvm.intr.prefetch"
+
+    addr = operand_def(POINTER)
+    rw = prop_def(IntegerAttr.constr(i32))
+    hint = prop_def(IntegerAttr.constr(i32))
+    cache = prop_def(IntegerAttr.constr(i32))
+
+    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
+
+
+@irdl_op_definition
+class MemcpyOp(IRDLOperation):
+    """
+    Copies bytes between buffers that do not overlap. Upstream has only the generic syntax.
+
+    ```mlir
+    "llvm.intr.memcpy"(%d, %s, %n) <{isVolatile = false}> : (!llvm.ptr, !llvm.ptr, i64) -> ()
+    ```
+    """
+
+    name = "llvm.intr.memcpy"
+
+    dst = operand_def(POINTER)
+    src = operand_def(POINTER)
+    len = operand_def(SignlessIntegerConstraint)
+    isVolatile = prop_def(IntegerAttr.constr(i1))
+
+    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
+
+
+@irdl_op_definition
+class MemsetOp(IRDLOperation):
+    """
+    Fills bytes. Upstream has only the generic syntax.
+
+    ```mlir
+    "llvm.intr.memset"(%d, %b, %n) <{isVolatile = false}> : (!llvm.ptr, i8, i64) -> ()
+    ```
+    """
+
+    name = "llvm.intr.memset"
+
+    dst = operand_def(POINTER)
+    val = operand_def(SignlessIntegerConstraint)
+    len = operand_def(SignlessIntegerConstraint)
+    isVolatile = prop_def(IntegerAttr.constr(i1))
+
+    traits = traits_def(MemoryWriteEffect())

@@ -1,0 +1,212 @@
+"""Intrinsics on numbers, lane by lane."""
+
+from __future__ import annotations
+
+from abc import ABC
+from typing import ClassVar
+
+from xdsl.dialects import llvm
+from xdsl.dialects.builtin import (
+    IntegerAttr,
+    i1,
+)
+from xdsl.irdl import (
+    IRDLOperation,
+    ParsePropInAttrDict,
+    VarConstraint,
+    irdl_op_definition,
+    operand_def,
+    prop_def,
+    result_def,
+    traits_def,
+)
+from xdsl.traits import Pure
+
+from .common import (
+    FLOATS,
+    FUNCTIONAL,
+    INTEGERS,
+    NO_FASTMATH,
+)
+
+
+class UnaryFloatIntrinsic(IRDLOperation, ABC):
+    """`llvm.intr.x(%a) : (f32) -> f32`, on scalars or vectors."""
+
+    T: ClassVar = VarConstraint("T", FLOATS)
+
+    arg = operand_def(T)
+    res = result_def(T)
+    fastmathFlags = prop_def(llvm.FastMathAttr, default_value=NO_FASTMATH)
+
+    traits = traits_def(Pure())
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = FUNCTIONAL
+
+
+class BinaryFloatIntrinsic(IRDLOperation, ABC):
+    """`llvm.intr.x(%a, %b) : (f32, f32) -> f32`, on scalars or vectors."""
+
+    T: ClassVar = VarConstraint("T", FLOATS)
+
+    lhs = operand_def(T)
+    rhs = operand_def(T)
+    res = result_def(T)
+    fastmathFlags = prop_def(llvm.FastMathAttr, default_value=NO_FASTMATH)
+
+    traits = traits_def(Pure())
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = FUNCTIONAL
+
+
+class BinaryIntegerIntrinsic(IRDLOperation, ABC):
+    """`llvm.intr.x(%a, %b) : (i32, i32) -> i32`, on scalars or vectors."""
+
+    T: ClassVar = VarConstraint("T", INTEGERS)
+
+    lhs = operand_def(T)
+    rhs = operand_def(T)
+    res = result_def(T)
+
+    traits = traits_def(Pure())
+    assembly_format = FUNCTIONAL
+
+
+@irdl_op_definition
+class RoundEvenOp(UnaryFloatIntrinsic):
+    """Nearest integer, ties to even."""
+
+    name = "llvm.intr.roundeven"
+
+
+@irdl_op_definition
+class RoundOp(UnaryFloatIntrinsic):
+    """Nearest integer, ties away from zero."""
+
+    name = "llvm.intr.round"
+
+
+@irdl_op_definition
+class FTruncOp(UnaryFloatIntrinsic):
+    """Nearest integer towards zero."""
+
+    name = "llvm.intr.trunc"
+
+
+@irdl_op_definition
+class TanhOp(UnaryFloatIntrinsic):
+    name = "llvm.intr.tanh"
+
+
+@irdl_op_definition
+class TanOp(UnaryFloatIntrinsic):
+    name = "llvm.intr.tan"
+
+
+@irdl_op_definition
+class SinhOp(UnaryFloatIntrinsic):
+    name = "llvm.intr.sinh"
+
+
+@irdl_op_definition
+class CoshOp(UnaryFloatIntrinsic):
+    name = "llvm.intr.cosh"
+
+
+@irdl_op_definition
+class ASinOp(UnaryFloatIntrinsic):
+    name = "llvm.intr.asin"
+
+
+@irdl_op_definition
+class ACosOp(UnaryFloatIntrinsic):
+    name = "llvm.intr.acos"
+
+
+@irdl_op_definition
+class ATanOp(UnaryFloatIntrinsic):
+    name = "llvm.intr.atan"
+
+
+@irdl_op_definition
+class Log10Op(UnaryFloatIntrinsic):
+    name = "llvm.intr.log10"
+
+
+@irdl_op_definition
+class ATan2Op(BinaryFloatIntrinsic):
+    name = "llvm.intr.atan2"
+
+
+@irdl_op_definition
+class MaximumOp(BinaryFloatIntrinsic):
+    """The larger operand; NaN if either is NaN; +0 is larger than -0."""
+
+    name = "llvm.intr.maximum"
+
+
+@irdl_op_definition
+class MinimumOp(BinaryFloatIntrinsic):
+    """The smaller operand; NaN if either is NaN; -0 is smaller than +0."""
+
+    name = "llvm.intr.minimum"
+
+
+@irdl_op_definition
+class FMulAddOp(IRDLOperation):
+    """`a * b + c`, fused where that is fast."""
+
+    name = "llvm.intr.fmuladd"
+
+    T: ClassVar = VarConstraint("T", FLOATS)
+
+    a = operand_def(T)
+    b = operand_def(T)
+    c = operand_def(T)
+    res = result_def(T)
+    fastmathFlags = prop_def(llvm.FastMathAttr, default_value=NO_FASTMATH)
+
+    traits = traits_def(Pure())
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = FUNCTIONAL
+
+
+@irdl_op_definition
+class SMaxOp(BinaryIntegerIntrinsic):
+    name = "llvm.intr.smax"
+
+
+@irdl_op_definition
+class SMinOp(BinaryIntegerIntrinsic):
+    name = "llvm.intr.smin"
+
+
+@irdl_op_definition
+class UMaxOp(BinaryIntegerIntrinsic):
+    name = "llvm.intr.umax"
+
+
+@irdl_op_definition
+class UMinOp(BinaryIntegerIntrinsic):
+    name = "llvm.intr.umin"
+
+
+@irdl_op_definition
+class AbsOp(IRDLOperation):
+    """
+    Absolute value of a signed integer. Upstream has only the generic syntax.
+
+    ```mlir
+    %r = "llvm.intr.abs"(%x) <{is_int_min_poison = false}> : (i32) -> i32
+    ```
+    """
+
+    name = "llvm.intr.abs"
+
+    T: ClassVar = VarConstraint("T", INTEGERS)
+
+    arg = operand_def(T)
+    is_int_min_poison = prop_def(IntegerAttr.constr(i1))
+    res = result_def(T)
+
+    traits = traits_def(Pure())
