@@ -1,0 +1,107 @@
+// RUN: glow-opt %s --expand-math --split-input-file | filecheck %s
+// RUN: glow-opt %s --expand-math --split-input-file | glow-opt --split-input-file | filecheck %s
+
+// A function of f32 becomes arithmetic. Constants go to the start of the function, each once.
+func.func @exp_in_a_loop(%m: memref<64xf32>) {
+  %zero = arith.constant 0 : index
+  %step = arith.constant 16 : index
+  %end = arith.constant 64 : index
+  scf.for %i = %zero to %end step %step {
+    %x = vector.load %m[%i] : memref<64xf32>, vector<16xf32>
+    %y = math.exp %x : vector<16xf32>
+    %z = math.exp %y : vector<16xf32>
+    vector.store %z, %m[%i] : memref<64xf32>, vector<16xf32>
+  }
+  func.return
+}
+// CHECK-LABEL: func.func @exp_in_a_loop
+// CHECK-NEXT: arith.constant dense<{{.*}}> : vector<16xf32>
+// CHECK: scf.for
+// CHECK-NEXT: vector.load
+// CHECK-NOT: arith.constant
+// CHECK-NOT: math.exp
+// CHECK: glow_vec.select
+// CHECK: math.fma
+// CHECK: arith.bitcast {{.*}} : vector<16xi32> to vector<16xf32>
+// CHECK: vector.store
+
+// -----
+
+// Scalars too.
+func.func @scalars(%x: f32, %y: f32) -> (f32, f32, f32, f32, f32) {
+  %a = math.log %x : f32
+  %b = math.tanh %x : f32
+  %c = math.erf %x : f32
+  %d = math.exp2 %x : f32
+  %e = math.powf %x, %y : f32
+  func.return %a, %b, %c, %d, %e : f32, f32, f32, f32, f32
+}
+// CHECK-LABEL: func.func @scalars
+// CHECK-NOT: math.{{log|tanh|erf|exp2|powf}}
+// CHECK: arith.truncf {{.*}} : f64 to f32
+// CHECK: func.return
+
+// -----
+
+// Large arguments of sin and cos go to the C library, in f64.
+func.func @sin(%x: f32) -> f32 {
+  %y = math.sin %x : f32
+  func.return %y : f32
+}
+// CHECK-LABEL: func.func @sin
+// CHECK: %[[inside:.*]] = arith.cmpf ole
+// CHECK: scf.if %[[inside]] -> (f32) {
+// CHECK-NOT: math.sin
+// CHECK: } else {
+// CHECK: math.sin %{{.*}} : f64
+// CHECK: }
+
+// -----
+
+func.func @cos_of_vectors(%x: vector<8xf32>) -> vector<8xf32> {
+  %y = math.cos %x : vector<8xf32>
+  func.return %y : vector<8xf32>
+}
+// CHECK-LABEL: func.func @cos_of_vectors
+// CHECK: vector.reduction <maximumf>
+// CHECK: scf.if {{.*}} -> (vector<8xf32>) {
+// CHECK: } else {
+// CHECK: memref.alloca() : memref<8xf32>
+// CHECK: scf.for
+// CHECK: math.cos %{{.*}} : f64
+
+// -----
+
+// f64, 16-bit floats, vectors of two dimensions, and functions that are one instruction stay.
+func.func @stays(%a: f64, %b: f16, %c: vector<2x4xf32>, %d: f32)
+    -> (f64, f16, vector<2x4xf32>, f32, f32) {
+  %0 = math.exp %a : f64
+  %1 = math.exp %b : f16
+  %2 = math.exp %c : vector<2x4xf32>
+  %3 = math.sqrt %d : f32
+  %4 = math.floor %d : f32
+  func.return %0, %1, %2, %3, %4 : f64, f16, vector<2x4xf32>, f32, f32
+}
+// CHECK-LABEL: func.func @stays
+// CHECK-NEXT: math.exp %a : f64
+// CHECK-NEXT: math.exp %b : f16
+// CHECK-NEXT: math.exp %c : vector<2x4xf32>
+// CHECK-NEXT: math.sqrt %d : f32
+// CHECK-NEXT: math.floor %d : f32
+// CHECK-NEXT: func.return
+
+// -----
+
+// Each function has constants of its own.
+func.func @first(%x: f32) -> f32 {
+  %y = math.exp %x : f32
+  func.return %y : f32
+}
+func.func @second(%x: f32) -> f32 {
+  %y = math.exp %x : f32
+  func.return %y : f32
+}
+// CHECK-LABEL: func.func @first
+// CHECK-NEXT: arith.constant
+// CHECK-LABEL: func.func @second
+// CHECK-NEXT: arith.constant
