@@ -20,13 +20,14 @@ from xdsl.dialects.builtin import (
     i1,
     i64,
 )
+from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ...glow_dialects import glow_vec
 from .types import INDEX, vector_type
 
 FAST_NONE = arith.FastMathFlagsAttr("none")
-REASSOCIATE = arith.FastMathFlagsAttr([arith.FastMathFlag.REASSOC])
+REASSOCIATE = arith.FastMathFlagsAttr([FastMathFlag.REASSOC])
 _PREDICATES = {"eq": 0, "ne": 1, "slt": 2, "sle": 3, "ult": 6, "ule": 7}
 _FLOAT_PREDICATES = {"oeq": 1, "olt": 4, "ole": 5, "une": 13}
 

@@ -36,7 +36,7 @@ def generate(
         if isinstance(step, Repeat):
 
             def body(
-                iv: SSAValue, _: Sequence[SSAValue], step: Repeat = step
+                iv: SSAValue | int, _: Sequence[SSAValue], step: Repeat = step
             ) -> Sequence[SSAValue]:
                 generate(step.steps, emitter, memory, machine, {**bound, step.dim: iv})
                 return ()

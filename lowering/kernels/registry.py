@@ -20,7 +20,7 @@ from math import prod
 from xdsl.ir import Attribute
 
 from ...glow_dialects.elements import element_bytes
-from ...glow_dialects.glow.base import DataParallel, Node
+from ...glow_dialects.glow.base import DataParallel, Node, OnlyMovesData
 from ...glow_dialects.operator import Call
 from .affine import Access, Buffer, Dim, Index, View
 from .algebra import ArithAlgebra, Value
@@ -53,8 +53,11 @@ def algorithm_of(operator: type[Node]) -> Algorithm | None:
 
 
 def implements(call: Call) -> bool:
-    """Whether a kernel can be generated for an operator on these types."""
-    if issubclass(call.operator, DataParallel):
+    """
+    Whether programs with an operator on these types can become kernels: data-parallel operators,
+    those with an algorithm, and those that instructions express with views and copies.
+    """
+    if issubclass(call.operator, DataParallel) or call.operator.has_trait(OnlyMovesData):
         return True
     return call.operator in _KERNELS and _GUARDS[call.operator](call)
 

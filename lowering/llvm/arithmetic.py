@@ -16,7 +16,9 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from ...glow_dialects import glow_vec
 from ...glow_dialects import llvm_extended as lx
+from ...glow_dialects.glow_vec import Predicate
 from .bfloat import widened
 from .function import FunctionConverter
 from .linear import Linear, combine
@@ -203,6 +205,36 @@ def convert_cmpf(op: arith.CmpfOp, fn: FunctionConverter) -> None:
         **fastmath(op.properties.get("fastmath")),
     }
     fn.define(op.result, fn.emit(lx.FCmpOp, operands, t, flags))
+
+
+_INTEGER_PREDICATES = {flag.value: flag.to_int() for flag in llvm.ICmpPredicateFlag}
+_FLOAT_PREDICATES = {
+    Predicate.OEQ: llvm.FCmpPredicateFlag.OEQ,
+    Predicate.OLT: llvm.FCmpPredicateFlag.OLT,
+    Predicate.OLE: llvm.FCmpPredicateFlag.OLE,
+    Predicate.UNE: llvm.FCmpPredicateFlag.UNE,
+}
+
+
+@converts(glow_vec.CmpOp)
+def convert_vector_comparison(op: glow_vec.CmpOp, fn: FunctionConverter) -> None:
+    operands = fn.values((op.lhs, op.rhs))
+    t = mask_for(operands[0].type)
+    predicate = op.predicate.data
+    if predicate.compares_floats:
+        number = _FLOAT_PREDICATES[predicate].to_int()
+        flags = {"predicate": int_attr(number), **fastmath(None)}
+        fn.define(op.result, fn.emit(lx.FCmpOp, operands, t, flags))
+        return
+    properties = {"predicate": int_attr(_INTEGER_PREDICATES[predicate.value])}
+    fn.define(op.result, fn.emit(llvm.ICmpOp, operands, t, properties))
+
+
+@converts(glow_vec.RemOp)
+def convert_remainder(op: glow_vec.RemOp, fn: FunctionConverter) -> None:
+    operands = fn.values((op.lhs, op.rhs))
+    t = operands[0].type
+    fn.define(op.result, widened(fn, llvm.FRemOp, operands, t, fastmath(None)))
 
 
 @converts(arith.SelectOp)

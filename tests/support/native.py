@@ -1,0 +1,109 @@
+"""Instruction programs as machine code, beside the interpreter."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+
+import numpy as np
+from glow.context import make_context
+from glow.lowering.kernels import MachineDescription, host_machine
+from glow.lowering.llvm.translate import translate_module
+from glow.runtime.cpu_backend import aligned_bytes, fill_weights
+from glow.runtime.interpreter import interpret
+from glow.runtime.jit import Executable, compile_object
+from glow.runtime.jit import host_machine as host_target
+from glow.runtime.memory_plan import ARENA_SIZE, WEIGHTS_SIZE, function_bytes
+from glow.runtime.signature import main_function
+from glow.semantics import numpy_dtype
+from xdsl.dialects.builtin import MemRefType, ModuleOp
+from xdsl.parser import Parser
+from xdsl.passes import PassPipeline
+from xdsl.universe import Universe
+
+CONTEXT = make_context()
+PASSES = Universe.get_multiverse().all_passes
+GARBAGE = 0xAB
+
+
+def parse(text: str) -> ModuleOp:
+    return Parser(CONTEXT, text).parse_module()
+
+
+def apply(module: ModuleOp, pipeline: str, verify: bool = True) -> ModuleOp:
+    """The module, changed in place by passes."""
+    for single in PassPipeline.parse_spec(PASSES, pipeline).passes:
+        single.apply(CONTEXT, module)
+        if verify:
+            module.verify()
+    return module
+
+
+def kernels_pipeline(machine: MachineDescription) -> str:
+    options = f"vector-bits={machine.vector_bits} vector-registers={machine.vector_registers}"
+    options += f" has-fma={str(machine.has_fma).lower()}"
+    return f"glow-lower-to-kernels{{{options}}}"
+
+
+def run_native(
+    allocated: ModuleOp, inputs: Sequence[np.ndarray], machine: MachineDescription | None = None
+) -> list[np.ndarray]:
+    """
+    The outputs of an allocated program, compiled and run. Outputs and the arena start as garbage;
+    what lies behind each output and the arena must not change.
+    """
+    program = main_function(allocated)
+    kernels = apply(allocated.clone(), kernels_pipeline(machine or host_machine()))
+    arena_size = function_bytes(main_function(kernels), ARENA_SIZE)
+    apply(kernels, "glow-expand-math,glow-convert-to-llvm")
+    target = host_target()
+    executable = Executable(
+        [compile_object(translate_module(kernels), target)], "glow_main", target
+    )
+    weights = aligned_bytes(function_bytes(program, WEIGHTS_SIZE))
+    fill_weights(weights, program)
+    types = [a.type for a in program.body.block.args][len(inputs) :]
+    guards = [_guarded(t) for t in types]
+    arena = _guard(arena_size)
+    contiguous = [np.ascontiguousarray(a) for a in inputs]
+    addresses = [a.ctypes.data for a in contiguous] + [g.ctypes.data for g, _ in guards]
+    io = (ctypes.c_void_p * len(addresses))(*addresses)
+    executable(weights.ctypes.data, io, arena.ctypes.data)
+    for guard, size in [*((g, a.nbytes) for g, a in guards), (arena, arena_size)]:
+        assert (guard[size:] == GARBAGE).all(), "wrote beyond a buffer"
+    return [a for _, a in guards]
+
+
+def _guard(size: int) -> np.ndarray:
+    guard = aligned_bytes(size + 256)
+    guard[:] = GARBAGE
+    return guard
+
+
+def _guarded(t: object) -> tuple[np.ndarray, np.ndarray]:
+    assert isinstance(t, MemRefType)
+    dtype = numpy_dtype(t.element_type)
+    count = int(np.prod(t.get_shape(), dtype=np.int64))
+    guard = _guard(count * dtype.itemsize)
+    flat = guard[: count * dtype.itemsize].view(dtype)
+    return guard, flat.reshape(t.get_shape())
+
+
+def check_native(
+    allocated: ModuleOp,
+    inputs: Sequence[np.ndarray],
+    machine: MachineDescription | None = None,
+    tolerance: float = 1e-5,
+) -> None:
+    """The compiled program agrees with the interpreter; integers exactly."""
+    wanted = list(interpret(allocated, inputs).values())
+    found = run_native(allocated, inputs, machine)
+    for want, have in zip(wanted, found, strict=True):
+        assert want.dtype == have.dtype
+        if want.dtype.kind in "iub":
+            np.testing.assert_array_equal(have, want)
+            continue
+        a, b = want.astype(np.float64), have.astype(np.float64)
+        finite = np.abs(a[np.isfinite(a)])
+        scale = max(1.0, float(finite.max(initial=0)))
+        np.testing.assert_allclose(b, a, rtol=0, atol=tolerance * scale)
