@@ -5,8 +5,8 @@ Another compiler on xDSL that uses two passes of this one.
 
 The other compiler has a dialect of its own, `shop`, with one operation, and a lowering of it into
 the `glow` dialect. It then runs node lowering, so that only linear algebra is left, and the
-scheduler. Nothing of the command-line tools or of `glow.compile` takes part: passes are classes that
-one imports, constructs with options, and applies to a module.
+scheduler. Nothing of the command-line tools or of `glow.compile` takes part: passes are classes
+that one imports, constructs with options, and applies to a module.
 """
 
 from __future__ import annotations
