@@ -37,7 +37,7 @@ from ..glow_dialects.glow.normalization import BatchNormOp
 from ..glow_dialects.operator import element_of, shape_of
 from ..semantics.arrays import constant_of, numpy_dtype
 from ..semantics.numpy_algebra import convert
-from .channel_affine import ChannelAffine, Step, step_of
+from .channel_affine import CHANNEL, ChannelAffine, Step, step_of
 from .lowerings.precision import cast
 from .rewriting import Build, check_type, erase_if_dead, failure, replace_node, tensor_nodes
 
@@ -130,10 +130,13 @@ def apply_map(build: Build, x: SSAValue, map: ChannelAffine) -> SSAValue:
     element, shape = element_of(x.type), shape_of(x.type)
     if map.scales and map.moves:
         x = cast(build, x, compute_type(element))
+    column = [shape[CHANNEL]] + [1] * (len(shape) - CHANNEL - 1)
     if map.scales:
-        x = build(MulOp, x, build.per_channel(numbers(build, map.factor, x, "factor"), shape))
+        factor = numbers(build, map.factor.reshape(column), x, "factor")
+        x = build(MulOp, x, build.broadcast(factor, shape))
     if map.moves:
-        x = build(AddOp, x, build.per_channel(numbers(build, map.offset, x, "offset"), shape))
+        offset = numbers(build, map.offset.reshape(column), x, "offset")
+        x = build(AddOp, x, build.broadcast(offset, shape))
     return cast(build, x, element)
 
 

@@ -15,6 +15,8 @@ from xdsl.passes import PassPipeline
 from xdsl.universe import Universe
 
 PIPELINES = {
+    "sink-transposes": "glow-sink-transposes",
+    "sink-transposes-mixed": "glow-simplify-shapes,glow-sink-transposes,glow-fold-constants,glow-sink-transposes,glow-simplify-shapes,canonicalize",
     "fold-batch-norm": "glow-fold-constants,glow-fold-batch-norm",
     "fold-batch-norm-twice": "glow-fold-batch-norm,glow-fold-constants,glow-fold-batch-norm,glow-fold-constants",
     "simplify-shapes": "glow-simplify-shapes",
