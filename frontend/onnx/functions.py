@@ -12,17 +12,15 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-import onnx
-from onnx import AttributeProto, FunctionProto, NodeProto
+from onnx import AttributeProto, FunctionProto, NodeProto, TypeProto
 from onnx.defs import OpSchema
 from xdsl.ir import SSAValue
 
 from ...errors import ModelError
-from .builder import element, shape
-from .element_types import onnx_code
 from .load import opset_versions
 from .node import node_label
 from .problems import some
+from .stand_ins import type_proto
 
 
 @dataclass(frozen=True)
@@ -103,20 +101,13 @@ def _definition(
         return schema.function_body  # pyright: ignore
     if not depends_on_types(schema):
         return None
-    types = [_type_proto(v) for v in inputs]
+    types = [(TypeProto() if v is None else type_proto(v)).SerializeToString() for v in inputs]
     found = schema.get_context_dependent_function(  # pyright: ignore
         proto.SerializeToString(), types
     )
     function = FunctionProto()
     function.ParseFromString(found)
     return function if function.node else None
-
-
-def _type_proto(value: SSAValue | None) -> bytes:
-    if value is None:
-        return onnx.TypeProto().SerializeToString()
-    code = onnx_code(element(value))
-    return onnx.helper.make_tensor_type_proto(code, shape(value)).SerializeToString()
 
 
 def _specialise(

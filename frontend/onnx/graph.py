@@ -2,16 +2,15 @@
 Converts the nodes of a graph, in order of their dependencies.
 
 A node that cannot be converted does not end the conversion: what is wrong is noted, and its results
-become stand-ins of the types that ONNX's shape inference gives, so that problems of later nodes are
-found too. A node that depends on a stand-in only reports that its operator is missing, since other
-problems may merely follow from the first one.
+become stand-ins of the types that the model or ONNX's shape inference gives, so that problems of
+later nodes are found too. A node that depends on a stand-in only reports that its operator is missing,
+since other problems may merely follow from the first one.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
-from functools import cache
+from collections.abc import Mapping, Sequence
 
 from onnx import AttributeProto, NodeProto, TensorProto
 from onnx.defs import OpSchema
@@ -26,6 +25,7 @@ from .node import OnnxNode, find_converter, find_schema, node_label
 from .order import sort_nodes
 from .problems import MissingOperator, Unsupported, some
 from .signature import check_signature
+from .stand_ins import inferred_types
 from .weights import WeightReader
 
 Types = Mapping[str, TensorType]
@@ -49,11 +49,11 @@ class Scope:
     become constants when they are first used.
     """
 
-    def __init__(self, builder: GraphBuilder, weights: WeightReader, infer: Callable[[], Types]):
+    def __init__(self, builder: GraphBuilder, weights: WeightReader, declared: Types):
         self.values: dict[str, SSAValue | None] = {}
         self.initializers: dict[str, TensorProto] = {}
-        self.infer = cache(infer)
-        """Gives the types of values whose nodes could not be converted."""
+        self.declared = declared
+        """Types that the model states for its values."""
         self._builder = builder
         self._weights = weights
 
@@ -110,7 +110,10 @@ class GraphConverter:
                 if not stood_in:
                     raise ModelError(_located(where, error)) from error
                 results = ()
-            self._bind(proto, results, scope, stood_in)
+            types = scope.declared
+            if stood_in:
+                types = {**types, **inferred_types(proto, _definition(proto, opsets)[0], inputs)}
+            self._bind(proto, results, scope, types if stood_in else None)
 
     def _value(self, name: str, scope: Scope, where: str) -> SSAValue | None:
         try:
@@ -119,10 +122,7 @@ class GraphConverter:
             self.problems.append(str(reason))
             return None
         except KeyError:
-            raise ModelError(
-                f"{where}: its input {name!r} is defined nowhere: it is no input or initializer of "
-                "the graph and no output of a node"
-            ) from None
+            raise ModelError(f"{where}: {name!r} is defined nowhere") from None
 
     def _convert_node(
         self,
@@ -133,9 +133,7 @@ class GraphConverter:
         complete: bool,
     ) -> Inputs:
         """The results of a node; those it leaves out, or all if inputs are unknown, are missing."""
-        domain = "" if proto.domain == "ai.onnx" else proto.domain
-        opset = opsets.get(domain, 0)
-        schema = find_schema(proto.op_type, domain, opset) if opset else None
+        schema, domain, opset = _definition(proto, opsets)
         if schema is not None and not self.functions.has(proto):
             check_signature(proto, schema)
             convert = find_converter(proto.op_type, domain, opset)
@@ -151,7 +149,7 @@ class GraphConverter:
 
     def _expand(self, body: Body, proto: NodeProto, inputs: Inputs, where: str) -> Inputs:
         """Convert the body of a function in place of the node that calls it."""
-        scope = Scope(self.builder, self.weights, dict)
+        scope = Scope(self.builder, self.weights, {})
         scope.values = {
             name: value
             for name, value, used in zip(body.inputs, inputs, proto.input, strict=False)
@@ -170,16 +168,27 @@ class GraphConverter:
         pairs = zip(body.outputs, proto.output, strict=False)
         return [self._value(name, scope, where) if used else None for name, used in pairs]
 
-    def _bind(self, proto: NodeProto, results: Inputs, scope: Scope, stood_in: bool) -> None:
+    def _bind(self, proto: NodeProto, results: Inputs, scope: Scope, types: Types | None) -> None:
+        """
+        Define the outputs of a node. `types` is None if it was converted without problems, else
+        what is known of the types of its outputs.
+        """
         padded = [*results, *[None] * len(proto.output)]
         for name, value in zip(proto.output, padded, strict=False):
             if not name:
                 continue
-            if value is None and stood_in and name in scope.infer():
-                value = Block(arg_types=[scope.infer()[name]]).args[0]
-            if value is not None and stood_in:
+            if value is None and types and name in types:
+                value = Block(arg_types=[types[name]]).args[0]
+            if value is not None and types is not None:
                 self._stand_ins.add(value)
             scope.define(name, value)
+
+
+def _definition(proto: NodeProto, opsets: Mapping[str, int]) -> tuple[OpSchema | None, str, int]:
+    """ONNX's definition of a node's operator, if there is one, its domain and its opset version."""
+    domain = "" if proto.domain == "ai.onnx" else proto.domain
+    opset = opsets.get(domain, 0)
+    return (find_schema(proto.op_type, domain, opset) if opset else None), domain, opset
 
 
 def _as_sequence(results: SSAValue | Sequence[SSAValue]) -> Inputs:

@@ -3,27 +3,26 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import onnx
 from onnx import GraphProto, TensorProto
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr, TensorType
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, Region, SSAValue
 
 from ...errors import ModelError, UnsupportedError
 from . import ops  # noqa: F401  (registers the converters)
 from .builder import GraphBuilder
-from .element_types import ELEMENTS
 from .functions import Functions
 from .graph import GraphConverter, Scope
 from .inputs import input_types
-from .load import Model, load_model
-from .order import live_nodes, sort_nodes
+from .load import load_model
+from .order import check_defined, live_nodes, sort_nodes
+from .stand_ins import declared_types
 from .weights import WeightReader
 
 MAX_ELEMENTS = 2**31
-_SMALL_INITIALIZER = 64
 
 
 def import_onnx(
@@ -55,7 +54,7 @@ def import_onnx(
     block = Block(arg_types=[t for t in types.values() if t is not None])
     builder = GraphBuilder(block, max_elements)
     weights = WeightReader(loaded, max_elements)
-    scope = Scope(builder, weights, _inference(loaded, types))
+    scope = Scope(builder, weights, declared_types([*graph.value_info, *graph.output]))
     scope.initializers = initializers
     scope.values = dict.fromkeys(types)
     for name, value in zip((n for n, t in types.items() if t is not None), block.args, strict=True):
@@ -85,7 +84,9 @@ def _convert_graph(
     """Convert the nodes that the outputs depend on. If that fails, look at all the others too."""
     if not graph.output:
         raise ModelError("the graph has no outputs")
-    nodes = sort_nodes(graph.node, [*scope.values, *scope.initializers])
+    defined = [*scope.values, *scope.initializers]
+    check_defined(graph.node, defined)
+    nodes = sort_nodes(graph.node, defined)
     live = live_nodes(nodes, [o.name for o in graph.output])
     converter.convert([n for i, n in enumerate(nodes) if i in live], scope, opsets)
     if not problems and not converter.problems:
@@ -138,47 +139,3 @@ def _erase_dead(block: Block, results: Sequence[SSAValue]) -> None:
 
 def _names(names: Sequence[str]) -> ArrayAttr[DictionaryAttr]:
     return ArrayAttr([DictionaryAttr({"glow.name": StringAttr(n)}) for n in names])
-
-
-def _inference(
-    model: Model, inputs: Mapping[str, TensorType | None]
-) -> Callable[[], Mapping[str, TensorType]]:
-    """ONNX's shape inference, to be run only if some node cannot be converted."""
-    return lambda: _inferred_types(model.proto, inputs)
-
-
-def _inferred_types(
-    proto: onnx.ModelProto, inputs: Mapping[str, TensorType | None]
-) -> Mapping[str, TensorType]:
-    """The static types that ONNX's shape inference finds, by value name; none if it fails."""
-    copy = onnx.ModelProto(ir_version=proto.ir_version, opset_import=proto.opset_import)
-    copy.functions.extend(proto.functions)
-    copy.graph.node.extend(proto.graph.node)
-    copy.graph.output.extend(proto.graph.output)
-    codes = {element: code for code, element in ELEMENTS.items()}
-    for name, t in inputs.items():
-        if t is not None:
-            code = codes[t.element_type]
-            copy.graph.input.append(onnx.helper.make_tensor_value_info(name, code, t.get_shape()))
-    for tensor in proto.graph.initializer:
-        small = tensor.ByteSize() < _SMALL_INITIALIZER and not tensor.external_data
-        if small:
-            copy.graph.initializer.append(tensor)
-        info = onnx.helper.make_tensor_value_info(tensor.name, tensor.data_type, tensor.dims)
-        copy.graph.input.append(info)
-    try:
-        inferred = onnx.shape_inference.infer_shapes(copy, data_prop=True).graph
-    except Exception:  # it may fail in any way on an odd model, and is only a help
-        return {}
-    types = {v.name: _static_type(v.type) for v in (*inferred.value_info, *inferred.output)}
-    return {name: t for name, t in types.items() if t is not None}
-
-
-def _static_type(proto: onnx.TypeProto) -> TensorType | None:
-    tensor = proto.tensor_type
-    if tensor.elem_type not in ELEMENTS or not tensor.HasField("shape"):
-        return None
-    sizes = [d.dim_value for d in tensor.shape.dim if d.HasField("dim_value")]
-    if len(sizes) < len(tensor.shape.dim) or min(sizes, default=0) < 0:
-        return None
-    return TensorType(ELEMENTS[tensor.elem_type], sizes)

@@ -39,6 +39,18 @@ def sort_nodes(nodes: Sequence[NodeProto], defined: Iterable[str]) -> list[NodeP
     return [nodes[i] for i in order]
 
 
+def check_defined(nodes: Sequence[NodeProto], defined: Iterable[str]) -> None:
+    """Raises ModelError if a node uses a value that nothing defines."""
+    known = {*defined, *(name for node in nodes for name in node.output)}
+    for node in nodes:
+        for name in node.input:
+            if name and name not in known:
+                raise ModelError(
+                    f"{node_label(node)}: its input {name!r} is defined nowhere: it is no input or "
+                    "initializer of the graph and no output of a node"
+                )
+
+
 def _producers(nodes: Sequence[NodeProto], defined: set[str]) -> dict[str, int]:
     producer: dict[str, int] = {}
     for i, node in enumerate(nodes):

@@ -1,0 +1,66 @@
+"""Types of values whose nodes cannot be converted, from ONNX's own shape inference."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import onnx
+from onnx import NodeProto, TypeProto, ValueInfoProto, numpy_helper
+from onnx.defs import OpSchema
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import SSAValue
+
+from .builder import element, known_array, shape, size
+from .element_types import ELEMENTS, onnx_code
+
+_SMALL = 1024
+
+
+def type_proto(value: SSAValue) -> TypeProto:
+    """The ONNX type of a value."""
+    return onnx.helper.make_tensor_type_proto(onnx_code(element(value)), shape(value))
+
+
+def inferred_types(
+    proto: NodeProto, schema: OpSchema | None, inputs: Sequence[SSAValue | None]
+) -> Mapping[str, TensorType]:
+    """
+    The types of a node's outputs by name, as far as they follow from its inputs.
+
+    Asks only about single nodes all of whose inputs are known: the inference of whole graphs
+    crashes (in onnx 1.23) if an operator follows on a value of unknown type.
+    """
+    named = dict(zip(proto.input, inputs, strict=False))
+    named.pop("", None)
+    values = {n: v for n, v in named.items() if v is not None}
+    if schema is None or schema.domain or len(values) < len(named):
+        return {}
+    small = {n: known_array(v) for n, v in values.items() if size(v) <= _SMALL}
+    data = {n: numpy_helper.from_array(a.copy()) for n, a in small.items() if a is not None}
+    types = {n: type_proto(v) for n, v in values.items()}
+    try:
+        found = onnx.shape_inference.infer_node_outputs(schema, proto, types, data)
+    except Exception:  # it may fail in any way on an odd node, and is only a help
+        return {}
+    return static_types(found)
+
+
+def declared_types(values: Sequence[ValueInfoProto]) -> Mapping[str, TensorType]:
+    """The static types that a model itself declares for its values, by name."""
+    return static_types({v.name: v.type for v in values})
+
+
+def static_types(types: Mapping[str, TypeProto]) -> Mapping[str, TensorType]:
+    """Those of `types` that have a counterpart, as tensor types."""
+    found = {name: _static_type(t) for name, t in types.items()}
+    return {name: t for name, t in found.items() if t is not None}
+
+
+def _static_type(proto: TypeProto) -> TensorType | None:
+    tensor = proto.tensor_type
+    if tensor.elem_type not in ELEMENTS or not tensor.HasField("shape"):
+        return None
+    sizes = [d.dim_value for d in tensor.shape.dim if d.HasField("dim_value")]
+    if len(sizes) < len(tensor.shape.dim) or min(sizes, default=0) < 0:
+        return None
+    return TensorType(ELEMENTS[tensor.elem_type], sizes)
