@@ -41,7 +41,8 @@ class Memory:
         self._flat = flat
 
     def start(self, access: Access) -> Place:
-        return Place(None, access.place.constant)
+        """The place where all loop variables are 0. Index 0 of a flat memref is element `low`."""
+        return Place(None, access.place.constant - access.buffer.low)
 
     def advance(
         self, places: Mapping[Access, Place], dim: Dim, value: SSAValue | int
