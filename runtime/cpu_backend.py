@@ -19,6 +19,7 @@ from ..glow_dialects.operator import Call
 
 if TYPE_CHECKING:
     import numpy as np
+    from xdsl.dialects import llvm
     from xdsl.dialects.builtin import ModuleOp
     from xdsl.dialects.func import FuncOp
 
@@ -92,14 +93,15 @@ class CpuBackend(Backend):
         return Machine(host.triple, self.cpu or host.cpu, self.features or "", host.level)
 
     def load(self, stages: Mapping[str, ModuleOp]) -> Program:
-        from ..lowering.llvm.translate import translate_functions
+        from ..lowering.llvm.translate import translate_function
         from .jit import Executable, object_of
         from .object_cache import open_cache
         from .signature import signature_of
 
         machine = self.machine()
         cache = open_cache(self.cache)
-        texts = translate_functions(stages["llvm"])
+        module = stages["llvm"]
+        texts = [translate_function(f, module) for f in _defined_functions(module)]
         objects = [object_of(text, machine, _version(), cache) for text in texts]
         executable = Executable(objects, "glow_main", machine)
         outputs = signature_of(stages["imported"]).outputs
@@ -174,6 +176,12 @@ def fill_weights(segment: np.ndarray, main: FuncOp) -> None:
 def _addresses(arrays: Iterable[np.ndarray]) -> ctypes.Array[ctypes.c_void_p]:
     addresses = [a.ctypes.data for a in arrays]
     return (ctypes.c_void_p * len(addresses))(*addresses)
+
+
+def _defined_functions(module: ModuleOp) -> list[llvm.FuncOp]:
+    from xdsl.dialects.llvm import FuncOp
+
+    return [op for op in module.body.block.ops if isinstance(op, FuncOp) and op.body.blocks]
 
 
 def _main(module: ModuleOp) -> FuncOp:
