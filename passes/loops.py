@@ -196,7 +196,10 @@ class Body:
         for node in nodes:
             node.detach()
             self.block.add_op(node)
-        return list(last.operands)
+        values = list(last.operands)
+        last.detach()
+        last.erase()
+        return values
 
     def _finish(self, order: Sequence[SSAValue], values: Sequence[SSAValue]) -> Region:
         """The block with these arguments, made to yield these values, as a region."""

@@ -1,4 +1,6 @@
-"""Every sequence of instruction passes keeps the meaning of random graphs and the rules of memory."""
+"""
+Every sequence of instruction passes keeps the meaning of random graphs and the rules of memory.
+"""
 
 from __future__ import annotations
 
@@ -117,7 +119,9 @@ def test_plan_and_text(seed: int, steps: int, single: bool):
 @relaxed
 @given(**graphs)
 def test_second_run_changes_nothing(seed: int, steps: int, single: bool):
-    """Each pass leaves nothing for itself to do, except that stacking can open up further stacks."""
+    """
+    Each pass leaves nothing for itself to do, except that stacking can open up further stacks.
+    """
     for name in ("glow-eliminate-copies", "glow-share-buffers", "glow-eliminate-dead-stores"):
         module = random_graph(seed, steps, (f32,) if single else BOTH)
         run(module, f"glow-irgen,glow-stack-ops,{name}")
