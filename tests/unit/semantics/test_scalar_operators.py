@@ -1,0 +1,306 @@
+"""Data-parallel operators in every element type, against Python's own arithmetic."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import ml_dtypes
+import numpy as np
+import pytest
+from glow.glow_dialects.glow import NODES, DataParallel, activation, arithmetic, logic
+from glow.glow_dialects.operator import Python, with_shape
+from glow.semantics import element_type, numpy_dtype
+from glow.semantics.numpy_algebra import convert
+from glow.tests.support.oracle import run_node
+from xdsl.dialects.builtin import IntegerType, bf16, f16, f32, f64, i1
+
+NAN, INF = math.nan, math.inf
+FLOATS = [np.float16, ml_dtypes.bfloat16, np.float32, np.float64]
+INTEGERS = [np.int8, np.uint8, np.int16, np.int32, np.int64]
+
+Unary = Callable[[float], float]
+
+
+def sigmoid(x: float) -> float:
+    return 1 / (1 + math.exp(-x))
+
+
+def gelu(x: float) -> float:
+    return x * 0.5 * (1 + math.erf(x / math.sqrt(2)))
+
+
+def gelu_tanh(x: float) -> float:
+    return x * 0.5 * (1 + math.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))
+
+
+UNARY: list[tuple[type[DataParallel], dict[str, Python], Unary]] = [
+    (arithmetic.NegOp, {}, lambda x: -x),
+    (arithmetic.AbsOp, {}, abs),
+    (arithmetic.SqrtOp, {}, lambda x: math.sqrt(x) if x >= 0 else NAN),
+    (arithmetic.ReciprocalOp, {}, lambda x: 1 / x),
+    (arithmetic.ExpOp, {}, math.exp),
+    (arithmetic.LogOp, {}, lambda x: math.log(x) if x >= 0 else NAN),
+    (arithmetic.SinOp, {}, math.sin),
+    (arithmetic.CosOp, {}, math.cos),
+    (arithmetic.FloorOp, {}, lambda x: float(math.floor(x))),
+    (arithmetic.CeilOp, {}, lambda x: float(math.ceil(x))),
+    (arithmetic.RoundEvenOp, {}, lambda x: float(round(x))),
+    (arithmetic.SignOp, {}, lambda x: math.copysign(1.0, x)),
+    (activation.ReluOp, {}, lambda x: max(x, 0.0)),
+    (activation.LeakyReluOp, {"alpha": 0.25}, lambda x: x if x >= 0 else 0.25 * x),
+    (activation.EluOp, {"alpha": 0.5}, lambda x: x if x >= 0 else 0.5 * math.expm1(x)),
+    (activation.ClipOp, {"min": -0.5, "max": 1.25}, lambda x: min(max(x, -0.5), 1.25)),
+    (activation.ClipOp, {"max": 0.5}, lambda x: min(x, 0.5)),
+    (activation.SigmoidOp, {}, sigmoid),
+    (activation.TanhOp, {}, math.tanh),
+    (activation.ErfOp, {}, math.erf),
+    (activation.GeluOp, {}, gelu),
+    (activation.GeluOp, {"approximate": True}, gelu_tanh),
+    (activation.SoftplusOp, {}, lambda x: math.log1p(math.exp(-abs(x))) + max(x, 0.0)),
+    (
+        activation.HardSigmoidOp,
+        {"alpha": 0.25, "beta": 0.75},
+        lambda x: max(0.0, min(1.0, 0.25 * x + 0.75)),
+    ),
+    (activation.HardSwishOp, {}, lambda x: x * max(0.0, min(1.0, x / 6 + 0.5))),
+]
+
+BINARY: list[tuple[type[DataParallel], Callable[[float, float], float | bool]]] = [
+    (arithmetic.AddOp, lambda a, b: a + b),
+    (arithmetic.SubOp, lambda a, b: a - b),
+    (arithmetic.MulOp, lambda a, b: a * b),
+    (arithmetic.DivOp, lambda a, b: a / b),
+    (arithmetic.RemOp, math.fmod),
+    (arithmetic.MaximumOp, max),
+    (arithmetic.MinimumOp, min),
+    (arithmetic.PowOp, lambda a, b: a**b if a > 0 else NAN),
+    (activation.PReluOp, lambda a, b: a if a >= 0 else b * a),
+    (logic.EqualOp, lambda a, b: a == b),
+    (logic.LessOp, lambda a, b: a < b),
+    (logic.LessEqualOp, lambda a, b: a <= b),
+]
+
+
+def one_ulp(found: np.ndarray, expected: list[float], ulps: float) -> None:
+    """Within some units in the last place of the numbers, or of 1 if they are smaller."""
+    wide = np.array(expected, np.float64)
+    info = ml_dtypes.finfo(found.dtype)
+    wide[np.abs(wide) > float(info.max)] *= INF
+    tolerance = ulps * float(info.eps) * np.maximum(1, np.abs(wide))
+    difference = np.abs(found.astype(np.float64) - wide)
+    same = (found == wide) | (np.isnan(wide) & np.isnan(found))
+    assert np.all((difference <= tolerance) | same), difference.max()
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize(
+    ("op", "properties", "reference"), UNARY, ids=lambda v: getattr(v, "name", "")
+)
+def test_float_unary(
+    rng: np.random.Generator,
+    op: type[DataParallel],
+    properties: dict[str, Python],
+    reference: Unary,
+    dtype: type,
+):
+    x = np.concatenate([rng.normal(0, 2, 61), rng.normal(0, 0.1, 20), [0.5, 1.5, -2.5]])
+    x = x.astype(dtype)
+    found = run_node(op, x, **properties)  # pyright: ignore[reportArgumentType]
+    assert found.dtype == dtype
+    assert found.shape == x.shape
+    ulps = 8 if dtype in (np.float32, np.float64) else 0.51
+    one_ulp(found, [reference(float(v)) for v in x], ulps)
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize(("op", "reference"), BINARY, ids=lambda v: getattr(v, "name", ""))
+def test_float_binary(
+    rng: np.random.Generator,
+    op: type[DataParallel],
+    reference: Callable[[float, float], float | bool],
+    dtype: type,
+):
+    a, b = (np.append(rng.normal(0, 2, (7, 5)), 1.0).astype(dtype) for _ in range(2))
+    found = run_node(op, a, b)
+    expected = [reference(float(u), float(v)) for u, v in zip(a, b, strict=True)]
+    if found.dtype == np.bool_:
+        assert found.tolist() == expected
+        return
+    assert found.dtype == dtype
+    one_ulp(found, expected, 8 if dtype in (np.float32, np.float64) else 0.51)
+
+
+def wrap(value: int, dtype: np.dtype) -> int:
+    """`value` in two's complement."""
+    info = np.iinfo(dtype)
+    return (value - info.min) % (info.max - info.min + 1) + info.min
+
+
+def c_quotient(a: int, b: int) -> int:
+    quotient = abs(a) // abs(b)
+    return quotient if (a < 0) == (b < 0) else -quotient
+
+
+INTEGER_BINARY: list[tuple[type[DataParallel], Callable[[int, int], int | bool]]] = [
+    (arithmetic.AddOp, lambda a, b: a + b),
+    (arithmetic.SubOp, lambda a, b: a - b),
+    (arithmetic.MulOp, lambda a, b: a * b),
+    (arithmetic.DivOp, c_quotient),
+    (arithmetic.RemOp, lambda a, b: a - b * c_quotient(a, b)),
+    (arithmetic.MaximumOp, max),
+    (arithmetic.MinimumOp, min),
+    (logic.EqualOp, lambda a, b: a == b),
+    (logic.LessOp, lambda a, b: a < b),
+    (logic.LessEqualOp, lambda a, b: a <= b),
+    (logic.AndOp, lambda a, b: a & b),
+    (logic.OrOp, lambda a, b: a | b),
+    (logic.XorOp, lambda a, b: a ^ b),
+]
+
+INTEGER_UNARY: list[tuple[type[DataParallel], dict[str, Python], Callable[[int], int]]] = [
+    (arithmetic.NegOp, {}, lambda a: -a),
+    (arithmetic.AbsOp, {}, abs),
+    (arithmetic.SignOp, {}, lambda a: (a > 0) - (a < 0)),
+    (activation.ReluOp, {}, lambda a: max(a, 0)),
+    (activation.ClipOp, {"min": 3, "max": 90}, lambda a: min(max(a, 3), 90)),
+    (logic.NotOp, {}, lambda a: ~a),
+]
+
+
+def integers(rng: np.random.Generator, dtype: np.dtype) -> np.ndarray:
+    info = np.iinfo(dtype)
+    found = rng.integers(info.min, info.max, 40, dtype, endpoint=True)
+    return np.concatenate([found, np.array([info.max, 1, 2, 7], dtype)])
+
+
+@pytest.mark.parametrize("dtype", INTEGERS)
+@pytest.mark.parametrize(("op", "reference"), INTEGER_BINARY, ids=lambda v: getattr(v, "name", ""))
+def test_integer_binary(
+    rng: np.random.Generator,
+    op: type[DataParallel],
+    reference: Callable[[int, int], int | bool],
+    dtype: type,
+):
+    a, b = integers(rng, np.dtype(dtype)), integers(rng, np.dtype(dtype))
+    b[b == 0] = 3
+    found = run_node(op, a, b)
+    expected = [reference(int(u), int(v)) for u, v in zip(a, b, strict=True)]
+    if found.dtype != np.bool_:
+        assert found.dtype == dtype
+        expected = [wrap(int(e), np.dtype(dtype)) for e in expected]
+    assert found.tolist() == expected
+
+
+@pytest.mark.parametrize("dtype", INTEGERS)
+@pytest.mark.parametrize(
+    ("op", "properties", "reference"), INTEGER_UNARY, ids=lambda v: getattr(v, "name", "")
+)
+def test_integer_unary(
+    rng: np.random.Generator,
+    op: type[DataParallel],
+    properties: dict[str, Python],
+    reference: Callable[[int], int],
+    dtype: type,
+):
+    a = integers(rng, np.dtype(dtype))
+    found = run_node(op, a, **properties)  # pyright: ignore[reportArgumentType]
+    assert found.dtype == dtype
+    assert found.tolist() == [wrap(reference(int(v)), np.dtype(dtype)) for v in a]
+
+
+def test_division_by_integer_zero_is_silent():
+    a = np.array([7, -7, 0], np.int32)
+    assert run_node(arithmetic.DivOp, a, np.zeros(3, np.int32)).shape == (3,)
+    assert run_node(arithmetic.RemOp, a, np.zeros(3, np.int32)).shape == (3,)
+
+
+def test_truth_values():
+    a, b = np.array([False, False, True, True]), np.array([False, True, False, True])
+    assert run_node(logic.AndOp, a, b).tolist() == [False, False, False, True]
+    assert run_node(logic.OrOp, a, b).tolist() == [False, True, True, True]
+    assert run_node(logic.XorOp, a, b).tolist() == [False, True, True, False]
+    assert run_node(logic.NotOp, a).tolist() == [True, True, False, False]
+    assert run_node(logic.EqualOp, a, b).tolist() == [True, False, False, True]
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_nan(dtype: type):
+    a = np.array([NAN, NAN, 1, INF, -INF], dtype)
+    b = np.array([1, NAN, NAN, 1, 1], dtype)
+    for op in (arithmetic.MaximumOp, arithmetic.MinimumOp, arithmetic.AddOp):
+        assert np.isnan(run_node(op, a, b)[:3]).all()
+    for op in (logic.EqualOp, logic.LessOp, logic.LessEqualOp):
+        assert not run_node(op, a, b)[:3].any()
+    for op in (activation.ReluOp, arithmetic.SignOp, activation.ClipOp):
+        assert np.isnan(run_node(op, a)[:2]).all()
+    assert np.isnan(run_node(activation.ClipOp, a, min=0.0, max=1.0)[0])
+
+
+def test_extremes():
+    x = np.array([-1e30, -200, 200, 1e30, INF, -INF], np.float32)
+    assert run_node(activation.SigmoidOp, x).tolist() == [0, 0, 1, 1, 1, 0]
+    np.testing.assert_array_equal(
+        run_node(activation.SoftplusOp, x), np.array([0, 0, 200, 1e30, INF, 0], np.float32)
+    )
+    assert run_node(activation.TanhOp, x).tolist() == [-1, -1, 1, 1, 1, -1]
+
+
+def test_clip_of_integers_with_infinite_bounds():
+    x = np.array([-128, 0, 127], np.int8)
+    assert run_node(activation.ClipOp, x, min=-INF, max=INF).tolist() == [-128, 0, 127]
+    assert run_node(activation.ClipOp, x, min=-1000, max=5).tolist() == [-128, 0, 5]
+
+
+def test_select(rng: np.random.Generator):
+    c = rng.random(20) < 0.5
+    a, b = (rng.normal(size=20).astype(np.float16) for _ in range(2))
+    np.testing.assert_array_equal(run_node(logic.SelectOp, c, a, b), np.where(c, a, b))
+
+
+CASTS = [np.bool_, *FLOATS, *INTEGERS]
+
+
+@pytest.mark.parametrize("to", CASTS)
+@pytest.mark.parametrize("source", CASTS)
+def test_cast(rng: np.random.Generator, source: type, to: type):
+    x = np.array([0, 1, 2, 100, *rng.integers(0, 100, 20), *(rng.random(20) * 100)])
+    if np.dtype(source).kind not in "bu" and np.dtype(to).kind != "u":
+        x[10:] *= -1
+    x = convert(x, np.dtype(source))
+    found = run_node(logic.CastOp, x, result_types=[with_shape(element_type(to), x.shape)])
+    assert found.dtype == to
+    if to is np.bool_:
+        assert found.tolist() == [float(v) != 0 for v in x]
+    elif np.dtype(to).kind in "iu":
+        assert found.tolist() == [int(float(v)) for v in x]
+    else:
+        one_ulp(found, [float(v) for v in x], 0.5)
+
+
+def test_cast_rounds_once():
+    # halfway between two neighbours in bf16, but for a bit that f32 cannot hold
+    x = np.array([1 + 2**-8 + 2**-40, 1 + 2**-8, 1 + 3 * 2**-8 - 2**-40, -1 - 2**-8 - 2**-40])
+    found = run_node(logic.CastOp, x, result_types=[with_shape(bf16, x.shape)])
+    assert found.astype(np.float64).tolist() == [1 + 2**-7, 1, 1 + 2**-7, -1 - 2**-7]
+
+
+def test_narrow_floats_round_once(rng: np.random.Generator):
+    x = rng.normal(size=1000).astype(np.float16)
+    found = run_node(activation.GeluOp, x)
+    wide = run_node(activation.GeluOp, x.astype(np.float32))
+    np.testing.assert_array_equal(found, wide.astype(np.float16))
+
+
+def test_every_data_parallel_operator_is_tested():
+    tables = (UNARY, BINARY, INTEGER_BINARY, INTEGER_UNARY)
+    tested = {case[0] for table in tables for case in table} | {logic.SelectOp, logic.CastOp}
+    assert tested == {n for n in NODES if issubclass(n, DataParallel)}
+
+
+def test_dtypes_of_elements():
+    pairs = [(f16, np.float16), (bf16, ml_dtypes.bfloat16), (f32, np.float32), (f64, np.float64)]
+    pairs += [(i1, np.bool_), (IntegerType(8), np.int8), (IntegerType(64), np.int64)]
+    for element, dtype in pairs:
+        assert numpy_dtype(element) == dtype
+        assert element_type(dtype) == element
