@@ -11,16 +11,33 @@ from .slices import cut, parts
 from .table import simplification
 
 
+def _inner(value: SSAValue, outer: ConcatOp) -> ConcatOp | None:
+    """The concatenation along the same axis that makes `value` for nothing else."""
+    found = maker(value, ConcatOp)
+    if found is None or found.axis != outer.axis or not value.has_one_use():
+        return None
+    return found
+
+
 @simplification(ConcatOp)
 def concat_of_concats(node: ConcatOp, build: Build) -> SSAValue | None:
-    """Inner concatenations along the same axis that nothing else needs are left out."""
+    """
+    Inner concatenations along the same axis that nothing else needs are left out.
+
+    Only the outermost one takes them in, all at once: a long chain is not copied repeatedly.
+    """
+    user = node.result.get_user_of_unique_use()
+    if isinstance(user, ConcatOp) and user.axis == node.axis:
+        return None
     operands: list[SSAValue] = []
-    for operand in node.inputs:
-        inner = maker(operand, ConcatOp)
-        if inner is not None and inner.axis == node.axis and operand.has_one_use():
-            operands += inner.inputs
-        else:
+    pending = list(reversed(node.inputs))
+    while pending:
+        operand = pending.pop()
+        inner = _inner(operand, node)
+        if inner is None:
             operands.append(operand)
+        else:
+            pending += reversed(inner.inputs)
     if len(operands) == len(node.inputs):
         return None
     return build(ConcatOp, *operands, axis=node.axis)

@@ -18,6 +18,9 @@ from ...glow_dialects.operator import shape_of
 from ..rewriting import Build, maker
 from .table import simplification
 
+LONGEST_CHAIN = 16
+"""How far a reshape looks for the one that it cancels with."""
+
 
 @simplification(ReshapeOp, BroadcastOp, SliceOp, TransposeOp, GatherOp)
 def move_splat(
@@ -42,7 +45,7 @@ def reshape_around_unary(node: ReshapeOp, build: Build) -> SSAValue | None:
     chain: list[DataParallel] = []
     value = node.input
     while isinstance(value.owner, DataParallel) and len(value.owner.operands) == 1:
-        if not value.has_one_use():
+        if not value.has_one_use() or len(chain) == LONGEST_CHAIN:
             return None
         chain.append(value.owner)
         value = value.owner.operands[0]

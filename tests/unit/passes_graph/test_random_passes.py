@@ -14,17 +14,19 @@ from xdsl.dialects.builtin import f32
 from xdsl.passes import PassPipeline
 from xdsl.universe import Universe
 
+FOLD, SHAPES, SINK = "glow-fold-constants", "glow-simplify-shapes", "glow-sink-transposes"
+NORM = "glow-fold-batch-norm"
 PIPELINES = {
-    "sink-transposes": "glow-sink-transposes",
-    "sink-transposes-mixed": "glow-simplify-shapes,glow-sink-transposes,glow-fold-constants,glow-sink-transposes,glow-simplify-shapes,canonicalize",
-    "fold-batch-norm": "glow-fold-constants,glow-fold-batch-norm",
-    "fold-batch-norm-twice": "glow-fold-batch-norm,glow-fold-constants,glow-fold-batch-norm,glow-fold-constants",
-    "simplify-shapes": "glow-simplify-shapes",
-    "simplify-shapes-mixed": "glow-simplify-shapes,canonicalize,cse,glow-fold-constants,glow-simplify-shapes",
+    "fold-constants": FOLD,
+    "fold-constants-small": "glow-fold-constants{max-elements=1}",
     "canonicalize": "canonicalize",
     "canonicalize-cse": "canonicalize,cse,canonicalize,dce",
-    "fold-constants": "glow-fold-constants",
-    "fold-constants-small": "glow-fold-constants{max-elements=1}",
+    "simplify-shapes": SHAPES,
+    "simplify-shapes-mixed": f"{SHAPES},canonicalize,cse,{FOLD},{SHAPES}",
+    "sink-transposes": SINK,
+    "sink-transposes-mixed": f"{SHAPES},{SINK},{FOLD},{SINK},{SHAPES},canonicalize",
+    "fold-batch-norm": f"{FOLD},{NORM}",
+    "fold-batch-norm-twice": f"{NORM},{FOLD},{NORM},{FOLD}",
     "lower-nodes": "glow-lower-nodes{backend=none}",
     "lower-nodes-keep": "glow-lower-nodes{backend=none keep=softmax,relu,batch_norm}",
 }
