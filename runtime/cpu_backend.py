@@ -95,6 +95,7 @@ class CpuBackend(Backend):
     def load(self, stages: Mapping[str, ModuleOp]) -> Program:
         from ..lowering.llvm.translate import translate_function
         from .jit import Executable, object_of
+        from .memory_plan import ARENA_SIZE, function_bytes
         from .object_cache import open_cache
         from .signature import signature_of
 
@@ -105,7 +106,9 @@ class CpuBackend(Backend):
         objects = [object_of(text, machine, _version(), cache) for text in texts]
         executable = Executable(objects, "glow_main", machine)
         outputs = signature_of(stages["imported"]).outputs
-        return CpuProgram(executable, _main(stages["allocated"]), outputs)
+        # kernels that need temporary memory make the arena larger than planned
+        arena_size = function_bytes(_main(stages["kernels"]), ARENA_SIZE)
+        return CpuProgram(executable, _main(stages["allocated"]), arena_size, outputs)
 
     def texts(self, stages: Mapping[str, ModuleOp]) -> Mapping[str, str]:
         from ..lowering.llvm.translate import translate_module
@@ -118,13 +121,19 @@ class CpuProgram:
     A linked program with its weights. Runs at the same time in several threads use an arena each.
     """
 
-    def __init__(self, executable: Executable, main: FuncOp, outputs: Sequence[TensorInfo]):
-        from .memory_plan import ARENA_SIZE, WEIGHTS_SIZE, function_bytes
+    def __init__(
+        self,
+        executable: Executable,
+        main: FuncOp,
+        arena_size: int,
+        outputs: Sequence[TensorInfo],
+    ):
+        from .memory_plan import WEIGHTS_SIZE, function_bytes
 
         self._executable = executable
         self._outputs = outputs
         self._weights = aligned_bytes(function_bytes(main, WEIGHTS_SIZE))
-        self._arena_size = function_bytes(main, ARENA_SIZE)
+        self._arena_size = arena_size
         self._arenas: list[np.ndarray] = []
         """Arenas that no run uses now. Appending to and popping from a list are atomic."""
         fill_weights(self._weights, main)
