@@ -2,9 +2,10 @@
 Removes instructions whose results nobody reads.
 
 A walk from the last instruction to the first keeps, for each buffer, the views that are read later;
-outputs are read after the end. A write that shares no element with these is dead. An instruction is
-removed if all its writes are dead; a stack with some dead writes loses only these. A write of a
-whole buffer, or of exactly a view that is read later, ends the need for what was there before.
+outputs are read after the end. A write that shares no element with these is dead, as is one of no
+elements at all. An instruction is removed if all its writes are dead; a stack with some dead writes
+loses only these. A write of a whole buffer, or of exactly a view that is read later, ends the need
+for what was there before.
 
 Views, weights and allocations without users vanish as well.
 """
@@ -35,6 +36,8 @@ class Liveness:
         }
 
     def is_live(self, view: SSAValue) -> bool:
+        if 0 in memref(view).get_shape():
+            return False
         return any(overlap(view, read) for read in self._read.get(buffer_of(view), ()))
 
     def step_over(self, op: Instruction) -> None:

@@ -67,3 +67,15 @@ func.func @stacked(%x: memref<4xf32> {glow.qualifier = "in"}, %u: memref<4xf32> 
 // CHECK-NEXT:   }
 // CHECK-NEXT:   func.return
 // CHECK-NEXT: }
+
+// -----
+
+// An instruction on no elements has no effect.
+
+func.func @empty(%x: memref<0x4xf32> {glow.qualifier = "in"}, %y: memref<0x4xf32> {glow.qualifier = "out"}) {
+  glow_inst.relu @out %y, @in %x : memref<0x4xf32>, memref<0x4xf32>
+  func.return
+}
+
+// CHECK: func.func @empty
+// CHECK-NEXT: func.return

@@ -37,7 +37,11 @@ graphs = {
     "steps": st.integers(1, 25),
     "single": st.booleans(),
 }
-relaxed = settings(deadline=None, max_examples=60, suppress_health_check=list(HealthCheck))
+relaxed = settings(
+    deadline=None,
+    max_examples=60,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
 
 
 def assert_close(want: dict[str, np.ndarray], have: dict[str, np.ndarray], tolerance: float):
