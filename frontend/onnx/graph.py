@@ -3,8 +3,8 @@ Converts the nodes of a graph, in order of their dependencies.
 
 A node that cannot be converted does not end the conversion: what is wrong is noted, and its results
 become stand-ins of the types that the model or ONNX's shape inference gives, so that problems of
-later nodes are found too. A node that depends on a stand-in only reports that its operator is missing,
-since other problems may merely follow from the first one.
+later nodes are found too. A node that depends on a stand-in only reports that its operator is
+missing, since other problems may merely follow from the first one.
 """
 
 from __future__ import annotations
@@ -145,9 +145,16 @@ class GraphConverter:
         body = self.functions.body(proto, schema, inputs)
         if body is None:
             raise MissingOperator(_why_missing(proto, schema, opset))
-        return self._expand(body, proto, inputs, where)
+        return self._expand(body, proto, inputs, {**opsets, **body.opsets}, where)
 
-    def _expand(self, body: Body, proto: NodeProto, inputs: Inputs, where: str) -> Inputs:
+    def _expand(
+        self,
+        body: Body,
+        proto: NodeProto,
+        inputs: Inputs,
+        opsets: Mapping[str, int],
+        where: str,
+    ) -> Inputs:
         """Convert the body of a function in place of the node that calls it."""
         scope = Scope(self.builder, self.weights, {})
         scope.values = {
@@ -158,7 +165,7 @@ class GraphConverter:
         outer, self.problems = self.problems, []
         with self.functions.entered(proto):
             nodes = sort_nodes(body.nodes, body.inputs)
-            self.convert(nodes, scope, body.opsets, f"{where} / " if body.is_local else "")
+            self.convert(nodes, scope, opsets, f"{where} / " if body.is_local else "")
         inner, self.problems = self.problems, outer
         if inner and not body.is_local:
             raise MissingOperator(

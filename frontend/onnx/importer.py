@@ -16,7 +16,7 @@ from . import ops  # noqa: F401  (registers the converters)
 from .builder import GraphBuilder
 from .functions import Functions
 from .graph import GraphConverter, Scope
-from .inputs import input_types
+from .inputs import input_types, real_inputs
 from .load import load_model
 from .order import check_defined, live_nodes, sort_nodes
 from .stand_ins import declared_types
@@ -49,8 +49,7 @@ def import_onnx(
     if graph.sparse_initializer:
         raise UnsupportedError(_unsupported_message(["sparse initializers"], graph))
     initializers = _initializers(graph)
-    inputs = [i for i in graph.input if i.name not in initializers]
-    types, problems = input_types(inputs, symbols or {}, max_elements)
+    types, problems = input_types(real_inputs(graph), symbols or {}, max_elements)
     block = Block(arg_types=[t for t in types.values() if t is not None])
     builder = GraphBuilder(block, max_elements)
     weights = WeightReader(loaded, max_elements)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from onnx import TensorProto, ValueInfoProto
+from onnx import GraphProto, TensorProto, ValueInfoProto
 from xdsl.dialects.builtin import TensorType
 
 from ...errors import ModelError
@@ -22,6 +22,30 @@ def symbol_of(value: ValueInfoProto, index: int) -> str | None:
     if dim.HasField("dim_value"):
         return None
     return dim.dim_param or f"{value.name}_dim{index}"
+
+
+def real_inputs(graph: GraphProto) -> list[ValueInfoProto]:
+    """The inputs that have no initializer. Those that have one are constants."""
+    constants = {t.name for t in graph.initializer}
+    return [i for i in graph.input if i.name not in constants]
+
+
+def symbol_sizes(
+    inputs: Sequence[ValueInfoProto], shapes: Sequence[tuple[int, ...]] | None
+) -> dict[str, int]:
+    """
+    The symbols of the inputs, with the sizes that they have if the inputs have these `shapes`.
+
+    Dimensions that a shape lacks, and all if `shapes` is None, get size 1.
+    """
+    sizes: dict[str, int] = {}
+    for i, value in enumerate(inputs):
+        shape = shapes[i] if shapes is not None else ()
+        for d in range(len(value.type.tensor_type.shape.dim)):
+            symbol = symbol_of(value, d)
+            if symbol is not None:
+                sizes.setdefault(symbol, shape[d] if d < len(shape) else 1)
+    return sizes
 
 
 def input_types(

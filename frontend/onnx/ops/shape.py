@@ -195,7 +195,8 @@ def space_to_depth(node: OnnxNode) -> SSAValue:
     if b < 1 or h % b or w % b:
         raise ModelError(f"expected height and width divisible by {b}, found {x.type}")
     split = node.build.reshape(x, [n, c, h // b, b, w // b, b])
-    gathered = node.build.transpose(split, [0, 3, 5, 1, 2, 4])
+    order = [0, 1, 3, 5, 2, 4] if node.attr("mode", "DCR") == "CRD" else [0, 3, 5, 1, 2, 4]
+    gathered = node.build.transpose(split, order)
     return node.build.reshape(gathered, [n, c * b * b, h // b, w // b])
 
 
