@@ -95,9 +95,8 @@ class CpuBackend(Backend):
     def load(self, stages: Mapping[str, ModuleOp]) -> Program:
         from ..lowering.llvm.translate import translate_function
         from .jit import Executable, object_of
-        from .memory_plan import ARENA_SIZE, function_bytes
         from .object_cache import open_cache
-        from .signature import signature_of
+        from .signature import main_function, signature_of
 
         machine = self.machine()
         cache = open_cache(self.cache)
@@ -106,9 +105,8 @@ class CpuBackend(Backend):
         objects = [object_of(text, machine, _version(), cache) for text in texts]
         executable = Executable(objects, "glow_main", machine)
         outputs = signature_of(stages["imported"]).outputs
-        # kernels that need temporary memory make the arena larger than planned
-        arena_size = function_bytes(_main(stages["kernels"]), ARENA_SIZE)
-        return CpuProgram(executable, _main(stages["allocated"]), arena_size, outputs)
+        main = main_function(stages["allocated"])
+        return CpuProgram(executable, main, arena_bytes(module), outputs)
 
     def texts(self, stages: Mapping[str, ModuleOp]) -> Mapping[str, str]:
         from ..lowering.llvm.translate import translate_module
@@ -193,10 +191,18 @@ def _defined_functions(module: ModuleOp) -> list[llvm.FuncOp]:
     return [op for op in module.body.block.ops if isinstance(op, FuncOp) and op.body.blocks]
 
 
-def _main(module: ModuleOp) -> FuncOp:
-    from .signature import main_function
+def arena_bytes(module: ModuleOp) -> int:
+    """
+    How large an arena the program needs: what @main of the `llvm` stage says of its last parameter.
+    It includes temporary memory of kernels, so it may be more than was planned for activations.
+    """
+    from xdsl.dialects.builtin import IntegerAttr
 
-    return main_function(module)
+    for function in _defined_functions(module):
+        if function.sym_name.data == "main" and function.arg_attrs is not None:
+            size = function.arg_attrs.data[-1].data.get("llvm.dereferenceable")
+            return size.value.data if isinstance(size, IntegerAttr) else 0
+    return 0
 
 
 def _version() -> str:

@@ -32,7 +32,7 @@ from .control import make_call
 from .function import Buffer, FunctionConverter
 from .memory import byte_strides, static_offset
 from .registry import failure
-from .types import PTR, VOID, convert_type
+from .types import PTR, VOID, convert_type, i8, int_attr
 
 FAMILIES = (arithmetic, control, conversions, mathematics, memory, vectors)
 """The modules whose import registers the conversions."""
@@ -104,7 +104,7 @@ def convert_function(
     t = llvm.LLVMFunctionType(
         [convert_type(i) for i in inputs], convert_type(outputs[0]) if outputs else VOID
     )
-    attributes = [_NOALIAS if i == PTR else _NO_ATTRIBUTES for i in t.inputs.data]
+    attributes = [_argument_attributes(i) for i in inputs]
     name = function.sym_name.data
     if not function.body.blocks:
         return make_function(name, t, Region(), attributes)
@@ -120,6 +120,19 @@ def convert_function(
     converter.convert_ops(source)
     converter.finish()
     return make_function(name, t, region, attributes)
+
+
+def _argument_attributes(t: Attribute) -> DictionaryAttr:
+    """
+    `noalias` for memory. A segment of bytes, such as the arena of `main`, also says how large it
+    is: `dereferenceable`, from which the caller learns what to allocate.
+    """
+    if not isinstance(t, MemRefType):
+        return _NO_ATTRIBUTES
+    size = t.get_shape()[0] if len(t.get_shape()) == 1 and t.element_type == i8 else 0
+    if size <= 0:
+        return _NOALIAS
+    return DictionaryAttr({**_NOALIAS.data, "llvm.dereferenceable": int_attr(size)})
 
 
 def _define_argument(
