@@ -50,6 +50,11 @@ def find_converter(name: str, domain: str, opset: int) -> Converter | None:
     return found[-1] if found else None
 
 
+def supported_operators() -> list[str]:
+    """The operators of the default domain that have a converter."""
+    return list(_CONVERTERS)
+
+
 @cache
 def find_schema(name: str, domain: str, opset: int) -> OpSchema | None:
     """ONNX's own definition of an operator, or None if there is none in this opset."""

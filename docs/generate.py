@@ -1,0 +1,136 @@
+"""
+Writes the generated parts of the documentation, or checks that they are current.
+
+    python docs/generate.py [--check]
+
+A Markdown file says what belongs where with comments, and everything up to the next
+`<!-- end -->` is replaced:
+
+- `<!-- run: glow-opt FILE FLAGS -->`: what the command prints, run in `docs/`
+- `<!-- file: FILE -->`: a file
+- `<!-- options: PASS -->`: the options of a pass
+- `<!-- operators -->`: the ONNX operators that can be imported
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import contextlib
+import inspect
+import io
+import os
+import re
+import shlex
+import sys
+import textwrap
+from collections.abc import Callable, Sequence
+from dataclasses import fields
+from pathlib import Path
+
+from glow.tools.glow_opt import main as glow_opt
+from glow.universe import UNIVERSE
+from xdsl.passes import ModulePass, get_pass_option_infos
+
+DOCS = Path(__file__).resolve().parent
+PART = re.compile(
+    r"(?P<head><!-- (?P<kind>\w+)(?:: (?P<rest>.*?))? -->\n)(?P<body>.*?)(?P<end><!-- end -->)",
+    re.DOTALL,
+)
+
+
+def run(command: str) -> str:
+    """What a command prints, as a code block."""
+    tool, *arguments = shlex.split(command)
+    if tool != "glow-opt":
+        raise ValueError(f"{command}: only glow-opt can be run here")
+    printed, errors = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(errors):
+        code = glow_opt(arguments)
+    if code:
+        raise ValueError(f"{command}: {errors.getvalue()}")
+    return f"```mlir\n{printed.getvalue().strip()}\n```\n"
+
+
+def file(name: str) -> str:
+    return f"```mlir\n{(DOCS / name).read_text(encoding='utf-8').strip()}\n```\n"
+
+
+def attribute_docs(pass_class: type[ModulePass]) -> dict[str, str]:
+    """The strings below the attributes of a class."""
+    tree = ast.parse(textwrap.dedent(inspect.getsource(pass_class))).body[0]
+    assert isinstance(tree, ast.ClassDef)
+    found = {}
+    for statement, after in zip(tree.body, tree.body[1:], strict=False):
+        if isinstance(statement, ast.AnnAssign) and isinstance(after, ast.Expr):
+            if isinstance(after.value, ast.Constant) and isinstance(after.value.value, str):
+                assert isinstance(statement.target, ast.Name)
+                found[statement.target.id] = " ".join(after.value.value.split())
+    return found
+
+
+def options(name: str) -> str:
+    """A list of a pass's options, or that it has none."""
+    pass_class = UNIVERSE.all_passes[name]()
+    docs = attribute_docs(pass_class)
+    infos = [
+        i
+        for i in get_pass_option_infos(pass_class)
+        if i.name in {f.name for f in fields(pass_class)}
+    ]
+    lines = []
+    for info in infos:
+        kind = info.expected_type.strip("'")
+        default = f", default `{info.default_value}`" if info.default_value is not None else ""
+        text = f": {docs[info.name]}" if info.name in docs else ""
+        lines.append(f"- `{info.name.replace('_', '-')}` ({kind}{default}){text}")
+    return "\n".join(lines) + "\n" if lines else "No options.\n"
+
+
+def operators(_: str) -> str:
+    """The ONNX operators that have a converter."""
+    from glow.frontend.onnx.node import supported_operators
+
+    names = ", ".join(sorted(supported_operators()))
+    return textwrap.fill(names, 100, break_long_words=False) + "\n"
+
+
+KINDS: dict[str, Callable[[str], str]] = {
+    "run": run,
+    "file": file,
+    "options": options,
+    "operators": operators,
+}
+
+
+def generated(text: str) -> str:
+    """The text with all its parts made anew."""
+
+    def replace(match: re.Match[str]) -> str:
+        if match["kind"] not in KINDS:
+            raise ValueError(f"unknown part: {match['head'].strip()}")
+        return match["head"] + KINDS[match["kind"]](match["rest"] or "") + match["end"]
+
+    return PART.sub(replace, text)
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description="Write the generated parts of the documentation.")
+    parser.add_argument("--check", action="store_true", help="only say what is out of date")
+    parsed = parser.parse_args(args)
+    os.chdir(DOCS)
+    stale = []
+    for path in sorted(DOCS.glob("*.md")):
+        before = path.read_text(encoding="utf-8")
+        after = generated(before)
+        if before != after:
+            stale.append(path.name)
+            if not parsed.check:
+                path.write_text(after, encoding="utf-8")
+    for name in stale:
+        print(f"docs/{name}: {'out of date, run docs/generate.py' if parsed.check else 'written'}")
+    return 1 if stale and parsed.check else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
