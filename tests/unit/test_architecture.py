@@ -33,6 +33,12 @@ ALLOWED = {
 }
 """What each folder and each module of the root may import; "" is the package itself."""
 
+LAZY = {
+    # as in xDSL, operations name their canonicalization patterns, which are rewrites
+    "glow_dialects/glow/base.py": "passes.canonicalization",
+}
+"""Imports inside functions that are allowed beyond that, by file."""
+
 FOR_ALL = {"errors", "backend"}
 DIALECT_DEPENDENCIES = {"xdsl", "typing_extensions"}
 LONGEST_FILE = 450
@@ -144,7 +150,8 @@ def test_imports_point_downwards() -> None:
 
 
 def test_imports_inside_functions_point_downwards() -> None:
-    assert not [str(i) for i in imports() if i.lazy and not allowed(i)]
+    found = [i for i in imports() if i.lazy and not allowed(i)]
+    assert not [str(i) for i in found if LAZY.get(str(i.file.relative_to(ROOT))) != i.module]
 
 
 def test_dialects_need_only_xdsl() -> None:
