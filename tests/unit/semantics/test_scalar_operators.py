@@ -34,6 +34,10 @@ def gelu_tanh(x: float) -> float:
     return x * 0.5 * (1 + math.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))
 
 
+def power(a: float, b: float) -> float:
+    return a**b if a > 0 or b == int(b) else NAN
+
+
 UNARY: list[tuple[type[DataParallel], dict[str, Python], Unary]] = [
     (arithmetic.NegOp, {}, lambda x: -x),
     (arithmetic.AbsOp, {}, abs),
@@ -74,7 +78,7 @@ BINARY: list[tuple[type[DataParallel], Callable[[float, float], float | bool]]] 
     (arithmetic.RemOp, math.fmod),
     (arithmetic.MaximumOp, max),
     (arithmetic.MinimumOp, min),
-    (arithmetic.PowOp, lambda a, b: a**b if a > 0 else NAN),
+    (arithmetic.PowOp, power),
     (activation.PReluOp, lambda a, b: a if a >= 0 else b * a),
     (logic.EqualOp, lambda a, b: a == b),
     (logic.LessOp, lambda a, b: a < b),
