@@ -19,10 +19,12 @@ from xdsl.ir import Block, Operation, OpResult, SSAValue
 
 from ..glow_dialects.glow_inst.instruction import Instruction, buffer_of
 from ..glow_dialects.glow_inst.memory import (
+    QUALIFIER,
     AllocActivationOp,
     DeallocActivationOp,
     TensorViewOp,
     WeightOp,
+    argument_attributes,
 )
 from ..glow_dialects.views import may_overlap
 
@@ -37,8 +39,11 @@ def programs(module: ModuleOp) -> Iterator[func.FuncOp]:
     for function in list(module.ops):
         if not isinstance(function, func.FuncOp) or len(function.body.blocks) != 1:
             continue
-        ops = list(function.body.block.ops)
-        if all(isinstance(op, _KNOWN) for op in ops) and len(ops) > 1:
+        block = function.body.block
+        # a program whose tensors are all empty has no instructions, yet its arguments are qualified
+        qualified = any(QUALIFIER in argument_attributes(a) for a in block.args)
+        ops = list(block.ops)
+        if all(isinstance(op, _KNOWN) for op in ops) and (len(ops) > 1 or qualified):
             yield function
 
 
