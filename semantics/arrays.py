@@ -144,10 +144,15 @@ def make_constant(
 
 
 def _survives_text(array: np.ndarray) -> bool:
-    # xDSL prints infinities and NaNs in a dense attribute as hex and reads that back as integers
+    """Whether xDSL reads the elements back as it prints them in a dense attribute."""
     if array.dtype.kind in "biu":
         return True
-    return bool(np.isfinite(array.astype(np.float64)).all())
+    wide = array.astype(np.float64)
+    # infinities and NaNs are printed as hex, and read back as integers
+    if not np.isfinite(wide).all():
+        return False
+    # zeros of both signs are equal, and printed as one number
+    return bool(wide.any()) or len(set(np.signbit(wide).flat)) < 2
 
 
 def splat_array(op: SplatOp) -> np.ndarray:
