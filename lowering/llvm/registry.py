@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
+from xdsl.dialects import func
 from xdsl.ir import Operation
 
 from ...errors import CompileError
@@ -32,8 +33,8 @@ def converts(*operations: type[Operation]) -> Callable[[F], F]:
 
 def failure(op: Operation, reason: str) -> CompileError:
     """The error for an operation that cannot be converted; names the operation and its function."""
-    parent = op.parent_op()
-    while parent is not None and "sym_name" not in parent.properties:
+    parent = op
+    while parent is not None and not isinstance(parent, func.FuncOp):
         parent = parent.parent_op()
-    where = f" in {parent.properties['sym_name']}" if parent is not None else ""
+    where = f" in @{parent.sym_name.data}" if parent is not None else ""
     return CompileError(f"cannot convert '{op.name}'{where} to the llvm dialect: {reason}")

@@ -1,0 +1,383 @@
+"""Every operation on numbers, scalar and vector, against numpy."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import ml_dtypes
+import numpy as np
+import pytest
+from glow.tests.support.kernels import Kernels
+
+LANES = 8
+VECTOR_COMPARE = re.compile(r"arith\.cmp[if] (\w+), (.*)")
+DTYPES = {
+    "f16": np.float16,
+    "bf16": ml_dtypes.bfloat16,
+    "f32": np.float32,
+    "f64": np.float64,
+    "i1": np.bool_,
+    "i8": np.int8,
+    "i16": np.int16,
+    "i32": np.int32,
+    "i64": np.int64,
+    "index": np.int64,
+}
+
+
+@dataclass(frozen=True)
+class Case:
+    """`op` in a form with {0}, {1}, ... for its operands and {t}, {r} for its types."""
+
+    form: str
+    oracle: Callable[..., np.ndarray]
+    operands: tuple[str, ...]
+    result: str | None = None
+    low: float = -8
+    high: float = 8
+
+    @property
+    def result_type(self) -> str:
+        return self.result or self.operands[-1]
+
+
+def kernel(case: Case, *, vector: bool, name: str = "k") -> str:
+    """A function that applies the operation to eight elements, at once or one by one."""
+    n = len(case.operands)
+    types = [*case.operands, case.result_type]
+    parameters = ", ".join(f"%m{i}: memref<{LANES}x{t}>" for i, t in enumerate(types))
+    spelled = [f"vector<{LANES}x{t}>" for t in types] if vector else types
+    form = case.form.format(*(f"%x{i}" for i in range(n)), t=spelled[-2], r=spelled[-1])
+    if vector:
+        form = VECTOR_COMPARE.sub(rf"glow_vec.cmp \1 \2, {spelled[-1]}", form)
+    dialect = "vector" if vector else "memref"
+
+    def suffix(i: int) -> str:
+        return f"memref<{LANES}x{types[i]}>" + (f", {spelled[i]}" if vector else "")
+
+    loads = "".join(f"%x{i} = {dialect}.load %m{i}[%i] : {suffix(i)}\n" for i in range(n))
+    body = f"{loads} %r = {form}\n {dialect}.store %r, %m{n}[%i] : {suffix(n)}\n"
+    step = "%n" if vector else "%one"
+    return f"""
+    func.func @{name}({parameters}) {{
+      %zero = arith.constant 0 : index
+      %one = arith.constant 1 : index
+      %n = arith.constant {LANES} : index
+      scf.for %i = %zero to %n step {step} {{
+        {body}
+      }}
+      return
+    }}"""
+
+
+def samples(case: Case, rng: np.random.Generator) -> list[np.ndarray]:
+    arrays = []
+    for t in case.operands:
+        values = rng.uniform(case.low, case.high, LANES)
+        if t == "i1":
+            values = rng.integers(0, 2, LANES)
+        elif t[0] == "i":
+            values = rng.integers(int(case.low), int(case.high) + 1, LANES)
+        arrays.append(values.astype(DTYPES[t]))
+    return arrays
+
+
+def check(case: Case, rng: np.random.Generator, *, vector: bool) -> None:
+    check_function(case, Kernels(kernel(case, vector=vector)).k, rng)
+
+
+def check_function(case: Case, function: Callable[..., None], rng: np.random.Generator) -> None:
+    arrays = samples(case, rng)
+    dtype = DTYPES[case.result_type]
+    result = np.zeros(LANES, dtype)
+    function(*arrays, result)
+    with np.errstate(all="ignore"):
+        wide = [a.astype(np.float32) if t in ("f16", "bf16") else a
+                for a, t in zip(arrays, case.operands, strict=True)]  # fmt: skip
+        expected = np.asarray(case.oracle(*wide)).astype(dtype)
+    if result.dtype.kind in "ib":
+        np.testing.assert_array_equal(result, expected)
+        return
+    tolerance = {2: 1e-2, 4: 1e-5, 8: 1e-12}[result.dtype.itemsize]
+    np.testing.assert_allclose(
+        result.astype(float), expected.astype(float), rtol=tolerance, atol=tolerance
+    )
+
+
+def fmod(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    return np.fmod(a, b)
+
+
+def truncated_division(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    return np.trunc(a.astype(float) / b.astype(float)).astype(a.dtype)
+
+
+def unsigned(f: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
+    def on_unsigned(*arrays: np.ndarray) -> np.ndarray:
+        return f(*(a.view(f"u{a.dtype.itemsize}") for a in arrays))
+
+    return on_unsigned
+
+
+FLOAT_BINARY = {
+    "arith.addf": np.add,
+    "arith.subf": np.subtract,
+    "arith.mulf": np.multiply,
+    "arith.divf": np.divide,
+    "arith.maximumf": np.maximum,
+    "arith.minimumf": np.minimum,
+    "arith.maxnumf": np.fmax,
+    "arith.minnumf": np.fmin,
+    "math.copysign": np.copysign,
+    "math.atan2": np.arctan2,
+}
+FLOAT_UNARY = {
+    "arith.negf": np.negative,
+    "math.absf": np.abs,
+    "math.ceil": np.ceil,
+    "math.floor": np.floor,
+    "math.roundeven": np.round,
+    "math.trunc": np.trunc,
+    "math.exp": np.exp,
+    "math.exp2": np.exp2,
+    "math.expm1": np.expm1,
+    "math.sin": np.sin,
+    "math.cos": np.cos,
+    "math.tanh": np.tanh,
+    "math.atan": np.arctan,
+    "math.asinh": np.arcsinh,
+    "math.cbrt": np.cbrt,
+    "math.erf": np.vectorize(math.erf),
+}
+POSITIVE = {
+    "math.log": np.log,
+    "math.log2": np.log2,
+    "math.log10": np.log10,
+    "math.log1p": np.log1p,
+    "math.sqrt": np.sqrt,
+    "math.rsqrt": lambda x: 1 / np.sqrt(x),
+    "math.acosh": np.arccosh,
+}
+INSIDE = {
+    "math.asin": np.arcsin,
+    "math.acos": np.arccos,
+    "math.atanh": np.arctanh,
+    "math.tan": np.tan,
+    "math.sinh": np.sinh,
+    "math.cosh": np.cosh,
+}
+INTEGER_BINARY = {
+    "arith.addi": np.add,
+    "arith.subi": np.subtract,
+    "arith.muli": np.multiply,
+    "arith.andi": np.bitwise_and,
+    "arith.ori": np.bitwise_or,
+    "arith.xori": np.bitwise_xor,
+    "arith.minsi": np.minimum,
+    "arith.maxsi": np.maximum,
+    "arith.minui": unsigned(np.minimum),
+    "arith.maxui": unsigned(np.maximum),
+}
+INTEGER_NONZERO = {
+    "arith.divsi": truncated_division,
+    "arith.remsi": fmod,
+    "arith.floordivsi": np.floor_divide,
+    "arith.divui": np.floor_divide,
+    "arith.remui": np.remainder,
+    "arith.ceildivsi": lambda a, b: -(-a // b),
+    "arith.ceildivui": lambda a, b: -(-a // b),
+    "arith.shli": np.left_shift,
+    "arith.shrui": np.right_shift,
+    "arith.shrsi": np.right_shift,
+}
+
+
+def float_cases(t: str) -> list[Case]:
+    found = [Case("math.powf {0}, {1} : {t}", np.power, (t, t), low=0.5, high=3)]
+    found.append(Case("math.fma {0}, {1}, {2} : {t}", lambda a, b, c: a * b + c, (t, t, t)))
+    found.append(Case("glow_vec.remf {0}, {1} : {t}", np.fmod, (t, t), low=1))
+    for name, f in FLOAT_BINARY.items():
+        found.append(Case(name + " {0}, {1} : {t}", f, (t, t)))
+    for name, f in FLOAT_UNARY.items():
+        found.append(Case(name + " {0} : {t}", f, (t,), high=4, low=-4))
+    for name, f in POSITIVE.items():
+        found.append(Case(name + " {0} : {t}", f, (t,), low=1.1, high=9))
+    for name, f in INSIDE.items():
+        found.append(Case(name + " {0} : {t}", f, (t,), low=-0.9, high=0.9))
+    for predicate, f in (("olt", np.less), ("ole", np.less_equal), ("une", np.not_equal)):
+        found.append(Case(f"arith.cmpf {predicate}, {{0}}, {{1}} : {{t}}", f, (t, t), "i1"))
+    return found
+
+
+def integer_cases(t: str) -> list[Case]:
+    found = []
+    for name, f in INTEGER_BINARY.items():
+        found.append(Case(name + " {0}, {1} : {t}", f, (t, t), low=-5, high=5))
+    for name, f in INTEGER_NONZERO.items():
+        found.append(Case(name + " {0}, {1} : {t}", f, (t, t), low=1, high=5))
+    predicates = {"slt": np.less, "sle": np.less_equal, "eq": np.equal, "ne": np.not_equal}
+    for predicate, f in (*predicates.items(), ("ult", unsigned(np.less))):
+        found.append(Case(f"arith.cmpi {predicate}, {{0}}, {{1}} : {{t}}", f, (t, t), "i1"))
+    if t != "index":
+        found.append(Case("math.absi {0} : {t}", np.abs, (t,)))
+    return found
+
+
+def check_together(cases: list[Case], rng: np.random.Generator, *, vector: bool) -> None:
+    """All cases as functions of one module, which is faster."""
+    texts = [kernel(c, vector=vector, name=f"k{i}") for i, c in enumerate(cases)]
+    kernels = Kernels("\n".join(texts))
+    for i, case in enumerate(cases):
+        try:
+            check_function(case, getattr(kernels, f"k{i}"), rng)
+        except AssertionError as error:
+            raise AssertionError(f"{case.form} on {case.operands}: {error}") from error
+
+
+@pytest.mark.parametrize("vector", [False, True])
+@pytest.mark.parametrize("t", ["f32", "f64", "f16", "bf16"])
+def test_operations_on_floats(t: str, vector: bool, rng: np.random.Generator):
+    check_together(float_cases(t), rng, vector=vector)
+
+
+@pytest.mark.parametrize("vector", [False, True])
+@pytest.mark.parametrize("t", ["i8", "i16", "i32", "i64", "index"])
+def test_operations_on_integers(t: str, vector: bool, rng: np.random.Generator):
+    check_together(integer_cases(t), rng, vector=vector)
+
+
+@pytest.mark.parametrize("vector", [False, True])
+def test_operations_on_truth_values(vector: bool, rng: np.random.Generator):
+    operations = {"andi": np.logical_and, "ori": np.logical_or, "xori": np.logical_xor}
+    form = "arith.{} {{0}}, {{1}} : {{t}}"
+    cases = [Case(form.format(n), f, ("i1", "i1")) for n, f in operations.items()]
+    check_together(cases, rng, vector=vector)
+
+
+SIGNED_DIVISIONS = [(7, 2), (-7, 2), (7, -2), (-7, -2), (6, 3), (-6, 3), (0, 5), (0, -5)]
+
+
+@pytest.mark.parametrize(
+    ("name", "oracle"),
+    [("floordivsi", lambda a, b: a // b), ("ceildivsi", lambda a, b: -(-a // b))],
+)
+def test_division_rounds_as_its_name_says(name: str, oracle: Callable[..., np.ndarray]):
+    a, b = (np.array(v, np.int32) for v in zip(*SIGNED_DIVISIONS, strict=True))
+    result = np.zeros(LANES, np.int32)
+    case = Case(f"arith.{name} {{0}}, {{1}} : {{t}}", oracle, ("i32", "i32"))
+    for vector in (False, True):
+        Kernels(kernel(case, vector=vector)).k(a, b, result)
+        np.testing.assert_array_equal(result, oracle(a, b))
+
+
+CASTS = [
+    ("extsi", "i8", "i32"),
+    ("extsi", "i16", "i64"),
+    ("extui", "i8", "i32"),
+    ("extui", "i1", "i8"),
+    ("trunci", "i64", "i8"),
+    ("sitofp", "i32", "f32"),
+    ("sitofp", "i8", "f16"),
+    ("sitofp", "i16", "bf16"),
+    ("uitofp", "i8", "f32"),
+    ("uitofp", "i32", "f64"),
+    ("fptosi", "f32", "i32"),
+    ("fptosi", "f16", "i16"),
+    ("fptosi", "bf16", "i8"),
+    ("fptoui", "f32", "i8"),
+    ("fptoui", "f64", "i32"),
+]
+UNSIGNED = ("extui", "uitofp")
+
+
+@pytest.mark.parametrize(("kind", "source", "target"), CASTS)
+def test_casts(kind: str, source: str, target: str, rng: np.random.Generator):
+    def oracle(x: np.ndarray) -> np.ndarray:
+        return x.view(f"u{x.dtype.itemsize}") if kind in UNSIGNED and source != "i1" else x
+
+    low = 0 if kind == "fptoui" else -100
+    for prefix, vector in (("arith.", False), ("glow_vec.cast ", True)):
+        form = prefix + kind + " {0} : {t} to {r}"
+        check(Case(form, oracle, (source,), target, low=low, high=100), rng, vector=vector)
+
+
+@pytest.mark.parametrize(
+    ("op", "source", "target"),
+    [
+        ("extf", "f16", "f32"),
+        ("extf", "bf16", "f32"),
+        ("extf", "f32", "f64"),
+        ("truncf", "f32", "f16"),
+        ("truncf", "f64", "f32"),
+        ("truncf", "f64", "bf16"),
+    ],
+)
+def test_float_conversions(op: str, source: str, target: str, rng: np.random.Generator):
+    for vector in (False, True):
+        form = f"arith.{op}" + " {0} : {t} to {r}"
+        check(Case(form, lambda x: x, (source,), target), rng, vector=vector)
+
+
+def test_rounding_to_bf16_is_exact(rng: np.random.Generator):
+    case = Case("arith.truncf {0} : {t} to {r}", lambda x: x, ("f32",), "bf16")
+    bits = rng.integers(0, 2**32, (64, LANES), dtype=np.uint32)
+    special = [
+        0x7F800000,
+        0xFF800000,
+        0x7FC00000,
+        0x7F800001,
+        0,
+        0x80000000,
+        0x3F808000,
+        0x3F818000,
+    ]
+    bits[0] = special
+    kernels = Kernels(kernel(case, vector=True))
+    for row in bits.view(np.float32):
+        result = np.zeros(LANES, ml_dtypes.bfloat16)
+        kernels.k(row, result)
+        expected = row.astype(ml_dtypes.bfloat16)
+        nan = np.isnan(expected)
+        np.testing.assert_array_equal(np.isnan(result), nan)
+        np.testing.assert_array_equal(result.view(np.uint16)[~nan], expected.view(np.uint16)[~nan])
+
+
+def test_maximum_keeps_nan_and_maxnum_drops_it():
+    a = np.array([np.nan, 1, np.nan, -0.0, 2, 3, 4, 5], np.float32)
+    b = np.array([1, np.nan, np.nan, 0.0, 1, 4, np.inf, -np.inf], np.float32)
+    for name, oracle in (("maximumf", np.maximum), ("maxnumf", np.fmax)):
+        case = Case(f"arith.{name} {{0}}, {{1}} : {{t}}", oracle, ("f32", "f32"))
+        for vector in (False, True):
+            result = np.zeros(LANES, np.float32)
+            Kernels(kernel(case, vector=vector)).k(a, b, result)
+            np.testing.assert_array_equal(result, oracle(a, b))
+
+
+def test_select_by_scalar_and_by_mask(rng: np.random.Generator):
+    def oracle(c: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        return np.where(c, a, b)
+
+    for form, vector in (
+        ("arith.select {0}, {1}, {2} : {t}", False),
+        ("glow_vec.select {0}, {1}, {2} : vector<8xi1>, {t}", True),
+    ):
+        check(Case(form, oracle, ("i1", "f32", "f32")), rng, vector=vector)
+
+
+def test_bitcast(rng: np.random.Generator):
+    case = Case("arith.bitcast {0} : {t} to {r}", lambda x: x.view(np.int32), ("f32",), "i32")
+    for vector in (False, True):
+        check(case, rng, vector=vector)
+
+
+@pytest.mark.parametrize(
+    ("source", "target"), [("i8", "index"), ("index", "i32"), ("i64", "index")]
+)
+def test_index_cast(source: str, target: str, rng: np.random.Generator):
+    scalar = Case("arith.index_cast {0} : {t} to {r}", lambda x: x, (source,), target)
+    check(scalar, rng, vector=False)
+    lanes = Case("glow_vec.cast index_cast {0} : {t} to {r}", lambda x: x, (source,), target)
+    check(lanes, rng, vector=True)

@@ -1,0 +1,191 @@
+"""Moving lanes and reducing vectors."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+
+import ml_dtypes
+import numpy as np
+import pytest
+from glow.errors import CompileError
+from glow.tests.support.kernels import Kernels, convert
+
+
+def lanes_kernel(body: str, element: str = "f32", out: int = 8) -> str:
+    """`body` computes %r, a vector of `out` lanes, from %v, a vector of eight, and scalar %s."""
+    return f"""
+    func.func @f(%x: memref<8x{element}>, %y: memref<{out}x{element}>) {{
+      %c0 = arith.constant 0 : index
+      %c2 = arith.constant 2 : index
+      %v = vector.load %x[%c0] : memref<8x{element}>, vector<8x{element}>
+      %s = memref.load %x[%c2] : memref<8x{element}>
+      {body}
+      vector.store %r, %y[%c0] : memref<{out}x{element}>, vector<{out}x{element}>
+      return
+    }}"""
+
+
+MOVES: dict[str, tuple[str, Callable[[np.ndarray], np.ndarray]]] = {
+    "broadcast": (
+        "%r = vector.broadcast %s : f32 to vector<8xf32>",
+        lambda x: np.repeat(x[2], 8),
+    ),
+    "broadcast of one lane": (
+        """%a = vector.load %x[%c2] : memref<8xf32>, vector<1xf32>
+        %r = vector.broadcast %a : vector<1xf32> to vector<8xf32>""",
+        lambda x: np.repeat(x[2], 8),
+    ),
+    "broadcast of itself": (
+        "%r = vector.broadcast %v : vector<8xf32> to vector<8xf32>",
+        lambda x: x,
+    ),
+    "broadcast of a constant": (
+        """%k = arith.constant 1.5 : f32
+        %r = vector.broadcast %k : f32 to vector<8xf32>""",
+        lambda x: np.full(8, 1.5),
+    ),
+    "extract and insert": (
+        """%a = vector.extract %v[5] : f32 from vector<8xf32>
+        %r = vector.insert %a, %v [1] : f32 into vector<8xf32>""",
+        lambda x: x[[0, 5, 2, 3, 4, 5, 6, 7]],
+    ),
+    "extract at run time": (
+        """%a = vector.extract %v[%c2] : f32 from vector<8xf32>
+        %r = vector.broadcast %a : f32 to vector<8xf32>""",
+        lambda x: np.repeat(x[2], 8),
+    ),
+    "shuffle": (
+        """%w = arith.addf %v, %v : vector<8xf32>
+        %r = vector.shuffle %v, %w [0, 15, 1, 14, 2, 13, 3, 12] : vector<8xf32>, vector<8xf32>""",
+        lambda x: np.concatenate([x, 2 * x])[[0, 15, 1, 14, 2, 13, 3, 12]],
+    ),
+    "shuffle of different lengths": (
+        """%h = vector.shuffle %v, %v [4, 5, 6] : vector<8xf32>, vector<8xf32>
+        %r = vector.shuffle %h, %v [10, 0, 3, 1, 4, 2, 5, 6] : vector<3xf32>, vector<8xf32>""",
+        lambda x: np.concatenate([x[4:7], x])[[10, 0, 3, 1, 4, 2, 5, 6]],
+    ),
+    "bitcast": (
+        """%b = vector.bitcast %v : vector<8xf32> to vector<32xi8>
+        %r = vector.bitcast %b : vector<32xi8> to vector<8xf32>""",
+        lambda x: x,
+    ),
+    "fma": (
+        "%r = vector.fma %v, %v, %v : vector<8xf32>",
+        lambda x: x * x + x,
+    ),
+    "step": (
+        """%n = glow_vec.step : vector<8xi32>
+        %r = glow_vec.cast sitofp %n : vector<8xi32> to vector<8xf32>""",
+        lambda x: np.arange(8),
+    ),
+}
+
+
+@pytest.mark.parametrize("move", MOVES)
+def test_lanes_are_moved(move: str, rng: np.random.Generator):
+    body, oracle = MOVES[move]
+    x = rng.standard_normal(8).astype(np.float32)
+    y = np.zeros(8, np.float32)
+    Kernels(lanes_kernel(body)).f(x, y)
+    np.testing.assert_allclose(y, oracle(x), rtol=1e-6)
+
+
+REDUCTIONS: dict[str, Callable[[np.ndarray], np.generic]] = {
+    "add": np.sum,
+    "mul": np.prod,
+    "maximumf": np.max,
+    "minimumf": np.min,
+    "maxnumf": np.fmax.reduce,
+    "minnumf": np.fmin.reduce,
+    "maxsi": np.max,
+    "minsi": np.min,
+    "maxui": lambda a: np.max(a.view(f"u{a.dtype.itemsize}")),
+    "minui": lambda a: np.min(a.view(f"u{a.dtype.itemsize}")),
+    "and": np.bitwise_and.reduce,
+    "or": np.bitwise_or.reduce,
+    "xor": np.bitwise_xor.reduce,
+}
+DTYPES = {
+    "f32": np.float32,
+    "f64": np.float64,
+    "f16": np.float16,
+    "bf16": ml_dtypes.bfloat16,
+    "i32": np.int32,
+    "i8": np.int8,
+}
+
+
+def reduction_cases() -> list[tuple[str, str]]:
+    found = []
+    for kind in REDUCTIONS:
+        floats = kind in ("add", "mul") or kind.endswith("f")
+        integers = not kind.endswith("f")
+        found += [(kind, t) for t in DTYPES if (floats if t[0] in "fb" else integers)]
+    return found
+
+
+@pytest.mark.parametrize(("kind", "element"), reduction_cases())
+def test_reductions_with_and_without_a_start(kind: str, element: str, rng: np.random.Generator):
+    flags = " fastmath<reassoc>" if element[0] in "fb" and kind == "add" else ""
+    body = f"""
+      %plain = vector.reduction <{kind}>, %v : vector<8x{element}> into {element}
+      %more = vector.reduction <{kind}>, %v, %s{flags} : vector<8x{element}> into {element}
+      %p = vector.broadcast %plain : {element} to vector<2x{element}>
+      %r = vector.insert %more, %p [1] : {element} into vector<2x{element}>"""
+    dtype = DTYPES[element]
+    x = (rng.standard_normal(8) if element[0] in "fb" else rng.integers(-4, 5, 8)).astype(dtype)
+    y = np.zeros(2, dtype)
+    Kernels(lanes_kernel(body, element, out=2)).f(x, y)
+    wide = x.astype(np.float32) if element in ("f16", "bf16") else x
+    expected = [REDUCTIONS[kind](wide), REDUCTIONS[kind](np.append(wide, wide[2]))]
+    tolerance = {1: 0, 2: 2e-2, 4: 1e-5, 8: 1e-12}[x.dtype.itemsize]
+    found = y.astype(float) if element[0] in "fb" else y
+    np.testing.assert_allclose(found, np.array(expected).astype(found.dtype), rtol=tolerance,
+                               atol=tolerance)  # fmt: skip
+
+
+def test_reassociation_is_only_allowed_where_the_operation_allows_it():
+    def flags(reduction: str) -> str:
+        body = f"%a = {reduction}\n %r = vector.broadcast %a : f32 to vector<8xf32>"
+        return str(convert(lanes_kernel(body)))
+
+    ordered = flags("vector.reduction <add>, %v : vector<8xf32> into f32")
+    free = flags("vector.reduction <add>, %v, %s fastmath<reassoc> : vector<8xf32> into f32")
+    assert "reassoc" not in ordered
+    assert "#llvm.fastmath<reassoc>" in free
+
+
+def test_products_may_be_fused_unless_forbidden():
+    body = "%p = arith.mulf %v, %v : vector<8xf32>\n %r = arith.addf %p, %v : vector<8xf32>"
+    text = lanes_kernel(body)
+    assert str(convert(text)).count("#llvm.fastmath<contract>") == 2
+    assert "contract" not in str(convert(text, contract=False))
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ("%q = vector.reduction <maxsi>, %v : vector<8xf32> into f32", "does not reduce"),
+        ("%q = vector.broadcast %v : vector<8xf32> to vector<2x8xf32>", "one dimension"),
+    ],
+)
+def test_vectors_that_cannot_be_converted(body: str, message: str):
+    with pytest.raises(CompileError, match=message):
+        convert(lanes_kernel(body + "\n %r = arith.addf %v, %v : vector<8xf32>"))
+
+
+def test_long_vectors(rng: np.random.Generator):
+    n = 64
+    text = f"""
+    func.func @f(%x: memref<{n}xf32>, %y: memref<1xf32>) {{
+      %c0 = arith.constant 0 : index
+      %v = vector.load %x[%c0] : memref<{n}xf32>, vector<{n}xf32>
+      %s = vector.reduction <maximumf>, %v : vector<{n}xf32> into f32
+      memref.store %s, %y[%c0] : memref<1xf32>
+      return
+    }}"""
+    x = rng.standard_normal(n).astype(np.float32)
+    y = np.zeros(1, np.float32)
+    Kernels(text).f(x, y)
+    assert y[0] == functools.reduce(max, x)
