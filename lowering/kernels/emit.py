@@ -8,6 +8,7 @@ thousands of them; tests verify the result.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 
 from xdsl.dialects import arith, memref, scf, vector
 from xdsl.dialects.builtin import (
@@ -87,8 +88,9 @@ class Emitter:
         # -0.0 equals 0.0 and 1 equals 1.0, so the text distinguishes them
         key = (t, repr(value))
         if key not in self._constants:
+            attribute = _attribute(t, tuple(value) if isinstance(value, Sequence) else value)
             self._constants[key] = arith.ConstantOp.create(
-                result_types=(t,), properties={"value": _attribute(t, value)}
+                result_types=(t,), properties={"value": attribute}
             )
         return self._constants[key].results[0]
 
@@ -230,11 +232,18 @@ _SCALAR_CASTS: dict[str, type[Operation]] = {
 }
 
 
-def _attribute(t: Attribute, value: float | Sequence[int | float]) -> Attribute:
+@lru_cache(maxsize=4096)
+def _index_attribute(value: int) -> Attribute:
+    return IntegerAttr(value, INDEX)
+
+
+def _attribute(t: Attribute, value: float | tuple[int | float, ...]) -> Attribute:
+    if t == INDEX and isinstance(value, int):
+        return _index_attribute(value)
     if isinstance(t, VectorType):
         values = value if isinstance(value, Sequence) else [value]
         return DenseIntOrFPElementsAttr.from_list(t, values)  # pyright: ignore
-    assert not isinstance(value, Sequence)
-    if isinstance(t, IntegerType) or t == INDEX:
-        return IntegerAttr(int(value), t)  # pyright: ignore
+    assert not isinstance(value, tuple)
+    if isinstance(t, IntegerType):
+        return IntegerAttr(int(value), t)
     return FloatAttr(float(value), t)  # pyright: ignore

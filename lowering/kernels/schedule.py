@@ -25,7 +25,7 @@ _STEP_OVERHEAD = 2.0
 """Cycles of loop control and address computation per step that nothing hides."""
 _FMA_LATENCY = 4
 _MAX_EMITTED = 240
-"""About how many operations the bodies of a tile may emit."""
+"""About how many operations the points of a tile may emit, loads aside."""
 
 
 @dataclass(frozen=True)
@@ -132,16 +132,13 @@ class _Candidate:
 def _choose_reduction(nest: Nest, machine: MachineDescription) -> Schedule:
     model = _Model(nest, machine)
     best = min(model.candidates(), key=model.cost)
-    unrolled = {
-        d for d in nest.reduced if any(isinstance(a.stride(d), tuple) for a in nest.accesses())
-    }
     return Schedule(
         order=nest.parallel,
         reduction_order=_reduction_order(nest, best.vector),
         vector=best.vector,
         lanes=best.lanes,
         tile=best.tile,
-        unrolled=frozenset(unrolled),
+        unrolled=frozenset(model.unrolled),
     )
 
 
@@ -161,6 +158,10 @@ class _Model:
         self.depends = [{d for d in nest.parallel if a.stride(d) != 0} for a in self.reads]
         self.points = prod(d.size for d in (*nest.parallel, *nest.reduced))
         self.reduced_size = prod(d.size for d in nest.reduced)
+        self.unrolled = {
+            d for d in nest.reduced if any(isinstance(a.stride(d), tuple) for a in nest.accesses())
+        }
+        self.copies = prod(d.size for d in self.unrolled)
         # a 16-bit float takes an instruction more to load
         self.convert = [0.5 if memory_type(a.element) != value_type(a.element) else 0.0
                         for a in self.reads]  # fmt: skip
@@ -179,8 +180,10 @@ class _Model:
             # lanes that were visited before can be left out of a contiguous store only
             if self.nest.in_place and any(w.stride(dim) not in (0, 1) for w in self.nest.writes):
                 continue
-            if all(isinstance(a.stride(dim), int) for a in self.reads) and any(
-                a.stride(dim) in (1, -1, 2, 3, 4) for a in (*self.reads, *self.nest.writes)
+            if (
+                dim.size > 1
+                and dim not in self.unrolled
+                and any(a.stride(dim) in (1, -1, 2, 3, 4) for a in (*self.reads, *self.nest.writes))
             ):
                 yield dim
 
@@ -191,7 +194,8 @@ class _Model:
         dims = [vector, *self._largest_unused(shared)]
         for sizes in product(*(self._sizes(d, lanes if d is vector else 1) for d in dims)):
             tile = {d: n for d, n in zip(dims, sizes, strict=True) if n > 1}
-            if prod(sizes) * (self.nest.weight + 1) <= max(_MAX_EMITTED, self.nest.weight + 1):
+            points = prod(sizes)
+            if points == 1 or points * (self.nest.weight + self.copies) <= _MAX_EMITTED:
                 yield tile
 
     def _largest_unused(self, shared: Sequence[Dim]) -> list[Dim]:
