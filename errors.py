@@ -1,22 +1,25 @@
-"""The exceptions of the public interface. Each message says what is wrong, where, and what to do."""
+"""The exceptions of the public interface. A message says what is wrong, where, and what to do."""
 
 from __future__ import annotations
 
 
 class GlowError(Exception):
-    """Base of every error that a user of the compiler can cause: bad models, bad inputs, bad options."""
+    """Base of every error that a user can cause: bad models, bad inputs, bad options."""
 
 
 class ModelError(GlowError):
-    """A model file that cannot be read: malformed bytes, a cyclic graph, missing or unsafe external data."""
+    """
+    A model file that cannot be read: malformed bytes, a cyclic graph, missing or unsafe external
+    data.
+    """
 
 
 class UnsupportedError(GlowError):
-    """A valid model that needs something the compiler lacks. Lists every unsupported node, not the first."""
+    """A valid model that needs something the compiler lacks. Lists every unsupported node."""
 
 
 class InputError(GlowError):
-    """Wrong arguments to a compiled model: an unknown name, a wrong shape or dtype, a missing input."""
+    """Wrong arguments to a compiled model: an unknown or missing name, a wrong shape or dtype."""
 
 
 class CompileError(GlowError):

@@ -1,5 +1,5 @@
 """
-Everything that xDSL's tools discover: dialects, passes and targets, loaded when they are first used.
+Everything that xDSL's tools discover: dialects, passes and targets, loaded when first used.
 
 Pass names carry the prefix `glow-`, because names must be unique among all installed packages;
 `glow-opt` also accepts them without it.

@@ -1,1 +1,1 @@
-"""Running compiled programs: machine code, caches, the memory of a run, and the numpy interpreter."""
+"""Running compiled programs: machine code, caches, memory, and the numpy interpreter."""
