@@ -117,7 +117,7 @@ class CompiledModel:
         written: list[Path] = []
         for number, (name, module) in enumerate(self.stages.walk()):
             path = folder / f"{number:02}-{name}.mlir"
-            path.write_text(f"{module}\n", encoding="utf-8")
+            path.write_text(f"{module!s}\n", encoding="utf-8")
             written.append(path)
         for name, text in self.backend.texts(self.stages).items():
             path = folder / f"{len(written):02}-{name}"

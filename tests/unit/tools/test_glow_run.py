@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from glow.tools.glow_opt import main as glow_opt
 from glow.tools.glow_run import main
 from glow.tools.report import (
     Difference,
@@ -44,6 +45,10 @@ def test_stages_and_memory(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     assert len(names) > 4
     printed = capsys.readouterr().out
     assert "lower bound of activations" in printed
+    for path in stages.glob("*.mlir"):
+        # each stage is text that can be edited and fed back
+        assert glow_opt([str(path)]) == 0, path.name
+        assert capsys.readouterr().out.strip() == path.read_text().strip()
 
 
 def test_labels(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
