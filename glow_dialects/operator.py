@@ -28,7 +28,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute
 from xdsl.utils.exceptions import VerifyException
 
-from .elements import compute_type, is_float, is_integer
+from .elements import is_float, is_integer, storage_type
 
 if TYPE_CHECKING:
     from .glow.base import Node
@@ -186,9 +186,15 @@ def expect_float(call: Call, operand: int = 0) -> None:
         raise VerifyException(f"expected float elements, found {call.operands[operand]}")
 
 
-def expect_number(call: Call, operand: int = 0) -> None:
-    """Floats and integers of more than one bit."""
-    element = compute_type(call.element(operand))
+def expect_number(call: Call, operand: int = 0, quantized: bool = False) -> None:
+    """
+    Floats and integers of more than one bit.
+
+    With `quantized` also quantized elements, for operators that mean the same on what is stored.
+    """
+    element = call.element(operand)
+    if quantized:
+        element = storage_type(element)
     if not (is_float(element) or (is_integer(element) and element != i1)):
         raise VerifyException(f"expected numeric elements, found {call.operands[operand]}")
 

@@ -121,10 +121,10 @@ def make_constant(
     """
     A `glow.constant` with the elements of `array`.
 
-    Up to 16 finite elements become part of the IR's text. More are kept in memory, without a copy
-    if the array is C-contiguous (so it must not be changed afterwards), and referred to by a name
-    made from `hint`. `element` is the element type if it does not follow from the dtype: a
-    quantized type or a narrow integer with that storage.
+    Up to 16 elements, none of them NaN, become part of the IR's text. More are kept in memory,
+    without a copy if the array is C-contiguous (so it must not be changed afterwards), and referred
+    to by a name made from `hint`. `element` is the element type if it does not follow from the
+    dtype: a quantized type or a narrow integer with that storage.
     """
     element = element_type(array.dtype) if element is None else element
     if numpy_dtype(element) != array.dtype:
@@ -148,8 +148,7 @@ def _survives_text(array: np.ndarray) -> bool:
     if array.dtype.kind in "biu":
         return True
     wide = array.astype(np.float64)
-    # infinities and NaNs are printed as hex, and read back as integers
-    if not np.isfinite(wide).all():
+    if np.isnan(wide).any():
         return False
     # zeros of both signs are equal, and printed as one number
     return bool(wide.any()) or len(set(np.signbit(wide).flat)) < 2

@@ -44,7 +44,7 @@ class Pool(Node, abc.ABC):
 
     @classmethod
     def infer(cls, call: Call) -> Sequence[Attribute]:
-        expect_number(call)
+        expect_number(call, quantized=True)
         batch, channels, *sizes = expect_rank(call, 0, range(3, 6), "an input")
         n = len(sizes)
         kernel, strides, dilations = (

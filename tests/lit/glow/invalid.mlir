@@ -32,6 +32,12 @@
 
 // -----
 
+// CHECK: 'glow.relu' op (%r): expected numeric elements, found tensor<4x!quant.uniform<i8:f32, 0.1>>
+%a = "test.op"() : () -> tensor<4x!quant.uniform<i8:f32, 0.1>>
+%r = glow.relu %a : (tensor<4x!quant.uniform<i8:f32, 0.1>>) -> tensor<4x!quant.uniform<i8:f32, 0.1>>
+
+// -----
+
 // CHECK: 'glow.exp' op (%r): expected float elements, found tensor<4xi32>
 %a = "test.op"() : () -> tensor<4xi32>
 %r = glow.exp %a : (tensor<4xi32>) -> tensor<4xi32>

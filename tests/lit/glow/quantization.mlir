@@ -2,27 +2,30 @@
 // RUN: glow-opt %s --print-op-generic | glow-opt | filecheck %s
 // RUN: glow-opt %s --print-op-generic | filecheck %s --check-prefix=GENERIC
 
-// Conversion to and from quantized elements.
+// Conversion to and from quantized elements, and what works on them as they are.
 
-func.func @quantization(%x: tensor<2x4xf32>, %h: tensor<4xf16>) {
+func.func @quantization(%x: tensor<2x4xf32>, %h: tensor<4xf16>, %p: tensor<1x2x4x!quant.uniform<i8:f32, 0.1>>) {
   %q = glow.quantize %x : (tensor<2x4xf32>) -> tensor<2x4x!quant.uniform<i8:f32, 0.05:3>>
   %d = glow.dequantize %q : (tensor<2x4x!quant.uniform<i8:f32, 0.05:3>>) -> tensor<2x4xf32>
   %per_axis = glow.quantize %x : (tensor<2x4xf32>) -> tensor<2x4x!quant.uniform<u8<1:254>:f32:0, {0.05:3, 0.1}>>
   %back = glow.dequantize %per_axis : (tensor<2x4x!quant.uniform<u8<1:254>:f32:0, {0.05:3, 0.1}>>) -> tensor<2x4xf32>
   %half = glow.quantize %h : (tensor<4xf16>) -> tensor<4x!quant.uniform<i4:f16, 0.5>>
+  %largest = glow.max_pool %p {dilations = array<i64: 1>, kernel = array<i64: 2>, pads = array<i64: 0, 0>, strides = array<i64: 2>} : (tensor<1x2x4x!quant.uniform<i8:f32, 0.1>>) -> tensor<1x2x2x!quant.uniform<i8:f32, 0.1>>
   func.return
 }
 
 // CHECK:      builtin.module {
-// CHECK-NEXT:   func.func @quantization(%x: tensor<2x4xf32>, %h: tensor<4xf16>) {
+// CHECK-NEXT:   func.func @quantization(%x: tensor<2x4xf32>, %h: tensor<4xf16>, %p: tensor<1x2x4x!quant.uniform<i8:f32, 0.1>>) {
 // CHECK-NEXT:     %q = glow.quantize %x : (tensor<2x4xf32>) -> tensor<2x4x!quant.uniform<i8:f32, 0.05:3>>
 // CHECK-NEXT:     %d = glow.dequantize %q : (tensor<2x4x!quant.uniform<i8:f32, 0.05:3>>) -> tensor<2x4xf32>
 // CHECK-NEXT:     %per_axis = glow.quantize %x : (tensor<2x4xf32>) -> tensor<2x4x!quant.uniform<u8<1:254>:f32:0, {0.05:3, 0.1}>>
 // CHECK-NEXT:     %back = glow.dequantize %per_axis : (tensor<2x4x!quant.uniform<u8<1:254>:f32:0, {0.05:3, 0.1}>>) -> tensor<2x4xf32>
 // CHECK-NEXT:     %half = glow.quantize %h : (tensor<4xf16>) -> tensor<4x!quant.uniform<i4:f16, 0.5>>
+// CHECK-NEXT:     %largest = glow.max_pool %p {dilations = array<i64: 1>, kernel = array<i64: 2>, pads = array<i64: 0, 0>, strides = array<i64: 2>} : (tensor<1x2x4x!quant.uniform<i8:f32, 0.1>>) -> tensor<1x2x2x!quant.uniform<i8:f32, 0.1>>
 // CHECK-NEXT:     func.return
 // CHECK-NEXT:   }
 // CHECK-NEXT: }
 
 // GENERIC: %q = "glow.quantize"(%x) : (tensor<2x4xf32>) -> tensor<2x4x!quant.uniform<i8:f32, 0.05:3>>
 // GENERIC: %d = "glow.dequantize"(%q) : (tensor<2x4x!quant.uniform<i8:f32, 0.05:3>>) -> tensor<2x4xf32>
+// GENERIC: %largest = "glow.max_pool"(%p) <{dilations = array<i64: 1>, kernel = array<i64: 2>, pads = array<i64: 0, 0>, strides = array<i64: 2>, ceil_mode = false}> : (tensor<1x2x4x!quant.uniform<i8:f32, 0.1>>) -> tensor<1x2x2x!quant.uniform<i8:f32, 0.1>>

@@ -116,9 +116,9 @@ func.func @operators(%a: memref<2x3xf32>, %b: memref<2x3xf32>, %t: memref<3x2xf3
 // CHECK-NEXT:     glow_inst.select @out %a, @in %c, @in %b, @in %b : memref<2x3xf32>, memref<2x3xi1>, memref<2x3xf32>, memref<2x3xf32>
 // CHECK-NEXT:     glow_inst.transpose @out %t, @in %a {permutation = array<i64: 1, 0>} : memref<3x2xf32>, memref<2x3xf32>
 // CHECK-NEXT:     glow_inst.gather @out %g, @in %a, @in %i {axis = 1 : i64} : memref<2x2xf32>, memref<2x3xf32>, memref<2xi64>
-// CHECK-NEXT:     glow_inst.convolution @out %conv, @in %x, @in %w, @in %bias {strides = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>} : memref<1x8x5x5xf32>, memref<1x4x5x5xf32>, memref<8x4x3x3xf32>, memref<8xf32>
-// CHECK-NEXT:     glow_inst.max_pool @out %pool, @in %x {kernel = array<i64: 2, 2>, strides = array<i64: 2, 2>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>} : memref<1x4x2x2xf32>, memref<1x4x5x5xf32>
-// CHECK-NEXT:     glow_inst.avg_pool @out %pool, @in %x {count_include_pad = true, kernel = array<i64: 2, 2>, strides = array<i64: 2, 2>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>} : memref<1x4x2x2xf32>, memref<1x4x5x5xf32>
+// CHECK-NEXT:     glow_inst.convolution @out %conv, @in %x, @in %w, @in %bias {dilations = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>, strides = array<i64: 1, 1>} : memref<1x8x5x5xf32>, memref<1x4x5x5xf32>, memref<8x4x3x3xf32>, memref<8xf32>
+// CHECK-NEXT:     glow_inst.max_pool @out %pool, @in %x {dilations = array<i64: 1, 1>, kernel = array<i64: 2, 2>, pads = array<i64: 0, 0, 0, 0>, strides = array<i64: 2, 2>} : memref<1x4x2x2xf32>, memref<1x4x5x5xf32>
+// CHECK-NEXT:     glow_inst.avg_pool @out %pool, @in %x {count_include_pad = true, dilations = array<i64: 1, 1>, kernel = array<i64: 2, 2>, pads = array<i64: 0, 0, 0, 0>, strides = array<i64: 2, 2>} : memref<1x4x2x2xf32>, memref<1x4x5x5xf32>
 // CHECK-NEXT:     glow_inst.matmul @out %fo, @in %a, @in %b {transpose_rhs = true} : memref<2x2xf32>, memref<2x3xf32>, memref<2x3xf32>
 // CHECK-NEXT:     glow_inst.fully_connected @out %fo, @in %a, @in %b, @in %l : memref<2x2xf32>, memref<2x3xf32>, memref<2x3xf32>, memref<2xf32>
 // CHECK-NEXT:     glow_inst.batch_norm @out %x2, @in %x, @in %v, @in %v, @in %v, @in %v : memref<1x4x5x5xf32>, memref<1x4x5x5xf32>, memref<4xf32>, memref<4xf32>, memref<4xf32>, memref<4xf32>
