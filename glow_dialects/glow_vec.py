@@ -24,7 +24,13 @@ from xdsl.dialects.builtin import (
     i32,
 )
 from xdsl.dialects.utils import EnumAttribute
-from xdsl.ir import Attribute, Dialect, Operation, SSAValue
+from xdsl.ir import (
+    Attribute,
+    Dialect,
+    Operation,
+    SpacedOpaqueSyntaxAttribute,
+    SSAValue,
+)
 from xdsl.irdl import (
     AnyAttr,
     AttrSizedOperandSegments,
@@ -78,7 +84,7 @@ class CastKind(StrEnum):
 
 
 @irdl_attr_definition
-class CastKindAttr(EnumAttribute[CastKind]):
+class CastKindAttr(EnumAttribute[CastKind], SpacedOpaqueSyntaxAttribute):
     name = "glow_vec.cast_kind"
 
 
@@ -205,7 +211,7 @@ class Predicate(StrEnum):
 
 
 @irdl_attr_definition
-class PredicateAttr(EnumAttribute[Predicate]):
+class PredicateAttr(EnumAttribute[Predicate], SpacedOpaqueSyntaxAttribute):
     name = "glow_vec.predicate"
 
 

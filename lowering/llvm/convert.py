@@ -83,7 +83,7 @@ def convert_module(module: ModuleOp, *, contract: bool = True) -> None:
     names = {op.sym_name.data: op for op in converted if isinstance(op, llvm.FuncOp)}
     for name, t in libraries.items():
         if name not in names:
-            converted.append(make_function(name, t, Region(), [_NO_ATTRIBUTES] * len(t.inputs)))
+            converted.append(make_function(name, t, Region()))
     if "main" in names and _is_program(names["main"]):
         converted.append(make_entry(names["main"]))
     for op in list(module.body.block.ops):
@@ -104,10 +104,9 @@ def convert_function(
     t = llvm.LLVMFunctionType(
         [convert_type(i) for i in inputs], convert_type(outputs[0]) if outputs else VOID
     )
-    attributes = [_argument_attributes(i) for i in inputs]
     name = function.sym_name.data
     if not function.body.blocks:
-        return make_function(name, t, Region(), attributes)
+        return make_function(name, t, Region())
     if len(function.body.blocks) > 1:
         raise failure(function, "expected structured control flow, found several blocks")
     source = function.body.block
@@ -119,7 +118,7 @@ def convert_function(
         _define_argument(converter, old, new, function)
     converter.convert_ops(source)
     converter.finish()
-    return make_function(name, t, region, attributes)
+    return make_function(name, t, region, [_argument_attributes(i) for i in inputs])
 
 
 def _argument_attributes(t: Attribute) -> DictionaryAttr:
@@ -150,7 +149,7 @@ def make_function(
     name: str,
     function_type: llvm.LLVMFunctionType,
     body: Region,
-    argument_attributes: Sequence[DictionaryAttr],
+    argument_attributes: Sequence[DictionaryAttr] = (),
 ) -> llvm.FuncOp:
     """A function that other modules can link to."""
     properties: Mapping[str, Attribute | None] = {}
@@ -182,4 +181,4 @@ def make_entry(main: llvm.FuncOp) -> llvm.FuncOp:
     converter.add(llvm.ReturnOp.create())
     converter.finish()
     t = llvm.LLVMFunctionType([PTR, PTR, PTR], VOID)
-    return make_function(ENTRY, t, converter.region, [_NO_ATTRIBUTES] * 3)
+    return make_function(ENTRY, t, converter.region)
