@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Attribute, Block, SSAValue
 
-from ...glow_dialects.elements import offset_of, strided_memref, strides_of
+from ...glow_dialects.elements import offset_of, strided_memref
 from ...glow_dialects.glow.base import DataParallel
 from ...glow_dialects.glow_inst.instruction import Instruction, OperatorInstruction, Qualifier
 from ...glow_dialects.glow_inst.stacked import CopyOp, StackedOp
@@ -18,7 +18,7 @@ from .affine import Buffer, View
 from .families.elementwise import block_body, copy, data_parallel, elementwise
 from .machine import MachineDescription
 from .registry import Epilogue, Kernel, algorithm_of
-from .types import memory_type
+from .types import memory_type, significant_strides
 
 _HASH_DIGITS = 12
 
@@ -38,7 +38,7 @@ class Parameter:
     def of(t: Attribute, qualifier: Qualifier, keep_offset: bool) -> Parameter:
         assert isinstance(t, MemRefType)
         offset = offset_of(t) if keep_offset else 0
-        return Parameter(t.element_type, t.get_shape(), strides_of(t), offset, qualifier)
+        return Parameter(t.element_type, t.get_shape(), significant_strides(t), offset, qualifier)
 
     @property
     def type(self) -> MemRefType:

@@ -38,7 +38,6 @@ from ...glow_dialects.elements import (
     is_contiguous,
     offset_of,
     strided_memref,
-    strides_of,
 )
 from ...glow_dialects.glow_inst.instruction import Instruction, buffer_of
 from ...glow_dialects.glow_inst.memory import AllocActivationOp, WeightOp
@@ -47,7 +46,7 @@ from .function import KernelFunction, build_function, reinterpreted, view_of
 from .instructions import Parameter, Signature, signature_of
 from .machine import MachineDescription
 from .registry import ALIGNMENT
-from .types import memory_type
+from .types import memory_type, significant_strides
 
 ARENA_SIZE = "glow.arena_size"
 WEIGHTS_SIZE = "glow.weights_size"
@@ -182,7 +181,7 @@ class _Main:
         """A buffer or view as a memref: bytes of a segment, or a part of an argument."""
         t = value.type
         assert isinstance(t, MemRefType)
-        offset, shape, strides = offset_of(t), t.get_shape(), strides_of(t)
+        offset, shape, strides = offset_of(t), t.get_shape(), significant_strides(t)
         element = memory_type(t.element_type)
         buffer = buffer_of(value)
         if isinstance(buffer, BlockArgument):
@@ -230,4 +229,5 @@ class _Main:
 
 def _argument_type(t: Attribute) -> Attribute:
     assert isinstance(t, MemRefType)
-    return strided_memref(memory_type(t.element_type), t.get_shape(), strides_of(t), offset_of(t))
+    strides, offset = significant_strides(t), offset_of(t)
+    return strided_memref(memory_type(t.element_type), t.get_shape(), strides, offset)

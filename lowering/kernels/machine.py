@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 
@@ -20,11 +21,8 @@ class MachineDescription:
         return max(1, self.vector_bits // element_bits)
 
 
-def host_machine() -> MachineDescription:
-    """The processor that this runs on. Falls back to SSE2 where features are not reported."""
-    from llvmlite import binding
-
-    features = binding.get_host_cpu_features()
+def describe(features: Mapping[str, bool]) -> MachineDescription:
+    """The processor with these features, in LLVM's names. Those not given count as absent."""
     has_fma = bool(features.get("fma"))
     if features.get("avx512f") and features.get("avx512bw") and features.get("avx512vl"):
         return MachineDescription(512, 32, has_fma)
@@ -33,3 +31,10 @@ def host_machine() -> MachineDescription:
     if features.get("neon"):
         return MachineDescription(128, 32, True)
     return MachineDescription(128, 16, has_fma)
+
+
+def host_machine() -> MachineDescription:
+    """The processor that this runs on. Falls back to SSE2 where features are not reported."""
+    from llvmlite import binding
+
+    return describe(binding.get_host_cpu_features())

@@ -17,7 +17,13 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute
 
-from ...glow_dialects.elements import compute_type, is_float, storage_type
+from ...glow_dialects.elements import (
+    compute_type,
+    is_float,
+    row_major_strides,
+    storage_type,
+    strides_of,
+)
 
 INDEX = IndexType()
 
@@ -60,6 +66,22 @@ def flat_type(element: Attribute, low: int, high: int) -> MemRefType:
     layout = StridedLayoutAttr([1], low) if low else None
     memory = memory_type(element)
     return MemRefType(memory, [high - low], layout) if layout else MemRefType(memory, [high - low])
+
+
+def significant_strides(t: MemRefType) -> tuple[int, ...]:
+    """
+    The strides of a memref, where a dimension of size 1, whose stride does not matter, has the one
+    it would have in a dense array. So memrefs that lie alike have the same strides.
+    """
+    shape, strides = t.get_shape(), list(strides_of(t))
+    if 0 in shape:
+        return row_major_strides(shape)
+    dense = 1
+    for d in range(len(shape) - 1, -1, -1):
+        if shape[d] == 1:
+            strides[d] = dense
+        dense = strides[d] * shape[d]
+    return tuple(strides)
 
 
 @cache
