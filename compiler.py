@@ -160,10 +160,18 @@ def compile(
         imported = time.perf_counter()
         signature = signature_of(module)
         stages = Stages(module, target.stages(), verify)
+        if stages.verify:
+            _compute_all(stages)
         program = target.load(stages)
     total = time.perf_counter() - imported
     times = {"import": imported - start, "load": total - sum(stages.times.values())}
     return CompiledModel(stages, target, program, signature, times)
+
+
+def _compute_all(stages: Stages) -> None:
+    """Run and thereby verify every stage, whether or not the backend needs it."""
+    for _ in stages.walk():
+        pass
 
 
 def load_model(model: Model, symbols: Mapping[str, int] | None = None) -> ModuleOp:
@@ -173,18 +181,20 @@ def load_model(model: Model, symbols: Mapping[str, int] | None = None) -> Module
 
     Raises ModelError and UnsupportedError as `compile` does.
     """
-    module: ModuleOp | None = None
     if isinstance(model, ModuleOp):
-        module = model.clone()
-    elif isinstance(model, str | Path) and Path(model).suffix in TEXT_SUFFIXES:
-        module = _parse(Path(model))
-    if module is not None:
-        if symbols:
-            raise GlowError("symbols apply to ONNX models; the graph dialect has static shapes")
-        return module
+        _refuse(symbols)
+        return model.clone()
+    if isinstance(model, str | Path) and Path(model).suffix in TEXT_SUFFIXES:
+        _refuse(symbols)
+        return _parse(Path(model))
     from .frontend.onnx import import_onnx
 
     return import_onnx(model, symbols=symbols)
+
+
+def _refuse(symbols: Mapping[str, int] | None) -> None:
+    if symbols:
+        raise GlowError("symbols apply to ONNX models; the graph dialect has static shapes")
 
 
 def _backend(backend: str | Backend, threads: int, cache: bool | str | Path) -> Backend:

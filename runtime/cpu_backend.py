@@ -32,7 +32,7 @@ ALIGNMENT = 64
 
 _CLEAN = "glow-fold-constants,canonicalize,cse,dce"
 
-STAGES = (
+_TO_ALLOCATED = (
     Stage(
         "optimized",
         "glow-fold-constants,canonicalize,glow-fold-batch-norm,glow-simplify-shapes,"
@@ -46,8 +46,6 @@ STAGES = (
         "glow-eliminate-copies,glow-stack-ops,glow-share-buffers,glow-eliminate-dead-stores",
     ),
     Stage("allocated", "glow-allocate"),
-    Stage("kernels", "glow-lower-to-kernels", bulky=True),
-    Stage("llvm", "glow-expand-math,glow-convert-to-llvm", bulky=True),
 )
 
 
@@ -80,7 +78,18 @@ class CpuBackend(Backend):
         return implements(call)
 
     def stages(self) -> Sequence[Stage]:
-        return STAGES
+        from ..lowering.kernels.machine import describe
+
+        m = describe(self.machine().feature_set())
+        kernels = (
+            f"glow-lower-to-kernels{{vector-bits={m.vector_bits} "
+            f"vector-registers={m.vector_registers} has-fma={str(m.has_fma).lower()}}}"
+        )
+        return (
+            *_TO_ALLOCATED,
+            Stage("kernels", kernels, bulky=True),
+            Stage("llvm", "glow-expand-math,glow-convert-to-llvm", bulky=True),
+        )
 
     def machine(self) -> Machine:
         """What code is generated for."""
@@ -93,20 +102,46 @@ class CpuBackend(Backend):
         return Machine(host.triple, self.cpu or host.cpu, self.features or "", host.level)
 
     def load(self, stages: Mapping[str, ModuleOp]) -> Program:
-        from ..lowering.llvm.translate import translate_function
-        from .jit import Executable, object_of
-        from .object_cache import open_cache
+        from .jit import Executable
         from .signature import main_function, signature_of
 
         machine = self.machine()
-        cache = open_cache(self.cache)
-        module = stages["llvm"]
-        texts = [translate_function(f, module) for f in _defined_functions(module)]
-        objects = [object_of(text, machine, _version(), cache) for text in texts]
+        objects, arena = self._objects(stages, machine)
         executable = Executable(objects, "glow_main", machine)
         outputs = signature_of(stages["imported"]).outputs
-        main = main_function(stages["allocated"])
-        return CpuProgram(executable, main, arena_bytes(module), outputs)
+        return CpuProgram(executable, main_function(stages["allocated"]), arena, outputs)
+
+    def _objects(
+        self, stages: Mapping[str, ModuleOp], machine: Machine
+    ) -> tuple[Sequence[bytes], int]:
+        """The objects of the program and the size of its arena, generated or from the cache."""
+        from . import program_cache
+        from .object_cache import open_cache
+
+        cache = open_cache(self.cache)
+        if cache is None:
+            return self._generate(stages["llvm"], machine, None)[1:]
+        key = program_cache.program_key(stages["allocated"], machine)
+        plan = program_cache.find_plan(cache, key)
+        found = [cache.get(k) for k in plan.objects] if plan is not None else []
+        objects = [data for data in found if data is not None]
+        if plan is not None and len(objects) == len(found):
+            return objects, plan.arena_bytes
+        keys, objects, arena = self._generate(stages["llvm"], machine, cache)
+        program_cache.store_plan(cache, key, program_cache.LinkPlan(keys, arena))
+        return objects, arena
+
+    def _generate(
+        self, module: ModuleOp, machine: Machine, cache: ObjectCache | None
+    ) -> tuple[list[str], list[bytes], int]:
+        """Cache keys and objects of the functions of the `llvm` stage, and the arena's size."""
+        from ..lowering.llvm.translate import translate_function
+        from .jit import object_key, object_of
+
+        texts = [translate_function(f, module) for f in _defined_functions(module)]
+        keys = [object_key(text, machine, _version()) for text in texts]
+        objects = [object_of(text, machine, _version(), cache) for text in texts]
+        return keys, objects, arena_bytes(module)
 
     def texts(self, stages: Mapping[str, ModuleOp]) -> Mapping[str, str]:
         from ..lowering.llvm.translate import translate_module

@@ -51,6 +51,10 @@ class Machine:
         versions = (f"llvmlite {llvmlite.__version__}", f"llvm {version}")
         return (self.triple, self.cpu, self.features, str(self.level), *versions)
 
+    def feature_set(self) -> dict[str, bool]:
+        """The features by name, and whether the machine has them."""
+        return {f[1:]: f[0] == "+" for f in self.features.split(",") if f}
+
     def create(self) -> llvm.TargetMachine:
         """A fresh LLVM target machine: one that was given to a JIT must not be used again."""
         try:
@@ -104,13 +108,16 @@ def compile_object(text: str, machine: Machine) -> bytes:
         return target.emit_object(module)
 
 
+def object_key(text: str, machine: Machine, version: str) -> str:
+    """The cache key of the object that LLVM IR text becomes. `version` is the compiler's own."""
+    return key_of(text, version, *machine.key())
+
+
 def object_of(text: str, machine: Machine, version: str, cache: ObjectCache | None) -> bytes:
-    """
-    The object file of LLVM IR text, from the cache if it has it. `version` is the compiler's own.
-    """
+    """The object file of LLVM IR text, from the cache if it has it."""
     if cache is None:
         return compile_object(text, machine)
-    key = key_of(text, version, *machine.key())
+    key = object_key(text, machine, version)
     found = cache.get(key)
     if found is None:
         found = compile_object(text, machine)

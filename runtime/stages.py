@@ -49,7 +49,7 @@ class Stages(Mapping[str, ModuleOp]):
         self._stages = (Stage(IMPORTED, ""), *stages)
         self._index = {stage.name: i for i, stage in enumerate(self._stages)}
         self._kept = {0: module}
-        self._verify = verify
+        self.verify = verify
         self._context = make_context()
         self._lock = threading.RLock()
         if verify is not False:
@@ -98,16 +98,31 @@ class Stages(Mapping[str, ModuleOp]):
         start = time.perf_counter()
         with without_garbage_collection():
             module = before.clone() if index - 1 in self._kept else before
-            self._apply(stage, module)
+            self._apply(index, module)
         self.times[stage.name] = time.perf_counter() - start
         if not stage.bulky:
             self._kept[index] = module
         return module
 
-    def _apply(self, stage: Stage, module: ModuleOp) -> None:
+    def _apply(self, index: int, module: ModuleOp) -> None:
+        stage = self._stages[index]
+        if self.verify or stage.bulky:
+            self._apply_passes(stage, module, verify=self.verify is True)
+            return
+        try:
+            self._apply_passes(stage, module, verify=False)
+            if self.verify is None:
+                verify_module(module, f"stage {stage.name}")
+        except CompileError:
+            # checking once per stage is cheaper; now say after which pass it went wrong
+            if self.verify is None and index - 1 in self._kept:
+                self._apply_passes(stage, self._kept[index - 1].clone(), verify=True)
+            raise
+
+    def _apply_passes(self, stage: Stage, module: ModuleOp, verify: bool) -> None:
         for p in parse_pipeline(stage.pipeline):
             apply_pass(p, self._context, module)
-            if self._verify or (self._verify is None and not stage.bulky):
+            if verify:
                 verify_module(module, f"{p.name} (stage {stage.name})")
 
 

@@ -44,7 +44,7 @@ def test_dump_writes_every_stage(tmp_path: Path):
     names = [f"{i:02}-{name}.mlir" for i, name in enumerate(model.stages)]
     assert [p.name for p in written[: len(names)]] == names
     for path, name in zip(written, model.stages, strict=False):
-        assert path.read_text() == f"{model.stages[name]}\n"
+        assert path.read_text() == str(model.stages[name]) + "\n"
     assert written[-1].suffix == ".ll"
     assert "define void @glow_main" in written[-1].read_text()
 

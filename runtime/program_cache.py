@@ -1,0 +1,84 @@
+"""
+Which objects a program is linked from, remembered so that its kernels need not be generated again.
+
+Objects are cached by their LLVM IR (`object_cache`), but making that text takes longer than
+everything else that a compilation with warm caches does. So an index entry of the same cache maps
+the instruction program, which is small, to the keys of its objects. Code depends on the program's
+operations, types and offsets, on the machine, and on the compiler that lowers it, but not on the
+values of weights: these are data, and only their places and types enter the key. The compiler is
+identified by the content of its source files.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from io import StringIO
+from pathlib import Path
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Attribute
+from xdsl.printer import Printer
+
+from ..glow_dialects.glow_inst.memory import WeightOp
+from .jit import Machine
+from .object_cache import ObjectCache, key_of
+from .signature import main_function
+
+_SOURCES = ("glow_dialects", "lowering", "runtime")
+"""The folders whose code turns instructions into objects."""
+
+
+@dataclass(frozen=True)
+class LinkPlan:
+    """What a linked program consists of."""
+
+    objects: Sequence[str]
+    """Keys in the object cache."""
+    arena_bytes: int
+
+
+@cache
+def compiler_fingerprint() -> str:
+    """A hash of the compiler's source files, so that changed code never meets old entries."""
+    root = Path(__file__).resolve().parent.parent
+    digest = hashlib.sha256()
+    for folder in _SOURCES:
+        for path in sorted((root / folder).rglob("*.py")):
+            digest.update(str(path.relative_to(root)).encode())
+            digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+class _WithoutValues(Printer):
+    """Prints everything but the values of weights."""
+
+    def __init__(self, stream: StringIO, module: ModuleOp):
+        super().__init__(stream)
+        ops = main_function(module).body.block.ops
+        self.hidden = {id(op.value) for op in ops if isinstance(op, WeightOp)}
+
+    def print_attribute(self, attribute: Attribute) -> None:
+        if id(attribute) not in self.hidden:
+            super().print_attribute(attribute)
+
+
+def program_key(allocated: ModuleOp, machine: Machine) -> str:
+    """The key of a module after `glow-allocate`. Equal programs with other weights share it."""
+    text = StringIO()
+    _WithoutValues(text, allocated).print_op(allocated)
+    return key_of("program", text.getvalue(), compiler_fingerprint(), *machine.key())
+
+
+def find_plan(cache: ObjectCache, key: str) -> LinkPlan | None:
+    """The plan stored under `key`."""
+    found = cache.get(key)
+    return LinkPlan(**json.loads(found)) if found is not None else None
+
+
+def store_plan(cache: ObjectCache, key: str, plan: LinkPlan) -> None:
+    text = json.dumps({"objects": list(plan.objects), "arena_bytes": plan.arena_bytes})
+    cache.put(key, text.encode())
