@@ -11,6 +11,7 @@ import onnx
 from google.protobuf.message import DecodeError
 
 from ...errors import ModelError, UnsupportedError
+from .text import check_text
 from .wire import WireError, strip_payloads
 
 OLDEST_OPSET = 7
@@ -83,6 +84,7 @@ def _checked(
 ) -> Model:
     if not proto.HasField("graph"):
         raise ModelError(f"{name}: is not an ONNX model: it has no graph")
+    check_text(proto, name)
     if not proto.opset_import:
         raise ModelError(f"{name}: is not a valid ONNX model: it does not say which opset it uses")
     opsets = opset_versions(proto.opset_import)

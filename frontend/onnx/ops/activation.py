@@ -7,7 +7,15 @@ from typing import Any
 from xdsl.ir import SSAValue
 
 from ....glow_dialects.glow import activation as g
-from ....glow_dialects.glow.arithmetic import AbsOp, AddOp, DivOp, MaximumOp, MinimumOp, MulOp
+from ....glow_dialects.glow.arithmetic import (
+    AbsOp,
+    AddOp,
+    DivOp,
+    ExpOp,
+    MaximumOp,
+    MinimumOp,
+    MulOp,
+)
 from ....glow_dialects.glow.base import Node
 from ....glow_dialects.glow.logic import LessOp, SelectOp
 from ..builder import known_array, python_number, shape
@@ -56,6 +64,16 @@ def selu(node: OnnxNode) -> SSAValue:
     """`gamma * elu(x)` (Klambauer et al. 2017)."""
     elu = node.build.op(g.EluOp, node.input(0), alpha=float(node.attr("alpha")))
     return node.build.with_number(MulOp, elu, node.attr("gamma"))
+
+
+@converter("Celu")
+def celu(node: OnnxNode) -> SSAValue:
+    """`max(0, x) + min(0, alpha * (exp(x / alpha) - 1))` (Barron 2017)."""
+    build, x, alpha = node.build, node.input(0), node.attr("alpha")
+    below = build.op(ExpOp, build.with_number(DivOp, x, alpha))
+    scaled = build.with_number(MulOp, build.with_number(AddOp, below, -1), alpha)
+    negative = build.op(g.ClipOp, scaled, max=0.0)
+    return build.op(AddOp, build.op(g.ReluOp, x), negative)
 
 
 @converter("ThresholdedRelu")

@@ -34,7 +34,7 @@ def _slice(
     axes: Sequence[int] | None,
     steps: Sequence[int] | None,
 ) -> SSAValue:
-    """Bounds count from the end if negative and are clamped, as in Python."""
+    """Bounds count from the end if negative and are then clamped."""
     x = node.input(0)
     axes = list(range(len(starts))) if axes is None else axes
     steps = [1] * len(starts) if steps is None else steps
@@ -46,10 +46,20 @@ def _slice(
     first, sizes, strides = [0] * rank(x), list(shape(x)), [1] * rank(x)
     for start, end, axis, step in zip(starts, ends, axes, steps, strict=True):
         d = normal_axis(axis, rank(x))
-        picked = range(*slice(start, end, step).indices(shape(x)[d]))
+        picked = _picked(start, end, step, shape(x)[d])
         first[d], sizes[d] = (picked.start, len(picked)) if picked else (0, 0)
         strides[d] = step if len(picked) > 1 else 1
     return node.build.slice(x, first, sizes, strides)
+
+
+def _picked(start: int, end: int, step: int, size: int) -> range:
+    """
+    The indices of a slice. Unlike Python, ONNX clamps the start of a backward slice to 0 and more.
+    """
+    start, end = (bound + size if bound < 0 else bound for bound in (start, end))
+    if step > 0:
+        return range(min(max(start, 0), size), min(max(end, 0), size), step)
+    return range(min(max(start, 0), size - 1), min(max(end, -1), size - 1), step)
 
 
 @converter("Gather")

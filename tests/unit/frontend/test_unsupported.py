@@ -1,0 +1,154 @@
+"""Everything that is unsupported is listed, nothing that merely follows from it is."""
+
+from __future__ import annotations
+
+import numpy as np
+import onnx
+import pytest
+from glow.errors import UnsupportedError
+from glow.frontend.onnx import import_onnx
+from onnx import ModelProto, TensorProto, helper
+
+from .models import model, node, value
+
+
+def problems(made: ModelProto) -> list[str]:
+    with pytest.raises(UnsupportedError) as error:
+        import_onnx(made)
+    return [line.strip() for line in str(error.value).splitlines()[1:]]
+
+
+def test_all_operators_are_listed() -> None:
+    nodes = [
+        node("TopK", ["x", "k"], ["values", "indices"], name="top", axis=1),
+        node("Relu", ["values"], ["r"], name="relu"),
+        node("Fancy", ["r"], ["f"], name="first", domain="com.example"),
+        node("Conv", ["f", "r"], ["c"], name="conv"),
+        node("Fancy", ["c"], ["y"], name="second", domain="com.example"),
+        node("NonZero", ["x"], ["z"], name="dead"),
+    ]
+    opsets = [helper.make_opsetid("", 17), helper.make_opsetid("com.example", 1)]
+    made = model(
+        nodes,
+        [value("x", [2, 6])],
+        ["y"],
+        {"k": np.array([3])},
+        opset_imports=opsets,
+    )
+    assert problems(made) == [
+        "TopK 'top': the operator is not supported",
+        "com.example.Fancy 'first': the operator is not supported",
+        "com.example.Fancy 'second': the operator is not supported",
+        "NonZero 'dead': the operator is not supported",
+    ]
+
+
+def test_nodes_behind_a_stand_in_are_still_looked_at() -> None:
+    nodes = [
+        node("TopK", ["x", "k"], ["values", "indices"], name="top", axis=1),
+        node("Relu", ["values"], ["r"], name="relu"),
+        node("MaxPool", ["x4"], ["p", "i"], name="pool", kernel_shape=[2, 2]),
+        node("Pad", ["x", "p2"], ["q"], name="pad", mode="reflect"),
+        node("TopK", ["r", "k"], ["y", "indices2"], name="top2", axis=1),
+        node("Cast", ["x"], ["s"], name="cast", to=TensorProto.STRING),
+    ]
+    weights = {"k": np.array([3]), "p2": np.array([1, 1, 1, 1])}
+    made = model(
+        nodes, [value("x", [2, 6]), value("x4", [1, 1, 4, 4])], ["y", "i", "q", "s"], weights
+    )
+    found = problems(made)
+    assert found == [
+        "TopK 'top': the operator is not supported",
+        "MaxPool 'pool': output 'Indices' is used",
+        "Pad 'pad': mode='reflect'",
+        "TopK 'top2': the operator is not supported",
+        "Cast 'cast': the result has elements of type STRING",
+    ]
+
+
+def test_shapes_that_are_not_constant() -> None:
+    nodes = [
+        node("Reshape", ["x", "s"], ["a"], name="reshape"),
+        node("Expand", ["x", "s"], ["b"], name="expand"),
+        node("Relu", ["a"], ["y"], name="follows"),
+    ]
+    made = model(nodes, [value("x", [2, 6]), value("s", [2], TensorProto.INT64)], ["y", "b"])
+    assert problems(made) == [
+        "Reshape 'reshape': input 'shape' is not a constant",
+        "Expand 'expand': input 'shape' is not a constant",
+    ]
+
+
+def test_inputs_that_are_not_tensors_of_numbers() -> None:
+    sequence = onnx.ValueInfoProto(name="q")
+    sequence.type.sequence_type.elem_type.tensor_type.elem_type = TensorProto.FLOAT
+    inputs = [
+        value("s", [1], TensorProto.STRING),
+        value("c", [1], TensorProto.COMPLEX64),
+        sequence,
+        value("r", None),
+    ]
+    nodes = [node("Identity", [i.name], [f"{i.name}_out"]) for i in inputs]
+    made = model(nodes, inputs, [f"{i.name}_out" for i in inputs])
+    assert problems(made) == [
+        "input 's' has elements of type STRING",
+        "input 'c' has elements of type COMPLEX64",
+        "input 'q' is a sequence, not a tensor",
+        "input 'r' has no shape, not even a number of dimensions",
+    ]
+
+
+def test_subgraphs() -> None:
+    branch = helper.make_graph([node("Neg", ["x"], ["n"])], "b", [], [value("n", [2])])
+    made = model(
+        [node("If", ["c"], ["y"], name="branch", then_branch=branch, else_branch=branch)],
+        [value("x", [2]), value("c", [], TensorProto.BOOL)],
+        ["y"],
+    )
+    assert problems(made) == ["If 'branch': operators with subgraphs are not supported"]
+
+
+def test_operator_of_another_opset() -> None:
+    made = model([node("Gelu", ["x"], ["y"], name="gelu")], [value("x", [2])], ["y"], opset=17)
+    assert problems(made) == ["Gelu 'gelu': opset 17 has no such operator"]
+
+
+def test_operators_inside_functions() -> None:
+    opsets = [helper.make_opsetid("", 17), helper.make_opsetid("local", 1)]
+    body = [node("NonZero", ["a"], ["t"], name="inner"), node("Relu", ["t"], ["b"])]
+    made = model(
+        [
+            node("F", ["x"], ["t"], name="one", domain="local"),
+            node("F", ["t"], ["y"], name="two", domain="local"),
+        ],
+        [value("x", [2])],
+        ["y"],
+        opset_imports=opsets,
+        functions=[helper.make_function("local", "F", ["a"], ["b"], body, opsets[:1])],
+    )
+    assert problems(made) == [
+        "local.F 'one' / NonZero 'inner': the operator is not supported",
+        "local.F 'two' / NonZero 'inner': the operator is not supported",
+    ]
+
+
+def test_unsupported_dead_nodes_do_not_matter() -> None:
+    nodes = [node("Relu", ["x"], ["y"]), node("NonZero", ["x"], ["dead"])]
+    import_onnx(model(nodes, [value("x", [2])], ["y"]))
+
+
+def test_training() -> None:
+    weights = {n: np.ones(3, np.float32) for n in "sbmv"}
+    made = model(
+        [
+            node("BatchNormalization", ["x", *"sbmv"], ["y", "m2", "v2"], training_mode=1),
+            node("Dropout", ["x", "", "t"], ["d"]),
+        ],
+        [value("x", [2, 3])],
+        ["y", "d"],
+        {**weights, "t": np.array(True)},
+    )
+    assert problems(made) == [
+        "BatchNormalization with output 'y': training_mode=1",
+        "Dropout with output 'd': training_mode=true",
+    ]
