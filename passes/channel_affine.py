@@ -132,8 +132,7 @@ def _binary_step(node: Binary) -> Step | None:
     numbers = by_channel(node.rhs if on_right else node.lhs)
     if make is None or numbers is None:
         return None
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return Step(node, node.lhs if on_right else node.rhs, make(numbers))
+    return Step(node, node.lhs if on_right else node.rhs, make(numbers))
 
 
 def _batch_norm_step(node: BatchNormOp) -> Step | None:
@@ -141,6 +140,5 @@ def _batch_norm_step(node: BatchNormOp) -> Step | None:
     if any(p is None for p in parameters):
         return None
     scale, bias, mean, variance = (np.asarray(p, np.float64) for p in parameters)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        factor = scale / np.sqrt(variance + node.epsilon.value.data)
-        return Step(node, node.input, ChannelAffine(factor, bias - mean * factor))
+    factor = scale / np.sqrt(variance + node.epsilon.value.data)
+    return Step(node, node.input, ChannelAffine(factor, bias - mean * factor))

@@ -71,6 +71,18 @@ def scale_rows(weights: np.ndarray, factor: np.ndarray) -> np.ndarray:
     return result
 
 
+def fits(weights: np.ndarray, factor: np.ndarray) -> bool:
+    """
+    Whether scaled rows keep their precision. Of the types only f16 has a range so narrow that it
+    matters: nothing may overflow, and the largest weight of a row must be far from subnormal.
+    """
+    if weights.dtype != np.float16:
+        return True
+    rows = np.abs(weights).reshape(len(factor), -1).max(axis=1, initial=0)
+    largest = rows.astype(np.float64) * np.abs(factor)
+    return bool(((largest == 0) | ((largest > 2.0**-12) & (largest < 65504))).all())
+
+
 def numbers(build: Build, array: np.ndarray, like: SSAValue, hint: str) -> SSAValue:
     """f64 numbers as a constant with the elements of `like`."""
     element = element_of(like.type)
@@ -80,11 +92,15 @@ def numbers(build: Build, array: np.ndarray, like: SSAValue, hint: str) -> SSAVa
 def scaled_weights(
     build: Build, weights: SSAValue, map: ChannelAffine, columns: bool = False
 ) -> SSAValue | None:
-    """Constant weights with their rows (or columns) scaled; None if they are not constant."""
+    """Constant weights with their rows (or columns) scaled; None if that is not possible."""
     array = constant_of(weights)
     if array is None or not map.scales:
         return None if array is None else weights
-    scaled = scale_rows(array.T, map.factor).T if columns else scale_rows(array, map.factor)
+    rows = array.T if columns else array
+    if not fits(rows, map.factor):
+        return None
+    scaled = scale_rows(rows, map.factor)
+    scaled = scaled.T if columns else scaled
     return build.constant(scaled, weights.name_hint or "weights", element_of(weights.type))
 
 
@@ -175,6 +191,7 @@ def fold_chain(chain: list[Step], build: Build) -> SSAValue | None:
     map = chain[0].map
     for step in chain[1:]:
         map = map.then(step.map)
+    # a quotient by 0, say, is left to the network itself
     if not map.is_finite:
         return None
     source = chain[0].input
@@ -190,6 +207,21 @@ def fold_chain(chain: list[Step], build: Build) -> SSAValue | None:
     return None
 
 
+def fold_at(node: Node, chains: Chains) -> None:
+    """Fold the chain that ends at `node`, if there is one."""
+    chain = chains.ending_at(node)
+    if not chain:
+        return
+    build = Build()
+    value = fold_chain(chain, build)
+    if value is None:
+        return
+    check_type(node, value)
+    operands = list(node.operands)
+    replace_node(node, build.ops, value)
+    erase_if_dead(operands)
+
+
 @dataclass(frozen=True)
 class FoldBatchNormPass(ModulePass):
     """Fold maps of channels into the weights before them, and combine the others."""
@@ -198,18 +230,9 @@ class FoldBatchNormPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         chains = Chains()
-        for node in tensor_nodes(op):
-            try:
-                chain = chains.ending_at(node)
-                if not chain:
-                    continue
-                build = Build()
-                value = fold_chain(chain, build)
-            except (OSError, ValueError) as e:
-                raise failure(node, f"cannot read its constants: {e}") from e
-            if value is None:
-                continue
-            check_type(node, value)
-            operands = list(node.operands)
-            replace_node(node, build.ops, value)
-            erase_if_dead(operands)
+        with np.errstate(all="ignore"):
+            for node in tensor_nodes(op):
+                try:
+                    fold_at(node, chains)
+                except (OSError, ValueError) as e:
+                    raise failure(node, f"cannot read its constants: {e}") from e

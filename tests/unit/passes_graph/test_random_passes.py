@@ -57,7 +57,7 @@ def check(pipeline: str, seed: int, steps: int, single: bool):
 
 
 @pytest.mark.parametrize("name", PIPELINES)
-@settings(deadline=None, max_examples=60, suppress_health_check=list(HealthCheck))
+@settings(deadline=None, max_examples=40, suppress_health_check=list(HealthCheck))
 @given(seed=st.integers(0, 2**32), steps=st.integers(1, 25), single=st.booleans())
 def test_passes_keep_the_meaning(name: str, seed: int, steps: int, single: bool):
     check(PIPELINES[name], seed, steps, single)

@@ -1,0 +1,35 @@
+"""Modules from text, and passes by name, for tests of passes."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from glow.context import make_context
+from glow.passes.verify_dominance import verify_dominance
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.parser import Parser
+from xdsl.passes import PassPipeline
+from xdsl.universe import Universe
+
+CONTEXT = make_context()
+PASSES = Universe.get_multiverse().all_passes
+
+
+def parse(text: str) -> ModuleOp:
+    """A verified module. Absent its own module operation, one is put around `text`."""
+    module = Parser(CONTEXT, text).parse_module()
+    module.verify()
+    return module
+
+
+def run(pipeline: str, module: ModuleOp) -> ModuleOp:
+    """Apply passes in the syntax of `glow-opt -p` in place; check the result and return it."""
+    PassPipeline.parse_spec(PASSES, pipeline).apply(CONTEXT, module)
+    module.verify()
+    verify_dominance(module)
+    return module
+
+
+def count(module: ModuleOp) -> Counter[str]:
+    """How many operations of each name there are."""
+    return Counter(op.name for op in module.walk())
