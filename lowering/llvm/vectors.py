@@ -206,10 +206,9 @@ def convert_create_mask(op: vector.CreateMaskOp, fn: FunctionConverter) -> None:
         bits = [int(lane < known) for lane in range(lanes)]
         fn.define(op.mask_vector, fn.constant(dense_attr(bits, t), t))
         return
-    # 32-bit lanes compare twice as fast; the size is cut to what they hold
+    # 32-bit lanes compare twice as fast; a size that they cannot hold is cut to one that they can
     size = fn.value(op.mask_dim_sizes[0])
     size = fn.emit(lx.SMinOp, (size, fn.number(lanes)), size.type)
-    size = fn.emit(lx.SMaxOp, (size, fn.number(0)), size.type)
     none = {"overflowFlags": llvm.OverflowAttr("none")}
     small = fn.emit(llvm.TruncOp, (size,), i32, none)
     t = vector_of(i32, lanes)
