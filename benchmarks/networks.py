@@ -4,6 +4,7 @@ Real networks with random weights, for tests and benchmarks.
 The onnx package ships the graphs of nine image classifiers with weights that `ConstantOfShape`
 fills with one number. Here the weights become ordinary initializers with seeded random numbers,
 scaled so that activations stay near unit variance (He et al. 2015, "Delving deep into rectifiers").
+`built_networks` has two more, of newer kinds.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ import numpy as np
 import onnx
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto, helper, numpy_helper
 
+from .built_networks import BUILT
+
 _FOLDER = Path(onnx.__file__).parent / "backend" / "test" / "data" / "light"
 
 NETWORKS: Mapping[str, str] = {
@@ -31,7 +34,10 @@ NETWORKS: Mapping[str, str] = {
     "vgg19": "light_vgg19",
     "zfnet512": "light_zfnet512",
 }
-"""The names of the networks, and the files they come from."""
+"""The networks that onnx ships, and the files they come from."""
+
+ALL: tuple[str, ...] = (*NETWORKS, *BUILT)
+"""The names of all networks."""
 
 _BRANCH_SCALE = 0.4
 """Scale of the batch normalisation that ends a residual branch, so that sums of many branches and
@@ -57,12 +63,15 @@ def network(name: str, seed: int = 0) -> ModelProto:
     """
     The network called `name` with random weights that depend on `seed`.
 
-    The first input is the image, f32 [1, 3, height, width]. The first output are probabilities; if
-    they come from a softmax, the second output is what goes into it.
+    Of those that onnx ships, the first input is the image, f32 [1, 3, height, width]. The first
+    output are probabilities; if they come from a softmax, the second output is what goes into it.
     """
+    rng = np.random.default_rng([seed, zlib.crc32(name.encode())])
+    if name in BUILT:
+        return BUILT[name](rng)
     model = onnx.load(network_graph_file(name))
     graph = model.graph
-    weights = _Weights(graph, np.random.default_rng([seed, zlib.crc32(name.encode())]))
+    weights = _Weights(graph, rng)
     tensors = weights.tensors()
     kept = [n for n in graph.node if n.op_type != "ConstantOfShape"]
     used = {name for node in kept for name in node.input}
@@ -139,7 +148,8 @@ class _Weights:
     def _tensor(self, name: str, shape: tuple[int, ...]) -> TensorProto:
         user, index = self._user(name)
         make = _ROLES[user.op_type, index]
-        array = make(self.rng, shape) * np.float32(self._gain(user, index))
+        array = make(self.rng, shape)
+        array *= np.float32(self._gain(user, index))
         return helper.make_tensor(name, TensorProto.FLOAT, shape, array.tobytes(), raw=True)
 
     def _user(self, name: str) -> tuple[NodeProto, int]:
@@ -168,7 +178,9 @@ class _Weights:
 def _he(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
     """Weights [outputs, inputs, ...] that keep the second moment behind a rectifier."""
     deviation = np.float32(np.sqrt(2.0 / max(1, prod(shape[1:]))))
-    return rng.standard_normal(shape, dtype=np.float32) * deviation
+    array = rng.standard_normal(shape, dtype=np.float32)
+    array *= deviation
+    return array
 
 
 def _around(mean: float, spread: float) -> Callable[..., np.ndarray]:

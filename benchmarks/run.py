@@ -246,20 +246,19 @@ def model_file(name: str, folder: str) -> Path:
     """A file as it is; a name as the file of that network, made in `folder`."""
     if Path(name).suffix == ".onnx":
         return Path(name)
-    from networks import network_file
+    from glow.benchmarks.networks import network_file
 
     Path(folder).mkdir(parents=True, exist_ok=True)
     return network_file(name, folder)
 
 
 def all_networks() -> list[str]:
-    from networks import NETWORKS
+    from glow.benchmarks.networks import ALL
 
-    return list(NETWORKS)
+    return list(ALL)
 
 
 def main(args: Sequence[str] | None = None) -> int:
-    sys.path.insert(0, str(HERE))
     parser = argparse.ArgumentParser(description="Compare glow with other runtimes.")
     parser.add_argument("networks", nargs="*", help="names or .onnx files; default: all names")
     installed = [name for name in RUNTIMES if find_spec(name)]
