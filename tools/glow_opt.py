@@ -94,15 +94,20 @@ class GlowOptMain(xDSLOptMain):
         given = sys.argv[1:] if args is None else list(args)
         self._helping = "-h" in given or "--help" in given
         self._line_offset = 0
-        passes = Universe.get_multiverse().all_passes
-        super().__init__(
-            "Run passes over MLIR text or ONNX models.", _close_bare_flags(given, passes)
-        )
+        self._universe = Universe.get_multiverse()
+        given = _close_bare_flags(given, self._universe.all_passes)
+        super().__init__("Run passes over MLIR text or ONNX models.", given)
 
     # what is available
 
     def register_all_dialects(self) -> None:
         self.ctx = make_context()
+
+    def register_all_passes(self) -> None:
+        self.available_passes |= self._universe.all_passes
+
+    def register_all_targets(self) -> None:
+        self.available_targets |= self._universe.all_targets
 
     def register_all_frontends(self) -> None:
         self.available_frontends["mlir"] = self._parse_mlir
