@@ -33,9 +33,7 @@ class Graph:
     def constant(self, array: np.ndarray, hint: str = "weight") -> str:
         name = f"{hint}_{len(self._weights)}"
         kind = helper.np_dtype_to_tensor_dtype(array.dtype)
-        self._weights.append(
-            helper.make_tensor(name, kind, array.shape, array.tobytes(), raw=True)
-        )
+        self._weights.append(helper.make_tensor(name, kind, array.shape, array.tobytes(), raw=True))
         return name
 
     def number(self, value: float) -> str:
@@ -50,7 +48,8 @@ class Graph:
         return self.constant(array)
 
     def uniform(self, size: int, mean: float, spread: float) -> str:
-        return self.constant(self.rng.uniform(mean - spread, mean + spread, size).astype(np.float32))
+        array = self.rng.uniform(mean - spread, mean + spread, size)
+        return self.constant(array.astype(np.float32))
 
     def finish(
         self, inputs: Sequence[ValueInfoProto], outputs: Mapping[str, Sequence[int]]
