@@ -29,6 +29,7 @@ PASSES = {
     "glow-sink-transposes": "passes.sink_transposes:SinkTransposesPass",
     "glow-simplify-shapes": "passes.simplify_shapes:SimplifyShapesPass",
     "glow-lower-nodes": "passes.lower_nodes:LowerNodesPass",
+    "glow-assign-layouts": "passes.assign_layouts:AssignLayoutsPass",
     "glow-schedule": "passes.schedule:SchedulePass",
     # graph to instructions
     "glow-irgen": "lowering.irgen:IRGenPass",

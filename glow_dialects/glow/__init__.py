@@ -14,6 +14,7 @@ from ..blob import BlobAttr
 from . import (
     activation,
     arithmetic,
+    blocked,
     constant,
     convolution,
     logic,
@@ -28,7 +29,7 @@ from .base import DataParallel, Node
 
 _FAMILIES = (
     *(constant, shape, arithmetic, activation, logic, convolution, pooling, matrix),
-    *(normalization, reduction, quantization),
+    *(normalization, reduction, quantization, blocked),
 )
 
 

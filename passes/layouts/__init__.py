@@ -1,0 +1,8 @@
+"""Blocked channel layouts: the layouts of values, and how each operator works on them."""
+
+from __future__ import annotations
+
+from . import convolutions, elements, moves  # noqa: F401
+from .state import Blocked, Layouts, rule_of
+
+__all__ = ["Blocked", "Layouts", "rule_of"]

@@ -1,0 +1,167 @@
+"""Convolutions and pools on blocked tensors."""
+
+from __future__ import annotations
+
+import numpy as np
+from xdsl.dialects.builtin import f32
+from xdsl.ir import SSAValue
+
+from ...glow_dialects.glow.blocked import (
+    BlockedAvgPoolOp,
+    BlockedConvolutionOp,
+    BlockedDepthwiseConvolutionOp,
+    BlockedMaxPoolOp,
+    num_blocks,
+)
+from ...glow_dialects.glow.constant import ConstantOp, SplatOp
+from ...glow_dialects.glow.convolution import ConvolutionOp
+from ...glow_dialects.glow.pooling import AvgPoolOp, MaxPoolOp
+from ...glow_dialects.glow.shape import ConcatOp, PadOp, SliceOp
+from ...glow_dialects.operator import element_of, shape_of, with_shape
+from ...semantics.blocked import pack_channels, pack_filter
+from .state import Blocked, Layouts, rule
+
+FEW_CHANNELS = 4
+"""Inputs of up to so many channels are read plain: packing them would multiply their size."""
+MOST_GROUPS = 32
+"""Each group becomes a convolution of its own."""
+
+
+@rule(ConvolutionOp)
+def convolution(layouts: Layouts, node: ConvolutionOp) -> Blocked | None:
+    if element_of(node.input.type) != f32 or not isinstance(node.filter.owner, ConstantOp):
+        return None
+    if not isinstance(node.bias.owner, ConstantOp | SplatOp):
+        return None
+    outputs, per_group, *_ = shape_of(node.filter.type)
+    group = node.group.value.data
+    if group == 1:
+        return _dense(layouts, node) if 2 * outputs > layouts.block else None
+    if per_group == 1 and group == outputs:
+        return _depthwise(layouts, node)
+    fits = per_group % layouts.block == 0 and outputs // group % layouts.block == 0
+    return _grouped(layouts, node) if fits and group <= MOST_GROUPS else None
+
+
+def _dense(layouts: Layouts, node: ConvolutionOp) -> Blocked:
+    channels = shape_of(node.input.type)[1]
+    known = layouts.blocked(node.input)
+    if known is None and channels <= FEW_CHANNELS:
+        return _on_plain(layouts, node)
+    x = known or layouts.packed(node.input)
+    return Blocked(_blocked(layouts, node, _bordered(layouts, node, x.value)), _outputs(node))
+
+
+def _on_plain(layouts: Layouts, node: ConvolutionOp) -> Blocked:
+    """The input keeps its layout; the filter has a block of output channels together."""
+    pads = list(node.pads.get_values())
+    n = len(pads) // 2
+    x = node.input
+    if any(pads):
+        low, high = [0, 0, *pads[:n]], [0, 0, *pads[n:]]
+        x = layouts.add(PadOp, x, low=low, high=high, value=0.0)
+    return Blocked(_blocked(layouts, node, x, plain_input=True), _outputs(node))
+
+
+def _blocked(
+    layouts: Layouts,
+    node: ConvolutionOp,
+    x: SSAValue,
+    plain_input: bool = False,
+    rows: slice = slice(None),
+) -> SSAValue:
+    """The convolution of `x`, with its border, by the `rows` of the filter."""
+    block = layouts.block
+    filters = node.filter.owner
+    assert isinstance(filters, ConstantOp)
+    outputs, inputs, *kernel = shape_of(node.filter.type)
+    outputs = len(range(outputs)[rows])
+    shape = [num_blocks(outputs, block), inputs, *kernel, block]
+    if not plain_input:
+        shape = [shape[0], num_blocks(inputs, block), *kernel, block, block]
+    w = layouts.constant(filters, lambda a: pack_filter(a[rows], block, plain_input), shape)
+    return layouts.add(
+        BlockedConvolutionOp,
+        *(x, w, _bias(layouts, node, rows)),
+        strides=node.strides,
+        dilations=node.dilations,
+    )
+
+
+def _bias(layouts: Layouts, node: ConvolutionOp, rows: slice) -> SSAValue:
+    block = layouts.block
+    count = len(range(_outputs(node))[rows])
+    shape = [num_blocks(count, block), block]
+
+    def pack(bias: np.ndarray) -> np.ndarray:
+        return pack_channels(bias[rows], block, axis=0)
+
+    match node.bias.owner:
+        case SplatOp() as splat if count % block == 0 or not float(splat.value.value.data):  # pyright: ignore
+            t = with_shape(element_of(node.bias.type), shape)
+            return layouts.add(SplatOp, result_types=[t], value=splat.value)
+        case _:
+            return layouts.constant(node.bias.owner, pack, shape)  # pyright: ignore
+
+
+def _outputs(node: ConvolutionOp) -> int:
+    return shape_of(node.filter.type)[0]
+
+
+def _bordered(layouts: Layouts, node: ConvolutionOp, x: SSAValue) -> SSAValue:
+    pads = list(node.pads.get_values())
+    return layouts.padded(x, pads[: len(pads) // 2], pads[len(pads) // 2 :])
+
+
+def _depthwise(layouts: Layouts, node: ConvolutionOp) -> Blocked | None:
+    """Only where the input is blocked already: it costs little more than packing would."""
+    x = layouts.blocked(node.input)
+    if x is None:
+        return None
+    block, filters = layouts.block, node.filter.owner
+    assert isinstance(filters, ConstantOp)
+    channels, _, *kernel = shape_of(node.filter.type)
+    shape = [num_blocks(channels, block), *kernel, block]
+    w = layouts.constant(filters, lambda a: pack_channels(a[:, 0], block, axis=0), shape)
+    y = layouts.add(
+        BlockedDepthwiseConvolutionOp,
+        *(_bordered(layouts, node, x.value), w, _bias(layouts, node, slice(None))),
+        strides=node.strides,
+        dilations=node.dilations,
+    )
+    return Blocked(y, channels)
+
+
+def _grouped(layouts: Layouts, node: ConvolutionOp) -> Blocked:
+    """Each group reads its blocks of the input and writes its blocks of the result."""
+    x = _bordered(layouts, node, layouts.packed(node.input).value)
+    group = node.group.value.data
+    outputs = _outputs(node) // group
+    whole = list(shape_of(x.type))
+    blocks = whole[1] // group
+    parts: list[SSAValue] = []
+    for g in range(group):
+        part = layouts.add(
+            SliceOp,
+            x,
+            starts=[0, g * blocks, *[0] * (len(whole) - 2)],
+            sizes=[whole[0], blocks, *whole[2:]],
+            strides=[1] * len(whole),
+        )
+        rows = slice(g * outputs, (g + 1) * outputs)
+        parts.append(_blocked(layouts, node, part, rows=rows))
+    return Blocked(layouts.add(ConcatOp, *parts, axis=1), group * outputs)
+
+
+_POOLS = {MaxPoolOp: BlockedMaxPoolOp, AvgPoolOp: BlockedAvgPoolOp}
+
+
+@rule(MaxPoolOp, AvgPoolOp)
+def pool(layouts: Layouts, node: MaxPoolOp | AvgPoolOp) -> Blocked | None:
+    x = layouts.blocked(node.input)
+    if x is None:
+        return None
+    if not x.is_full and isinstance(node, AvgPoolOp) and x.fill != 0:
+        return None
+    y = layouts.add(_POOLS[type(node)], x.value, **node.properties)
+    return Blocked(y, x.channels, x.fill)

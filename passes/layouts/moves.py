@@ -1,0 +1,65 @@
+"""Operators that move blocked tensors, or change their layout."""
+
+from __future__ import annotations
+
+from ...glow_dialects.glow.blocked import UnpackChannelsOp
+from ...glow_dialects.glow.shape import ConcatOp, PadOp, SliceOp
+from ...glow_dialects.operator import shape_of, to_python
+from .state import Blocked, Layouts, rule
+
+CHANNEL = 1
+
+
+@rule(UnpackChannelsOp)
+def unpack(layouts: Layouts, node: UnpackChannelsOp) -> Blocked | None:
+    """Users read the packed tensor, as far as they can."""
+    if shape_of(node.input.type)[-1] != layouts.block:
+        return None
+    return Blocked(node.input, node.channels.value.data, None)
+
+
+@rule(ConcatOp)
+def concat(layouts: Layouts, node: ConcatOp) -> Blocked | None:
+    """Along the channels only if each operand but the last one fills its blocks."""
+    if len(shape_of(node.result.type)) < 3 or not layouts.any_blocked(node.inputs):
+        return None
+    axis = node.axis.value.data
+    channels = [shape_of(v.type)[CHANNEL] for v in node.inputs]
+    if axis == CHANNEL and any(c % layouts.block for c in channels[:-1]):
+        return None
+    parts = [layouts.packed(v) for v in node.inputs]
+    fills = {p.fill for p in (parts[-1:] if axis == CHANNEL else parts)}
+    y = layouts.add(ConcatOp, *(p.value for p in parts), axis=axis)
+    fill = fills.pop() if len(fills) == 1 else None
+    return Blocked(y, shape_of(node.result.type)[CHANNEL], fill)
+
+
+@rule(SliceOp)
+def slice_(layouts: Layouts, node: SliceOp) -> Blocked | None:
+    """Of whole blocks of channels."""
+    x = layouts.blocked(node.input)
+    if x is None:
+        return None
+    starts, sizes, strides = (list(p.get_values()) for p in (node.starts, node.sizes, node.strides))
+    first, count = starts[CHANNEL], sizes[CHANNEL]
+    to_end = first + count == x.channels
+    if first % x.block or strides[CHANNEL] != 1 or (count % x.block and not to_end):
+        return None
+    starts[CHANNEL], sizes[CHANNEL] = first // x.block, -(-count // x.block)
+    y = layouts.add(
+        SliceOp, x.value, starts=[*starts, 0], sizes=[*sizes, x.block], strides=[*strides, 1]
+    )
+    return Blocked(y, count, x.fill)
+
+
+@rule(PadOp)
+def pad(layouts: Layouts, node: PadOp) -> Blocked | None:
+    """Around the spatial dimensions."""
+    x = layouts.blocked(node.input)
+    low, high = (list(p.get_values()) for p in (node.low, node.high))
+    if x is None or low[CHANNEL] or high[CHANNEL]:
+        return None
+    if not x.is_full and x.fill != float(to_python(node.value)):
+        return None
+    y = layouts.add(PadOp, x.value, low=[*low, 0], high=[*high, 0], value=node.value)
+    return Blocked(y, x.channels, x.fill)
