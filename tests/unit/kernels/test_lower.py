@@ -1,0 +1,158 @@
+"""Kernels are named by content and made once; `main` computes addresses and reserves scratch."""
+
+from __future__ import annotations
+
+import pytest
+from glow.errors import CompileError
+from glow.lowering.kernels import MachineDescription
+from glow.runtime.memory_plan import ARENA_SIZE, function_bytes
+from glow.runtime.signature import main_function
+from glow.tests.support.native import apply, check_native, kernels_pipeline, parse
+from glow.tests.support.random_graphs import BOTH, random_graph, random_inputs
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ModuleOp, f32
+
+T = "memref<40xf32>"
+
+
+def program(*lines: str, sizes: str = T) -> ModuleOp:
+    text = "\n".join(lines)
+    return parse(f"""
+    func.func @main(%x: {sizes} {{glow.name = "x", glow.qualifier = "in"}},
+                    %y: {sizes} {{glow.name = "y", glow.qualifier = "out"}}) {{
+      {text}
+      func.return
+    }}""")
+
+
+def lower(module: ModuleOp, options: str = "") -> ModuleOp:
+    return apply(module, f"glow-allocate,glow-lower-to-kernels{options}")
+
+
+def kernel_names(module: ModuleOp) -> list[str]:
+    functions = [op for op in module.ops if isinstance(op, func.FuncOp)]
+    return [f.sym_name.data for f in functions if f.sym_name.data != "main"]
+
+
+def stacked(value: str, target: str, source: str, t: str = T) -> str:
+    return f"""glow_inst.stacked @out {target}, @in {source} : {t}, {t} {{
+    ^bb0(%a: f32):
+      %{value} = glow.exp %a : (f32) -> f32
+      glow_inst.yield %{value} : f32
+    }}"""
+
+
+def test_equal_instructions_share_a_kernel():
+    module = program(
+        f"%b = glow_inst.alloc_activation : {T}",
+        stacked("p", "%b", "%x"),
+        stacked("another_name", "%y", "%b"),
+        f"glow_inst.dealloc_activation %b : {T}",
+    )
+    (name,) = kernel_names(lower(module))
+    assert name.startswith("k_stacked_")
+    assert len(name) == len("k_stacked_") + 12
+
+
+def test_names_depend_on_everything_that_code_depends_on():
+    one = "memref<41xf32>"
+    names = [
+        kernel_names(lower(program(stacked("p", "%y", "%x")))),
+        kernel_names(lower(program(stacked("p", "%y", "%x", one), sizes=one))),
+        kernel_names(lower(program(stacked("p", "%y", "%x")), "{vector-bits=256}")),
+        kernel_names(lower(program(stacked("p", "%y", "%x").replace("glow.exp", "glow.neg")))),
+        kernel_names(lower(program(f"glow_inst.exp @out %y, @in %x : {T}, {T}"))),
+        kernel_names(
+            lower(program(f"glow_inst.leaky_relu @out %y, @in %x {{alpha = 0.5 : f64}} : {T}, {T}"))
+        ),
+        kernel_names(
+            lower(program(f"glow_inst.leaky_relu @out %y, @in %x {{alpha = 0.6 : f64}} : {T}, {T}"))
+        ),
+    ]
+    assert len({name for (name,) in names}) == len(names)
+
+
+def test_names_do_not_depend_on_the_place_in_memory():
+    def with_hole(size: int) -> ModuleOp:
+        return program(
+            f"%hole = glow_inst.alloc_activation : memref<{size}xi8>",
+            f"%b = glow_inst.alloc_activation : {T}",
+            stacked("p", "%b", "%x"),
+            f"glow_inst.copy @out %y, @in %b : {T}, {T}",
+            f"glow_inst.dealloc_activation %b : {T}",
+            f"glow_inst.dealloc_activation %hole : memref<{size}xi8>",
+        )
+
+    assert kernel_names(lower(with_hole(8))) == kernel_names(lower(with_hole(8000)))
+
+
+def test_scratch_enlarges_the_arena():
+    module = apply(
+        program(f"glow_inst.softmax @out %y, @in %x {{axis = 0 : i64}} : {T}, {T}"), "glow-allocate"
+    )
+    before = function_bytes(main_function(module), ARENA_SIZE)
+    apply(module, "glow-lower-to-kernels")
+    # one maximum and one sum, each on its own cache line
+    assert function_bytes(main_function(module), ARENA_SIZE) == before + 128
+
+
+def test_unplanned_memory_is_an_error():
+    with pytest.raises(CompileError, match="run glow-allocate"):
+        apply(program(f"glow_inst.copy @out %y, @in %x : {T}, {T}"), "glow-lower-to-kernels")
+
+
+@pytest.mark.parametrize("options", ["vector-bits=100", "vector-bits=32", "vector-registers=3"])
+def test_impossible_machines_are_an_error(options: str):
+    with pytest.raises(CompileError, match=options.split("=")[0]):
+        lower(program(f"glow_inst.copy @out %y, @in %x : {T}, {T}"), f"{{{options}}}")
+
+
+def test_a_module_without_main_is_an_error():
+    with pytest.raises(CompileError, match="called main"):
+        apply(ModuleOp([]), "glow-lower-to-kernels")
+
+
+def test_operators_without_a_kernel_are_an_error():
+    t, c = "memref<1x40xf32>", "memref<40xf32>"
+    text = f"glow_inst.batch_norm @out %y, @in %x, @in %w, @in %w, @in %w, @in %w : {t}, {t}" + (
+        f", {c}" * 4
+    )
+    weight = ", ".join(["1.0"] * 40)
+    module = program(
+        f"%w = glow_inst.weight dense<[{weight}]> : tensor<40xf32> : {c}", text, sizes=t
+    )
+    with pytest.raises(CompileError, match=r"no kernel for glow_inst\.batch_norm"):
+        lower(module)
+
+
+MACHINES = st.sampled_from(
+    [MachineDescription(512), MachineDescription(256, 16), MachineDescription(128, 16, False)]
+)
+PIPELINES = st.sampled_from(
+    [
+        "glow-irgen,glow-allocate",
+        "glow-schedule,glow-irgen,glow-eliminate-copies,glow-stack-ops,glow-share-buffers,"
+        "glow-eliminate-dead-stores,glow-allocate",
+    ]
+)
+
+
+@settings(deadline=None, max_examples=25, suppress_health_check=list(HealthCheck))
+@given(st.integers(0, 2**32), st.integers(1, 20), st.booleans(), MACHINES, PIPELINES)
+def test_random_networks(
+    seed: int, steps: int, single: bool, machine: MachineDescription, pipeline: str
+):
+    module = random_graph(seed, steps, (f32,) if single else BOTH)
+    inputs = list(random_inputs(module, seed).values())
+    apply(module, f"glow-lower-nodes{{backend=cpu}},{pipeline}")
+    check_native(module, inputs, machine, 1e-4 if single else 1e-2)
+
+
+def test_kernels_verify_and_parse_back():
+    module = random_graph(7, 15, BOTH)
+    apply(module, "glow-lower-nodes{backend=cpu},glow-irgen,glow-allocate")
+    apply(module, kernels_pipeline(MachineDescription()))
+    text = str(module)
+    assert str(parse(text)) == text

@@ -1,0 +1,149 @@
+"""Nests are simplified without change of meaning, and schedules fit the machine."""
+
+from __future__ import annotations
+
+import itertools
+from math import prod
+
+import pytest
+from glow.lowering.kernels.affine import Affine, Buffer, Dim, View, lookup
+from glow.lowering.kernels.machine import MachineDescription, host_machine
+from glow.lowering.kernels.nest import Combine, Nest, Reduction, simplified
+from glow.lowering.kernels.schedule import choose_schedule
+from hypothesis import given
+from hypothesis import strategies as st
+from xdsl.dialects.builtin import f32
+
+MACHINES = [
+    MachineDescription(512, 32),
+    MachineDescription(256, 16),
+    MachineDescription(128, 16, False),
+]
+
+
+def view(*shape: int) -> View:
+    return View.dense(Buffer(f32, 0, prod(shape)), shape)
+
+
+def copying(dims: list[Dim], write, *reads) -> Nest:
+    return Nest(tuple(dims), (write,), lambda alg, v: v, reads)
+
+
+def places(nest: Nest) -> list[tuple[int, ...]]:
+    """Where each point's accesses are."""
+    dims = (*nest.parallel, *nest.reduced)
+    found = []
+    for point in itertools.product(*(range(d.size) for d in dims)):
+        values = dict(zip(dims, point, strict=True))
+        found.append(tuple(_place(a.place, values) for a in nest.accesses()))
+    return sorted(found)
+
+
+def _place(place: Affine, values: dict[Dim, int]) -> int:
+    total = place.constant
+    for dim, stride in place.terms.items():
+        value = values[dim]
+        total += stride * value if isinstance(stride, int) else stride[value]
+    return total
+
+
+sizes = st.lists(st.integers(1, 5), min_size=1, max_size=4)
+
+
+@given(sizes, st.data())
+def test_simplified_nests_visit_the_same_places(shape: list[int], data: st.DataObject):
+    dims = [Dim(f"d{i}", s) for i, s in enumerate(shape)]
+    strides = st.sampled_from([-6, -1, 0, 1, 2, 5, 25])
+    read = View(Buffer(f32, -1000, 1000), tuple(shape), tuple(data.draw(strides) for _ in shape), 7)
+    order = data.draw(st.permutations(range(len(shape))))
+    target = view(*[shape[i] for i in order])
+    nest = copying(dims, target[[dims[i] for i in order]], read[dims])
+    simple = simplified(nest)
+    assert places(simple) == places(nest)
+    assert all(d.size > 1 for d in simple.parallel)
+
+
+def test_dense_dimensions_become_one():
+    dims = [Dim("i", 3), Dim("j", 1), Dim("k", 5)]
+    a, b = view(3, 1, 5), view(3, 1, 5)
+    (dim,) = simplified(copying(dims, a[dims], b[dims])).parallel
+    assert dim.size == 15
+
+
+def test_a_broadcast_operand_keeps_dimensions_apart():
+    dims = [Dim("i", 3), Dim("k", 5)]
+    a, b = view(3, 5), View(Buffer(f32, 0, 3), (3, 5), (1, 0))
+    assert [d.size for d in simplified(copying(dims, a[dims], b[dims])).parallel] == [3, 5]
+
+
+def test_tables_are_affine_forms():
+    k = Dim("k", 3)
+    index = lookup(k, [5, 7, 0]) + k * 2
+    assert index.terms[k] == (5, 9, 4)
+
+
+def product(m: int, k: int, n: int, transposed: bool) -> Nest:
+    i, j, t = Dim("i", m), Dim("j", n), Dim("t", k)
+    rhs = view(n, k)[[j, t]] if transposed else view(k, n)[[t, j]]
+    reads = (view(m, k)[[i, t]], rhs)
+    reduction = Reduction(Combine.ADD, f32, reads)
+    return Nest((i, j), (view(m, n)[[i, j]],), lambda alg, v: v, (), reduction, (t,))
+
+
+@pytest.mark.parametrize("machine", MACHINES, ids=str)
+@pytest.mark.parametrize(
+    "shape", list(itertools.product([1, 7, 64], [1, 30, 512], [1, 12, 100])), ids=str
+)
+@pytest.mark.parametrize("transposed", [False, True])
+def test_tiles_fit_into_registers(
+    machine: MachineDescription, shape: tuple[int, int, int], transposed: bool
+):
+    nest = simplified(product(*shape, transposed))
+    schedule = choose_schedule(nest, machine)
+    accumulators = prod(schedule.tile.values())
+    assert accumulators + 2 <= machine.vector_registers or accumulators == 1
+    assert schedule.lanes <= machine.lanes(32)
+    for dim in (*nest.parallel, *nest.reduced):
+        assert schedule.step(dim) <= dim.size, "a tile may be moved back, not be too large"
+
+
+def test_products_are_vectorised_along_what_is_contiguous():
+    machine = MachineDescription()
+    plain = choose_schedule(product(64, 64, 64, False), machine)
+    assert plain.vector is not None
+    assert plain.vector.name == "j"
+    assert plain.lanes == 16
+    assert prod(plain.tile.values()) >= 8
+    row = choose_schedule(simplified(product(1, 512, 64, True)), machine)
+    assert row.vector is not None
+    assert row.vector.name == "t"
+    assert prod(row.tile.values()) >= 4, "several rows hide the latency of the additions"
+
+
+def test_heavy_bodies_are_not_unrolled():
+    nest = product(64, 64, 64, False)
+    heavy = Nest(
+        nest.parallel, nest.writes, nest.body, (), nest.reduction, nest.reduced, weight=1000
+    )
+    assert not choose_schedule(heavy, MachineDescription()).tile
+
+
+def test_in_place_tiles_visit_each_row_once():
+    nest = product(7, 64, 64, False)
+    in_place = Nest(
+        nest.parallel,
+        nest.writes,
+        nest.body,
+        nest.writes,
+        nest.reduction,
+        nest.reduced,
+        in_place=True,
+    )
+    schedule = choose_schedule(in_place, MachineDescription())
+    assert 7 % schedule.tiles(nest.parallel[0]) == 0
+
+
+def test_host_machine():
+    machine = host_machine()
+    assert machine.vector_bits in (128, 256, 512)
+    assert machine.vector_registers in (16, 32)
