@@ -56,7 +56,7 @@ def prepare_onnxruntime(path: str) -> Runner:
 
 
 def prepare_openvino(path: str) -> Runner:
-    import openvino
+    import openvino  # pyright: ignore[reportMissingImports]
 
     settings = {"INFERENCE_NUM_THREADS": 1, "PERFORMANCE_HINT": "LATENCY"}
     # by default it computes in 16 bits where the CPU can, which is another task

@@ -9,6 +9,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, settings
+
+# how fast examples are made and run depends on what else the machine does
+settings.register_profile("glow", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("glow")
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 SHARED = REPOSITORY.parent / "shared"
