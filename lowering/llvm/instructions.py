@@ -31,12 +31,20 @@ class Names:
         """A register such as `%v3`, or the text of a constant."""
         self.declarations: dict[str, str] = {}
         """Declarations by function name."""
+        self._types: dict[int, tuple[Attribute, str]] = {}
+
+    def type(self, t: Attribute) -> str:
+        """The text of a type, found by its identity because hashing a type takes long."""
+        found = self._types.get(id(t))
+        if found is None:
+            found = self._types[id(t)] = (t, type_text(t))
+        return found[1]
 
     def typed(self, value: SSAValue) -> str:
-        return f"{type_text(value.type)} {self.of[value]}"
+        return f"{self.type(value.type)} {self.of[value]}"
 
     def listed(self, values: Sequence[SSAValue]) -> str:
-        return ", ".join([f"{type_text(v.type)} {self.of[v]}" for v in values])
+        return ", ".join([f"{self.type(v.type)} {self.of[v]}" for v in values])
 
     def declare(self, name: str, result: str, parameters: str) -> None:
         if name not in self.declarations:
@@ -76,7 +84,7 @@ def _overflow_text(flags: Attribute | None) -> str:
 def float_arithmetic(op: Operation, names: Names) -> str:
     flags = flags_text(op.properties.get("fastmathFlags"))
     operands = ", ".join([names.of[o] for o in op.operands])
-    return f"{op.name[5:]} {flags}{type_text(op.operands[0].type)} {operands}"
+    return f"{op.name[5:]} {flags}{names.type(op.operands[0].type)} {operands}"
 
 
 @translates(*(f"llvm.{name}" for name in ("add", "sub", "mul", "shl", "and", "xor")))
@@ -84,7 +92,7 @@ def float_arithmetic(op: Operation, names: Names) -> str:
 def integer_arithmetic(op: Operation, names: Names) -> str:
     flags = _overflow_text(op.properties.get("overflowFlags"))
     a, b = op.operands
-    return f"{op.name[5:]} {flags}{type_text(a.type)} {names.of[a]}, {names.of[b]}"
+    return f"{op.name[5:]} {flags}{names.type(a.type)} {names.of[a]}, {names.of[b]}"
 
 
 @translates("llvm.or")
@@ -106,7 +114,7 @@ def conversion(op: Operation, names: Names) -> str:
     flags = _overflow_text(op.properties.get("overflowFlags"))
     if "nonNeg" in op.properties:
         flags = "nneg "
-    result = type_text(op.results[0].type)
+    result = names.type(op.results[0].type)
     return f"{op.name[5:]} {flags}{names.typed(op.operands[0])} to {result}"
 
 
@@ -159,7 +167,7 @@ def address(op: lx.GEPOp, names: Names) -> str:
         for index in op.rawConstantIndices.get_values()
     ]
     pointer = names.typed(op.operands[0])
-    return f"getelementptr {word}{type_text(op.elem_type)}, {pointer}, {', '.join(indices)}"
+    return f"getelementptr {word}{names.type(op.elem_type)}, {pointer}, {', '.join(indices)}"
 
 
 def _alignment(op: Operation) -> str:
@@ -176,7 +184,7 @@ def _reject_atomic(op: Operation) -> None:
 @translates("llvm.load")
 def loading(op: llvm.LoadOp, names: Names) -> str:
     _reject_atomic(op)
-    return f"load {type_text(op.results[0].type)}, {names.typed(op.ptr)}{_alignment(op)}"
+    return f"load {names.type(op.results[0].type)}, {names.typed(op.ptr)}{_alignment(op)}"
 
 
 @translates("llvm.store")
@@ -188,7 +196,7 @@ def storing(op: llvm.StoreOp, names: Names) -> str:
 
 @translates("llvm.alloca")
 def stack_allocation(op: llvm.AllocaOp, names: Names) -> str:
-    return f"alloca {type_text(op.elem_type)}, {names.typed(op.size)}{_alignment(op)}"
+    return f"alloca {names.type(op.elem_type)}, {names.typed(op.size)}{_alignment(op)}"
 
 
 # control flow; phis are written by the blocks that have arguments
@@ -214,12 +222,12 @@ def _call(
     return f"call {flags}{result} @{callee}({arguments})"
 
 
-def _types(values: Sequence[SSAValue]) -> str:
-    return ", ".join([type_text(v.type) for v in values])
+def _types(names: Names, values: Sequence[SSAValue]) -> str:
+    return ", ".join([names.type(v.type) for v in values])
 
 
-def _result(op: Operation) -> str:
-    return type_text(op.results[0].type) if op.results else "void"
+def _result(op: Operation, names: Names) -> str:
+    return names.type(op.results[0].type) if op.results else "void"
 
 
 @translates("llvm.call")
@@ -227,14 +235,16 @@ def function_call(op: llvm.CallOp, names: Names) -> str:
     if op.callee is None:
         raise CompileError("a call through a pointer cannot be translated to LLVM IR")
     callee = op.callee.string_value()
-    return _call(names, callee, _result(op), names.listed(op.args), _types(op.args))
+    return _call(names, callee, _result(op, names), names.listed(op.args), _types(names, op.args))
 
 
 @translates("llvm.call_intrinsic")
 def named_intrinsic(op: llvm.CallIntrinsicOp, names: Names) -> str:
     flags = flags_text(op.properties.get("fastmathFlags"))
     arguments = names.listed(op.args)
-    return _call(names, op.intrin.data, _result(op), arguments, _types(op.args), flags)
+    return _call(
+        names, op.intrin.data, _result(op, names), arguments, _types(names, op.args), flags
+    )
 
 
 _OVERLOADED_BY_FIRST = (
@@ -253,7 +263,7 @@ def _intrinsic(op: Operation, names: Names, overload: SSAValue) -> str:
     callee = f"llvm.{op.name[10:]}.{suffix(overload.type)}"
     flags = flags_text(op.properties.get("fastmathFlags"))
     arguments = names.listed(op.operands)
-    return _call(names, callee, _result(op), arguments, _types(op.operands), flags)
+    return _call(names, callee, _result(op, names), arguments, _types(names, op.operands), flags)
 
 
 @translates(*(f"llvm.intr.{name}" for name in _OVERLOADED_BY_FIRST))
@@ -269,7 +279,7 @@ def started_reduction(op: Operation, names: Names) -> str:
 @translates("llvm.intr.abs")
 def absolute(op: lx.AbsOp, names: Names) -> str:
     poison = "true" if op.is_int_min_poison.value.data else "false"
-    t = type_text(op.arg.type)
+    t = names.type(op.arg.type)
     arguments = f"{names.typed(op.arg)}, i1 {poison}"
     return _call(names, f"llvm.abs.{suffix(op.arg.type)}", t, arguments, f"{t}, i1")
 
@@ -281,10 +291,12 @@ def _masked(op: Operation, names: Names, pointer: int, overloads: Sequence[SSAVa
     arguments = [names.typed(o) for o in op.operands]
     address = op.operands[pointer]
     arguments[pointer] = (
-        f"{type_text(address.type)} align {alignment.value.data} {names.of[address]}"
+        f"{names.type(address.type)} align {alignment.value.data} {names.of[address]}"
     )
     callee = ".".join([f"llvm.{op.name[10:]}", *(suffix(o.type) for o in overloads)])
-    return _call(names, callee, _result(op), ", ".join(arguments), _types(op.operands))
+    return _call(
+        names, callee, _result(op, names), ", ".join(arguments), _types(names, op.operands)
+    )
 
 
 @translates("llvm.intr.masked.load", "llvm.intr.masked.gather")
@@ -311,4 +323,4 @@ def block_transfer(op: lx.MemcpyOp | lx.MemsetOp, names: Names) -> str:
     volatile = "true" if op.isVolatile.value.data else "false"
     arguments = f"{names.listed(op.operands)}, i1 {volatile}"
     callee = f"llvm.{op.name[10:]}.{overloads}"
-    return _call(names, callee, "void", arguments, f"{_types(op.operands)}, i1")
+    return _call(names, callee, "void", arguments, f"{_types(names, op.operands)}, i1")

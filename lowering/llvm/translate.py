@@ -132,7 +132,7 @@ def _phis(
 ) -> Iterator[str]:
     for i, argument in enumerate(block.args):
         sources = ", ".join(f"[ {names.of[values[i]]}, %{label} ]" for label, values in incoming)
-        yield f"  {names.of[argument]} = phi {type_text(argument.type)} {sources}"
+        yield f"  {names.of[argument]} = phi {names.type(argument.type)} {sources}"
 
 
 def _block_lines(

@@ -68,6 +68,27 @@ def test_loop_with_constant_bounds(lower: int, upper: int, step: int, rng):
     np.testing.assert_allclose(out[0], 2.5 + x[lower:upper:step].sum(), rtol=1e-5, atol=1e-6)
 
 
+def test_loop_over_integers(rng):
+    text = """
+    func.func @f(%n: memref<1xi32>, %out: memref<1xi32>) {
+      %at = arith.constant 0 : index
+      %zero = arith.constant 0 : i32
+      %three = arith.constant 3 : i32
+      %upper = memref.load %n[%at] : memref<1xi32>
+      %sum = scf.for %i = %zero to %upper step %three iter_args(%s = %zero) -> (i32) : i32 {
+        %t = arith.addi %s, %i : i32
+        scf.yield %t : i32
+      }
+      memref.store %sum, %out[%at] : memref<1xi32>
+      return
+    }"""
+    kernels = Kernels(text)
+    for n in (-1, 0, 1, int(rng.integers(2, 100))):
+        out = np.full(1, -1, np.int32)
+        kernels.f(np.array([n], np.int32), out)
+        assert out[0] == sum(range(0, n, 3))
+
+
 def test_loops_that_run_once_or_never_leave_no_blocks():
     text = """
     func.func @f(%x: memref<10xf32>) {
