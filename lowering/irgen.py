@@ -8,9 +8,9 @@ emitted in the order in which they stand (`glow-schedule` chooses that order):
 - a reshape, a broadcast or a slice is another view of its operand's buffer. Views compose: the
   result always refers to the buffer itself. Where strides cannot express the result (a reshape of
   elements that are not dense), the operand is copied into a buffer of its own first;
-- a concatenation copies each operand into its part of a new buffer, and a padding fills a new
-  buffer and copies into the inside. `glow-eliminate-copies` then lets most operands be computed in
-  place;
+- a concatenation copies each operand into its part of a new buffer, and a padding copies into the
+  inside of a new buffer and fills its border. `glow-eliminate-copies` then lets most operands be
+  computed in place;
 - every other node becomes the instruction that is derived from it, on newly allocated buffers.
 
 The function's results become arguments marked `glow.qualifier = "out"`, to which a copy at the end
@@ -21,7 +21,7 @@ New rules for nodes that only move data are registered with `@emits`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -195,11 +195,31 @@ def _pad(program: Program, node: PadOp) -> None:
     whole = program.allocate(_memref(node.result), node.result.name_hint)
     program.set_place(node.result, whole)
     source = program.place(node.input)
-    sizes = source.type.get_shape()
-    fill = INSTRUCTIONS[SplatOp].on([program.value(whole)], [], {"value": node.value})
-    program.emit(fill)
-    inside = slice_view(whole.type, node.call.ints("low"), sizes, [1] * len(sizes))
+    low, sizes = node.call.ints("low"), source.type.get_shape()
+    for starts, extents in _borders(low, sizes, whole.type.get_shape()):
+        border = slice_view(whole.type, starts, extents, [1] * len(sizes))
+        place = program.value(Place(whole.buffer, border))
+        program.emit(INSTRUCTIONS[SplatOp].on([place], [], {"value": node.value}))
+    inside = slice_view(whole.type, low, sizes, [1] * len(sizes))
     program.copy(Place(whole.buffer, inside), source)
+
+
+def _borders(
+    low: Sequence[int], sizes: Sequence[int], whole: Sequence[int]
+) -> Iterator[tuple[list[int], list[int]]]:
+    """
+    Starts and sizes of disjoint boxes that cover `whole` but its inside: before and after each
+    dimension, as wide as the inside along earlier dimensions and as the whole along later ones.
+    """
+    for d, size in enumerate(sizes):
+        end = low[d] + size
+        for start, extent in ((0, low[d]), (end, whole[d] - end)):
+            if extent:
+                later = len(sizes) - d - 1
+                yield (
+                    [*low[:d], start, *[0] * later],
+                    [*sizes[:d], extent, *whole[d + 1 :]],
+                )
 
 
 def _instruction(program: Program, node: Node) -> None:
