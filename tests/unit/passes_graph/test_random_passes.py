@@ -10,7 +10,7 @@ from glow.runtime.interpreter import interpret
 from glow.tests.support.random_graphs import BOTH, random_graph, random_inputs
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from xdsl.dialects.builtin import f32
+from xdsl.dialects.builtin import bf16, f32, f64
 from xdsl.passes import PassPipeline
 from xdsl.universe import Universe
 
@@ -32,8 +32,9 @@ PIPELINES = {
 }
 CONTEXT = make_context()
 PASSES = Universe.get_multiverse().all_passes
-TOLERANCE = {True: 2e-4, False: 4e-2}
-"""The largest difference relative to the largest result, in f32 alone and with f16."""
+FLOATS = {"f64": (f64,), "f32": (f32,), "mixed": BOTH, "bf16": (bf16, f32)}
+TOLERANCE = {"f64": 1e-9, "f32": 2e-4, "mixed": 4e-2, "bf16": 3e-1}
+"""The largest difference relative to the largest result."""
 
 
 def assert_close(want: dict[str, np.ndarray], have: dict[str, np.ndarray], tolerance: float):
@@ -46,18 +47,18 @@ def assert_close(want: dict[str, np.ndarray], have: dict[str, np.ndarray], toler
         np.testing.assert_allclose(b, a, rtol=0, atol=tolerance * max(1, np.abs(a).max(initial=0)))
 
 
-def check(pipeline: str, seed: int, steps: int, single: bool):
-    module = random_graph(seed, steps, (f32,) if single else BOTH)
+def check(pipeline: str, seed: int, steps: int, floats: str):
+    module = random_graph(seed, steps, FLOATS[floats])
     inputs = random_inputs(module, seed)
     want = interpret(module, inputs)
     PassPipeline.parse_spec(PASSES, pipeline).apply(CONTEXT, module)
     module.verify()
     verify_dominance(module)
-    assert_close(want, interpret(module, inputs), TOLERANCE[single])
+    assert_close(want, interpret(module, inputs), TOLERANCE[floats])
 
 
 @pytest.mark.parametrize("name", PIPELINES)
 @settings(deadline=None, max_examples=40, suppress_health_check=list(HealthCheck))
-@given(seed=st.integers(0, 2**32), steps=st.integers(1, 25), single=st.booleans())
-def test_passes_keep_the_meaning(name: str, seed: int, steps: int, single: bool):
-    check(PIPELINES[name], seed, steps, single)
+@given(seed=st.integers(0, 2**32), steps=st.integers(1, 25), floats=st.sampled_from(list(FLOATS)))
+def test_passes_keep_the_meaning(name: str, seed: int, steps: int, floats: str):
+    check(PIPELINES[name], seed, steps, floats)
