@@ -42,7 +42,10 @@ class GlowBackendRep(BackendRep):
         self._inputs = real_inputs(model.graph)
         self._compiled: dict[tuple[tuple[int, ...], ...], CompiledModel] = {}
         self._fixed = None
-        if options.get("symbols") or not symbol_sizes(self._inputs, None):
+        symbols = symbol_sizes(self._inputs, None)
+        if not all(i.type.HasField("tensor_type") for i in self._inputs):
+            self._fixed = compile(model, **{"symbols": symbols, **options})  # says what is wrong
+        elif options.get("symbols") or not symbols:
             self._fixed = compile(model, **options)
 
     def run(self, inputs: Any, **kwargs: Any) -> tuple[Any, ...]:

@@ -1,8 +1,8 @@
 """
 Names in a model must be text.
 
-The protobuf library hands out strings that are not valid UTF-8 as bytes, which nothing expects. This
-finds them once, so that the rest need not care.
+The protobuf library hands out strings that are not valid UTF-8 as bytes, which nobody expects.
+This finds them once, so that the rest need not care.
 """
 
 from __future__ import annotations

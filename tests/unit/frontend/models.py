@@ -9,9 +9,11 @@ import numpy as np
 from onnx import ModelProto, NodeProto, TensorProto, ValueInfoProto, helper, numpy_helper
 
 
-def value(name: str, shape: Sequence[int | str] | None, dtype: int = TensorProto.FLOAT):
+def value(
+    name: str, shape: Sequence[int | str | None] | None, dtype: int = TensorProto.FLOAT
+) -> ValueInfoProto:
     """A graph input or output."""
-    return helper.make_tensor_value_info(name, dtype, shape)
+    return helper.make_tensor_value_info(name, dtype, shape)  # pyright: ignore
 
 
 def model(
@@ -31,4 +33,5 @@ def model(
     return helper.make_model(graph, opset_imports=opsets, ir_version=8, **options)
 
 
-node = helper.make_node
+node: Any = helper.make_node
+"""A node: operator, names of inputs and outputs, attributes by name."""
