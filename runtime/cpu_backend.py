@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from ..backend import Backend, Program, Stage
-from ..errors import GlowError
+from ..errors import GlowError, ModelError
 from ..glow_dialects.operator import Call
 
 if TYPE_CHECKING:
@@ -199,6 +199,8 @@ def aligned_bytes(size: int) -> np.ndarray:
 def fill_weights(segment: np.ndarray, main: FuncOp) -> None:
     """
     Copy the value of each `glow_inst.weight` to its offset in `segment` (uint8), equal ones once.
+
+    Raises ModelError if the file that holds a value cannot be read or became shorter.
     """
     import numpy as np
 
@@ -211,7 +213,12 @@ def fill_weights(segment: np.ndarray, main: FuncOp) -> None:
             continue
         offset = op.offset.value.data
         done.add(offset)
-        array = np.ascontiguousarray(constant_array(op.value, op.result.type))  # pyright: ignore
+        try:
+            value = constant_array(op.value, op.result.type)  # pyright: ignore
+        except (OSError, ValueError) as error:
+            name = op.result.name_hint or op.name
+            raise ModelError(f"cannot read the weight {name}: {error}") from error
+        array = np.ascontiguousarray(value)
         segment[offset : offset + array.nbytes] = array.reshape(-1).view(np.uint8)
 
 

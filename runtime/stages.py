@@ -26,7 +26,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from ..backend import Stage
 from ..context import make_context
-from ..errors import CompileError, GlowError
+from ..errors import CompileError, GlowError, ModelError
 from ..universe import UNIVERSE
 
 IMPORTED = "imported"
@@ -154,7 +154,10 @@ def parse_pipeline(spec: str) -> tuple[ModulePass, ...]:
 
 
 def apply_pass(p: ModulePass, context: Context, module: ModuleOp) -> None:
-    """Run one pass. Any failure becomes a CompileError that names the pass and the operator."""
+    """
+    Run one pass. Any failure becomes a CompileError that names the pass and the operator; a
+    ModelError if it is that the file of a weight cannot be read.
+    """
     try:
         p.apply(context, module)
     except GlowError:
@@ -162,6 +165,8 @@ def apply_pass(p: ModulePass, context: Context, module: ModuleOp) -> None:
     except Exception as error:
         op = _culprit(error.__traceback__)
         at = f" at {describe(op)}" if op is not None else ""
+        if isinstance(error, OSError):
+            raise ModelError(f"{p.name} cannot read a weight{at}: {error}") from error
         raise CompileError(f"{p.name} failed{at}: {_first_line(error)}") from error
 
 

@@ -207,6 +207,38 @@ def test_text_of_the_graph_dialect(tmp_path: Path, xy):
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
+def test_text_with_weights_in_a_file(backend: str, tmp_path: Path, rng: np.random.Generator):
+    weights = rng.standard_normal((4, 3), np.float32)
+    data = tmp_path / "weights.bin"
+    data.write_bytes(b"head" + weights.tobytes())
+    path = tmp_path / "graph.mlir"
+    path.write_text(f"""
+      func.func @main(%x: tensor<2x4xf32> {{glow.name = "x"}}) -> tensor<2x3xf32> {{
+        %w = glow.constant #glow.blob<"{data}", 4, 48> : tensor<4x3xf32>
+        %0 = glow.matmul %x, %w : (tensor<2x4xf32>, tensor<4x3xf32>) -> tensor<2x3xf32>
+        func.return %0 : tensor<2x3xf32>
+      }}""")
+    x = rng.standard_normal((2, 4), np.float32)
+    model = glow.compile(path, backend)
+    np.testing.assert_allclose(model(x)[0], x @ weights, rtol=1e-5, atol=1e-5)
+
+
+def test_weights_that_cannot_be_read(tmp_path: Path):
+    data = tmp_path / "weights.bin"
+    text = f"""
+      func.func @main(%x: tensor<2x4xf32>) -> tensor<2x3xf32> {{
+        %w = glow.constant #glow.blob<"{data}", 4, 48> : tensor<4x3xf32>
+        %0 = glow.matmul %x, %w : (tensor<2x4xf32>, tensor<4x3xf32>) -> tensor<2x3xf32>
+        func.return %0 : tensor<2x3xf32>
+      }}"""
+    with pytest.raises(glow.ModelError, match=r"cannot read .*\bw\b.*No such file"):
+        glow.compile(graph(text))
+    data.write_bytes(bytes(40))
+    with pytest.raises(glow.GlowError, match=r"\bw: .*has 40 bytes.*needs 48 bytes at offset 4"):
+        glow.compile(graph(text))
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
 def test_a_module_is_not_modified(backend: str):
     module = graph()
     before = str(module)
