@@ -32,13 +32,15 @@ ALIGNMENT = 64
 
 _CLEAN = "glow-fold-constants,canonicalize,cse,dce"
 
-_TO_ALLOCATED = (
+_TO_LOWERED = (
     Stage(
         "optimized",
         "glow-fold-constants,canonicalize,glow-fold-batch-norm,glow-simplify-shapes,"
         f"glow-sink-transposes,{_CLEAN}",
     ),
     Stage("lowered", f"glow-lower-nodes{{backend=cpu}},{_CLEAN}"),
+)
+_TO_ALLOCATED = (
     Stage("scheduled", "glow-schedule"),
     Stage("instructions", "glow-irgen"),
     Stage(
@@ -81,11 +83,14 @@ class CpuBackend(Backend):
         from ..lowering.kernels.machine import describe
 
         m = describe(self.machine().feature_set())
+        layouts = f"glow-assign-layouts{{block={m.lanes(32)}}},cse,dce"
         kernels = (
             f"glow-lower-to-kernels{{vector-bits={m.vector_bits} "
             f"vector-registers={m.vector_registers} has-fma={str(m.has_fma).lower()}}}"
         )
         return (
+            *_TO_LOWERED,
+            Stage("laid-out", layouts),
             *_TO_ALLOCATED,
             Stage("kernels", kernels, bulky=True),
             Stage("llvm", "glow-expand-math,glow-convert-to-llvm", bulky=True),

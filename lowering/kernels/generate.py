@@ -15,7 +15,8 @@ from .emit import REASSOCIATE, Emitter, scalar_of
 from .machine import MachineDescription
 from .memory import Memory, Place
 from .nest import Combine, Nest, Repeat, Step, simplified
-from .schedule import Schedule, choose_schedule
+from .register_tile import tiled_product
+from .schedule import Part, Schedule, choose_schedule
 from .types import computes_in_float, vector_type
 
 Places = Mapping[Access, Place]
@@ -45,7 +46,8 @@ def generate(
             continue
         nest = simplified(step)
         if not nest.is_empty:
-            schedule = choose_schedule(nest, machine)
+            tiled = tiled_product(nest, machine)
+            nest, schedule = tiled or (nest, choose_schedule(nest, machine))
             _NestGenerator(nest, schedule, emitter, memory, machine).run(bound)
 
 
@@ -67,6 +69,8 @@ class _NestGenerator:
         """Whether lanes run over a reduced dimension, so that a result is one lane."""
         self.wide = ArithAlgebra(emitter, machine, schedule.lanes)
         self.narrow = ArithAlgebra(emitter, machine, 1) if self.across else self.wide
+        self.tile_of: dict[Dim, range] = {}
+        """For dimensions with parts: the elements of the present tile, from where it is."""
 
     def run(self, bound: Mapping[Dim, SSAValue | int]) -> None:
         accesses = self.nest.accesses()
@@ -84,6 +88,10 @@ class _NestGenerator:
             self._tile(places, stale)
             return
         dim = self.schedule.order[level]
+        if dim in self.schedule.parts:
+            for part in self.schedule.parts[dim]:
+                self._part(level, part, places, stale)
+            return
         step = self.schedule.step(dim)
         overlaps = dim.size % step != 0
         peeled = overlaps and self.nest.reduction is None
@@ -109,11 +117,31 @@ class _NestGenerator:
         skip = full - last if masked else stale
         self._parallel(level + 1, self.memory.advance(places, dim, last), skip)
 
+    def _part(
+        self, level: int, part: Part, places: Places, stale: SSAValue | int | None
+    ) -> None:
+        """The tiles of one part of a dimension."""
+        dim = self.schedule.order[level]
+        if dim in self.schedule.static:
+            for start in range(part.start, part.stop, part.tile):
+                self.tile_of[dim] = range(start, start + part.tile)
+                self._parallel(level + 1, places, stale)
+            return
+
+        def body(iv: SSAValue | int, _: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            self.tile_of[dim] = range(part.tile)
+            there = self.memory.advance(places, dim, part.start)
+            self._parallel(level + 1, self.memory.advance(there, dim, iv), stale)
+            return ()
+
+        self.e.loop(part.stop - part.start, part.tile, (), body)
+
     def _points(self, dims: Sequence[Dim]) -> list[Point]:
         """The elements of the register tile: for vectors, where their first lane is."""
-        tiled = [d for d in dims if self.schedule.tiles(d) > 1]
+        tiled = [d for d in dims if self.schedule.tiles(d) > 1 or d in self.tile_of]
+        tiled.sort(key=lambda d: d is self.schedule.fastest)
         unit = {d: self.schedule.lanes if d is self.schedule.vector else 1 for d in tiled}
-        ranges = [range(self.schedule.tiles(d)) for d in tiled]
+        ranges = [self.tile_of.get(d, range(self.schedule.tiles(d))) for d in tiled]
         return [
             {d: i * unit[d] for d, i in zip(tiled, place, strict=True)}
             for place in product(*ranges)
@@ -302,6 +330,5 @@ def _offset(access: Access, point: Point) -> int:
     total = 0
     for dim, value in point.items():
         stride = access.stride(dim)
-        assert isinstance(stride, int)
-        total += stride * value
+        total += stride * value if isinstance(stride, int) else stride[value]
     return total

@@ -133,7 +133,7 @@ def _flipped(nest: Nest) -> Nest:
     for dim in nest.parallel:
         stride = nest.writes[0].stride(dim)
         if isinstance(stride, int) and stride < 0:
-            nest = _mapped(nest, lambda place, dim=dim: _flip(place, dim))
+            nest = mapped(nest, lambda place, dim=dim: _flip(place, dim))
     return nest
 
 
@@ -165,11 +165,11 @@ def _substituted(nest: Nest, change: dict[Dim, Dim | None]) -> Nest:
     def dims(group: Sequence[Dim]) -> tuple[Dim, ...]:
         return tuple(new for d in group if (new := change.get(d, d)) is not None)
 
-    nest = _mapped(nest, renamed)
+    nest = mapped(nest, renamed)
     return replace(nest, parallel=dims(nest.parallel), reduced=dims(nest.reduced))
 
 
-def _mapped(nest: Nest, change: Callable[[Affine], Affine]) -> Nest:
+def mapped(nest: Nest, change: Callable[[Affine], Affine]) -> Nest:
     def one(access: Access) -> Access:
         indirect = access.indirect
         if indirect is not None:

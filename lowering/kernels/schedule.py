@@ -29,6 +29,19 @@ _MAX_EMITTED = 240
 
 
 @dataclass(frozen=True)
+class Part:
+    """Elements `start` to `stop - 1` of a dimension, in tiles of `tile`, which divides them."""
+
+    start: int
+    stop: int
+    tile: int
+
+    @property
+    def tiles(self) -> int:
+        return (self.stop - self.start) // self.tile
+
+
+@dataclass(frozen=True)
 class Schedule:
     order: tuple[Dim, ...]
     """Parallel loops, outermost first."""
@@ -39,6 +52,12 @@ class Schedule:
     """How many elements (along `vector`: vectors) of a dimension a tile holds; default 1."""
     unrolled: frozenset[Dim] = frozenset()
     """Reduction dimensions without a loop."""
+    parts: Mapping[Dim, Sequence[Part]] = field(default_factory=dict)
+    """Parallel dimensions that are cut into parts, instead of tiles of one size."""
+    static: frozenset[Dim] = frozenset()
+    """Dimensions with parts whose tiles have code of their own each, instead of a loop."""
+    fastest: Dim | None = None
+    """The dimension along which points of a tile that come one after the other differ first."""
 
     def tiles(self, dim: Dim) -> int:
         return self.tile.get(dim, 1)

@@ -1,5 +1,7 @@
 """One file per family of operators; importing this package registers their algorithms."""
 
+from . import blocked as blocked
+from . import blocked_pooling as blocked_pooling
 from . import convolution as convolution
 from . import elementwise as elementwise
 from . import matrix as matrix

@@ -1,0 +1,187 @@
+"""
+How fast the kernels of single layers are: GFLOP/s, and the fraction of the peak that this CPU
+reaches with nothing but fused multiplications and additions.
+
+    python -m glow.benchmarks.kernels resnet50 [--repeat 20] [--only 3x3]
+
+Each distinct convolution or matrix product of a network, as the CPU backend lays it out, becomes a
+graph of its own with random operands. The time is the least of many runs on one thread; the clock
+may differ between runs, so the peak is measured again before each layer.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ctypes
+import time
+from collections.abc import Callable, Iterator
+from math import prod
+
+import numpy as np
+from xdsl.dialects import func
+from xdsl.dialects.builtin import FunctionType, ModuleOp, TensorType
+from xdsl.ir import Attribute, Block, Region
+
+import glow
+from glow.glow_dialects.glow.base import Node
+from glow.glow_dialects.operator import shape_of
+
+PEAK_STEPS = 20_000
+ACCUMULATORS = 12
+
+
+def flops_of(node: Node) -> int:
+    """Multiplications and additions of a convolution or matrix product; 0 for other nodes."""
+    count = _PRODUCTS.get(node.name)
+    return 0 if count is None else 2 * count(node)
+
+
+def _outputs(node: Node) -> int:
+    return prod(shape_of(node.results[0].type))
+
+
+def _filter_size(node: Node, first: int) -> int:
+    """Elements of the filter, from dimension `first` on without the output channels."""
+    return prod(shape_of(node.operands[1].type)[first:-1])
+
+
+_PRODUCTS: dict[str, Callable[[Node], int]] = {
+    "glow.blocked_convolution": lambda n: _outputs(n) * _filter_size(n, 1),
+    "glow.blocked_depthwise_convolution": lambda n: _outputs(n) * _filter_size(n, 1),
+    "glow.convolution": lambda n: _outputs(n) * prod(shape_of(n.operands[1].type)[1:]),
+    "glow.fully_connected": lambda n: _outputs(n) * shape_of(n.operands[0].type)[-1],
+    "glow.matmul": lambda n: _outputs(n) * shape_of(n.operands[0].type)[-1],
+}
+
+
+def distinct_layers(module: ModuleOp) -> Iterator[tuple[Node, int]]:
+    """The products of a graph that differ in types or properties, and how often they occur."""
+    found: dict[tuple[object, ...], list[Node]] = {}
+    for op in module.walk():
+        if isinstance(op, Node) and flops_of(op):
+            types = tuple(o.type for o in op.operands)
+            found.setdefault((op.name, types, str(op.properties)), []).append(op)
+    for nodes in found.values():
+        yield nodes[0], len(nodes)
+
+
+def layer_graph(node: Node) -> tuple[ModuleOp, list[Attribute]]:
+    """A graph of the node alone, and the types of its operands."""
+    types = [o.type for o in node.operands]
+    block = Block(arg_types=types)
+    results = [r.type for r in node.results]
+    copy = type(node).create(
+        operands=block.args, result_types=results, properties=dict(node.properties)
+    )
+    block.add_ops([copy, func.ReturnOp(*copy.results)])
+    function = func.FuncOp("main", FunctionType.from_lists(types, results), Region(block))
+    return ModuleOp([function]), types
+
+
+def least_time(run: Callable[[], object], repeat: int) -> float:
+    """Seconds of the fastest of `repeat` runs, after one to warm up."""
+    run()
+    times = []
+    for _ in range(repeat):
+        start = time.perf_counter()
+        run()
+        times.append(time.perf_counter() - start)
+    return min(times)
+
+
+def peak_program() -> tuple[Callable[[], object], int]:
+    """A loop of independent fused multiplications and additions, and how many it computes."""
+    from glow.lowering.kernels.machine import host_machine as description
+    from glow.runtime.jit import Executable, host_machine, object_of
+
+    lanes = description().lanes(32)
+    t = f"<{lanes} x float>"
+    accumulators = "\n".join(
+        f"  %a{i} = phi {t} [ %x, %entry ], [ %n{i}, %loop ]" for i in range(ACCUMULATORS)
+    )
+    steps = "\n".join(
+        f"  %n{i} = call {t} @llvm.fma.v{lanes}f32({t} %a{i}, {t} %x, {t} %x)"
+        for i in range(ACCUMULATORS)
+    )
+    sums = ["  %s0 = fadd " + f"{t} %n0, %n1"]
+    sums += [f"  %s{i - 1} = fadd {t} %s{i - 2}, %n{i}" for i in range(2, ACCUMULATORS)]
+    text = f"""
+declare {t} @llvm.fma.v{lanes}f32({t}, {t}, {t})
+define void @peak(ptr %w, ptr %io, ptr %arena) {{
+entry:
+  %x = load {t}, ptr %w, align 64
+  br label %loop
+loop:
+  %i = phi i64 [ 0, %entry ], [ %j, %loop ]
+{accumulators}
+{steps}
+  %j = add i64 %i, 1
+  %more = icmp slt i64 %j, {PEAK_STEPS}
+  br i1 %more, label %loop, label %done
+done:
+{chr(10).join(sums)}
+  store {t} %s{ACCUMULATORS - 2}, ptr %arena, align 64
+  ret void
+}}
+"""
+    machine = host_machine()
+    executable = Executable([object_of(text, machine, "peak", None)], "peak", machine)
+    memory = np.zeros(64, np.float32)
+    start = -memory.ctypes.data % 64
+    address = memory.ctypes.data + start
+
+    def run() -> object:
+        return executable(address, (ctypes.c_void_p * 1)(), address)
+
+    return run, 2 * lanes * ACCUMULATORS * PEAK_STEPS
+
+
+def laid_out(network: str) -> ModuleOp:
+    """The graph of a network, or of a file, as the CPU backend lays it out."""
+    model: object = network
+    if not network.endswith((".onnx", ".mlir", ".glow")):
+        from glow.benchmarks.networks import network as build
+
+        model = build(network).SerializeToString()
+    return glow.compile(model).stages["laid-out"]  # pyright: ignore
+
+
+def measure(network: str, repeat: int, only: str) -> None:
+    """Prints a line for each distinct layer, and the sums."""
+    peak, peak_flops = peak_program()
+    rng = np.random.default_rng(0)
+    total_time = total_flops = 0.0
+    print(f"{'ms':>8} {'GFLOP/s':>8} {'% peak':>7} {'times':>5}  layer")
+    for node, count in distinct_layers(laid_out(network)):
+        graph, types = layer_graph(node)
+        shapes = [t.get_shape() for t in types if isinstance(t, TensorType)]
+        properties = {k: str(v) for k, v in node.properties.items()}
+        name = f"{node.name.removeprefix('glow.')} {' * '.join('x'.join(map(str, s)) for s in shapes[:2])}"
+        label = f"{name} {properties.get('strides', '')}"
+        if only not in label:
+            continue
+        model = glow.compile(graph)
+        arrays = [rng.standard_normal(s, dtype=np.float32) for s in shapes]
+        best = least_time(lambda m=model, a=arrays: m(*a), repeat)
+        rate = flops_of(node) / best / 1e9
+        limit = peak_flops / least_time(peak, 10) / 1e9
+        total_time += best * count
+        total_flops += flops_of(node) * count
+        print(f"{best * 1e3:8.3f} {rate:8.1f} {100 * rate / limit:7.1f} {count:5}  {label}")
+    if total_time:
+        print(f"{total_time * 1e3:8.2f} {total_flops / total_time / 1e9:8.1f}  all layers")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Speed of the kernels of single layers.")
+    parser.add_argument("networks", nargs="+", help="names of networks, or model files")
+    parser.add_argument("--repeat", type=int, default=20, help="runs of each layer")
+    parser.add_argument("--only", default="", help="layers whose line contains this")
+    options = parser.parse_args()
+    for network in options.networks:
+        print(network)
+        measure(network, options.repeat, options.only)
+
+
+if __name__ == "__main__":
+    main()

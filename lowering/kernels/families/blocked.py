@@ -1,0 +1,125 @@
+"""Convolutions and changes of layout on blocks of channels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ....glow_dialects.elements import compute_type
+from ....glow_dialects.glow.blocked import (
+    BlockedConvolutionOp,
+    BlockedDepthwiseConvolutionOp,
+    PackChannelsOp,
+    UnpackChannelsOp,
+    is_blocked_input,
+)
+from ....glow_dialects.operator import Call
+from ..affine import Affine, Dim, Index
+from ..algebra import ArithAlgebra, Value
+from ..nest import Combine
+from ..primitives import add
+from ..registry import Kernel, kernel, total
+
+
+@kernel(BlockedConvolutionOp)
+def convolution(k: Kernel) -> None:
+    """
+    `y[n, ob, w, o] = bias[ob, o] + sum(x[n, cb, w * stride + i * dilation, c] *
+    filter[ob, cb, i, c, o])` over channels `cb, c` and offsets `i` in the window; a plain input has
+    one channel in each block.
+    """
+    x, filters, bias = k.operands
+    y = k.result
+    n, ob, o = Dim("n", y.shape[0]), Dim("ob", y.shape[1]), Dim("o", y.shape[-1])
+    blocked = is_blocked_input(k.call)
+    cb = Dim("cb", filters.shape[1])
+    c = [Dim("c", filters.shape[-2])] if blocked else []
+    kernel_sizes = filters.shape[2 : len(filters.shape) - 1 - len(c)]
+    window, offset, places = _windows(k.call, y.shape[2:-1], kernel_sizes)
+    k.reduce(
+        dims=[n, ob, *window, o],
+        reduced=[cb, *offset, *c],
+        reduction=total(
+            Combine.ADD,
+            compute_type(y.element),
+            x[[n, cb, *places, *c]],
+            filters[[ob, cb, *offset, *c, o]],
+        ),
+        place=[n, ob, *window, o],
+        operands=[bias[[ob, o]]],
+        body=_add_bias,
+    )
+
+
+@kernel(BlockedDepthwiseConvolutionOp)
+def depthwise_convolution(k: Kernel) -> None:
+    """`y[n, b, w, c] = bias[b, c] + sum(x[n, b, w * stride + i * dilation, c] * filter[b, i, c])`."""
+    x, filters, bias = k.operands
+    y = k.result
+    n, b, c = Dim("n", y.shape[0]), Dim("b", y.shape[1]), Dim("c", y.shape[-1])
+    window, offset, places = _windows(k.call, y.shape[2:-1], filters.shape[1:-1])
+    k.reduce(
+        dims=[n, b, *window, c],
+        reduced=offset,
+        reduction=total(
+            Combine.ADD,
+            compute_type(y.element),
+            x[[n, b, *places, c]],
+            filters[[b, *offset, c]],
+        ),
+        place=[n, b, *window, c],
+        operands=[bias[[b, c]]],
+        body=_add_bias,
+    )
+
+
+def _windows(
+    call: Call, counts: Sequence[int], kernel_sizes: Sequence[int]
+) -> tuple[list[Dim], list[Dim], list[Affine]]:
+    """Loop variables over windows and over offsets in them, and the places that they read."""
+    window = [Dim(f"w{i}", size) for i, size in enumerate(counts)]
+    offset = [Dim(f"k{i}", size) for i, size in enumerate(kernel_sizes)]
+    steps = zip(window, offset, call.ints("strides"), call.ints("dilations"), strict=True)
+    return window, offset, [w * s + i * d for w, i, s, d in steps]
+
+
+def _add_bias(alg: ArithAlgebra, values: Sequence[Value]) -> Sequence[Value]:
+    return [add(alg, values[0], values[1])]
+
+
+@kernel(PackChannelsOp)
+def pack(k: Kernel) -> None:
+    """The full blocks, then the lanes of the last block that have a channel and those without."""
+    (x,) = k.operands
+    y = k.result
+    block, channels = y.shape[-1], x.shape[1]
+    n = Dim("n", x.shape[0])
+    space = [Dim(f"s{i}", size) for i, size in enumerate(x.shape[2:])]
+    full, rest = divmod(channels, block)
+    if full:
+        b, c = Dim("b", full), Dim("c", block)
+        channel = Affine({b: block, c: 1})
+        k.copy([n, b, *space, c], y[[n, b, *space, c]], x[[n, channel, *space]])
+    if rest:
+        c = Dim("c", rest)
+        k.copy([n, *space, c], y[[n, full, *space, c]], x[[n, c + full * block, *space]])
+        e = Dim("e", block - rest)
+        empty: list[Index] = [n, full, *space, e + rest]
+        k.map([n, *space, e], y[empty], (), lambda alg, _: [alg.number(0, y.element)])
+
+
+@kernel(UnpackChannelsOp)
+def unpack(k: Kernel) -> None:
+    """The full blocks, then the lanes of the last block that have a channel."""
+    (x,) = k.operands
+    y = k.result
+    block, channels = x.shape[-1], y.shape[1]
+    n = Dim("n", x.shape[0])
+    space = [Dim(f"s{i}", size) for i, size in enumerate(y.shape[2:])]
+    full, rest = divmod(channels, block)
+    if full:
+        b, c = Dim("b", full), Dim("c", block)
+        channel = Affine({b: block, c: 1})
+        k.copy([n, b, *space, c], y[[n, channel, *space]], x[[n, b, *space, c]])
+    if rest:
+        c = Dim("c", rest)
+        k.copy([n, *space, c], y[[n, c + full * block, *space]], x[[n, full, *space, c]])

@@ -1,0 +1,197 @@
+"""
+Register tiles for products whose vectors are blocks: the schedule of direct convolution.
+
+In such a nest, the lanes of a vector run over a dimension of exactly that size, along which one
+operand (the filter) and the result are contiguous, and which the other operand (the image) does not
+depend on. A tile is `blocks` vectors of the filter times `pixels` elements of the image, which are
+broadcast. All of its accumulators, the filter's vectors and one vector to broadcast must fit into
+the registers:
+
+    blocks * pixels + blocks + 1 <= registers
+
+with one block, the broadcast is part of the multiplication and needs no register.
+
+A dimension is cut into parts as equal as possible (55 pixels into 14, 14, 14, 13) rather than into
+full tiles and a remainder: small tiles load more for each multiplication. Where rows are short,
+tiles cross them: the pixels of several dimensions become one list, each tile of which has its own
+code with constant offsets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from math import inf, prod
+
+from .affine import Access, Affine, Dim
+from .machine import MachineDescription
+from .nest import Nest, mapped
+from .schedule import Part, Schedule
+from .types import bits, value_type
+
+_MOST_LISTED = 8
+"""Tiles of a list of pixels; each has its own code."""
+_STEP_OVERHEAD = 0.5
+"""Cycles per step for counting and addresses."""
+_TILE_OVERHEAD = 16.0
+"""Cycles to start and to finish a tile, besides its stores."""
+_LATENCY = 4
+"""Cycles until the result of a multiplication and addition can be added to."""
+
+
+@dataclass(frozen=True)
+class Roles:
+    """What the dimensions of a product with vectors over blocks do."""
+
+    vector: Dim
+    image: Access
+    filter: Access
+    blocks: tuple[Dim, ...]
+    """Parallel dimensions that only the filter depends on, without the vector."""
+    pixels: tuple[Dim, ...]
+    """Parallel dimensions that only the image depends on."""
+
+
+def roles_of(nest: Nest, machine: MachineDescription) -> Roles | None:
+    """The roles of the dimensions; None if the nest is no product with vectors over blocks."""
+    if nest.reduction is None or not nest.reduction.is_product:
+        return None
+    lanes = machine.lanes(bits(value_type(nest.reduction.element)))
+    a, b = nest.reduction.reads
+    for vector in nest.parallel:
+        if vector.size != lanes or any(w.stride(vector) != 1 for w in nest.writes):
+            continue
+        for image, filters in ((a, b), (b, a)):
+            if (image.stride(vector), filters.stride(vector)) == (0, 1):
+                others = [d for d in nest.parallel if d is not vector]
+                blocks = [d for d in others if image.stride(d) == 0 != filters.stride(d)]
+                pixels = [d for d in others if filters.stride(d) == 0 != image.stride(d)]
+                return Roles(vector, image, filters, tuple(blocks), tuple(pixels))
+    return None
+
+
+def balanced(size: int, most: int) -> tuple[Part, ...]:
+    """The fewest tiles of at most `most` that cover `size`, as equal as possible."""
+    count = -(-size // most)
+    small, larger = divmod(size, count)
+    parts = []
+    if larger:
+        parts.append(Part(0, larger * (small + 1), small + 1))
+    if larger < count:
+        parts.append(Part(larger * (small + 1), size, small))
+    return tuple(parts)
+
+
+def listed(nest: Nest, dims: Sequence[Dim]) -> tuple[Nest, Dim]:
+    """The nest with the points of neighbouring parallel dimensions as one table."""
+    one = Dim("".join(d.name for d in dims), prod(d.size for d in dims))
+    points = list(product(*(range(d.size) for d in dims)))
+
+    def renamed(place: Affine) -> Affine:
+        terms = {d: s for d, s in place.terms.items() if d not in dims}
+        strides = [place.terms.get(d, 0) for d in dims]
+        if any(strides):
+            table = [sum(s * i for s, i in zip(strides, p, strict=True)) for p in points]  # pyright: ignore
+            step = table[1] - table[0]
+            is_linear = all(t == i * step for i, t in enumerate(table))
+            terms[one] = step if is_linear else tuple(table)
+        return Affine(terms, place.constant)
+
+    at = nest.parallel.index(dims[0])
+    rest = [d for d in nest.parallel if d not in dims]
+    parallel = (*rest[:at], one, *rest[at:])
+    return replace(mapped(nest, renamed), parallel=parallel), one
+
+
+@dataclass(frozen=True)
+class _Tiling:
+    cost: float
+    parts: dict[Dim, tuple[Part, ...]]
+    static: tuple[Dim, ...] = ()
+    """Dimensions whose points become a list."""
+
+
+def tiled_product(nest: Nest, machine: MachineDescription) -> tuple[Nest, Schedule] | None:
+    """The nest, perhaps with a list of pixels, and its schedule; None if it is no such product."""
+    roles = roles_of(nest, machine)
+    if roles is None:
+        return None
+    best = min(_tilings(nest, roles, machine), key=lambda t: t.cost)
+    if best.cost == inf:
+        return None
+    parts, static = dict(best.parts), frozenset[Dim]()
+    if best.static:
+        nest, one = listed(nest, best.static)
+        parts[one] = parts.pop(best.static[-1])
+        static = frozenset([one])
+    unrolled = frozenset(
+        d for d in nest.reduced if any(isinstance(a.stride(d), tuple) for a in nest.accesses())
+    )
+    schedule = Schedule(
+        order=nest.parallel,
+        reduction_order=nest.reduced,
+        vector=roles.vector,
+        lanes=roles.vector.size,
+        unrolled=unrolled,
+        parts=parts,
+        static=static,
+        # so that what is broadcast for a pixel is needed no longer than for that pixel
+        fastest=roles.blocks[-1] if roles.blocks else None,
+    )
+    return nest, schedule
+
+
+def _tilings(nest: Nest, roles: Roles, machine: MachineDescription) -> Iterator[_Tiling]:
+    steps = prod(d.size for d in nest.reduced)
+    block = roles.blocks[-1] if roles.blocks else None
+    choices: list[tuple[tuple[Dim, ...], int]] = [((), 1)]
+    if roles.pixels:
+        choices = [((roles.pixels[-1],), roles.pixels[-1].size)]
+    if len(roles.pixels) > 1:
+        last = roles.pixels[-2:]
+        if nest.parallel.index(last[1]) == nest.parallel.index(last[0]) + 1:
+            choices.append((last, prod(d.size for d in last)))
+    registers = machine.vector_registers
+    for blocks in range(1, min(8, block.size if block else 1) + 1):
+        block_parts = balanced(block.size, blocks) if block else ()
+        for dims, size in choices:
+            for most in range(1, registers):
+                if not _fits(blocks, most, registers) or most > size:
+                    break
+                pixel_parts = balanced(size, most)
+                count = sum(p.tiles for p in pixel_parts)
+                if len(dims) > 1 and count > _MOST_LISTED:
+                    continue
+                parts = {dims[-1]: pixel_parts} if dims else {}
+                if block:
+                    parts[block] = block_parts
+                listing = dims if len(dims) > 1 else ()
+                cost = _cost(nest, block_parts, pixel_parts, steps)
+                # as a list replaces one dimension, others are run more often
+                covered = prod(d.size for d in (*dims, *([block] if block else ())))
+                total = prod(d.size for d in nest.parallel if d is not roles.vector)
+                yield _Tiling(cost * total / covered, parts, listing)
+
+
+def _fits(blocks: int, pixels: int, registers: int) -> bool:
+    if blocks == 1:
+        return pixels + 2 <= registers
+    return blocks * pixels + blocks + 1 <= registers
+
+
+def _cost(
+    nest: Nest, block_parts: Sequence[Part], pixel_parts: Sequence[Part], steps: int
+) -> float:
+    """Cycles for all tiles."""
+    total, variants = 0.0, 0
+    for b in block_parts or (Part(0, 1, 1),):
+        for p in pixel_parts or (Part(0, 1, 1),):
+            points = b.tile * p.tile
+            arithmetic = max(points / 2, _LATENCY)
+            loads = (b.tile + p.tile) / 2
+            cycles = max(arithmetic, loads) + 0.15 * loads + 1.0 * b.tile / 2 + _STEP_OVERHEAD
+            tile = cycles * steps + _TILE_OVERHEAD + points * (2 + nest.weight / 2)
+            total += tile * b.tiles * p.tiles
+            variants += 1
+    return total * (1 + 0.002 * variants)
