@@ -12,8 +12,8 @@ and the element passes from one to the other without going through memory:
   intermediate result;
 - a splat becomes a number in the body, as does a weight of one element.
 
-Instructions are visited in order, and each one is merged with its producers, the nearest first,
-until nothing more fits. So chains and trees end up in one instruction.
+Instructions are visited in order, and each one is merged with its producers, splats before others
+and the nearest first, until nothing more fits. So chains and trees end up in one instruction.
 
 The merged instruction takes the place of the producer or of the consumer. Either is right only if
 no instruction in between writes what the moved one reads, or touches what it writes. What the
@@ -134,7 +134,9 @@ class Stacker:
             for view in consumer.read()
             if (p := producer_of(self.timeline, view, slot)) is not None
         }
-        for producer in sorted(producers, key=producers.__getitem__, reverse=True):
+        # numbers first: an epilogue takes in nothing more
+        order = sorted(producers, key=lambda p: (type(p) is SPLAT, producers[p]), reverse=True)
+        for producer in order:
             merged = self._merge(producer, consumer)
             if merged is not None:
                 return merged

@@ -88,9 +88,13 @@ class CpuBackend(Backend):
             f"glow-lower-to-kernels{{vector-bits={m.vector_bits} "
             f"vector-registers={m.vector_registers} has-fma={str(m.has_fma).lower()}}}"
         )
+        # a register tile of a product is three vectors wide; with few registers two
+        vectors = 3 if m.vector_registers > 16 else 2
+        pack = f"glow-pack-weights{{lanes={m.lanes(32)} vectors={vectors}}}"
         return (
             *_TO_LOWERED,
             Stage("laid-out", layouts),
+            Stage("packed", f"{pack},glow-simplify-shapes,{_CLEAN}"),
             *_TO_ALLOCATED,
             Stage("kernels", kernels, bulky=True),
             Stage("llvm", "glow-expand-math,glow-convert-to-llvm", bulky=True),

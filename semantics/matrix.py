@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..glow_dialects.glow.matrix import FullyConnectedOp, MatMulOp
+from ..glow_dialects.glow.matrix import FullyConnectedOp, MatMulOp, PackedMatMulOp
 from ..glow_dialects.operator import Call
 from .registry import meaning, wide
 
@@ -22,3 +22,10 @@ def matmul(call: Call, a: np.ndarray, b: np.ndarray) -> np.ndarray:
 @meaning(FullyConnectedOp)
 def fully_connected(call: Call, x: np.ndarray, w: np.ndarray, b: np.ndarray) -> np.ndarray:
     return wide(x) @ wide(w).T + wide(b)
+
+
+@meaning(PackedMatMulOp)
+def packed_matmul(call: Call, x: np.ndarray, w: np.ndarray) -> np.ndarray:
+    _, inner, _ = w.shape
+    matrix = wide(w).transpose(1, 0, 2).reshape(inner, -1)[:, : call.int("columns")]
+    return np.matmul(wide(x), matrix)

@@ -104,6 +104,11 @@ class Kernel:
         (result,) = self.results
         return result
 
+    @property
+    def epilogue_weight(self) -> int:
+        """About how many operations the epilogue emits for each element."""
+        return self._epilogue.weight
+
     def scratch(self, shape: Sequence[int], element: Attribute) -> View:
         """A dense temporary array."""
         elements = prod(shape)
@@ -161,23 +166,59 @@ class Kernel:
         weight: int = 0,
     ) -> None:
         """`result[place] = epilogue(body(reduction, operands))` at each point."""
+        self._write(dims, reduced, reduction, [place], operands, body, weight)
+
+    def finish(
+        self,
+        dims: Sequence[Dim],
+        place: Sequence[Index],
+        operands: Sequence[Access],
+        body: Body | None = None,
+        weight: int = 0,
+    ) -> None:
+        """`result[place] = epilogue(body(operands))` at each point; without a body, one operand."""
+        self._write(dims, (), None, [place], operands, body, weight)
+
+    def finish_tile(
+        self,
+        dims: Sequence[Dim],
+        places: Sequence[Sequence[Index]],
+        operands: Sequence[Access],
+        body: Body,
+        weight: int = 0,
+    ) -> None:
+        """`result[places[i]] = epilogue(body(operands)[i])` for each of several places at once."""
+        self._write(dims, (), None, places, operands, body, weight)
+
+    def _write(
+        self,
+        dims: Sequence[Dim],
+        reduced: Sequence[Dim],
+        reduction: Reduction | None,
+        places: Sequence[Sequence[Index]],
+        operands: Sequence[Access],
+        body: Body | None,
+        weight: int,
+    ) -> None:
         epilogue, result = self._epilogue, self.result
-        own = len(operands)
-        extras = [result[place]] if epilogue.in_place else []
-        extras += [view[place] for view in epilogue.extras]
+        own = len(operands) + (reduction is not None)
+        views = [result, *epilogue.extras] if epilogue.in_place else epilogue.extras
+        extras = [view[place] for place in places for view in views]
 
         def finish(alg: ArithAlgebra, values: Sequence[Value]) -> Sequence[Value]:
-            computed = values[:1]
-            if body is not None:
-                computed = body(alg, values[: own + 1])
+            computed = values[:1] if body is None else body(alg, values[:own])
             if epilogue.body is None:
                 return computed
-            return epilogue.body(alg, [*computed, *values[own + 1 :]])
+            written: list[Value] = []
+            for i, value in enumerate(computed):
+                at = own + i * len(views)
+                written += epilogue.body(alg, [value, *values[at : at + len(views)]])
+            return written
 
         self.nest(
             Nest(
                 tuple(dims),
-                (result[place],),
+                tuple(result[place] for place in places),
                 finish,
                 (*operands, *extras),
                 reduction,

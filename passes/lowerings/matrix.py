@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from math import prod
+
 from xdsl.ir import SSAValue
 
 from ...glow_dialects.glow.arithmetic import AddOp
-from ...glow_dialects.glow.matrix import FullyConnectedOp, MatMulOp
+from ...glow_dialects.glow.matrix import FullyConnectedOp, MatMulOp, PackedMatMulOp
+from ...glow_dialects.glow.shape import SliceOp, TransposeOp
 from ...glow_dialects.operator import shape_of
 from ..rewriting import Build
 from .registry import lowering
@@ -17,3 +20,17 @@ def fully_connected(node: FullyConnectedOp, build: Build) -> SSAValue:
     product = build(MatMulOp, node.input, node.weights, transpose_rhs=True)
     bias = build.broadcast(node.bias, shape_of(product.type))
     return build(AddOp, product, bias)
+
+
+@lowering(PackedMatMulOp)
+def packed_matmul(node: PackedMatMulOp, build: Build) -> SSAValue:
+    """The product with the panels side by side."""
+    panels, inner, width = shape_of(node.weights.type)
+    columns = node.columns.value.data
+    matrix = build(TransposeOp, node.weights, permutation=[1, 0, 2])
+    matrix = build.reshape(matrix, [inner, panels * width])
+    if columns < panels * width:
+        matrix = build(SliceOp, matrix, starts=[0, 0], sizes=[inner, columns], strides=[1, 1])
+    rows = prod(shape_of(node.input.type)[:-1])
+    product = build(MatMulOp, build.reshape(node.input, [rows, inner]), matrix)
+    return build.reshape(product, shape_of(node.result.type))

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ....glow_dialects.elements import compute_type
-from ....glow_dialects.glow.matrix import FullyConnectedOp, MatMulOp
-from ..affine import Dim, View
-from ..nest import Combine
+from ....glow_dialects.glow.matrix import FullyConnectedOp, MatMulOp, PackedMatMulOp
+from ..affine import Affine, Dim, Index, View
+from ..nest import Combine, Nest, Reduction
 from ..primitives import add
 from ..registry import Kernel, kernel, total, view_dims
 
 _FEW_TERMS = 256
 """Inner sizes below this do not repay reducing across the lanes of vectors."""
 _MANY_ROWS = 16
+_HEAVY_EPILOGUE = 12
+"""Epilogues of more operations than this do not run on accumulators in registers, of which a tile
+would have to have few, but on results that are still in the nearest cache."""
 
 
 @kernel(MatMulOp)
@@ -45,6 +50,47 @@ def fully_connected(k: Kernel) -> None:
     element = compute_type(k.result.element)
     reduction = total(Combine.ADD, element, x[[i, t]], weights[[j, t]])
     k.reduce([i, j], [t], reduction, [i, j], [bias[[j]]], lambda alg, v: [add(alg, v[0], v[1])])
+
+
+@kernel(PackedMatMulOp)
+def packed_matmul(k: Kernel) -> None:
+    """
+    `y[r, p * width + j] = sum(x[r, t] * weights[p, t, j])`, one panel `p` after the other: a panel
+    stays in a near cache until all rows have met it.
+    """
+    x, weights = k.operands
+    panels, _, width = weights.shape
+    rest = k.call.int("columns") - (panels - 1) * width
+    full = panels if rest == width else panels - 1
+    p = Dim("p", full)
+    if full:
+        with k.repeat(p):
+            _panel(k, x, weights, p, width)
+    if rest < width:
+        _panel(k, x, weights, panels - 1, rest)
+
+
+def _panel(k: Kernel, x: View, weights: View, p: Dim | int, columns: int) -> None:
+    _, inner, width = weights.shape
+    rows = view_dims(View(x.buffer, x.shape[:-1], x.strides[:-1]), "r")
+    j, t = Dim("j", columns), Dim("t", inner)
+    place: list[Index] = [*rows, Affine({}, 0) + j + (p * width)]
+    element = compute_type(k.result.element)
+    products = total(Combine.ADD, element, x[[*rows, t]], weights[[p, t, j]])
+    if k.epilogue_weight <= _HEAVY_EPILOGUE:
+        k.reduce([*rows, j], [t], products, place)
+        return
+    sums = k.scratch([*x.shape[:-1], columns], element)
+    _store(k, [*rows, j], [t], products, sums)
+    k.finish([*rows, j], place, [sums[[*rows, j]]])
+
+
+def _store(
+    k: Kernel, dims: Sequence[Dim], reduced: Sequence[Dim], reduction: Reduction, target: View
+) -> None:
+    """`target[dims] = reduction`."""
+    write = (target[dims],)
+    k.nest(Nest(tuple(dims), write, lambda _, v: v, reduction=reduction, reduced=tuple(reduced)))
 
 
 def _swapped(view: View) -> View:

@@ -1,0 +1,135 @@
+"""
+Packs the constant right operands of matrix products into the panels that kernels read.
+
+A product with a constant matrix becomes `glow.packed_matmul`, whose weights lie in memory in the
+order in which its kernel needs them: panels of as many columns as a register tile has. So does a
+fully connected layer of more than one row, with the sum with its bias as a node of its own. One
+row reads each weight once, for which the rows of a fully connected layer are as good an order; only
+the columns of a matrix are packed, in wider panels.
+
+A reshape after a product that keeps its columns moves before it, so that what follows works on the
+product itself and can become its epilogue.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import SSAValue
+from xdsl.passes import ModulePass
+
+from ..errors import CompileError
+from ..glow_dialects.elements import is_float
+from ..glow_dialects.glow.arithmetic import AddOp
+from ..glow_dialects.glow.constant import ConstantOp
+from ..glow_dialects.glow.matrix import FullyConnectedOp, MatMulOp, PackedMatMulOp
+from ..glow_dialects.glow.shape import ReshapeOp
+from ..glow_dialects.operator import element_of, shape_of
+from ..semantics.arrays import constant_of
+from .rewriting import Build, RuleTable, apply_rules, maker
+
+_ROW_VECTORS = 8
+"""Vectors of a panel for products of one row: one accumulator each, enough to hide latency."""
+
+
+def panel_width(columns: int, lanes: int, vectors: int) -> int:
+    """
+    How many columns a panel has: a multiple of `lanes`, at most `vectors` times that, and no more
+    than it takes for all panels to be about equally full.
+    """
+    panels = -(-columns // (lanes * vectors))
+    return -(-columns // (panels * lanes)) * lanes
+
+
+def packed(matrix: np.ndarray, width: int) -> np.ndarray:
+    """A matrix [K, N] as panels [ceil(N / width), K, width], zero beyond the last column."""
+    inner, columns = matrix.shape
+    panels = -(-columns // width)
+    result = np.zeros((panels, inner, width), matrix.dtype)
+    full = columns // width
+    result[:full] = matrix[:, : full * width].reshape(inner, full, width).transpose(1, 0, 2)
+    if full < panels:
+        result[full, :, : columns - full * width] = matrix[:, full * width :]
+    return result
+
+
+class _Rules:
+    """The rules for a machine."""
+
+    def __init__(self, lanes: int, vectors: int):
+        self.lanes = lanes
+        self.vectors = vectors
+        self.table = RuleTable()
+        self.table.rule(MatMulOp)(self.matmul)
+        self.table.rule(FullyConnectedOp)(self.fully_connected)
+        self.table.rule(ReshapeOp)(reshape_of_product)
+
+    def matmul(self, node: MatMulOp, build: Build) -> SSAValue | None:
+        if node.transpose_lhs.value.data:
+            return None
+        return self._product(node.lhs, node.rhs, node.transpose_rhs.value.data != 0, build)
+
+    def fully_connected(self, node: FullyConnectedOp, build: Build) -> SSAValue | None:
+        if shape_of(node.input.type)[0] < 2:
+            return None
+        product = self._product(node.input, node.weights, True, build)
+        if product is None:
+            return None
+        return build(AddOp, product, build.broadcast(node.bias, shape_of(product.type)))
+
+    def _product(
+        self, x: SSAValue, weights: SSAValue, transposed: bool, build: Build
+    ) -> SSAValue | None:
+        """The product with constant `weights`; None if they are something else."""
+        shape = shape_of(weights.type)
+        if len(shape) != 2 or 0 in shape or not is_float(element_of(weights.type)):
+            return None
+        if not isinstance(weights.owner, ConstantOp):
+            return None
+        matrix = constant_of(weights)
+        assert matrix is not None
+        if transposed:
+            matrix = matrix.T
+        columns = matrix.shape[1]
+        one_row = prod(shape_of(x.type)[:-1]) == 1
+        vectors = _ROW_VECTORS if one_row else self.vectors
+        array = packed(matrix, panel_width(columns, self.lanes, vectors))
+        hint = weights.name_hint or "weights"
+        constant = build.constant(array, hint, element_of(weights.type))
+        return build(PackedMatMulOp, x, constant, columns=columns)
+
+
+def reshape_of_product(node: ReshapeOp, build: Build) -> SSAValue | None:
+    """The product of reshaped rows, where the reshape keeps the columns."""
+    product = maker(node.input, PackedMatMulOp)
+    if product is None or not node.input.has_one_use():
+        return None
+    target = shape_of(node.result.type)
+    if not target or target[-1] != product.columns.value.data:
+        return None
+    inner = shape_of(product.input.type)[-1]
+    rows = build.reshape(product.input, [*target[:-1], inner])
+    return build.like(product, rows, product.weights)
+
+
+@dataclass(frozen=True)
+class PackWeightsPass(ModulePass):
+    """Pack the constant matrices of products."""
+
+    name = "glow-pack-weights"
+
+    lanes: int = 16
+    """How many elements a vector register holds."""
+    vectors: int = 3
+    """How many vectors wide the register tile of a product of several rows is."""
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        if self.lanes < 1 or self.vectors < 1:
+            raise CompileError(
+                f"expected lanes and vectors of at least 1, found {self.lanes} and {self.vectors}"
+            )
+        apply_rules(op, _Rules(self.lanes, self.vectors).table)

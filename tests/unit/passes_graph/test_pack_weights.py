@@ -1,0 +1,67 @@
+"""Packing the weights of products keeps what a graph computes, and is undone by lowering."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from glow.passes.pack_weights import packed, panel_width
+from glow.runtime.interpreter import interpret
+from glow.tests.support.graph_text import count, parse, run
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_panels_hold_every_column(seed: int):
+    rng = np.random.default_rng(seed)
+    inner, columns = (int(n) for n in rng.integers(1, 200, 2))
+    lanes, vectors = 2 ** int(rng.integers(0, 5)), int(rng.integers(1, 9))
+    width = panel_width(columns, lanes, vectors)
+    assert width % lanes == 0
+    assert width <= lanes * vectors
+    matrix = rng.standard_normal((inner, columns)).astype(np.float32)
+    panels = packed(matrix, width)
+    assert len(panels) == -(-columns // width) == -(-columns // (lanes * vectors))
+    beside = panels.transpose(1, 0, 2).reshape(inner, -1)
+    np.testing.assert_array_equal(beside[:, :columns], matrix)
+    assert not beside[:, columns:].any()
+
+
+def graph(rows: int, inner: int, columns: int) -> str:
+    """A fully connected layer, a reshape, and two products, with random weights in the text."""
+    rng = np.random.default_rng([rows, inner, columns])
+
+    def constant(name: str, *shape: int) -> str:
+        values = np.array2string(
+            rng.standard_normal(shape).astype(np.float32), separator=", ", threshold=10**6
+        )
+        t = "x".join(map(str, shape))
+        return f"%{name} = glow.constant dense<{values}> : tensor<{t}xf32>"
+
+    n, k, m = columns, inner, 2 * rows
+    return f"""
+    func.func @main(%x: tensor<{m}x{k}xf32> {{glow.name = "x"}})
+        -> (tensor<2x{rows}x{k}xf32> {{glow.name = "y"}}) {{
+      {constant("w", n, k)}
+      {constant("b", n)}
+      {constant("v", n, k)}
+      %h = glow.fully_connected %x, %w, %b
+         : (tensor<{m}x{k}xf32>, tensor<{n}x{k}xf32>, tensor<{n}xf32>) -> tensor<{m}x{n}xf32>
+      %p = glow.matmul %h, %v
+         : (tensor<{m}x{n}xf32>, tensor<{n}x{k}xf32>) -> tensor<{m}x{k}xf32>
+      %y = glow.reshape %p : (tensor<{m}x{k}xf32>) -> tensor<2x{rows}x{k}xf32>
+      func.return %y : tensor<2x{rows}x{k}xf32>
+    }}"""
+
+
+@pytest.mark.parametrize("sizes", [(1, 3, 7), (3, 17, 40), (2, 1, 1)], ids=str)
+@pytest.mark.parametrize("options", ["", "{lanes=4 vectors=2}", "{lanes=1 vectors=1}"])
+def test_results_stay(sizes: tuple[int, int, int], options: str):
+    module = parse(graph(*sizes))
+    x = np.random.default_rng(1).standard_normal((2 * sizes[0], sizes[1])).astype(np.float32)
+    want = interpret(module, [x])["y"]
+    run(f"glow-pack-weights{options}", module)
+    assert count(module)["glow.packed_matmul"] == 2
+    assert not count(module)["glow.fully_connected"]
+    np.testing.assert_allclose(interpret(module, [x])["y"], want, rtol=1e-4, atol=1e-5)
+    run("glow-lower-nodes{backend=none}", module)
+    assert not count(module)["glow.packed_matmul"]
+    np.testing.assert_allclose(interpret(module, [x])["y"], want, rtol=1e-4, atol=1e-5)
