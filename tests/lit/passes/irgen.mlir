@@ -103,9 +103,12 @@ func.func @parts(%x: tensor<2x3xf32>, %y: tensor<2x1xf32>) -> (tensor<2x4xf32>, 
 // CHECK-NEXT:   glow_inst.copy @out %a_2, @in %x : memref<2x3xf32, strided<[4, 1]>>, memref<2x3xf32>
 // CHECK-NEXT:   glow_inst.copy @out %a_3, @in %y : memref<2x1xf32, strided<[4, 1], offset: 3>>, memref<2x1xf32>
 // CHECK-NEXT:   %b_1 = glow_inst.alloc_activation : memref<4x3xf32>
-// CHECK-NEXT:   %b_2 = glow_inst.tensor_view %b_1 : memref<4x3xf32> to memref<2x3xf32, strided<[3, 1], offset: 3>>
-// CHECK-NEXT:   glow_inst.splat @out %b_1 {value = 2.000000e+00 : f64} : memref<4x3xf32>
-// CHECK-NEXT:   glow_inst.copy @out %b_2, @in %x : memref<2x3xf32, strided<[3, 1], offset: 3>>, memref<2x3xf32>
+// CHECK-NEXT:   %b_2 = glow_inst.tensor_view %b_1 : memref<4x3xf32> to memref<1x3xf32>
+// CHECK-NEXT:   %b_3 = glow_inst.tensor_view %b_1 : memref<4x3xf32> to memref<1x3xf32, strided<[3, 1], offset: 9>>
+// CHECK-NEXT:   %b_4 = glow_inst.tensor_view %b_1 : memref<4x3xf32> to memref<2x3xf32, strided<[3, 1], offset: 3>>
+// CHECK-NEXT:   glow_inst.splat @out %b_2 {value = 2.000000e+00 : f64} : memref<1x3xf32>
+// CHECK-NEXT:   glow_inst.splat @out %b_3 {value = 2.000000e+00 : f64} : memref<1x3xf32, strided<[3, 1], offset: 9>>
+// CHECK-NEXT:   glow_inst.copy @out %b_4, @in %x : memref<2x3xf32, strided<[3, 1], offset: 3>>, memref<2x3xf32>
 // CHECK-NEXT:   glow_inst.copy @out %a, @in %a_1 : memref<2x4xf32>, memref<2x4xf32>
 // CHECK-NEXT:   glow_inst.dealloc_activation %a_1 : memref<2x4xf32>
 // CHECK-NEXT:   glow_inst.copy @out %b, @in %b_1 : memref<4x3xf32>, memref<4x3xf32>
