@@ -14,6 +14,7 @@ from xdsl.ir import Dialect
 from xdsl.irdl import IRDLOperation
 
 from .address import DYNAMIC, GEPOp, NoWrap
+from .atomics import AtomicKind, AtomicRMWOp, Ordering
 from .instructions import (
     ExtractElementOp,
     FCmpOp,
@@ -77,6 +78,7 @@ OPERATIONS: list[type[IRDLOperation]] = [
     ATan2Op,
     ATanOp,
     AbsOp,
+    AtomicRMWOp,
     CoshOp,
     ExtractElementOp,
     FCmpOp,
@@ -139,6 +141,8 @@ __all__ = [
     "ATan2Op",
     "ATanOp",
     "AbsOp",
+    "AtomicKind",
+    "AtomicRMWOp",
     "CoshOp",
     "ExtractElementOp",
     "FCmpOp",
@@ -158,6 +162,7 @@ __all__ = [
     "MemsetOp",
     "MinimumOp",
     "NoWrap",
+    "Ordering",
     "PoisonOp",
     "PrefetchOp",
     "ReduceAddOp",

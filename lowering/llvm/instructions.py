@@ -175,23 +175,39 @@ def _alignment(op: Operation) -> str:
     return f", align {alignment.value.data}" if isinstance(alignment, IntegerAttr) else ""
 
 
-def _reject_atomic(op: Operation) -> None:
+def _ordering(op: Operation) -> lx.Ordering:
     ordering = op.properties.get("ordering")
-    if isinstance(ordering, IntegerAttr) and ordering.value.data:
-        raise CompileError(f"atomic {op.name} cannot be translated to LLVM IR")
+    return lx.Ordering(ordering.value.data if isinstance(ordering, IntegerAttr) else 0)
+
+
+def _atomic(op: Operation) -> tuple[str, str]:
+    """For an atomic access, the word behind `load` or `store`, and the ordering."""
+    ordering = _ordering(op)
+    if ordering is lx.Ordering.NOT_ATOMIC:
+        return "", ""
+    if "alignment" not in op.properties:
+        raise CompileError(f"atomic {op.name} needs an alignment to be translated to LLVM IR")
+    return "atomic ", f" {ordering.name.lower()}"
 
 
 @translates("llvm.load")
 def loading(op: llvm.LoadOp, names: Names) -> str:
-    _reject_atomic(op)
-    return f"load {names.type(op.results[0].type)}, {names.typed(op.ptr)}{_alignment(op)}"
+    atomic, ordering = _atomic(op)
+    result = names.type(op.results[0].type)
+    return f"load {atomic}{result}, {names.typed(op.ptr)}{ordering}{_alignment(op)}"
 
 
 @translates("llvm.store")
 def storing(op: llvm.StoreOp, names: Names) -> str:
-    _reject_atomic(op)
+    atomic, ordering = _atomic(op)
     volatile = "volatile " if op.volatile_ is not None else ""
-    return f"store {volatile}{names.listed(op.operands)}{_alignment(op)}"
+    return f"store {atomic}{volatile}{names.listed(op.operands)}{ordering}{_alignment(op)}"
+
+
+@translates("llvm.atomicrmw")
+def atomic_change(op: lx.AtomicRMWOp, names: Names) -> str:
+    kind = op.kind.name.lower().lstrip("_")
+    return f"atomicrmw {kind} {names.listed(op.operands)} {_ordering(op).name.lower()}"
 
 
 @translates("llvm.alloca")
@@ -233,7 +249,8 @@ def _result(op: Operation, names: Names) -> str:
 @translates("llvm.call")
 def function_call(op: llvm.CallOp, names: Names) -> str:
     if op.callee is None:
-        raise CompileError("a call through a pointer cannot be translated to LLVM IR")
+        pointer, *arguments = op.args
+        return f"call {_result(op, names)} {names.of[pointer]}({names.listed(arguments)})"
     callee = op.callee.string_value()
     return _call(names, callee, _result(op, names), names.listed(op.args), _types(names, op.args))
 

@@ -1,0 +1,283 @@
+"""
+Code that runs one program on several threads: workers, calls, and barriers.
+
+A team is a block of memory and the threads that wait on it. Its words are counters that only one
+thread writes at a time and that only grow (modulo 2**32), so that waiting is always the same thing:
+until a counter has reached a number. Who waits spins for a limited number of pauses, then sleeps on
+a futex of that counter; who counts wakes sleepers, if there are any. `sleepers` is raised before
+the counter is looked at for the last time, and read after the counter is raised, all in one order
+(`seq_cst`), so no wake-up is lost.
+
+Layout of a team of n threads, a cache line for whatever is written by different threads:
+
+| bytes | contents |
+|---|---|
+| 0 | i32: how many calls there were |
+| 64 | i32: how many threads sleep |
+| 128 | of the present call: entry, weights, io, arena (pointers) |
+| 160 | i64: n |
+| 168 | i64: pauses before sleeping |
+| 176 | i32: whether workers shall end |
+| 192 + 64 t | of thread t: i32 barriers it has reached, i32 calls it has done, team, i64 t |
+
+A worker's parameter is the address of its own line, as `pthread_create` has one parameter only. An
+entry is `void entry(weights, io, arena, team, t)`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+
+from xdsl.parser import Parser
+
+from ..context import make_context
+from ..errors import GlowError
+from .llvm.translate import translate_module
+
+BARRIER = "glow_barrier"
+"""`void glow_barrier(team, i64 t)`: returns when all threads of the team have called it."""
+WORKER = "glow_worker"
+"""`void *glow_worker(line)`: what a thread other than 0 does; returns when the team ends."""
+RUN = "glow_run"
+"""`void glow_run(team, entry, weights, io, arena)`: what thread 0 does for one call."""
+END = "glow_end"
+"""`void glow_end(team)`: lets the workers return."""
+PAUSES = "glow_pauses"
+"""`void glow_pauses(i64 n)`: as long as n spins of a waiting thread take, at least."""
+
+LINE = 64
+THREADS, SPINS, LINES = 160, 168, 192
+"""Offsets in a team."""
+LINE_TEAM, LINE_THREAD = 8, 16
+"""Offsets in a thread's line."""
+
+
+def team_bytes(threads: int) -> int:
+    return LINES + LINE * threads
+
+
+@dataclass(frozen=True)
+class _Platform:
+    pause: str
+    """An intrinsic call that tells the processor that this is a spinning loop."""
+    futex: int
+    """The number of the system call."""
+
+
+_PLATFORMS = {
+    "x86_64": _Platform('llvm.call_intrinsic "llvm.x86.sse2.pause"() : () -> ()', 202),
+    "aarch64": _Platform('llvm.call_intrinsic "llvm.aarch64.hint"(%yield) : (i32) -> ()', 98),
+}
+
+
+def _platform(triple: str) -> _Platform:
+    processor = triple.split("-")[0]
+    if processor not in _PLATFORMS or "linux" not in triple:
+        raise GlowError(
+            f"programs run on 1 thread on {triple}; on several on Linux for "
+            f"{' and '.join(_PLATFORMS)}"
+        )
+    return _PLATFORMS[processor]
+
+
+def module_text(triple: str) -> str:
+    """
+    The code as text of the `llvm` dialect, for a target. Raises GlowError if it has no futex that
+    we know of.
+    """
+    platform = _platform(triple)
+    return _TEXT.replace("PAUSE", platform.pause).replace("FUTEX", str(platform.futex))
+
+
+@cache
+def llvm_text(triple: str) -> str:
+    """The code as LLVM IR. Raises GlowError like `module_text`."""
+    return translate_module(Parser(make_context(), module_text(triple)).parse_module())
+
+
+_TEXT = """
+llvm.func @syscall(i64, !llvm.ptr, i64, i64, !llvm.ptr, !llvm.ptr, i64) -> i64
+
+llvm.func @glow_pauses(%n: i64) {
+  %zero = llvm.mlir.constant(0) : i64
+  %one = llvm.mlir.constant(1) : i64
+  %yield = llvm.mlir.constant(1) : i32
+  llvm.br ^spin(%zero : i64)
+^spin(%i: i64):
+  PAUSE
+  %next = llvm.add %i, %one : i64
+  %more = llvm.icmp "ult" %next, %n : i64
+  llvm.cond_br %more, ^spin(%next : i64), ^done
+^done:
+  llvm.return
+}
+
+llvm.func @glow_wait(%team: !llvm.ptr, %counter: !llvm.ptr, %wanted: i32) {
+  %zero = llvm.mlir.constant(0) : i64
+  %one = llvm.mlir.constant(1) : i64
+  %none = llvm.mlir.constant(0) : i32
+  %single = llvm.mlir.constant(1) : i32
+  %yield = llvm.mlir.constant(1) : i32
+  %futex = llvm.mlir.constant(FUTEX) : i64
+  %wait_private = llvm.mlir.constant(128) : i64
+  %null = llvm.mlir.zero : !llvm.ptr
+  %sleepers = llvm.getelementptr %team[64] : (!llvm.ptr) -> !llvm.ptr, i8
+  %spins_at = llvm.getelementptr %team[168] : (!llvm.ptr) -> !llvm.ptr, i8
+  %spins = llvm.load %spins_at {alignment = 8 : i64} : !llvm.ptr -> i64
+  llvm.br ^look(%zero : i64)
+^look(%i: i64):
+  %seen = llvm.load %counter atomic acquire {alignment = 4 : i64} : !llvm.ptr -> i32
+  %ahead = llvm.sub %seen, %wanted : i32
+  %reached = llvm.icmp "sge" %ahead, %none : i32
+  llvm.cond_br %reached, ^done, ^spin
+^spin:
+  PAUSE
+  %next = llvm.add %i, %one : i64
+  %more = llvm.icmp "ult" %next, %spins : i64
+  llvm.cond_br %more, ^look(%next : i64), ^tired
+^tired:
+  %before = llvm.atomicrmw add %sleepers, %single seq_cst : !llvm.ptr, i32
+  llvm.br ^look_again
+^look_again:
+  %now = llvm.load %counter atomic seq_cst {alignment = 4 : i64} : !llvm.ptr -> i32
+  %now_ahead = llvm.sub %now, %wanted : i32
+  %now_reached = llvm.icmp "sge" %now_ahead, %none : i32
+  llvm.cond_br %now_reached, ^awake, ^sleep
+^sleep:
+  %value = llvm.zext %now : i32 to i64
+  %status = llvm.call @syscall(%futex, %counter, %wait_private, %value, %null, %null, %zero)
+      : (i64, !llvm.ptr, i64, i64, !llvm.ptr, !llvm.ptr, i64) -> i64
+  llvm.br ^look_again
+^awake:
+  %after = llvm.atomicrmw sub %sleepers, %single seq_cst : !llvm.ptr, i32
+  llvm.br ^done
+^done:
+  llvm.return
+}
+
+llvm.func @glow_count(%team: !llvm.ptr, %counter: !llvm.ptr, %value: i32) {
+  %zero = llvm.mlir.constant(0) : i64
+  %none = llvm.mlir.constant(0) : i32
+  %futex = llvm.mlir.constant(FUTEX) : i64
+  %wake_private = llvm.mlir.constant(129) : i64
+  %everyone = llvm.mlir.constant(2147483647) : i64
+  %null = llvm.mlir.zero : !llvm.ptr
+  %sleepers = llvm.getelementptr %team[64] : (!llvm.ptr) -> !llvm.ptr, i8
+  %before = llvm.atomicrmw xchg %counter, %value seq_cst : !llvm.ptr, i32
+  %asleep = llvm.load %sleepers atomic seq_cst {alignment = 4 : i64} : !llvm.ptr -> i32
+  %any = llvm.icmp "ne" %asleep, %none : i32
+  llvm.cond_br %any, ^wake, ^done
+^wake:
+  %status = llvm.call @syscall(%futex, %counter, %wake_private, %everyone, %null, %null, %zero)
+      : (i64, !llvm.ptr, i64, i64, !llvm.ptr, !llvm.ptr, i64) -> i64
+  llvm.br ^done
+^done:
+  llvm.return
+}
+
+llvm.func @glow_barrier(%team: !llvm.ptr, %thread: i64) {
+  %zero = llvm.mlir.constant(0) : i64
+  %one = llvm.mlir.constant(1) : i64
+  %single = llvm.mlir.constant(1) : i32
+  %threads_at = llvm.getelementptr %team[160] : (!llvm.ptr) -> !llvm.ptr, i8
+  %threads = llvm.load %threads_at {alignment = 8 : i64} : !llvm.ptr -> i64
+  %lines = llvm.getelementptr %team[192] : (!llvm.ptr) -> !llvm.ptr, i8
+  %mine = llvm.getelementptr %lines[%thread] : (!llvm.ptr, i64) -> !llvm.ptr, !llvm.array<64 x i8>
+  %before = llvm.load %mine atomic monotonic {alignment = 4 : i64} : !llvm.ptr -> i32
+  %number = llvm.add %before, %single : i32
+  llvm.call @glow_count(%team, %mine, %number) : (!llvm.ptr, !llvm.ptr, i32) -> ()
+  llvm.br ^other(%zero : i64)
+^other(%t: i64):
+  %counter = llvm.getelementptr %lines[%t] : (!llvm.ptr, i64) -> !llvm.ptr, !llvm.array<64 x i8>
+  llvm.call @glow_wait(%team, %counter, %number) : (!llvm.ptr, !llvm.ptr, i32) -> ()
+  %next = llvm.add %t, %one : i64
+  %more = llvm.icmp "ult" %next, %threads : i64
+  llvm.cond_br %more, ^other(%next : i64), ^done
+^done:
+  llvm.return
+}
+
+llvm.func @glow_work(%team: !llvm.ptr, %thread: i64) {
+  %entry_at = llvm.getelementptr %team[128] : (!llvm.ptr) -> !llvm.ptr, i8
+  %weights_at = llvm.getelementptr %team[136] : (!llvm.ptr) -> !llvm.ptr, i8
+  %io_at = llvm.getelementptr %team[144] : (!llvm.ptr) -> !llvm.ptr, i8
+  %arena_at = llvm.getelementptr %team[152] : (!llvm.ptr) -> !llvm.ptr, i8
+  %entry = llvm.load %entry_at {alignment = 8 : i64} : !llvm.ptr -> !llvm.ptr
+  %weights = llvm.load %weights_at {alignment = 8 : i64} : !llvm.ptr -> !llvm.ptr
+  %io = llvm.load %io_at {alignment = 8 : i64} : !llvm.ptr -> !llvm.ptr
+  %arena = llvm.load %arena_at {alignment = 8 : i64} : !llvm.ptr -> !llvm.ptr
+  llvm.call %entry(%weights, %io, %arena, %team, %thread)
+      : !llvm.ptr, (!llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr, i64) -> ()
+  llvm.return
+}
+
+llvm.func @glow_worker(%line: !llvm.ptr) -> !llvm.ptr {
+  %none = llvm.mlir.constant(0) : i32
+  %single = llvm.mlir.constant(1) : i32
+  %null = llvm.mlir.zero : !llvm.ptr
+  %team_at = llvm.getelementptr %line[8] : (!llvm.ptr) -> !llvm.ptr, i8
+  %thread_at = llvm.getelementptr %line[16] : (!llvm.ptr) -> !llvm.ptr, i8
+  %done_at = llvm.getelementptr %line[4] : (!llvm.ptr) -> !llvm.ptr, i8
+  %team = llvm.load %team_at {alignment = 8 : i64} : !llvm.ptr -> !llvm.ptr
+  %thread = llvm.load %thread_at {alignment = 8 : i64} : !llvm.ptr -> i64
+  %end_at = llvm.getelementptr %team[176] : (!llvm.ptr) -> !llvm.ptr, i8
+  llvm.br ^call(%single : i32)
+^call(%number: i32):
+  llvm.call @glow_wait(%team, %team, %number) : (!llvm.ptr, !llvm.ptr, i32) -> ()
+  %end = llvm.load %end_at {alignment = 4 : i64} : !llvm.ptr -> i32
+  %ends = llvm.icmp "ne" %end, %none : i32
+  llvm.cond_br %ends, ^done, ^work
+^work:
+  llvm.call @glow_work(%team, %thread) : (!llvm.ptr, i64) -> ()
+  llvm.call @glow_count(%team, %done_at, %number) : (!llvm.ptr, !llvm.ptr, i32) -> ()
+  %next = llvm.add %number, %single : i32
+  llvm.br ^call(%next : i32)
+^done:
+  llvm.return %null : !llvm.ptr
+}
+
+llvm.func @glow_run(%team: !llvm.ptr, %entry: !llvm.ptr, %weights: !llvm.ptr, %io: !llvm.ptr,
+                    %arena: !llvm.ptr) {
+  %zero = llvm.mlir.constant(0) : i64
+  %one = llvm.mlir.constant(1) : i64
+  %single = llvm.mlir.constant(1) : i32
+  %entry_at = llvm.getelementptr %team[128] : (!llvm.ptr) -> !llvm.ptr, i8
+  %weights_at = llvm.getelementptr %team[136] : (!llvm.ptr) -> !llvm.ptr, i8
+  %io_at = llvm.getelementptr %team[144] : (!llvm.ptr) -> !llvm.ptr, i8
+  %arena_at = llvm.getelementptr %team[152] : (!llvm.ptr) -> !llvm.ptr, i8
+  %threads_at = llvm.getelementptr %team[160] : (!llvm.ptr) -> !llvm.ptr, i8
+  %threads = llvm.load %threads_at {alignment = 8 : i64} : !llvm.ptr -> i64
+  %lines = llvm.getelementptr %team[192] : (!llvm.ptr) -> !llvm.ptr, i8
+  llvm.store %entry, %entry_at {alignment = 8 : i64} : !llvm.ptr, !llvm.ptr
+  llvm.store %weights, %weights_at {alignment = 8 : i64} : !llvm.ptr, !llvm.ptr
+  llvm.store %io, %io_at {alignment = 8 : i64} : !llvm.ptr, !llvm.ptr
+  llvm.store %arena, %arena_at {alignment = 8 : i64} : !llvm.ptr, !llvm.ptr
+  %before = llvm.load %team atomic monotonic {alignment = 4 : i64} : !llvm.ptr -> i32
+  %number = llvm.add %before, %single : i32
+  llvm.call @glow_count(%team, %team, %number) : (!llvm.ptr, !llvm.ptr, i32) -> ()
+  llvm.call @glow_work(%team, %zero) : (!llvm.ptr, i64) -> ()
+  llvm.br ^other(%one : i64)
+^other(%t: i64):
+  %more = llvm.icmp "ult" %t, %threads : i64
+  llvm.cond_br %more, ^join, ^done
+^join:
+  %line = llvm.getelementptr %lines[%t] : (!llvm.ptr, i64) -> !llvm.ptr, !llvm.array<64 x i8>
+  %done_at = llvm.getelementptr %line[4] : (!llvm.ptr) -> !llvm.ptr, i8
+  llvm.call @glow_wait(%team, %done_at, %number) : (!llvm.ptr, !llvm.ptr, i32) -> ()
+  %next = llvm.add %t, %one : i64
+  llvm.br ^other(%next : i64)
+^done:
+  llvm.return
+}
+
+llvm.func @glow_end(%team: !llvm.ptr) {
+  %single = llvm.mlir.constant(1) : i32
+  %end_at = llvm.getelementptr %team[176] : (!llvm.ptr) -> !llvm.ptr, i8
+  llvm.store %single, %end_at {alignment = 4 : i64} : i32, !llvm.ptr
+  %before = llvm.load %team atomic monotonic {alignment = 4 : i64} : !llvm.ptr -> i32
+  %number = llvm.add %before, %single : i32
+  llvm.call @glow_count(%team, %team, %number) : (!llvm.ptr, !llvm.ptr, i32) -> ()
+  llvm.return
+}
+"""
