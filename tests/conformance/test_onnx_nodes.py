@@ -125,3 +125,14 @@ def test_all_node_tests_with_the_interpreter(cases: list[Any]) -> None:
     print(f"{len(result.passed)} passed, {len(result.unsupported)} unsupported")
     assert not result.failed, report(result)
     assert len(result.passed) >= PASSING
+
+
+def test_a_sample_of_node_tests_with_machine_code(
+    cases: list[Any], rng: np.random.Generator
+) -> None:
+    """Compiling them all takes minutes, so one in eight is drawn, each time others."""
+    drawn = {case.name for case in cases if rng.integers(8) == 0}
+    result = tally(cases, lambda name: name in drawn, "cpu")
+    print(f"{len(result.passed)} passed, {len(result.unsupported)} unsupported")
+    assert not result.failed, report(result)
+    assert len(result.passed) > len(drawn) // 3
