@@ -26,7 +26,7 @@ import glow
 from glow.glow_dialects.glow.base import Node
 from glow.glow_dialects.operator import shape_of
 
-PEAK_STEPS = 20_000
+PEAK_STEPS = 400_000
 ACCUMULATORS = 12
 
 
@@ -92,7 +92,8 @@ def least_time(run: Callable[[], object], repeat: int) -> float:
 def peak_program() -> tuple[Callable[[], object], int]:
     """A loop of independent fused multiplications and additions, and how many it computes."""
     from glow.lowering.kernels.machine import host_machine as description
-    from glow.runtime.jit import Executable, host_machine, object_of
+    from glow.lowering.target import host_target
+    from glow.runtime.jit import Executable, object_of
 
     lanes = description().lanes(32)
     t = f"<{lanes} x float>"
@@ -124,7 +125,7 @@ done:
   ret void
 }}
 """
-    machine = host_machine()
+    machine = host_target()
     executable = Executable([object_of(text, machine, "peak", None)], "peak", machine)
     memory = np.zeros(64, np.float32)
     start = -memory.ctypes.data % 64

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
     from xdsl.dialects.func import FuncOp
 
-    from .jit import Executable, Machine
+    from ..lowering.target import Target
+    from .jit import Executable
     from .object_cache import ObjectCache
     from .signature import TensorInfo
 
@@ -53,7 +54,8 @@ _TO_ALLOCATED = (
 
 class CpuBackend(Backend):
     """
-    Machine code for the CPU of this process, or for `cpu` and `features` in LLVM's names.
+    Machine code for the CPU of this process, or for another: `cpu`, `features` and `triple` are
+    names of LLVM, such as `haswell` and `-fma` (see `lowering.target.find_target`).
 
     `cache` is True for the default directory of object code, False for none, or a directory.
     Programs run on one thread.
@@ -67,12 +69,14 @@ class CpuBackend(Backend):
         cache: bool | str | Path | ObjectCache = True,
         cpu: str | None = None,
         features: str | None = None,
+        triple: str | None = None,
     ):
         if threads != 1:
             raise GlowError(f"the cpu backend runs a program on 1 thread, found threads={threads}")
         self.cache = cache
         self.cpu = cpu
         self.features = features
+        self.triple = triple
 
     def keeps(self, call: Call) -> bool:
         from ..lowering.kernels import implements
@@ -80,17 +84,10 @@ class CpuBackend(Backend):
         return implements(call)
 
     def stages(self) -> Sequence[Stage]:
-        from ..lowering.kernels.machine import describe
-
-        m = describe(self.machine().feature_set())
-        layouts = f"glow-assign-layouts{{block={m.lanes(32)}}},cse,dce"
-        kernels = (
-            f"glow-lower-to-kernels{{vector-bits={m.vector_bits} "
-            f"vector-registers={m.vector_registers} has-fma={str(m.has_fma).lower()}}}"
-        )
-        # a register tile of a product is three vectors wide; with few registers two
-        vectors = 3 if m.vector_registers > 16 else 2
-        pack = f"glow-pack-weights{{lanes={m.lanes(32)} vectors={vectors}}}"
+        m = self.target().describe()
+        layouts = f"glow-assign-layouts{{block={m.channel_block}}},cse,dce"
+        kernels = f"glow-lower-to-kernels{{{m.pass_options()}}}"
+        pack = f"glow-pack-weights{{lanes={m.lanes(32)} vectors={m.panel_vectors}}}"
         return (
             *_TO_LOWERED,
             Stage("laid-out", layouts),
@@ -100,28 +97,25 @@ class CpuBackend(Backend):
             Stage("llvm", "glow-expand-math,glow-convert-to-llvm", bulky=True),
         )
 
-    def machine(self) -> Machine:
-        """What code is generated for."""
-        from .jit import Machine, host_machine
+    def target(self) -> Target:
+        """What code is generated for. Raises GlowError for names that LLVM does not know."""
+        from ..lowering.target import find_target
 
-        host = host_machine()
-        if self.cpu is None and self.features is None:
-            return host
-        # the host's features do not fit another CPU, which has its own without naming them
-        return Machine(host.triple, self.cpu or host.cpu, self.features or "", host.level)
+        return find_target(self.cpu, self.features, self.triple)
 
     def load(self, stages: Mapping[str, ModuleOp]) -> Program:
         from .jit import Executable
         from .signature import main_function, signature_of
 
-        machine = self.machine()
-        objects, arena = self._objects(stages, machine)
-        executable = Executable(objects, "glow_main", machine)
+        target = self.target()
+        target.expect_host_runs_it()
+        objects, arena = self._objects(stages, target)
+        executable = Executable(objects, "glow_main", target)
         outputs = signature_of(stages["imported"]).outputs
         return CpuProgram(executable, main_function(stages["allocated"]), arena, outputs)
 
     def _objects(
-        self, stages: Mapping[str, ModuleOp], machine: Machine
+        self, stages: Mapping[str, ModuleOp], target: Target
     ) -> tuple[Sequence[bytes], int]:
         """The objects of the program and the size of its arena, generated or from the cache."""
         from . import program_cache
@@ -129,27 +123,27 @@ class CpuBackend(Backend):
 
         cache = open_cache(self.cache)
         if cache is None:
-            return self._generate(stages["llvm"], machine, None)[1:]
-        key = program_cache.program_key(stages["allocated"], machine)
+            return self._generate(stages["llvm"], target, None)[1:]
+        key = program_cache.program_key(stages["allocated"], target)
         plan = program_cache.find_plan(cache, key)
         found = [cache.get(k) for k in plan.objects] if plan is not None else []
         objects = [data for data in found if data is not None]
         if plan is not None and len(objects) == len(found):
             return objects, plan.arena_bytes
-        keys, objects, arena = self._generate(stages["llvm"], machine, cache)
+        keys, objects, arena = self._generate(stages["llvm"], target, cache)
         program_cache.store_plan(cache, key, program_cache.LinkPlan(keys, arena))
         return objects, arena
 
     def _generate(
-        self, module: ModuleOp, machine: Machine, cache: ObjectCache | None
+        self, module: ModuleOp, target: Target, cache: ObjectCache | None
     ) -> tuple[list[str], list[bytes], int]:
         """Cache keys and objects of the functions of the `llvm` stage, and the arena's size."""
         from ..lowering.llvm.translate import translate_function
         from .jit import object_key, object_of
 
         texts = [translate_function(f, module) for f in _defined_functions(module)]
-        keys = [object_key(text, machine, _version()) for text in texts]
-        objects = [object_of(text, machine, _version(), cache) for text in texts]
+        keys = [object_key(text, target, _version()) for text in texts]
+        objects = [object_of(text, target, _version(), cache) for text in texts]
         return keys, objects, arena_bytes(module)
 
     def texts(self, stages: Mapping[str, ModuleOp]) -> Mapping[str, str]:

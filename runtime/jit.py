@@ -16,13 +16,12 @@ import ctypes
 import itertools
 import threading
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import cache
 
-import llvmlite
 import llvmlite.binding as llvm
 
 from ..errors import CompileError
+from ..lowering.target import Target, initialize
 from .object_cache import ObjectCache, key_of
 
 _lock = threading.RLock()
@@ -34,42 +33,9 @@ Entry = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p
 """
 
 
-@dataclass(frozen=True)
-class Machine:
-    """What code is generated for, in LLVM's terms."""
-
-    triple: str
-    cpu: str
-    features: str
-    """Comma-separated, each with `+` or `-`."""
-    level: int = 3
-    """Effort of the code generator, 0 to 3."""
-
-    def key(self) -> tuple[str, ...]:
-        """Everything about the machine and LLVM that object code depends on."""
-        version = ".".join(map(str, llvm.llvm_version_info))
-        versions = (f"llvmlite {llvmlite.__version__}", f"llvm {version}")
-        return (self.triple, self.cpu, self.features, str(self.level), *versions)
-
-    def feature_set(self) -> dict[str, bool]:
-        """The features by name, and whether the machine has them."""
-        return {f[1:]: f[0] == "+" for f in self.features.split(",") if f}
-
-    def create(self) -> llvm.TargetMachine:
-        """A fresh LLVM target machine: one that was given to a JIT must not be used again."""
-        try:
-            target = llvm.Target.from_triple(self.triple)
-        except RuntimeError as error:
-            raise CompileError(f"LLVM does not know the target {self.triple!r}: {error}") from None
-        return target.create_target_machine(
-            cpu=self.cpu, features=self.features, opt=self.level, reloc="pic", jit=True
-        )
-
-
 @cache
 def _initialize() -> None:
-    llvm.initialize_native_target()
-    llvm.initialize_native_asmprinter()
+    initialize()
     # expf and its like must be found by programs that call them, however Python itself was linked
     for name in ("libm.so.6", "libm.so"):
         try:
@@ -79,15 +45,7 @@ def _initialize() -> None:
             continue
 
 
-@cache
-def host_machine() -> Machine:
-    """The machine that this process runs on."""
-    _initialize()
-    features = llvm.get_host_cpu_features().flatten()
-    return Machine(llvm.get_process_triple(), llvm.get_host_cpu_name(), features)
-
-
-def compile_object(text: str, machine: Machine) -> bytes:
+def compile_object(text: str, target: Target) -> bytes:
     """
     The object file (ELF on Linux) of one LLVM IR module given as text.
 
@@ -102,25 +60,25 @@ def compile_object(text: str, machine: Machine) -> bytes:
             module.verify()
         except RuntimeError as error:
             raise CompileError(f"LLVM rejects the generated code: {error}") from None
-        target = machine.create()
-        module.triple = machine.triple
-        module.data_layout = str(target.target_data)
-        return target.emit_object(module)
+        generator = target.create()
+        module.triple = target.triple
+        module.data_layout = str(generator.target_data)
+        return generator.emit_object(module)
 
 
-def object_key(text: str, machine: Machine, version: str) -> str:
+def object_key(text: str, target: Target, version: str) -> str:
     """The cache key of the object that LLVM IR text becomes. `version` is the compiler's own."""
-    return key_of(text, version, *machine.key())
+    return key_of(text, version, *target.key())
 
 
-def object_of(text: str, machine: Machine, version: str, cache: ObjectCache | None) -> bytes:
+def object_of(text: str, target: Target, version: str, cache: ObjectCache | None) -> bytes:
     """The object file of LLVM IR text, from the cache if it has it."""
     if cache is None:
-        return compile_object(text, machine)
-    key = object_key(text, machine, version)
+        return compile_object(text, target)
+    key = object_key(text, target, version)
     found = cache.get(key)
     if found is None:
-        found = compile_object(text, machine)
+        found = compile_object(text, target)
         cache.put(key, found)
     return found
 
@@ -128,14 +86,14 @@ def object_of(text: str, machine: Machine, version: str, cache: ObjectCache | No
 class Executable:
     """Linked code in memory, with one entry. Lives as long as this object."""
 
-    def __init__(self, objects: Iterable[bytes], entry: str, machine: Machine):
+    def __init__(self, objects: Iterable[bytes], entry: str, target: Target):
         _initialize()
         builder = llvm.JITLibraryBuilder()
         for data in objects:
             builder.add_object_img(data)
         builder.add_current_process().export_symbol(entry)
         with _lock:
-            self._compiler = llvm.create_lljit_compiler(machine.create())
+            self._compiler = llvm.create_lljit_compiler(target.create())
             try:
                 self._library = builder.link(self._compiler, f"glow{next(_library_names)}")
             except RuntimeError as error:

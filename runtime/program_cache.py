@@ -4,7 +4,7 @@ Which objects a program is linked from, remembered so that its kernels need not 
 Objects are cached by their LLVM IR (`object_cache`), but making that text takes longer than
 everything else that a compilation with warm caches does. So an index entry of the same cache maps
 the instruction program, which is small, to the keys of its objects. Code depends on the program's
-operations, types and offsets, on the machine, and on the compiler that lowers it, but not on the
+operations, types and offsets, on the target, and on the compiler that lowers it, but not on the
 values of weights: these are data, and only their places and types enter the key. The compiler is
 identified by the content of its source files.
 """
@@ -24,7 +24,7 @@ from xdsl.ir import Attribute
 from xdsl.printer import Printer
 
 from ..glow_dialects.glow_inst.memory import WeightOp
-from .jit import Machine
+from ..lowering.target import Target
 from .object_cache import ObjectCache, key_of
 from .signature import main_function
 
@@ -66,11 +66,11 @@ class _WithoutValues(Printer):
             super().print_attribute(attribute)
 
 
-def program_key(allocated: ModuleOp, machine: Machine) -> str:
+def program_key(allocated: ModuleOp, target: Target) -> str:
     """The key of a module after `glow-allocate`. Equal programs with other weights share it."""
     text = StringIO()
     _WithoutValues(text, allocated).print_op(allocated)
-    return key_of("program", text.getvalue(), compiler_fingerprint(), *machine.key())
+    return key_of("program", text.getvalue(), compiler_fingerprint(), *target.key())
 
 
 def find_plan(cache: ObjectCache, key: str) -> LinkPlan | None:

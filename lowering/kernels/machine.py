@@ -1,40 +1,134 @@
-"""What a schedule needs to know of a processor."""
+"""
+What a schedule needs to know of a processor, and the rules that follow from it.
+
+Everything that depends on the processor derives from a `MachineDescription`: block sizes of layouts
+and panels, register tiles, workspaces. It comes from the features that LLVM reports for the host or
+for a CPU that is named (see `lowering.target`), never from a table of machines.
+"""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+_CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
+_UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
 
 @dataclass(frozen=True)
 class MachineDescription:
-    """A processor as the kernel scheduler sees it: its vector unit."""
+    """
+    A processor as the kernel scheduler sees it. Code of kernels depends on the vector unit; what
+    does not show in `repr` says how work is cut into pieces.
+    """
 
     vector_bits: int = 512
     """Width of a vector register."""
     vector_registers: int = 32
     has_fma: bool = True
     """Whether a multiplication and an addition are one instruction with one rounding."""
+    has_int8_dot: bool = field(default=False, repr=False)
+    """Whether an instruction adds products of four neighbouring bytes to 32-bit lanes (VNNI)."""
+    has_bf16_dot: bool = field(default=False, repr=False)
+    """Whether an instruction adds products of two neighbouring bf16 to lanes of f32."""
+    l1_bytes: int = field(default=32 << 10, repr=False)
+    """Nearest data cache of a core."""
+    l2_bytes: int = field(default=512 << 10, repr=False)
+    l3_bytes: int = field(default=4 << 20, repr=False)
+    """Last cache, shared by cores."""
+    cores: int = field(default=1, repr=False)
+    """How many this process may run on."""
 
     def lanes(self, element_bits: int) -> int:
         """How many elements of a width fit into a vector register; at least 1."""
         return max(1, self.vector_bits // element_bits)
+
+    @property
+    def channel_block(self) -> int:
+        """Channels that blocked layouts keep together: the floats of one vector register."""
+        return self.lanes(32)
+
+    def fits(self, vectors: int, points: int) -> bool:
+        """
+        The register rule of products: whether a tile of `vectors` loaded vectors times `points`
+        broadcast elements fits, with its accumulators. Without fused multiply-add, a product
+        needs a register before it is added; it takes that of the broadcast for the last vector.
+        """
+        broadcast = 1 if self.has_fma or vectors == 1 else 2
+        return vectors * points + vectors + broadcast <= self.vector_registers
+
+    def most_points(self, vectors: int) -> int:
+        """The largest tile of `vectors` vectors that fits; 0 if none does."""
+        return max((n for n in range(self.vector_registers) if self.fits(vectors, n)), default=0)
+
+    @property
+    def panel_vectors(self) -> int:
+        """
+        Width in vectors of the register tile of matrix products: as wide as leaves six rows, and
+        at most three, beyond which nothing is gained.
+        """
+        return max((v for v in (1, 2, 3) if self.most_points(v) >= 6), default=1)
+
+    def pass_options(self) -> str:
+        """The vector unit as options of `glow-lower-to-kernels`."""
+        return (
+            f"vector-bits={self.vector_bits} vector-registers={self.vector_registers} "
+            f"has-fma={str(self.has_fma).lower()}"
+        )
 
 
 def describe(features: Mapping[str, bool]) -> MachineDescription:
     """The processor with these features, in LLVM's names. Those not given count as absent."""
     has_fma = bool(features.get("fma"))
     if features.get("avx512f") and features.get("avx512bw") and features.get("avx512vl"):
-        return MachineDescription(512, 32, has_fma)
+        return MachineDescription(
+            512,
+            32,
+            has_fma,
+            has_int8_dot=bool(features.get("avx512vnni")),
+            has_bf16_dot=bool(features.get("avx512bf16")),
+        )
     if features.get("avx2"):
-        return MachineDescription(256, 16, has_fma)
+        return MachineDescription(256, 16, has_fma, has_int8_dot=bool(features.get("avxvnni")))
     if features.get("neon"):
-        return MachineDescription(128, 32, True)
+        return MachineDescription(128, 32, True, has_int8_dot=bool(features.get("dotprod")))
     return MachineDescription(128, 16, has_fma)
+
+
+def with_host_caches(machine: MachineDescription) -> MachineDescription:
+    """The description with the caches and cores of this machine, as far as it tells."""
+    affinity = getattr(os, "sched_getaffinity", None)
+    cores = len(affinity(0)) if affinity is not None else os.cpu_count() or 1
+    found = cache_sizes(_CACHES)
+    return replace(
+        machine,
+        cores=cores,
+        l1_bytes=found.get(1, machine.l1_bytes),
+        l2_bytes=found.get(2, machine.l2_bytes),
+        l3_bytes=found.get(3, machine.l3_bytes),
+    )
+
+
+def cache_sizes(folder: Path) -> dict[int, int]:
+    """Bytes of data caches by level, from Linux's description of them; empty where it is absent."""
+    sizes: dict[int, int] = {}
+    for index in sorted(folder.glob("index*")):
+        try:
+            kind, level, size = (
+                (index / name).read_text(encoding="ascii").strip()
+                for name in ("type", "level", "size")
+            )
+            if kind != "Instruction":
+                sizes[int(level)] = int(size.rstrip("KMG")) * _UNITS.get(size[-1:], 1)
+        except (OSError, ValueError):
+            continue
+    return sizes
 
 
 def host_machine() -> MachineDescription:
     """The processor that this runs on. Falls back to SSE2 where features are not reported."""
     from llvmlite import binding
 
-    return describe(binding.get_host_cpu_features())
+    return with_host_caches(describe(binding.get_host_cpu_features()))

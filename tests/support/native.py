@@ -9,10 +9,10 @@ import numpy as np
 from glow.context import make_context
 from glow.lowering.kernels import MachineDescription, host_machine
 from glow.lowering.llvm.translate import translate_module
+from glow.lowering.target import host_target
 from glow.runtime.cpu_backend import aligned_bytes, fill_weights
 from glow.runtime.interpreter import interpret
 from glow.runtime.jit import Executable, compile_object
-from glow.runtime.jit import host_machine as host_target
 from glow.runtime.memory_plan import ARENA_SIZE, WEIGHTS_SIZE, function_bytes
 from glow.runtime.signature import main_function
 from glow.semantics import numpy_dtype

@@ -10,7 +10,8 @@ from functools import cache
 import numpy as np
 import pytest
 from glow.context import make_context
-from glow.runtime.jit import Executable, compile_object, host_machine
+from glow.lowering.target import host_target
+from glow.runtime.jit import Executable, compile_object
 from glow.runtime.stages import apply_pass, parse_pipeline
 from xdsl.parser import Parser
 
@@ -59,7 +60,7 @@ def _program(name: str, n: int, lanes: int) -> Executable:
     for p in parse_pipeline("glow-expand-math,glow-convert-to-llvm"):
         apply_pass(p, context, module)
         module.verify()
-    machine = host_machine()
+    machine = host_target()
     return Executable([compile_object(translate_module(module), machine)], "f", machine)
 
 

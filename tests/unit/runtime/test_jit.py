@@ -9,8 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from glow.errors import CompileError
+from glow.lowering.target import Target, host_target
 from glow.runtime import jit
-from glow.runtime.jit import Executable, Machine, compile_object, host_machine, object_of
+from glow.runtime.jit import Executable, compile_object, object_of
 from glow.runtime.object_cache import ObjectCache
 
 KERNEL = """
@@ -52,7 +53,7 @@ def run(executable: Executable, *arrays: np.ndarray) -> None:
 
 
 def test_objects_of_several_functions_link_and_run():
-    machine = host_machine()
+    machine = host_target()
     executable = Executable(
         [compile_object(t, machine) for t in (KERNEL, MAIN)], "glow_main", machine
     )
@@ -63,7 +64,7 @@ def test_objects_of_several_functions_link_and_run():
 
 
 def test_functions_of_the_c_library_are_found():
-    machine = host_machine()
+    machine = host_target()
     executable = Executable([compile_object(LIBM, machine)], "glow_main", machine)
     x, y = np.array([1.25], np.float32), np.array([2.5])
     executable(x.ctypes.data, (ctypes.c_void_p * 0)(), y.ctypes.data)
@@ -72,7 +73,7 @@ def test_functions_of_the_c_library_are_found():
 
 
 def test_programs_with_equal_symbols_are_independent():
-    machine = host_machine()
+    machine = host_target()
     main = compile_object(MAIN, machine)
     first, second = (
         Executable([compile_object(KERNEL.replace("1.5", v), machine), main], "glow_main", machine)
@@ -88,25 +89,25 @@ def test_programs_with_equal_symbols_are_independent():
 
 def test_rejected_text_is_a_compile_error():
     with pytest.raises(CompileError, match="LLVM rejects"):
-        compile_object("define void @f() { nonsense }", host_machine())
+        compile_object("define void @f() { nonsense }", host_target())
     with pytest.raises(CompileError, match="LLVM rejects"):
-        compile_object("define i32 @f() { ret i32 1.0 }", host_machine())
+        compile_object("define i32 @f() { ret i32 1.0 }", host_target())
 
 
 def test_missing_symbol_is_a_compile_error(capfd):
-    machine = host_machine()
+    machine = host_target()
     with pytest.raises(CompileError, match="cannot link"):
         Executable([compile_object(MAIN, machine)], "glow_main", machine)
 
 
 def test_unknown_target_is_a_compile_error():
     with pytest.raises(CompileError, match="does not know the target"):
-        compile_object(KERNEL, Machine("pdp11-dec-ultrix", "", ""))
+        compile_object(KERNEL, Target("pdp11-dec-ultrix", "", ""))
 
 
 def test_code_is_generated_for_the_given_cpu():
-    host = host_machine()
-    plain = Machine(host.triple, "generic", "")
+    host = host_target()
+    plain = Target(host.triple, "generic", "")
     assert compile_object(KERNEL, plain) == compile_object(KERNEL, plain)
     if "+avx512f" in host.features:
         assert compile_object(KERNEL, plain) != compile_object(KERNEL, host)
@@ -117,14 +118,14 @@ def test_cache_is_used_and_everything_is_in_the_key(tmp_path: Path, monkeypatch)
     monkeypatch.setattr(
         jit, "compile_object", lambda text, _machine: compiled.append(text) or b"object"
     )
-    cache, host = ObjectCache(tmp_path), host_machine()
+    cache, host = ObjectCache(tmp_path), host_target()
     variants = [
         (KERNEL, host, "glow 1"),
         (MAIN, host, "glow 1"),
         (KERNEL, host, "glow 2"),
-        (KERNEL, Machine(host.triple, "generic", host.features), "glow 1"),
-        (KERNEL, Machine(host.triple, host.cpu, ""), "glow 1"),
-        (KERNEL, Machine(host.triple, host.cpu, host.features, level=1), "glow 1"),
+        (KERNEL, Target(host.triple, "generic", host.features), "glow 1"),
+        (KERNEL, Target(host.triple, host.cpu, ""), "glow 1"),
+        (KERNEL, Target(host.triple, host.cpu, host.features, level=1), "glow 1"),
     ]
     for _ in range(2):
         for text, machine, version in variants:
@@ -135,7 +136,7 @@ def test_cache_is_used_and_everything_is_in_the_key(tmp_path: Path, monkeypatch)
 
 
 def test_threads_may_compile_at_once(tmp_path: Path):
-    cache, machine = ObjectCache(tmp_path), host_machine()
+    cache, machine = ObjectCache(tmp_path), host_target()
 
     def build(i: int) -> float:
         texts = (KERNEL.replace("1.5", f"{i}.0"), MAIN)

@@ -7,9 +7,9 @@ from pathlib import Path
 import glow
 import numpy as np
 import pytest
+from glow.lowering.target import Target, host_target
 from glow.runtime import program_cache
 from glow.runtime.cpu_backend import CpuBackend
-from glow.runtime.jit import Machine, host_machine
 from glow.runtime.object_cache import ObjectCache
 from glow.runtime.program_cache import LinkPlan, find_plan, program_key, store_plan
 from glow.tests.support.small_models import graph, small_network
@@ -17,15 +17,15 @@ from glow.tests.support.small_models import graph, small_network
 SYMBOLS = {"batch": 1}
 
 
-def key(seed: int, batch: int = 1, machine: Machine | None = None) -> str:
+def key(seed: int, batch: int = 1, machine: Target | None = None) -> str:
     model = glow.compile(small_network(seed), symbols={"batch": batch})
-    return program_key(model.stages["allocated"], machine or host_machine())
+    return program_key(model.stages["allocated"], machine or host_target())
 
 
 def test_key_ignores_weights_but_not_shapes_or_machines():
     assert key(1) == key(2)
     assert key(1) != key(1, batch=2)
-    assert key(1) != key(1, machine=Machine(host_machine().triple, "generic", ""))
+    assert key(1) != key(1, machine=Target(host_target().triple, "generic", ""))
 
 
 def test_key_depends_on_the_compiler(monkeypatch):
@@ -73,7 +73,7 @@ def test_everything_is_verified_on_request_even_if_cached(tmp_path: Path):
 
 @pytest.mark.parametrize("features", ["", "+avx2,+fma"])
 def test_code_for_other_machines(tmp_path: Path, features: str, rng: np.random.Generator):
-    if not all(f in host_machine().features for f in features.split(",")):
+    if not all(f in host_target().features for f in features.split(",")):
         pytest.skip("needs AVX2")
     backend = CpuBackend(cache=tmp_path, cpu="x86-64", features=features)
     model = glow.compile(small_network(1), backend, symbols=SYMBOLS)

@@ -1,0 +1,239 @@
+"""
+What code is generated for, in LLVM's terms, and what LLVM knows about it.
+
+A CPU is named as for `clang -mcpu`; LLVM tells which features it has. It has no function for that,
+but it has a rule: a function may be inlined into another one only if it needs no feature that the
+other lacks. So a module in which, for each feature, a function that needs the CPU and that feature
+is called by one that has the CPU only, goes through LLVM's standard passes, and the calls that are
+gone afterwards are the features of the CPU.
+"""
+
+from __future__ import annotations
+
+import difflib
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+import llvmlite
+import llvmlite.binding as llvm
+
+from ..errors import CompileError, GlowError
+from .kernels.machine import MachineDescription, describe, with_host_caches
+
+OTHER_TRIPLES = ("x86_64-unknown-linux-gnu", "aarch64-unknown-linux-gnu")
+"""Where a CPU is looked for that the host's architecture does not have."""
+NATIVE = "native"
+
+_ARM_FEATURES = ("neon", "fp-armv8", "fullfp16", "dotprod", "bf16", "i8mm", "sve", "sve2", "lse")
+"""The x86 features are those that LLVM detects; others matter only where code runs elsewhere."""
+
+_NEVER_GENERATED = frozenset(
+    "amx-int8 amx-tile cldemote clflushopt clwb clzero enqcmd hreset invpcid kl lwp mwaitx pconfig "
+    "pku prefetchi ptwrite rdpid rdpru rtm serialize sgx shstk tsxldtrk uintr usermsr waitpkg "
+    "wbnoinvd widekl xsave xsavec xsaveopt xsaves".split()
+)
+"""Features for operating systems and the like: only code that asks for their instructions has any,
+so a machine without them still runs what is generated here."""
+
+_HELP = """
+import llvmlite.binding as llvm
+llvm.initialize_all_targets()
+llvm.Target.from_triple({triple!r}).create_target_machine(cpu="help")
+"""
+
+
+@dataclass(frozen=True)
+class Target:
+    """A CPU that code is generated for."""
+
+    triple: str
+    cpu: str
+    features: str
+    """What differs from the CPU of that name: comma-separated, each with `+` or `-`."""
+    level: int = 3
+    """Effort of the code generator, 0 to 3."""
+
+    def key(self) -> tuple[str, ...]:
+        """Everything about the target and LLVM that object code depends on."""
+        version = ".".join(map(str, llvm.llvm_version_info))
+        versions = (f"llvmlite {llvmlite.__version__}", f"llvm {version}")
+        return (self.triple, self.cpu, self.features, str(self.level), *versions)
+
+    @property
+    def architecture(self) -> str:
+        return self.triple.split("-")[0]
+
+    def feature_set(self) -> Mapping[str, bool]:
+        """The features by name, and whether the target has them."""
+        if self == host_target():
+            return {**llvm.get_host_cpu_features()}
+        return features_of(self.triple, self.cpu, self.features)
+
+    def describe(self) -> MachineDescription:
+        """
+        What schedules depend on. Caches and cores are the host's where it could be the target.
+        """
+        machine = describe(self.feature_set())
+        return machine if self.missing_here() else with_host_caches(machine)
+
+    def missing_here(self) -> list[str]:
+        """What the host lacks to run such code: an architecture, or names of features."""
+        host = host_target()
+        if self.architecture != host.architecture:
+            return [self.architecture]
+        has = host.feature_set()
+        needed = {f for f, there in self.feature_set().items() if there} - _NEVER_GENERATED
+        return sorted(f for f in needed if not has.get(f))
+
+    def expect_host_runs_it(self) -> None:
+        """Raises CompileError, naming what is missing, if the host cannot run such code."""
+        missing = self.missing_here()
+        if missing:
+            raise CompileError(
+                f"code for the CPU {self.cpu!r} cannot run here: this machine lacks "
+                f"{', '.join(missing)}; {self._advice(missing)}"
+            )
+
+    def _advice(self, missing: Sequence[str]) -> str:
+        if missing == [self.architecture]:
+            return "only its object code can be made"
+        without = ",".join(f"-{name}" for name in missing)
+        return f"choose another target CPU, or do without by the target features {without}"
+
+    def create(self) -> llvm.TargetMachine:
+        """A fresh LLVM target machine: one that was given to a JIT must not be used again."""
+        initialize()
+        try:
+            target = llvm.Target.from_triple(self.triple)
+        except RuntimeError as error:
+            raise CompileError(f"LLVM does not know the target {self.triple!r}: {error}") from None
+        return target.create_target_machine(
+            cpu=self.cpu, features=self.features, opt=self.level, reloc="pic", jit=True
+        )
+
+
+@cache
+def initialize() -> None:
+    """Prepare LLVM's code generators for all architectures that it was built with."""
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+
+
+@cache
+def host_target() -> Target:
+    """The machine that this process runs on."""
+    initialize()
+    features = llvm.get_host_cpu_features().flatten()
+    return Target(llvm.get_process_triple(), llvm.get_host_cpu_name(), features)
+
+
+def find_target(
+    cpu: str | None = None, features: str | None = None, triple: str | None = None
+) -> Target:
+    """
+    The target with the CPU and features of these names, for example `haswell` and `-fma`.
+
+    Without a CPU (or with `native`) it is the host's. Without a triple it is the host's, or that of
+    another architecture which has such a CPU. Raises GlowError, with similar names, for a CPU or a
+    feature that LLVM does not know.
+    """
+    host = host_target()
+    named = None if cpu in (None, "", NATIVE) else cpu
+    given = _features(features)
+    if triple is not None and triple.split("-")[0] != host.architecture:
+        named = named or "generic"
+    if named is None:
+        triple, named = triple or host.triple, host.cpu
+        given = (*host.features.split(","), *given)
+    else:
+        triple = triple or _triple_of(named)
+        _expect_known("CPU", named, known_names(triple)[0], triple)
+    for feature in _features(features):
+        _expect_known("feature", feature[1:], known_names(triple)[1], triple)
+    return Target(triple, named, ",".join(f for f in given if f))
+
+
+def _features(text: str | None) -> tuple[str, ...]:
+    names = tuple(f.strip() for f in (text or "").split(",") if f.strip())
+    for name in names:
+        if name[0] not in "+-":
+            raise GlowError(f"expected target features such as +avx2 or -fma, found {name!r}")
+    return names
+
+
+def _triple_of(cpu: str) -> str:
+    host = host_target().triple
+    if cpu in known_names(host)[0]:
+        return host
+    return next((t for t in OTHER_TRIPLES if cpu in known_names(t)[0]), host)
+
+
+def _expect_known(what: str, name: str, names: Sequence[str], triple: str) -> None:
+    if not names or name in names:
+        return
+    similar = difflib.get_close_matches(name, names, 5)
+    hint = f"; similar: {', '.join(similar)}" if similar else ""
+    raise GlowError(f"LLVM knows no {what} {name!r} for {triple.split('-')[0]}{hint}")
+
+
+@cache
+def known_names(triple: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """
+    CPUs and features that LLVM has for a triple. It prints them on stderr, so another process is
+    asked; both are empty if that is impossible.
+    """
+    initialize()
+    try:
+        llvm.Target.from_triple(triple)
+        printed = subprocess.run(
+            [sys.executable, "-c", _HELP.format(triple=triple)],
+            capture_output=True,
+            text=True,
+            timeout=60,
+        ).stderr
+    except RuntimeError as error:
+        raise GlowError(f"LLVM does not know the target {triple!r}: {error}") from None
+    except (OSError, subprocess.SubprocessError, ValueError):
+        return (), ()
+    cpus, _, features = printed.partition("Available features")
+    return _listed(cpus), _listed(features)
+
+
+def _listed(text: str) -> tuple[str, ...]:
+    """The names in lines such as `  haswell - Select the haswell processor.`"""
+    return tuple(line.split()[0] for line in text.splitlines() if line.startswith("  "))
+
+
+@cache
+def features_of(triple: str, cpu: str, features: str) -> Mapping[str, bool]:
+    """Which features LLVM generates code with for a CPU; see the head of this file."""
+    initialize()
+    target = Target(triple, cpu, features)
+    is_x86 = target.architecture in ("x86_64", "i386", "i686")
+    names = sorted(llvm.get_host_cpu_features()) if is_x86 else _ARM_FEATURES
+    if is_x86 and host_target().architecture != target.architecture:
+        names = known_names(triple)[1]
+    both = ",".join(filter(None, [features, "+{}"]))
+    lines = ["declare void @something()"]
+    for i, name in enumerate(names):
+        body = "call void @something() " * 3
+        lines += [
+            f"define internal void @callee{i}() #{i + 1} {{ {body} ret void }}",
+            f"define void @caller{i}() #0 {{ call void @callee{i}() ret void }}",
+            f"attributes #{i + 1} = {_attributes(cpu, both.format(name))}",
+        ]
+    lines.append(f"attributes #0 = {_attributes(cpu, features)}")
+    module = llvm.parse_assembly("\n".join(lines))
+    module.triple = triple
+    options = llvm.create_pipeline_tuning_options(speed_level=2)
+    builder = llvm.create_pass_builder(target.create(), options)
+    builder.getModulePassManager().run(module, builder)
+    text = str(module)
+    return {name: f"@callee{i}(" not in text for i, name in enumerate(names)}
+
+
+def _attributes(cpu: str, features: str) -> str:
+    return f'{{ "target-cpu"="{cpu}" "target-features"="{features}" }}'
