@@ -215,4 +215,4 @@ def _parse(path: Path) -> ModuleOp:
     try:
         return Parser(make_context(), text, str(path)).parse_module()
     except ParseError as error:
-        raise ModelError(f"cannot parse {path}: {error}") from None
+        raise ModelError(f"{error.span.get_location()}: {error.msg}") from None

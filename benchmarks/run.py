@@ -238,6 +238,21 @@ def table(reports: Mapping[str, Mapping[str, Mapping[str, object]]]):
     return made
 
 
+def markdown(reports: Mapping[str, Mapping[str, Mapping[str, object]]]) -> str:
+    """The run times in milliseconds, and those of glow over those of the others, as Markdown."""
+    others = sorted({name for found in reports.values() for name in found} - {"glow"})
+    heads = ["network", "glow ms", *(f"{o} {what}" for o in others for what in ("ms", "ratio"))]
+    lines = [" | ".join(["", *heads, ""]).strip(), "|---" * len(heads) + "|"]
+    for network, found in reports.items():
+        cells = [network, _number(found.get("glow", {}).get("run"), 1e3, "")]
+        for other in others:
+            numbers = found.get(other, {})
+            cells.append(_number(numbers.get("run"), 1e3, ""))
+            cells.append(_number(numbers.get("glow_takes_times"), 1, ""))
+        lines.append(" | ".join(["", *cells, ""]).strip())
+    return "\n".join(lines)
+
+
 def _number(value: object, factor: float, unit: str) -> str:
     return f"{value * factor:.3g}{unit}" if isinstance(value, float) else "-"
 
@@ -266,6 +281,7 @@ def main(args: Sequence[str] | None = None) -> int:
     parser.add_argument("--rounds", type=int, default=3, help="processes per runtime and network")
     parser.add_argument("--repeat", type=int, default=10, help="timed runs in each process")
     parser.add_argument("--models", default=str(HERE.parent / "build" / "networks"))
+    parser.add_argument("--markdown", action="store_true", help="print a table for a document")
     parser.add_argument("--json", help="also write the numbers to this file")
     parser.add_argument(
         "--worker", nargs=4, metavar=("RUNTIME", "MODEL", "FEED", "OUTPUT"), help=argparse.SUPPRESS
@@ -284,7 +300,10 @@ def main(args: Sequence[str] | None = None) -> int:
         path = model_file(name, parsed.models)
         results = compare(path, parsed.runtimes, parsed.rounds, parsed.repeat)
         reports[Path(name).stem] = summary(results)
-    Console(highlight=False).print(table(reports))
+    if parsed.markdown:
+        print(markdown(reports))
+    else:
+        Console(highlight=False).print(table(reports))
     if parsed.json:
         Path(parsed.json).write_text(json.dumps(reports, indent=1))
     return 1 if any("error" in r for found in reports.values() for r in found.values()) else 0

@@ -32,6 +32,14 @@ def test_comparison(tmp_path: Path) -> None:
     assert found["glow"]["prepare_warm"] > 0
 
 
+def test_comparison_as_markdown() -> None:
+    arguments = ["--runtimes", "glow", "onnxruntime", "--rounds", "1", "--repeat", "1"]
+    lines = run("benchmarks/run.py", DIGITS, *arguments, "--markdown").splitlines()
+    assert lines[0] == "| network | glow ms | onnxruntime ms | onnxruntime ratio |"
+    assert lines[2].startswith("| digits | ")
+    assert len({line.count("|") for line in lines}) == 1
+
+
 def test_comparison_reports_failures(tmp_path: Path) -> None:
     model = tmp_path / "broken.onnx"
     model.write_bytes(DIGITS.read_bytes()[:-5000])

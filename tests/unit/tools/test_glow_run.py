@@ -107,6 +107,16 @@ def test_errors_are_one_line(
     assert error.count("\n") == 1
 
 
+def test_parse_errors_are_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "bad.mlir"
+    path.write_text("func.func @main() {\n  glow.nothing\n}\n")
+    assert main([str(path)]) == 1
+    error = capsys.readouterr().err
+    assert "bad.mlir:" in error
+    assert "glow.nothing" in error
+    assert error.count("\n") == 1
+
+
 def test_version(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--version"]) == 0
     assert capsys.readouterr().out.startswith("glow-run ")
