@@ -6,8 +6,11 @@ import numpy as np
 
 from ..glow_dialects.glow.normalization import (
     BatchNormOp,
+    GroupNormOp,
+    LayerNormOp,
     LocalResponseNormOp,
     LogSoftmaxOp,
+    RmsNormOp,
     SoftmaxOp,
 )
 from ..glow_dialects.operator import Call
@@ -53,6 +56,38 @@ def log_softmax(call: Call, x: np.ndarray) -> np.ndarray:
     x = wide(x)
     shifted = x - x.max(axis, keepdims=True)
     return shifted - np.log(np.exp(shifted).sum(axis, keepdims=True))
+
+
+def _standardized(x: np.ndarray, axes: tuple[int, ...], call: Call) -> np.ndarray:
+    """`x` with mean 0 and variance 1 along `axes`."""
+    centred = x - x.mean(axes, keepdims=True)
+    variance = np.square(centred).mean(axes, keepdims=True)
+    return centred / np.sqrt(variance + _like(x, call, "epsilon"))
+
+
+@meaning(LayerNormOp)
+def layer_norm(call: Call, x: np.ndarray, scale: np.ndarray, bias: np.ndarray) -> np.ndarray:
+    axes = tuple(range(call.int("axis"), x.ndim))
+    return _standardized(wide(x), axes, call) * wide(scale) + wide(bias)
+
+
+@meaning(RmsNormOp)
+def rms_norm(call: Call, x: np.ndarray, scale: np.ndarray) -> np.ndarray:
+    x = wide(x)
+    axes = tuple(range(call.int("axis"), x.ndim))
+    mean = np.square(x).mean(axes, keepdims=True)
+    return x / np.sqrt(mean + _like(x, call, "epsilon")) * wide(scale)
+
+
+@meaning(GroupNormOp)
+def group_norm(call: Call, x: np.ndarray, *parameters: np.ndarray) -> np.ndarray:
+    x = wide(x)
+    images, channels, *spatial = x.shape
+    groups = call.int("groups")
+    divided = x.reshape(images, groups, channels // groups, *spatial)
+    normal = _standardized(divided, tuple(range(2, divided.ndim)), call).reshape(x.shape)
+    scale, bias = (wide(p).reshape(-1, *[1] * len(spatial)) for p in parameters)
+    return normal * scale + bias
 
 
 def _like(x: np.ndarray, call: Call, name: str) -> np.ndarray:

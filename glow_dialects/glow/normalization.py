@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr, TensorType, f64, i64
 from xdsl.ir import Attribute
-from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
+from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def
 
 from ..operator import (
     Call,
@@ -18,7 +18,7 @@ from ..operator import (
     expect_same_element,
     expect_shape,
 )
-from .base import Node
+from .base import AcceptsEpilogue, Node
 
 
 @irdl_op_definition
@@ -122,3 +122,99 @@ class LogSoftmaxOp(_AlongAxis):
     """
 
     name = "glow.log_softmax"
+
+
+class _RowNorm(Node, abc.ABC):
+    """An operator on the rows that the dimensions from `axis` on form."""
+
+    input = operand_def(TensorType)
+    scale = operand_def(TensorType)
+    axis = prop_def(IntegerAttr.constr(i64))
+    epsilon = prop_def(FloatAttr, default_value=FloatAttr(1e-5, f64))
+
+    @classmethod
+    def infer(cls, call: Call) -> Sequence[Attribute]:
+        expect_same_element(call)
+        expect_float(call)
+        axis = expect_axis(call, "axis", len(call.shape(0)))
+        for i, name in enumerate(("a scale", "a bias")[: len(call.operands) - 1], start=1):
+            expect_shape(call, i, call.shape(0)[axis:], name)
+        return (call.operands[0],)
+
+
+@irdl_op_definition
+class LayerNormOp(_RowNorm):
+    """
+    `(x - mean) / sqrt(variance + epsilon) * scale + bias` (Ba et al. 2016). Mean and variance are
+    those of each row: the elements along the dimensions from `axis` on, whose shape scale and bias
+    have. 16-bit floats compute in f32.
+
+    ```mlir
+    %r = glow.layer_norm %x, %scale, %bias {axis = 2 : i64, epsilon = 1.0e-05 : f64}
+       : (tensor<1x128x384xf32>, tensor<384xf32>, tensor<384xf32>) -> tensor<1x128x384xf32>
+    ```
+    """
+
+    name = "glow.layer_norm"
+
+    bias = operand_def(TensorType)
+    result = result_def(TensorType)
+
+    traits = traits_def(AcceptsEpilogue())
+
+
+@irdl_op_definition
+class RmsNormOp(_RowNorm):
+    """
+    `x / sqrt(mean(x**2) + epsilon) * scale` (Zhang and Sennrich 2019), the mean over each row: the
+    elements along the dimensions from `axis` on, whose shape the scale has.
+
+    ```mlir
+    %r = glow.rms_norm %x, %scale {axis = 1 : i64, epsilon = 1.0e-05 : f64}
+       : (tensor<128x384xf32>, tensor<384xf32>) -> tensor<128x384xf32>
+    ```
+    """
+
+    name = "glow.rms_norm"
+
+    result = result_def(TensorType)
+
+    traits = traits_def(AcceptsEpilogue())
+
+
+@irdl_op_definition
+class GroupNormOp(Node):
+    """
+    `(x - mean) / sqrt(variance + epsilon) * scale + bias` with mean and variance of each of
+    `groups` equal groups of channels (dimension 1) in each image, and a scale and a bias for each
+    channel (Wu and He 2018). With one channel in each group this is instance normalisation (Ulyanov
+    et al. 2016).
+
+    ```mlir
+    %r = glow.group_norm %x, %scale, %bias {groups = 2 : i64, epsilon = 1.0e-05 : f64}
+       : (tensor<1x8x4x4xf32>, tensor<8xf32>, tensor<8xf32>) -> tensor<1x8x4x4xf32>
+    ```
+    """
+
+    name = "glow.group_norm"
+
+    input = operand_def(TensorType)
+    scale = operand_def(TensorType)
+    bias = operand_def(TensorType)
+    groups = prop_def(IntegerAttr.constr(i64))
+    epsilon = prop_def(FloatAttr, default_value=FloatAttr(1e-5, f64))
+    result = result_def(TensorType)
+
+    traits = traits_def(AcceptsEpilogue())
+
+    @classmethod
+    def infer(cls, call: Call) -> Sequence[Attribute]:
+        expect_same_element(call)
+        expect_float(call)
+        channels = expect_rank(call, 0, range(2, 9), "an input")[1]
+        expect_shape(call, 1, (channels,), "a scale")
+        expect_shape(call, 2, (channels,), "a bias")
+        expect_at_least(call, "groups", 1)
+        if channels % call.int("groups"):
+            raise call.fail(f"expected groups that divide {channels} channels evenly")
+        return (call.operands[0],)

@@ -105,6 +105,11 @@ class Kernel:
         return result
 
     @property
+    def elementwise_views(self) -> Sequence[View]:
+        """The result, and what the epilogue reads at the place of each of its elements."""
+        return [self.result, *self._epilogue.extras]
+
+    @property
     def epilogue_weight(self) -> int:
         """About how many operations the epilogue emits for each element."""
         return self._epilogue.weight

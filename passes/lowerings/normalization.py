@@ -16,11 +16,14 @@ from ...glow_dialects.glow.arithmetic import (
 )
 from ...glow_dialects.glow.normalization import (
     BatchNormOp,
+    GroupNormOp,
+    LayerNormOp,
     LocalResponseNormOp,
     LogSoftmaxOp,
+    RmsNormOp,
     SoftmaxOp,
 )
-from ...glow_dialects.glow.reduction import ReduceMaxOp, ReduceSumOp
+from ...glow_dialects.glow.reduction import ReduceMaxOp, ReduceMeanOp, ReduceSumOp
 from ...glow_dialects.glow.shape import PadOp, SliceOp
 from ...glow_dialects.operator import element_of, shape_of
 from ..rewriting import Build
@@ -109,3 +112,54 @@ def log_softmax(node: LogSoftmaxOp, build: Build) -> SSAValue:
     logarithm = build(LogOp, _sum_along(build, build(ExpOp, centred), axis))
     result = build(SubOp, centred, build.broadcast(logarithm, shape_of(x.type)))
     return cast(build, result, element_of(node.result.type))
+
+
+def _divided_by_root(
+    build: Build, x: SSAValue, squares: SSAValue, axes: list[int], epsilon: float
+) -> SSAValue:
+    """`x / sqrt(mean(squares) + epsilon)`, the mean along `axes`."""
+    mean = build(ReduceMeanOp, squares, axes=axes, keep_dims=True)
+    root = build(SqrtOp, build(AddOp, mean, build.splat(epsilon, mean.type)))
+    return build(DivOp, x, build.broadcast(root, shape_of(x.type)))
+
+
+def _standardized(build: Build, x: SSAValue, axes: list[int], epsilon: float) -> SSAValue:
+    """`x` with mean 0 and variance 1 along `axes`."""
+    mean = build(ReduceMeanOp, x, axes=axes, keep_dims=True)
+    centred = build(SubOp, x, build.broadcast(mean, shape_of(x.type)))
+    return _divided_by_root(build, centred, build(MulOp, centred, centred), axes, epsilon)
+
+
+@lowering(LayerNormOp)
+def layer_norm(node: LayerNormOp, build: Build) -> SSAValue:
+    """`(x - mean) / sqrt(variance + epsilon) * scale + bias`."""
+    x, scale, bias = (widen(build, o) for o in node.operands)
+    shape = shape_of(x.type)
+    axes = list(range(node.axis.value.data, len(shape)))
+    normal = _standardized(build, x, axes, node.epsilon.value.data)
+    scaled = build(MulOp, normal, build.broadcast(scale, shape))
+    moved = build(AddOp, scaled, build.broadcast(bias, shape))
+    return cast(build, moved, element_of(node.result.type))
+
+
+@lowering(RmsNormOp)
+def rms_norm(node: RmsNormOp, build: Build) -> SSAValue:
+    """`x / sqrt(mean(x**2) + epsilon) * scale`."""
+    x, scale = (widen(build, o) for o in node.operands)
+    shape = shape_of(x.type)
+    axes = list(range(node.axis.value.data, len(shape)))
+    normal = _divided_by_root(build, x, build(MulOp, x, x), axes, node.epsilon.value.data)
+    scaled = build(MulOp, normal, build.broadcast(scale, shape))
+    return cast(build, scaled, element_of(node.result.type))
+
+
+@lowering(GroupNormOp)
+def group_norm(node: GroupNormOp, build: Build) -> SSAValue:
+    """As the layer normalisation of each group, then scale and bias of each channel."""
+    x, scale, bias = (widen(build, o) for o in node.operands)
+    images, channels, *spatial = shape = shape_of(x.type)
+    groups = node.groups.value.data
+    divided = build.reshape(x, [images, groups, channels // groups, *spatial])
+    axes = list(range(2, len(spatial) + 3))
+    normal = build.reshape(_standardized(build, divided, axes, node.epsilon.value.data), shape)
+    return scale_channels(build, normal, scale, bias, node.result)

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from math import prod
 
-from xdsl.dialects.builtin import i1
+from xdsl.dialects.builtin import f32, i1
 from xdsl.ir import SSAValue
 
 from ....errors import ModelError
 from ....glow_dialects.glow.arithmetic import AddOp, DivOp, MulOp, SqrtOp, SubOp
 from ....glow_dialects.glow.normalization import (
     BatchNormOp,
+    GroupNormOp,
+    LayerNormOp,
     LocalResponseNormOp,
     LogSoftmaxOp,
+    RmsNormOp,
     SoftmaxOp,
 )
 from ....glow_dialects.glow.reduction import ReduceMeanOp
@@ -54,20 +57,64 @@ def batch_normalization(node: OnnxNode) -> SSAValue:
 
 @converter("InstanceNormalization")
 def instance_normalization(node: OnnxNode) -> SSAValue:
-    """`scale * (x - mean) / sqrt(variance + epsilon) + bias` over the spatial dimensions."""
-    build, x = node.build, node.input(0)
+    """Group normalisation with a group for each channel."""
+    x = node.input(0)
     if rank(x) < 3:
         raise ModelError(f"expected an input with spatial dimensions, found {x.type}")
-    axes = list(range(2, rank(x)))
-    per_channel = [shape(x)[1], *[1] * len(axes)]
-    scale, bias = (build.reshape(node.input(i), per_channel) for i in (1, 2))
-    mean = build.op(ReduceMeanOp, x, axes=axes, keep_dims=True)
-    centred = build.elementwise(SubOp, x, mean)
-    squared = build.op(MulOp, centred, centred)
-    variance = build.op(ReduceMeanOp, squared, axes=axes, keep_dims=True)
-    deviation = build.op(SqrtOp, build.with_number(AddOp, variance, node.attr("epsilon")))
-    normal = build.elementwise(DivOp, centred, deviation)
-    return build.elementwise(AddOp, build.elementwise(MulOp, normal, scale), bias)
+    return _group_norm(node, node.input(1), node.input(2), shape(x)[1])
+
+
+@converter("GroupNormalization", since=21)
+def group_normalization(node: OnnxNode) -> SSAValue:
+    return _group_norm(node, node.input(1), node.input(2), node.attr("num_groups"))
+
+
+def _group_norm(node: OnnxNode, scale: SSAValue, bias: SSAValue, groups: int) -> SSAValue:
+    epsilon = float(node.attr("epsilon"))
+    return node.build.op(GroupNormOp, node.input(0), scale, bias, groups=groups, epsilon=epsilon)
+
+
+@converter("LayerNormalization", since=17)
+def layer_normalization(node: OnnxNode) -> list[SSAValue]:
+    build, x, scale, bias = node.build, node.input(0), node.input(1), node.optional(2)
+    axis, epsilon = node.axis(rank(x)), float(node.attr("epsilon"))
+    row = shape(x)[axis:]
+    bias = build.splat(0, element(x), row) if bias is None else bias
+    if rank(scale) <= len(row) and rank(bias) <= len(row):
+        scale, bias = build.broadcast(scale, row), build.broadcast(bias, row)
+        result = build.op(LayerNormOp, x, scale, bias, axis=axis, epsilon=epsilon)
+    else:
+        # scales that differ from row to row
+        ones, zeros = (build.splat(number, element(x), row) for number in (1, 0))
+        normal = build.op(LayerNormOp, x, ones, zeros, axis=axis, epsilon=epsilon)
+        result = build.elementwise(AddOp, build.elementwise(MulOp, normal, scale), bias)
+    return [result, *_row_statistics(node, x, axis, epsilon)]
+
+
+def _row_statistics(node: OnnxNode, x: SSAValue, axis: int, epsilon: float) -> list[SSAValue]:
+    """The mean and the inverse standard deviation of rows in f32, if they are wanted."""
+    if not node.output_used(1) and not node.output_used(2):
+        return []
+    build, axes = node.build, list(range(axis, rank(x)))
+    wide = build.cast(x, f32)
+    mean = build.op(ReduceMeanOp, wide, axes=axes, keep_dims=True)
+    centred = build.elementwise(SubOp, wide, mean)
+    variance = build.op(ReduceMeanOp, build.op(MulOp, centred, centred), axes=axes, keep_dims=True)
+    deviation = build.op(SqrtOp, build.with_number(AddOp, variance, epsilon))
+    return [mean, build.op(DivOp, build.splat_like(1, deviation), deviation)]
+
+
+@converter("RMSNormalization", since=23)
+def rms_normalization(node: OnnxNode) -> SSAValue:
+    build, x, scale = node.build, node.input(0), node.input(1)
+    axis, epsilon = node.axis(rank(x)), float(node.attr("epsilon"))
+    row = shape(x)[axis:]
+    if rank(scale) <= len(row):
+        scale = build.broadcast(scale, row)
+        return build.op(RmsNormOp, x, scale, axis=axis, epsilon=epsilon)
+    ones = build.splat(1, element(x), row)
+    normal = build.op(RmsNormOp, x, ones, axis=axis, epsilon=epsilon)
+    return build.elementwise(MulOp, normal, scale)
 
 
 @converter("LRN")

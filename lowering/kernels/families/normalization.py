@@ -1,4 +1,4 @@
-"""Normalisation along an axis: softmax, and local response normalisation."""
+"""Softmax along any axis, and local response normalisation."""
 
 from __future__ import annotations
 
@@ -16,18 +16,21 @@ from ..algebra import ArithAlgebra, Value
 from ..nest import Combine, Nest, Reduction
 from ..primitives import add, divide, exponential, multiply, square_root, subtract
 from ..registry import Kernel, kernel, total, view_dims
-
-_EXPONENTIAL_WEIGHT = 25
+from .rows import EXPONENTIAL_WEIGHT, softmax_rows
 
 
 @kernel(SoftmaxOp, LogSoftmaxOp)
 def softmax(k: Kernel) -> None:
     """
-    Three passes over each row: its maximum `m`, the sum of `exp(x - m)`, and the result. The
-    exponentials are computed twice rather than kept, which costs no memory and no precision.
+    Along the last dimension, row by row. Otherwise three passes: the maximum `m` of each row, the
+    sum of `exp(x - m)`, and the result. Then exponentials are computed twice rather than kept.
     """
     (x,) = k.operands
     axis = k.call.int("axis")
+    contiguous = axis == x.rank - 1 and x.strides[axis] == k.result.strides[axis] == 1
+    if contiguous and k.call.operator is SoftmaxOp:
+        softmax_rows(k)
+        return
     dims = view_dims(x)
     rows = [d for i, d in enumerate(dims) if i != axis]
     element = compute_type(x.element)
@@ -43,7 +46,7 @@ def softmax(k: Kernel) -> None:
     _reduce_rows(k, rows, dims[axis], mass, terms)
     operands = (x[dims], peak[rows], mass[rows])
     body = _logarithm if k.call.operator is LogSoftmaxOp else _quotient
-    k.map(dims, k.result[dims], operands, body, _EXPONENTIAL_WEIGHT)
+    k.map(dims, k.result[dims], operands, body, EXPONENTIAL_WEIGHT)
 
 
 def _quotient(alg: ArithAlgebra, values: Sequence[Value]) -> Sequence[Value]:
@@ -66,7 +69,7 @@ def _reduce_rows(
             lambda alg, values: values,
             reduction=reduction,
             reduced=(along,),
-            weight=1 if reduction.map is None else _EXPONENTIAL_WEIGHT,
+            weight=1 if reduction.map is None else EXPONENTIAL_WEIGHT,
         )
     )
 

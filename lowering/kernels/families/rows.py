@@ -1,0 +1,242 @@
+"""
+Operators on rows: softmax along the last dimension, layer and RMS normalisation; and on groups.
+
+Rows are visited a few at a time. Several passes over so few rows find them in the nearest cache,
+and reductions of several rows hide each other's latency.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import prod
+
+from ....glow_dialects.elements import compute_type
+from ....glow_dialects.glow.normalization import GroupNormOp, LayerNormOp, RmsNormOp
+from ..affine import Access, Affine, Dim, Index, View
+from ..algebra import ArithAlgebra, Value
+from ..nest import Body, Combine, Nest, Reduction
+from ..primitives import add, divide, exponential, multiply, square_root, subtract
+from ..registry import Kernel, kernel, total, view_dims
+
+ROWS = 4
+"""How many rows are visited at a time."""
+EXPONENTIAL_WEIGHT = 25
+
+
+@dataclass(frozen=True)
+class Rows:
+    """A few rows of a tensor: the index of each leading dimension, and the number of the row."""
+
+    place: Sequence[Index]
+    row: Dim
+
+
+def for_rows(
+    k: Kernel, leading: int, views: Sequence[View], count: int, visit: Callable[[Rows], None]
+) -> None:
+    """
+    Let `visit` add the nests for each `count` rows, and for fewer at the end. The indices of a row
+    are the `leading` first dimensions of `views`; the result and what the epilogue reads join them.
+    """
+    views = [*views, *k.elementwise_views]
+    shape = views[0].shape[:leading]
+    if not leading:
+        visit(Rows((), Dim("i", 1)))
+        return
+    # dimensions that all views step through as through one are one: index 0 of all but the last
+    size, first = shape[-1], leading - 1
+    while first and (
+        shape[first - 1] == 1
+        or all(v.strides[first - 1] == v.strides[leading - 1] * size for v in views)
+    ):
+        first -= 1
+        size *= shape[first]
+    outer = [Dim(f"o{i}", s) for i, s in enumerate(shape[:first])]
+    zeros: list[Index] = [0] * (leading - 1 - first)
+    _nested(k, outer, lambda: _in_blocks(k, [*outer, *zeros], size, count, visit))
+
+
+def _nested(k: Kernel, dims: Sequence[Dim], inner: Callable[[], None]) -> None:
+    if not dims:
+        inner()
+        return
+    with k.repeat(dims[0]):
+        _nested(k, dims[1:], inner)
+
+
+def _in_blocks(
+    k: Kernel, place: Sequence[Index], size: int, count: int, visit: Callable[[Rows], None]
+) -> None:
+    blocks, rest = divmod(size, count)
+    if blocks:
+        block, row = Dim("b", blocks), Dim("i", count)
+        with k.repeat(block):
+            visit(Rows([*place, Affine({block: count, row: 1})], row))
+    if rest:
+        row = Dim("i", rest)
+        visit(Rows([*place, row + blocks * count], row))
+
+
+def store_reduction(
+    k: Kernel,
+    dims: Sequence[Dim],
+    reduced: Sequence[Dim],
+    reduction: Reduction,
+    target: Access,
+    body: Body = lambda _, values: values,
+    operands: Sequence[Access] = (),
+    weight: int = 1,
+) -> None:
+    """`target = body(reduction, operands)` at each point of `dims`."""
+    nest = Nest(
+        tuple(dims), (target,), body, tuple(operands), reduction, tuple(reduced), weight=weight
+    )
+    k.nest(nest)
+
+
+# softmax
+
+
+def softmax_rows(k: Kernel) -> None:
+    """For each row: its maximum, the exponentials of what is below it, their sum, and quotients."""
+    (x,) = k.operands
+    element = compute_type(x.element)
+    j = Dim("j", x.shape[-1])
+    powers = k.scratch((ROWS, j.size), element)
+    peak, share = k.scratch((ROWS,), element), k.scratch((ROWS,), element)
+
+    def visit(rows: Rows) -> None:
+        i = rows.row
+        softmax_of_rows(k, i, j, x[[*rows.place, j]], powers[[i, j]], peak[[i]], share[[i]])
+        k.finish([i, j], [*rows.place, j], [powers[[i, j]], share[[i]]], _product)
+
+    for_rows(k, x.rank - 1, [x], ROWS, visit)
+
+
+def softmax_of_rows(
+    k: Kernel, i: Dim, j: Dim, x: Access, powers: Access, peak: Access, share: Access
+) -> None:
+    """
+    `powers = exp(x - peak)`, where `peak` is the maximum of row `i`, and `share = 1 / sum(powers)`.
+    """
+    element = powers.element
+    store_reduction(k, [i], [j], total(Combine.MAXIMUM, element, x), peak)
+    k.map([i, j], powers, (x, peak), _power, EXPONENTIAL_WEIGHT)
+    store_reduction(k, [i], [j], total(Combine.ADD, element, powers), share, _inverse)
+
+
+def _power(alg: ArithAlgebra, values: Sequence[Value]) -> Sequence[Value]:
+    return [exponential(alg, subtract(alg, values[0], values[1]))]
+
+
+def _inverse(alg: ArithAlgebra, values: Sequence[Value]) -> Sequence[Value]:
+    return [divide(alg, alg.number(1.0, values[0].element), values[0])]
+
+
+def _product(alg: ArithAlgebra, values: Sequence[Value]) -> Sequence[Value]:
+    return [multiply(alg, values[0], values[1])]
+
+
+# normalisation
+
+
+@kernel(LayerNormOp)
+def layer_norm(k: Kernel) -> None:
+    """For each row: its mean, the mean square of what is left, and the result."""
+    x, scale, bias = k.operands
+    axis = k.call.int("axis")
+    columns = view_dims(scale, "j")
+    element = compute_type(x.element)
+    mean, factor = k.scratch((ROWS,), element), k.scratch((ROWS,), element)
+
+    def visit(rows: Rows) -> None:
+        i, at = rows.row, [*rows.place, *columns]
+        _moments(k, [i], columns, x[at], mean[[i]], factor[[i]])
+        operands = [x[at], mean[[i]], factor[[i]], scale[columns], bias[columns]]
+        k.finish([i, *columns], at, operands, _standardized, weight=4)
+
+    for_rows(k, axis, [x], ROWS, visit)
+
+
+@kernel(RmsNormOp)
+def rms_norm(k: Kernel) -> None:
+    """For each row: its mean square, and the result."""
+    x, scale = k.operands
+    axis = k.call.int("axis")
+    columns = view_dims(scale, "j")
+    element = compute_type(x.element)
+    factor = k.scratch((ROWS,), element)
+
+    def body(alg: ArithAlgebra, values: Sequence[Value]) -> Sequence[Value]:
+        return [multiply(alg, multiply(alg, values[0], values[1]), values[2])]
+
+    def visit(rows: Rows) -> None:
+        i, at = rows.row, [*rows.place, *columns]
+        squares = total(Combine.ADD, element, x[at], x[at])
+        store_reduction(k, [i], columns, squares, factor[[i]], _inverse_root(k, columns))
+        k.finish([i, *columns], at, [x[at], factor[[i]], scale[columns]], body, weight=2)
+
+    for_rows(k, axis, [x], ROWS, visit)
+
+
+@kernel(GroupNormOp)
+def group_norm(k: Kernel) -> None:
+    """For each group of each image: mean, mean square of what is left, and the result."""
+    x, scale, bias = k.operands
+    groups = k.call.int("groups")
+    n, g = Dim("n", x.shape[0]), Dim("g", groups)
+    c = Dim("c", x.shape[1] // groups)
+    at = [Dim(f"s{i}", s) for i, s in enumerate(x.shape[2:])]
+    channel = Affine({g: c.size, c: 1})
+    element = compute_type(x.element)
+    mean, factor = k.scratch((), element), k.scratch((), element)
+    with k.repeat(n), k.repeat(g):
+        read = x[[n, channel, *at]]
+        _moments(k, [], [c, *at], read, mean[()], factor[()])
+        operands = [read, mean[()], factor[()], scale[[channel]], bias[[channel]]]
+        k.finish([c, *at], [n, channel, *at], operands, _standardized, weight=4)
+
+
+def _moments(
+    k: Kernel,
+    rows: Sequence[Dim],
+    reduced: Sequence[Dim],
+    x: Access,
+    mean: Access,
+    factor: Access,
+) -> None:
+    """The mean, and `1 / sqrt(variance + epsilon)`."""
+    element = mean.element
+    count = max(1, prod(d.size for d in reduced))
+
+    def average(alg: ArithAlgebra, values: Sequence[Value]) -> Sequence[Value]:
+        return [multiply(alg, values[0], alg.number(1 / count, element))]
+
+    def square(alg: ArithAlgebra, values: Sequence[Value]) -> Sequence[Value]:
+        centred = subtract(alg, values[0], values[1])
+        return [multiply(alg, centred, centred)]
+
+    store_reduction(k, rows, reduced, total(Combine.ADD, element, x), mean, average)
+    squares = Reduction(Combine.ADD, element, (x, mean), square)
+    store_reduction(k, rows, reduced, squares, factor, _inverse_root(k, reduced))
+
+
+def _inverse_root(k: Kernel, reduced: Sequence[Dim]) -> Body:
+    """From a sum of squares: `1 / sqrt(mean + epsilon)`."""
+    epsilon = k.call.float("epsilon")
+    count = max(1, prod(d.size for d in reduced))
+
+    def body(alg: ArithAlgebra, values: Sequence[Value]) -> Sequence[Value]:
+        element = values[0].element
+        mean = multiply(alg, values[0], alg.number(1 / count, element))
+        root = square_root(alg, add(alg, mean, alg.number(epsilon, element)))
+        return [divide(alg, alg.number(1.0, element), root)]
+
+    return body
+
+
+def _standardized(alg: ArithAlgebra, values: Sequence[Value]) -> Sequence[Value]:
+    x, mean, factor, scale, bias = values
+    normal = multiply(alg, subtract(alg, x, mean), factor)
+    return [alg.multiply_add(normal, scale, bias)]

@@ -1,0 +1,74 @@
+"""Softmax and normalisation of rows agree with the interpreter, on several machines."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from glow.glow_dialects.glow.normalization import (
+    GroupNormOp,
+    LayerNormOp,
+    RmsNormOp,
+    SoftmaxOp,
+)
+
+from .test_operators import check, random
+
+DTYPES = pytest.mark.parametrize("dtype", [np.float32, np.float16, np.float64], ids=str)
+ROWS = [
+    ((1, 9, 40), 2),
+    ((2, 3, 5, 17), 2),
+    ((4, 33), 1),
+    ((7, 1), 1),
+    ((50,), 0),
+    ((3, 8, 1, 100), 3),
+    ((3, 5, 6), 0),
+]
+
+
+@DTYPES
+@pytest.mark.parametrize("case", ROWS, ids=str)
+def test_layer_norm(case: tuple, dtype: type):
+    shape, axis = case
+    scale, bias = (random(i, *shape[axis:], dtype=dtype) for i in (2, 3))
+    check(LayerNormOp, random(1, *shape, dtype=dtype) + dtype(1), scale, bias, axis=axis)
+
+
+@DTYPES
+@pytest.mark.parametrize("case", ROWS, ids=str)
+def test_rms_norm(case: tuple, dtype: type):
+    shape, axis = case
+    scale = random(2, *shape[axis:], dtype=dtype)
+    check(RmsNormOp, random(1, *shape, dtype=dtype), scale, axis=axis, epsilon=0.1)
+
+
+@DTYPES
+@pytest.mark.parametrize(
+    "case",
+    [((2, 6, 5, 7), 3), ((1, 4, 9), 4), ((3, 5, 2, 2, 3), 1), ((2, 8), 2), ((1, 3, 40, 3), 3)],
+    ids=str,
+)
+def test_group_norm(case: tuple, dtype: type):
+    shape, groups = case
+    x, scale, bias = (random(i, *s, dtype=dtype) for i, s in enumerate([shape, *[shape[1:2]] * 2]))
+    check(GroupNormOp, x, scale, bias, groups=groups)
+
+
+@pytest.mark.parametrize("mean", [1e3, -3e4])
+def test_a_large_mean_costs_only_its_own_rounding(mean: float):
+    x = random(1, 6, 384) + np.float32(mean)
+    parameters = np.ones(384, np.float32), np.zeros(384, np.float32)
+    check(LayerNormOp, x, *parameters, axis=1, tolerance=abs(mean) * 2e-7)
+
+
+@pytest.mark.parametrize("shape", [(1, 12, 5, 128), (9, 100), (3, 1), (33,), (2, 6, 7)], ids=str)
+def test_softmax_of_rows(shape: tuple[int, ...]):
+    axis = len(shape) - 1
+    check(SoftmaxOp, 10 * random(1, *shape), axis=axis)
+    # elements that do not count, as masks make them; one in each row does
+    x = random(2, *shape)
+    x[np.random.default_rng(3).random(shape) < 0.7] = -np.inf
+    x[..., 0] = 1
+    check(SoftmaxOp, x, axis=axis)
+    x[x == -np.inf] = np.finfo(np.float32).min
+    check(SoftmaxOp, x, axis=axis)
+    check(SoftmaxOp, (random(4, *shape) * 5).astype(np.float16), axis=axis)
