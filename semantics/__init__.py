@@ -17,6 +17,7 @@ from . import (  # noqa: F401
     quantization,
     reduction,
     shape,
+    winograd,
 )
 from .arrays import constant_array, constant_of, element_type, make_constant, numpy_dtype
 from .registry import evaluate, has_meaning, meaning

@@ -24,12 +24,13 @@ from . import (
     quantization,
     reduction,
     shape,
+    winograd,
 )
 from .base import DataParallel, Node
 
 _FAMILIES = (
     *(constant, shape, arithmetic, activation, logic, convolution, pooling, matrix),
-    *(normalization, reduction, quantization, blocked),
+    *(normalization, reduction, quantization, blocked, winograd),
 )
 
 

@@ -9,3 +9,4 @@ from . import normalization as normalization
 from . import pooling as pooling
 from . import quantization as quantization
 from . import reduction as reduction
+from . import winograd as winograd

@@ -1,0 +1,74 @@
+"""Convolution by interpolation, with fewer multiplications."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import IntegerAttr, TensorType, i64
+from xdsl.ir import Attribute
+from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def
+
+from ..operator import (
+    Call,
+    expect_float,
+    expect_rank,
+    expect_same_element,
+    expect_shape,
+    with_shape,
+)
+from .base import AcceptsEpilogue, Node
+
+TILES = (2, 4)
+"""Sizes of tiles that there are transforms for."""
+
+
+@irdl_op_definition
+class WinogradConvolutionOp(Node):
+    """
+    Convolution of a blocked `input` [N, C / b, H, W, b] with a filter of 3 x 3, stride 1, without
+    padding, tile by tile of `tile` x `tile` outputs. The result is [N, O / b, H - 2, W - 2, b].
+
+    `filter` [(tile + 2)^2, O / b, C, b] is transformed: `G g G^T` for each pair of channels. Each
+    tile of the input, d, becomes `B^T d B`, of which each element is multiplied by that of the
+    filter and summed over the input channels; with that sum M, the outputs are `A^T M A`, plus
+    `bias` [O / b, b]. The input counts as zero beyond its end, where the last tiles reach.
+
+    The matrices come from the points 0, 1, -1 for tiles of 2 and 0, 5/8, -5/8, 3/2, -3/2 for tiles
+    of 4, and infinity (Lavin and Gray, Fast Algorithms for Convolutional Neural Networks, 2015).
+    It takes 9 / 4 and 4 times fewer multiplications than the definition. Rounding differs: for
+    inputs of unit variance and up to 256 channels in f32, results are within 2e-5 of their root
+    mean square of the exact ones.
+
+    ```mlir
+    %r = glow.winograd_convolution %x, %u, %b {tile = 4 : i64}
+       : (tensor<1x4x58x58x16xf32>, tensor<36x8x64x16xf32>, tensor<8x16xf32>)
+      -> tensor<1x8x56x56x16xf32>
+    ```
+    """
+
+    name = "glow.winograd_convolution"
+
+    input = operand_def(TensorType)
+    filter = operand_def(TensorType)
+    bias = operand_def(TensorType)
+    tile = prop_def(IntegerAttr.constr(i64))
+    result = result_def(TensorType)
+
+    traits = traits_def(AcceptsEpilogue())
+
+    @classmethod
+    def infer(cls, call: Call) -> Sequence[Attribute]:
+        element = expect_same_element(call)
+        expect_float(call)
+        tile = call.int("tile")
+        if tile not in TILES:
+            raise call.fail(f"expected a tile of 2 or 4, found {tile}")
+        batch, inputs, *sizes, lanes = expect_rank(call, 0, 5, "a blocked input")
+        _, outputs, _, block = expect_rank(call, 1, 4, "a transformed filter")
+        expect_shape(
+            call, 1, ((tile + 2) ** 2, outputs, inputs * lanes, block), "a transformed filter"
+        )
+        expect_shape(call, 2, (outputs, block), "a bias")
+        if min(sizes) < 3:
+            raise call.fail(f"expected an input of at least 3 x 3, found {call.operands[0]}")
+        return (with_shape(element, [batch, outputs, *(s - 2 for s in sizes), block]),)

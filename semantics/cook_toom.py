@@ -1,0 +1,94 @@
+"""
+The matrices of fast convolution by interpolation, in exact rationals.
+
+The Cook-Toom construction (Winograd, Arithmetic Complexity of Computations, 1980; Lavin and Gray,
+Fast Algorithms for Convolutional Neural Networks, 2015; Blahut, Fast Algorithms for Signal
+Processing, 2010, chapter 5): a product of polynomials of degrees m - 1 and r - 1 is known from its
+values at m + r - 1 points, infinity among them. Transposed, that gives m outputs of a correlation
+with r coefficients, by m + r - 1 multiplications:
+
+    y = A^T ((G g) * (B^T d))            y [m], g [r], d [m + r - 1]
+    Y = A^T ((G g G^T) * (B^T d B)) A    for two dimensions
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache
+from types import MappingProxyType
+
+Matrix = tuple[tuple[Fraction, ...], ...]
+
+KERNEL = 3
+"""How many coefficients the filters have along each dimension."""
+
+POINTS: Mapping[int, tuple[Fraction, ...]] = MappingProxyType(
+    {
+        2: (Fraction(0), Fraction(1), Fraction(-1)),
+        4: (Fraction(0), Fraction(5, 8), Fraction(-5, 8), Fraction(3, 2), Fraction(-3, 2)),
+    }
+)
+"""
+Finite points by the number of outputs of a tile. Those of 4 round a third to a fifth as much as
+0, 1, -1, 2, -2 do, and every coefficient of B^T and A^T is still exact in f32.
+"""
+
+
+@dataclass(frozen=True)
+class Transforms:
+    """The matrices of m outputs of a correlation with r coefficients; a = m + r - 1."""
+
+    inputs: Matrix
+    """B^T [a, a]."""
+    filters: Matrix
+    """G [a, r]."""
+    outputs: Matrix
+    """A^T [m, a]."""
+
+
+@cache
+def winograd_transforms(tile: int) -> Transforms:
+    """F(tile, 3) with the points of `POINTS`."""
+    return transforms(tile, KERNEL, POINTS[tile])
+
+
+def transforms(m: int, r: int, points: Sequence[Fraction]) -> Transforms:
+    """
+    The matrices for m outputs and r coefficients from m + r - 2 different points and infinity.
+
+    Raises ValueError if there are more or fewer points, or equal ones.
+    """
+    if len(points) != m + r - 2 or len(set(points)) != len(points):
+        raise ValueError(f"expected {m + r - 2} different points, found {len(points)}")
+    inputs: list[tuple[Fraction, ...]] = []
+    filters: list[tuple[Fraction, ...]] = []
+    for point in points:
+        others = [p for p in points if p != point]
+        # row of B^T: the polynomial that vanishes at the others, whose value here G divides by
+        inputs.append((*_from_roots(others), Fraction(0)))
+        scale = _value(_from_roots(others), point)
+        filters.append(tuple(point**k / scale for k in range(r)))
+    inputs.append(_from_roots(points))
+    filters.append(_unit(r - 1, r))
+    outputs = [(*(point**i for point in points), Fraction(int(i == m - 1))) for i in range(m)]
+    return Transforms(tuple(inputs), tuple(filters), tuple(outputs))
+
+
+def _from_roots(roots: Sequence[Fraction]) -> tuple[Fraction, ...]:
+    """Coefficients of the product of (x - root), lowest power first."""
+    product = [Fraction(1)]
+    for root in roots:
+        shifted = [Fraction(0), *product]
+        scaled = [*(c * root for c in product), Fraction(0)]
+        product = [a - b for a, b in zip(shifted, scaled, strict=True)]
+    return tuple(product)
+
+
+def _value(polynomial: Sequence[Fraction], x: Fraction) -> Fraction:
+    return sum((c * x**k for k, c in enumerate(polynomial)), Fraction(0))
+
+
+def _unit(position: int, length: int) -> tuple[Fraction, ...]:
+    return tuple(Fraction(int(i == position)) for i in range(length))

@@ -1,0 +1,60 @@
+"""Winograd convolution in numpy: its transforms in float64, rounded once at the end."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..glow_dialects.glow.winograd import WinogradConvolutionOp
+from ..glow_dialects.operator import Call, element_of
+from .arrays import numpy_dtype
+from .cook_toom import KERNEL, Matrix, winograd_transforms
+from .registry import meaning
+
+
+def as_array(matrix: Matrix) -> np.ndarray:
+    """A matrix of rationals in float64."""
+    return np.array([[float(c) for c in row] for row in matrix])
+
+
+def transform_filter(w: np.ndarray, tile: int) -> np.ndarray:
+    """
+    The packed filter [O / b, C / b, 3, 3, b, b] of a blocked convolution as that of a Winograd
+    convolution, [(tile + 2)^2, O / b, C, b]: `G g G^T` for each pair of channels, computed in
+    float64 and rounded once.
+    """
+    g = as_array(winograd_transforms(tile).filters)
+    both = np.kron(g, g)
+    outputs, inputs, *_, rows, lanes = w.shape
+    flat = w.reshape(outputs, inputs, KERNEL * KERNEL, rows * lanes)
+    result = np.empty((len(both), outputs, inputs, rows * lanes), w.dtype)
+    for o in range(outputs):
+        # one block of output channels at a time stays in the cache
+        product = both @ flat[o].astype(np.float64)
+        result[:, o] = product.transpose(1, 0, 2)
+    return result.reshape(len(both), outputs, inputs * rows, lanes)
+
+
+@meaning(WinogradConvolutionOp)
+def winograd_convolution(call: Call, x: np.ndarray, u: np.ndarray, b: np.ndarray) -> np.ndarray:
+    m = call.int("tile")
+    t = winograd_transforms(m)
+    bt, at = as_array(t.inputs), as_array(t.outputs)
+    a = m + KERNEL - 1
+    n, blocks, *sizes, lanes = x.shape
+    counts = [s - KERNEL + 1 for s in sizes]
+    tiles = [-(-c // m) for c in counts]
+    around = [(0, ts * m + KERNEL - 1 - s) for ts, s in zip(tiles, sizes, strict=True)]
+    whole = np.pad(x.astype(np.float64), [(0, 0), (0, 0), *around, (0, 0)])
+    windows = np.lib.stride_tricks.sliding_window_view(whole, (a, a), axis=(2, 3))
+    # d [n, block, tile row, tile column, lane, a, a]
+    d = windows[:, :, ::m, ::m]
+    v = bt @ d @ bt.T
+    v = v.transpose(5, 6, 0, 2, 3, 1, 4).reshape(a * a, -1, blocks * lanes)
+    outputs, width = b.shape
+    filters = u.astype(np.float64).transpose(0, 2, 1, 3).reshape(a * a, -1, outputs * width)
+    products = (v @ filters).reshape(a, a, n, *tiles, outputs * width)
+    y = at @ products.transpose(2, 3, 4, 5, 0, 1) @ at.T
+    # y [n, tile row, tile column, channel, m, m]
+    y = y.transpose(0, 3, 1, 4, 2, 5).reshape(n, outputs, width, tiles[0] * m, tiles[1] * m)
+    y = y[..., : counts[0], : counts[1]] + b[:, :, None, None]
+    return np.moveaxis(y, 2, -1).astype(numpy_dtype(element_of(call.results[0])))

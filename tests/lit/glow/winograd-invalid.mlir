@@ -1,0 +1,29 @@
+// RUN: glow-opt %s --split-input-file --verify-diagnostics | filecheck %s
+
+// CHECK: 'glow.winograd_convolution' op (%r): expected a tile of 2 or 4, found 3
+%x, %u, %b = "test.op"() : () -> (tensor<1x1x9x9x8xf32>, tensor<25x1x8x8xf32>, tensor<1x8xf32>)
+%r = glow.winograd_convolution %x, %u, %b {tile = 3 : i64} : (tensor<1x1x9x9x8xf32>, tensor<25x1x8x8xf32>, tensor<1x8xf32>) -> tensor<1x1x7x7x8xf32>
+
+// -----
+
+// CHECK: 'glow.winograd_convolution' op (%r): expected a transformed filter of shape (16, 1, 16, 8), found tensor<16x1x8x8xf32>
+%x, %u, %b = "test.op"() : () -> (tensor<1x2x9x9x8xf32>, tensor<16x1x8x8xf32>, tensor<1x8xf32>)
+%r = glow.winograd_convolution %x, %u, %b {tile = 2 : i64} : (tensor<1x2x9x9x8xf32>, tensor<16x1x8x8xf32>, tensor<1x8xf32>) -> tensor<1x1x7x7x8xf32>
+
+// -----
+
+// CHECK: 'glow.winograd_convolution' op (%r): expected a bias of shape (1, 8), found tensor<8xf32>
+%x, %u, %b = "test.op"() : () -> (tensor<1x1x9x9x8xf32>, tensor<16x1x8x8xf32>, tensor<8xf32>)
+%r = glow.winograd_convolution %x, %u, %b {tile = 2 : i64} : (tensor<1x1x9x9x8xf32>, tensor<16x1x8x8xf32>, tensor<8xf32>) -> tensor<1x1x7x7x8xf32>
+
+// -----
+
+// CHECK: 'glow.winograd_convolution' op (%r): expected an input of at least 3 x 3, found tensor<1x1x2x9x8xf32>
+%x, %u, %b = "test.op"() : () -> (tensor<1x1x2x9x8xf32>, tensor<16x1x8x8xf32>, tensor<1x8xf32>)
+%r = glow.winograd_convolution %x, %u, %b {tile = 2 : i64} : (tensor<1x1x2x9x8xf32>, tensor<16x1x8x8xf32>, tensor<1x8xf32>) -> tensor<1x1x0x7x8xf32>
+
+// -----
+
+// CHECK: 'glow.winograd_convolution' op (%r): expected float elements, found tensor<1x1x9x9x8xi32>
+%x, %u, %b = "test.op"() : () -> (tensor<1x1x9x9x8xi32>, tensor<16x1x8x8xi32>, tensor<1x8xi32>)
+%r = glow.winograd_convolution %x, %u, %b {tile = 2 : i64} : (tensor<1x1x9x9x8xi32>, tensor<16x1x8x8xi32>, tensor<1x8xi32>) -> tensor<1x1x7x7x8xi32>
