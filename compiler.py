@@ -133,6 +133,8 @@ def compile(
     symbols: Mapping[str, int] | None = None,
     cache: bool | str | Path = True,
     verify: bool | None = None,
+    target_cpu: str | None = None,
+    target_features: str | None = None,
 ) -> CompiledModel:
     """
     Compile a network for a backend.
@@ -148,12 +150,17 @@ def compile(
       (`$GLOW_CACHE_DIR`, else `glow` in the user's cache directory), False, or a directory.
     - `verify`: what is checked after each pass: True for all IR (slow), False for none, None for
       all but generated kernels.
+    - `target_cpu`, `target_features`: generate code as for this CPU, with these changes, in the
+      names of LLVM (`"haswell"`, `"+avx2,-fma"`); by default as for the CPU of this machine, which
+      must be able to run it.
 
     Raises ModelError for a model that cannot be read, UnsupportedError for one that needs
     operators or types that are missing (it lists all of them), CompileError if a pass fails, and
     GlowError for wrong options.
     """
-    target = _backend(backend, threads, cache)
+    names = {"cpu": target_cpu, "features": target_features}
+    options = {name: value for name, value in names.items() if value is not None}
+    target = _backend(backend, threads, cache, options)
     start = time.perf_counter()
     with without_garbage_collection():
         module = load_model(model, symbols)
@@ -197,14 +204,20 @@ def _refuse(symbols: Mapping[str, int] | None) -> None:
         raise GlowError("symbols apply to ONNX models; the graph dialect has static shapes")
 
 
-def _backend(backend: str | Backend, threads: int, cache: bool | str | Path) -> Backend:
+def _backend(
+    backend: str | Backend, threads: int, cache: bool | str | Path, target: Mapping[str, str]
+) -> Backend:
     if not isinstance(threads, int) or isinstance(threads, bool) or threads < 1:
         raise GlowError(f"expected threads to be an integer of at least 1, found {threads!r}")
     if threads > 1:
         raise GlowError(f"programs run on 1 thread so far, found threads={threads}")
     if isinstance(backend, Backend):
+        if target:
+            raise GlowError("a backend that is given as an object has its own target")
         return backend
-    return find_backend(backend, threads=threads, cache=cache)
+    if target and backend != "cpu":
+        raise GlowError(f"a target is for the backend cpu, found one for {backend!r}")
+    return find_backend(backend, threads=threads, cache=cache, **target)
 
 
 def _parse(path: Path) -> ModuleOp:

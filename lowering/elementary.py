@@ -10,6 +10,8 @@ of every binade, on x86 with FMA):
 |---|---|---|---|---|---|---|
 | 1.0 | 1.0 | 0.9 | 1.4 | 1.1 | 1.6 | 0.51 |
 
+Without FMA, those of exp and exp2 are 1.1.
+
 The methods are the classical ones (Cody and Waite, *Software Manual for the Elementary Functions*,
 1980; Muller, *Elementary Functions*, 2016): reduce the argument with a constant in two or three
 parts, evaluate a polynomial, put the result together in the bits of the float. The polynomials

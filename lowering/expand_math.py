@@ -58,12 +58,12 @@ def _or_library(
         if v.lanes is not None:
             kind = vector.CombiningKindAttr(vector.CombiningKindFlag.MAXIMUMF)
             size = v.op(vector.ReductionOp, f32, size, properties={"kind": kind})
-        one = Lanes(f32, None, v.constants, v.emit)
+        one = Lanes(f32, None, v.constants, v.emit, v.has_fma)
         inside = one.compare("ole", size, one.number(elementary.SIN_COS_LIMIT))
 
         def branch(body: Callable[[Lanes, SSAValue], SSAValue]) -> Region:
             block = Block()
-            result = body(Lanes(f32, v.lanes, v.constants, block.add_op), x)
+            result = body(Lanes(f32, v.lanes, v.constants, block.add_op, v.has_fma), x)
             block.add_op(scf.YieldOp(result))
             return Region(block)
 
@@ -90,7 +90,7 @@ def _library(kind: type[Operation]) -> Callable[[Lanes, SSAValue], SSAValue]:
             v.emit(op)
         block = Block(arg_types=[_INDEX])
         lane = block.args[0]
-        s = Lanes(f32, None, v.constants, block.add_op)
+        s = Lanes(f32, None, v.constants, block.add_op, v.has_fma)
         value = s.op(memref.LoadOp, f32, buffer.memref, lane)
         block.add_ops([memref.StoreOp.get(scalar(s, value), buffer.memref, [lane]), scf.YieldOp()])
         v.emit(scf.ForOp(zero, end, one, [], block))
@@ -138,6 +138,9 @@ class ExpandMathPass(ModulePass):
 
     name = "glow-expand-math"
 
+    has_fma: bool = True
+    """Whether to use fused multiply-add; without it, the results are as accurate but cost more."""
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         constants: dict[Block, Constants] = {}
         found = [o for o in op.walk() if type(o) in EXPANSIONS]
@@ -147,7 +150,7 @@ class ExpandMathPass(ModulePass):
                 continue
             scope = constants.setdefault(_scope(target), Constants())
             operations: list[Operation] = []
-            v = Lanes(f32, lanes, scope, operations.append)
+            v = Lanes(f32, lanes, scope, operations.append, self.has_fma)
             result = EXPANSIONS[type(target)](v, *target.operands)
             Rewriter.replace_op(target, operations, [result])
         for block, made in constants.items():

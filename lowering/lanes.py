@@ -74,7 +74,8 @@ class Lanes:
     None.
 
     Integers beside them have the same number of bits, and masks are i1. `emit` takes each new
-    operation.
+    operation. Without `has_fma`, the machine has no fused multiply-add, and LLVM would call a
+    function of the C library for each lane.
     """
 
     def __init__(
@@ -83,6 +84,7 @@ class Lanes:
         lanes: int | None,
         constants: Constants,
         emit: Callable[[Operation], object],
+        has_fma: bool = True,
     ):
         self.wide = isinstance(element, Float64Type)
         self.lanes = lanes
@@ -91,10 +93,11 @@ class Lanes:
         self.masks = _like(i1, lanes)
         self.constants = constants
         self.emit = emit
+        self.has_fma = has_fma
 
     def widened(self) -> Lanes:
         """The same lanes in f64."""
-        return Lanes(f64, self.lanes, self.constants, self.emit)
+        return Lanes(f64, self.lanes, self.constants, self.emit, self.has_fma)
 
     def op(
         self,
@@ -131,8 +134,16 @@ class Lanes:
         return self._float(arith.DivfOp, a, b)
 
     def fma(self, a: SSAValue, b: SSAValue, c: SSAValue) -> SSAValue:
-        """`a * b + c`, rounded once."""
-        return self._float(math.FmaOp, a, b, c)
+        """
+        `a * b + c`, rounded once. Without FMA, f32 go through f64, in which the product is exact
+        and the sum is right to 2**-53; f64 are rounded twice.
+        """
+        if self.has_fma:
+            return self._float(math.FmaOp, a, b, c)
+        if self.wide:
+            return self.add(self.mul(a, b), c)
+        d = self.widened()
+        return self.narrow(d.fma(self.widen(a), self.widen(b), self.widen(c)))
 
     def abs(self, a: SSAValue) -> SSAValue:
         return self._float(math.AbsFOp, a)
@@ -144,7 +155,10 @@ class Lanes:
         """`c[0] + c[1] * x + c[2] * x**2 + ...` by Horner's rule."""
         *rest, result = [self.number(c) for c in coefficients]
         for c in reversed(rest):
-            result = self.fma(result, x, c)
+            if self.has_fma:
+                result = self.fma(result, x, c)
+            else:
+                result = self.add(self.mul(result, x), c)
         return result
 
     def at_most(self, a: SSAValue, bound: float) -> SSAValue:

@@ -88,13 +88,14 @@ class CpuBackend(Backend):
         layouts = f"glow-assign-layouts{{block={m.channel_block}}},cse,dce"
         kernels = f"glow-lower-to-kernels{{{m.pass_options()}}}"
         pack = f"glow-pack-weights{{lanes={m.lanes(32)} vectors={m.panel_vectors}}}"
+        expand = "glow-expand-math" if m.has_fma else "glow-expand-math{has-fma=false}"
         return (
             *_TO_LOWERED,
             Stage("laid-out", layouts),
             Stage("packed", f"{pack},glow-simplify-shapes,{_CLEAN}"),
             *_TO_ALLOCATED,
             Stage("kernels", kernels, bulky=True),
-            Stage("llvm", "glow-expand-math,glow-convert-to-llvm", bulky=True),
+            Stage("llvm", f"{expand},glow-convert-to-llvm", bulky=True),
         )
 
     def target(self) -> Target:
@@ -113,6 +114,14 @@ class CpuBackend(Backend):
         executable = Executable(objects, "glow_main", target)
         outputs = signature_of(stages["imported"]).outputs
         return CpuProgram(executable, main_function(stages["allocated"]), arena, outputs)
+
+    def objects(self, stages: Mapping[str, ModuleOp]) -> Sequence[bytes]:
+        """
+        The object files of a program, which may be for another machine than this one. Linked
+        together and with the C library's `libm`, their entry is
+        `void glow_main(void *weights, void **io, void *arena)`.
+        """
+        return self._objects(stages, self.target())[0]
 
     def _objects(
         self, stages: Mapping[str, ModuleOp], target: Target

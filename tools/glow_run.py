@@ -69,6 +69,16 @@ def _arguments() -> argparse.ArgumentParser:
         default=[],
         help="size of a symbolic dimension of an ONNX model; may repeat",
     )
+    group.add_argument(
+        "--target-cpu",
+        metavar="NAME",
+        help="generate code as for this CPU, in LLVM's names (haswell, x86-64); default: this one",
+    )
+    group.add_argument(
+        "--target-features",
+        metavar="[+-]NAME,...",
+        help="features of the CPU to use or not: --target-features=-avx512f",
+    )
     group.add_argument("--no-cache", action="store_true", help="neither read nor keep object code")
     group.add_argument("--dump-stages", metavar="DIR", help="write the IR of every stage here")
     group = parser.add_argument_group("running")
@@ -208,6 +218,8 @@ def run(args: argparse.Namespace, console: Console) -> int:
         backend=args.backend,
         symbols=dict(args.define_symbol),
         cache=not args.no_cache,
+        target_cpu=args.target_cpu,
+        target_features=args.target_features,
     )
     times = model.times
     if args.dump_stages is not None:

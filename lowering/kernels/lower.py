@@ -56,7 +56,7 @@ WEIGHTS_SIZE = "glow.weights_size"
 class LowerToKernelsPass(ModulePass):
     """
     Lowers `main`, whose memory `glow-allocate` has planned, to kernels for a machine with vector
-    registers of the given width and number.
+    registers of the given width and number, or for the CPU of a name, such as `haswell`.
     """
 
     name = "glow-lower-to-kernels"
@@ -64,8 +64,20 @@ class LowerToKernelsPass(ModulePass):
     vector_bits: int = 512
     vector_registers: int = 32
     has_fma: bool = True
+    target_cpu: str | None = None
+    """LLVM's name of a CPU, or `native`; takes the place of the options above."""
+    target_features: str | None = None
+    """What differs from that CPU, for example `"-fma"`."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        with _paused_collector():
+            lower_module(op, self._machine())
+
+    def _machine(self) -> MachineDescription:
+        if self.target_cpu is not None or self.target_features is not None:
+            from ..target import find_target
+
+            return find_target(self.target_cpu, self.target_features).describe()
         if self.vector_bits < 64 or self.vector_bits & (self.vector_bits - 1):
             raise CompileError(
                 f"expected vector-bits to be a power of two from 64, found {self.vector_bits}"
@@ -74,9 +86,7 @@ class LowerToKernelsPass(ModulePass):
             raise CompileError(
                 f"expected vector-registers of at least 4, found {self.vector_registers}"
             )
-        machine = MachineDescription(self.vector_bits, self.vector_registers, self.has_fma)
-        with _paused_collector():
-            lower_module(op, machine)
+        return MachineDescription(self.vector_bits, self.vector_registers, self.has_fma)
 
 
 @contextmanager

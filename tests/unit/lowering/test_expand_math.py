@@ -10,7 +10,7 @@ from functools import cache
 import numpy as np
 import pytest
 from glow.context import make_context
-from glow.lowering.target import host_target
+from glow.lowering.target import find_target, host_target
 from glow.runtime.jit import Executable, compile_object
 from glow.runtime.stages import apply_pass, parse_pipeline
 from xdsl.parser import Parser
@@ -40,7 +40,7 @@ func.func @f(%x: memref<{n}xf32>, %y: memref<{n}xf32>, %z: memref<{n}xf32>) {{
 
 
 @cache
-def _program(name: str, n: int, lanes: int) -> Executable:
+def _program(name: str, n: int, lanes: int, fma: bool) -> Executable:
     vector = lanes > 1
     t = f"vector<{lanes}xf32>" if vector else "f32"
     operands = "%a, %b" if name == "powf" else "%a"
@@ -57,20 +57,22 @@ def _program(name: str, n: int, lanes: int) -> Executable:
 
     context = make_context()
     module = Parser(context, text).parse_module()
-    for p in parse_pipeline("glow-expand-math,glow-convert-to-llvm"):
+    for p in parse_pipeline(f"glow-expand-math{{has-fma={str(fma).lower()}}},glow-convert-to-llvm"):
         apply_pass(p, context, module)
         module.verify()
-    machine = host_target()
+    machine = host_target() if fma else find_target("x86-64")
     return Executable([compile_object(translate_module(module), machine)], "f", machine)
 
 
-def run(name: str, inputs: Sequence[np.ndarray], lanes: int = VECTOR) -> np.ndarray:
+def run(
+    name: str, inputs: Sequence[np.ndarray], lanes: int = VECTOR, fma: bool = True
+) -> np.ndarray:
     """The compiled function of one or two f32 arrays, whose length is a multiple of `lanes`."""
     x, y = inputs[0], inputs[-1]
     z = np.empty(len(x), np.float32)
     # the entry of a program takes an array of addresses there; here it is memory like the others
     second = (ctypes.c_void_p * 0).from_address(y.ctypes.data)
-    _program(name, len(x), lanes)(x.ctypes.data, second, z.ctypes.data)
+    _program(name, len(x), lanes, fma)(x.ctypes.data, second, z.ctypes.data)
     return z
 
 
@@ -101,8 +103,14 @@ def errors(found: np.ndarray, exact: np.ndarray) -> np.ndarray:
 
 
 @np.errstate(all="ignore")
-def check(name: str, exact: Callable[..., np.ndarray], limit: float, *inputs: np.ndarray) -> None:
-    found = run(name, inputs)
+def check(
+    name: str,
+    exact: Callable[..., np.ndarray],
+    limit: float,
+    *inputs: np.ndarray,
+    fma: bool = True,
+) -> None:
+    found = run(name, inputs, fma=fma)
     wide = exact(*(i.astype(np.float64) for i in inputs))
     error = errors(found, wide)
     worst = int(np.argmax(error))
@@ -111,7 +119,7 @@ def check(name: str, exact: Callable[..., np.ndarray], limit: float, *inputs: np
     signed = ~np.isnan(found)
     np.testing.assert_array_equal(np.signbit(found[signed]), np.signbit(wide[signed]))
     part = [i[:SCALAR_COUNT] for i in inputs]
-    assert errors(run(name, part, lanes=1), wide[:SCALAR_COUNT]).max() <= limit
+    assert errors(run(name, part, lanes=1, fma=fma), wide[:SCALAR_COUNT]).max() <= limit
 
 
 ERF = np.vectorize(math.erf, otypes=[np.float64])
@@ -172,3 +180,29 @@ def test_power_as_local_response_normalization_uses_it(rng: np.random.Generator)
     x = rng.uniform(1, 1000, 160_000).astype(np.float32)
     found = run("powf", [x, np.full_like(x, 0.75)])
     np.testing.assert_allclose(found, x.astype(np.float64) ** 0.75, rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("name", "exact", "limit"),
+    [
+        ("exp", np.exp, 1.1),
+        ("exp2", np.exp2, 1.1),
+        ("log", np.log, 0.9),
+        ("tanh", np.tanh, 1.4),
+        ("erf", ERF, 1.1),
+        ("sin", np.sin, 1.6),
+        ("cos", np.cos, 1.6),
+    ],
+)
+def test_accuracy_without_fma(name: str, exact, limit: float, rng: np.random.Generator):
+    if host_target().architecture != "x86_64":
+        pytest.skip("compiles for the x86-64 baseline")
+    check(name, exact, limit, every_binade(rng, 30_000), fma=False)
+
+
+def test_power_without_fma(rng: np.random.Generator):
+    if host_target().architecture != "x86_64":
+        pytest.skip("compiles for the x86-64 baseline")
+    x = rng.uniform(0, 20, 16_000).astype(np.float32)
+    y = rng.uniform(-20, 20, 16_000).astype(np.float32)
+    check("powf", np.power, 0.51, x, y, fma=False)
