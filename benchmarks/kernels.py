@@ -17,14 +17,13 @@ import time
 from collections.abc import Callable, Iterator
 from math import prod
 
+import glow
 import numpy as np
+from glow.glow_dialects.glow.base import Node
+from glow.glow_dialects.operator import shape_of
 from xdsl.dialects import func
 from xdsl.dialects.builtin import FunctionType, ModuleOp, TensorType
 from xdsl.ir import Attribute, Block, Region
-
-import glow
-from glow.glow_dialects.glow.base import Node
-from glow.glow_dialects.operator import shape_of
 
 PEAK_STEPS = 400_000
 ACCUMULATORS = 12
@@ -157,7 +156,8 @@ def measure(network: str, repeat: int, only: str) -> None:
         graph, types = layer_graph(node)
         shapes = [t.get_shape() for t in types if isinstance(t, TensorType)]
         properties = {k: str(v) for k, v in node.properties.items()}
-        name = f"{node.name.removeprefix('glow.')} {' * '.join('x'.join(map(str, s)) for s in shapes[:2])}"
+        sizes = " * ".join("x".join(map(str, s)) for s in shapes[:2])
+        name = f"{node.name.removeprefix('glow.')} {sizes}"
         label = f"{name} {properties.get('strides', '')}"
         if only not in label:
             continue

@@ -185,6 +185,10 @@ class Emitter:
             new = vector.MaskedStoreOp.create(operands=(memory, at, mask, value))
         self._block.add_op(new)
 
+    def prefetch(self, memory: SSAValue, at: SSAValue) -> None:
+        """Start to load the cache line of an element, which may lie beyond the memory's end."""
+        self._block.add_op(glow_vec.PrefetchOp(memory, [at]))
+
     # control flow
 
     def loop(

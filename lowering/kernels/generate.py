@@ -117,9 +117,7 @@ class _NestGenerator:
         skip = full - last if masked else stale
         self._parallel(level + 1, self.memory.advance(places, dim, last), skip)
 
-    def _part(
-        self, level: int, part: Part, places: Places, stale: SSAValue | int | None
-    ) -> None:
+    def _part(self, level: int, part: Part, places: Places, stale: SSAValue | int | None) -> None:
         """The tiles of one part of a dimension."""
         dim = self.schedule.order[level]
         if dim in self.schedule.static:
@@ -236,6 +234,8 @@ class _NestGenerator:
             there = self.memory.advance(places, dim, iv)
             return self._reduced(level + 1, there, points, carried, stale)
 
+        if level == len(self.schedule.reduction_order) - 1:
+            self._prefetch_next(places, points)
         step = self.schedule.step(dim)
         full = dim.size // step * step
         accumulators = self.e.loop(full, step, accumulators, body)
@@ -245,6 +245,15 @@ class _NestGenerator:
             counted = full - (dim.size - step)
             accumulators = self._reduced(level + 1, last, points, accumulators, counted)
         return accumulators
+
+    def _prefetch_next(self, places: Places, points: Sequence[Point]) -> None:
+        reduction = self.nest.reduction
+        assert reduction is not None
+        for number, dim in self.schedule.next_tile.items():
+            access = reduction.reads[number]
+            distance = _offset(access, {dim: len(self.tile_of[dim])})
+            for offset in sorted({_offset(access, point) for point in points}):
+                self.memory.prefetch(access, places[access], offset + distance)
 
     def _accumulate(
         self,
@@ -268,6 +277,10 @@ class _NestGenerator:
                 new = self.wide.combine(reduction.combine, acc, mapped[0])
             ssa = new.ssa if mask is None else self.e.select(mask, new.ssa, accumulator)
             results.append(ssa)
+        for number, distance in self.schedule.ahead.items():
+            access = reduction.reads[number]
+            for offset in sorted({_offset(access, point) for point in points}):
+                self.memory.prefetch(access, places[access], offset + distance)
         return results
 
     def _across_lanes(self, group: Sequence[SSAValue]) -> Value:

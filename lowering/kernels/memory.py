@@ -107,6 +107,10 @@ class Memory:
         value = algebra.from_memory(loaded, access.element)
         return value._replace(ssa=e.broadcast(value.ssa, algebra.lanes // lanes))
 
+    def prefetch(self, access: Access, place: Place, offset: int) -> None:
+        """A hint that the element at a place, moved by `offset`, will soon be read."""
+        self._emitter.prefetch(self._flat[access.buffer], self.at(place, offset))
+
     def _interleaved(
         self, memory: SSAValue, place: Place, offset: int, stride: int, access: Access, lanes: int
     ) -> SSAValue:

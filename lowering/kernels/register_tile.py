@@ -19,17 +19,24 @@ code with constant offsets.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from math import inf, prod
 
+from ...glow_dialects.elements import element_bytes
 from .affine import Access, Affine, Dim
 from .machine import MachineDescription
 from .nest import Nest, mapped
 from .schedule import Part, Schedule
 from .types import bits, value_type
 
+NEAR_CACHE = 3 << 18
+"""Bytes that can be expected to stay in the second cache."""
+PREFETCHED = 1 << 17
+"""Bytes; larger filters are prefetched."""
+PREFETCH_BYTES = 4096
+"""How far ahead filters are prefetched."""
 _MOST_LISTED = 8
 """Tiles of a list of pixels; each has its own code."""
 _STEP_OVERHEAD = 0.5
@@ -47,6 +54,8 @@ class Roles:
     vector: Dim
     image: Access
     filter: Access
+    filter_number: int
+    """Of the filter among the reads of the reduction."""
     blocks: tuple[Dim, ...]
     """Parallel dimensions that only the filter depends on, without the vector."""
     pixels: tuple[Dim, ...]
@@ -62,12 +71,12 @@ def roles_of(nest: Nest, machine: MachineDescription) -> Roles | None:
     for vector in nest.parallel:
         if vector.size != lanes or any(w.stride(vector) != 1 for w in nest.writes):
             continue
-        for image, filters in ((a, b), (b, a)):
+        for number, (image, filters) in ((1, (a, b)), (0, (b, a))):
             if (image.stride(vector), filters.stride(vector)) == (0, 1):
                 others = [d for d in nest.parallel if d is not vector]
                 blocks = [d for d in others if image.stride(d) == 0 != filters.stride(d)]
                 pixels = [d for d in others if filters.stride(d) == 0 != image.stride(d)]
-                return Roles(vector, image, filters, tuple(blocks), tuple(pixels))
+                return Roles(vector, image, filters, number, tuple(blocks), tuple(pixels))
     return None
 
 
@@ -120,16 +129,18 @@ def tiled_product(nest: Nest, machine: MachineDescription) -> tuple[Nest, Schedu
     best = min(_tilings(nest, roles, machine), key=lambda t: t.cost)
     if best.cost == inf:
         return None
+    order = _order(nest, roles, best)
     parts, static = dict(best.parts), frozenset[Dim]()
     if best.static:
-        nest, one = listed(nest, best.static)
+        nest, one = listed(replace(nest, parallel=order), best.static)
+        order = nest.parallel
         parts[one] = parts.pop(best.static[-1])
         static = frozenset([one])
     unrolled = frozenset(
         d for d in nest.reduced if any(isinstance(a.stride(d), tuple) for a in nest.accesses())
     )
     schedule = Schedule(
-        order=nest.parallel,
+        order=order,
         reduction_order=nest.reduced,
         vector=roles.vector,
         lanes=roles.vector.size,
@@ -138,8 +149,49 @@ def tiled_product(nest: Nest, machine: MachineDescription) -> tuple[Nest, Schedu
         static=static,
         # so that what is broadcast for a pixel is needed no longer than for that pixel
         fastest=roles.blocks[-1] if roles.blocks else None,
+        ahead=_ahead(nest, roles),
+        next_tile=_next_tile(nest, roles, parts, static),
     )
     return nest, schedule
+
+
+def _size(nest: Nest, access: Access) -> int:
+    """About how many bytes a read touches in all, if it does not touch any twice."""
+    strides = {d: access.stride(d) for d in (*nest.parallel, *nest.reduced)}
+    spread = 1 + sum((d.size - 1) * s if isinstance(s, int) else max(s) for d, s in strides.items())
+    used = prod(d.size for d, s in strides.items() if s)
+    return min(spread, used) * element_bytes(access.element)
+
+
+def _order(nest: Nest, roles: Roles, tiling: _Tiling) -> tuple[Dim, ...]:
+    """
+    Blocks outside pixels, so that the filters of a tile stay in a near cache while all pixels meet
+    them; unless the image does not stay near meanwhile, but all filters would.
+    """
+    image, filters = (_size(nest, a) for a in (roles.image, roles.filter))
+    if image <= NEAR_CACHE or filters > NEAR_CACHE:
+        return nest.parallel
+    rest = [d for d in nest.parallel if d not in roles.blocks and d is not roles.vector]
+    return (*rest, *roles.blocks, roles.vector)
+
+
+def _next_tile(
+    nest: Nest, roles: Roles, parts: Mapping[Dim, Sequence[Part]], static: frozenset[Dim]
+) -> dict[int, Dim]:
+    """An image that comes from a far cache, where no window of the same tile reads it before."""
+    far = _size(nest, roles.image) > NEAR_CACHE
+    if not far or len(nest.reduced) != 2 or not roles.pixels:
+        return {}
+    dim = roles.pixels[-1]
+    return {1 - roles.filter_number: dim} if dim in parts and dim not in static else {}
+
+
+def _ahead(nest: Nest, roles: Roles) -> dict[int, int]:
+    """Filters that come from a far cache are prefetched."""
+    size = element_bytes(roles.filter.element)
+    if _size(nest, roles.filter) <= PREFETCHED:
+        return {}
+    return {roles.filter_number: PREFETCH_BYTES // size}
 
 
 def _tilings(nest: Nest, roles: Roles, machine: MachineDescription) -> Iterator[_Tiling]:

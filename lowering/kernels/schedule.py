@@ -58,6 +58,11 @@ class Schedule:
     """Dimensions with parts whose tiles have code of their own each, instead of a loop."""
     fastest: Dim | None = None
     """The dimension along which points of a tile that come one after the other differ first."""
+    ahead: Mapping[int, int] = field(default_factory=dict)
+    """For reads of the reduction, by number: how many elements ahead to prefetch vectors."""
+    next_tile: Mapping[int, Dim] = field(default_factory=dict)
+    """Reads, by number, of which the next tile along a dimension is prefetched, before each run of
+    the innermost loop of the reduction."""
 
     def tiles(self, dim: Dim) -> int:
         return self.tile.get(dim, 1)

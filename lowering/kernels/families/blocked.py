@@ -52,7 +52,9 @@ def convolution(k: Kernel) -> None:
 
 @kernel(BlockedDepthwiseConvolutionOp)
 def depthwise_convolution(k: Kernel) -> None:
-    """`y[n, b, w, c] = bias[b, c] + sum(x[n, b, w * stride + i * dilation, c] * filter[b, i, c])`."""
+    """
+    `y[n, b, w, c] = bias[b, c] + sum(x[n, b, w * stride + i * dilation, c] * filter[b, i, c])`.
+    """
     x, filters, bias = k.operands
     y = k.result
     n, b, c = Dim("n", y.shape[0]), Dim("b", y.shape[1]), Dim("c", y.shape[-1])
