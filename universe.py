@@ -30,6 +30,7 @@ PASSES = {
     "glow-simplify-shapes": "passes.simplify_shapes:SimplifyShapesPass",
     "glow-lower-nodes": "passes.lower_nodes:LowerNodesPass",
     "glow-assign-layouts": "passes.assign_layouts:AssignLayoutsPass",
+    "glow-choose-convolutions": "passes.choose_convolutions:ChooseConvolutionsPass",
     "glow-pack-weights": "passes.pack_weights:PackWeightsPass",
     "glow-schedule": "passes.schedule:SchedulePass",
     # graph to instructions
