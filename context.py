@@ -5,6 +5,7 @@ from __future__ import annotations
 from xdsl.context import Context
 from xdsl.universe import Universe
 
+from .glow_dialects.hex_floats import read_hex_floats
 from .universe import UNIVERSE
 
 
@@ -14,6 +15,7 @@ def make_context() -> Context:
 
     `llvm` is xDSL's dialect extended by the operations of upstream MLIR that it lacks.
     """
+    read_hex_floats()
     context = Context()
     dialects = {**Universe.get_multiverse().all_dialects, **UNIVERSE.all_dialects}
     dialects["llvm"] = _extended_llvm

@@ -3,8 +3,8 @@ Hexadecimal floats in dense literals.
 
 MLIR writes a float that has no short decimal form as its bits: `dense<0xff800000> : vector<4xf32>`
 is minus infinity. xDSL 0.74 prints that, but its parser takes the digits for an integer and
-converts that, so a constant would change by going through text. Importing this module corrects the
-parser.
+converts that, so a constant would change by going through text. `read_hex_floats` corrects the
+parser for the whole process; our own contexts call it, importing our dialects does not.
 """
 
 from __future__ import annotations
@@ -29,4 +29,6 @@ def _to_type(self: Any, parser: AttrParser, type: Any) -> Any:
     return type.unpack(bits, 1)[0]
 
 
-_Element.to_type = _to_type
+def read_hex_floats() -> None:
+    """Correct xDSL's parser. Calling it again changes nothing."""
+    _Element.to_type = _to_type

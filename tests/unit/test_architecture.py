@@ -20,7 +20,7 @@ ALLOWED = {
     "semantics": {"glow_dialects"},
     "frontend": {"glow_dialects", "semantics"},
     "passes": {"glow_dialects", "semantics"},
-    "lowering": {"glow_dialects", "passes", "semantics"},
+    "lowering": {"glow_dialects", "passes", "semantics", "context"},
     "runtime": {"glow_dialects", "passes", "semantics", "lowering", "context", "universe"},
     "tools": EVERYTHING | {"", "compiler", "context", "universe"},
     "errors": set(),

@@ -1,60 +1,42 @@
-"""
-The `glow_vec` dialect: what kernels need of vectors that xDSL's upstream dialects lack.
-
-Each operation corresponds to one LLVM instruction or intrinsic: lane selection, comparison and
-conversion, lane numbers, gather, scatter and prefetch. Vectors have one dimension and fixed length.
-Everything else that kernels do with vectors is in `arith`, `math` and `vector`.
-"""
+"""Operations on the lanes of vectors: selection, comparison, conversion, lane numbers."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, cast
 
 from xdsl.dialects.builtin import (
     IndexType,
-    IndexTypeConstr,
-    IntegerAttr,
     IntegerType,
-    MemRefType,
-    UnitAttr,
     VectorType,
     i1,
-    i32,
 )
 from xdsl.dialects.utils import EnumAttribute
 from xdsl.ir import (
     Attribute,
-    Dialect,
-    Operation,
     SpacedOpaqueSyntaxAttribute,
     SSAValue,
 )
 from xdsl.irdl import (
     AnyAttr,
-    AttrSizedOperandSegments,
     IRDLOperation,
-    ParsePropInAttrDict,
     VarConstraint,
     base,
     irdl_attr_definition,
     irdl_op_definition,
     operand_def,
-    opt_prop_def,
     prop_def,
     result_def,
     traits_def,
-    var_operand_def,
 )
-from xdsl.traits import MemoryReadEffect, MemoryWriteEffect, Pure
+from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
-from .elements import FLOAT_TYPES
+from ..elements import FLOAT_TYPES
 
-_INDEX_VECTOR = VectorType.constr(base(IndexType) | base(IntegerType))
-_MASK = VectorType.constr(i1)
+INDEX_VECTOR = VectorType.constr(base(IndexType) | base(IntegerType))
+MASK = VectorType.constr(i1)
 
 
 def lanes(vector: Attribute) -> int:
@@ -64,7 +46,7 @@ def lanes(vector: Attribute) -> int:
     return vector.shape.data[0].data
 
 
-def _expect_lanes(number: int, *vectors: SSAValue) -> None:
+def expect_lanes(number: int, *vectors: SSAValue) -> None:
     for vector in vectors:
         if lanes(vector.type) != number:
             raise VerifyException(f"expected {number} lanes, found {vector.type}")
@@ -136,7 +118,7 @@ class SelectOp(IRDLOperation):
 
     T: ClassVar = VarConstraint("T", VectorType.constr(AnyAttr()))
 
-    mask = operand_def(_MASK)
+    mask = operand_def(MASK)
     then = operand_def(T)
     otherwise = operand_def(T)
     result = result_def(T)
@@ -148,7 +130,7 @@ class SelectOp(IRDLOperation):
         super().__init__(operands=[mask, then, otherwise], result_types=[then.type])
 
     def verify_(self) -> None:
-        _expect_lanes(lanes(self.result.type), self.mask)
+        expect_lanes(lanes(self.result.type), self.mask)
 
 
 @irdl_op_definition
@@ -178,7 +160,7 @@ class CastOp(IRDLOperation):
         )
 
     def verify_(self) -> None:
-        _expect_lanes(lanes(self.result.type), self.input)
+        expect_lanes(lanes(self.result.type), self.input)
         source = cast(VectorType, self.input.type)
         if not _CAST_RULES[self.kind.data].allows(
             source.element_type, self.result.type.element_type
@@ -232,7 +214,7 @@ class CmpOp(IRDLOperation):
     predicate = prop_def(PredicateAttr)
     lhs = operand_def(T)
     rhs = operand_def(T)
-    result = result_def(_MASK)
+    result = result_def(MASK)
 
     traits = traits_def(Pure())
     assembly_format = "$predicate $lhs `,` $rhs attr-dict `:` type($lhs) `,` type($result)"
@@ -245,7 +227,7 @@ class CmpOp(IRDLOperation):
         )
 
     def verify_(self) -> None:
-        _expect_lanes(lanes(self.lhs.type), self.result)
+        expect_lanes(lanes(self.lhs.type), self.result)
         element = cast(VectorType, self.lhs.type).element_type
         if isinstance(element, FLOAT_TYPES) != self.predicate.data.compares_floats:
             raise VerifyException(f"{self.predicate.data} does not compare {self.lhs.type}")
@@ -295,7 +277,7 @@ class StepOp(IRDLOperation):
 
     name = "glow_vec.step"
 
-    result = result_def(_INDEX_VECTOR)
+    result = result_def(INDEX_VECTOR)
 
     traits = traits_def(Pure())
     assembly_format = "attr-dict `:` type($result)"
@@ -305,164 +287,3 @@ class StepOp(IRDLOperation):
 
     def verify_(self) -> None:
         lanes(self.result.type)
-
-
-def _verify_access(op: GatherOp | ScatterOp, vector: SSAValue) -> None:
-    number = lanes(vector.type)
-    _expect_lanes(number, op.offsets, op.mask)
-    memory = cast(MemRefType, op.base.type)
-    _expect_indices(memory, op.indices)
-    if not memory.get_shape():
-        raise VerifyException(f"expected a base of at least one dimension, found {memory}")
-    element = cast(VectorType, vector.type).element_type
-    if memory.element_type != element:
-        raise VerifyException(f"expected lanes of {memory.element_type}, found {element}")
-
-
-def _expect_indices(memory: MemRefType, indices: Sequence[SSAValue]) -> None:
-    rank = len(memory.get_shape())
-    if len(indices) != rank:
-        raise VerifyException(f"expected {rank} indices for {memory}, found {len(indices)}")
-
-
-@irdl_op_definition
-class GatherOp(IRDLOperation):
-    """
-    Loads lane `i` from `base[..., last + offsets[i]]` where the mask is true; other lanes are those
-    of `pass_thru` and are not accessed. Offsets count elements of the last dimension, whatever its
-    stride, and may be negative.
-
-    ```mlir
-    %r = glow_vec.gather %base[%i, %j] [%offsets], %mask, %pass
-        : memref<4x9xf32>, vector<8xindex>, vector<8xi1>, vector<8xf32>
-    ```
-    """
-
-    name = "glow_vec.gather"
-
-    T: ClassVar = VarConstraint("T", VectorType.constr(AnyAttr()))
-
-    base = operand_def(MemRefType)
-    indices = var_operand_def(IndexTypeConstr)
-    offsets = operand_def(_INDEX_VECTOR)
-    mask = operand_def(_MASK)
-    pass_thru = operand_def(T)
-    result = result_def(T)
-
-    traits = traits_def(MemoryReadEffect())
-    irdl_options = (AttrSizedOperandSegments(as_property=True),)
-    assembly_format = (
-        "$base `[` $indices `]` ` ` `[` $offsets `]` `,` $mask `,` $pass_thru attr-dict `:` "
-        "type($base) `,` type($offsets) `,` type($mask) `,` type($result)"
-    )
-
-    def __init__(
-        self,
-        base: SSAValue,
-        indices: Sequence[SSAValue | Operation],
-        offsets: SSAValue,
-        mask: SSAValue,
-        pass_thru: SSAValue,
-    ):
-        super().__init__(
-            operands=[base, indices, offsets, mask, pass_thru], result_types=[pass_thru.type]
-        )
-
-    def verify_(self) -> None:
-        _verify_access(self, self.result)
-
-
-@irdl_op_definition
-class ScatterOp(IRDLOperation):
-    """
-    Stores lane `i` to `base[..., last + offsets[i]]` where the mask is true. Offsets as in
-    `glow_vec.gather`; if two are equal, the higher lane is what remains.
-
-    ```mlir
-    glow_vec.scatter %value, %base[%i, %j] [%offsets], %mask
-        : vector<8xf32>, memref<4x9xf32>, vector<8xindex>, vector<8xi1>
-    ```
-    """
-
-    name = "glow_vec.scatter"
-
-    value = operand_def(VectorType)
-    base = operand_def(MemRefType)
-    indices = var_operand_def(IndexTypeConstr)
-    offsets = operand_def(_INDEX_VECTOR)
-    mask = operand_def(_MASK)
-
-    traits = traits_def(MemoryWriteEffect())
-    irdl_options = (AttrSizedOperandSegments(as_property=True),)
-    assembly_format = (
-        "$value `,` $base `[` $indices `]` ` ` `[` $offsets `]` `,` $mask attr-dict `:` "
-        "type($value) `,` type($base) `,` type($offsets) `,` type($mask)"
-    )
-
-    def __init__(
-        self,
-        value: SSAValue,
-        base: SSAValue,
-        indices: Sequence[SSAValue | Operation],
-        offsets: SSAValue,
-        mask: SSAValue,
-    ):
-        super().__init__(operands=[value, base, indices, offsets, mask])
-
-    def verify_(self) -> None:
-        _verify_access(self, self.value)
-
-
-_LOCALITIES = range(4)
-
-
-@irdl_op_definition
-class PrefetchOp(IRDLOperation):
-    """
-    A hint that the cache line of `base[indices]` will soon be read (or written, with `write`).
-    `locality` runs from 0, used once, to 3, keep in every cache. The address may be out of bounds.
-
-    ```mlir
-    glow_vec.prefetch %base[%i, %j] {locality = 3 : i32} : memref<64x64xf32>
-    ```
-    """
-
-    name = "glow_vec.prefetch"
-
-    base = operand_def(MemRefType)
-    indices = var_operand_def(IndexTypeConstr)
-    locality = prop_def(IntegerAttr.constr(i32), default_value=IntegerAttr(3, i32))
-    write = opt_prop_def(UnitAttr)
-
-    # reads nothing that matters, yet must not be removed as dead
-    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
-    irdl_options = (ParsePropInAttrDict(),)
-    assembly_format = "$base `[` $indices `]` attr-dict `:` type($base)"
-
-    def __init__(
-        self,
-        base: SSAValue,
-        indices: Sequence[SSAValue | Operation],
-        *,
-        locality: int = 3,
-        write: bool = False,
-    ):
-        super().__init__(
-            operands=[base, indices],
-            properties={
-                "locality": IntegerAttr(locality, i32),
-                "write": UnitAttr() if write else None,
-            },
-        )
-
-    def verify_(self) -> None:
-        _expect_indices(cast(MemRefType, self.base.type), self.indices)
-        if self.locality.value.data not in _LOCALITIES:
-            raise VerifyException(f"expected a locality of 0 to 3, found {self.locality}")
-
-
-GLOW_VEC = Dialect(
-    "glow_vec",
-    [CastOp, CmpOp, GatherOp, PrefetchOp, RemOp, ScatterOp, SelectOp, StepOp],
-    [CastKindAttr, PredicateAttr],
-)

@@ -1,0 +1,48 @@
+"""
+The `glow_vec` dialect: what kernels need of vectors that xDSL's upstream dialects lack.
+
+Each operation corresponds to one LLVM instruction or intrinsic: lane selection, comparison and
+conversion, lane numbers, gather, scatter and prefetch. Vectors have one dimension and fixed length.
+Everything else that kernels do with vectors is in `arith`, `math` and `vector`.
+"""
+
+from __future__ import annotations
+
+from xdsl.ir import Dialect
+
+from .lanes import (
+    CastKind,
+    CastKindAttr,
+    CastOp,
+    CmpOp,
+    Predicate,
+    PredicateAttr,
+    RemOp,
+    SelectOp,
+    StepOp,
+    lanes,
+)
+from .memory import GatherOp, PrefetchOp, ScatterOp
+
+GLOW_VEC = Dialect(
+    "glow_vec",
+    [CastOp, CmpOp, GatherOp, PrefetchOp, RemOp, ScatterOp, SelectOp, StepOp],
+    [CastKindAttr, PredicateAttr],
+)
+
+__all__ = [
+    "GLOW_VEC",
+    "CastKind",
+    "CastKindAttr",
+    "CastOp",
+    "CmpOp",
+    "GatherOp",
+    "Predicate",
+    "PredicateAttr",
+    "PrefetchOp",
+    "RemOp",
+    "ScatterOp",
+    "SelectOp",
+    "StepOp",
+    "lanes",
+]

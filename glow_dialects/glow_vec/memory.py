@@ -1,0 +1,191 @@
+"""Access to memory by lanes: gather, scatter and prefetch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar, cast
+
+from xdsl.dialects.builtin import (
+    IndexTypeConstr,
+    IntegerAttr,
+    MemRefType,
+    UnitAttr,
+    VectorType,
+    i32,
+)
+from xdsl.ir import (
+    Operation,
+    SSAValue,
+)
+from xdsl.irdl import (
+    AnyAttr,
+    AttrSizedOperandSegments,
+    IRDLOperation,
+    ParsePropInAttrDict,
+    VarConstraint,
+    irdl_op_definition,
+    operand_def,
+    opt_prop_def,
+    prop_def,
+    result_def,
+    traits_def,
+    var_operand_def,
+)
+from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
+from xdsl.utils.exceptions import VerifyException
+
+from .lanes import INDEX_VECTOR, MASK, expect_lanes, lanes
+
+
+def _verify_access(op: GatherOp | ScatterOp, vector: SSAValue) -> None:
+    number = lanes(vector.type)
+    expect_lanes(number, op.offsets, op.mask)
+    memory = cast(MemRefType, op.base.type)
+    _expect_indices(memory, op.indices)
+    if not memory.get_shape():
+        raise VerifyException(f"expected a base of at least one dimension, found {memory}")
+    element = cast(VectorType, vector.type).element_type
+    if memory.element_type != element:
+        raise VerifyException(f"expected lanes of {memory.element_type}, found {element}")
+
+
+def _expect_indices(memory: MemRefType, indices: Sequence[SSAValue]) -> None:
+    rank = len(memory.get_shape())
+    if len(indices) != rank:
+        raise VerifyException(f"expected {rank} indices for {memory}, found {len(indices)}")
+
+
+@irdl_op_definition
+class GatherOp(IRDLOperation):
+    """
+    Loads lane `i` from `base[..., last + offsets[i]]` where the mask is true; other lanes are those
+    of `pass_thru` and are not accessed. Offsets count elements of the last dimension, whatever its
+    stride, and may be negative.
+
+    ```mlir
+    %r = glow_vec.gather %base[%i, %j] [%offsets], %mask, %pass
+        : memref<4x9xf32>, vector<8xindex>, vector<8xi1>, vector<8xf32>
+    ```
+    """
+
+    name = "glow_vec.gather"
+
+    T: ClassVar = VarConstraint("T", VectorType.constr(AnyAttr()))
+
+    base = operand_def(MemRefType)
+    indices = var_operand_def(IndexTypeConstr)
+    offsets = operand_def(INDEX_VECTOR)
+    mask = operand_def(MASK)
+    pass_thru = operand_def(T)
+    result = result_def(T)
+
+    traits = traits_def(MemoryReadEffect())
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+    assembly_format = (
+        "$base `[` $indices `]` ` ` `[` $offsets `]` `,` $mask `,` $pass_thru attr-dict `:` "
+        "type($base) `,` type($offsets) `,` type($mask) `,` type($result)"
+    )
+
+    def __init__(
+        self,
+        base: SSAValue,
+        indices: Sequence[SSAValue | Operation],
+        offsets: SSAValue,
+        mask: SSAValue,
+        pass_thru: SSAValue,
+    ):
+        super().__init__(
+            operands=[base, indices, offsets, mask, pass_thru], result_types=[pass_thru.type]
+        )
+
+    def verify_(self) -> None:
+        _verify_access(self, self.result)
+
+
+@irdl_op_definition
+class ScatterOp(IRDLOperation):
+    """
+    Stores lane `i` to `base[..., last + offsets[i]]` where the mask is true. Offsets as in
+    `glow_vec.gather`; if two are equal, the higher lane is what remains.
+
+    ```mlir
+    glow_vec.scatter %value, %base[%i, %j] [%offsets], %mask
+        : vector<8xf32>, memref<4x9xf32>, vector<8xindex>, vector<8xi1>
+    ```
+    """
+
+    name = "glow_vec.scatter"
+
+    value = operand_def(VectorType)
+    base = operand_def(MemRefType)
+    indices = var_operand_def(IndexTypeConstr)
+    offsets = operand_def(INDEX_VECTOR)
+    mask = operand_def(MASK)
+
+    traits = traits_def(MemoryWriteEffect())
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+    assembly_format = (
+        "$value `,` $base `[` $indices `]` ` ` `[` $offsets `]` `,` $mask attr-dict `:` "
+        "type($value) `,` type($base) `,` type($offsets) `,` type($mask)"
+    )
+
+    def __init__(
+        self,
+        value: SSAValue,
+        base: SSAValue,
+        indices: Sequence[SSAValue | Operation],
+        offsets: SSAValue,
+        mask: SSAValue,
+    ):
+        super().__init__(operands=[value, base, indices, offsets, mask])
+
+    def verify_(self) -> None:
+        _verify_access(self, self.value)
+
+
+_LOCALITIES = range(4)
+
+
+@irdl_op_definition
+class PrefetchOp(IRDLOperation):
+    """
+    A hint that the cache line of `base[indices]` will soon be read (or written, with `write`).
+    `locality` runs from 0, used once, to 3, keep in every cache. The address may be out of bounds.
+
+    ```mlir
+    glow_vec.prefetch %base[%i, %j] {locality = 3 : i32} : memref<64x64xf32>
+    ```
+    """
+
+    name = "glow_vec.prefetch"
+
+    base = operand_def(MemRefType)
+    indices = var_operand_def(IndexTypeConstr)
+    locality = prop_def(IntegerAttr.constr(i32), default_value=IntegerAttr(3, i32))
+    write = opt_prop_def(UnitAttr)
+
+    # reads nothing that matters, yet must not be removed as dead
+    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = "$base `[` $indices `]` attr-dict `:` type($base)"
+
+    def __init__(
+        self,
+        base: SSAValue,
+        indices: Sequence[SSAValue | Operation],
+        *,
+        locality: int = 3,
+        write: bool = False,
+    ):
+        super().__init__(
+            operands=[base, indices],
+            properties={
+                "locality": IntegerAttr(locality, i32),
+                "write": UnitAttr() if write else None,
+            },
+        )
+
+    def verify_(self) -> None:
+        _expect_indices(cast(MemRefType, self.base.type), self.indices)
+        if self.locality.value.data not in _LOCALITIES:
+            raise VerifyException(f"expected a locality of 0 to 3, found {self.locality}")
