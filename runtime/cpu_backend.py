@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 ALIGNMENT = 64
 """Bytes. The weight segment and the arena start at a multiple of this."""
 
+CONV_ALGORITHMS = ("auto", "direct", "winograd")
+
 _CLEAN = "glow-fold-constants,canonicalize,cse,dce"
 
 _TO_LOWERED = (
@@ -58,6 +60,8 @@ class CpuBackend(Backend):
     names of LLVM, such as `haswell` and `-fma` (see `lowering.target.find_target`).
 
     `cache` is True for the default directory of object code, False for none, or a directory.
+    `conv_algorithm` is how convolutions are computed: `auto` for what is estimated to be fastest,
+    `direct` to sum products in the order of the definition, `winograd` wherever it applies.
     Programs run on one thread.
     """
 
@@ -70,13 +74,20 @@ class CpuBackend(Backend):
         cpu: str | None = None,
         features: str | None = None,
         triple: str | None = None,
+        conv_algorithm: str = "auto",
     ):
         if threads != 1:
             raise GlowError(f"the cpu backend runs a program on 1 thread, found threads={threads}")
+        if conv_algorithm not in CONV_ALGORITHMS:
+            raise GlowError(
+                f"expected conv_algorithm to be one of {', '.join(CONV_ALGORITHMS)}, "
+                f"found {conv_algorithm!r}"
+            )
         self.cache = cache
         self.cpu = cpu
         self.features = features
         self.triple = triple
+        self.conv_algorithm = conv_algorithm
 
     def keeps(self, call: Call) -> bool:
         from ..lowering.kernels import implements
@@ -92,6 +103,7 @@ class CpuBackend(Backend):
         return (
             *_TO_LOWERED,
             Stage("laid-out", layouts),
+            Stage("convolutions", f"glow-choose-convolutions{{algorithm={self.conv_algorithm}}}"),
             Stage("packed", f"{pack},glow-simplify-shapes,{_CLEAN}"),
             *_TO_ALLOCATED,
             Stage("kernels", kernels, bulky=True),

@@ -79,6 +79,18 @@ def _arguments() -> argparse.ArgumentParser:
         metavar="[+-]NAME,...",
         help="features of the CPU to use or not: --target-features=-avx512f",
     )
+    group.add_argument(
+        "--conv-algorithm",
+        choices=("auto", "direct", "winograd"),
+        help="how convolutions are computed; default: auto, whichever is estimated to be fastest",
+    )
+    group.add_argument(
+        "--no-winograd",
+        action="store_const",
+        const="direct",
+        dest="conv_algorithm",
+        help="the same as --conv-algorithm=direct: sums of products as in the definition",
+    )
     group.add_argument("--no-cache", action="store_true", help="neither read nor keep object code")
     group.add_argument("--dump-stages", metavar="DIR", help="write the IR of every stage here")
     group = parser.add_argument_group("running")
@@ -220,6 +232,7 @@ def run(args: argparse.Namespace, console: Console) -> int:
         cache=not args.no_cache,
         target_cpu=args.target_cpu,
         target_features=args.target_features,
+        conv_algorithm=args.conv_algorithm,
     )
     times = model.times
     if args.dump_stages is not None:
