@@ -207,19 +207,77 @@ class Emitter:
             return carried
         if stop <= step:
             return body(0, carried)
+        return self._loop(0, stop, step, carried, body)
+
+    def loop_between(
+        self, start: SSAValue, stop: SSAValue, step: int, body: Callable[[SSAValue], None]
+    ) -> None:
+        """Run `body(index)` for `start`, `start + step`, ... below `stop`, perhaps never."""
+
+        def without_values(iv: SSAValue | int, _: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            assert isinstance(iv, SSAValue)
+            body(iv)
+            return ()
+
+        self._loop(start, stop, step, (), without_values)
+
+    def _loop(
+        self,
+        start: SSAValue | int,
+        stop: SSAValue | int,
+        step: int,
+        carried: Sequence[SSAValue],
+        body: LoopBody,
+    ) -> Sequence[SSAValue]:
         block = Block(arg_types=(INDEX, *(c.type for c in carried)))
         outside, self._block = self._block, block
         iv, *inner = block.args
         results = body(iv, inner)
         block.add_op(scf.YieldOp.create(operands=results))
         self._block = outside
+        bounds = [self.index(b) if isinstance(b, int) else b for b in (start, stop, step)]
         loop = scf.ForOp.create(
-            operands=(self.index(0), self.index(stop), self.index(step), *carried),
+            operands=(*bounds, *carried),
             result_types=[c.type for c in carried],
             regions=[Region(block)],
         )
         outside.add_op(loop)
         return loop.results
+
+    def loop_units(
+        self,
+        sizes: Sequence[int],
+        first: SSAValue,
+        end: SSAValue,
+        body: Callable[[Sequence[SSAValue | int]], None],
+    ) -> None:
+        """
+        Run `body` for units `first` to `end - 1` of nested loops of these sizes, on the number of
+        each loop's iteration.
+        """
+
+        def places(unit: SSAValue) -> None:
+            numbers: list[SSAValue | int] = []
+            for size in reversed(sizes):
+                if len(numbers) == len(sizes) - 1:
+                    numbers.append(unit)
+                elif size == 1:
+                    numbers.append(0)
+                else:
+                    numbers.append(self.binary(arith.RemUIOp, unit, self.index(size)))
+                    unit = self.binary(arith.DivUIOp, unit, self.index(size))
+            body(numbers[::-1])
+
+        self.loop_between(first, end, 1, places)
+
+    def when(self, condition: SSAValue, body: Callable[[], None]) -> None:
+        """Run `body` if a condition holds."""
+        block = Block()
+        outside, self._block = self._block, block
+        body()
+        block.add_op(scf.YieldOp.create())
+        self._block = outside
+        outside.add_op(scf.IfOp.create(operands=(condition,), regions=[Region(block), Region()]))
 
 
 _I32 = IntegerType(32)

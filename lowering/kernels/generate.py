@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import product
+from math import prod
 
 from xdsl.dialects import arith, vector
 from xdsl.dialects.builtin import i1
@@ -15,13 +16,16 @@ from .emit import REASSOCIATE, Emitter, scalar_of
 from .machine import MachineDescription
 from .memory import Memory, Place
 from .nest import Combine, Nest, Repeat, Step, simplified
+from .partition import Span, Split, choose_split
 from .register_tile import tiled_product
-from .schedule import Part, Schedule, choose_schedule
+from .schedule import Schedule, choose_schedule
 from .types import computes_in_float, vector_type
 
 Places = Mapping[Access, Place]
 Point = Mapping[Dim, int]
 """Where an element of a register tile is, relative to the tile."""
+Share = Callable[[int], "tuple[SSAValue, SSAValue]"]
+"""For a number of units, the first one of this thread and the first one of the next."""
 
 
 def generate(
@@ -44,14 +48,23 @@ def generate(
 
             emitter.loop(step.dim.size, 1, (), body)
             continue
-        nest = simplified(step)
-        if not nest.is_empty:
-            tiled = tiled_product(nest, machine)
-            nest, schedule = tiled or (nest, choose_schedule(nest, machine))
-            _NestGenerator(nest, schedule, emitter, memory, machine).run(bound)
+        if not step.is_empty:
+            NestGenerator.of(step, emitter, memory, machine).run(bound)
 
 
-class _NestGenerator:
+class NestGenerator:
+    """The code of one nest."""
+
+    @staticmethod
+    def of(
+        nest: Nest, emitter: Emitter, memory: Memory, machine: MachineDescription
+    ) -> NestGenerator:
+        """With the schedule that is best for a nest."""
+        nest = simplified(nest)
+        tiled = tiled_product(nest, machine)
+        nest, schedule = tiled or (nest, choose_schedule(nest, machine))
+        return NestGenerator(nest, schedule, emitter, memory, machine)
+
     def __init__(
         self,
         nest: Nest,
@@ -71,8 +84,26 @@ class _NestGenerator:
         self.narrow = ArithAlgebra(emitter, machine, 1) if self.across else self.wide
         self.tile_of: dict[Dim, range] = {}
         """For dimensions with parts: the elements of the present tile, from where it is."""
+        self._split: Split | None = None
+        self._share: Share | None = None
 
-    def run(self, bound: Mapping[Dim, SSAValue | int]) -> None:
+    def choose_split(self, threads: int) -> Split | None:
+        """How several threads divide the nest; None if one of them is to do it."""
+        order, static = self.schedule.order, self.schedule.static
+        spans = [[] if d in static else self._spans(d) for d in order]
+        return choose_split(self.nest, self.schedule, spans, threads)
+
+    def run(
+        self,
+        bound: Mapping[Dim, SSAValue | int],
+        split: Split | None = None,
+        share: Share | None = None,
+    ) -> None:
+        """
+        Emit the nest for the values of enclosing loop variables; with a split, only what `share`
+        says is this thread's.
+        """
+        self._split, self._share = split, share
         accesses = self.nest.accesses()
         accesses += [a.indirect.access for a in accesses if a.indirect is not None]
         places: Places = {a: self.memory.start(a) for a in accesses}
@@ -82,57 +113,87 @@ class _NestGenerator:
 
     # loops over tiles
 
+    def _spans(self, dim: Dim) -> list[Span]:
+        """The tiles of a dimension, apart by their code."""
+        if dim in self.schedule.parts:
+            return [
+                Span(p.start, p.stop - p.start, p.tile, range(p.tile))
+                for p in self.schedule.parts[dim]
+            ]
+        step = self.schedule.step(dim)
+        full, last = dim.size // step * step, dim.size - step
+        if full == dim.size:
+            return [Span(0, full, step)]
+        if self.nest.reduction is not None:
+            return [Span(0, dim.size, step, clamp=last)]
+        masked = self.nest.in_place and dim is self.schedule.vector
+        return [Span(0, full, step), Span(last, step, step, stale=full - last if masked else None)]
+
     def _parallel(self, level: int, places: Places, stale: SSAValue | int | None) -> None:
         """`stale`: how many of the tile's first elements along the vectors were already visited."""
         if level == len(self.schedule.order):
             self._tile(places, stale)
             return
-        dim = self.schedule.order[level]
-        if dim in self.schedule.parts:
-            for part in self.schedule.parts[dim]:
-                self._part(level, part, places, stale)
+        if self._split is not None and level == self._split.first:
+            self._divided(self._split, places, stale)
             return
-        step = self.schedule.step(dim)
-        overlaps = dim.size % step != 0
-        peeled = overlaps and self.nest.reduction is None
-        masked = self.nest.in_place and overlaps and dim is self.schedule.vector
-
-        def body(iv: SSAValue | int, _: Sequence[SSAValue]) -> Sequence[SSAValue]:
-            start, skip = iv, stale
-            if overlaps and not peeled:
-                assert not isinstance(iv, int)
-                # the last tile is moved back to end with the dimension
-                start = self.e.binary(arith.MinSIOp, iv, self.e.index(dim.size - step))
-                if masked:
-                    skip = self.e.binary(arith.SubiOp, iv, start)
-            self._parallel(level + 1, self.memory.advance(places, dim, start), skip)
-            return ()
-
-        if not peeled:
-            self.e.loop(dim.size, step, (), body)
-            return
-        full = dim.size // step * step
-        self.e.loop(full, step, (), body)
-        last = dim.size - step
-        skip = full - last if masked else stale
-        self._parallel(level + 1, self.memory.advance(places, dim, last), skip)
-
-    def _part(self, level: int, part: Part, places: Places, stale: SSAValue | int | None) -> None:
-        """The tiles of one part of a dimension."""
         dim = self.schedule.order[level]
         if dim in self.schedule.static:
-            for start in range(part.start, part.stop, part.tile):
-                self.tile_of[dim] = range(start, start + part.tile)
-                self._parallel(level + 1, places, stale)
+            for part in self.schedule.parts[dim]:
+                for start in range(part.start, part.stop, part.tile):
+                    self.tile_of[dim] = range(start, start + part.tile)
+                    self._parallel(level + 1, places, stale)
             return
+        for span in self._spans(dim):
 
-        def body(iv: SSAValue | int, _: Sequence[SSAValue]) -> Sequence[SSAValue]:
-            self.tile_of[dim] = range(part.tile)
-            there = self.memory.advance(places, dim, part.start)
-            self._parallel(level + 1, self.memory.advance(there, dim, iv), stale)
-            return ()
+            def body(
+                iv: SSAValue | int, _: Sequence[SSAValue], span: Span = span
+            ) -> Sequence[SSAValue]:
+                self._parallel(level + 1, *self._at(dim, span, iv, places, stale))
+                return ()
 
-        self.e.loop(part.stop - part.start, part.tile, (), body)
+            self.e.loop(span.stop, span.step, (), body)
+
+    def _at(
+        self,
+        dim: Dim,
+        span: Span,
+        iv: SSAValue | int,
+        places: Places,
+        stale: SSAValue | int | None,
+    ) -> tuple[Places, SSAValue | int | None]:
+        """Places at the tile that begins `iv` elements behind the start of a span, and `stale`."""
+        if span.tile is not None:
+            self.tile_of[dim] = span.tile
+        there, start = self.memory.advance(places, dim, span.start), iv
+        if span.clamp is not None:
+            assert not isinstance(iv, int)
+            start = self.e.binary(arith.MinSIOp, iv, self.e.index(span.clamp))
+            if self.nest.in_place and dim is self.schedule.vector:
+                stale = self.e.binary(arith.SubiOp, iv, start)
+        if span.stale is not None:
+            stale = span.stale
+        return self.memory.advance(there, dim, start), stale
+
+    def _divided(self, split: Split, places: Places, stale: SSAValue | int | None) -> None:
+        """The loops of a split, as far as they are this thread's."""
+        assert self._share is not None
+        dims = self.schedule.order[split.first : split.last + 1]
+        for spans in product(*map(self._spans, dims)):
+
+            def body(numbers: Sequence[SSAValue | int], spans: tuple[Span, ...] = spans) -> None:
+                there, skip = places, stale
+                for dim, span, number in zip(dims, spans, numbers, strict=True):
+                    iv = number if isinstance(number, int) else self._scaled(number, span.step)
+                    there, skip = self._at(dim, span, iv, there, skip)
+                self._parallel(split.last + 1, there, skip)
+
+            tiles = [span.tiles for span in spans]
+            first, end = self._share(prod(tiles))
+            self.e.loop_units(tiles, first, end, body)
+
+    def _scaled(self, number: SSAValue, step: int) -> SSAValue:
+        return number if step == 1 else self.e.binary(arith.MuliOp, number, self.e.index(step))
 
     def _points(self, dims: Sequence[Dim]) -> list[Point]:
         """The elements of the register tile: for vectors, where their first lane is."""
@@ -319,7 +380,7 @@ _LANE_REDUCTIONS = {
 class _Loads:
     """Loads of one tile: what several of its elements need is loaded once."""
 
-    def __init__(self, generator: _NestGenerator, places: Places, algebra: ArithAlgebra):
+    def __init__(self, generator: NestGenerator, places: Places, algebra: ArithAlgebra):
         self._generator = generator
         self._places = places
         self._algebra = algebra

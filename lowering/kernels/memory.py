@@ -40,6 +40,10 @@ class Memory:
         self._emitter = emitter
         self._flat = flat
 
+    def replaced(self, flat: Mapping[Buffer, SSAValue]) -> Memory:
+        """The same with other memrefs for some buffers."""
+        return Memory(self._emitter, {**self._flat, **flat})
+
     def start(self, access: Access) -> Place:
         """The place where all loop variables are 0. Index 0 of a flat memref is element `low`."""
         return Place(None, access.place.constant - access.buffer.low)

@@ -76,9 +76,12 @@ class Nest:
         return any(d.size == 0 for d in self.parallel)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Repeat:
-    """Runs steps for each value of a loop variable, which their accesses may use."""
+    """
+    Runs steps for each value of a loop variable, which their accesses may use. Identity is
+    equality.
+    """
 
     dim: Dim
     steps: list[Step] = field(default_factory=list)

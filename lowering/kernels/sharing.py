@@ -1,0 +1,228 @@
+"""
+Kernels that all threads of a team run together.
+
+Every thread goes through all steps of a kernel and does its part of each. Where a step touches what
+another thread may have written, or writes what another may still read, all meet at a barrier first.
+
+The iterations of a `Repeat` are divided between threads, each with its own copy of the scratch that
+it uses, if they are many enough and do not depend on each other. Otherwise all threads run all
+iterations, and divide the nests inside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import prod
+
+from xdsl.dialects import arith, func
+from xdsl.dialects.builtin import SymbolRefAttr
+from xdsl.ir import SSAValue
+
+from ..threads import BARRIER
+from .affine import Access, Buffer, Dim
+from .emit import Emitter
+from .generate import NestGenerator, generate
+from .machine import MachineDescription
+from .memory import Memory
+from .nest import Nest, Repeat, Step
+from .overlap import is_self_contained, may_meet, nests_of, reads_of
+from .partition import is_balanced
+
+_BARRIER = SymbolRefAttr(BARRIER)
+Bound = Mapping[Dim, "SSAValue | int"]
+
+
+@dataclass(frozen=True)
+class Divided:
+    """Nested loops whose iterations are divided between threads."""
+
+    loops: tuple[Repeat, ...]
+    private: tuple[Buffer, ...]
+    """Scratch that each thread has to itself meanwhile."""
+
+    @property
+    def body(self) -> Sequence[Step]:
+        return self.loops[-1].steps
+
+
+def divided_loops(steps: Sequence[Step], threads: int) -> dict[Repeat, Divided]:
+    """The outermost loops of a kernel that can be divided, by the first of those nested."""
+    return dict(_divided(steps, steps, threads))
+
+
+def _divided(
+    steps: Sequence[Step], kernel: Sequence[Step], threads: int
+) -> Sequence[tuple[Repeat, Divided]]:
+    found = []
+    for step in steps:
+        if isinstance(step, Repeat):
+            chosen = _divide(step, kernel, threads)
+            found += [(step, chosen)] if chosen else _divided(step.steps, kernel, threads)
+    return found
+
+
+def _divide(loop: Repeat, kernel: Sequence[Step], threads: int) -> Divided | None:
+    loops = [loop]
+    while True:
+        iterations = prod(r.dim.size for r in loops)
+        if iterations > 1 and is_balanced(iterations, threads):
+            break
+        inner = loops[-1].steps
+        if len(inner) != 1 or not isinstance(inner[0], Repeat):
+            return None
+        loops.append(inner[0])
+    private = _private(loops, kernel)
+    return None if private is None else Divided(tuple(loops), private)
+
+
+def _private(loops: Sequence[Repeat], kernel: Sequence[Step]) -> tuple[Buffer, ...] | None:
+    """
+    The buffers that each iteration of nested loops needs for itself; None if iterations depend on
+    each other.
+    """
+    accesses: dict[Buffer, list[Access]] = {}
+    writes: dict[Buffer, list[Access]] = {}
+    for nest in nests_of(loops[-1].steps):
+        for access in (*reads_of(nest), *nest.writes):
+            accesses.setdefault(access.buffer, []).append(access)
+        for access in nest.writes:
+            writes.setdefault(access.buffer, []).append(access)
+    private = []
+    for buffer, written in writes.items():
+        if buffer.parameter is None and _is_local(loops, kernel, buffer):
+            private.append(buffer)
+        elif any(may_meet(written, accesses[buffer], r.dim) for r in loops if r.dim.size > 1):
+            return None
+    return tuple(private)
+
+
+def _is_local(loops: Sequence[Repeat], kernel: Sequence[Step], buffer: Buffer) -> bool:
+    """Whether nothing is carried in scratch into an iteration, or out of the loops."""
+    return is_self_contained(loops[-1].steps, buffer) and is_self_contained(
+        kernel, buffer, without=loops[0]
+    )
+
+
+@dataclass
+class _Done:
+    """Accesses since the last barrier."""
+
+    reads: Sequence[Access]
+    writes: Sequence[Access]
+    alone: bool
+    """Whether thread 0 made them."""
+    loop: Dim | None = None
+    """If they were made in other iterations than the present one of this loop."""
+
+
+@dataclass
+class Sharing:
+    """The code of a kernel for one of several threads."""
+
+    emitter: Emitter
+    memory: Memory
+    machine: MachineDescription
+    threads: int
+    thread: SSAValue
+    team: SSAValue
+    divided: Mapping[Repeat, Divided]
+    own: Mapping[Buffer, SSAValue]
+    """Where each thread has its copy of buffers that are private at times."""
+    has_barriers: bool = False
+    alone: bool = True
+    """Whether only thread 0 does anything."""
+    _done: list[_Done] = field(default_factory=list)
+
+    def generate(self, steps: Sequence[Step], bound: Bound) -> None:
+        """Emit steps one after the other; `bound` has the values of enclosing loop variables."""
+        for step in steps:
+            if isinstance(step, Nest):
+                self._nest(step, bound)
+            elif step.dim.size == 0:
+                continue
+            elif step in self.divided:
+                self._divided(self.divided[step], bound)
+            elif step.dim.size == 1:
+                self.generate(step.steps, {**bound, step.dim: 0})
+            else:
+                self._together(step, bound)
+
+    def _nest(self, nest: Nest, bound: Bound) -> None:
+        if nest.is_empty:
+            return
+        generator = NestGenerator.of(nest, self.emitter, self.memory, self.machine)
+        split = generator.choose_split(self.threads)
+        self._meet([nest], alone=split is None)
+        if split is not None:
+            generator.run(bound, split, self.share)
+            return
+        self._when_first(lambda: generator.run(bound))
+
+    def _when_first(self, body: Callable[[], None]) -> None:
+        first = self.emitter.compare("eq", self.thread, self.emitter.index(0))
+        self.emitter.when(first, body)
+
+    def share(self, units: int) -> tuple[SSAValue, SSAValue]:
+        """The first unit of this thread, and the first of the next."""
+        e = self.emitter
+        threads, total = e.index(self.threads), e.index(units)
+        after = e.binary(arith.AddiOp, self.thread, e.index(1))
+        bounds = [
+            e.binary(arith.DivUIOp, e.binary(arith.MuliOp, t, total), threads)
+            for t in (self.thread, after)
+        ]
+        return bounds[0], bounds[1]
+
+    def _divided(self, divided: Divided, bound: Bound) -> None:
+        self._meet(list(nests_of(divided.body)), alone=False, private=divided.private)
+        memory = self.memory.replaced({b: self.own[b] for b in divided.private})
+        dims = [r.dim for r in divided.loops]
+
+        def body(places: Sequence[SSAValue | int]) -> None:
+            inner = {**bound, **dict(zip(dims, places, strict=True))}
+            generate(divided.body, self.emitter, memory, self.machine, inner)
+
+        first, end = self.share(prod(d.size for d in dims))
+        self.emitter.loop_units([d.size for d in dims], first, end, body)
+
+    def _together(self, loop: Repeat, bound: Bound) -> None:
+        for nest in nests_of(loop.steps):
+            # a thread may be an iteration ahead of others
+            self._done.append(_Done(reads_of(nest), nest.writes, False, loop.dim))
+
+        def body(iv: SSAValue | int, _: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            self.generate(loop.steps, {**bound, loop.dim: iv})
+            return ()
+
+        self.emitter.loop(loop.dim.size, 1, (), body)
+
+    # barriers
+
+    def _meet(self, nests: Sequence[Nest], alone: bool, private: Sequence[Buffer] = ()) -> None:
+        """A barrier, if it is necessary before nests, which then count as done."""
+        self.alone = self.alone and alone
+        reads = [a for n in nests for a in reads_of(n) if a.buffer not in private]
+        writes = [a for n in nests for a in n.writes if a.buffer not in private]
+        now = _Done(reads, writes, alone)
+        if any(_conflict(before, now) for before in self._done):
+            self.barrier()
+        self._done.append(now)
+
+    def barrier(self) -> None:
+        self.has_barriers = True
+        call = func.CallOp.create(
+            operands=(self.team, self.thread), properties={"callee": _BARRIER}
+        )
+        self.emitter.add(call)
+        self._done.clear()
+
+
+def _conflict(before: _Done, now: _Done) -> bool:
+    if before.alone and now.alone:
+        return False
+    return (
+        may_meet(before.writes, now.reads, before.loop)
+        or may_meet(before.writes, now.writes, before.loop)
+        or may_meet(before.reads, now.writes, before.loop)
+    )
