@@ -22,6 +22,7 @@ import llvmlite.binding as llvm
 
 from ..errors import CompileError
 from ..lowering.target import Target, initialize
+from .half import half_conversions
 from .object_cache import ObjectCache, key_of
 
 _lock = threading.RLock()
@@ -86,19 +87,31 @@ def object_of(text: str, target: Target, version: str, cache: ObjectCache | None
 class Executable:
     """Linked code in memory, with one entry. Lives as long as this object."""
 
-    def __init__(self, objects: Iterable[bytes], entry: str, target: Target):
+    def __init__(
+        self, objects: Iterable[bytes], entry: str, target: Target, exports: Iterable[str] = ()
+    ):
+        """`exports` are further functions whose addresses are wanted."""
         _initialize()
         builder = llvm.JITLibraryBuilder()
         for data in objects:
             builder.add_object_img(data)
-        builder.add_current_process().export_symbol(entry)
+        if (support := half_conversions(target)) is not None:
+            builder.add_object_img(compile_object(support, target))
+        builder.add_current_process()
+        for name in (entry, *exports):
+            builder.export_symbol(name)
         with _lock:
             self._compiler = llvm.create_lljit_compiler(target.create())
             try:
                 self._library = builder.link(self._compiler, f"glow{next(_library_names)}")
             except RuntimeError as error:
                 raise CompileError(f"cannot link the program: {error}") from None
-        self._entry = Entry(self._library[entry])
+        self.address = self.address_of(entry)
+        self._entry = Entry(self.address)
+
+    def address_of(self, name: str) -> int:
+        """The address of an exported function, valid as long as this object lives."""
+        return self._library[name]
 
     def __call__(self, weights: int, io: ctypes.Array[ctypes.c_void_p], arena: int) -> None:
         """Run the entry on base addresses. Releases Python's global lock meanwhile."""

@@ -1,0 +1,90 @@
+"""
+Conversions of f16 for processors that have no instruction for them.
+
+LLVM calls functions of the compiler's runtime library for these, which no shared library provides
+everywhere, so they are part of each program that may call them.
+"""
+
+from __future__ import annotations
+
+from ..lowering.target import Target
+
+TEXT = """
+define float @__extendhfsf2(half %x) {
+  %h = bitcast half %x to i16
+  %bits = zext i16 %h to i32
+  %sign = and i32 %bits, 32768
+  %sign_f32 = shl i32 %sign, 16
+  %magnitude = and i32 %bits, 32767
+  %shifted = shl i32 %magnitude, 13
+  ; exponents differ by 112 in their bias; the product normalises subnormal numbers
+  %small = bitcast i32 %shifted to float
+  %scaled = fmul float %small, 0x46F0000000000000
+  %finite = bitcast float %scaled to i32
+  %special = or i32 %shifted, 2139095040
+  %is_special = icmp uge i32 %shifted, 260046848
+  %value = select i1 %is_special, i32 %special, i32 %finite
+  %all = or i32 %value, %sign_f32
+  %y = bitcast i32 %all to float
+  ret float %y
+}
+
+define half @__truncsfhf2(float %x) {
+  %bits = bitcast float %x to i32
+  %high = lshr i32 %bits, 16
+  %sign = and i32 %high, 32768
+  %a = and i32 %bits, 2147483647
+  ; normal numbers: to the nearest of the shorter mantissas, ties to even
+  %rebased = sub i32 %a, 939524096
+  %last = lshr i32 %rebased, 13
+  %odd = and i32 %last, 1
+  %half = add i32 %odd, 4095
+  %rounded = add i32 %rebased, %half
+  %normal = lshr i32 %rounded, 13
+  ; subnormal numbers: the sum with 1/2 has the unit of subnormal f16
+  %size = bitcast i32 %a to float
+  %sum = fadd float %size, 5.0e-1
+  %sum_bits = bitcast float %sum to i32
+  %subnormal = sub i32 %sum_bits, 1056964608
+  %is_normal = icmp uge i32 %a, 947912704
+  %finite = select i1 %is_normal, i32 %normal, i32 %subnormal
+  %is_large = icmp uge i32 %a, 1199566848
+  %bounded = select i1 %is_large, i32 31744, i32 %finite
+  %payload = lshr i32 %a, 13
+  %low_payload = and i32 %payload, 1023
+  %nan = or i32 %low_payload, 32256
+  %is_nan = icmp ugt i32 %a, 2139095040
+  %value = select i1 %is_nan, i32 %nan, i32 %bounded
+  %all = or i32 %value, %sign
+  %cut = trunc i32 %all to i16
+  %y = bitcast i16 %cut to half
+  ret half %y
+}
+
+define half @__truncdfhf2(double %x) {
+  ; to f32 with an odd last bit where that loses something, so that the rest rounds once
+  %near = fptrunc double %x to float
+  %back = fpext float %near to double
+  %inexact = fcmp one double %back, %x
+  %back_size = call double @llvm.fabs.f64(double %back)
+  %size = call double @llvm.fabs.f64(double %x)
+  %above = fcmp ogt double %back_size, %size
+  %bits = bitcast float %near to i32
+  %one = zext i1 %above to i32
+  %toward_zero = sub i32 %bits, %one
+  %sticky = zext i1 %inexact to i32
+  %odd = or i32 %toward_zero, %sticky
+  %f = bitcast i32 %odd to float
+  %y = call half @__truncsfhf2(float %f)
+  ret half %y
+}
+
+declare double @llvm.fabs.f64(double)
+"""
+
+
+def half_conversions(target: Target) -> str | None:
+    """LLVM IR of conversions of f16, if code for the target may call them."""
+    if target.architecture != "x86_64" or target.feature_set().get("f16c"):
+        return None
+    return TEXT

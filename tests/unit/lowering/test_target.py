@@ -1,0 +1,119 @@
+"""What LLVM says about CPUs, and what follows for schedules."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from glow.errors import CompileError, GlowError
+from glow.lowering.kernels.machine import MachineDescription, cache_sizes, describe, host_machine
+from glow.lowering.target import features_of, find_target, host_target
+from llvmlite import binding
+
+X86 = "x86_64-unknown-linux-gnu"
+ARM = "aarch64-unknown-linux-gnu"
+
+
+def test_features_of_the_host_are_those_that_llvm_detects():
+    host = host_target()
+    if host.architecture != "x86_64":
+        pytest.skip("compares x86 features")
+    found = features_of(host.triple, host.cpu, host.features)
+    assert dict(found) == dict(binding.get_host_cpu_features())
+
+
+@pytest.mark.parametrize(
+    ("cpu", "features", "bits", "registers", "fma", "int8", "bf16"),
+    [
+        ("x86-64", None, 128, 16, False, False, False),
+        ("nehalem", None, 128, 16, False, False, False),
+        ("haswell", None, 256, 16, True, False, False),
+        ("znver3", None, 256, 16, True, False, False),
+        ("x86-64", "+avx2,+fma", 256, 16, True, False, False),
+        ("haswell", "-fma", 256, 16, False, False, False),
+        ("alderlake", None, 256, 16, True, True, False),
+        ("skylake-avx512", None, 512, 32, True, False, False),
+        ("cascadelake", None, 512, 32, True, True, False),
+        ("znver4", None, 512, 32, True, True, True),
+        ("sapphirerapids", "-avx512f", 256, 16, True, True, False),
+        ("cortex-a53", None, 128, 32, True, False, False),
+        ("cortex-a76", None, 128, 32, True, True, False),
+    ],
+)
+def test_machines_by_name(
+    cpu: str, features: str | None, bits: int, registers: int, fma: bool, int8: bool, bf16: bool
+):
+    if host_target().architecture != "x86_64":
+        pytest.skip("finds x86 CPUs first")
+    target = find_target(cpu, features)
+    machine = target.describe()
+    assert (machine.vector_bits, machine.vector_registers, machine.has_fma) == (
+        bits,
+        registers,
+        fma,
+    )
+    assert (machine.has_int8_dot, machine.has_bf16_dot) == (int8, bf16)
+    assert target.architecture == ("aarch64" if cpu.startswith("cortex") else "x86_64")
+
+
+def test_the_host_is_the_default():
+    assert find_target() == find_target("native") == host_target()
+    assert host_target().describe() == host_machine()
+    assert not host_target().missing_here()
+    assert find_target(triple=ARM).architecture == "aarch64"
+
+
+def test_unknown_names_are_errors():
+    with pytest.raises(GlowError, match=r"no CPU 'haswel' for x86_64; similar: haswell"):
+        find_target("haswel", triple=X86)
+    with pytest.raises(GlowError, match=r"no feature 'avx22' for x86_64; similar: .*avx2"):
+        find_target("haswell", "+avx22", X86)
+    with pytest.raises(GlowError, match=r"features such as \+avx2 or -fma, found 'avx2'"):
+        find_target("haswell", "avx2", X86)
+    with pytest.raises(GlowError, match="does not know the target 'pdp11-dec-ultrix'"):
+        find_target("haswell", triple="pdp11-dec-ultrix")
+
+
+def test_code_that_cannot_run_here_is_an_error():
+    other = ARM if host_target().architecture == "x86_64" else X86
+    with pytest.raises(CompileError, match="only its object code can be made"):
+        find_target("generic", triple=other).expect_host_runs_it()
+    if host_target().architecture == "x86_64":
+        # no CPU has the instructions of both vendors
+        missing = find_target("x86-64", "+xop,+sse4a,+amx-fp8").missing_here()
+        assert missing
+        with pytest.raises(CompileError, match=f"lacks .*{missing[0]}.* features .*-{missing[0]}"):
+            find_target("x86-64", "+xop,+sse4a,+amx-fp8").expect_host_runs_it()
+
+
+def test_register_rule():
+    """The tiles that were measured as good, and those that spill."""
+    wide, narrow = MachineDescription(512, 32), MachineDescription(256, 16)
+    assert [wide.most_points(v) for v in (2, 3, 4, 5, 6)] == [14, 9, 6, 5, 4]
+    assert [narrow.most_points(v) for v in (1, 2, 3)] == [14, 6, 4]
+    assert (wide.panel_vectors, narrow.panel_vectors) == (3, 2)
+    assert (wide.channel_block, narrow.channel_block) == (16, 8)
+    without = MachineDescription(128, 16, has_fma=False)
+    assert all(without.most_points(v) <= narrow.most_points(v) for v in range(1, 8))
+
+
+def test_features_that_are_absent():
+    assert describe({}) == MachineDescription(128, 16, False)
+    assert describe({"avx512f": True, "avx2": True, "fma": True}).vector_bits == 256
+
+
+def test_cache_sizes(tmp_path: Path):
+    caches = [
+        ("Data", "1", "48K"),
+        ("Instruction", "1", "64K"),
+        ("Unified", "2", "2M"),
+        ("x", "", ""),
+    ]
+    for i, (kind, level, size) in enumerate(caches):
+        folder = tmp_path / f"index{i}"
+        folder.mkdir()
+        for name, text in (("type", kind), ("level", level), ("size", size)):
+            (folder / name).write_text(text + "\n")
+    (tmp_path / "index9").mkdir()
+    assert cache_sizes(tmp_path) == {1: 48 << 10, 2: 2 << 20}
+    assert cache_sizes(tmp_path / "absent") == {}
