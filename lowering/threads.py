@@ -29,11 +29,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 
-from xdsl.parser import Parser
-
-from ..context import make_context
 from ..errors import GlowError
-from .llvm.translate import translate_module
 
 BARRIER = "glow_barrier"
 """`void glow_barrier(team, i64 t)`: returns when all threads of the team have called it."""
@@ -93,6 +89,11 @@ def module_text(triple: str) -> str:
 @cache
 def llvm_text(triple: str) -> str:
     """The code as LLVM IR. Raises GlowError like `module_text`."""
+    from xdsl.parser import Parser
+
+    from ..context import make_context
+    from .llvm.translate import translate_module
+
     return translate_module(Parser(make_context(), module_text(triple)).parse_module())
 
 

@@ -5,19 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from xdsl.dialects import func, memref
+from xdsl.dialects import arith, func, llvm, memref
 from xdsl.dialects.builtin import DenseArrayBase, FunctionType, MemRefType, StringAttr, i8, i64
 from xdsl.dialects.builtin import i32 as _i32
-from xdsl.ir import Block, Region, SSAValue
+from xdsl.ir import Attribute, Block, Region, SSAValue
 
+from ...glow_dialects.elements import element_bytes
 from ...glow_dialects.glow_inst.instruction import Instruction
-from .affine import Buffer
+from .affine import Buffer, View
 from .emit import Emitter
 from .generate import generate
 from .instructions import Parameter, describe
 from .machine import MachineDescription
 from .memory import Memory
-from .types import flat_type
+from .registry import ALIGNMENT, Kernel
+from .sharing import Sharing, divided_loops
+from .types import INDEX, flat_type
 
 _PRIVATE = StringAttr("private")
 
@@ -27,31 +30,104 @@ class KernelFunction:
     function: func.FuncOp
     scratch_bytes: int
     """If not 0, the function's last parameter is so much scratch memory."""
+    has_thread: bool = False
+    """Whether the first parameter is the number of the thread that calls."""
+    has_barriers: bool = False
+    """Whether the team of threads is the next parameter, because they wait for each other."""
+    alone: bool = True
+    """Whether only thread 0 does anything."""
 
 
 def build_function(
-    name: str, op: Instruction, parameters: Sequence[Parameter], machine: MachineDescription
+    name: str,
+    op: Instruction,
+    parameters: Sequence[Parameter],
+    machine: MachineDescription,
+    threads: int = 1,
 ) -> KernelFunction:
     """The function that does what an instruction says, on memory as the parameters describe it."""
     views = [p.view(i) for i, p in enumerate(parameters)]
     kernel = describe(op, views)
     types = [p.type for p in parameters]
-    if kernel.scratch_bytes:
-        types.append(MemRefType(i8, [kernel.scratch_bytes]))
-    block = Block(arg_types=types)
+    if threads == 1:
+        return _alone(name, kernel, views, types, machine)
+    return _shared(name, kernel, views, types, machine, threads)
+
+
+def _alone(
+    name: str,
+    kernel: Kernel,
+    views: Sequence[View],
+    types: Sequence[Attribute],
+    machine: MachineDescription,
+) -> KernelFunction:
+    scratch = [MemRefType(i8, [kernel.scratch_bytes])] if kernel.scratch_bytes else []
+    block = Block(arg_types=[*types, *scratch])
     emitter = Emitter(block)
-    flat: dict[Buffer, SSAValue] = {}
-    for view, argument in zip(views, block.args, strict=False):
-        flat[view.buffer] = _flattened(emitter, argument, view.buffer)
+    flat = _parameters(emitter, views, block.args)
     for buffer in kernel.scratch_buffers:
         flat[buffer] = _in_scratch(emitter, block.args[-1], buffer)
     generate(kernel.steps, emitter, Memory(emitter, flat), machine)
+    return KernelFunction(_finished(name, emitter, block), kernel.scratch_bytes)
+
+
+def _shared(
+    name: str,
+    kernel: Kernel,
+    views: Sequence[View],
+    types: Sequence[Attribute],
+    machine: MachineDescription,
+    threads: int,
+) -> KernelFunction:
+    """
+    The function for one of several threads. Behind the scratch that all use lies that of each
+    thread.
+    """
+    divided = divided_loops(kernel.steps, threads)
+    private = {b: None for d in divided.values() for b in d.private}
+    places, own_bytes = {}, 0
+    for buffer in private:
+        places[buffer] = own_bytes
+        own_bytes += -(-buffer.high * element_bytes(buffer.element) // ALIGNMENT) * ALIGNMENT
+    scratch_bytes = kernel.scratch_bytes + threads * own_bytes
+    scratch = [MemRefType(i8, [scratch_bytes])] if scratch_bytes else []
+    block = Block(arg_types=[INDEX, llvm.LLVMPointerType(), *types, *scratch])
+    thread, team, *arguments = block.args
+    thread.name_hint, team.name_hint = "thread", "team"
+    emitter = Emitter(block)
+    flat = _parameters(emitter, views, arguments)
+    for buffer in kernel.scratch_buffers:
+        flat[buffer] = _in_scratch(emitter, arguments[-1], buffer)
+    own: dict[Buffer, SSAValue] = {}
+    for buffer, place in places.items():
+        start = emitter.binary(arith.MuliOp, thread, emitter.index(own_bytes))
+        shift = emitter.index(kernel.scratch_bytes + place)
+        shift = emitter.binary(arith.AddiOp, start, shift)
+        t = flat_type(buffer.element, 0, buffer.high)
+        own[buffer] = view_of(emitter, arguments[-1], shift, t)
+    memory = Memory(emitter, flat)
+    sharing = Sharing(emitter, memory, machine, threads, thread, team, divided, own)
+    sharing.generate(kernel.steps, {})
+    if not sharing.has_barriers:
+        block.erase_arg(team)
+    function = _finished(name, emitter, block)
+    return KernelFunction(function, scratch_bytes, True, sharing.has_barriers, sharing.alone)
+
+
+def _parameters(
+    emitter: Emitter, views: Sequence[View], arguments: Sequence[SSAValue]
+) -> dict[Buffer, SSAValue]:
+    return {
+        view.buffer: _flattened(emitter, argument, view.buffer)
+        for view, argument in zip(views, arguments, strict=False)
+    }
+
+
+def _finished(name: str, emitter: Emitter, block: Block) -> func.FuncOp:
     emitter.finish()
     block.add_op(func.ReturnOp())
-    function = func.FuncOp(
-        name, FunctionType.from_lists(types, []), Region(block), visibility=_PRIVATE
-    )
-    return KernelFunction(function, kernel.scratch_bytes)
+    t = FunctionType.from_lists([a.type for a in block.args], [])
+    return func.FuncOp(name, t, Region(block), visibility=_PRIVATE)
 
 
 def _flattened(emitter: Emitter, argument: SSAValue, buffer: Buffer) -> SSAValue:

@@ -70,7 +70,10 @@ class Signature:
 
 
 def signature_of(
-    op: Instruction, parameters: Sequence[Parameter], machine: MachineDescription
+    op: Instruction,
+    parameters: Sequence[Parameter],
+    machine: MachineDescription,
+    threads: int = 1,
 ) -> Signature:
     properties = {**op.properties, **op.attributes}
     # the offsets of memory planning are not on instructions, so that all properties count
@@ -80,7 +83,8 @@ def signature_of(
     )
     bodies = "; ".join(_block_text(r.block) for r in op.regions if r.blocks)
     stem = op.name.removeprefix("glow_inst.")
-    return Signature(stem, "\n".join((stem, listed, memory, bodies, repr(machine))))
+    shared = [f"threads = {threads}"] if threads > 1 else []
+    return Signature(stem, "\n".join((stem, listed, memory, bodies, repr(machine), *shared)))
 
 
 def _block_text(block: Block) -> str:

@@ -11,12 +11,12 @@ Some kernels need temporary memory. The largest need of all is appended to the a
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from xdsl.context import Context
-from xdsl.dialects import func
+from xdsl.dialects import func, llvm
 from xdsl.dialects.builtin import (
     ArrayAttr,
     DictionaryAttr,
@@ -39,15 +39,21 @@ from ...glow_dialects.elements import (
     offset_of,
     strided_memref,
 )
-from ...glow_dialects.glow_inst.instruction import Instruction, buffer_of
+from ...glow_dialects.glow_inst.instruction import Instruction, Qualifier, buffer_of
 from ...glow_dialects.glow_inst.memory import AllocActivationOp, WeightOp
+from ..threads import BARRIER
 from .emit import Emitter
 from .function import KernelFunction, build_function, reinterpreted, view_of
+from .hazards import Hazards, Work
+from .hazards import Region as MemoryRegion
 from .instructions import Parameter, Signature, signature_of
 from .machine import MachineDescription
 from .registry import ALIGNMENT
-from .types import memory_type, significant_strides
+from .types import INDEX, memory_type, significant_strides
 
+PTR = llvm.LLVMPointerType()
+_LEADING = (INDEX, PTR)
+_ARENA = "arena"
 ARENA_SIZE = "glow.arena_size"
 WEIGHTS_SIZE = "glow.weights_size"
 
@@ -68,10 +74,18 @@ class LowerToKernelsPass(ModulePass):
     """LLVM's name of a CPU, or `native`; takes the place of the options above."""
     target_features: str | None = None
     """What differs from that CPU, for example `"-fma"`."""
+    threads: int = 1
+    """
+    How many threads run the program together. If more than one, `main` and the kernels have the
+    number of the thread, and `main` the team of threads, as first parameters (see
+    `lowering.threads`).
+    """
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        if self.threads < 1:
+            raise CompileError(f"expected threads to be at least 1, found {self.threads}")
         with _paused_collector():
-            lower_module(op, self._machine())
+            lower_module(op, self._machine(), self.threads)
 
     def _machine(self) -> MachineDescription:
         if self.target_cpu is not None or self.target_features is not None:
@@ -101,11 +115,11 @@ def _paused_collector() -> Iterator[None]:
             gc.enable()
 
 
-def lower_module(module: ModuleOp, machine: MachineDescription) -> None:
+def lower_module(module: ModuleOp, machine: MachineDescription, threads: int = 1) -> None:
     """Replace `main` by kernels and a `main` that calls them. Other functions stay."""
     for op in list(module.body.block.ops):
         if isinstance(op, func.FuncOp) and op.sym_name.data == "main":
-            lowered = _Lowering(op, machine).run()
+            lowered = _Lowering(op, machine, threads).run()
             module.body.block.insert_ops_before(lowered, op)
             module.body.block.erase_op(op)
             return
@@ -116,6 +130,7 @@ def lower_module(module: ModuleOp, machine: MachineDescription) -> None:
 class _Lowering:
     main: func.FuncOp
     machine: MachineDescription
+    threads: int = 1
     kernels: dict[Signature, KernelFunction] = field(default_factory=dict)
 
     def run(self) -> list[Operation]:
@@ -126,10 +141,14 @@ class _Lowering:
         ]
         scratch = max((k.scratch_bytes for _, k in calls), default=0)
         size = scratch_start + scratch if scratch else arena
-        caller = _Main(self.main, self._size(WEIGHTS_SIZE), size, scratch_start)
+        sizes = (self._size(WEIGHTS_SIZE), size, scratch_start)
+        caller = _Main(self.main, *sizes, shared=self.threads > 1)
         for op, kernel in calls:
             caller.call(op, kernel)
-        return [*(k.function for k in self.kernels.values()), caller.finish()]
+        functions: list[Operation] = [k.function for k in self.kernels.values()]
+        if self.threads > 1:
+            functions.insert(0, _barrier_declaration())
+        return [*functions, caller.finish()]
 
     def _size(self, name: str) -> int:
         value = self.main.attributes.get(name)
@@ -144,10 +163,10 @@ class _Lowering:
             Parameter.of(v.type, q, isinstance(buffer_of(v), BlockArgument))
             for q, v in op.qualified_operands()
         ]
-        signature = signature_of(op, parameters, self.machine)
+        signature = signature_of(op, parameters, self.machine, self.threads)
         if signature not in self.kernels:
             try:
-                kernel = build_function(signature.name, op, parameters, self.machine)
+                kernel = build_function(signature.name, op, parameters, self.machine, self.threads)
             except ValueError as error:
                 raise CompileError(f"{op.name}: {error}") from error
             self.kernels[signature] = kernel
@@ -157,17 +176,26 @@ class _Lowering:
 class _Main:
     """The function that calls the kernels."""
 
-    def __init__(self, main: func.FuncOp, weights: int, arena: int, scratch_start: int):
+    def __init__(
+        self, main: func.FuncOp, weights: int, arena: int, scratch_start: int, shared: bool
+    ):
         self._main = main
         inputs = [_argument_type(a.type) for a in main.body.block.args]
         types = [MemRefType(i8, [weights]), *inputs, MemRefType(i8, [arena])]
-        self._block = Block(arg_types=types)
+        self._leading: Sequence[SSAValue] = ()
+        """The number of the thread, and the team, if there are several threads."""
+        self._block = Block(arg_types=[*(_LEADING if shared else ()), *types])
+        self._hazards = Hazards()
         self._arena = arena
         self._scratch_start = scratch_start
         self._emitter = Emitter(self._block)
         self._views: dict[SSAValue, SSAValue] = {}
         self._places: dict[tuple[SSAValue, int, Attribute], SSAValue] = {}
-        first, *middle, last = self._block.args
+        arguments = list(self._block.args)
+        if shared:
+            self._leading = arguments[:2]
+            self._leading[0].name_hint, self._leading[1].name_hint = "thread", "team"
+        first, *middle, last = arguments[len(self._leading) :]
         self._weights, self._activations = first, last
         first.name_hint, last.name_hint = "weights", "arena"
         for old, new in zip(main.body.block.args, middle, strict=True):
@@ -175,12 +203,39 @@ class _Main:
             new.name_hint = old.name_hint
 
     def call(self, op: Instruction, kernel: KernelFunction) -> None:
-        operands = [self._view(v) for v in op.operands]
+        operands = [*self._threading(op, kernel), *(self._view(v) for v in op.operands)]
         if kernel.scratch_bytes:
             t = MemRefType(i8, [kernel.scratch_bytes])
             operands.append(self._place(self._activations, self._scratch_start, t))
         callee = SymbolRefAttr(kernel.function.sym_name)
         self._emitter.add(func.CallOp.create(operands=operands, properties={"callee": callee}))
+
+    def _threading(self, op: Instruction, kernel: KernelFunction) -> Sequence[SSAValue]:
+        """The leading arguments of a call, after a barrier if there must be one."""
+        if not kernel.has_thread:
+            return ()
+        thread, team = self._leading
+        if self._hazards.need_barrier(self._work(op, kernel)):
+            call = func.CallOp.create(
+                operands=(team, thread), properties={"callee": SymbolRefAttr(BARRIER)}
+            )
+            self._emitter.add(call)
+        if not kernel.has_barriers:
+            return (thread,)
+        self._hazards.passed_barrier()
+        return (thread, team)
+
+    def _work(self, op: Instruction, kernel: KernelFunction) -> Work:
+        reads: list[MemoryRegion] = []
+        writes: list[MemoryRegion] = []
+        if kernel.scratch_bytes:
+            end = self._scratch_start + kernel.scratch_bytes
+            writes.append(MemoryRegion(_ARENA, self._scratch_start, end))
+        for qualifier, value in op.qualified_operands():
+            region = _region(value)
+            if region is not None:
+                (reads if qualifier is Qualifier.IN else writes).append(region)
+        return Work(reads, writes, kernel.alone)
 
     def _view(self, value: SSAValue) -> SSAValue:
         if value not in self._views:
@@ -224,13 +279,14 @@ class _Main:
         self._block.add_op(func.ReturnOp())
         types = [a.type for a in self._block.args]
         attributes = self._main.arg_attrs
-        middle = list(attributes) if attributes else [DictionaryAttr({})] * (len(types) - 2)
+        count = len(self._main.body.block.args)
+        middle = list(attributes) if attributes else [DictionaryAttr({})] * count
         none = DictionaryAttr({})
         new = func.FuncOp(
             "main",
             FunctionType.from_lists(types, []),
             Region(self._block),
-            arg_attrs=ArrayAttr([none, *middle, none]),
+            arg_attrs=ArrayAttr([none] * len(self._leading) + [none, *middle, none]),
         )
         new.attributes.update(self._main.attributes)
         new.attributes[ARENA_SIZE] = IntegerAttr(self._arena, i64)
@@ -241,3 +297,20 @@ def _argument_type(t: Attribute) -> Attribute:
     assert isinstance(t, MemRefType)
     strides, offset = significant_strides(t), offset_of(t)
     return strided_memref(memory_type(t.element_type), t.get_shape(), strides, offset)
+
+
+def _barrier_declaration() -> func.FuncOp:
+    return func.FuncOp.external(BARRIER, [PTR, INDEX], [])
+
+
+def _region(value: SSAValue) -> MemoryRegion | None:
+    """The bytes of a buffer that a kernel may touch; None for weights, which never change."""
+    buffer = buffer_of(value)
+    if isinstance(buffer, BlockArgument):
+        return MemoryRegion(buffer, 0, 1)
+    if not isinstance(buffer.owner, AllocActivationOp) or buffer.owner.offset is None:
+        return None
+    t = buffer.type
+    assert isinstance(t, MemRefType)
+    start = buffer.owner.offset.value.data
+    return MemoryRegion(_ARENA, start, start + extent(t) * element_bytes(t.element_type))

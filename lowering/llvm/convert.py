@@ -3,8 +3,9 @@ The pass `glow-convert-to-llvm`: kernels in upstream dialects become `llvm` func
 
 Each function is rebuilt in one walk. Memrefs become bare pointers (`noalias`: no two parameters of
 which one is written alias), `scf` becomes blocks, index arithmetic becomes addresses. Then `main`,
-if its parameters are all pointers, the weights first and the arena last, gets the wrapper
-`glow_main`, whose signature does not depend on the network.
+if its parameters are all pointers, the weights first and the arena last (behind the thread and its
+team if there are several), gets the wrapper `glow_main`, whose signature does not depend on the
+network.
 """
 
 from __future__ import annotations
@@ -27,12 +28,13 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 
+from ..threads import BARRIER
 from . import arithmetic, control, conversions, mathematics, memory, vectors
 from .control import make_call
 from .function import Buffer, FunctionConverter
 from .memory import byte_strides, static_offset
 from .registry import failure
-from .types import PTR, VOID, convert_type, i8, int_attr
+from .types import PTR, VOID, convert_type, i8, i64, int_attr
 
 FAMILIES = (arithmetic, control, conversions, mathematics, memory, vectors)
 """The modules whose import registers the conversions."""
@@ -118,20 +120,27 @@ def convert_function(
         _define_argument(converter, old, new, function)
     converter.convert_ops(source)
     converter.finish()
-    return make_function(name, t, region, [_argument_attributes(i) for i in inputs])
+    # memory that other threads write meanwhile is not the function's alone
+    alone = not any(isinstance(o, func.CallOp) and _is_barrier(o) for o in source.walk())
+    return make_function(name, t, region, [_argument_attributes(i, alone) for i in inputs])
 
 
-def _argument_attributes(t: Attribute) -> DictionaryAttr:
+def _is_barrier(call: func.CallOp) -> bool:
+    return call.callee.string_value() == BARRIER
+
+
+def _argument_attributes(t: Attribute, alone: bool) -> DictionaryAttr:
     """
-    `noalias` for memory. A segment of bytes, such as the arena of `main`, also says how large it
-    is: `dereferenceable`, from which the caller learns what to allocate.
+    `noalias` for memory if `alone`. A segment of bytes, such as the arena of `main`, also says how
+    large it is: `dereferenceable`, from which the caller learns what to allocate.
     """
     if not isinstance(t, MemRefType):
         return _NO_ATTRIBUTES
     size = t.get_shape()[0] if len(t.get_shape()) == 1 and t.element_type == i8 else 0
+    always = _NOALIAS if alone else _NO_ATTRIBUTES
     if size <= 0:
-        return _NOALIAS
-    return DictionaryAttr({**_NOALIAS.data, "llvm.dereferenceable": int_attr(size)})
+        return always
+    return DictionaryAttr({**always.data, "llvm.dereferenceable": int_attr(size)})
 
 
 def _define_argument(
@@ -159,26 +168,35 @@ def make_function(
 
 
 def _is_program(main: llvm.FuncOp) -> bool:
+    """Whether all parameters are memory, perhaps behind the number of the thread."""
+    inputs = list(main.function_type.inputs.data)
+    memories = inputs[1:] if _is_shared(main) else inputs
+    return len(memories) >= 2 and all(i == PTR for i in memories)
+
+
+def _is_shared(main: llvm.FuncOp) -> bool:
     inputs = main.function_type.inputs.data
-    return len(inputs) >= 2 and all(i == PTR for i in inputs)
+    return len(inputs) > 0 and inputs[0] == i64
 
 
 def make_entry(main: llvm.FuncOp) -> llvm.FuncOp:
     """
     `glow_main(weights, io, arena)`: calls `main` with the pointers that the array `io` holds,
-    inputs first, then outputs.
+    inputs first, then outputs. If `main` is run by several threads, these are
+    `glow_main(weights, io, arena, team, thread)`, and `main` gets `thread` and `team` first.
     """
-    block = Block(arg_types=[PTR, PTR, PTR])
-    for argument, hint in zip(block.args, ("weights", "io", "arena"), strict=True):
+    shared = _is_shared(main)
+    types = [PTR, PTR, PTR, *((PTR, i64) if shared else ())]
+    block = Block(arg_types=types)
+    hints = ("weights", "io", "arena", "team", "thread")
+    for argument, hint in zip(block.args, hints, strict=False):
         argument.name_hint = hint
-    weights, io, arena = block.args
+    weights, io, arena, *threading = block.args
     converter = FunctionConverter(Region(block), block, {})
-    pointers = [
-        memory.load_pointer(converter, io, i)
-        for i in range(len(main.function_type.inputs.data) - 2)
-    ]
-    converter.add(make_call(SymbolRefAttr(main.sym_name), [weights, *pointers, arena], []))
+    count = len(main.function_type.inputs.data) - 2 - len(threading)
+    pointers = [memory.load_pointer(converter, io, i) for i in range(count)]
+    arguments = [*reversed(threading), weights, *pointers, arena]
+    converter.add(make_call(SymbolRefAttr(main.sym_name), arguments, []))
     converter.add(llvm.ReturnOp.create())
     converter.finish()
-    t = llvm.LLVMFunctionType([PTR, PTR, PTR], VOID)
-    return make_function(ENTRY, t, converter.region)
+    return make_function(ENTRY, llvm.LLVMFunctionType(types, VOID), converter.region)
