@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import glow
 import numpy as np
@@ -44,12 +45,12 @@ class Network:
         self.weights.append(numpy_helper.from_array(array, name))
         return name
 
-    def node(self, operator: str, *inputs: str, **attributes: object) -> str:
+    def node(self, operator: str, *inputs: str, **attributes: Any) -> str:
         name = f"{operator}{len(self.nodes)}"
         self.nodes.append(helper.make_node(operator, inputs, [name], **attributes))
         return name
 
-    def convolution(self, x: str, out: int, inner: int, k: int, **attributes: object) -> str:
+    def convolution(self, x: str, out: int, inner: int, k: int, **attributes: Any) -> str:
         w, b = self.constant(out, inner, k, k), self.constant(out)
         return self.node("Conv", x, w, b, **attributes)
 
