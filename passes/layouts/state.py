@@ -17,17 +17,13 @@ import numpy as np
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from ...glow_dialects.blob import BlobAttr
 from ...glow_dialects.glow.base import Node
 from ...glow_dialects.glow.blocked import PackChannelsOp, UnpackChannelsOp, num_blocks
 from ...glow_dialects.glow.constant import ConstantOp, SplatOp
 from ...glow_dialects.glow.shape import BroadcastOp, PadOp, ReshapeOp, SliceOp
 from ...glow_dialects.operator import Python, element_of, shape_of, to_python, with_shape
-from ...semantics.arrays import constant_array, make_constant
+from ...semantics.arrays import constant_array, lazy_constant
 from ...semantics.blocked import pack_channels
-
-LAZY_ELEMENTS = 4096
-"""Constants of more elements are packed when their bytes are needed."""
 
 
 @dataclass(frozen=True)
@@ -193,22 +189,14 @@ class Layouts:
         shape: Sequence[int],
     ) -> SSAValue:
         """A rearranged constant, of `shape`. Large ones are rearranged when bytes are needed."""
-        old = source.result.type
+        value, old = source.value, source.result.type
         assert isinstance(old, TensorType)
-        result = with_shape(old.element_type, shape)
-        if prod(shape) <= LAZY_ELEMENTS:
-            array = np.ascontiguousarray(change(constant_array(source.value, old)))
-            made = make_constant(array, source.result.name_hint or "constant", old.element_type)
-            return self._insert(made)
-        value = source.value
+        hint = source.result.name_hint or "constant"
 
-        def read() -> memoryview:
-            array = np.ascontiguousarray(change(constant_array(value, old)))
-            return array.reshape(-1).view(np.uint8).data.toreadonly()
+        def changed() -> np.ndarray:
+            return change(constant_array(value, old))
 
-        size = prod(shape) * constant_array(value, old).itemsize
-        blob = BlobAttr.in_memory(source.result.name_hint or "constant", size, read)
-        return self._insert(ConstantOp.create(result_types=[result], properties={"value": blob}))
+        return self._insert(lazy_constant(shape, old.element_type, hint, changed))
 
     # borders
 
@@ -242,6 +230,11 @@ class Layouts:
             self.look_at(pads[0])
             whole = self.add(PadOp, value, low=low, high=high, value=0.0)
             for pad in pads:
+                if pad.result.type == whole.type:
+                    pad.result.replace_all_uses_with(whole)
+                    pad.detach()
+                    pad.erase()
+                    continue
                 self.look_at(pad)
                 part = self.add(
                     SliceOp,

@@ -1,0 +1,216 @@
+"""Kernels on blocked channel layouts agree with the interpreter; tiles cover every point once."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from glow.glow_dialects.glow.base import Node
+from glow.glow_dialects.glow.blocked import (
+    BlockedAvgPoolOp,
+    BlockedConvolutionOp,
+    BlockedDepthwiseConvolutionOp,
+    BlockedMaxPoolOp,
+    PackChannelsOp,
+    UnpackChannelsOp,
+)
+from glow.glow_dialects.operator import Python, with_shape
+from glow.lowering.kernels import MachineDescription
+from glow.lowering.kernels.families.blocked_pooling import segments
+from glow.lowering.kernels.register_tile import balanced
+from glow.semantics import element_type
+from glow.tests.support.native import apply, check_native, parse
+from hypothesis import given
+from hypothesis import strategies as st
+
+from .test_operators import one_node, random
+
+MACHINES = {
+    16: MachineDescription(512, 32, True),
+    8: MachineDescription(256, 16, True),
+    4: MachineDescription(128, 8, False),
+}
+
+
+def check(
+    operator: type[Node],
+    *arrays: np.ndarray,
+    machine: MachineDescription,
+    **properties: Python,
+) -> None:
+    types = [with_shape(element_type(a.dtype), a.shape) for a in arrays]
+    module = one_node(operator, types, **properties)
+    apply(module, "glow-irgen,glow-eliminate-copies,glow-allocate")
+    check_native(module, arrays, machine, 2e-5)
+
+
+# batch, input blocks, output blocks, sizes, kernel, strides, dilations
+CONVOLUTIONS = [
+    (1, 2, 3, (9, 9), (3, 3), (1, 1), (1, 1)),
+    (2, 1, 2, (7, 7), (1, 1), (1, 1), (1, 1)),
+    (1, 3, 5, (5, 29), (1, 1), (1, 1), (1, 1)),
+    (1, 2, 1, (12, 31), (3, 3), (2, 2), (1, 1)),
+    (1, 1, 7, (17, 6), (5, 3), (1, 2), (2, 1)),
+    (1, 2, 2, (3, 3), (3, 3), (1, 1), (1, 1)),
+    (1, 4, 2, (1, 1), (1, 1), (1, 1), (1, 1)),
+    (2, 2, 3, (23,), (4,), (3,), (2,)),
+    (1, 1, 2, (4, 5, 6), (2, 3, 3), (1, 1, 2), (1, 1, 1)),
+]
+
+
+@pytest.mark.parametrize("case", CONVOLUTIONS, ids=str)
+@pytest.mark.parametrize("block", MACHINES)
+def test_convolution(case: tuple, block: int):
+    batch, inputs, outputs, sizes, kernel, strides, dilations = case
+    check(
+        BlockedConvolutionOp,
+        random(1, batch, inputs, *sizes, block),
+        random(2, outputs, inputs, *kernel, block, block),
+        random(3, outputs, block),
+        machine=MACHINES[block],
+        strides=strides,
+        dilations=dilations,
+    )
+
+
+@pytest.mark.parametrize("block", MACHINES)
+def test_convolution_of_a_plain_image(block: int):
+    check(
+        BlockedConvolutionOp,
+        random(1, 2, 3, 19, 21),
+        random(2, 5, 3, 7, 7, block),
+        random(3, 5, block),
+        machine=MACHINES[block],
+        strides=(2, 2),
+        dilations=(1, 1),
+    )
+
+
+@pytest.mark.parametrize("block", MACHINES)
+@pytest.mark.parametrize("stride", [1, 2])
+def test_depthwise_convolution(block: int, stride: int):
+    check(
+        BlockedDepthwiseConvolutionOp,
+        random(1, 2, 3, 12, 17, block),
+        random(2, 3, 3, 3, block),
+        random(3, 3, block),
+        machine=MACHINES[block],
+        strides=(stride, stride),
+        dilations=(1, 2),
+    )
+
+
+POOLS = [
+    ((3, 3), (2, 2), (1, 1, 1, 1), (1, 1), False),
+    ((3, 3), (1, 1), (1, 1, 1, 1), (1, 1), False),
+    ((2, 2), (2, 2), (0, 0, 0, 0), (1, 1), True),
+    ((3, 2), (3, 2), (2, 0, 0, 1), (1, 1), True),
+    ((3, 3), (1, 2), (2, 2, 2, 2), (2, 2), False),
+    ((11, 13), (1, 1), (0, 0, 0, 0), (1, 1), False),
+]
+
+
+@pytest.mark.parametrize("case", POOLS, ids=str)
+@pytest.mark.parametrize("block", MACHINES)
+def test_pools(case: tuple, block: int):
+    kernel, strides, pads, dilations, ceil = case
+    x = random(1, 2, 3, 11, 13, block)
+    options = {
+        "kernel": kernel,
+        "strides": strides,
+        "pads": pads,
+        "dilations": dilations,
+        "ceil_mode": ceil,
+    }
+    check(BlockedMaxPoolOp, x, machine=MACHINES[block], **options)
+    for padded in (False, True):
+        options["count_include_pad"] = padded
+        check(BlockedAvgPoolOp, x, machine=MACHINES[block], **options)
+
+
+@pytest.mark.parametrize("channels", [1, 7, 16, 24, 32, 45])
+@pytest.mark.parametrize("block", MACHINES)
+def test_changes_of_layout(channels: int, block: int):
+    machine = MACHINES[block]
+    check(PackChannelsOp, random(1, 2, channels, 5, 7), machine=machine, block=block)
+    blocks = -(-channels // block)
+    check(
+        UnpackChannelsOp,
+        random(1, 2, blocks, 5, 7, block),
+        machine=machine,
+        channels=channels,
+    )
+
+
+EPILOGUE = """
+func.func @main(%x: memref<1x2x9x9x16xf32> {{glow.name = "x", glow.qualifier = "in"}},
+    %w: memref<3x2x3x3x16x16xf32> {{glow.name = "w", glow.qualifier = "in"}},
+    %b: memref<3x16xf32> {{glow.name = "b", glow.qualifier = "in"}},
+    %r: memref<1x3x{h}x{h}x16xf32> {{glow.name = "r", glow.qualifier = "in"}},
+    %y: memref<1x3x{h}x{h}x16xf32> {{glow.name = "y", glow.qualifier = "out"}}) {{
+  glow_inst.copy @out %y, @in %r : memref<1x3x{h}x{h}x16xf32>, memref<1x3x{h}x{h}x16xf32>
+  glow_inst.blocked_convolution @inout %y, @in %x, @in %w, @in %b
+      {{dilations = array<i64: 1, 1>, strides = array<i64: {s}, {s}>}}
+      : memref<1x3x{h}x{h}x16xf32>, memref<1x2x9x9x16xf32>, memref<3x2x3x3x16x16xf32>,
+        memref<3x16xf32> epilogue {{
+  ^bb0(%0: f32, %1: f32):
+    %2 = glow.add %1, %0 : (f32, f32) -> f32
+    %3 = glow.relu %2 : (f32) -> f32
+    glow_inst.yield %3 : f32
+  }}
+  func.return
+}}
+"""
+
+
+@pytest.mark.parametrize("stride", [1, 2])
+def test_sum_in_place(stride: int):
+    """No element may be visited twice, whatever the tiles: 7 x 7 and 4 x 4 pixels."""
+    size = 6 // stride + 1
+    module = apply(parse(EPILOGUE.format(h=size, s=stride)), "glow-allocate")
+    arrays = [
+        random(1, 1, 2, 9, 9, 16),
+        random(2, 3, 2, 3, 3, 16, 16),
+        random(3, 3, 16),
+        random(4, 1, 3, size, size, 16),
+    ]
+    check_native(module, arrays, MACHINES[16], 2e-5)
+
+
+@given(st.integers(1, 5000), st.integers(1, 31))
+def test_balanced_parts(size: int, most: int):
+    parts = balanced(size, most)
+    visited = [
+        i
+        for p in parts
+        for start in range(p.start, p.stop, p.tile)
+        for i in range(start, start + p.tile)
+    ]
+    assert visited == list(range(size))
+    assert max(p.tile for p in parts) <= most
+    assert max(p.tile for p in parts) - min(p.tile for p in parts) <= 1
+    assert sum(p.tiles for p in parts) == -(-size // most)
+
+
+@given(
+    st.integers(1, 20),
+    st.integers(1, 5),
+    st.integers(1, 3),
+    st.integers(1, 3),
+    st.integers(0, 3),
+    st.integers(0, 3),
+)
+def test_segments(size: int, kernel: int, stride: int, dilation: int, low: int, high: int):
+    room = size + low + high - dilation * (kernel - 1) - 1
+    count = room // stride + 1 if room >= 0 else 0
+    found = {
+        start: s
+        for s in segments(size, count, kernel, stride, dilation, low, high)
+        for start in range(s.start, s.start + s.count)
+    }
+    assert sorted(found) == list(range(count))
+    for window, segment in found.items():
+        places = [window * stride - low + i * dilation for i in range(kernel)]
+        inside = [i for i, p in enumerate(places) if 0 <= p < size]
+        expected = range(segment.first, segment.first + segment.places)
+        assert inside == (list(expected) if segment.places else [])
+        assert segment.counted == kernel
