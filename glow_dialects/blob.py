@@ -35,8 +35,10 @@ class Source:
     `read` is called on each access and may be expensive; do not cache its result.
     """
 
-    def __init__(self, read: Callable[[], memoryview]):
+    def __init__(self, read: Callable[[], memoryview], computes: bool = False):
         self.read = read
+        self.computes = computes
+        """Whether each access computes the bytes anew."""
 
 
 _sources: WeakValueDictionary[str, Source] = WeakValueDictionary()
@@ -46,7 +48,21 @@ def _map_file(path: str) -> memoryview:
     with Path(path).open("rb") as f:
         if os.fstat(f.fileno()).st_size == 0:
             return memoryview(b"")
-        return memoryview(mmap.mmap(f.fileno(), 0, access=mmap.ACCESS_READ))
+        mapped = _files[path] = mmap.mmap(f.fileno(), 0, access=mmap.ACCESS_READ)
+        return memoryview(mapped)
+
+
+_files: WeakValueDictionary[str, mmap.mmap] = WeakValueDictionary()
+
+
+def release_files() -> None:
+    """
+    Give back the physical memory of all mapped files. They stay mapped: what is accessed again is
+    read again.
+    """
+    if hasattr(mmap, "MADV_DONTNEED"):
+        for mapped in list(_files.values()):
+            mapped.madvise(mmap.MADV_DONTNEED)
 
 
 def _file_source(path: str) -> Source:
@@ -76,6 +92,11 @@ class Blob:
     offset: int
     size: int
     source: Source | None = field(compare=False, repr=False)
+
+    @property
+    def is_computed(self) -> bool:
+        """Whether each access computes the bytes anew."""
+        return self.source is not None and self.source.computes
 
     def read(self) -> memoryview:
         """
@@ -110,10 +131,15 @@ class BlobAttr(Data[Blob]):
         return BlobAttr(Blob(str(path), offset, size, _source(str(path))))
 
     @staticmethod
-    def in_memory(hint: str, size: int, read: Callable[[], memoryview]) -> BlobAttr:
-        """A reference to `size` bytes that `read` yields, under a fresh name made from `hint`."""
+    def in_memory(
+        hint: str, size: int, read: Callable[[], memoryview], computes: bool = False
+    ) -> BlobAttr:
+        """
+        A reference to `size` bytes that `read` yields, under a fresh name made from `hint`.
+        `computes` says that each access is work and returns fresh memory.
+        """
         path = f"{MEMORY}{hint}#{next(_counter)}"
-        source = _sources[path] = Source(read)
+        source = _sources[path] = Source(read, computes)
         return BlobAttr(Blob(path, 0, size, source))
 
     @classmethod

@@ -14,6 +14,7 @@ from xdsl.ir import SSAValue
 from ..glow_dialects.elements import is_float, num_elements
 from ..glow_dialects.glow.arithmetic import AddOp, DivOp, MulOp, NegOp, SubOp
 from ..glow_dialects.glow.base import Node
+from ..glow_dialects.glow.constant import ConstantOp
 from ..glow_dialects.glow.elementwise import Binary
 from ..glow_dialects.glow.normalization import BatchNormOp
 from ..glow_dialects.glow.shape import BroadcastOp
@@ -75,14 +76,15 @@ def by_channel(value: SSAValue) -> np.ndarray | None:
         return None
     source = value.owner.input if isinstance(value.owner, BroadcastOp) else value
     shape = shape_of(source.type)
+    aligned = (1,) * (rank - len(shape)) + shape
+    only_channels = all(size == 1 for d, size in enumerate(aligned) if d != CHANNEL)
+    if isinstance(source.owner, ConstantOp) and not only_channels:
+        return None
     array = constant_of(source)
     if array is None:
         return None
     if not any(array.strides):
         return np.full(channels, array.flat[0], np.float64)
-    aligned = (1,) * (rank - len(shape)) + shape
-    if any(size != 1 for d, size in enumerate(aligned) if d != CHANNEL):
-        return None
     return np.broadcast_to(array.reshape(-1).astype(np.float64), channels)
 
 

@@ -24,7 +24,7 @@ from typing import TypeAlias, TypeVar
 
 import numpy as np
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, f16
 from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
@@ -35,7 +35,7 @@ from ..glow_dialects.glow.convolution import ConvolutionOp
 from ..glow_dialects.glow.matrix import FullyConnectedOp, MatMulOp
 from ..glow_dialects.glow.normalization import BatchNormOp
 from ..glow_dialects.operator import element_of, shape_of
-from ..semantics.arrays import constant_of, numpy_dtype
+from ..semantics.arrays import constant_of, constant_reader, lazy_constant, numpy_dtype
 from ..semantics.numpy_algebra import convert
 from .channel_affine import CHANNEL, ChannelAffine, Step, step_of
 from .lowerings.precision import cast
@@ -92,16 +92,24 @@ def numbers(build: Build, array: np.ndarray, like: SSAValue, hint: str) -> SSAVa
 def scaled_weights(
     build: Build, weights: SSAValue, map: ChannelAffine, columns: bool = False
 ) -> SSAValue | None:
-    """Constant weights with their rows (or columns) scaled; None if that is not possible."""
-    array = constant_of(weights)
-    if array is None or not map.scales:
-        return None if array is None else weights
-    rows = array.T if columns else array
-    if not fits(rows, map.factor):
+    """
+    Constant weights with their rows (or columns) scaled, when their bytes are needed; None if that
+    is not possible.
+    """
+    read = constant_reader(weights)
+    if read is None or not map.scales:
+        return None if read is None else weights
+    factor, element = map.factor, element_of(weights.type)
+    # only f16 needs a look at the weights
+    if element == f16 and not fits(read().T if columns else read(), factor):
         return None
-    scaled = scale_rows(rows, map.factor)
-    scaled = scaled.T if columns else scaled
-    return build.constant(scaled, weights.name_hint or "weights", element_of(weights.type))
+
+    def scaled() -> np.ndarray:
+        with np.errstate(all="ignore"):
+            return scale_rows(read().T, factor).T if columns else scale_rows(read(), factor)
+
+    hint = weights.name_hint or "weights"
+    return build.add(lazy_constant(shape_of(weights.type), element, hint, scaled))
 
 
 def changed_bias(build: Build, bias: SSAValue, map: ChannelAffine) -> SSAValue | None:

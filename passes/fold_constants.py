@@ -12,6 +12,8 @@ by a constant, which makes its users foldable in turn. What became unused is era
   uniform; nodes that use it are folded through it.
 - A result with more elements than its operands hold in memory is materialised only up to
   `max-elements`, so that small inputs do not become large weights.
+- A result of more than `LARGE` elements is computed when its bytes are needed (`lazy_constant`), so
+  it is not found out whether it is the same everywhere.
 """
 
 from __future__ import annotations
@@ -40,9 +42,17 @@ from ..glow_dialects.glow.base import DataParallel, Node, OnlyMovesData
 from ..glow_dialects.glow.constant import ConstantOp, SplatOp
 from ..glow_dialects.glow.shape import BroadcastOp, ReshapeOp
 from ..glow_dialects.operator import element_of, shape_of
-from ..semantics.arrays import constant_of, make_constant, numpy_dtype
+from ..semantics.arrays import (
+    constant_of,
+    constant_reader,
+    lazy_constant,
+    make_constant,
+    numpy_dtype,
+)
 from ..semantics.registry import evaluate
 from .rewriting import erase_if_dead, failure, is_constant, replace_node, tensor_nodes
+
+LARGE = 65536
 
 
 def known_array(value: SSAValue) -> np.ndarray:
@@ -87,7 +97,9 @@ def splat_attribute(number: np.generic) -> Attribute | None:
 
 def part_of(op: ConstantOp, array: np.ndarray) -> BlobAttr | None:
     """A reference to those bytes of a constant that `array` is a dense view of, if it is one."""
-    if not isinstance(op.value, BlobAttr) or not array.size or not array.flags.c_contiguous:
+    if not isinstance(op.value, BlobAttr) or op.value.data.is_computed:
+        return None
+    if not array.size or not array.flags.c_contiguous:
         return None
     whole = constant_of(op.result)
     assert whole is not None
@@ -104,10 +116,17 @@ def constant_node(node: Node, array: np.ndarray) -> Node:
     assert isinstance(result, TensorType)
     if is_uniform(array) and (value := splat_attribute(array.flat[0])) is not None:
         return SplatOp.of(result_types=[result], value=value)
+    part = reference_to(node, array)
+    hint = node.results[0].name_hint or "folded"
+    return part if part is not None else make_constant(array, hint, result.element_type)
+
+
+def reference_to(node: Node, array: np.ndarray) -> Node | None:
+    """A constant of those bytes of an operand of `node` that `array` is a dense view of, if any."""
     for operand in node.operands:
         if isinstance(operand.owner, ConstantOp) and (part := part_of(operand.owner, array)):
-            return ConstantOp.of(result_types=[result], value=part)
-    return make_constant(array, node.results[0].name_hint or "folded", result.element_type)
+            return ConstantOp.of(result_types=[node.results[0].type], value=part)
+    return None
 
 
 def is_affordable(node: Node, max_elements: int) -> bool:
@@ -142,10 +161,67 @@ def reshaped_constant(node: Node) -> Node | None:
     return ConstantOp.of(result_types=[result], value=value)
 
 
+def source_of(value: SSAValue) -> SSAValue:
+    """The constant or splat behind a value that is known."""
+    return value.owner.input if isinstance(value.owner, BroadcastOp) else value
+
+
+def is_computed(value: SSAValue) -> bool:
+    """Whether reading the bytes of a known value is work."""
+    owner = source_of(value).owner
+    return (
+        isinstance(owner, ConstantOp)
+        and isinstance(owner.value, BlobAttr)
+        and owner.value.data.is_computed
+    )
+
+
+def large_constant(node: Node, max_elements: int) -> Node | None:
+    """The constant that takes the place of a node with a large result that is no broadcast view."""
+    if isinstance(node, BroadcastOp) or num_elements(shape_of(node.results[0].type)) <= LARGE:
+        return None
+    if not all(is_constant(operand) for operand in node.operands):
+        return None
+    if all(isinstance(source_of(operand).owner, SplatOp) for operand in node.operands):
+        return None
+    if not is_affordable(node, max_elements):
+        return None
+    return part_of_operand(node) or computed_when_read(node)
+
+
+def part_of_operand(node: Node) -> Node | None:
+    """A reference into the bytes of an operand, if a node that moves data only selects them."""
+    if not node.has_trait(OnlyMovesData) or any(is_computed(o) for o in node.operands):
+        return None
+    (array,) = evaluate(node.call, [known_array(operand) for operand in node.operands])
+    return reference_to(node, array)
+
+
+def computed_when_read(node: Node) -> Node:
+    """The result of a node on constants as a constant that is computed each time it is read."""
+    call = node.call
+    readers = [constant_reader(source_of(operand)) for operand in node.operands]
+    shapes = [shape_of(operand.type) for operand in node.operands]
+
+    def compute() -> np.ndarray:
+        arrays = [
+            np.broadcast_to(read(), shape)
+            for read, shape in zip(readers, shapes, strict=True)
+            if read is not None
+        ]
+        (result,) = evaluate(call, arrays)
+        return result
+
+    t = node.results[0].type
+    return lazy_constant(shape_of(t), element_of(t), node.results[0].name_hint or "folded", compute)
+
+
 def folded(node: Node, max_elements: int) -> Node | None:
     """The constant that takes the place of `node`, if its operands are known and it may fold."""
     if (reshaped := reshaped_constant(node)) is not None:
         return reshaped
+    if (large := large_constant(node, max_elements)) is not None:
+        return large
     array = fold(node, max_elements)
     return None if array is None else constant_node(node, array)
 

@@ -29,7 +29,7 @@ from ..glow_dialects.glow.constant import ConstantOp
 from ..glow_dialects.glow.matrix import FullyConnectedOp, MatMulOp, PackedMatMulOp
 from ..glow_dialects.glow.shape import ReshapeOp
 from ..glow_dialects.operator import element_of, shape_of
-from ..semantics.arrays import constant_of
+from ..semantics.arrays import constant_array, lazy_constant
 from .rewriting import Build, RuleTable, apply_rules, maker
 
 _ROW_VECTORS = 8
@@ -90,16 +90,24 @@ class _Rules:
             return None
         if not isinstance(weights.owner, ConstantOp):
             return None
-        matrix = constant_of(weights)
-        assert matrix is not None
-        if transposed:
-            matrix = matrix.T
-        columns = matrix.shape[1]
+        inner, columns = reversed(shape) if transposed else shape
         one_row = prod(shape_of(x.type)[:-1]) == 1
         vectors = _ROW_VECTORS if one_row else self.vectors
-        array = packed(matrix, panel_width(columns, self.lanes, vectors))
-        hint = weights.name_hint or "weights"
-        constant = build.constant(array, hint, element_of(weights.type))
+        width = panel_width(columns, self.lanes, vectors)
+        value, t = weights.owner.value, weights.owner.result.type
+
+        def panels() -> np.ndarray:
+            matrix = constant_array(value, t)
+            return packed(matrix.T if transposed else matrix, width)
+
+        constant = build.add(
+            lazy_constant(
+                [-(-columns // width), inner, width],
+                element_of(weights.type),
+                weights.name_hint or "weights",
+                panels,
+            )
+        )
         return build(PackedMatMulOp, x, constant, columns=columns)
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import cache
+from math import prod
 
 import ml_dtypes
 import numpy as np
@@ -35,6 +37,8 @@ BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
 
 INLINE_ELEMENTS = 16
 """The largest constant that `make_constant` writes into the IR's text."""
+LAZY_ELEMENTS = 4096
+"""The largest constant that `lazy_constant` computes at once."""
 
 _FLOAT_DTYPES: dict[type[Attribute], np.dtype] = {
     Float16Type: np.dtype(np.float16),
@@ -141,6 +145,51 @@ def make_constant(
         raw = dense.reshape(-1).view(np.uint8)
         value = BlobAttr.in_memory(hint, raw.size, lambda: raw.data.toreadonly())
     return ConstantOp.create(result_types=[result], properties={"value": value})
+
+
+def lazy_constant(
+    shape: Sequence[int], element: Attribute, hint: str, compute: Callable[[], np.ndarray]
+) -> ConstantOp:
+    """
+    A `glow.constant` of the elements that `compute` returns: exactly `shape` and the dtype of
+    `element`, in any memory layout, the same at each call.
+
+    Weights that a pass makes from other weights are made this way. More than `LAZY_ELEMENTS`
+    elements are computed each time that their bytes are read and never kept, so that a chain of
+    passes (fold, transform, pack) costs no memory until the program's weights are filled in, and
+    then only that of one weight. `compute` gets its operands from `constant_reader`; it must not
+    hold arrays or operations.
+    """
+    if prod(shape) <= LAZY_ELEMENTS:
+        return make_constant(compute(), hint, element)
+    dtype = numpy_dtype(element)
+    size = prod(shape) * dtype.itemsize
+
+    def read() -> memoryview:
+        array = compute()
+        if array.shape != tuple(shape) or array.dtype != dtype:
+            raise ValueError(f"expected {dtype}{list(shape)}, found {array.dtype}{array.shape}")
+        return np.ascontiguousarray(array).reshape(-1).view(np.uint8).data.toreadonly()
+
+    value = BlobAttr.in_memory(hint, size, read, computes=True)
+    result = TensorType(element, shape)
+    return ConstantOp.create(result_types=[result], properties={"value": value})
+
+
+def constant_reader(value: SSAValue) -> Callable[[], np.ndarray] | None:
+    """
+    What returns the elements of a value made by `glow.constant` or `glow.splat`, also when its
+    operation is gone; None for other values. Nothing is read before it is called.
+    """
+    match value.owner:
+        case ConstantOp() as op:
+            constant, t = op.value, op.result.type
+            return lambda: constant_array(constant, t)
+        case SplatOp() as op:
+            array = splat_array(op)
+            return lambda: array
+        case _:
+            return None
 
 
 def _survives_text(array: np.ndarray) -> bool:

@@ -136,3 +136,21 @@ def test_uniform_means_the_same_bits():
     assert not is_uniform(np.array([0.0, -0.0]))
     assert not is_uniform(np.array([1, 2, 1]))
     assert not is_uniform(np.zeros((0, 3)))
+
+
+def test_large_results_are_computed_when_their_bytes_are_needed(tmp_path: Path):
+    array = np.random.default_rng().standard_normal((300, 301)).astype(np.float32)
+    path = tmp_path / "weights.bin"
+    path.write_bytes(array.tobytes())
+    module = parse(f"""
+    func.func @main() -> (tensor<301x300xf32> {{glow.name = "y"}}) {{
+      %w = glow.constant #glow.blob<"{path}", 0, {array.nbytes}> : tensor<300x301xf32>
+      %t = glow.transpose %w {{permutation = array<i64: 1, 0>}}
+         : (tensor<300x301xf32>) -> tensor<301x300xf32>
+      %y = glow.add %t, %t : (tensor<301x300xf32>, tensor<301x300xf32>) -> tensor<301x300xf32>
+      func.return %y : tensor<301x300xf32>
+    }}""")
+    (constant,) = constants(run("glow-fold-constants", module))
+    assert isinstance(constant.value, BlobAttr)
+    assert constant.value.data.is_computed
+    np.testing.assert_array_equal(interpret(module, [])["y"], array.T * 2)
