@@ -5,8 +5,8 @@ reaches with nothing but fused multiplications and additions.
     python -m glow.benchmarks.kernels resnet50 [--repeat 20] [--only 3x3]
 
 Each distinct convolution or matrix product of a network, as the CPU backend lays it out, becomes a
-graph of its own with random operands. The time is the least of many runs on one thread; the clock
-may differ between runs, so the peak is measured again before each layer.
+graph of its own with random operands. The time is the least of many runs on one thread. The clock
+varies, so the peak is measured in turns with each layer.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from __future__ import annotations
 import argparse
 import ctypes
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from math import prod
 
 import glow
@@ -77,15 +78,17 @@ def layer_graph(node: Node) -> tuple[ModuleOp, list[Attribute]]:
     return ModuleOp([function]), types
 
 
-def least_time(run: Callable[[], object], repeat: int) -> float:
-    """Seconds of the fastest of `repeat` runs, after one to warm up."""
-    run()
-    times = []
-    for _ in range(repeat):
-        start = time.perf_counter()
+def least_times(runs: Sequence[Callable[[], object]], repeat: int) -> list[float]:
+    """Seconds of the fastest of `repeat` calls of each function, which take turns."""
+    for run in runs:
         run()
-        times.append(time.perf_counter() - start)
-    return min(times)
+    times = [[] for _ in runs]
+    for _ in range(repeat):
+        for run, taken in zip(runs, times, strict=True):
+            start = time.perf_counter()
+            run()
+            taken.append(time.perf_counter() - start)
+    return [min(taken) for taken in times]
 
 
 def peak_program() -> tuple[Callable[[], object], int]:
@@ -163,9 +166,10 @@ def measure(network: str, repeat: int, only: str) -> None:
             continue
         model = glow.compile(graph)
         arrays = [rng.standard_normal(s, dtype=np.float32) for s in shapes]
-        best = least_time(lambda m=model, a=arrays: m(*a), repeat)
+        layer = partial(model, *arrays)
+        best, peak_time = least_times([layer, peak], repeat)
         rate = flops_of(node) / best / 1e9
-        limit = peak_flops / least_time(peak, 10) / 1e9
+        limit = peak_flops / peak_time / 1e9
         total_time += best * count
         total_flops += flops_of(node) * count
         print(f"{best * 1e3:8.3f} {rate:8.1f} {100 * rate / limit:7.1f} {count:5}  {label}")
