@@ -145,7 +145,8 @@ def compile(
       modified. All shapes must be static, or made so by `symbols`.
     - `backend`: its name (`cpu`, `interpreter`, or an installed one), or an instance with options
       of its own.
-    - `threads`: how many threads a run uses; only 1 so far.
+    - `threads`: how many threads run the network together, the calling one included. The others
+      sleep between runs. Calls from several Python threads take turns once all processors are used.
     - `symbols`: sizes of the symbolic dimensions of an ONNX model, such as `{"batch": 4}`.
     - `cache`: whether compiled code is kept on disk: True for the default directory
       (`$GLOW_CACHE_DIR`, else `glow` in the user's cache directory), False, or a directory.
@@ -217,8 +218,6 @@ def _backend(
 ) -> Backend:
     if not isinstance(threads, int) or isinstance(threads, bool) or threads < 1:
         raise GlowError(f"expected threads to be an integer of at least 1, found {threads!r}")
-    if threads > 1:
-        raise GlowError(f"programs run on 1 thread so far, found threads={threads}")
     if isinstance(backend, Backend):
         if options:
             raise GlowError("a backend that is given as an object has its own target and options")

@@ -9,9 +9,9 @@ activations of one run.
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
 from ..backend import Backend, Program, Stage
 from ..errors import GlowError, ModelError
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from xdsl.dialects.func import FuncOp
 
     from ..lowering.target import Target
-    from .jit import Executable
     from .object_cache import ObjectCache
     from .signature import TensorInfo
 
+Addresses: TypeAlias = "ctypes.Array[ctypes.c_void_p]"
 ALIGNMENT = 64
 """Bytes. The weight segment and the arena start at a multiple of this."""
 
@@ -62,7 +62,8 @@ class CpuBackend(Backend):
     `cache` is True for the default directory of object code, False for none, or a directory.
     `conv_algorithm` is how convolutions are computed: `auto` for what is estimated to be fastest,
     `direct` to sum products in the order of the definition, `winograd` wherever it applies.
-    Programs run on one thread.
+    `threads` is how many threads run a program together, the calling one included; with `pin`, the
+    others stay on processors of their own.
     """
 
     name: ClassVar[str] = "cpu"
@@ -75,14 +76,17 @@ class CpuBackend(Backend):
         features: str | None = None,
         triple: str | None = None,
         conv_algorithm: str = "auto",
+        pin: bool = False,
     ):
-        if threads != 1:
-            raise GlowError(f"the cpu backend runs a program on 1 thread, found threads={threads}")
+        if threads < 1:
+            raise GlowError(f"expected threads to be at least 1, found {threads}")
         if conv_algorithm not in CONV_ALGORITHMS:
             raise GlowError(
                 f"expected conv_algorithm to be one of {', '.join(CONV_ALGORITHMS)}, "
                 f"found {conv_algorithm!r}"
             )
+        self.threads = threads
+        self.pin = pin
         self.cache = cache
         self.cpu = cpu
         self.features = features
@@ -97,7 +101,8 @@ class CpuBackend(Backend):
     def stages(self) -> Sequence[Stage]:
         m = self.target().describe()
         layouts = f"glow-assign-layouts{{block={m.channel_block}}},cse,dce"
-        kernels = f"glow-lower-to-kernels{{{m.pass_options()}}}"
+        threads = f" threads={self.threads}" if self.threads > 1 else ""
+        kernels = f"glow-lower-to-kernels{{{m.pass_options()}{threads}}}"
         pack = f"glow-pack-weights{{lanes={m.lanes(32)} vectors={m.panel_vectors}}}"
         expand = "glow-expand-math" if m.has_fma else "glow-expand-math{has-fma=false}"
         return (
@@ -124,14 +129,20 @@ class CpuBackend(Backend):
         target.expect_host_runs_it()
         objects, arena = self._objects(stages, target)
         executable = Executable(objects, "glow_main", target)
+        run: Callable[[int, Addresses, int], None] = executable
+        if self.threads > 1:
+            from .teams import ParallelExecutable
+
+            run = ParallelExecutable(executable, self.threads, self.pin)
         outputs = signature_of(stages["imported"]).outputs
-        return CpuProgram(executable, main_function(stages["allocated"]), arena, outputs)
+        return CpuProgram(run, main_function(stages["allocated"]), arena, outputs)
 
     def objects(self, stages: Mapping[str, ModuleOp]) -> Sequence[bytes]:
         """
         The object files of a program, which may be for another machine than this one. Linked
         together and with the C library's `libm`, their entry is
-        `void glow_main(void *weights, void **io, void *arena)`.
+        `void glow_main(void *weights, void **io, void *arena)`; a program for several threads is
+        called as `lowering.threads` says.
         """
         return self._objects(stages, self.target())[0]
 
@@ -145,7 +156,7 @@ class CpuBackend(Backend):
         cache = open_cache(self.cache)
         if cache is None:
             return self._generate(stages["llvm"], target, None)[1:]
-        key = program_cache.program_key(stages["allocated"], target)
+        key = program_cache.program_key(stages["allocated"], target, self.threads)
         plan = program_cache.find_plan(cache, key)
         found = [cache.get(k) for k in plan.objects] if plan is not None else []
         objects = [data for data in found if data is not None]
@@ -160,9 +171,12 @@ class CpuBackend(Backend):
     ) -> tuple[list[str], list[bytes], int]:
         """Cache keys and objects of the functions of the `llvm` stage, and the arena's size."""
         from ..lowering.llvm.translate import translate_function
+        from ..lowering.threads import llvm_text
         from .jit import object_key, object_of
 
         texts = [translate_function(f, module) for f in _defined_functions(module)]
+        if self.threads > 1:
+            texts.append(llvm_text(target.triple))
         keys = [object_key(text, target, _version()) for text in texts]
         objects = [object_of(text, target, _version(), cache) for text in texts]
         return keys, objects, arena_bytes(module)
@@ -180,14 +194,14 @@ class CpuProgram:
 
     def __init__(
         self,
-        executable: Executable,
+        run: Callable[[int, Addresses, int], None],
         main: FuncOp,
         arena_size: int,
         outputs: Sequence[TensorInfo],
     ):
         from .memory_plan import WEIGHTS_SIZE, function_bytes
 
-        self._executable = executable
+        self._run = run
         self._outputs = outputs
         self._weights = aligned_bytes(function_bytes(main, WEIGHTS_SIZE))
         self._arena_size = arena_size
@@ -205,7 +219,7 @@ class CpuProgram:
         except IndexError:
             arena = aligned_bytes(self._arena_size)
         try:
-            self._executable(self._weights.ctypes.data, io, arena.ctypes.data)
+            self._run(self._weights.ctypes.data, io, arena.ctypes.data)
         finally:
             self._arenas.append(arena)
         return outputs
@@ -246,7 +260,7 @@ def fill_weights(segment: np.ndarray, main: FuncOp) -> None:
         segment[offset : offset + array.nbytes] = array.reshape(-1).view(np.uint8)
 
 
-def _addresses(arrays: Iterable[np.ndarray]) -> ctypes.Array[ctypes.c_void_p]:
+def _addresses(arrays: Iterable[np.ndarray]) -> Addresses:
     addresses = [a.ctypes.data for a in arrays]
     return (ctypes.c_void_p * len(addresses))(*addresses)
 

@@ -66,11 +66,15 @@ class _WithoutValues(Printer):
             super().print_attribute(attribute)
 
 
-def program_key(allocated: ModuleOp, target: Target) -> str:
-    """The key of a module after `glow-allocate`. Equal programs with other weights share it."""
+def program_key(allocated: ModuleOp, target: Target, threads: int = 1) -> str:
+    """
+    The key of a module after `glow-allocate`, for a number of threads. Equal programs with other
+    weights share it.
+    """
     text = StringIO()
     _WithoutValues(text, allocated).print_op(allocated)
-    return key_of("program", text.getvalue(), compiler_fingerprint(), *target.key())
+    details = (compiler_fingerprint(), *target.key(), str(threads))
+    return key_of("program", text.getvalue(), *details)
 
 
 def find_plan(cache: ObjectCache, key: str) -> LinkPlan | None:

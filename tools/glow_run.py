@@ -94,6 +94,7 @@ def _arguments() -> argparse.ArgumentParser:
     group.add_argument("--no-cache", action="store_true", help="neither read nor keep object code")
     group.add_argument("--dump-stages", metavar="DIR", help="write the IR of every stage here")
     group = parser.add_argument_group("running")
+    group.add_argument("--threads", type=_count, default=1, metavar="N", help="default: 1")
     group.add_argument("--repeat", type=_count, default=1, metavar="N", help="timed runs")
     group.add_argument(
         "--compare",
@@ -228,6 +229,7 @@ def run(args: argparse.Namespace, console: Console) -> int:
     model = glow_compile(
         args.model,
         backend=args.backend,
+        threads=args.threads,
         symbols=dict(args.define_symbol),
         cache=not args.no_cache,
         target_cpu=args.target_cpu,

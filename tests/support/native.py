@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import os
 from collections.abc import Sequence
 
 import numpy as np
@@ -10,11 +11,13 @@ from glow.context import make_context
 from glow.lowering.kernels import MachineDescription, host_machine
 from glow.lowering.llvm.translate import translate_module
 from glow.lowering.target import host_target
+from glow.lowering.threads import llvm_text
 from glow.runtime.cpu_backend import aligned_bytes, fill_weights
 from glow.runtime.interpreter import interpret
 from glow.runtime.jit import Executable, compile_object
 from glow.runtime.memory_plan import ARENA_SIZE, WEIGHTS_SIZE, function_bytes
 from glow.runtime.signature import main_function
+from glow.runtime.teams import ParallelExecutable
 from glow.semantics import numpy_dtype
 from xdsl.dialects.builtin import MemRefType, ModuleOp
 from xdsl.parser import Parser
@@ -24,6 +27,8 @@ from xdsl.universe import Universe
 CONTEXT = make_context()
 PASSES = Universe.get_multiverse().all_passes
 GARBAGE = 0xAB
+THREADS = int(os.environ.get("GLOW_TEST_THREADS", "1"))
+"""How many threads run programs where a test does not say."""
 
 
 def parse(text: str) -> ModuleOp:
@@ -39,27 +44,30 @@ def apply(module: ModuleOp, pipeline: str, verify: bool = True) -> ModuleOp:
     return module
 
 
-def kernels_pipeline(machine: MachineDescription) -> str:
+def kernels_pipeline(machine: MachineDescription, threads: int = 1) -> str:
     options = f"vector-bits={machine.vector_bits} vector-registers={machine.vector_registers}"
-    options += f" has-fma={str(machine.has_fma).lower()}"
+    options += f" has-fma={str(machine.has_fma).lower()} threads={threads}"
     return f"glow-lower-to-kernels{{{options}}}"
 
 
 def run_native(
-    allocated: ModuleOp, inputs: Sequence[np.ndarray], machine: MachineDescription | None = None
+    allocated: ModuleOp,
+    inputs: Sequence[np.ndarray],
+    machine: MachineDescription | None = None,
+    threads: int = THREADS,
 ) -> list[np.ndarray]:
     """
     The outputs of an allocated program, compiled and run. Outputs and the arena start as garbage;
     what lies behind each output and the arena must not change.
     """
     program = main_function(allocated)
-    kernels = apply(allocated.clone(), kernels_pipeline(machine or host_machine()))
+    kernels = apply(allocated.clone(), kernels_pipeline(machine or host_machine(), threads))
     arena_size = function_bytes(main_function(kernels), ARENA_SIZE)
     apply(kernels, "glow-expand-math,glow-convert-to-llvm")
     target = host_target()
-    executable = Executable(
-        [compile_object(translate_module(kernels), target)], "glow_main", target
-    )
+    texts = [translate_module(kernels), *([llvm_text(target.triple)] if threads > 1 else [])]
+    executable = Executable([compile_object(t, target) for t in texts], "glow_main", target)
+    run = ParallelExecutable(executable, threads, pin=False) if threads > 1 else executable
     weights = aligned_bytes(function_bytes(program, WEIGHTS_SIZE))
     fill_weights(weights, program)
     types = [a.type for a in program.body.block.args][len(inputs) :]
@@ -68,7 +76,7 @@ def run_native(
     contiguous = [np.ascontiguousarray(a) for a in inputs]
     addresses = [a.ctypes.data for a in contiguous] + [g.ctypes.data for g, _ in guards]
     io = (ctypes.c_void_p * len(addresses))(*addresses)
-    executable(weights.ctypes.data, io, arena.ctypes.data)
+    run(weights.ctypes.data, io, arena.ctypes.data)
     for guard, size in [*((g, a.nbytes) for g, a in guards), (arena, arena_size)]:
         assert (guard[size:] == GARBAGE).all(), "wrote beyond a buffer"
     return [a for _, a in guards]
@@ -94,10 +102,11 @@ def check_native(
     inputs: Sequence[np.ndarray],
     machine: MachineDescription | None = None,
     tolerance: float = 1e-5,
+    threads: int = THREADS,
 ) -> None:
     """The compiled program agrees with the interpreter; integers exactly."""
     wanted = list(interpret(allocated, inputs).values())
-    found = run_native(allocated, inputs, machine)
+    found = run_native(allocated, inputs, machine, threads)
     for want, have in zip(wanted, found, strict=True):
         assert want.dtype == have.dtype
         if want.dtype.kind in "iub":
