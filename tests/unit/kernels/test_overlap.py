@@ -1,0 +1,104 @@
+"""Whether accesses meet, beside trying all values of their loop variables."""
+
+from __future__ import annotations
+
+from itertools import product
+
+from glow.lowering.kernels.affine import Access, Affine, Buffer, Dim, View
+from glow.lowering.kernels.nest import Nest, Repeat
+from glow.lowering.kernels.overlap import is_self_contained, may_meet
+from hypothesis import given
+from hypothesis import strategies as st
+from xdsl.dialects.builtin import f32
+
+SHARED = Dim("p", 3)
+
+
+def elements(access: Access, fixed: int | None = None) -> set[int]:
+    """The elements for all values of loop variables, or for one of `SHARED`."""
+    dims = [d for d in access.place.terms if fixed is None or d is not SHARED]
+    start = access.place.constant
+    if fixed is not None:
+        start += fixed * access.stride(SHARED)  # pyright: ignore
+    return {
+        start + sum(access.stride(d) * i for d, i in zip(dims, point, strict=True))  # pyright: ignore
+        for point in product(*(range(d.size) for d in dims))
+    }
+
+
+@st.composite
+def accesses(draw: st.DrawFn) -> tuple[Access, Access]:
+    """Two accesses of one buffer with the same or other strides."""
+    buffer = Buffer(f32, 0, 10_000)
+    strides = draw(st.lists(st.integers(-3, 40), min_size=1, max_size=3))
+    found = []
+    for _ in range(2):
+        own = draw(st.one_of(st.just(strides), st.lists(st.integers(0, 40), max_size=3)))
+        terms = {Dim(f"d{i}", draw(st.integers(1, 4))): s for i, s in enumerate(own)}
+        if draw(st.booleans()):
+            terms[SHARED] = draw(st.sampled_from([1, 4, 12, 100]))
+        found.append(Access(buffer, Affine(terms, draw(st.integers(0, 60)))))
+    return found[0], found[1]
+
+
+@given(accesses())
+def test_what_is_apart_never_meets(pair: tuple[Access, Access]):
+    a, b = pair
+    if not may_meet([a], [b]):
+        assert not elements(a) & elements(b)
+
+
+@given(accesses())
+def test_iterations_that_are_apart_never_meet(pair: tuple[Access, Access]):
+    a, b = pair
+    if not may_meet([a], [b], SHARED):
+        for p, q in product(range(SHARED.size), repeat=2):
+            if p != q:
+                assert not elements(a, p) & elements(b, q)
+
+
+def view(*shape: int) -> View:
+    size = 1
+    for d in shape:
+        size *= d
+    return View.dense(Buffer(f32, 0, size), shape)
+
+
+def test_parts_of_a_view_are_apart():
+    x, (i, j, k) = view(4, 6, 8), (Dim("i", 2), Dim("j", 6), Dim("k", 8))
+    assert not may_meet([x[i, j, k]], [x[i + 2, j, k]])
+    assert may_meet([x[i, j, k]], [x[i + 1, j, k]])
+    half = Dim("h", 4)
+    assert not may_meet([x[i, j, half]], [x[i, j, half + 4]])
+    assert may_meet([x[i, j, half]], [x[i, j, half + 3]])
+    assert not may_meet([x[i, j, k]], [view(4, 6, 8)[i, j, k]])
+
+
+def test_columns_of_panels_are_apart():
+    y, p, r, j = view(7, 40), Dim("p", 5), Dim("r", 7), Dim("j", 8)
+    panel = y[r, Affine({p: 8, j: 1})]
+    assert not may_meet([panel], [panel], p)
+    assert may_meet([panel], [panel])
+    wide = y[r, Affine({p: 7, j: 1})]
+    assert may_meet([wide], [wide], p)
+
+
+def nest(write: Access, *reads: Access) -> Nest:
+    return Nest((), (write,), lambda _, values: values, reads)
+
+
+def test_scratch_that_is_written_before_it_is_read():
+    x, y = view(12), view(12)
+    scratch = View.dense(Buffer(f32, 0, 12), (12,))
+    i, low, high = Dim("i", 12), Dim("l", 5), Dim("h", 7)
+    fill = [nest(scratch[low,]), nest(scratch[high + 5,])]
+    use = nest(y[i,], scratch[i,])
+    assert is_self_contained([*fill, use], scratch.buffer)
+    assert not is_self_contained([fill[1], use], scratch.buffer)
+    assert not is_self_contained([use, *fill], scratch.buffer)
+    loop = Repeat(Dim("n", 2), [fill[0], use])
+    assert not is_self_contained([loop], scratch.buffer)
+    assert is_self_contained([nest(scratch[i,], x[i,]), loop], scratch.buffer)
+    assert is_self_contained([loop], scratch.buffer, without=loop)
+    backwards = nest(scratch[(i * -1) + 11,])
+    assert is_self_contained([backwards, use], scratch.buffer)

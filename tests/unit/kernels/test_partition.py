@@ -1,0 +1,125 @@
+"""Division of work between threads, and where they must wait for each other."""
+
+from __future__ import annotations
+
+from glow.lowering.kernels.affine import Buffer, Dim, View
+from glow.lowering.kernels.hazards import Hazards, Region, Work
+from glow.lowering.kernels.nest import Nest, Repeat
+from glow.lowering.kernels.partition import Span, Split, busy, choose_split, is_balanced
+from glow.lowering.kernels.schedule import Schedule
+from glow.lowering.kernels.sharing import divided_loops
+from xdsl.dialects.builtin import f32
+
+
+def elementwise(*sizes: int) -> tuple[Nest, Schedule, list[list[Span]]]:
+    dims = tuple(Dim(f"d{i}", size) for i, size in enumerate(sizes))
+    x, y = (View.dense(Buffer(f32, 0, 1 << 20, parameter=i), sizes) for i in range(2))
+    nest = Nest(dims, (y[dims],), lambda _, values: values, (x[dims],))
+    spans = [[Span(0, size, 1)] for size in sizes]
+    return nest, Schedule(dims), spans
+
+
+def test_busy_threads():
+    assert busy(8, 2) == 1.0
+    assert busy(3, 2) == 0.75
+    assert busy(0, 2) == 1.0
+    assert not is_balanced(3, 2)
+    assert is_balanced(7, 2)
+
+
+def test_the_outermost_balanced_loop_is_divided():
+    assert choose_split(*elementwise(4, 100, 16), 2) == Split(0, 0)
+    assert choose_split(*elementwise(3, 100, 16), 2) == Split(1, 1)
+
+
+def test_loops_that_are_unbalanced_alone_are_divided_together():
+    split = choose_split(*elementwise(3, 3, 3, 1000), 5)
+    assert split is not None
+    assert split.last < 3 or split.first == 3
+    assert choose_split(*elementwise(5, 5, 400), 2) is not None
+
+
+def test_little_work_is_for_one_thread():
+    assert choose_split(*elementwise(8, 8), 2) is None
+    nest, schedule, _ = elementwise(8, 1000)
+    assert choose_split(nest, schedule, [[], []], 2) is None
+
+
+def test_a_loop_that_cannot_be_divided_is_left_out():
+    nest, schedule, spans = elementwise(8, 1000, 4)
+    assert choose_split(nest, schedule, [[], *spans[1:]], 2) == Split(1, 1)
+
+
+# loops of several steps
+
+
+def steps(scratch_is_covered: bool, depends: bool) -> list[Repeat]:
+    """For each n: a row of x into scratch, then scratch into a row of y."""
+    n, i, part = Dim("n", 6), Dim("i", 8), Dim("p", 8 if scratch_is_covered else 7)
+    x, y = (View.dense(Buffer(f32, 0, 48, parameter=i), (6, 8)) for i in range(2))
+    scratch = View.dense(Buffer(f32, 0, 8), (8,))
+    fill = Nest((part,), (scratch[part,],), lambda _, v: v, (x[n, part],))
+    row = 0 if depends else n
+    use = Nest((i,), (y[row, i],), lambda _, v: v, (scratch[i,],))
+    return [Repeat(n, [fill, use])]
+
+
+def test_independent_iterations_get_scratch_of_their_own():
+    (loop,) = kernel = steps(scratch_is_covered=True, depends=False)
+    divided = divided_loops(kernel, 2)[loop]
+    assert divided.loops == (loop,)
+    assert [b.parameter for b in divided.private] == [None]
+
+
+def test_dependent_iterations_are_not_divided():
+    for covered, depends in ((False, False), (True, True)):
+        assert not divided_loops(steps(covered, depends), 2)
+
+
+def test_nested_loops_are_divided_together():
+    outer, inner, i = Dim("o", 3), Dim("n", 5), Dim("i", 8)
+    y = View.dense(Buffer(f32, 0, 120, parameter=0), (3, 5, 8))
+    body = Nest((i,), (y[outer, inner, i],), lambda _, v: v)
+    loops = Repeat(inner, [body])
+    kernel = [Repeat(outer, [loops])]
+    assert divided_loops(kernel, 2)[kernel[0]].loops == (kernel[0], loops)
+    assert divided_loops(kernel, 3)[kernel[0]].loops == (kernel[0],)
+
+
+# kernels one after the other
+
+
+def region(start: int, end: int, segment: str = "arena") -> Region:
+    return Region(segment, start, end)
+
+
+def work(reads: list[Region], writes: list[Region], alone: bool = False) -> Work:
+    return Work(reads, writes, alone)
+
+
+def test_barriers_stand_between_dependent_kernels_only():
+    a, b, c = region(0, 10), region(10, 20), region(20, 30)
+    hazards = Hazards()
+    assert not hazards.need_barrier(work([a], [b]))
+    assert not hazards.need_barrier(work([a], [c]))
+    assert hazards.need_barrier(work([region(15, 16)], [region(30, 40)]))
+    assert not hazards.need_barrier(work([b], [region(0, 5, "output")]))
+    assert hazards.need_barrier(work([], [b]))
+
+
+def test_one_thread_needs_no_barrier_to_follow_itself():
+    a, b = region(0, 10), region(10, 20)
+    hazards = Hazards()
+    assert not hazards.need_barrier(work([], [a], alone=True))
+    assert not hazards.need_barrier(work([a], [b], alone=True))
+    assert hazards.need_barrier(work([b], [region(20, 30)]))
+
+
+def test_a_barrier_inside_a_kernel_counts_for_those_before():
+    a, b, c = (region(10 * i, 10 * i + 10) for i in range(3))
+    hazards = Hazards()
+    assert not hazards.need_barrier(work([], [a]))
+    assert not hazards.need_barrier(work([], [b]))
+    hazards.passed_barrier()
+    assert not hazards.need_barrier(work([a], [c]))
+    assert hazards.need_barrier(work([b], [c]))
