@@ -1,17 +1,18 @@
 """
 Winograd convolution: transform of the input, products, transform of the result, block by block.
 
-Tiles are visited in blocks so small that a block's transformed input stays in the cache, and few
-output channels at a time, so that their products do as well. Edge tiles, which write fewer outputs
-or read fewer inputs, have nests of their own.
+Blocks of tiles are so small that their transformed input and products stay near, yet so large that
+filters are not read too often. Edge tiles, which write fewer outputs and read fewer inputs, have
+nests of their own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import product
+from math import prod
 
 from xdsl.dialects.builtin import f32
 
@@ -25,12 +26,16 @@ from ..primitives import add
 from ..registry import Kernel, kernel, total
 from ..transforms import by_column_pairs, by_row_pairs, sandwich
 
-INPUT_BYTES = 1 << 20
-"""The most that the transformed input of a block takes, about half of a large L2 cache."""
-PRODUCT_BYTES = 1 << 18
-"""The most that the products of a block and some output channels take."""
-MOST_TILES = 56
-"""More tiles in a block do not use transformed filters noticeably better."""
+NEAR_BYTES = 2 << 20
+"""What a block may use of caches: transformed input, products, and filters up to `FILTER_BYTES`."""
+FILTER_BYTES = 1 << 20
+"""Transformed filters up to this size stay near from one block to the next."""
+FAR_ACCESSES = 4.0
+"""How often a byte of a block beyond `NEAR_BYTES` comes from or goes to far memory."""
+REUSE_COST = 0.25
+"""Cost of reading a byte of filters that stayed near, relative to one that did not."""
+CODE_COST = 0.1
+"""What a further kind of block adds to the cost, because its code is separate."""
 _LINE = 64
 _PAGE = 4096
 
@@ -79,17 +84,46 @@ def edges(span: Span, tile: int) -> list[Edge]:
     return [*full, Edge(span.tiles - 1, 1, span.last)]
 
 
-def block_shape(counts: Sequence[int], tile: int, channels: int, size: int) -> tuple[int, int]:
+@dataclass(frozen=True)
+class Blocks:
+    """A way to cut the tiles of an image into blocks."""
+
+    rows: tuple[Span, ...]
+    columns: tuple[Span, ...]
+
+    @property
+    def tiles(self) -> int:
+        """Tiles of the largest block."""
+        return max(s.tiles for s in self.rows) * max(s.tiles for s in self.columns)
+
+    @property
+    def count(self) -> int:
+        return sum(s.blocks for s in self.rows) * sum(s.blocks for s in self.columns)
+
+    def cost(self, tile_bytes: int, filter_bytes: int) -> float:
+        """Bytes that come from or go to far caches or memory."""
+        is_near = filter_bytes <= FILTER_BYTES
+        filters = filter_bytes * (1 + (self.count - 1) * (REUSE_COST if is_near else 1.0))
+        used = self.tiles * tile_bytes + min(filter_bytes, FILTER_BYTES)
+        spilled = max(0, used - NEAR_BYTES) * self.count * FAR_ACCESSES
+        kinds = len(self.rows) * len(self.columns)
+        return (filters + spilled) * (1 + CODE_COST * (kinds - 1))
+
+
+def choose_blocks(counts: Sequence[int], tile: int, tile_bytes: int, filter_bytes: int) -> Blocks:
     """
-    How many rows and columns of tiles a block has at most, for `channels` input channels whose
-    elements take `size` bytes.
+    The cheapest blocks for `counts` outputs: some rows of tiles, or a part of one row. A
+    transformed tile of all input and output channels takes `tile_bytes`, the filters
+    `filter_bytes`.
     """
     rows, columns = (-(-n // tile) for n in counts)
-    plane = (tile + KERNEL - 1) ** 2 * channels * size
-    most = max(1, min(MOST_TILES, INPUT_BYTES // plane))
-    if columns >= most:
-        return 1, most
-    return min(rows, max(1, most // columns)), columns
+    shapes = [(most, columns) for most in range(1, rows + 1)]
+    shapes += [(1, -(-columns // parts)) for parts in range(2, columns + 1)]
+    choices = [
+        Blocks(tuple(spans(counts[0], tile, r)), tuple(spans(counts[1], tile, c)))
+        for r, c in dict.fromkeys(shapes)
+    ]
+    return min(choices, key=lambda blocks: blocks.cost(tile_bytes, filter_bytes))
 
 
 @kernel(WinogradConvolutionOp, when=lambda call: call.element(0) == f32)
@@ -110,16 +144,15 @@ class _Winograd:
         self.counts = k.result.shape[2:4]
         self.lanes = self.x.shape[-1]
         self.block = self.filters.shape[-1]
+        blocks, outputs = self.x.shape[1], self.filters.shape[1]
         size = element_bytes(self.element)
-        blocks = self.x.shape[1]
-        most = block_shape(self.counts, self.tile, blocks * self.lanes, size)
-        self.spans = [spans(n, self.tile, m) for n, m in zip(self.counts, most, strict=True)]
-        tiles = [max(s.tiles for s in each) for each in self.spans]
-        self.most = tiles[0] * tiles[1]
-        plane = self.side**2 * self.most * self.block * size
-        self.group = _divisor(self.filters.shape[1], max(2, PRODUCT_BYTES // plane))
-        self.inputs = self._planes((blocks, self.most, self.lanes))
-        self.products = self._planes((self.group, self.most, self.block))
+        channels = (blocks * self.lanes, outputs * self.block)
+        plane = self.side**2 * size
+        self.blocks = choose_blocks(
+            self.counts, self.tile, plane * sum(channels), plane * prod(channels)
+        )
+        self.inputs = self._planes((blocks, self.blocks.tiles, self.lanes))
+        self.products = self._planes((outputs, self.blocks.tiles, self.block))
 
     def _planes(self, shape: Sequence[int]) -> View:
         """
@@ -136,7 +169,7 @@ class _Winograd:
 
     def run(self) -> None:
         with self.k.repeat(self.n):
-            for row, column in product(*self.spans):
+            for row, column in product(self.blocks.rows, self.blocks.columns):
                 self._blocks(row, column)
 
     def _blocks(self, row: Span, column: Span) -> None:
@@ -149,14 +182,12 @@ class _Winograd:
                     first.append(at * span.tiles + span.start)
                 else:
                     first.append(Affine({}, span.start))
-            parts = list(_parts(row, column, self.tile))
+            parts = list(product(edges(row, self.tile), edges(column, self.tile)))
             for part in parts:
                 self._transform_input(first, column.tiles, part)
-            group = Dim("g", self.filters.shape[1] // self.group)
-            with self.k.repeat(group):
-                self._multiply(group, row.tiles * column.tiles)
-                for part in parts:
-                    self._transform_result(first, column.tiles, part, group)
+            self._multiply(row.tiles * column.tiles)
+            for part in parts:
+                self._transform_result(first, column.tiles, part)
 
     def _transform_input(self, first: Sequence[Affine], width: int, part: Sequence[Edge]) -> None:
         """`inputs[., block, tile, lane] = B^T d B`."""
@@ -185,16 +216,16 @@ class _Winograd:
         dims = (c, *tiles, lane)
         self.k.nest(Nest(dims, tuple(writes), body, tuple(reads), weight=len(writes)))
 
-    def _multiply(self, group: Dim, tiles: int) -> None:
+    def _multiply(self, tiles: int) -> None:
         """`products[p, o] = sum(inputs[p, c] * filters[p, o, c])` in each of the planes p."""
-        p, o, t = Dim("p", self.side**2), Dim("o", self.group), Dim("t", tiles)
+        p, o, t = Dim("p", self.side**2), Dim("o", self.filters.shape[1]), Dim("t", tiles)
         c, lane, out = Dim("c", self.x.shape[1]), Dim("l", self.lanes), Dim("k", self.block)
         channel = Affine({c: self.lanes, lane: 1})
         products = total(
             Combine.ADD,
             self.element,
             self.inputs[[p, c, t, lane]],
-            self.filters[[p, Affine({group: self.group, o: 1}), channel, out]],
+            self.filters[[p, o, channel, out]],
         )
         self.k.nest(
             Nest(
@@ -206,24 +237,21 @@ class _Winograd:
             )
         )
 
-    def _transform_result(
-        self, first: Sequence[Affine], width: int, part: Sequence[Edge], group: Dim
-    ) -> None:
+    def _transform_result(self, first: Sequence[Affine], width: int, part: Sequence[Edge]) -> None:
         """`result = epilogue(A^T products A + bias)`, as much of each tile as there is."""
         side, m = self.side, self.tile
-        o, out = Dim("o", self.group), Dim("k", self.block)
-        channels = Affine({group: self.group, o: 1})
+        o, out = Dim("o", self.filters.shape[1]), Dim("k", self.block)
         tiles = [Dim("tr", part[0].tiles), Dim("tc", part[1].tiles)]
         at = [(f + t + e.start) * m for f, t, e in zip(first, tiles, part, strict=True)]
         rows, columns = (range(e.outputs) for e in part)
         places: list[list[Index]] = [
-            [self.n, channels, at[0] + i, at[1] + j, out] for i in rows for j in columns
+            [self.n, o, at[0] + i, at[1] + j, out] for i in rows for j in columns
         ]
         tile = _in_block(tiles, part, width)
         reads: list[Access] = [
             self.products[[i * side + j, o, tile, out]] for j in range(side) for i in range(side)
         ]
-        reads.append(self.bias[[channels, out]])
+        reads.append(self.bias[[o, out]])
         matrix, element = self.transforms.outputs, self.element
 
         def body(alg: ArithAlgebra, values: Sequence[Value]) -> Sequence[Value]:
@@ -236,15 +264,6 @@ class _Winograd:
         self.k.finish_tile((o, *tiles, out), places, reads, body, weight=len(places))
 
 
-def _parts(row: Span, column: Span, tile: int) -> Iterator[tuple[Edge, Edge]]:
-    yield from product(edges(row, tile), edges(column, tile))
-
-
 def _in_block(tiles: Sequence[Dim], part: Sequence[Edge], width: int) -> Affine:
     """The number of a tile within its block, which is `width` tiles wide."""
     return (tiles[0] + part[0].start) * width + (tiles[1] + part[1].start)
-
-
-def _divisor(number: int, most: int) -> int:
-    """The largest divisor of a number that is at most `most`."""
-    return max(d for d in range(1, number + 1) if number % d == 0 and d <= most)
