@@ -28,6 +28,8 @@ PASSES = {
     "glow-fold-batch-norm": "passes.fold_batch_norm:FoldBatchNormPass",
     "glow-sink-transposes": "passes.sink_transposes:SinkTransposesPass",
     "glow-simplify-shapes": "passes.simplify_shapes:SimplifyShapesPass",
+    "glow-fuse-operators": "passes.fuse_operators:FuseOperatorsPass",
+    "glow-fuse-attention": "passes.fuse_attention:FuseAttentionPass",
     "glow-lower-nodes": "passes.lower_nodes:LowerNodesPass",
     "glow-assign-layouts": "passes.assign_layouts:AssignLayoutsPass",
     "glow-choose-convolutions": "passes.choose_convolutions:ChooseConvolutionsPass",

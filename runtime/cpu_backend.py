@@ -38,8 +38,8 @@ _CLEAN = "glow-fold-constants,canonicalize,cse,dce"
 _TO_LOWERED = (
     Stage(
         "optimized",
-        "glow-fold-constants,canonicalize,glow-fold-batch-norm,glow-simplify-shapes,"
-        f"glow-sink-transposes,{_CLEAN}",
+        "glow-fold-constants,canonicalize,cse,glow-fuse-operators,glow-fold-batch-norm,"
+        f"glow-simplify-shapes,glow-fuse-attention,glow-sink-transposes,{_CLEAN}",
     ),
     Stage("lowered", f"glow-lower-nodes{{backend=cpu}},{_CLEAN}"),
 )

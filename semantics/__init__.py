@@ -8,6 +8,7 @@ constant folding uses and against which every other implementation is tested.
 from __future__ import annotations
 
 from . import (  # noqa: F401
+    attention,
     blocked,
     constant,
     convolution,

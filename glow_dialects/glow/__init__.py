@@ -14,6 +14,7 @@ from ..blob import BlobAttr
 from . import (
     activation,
     arithmetic,
+    attention,
     blocked,
     constant,
     convolution,
@@ -30,7 +31,7 @@ from .base import DataParallel, Node
 
 _FAMILIES = (
     *(constant, shape, arithmetic, activation, logic, convolution, pooling, matrix),
-    *(normalization, reduction, quantization, blocked, winograd),
+    *(normalization, attention, reduction, quantization, blocked, winograd),
 )
 
 

@@ -125,10 +125,8 @@ class LogSoftmaxOp(_AlongAxis):
 
 
 class _RowNorm(Node, abc.ABC):
-    """An operator on the rows that the dimensions from `axis` on form."""
+    """An operator on the rows that the dimensions from `axis` on form: input, scale, (bias)."""
 
-    input = operand_def(TensorType)
-    scale = operand_def(TensorType)
     axis = prop_def(IntegerAttr.constr(i64))
     epsilon = prop_def(FloatAttr, default_value=FloatAttr(1e-5, f64))
 
@@ -157,6 +155,8 @@ class LayerNormOp(_RowNorm):
 
     name = "glow.layer_norm"
 
+    input = operand_def(TensorType)
+    scale = operand_def(TensorType)
     bias = operand_def(TensorType)
     result = result_def(TensorType)
 
@@ -177,6 +177,8 @@ class RmsNormOp(_RowNorm):
 
     name = "glow.rms_norm"
 
+    input = operand_def(TensorType)
+    scale = operand_def(TensorType)
     result = result_def(TensorType)
 
     traits = traits_def(AcceptsEpilogue())

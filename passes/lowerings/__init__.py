@@ -6,6 +6,7 @@ Importing this package registers all families in `LOWERINGS`.
 
 from __future__ import annotations
 
+from . import attention as _attention  # noqa: F401
 from . import matrix as _matrix  # noqa: F401
 from . import normalization as _normalization  # noqa: F401
 from . import reduction as _reduction  # noqa: F401

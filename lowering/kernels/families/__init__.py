@@ -1,5 +1,6 @@
 """One file per family of operators; importing this package registers their algorithms."""
 
+from . import attention as attention
 from . import blocked as blocked
 from . import blocked_pooling as blocked_pooling
 from . import convolution as convolution
@@ -9,4 +10,5 @@ from . import normalization as normalization
 from . import pooling as pooling
 from . import quantization as quantization
 from . import reduction as reduction
+from . import rows as rows
 from . import winograd as winograd

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from ....glow_dialects.elements import compute_type
 from ....glow_dialects.glow.matrix import FullyConnectedOp, MatMulOp, PackedMatMulOp
-from ..affine import Affine, Dim, Index, View
-from ..nest import Combine, Nest, Reduction
+from ..affine import Dim, Index, View, affine
+from ..nest import Combine, Reduction
 from ..primitives import add
 from ..registry import Kernel, kernel, total, view_dims
+from .row_blocks import Rows, for_rows, in_blocks
+from .rows import store_reduction
 
 _FEW_TERMS = 256
 """Inner sizes below this do not repay reducing across the lanes of vectors."""
@@ -17,6 +17,10 @@ _MANY_ROWS = 16
 _HEAVY_EPILOGUE = 12
 """Epilogues of more operations than this do not run on accumulators in registers, of which a tile
 would have to have few, but on results that are still in the nearest cache."""
+_ROWS = 32
+"""How many rows a heavy epilogue has at a time."""
+_CACHED = 1 << 18
+"""Elements of the left operand that stay in a cache while panels come and go."""
 
 
 @kernel(MatMulOp)
@@ -55,42 +59,50 @@ def fully_connected(k: Kernel) -> None:
 @kernel(PackedMatMulOp)
 def packed_matmul(k: Kernel) -> None:
     """
-    `y[r, p * width + j] = sum(x[r, t] * weights[p, t, j])`, one panel `p` after the other: a panel
-    stays in a near cache until all rows have met it.
+    `y[r, p * width + j] = sum(x[r, t] * weights[p, t, j])`, for as many rows as fit into a cache
+    one panel `p` after the other: a panel stays in a near cache until all these rows have met it.
     """
     x, weights = k.operands
-    panels, _, width = weights.shape
+    panels, inner, width = weights.shape
     rest = k.call.int("columns") - (panels - 1) * width
-    full = panels if rest == width else panels - 1
-    p = Dim("p", full)
-    if full:
-        with k.repeat(p):
-            _panel(k, x, weights, p, width)
-    if rest < width:
-        _panel(k, x, weights, panels - 1, rest)
+    p = Dim("p", panels if rest == width else panels - 1)
+
+    def visit(rows: Rows) -> None:
+        if p.size:
+            with k.repeat(p):
+                _panel(k, rows, p, width)
+        if rest < width:
+            _panel(k, rows, panels - 1, rest)
+
+    for_rows(k, x.rank - 1, [x], max(_ROWS, _CACHED // inner), visit)
 
 
-def _panel(k: Kernel, x: View, weights: View, p: Dim | int, columns: int) -> None:
-    _, inner, width = weights.shape
-    rows = view_dims(View(x.buffer, x.shape[:-1], x.strides[:-1]), "r")
-    j, t = Dim("j", columns), Dim("t", inner)
-    place: list[Index] = [*rows, Affine({}, 0) + j + (p * width)]
-    element = compute_type(k.result.element)
-    products = total(Combine.ADD, element, x[[*rows, t]], weights[[p, t, j]])
+def _panel(k: Kernel, rows: Rows, p: Dim | int, columns: int) -> None:
+    """The products of some rows with the first columns of a panel."""
     if k.epilogue_weight <= _HEAVY_EPILOGUE:
-        k.reduce([*rows, j], [t], products, place)
+        dims, terms, products, place = _product(k, rows, p, columns)
+        k.reduce(dims, terms, products, place)
         return
-    sums = k.scratch([*x.shape[:-1], columns], element)
-    _store(k, [*rows, j], [t], products, sums)
-    k.finish([*rows, j], place, [sums[[*rows, j]]])
+    sums = k.scratch((min(_ROWS, rows.row.size), columns), compute_type(k.result.element))
+
+    def visit(few: Rows) -> None:
+        dims, terms, products, place = _product(k, few, p, columns)
+        store_reduction(k, dims, terms, products, sums[dims])
+        k.finish(dims, place, [sums[dims]])
+
+    in_blocks(k, rows, _ROWS, visit)
 
 
-def _store(
-    k: Kernel, dims: Sequence[Dim], reduced: Sequence[Dim], reduction: Reduction, target: View
-) -> None:
-    """`target[dims] = reduction`."""
-    write = (target[dims],)
-    k.nest(Nest(tuple(dims), write, lambda _, v: v, reduction=reduction, reduced=tuple(reduced)))
+def _product(
+    k: Kernel, rows: Rows, p: Dim | int, columns: int
+) -> tuple[list[Dim], list[Dim], Reduction, list[Index]]:
+    """Loop variables, reduced ones, what is reduced, and where it goes."""
+    x, weights = k.operands
+    _, inner, width = weights.shape
+    j, t = Dim("j", columns), Dim("t", inner)
+    element = compute_type(k.result.element)
+    products = total(Combine.ADD, element, x[[*rows.place, t]], weights[[p, t, j]])
+    return [rows.row, j], [t], products, [*rows.place, affine(p) * width + j]
 
 
 def _swapped(view: View) -> View:

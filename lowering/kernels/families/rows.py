@@ -7,75 +7,21 @@ and reductions of several rows hide each other's latency.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from math import prod
 
 from ....glow_dialects.elements import compute_type
 from ....glow_dialects.glow.normalization import GroupNormOp, LayerNormOp, RmsNormOp
-from ..affine import Access, Affine, Dim, Index, View
+from ..affine import Access, Affine, Dim
 from ..algebra import ArithAlgebra, Value
 from ..nest import Body, Combine, Nest, Reduction
 from ..primitives import add, divide, exponential, multiply, square_root, subtract
 from ..registry import Kernel, kernel, total, view_dims
+from .row_blocks import Rows, for_rows
 
 ROWS = 4
 """How many rows are visited at a time."""
 EXPONENTIAL_WEIGHT = 25
-
-
-@dataclass(frozen=True)
-class Rows:
-    """A few rows of a tensor: the index of each leading dimension, and the number of the row."""
-
-    place: Sequence[Index]
-    row: Dim
-
-
-def for_rows(
-    k: Kernel, leading: int, views: Sequence[View], count: int, visit: Callable[[Rows], None]
-) -> None:
-    """
-    Let `visit` add the nests for each `count` rows, and for fewer at the end. The indices of a row
-    are the `leading` first dimensions of `views`; the result and what the epilogue reads join them.
-    """
-    views = [*views, *k.elementwise_views]
-    shape = views[0].shape[:leading]
-    if not leading:
-        visit(Rows((), Dim("i", 1)))
-        return
-    # dimensions that all views step through as through one are one: index 0 of all but the last
-    size, first = shape[-1], leading - 1
-    while first and (
-        shape[first - 1] == 1
-        or all(v.strides[first - 1] == v.strides[leading - 1] * size for v in views)
-    ):
-        first -= 1
-        size *= shape[first]
-    outer = [Dim(f"o{i}", s) for i, s in enumerate(shape[:first])]
-    zeros: list[Index] = [0] * (leading - 1 - first)
-    _nested(k, outer, lambda: _in_blocks(k, [*outer, *zeros], size, count, visit))
-
-
-def _nested(k: Kernel, dims: Sequence[Dim], inner: Callable[[], None]) -> None:
-    if not dims:
-        inner()
-        return
-    with k.repeat(dims[0]):
-        _nested(k, dims[1:], inner)
-
-
-def _in_blocks(
-    k: Kernel, place: Sequence[Index], size: int, count: int, visit: Callable[[Rows], None]
-) -> None:
-    blocks, rest = divmod(size, count)
-    if blocks:
-        block, row = Dim("b", blocks), Dim("i", count)
-        with k.repeat(block):
-            visit(Rows([*place, Affine({block: count, row: 1})], row))
-    if rest:
-        row = Dim("i", rest)
-        visit(Rows([*place, row + blocks * count], row))
 
 
 def store_reduction(
@@ -115,14 +61,19 @@ def softmax_rows(k: Kernel) -> None:
 
 
 def softmax_of_rows(
-    k: Kernel, i: Dim, j: Dim, x: Access, powers: Access, peak: Access, share: Access
+    k: Kernel, i: Dim, j: Dim, x: Access | None, powers: Access, peak: Access, share: Access
 ) -> None:
     """
     `powers = exp(x - peak)`, where `peak` is the maximum of row `i`, and `share = 1 / sum(powers)`.
+    Without `x`, `powers` itself is read.
     """
     element = powers.element
-    store_reduction(k, [i], [j], total(Combine.MAXIMUM, element, x), peak)
-    k.map([i, j], powers, (x, peak), _power, EXPONENTIAL_WEIGHT)
+    read = powers if x is None else x
+    store_reduction(k, [i], [j], total(Combine.MAXIMUM, element, read), peak)
+    in_place = x is None
+    k.nest(
+        Nest((i, j), (powers,), _power, (read, peak), in_place=in_place, weight=EXPONENTIAL_WEIGHT)
+    )
     store_reduction(k, [i], [j], total(Combine.ADD, element, powers), share, _inverse)
 
 

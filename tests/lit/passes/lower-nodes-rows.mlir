@@ -1,4 +1,4 @@
-// RUN: glow-opt %s --lower-nodes="backend=none keep=relu" --split-input-file | filecheck %s
+// RUN: glow-opt %s --lower-nodes="backend=none keep=softmax" --split-input-file | filecheck %s
 
 func.func @layer_norm(%x: tensor<2x4xf32>, %s: tensor<4xf32>, %b: tensor<4xf32>) -> tensor<2x4xf32> {
   %a = glow.layer_norm %x, %s, %b {axis = 1 : i64, epsilon = 0.5 : f64} : (tensor<2x4xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<2x4xf32>
@@ -98,3 +98,28 @@ func.func @packed_matmul(%x: tensor<2x3x4xf32>, %w: tensor<2x4x8xf32>) -> tensor
 // CHECK-NEXT:  %a_4 = glow.matmul %a_3, %a_2 : (tensor<6x4xf32>, tensor<4x9xf32>) -> tensor<6x9xf32>
 // CHECK-NEXT:  %a_5 = glow.reshape %a_4 : (tensor<6x9xf32>) -> tensor<2x3x9xf32>
 // CHECK-NEXT:  func.return %a_5 : tensor<2x3x9xf32>
+
+// -----
+
+func.func @attention(%q: tensor<1x7x2x4xf16>, %m: tensor<1x2x7x7xf16>) -> tensor<1x7x2x4xf16> {
+  %a = glow.masked_attention %q, %q, %q, %m {scale = 0.5 : f64} : (tensor<1x7x2x4xf16>, tensor<1x7x2x4xf16>, tensor<1x7x2x4xf16>, tensor<1x2x7x7xf16>) -> tensor<1x7x2x4xf16>
+  func.return %a : tensor<1x7x2x4xf16>
+}
+
+// CHECK-LABEL: @attention(
+// CHECK-NEXT:  %a = glow.cast %q : (tensor<1x7x2x4xf16>) -> tensor<1x7x2x4xf32>
+// CHECK-NEXT:  %a_1 = glow.transpose %a {permutation = array<i64: 0, 2, 1, 3>} : (tensor<1x7x2x4xf32>) -> tensor<1x2x7x4xf32>
+// CHECK-NEXT:  %a_2 = glow.cast %q : (tensor<1x7x2x4xf16>) -> tensor<1x7x2x4xf32>
+// CHECK-NEXT:  %a_3 = glow.transpose %a_2 {permutation = array<i64: 0, 2, 1, 3>} : (tensor<1x7x2x4xf32>) -> tensor<1x2x7x4xf32>
+// CHECK-NEXT:  %a_4 = glow.cast %q : (tensor<1x7x2x4xf16>) -> tensor<1x7x2x4xf32>
+// CHECK-NEXT:  %a_5 = glow.transpose %a_4 {permutation = array<i64: 0, 2, 1, 3>} : (tensor<1x7x2x4xf32>) -> tensor<1x2x7x4xf32>
+// CHECK-NEXT:  %a_6 = glow.matmul %a_1, %a_3 {transpose_rhs = true} : (tensor<1x2x7x4xf32>, tensor<1x2x7x4xf32>) -> tensor<1x2x7x7xf32>
+// CHECK-NEXT:  %a_7 = glow.splat {value = 5.000000e-01 : f64} : tensor<1x2x7x7xf32>
+// CHECK-NEXT:  %a_8 = glow.mul %a_6, %a_7 : (tensor<1x2x7x7xf32>, tensor<1x2x7x7xf32>) -> tensor<1x2x7x7xf32>
+// CHECK-NEXT:  %a_9 = glow.cast %m : (tensor<1x2x7x7xf16>) -> tensor<1x2x7x7xf32>
+// CHECK-NEXT:  %a_10 = glow.add %a_8, %a_9 : (tensor<1x2x7x7xf32>, tensor<1x2x7x7xf32>) -> tensor<1x2x7x7xf32>
+// CHECK-NEXT:  %a_11 = glow.softmax %a_10 {axis = 3 : i64} : (tensor<1x2x7x7xf32>) -> tensor<1x2x7x7xf32>
+// CHECK-NEXT:  %a_12 = glow.matmul %a_11, %a_5 : (tensor<1x2x7x7xf32>, tensor<1x2x7x4xf32>) -> tensor<1x2x7x4xf32>
+// CHECK-NEXT:  %a_13 = glow.transpose %a_12 {permutation = array<i64: 0, 2, 1, 3>} : (tensor<1x2x7x4xf32>) -> tensor<1x7x2x4xf32>
+// CHECK-NEXT:  %a_14 = glow.cast %a_13 : (tensor<1x7x2x4xf32>) -> tensor<1x7x2x4xf16>
+// CHECK-NEXT:  func.return %a_14 : tensor<1x7x2x4xf16>

@@ -1,0 +1,77 @@
+"""Visiting the rows of a tensor a few at a time, so that they stay in a cache meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from ..affine import Dim, Index, View, affine
+from ..registry import Kernel
+
+
+@dataclass(frozen=True)
+class Rows:
+    """
+    A few rows of a tensor: those with indices `[*outer, first + row]`. A vector is one row.
+    """
+
+    outer: Sequence[Index]
+    first: Index
+    row: Dim
+    of_vector: bool = False
+
+    @property
+    def place(self) -> list[Index]:
+        """The indices of a row."""
+        return [] if self.of_vector else [*self.outer, affine(self.first) + self.row]
+
+    def part(self, first: Index, size: int) -> Rows:
+        """`size` of these rows, from `first` on."""
+        return replace(self, first=affine(self.first) + first, row=Dim("i", size))
+
+
+Visit = Callable[[Rows], None]
+
+
+def for_rows(k: Kernel, leading: int, views: Sequence[View], count: int, visit: Visit) -> None:
+    """
+    Let `visit` add the nests for each `count` rows, and for fewer at the end. The indices of a row
+    are the `leading` first dimensions of `views`, of the result and of what the epilogue reads.
+    Dimensions that all of these step through as through one count as one.
+    """
+    views = [*views, *k.elementwise_views]
+    shape = views[0].shape[:leading]
+    if not leading:
+        visit(Rows((), 0, Dim("i", 1), of_vector=True))
+        return
+    size, joined = shape[-1], leading - 1
+    while joined and (
+        shape[joined - 1] == 1
+        or all(v.strides[joined - 1] == v.strides[leading - 1] * size for v in views)
+    ):
+        joined -= 1
+        size *= shape[joined]
+    outer = [Dim(f"o{i}", s) for i, s in enumerate(shape[:joined])]
+    # the index of the last one alone moves through all that are joined
+    zeros: list[Index] = [0] * (leading - 1 - joined)
+    rows = Rows([*outer, *zeros], 0, Dim("i", size))
+    _nested(k, outer, lambda: in_blocks(k, rows, count, visit))
+
+
+def _nested(k: Kernel, dims: Sequence[Dim], inner: Callable[[], None]) -> None:
+    if not dims:
+        inner()
+        return
+    with k.repeat(dims[0]):
+        _nested(k, dims[1:], inner)
+
+
+def in_blocks(k: Kernel, rows: Rows, count: int, visit: Visit) -> None:
+    """Let `visit` add the nests for each `count` of some rows, and for fewer at the end."""
+    blocks, rest = divmod(rows.row.size, count)
+    if blocks:
+        block = Dim("b", blocks)
+        with k.repeat(block):
+            visit(rows.part(block * count, count))
+    if rest:
+        visit(rows.part(blocks * count, rest))

@@ -1,0 +1,21 @@
+"""Attention."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..glow_dialects.glow.attention import AttentionOp, MaskedAttentionOp
+from ..glow_dialects.operator import Call
+from .registry import meaning, wide
+
+
+@meaning(AttentionOp, MaskedAttentionOp)
+def attention(
+    call: Call, q: np.ndarray, k: np.ndarray, v: np.ndarray, mask: np.ndarray | None = None
+) -> np.ndarray:
+    q, k, v = (wide(a).swapaxes(1, 2) for a in (q, k, v))
+    scores = np.matmul(q, k.swapaxes(2, 3)) * q.dtype.type(call.float("scale"))
+    if mask is not None:
+        scores = scores + wide(mask)
+    powers = np.exp(scores - scores.max(-1, keepdims=True, initial=-np.inf))
+    return np.matmul(powers / powers.sum(-1, keepdims=True), v).swapaxes(1, 2)
