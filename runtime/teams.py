@@ -1,0 +1,253 @@
+"""
+Threads that run programs: teams of workers, kept in pools and shared by all programs.
+
+A call takes a team from the pool of its number of threads. Its own thread is thread 0 of the team;
+the others are native threads that Python does not know of. Between calls they sleep, after at most
+40 microseconds of spinning. Their code is `lowering.threads`.
+
+There are at most as many teams at work as fit on the processors (but one at least), so that calls
+from many Python threads take turns instead of getting into each other's way. A forked child has no
+workers; its first call starts new ones. When the interpreter ends, workers end first.
+"""
+
+from __future__ import annotations
+
+import atexit
+import ctypes
+import os
+import signal
+import threading
+import time
+from functools import cache
+from typing import TYPE_CHECKING
+
+from ..errors import GlowError
+from ..lowering import threads as layout
+from .cpu_backend import aligned_bytes
+
+if TYPE_CHECKING:
+    from .jit import Executable
+
+_SPIN_SECONDS = 40e-6
+"""How long a thread spins before it sleeps."""
+_SPINS_WHEN_CROWDED = 16
+"""The same in pauses when threads outnumber processors: who spins keeps others from working."""
+_END_SECONDS = 2.0
+"""How long the end of the interpreter waits for calls that daemon threads have not finished."""
+
+
+class ParallelExecutable:
+    """
+    A program for a number of threads, called like one for a single thread.
+
+    Raises GlowError on platforms where workers cannot sleep (all but Linux).
+    """
+
+    def __init__(self, executable: Executable, threads: int, pin: bool):
+        self._executable = executable
+        self._pool = _pool(threads, pin)
+
+    def __call__(self, weights: int, io: ctypes.Array[ctypes.c_void_p], arena: int) -> None:
+        """Run the entry on base addresses. Releases Python's global lock meanwhile."""
+        self._pool.run(self._executable.address, weights, io, arena)
+
+
+class Team:
+    """`threads - 1` workers and the memory that they wait on."""
+
+    def __init__(self, threads: int, cpus: list[int]):
+        """Worker `t` runs on `cpus[t]` only, unless the list is empty."""
+        self._block = aligned_bytes(layout.team_bytes(threads))
+        self._block[:] = 0
+        self._address = self._block.ctypes.data
+        self._put(layout.THREADS, threads)
+        self._put(layout.SPINS, _spins(threads))
+        self._workers: list[ctypes.c_ulong] = []
+        for number in range(1, threads):
+            try:
+                self._start(number, cpus[number : number + 1])
+            except BaseException:
+                self.end()
+                raise
+
+    def _put(self, offset: int, value: int) -> None:
+        self._block[offset : offset + 8].view("int64")[0] = value
+
+    def _start(self, number: int, cpus: list[int]) -> None:
+        line = layout.LINES + layout.LINE * number
+        self._put(line + layout.LINE_TEAM, self._address)
+        self._put(line + layout.LINE_THREAD, number)
+        worker = ctypes.c_ulong()
+        # signals are for threads that Python knows of
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+        try:
+            entry = ctypes.c_void_p(_library().address_of(layout.WORKER))
+            argument = ctypes.c_void_p(self._address + line)
+            status = _libc().pthread_create(ctypes.byref(worker), None, entry, argument)
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        if status:
+            raise GlowError(f"cannot start a thread: {os.strerror(status)}")
+        self._workers.append(worker)
+        if cpus:
+            _pin(worker, cpus[0])
+
+    def run(self, entry: int, weights: int, io: object, arena: int) -> None:
+        _run()(self._address, entry, weights, io, arena)
+
+    def end(self) -> None:
+        """End the workers, which must be idle."""
+        _end()(self._address)
+        for worker in self._workers:
+            _libc().pthread_join(worker, None)
+        self._workers = []
+
+
+class TeamPool:
+    """The teams of one number of threads."""
+
+    def __init__(self, threads: int, pin: bool):
+        self.threads = threads
+        self._pin = pin
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget all teams, as a forked child must."""
+        self._changed = threading.Condition()
+        self._idle: list[Team] = []
+        self._numbers: dict[Team, int] = {}
+        """All teams; those of a number have the same processors."""
+        self._closed = False
+
+    def run(self, entry: int, weights: int, io: object, arena: int) -> None:
+        """Call an entry on a team, when there is one that is idle."""
+        team = self._take()
+        try:
+            team.run(entry, weights, io, arena)
+        finally:
+            self._give_back(team)
+
+    def _take(self) -> Team:
+        with self._changed:
+            while self._closed and threading.current_thread().daemon:
+                # as Python holds daemon threads at the end: its code is about to go
+                self._changed.wait()
+            limit = max(1, len(_cpus()) // self.threads)
+            while not self._idle and len(self._numbers) >= limit:
+                self._changed.wait()
+            if self._idle:
+                return self._idle.pop()
+            number = min(set(range(limit)) - set(self._numbers.values()))
+            team = Team(self.threads, self._processors(number))
+            self._numbers[team] = number
+            return team
+
+    def _processors(self, number: int) -> list[int]:
+        cpus = _cpus()
+        first = number * self.threads
+        return [cpus[(first + t) % len(cpus)] for t in range(self.threads)] if self._pin else []
+
+    def _give_back(self, team: Team) -> None:
+        with self._changed:
+            if self._closed:
+                del self._numbers[team]
+                team.end()
+            else:
+                self._idle.append(team)
+            self._changed.notify()
+
+    def close(self) -> None:
+        """End all workers. Later calls start some for themselves only."""
+        with self._changed:
+            self._closed = True
+            for team in self._idle:
+                del self._numbers[team]
+                team.end()
+            self._idle = []
+            self._changed.wait_for(lambda: not self._numbers, _END_SECONDS)
+
+
+_pools: dict[tuple[int, bool], TeamPool] = {}
+_pools_lock = threading.Lock()
+
+
+def _pool(threads: int, pin: bool) -> TeamPool:
+    _library()
+    with _pools_lock:
+        if not _pools:
+            atexit.register(_close_all)
+            os.register_at_fork(after_in_child=_forget_all)
+        return _pools.setdefault((threads, pin), TeamPool(threads, pin))
+
+
+def _close_all() -> None:
+    for pool in list(_pools.values()):
+        pool.close()
+
+
+def _forget_all() -> None:
+    global _pools_lock
+    _pools_lock = threading.Lock()
+    for pool in _pools.values():
+        pool.reset()
+
+
+def _cpus() -> list[int]:
+    """The processors that this process may use."""
+    return sorted(os.sched_getaffinity(0))
+
+
+@cache
+def _library() -> Executable:
+    """The workers' code. It is never unloaded, so it outlives them."""
+    from ..lowering.target import host_target
+    from .jit import Executable, compile_object
+
+    target = host_target()
+    code = compile_object(layout.llvm_text(target.triple), target)
+    names = (layout.WORKER, layout.END, layout.PAUSES)
+    return Executable([code], layout.RUN, target, names)
+
+
+_ADDRESS = ctypes.c_void_p
+
+
+@cache
+def _run():
+    return ctypes.CFUNCTYPE(None, *[_ADDRESS] * 5)(_library().address_of(layout.RUN))
+
+
+@cache
+def _end():
+    return ctypes.CFUNCTYPE(None, _ADDRESS)(_library().address_of(layout.END))
+
+
+@cache
+def _libc() -> ctypes.CDLL:
+    return ctypes.CDLL(None)
+
+
+@cache
+def _pause_seconds() -> float:
+    """How long one pause takes: 10 to 60 ns, which depends on the processor's generation."""
+    pauses = ctypes.CFUNCTYPE(None, ctypes.c_int64)(_library().address_of(layout.PAUSES))
+    count, best = 1000, float("inf")
+    for _ in range(5):
+        start = time.perf_counter()
+        pauses(count)
+        best = min(best, time.perf_counter() - start)
+    return best / count
+
+
+def _spins(threads: int) -> int:
+    if threads > len(_cpus()):
+        return _SPINS_WHEN_CROWDED
+    return max(_SPINS_WHEN_CROWDED, int(_SPIN_SECONDS / _pause_seconds()))
+
+
+def _pin(worker: ctypes.c_ulong, cpu: int) -> None:
+    mask = (ctypes.c_ubyte * 128)()
+    mask[cpu // 8] |= 1 << cpu % 8
+    status = _libc().pthread_setaffinity_np(worker, ctypes.sizeof(mask), mask)
+    if status:
+        raise GlowError(f"cannot pin a thread to processor {cpu}: {os.strerror(status)}")

@@ -1,0 +1,275 @@
+"""Programs on several threads: calls, forks, ends, and what idle threads cost."""
+
+from __future__ import annotations
+
+import errno
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import glow
+import numpy as np
+import pytest
+from glow.context import make_context
+from glow.lowering.threads import module_text
+from glow.runtime import teams
+from glow.runtime.cpu_backend import CpuBackend
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.parser import Parser
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="workers sleep on Linux only")
+
+GRAPH = """
+func.func @main(%x: tensor<1x8x33x31xf32> {glow.name = "x"}, %w: tensor<20x8x3x3xf32>,
+                %b: tensor<20xf32>) -> (tensor<1x20x33x31xf32> {glow.name = "y"}) {
+  %c = glow.convolution %x, %w, %b {dilations = array<i64: 1, 1>, group = 1 : i64,
+      pads = array<i64: 1, 1, 1, 1>, strides = array<i64: 1, 1>} : (tensor<1x8x33x31xf32>, tensor<20x8x3x3xf32>, tensor<20xf32>)
+      -> tensor<1x20x33x31xf32>
+  %s = glow.softmax %c {axis = 1 : i64} : (tensor<1x20x33x31xf32>) -> tensor<1x20x33x31xf32>
+  %y = glow.add %s, %c : (tensor<1x20x33x31xf32>, tensor<1x20x33x31xf32>)
+      -> tensor<1x20x33x31xf32>
+  func.return %y : tensor<1x20x33x31xf32>
+}
+"""
+
+
+def graph() -> ModuleOp:
+    return Parser(make_context(), GRAPH).parse_module()
+
+
+def inputs(seed: int) -> list[np.ndarray]:
+    rng = np.random.default_rng(seed)
+    shapes = [(1, 8, 33, 31), (20, 8, 3, 3), (20,)]
+    return [rng.standard_normal(s, dtype=np.float32) for s in shapes]
+
+
+@pytest.fixture(scope="module")
+def single() -> glow.CompiledModel:
+    return glow.compile(graph(), cache=False)
+
+
+@pytest.fixture(scope="module")
+def double() -> glow.CompiledModel:
+    return glow.compile(graph(), threads=2, cache=False)
+
+
+def check_same(model: glow.CompiledModel, single: glow.CompiledModel, seed: int) -> None:
+    arrays = inputs(seed)
+    np.testing.assert_array_equal(model(*arrays)[0], single(*arrays)[0])
+
+
+@pytest.mark.parametrize("threads", [2, 3, 2 * (os.cpu_count() or 1) + 3])
+def test_results_do_not_depend_on_threads(threads: int, single: glow.CompiledModel):
+    """The last number is more threads than there are processors."""
+    model = glow.compile(graph(), threads=threads, cache=False)
+    for seed in range(20):
+        check_same(model, single, seed)
+
+
+def test_the_cache_keeps_programs_apart_by_threads(tmp_path: Path, single: glow.CompiledModel):
+    for threads in (1, 2, 3, 2):
+        model = glow.compile(graph(), threads=threads, cache=tmp_path)
+        check_same(model, single, threads)
+
+
+def test_pinned_workers(single: glow.CompiledModel):
+    model = glow.compile(graph(), CpuBackend(threads=2, pin=True, cache=False))
+    check_same(model, single, 1)
+    masks = [os.sched_getaffinity(int(t)) for t in os.listdir("/proc/self/task")]
+    assert any(len(m) == 1 for m in masks)
+
+
+def test_calls_from_several_python_threads(double, single):
+    wanted = [single(*inputs(seed))[0] for seed in range(8)]
+
+    def call(number: int) -> bool:
+        seed = number % 8
+        return np.array_equal(double(*inputs(seed))[0], wanted[seed])
+
+    with ThreadPoolExecutor(8) as pool:
+        assert all(pool.map(call, range(200)))
+
+
+def test_teams_take_turns_on_the_processors(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(teams, "_cpus", lambda: [0, 1, 2, 3, 4])
+    pool = teams.TeamPool(2, pin=False)
+    present, most = 0, 0
+    lock, both = threading.Lock(), threading.Barrier(2)
+
+    class FakeTeam(teams.Team):
+        def __init__(self, threads: int, cpus: list[int]):
+            pass
+
+        def run(self, entry: int, weights: int, io: object, arena: int) -> None:
+            nonlocal present, most
+            with lock:
+                present += 1
+                most = max(most, present)
+            both.wait(60)
+            with lock:
+                present -= 1
+
+        def end(self) -> None:
+            pass
+
+    monkeypatch.setattr(teams, "Team", FakeTeam)
+    with ThreadPoolExecutor(6) as callers:
+        for future in [callers.submit(pool.run, 0, 0, None, 0) for _ in range(12)]:
+            future.result(60)
+    assert most == 2
+    pool.close()
+    both.reset()
+
+
+def test_a_thread_that_cannot_be_started_is_an_error(
+    monkeypatch: pytest.MonkeyPatch, single: glow.CompiledModel
+):
+    model = glow.compile(graph(), threads=5, cache=False)
+    real, started = teams._libc(), []
+
+    class Libc:
+        def __getattr__(self, name: str):
+            return getattr(real, name)
+
+        def pthread_create(self, *args: object) -> int:
+            started.append(args)
+            return errno.EAGAIN if len(started) == 3 else real.pthread_create(*args)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(teams, "_libc", Libc)
+        with pytest.raises(glow.GlowError, match="cannot start a thread: "):
+            model(*inputs(0))
+    check_same(model, single, 0)
+
+
+# forks
+
+
+def in_child(work: Callable[[], bool]) -> bool:
+    """Whether `work` returns True in a forked child, within a minute."""
+    child = os.fork()
+    if child == 0:
+        status = 1
+        try:
+            status = 0 if work() else 2
+        finally:
+            os._exit(status)
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        found, status = os.waitpid(child, os.WNOHANG)
+        if found:
+            return os.waitstatus_to_exitcode(status) == 0
+        time.sleep(0.01)
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    return False
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_fork_between_calls(double: glow.CompiledModel, single: glow.CompiledModel):
+    arrays = inputs(5)
+    wanted = single(*arrays)[0]
+    assert np.array_equal(double(*arrays)[0], wanted)
+    assert in_child(lambda: all(np.array_equal(double(*arrays)[0], wanted) for _ in range(3)))
+    assert np.array_equal(double(*arrays)[0], wanted)
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_fork_during_calls(double: glow.CompiledModel, single: glow.CompiledModel):
+    arrays = inputs(6)
+    wanted = single(*arrays)[0]
+    stop, wrong = threading.Event(), []
+
+    def keep_calling() -> None:
+        while not stop.is_set():
+            if not np.array_equal(double(*arrays)[0], wanted):
+                wrong.append(1)
+
+    callers = [threading.Thread(target=keep_calling) for _ in range(2)]
+    for caller in callers:
+        caller.start()
+    try:
+        for _ in range(5):
+            assert in_child(lambda: np.array_equal(double(*arrays)[0], wanted))
+    finally:
+        stop.set()
+        for caller in callers:
+            caller.join()
+    assert not wrong
+
+
+# idle workers and the end
+
+
+def test_idle_workers_sleep(double: glow.CompiledModel):
+    for _ in range(5):
+        double(*inputs(0))
+    time.sleep(0.05)
+    before = time.process_time()
+    time.sleep(1.0)
+    # one worker that spun would use a second
+    assert time.process_time() - before < 0.3
+
+
+ENDS = {
+    "after a call": "model(*arrays)",
+    "without a call": "",
+    "by an exception": "model(*arrays); raise SystemExit(0)",
+    "with a model as a global of another module": "sys.model = model; model(*arrays)",
+    "while a daemon thread calls": """
+def forever():
+    while True:
+        model(*arrays)
+
+threading.Thread(target=forever, daemon=True).start()
+time.sleep(0.2)
+""",
+    "with calls at exit": "model(*arrays)\natexit.register(lambda: model(*arrays))",
+    "with calls after workers ended": "atexit.register(lambda: model(*arrays))\nmodel(*arrays)",
+}
+PREAMBLE = """
+import atexit, sys, threading, time
+import numpy as np
+"""
+
+
+@pytest.mark.parametrize("end", ENDS)
+def test_the_interpreter_ends(end: str, tmp_path: Path):
+    file = tmp_path / "graph.mlir"
+    file.write_text(GRAPH, encoding="utf-8")
+    early = ENDS[end] if end.startswith("with calls after") else ""
+    late = "model(*arrays)" if early else ENDS[end]
+    script = f"""{PREAMBLE}
+if {bool(early)}:
+    atexit.register(lambda: model(*arrays))
+import glow
+model = glow.compile({str(file)!r}, threads=3, cache={str(tmp_path)!r})
+arrays = [np.ones(i.shape, i.dtype) for i in model.get_inputs()]
+{late}
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, timeout=120, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+# platforms
+
+
+@pytest.mark.parametrize("triple", ["x86_64-apple-darwin", "riscv64-unknown-linux-gnu"])
+def test_platforms_without_support_are_named(triple: str):
+    with pytest.raises(glow.GlowError, match=rf"1 thread on {triple}"):
+        module_text(triple)
+
+
+@pytest.mark.parametrize("triple", ["x86_64-pc-linux-gnu", "aarch64-unknown-linux-gnu"])
+def test_the_code_of_workers_is_the_llvm_dialect(triple: str):
+    module = Parser(make_context(), module_text(triple)).parse_module()
+    module.verify()
+    assert "futex" not in str(module.body.block.first_op)
