@@ -9,22 +9,20 @@ filters are transformed at compile time, when their bytes are needed.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from math import prod
 
-import numpy as np
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, TensorType, f32
+from xdsl.dialects.builtin import ModuleOp, f32
 from xdsl.passes import ModulePass
 
 from ..errors import CompileError
-from ..glow_dialects.blob import BlobAttr
 from ..glow_dialects.glow.blocked import BlockedConvolutionOp, is_blocked_input
 from ..glow_dialects.glow.constant import ConstantOp
 from ..glow_dialects.glow.winograd import TILES, WinogradConvolutionOp
-from ..glow_dialects.operator import element_of, shape_of, with_shape
-from ..semantics.arrays import constant_array
+from ..glow_dialects.operator import element_of, shape_of
+from ..semantics.arrays import constant_reader, lazy_constant
+from ..semantics.winograd import transform_filter
 from .rewriting import Build, erase_if_dead, replace_node, tensor_nodes
 
 KERNEL = 3
@@ -101,35 +99,20 @@ def applies(node: BlockedConvolutionOp) -> bool:
 
 def rewrite(node: BlockedConvolutionOp, tile: int) -> None:
     """Make a convolution a Winograd convolution by tiles of a size."""
-    filters = node.filter.owner
-    assert isinstance(filters, ConstantOp)
+    read = constant_reader(node.filter)
+    assert read is not None
     blocks, inputs, *_, rows, block = shape_of(node.filter.type)
     shape = [(tile + KERNEL - 1) ** 2, blocks, inputs * rows, block]
-    read = _transformed(filters, tile)
-    hint = filters.result.name_hint or "filter"
-    blob = BlobAttr.in_memory(hint, 4 * prod(shape), read)
     build = Build()
-    transformed = build.add(
-        ConstantOp.create(result_types=[with_shape(f32, shape)], properties={"value": blob})
+    hint = node.filter.name_hint
+    u = build.add(
+        lazy_constant(shape, f32, hint or "filter", lambda: transform_filter(read(), tile))
     )
-    y = build(WinogradConvolutionOp, node.input, transformed, node.bias, tile=tile)
-    transformed.name_hint = hint
+    u.name_hint = hint
+    y = build(WinogradConvolutionOp, node.input, u, node.bias, tile=tile)
+    filters = node.filter
     replace_node(node, build.ops, y)
-    erase_if_dead([filters.result])
-
-
-def _transformed(filters: ConstantOp, tile: int) -> Callable[[], memoryview]:
-    """Reads the bytes of the transformed filter. Keeps what it needs, but not the operation."""
-    value, t = filters.value, filters.result.type
-    assert isinstance(t, TensorType)
-
-    def read() -> memoryview:
-        from ..semantics.winograd import transform_filter
-
-        array = transform_filter(constant_array(value, t), tile)
-        return array.reshape(-1).view(np.uint8).data.toreadonly()
-
-    return read
+    erase_if_dead([filters])
 
 
 @dataclass(frozen=True)
