@@ -19,8 +19,11 @@ from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.utils.diagnostic import Diagnostic
 from xdsl.utils.exceptions import DiagnosticException, ParseError
 from xdsl.utils.lexer import Input, Span
+from xdsl.utils.mlir_lexer import MLIRTokenKind
 
 LONGEST_LINE = 160
+LONGEST_MESSAGE = 2000
+"""Characters of one line of a message; names and types of the input may be of any length."""
 
 
 class ToolError(DiagnosticException):
@@ -40,6 +43,7 @@ class LocatingParser(Parser):
     def __init__(self, ctx: Context, text: str, name: str, line_offset: int = 0):
         super().__init__(ctx, text, name)
         self._text = text
+        self._is_empty = self._current_token.kind is MLIRTokenKind.EOF
         self._file = StringAttr(name)
         self._line_offset = line_offset
         self._line_starts = [0]
@@ -83,6 +87,8 @@ class LocatingParser(Parser):
         return super().resolve_operand(operand, type)
 
     def parse_module(self, allow_implicit_module: bool = True) -> ModuleOp:
+        if allow_implicit_module and self._is_empty:
+            return ModuleOp([])
         try:
             return super().parse_module(allow_implicit_module)
         except ParseError as e:
@@ -108,10 +114,21 @@ def keep_operation(self: Diagnostic, ir: IRNode, underlying_error: Exception) ->
     raise underlying_error
 
 
+def shorten(message: str) -> str:
+    """The message, with the middle left out of lines that no screen can hold."""
+    half = LONGEST_MESSAGE // 2
+    return "\n".join(
+        line
+        if len(line) <= LONGEST_MESSAGE
+        else f"{line[:half]} ... ({len(line) - 2 * half} characters) ... {line[-half:]}"
+        for line in message.split("\n")
+    )
+
+
 def describe_parse_error(error: ParseError) -> str:
     """The message, and the line it is about with a caret."""
     position = error.span.get_location()
-    message = " ".join(error.msg.split())
+    message = shorten(" ".join(error.msg.split()))
     if message.startswith("in "):
         # xDSL's wording for an unexpected token
         message = f"unexpected token {message}"
@@ -123,20 +140,43 @@ def describe_parse_error(error: ParseError) -> str:
     end = content.find("\n", start)
     line = content[start : end if end >= 0 else len(content)]
     column = error.span.start - start
-    width = max(1, min(error.span.len, len(line) - column))
+    width = max(1, min(error.span.len, len(line) - column, LONGEST_LINE // 2))
     if column + width > LONGEST_LINE:
         # a long line: show the part around the error
-        shift = max(0, column - LONGEST_LINE // 2)
+        shift = column - LONGEST_LINE // 2
         line, column = line[shift:], column - shift
-        width = min(width, LONGEST_LINE - column)
     return f"{head}\n  {line[:LONGEST_LINE]}\n  {' ' * column}{'^' * width}"
 
 
-def describe_failure(error: Exception, pass_name: str | None, file: str) -> str:
-    """What a check or a pass has to say, with the operation that it is about."""
+def find_invalid(module: Operation | None) -> Operation | None:
+    """The innermost operation that does not verify, None if all do."""
+    found = None
+    inside = [module] if module is not None else []
+    while invalid := next((op for op in inside if _is_invalid(op)), None):
+        found = invalid
+        inside = [op for region in invalid.regions for block in region.blocks for op in block.ops]
+    return found
+
+
+def _is_invalid(op: Operation) -> bool:
+    try:
+        op.verify()
+    except Exception:
+        return True
+    return False
+
+
+def describe_failure(
+    error: Exception, pass_name: str | None, file: str, module: Operation | None = None
+) -> str:
+    """
+    What a check or a pass has to say, with the operation that it is about.
+
+    If the error does not name an operation, it is searched in `module`.
+    """
     message = str(error).strip() or type(error).__name__
-    message = message.removeprefix("Operation does not verify: ")
-    op = getattr(error, "operation", None)
+    message = shorten(message.removeprefix("Operation does not verify: "))
+    op = getattr(error, "operation", None) or find_invalid(module)
     where, subject = f"{file}: ", ""
     if isinstance(op, Operation):
         where = position_of(op) or where

@@ -13,6 +13,7 @@ written with and without their prefix `glow-`.
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import time
 from collections.abc import Iterable, Sequence
@@ -97,6 +98,8 @@ class GlowOptMain(xDSLOptMain):
         self._universe = Universe.get_multiverse()
         given = _close_bare_flags(given, self._universe.all_passes)
         super().__init__("Run passes over MLIR text or ONNX models.", given)
+        if self.args.input_file == "-":
+            self.args.input_file = None  # standard input
 
     # what is available
 
@@ -127,7 +130,12 @@ class GlowOptMain(xDSLOptMain):
 
         # the path, not its bytes: weights stay in the file and are referenced
         source = io.read() if self.args.input_file is None else self.args.input_file
-        return import_onnx(source, symbols=dict(self.args.symbols))
+        try:
+            return import_onnx(source, symbols=dict(self.args.symbols))
+        except GlowError as e:
+            name = self.get_input_name()
+            message = str(e).removeprefix(f"{os.path.abspath(name)}: ").removeprefix(f"{name}: ")
+            raise ToolError(f"{name}: error: {message}") from None
 
     @property
     def version_format(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -198,6 +206,8 @@ class GlowOptMain(xDSLOptMain):
         unknown = message.removeprefix("unrecognized arguments: ")
         if unknown != message:
             flag = unknown.split()[0].split("=")[0]
+            if not flag.startswith("-"):
+                raise ToolError(f"error: expected one input file, found {flag} as well")
             known = [f"--{n}" for n in self._pass_names()]
             message = f"unknown option {flag}{near(flag, known)}"
         raise ToolError(f"error: {message}")
@@ -247,6 +257,16 @@ class GlowOptMain(xDSLOptMain):
 
     # running
 
+    def prepare_input(self) -> tuple[list[tuple[IO[bytes], int]], str]:
+        try:
+            return super().prepare_input()
+        except ValueError:
+            known = " or ".join(f".{name}" for name in self.available_frontends)
+            raise ToolError(
+                f"{self.get_input_name()}: error: expected a file that ends in {known}, "
+                "or the option --frontend"
+            ) from None
+
     def parse_chunk(
         self, chunk: IO[bytes], file_extension: str, start_offset: int = 0
     ) -> ModuleOp | None:
@@ -284,12 +304,14 @@ class GlowOptMain(xDSLOptMain):
         try:
             verify_all(module)
         except Exception as e:
-            raise self._failure(e, after and f"after {after}") from e
+            raise self._failure(e, after and f"after {after}", module) from e
 
-    def _failure(self, error: Exception, pass_name: str | None) -> ToolError:
+    def _failure(
+        self, error: Exception, pass_name: str | None, module: ModuleOp | None = None
+    ) -> ToolError:
         if isinstance(error, ToolError):
             return error
-        text = describe_failure(error, pass_name, self.get_input_name())
+        text = describe_failure(error, pass_name, self.get_input_name(), module)
         if self.args.traceback:
             import traceback
 
@@ -313,6 +335,8 @@ def _message(error: BaseException) -> str:
             return str(error)
         case OSError(filename=str(), strerror=str()):
             return f"{error.filename}: error: {error.strerror}"
+        case OSError(strerror=str()):
+            return f"error: {error.strerror}"
         case GlowError() | ValueError():
             return f"error: {error}"
         case RecursionError():

@@ -92,7 +92,11 @@ def write_weights(module: ModuleOp, path: str | Path) -> None:
 def _write_file(path: Path, header: bytes, entries: list[_Entry]) -> None:
     partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
     try:
-        with partial.open("wb") as f:
+        file = partial.open("wb")
+    except OSError as e:
+        raise OSError(e.errno, e.strerror, str(path)) from None
+    try:
+        with file as f:
             f.write(len(header).to_bytes(8, "little"))
             f.write(header)
             for entry in entries:
@@ -109,8 +113,10 @@ def _read(entry: _Entry) -> memoryview | bytes:
     assert isinstance(entry.value, BlobAttr)
     try:
         return entry.value.data.read()
-    except (ValueError, OSError) as e:
-        raise GlowError(f"cannot read constant {entry.name}: {e}") from None
+    except OSError as e:
+        raise GlowError(f"cannot read the weights in {e.filename}: {e.strerror}") from None
+    except ValueError as e:
+        raise GlowError(f"cannot read the weights: {e}") from None
 
 
 def _constants(module: ModuleOp) -> Iterator[tuple[Operation, Attribute, TensorType | MemRefType]]:

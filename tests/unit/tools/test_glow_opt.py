@@ -224,6 +224,101 @@ def test_failures_name_the_pass_and_the_place(
     assert printed.err.count("\n") == 1
 
 
+def _text(text: str) -> bytes:
+    return f"func.func @f(%a: tensor<2xf32>, %b: tensor<3xf32>) {{\n{text}\n}}\n".encode()
+
+
+BAD_INPUTS = {
+    "malformed.mlir": (b"func.func @main( {", "malformed.mlir:1:18: error: Expected argument"),
+    "types.mlir": (
+        _text(
+            "  %c = glow.add %a, %b : (tensor<2xf32>, tensor<3xf32>) -> tensor<2xf32>\n  func.return"
+        ),
+        "types.mlir:2:3: error: 'glow.add' op (%c): expected operand 1 of shape (2,), found",
+    ),
+    "nested.mlir": (
+        _text(
+            '"test.op"() ({\n  "test.op"() ({\n  ^a:\n    "test.op"() : () -> ()\n  }) : () -> ()'
+            '\n  "test.termop"() : () -> ()\n}) : () -> ()\n  func.return'
+        ),
+        "nested.mlir:5:5: error: 'test.op' op: Operation test.op terminates block",
+    ),
+    "operation.mlir": (
+        _text("glow.rely"),
+        "operation.mlir:2:1: error: unknown operation glow.rely",
+    ),
+    "huge.mlir": (b"x" * 3_000_000, "huge.mlir:1:1: error: unknown operation xxx"),
+    "deep.mlir": (b'"test.op"() ({\n' * 9000, "error: the input is nested too deeply"),
+    "binary.mlir": (b"\x00\xff\xfe", "binary.mlir: error: expected MLIR text, found bytes"),
+    "random.onnx": (bytes(range(256)), "random.onnx: error: is not an ONNX model"),
+    "empty.onnx": (b"", "empty.onnx: error: is empty"),
+    "extension": (b"", "extension: error: expected a file that ends in .mlir or .onnx"),
+}
+
+
+@pytest.mark.parametrize("name", BAD_INPUTS)
+def test_bad_input_is_one_screen(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    content, message = BAD_INPUTS[name]
+    monkeypatch.chdir(tmp_path)
+    Path(name).write_bytes(content)
+    assert main([name]) == 1
+    error = capsys.readouterr().err
+    assert error.startswith(message)
+    assert error.count("\n") <= 3
+    assert len(error) < 4000
+
+
+@pytest.mark.parametrize("suffix", ["mlir", "onnx"])
+def test_files_that_cannot_be_read(
+    suffix: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / f"folder.{suffix}"
+    folder.mkdir()
+    assert main([str(folder)]) == 1
+    assert capsys.readouterr().err == f"{folder}: error: Is a directory\n"
+    missing = tmp_path / f"missing.{suffix}"
+    assert main([str(missing)]) == 1
+    assert capsys.readouterr().err == f"{missing}: error: No such file or directory\n"
+
+
+def test_outputs_that_cannot_be_written(
+    program: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    target = tmp_path / "absent" / "out"
+    for option in ("-o", "--weights-out"):
+        assert main([str(program), option, str(target)]) == 1
+        assert capsys.readouterr().err == f"{target}: error: No such file or directory\n"
+    assert main([str(program), "-o", str(tmp_path)]) == 1
+    assert capsys.readouterr().err == f"{tmp_path}: error: Is a directory\n"
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
+def test_full_disk(program: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([str(program), "-o", "/dev/full"]) == 1
+    assert capsys.readouterr().err == "error: No space left on device\n"
+
+
+def test_nothing_is_a_module_without_operations(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "empty.mlir"
+    path.write_text("// nothing\n")
+    assert main([str(path)]) == 0
+    assert capsys.readouterr().out.split() == ["builtin.module", "{", "}"]
+
+
+def test_standard_input(
+    program: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for arguments in ([], ["-"]):
+        with program.open() as text:
+            monkeypatch.setattr(sys, "stdin", text)
+            assert main([*arguments, "--cse"]) == 0
+        assert "glow.relu" in capsys.readouterr().out
+
+
 def test_memory_of_programs_is_verified(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "leak.mlir"
     path.write_text(
