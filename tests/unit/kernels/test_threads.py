@@ -1,0 +1,120 @@
+"""Kernels that several threads run together give the same bytes as on one thread."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from functools import partial
+
+import numpy as np
+import pytest
+from glow.glow_dialects.glow.matrix import MatMulOp
+from glow.glow_dialects.glow.normalization import LogSoftmaxOp, SoftmaxOp
+from glow.glow_dialects.glow.reduction import ReduceMaxOp, ReduceMeanOp, ReduceSumOp
+from glow.glow_dialects.operator import with_shape
+from glow.lowering.kernels import MachineDescription, partition
+from glow.semantics import element_type
+from glow.tests.support.native import apply, check_native, run_native
+from xdsl.dialects.builtin import ModuleOp
+
+from . import (
+    test_attention,
+    test_blocked,
+    test_operators,
+    test_products,
+    test_rows,
+    test_views,
+)
+from .test_operators import check, one_node, random
+
+MODULES = (test_operators, test_blocked, test_views)
+"""Where the tests of the families call `check_native`."""
+_threads = itertools.cycle([2, 3, 5])
+
+Case = Callable[[], None]
+
+
+def check_threads(
+    allocated: ModuleOp,
+    inputs: Sequence[np.ndarray],
+    machine: MachineDescription | None = None,
+    tolerance: float = 1e-5,
+) -> None:
+    """The same bytes as on one thread."""
+    threads = next(_threads)
+    single = run_native(allocated, inputs, machine, threads=1)
+    several = run_native(allocated, inputs, machine, threads=threads)
+    for want, have in zip(single, several, strict=True):
+        assert have.tobytes() == want.tobytes(), f"on {threads} threads"
+
+
+@pytest.fixture
+def shared(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Even little work is divided, and checks compare threads."""
+    monkeypatch.setattr(partition, "_LEAST_CYCLES", 0)
+    for module in MODULES:
+        monkeypatch.setattr(module, "check_native", check_threads)
+
+
+def each(test: Callable[..., None], *cases: tuple) -> list[Case]:
+    return [partial(test, *case) for case in cases]
+
+
+def name_of(case: object) -> str:
+    assert isinstance(case, partial)
+    return f"{case.func.__module__.split('.')[-1]}-{case.func.__name__}"
+
+
+f32, f16 = np.float32, np.float16
+CASES: list[Case] = [
+    *each(test_operators.test_convolution, *((c, f32) for c in test_operators.CONVOLUTIONS[:11])),
+    *each(test_operators.test_convolution, *((c, f16) for c in test_operators.CONVOLUTIONS[14:])),
+    *each(test_operators.test_matmul, *((c, (False, True)) for c in test_operators.PRODUCTS)),
+    *each(test_operators.test_fully_connected, ((1, 64, 10),), ((7, 33, 21),)),
+    *each(test_operators.test_max_pool, *((c, f32) for c in test_operators.POOLS)),
+    *each(test_operators.test_avg_pool, *((c, True) for c in test_operators.POOLS)),
+    *each(test_operators.test_softmax, (SoftmaxOp, (3, 5, 7), 1), (LogSoftmaxOp, (9, 40), 1)),
+    *each(test_operators.test_local_response_norm, (5, 0.75)),
+    *each(test_operators.test_transpose, *((p, f32) for p in ((0, 2, 1), (2, 1, 0), (1, 0, 2)))),
+    *each(test_operators.test_gather, (0, np.int64), (2, np.int32)),
+    *each(
+        test_operators.test_reduction,
+        (ReduceSumOp, (5, 6, 7), (0, 2)),
+        (ReduceMaxOp, (4, 50), (1,)),
+        (ReduceMeanOp, (33, 9), (0,)),
+    ),
+    *each(test_blocked.test_convolution, *((c, 16) for c in test_blocked.CONVOLUTIONS)),
+    *each(test_blocked.test_convolution, *((c, 4) for c in test_blocked.CONVOLUTIONS[::3])),
+    *each(test_blocked.test_convolution_of_a_plain_image, (16,), (8,)),
+    *each(test_blocked.test_depthwise_convolution, (16, 1), (8, 2)),
+    *each(test_blocked.test_pools, *((c, 8) for c in test_blocked.POOLS)),
+    *each(test_blocked.test_changes_of_layout, (45, 16), (7, 4)),
+    *each(test_blocked.test_sum_in_place, (1,), (2,)),
+    *each(test_products.test_packed_matmul, *((c, f32) for c in test_products.CASES)),
+    *each(test_rows.test_layer_norm, *((c, f32) for c in test_rows.ROWS)),
+    *each(test_rows.test_group_norm, (((2, 6, 5, 7), 3), f32)),
+    *each(test_rows.test_softmax_of_rows, ((2, 6, 7),), ((9, 100),)),
+    *each(test_attention.test_attention, *((c, f32) for c in test_attention.CASES)),
+]
+
+
+@pytest.mark.usefixtures("shared")
+@pytest.mark.parametrize("case", CASES, ids=name_of)
+def test_same_bytes_on_several_threads(case: Case):
+    case()
+
+
+@pytest.mark.usefixtures("shared")
+def test_in_place_on_several_threads():
+    for count in (15, 33, 100, 1000):
+        test_views.test_no_element_is_computed_twice_in_place(count)
+
+
+def test_much_work_on_several_threads():
+    """What is divided without the fixture."""
+    x, y = random(1, 130, 70), random(2, 70, 90)
+    module = one_node(MatMulOp, [with_shape(element_type(a.dtype), a.shape) for a in (x, y)])
+    apply(module, "glow-irgen,glow-allocate")
+    for threads in (1, 2, 4):
+        check_native(module, [x, y], tolerance=1e-5, threads=threads)
+    check(SoftmaxOp, random(3, 300, 41), axis=1)
