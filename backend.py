@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
 
     from .glow_dialects.operator import Call
+    from .runtime.memory_plan import MemoryPlan
+    from .runtime.model_source import ModelSource
+    from .runtime.signature import Signature
 
 GROUP = "glow.backends"
 
@@ -55,6 +58,15 @@ class Program(Protocol):
         ...
 
 
+@dataclass(frozen=True)
+class Restored:
+    """A program that was compiled before, found in a cache."""
+
+    program: Program
+    signature: Signature
+    memory: MemoryPlan | None
+
+
 class Backend(abc.ABC):
     """
     One target. Instances hold options and no state of any network.
@@ -82,6 +94,18 @@ class Backend(abc.ABC):
         `stages` maps the name of each stage, `imported` before all others, to its module, and
         computes a stage when it is first asked for. The modules must not be changed.
         """
+
+    def restore(self, source: ModelSource) -> Restored | None:
+        """
+        The program that was compiled from a model before, without a look at anything but a cache;
+        None if there is none. Raises OSError if the model cannot be read.
+        """
+        return None
+
+    def remember(
+        self, source: ModelSource, stages: Mapping[str, ModuleOp], program: Program
+    ) -> None:
+        """Keep a program that `load` made from a model, for `restore`. By default nothing is."""
 
     def texts(self, stages: Mapping[str, ModuleOp]) -> Mapping[str, str]:
         """

@@ -11,25 +11,26 @@ model = glow.compile("resnet50.onnx")
 
 from __future__ import annotations
 
+import os
+import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from xdsl.dialects.builtin import ModuleOp
-from xdsl.parser import Parser
-from xdsl.utils.exceptions import ParseError
-
 from .backend import Backend, Program, find_backend
-from .context import make_context
 from .errors import GlowError, ModelError
 from .runtime.memory_plan import MemoryPlan, plan_of
+from .runtime.model_source import ModelSource
 from .runtime.signature import Signature, TensorInfo, signature_of
-from .runtime.stages import Stages, without_garbage_collection
 
+# what only a compilation needs is imported where it is used: a program in the cache needs nothing
 if TYPE_CHECKING:
     import numpy as np
     import onnx
+    from xdsl.dialects.builtin import ModuleOp
+
+    from .runtime.stages import Stages
 
 Model: TypeAlias = "str | Path | bytes | onnx.ModelProto | ModuleOp"
 
@@ -46,19 +47,18 @@ class CompiledModel:
 
     def __init__(
         self,
-        stages: Stages,
+        stages: Stages | Callable[[], Stages],
         backend: Backend,
         program: Program,
         signature: Signature,
         times: Mapping[str, float],
+        memory: MemoryPlan | None = None,
     ):
+        """`stages` may be a function that makes them; then `memory` is the plan of the program."""
         self.backend = backend
-        self.stages = stages
-        """
-        The module after each stage of compilation, by name and in order: `imported`, then the
-        stages of the backend. Large ones are computed when asked for. Clone a module before
-        changing it.
-        """
+        self._stages = stages
+        self._stages_lock = threading.RLock()
+        self._memory = memory
         self._program = program
         self._signature = signature
         self._times = dict(times)
@@ -95,17 +95,34 @@ class CompiledModel:
         return list(self._signature.outputs)
 
     @property
+    def stages(self) -> Stages:
+        """
+        The module after each stage of compilation, by name and in order: `imported`, then the
+        stages of the backend. Large ones are computed when asked for, and all of them if the
+        program was found in the cache. Clone a module before changing it.
+        """
+        with self._stages_lock:
+            if callable(self._stages):
+                self._stages = self._stages()
+            return self._stages
+
+    @property
     def memory(self) -> MemoryPlan | None:
         """Where activations and weights lie; None for a backend that plans no memory."""
+        if self._memory is not None:
+            return self._memory
         return plan_of(self.stages["allocated"]) if "allocated" in self.stages else None
 
     @property
     def times(self) -> dict[str, float]:
         """
         Seconds of compilation by step: `import`, each stage that was computed, and `load`, which
-        makes the last stage runnable (machine code, linking, weights).
+        makes the last stage runnable (machine code, linking, weights). A program that was found in
+        the cache has `load` only, and those stages that were looked at.
         """
-        return {"import": self._times["import"], **self.stages.times, "load": self._times["load"]}
+        stages = {} if callable(self._stages) else self._stages.times
+        before = {name: seconds for name, seconds in self._times.items() if name != "load"}
+        return {**before, **stages, "load": self._times["load"]}
 
     def dump_stages(self, directory: str | Path) -> list[Path]:
         """
@@ -136,6 +153,7 @@ def compile(
     target_cpu: str | None = None,
     target_features: str | None = None,
     conv_algorithm: str | None = None,
+    max_elements: int | None = None,
 ) -> CompiledModel:
     """
     Compile a network for a backend.
@@ -148,8 +166,10 @@ def compile(
     - `threads`: how many threads run the network together, the calling one included. The others
       sleep between runs. Calls from several Python threads take turns once all processors are used.
     - `symbols`: sizes of the symbolic dimensions of an ONNX model, such as `{"batch": 4}`.
-    - `cache`: whether compiled code is kept on disk: True for the default directory
-      (`$GLOW_CACHE_DIR`, else `glow` in the user's cache directory), False, or a directory.
+    - `cache`: whether compiled code and packed weights are kept on disk: True for the default
+      directory (`$GLOW_CACHE_DIR`, else `glow` in the user's cache directory), False, or a
+      directory. A network that is given as an ONNX file or its bytes and was compiled before, by
+      the same compiler with the same options, starts from there at once.
     - `verify`: what is checked after each pass: True for all IR (slow), False for none, None for
       all but generated kernels.
     - `target_cpu`, `target_features`: generate code as for this CPU, with these changes, in the
@@ -158,6 +178,7 @@ def compile(
     - `conv_algorithm`: how convolutions are computed: `auto` (the default) for what is estimated to
       be fastest, `direct` by the definition, `winograd` wherever it applies. Winograd convolution
       rounds differently: its results are within 2e-5 of the root mean square of the exact ones.
+    - `max_elements`: no tensor of an ONNX model may have more elements; by default 2**31.
 
     Raises ModelError for a model that cannot be read, UnsupportedError for one that needs
     operators or types that are missing (it lists all of them), CompileError if a pass fails, and
@@ -170,18 +191,69 @@ def compile(
     }
     options = {name: value for name, value in names.items() if value is not None}
     target = _backend(backend, threads, cache, options)
+    source = _source(model, symbols, max_elements)
+    if source is not None and not _verifies(verify):
+        found = _restore(source, target, lambda: _stages(source, model, target, verify))
+        if found is not None:
+            return found
+    from .runtime.stages import Stages, without_garbage_collection
+
     start = time.perf_counter()
     with without_garbage_collection():
-        module = load_model(model, symbols)
+        external = None if source is None else source.external
+        module = load_model(model, symbols, max_elements, external)
         imported = time.perf_counter()
         signature = signature_of(module)
         stages = Stages(module, target.stages(), verify)
         if stages.verify:
             _compute_all(stages)
         program = target.load(stages)
+        if source is not None:
+            target.remember(source, stages, program)
     total = time.perf_counter() - imported
     times = {"import": imported - start, "load": total - sum(stages.times.values())}
     return CompiledModel(stages, target, program, signature, times)
+
+
+def _source(
+    model: Model, symbols: Mapping[str, int] | None, max_elements: int | None
+) -> ModelSource | None:
+    """What a cache can know the model by; None if it is neither an ONNX file nor its bytes."""
+    if isinstance(model, bytes):
+        return ModelSource(model, symbols, max_elements)
+    if not isinstance(model, str | Path) or Path(model).suffix in TEXT_SUFFIXES:
+        return None
+    return ModelSource(Path(model), symbols, max_elements)
+
+
+def _verifies(verify: bool | None) -> bool:
+    """Whether all IR is to be verified, so that all of it must be made."""
+    return verify is True or (verify is None and os.environ.get("GLOW_VERIFY", "0") != "0")
+
+
+def _stages(source: ModelSource, model: Model, target: Backend, verify: bool | None) -> Stages:
+    """The stages of a model whose program was found in the cache."""
+    from .runtime.stages import Stages
+
+    module = load_model(model, source.symbols, source.max_elements)
+    if not source.is_same():
+        raise ModelError(f"{model} has changed since its program was loaded; compile it again")
+    return Stages(module, target.stages(), verify)
+
+
+def _restore(
+    source: ModelSource, target: Backend, stages: Callable[[], Stages]
+) -> CompiledModel | None:
+    """The model as the backend's cache has it."""
+    start = time.perf_counter()
+    try:
+        found = target.restore(source)
+    except OSError:
+        return None  # the import will say what is wrong with the file
+    if found is None:
+        return None
+    times = {"load": time.perf_counter() - start}
+    return CompiledModel(stages, target, found.program, found.signature, times, found.memory)
 
 
 def _compute_all(stages: Stages) -> None:
@@ -190,22 +262,30 @@ def _compute_all(stages: Stages) -> None:
         pass
 
 
-def load_model(model: Model, symbols: Mapping[str, int] | None = None) -> ModuleOp:
+def load_model(
+    model: Model,
+    symbols: Mapping[str, int] | None = None,
+    max_elements: int | None = None,
+    external: set[str] | None = None,
+) -> ModuleOp:
     """
     A model in any form that `compile` accepts, as a module of the graph dialect that the caller
-    owns.
+    owns. The paths of the files of external data that an ONNX model has are added to `external`.
 
     Raises ModelError and UnsupportedError as `compile` does.
     """
+    from xdsl.dialects.builtin import ModuleOp
+
     if isinstance(model, ModuleOp):
         _refuse(symbols)
         return model.clone()
     if isinstance(model, str | Path) and Path(model).suffix in TEXT_SUFFIXES:
         _refuse(symbols)
         return _parse(Path(model))
-    from .frontend.onnx import import_onnx
+    from .frontend.onnx import MAX_ELEMENTS, import_onnx
 
-    return import_onnx(model, symbols=symbols)
+    limit = MAX_ELEMENTS if max_elements is None else max_elements
+    return import_onnx(model, symbols, limit, external)
 
 
 def _refuse(symbols: Mapping[str, int] | None) -> None:
@@ -230,6 +310,11 @@ def _backend(
 
 
 def _parse(path: Path) -> ModuleOp:
+    from xdsl.parser import Parser
+    from xdsl.utils.exceptions import ParseError
+
+    from .context import make_context
+
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:

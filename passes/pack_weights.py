@@ -88,13 +88,14 @@ class _Rules:
         shape = shape_of(weights.type)
         if len(shape) != 2 or 0 in shape or not is_float(element_of(weights.type)):
             return None
-        if not isinstance(weights.owner, ConstantOp):
+        source = weights.owner
+        if not isinstance(source, ConstantOp):
             return None
         inner, columns = reversed(shape) if transposed else shape
         one_row = prod(shape_of(x.type)[:-1]) == 1
         vectors = _ROW_VECTORS if one_row else self.vectors
         width = panel_width(columns, self.lanes, vectors)
-        value, t = weights.owner.value, weights.owner.result.type
+        value, t = source.value, source.result.type
 
         def panels() -> np.ndarray:
             matrix = constant_array(value, t)

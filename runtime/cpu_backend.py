@@ -9,22 +9,24 @@ activations of one run.
 from __future__ import annotations
 
 import ctypes
+import mmap
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
-from ..backend import Backend, Program, Stage
-from ..errors import GlowError, ModelError
-from ..glow_dialects.operator import Call
+from ..backend import Backend, Program, Restored, Stage
+from ..errors import GlowError
 
 if TYPE_CHECKING:
     import numpy as np
     from xdsl.dialects import llvm
     from xdsl.dialects.builtin import ModuleOp
-    from xdsl.dialects.func import FuncOp
 
+    from ..glow_dialects.operator import Call
     from ..lowering.target import Target
+    from .model_source import ModelSource
     from .object_cache import ObjectCache
+    from .program_plan import LinkPlan
     from .signature import TensorInfo
 
 Addresses: TypeAlias = "ctypes.Array[ctypes.c_void_p]"
@@ -122,20 +124,74 @@ class CpuBackend(Backend):
         return find_target(self.cpu, self.features, self.triple)
 
     def load(self, stages: Mapping[str, ModuleOp]) -> Program:
-        from .jit import Executable
+        from .memory_plan import WEIGHTS_SIZE, function_bytes
         from .signature import main_function, signature_of
+        from .weights import fill_weights
 
         target = self.target()
         target.expect_host_runs_it()
-        objects, arena = self._objects(stages, target)
-        executable = Executable(objects, "glow_main", target)
-        run: Callable[[int, Addresses, int], None] = executable
-        if self.threads > 1:
-            from .teams import ParallelExecutable
+        objects, plan = self._objects(stages, target)
+        run = self._linked(objects, target)
+        main = main_function(stages["allocated"])
+        weights = aligned_bytes(function_bytes(main, WEIGHTS_SIZE))
+        fill_weights(weights, main)
+        return CpuProgram(run, weights, plan, signature_of(stages["imported"]).outputs)
 
-            run = ParallelExecutable(executable, self.threads, self.pin)
-        outputs = signature_of(stages["imported"]).outputs
-        return CpuProgram(run, main_function(stages["allocated"]), arena, outputs)
+    def restore(self, source: ModelSource) -> Restored | None:
+        from .object_cache import open_cache
+        from .program_plan import LinkPlan
+        from .saved_program import find_program
+
+        cache, target = open_cache(self.cache), self.target()
+        if cache is None or target.missing_here():
+            return None
+        found = find_program(cache, source, self._details(target))
+        if found is None:
+            return None
+        key, saved = found
+        objects = [cache.get(k) for k in saved.objects]
+        mapped = cache.map_weights(key, saved.memory.weight_bytes)
+        if mapped is None or None in objects:
+            return None
+        run = self._linked([data for data in objects if data is not None], target)
+        plan = LinkPlan(saved.objects, saved.arena_bytes)
+        program = CpuProgram(run, mapped_bytes(mapped), plan, saved.signature.outputs)
+        return Restored(program, saved.signature, saved.memory)
+
+    def remember(
+        self, source: ModelSource, stages: Mapping[str, ModuleOp], program: Program
+    ) -> None:
+        from .memory_plan import plan_of
+        from .object_cache import open_cache
+        from .saved_program import SavedProgram, store_program
+        from .signature import signature_of
+
+        cache = open_cache(self.cache)
+        if cache is None or not isinstance(program, CpuProgram):
+            return
+        plan, signature = program.plan, signature_of(stages["imported"])
+        memory = plan_of(stages["allocated"])
+        saved = SavedProgram(signature, memory, plan.objects, plan.arena_bytes)
+        details = self._details(self.target())
+        store_program(cache, source, details, saved, program.weights.data)
+
+    def _details(self, target: Target) -> list[str]:
+        """Everything but the network that a program depends on."""
+        stages = [f"{stage.name}: {stage.pipeline}" for stage in self.stages()]
+        return [self.name, str(self.threads), *target.key(), *stages]
+
+    def _linked(
+        self, objects: Sequence[bytes], target: Target
+    ) -> Callable[[int, Addresses, int], None]:
+        """What runs a program on addresses of its weights, inputs and outputs, and arena."""
+        from .jit import Executable
+
+        executable = Executable(objects, "glow_main", target)
+        if self.threads == 1:
+            return executable
+        from .teams import ParallelExecutable
+
+        return ParallelExecutable(executable, self.threads, self.pin)
 
     def objects(self, stages: Mapping[str, ModuleOp]) -> Sequence[bytes]:
         """
@@ -148,38 +204,39 @@ class CpuBackend(Backend):
 
     def _objects(
         self, stages: Mapping[str, ModuleOp], target: Target
-    ) -> tuple[Sequence[bytes], int]:
-        """The objects of the program and the size of its arena, generated or from the cache."""
+    ) -> tuple[Sequence[bytes], LinkPlan]:
+        """The objects of the program, generated or from the cache, and what they are."""
         from . import program_cache
         from .object_cache import open_cache
 
         cache = open_cache(self.cache)
         if cache is None:
-            return self._generate(stages["llvm"], target, None)[1:]
+            return self._generate(stages["llvm"], target, None)
         key = program_cache.program_key(stages["allocated"], target, self.threads)
         plan = program_cache.find_plan(cache, key)
         found = [cache.get(k) for k in plan.objects] if plan is not None else []
         objects = [data for data in found if data is not None]
         if plan is not None and len(objects) == len(found):
-            return objects, plan.arena_bytes
-        keys, objects, arena = self._generate(stages["llvm"], target, cache)
-        program_cache.store_plan(cache, key, program_cache.LinkPlan(keys, arena))
-        return objects, arena
+            return objects, plan
+        objects, plan = self._generate(stages["llvm"], target, cache)
+        program_cache.store_plan(cache, key, plan)
+        return objects, plan
 
     def _generate(
         self, module: ModuleOp, target: Target, cache: ObjectCache | None
-    ) -> tuple[list[str], list[bytes], int]:
-        """Cache keys and objects of the functions of the `llvm` stage, and the arena's size."""
+    ) -> tuple[list[bytes], LinkPlan]:
+        """The objects of the functions of the `llvm` stage."""
         from ..lowering.llvm.translate import translate_function
         from ..lowering.threads import llvm_text
         from .jit import object_key, object_of
+        from .program_plan import LinkPlan
 
         texts = [translate_function(f, module) for f in _defined_functions(module)]
         if self.threads > 1:
             texts.append(llvm_text(target.triple))
         keys = [object_key(text, target, _version()) for text in texts]
         objects = [object_of(text, target, _version(), cache) for text in texts]
-        return keys, objects, arena_bytes(module)
+        return objects, LinkPlan(keys, arena_bytes(module))
 
     def texts(self, stages: Mapping[str, ModuleOp]) -> Mapping[str, str]:
         from ..lowering.llvm.translate import translate_module
@@ -195,19 +252,17 @@ class CpuProgram:
     def __init__(
         self,
         run: Callable[[int, Addresses, int], None],
-        main: FuncOp,
-        arena_size: int,
+        weights: np.ndarray,
+        plan: LinkPlan,
         outputs: Sequence[TensorInfo],
     ):
-        from .memory_plan import WEIGHTS_SIZE, function_bytes
-
+        self.weights = weights
+        """The weight segment, as uint8."""
+        self.plan = plan
         self._run = run
         self._outputs = outputs
-        self._weights = aligned_bytes(function_bytes(main, WEIGHTS_SIZE))
-        self._arena_size = arena_size
         self._arenas: list[np.ndarray] = []
         """Arenas that no run uses now. Appending to and popping from a list are atomic."""
-        fill_weights(self._weights, main)
 
     def run(self, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
         import numpy as np
@@ -217,9 +272,9 @@ class CpuProgram:
         try:
             arena = self._arenas.pop()
         except IndexError:
-            arena = aligned_bytes(self._arena_size)
+            arena = aligned_bytes(self.plan.arena_bytes)
         try:
-            self._run(self._weights.ctypes.data, io, arena.ctypes.data)
+            self._run(self.weights.ctypes.data, io, arena.ctypes.data)
         finally:
             self._arenas.append(arena)
         return outputs
@@ -234,30 +289,13 @@ def aligned_bytes(size: int) -> np.ndarray:
     return raw[start : start + size]
 
 
-def fill_weights(segment: np.ndarray, main: FuncOp) -> None:
-    """
-    Copy the value of each `glow_inst.weight` to its offset in `segment` (uint8), equal ones once.
-
-    Raises ModelError if the file that holds a value cannot be read or became shorter.
-    """
+def mapped_bytes(mapped: mmap.mmap) -> np.ndarray:
+    """The weight segment in a file that is mapped, as uint8[size], read-only."""
     import numpy as np
 
-    from ..glow_dialects.glow_inst.memory import WeightOp
-    from ..semantics.arrays import constant_array
+    from .segment_file import PAGE
 
-    done: set[int] = set()
-    for op in main.body.block.ops:
-        if not isinstance(op, WeightOp) or op.offset is None or op.offset.value.data in done:
-            continue
-        offset = op.offset.value.data
-        done.add(offset)
-        try:
-            value = constant_array(op.value, op.result.type)  # pyright: ignore
-        except (OSError, ValueError) as error:
-            name = op.result.name_hint or op.name
-            raise ModelError(f"cannot read the weight {name}: {error}") from error
-        array = np.ascontiguousarray(value)
-        segment[offset : offset + array.nbytes] = array.reshape(-1).view(np.uint8)
+    return np.frombuffer(mapped, np.uint8)[PAGE:]
 
 
 def _addresses(arrays: Iterable[np.ndarray]) -> Addresses:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from xdsl.dialects.builtin import IntegerAttr, MemRefType, ModuleOp
-from xdsl.dialects.func import FuncOp
-from xdsl.ir import Operation
-
-from ..glow_dialects.elements import type_bytes
-from ..glow_dialects.glow_inst.memory import AllocActivationOp, DeallocActivationOp
 from .signature import main_function
+
+if TYPE_CHECKING:
+    from xdsl.dialects.builtin import ModuleOp
+    from xdsl.dialects.func import FuncOp
+    from xdsl.ir import Operation
+
+    from ..glow_dialects.glow_inst.memory import AllocActivationOp
 
 ARENA_SIZE = "glow.arena_size"
 ARENA_LOWER_BOUND = "glow.arena_lower_bound"
@@ -58,12 +60,18 @@ class MemoryPlan:
 
 def function_bytes(main: FuncOp, name: str) -> int:
     """A size in bytes from an attribute of the function; 0 if it is absent."""
+    from xdsl.dialects.builtin import IntegerAttr
+
     value = main.attributes.get(name)
     return value.value.data if isinstance(value, IntegerAttr) else 0
 
 
 def plan_of(module: ModuleOp) -> MemoryPlan:
     """The plan of a module that `glow-allocate` has run on."""
+    from xdsl.ir import Operation
+
+    from ..glow_dialects.glow_inst.memory import AllocActivationOp, DeallocActivationOp
+
     main = main_function(module)
     operations = list(main.body.block.ops)
     ends: dict[Operation, int] = {
@@ -85,6 +93,10 @@ def plan_of(module: ModuleOp) -> MemoryPlan:
 
 
 def _buffer(op: AllocActivationOp, first: int, last: int) -> Buffer:
+    from xdsl.dialects.builtin import MemRefType
+
+    from ..glow_dialects.elements import type_bytes
+
     assert isinstance(op.result.type, MemRefType)
     offset = op.offset.value.data if op.offset is not None else 0
     name = op.result.name_hint or f"buffer_{first}"

@@ -1,15 +1,17 @@
 """
-Object code on disk, found by the content it was made from.
+Object code, and the weights of whole programs, on disk, found by the content they were made from.
 
 An entry is one file, named by the SHA-256 of everything that its bytes depend on, so an entry is
 never out of date: a different kernel, machine or version is a different name. A file starts with a
 magic number and the SHA-256 of the rest; a truncated or damaged file counts as absent and is
 written again. Files are written under a temporary name and moved into place, so two processes may
-write one entry at once and a reader never sees half of it.
+write one entry at once and a reader never sees half of it. Weight segments are files of a kind of
+their own, which are mapped into memory instead of read (`segment_file`).
 
 The directory is bounded. Reading an entry renews its modification time, and when the sum of sizes
-passes the limit, the entries that were not used for longest are deleted. The sum is kept up to
-date in memory, so that the directory is listed only once per process and at each clean-up.
+passes the limit, the entries that were not used for longest are deleted; a program that uses one
+keeps it until it ends. The sum is kept up to date in memory, so that the directory is listed only
+once per process and at each clean-up.
 
 A cache never fails: with a directory that cannot be read or written, or a full disk, everything is
 compiled again, and the first failure is reported once as a warning.
@@ -18,18 +20,24 @@ compiled again, and the first failure is reported once as a warning.
 from __future__ import annotations
 
 import hashlib
+import mmap
 import os
 import tempfile
 import threading
 import time
 import warnings
+from collections.abc import Callable
 from pathlib import Path
+from typing import BinaryIO
+
+from .segment_file import PAGE, map_segment, write_segment
 
 MAGIC = b"glowobj1"
 _HEADER = len(MAGIC) + 32
 _SUFFIX = ".o"
+_SEGMENT_SUFFIX = ".weights"
 _STALE_SECONDS = 3600
-DEFAULT_LIMIT = 512 * 1024 * 1024
+DEFAULT_LIMIT = 4 << 30
 
 
 def default_directory() -> Path:
@@ -44,7 +52,7 @@ def default_directory() -> Path:
 
 
 def default_limit() -> int:
-    """Bytes: `$GLOW_CACHE_SIZE` if it is a number, otherwise 512 MiB."""
+    """Bytes: `$GLOW_CACHE_SIZE` if it is a number, otherwise 4 GiB."""
     try:
         return int(os.environ["GLOW_CACHE_SIZE"])
     except (KeyError, ValueError):
@@ -93,23 +101,45 @@ class ObjectCache:
         payload = data[_HEADER:]
         if data[:_HEADER] != _header(payload):
             return None
-        try:
-            os.utime(path)
-        except OSError:
-            pass  # a read-only cache still serves; only its order of eviction suffers
+        _touch(path)
         return payload
 
     def put(self, key: str, payload: bytes) -> None:
         """Store `payload` under `key`. Silently keeps nothing if it alone exceeds the limit."""
         size = _HEADER + len(payload)
+        self._store(self.path(key), size, lambda file: file.write(_header(payload) + payload))
+
+    def map_weights(self, key: str, size: int) -> mmap.mmap | None:
+        """
+        The weight segment stored under `key`, mapped into memory from `segment_file.PAGE` on, or
+        None if there is none of `size` bytes or it is damaged.
+        """
+        path = self.directory / f"{key}{_SEGMENT_SUFFIX}"
+        try:
+            mapped = map_segment(path, size)
+        except OSError as error:
+            self._warn("read", error)
+            return None
+        if mapped is not None:
+            _touch(path)
+        return mapped
+
+    def put_weights(self, key: str, segment: memoryview) -> bool:
+        """Store a weight segment under `key`; whether it is there now."""
+        path = self.directory / f"{key}{_SEGMENT_SUFFIX}"
+        return self._store(path, PAGE + len(segment), lambda file: write_segment(file, segment))
+
+    def _store(self, path: Path, size: int, write: Callable[[BinaryIO], object]) -> bool:
         if size > self.limit:
-            return
+            return False
         try:
             self.directory.mkdir(parents=True, exist_ok=True)
-            _write_atomically(self.path(key), _header(payload) + payload)
+            _write_atomically(path, write)
             self._account(size)
         except OSError as error:
             self._warn("write", error)
+            return False
+        return True
 
     def _account(self, size: int) -> None:
         with self._lock:
@@ -129,7 +159,7 @@ class ObjectCache:
                     status = item.stat()
                 except FileNotFoundError:
                     continue  # deleted by another process since the listing
-                if item.name.endswith(_SUFFIX):
+                if item.name.endswith((_SUFFIX, _SEGMENT_SUFFIX)):
                     found.append((Path(item.path), status))
                 elif item.name.startswith(".tmp-") and _is_stale(status):
                     Path(item.path).unlink(missing_ok=True)
@@ -177,11 +207,18 @@ def _is_stale(status: os.stat_result) -> bool:
     return time.time() - status.st_mtime > _STALE_SECONDS
 
 
-def _write_atomically(path: Path, data: bytes) -> None:
+def _touch(path: Path) -> None:
+    try:
+        os.utime(path)
+    except OSError:
+        pass  # a read-only cache still serves; only its order of eviction suffers
+
+
+def _write_atomically(path: Path, write: Callable[[BinaryIO], object]) -> None:
     handle, name = tempfile.mkstemp(prefix=".tmp-", dir=path.parent)
     try:
         with os.fdopen(handle, "wb") as file:
-            file.write(data)
+            write(file)
         os.replace(name, path)
     except BaseException:
         Path(name).unlink(missing_ok=True)

@@ -11,13 +11,8 @@ identified by the content of its source files.
 
 from __future__ import annotations
 
-import hashlib
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cache
 from io import StringIO
-from pathlib import Path
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute
@@ -25,32 +20,10 @@ from xdsl.printer import Printer
 
 from ..glow_dialects.glow_inst.memory import WeightOp
 from ..lowering.target import Target
+from .fingerprint import GENERATORS, source_hash
 from .object_cache import ObjectCache, key_of
+from .program_plan import LinkPlan
 from .signature import main_function
-
-_SOURCES = ("glow_dialects", "lowering", "runtime")
-"""The folders whose code turns instructions into objects."""
-
-
-@dataclass(frozen=True)
-class LinkPlan:
-    """What a linked program consists of."""
-
-    objects: Sequence[str]
-    """Keys in the object cache."""
-    arena_bytes: int
-
-
-@cache
-def compiler_fingerprint() -> str:
-    """A hash of the compiler's source files, so that changed code never meets old entries."""
-    root = Path(__file__).resolve().parent.parent
-    digest = hashlib.sha256()
-    for folder in _SOURCES:
-        for path in sorted((root / folder).rglob("*.py")):
-            digest.update(str(path.relative_to(root)).encode())
-            digest.update(path.read_bytes())
-    return digest.hexdigest()
 
 
 class _WithoutValues(Printer):
@@ -73,7 +46,7 @@ def program_key(allocated: ModuleOp, target: Target, threads: int = 1) -> str:
     """
     text = StringIO()
     _WithoutValues(text, allocated).print_op(allocated)
-    details = (compiler_fingerprint(), *target.key(), str(threads))
+    details = (source_hash(GENERATORS), *target.key(), str(threads))
     return key_of("program", text.getvalue(), *details)
 
 

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr, TensorType
-from xdsl.dialects.func import FuncOp
-from xdsl.ir import Attribute
 
 from ..errors import InputError, ModelError
-from ..glow_dialects.glow_inst.memory import NAME
-from ..semantics.arrays import numpy_dtype
+
+if TYPE_CHECKING:
+    from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp
+    from xdsl.dialects.func import FuncOp
+    from xdsl.ir import Attribute
 
 _ORT_NAMES = {"float32": "float", "float64": "double"}
 
@@ -85,6 +86,8 @@ class Signature:
 
 def main_function(module: ModuleOp) -> FuncOp:
     """The function @main of a module. Raises ModelError if there is none."""
+    from xdsl.dialects.func import FuncOp
+
     for op in module.body.block.ops:
         if isinstance(op, FuncOp) and op.sym_name.data == "main":
             return op
@@ -106,6 +109,11 @@ def signature_of(module: ModuleOp) -> Signature:
 def _infos(
     types: Sequence[Attribute], attributes: ArrayAttr[DictionaryAttr] | None, kind: str
 ) -> tuple[TensorInfo, ...]:
+    from xdsl.dialects.builtin import StringAttr, TensorType
+
+    from ..glow_dialects.glow_inst.memory import NAME
+    from ..semantics.arrays import numpy_dtype
+
     named = [a.data for a in attributes.data] if attributes is not None else [{}] * len(types)
     infos: list[TensorInfo] = []
     for i, (t, about) in enumerate(zip(types, named, strict=True)):

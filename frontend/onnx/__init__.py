@@ -7,7 +7,7 @@ a file for each family; operators without one that ONNX defines by others are ex
 
 from __future__ import annotations
 
-from .importer import import_onnx
+from .importer import MAX_ELEMENTS, import_onnx
 from .load import NEWEST_OPSET, OLDEST_OPSET
 
-__all__ = ["NEWEST_OPSET", "OLDEST_OPSET", "import_onnx"]
+__all__ = ["MAX_ELEMENTS", "NEWEST_OPSET", "OLDEST_OPSET", "import_onnx"]

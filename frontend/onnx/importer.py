@@ -29,6 +29,7 @@ def import_onnx(
     model: str | os.PathLike[str] | bytes | onnx.ModelProto,
     symbols: Mapping[str, int] | None = None,
     max_elements: int = MAX_ELEMENTS,
+    external: set[str] | None = None,
 ) -> ModuleOp:
     """
     A module with the model's graph as `func.func @main`.
@@ -39,7 +40,8 @@ def import_onnx(
 
     `model` is a path, a serialized `ModelProto`, or a `ModelProto`. `symbols` gives a size to each
     symbolic dimension of the inputs; a dimension without a name is called `<input>_dim<index>`. No
-    tensor may have more than `max_elements` elements.
+    tensor may have more than `max_elements` elements. The paths of files of external data are added
+    to `external`.
 
     Raises ModelError if the model cannot be read or is invalid, or if symbols are missing, and
     UnsupportedError with a list of everything in it that has no counterpart in the graph dialect.
@@ -61,6 +63,8 @@ def import_onnx(
     converter = GraphConverter(builder, weights, Functions(loaded.proto.functions))
     _convert_graph(converter, graph, scope, loaded.opsets, problems)
     results = [_output(scope, o.name) for o in graph.output]
+    if external is not None:
+        external |= weights.external
     return _module(graph, list(types), block, results)
 
 

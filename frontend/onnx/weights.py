@@ -32,6 +32,8 @@ class WeightReader:
     """Turns the tensors of one model into constants."""
 
     def __init__(self, model: Model, max_elements: int):
+        self.external: set[str] = set()
+        """The files of external data that tensors came from."""
         self.source = model.source
         self.folder = model.folder
         self.max_elements = max_elements
@@ -82,6 +84,7 @@ class WeightReader:
                 f"{what}: external data {path} is too short: expected {size} bytes at offset "
                 f"{offset}, the file has {available}"
             )
+        self.external.add(str(path))
         return BlobAttr.in_file(path, offset, size)
 
     def _external_path(self, location: str, what: str) -> Path:

@@ -8,8 +8,27 @@ loop order from a machine description. `generate` turns both into control flow.
 
 from __future__ import annotations
 
-from . import families
-from .machine import MachineDescription, host_machine
-from .registry import implements
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from . import families
+    from .machine import MachineDescription, host_machine
+    from .registry import implements
 
 __all__ = ["MachineDescription", "families", "host_machine", "implements"]
+
+_EXPORTS = {
+    "MachineDescription": "machine",
+    "host_machine": "machine",
+    "implements": "registry",
+}
+
+
+def __getattr__(name: str) -> Any:
+    # loaded on first use: a program in the cache needs the machine description only
+    if name in _EXPORTS:
+        if _EXPORTS[name] == "registry":
+            import_module(f"{__name__}.families")
+        return getattr(import_module(f"{__name__}.{_EXPORTS[name]}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -30,7 +30,7 @@ def test_key_ignores_weights_but_not_shapes_or_machines():
 
 def test_key_depends_on_the_compiler(monkeypatch):
     before = key(1)
-    monkeypatch.setattr(program_cache, "compiler_fingerprint", lambda: "another")
+    monkeypatch.setattr(program_cache, "source_hash", lambda folders: "another")
     assert key(1) != before
 
 

@@ -1,0 +1,132 @@
+"""
+What a model is, by content: the key under which its compiled program is found again.
+
+The bytes of a file are hashed, which takes a second for one or two gigabytes, so the hash is
+remembered in the cache for the file's identity: its place, inode, size, and times of modification
+and of change of status. The last of these cannot be set by programs. Hashes are remembered only of
+files whose times are older than the clock's grain, so whatever changes a file later changes its
+identity.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import time
+from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from .fingerprint import COMPILER, source_hash
+from .object_cache import ObjectCache, key_of
+
+_GRAIN_NS = 20_000_000
+"""How far times of files may lag behind the clock."""
+_COARSE_GRAIN_NS = 2_000_000_000
+"""The same for file systems that keep whole milliseconds or seconds."""
+_PACKAGES = ("numpy", "ml_dtypes", "onnx", "xdsl")
+
+
+class ModelSource:
+    """An ONNX model, as a file or as bytes, and what else its import depends on."""
+
+    def __init__(
+        self,
+        model: Path | bytes,
+        symbols: Mapping[str, int] | None = None,
+        max_elements: int | None = None,
+    ):
+        self._model = Path(os.path.abspath(model)) if isinstance(model, Path) else model
+        self.symbols = symbols
+        self.max_elements = max_elements
+        self._start = time.time_ns()
+        self._status: tuple[int, ...] | None = None
+        self.external: set[str] = set()
+        """Paths of the other files that were read; whoever imports the model adds them."""
+
+    def key(self, cache: ObjectCache) -> str:
+        """
+        The key of the model's file (not of others with its weights), of how it is imported, and of
+        the compiler. Raises OSError if it cannot be read.
+        """
+        if isinstance(self._model, Path):
+            self._status = identity(self._model)
+            content = file_hash(self._model, cache)
+        else:
+            content = hashlib.sha256(self._model).hexdigest()
+        details = json.dumps([sorted((self.symbols or {}).items()), self.max_elements])
+        return key_of("model", content, details, source_hash(COMPILER), *_versions())
+
+    def with_files(self, key: str, names: Sequence[str], cache: ObjectCache) -> str:
+        """The key with the contents of the other files that have weights. Raises OSError."""
+        hashes = [file_hash(self.folder / name, cache) for name in names]
+        return key_of("model with files", key, *names, *hashes)
+
+    def other_files(self) -> list[str]:
+        """The files of external data, relative to the folder of the model."""
+        return sorted(os.path.relpath(path, self.folder) for path in self.external)
+
+    def is_same(self) -> bool:
+        """Whether the model is what it was when its key was asked for."""
+        if not isinstance(self._model, Path):
+            return True
+        try:
+            return identity(self._model) == self._status
+        except OSError:
+            return False
+
+    def is_unchanged(self, names: Sequence[str]) -> bool:
+        """Whether no file has changed since this object was made."""
+        if not isinstance(self._model, Path):
+            return not names
+        if not self.is_same():
+            return False
+        paths = [self._model, *(self.folder / name for name in names)]
+        try:
+            return all(is_older(identity(path), self._start) for path in paths)
+        except OSError:
+            return False
+
+    @property
+    def folder(self) -> Path:
+        return self._model.parent if isinstance(self._model, Path) else Path(os.path.abspath(""))
+
+
+def identity(path: Path) -> tuple[int, ...]:
+    """What differs between a file and another, or itself after a change. Raises OSError."""
+    s = path.stat()
+    return (s.st_dev, s.st_ino, s.st_size, s.st_mtime_ns, s.st_ctime_ns)
+
+
+def is_older(status: tuple[int, ...], moment: int) -> bool:
+    """Whether a change of the file after `moment` (in ns) is sure to give it another identity."""
+    latest = max(status[-2:])
+    grain = _GRAIN_NS if latest % 1_000_000 else _COARSE_GRAIN_NS
+    return latest + grain < moment
+
+
+def file_hash(path: Path, cache: ObjectCache) -> str:
+    """SHA-256 of a file's content, from the cache if it knows the file. Raises OSError."""
+    before = identity(path)
+    key = key_of("file", str(path), *map(str, before))
+    if (found := cache.get(key)) is not None:
+        return found.decode()
+    moment = time.time_ns()
+    with path.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    if identity(path) == before and is_older(before, moment):
+        cache.put(key, digest.encode())
+    return digest
+
+
+@cache
+def _versions() -> tuple[str, ...]:
+    found: list[str] = []
+    for name in _PACKAGES:
+        try:
+            found.append(f"{name} {version(name)}")
+        except PackageNotFoundError:
+            found.append(name)
+    return tuple(found)

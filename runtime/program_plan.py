@@ -1,0 +1,15 @@
+"""What a linked program consists of."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class LinkPlan:
+    """The objects of a program, and the memory that a run needs."""
+
+    objects: Sequence[str]
+    """Keys in the object cache."""
+    arena_bytes: int

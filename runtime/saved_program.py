@@ -1,0 +1,120 @@
+"""
+Whole programs in the cache: what a process needs to run a network without compiling it.
+
+An entry names the objects and the weight segment of a program, and describes its inputs, outputs
+and memory. Its key is the content of the model (`model_source`) with everything else that a program
+depends on, so a network is found before it is even parsed. Files other than the model that hold
+weights are listed in an entry of their own, whose key is that of the model.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+
+import numpy as np
+
+from .memory_plan import Buffer, MemoryPlan
+from .model_source import ModelSource
+from .object_cache import ObjectCache, key_of
+from .signature import Signature, TensorInfo
+
+
+@dataclass(frozen=True)
+class SavedProgram:
+    """A program as the cache has it."""
+
+    signature: Signature
+    memory: MemoryPlan
+    objects: Sequence[str]
+    """Keys of its object code."""
+    arena_bytes: int
+
+
+def find_program(
+    cache: ObjectCache, source: ModelSource, details: Sequence[str]
+) -> tuple[str, SavedProgram] | None:
+    """
+    The program of a model, with its key, which is that of its weight segment too.
+
+    `details` are the options of the backend and the target. Raises OSError if the model cannot be
+    read.
+    """
+    model = source.key(cache)
+    files = cache.get(_files_key(model))
+    if files is None:
+        return None
+    key = _key(source, model, json.loads(files), details, cache)
+    found = cache.get(key)
+    return None if found is None else (key, _decoded(json.loads(found)))
+
+
+def store_program(
+    cache: ObjectCache,
+    source: ModelSource,
+    details: Sequence[str],
+    program: SavedProgram,
+    weights: memoryview,
+) -> None:
+    """
+    Store a program that was compiled from a model. Nothing is stored if one of its files may have
+    changed meanwhile.
+    """
+    files = source.other_files()
+    try:
+        model = source.key(cache)
+        key = _key(source, model, files, details, cache)
+    except OSError:
+        return
+    if source.is_unchanged(files) and cache.put_weights(key, weights):
+        cache.put(key, json.dumps(_encoded(program)).encode())
+        cache.put(_files_key(model), json.dumps(files).encode())
+
+
+def _files_key(model: str) -> str:
+    return key_of("files of a model", model)
+
+
+def _key(
+    source: ModelSource,
+    model: str,
+    files: Sequence[str],
+    details: Sequence[str],
+    cache: ObjectCache,
+) -> str:
+    return key_of("saved program", source.with_files(model, files, cache), *details)
+
+
+def _encoded(program: SavedProgram) -> dict[str, object]:
+    def infos(of: Sequence[TensorInfo]) -> list[object]:
+        return [[info.name, info.shape, info.dtype.name] for info in of]
+
+    signature = program.signature
+    return {
+        "inputs": infos(signature.inputs),
+        "outputs": infos(signature.outputs),
+        "memory": asdict(program.memory),
+        "objects": list(program.objects),
+        "arena_bytes": program.arena_bytes,
+    }
+
+
+def _decoded(entry: Mapping[str, list]) -> SavedProgram:
+    def infos(of: Sequence[Sequence]) -> tuple[TensorInfo, ...]:
+        return tuple(TensorInfo(name, shape, _dtype(dtype)) for name, shape, dtype in of)
+
+    memory: dict = dict(entry["memory"])
+    memory["buffers"] = tuple(Buffer(**buffer) for buffer in memory["buffers"])
+    signature = Signature(infos(entry["inputs"]), infos(entry["outputs"]))
+    arena: int = entry["arena_bytes"]  # pyright: ignore[reportAssignmentType]
+    return SavedProgram(signature, MemoryPlan(**memory), entry["objects"], arena)
+
+
+def _dtype(name: str) -> np.dtype:
+    try:
+        return np.dtype(name)
+    except TypeError:
+        import ml_dtypes
+
+        return np.dtype(getattr(ml_dtypes, name))

@@ -1,0 +1,57 @@
+"""The weight segment of a program: made from the values in the IR."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..errors import ModelError
+
+if TYPE_CHECKING:
+    from xdsl.dialects.func import FuncOp
+
+    from ..glow_dialects.glow_inst.memory import WeightOp
+
+_RELEASE_BYTES = 16 << 20
+"""How much is read from mapped files before their memory is given back."""
+
+
+def fill_weights(segment: np.ndarray, main: FuncOp) -> None:
+    """
+    Copy the value of each `glow_inst.weight` to its offset in `segment` (uint8), equal ones once,
+    and give back the memory of the files that they come from.
+
+    Raises ModelError if the file that holds a value cannot be read or became shorter.
+    """
+    from ..glow_dialects.blob import release_files
+    from ..semantics.arrays import constant_array
+
+    unreleased = 0
+    for offset, op in _placed(main):
+        try:
+            value = constant_array(op.value, op.result.type)  # pyright: ignore
+        except (OSError, ValueError) as error:
+            name = op.result.name_hint or op.name
+            raise ModelError(f"cannot read the weight {name}: {error}") from error
+        array = np.ascontiguousarray(value)
+        segment[offset : offset + array.nbytes] = array.reshape(-1).view(np.uint8)
+        unreleased += array.nbytes
+        if unreleased >= _RELEASE_BYTES:
+            release_files()
+            unreleased = 0
+    release_files()
+
+
+def _placed(main: FuncOp) -> Iterator[tuple[int, WeightOp]]:
+    """The weights and their offsets, one for each place."""
+    from ..glow_dialects.glow_inst.memory import WeightOp
+
+    done: set[int] = set()
+    for op in main.body.block.ops:
+        if isinstance(op, WeightOp) and op.offset is not None:
+            offset = op.offset.value.data
+            if offset not in done:
+                done.add(offset)
+                yield offset, op
