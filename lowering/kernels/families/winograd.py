@@ -32,9 +32,9 @@ FILTER_BYTES = 1 << 20
 """Transformed filters up to this size stay near from one block to the next."""
 FAR_ACCESSES = 4.0
 """How often a byte of a block beyond `NEAR_BYTES` comes from or goes to far memory."""
-REUSE_COST = 0.25
+REUSE_COST = 0.1
 """Cost of reading a byte of filters that stayed near, relative to one that did not."""
-CODE_COST = 0.1
+CODE_COST = 0.5
 """What a further kind of block adds to the cost, because its code is separate."""
 _LINE = 64
 _PAGE = 4096

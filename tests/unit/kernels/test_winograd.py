@@ -1,0 +1,173 @@
+"""Winograd kernels: their blocks cover every tile once; they agree with the interpreter."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from glow.glow_dialects.glow.winograd import TILES, WinogradConvolutionOp
+from glow.lowering.kernels import MachineDescription
+from glow.lowering.kernels.families.winograd import choose_blocks, edges, spans
+from glow.semantics.blocked import pack_channels, pack_filter
+from glow.semantics.winograd import transform_filter
+from glow.tests.support.native import apply, check_native, parse, run_native
+from hypothesis import given
+from hypothesis import strategies as st
+from xdsl.dialects import func
+from xdsl.dialects.builtin import FunctionType, ModuleOp, TensorType, f32
+from xdsl.ir import Block, Region
+
+MACHINES = {
+    16: None,
+    8: MachineDescription(256, 16, True),
+    4: MachineDescription(128, 16, False),
+}
+"""By the size of blocks of channels; None is the host."""
+
+
+def layer(
+    rng: np.random.Generator,
+    images: int,
+    inputs: int,
+    outputs: int,
+    counts: tuple[int, int],
+    tile: int,
+    block: int = 16,
+) -> tuple[list[np.ndarray], np.ndarray]:
+    """Operands with inputs of unit variance, and the filter before its transform."""
+    rows, columns = counts
+    x = rng.standard_normal((images, inputs, rows + 2, columns + 2)).astype(np.float32)
+    w = rng.standard_normal((outputs, inputs, 3, 3)) * np.sqrt(2 / (9 * inputs))
+    w = w.astype(np.float32)
+    b = rng.standard_normal((1, outputs)).astype(np.float32)
+    u = transform_filter(pack_filter(w, block), tile)
+    return [pack_channels(x, block), u, pack_channels(b, block)[0]], w
+
+
+def program(operands: list[np.ndarray], tile: int) -> ModuleOp:
+    types = [TensorType(f32, a.shape) for a in operands]
+    block = Block(arg_types=types)
+    node = WinogradConvolutionOp.of(*block.args, tile=tile)
+    block.add_ops([node, func.ReturnOp(*node.results)])
+    t = FunctionType.from_lists(types, [r.type for r in node.results])
+    module = ModuleOp([func.FuncOp("main", t, Region(block))])
+    return apply(module, "glow-irgen,glow-eliminate-copies,glow-allocate")
+
+
+@pytest.mark.parametrize("tile", TILES)
+@pytest.mark.parametrize(
+    "case",
+    [
+        (1, 16, 16, (4, 4), 16),
+        (1, 20, 33, (6, 9), 16),
+        (2, 8, 24, (7, 13), 8),
+        (1, 5, 3, (1, 2), 4),
+        (1, 16, 8, (3, 70), 8),
+        (1, 32, 16, (56, 5), 16),
+    ],
+    ids=str,
+)
+def test_agrees_with_the_interpreter(case: tuple[int, int, int, tuple[int, int], int], tile: int):
+    images, inputs, outputs, counts, block = case
+    rng = np.random.default_rng(list(counts))
+    operands, _ = layer(rng, images, inputs, outputs, counts, tile, block)
+    check_native(program(operands, tile), operands, MACHINES[block], 2e-5)
+
+
+EPILOGUE = """
+func.func @main(%x: memref<1x2x9x12x16xf32> {glow.name = "x", glow.qualifier = "in"},
+    %u: memref<36x3x32x16xf32> {glow.name = "u", glow.qualifier = "in"},
+    %b: memref<3x16xf32> {glow.name = "b", glow.qualifier = "in"},
+    %r: memref<1x3x7x10x16xf32> {glow.name = "r", glow.qualifier = "in"},
+    %y: memref<1x3x7x10x16xf32> {glow.name = "y", glow.qualifier = "out"}) {
+  glow_inst.copy @out %y, @in %r : memref<1x3x7x10x16xf32>, memref<1x3x7x10x16xf32>
+  glow_inst.winograd_convolution @inout %y, @in %x, @in %u, @in %b {tile = 4 : i64}
+      : memref<1x3x7x10x16xf32>, memref<1x2x9x12x16xf32>, memref<36x3x32x16xf32>,
+        memref<3x16xf32> epilogue {
+  ^bb0(%0: f32, %1: f32):
+    %2 = glow.add %1, %0 : (f32, f32) -> f32
+    %3 = glow.relu %2 : (f32) -> f32
+    glow_inst.yield %3 : f32
+  }
+  func.return
+}
+"""
+
+
+def test_sum_in_place():
+    """Each element is read before it is written, and once, also in tiles at the edges."""
+    module = apply(parse(EPILOGUE), "glow-allocate")
+    rng = np.random.default_rng(5)
+    operands, _ = layer(rng, 1, 32, 48, (7, 10), 4)
+    rest = rng.standard_normal((1, 3, 7, 10, 16)).astype(np.float32)
+    check_native(module, [*operands, rest], None, 2e-5)
+
+
+@pytest.mark.parametrize("tile", TILES)
+@pytest.mark.parametrize("channels", [64, 128, 256])
+def test_error(tile: int, channels: int):
+    """Within 2e-5 of the root mean square of what float64 computes from the same f32 numbers."""
+    rng = np.random.default_rng()
+    seed = int(rng.integers(2**32))
+    rng = np.random.default_rng(seed)
+    size = 12
+    operands, w = layer(rng, 1, channels, 64, (size, size), tile)
+    x, _, b = operands
+    plain = np.moveaxis(x, -1, 2).reshape(channels, size + 2, size + 2).astype(np.float64)
+    want = b.reshape(-1, 1, 1).astype(np.float64) + sum(
+        np.einsum("oc,cij->oij", w[:, :, i, j], plain[:, i : i + size, j : j + size])
+        for i in range(3)
+        for j in range(3)
+    )
+    (found,) = run_native(program(operands, tile), operands)
+    y = np.moveaxis(found, -1, 2).reshape(64, size, size)
+    error = np.abs(y - want).max() / np.sqrt(np.mean(want**2))
+    assert error < 2e-5, f"seed {seed}"
+
+
+@given(st.integers(1, 300), st.sampled_from(TILES), st.integers(1, 80))
+def test_spans_cover_every_output_once(outputs: int, tile: int, most: int):
+    written: list[int] = []
+    for span in spans(outputs, tile, most):
+        assert span.tiles <= most
+        for block in range(span.blocks):
+            first = span.start + block * span.tiles
+            for edge in edges(span, tile):
+                for t in range(edge.tiles):
+                    at = (first + edge.start + t) * tile
+                    written += range(at, at + edge.outputs)
+    assert written == list(range(outputs))
+
+
+@given(
+    st.tuples(st.integers(1, 120), st.integers(1, 120)),
+    st.sampled_from(TILES),
+    st.integers(1, 64),
+    st.integers(1, 64),
+)
+def test_blocks_fit(counts: tuple[int, int], tile: int, inputs: int, outputs: int):
+    """They are as many as there must be, and not larger than the image."""
+    plane = (tile + 2) ** 2 * 4
+    tile_bytes, filter_bytes = plane * 16 * (inputs + outputs), plane * 256 * inputs * outputs
+    blocks = choose_blocks(counts, tile, tile_bytes, filter_bytes)
+    rows, columns = (-(-n // tile) for n in counts)
+    assert 1 <= blocks.tiles <= rows * columns
+    assert blocks.count * blocks.tiles >= rows * columns
+
+
+def test_large_filters_are_read_once():
+    """All 49 tiles in one block where the filters are 38 MB, rows of them where they are small."""
+    large = choose_blocks((28, 28), 4, 36 * 4 * 1024, 36 * 4 * 512 * 512)
+    assert (large.count, large.tiles) == (1, 49)
+    small = choose_blocks((56, 56), 4, 36 * 4 * 128, 36 * 4 * 64 * 64)
+    assert small.count > 1
+    assert len(small.rows) == len(small.columns) == 1
+
+
+def test_points_do_not_grow_numbers():
+    """No coefficient of B^T or A^T is larger than 4, so that rounding stays small."""
+    from glow.semantics.cook_toom import winograd_transforms
+
+    t = winograd_transforms(4)
+    assert max(abs(c) for row in (*t.inputs, *t.outputs) for c in row) < Fraction(4)

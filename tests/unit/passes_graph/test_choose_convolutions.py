@@ -1,0 +1,68 @@
+"""The choice of the algorithm of convolutions: what the cost model prefers, and equal results."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from glow.glow_dialects.glow.convolution import ConvolutionOp
+from glow.passes.choose_convolutions import Layer, best_tile, direct_cost, winograd_cost
+from glow.runtime.interpreter import interpret
+from glow.semantics import make_constant
+from glow.tests.support.graph_text import count, run
+from xdsl.dialects import func
+from xdsl.dialects.builtin import FunctionType, ModuleOp, TensorType, f32
+from xdsl.ir import Block, Region
+
+
+@pytest.mark.parametrize(
+    ("layer", "tile"),
+    [
+        (Layer(1, 64, 64, (56, 56)), 4),
+        (Layer(1, 128, 128, (28, 28)), 4),
+        (Layer(1, 512, 512, (28, 28)), 4),
+        (Layer(1, 64, 64, (224, 224)), 4),
+        (Layer(1, 1024, 1024, (3, 3)), None),
+        (Layer(1, 16, 16, (1, 1)), None),
+        (Layer(1, 4, 4, (64, 64)), None),
+    ],
+    ids=str,
+)
+def test_choice(layer: Layer, tile: int | None):
+    assert best_tile(layer, forced=False) == tile
+    assert best_tile(layer, forced=True) is not None
+
+
+def test_costs_grow_with_the_work():
+    small, wide, tall = (
+        Layer(1, 64, 64, (28, 28)),
+        Layer(1, 64, 128, (28, 28)),
+        Layer(2, 64, 64, (28, 28)),
+    )
+    for cost in (direct_cost, lambda x: winograd_cost(x, 2), lambda x: winograd_cost(x, 4)):
+        assert cost(small) < cost(wide)
+        assert cost(small) < cost(tall)
+
+
+@pytest.mark.parametrize("algorithm", ["auto", "direct", "winograd"])
+@pytest.mark.parametrize("sizes", [(8, 24, 13, 10), (3, 8, 9, 9)], ids=str)
+def test_results_stay(algorithm: str, sizes: tuple[int, int, int, int]):
+    inputs, outputs, rows, columns = sizes
+    rng = np.random.default_rng(sizes)
+    arrays = [
+        rng.standard_normal(shape).astype(np.float32)
+        for shape in ((1, inputs, rows, columns), (outputs, inputs, 3, 3), (outputs,))
+    ]
+    block = Block(arg_types=[TensorType(f32, arrays[0].shape)])
+    w, b = (make_constant(a, hint) for a, hint in zip(arrays[1:], "wb", strict=True))
+    pads = {"pads": [1, 1, 1, 1], "strides": [1, 1], "dilations": [1, 1], "group": 1}
+    y = ConvolutionOp.of(block.args[0], w.result, b.result, **pads)
+    block.add_ops([w, b, y, func.ReturnOp(y.result)])
+    t = FunctionType.from_lists([block.args[0].type], [y.result.type])
+    module = ModuleOp([func.FuncOp("main", t, Region(block))])
+    (want,) = interpret(module, arrays[:1]).values()
+    run(f"glow-assign-layouts{{block=8}},glow-choose-convolutions{{algorithm={algorithm}}}", module)
+    # an input of 3 channels stays plain
+    is_winograd = algorithm == "winograd" and inputs == 8
+    assert count(module)["glow.winograd_convolution"] == is_winograd or algorithm == "auto"
+    (found,) = interpret(module, arrays[:1]).values()
+    np.testing.assert_allclose(found, want, rtol=0, atol=2e-5 * np.abs(want).max())

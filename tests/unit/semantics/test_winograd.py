@@ -1,0 +1,138 @@
+"""Winograd convolution equals correlation: exactly in rationals, and in numpy up to rounding."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from random import Random
+
+import numpy as np
+import pytest
+from glow.glow_dialects.glow.blocked import BlockedConvolutionOp
+from glow.glow_dialects.glow.winograd import TILES, WinogradConvolutionOp
+from glow.glow_dialects.operator import Call, Python, to_attribute, with_shape
+from glow.semantics import evaluate
+from glow.semantics.blocked import pack_channels, pack_filter
+from glow.semantics.cook_toom import POINTS, Matrix, transforms, winograd_transforms
+from glow.semantics.winograd import transform_filter
+from hypothesis import given
+from hypothesis import strategies as st
+from xdsl.dialects.builtin import f32
+
+
+def dot(a: Sequence[Fraction], b: Sequence[Fraction]) -> Fraction:
+    return sum((x * y for x, y in zip(a, b, strict=True)), Fraction(0))
+
+
+def times(a: Matrix, b: Matrix) -> Matrix:
+    columns = list(zip(*b, strict=True))
+    return tuple(
+        tuple(
+            sum((x * y for x, y in zip(row, column, strict=True)), Fraction(0))
+            for column in columns
+        )
+        for row in a
+    )
+
+
+def transposed(a: Matrix) -> Matrix:
+    return tuple(zip(*a, strict=True))
+
+
+def random_matrix(rng: Random, rows: int, columns: int) -> Matrix:
+    return tuple(
+        tuple(Fraction(rng.randint(-99, 99), rng.randint(1, 9)) for _ in range(columns))
+        for _ in range(rows)
+    )
+
+
+def correlation(d: Matrix, g: Matrix, m: int) -> Matrix:
+    r = len(g)
+    return tuple(
+        tuple(
+            sum((d[i + k][j + n] * g[k][n] for k in range(r) for n in range(r)), Fraction(0))
+            for j in range(m)
+        )
+        for i in range(m)
+    )
+
+
+@given(
+    st.integers(1, 5),
+    st.integers(1, 4),
+    st.lists(st.fractions(-9, 9, max_denominator=8), min_size=7, max_size=7, unique=True),
+    st.integers(0, 2**32),
+)
+def test_transforms_are_exact(m: int, r: int, points: list[Fraction], seed: int):
+    """`A^T ((G g G^T) * (B^T d B)) A` is the correlation of d and g, whatever the points."""
+    t = transforms(m, r, points[: m + r - 2])
+    rng = Random(seed)
+    d, g = random_matrix(rng, m + r - 1, m + r - 1), random_matrix(rng, r, r)
+    u = times(times(t.filters, g), transposed(t.filters))
+    v = times(times(t.inputs, d), transposed(t.inputs))
+    products = tuple(
+        tuple(x * y for x, y in zip(a, b, strict=True)) for a, b in zip(u, v, strict=True)
+    )
+    assert times(times(t.outputs, products), transposed(t.outputs)) == correlation(d, g, m)
+
+
+def test_textbook_matrices():
+    t = transforms(2, 3, POINTS[2])
+    assert [[int(c) for c in row] for row in t.inputs] == [
+        [-1, 0, 1, 0],
+        [0, 1, 1, 0],
+        [0, -1, 1, 0],
+        [0, -1, 0, 1],
+    ]
+    assert [[float(c) for c in row] for row in t.filters] == [
+        [-1.0, 0.0, 0.0],
+        [0.5, 0.5, 0.5],
+        [0.5, -0.5, 0.5],
+        [0.0, 0.0, 1.0],
+    ]
+    assert [[int(c) for c in row] for row in t.outputs] == [[1, 1, 1, 0], [0, 1, -1, 1]]
+
+
+@pytest.mark.parametrize("tile", TILES)
+def test_coefficients_of_kernels_are_exact_in_f32(tile: int):
+    t = winograd_transforms(tile)
+    for row in (*t.inputs, *t.outputs):
+        assert all(Fraction(float(np.float32(float(c)))) == c for c in row)
+
+
+def test_wrong_points():
+    with pytest.raises(ValueError, match="expected 4 different points, found 3"):
+        transforms(3, 3, [Fraction(i) for i in range(3)])
+    with pytest.raises(ValueError, match="expected 2 different points, found 2"):
+        transforms(2, 2, [Fraction(1), Fraction(1)])
+
+
+def call(operator: type, operands: list[np.ndarray], **properties: Python) -> np.ndarray:
+    types = tuple(with_shape(f32, a.shape) for a in operands)
+    attributes = {name: to_attribute(value) for name, value in properties.items()}
+    results = operator.infer(Call(operator, types, (), attributes))
+    (result,) = evaluate(Call(operator, types, tuple(results), attributes), operands)
+    return result
+
+
+@pytest.mark.parametrize("tile", TILES)
+@pytest.mark.parametrize("seed", range(6))
+def test_same_as_direct_convolution(tile: int, seed: int):
+    rng = np.random.default_rng(seed)
+    images, inputs, outputs, rows, columns = (int(n) for n in rng.integers(1, 20, 5))
+    block = 2 ** int(rng.integers(0, 5))
+    x, w, b = (
+        rng.standard_normal(shape).astype(np.float32)
+        for shape in (
+            (images, inputs, rows + 2, columns + 2),
+            (outputs, inputs, 3, 3),
+            (1, outputs),
+        )
+    )
+    x, w = pack_channels(x, block), pack_filter(w, block)
+    (b,) = pack_channels(b, block)
+    want = call(BlockedConvolutionOp, [x, w, b], strides=[1, 1], dilations=[1, 1])
+    u = transform_filter(w, tile)
+    assert u.dtype == np.float32
+    found = call(WinogradConvolutionOp, [x, u, b], tile=tile)
+    np.testing.assert_allclose(found, want, rtol=0, atol=2e-5 * max(1, np.abs(want).max()))
