@@ -9,10 +9,11 @@ from pathlib import Path
 
 import numpy as np
 from glow.compiler import load_model
-from glow.runtime.cpu_backend import CpuBackend, aligned_bytes, arena_bytes, fill_weights
+from glow.runtime.cpu_backend import CpuBackend, aligned_bytes, arena_bytes
 from glow.runtime.memory_plan import WEIGHTS_SIZE, function_bytes
 from glow.runtime.signature import main_function, signature_of
 from glow.runtime.stages import Stages
+from glow.runtime.weights import fill_weights
 from xdsl.dialects.builtin import ModuleOp
 
 PREFIX = "aarch64-linux-gnu-"

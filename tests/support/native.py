@@ -12,12 +12,13 @@ from glow.lowering.kernels import MachineDescription, host_machine
 from glow.lowering.llvm.translate import translate_module
 from glow.lowering.target import host_target
 from glow.lowering.threads import llvm_text
-from glow.runtime.cpu_backend import aligned_bytes, fill_weights
+from glow.runtime.cpu_backend import aligned_bytes
 from glow.runtime.interpreter import interpret
 from glow.runtime.jit import Executable, compile_object
 from glow.runtime.memory_plan import ARENA_SIZE, WEIGHTS_SIZE, function_bytes
 from glow.runtime.signature import main_function
 from glow.runtime.teams import ParallelExecutable
+from glow.runtime.weights import fill_weights
 from glow.semantics import numpy_dtype
 from xdsl.dialects.builtin import MemRefType, ModuleOp
 from xdsl.parser import Parser
