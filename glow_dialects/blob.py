@@ -17,6 +17,7 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import BinaryIO
 from weakref import WeakValueDictionary
 
 from xdsl.ir import Data
@@ -44,15 +45,7 @@ class Source:
 _sources: WeakValueDictionary[str, Source] = WeakValueDictionary()
 
 
-def _map_file(path: str) -> memoryview:
-    with Path(path).open("rb") as f:
-        if os.fstat(f.fileno()).st_size == 0:
-            return memoryview(b"")
-        mapped = _files[path] = mmap.mmap(f.fileno(), 0, access=mmap.ACCESS_READ)
-        return memoryview(mapped)
-
-
-_files: WeakValueDictionary[str, mmap.mmap] = WeakValueDictionary()
+_files: WeakValueDictionary[int, mmap.mmap] = WeakValueDictionary()
 
 
 def release_files() -> None:
@@ -65,22 +58,49 @@ def release_files() -> None:
             mapped.madvise(mmap.MADV_DONTNEED)
 
 
-def _file_source(path: str) -> Source:
-    view: memoryview | None = None
+class _File(Source):
+    """A file, mapped into memory when it is first read."""
 
-    def read() -> memoryview:
-        nonlocal view
-        if view is None:
-            view = _map_file(path)
-        return view
+    def __init__(self, path: str):
+        super().__init__(self._read)
+        self._path = path
+        self._view: memoryview | None = None
+        self._status: tuple[int, ...] = ()
 
-    return Source(read)
+    def _read(self) -> memoryview:
+        if self._view is None:
+            with Path(self._path).open("rb") as f:
+                status = os.fstat(f.fileno())
+                self._status = _which(status)
+                self._view = _mapped(f) if status.st_size else memoryview(b"")
+        return self._view
+
+    def is_replaced(self) -> bool:
+        """Whether another file is at the path than the one that was mapped."""
+        if self._view is None:
+            return False
+        try:
+            return _which(os.stat(self._path)) != self._status
+        except OSError:
+            return False
+
+
+def _which(status: os.stat_result) -> tuple[int, ...]:
+    return (status.st_dev, status.st_ino, status.st_size)
+
+
+def _mapped(file: BinaryIO) -> memoryview:
+    mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    _files[id(mapped)] = mapped
+    return memoryview(mapped)
 
 
 def _source(path: str) -> Source | None:
     found = _sources.get(path)
-    if found is None and not path.startswith(MEMORY):
-        found = _sources[path] = _file_source(path)
+    if path.startswith(MEMORY):
+        return found
+    if found is None or (isinstance(found, _File) and found.is_replaced()):
+        found = _sources[path] = _File(path)
     return found
 
 

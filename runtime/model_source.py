@@ -102,7 +102,7 @@ def identity(path: Path) -> tuple[int, ...]:
 
 def is_older(status: tuple[int, ...], moment: int) -> bool:
     """Whether a change of the file after `moment` (in ns) is sure to give it another identity."""
-    latest = max(status[-2:])
+    latest = status[-1]
     grain = _GRAIN_NS if latest % 1_000_000 else _COARSE_GRAIN_NS
     return latest + grain < moment
 

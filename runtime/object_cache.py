@@ -125,7 +125,9 @@ class ObjectCache:
         return mapped
 
     def put_weights(self, key: str, segment: memoryview) -> bool:
-        """Store a weight segment under `key`; whether it is there now."""
+        """Store a weight segment under `key`; whether it is there now. Not if it is too large."""
+        if len(segment) > self.limit // 2:
+            return False
         path = self.directory / f"{key}{_SEGMENT_SUFFIX}"
         return self._store(path, PAGE + len(segment), lambda file: write_segment(file, segment))
 

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
     from ..glow_dialects.glow_inst.memory import WeightOp
 
+ALIGNMENT = 64
+"""Bytes. Each weight starts at a multiple of this."""
 _RELEASE_BYTES = 16 << 20
 """How much is read from mapped files before their memory is given back."""
 
@@ -36,7 +38,10 @@ def fill_weights(segment: np.ndarray, main: FuncOp) -> None:
             name = op.result.name_hint or op.name
             raise ModelError(f"cannot read the weight {name}: {error}") from error
         array = np.ascontiguousarray(value)
-        segment[offset : offset + array.nbytes] = array.reshape(-1).view(np.uint8)
+        end = offset + array.nbytes
+        segment[offset:end] = array.reshape(-1).view(np.uint8)
+        # what lies between weights is stored too, and must not be what memory held before
+        segment[end : end + -end % ALIGNMENT] = 0
         unreleased += array.nbytes
         if unreleased >= _RELEASE_BYTES:
             release_files()

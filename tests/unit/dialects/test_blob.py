@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from glow.context import make_context
-from glow.glow_dialects.blob import BlobAttr
+from glow.glow_dialects.blob import BlobAttr, release_files
 from hypothesis import given
 from hypothesis import strategies as st
 from xdsl.parser import Parser
@@ -65,3 +65,17 @@ def test_memory_that_is_gone_is_a_clear_error():
 def test_names_in_memory_are_unique():
     blobs = {str(BlobAttr.in_memory("w", 1, lambda: memoryview(b"a"))) for _ in range(10)}
     assert len(blobs) == 10
+
+
+def test_a_file_that_replaced_another_is_read_and_memory_is_given_back(tmp_path):
+    path = tmp_path / "weights.bin"
+    path.write_bytes(b"old!" * 2000)
+    old = BlobAttr.in_file(path, 4, 4)
+    assert bytes(old.data.read()) == b"old!"
+    (tmp_path / "new.bin").write_bytes(b"new!" * 2000)
+    (tmp_path / "new.bin").replace(path)
+    new = BlobAttr.in_file(path, 4, 4)
+    release_files()
+    assert bytes(new.data.read()) == b"new!"
+    assert bytes(old.data.read()) == b"old!"
+    assert old == new
