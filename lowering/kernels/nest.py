@@ -45,6 +45,9 @@ class Reduction:
     reads: tuple[Access, ...]
     map: Body | None = None
     """Computes one value from the reads."""
+    soon: tuple[Access, ...] = ()
+    """Elements to prefetch in each step, because nests that follow will read them. They may lie
+    beyond the end of a buffer."""
 
     @property
     def is_product(self) -> bool:
@@ -68,7 +71,7 @@ class Nest:
     """Estimate of how many operations the body emits; a heavy body is not unrolled."""
 
     def accesses(self) -> list[Access]:
-        reads = self.reduction.reads if self.reduction else ()
+        reads = (*self.reduction.reads, *self.reduction.soon) if self.reduction else ()
         return [*reads, *self.operands, *self.writes]
 
     @property
@@ -181,7 +184,8 @@ def mapped(nest: Nest, change: Callable[[Affine], Affine]) -> Nest:
 
     reduction = nest.reduction
     if reduction is not None:
-        reduction = replace(reduction, reads=tuple(map(one, reduction.reads)))
+        reads, soon = (tuple(map(one, accesses)) for accesses in (reduction.reads, reduction.soon))
+        reduction = replace(reduction, reads=reads, soon=soon)
     return replace(
         nest,
         operands=tuple(map(one, nest.operands)),

@@ -20,6 +20,10 @@ from .machine import MachineDescription
 from .nest import Nest
 from .types import bits, memory_type, value_type
 
+PREFETCHED = 1 << 17
+"""Bytes; larger arrays that are read from front to back are prefetched."""
+PREFETCH_BYTES = 4096
+"""How far ahead."""
 _TILES = (1, 2, 3, 4, 5, 6, 7, 8)
 _STEP_OVERHEAD = 2.0
 """Cycles of loop control and address computation per step that nothing hides."""
@@ -163,7 +167,27 @@ def _choose_reduction(nest: Nest, machine: MachineDescription) -> Schedule:
         lanes=best.lanes,
         tile=best.tile,
         unrolled=frozenset(model.unrolled),
+        ahead=_ahead(nest, best),
     )
+
+
+def _ahead(nest: Nest, candidate: _Candidate) -> dict[int, int]:
+    """
+    Large arrays of which each step of the reduction reads the next part, as packed weights are,
+    come from a far cache and are prefetched.
+    """
+    assert nest.reduction is not None
+    vector = candidate.vector
+    if vector is None or vector in nest.reduced or not nest.reduced:
+        return {}
+    width = candidate.lanes * candidate.tile.get(vector, 1)
+    found: dict[int, int] = {}
+    for number, access in enumerate(nest.reduction.reads):
+        size = bits(memory_type(access.element)) // 8
+        far = (access.buffer.high - access.buffer.low) * size > PREFETCHED
+        if far and access.stride(vector) == 1 and access.stride(nest.reduced[-1]) == width:
+            found[number] = PREFETCH_BYTES // size
+    return found
 
 
 def _reduction_order(nest: Nest, vector: Dim | None) -> tuple[Dim, ...]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ....glow_dialects.elements import compute_type
 from ....glow_dialects.glow.matrix import FullyConnectedOp, MatMulOp, PackedMatMulOp
-from ..affine import Dim, Index, View, affine
+from ..affine import Access, Dim, Index, View, affine
 from ..nest import Combine, Reduction
 from ..primitives import add
 from ..registry import Kernel, kernel, total, view_dims
@@ -19,6 +21,9 @@ _HEAVY_EPILOGUE = 12
 would have to have few, but on results that are still in the nearest cache."""
 _ROWS = 32
 """How many rows a heavy epilogue has at a time."""
+_TILE_ROWS = 8
+_LINE = 16
+"""Elements of a cache line."""
 _CACHED = 1 << 18
 """Elements of the left operand that stay in a cache while panels come and go."""
 
@@ -80,13 +85,13 @@ def packed_matmul(k: Kernel) -> None:
 def _panel(k: Kernel, rows: Rows, p: Dim | int, columns: int) -> None:
     """The products of some rows with the first columns of a panel."""
     if k.epilogue_weight <= _HEAVY_EPILOGUE:
-        dims, terms, products, place = _product(k, rows, p, columns)
+        dims, terms, products, place = _product(k, rows, rows, p, columns)
         k.reduce(dims, terms, products, place)
         return
     sums = k.scratch((min(_ROWS, rows.row.size), columns), compute_type(k.result.element))
 
     def visit(few: Rows) -> None:
-        dims, terms, products, place = _product(k, few, p, columns)
+        dims, terms, products, place = _product(k, few, rows, p, columns)
         store_reduction(k, dims, terms, products, sums[dims])
         k.finish(dims, place, [sums[dims]])
 
@@ -94,15 +99,32 @@ def _panel(k: Kernel, rows: Rows, p: Dim | int, columns: int) -> None:
 
 
 def _product(
-    k: Kernel, rows: Rows, p: Dim | int, columns: int
+    k: Kernel, rows: Rows, all_rows: Rows, p: Dim | int, columns: int
 ) -> tuple[list[Dim], list[Dim], Reduction, list[Index]]:
-    """Loop variables, reduced ones, what is reduced, and where it goes."""
+    """Loop variables, reduced ones, what is reduced, and where it goes, for some of `all_rows`."""
     x, weights = k.operands
     _, inner, width = weights.shape
     j, t = Dim("j", columns), Dim("t", inner)
     element = compute_type(k.result.element)
     products = total(Combine.ADD, element, x[[*rows.place, t]], weights[[p, t, j]])
+    products = replace(products, soon=_next_panel(weights, rows, all_rows, p, t))
     return [rows.row, j], [t], products, [*rows.place, affine(p) * width + j]
+
+
+def _next_panel(
+    weights: View, rows: Rows, all_rows: Rows, p: Dim | int, t: Dim
+) -> tuple[Access, ...]:
+    """
+    What to prefetch of the next panel in each step of the products of a tile of rows, so that it is
+    complete when all rows have met this one.
+    """
+    _, inner, width = weights.shape
+    step = -(-width * _TILE_ROWS // all_rows.row.size)
+    if isinstance(p, int) or step > _LINE:
+        return ()
+    row = affine(rows.first) + affine(all_rows.first) * -1 + rows.row
+    part = row * (inner * step // _TILE_ROWS) + t * step
+    return (Access(weights.buffer, weights[[p + 1, 0, 0]].place + part),)
 
 
 def _swapped(view: View) -> View:

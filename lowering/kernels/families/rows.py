@@ -24,6 +24,11 @@ ROWS = 4
 EXPONENTIAL_WEIGHT = 25
 
 
+def _count(shape: Sequence[int]) -> int:
+    """How many rows of a tensor with these leading dimensions are visited at a time."""
+    return max(1, min(ROWS, prod(shape)))
+
+
 def store_reduction(
     k: Kernel,
     dims: Sequence[Dim],
@@ -49,15 +54,16 @@ def softmax_rows(k: Kernel) -> None:
     (x,) = k.operands
     element = compute_type(x.element)
     j = Dim("j", x.shape[-1])
-    powers = k.scratch((ROWS, j.size), element)
-    peak, share = k.scratch((ROWS,), element), k.scratch((ROWS,), element)
+    count = _count(x.shape[:-1])
+    powers = k.scratch((count, j.size), element)
+    peak, share = k.scratch((count,), element), k.scratch((count,), element)
 
     def visit(rows: Rows) -> None:
         i = rows.row
         softmax_of_rows(k, i, j, x[[*rows.place, j]], powers[[i, j]], peak[[i]], share[[i]])
         k.finish([i, j], [*rows.place, j], [powers[[i, j]], share[[i]]], _product)
 
-    for_rows(k, x.rank - 1, [x], ROWS, visit)
+    for_rows(k, x.rank - 1, [x], count, visit)
 
 
 def softmax_of_rows(
@@ -99,7 +105,8 @@ def layer_norm(k: Kernel) -> None:
     axis = k.call.int("axis")
     columns = view_dims(scale, "j")
     element = compute_type(x.element)
-    mean, factor = k.scratch((ROWS,), element), k.scratch((ROWS,), element)
+    count = _count(x.shape[:axis])
+    mean, factor = k.scratch((count,), element), k.scratch((count,), element)
 
     def visit(rows: Rows) -> None:
         i, at = rows.row, [*rows.place, *columns]
@@ -107,7 +114,7 @@ def layer_norm(k: Kernel) -> None:
         operands = [x[at], mean[[i]], factor[[i]], scale[columns], bias[columns]]
         k.finish([i, *columns], at, operands, _standardized, weight=4)
 
-    for_rows(k, axis, [x], ROWS, visit)
+    for_rows(k, axis, [x], count, visit)
 
 
 @kernel(RmsNormOp)
@@ -117,7 +124,8 @@ def rms_norm(k: Kernel) -> None:
     axis = k.call.int("axis")
     columns = view_dims(scale, "j")
     element = compute_type(x.element)
-    factor = k.scratch((ROWS,), element)
+    count = _count(x.shape[:axis])
+    factor = k.scratch((count,), element)
 
     def body(alg: ArithAlgebra, values: Sequence[Value]) -> Sequence[Value]:
         return [multiply(alg, multiply(alg, values[0], values[1]), values[2])]
@@ -128,7 +136,7 @@ def rms_norm(k: Kernel) -> None:
         store_reduction(k, [i], columns, squares, factor[[i]], _inverse_root(k, columns))
         k.finish([i, *columns], at, [x[at], factor[[i]], scale[columns]], body, weight=2)
 
-    for_rows(k, axis, [x], ROWS, visit)
+    for_rows(k, axis, [x], count, visit)
 
 
 @kernel(GroupNormOp)

@@ -5,9 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from glow.glow_dialects.glow.matrix import PackedMatMulOp
+from glow.glow_dialects.operator import with_shape
 from glow.passes.pack_weights import packed, panel_width
+from glow.tests.support.graph_text import parse
+from glow.tests.support.native import apply, check_native
+from xdsl.dialects.builtin import f32
 
-from .test_operators import check, random
+from .test_operators import check, one_node, random
 
 # leading dimensions of the left operand, inner, columns, lanes, vectors
 CASES = [
@@ -28,3 +32,44 @@ def test_packed_matmul(case: tuple, dtype: type):
     x, matrix = random(1, *rows, inner, dtype=dtype), random(2, inner, columns, dtype=dtype)
     weights = packed(matrix, panel_width(columns, lanes, vectors))
     check(PackedMatMulOp, x, weights, columns=columns, tolerance=2e-5)
+
+
+def prefetches(rows: int, inner: int) -> int:
+    """How many prefetches a product's kernel has in its text."""
+    types = [with_shape(f32, (rows, inner)), with_shape(f32, (3, inner, 48))]
+    module = one_node(PackedMatMulOp, types, columns=144)
+    apply(module, "glow-irgen,glow-eliminate-copies,glow-allocate,glow-lower-to-kernels")
+    return sum(op.name == "glow_vec.prefetch" for op in module.walk())
+
+
+def test_far_weights_are_prefetched():
+    # the next panel, a line in each step; of many weights also what the next steps need
+    assert prefetches(64, 16) == 1
+    assert prefetches(64, 384) == 4
+    # a few rows read the next panel soon enough
+    assert prefetches(8, 16) == 0
+
+
+EPILOGUE = """
+func.func @main(%x: tensor<ROWSx20xf32> {glow.name = "x"},
+                %w: tensor<2x20x48xf32> {glow.name = "w"},
+                %r: tensor<ROWSx70xf32> {glow.name = "r"})
+    -> (tensor<ROWSx70xf32> {glow.name = "y"}) {
+  %p = glow.packed_matmul %x, %w {columns = 70 : i64}
+     : (tensor<ROWSx20xf32>, tensor<2x20x48xf32>) -> tensor<ROWSx70xf32>
+  %s = glow.add %p, %r : (tensor<ROWSx70xf32>, tensor<ROWSx70xf32>) -> tensor<ROWSx70xf32>
+  %g = glow.ACTIVATION %s : (tensor<ROWSx70xf32>) -> tensor<ROWSx70xf32>
+  %y = glow.mul %g, %r : (tensor<ROWSx70xf32>, tensor<ROWSx70xf32>) -> tensor<ROWSx70xf32>
+  func.return %y : tensor<ROWSx70xf32>
+}"""
+
+
+@pytest.mark.parametrize("activation", ["relu", "gelu"])
+@pytest.mark.parametrize("rows", ["3", "32", "75"])
+def test_light_and_heavy_epilogues(rows: str, activation: str):
+    module = parse(EPILOGUE.replace("ROWS", rows).replace("ACTIVATION", activation))
+    apply(module, "glow-irgen,glow-eliminate-copies,glow-stack-ops,glow-allocate")
+    names = [op.name for op in module.walk() if op.name.startswith("glow_inst.")]
+    assert "glow_inst.stacked" not in names
+    n = int(rows)
+    check_native(module, [random(1, n, 20), random(2, 2, 20, 48), random(3, n, 70)], None, 2e-5)
