@@ -259,10 +259,10 @@ class Emitter:
         def places(unit: SSAValue) -> None:
             numbers: list[SSAValue | int] = []
             for size in reversed(sizes):
-                if len(numbers) == len(sizes) - 1:
-                    numbers.append(unit)
-                elif size == 1:
+                if size == 1:
                     numbers.append(0)
+                elif len(numbers) == len(sizes) - 1:
+                    numbers.append(unit)
                 else:
                     numbers.append(self.binary(arith.RemUIOp, unit, self.index(size)))
                     unit = self.binary(arith.DivUIOp, unit, self.index(size))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from itertools import product
-from math import prod
 
 from xdsl.dialects import arith, vector
 from xdsl.dialects.builtin import i1
@@ -16,7 +15,7 @@ from .emit import REASSOCIATE, Emitter, scalar_of
 from .machine import MachineDescription
 from .memory import Memory, Place
 from .nest import Combine, Nest, Repeat, Step, simplified
-from .partition import Span, Split, choose_split
+from .partition import Group, Span, Split, choose_split, groups_of, weight_of
 from .register_tile import tiled_product
 from .schedule import Schedule, choose_schedule
 from .types import computes_in_float, vector_type
@@ -89,8 +88,7 @@ class NestGenerator:
 
     def choose_split(self, threads: int) -> Split | None:
         """How several threads divide the nest; None if one of them is to do it."""
-        order, static = self.schedule.order, self.schedule.static
-        spans = [[] if d in static else self._spans(d) for d in order]
+        spans = [self._spans(d) for d in self.schedule.order]
         return choose_split(self.nest, self.schedule, spans, threads)
 
     def run(
@@ -115,11 +113,12 @@ class NestGenerator:
 
     def _spans(self, dim: Dim) -> list[Span]:
         """The tiles of a dimension, apart by their code."""
-        if dim in self.schedule.parts:
-            return [
-                Span(p.start, p.stop - p.start, p.tile, range(p.tile))
-                for p in self.schedule.parts[dim]
-            ]
+        parts = self.schedule.parts.get(dim, ())
+        if dim in self.schedule.static:
+            starts = [(i, p.tile) for p in parts for i in range(p.start, p.stop, p.tile)]
+            return [Span(0, 1, 1, range(i, i + tile)) for i, tile in starts]
+        if parts:
+            return [Span(p.start, p.stop - p.start, p.tile, range(p.tile)) for p in parts]
         step = self.schedule.step(dim)
         full, last = dim.size // step * step, dim.size - step
         if full == dim.size:
@@ -138,12 +137,6 @@ class NestGenerator:
             self._divided(self._split, places, stale)
             return
         dim = self.schedule.order[level]
-        if dim in self.schedule.static:
-            for part in self.schedule.parts[dim]:
-                for start in range(part.start, part.stop, part.tile):
-                    self.tile_of[dim] = range(start, start + part.tile)
-                    self._parallel(level + 1, places, stale)
-            return
         for span in self._spans(dim):
 
             def body(
@@ -179,18 +172,30 @@ class NestGenerator:
         """The loops of a split, as far as they are this thread's."""
         assert self._share is not None
         dims = self.schedule.order[split.first : split.last + 1]
-        for spans in product(*map(self._spans, dims)):
+        groups = groups_of([self._spans(d) for d in dims])
+        whole = self._share(weight_of(groups)) if split.together else None
+        for group in groups:
 
-            def body(numbers: Sequence[SSAValue | int], spans: tuple[Span, ...] = spans) -> None:
+            def body(numbers: Sequence[SSAValue | int], group: Group = group) -> None:
                 there, skip = places, stale
-                for dim, span, number in zip(dims, spans, numbers, strict=True):
+                for dim, span, number in zip(dims, group.spans, numbers, strict=True):
                     iv = number if isinstance(number, int) else self._scaled(number, span.step)
                     there, skip = self._at(dim, span, iv, there, skip)
                 self._parallel(split.last + 1, there, skip)
 
-            tiles = [span.tiles for span in spans]
-            first, end = self._share(prod(tiles))
-            self.e.loop_units(tiles, first, end, body)
+            if whole is None:
+                first, end = self._share(group.units)
+            else:
+                first, end = (self._units_below(bound, group) for bound in whole)
+            self.e.loop_units([span.tiles for span in group.spans], first, end, body)
+
+    def _units_below(self, weight: SSAValue, group: Group) -> SSAValue:
+        """`group.units_below(weight)`"""
+        e, ahead = self.e, group.start - group.weight + 1
+        reached = e.binary(arith.SubiOp, weight, e.index(ahead))
+        reached = e.binary(arith.MaxSIOp, reached, e.index(0))
+        units = e.binary(arith.DivUIOp, reached, e.index(group.weight))
+        return e.binary(arith.MinSIOp, units, e.index(group.units))
 
     def _scaled(self, number: SSAValue, step: int) -> SSAValue:
         return number if step == 1 else self.e.binary(arith.MuliOp, number, self.e.index(step))
@@ -342,8 +347,6 @@ class NestGenerator:
             access = reduction.reads[number]
             for offset in sorted({_offset(access, point) for point in points}):
                 self.memory.prefetch(access, places[access], offset + distance)
-        for access in reduction.soon:
-            self.memory.prefetch(access, places[access], 0)
         return results
 
     def _across_lanes(self, group: Sequence[SSAValue]) -> Value:

@@ -3,7 +3,9 @@ How the tiles of a nest are divided between threads.
 
 The loops over tiles of neighbouring dimensions are taken together as one range of units, of which
 thread `t` of `n` gets `t * units / n` to `(t + 1) * units / n - 1`. Loops outside of these are run
-by all threads. The choice is by the time of the thread that has most to do.
+by all threads. Where tiles of different sizes have different code, either the units of each code
+are divided, or all of them as one range, in which a unit counts as much as it has elements. The
+choice is by the time of the thread that has most to do.
 """
 
 from __future__ import annotations
@@ -33,7 +35,7 @@ class Span:
     """Relative to `start`; the last tile may begin before and end behind it."""
     step: int
     tile: range | None = None
-    """For dimensions with parts: the elements of a tile, from where it is."""
+    """For dimensions with parts: the elements of a tile, from where `start` and steps lead."""
     clamp: int | None = None
     """Where the last tile is moved back to, if it would end behind the dimension."""
     stale: int | None = None
@@ -43,6 +45,11 @@ class Span:
     def tiles(self) -> int:
         return -(-self.stop // self.step)
 
+    @property
+    def elements(self) -> int:
+        """Of a tile."""
+        return self.step if self.tile is None else len(self.tile)
+
 
 @dataclass(frozen=True)
 class Split:
@@ -50,6 +57,44 @@ class Split:
 
     first: int
     last: int
+    together: bool = False
+    """Whether tiles of different code are one range."""
+
+
+@dataclass(frozen=True)
+class Group:
+    """Units that have the same code: one span of each loop of a split."""
+
+    spans: tuple[Span, ...]
+    start: int
+    """The weight of all groups before this one."""
+
+    @property
+    def units(self) -> int:
+        return prod(s.tiles for s in self.spans)
+
+    @property
+    def weight(self) -> int:
+        """Elements of a unit."""
+        return prod(s.elements for s in self.spans)
+
+    def units_below(self, weight: int) -> int:
+        """How many units start below a weight, counted from the start of the first group."""
+        return min(max(0, weight - self.start + self.weight - 1) // self.weight, self.units)
+
+
+def groups_of(spans: Sequence[Sequence[Span]]) -> list[Group]:
+    """The groups of loops with these spans, in order."""
+    groups, start = [], 0
+    for combination in product(*spans):
+        group = Group(combination, start)
+        start += group.units * group.weight
+        groups.append(group)
+    return groups
+
+
+def weight_of(groups: Sequence[Group]) -> int:
+    return groups[-1].start + groups[-1].units * groups[-1].weight
 
 
 def busy(units: int, threads: int) -> float:
@@ -65,8 +110,7 @@ def choose_split(
     nest: Nest, schedule: Schedule, spans: Sequence[Sequence[Span]], threads: int
 ) -> Split | None:
     """
-    Which loops to divide; None if one thread is to do it all. `spans` are those of each loop, none
-    for loops that cannot be divided.
+    Which loops to divide; None if one thread is to do it all. `spans` are those of each loop.
     """
     work = _cycles(nest, schedule)
     if work < _LEAST_CYCLES:
@@ -74,34 +118,31 @@ def choose_split(
     best, least = None, work
     for first in range(len(spans)):
         for last in range(first, len(spans)):
-            if not spans[last]:
-                break
-            time = _time(nest, schedule, spans, Split(first, last), threads, work)
-            if time < least:
-                best, least = Split(first, last), time
+            groups = groups_of(spans[first : last + 1])
+            covered = prod(d.size for d in schedule.order[first : last + 1])
+            outer = prod(d.size for d in schedule.order[:first])
+            for together in (False, True) if len(groups) > 1 else (False,):
+                share, units = _most(groups, threads, together)
+                # to find the places of units; inner loops begin anew in each outer iteration
+                overhead = units * (last - first) + len(groups) * (together + (first > 0))
+                time = work * share / covered + overhead * outer * _UNIT_CYCLES
+                if time < least:
+                    best, least = Split(first, last, together), time
     return best
 
 
-def _time(
-    nest: Nest,
-    schedule: Schedule,
-    spans: Sequence[Sequence[Span]],
-    split: Split,
-    threads: int,
-    work: float,
-) -> float:
-    """Cycles of the thread that has most to do."""
-    divided = schedule.order[split.first : split.last + 1]
-    share, units = 0.0, 0
-    for combination in product(*spans[split.first : split.last + 1]):
-        most = -(-prod(s.tiles for s in combination) // threads)
-        share += most * prod(s.step for s in combination)
-        units += most
-    outer = prod(d.size for d in schedule.order[: split.first])
-    overhead = units * outer * _UNIT_CYCLES * (split.last - split.first)
-    # inner loops that are divided are entered from the beginning each time
-    overhead += outer * _UNIT_CYCLES if split.first else 0
-    return work * share / prod(d.size for d in divided) + overhead
+def _most(groups: Sequence[Group], threads: int, together: bool) -> tuple[int, int]:
+    """Elements and units of the thread that has most of them."""
+    if not together:
+        most = [-(-g.units // threads) for g in groups]
+        return sum(n * g.weight for n, g in zip(most, groups, strict=True)), sum(most)
+    total, shares = weight_of(groups), []
+    for t in range(threads):
+        low, high = t * total // threads, (t + 1) * total // threads
+        units = [g.units_below(high) - g.units_below(low) for g in groups]
+        elements = sum(n * g.weight for n, g in zip(units, groups, strict=True))
+        shares.append((elements, sum(units)))
+    return max(shares)
 
 
 def _cycles(nest: Nest, schedule: Schedule) -> float:

@@ -5,9 +5,19 @@ from __future__ import annotations
 from glow.lowering.kernels.affine import Buffer, Dim, View
 from glow.lowering.kernels.hazards import Hazards, Region, Work
 from glow.lowering.kernels.nest import Nest, Repeat
-from glow.lowering.kernels.partition import Span, Split, busy, choose_split, is_balanced
+from glow.lowering.kernels.partition import (
+    Span,
+    Split,
+    busy,
+    choose_split,
+    groups_of,
+    is_balanced,
+    weight_of,
+)
 from glow.lowering.kernels.schedule import Schedule
 from glow.lowering.kernels.sharing import divided_loops
+from hypothesis import given
+from hypothesis import strategies as st
 from xdsl.dialects.builtin import f32
 
 
@@ -41,13 +51,40 @@ def test_loops_that_are_unbalanced_alone_are_divided_together():
 
 def test_little_work_is_for_one_thread():
     assert choose_split(*elementwise(8, 8), 2) is None
-    nest, schedule, _ = elementwise(8, 1000)
-    assert choose_split(nest, schedule, [[], []], 2) is None
 
 
-def test_a_loop_that_cannot_be_divided_is_left_out():
-    nest, schedule, spans = elementwise(8, 1000, 4)
-    assert choose_split(nest, schedule, [[], *spans[1:]], 2) == Split(1, 1)
+def test_tiles_of_different_code_are_divided_together_if_they_are_few():
+    nest, schedule, spans = elementwise(3, 40, 101)
+    listed = [Span(0, 1, 1, range(start, start + 10)) for start in range(0, 40, 10)]
+    tile = [Span(0, 101, 101)]
+    assert choose_split(nest, schedule, [spans[0], listed, tile], 4) == Split(0, 1, True)
+    assert choose_split(nest, schedule, [spans[0], listed, tile], 3) == Split(0, 0)
+
+
+@given(
+    st.lists(
+        st.lists(
+            st.builds(
+                lambda tiles, step: Span(0, tiles * step, step),
+                st.integers(1, 5),
+                st.integers(1, 9),
+            ),
+            min_size=1,
+            max_size=3,
+        ),
+        min_size=1,
+        max_size=3,
+    ),
+    st.integers(1, 7),
+)
+def test_threads_together_have_every_unit_once(spans: list[list[Span]], threads: int):
+    groups = groups_of(spans)
+    total = weight_of(groups)
+    bounds = [t * total // threads for t in range(threads + 1)]
+    for group in groups:
+        below = [group.units_below(b) for b in bounds]
+        assert below == sorted(below)
+        assert (below[0], below[-1]) == (0, group.units)
 
 
 # loops of several steps
