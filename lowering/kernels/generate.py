@@ -347,6 +347,8 @@ class NestGenerator:
             access = reduction.reads[number]
             for offset in sorted({_offset(access, point) for point in points}):
                 self.memory.prefetch(access, places[access], offset + distance)
+        for access in reduction.soon:
+            self.memory.prefetch(access, places[access], 0)
         return results
 
     def _across_lanes(self, group: Sequence[SSAValue]) -> Value:
