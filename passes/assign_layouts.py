@@ -5,10 +5,11 @@ A vector register holds the channels of one block (16 floats with AVX-512), so c
 store whole registers whatever the sizes of images are. Nodes are visited in order. A dense
 convolution with a constant filter always works on a blocked input; pools, depthwise convolutions,
 data-parallel nodes, concatenations, reductions over space, slices and pads do so if their input is
-blocked already. Whatever else uses a blocked value reads it unpacked. A value is packed or
-unpacked at most once, where that is first needed, so that `pack(unpack(x))` never comes about; and
-what is unpacked without spatial extent is only reshaped. Filters, biases and other constants are
-packed at compile time.
+blocked already; of several operands, all must be, unless what uses the result would rather read it
+blocked. Whatever else uses a blocked value reads it unpacked. A value is packed or unpacked at most
+once, where that is first needed, so that `pack(unpack(x))` never comes about; and what is unpacked
+without spatial extent is only reshaped. Filters, biases and other constants are packed at compile
+time.
 
 Where the block does not divide the number of channels, the last block has lanes of no channel.
 Convolutions write zeros there and multiply by zeros what they read, so it must be finite: a node
@@ -30,13 +31,14 @@ from xdsl.passes import ModulePass
 from ..errors import CompileError
 from ..glow_dialects.glow.base import Node
 from ..glow_dialects.glow.blocked import PackChannelsOp
-from .layouts import Layouts, rule_of
+from .layouts import Layouts, demands, rule_of
 from .rewriting import tensor_nodes
 
 
 def assign_layouts(block: Block, channels: int) -> None:
     """Rewrite the graph in `block` to layouts with `channels` channels together."""
     layouts = Layouts(channels)
+    layouts.demand = demands(block, layouts)
     replaced: list[Operation] = []
     for op in list(block.ops):
         layouts.look_at(op)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from . import convolutions, elements, moves  # noqa: F401
+from .demand import demands
 from .state import Blocked, Layouts, rule_of
 
-__all__ = ["Blocked", "Layouts", "rule_of"]
+__all__ = ["Blocked", "Layouts", "demands", "rule_of"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from enum import Enum
+
 import numpy as np
 from xdsl.dialects.builtin import f32
 from xdsl.ir import SSAValue
@@ -27,8 +29,21 @@ MOST_GROUPS = 32
 """Each group becomes a convolution of its own."""
 
 
-@rule(ConvolutionOp)
-def convolution(layouts: Layouts, node: ConvolutionOp) -> Blocked | None:
+class Kind(Enum):
+    """How a convolution works on blocked tensors."""
+
+    DENSE = "dense"
+    GROUPED = "grouped"
+    DEPTHWISE = "depthwise"
+
+    @property
+    def needs_blocks(self) -> bool:
+        """Whether its input is packed if need be; a depthwise one costs little more than that."""
+        return self is not Kind.DEPTHWISE
+
+
+def convolution_kind(layouts: Layouts, node: ConvolutionOp) -> Kind | None:
+    """How a convolution works on blocked tensors; None if it does not."""
     if element_of(node.input.type) != f32 or not isinstance(node.filter.owner, ConstantOp):
         return None
     if not isinstance(node.bias.owner, ConstantOp | SplatOp):
@@ -36,11 +51,24 @@ def convolution(layouts: Layouts, node: ConvolutionOp) -> Blocked | None:
     outputs, per_group, *_ = shape_of(node.filter.type)
     group = node.group.value.data
     if group == 1:
-        return _dense(layouts, node) if 2 * outputs > layouts.block else None
+        return Kind.DENSE if 2 * outputs > layouts.block else None
     if per_group == 1 and group == outputs:
-        return _depthwise(layouts, node)
+        return Kind.DEPTHWISE
     fits = per_group % layouts.block == 0 and outputs // group % layouts.block == 0
-    return _grouped(layouts, node) if fits and group <= MOST_GROUPS else None
+    return Kind.GROUPED if fits and group <= MOST_GROUPS else None
+
+
+@rule(ConvolutionOp)
+def convolution(layouts: Layouts, node: ConvolutionOp) -> Blocked | None:
+    match convolution_kind(layouts, node):
+        case Kind.DENSE:
+            return _dense(layouts, node)
+        case Kind.GROUPED:
+            return _grouped(layouts, node)
+        case Kind.DEPTHWISE:
+            return _depthwise(layouts, node)
+        case None:
+            return None
 
 
 def _dense(layouts: Layouts, node: ConvolutionOp) -> Blocked:

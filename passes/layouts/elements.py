@@ -42,7 +42,7 @@ def data_parallel(layouts: Layouts, node: DataParallel) -> Blocked | None:
     finite: a filter multiplies them by zero.
     """
     shape = shape_of(node.results[0].type)
-    if len(shape) < 3 or not layouts.any_blocked(node.operands):
+    if len(shape) < 3 or not layouts.prefers_blocks(node.operands, node.results[0]):
         return None
     is_full = shape[1] % layouts.block == 0
     operands = [layouts.packed(v) for v in node.operands]

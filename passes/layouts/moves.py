@@ -21,7 +21,7 @@ def unpack(layouts: Layouts, node: UnpackChannelsOp) -> Blocked | None:
 @rule(ConcatOp)
 def concat(layouts: Layouts, node: ConcatOp) -> Blocked | None:
     """Along the channels only if each operand but the last one fills its blocks."""
-    if len(shape_of(node.result.type)) < 3 or not layouts.any_blocked(node.inputs):
+    if len(shape_of(node.result.type)) < 3 or not layouts.prefers_blocks(node.inputs, node.result):
         return None
     axis = node.axis.value.data
     channels = [shape_of(v.type)[CHANNEL] for v in node.inputs]

@@ -8,7 +8,7 @@ is, on plain tensors.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import TypeAlias, TypeVar
@@ -76,6 +76,8 @@ class Layouts:
         self._unpacked: dict[SSAValue, SSAValue] = {}
         self._pads: dict[SSAValue, list[PadOp]] = {}
         self._node: Operation | None = None
+        self.demand: Mapping[SSAValue, int] = {}
+        """Above 0 for values that more users want blocked than plain."""
 
     def look_at(self, node: Operation) -> None:
         self._node = node
@@ -111,8 +113,17 @@ class Layouts:
         """The blocked version of a value, if there is one."""
         return self._blocked.get(value)
 
-    def any_blocked(self, values: Sequence[SSAValue]) -> bool:
-        return any(v in self._blocked for v in values)
+    def prefers_blocks(self, operands: Sequence[SSAValue], result: SSAValue) -> bool:
+        """
+        Whether an operator that works on either layout should take blocked operands: if all that
+        are not known at compile time are blocked, or some are and the result's users want it so.
+        """
+        known = (ConstantOp, SplatOp, BroadcastOp)
+        plain = [v for v in operands if v not in self._blocked]
+        if len(plain) == len(operands):
+            return False
+        computed = [v for v in plain if not isinstance(v.owner, known)]
+        return not computed or self.demand.get(result, 0) > 0
 
     def packed(self, value: SSAValue) -> Blocked:
         """The blocked version of a value of rank 2 or more, which is packed if need be."""

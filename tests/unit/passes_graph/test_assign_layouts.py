@@ -175,3 +175,16 @@ def test_slices_and_flattening():
     changed = check(g.module(flat, odd), 16)
     # without spatial extent nothing is unpacked
     assert count(changed)["glow.unpack_channels"] == 1
+
+
+@pytest.mark.parametrize("last", [1, 4])
+def test_mixed_operands_follow_the_users(last: int):
+    """A sum of a blocked and a plain value is blocked if what follows reads it so."""
+    g = Graph(7, 1, 3, 6, 6)
+    x = g.conv(g.x, 48)
+    y = g.conv(x, 48, 1, 1, 16)
+    x = g.add(ReluOp.of(g.add(AddOp.of(y, x))))
+    x = g.add(SigmoidOp.of(g.conv(x, 48, 1, 1, 1 if last == 1 else 16)))
+    found = count(check(g.module(x), 16))
+    assert found["glow.pack_channels"] == (1 if last == 1 else 0)
+    assert found["glow.unpack_channels"] == (2 if last == 1 else 1)
