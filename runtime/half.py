@@ -1,15 +1,16 @@
 """
-Conversions of f16 for processors that have no instruction for them.
+Conversions of f16 and bf16 for processors that have no instruction for them.
 
 LLVM calls functions of the compiler's runtime library for these, which no shared library provides
-everywhere, so they are part of each program that may call them.
+everywhere, so they are part of each program that may call them. Generated code rounds to bf16 with
+integer arithmetic, but where LLVM sees that a vector of bf16 is constant, it may call as well.
 """
 
 from __future__ import annotations
 
 from ..lowering.target import Target
 
-TEXT = """
+F16 = """
 define float @__extendhfsf2(half %x) {
   %h = bitcast half %x to i16
   %bits = zext i16 %h to i32
@@ -82,9 +83,30 @@ define half @__truncdfhf2(double %x) {
 declare double @llvm.fabs.f64(double)
 """
 
+BF16 = """
+define bfloat @__truncsfbf2(float %x) {
+  %bits = bitcast float %x to i32
+  %kept = lshr i32 %bits, 16
+  %odd = and i32 %kept, 1
+  %half = add i32 %odd, 32767
+  %sum = add i32 %bits, %half
+  %rounded = lshr i32 %sum, 16
+  %quiet = or i32 %kept, 64
+  %is_nan = fcmp uno float %x, %x
+  %all = select i1 %is_nan, i32 %quiet, i32 %rounded
+  %cut = trunc i32 %all to i16
+  %y = bitcast i16 %cut to bfloat
+  ret bfloat %y
+}
+"""
+
 
 def half_conversions(target: Target) -> str | None:
-    """LLVM IR of conversions of f16, if code for the target may call them."""
-    if target.architecture != "x86_64" or target.feature_set().get("f16c"):
+    """LLVM IR of conversions of 16-bit floats, if code for the target may call them."""
+    if target.architecture != "x86_64":
         return None
-    return TEXT
+    features = target.feature_set()
+    text = "" if features.get("f16c") else F16
+    if not features.get("avx512bf16"):
+        text += BF16
+    return text or None

@@ -84,6 +84,13 @@ def object_of(text: str, target: Target, version: str, cache: ObjectCache | None
     return found
 
 
+@cache
+def _support(target: Target) -> bytes | None:
+    """The object of functions that LLVM may call and no library has."""
+    text = half_conversions(target)
+    return None if text is None else compile_object(text, target)
+
+
 class Executable:
     """Linked code in memory, with one entry. Lives as long as this object."""
 
@@ -95,8 +102,8 @@ class Executable:
         builder = llvm.JITLibraryBuilder()
         for data in objects:
             builder.add_object_img(data)
-        if (support := half_conversions(target)) is not None:
-            builder.add_object_img(compile_object(support, target))
+        if (support := _support(target)) is not None:
+            builder.add_object_img(support)
         builder.add_current_process()
         for name in (entry, *exports):
             builder.export_symbol(name)

@@ -14,6 +14,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 _CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
+_LEAST_BLOCK = 8
+"""Channels of a block, as far as registers allow."""
+_POINTS = 6
+"""Points of a tile beyond which wider tiles, which load less for each product, pay."""
 _UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
 
@@ -47,8 +51,15 @@ class MachineDescription:
 
     @property
     def channel_block(self) -> int:
-        """Channels that blocked layouts keep together: the floats of one vector register."""
-        return self.lanes(32)
+        """
+        Channels that blocked layouts keep together: the floats of one vector register; of narrow
+        ones, so many that there are eight, as long as six points fit into a register tile. The
+        inner loop of a convolution runs over a block, so it should not be shorter; longer blocks
+        waste more where they are not full.
+        """
+        lanes = self.lanes(32)
+        vectors = -(-_LEAST_BLOCK // lanes)
+        return lanes * (vectors if self.most_points(vectors) >= _POINTS else 1)
 
     def fits(self, vectors: int, points: int) -> bool:
         """
@@ -69,7 +80,7 @@ class MachineDescription:
         Width in vectors of the register tile of matrix products: as wide as leaves six rows, and
         at most three, beyond which nothing is gained.
         """
-        return max((v for v in (1, 2, 3) if self.most_points(v) >= 6), default=1)
+        return max((v for v in (1, 2, 3) if self.most_points(v) >= _POINTS), default=1)
 
     def pass_options(self) -> str:
         """The vector unit as options of `glow-lower-to-kernels`."""

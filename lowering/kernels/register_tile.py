@@ -1,15 +1,11 @@
 """
 Register tiles for products whose vectors are blocks: the schedule of direct convolution.
 
-In such a nest, the lanes of a vector run over a dimension of exactly that size, along which one
-operand (the filter) and the result are contiguous, and which the other operand (the image) does not
-depend on. A tile is `blocks` vectors of the filter times `pixels` elements of the image, which are
-broadcast. All of its accumulators, the filter's vectors and one vector to broadcast must fit into
-the registers:
-
-    blocks * pixels + blocks + 1 <= registers
-
-with one block, the broadcast is part of the multiplication and needs no register.
+In such a nest, the lanes of one or of a few vectors run over a dimension of exactly that size,
+along which one operand (the filter) and the result are contiguous, and which the other operand (the
+image) does not depend on. A tile is `blocks` blocks of the filter, of so many vectors each, times
+`pixels` elements of the image, which are broadcast. All of its accumulators, the filter's vectors
+and one vector to broadcast must fit into the registers (`MachineDescription.fits`).
 
 A dimension is cut into parts as equal as possible (55 pixels into 14, 14, 14, 13) rather than into
 full tiles and a remainder: small tiles load more for each multiplication. Where rows are short,
@@ -37,7 +33,7 @@ PREFETCHED = 1 << 17
 """Bytes; larger filters are prefetched."""
 PREFETCH_BYTES = 4096
 """How far ahead filters are prefetched."""
-_MOST_LISTED = 8
+_MOST_LISTED = 10
 """Tiles of a list of pixels; each has its own code."""
 _STEP_OVERHEAD = 0.5
 """Cycles per step for counting and addresses."""
@@ -52,6 +48,8 @@ class Roles:
     """What the dimensions of a product with vectors over blocks do."""
 
     vector: Dim
+    vectors: int
+    """How many vectors the lanes of a block fill."""
     image: Access
     filter: Access
     filter_number: int
@@ -69,14 +67,17 @@ def roles_of(nest: Nest, machine: MachineDescription) -> Roles | None:
     lanes = machine.lanes(bits(value_type(nest.reduction.element)))
     a, b = nest.reduction.reads
     for vector in nest.parallel:
-        if vector.size != lanes or any(w.stride(vector) != 1 for w in nest.writes):
+        if vector.size not in (lanes, machine.channel_block) or any(
+            w.stride(vector) != 1 for w in nest.writes
+        ):
             continue
         for number, (image, filters) in ((1, (a, b)), (0, (b, a))):
             if (image.stride(vector), filters.stride(vector)) == (0, 1):
                 others = [d for d in nest.parallel if d is not vector]
                 blocks = [d for d in others if image.stride(d) == 0 != filters.stride(d)]
                 pixels = [d for d in others if filters.stride(d) == 0 != image.stride(d)]
-                return Roles(vector, image, filters, number, tuple(blocks), tuple(pixels))
+                vectors = vector.size // lanes
+                return Roles(vector, vectors, image, filters, number, tuple(blocks), tuple(pixels))
     return None
 
 
@@ -143,7 +144,8 @@ def tiled_product(nest: Nest, machine: MachineDescription) -> tuple[Nest, Schedu
         order=order,
         reduction_order=nest.reduced,
         vector=roles.vector,
-        lanes=roles.vector.size,
+        lanes=roles.vector.size // roles.vectors,
+        tile={roles.vector: roles.vectors},
         unrolled=unrolled,
         parts=parts,
         static=static,
@@ -204,13 +206,10 @@ def _tilings(nest: Nest, roles: Roles, machine: MachineDescription) -> Iterator[
         last = roles.pixels[-2:]
         if nest.parallel.index(last[1]) == nest.parallel.index(last[0]) + 1:
             choices.append((last, prod(d.size for d in last)))
-    registers = machine.vector_registers
     for blocks in range(1, min(8, block.size if block else 1) + 1):
         block_parts = balanced(block.size, blocks) if block else ()
         for dims, size in choices:
-            for most in range(1, registers):
-                if not _fits(blocks, most, registers) or most > size:
-                    break
+            for most in range(1, min(size, machine.most_points(blocks * roles.vectors)) + 1):
                 pixel_parts = balanced(size, most)
                 count = sum(p.tiles for p in pixel_parts)
                 if len(dims) > 1 and count > _MOST_LISTED:
@@ -219,30 +218,29 @@ def _tilings(nest: Nest, roles: Roles, machine: MachineDescription) -> Iterator[
                 if block:
                     parts[block] = block_parts
                 listing = dims if len(dims) > 1 else ()
-                cost = _cost(nest, block_parts, pixel_parts, steps)
+                cost = _cost(nest, roles.vectors, block_parts, pixel_parts, steps)
                 # as a list replaces one dimension, others are run more often
                 covered = prod(d.size for d in (*dims, *([block] if block else ())))
                 total = prod(d.size for d in nest.parallel if d is not roles.vector)
                 yield _Tiling(cost * total / covered, parts, listing)
 
 
-def _fits(blocks: int, pixels: int, registers: int) -> bool:
-    if blocks == 1:
-        return pixels + 2 <= registers
-    return blocks * pixels + blocks + 1 <= registers
-
-
 def _cost(
-    nest: Nest, block_parts: Sequence[Part], pixel_parts: Sequence[Part], steps: int
+    nest: Nest,
+    vectors: int,
+    block_parts: Sequence[Part],
+    pixel_parts: Sequence[Part],
+    steps: int,
 ) -> float:
     """Cycles for all tiles."""
     total, variants = 0.0, 0
     for b in block_parts or (Part(0, 1, 1),):
         for p in pixel_parts or (Part(0, 1, 1),):
-            points = b.tile * p.tile
+            filters = b.tile * vectors
+            points = filters * p.tile
             arithmetic = max(points / 2, _LATENCY)
-            loads = (b.tile + p.tile) / 2
-            cycles = max(arithmetic, loads) + 0.15 * loads + 1.0 * b.tile / 2 + _STEP_OVERHEAD
+            loads = (filters + p.tile) / 2
+            cycles = max(arithmetic, loads) + 0.15 * loads + 1.0 * filters / 2 + _STEP_OVERHEAD
             tile = cycles * steps + _TILE_OVERHEAD + points * (2 + nest.weight / 2)
             total += tile * b.tiles * p.tiles
             variants += 1

@@ -95,6 +95,8 @@ def test_register_rule():
     assert (wide.channel_block, narrow.channel_block) == (16, 8)
     without = MachineDescription(128, 16, has_fma=False)
     assert all(without.most_points(v) <= narrow.most_points(v) for v in range(1, 8))
+    assert (without.channel_block, MachineDescription(128, 32).channel_block) == (8, 8)
+    assert MachineDescription(128, 8).channel_block == 4
 
 
 def test_features_that_are_absent():

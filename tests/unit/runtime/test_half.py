@@ -1,9 +1,10 @@
-"""Conversions of f16 in software give what the hardware gives."""
+"""Conversions of 16-bit floats in software give what the hardware gives."""
 
 from __future__ import annotations
 
 import ctypes
 
+import ml_dtypes
 import numpy as np
 import pytest
 from glow.lowering.target import Target, find_target, host_target
@@ -77,7 +78,19 @@ def test_rounding_to_f16(source: type, rng: np.random.Generator):
     same(converted(x, np.float16), x.astype(np.float16))
 
 
+def test_rounding_to_bf16(rng: np.random.Generator):
+    bits = rng.integers(0, 2**32, 50_000, dtype=np.uint32)
+    x = np.concatenate([bits, bits & 0xFFFF8000, [0x7F800000, 0xFF800000, 0x7F7FFFFF]])
+    x = x.astype(np.uint32).view(np.float32)
+    text = LOOP.format(source="float", result="bfloat", kind="fptrunc")
+    executable = Executable([compile_object(text, baseline())], "f", baseline())
+    y = np.empty(x.shape, ml_dtypes.bfloat16)
+    executable(x.ctypes.data, (ctypes.c_void_p * 1)(x.size), y.ctypes.data)
+    same(y, x.astype(ml_dtypes.bfloat16))
+
+
 def test_machines_with_instructions_for_it_need_none():
     baseline()
-    assert half_conversions(find_target("haswell")) is None
+    assert half_conversions(find_target("znver4")) is None
+    assert "__truncsfhf2" not in (half_conversions(find_target("haswell")) or "")
     assert half_conversions(find_target("cortex-a76")) is None
