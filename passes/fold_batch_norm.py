@@ -41,7 +41,7 @@ from .channel_affine import CHANNEL, ChannelAffine, Step, step_of
 from .lowerings.precision import cast
 from .rewriting import Build, check_type, erase_if_dead, failure, replace_node, tensor_nodes
 
-CHUNK = 1 << 20
+CHUNK = 1 << 16
 """How many weights are held as f64 at a time."""
 
 N = TypeVar("N", bound=Node)

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import ctypes
 import mmap
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
@@ -130,11 +131,14 @@ class CpuBackend(Backend):
 
         target = self.target()
         target.expect_host_runs_it()
-        objects, plan = self._objects(stages, target)
-        run = self._linked(objects, target)
         main = main_function(stages["allocated"])
         weights = aligned_bytes(function_bytes(main, WEIGHTS_SIZE))
-        fill_weights(weights, main)
+        with ThreadPoolExecutor(1) as pool:
+            # numpy and LLVM release Python's global lock, so weights are packed meanwhile
+            filled = pool.submit(fill_weights, weights, main)
+            objects, plan = self._objects(stages, target)
+            filled.result()
+        run = self._linked(objects, target)
         return CpuProgram(run, weights, plan, signature_of(stages["imported"]).outputs)
 
     def restore(self, source: ModelSource) -> Restored | None:
@@ -231,11 +235,20 @@ class CpuBackend(Backend):
         from .jit import object_key, object_of
         from .program_plan import LinkPlan
 
-        texts = [translate_function(f, module) for f in _defined_functions(module)]
-        if self.threads > 1:
-            texts.append(llvm_text(target.triple))
-        keys = [object_key(text, target, _version()) for text in texts]
-        objects = [object_of(text, target, _version(), cache) for text in texts]
+        def texts() -> Iterator[str]:
+            for function in _defined_functions(module):
+                yield translate_function(function, module)
+            if self.threads > 1:
+                yield llvm_text(target.triple)
+
+        keys: list[str] = []
+        jobs: list[Future[bytes]] = []
+        with ThreadPoolExecutor(1) as pool:
+            # LLVM compiles one function, without Python's global lock, while the next is translated
+            for text in texts():
+                keys.append(object_key(text, target, _version()))
+                jobs.append(pool.submit(object_of, text, target, _version(), cache))
+            objects = [job.result() for job in jobs]
         return objects, LinkPlan(keys, arena_bytes(module))
 
     def texts(self, stages: Mapping[str, ModuleOp]) -> Mapping[str, str]:
