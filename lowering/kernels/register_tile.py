@@ -189,9 +189,9 @@ def _next_tile(
 
 
 def _ahead(nest: Nest, roles: Roles) -> dict[int, int]:
-    """Filters that come from a far cache are prefetched."""
+    """Filters that come from a far cache are prefetched, unless the nest says what to prefetch."""
     size = element_bytes(roles.filter.element)
-    if _size(nest, roles.filter) <= PREFETCHED:
+    if _size(nest, roles.filter) <= PREFETCHED or (nest.reduction and nest.reduction.soon):
         return {}
     return {roles.filter_number: PREFETCH_BYTES // size}
 
