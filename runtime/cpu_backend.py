@@ -201,8 +201,8 @@ class CpuBackend(Backend):
         """
         The object files of a program, which may be for another machine than this one. Linked
         together and with the C library's `libm`, their entry is
-        `void glow_main(void *weights, void **io, void *arena)`; a program for several threads is
-        called as `lowering.threads` says.
+        `void glow_main(void *weights, void **io, void *arena)`, where `arena_bytes` says how large
+        the arena must be; a program for several threads is called as `lowering.threads` says.
         """
         return self._objects(stages, self.target())[0]
 
@@ -324,13 +324,16 @@ def _defined_functions(module: ModuleOp) -> list[llvm.FuncOp]:
 
 def arena_bytes(module: ModuleOp) -> int:
     """
-    How large an arena the program needs: what @main of the `llvm` stage says of its last parameter.
-    It includes temporary memory of kernels, so it may be more than was planned for activations.
+    How large an arena the program needs: what @glow_program of the `llvm` stage says of its last
+    parameter. It includes temporary memory of kernels, so it may be more than was planned for
+    activations.
     """
     from xdsl.dialects.builtin import IntegerAttr
 
+    from ..lowering.llvm.convert import PROGRAM
+
     for function in _defined_functions(module):
-        if function.sym_name.data == "main" and function.arg_attrs is not None:
+        if function.sym_name.data == PROGRAM and function.arg_attrs is not None:
             size = function.arg_attrs.data[-1].data.get("llvm.dereferenceable")
             return size.value.data if isinstance(size, IntegerAttr) else 0
     return 0

@@ -4,8 +4,8 @@ The pass `glow-convert-to-llvm`: kernels in upstream dialects become `llvm` func
 Each function is rebuilt in one walk. Memrefs become bare pointers (`noalias`: no two parameters of
 which one is written alias), `scf` becomes blocks, index arithmetic becomes addresses. Then `main`,
 if its parameters are all pointers, the weights first and the arena last (behind the thread and its
-team if there are several), gets the wrapper `glow_main`, whose signature does not depend on the
-network.
+team if there are several), becomes `glow_program` and gets the wrapper `glow_main`, whose signature
+does not depend on the network.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from xdsl.dialects.builtin import (
     DictionaryAttr,
     MemRefType,
     ModuleOp,
+    StringAttr,
     SymbolRefAttr,
     UnitAttr,
 )
@@ -39,6 +40,8 @@ from .types import PTR, VOID, convert_type, i8, i64, int_attr
 FAMILIES = (arithmetic, control, conversions, mathematics, memory, vectors)
 """The modules whose import registers the conversions."""
 ENTRY = "glow_main"
+PROGRAM = "glow_program"
+"""What `main` is called from here on, as C programs that it is linked into have one of their own."""
 _NOALIAS = DictionaryAttr({"llvm.noalias": UnitAttr()})
 _NO_ATTRIBUTES = DictionaryAttr({})
 _EXTERNAL = llvm.LinkageAttr("external")
@@ -87,6 +90,7 @@ def convert_module(module: ModuleOp, *, contract: bool = True) -> None:
         if name not in names:
             converted.append(make_function(name, t, Region()))
     if "main" in names and _is_program(names["main"]):
+        names["main"].sym_name = StringAttr(PROGRAM)
         converted.append(make_entry(names["main"]))
     for op in list(module.body.block.ops):
         module.body.block.erase_op(op, safe_erase=False)
@@ -181,7 +185,7 @@ def _is_shared(main: llvm.FuncOp) -> bool:
 
 def make_entry(main: llvm.FuncOp) -> llvm.FuncOp:
     """
-    `glow_main(weights, io, arena)`: calls `main` with the pointers that the array `io` holds,
+    `glow_main(weights, io, arena)`: calls the program with the pointers that the array `io` holds,
     inputs first, then outputs. If `main` is run by several threads, these are
     `glow_main(weights, io, arena, team, thread)`, and `main` gets `thread` and `team` first.
     """

@@ -86,7 +86,7 @@ def run_emulated(
     (folder / "run.c").write_text(text)
     for command in (
         [PREFIX + "ld", "-r", "-o", "program.o", *names],
-        # the program's function `main` is not that of C
+        # nothing but the entry can meet a name of the C program
         [PREFIX + "objcopy", "--keep-global-symbol=glow_main", "program.o"],
         [PREFIX + "gcc", "-static", "-o", "run", "run.c", "program.o", "-lm"],
         [EMULATOR, "./run"],

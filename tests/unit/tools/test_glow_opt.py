@@ -232,7 +232,8 @@ BAD_INPUTS = {
     "malformed.mlir": (b"func.func @main( {", "malformed.mlir:1:18: error: Expected argument"),
     "types.mlir": (
         _text(
-            "  %c = glow.add %a, %b : (tensor<2xf32>, tensor<3xf32>) -> tensor<2xf32>\n  func.return"
+            "  %c = glow.add %a, %b : (tensor<2xf32>, tensor<3xf32>) -> tensor<2xf32>\n"
+            "  func.return"
         ),
         "types.mlir:2:3: error: 'glow.add' op (%c): expected operand 1 of shape (2,), found",
     ),
