@@ -191,5 +191,5 @@ def pool(layouts: Layouts, node: MaxPoolOp | AvgPoolOp) -> Blocked | None:
         return None
     if not x.is_full and isinstance(node, AvgPoolOp) and x.fill != 0:
         return None
-    y = layouts.add(_POOLS[type(node)], x.value, **node.properties)
+    y = layouts.add(_POOLS[type(node)], x.value, **node.properties)  # pyright: ignore[reportArgumentType]
     return Blocked(y, x.channels, x.fill)

@@ -59,12 +59,10 @@ def _segments_of(call: Call, counts: Sequence[int]) -> list[tuple[Segment, ...]]
     """All combinations of segments of the dimensions."""
     n = len(counts)
     sizes, pads = call.shape(0)[2:-1], call.ints("pads")
+    kernel, strides, dilations = (call.ints(p) for p in ("kernel", "strides", "dilations"))
     each = [
         segments(
-            sizes[d],
-            counts[d],
-            *(call.ints(p)[d] for p in ("kernel", "strides", "dilations")),
-            *(pads[d], pads[d + n]),
+            *(sizes[d], counts[d], kernel[d], strides[d], dilations[d]), *(pads[d], pads[d + n])
         )
         for d in range(n)
     ]

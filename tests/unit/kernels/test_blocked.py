@@ -38,7 +38,7 @@ def check(
     **properties: Python,
 ) -> None:
     types = [with_shape(element_type(a.dtype), a.shape) for a in arrays]
-    module = one_node(operator, types, **properties)
+    module = one_node(operator, types, None, **properties)
     apply(module, "glow-irgen,glow-eliminate-copies,glow-allocate")
     check_native(module, arrays, machine, 2e-5)
 

@@ -60,6 +60,7 @@ class Graph:
         return self.add(
             kind.of(
                 x,
+                result_types=None,
                 kernel=[3] * rank,
                 strides=[2] * rank,
                 pads=[1] * (2 * rank),
