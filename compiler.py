@@ -322,4 +322,6 @@ def _parse(path: Path) -> ModuleOp:
     try:
         return Parser(make_context(), text, str(path)).parse_module()
     except ParseError as error:
-        raise ModelError(f"{error.span.get_location()}: {error.msg}") from None
+        raise ModelError(f"{error.span.get_location()}: {error.msg[:2000]}") from None
+    except RecursionError:
+        raise ModelError(f"{path}: the text is nested too deeply") from None

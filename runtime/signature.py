@@ -61,6 +61,10 @@ class Signature:
 
         Raises InputError for an unknown or missing name, a wrong shape or a wrong dtype.
         """
+        if not isinstance(feed, Mapping):
+            raise InputError(
+                f"expected a dictionary of arrays by input name, found {type(feed).__name__}"
+            )
         known = [info.name for info in self.inputs]
         if unknown := [name for name in feed if name not in known]:
             raise InputError(

@@ -100,8 +100,26 @@ def _convert_graph(
 
 def _unsupported_message(problems: Sequence[str], graph: GraphProto) -> str:
     name = f" {graph.name!r}" if graph.name else ""
-    lines = "".join(f"\n  {p}" for p in dict.fromkeys(problems))
+    lines = "".join(f"\n  {p}" for p in _shortened(list(dict.fromkeys(problems))))
     return f"the model{name} needs what is not supported:{lines}"
+
+
+def _shortened(problems: Sequence[str], limit: int = 20) -> Sequence[str]:
+    """
+    The problems, or if there are more than `limit`, one line for each operator and reason with the
+    names of all its nodes.
+    """
+    if len(problems) <= limit:
+        return problems
+    nodes: dict[tuple[str, str], list[str]] = {}
+    for problem in problems:
+        label, _, reason = problem.partition("': ")
+        operator, _, name = label.rpartition(" '")
+        nodes.setdefault((operator, reason), []).append(f"'{name}'" if reason else problem)
+    return [
+        f"{operator}: {reason}: {', '.join(names)}" if reason else ", ".join(names)
+        for (operator, reason), names in nodes.items()
+    ]
 
 
 def _output(scope: Scope, name: str) -> SSAValue:

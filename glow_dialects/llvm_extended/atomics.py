@@ -86,10 +86,10 @@ class AtomicRMWOp(IRDLOperation):
         return AtomicKind(self.bin_op.value.data)
 
     def verify_(self) -> None:
-        if self.bin_op.value.data not in iter(AtomicKind):
+        if self.bin_op.value.data not in list(AtomicKind):
             raise VerifyException(f"no atomic operation has number {self.bin_op.value.data}")
         ordering = self.ordering.value.data
-        if ordering not in iter(Ordering) or ordering < Ordering.MONOTONIC:
+        if ordering not in list(Ordering) or ordering < Ordering.MONOTONIC:
             raise VerifyException("expected at least monotonic ordering")
         if self.val.type != self.res.type:
             raise VerifyException(f"expected a result of type {self.val.type}")

@@ -41,7 +41,7 @@ FAMILIES = (arithmetic, control, conversions, mathematics, memory, vectors)
 """The modules whose import registers the conversions."""
 ENTRY = "glow_main"
 PROGRAM = "glow_program"
-"""What `main` is called from here on, as C programs that it is linked into have one of their own."""
+"""What `main` is called from here on: a C program has a `main` of its own."""
 _NOALIAS = DictionaryAttr({"llvm.noalias": UnitAttr()})
 _NO_ATTRIBUTES = DictionaryAttr({})
 _EXTERNAL = llvm.LinkageAttr("external")

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod, sqrt
+from typing import Any
 
 import numpy as np
 from glow.glow_dialects.glow import activation, arithmetic, logic, normalization, reduction
@@ -337,7 +338,7 @@ def affine(g: Grower) -> SSAValue:
     return x
 
 
-def _spatial(g: Grower, x: SSAValue) -> tuple[list[int], dict[str, Sequence[int]]]:
+def _spatial(g: Grower, x: SSAValue) -> tuple[list[int], dict[str, Any]]:
     sizes = shape_of(x.type)[2:]
     pads = [g.int(0, 1) for _ in range(2 * len(sizes))]
     room = [s + pads[d] + pads[d + len(sizes)] for d, s in enumerate(sizes)]

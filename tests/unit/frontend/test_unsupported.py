@@ -43,6 +43,17 @@ def test_all_operators_are_listed() -> None:
     ]
 
 
+def test_many_nodes_share_lines_but_all_are_named() -> None:
+    nodes = [node("NonZero", ["x"], [f"z{i}"], name=f"n{i}") for i in range(30)]
+    nodes += [node("TopK", ["x", "k"], [f"v{i}", f"i{i}"], axis=1) for i in range(2)]
+    outputs = [*(f"z{i}" for i in range(30)), "v0", "v1"]
+    found = problems(model(nodes, [value("x", [2, 6])], outputs, {"k": np.array([3])}))
+    assert found == [
+        "NonZero: the operator is not supported: " + ", ".join(f"'n{i}'" for i in range(30)),
+        "TopK with output: the operator is not supported: 'v0', 'v1'",
+    ]
+
+
 def test_nodes_behind_a_stand_in_are_still_looked_at() -> None:
     nodes = [
         node("TopK", ["x", "k"], ["values", "indices"], name="top", axis=1),

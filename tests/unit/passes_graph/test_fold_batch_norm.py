@@ -72,8 +72,10 @@ def test_weights_are_rounded_once():
     arrays = {}
     for op in module.walk():
         if isinstance(op, ConstantOp):
-            user = op.result.first_use
-            arrays[user.operation.name, user.index] = constant_of(op.result).astype(np.float64)
+            user, value = op.result.first_use, constant_of(op.result)
+            assert user is not None
+            assert value is not None
+            arrays[user.operation.name, user.index] = value.astype(np.float64)
     scale, variance = arrays["glow.batch_norm", 1], arrays["glow.batch_norm", 4]
     factor = scale / np.sqrt(variance + 1e-3)
     want = (arrays["glow.convolution", 1] * factor[:, None, None]).astype(np.float32)

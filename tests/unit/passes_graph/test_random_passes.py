@@ -57,8 +57,11 @@ def check(pipeline: str, seed: int, steps: int, floats: str):
     assert_close(want, interpret(module, inputs), TOLERANCE[floats])
 
 
+RELAXED = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
+
+
 @pytest.mark.parametrize("name", PIPELINES)
-@settings(deadline=None, max_examples=40, suppress_health_check=list(HealthCheck))
+@settings(deadline=None, max_examples=40, suppress_health_check=RELAXED)
 @given(seed=st.integers(0, 2**32), steps=st.integers(1, 25), floats=st.sampled_from(list(FLOATS)))
 def test_passes_keep_the_meaning(name: str, seed: int, steps: int, floats: str):
     check(PIPELINES[name], seed, steps, floats)

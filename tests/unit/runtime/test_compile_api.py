@@ -295,3 +295,17 @@ def test_cache_directory_off_and_unusable(tmp_path: Path, xy):
     with pytest.warns(RuntimeWarning, match="compiling without it"):
         np.testing.assert_array_equal(glow.compile(graph(), cache=file)(x, y)[0], x + y)
     assert stat.S_ISREG(file.stat().st_mode)
+
+
+def test_feeds_that_are_no_dictionaries():
+    model = glow.compile(graph("func.func @main() { func.return }"), "interpreter")
+    for feed in (None, [np.zeros(1)], np.zeros(1), "x"):
+        with pytest.raises(glow.InputError, match="expected a dictionary of arrays by input name"):
+            model.run(None, feed)  # pyright: ignore[reportArgumentType]
+
+
+def test_text_that_is_nested_too_deeply(tmp_path: Path):
+    path = tmp_path / "deep.mlir"
+    path.write_text('"test.op"() ({\n' * 9000)
+    with pytest.raises(glow.ModelError, match=r"deep\.mlir: the text is nested too deeply"):
+        glow.compile(path)
