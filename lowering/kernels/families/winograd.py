@@ -30,6 +30,8 @@ NEAR_BYTES = 2 << 20
 """What a block may use of caches: transformed input, products, and filters up to `FILTER_BYTES`."""
 FILTER_BYTES = 1 << 20
 """Transformed filters up to this size stay near from one block to the next."""
+MOST_BYTES = 8 << 20
+"""The most that the transformed input and products of a block may use, if blocks can be smaller."""
 FAR_ACCESSES = 4.0
 """How often a byte of a block beyond `NEAR_BYTES` comes from or goes to far memory."""
 REUSE_COST = 0.1
@@ -125,7 +127,10 @@ def choose_blocks(counts: Sequence[int], tile: int, tile_bytes: int, filter_byte
         Blocks(tuple(spans(counts[0], tile, r)), tuple(spans(counts[1], tile, c)))
         for r, c in dict.fromkeys(shapes)
     ]
-    return min(choices, key=lambda blocks: blocks.cost(tile_bytes, filter_bytes))
+    allowed = [b for b in choices if b.tiles * tile_bytes <= MOST_BYTES]
+    if not allowed:
+        return min(choices, key=lambda blocks: blocks.tiles)
+    return min(allowed, key=lambda blocks: blocks.cost(tile_bytes, filter_bytes))
 
 
 @kernel(WinogradConvolutionOp, when=lambda call: call.element(0) == f32)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from glow.glow_dialects.glow.winograd import TILES, WinogradConvolutionOp
 from glow.lowering.kernels import MachineDescription
-from glow.lowering.kernels.families.winograd import choose_blocks, edges, spans
+from glow.lowering.kernels.families.winograd import MOST_BYTES, choose_blocks, edges, spans
 from glow.semantics.blocked import pack_channels, pack_filter
 from glow.semantics.winograd import transform_filter
 from glow.tests.support.native import apply, check_native, parse, run_native
@@ -154,6 +154,7 @@ def test_blocks_fit(counts: tuple[int, int], tile: int, inputs: int, outputs: in
     rows, columns = (-(-n // tile) for n in counts)
     assert 1 <= blocks.tiles <= rows * columns
     assert blocks.count * blocks.tiles >= rows * columns
+    assert blocks.tiles * tile_bytes <= MOST_BYTES or blocks.tiles == 1
 
 
 def test_large_filters_are_read_once():
