@@ -166,6 +166,10 @@ class Sharing:
     def share(self, units: int) -> tuple[SSAValue, SSAValue]:
         """The first unit of this thread, and the first of the next."""
         e = self.emitter
+        if units % self.threads == 0:
+            each = e.index(units // self.threads)
+            first = e.binary(arith.MuliOp, self.thread, each)
+            return first, e.binary(arith.AddiOp, first, each)
         threads, total = e.index(self.threads), e.index(units)
         after = e.binary(arith.AddiOp, self.thread, e.index(1))
         bounds = [
