@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 ALIGNMENT = 64
 """Bytes. Each weight starts at a multiple of this."""
-_RELEASE_BYTES = 16 << 20
-"""How much is read from mapped files before their memory is given back."""
+_STEP = 16 << 20
+"""How many bytes are copied before the memory of mapped files is given back."""
 
 
 def fill_weights(segment: np.ndarray, main: FuncOp) -> None:
@@ -30,23 +30,20 @@ def fill_weights(segment: np.ndarray, main: FuncOp) -> None:
     from ..glow_dialects.blob import release_files
     from ..semantics.arrays import constant_array
 
-    unreleased = 0
     for offset, op in _placed(main):
         try:
             value = constant_array(op.value, op.result.type)  # pyright: ignore
         except (OSError, ValueError) as error:
             name = op.result.name_hint or op.name
             raise ModelError(f"cannot read the weight {name}: {error}") from error
-        array = np.ascontiguousarray(value)
-        end = offset + array.nbytes
-        segment[offset:end] = array.reshape(-1).view(np.uint8)
-        # what lies between weights is stored too, and must not be what memory held before
-        segment[end : end + -end % ALIGNMENT] = 0
-        unreleased += array.nbytes
-        if unreleased >= _RELEASE_BYTES:
+        data = np.ascontiguousarray(value).reshape(-1).view(np.uint8)
+        for start in range(0, data.size, _STEP):
+            part = data[start : start + _STEP]
+            segment[offset + start : offset + start + part.size] = part
             release_files()
-            unreleased = 0
-    release_files()
+        # what lies between weights is stored too, and must not be what memory held before
+        end = offset + data.size
+        segment[end : end + -end % ALIGNMENT] = 0
 
 
 def _placed(main: FuncOp) -> Iterator[tuple[int, WeightOp]]:

@@ -5,13 +5,14 @@ Each distinct instruction becomes one kernel: a function named after its instruc
 everything that its code depends on, so that the same kernel has the same name in every network.
 `main` computes the address of each buffer from the memory plan and calls the kernels in order.
 
-Some kernels need temporary memory. The largest need of all is appended to the arena.
+Some kernels need temporary memory. It lies in the arena where no buffer is alive at that time; the
+arena grows where that is beyond its end.
 """
 
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -48,7 +49,7 @@ from .hazards import Hazards, Work
 from .hazards import Region as MemoryRegion
 from .instructions import Parameter, Signature, signature_of
 from .machine import MachineDescription
-from .registry import ALIGNMENT
+from .scratch import scratch_places
 from .types import INDEX, memory_type, significant_strides
 
 PTR = llvm.LLVMPointerType()
@@ -135,14 +136,13 @@ class _Lowering:
 
     def run(self) -> list[Operation]:
         arena = self._size(ARENA_SIZE)
-        scratch_start = -(-arena // ALIGNMENT) * ALIGNMENT
-        calls = [
-            (op, self._kernel(op)) for op in self.main.body.block.ops if isinstance(op, Instruction)
-        ]
-        scratch = max((k.scratch_bytes for _, k in calls), default=0)
-        size = scratch_start + scratch if scratch else arena
-        sizes = (self._size(WEIGHTS_SIZE), size, scratch_start)
-        caller = _Main(self.main, *sizes, shared=self.threads > 1)
+        program = list(self.main.body.block.ops)
+        calls = [(op, self._kernel(op)) for op in program if isinstance(op, Instruction)]
+        needs: dict[Operation, int] = {op: k.scratch_bytes for op, k in calls if k.scratch_bytes}
+        places = scratch_places(program, needs)
+        size = max([arena, *(at + needs[op] for op, at in places.items())])
+        sizes = (self._size(WEIGHTS_SIZE), size)
+        caller = _Main(self.main, *sizes, places, shared=self.threads > 1)
         for op, kernel in calls:
             caller.call(op, kernel)
         functions: list[Operation] = [k.function for k in self.kernels.values()]
@@ -177,7 +177,12 @@ class _Main:
     """The function that calls the kernels."""
 
     def __init__(
-        self, main: func.FuncOp, weights: int, arena: int, scratch_start: int, shared: bool
+        self,
+        main: func.FuncOp,
+        weights: int,
+        arena: int,
+        scratch: Mapping[Operation, int],
+        shared: bool,
     ):
         self._main = main
         inputs = [_argument_type(a.type) for a in main.body.block.args]
@@ -187,7 +192,7 @@ class _Main:
         self._block = Block(arg_types=[*(_LEADING if shared else ()), *types])
         self._hazards = Hazards()
         self._arena = arena
-        self._scratch_start = scratch_start
+        self._scratch = scratch
         self._emitter = Emitter(self._block)
         self._views: dict[SSAValue, SSAValue] = {}
         self._places: dict[tuple[SSAValue, int, Attribute], SSAValue] = {}
@@ -206,7 +211,7 @@ class _Main:
         operands = [*self._threading(op, kernel), *(self._view(v) for v in op.operands)]
         if kernel.scratch_bytes:
             t = MemRefType(i8, [kernel.scratch_bytes])
-            operands.append(self._place(self._activations, self._scratch_start, t))
+            operands.append(self._place(self._activations, self._scratch[op], t))
         callee = SymbolRefAttr(kernel.function.sym_name)
         self._emitter.add(func.CallOp.create(operands=operands, properties={"callee": callee}))
 
@@ -229,8 +234,8 @@ class _Main:
         reads: list[MemoryRegion] = []
         writes: list[MemoryRegion] = []
         if kernel.scratch_bytes:
-            end = self._scratch_start + kernel.scratch_bytes
-            writes.append(MemoryRegion(_ARENA, self._scratch_start, end))
+            start = self._scratch[op]
+            writes.append(MemoryRegion(_ARENA, start, start + kernel.scratch_bytes))
         for qualifier, value in op.qualified_operands():
             region = _region(value)
             if region is not None:

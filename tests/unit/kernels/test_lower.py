@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 from glow.errors import CompileError
+from glow.glow_dialects.glow_inst.stacked import CopyOp
 from glow.lowering.kernels import MachineDescription
+from glow.lowering.kernels.scratch import scratch_places
 from glow.runtime.memory_plan import ARENA_SIZE, function_bytes
 from glow.runtime.signature import main_function
 from glow.tests.support.native import apply, check_native, kernels_pipeline, parse
@@ -156,3 +158,31 @@ def test_kernels_verify_and_parse_back():
     apply(module, kernels_pipeline(MachineDescription()))
     text = str(module)
     assert str(parse(text)) == text
+
+
+@pytest.mark.parametrize(
+    ("taken", "size", "expected"),
+    [
+        ([], 100, 0),
+        ([(64, 128)], 64, 0),
+        ([(64, 128)], 65, 128),
+        ([(0, 100), (192, 256)], 64, 128),
+        ([(0, 100), (192, 256)], 65, 256),
+        ([(0, 512), (64, 128)], 10, 512),
+    ],
+)
+def test_scratch_lies_between_buffers_that_are_alive(
+    taken: list[tuple[int, int]], size: int, expected: int
+):
+    buffers = [f"%b{i}" for i in range(len(taken))]
+    lines = [
+        f"{b} = glow_inst.alloc_activation {{offset = {start} : i64}} : memref<{end - start}xi8>"
+        for b, (start, end) in zip(buffers, taken, strict=True)
+    ]
+    use = f"glow_inst.copy @out %y, @in %x : {T}, {T}"
+    types = [f"memref<{end - start}xi8>" for start, end in taken]
+    gone = [f"glow_inst.dealloc_activation {b} : {t}" for b, t in zip(buffers, types, strict=True)]
+    ops = list(main_function(program(*lines, use, *gone, use)).body.block.ops)
+    first, second = [op for op in ops if isinstance(op, CopyOp)]
+    places = scratch_places(ops, {first: size, second: 1})
+    assert places == {first: expected, second: 0}

@@ -1,0 +1,43 @@
+"""Where kernels find temporary memory: in the arena, between the buffers that are alive."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from xdsl.dialects.builtin import MemRefType
+from xdsl.ir import Operation
+
+from ...glow_dialects.elements import type_bytes
+from ...glow_dialects.glow_inst.memory import AllocActivationOp, DeallocActivationOp
+from .registry import ALIGNMENT
+
+
+def scratch_places(
+    program: Iterable[Operation], needs: Mapping[Operation, int]
+) -> dict[Operation, int]:
+    """
+    The offset in the arena of the temporary memory of each instruction that needs some (in bytes):
+    the lowest that overlaps no buffer which is alive then. It may end beyond the planned arena.
+    """
+    alive: dict[Operation, tuple[int, int]] = {}
+    places: dict[Operation, int] = {}
+    for op in program:
+        if isinstance(op, AllocActivationOp) and op.offset is not None:
+            assert isinstance(op.result.type, MemRefType)
+            start = op.offset.value.data
+            alive[op] = (start, start + type_bytes(op.result.type))
+        elif isinstance(op, DeallocActivationOp) and isinstance(op.buffer.owner, Operation):
+            alive.pop(op.buffer.owner, None)
+        elif needs.get(op):
+            places[op] = _lowest_gap(sorted(alive.values()), needs[op])
+    return places
+
+
+def _lowest_gap(taken: Iterable[tuple[int, int]], size: int) -> int:
+    """The lowest aligned offset of `size` bytes outside of the intervals, which are sorted."""
+    at = 0
+    for start, end in taken:
+        if at + size <= start:
+            break
+        at = max(at, -(-end // ALIGNMENT) * ALIGNMENT)
+    return at
