@@ -37,6 +37,8 @@ _MOST_LISTED = 10
 """Tiles of a list of pixels; each has its own code."""
 _STEP_OVERHEAD = 0.5
 """Cycles per step for counting and addresses."""
+_FAR_PIXEL = 0.35
+"""Cycles to broadcast a pixel that comes from a far cache."""
 _TILE_OVERHEAD = 16.0
 """Cycles to start and to finish a tile, besides its stores."""
 _LATENCY = 4
@@ -218,29 +220,40 @@ def _tilings(nest: Nest, roles: Roles, machine: MachineDescription) -> Iterator[
                 if block:
                     parts[block] = block_parts
                 listing = dims if len(dims) > 1 else ()
-                cost = _cost(nest, roles.vectors, block_parts, pixel_parts, steps)
+                cost = _cost(nest, roles, block_parts, pixel_parts, steps)
                 # as a list replaces one dimension, others are run more often
                 covered = prod(d.size for d in (*dims, *([block] if block else ())))
                 total = prod(d.size for d in nest.parallel if d is not roles.vector)
                 yield _Tiling(cost * total / covered, parts, listing)
 
 
+def _far_reads(nest: Nest, roles: Roles, steps: int) -> float:
+    """What part of the pixels of a tile come from a far cache: windows read one several times."""
+    size = _size(nest, roles.image)
+    if size <= NEAR_CACHE:
+        return 0.0
+    reads = prod(d.size for d in nest.parallel if roles.image.stride(d)) * steps
+    return min(1.0, size / element_bytes(roles.image.element) / reads)
+
+
 def _cost(
     nest: Nest,
-    vectors: int,
+    roles: Roles,
     block_parts: Sequence[Part],
     pixel_parts: Sequence[Part],
     steps: int,
 ) -> float:
     """Cycles for all tiles."""
     total, variants = 0.0, 0
+    far = _far_reads(nest, roles, steps) * _FAR_PIXEL
     for b in block_parts or (Part(0, 1, 1),):
         for p in pixel_parts or (Part(0, 1, 1),):
-            filters = b.tile * vectors
+            filters = b.tile * roles.vectors
             points = filters * p.tile
             arithmetic = max(points / 2, _LATENCY)
             loads = (filters + p.tile) / 2
-            cycles = max(arithmetic, loads) + 0.15 * loads + 1.0 * filters / 2 + _STEP_OVERHEAD
+            cycles = max(arithmetic, loads) + 0.15 * loads + 0.5 * filters + far * p.tile
+            cycles += _STEP_OVERHEAD
             tile = cycles * steps + _TILE_OVERHEAD + points * (2 + nest.weight / 2)
             total += tile * b.tiles * p.tiles
             variants += 1
