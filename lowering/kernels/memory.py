@@ -56,6 +56,7 @@ class Memory:
             return {a: moved(a, p, dim, value) for a, p in places.items()}
         e = self._emitter
         scaled: dict[int, SSAValue] = {}
+        moved_to: dict[tuple[SSAValue, int], SSAValue] = {}
         result = dict(places)
         for access, place in places.items():
             stride = access.stride(dim)
@@ -67,7 +68,11 @@ class Memory:
                 scaled[stride] = value if stride == 1 else e.binary(arith.MuliOp, value, step)
             distance = scaled[stride]
             if place.dynamic is not None:
-                distance = e.binary(arith.AddiOp, place.dynamic, distance)
+                # accesses that differ by a constant share the rest
+                key = (place.dynamic, stride)
+                if key not in moved_to:
+                    moved_to[key] = e.binary(arith.AddiOp, place.dynamic, distance)
+                distance = moved_to[key]
             result[access] = Place(distance, place.constant)
         return result
 
