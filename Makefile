@@ -21,6 +21,7 @@ test: lint types unit
 
 lint: $(VENV)/installed-dev
 	$(BIN)/ruff check .
+	$(BIN)/ruff format --check --quiet .
 
 types: $(VENV)/installed-dev $(VENV)/typing/glow
 	$(BIN)/pyright --pythonpath $(BIN)/python

@@ -209,5 +209,6 @@ def _scale(preprocessing: Preprocessing, info: TensorInfo) -> tuple[float, ...]:
 
 def _channelwise(values: tuple[float, ...], channels: int, what: str) -> np.ndarray:
     if len(values) not in (1, channels):
-        raise InputError(f"expected 1 or {channels} values for --image-{what}, found {len(values)}")
+        count = "1" if channels == 1 else f"1 or {channels}"
+        raise InputError(f"expected {count} values for --image-{what}, found {len(values)}")
     return np.asarray(values, np.float32)
