@@ -19,7 +19,7 @@ from .instructions import Parameter, describe
 from .machine import MachineDescription
 from .memory import Memory
 from .registry import ALIGNMENT, Kernel
-from .sharing import Sharing, divided_loops
+from .sharing import Sharing, buffers_outside, divided_loops
 from .types import INDEX, flat_type
 
 _PRIVATE = StringAttr("private")
@@ -66,7 +66,8 @@ def _alone(
     emitter = Emitter(block)
     flat = _parameters(emitter, views, block.args)
     for buffer in kernel.scratch_buffers:
-        flat[buffer] = _in_scratch(emitter, block.args[-1], buffer)
+        shift = emitter.index(buffer.scratch_offset)
+        flat[buffer] = _in_scratch(emitter, block.args[-1], buffer, shift)
     generate(kernel.steps, emitter, Memory(emitter, flat), machine)
     return KernelFunction(_finished(name, emitter, block), kernel.scratch_bytes)
 
@@ -85,26 +86,23 @@ def _shared(
     """
     divided = divided_loops(kernel.steps, threads)
     private = {b: None for d in divided.values() for b in d.private}
-    places, own_bytes = {}, 0
-    for buffer in private:
-        places[buffer] = own_bytes
-        own_bytes += -(-buffer.high * element_bytes(buffer.element) // ALIGNMENT) * ALIGNMENT
-    scratch_bytes = kernel.scratch_bytes + threads * own_bytes
+    common = buffers_outside(kernel.steps, divided)
+    places, common_bytes = _packed([b for b in kernel.scratch_buffers if b in common])
+    own_places, own_bytes = _packed(list(private))
+    scratch_bytes = common_bytes + threads * own_bytes
     scratch = [MemRefType(i8, [scratch_bytes])] if scratch_bytes else []
     block = Block(arg_types=[INDEX, llvm.LLVMPointerType(), *types, *scratch])
     thread, team, *arguments = block.args
     thread.name_hint, team.name_hint = "thread", "team"
     emitter = Emitter(block)
     flat = _parameters(emitter, views, arguments)
-    for buffer in kernel.scratch_buffers:
-        flat[buffer] = _in_scratch(emitter, arguments[-1], buffer)
-    own: dict[Buffer, SSAValue] = {}
     for buffer, place in places.items():
+        flat[buffer] = _in_scratch(emitter, arguments[-1], buffer, emitter.index(place))
+    own: dict[Buffer, SSAValue] = {}
+    for buffer, place in own_places.items():
         start = emitter.binary(arith.MuliOp, thread, emitter.index(own_bytes))
-        shift = emitter.index(kernel.scratch_bytes + place)
-        shift = emitter.binary(arith.AddiOp, start, shift)
-        t = flat_type(buffer.element, 0, buffer.high)
-        own[buffer] = view_of(emitter, arguments[-1], shift, t)
+        shift = emitter.binary(arith.AddiOp, start, emitter.index(common_bytes + place))
+        own[buffer] = _in_scratch(emitter, arguments[-1], buffer, shift)
     memory = Memory(emitter, flat)
     sharing = Sharing(emitter, memory, machine, threads, thread, team, divided, own)
     sharing.generate(kernel.steps, {})
@@ -135,10 +133,18 @@ def _flattened(emitter: Emitter, argument: SSAValue, buffer: Buffer) -> SSAValue
     return reinterpreted(emitter, argument, t, buffer.low, (buffer.high - buffer.low,), (1,))
 
 
-def _in_scratch(emitter: Emitter, scratch: SSAValue, buffer: Buffer) -> SSAValue:
-    shift = emitter.index(buffer.scratch_offset)
-    t = flat_type(buffer.element, 0, buffer.high)
-    return view_of(emitter, scratch, shift, t)
+def _in_scratch(emitter: Emitter, scratch: SSAValue, buffer: Buffer, shift: SSAValue) -> SSAValue:
+    return view_of(emitter, scratch, shift, flat_type(buffer.element, 0, buffer.high))
+
+
+def _packed(buffers: Sequence[Buffer]) -> tuple[dict[Buffer, int], int]:
+    """The place of each buffer if they lie one behind the other, and the bytes of all."""
+    places, end = {}, 0
+    for buffer in buffers:
+        places[buffer] = end
+        size = buffer.high * element_bytes(buffer.element)
+        end += -(-size // ALIGNMENT) * ALIGNMENT
+    return places, end
 
 
 def view_of(emitter: Emitter, source: SSAValue, shift: SSAValue, t: MemRefType) -> SSAValue:

@@ -11,7 +11,7 @@ iterations, and divide the nests inside.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
 
@@ -49,6 +49,20 @@ class Divided:
 def divided_loops(steps: Sequence[Step], threads: int) -> dict[Repeat, Divided]:
     """The outermost loops of a kernel that can be divided, by the first of those nested."""
     return dict(_divided(steps, steps, threads))
+
+
+def buffers_outside(steps: Iterable[Step], divided: Mapping[Repeat, Divided]) -> set[Buffer]:
+    """The buffers that all threads use together: those not private where they are accessed."""
+    found: set[Buffer] = set()
+    for step in steps:
+        if isinstance(step, Nest):
+            found.update(a.buffer for a in (*reads_of(step), *step.writes))
+        elif step in divided:
+            inside = buffers_outside(divided[step].body, {})
+            found |= inside.difference(divided[step].private)
+        else:
+            found |= buffers_outside(step.steps, divided)
+    return found
 
 
 def _divided(
