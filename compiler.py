@@ -22,6 +22,7 @@ from .backend import Backend, Program, find_backend
 from .errors import GlowError, ModelError
 from .runtime.memory_plan import MemoryPlan, plan_of
 from .runtime.model_source import ModelSource
+from .runtime.peak_memory import peak_resident_bytes
 from .runtime.signature import Signature, TensorInfo, signature_of
 
 # what only a compilation needs is imported where it is used: a program in the cache needs nothing
@@ -112,6 +113,14 @@ class CompiledModel:
         if self._memory is not None:
             return self._memory
         return plan_of(self.stages["allocated"]) if "allocated" in self.stages else None
+
+    @property
+    def peak_memory(self) -> int:
+        """
+        The largest amount of physical memory that this process had so far, in bytes: compilation,
+        runs, and all else. Mapped files count, also where other processes share them.
+        """
+        return peak_resident_bytes()
 
     @property
     def times(self) -> dict[str, float]:
@@ -285,6 +294,8 @@ def load_model(
     from .frontend.onnx import MAX_ELEMENTS, import_onnx
 
     limit = MAX_ELEMENTS if max_elements is None else max_elements
+    if limit < 1:
+        raise GlowError(f"expected max_elements of at least 1, found {limit}")
     return import_onnx(model, symbols, limit, external)
 
 

@@ -75,6 +75,12 @@ def _symbol(text: str) -> tuple[str, int]:
     return name, int(value)
 
 
+def _count(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise ToolError(f"error: expected a number of at least 1, found {text!r}")
+    return int(text)
+
+
 def _wrong_value(pass_class: type[ModulePass], spec: ArgSpec) -> str | None:
     """The option whose value has the wrong type, if that is what is wrong."""
     types = {o.name: o.expected_type.strip("'") for o in get_pass_option_infos(pass_class)}
@@ -126,12 +132,14 @@ class GlowOptMain(xDSLOptMain):
         return parser.parse_module(not self.args.no_implicit_module)
 
     def _import_onnx(self, io: IO[bytes]) -> ModuleOp:
-        from ..frontend.onnx import import_onnx
+        from ..frontend.onnx import MAX_ELEMENTS, import_onnx
 
         # the path, not its bytes: weights stay in the file and are referenced
         source = io.read() if self.args.input_file is None else self.args.input_file
         try:
-            return import_onnx(source, symbols=dict(self.args.symbols))
+            return import_onnx(
+                source, dict(self.args.symbols), self.args.max_elements or MAX_ELEMENTS
+            )
         except GlowError as e:
             name = self.get_input_name()
             message = str(e).removeprefix(f"{os.path.abspath(name)}: ").removeprefix(f"{name}: ")
@@ -180,6 +188,12 @@ class GlowOptMain(xDSLOptMain):
             type=_symbol,
             default=[],
             help="size of a symbolic dimension of an ONNX model; may repeat",
+        )
+        arg_parser.add_argument(
+            "--max-elements",
+            metavar="N",
+            type=_count,
+            help="refuse an ONNX model with larger tensors; default: 2**31",
         )
         arg_parser.add_argument(
             "--weights-out",

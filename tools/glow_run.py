@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -33,6 +34,17 @@ def _symbol(text: str) -> tuple[str, int]:
     if not name or not value.isdecimal():
         raise argparse.ArgumentTypeError(f"expected name=size, found {text!r}")
     return name, int(value)
+
+
+def _numbers(text: str) -> tuple[float, ...]:
+    from .inputs import parse_numbers
+
+    try:
+        return parse_numbers(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            f"expected numbers or fractions with commas between them, found {text!r}"
+        ) from None
 
 
 def _count(text: str) -> int:
@@ -70,6 +82,12 @@ def _arguments() -> argparse.ArgumentParser:
         help="size of a symbolic dimension of an ONNX model; may repeat",
     )
     group.add_argument(
+        "--max-elements",
+        type=_count,
+        metavar="N",
+        help="refuse an ONNX model with larger tensors; default: 2**31",
+    )
+    group.add_argument(
         "--target-cpu",
         metavar="NAME",
         help="generate code as for this CPU, in LLVM's names (haswell, x86-64); default: this one",
@@ -91,7 +109,9 @@ def _arguments() -> argparse.ArgumentParser:
         dest="conv_algorithm",
         help="the same as --conv-algorithm=direct: sums of products as in the definition",
     )
-    group.add_argument("--no-cache", action="store_true", help="neither read nor keep object code")
+    group.add_argument(
+        "--no-cache", action="store_true", help="neither read nor keep compiled code"
+    )
     group.add_argument("--dump-stages", metavar="DIR", help="write the IR of every stage here")
     group = parser.add_argument_group("running")
     group.add_argument("--threads", type=_count, default=1, metavar="N", help="default: 1")
@@ -115,8 +135,6 @@ def _arguments() -> argparse.ArgumentParser:
 
 
 def _input_arguments(parser: argparse.ArgumentParser) -> None:
-    from .inputs import parse_numbers
-
     group = parser.add_argument_group("inputs")
     group.add_argument(
         "--input",
@@ -128,7 +146,7 @@ def _input_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--seed", type=int, default=0, help="of random inputs; default 0")
     group.add_argument(
         "--image-mean",
-        type=parse_numbers,
+        type=_numbers,
         default=(0.0,),
         metavar="M[,M,M]",
         help="subtracted from pixels, which are 0 to 255; one number, or one for each channel in "
@@ -136,7 +154,7 @@ def _input_arguments(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument(
         "--image-scale",
-        type=parse_numbers,
+        type=_numbers,
         metavar="S[,S,S]",
         help="pixels are multiplied by this after the mean; default 1/255, for integers 1",
     )
@@ -235,6 +253,7 @@ def run(args: argparse.Namespace, console: Console) -> int:
         target_cpu=args.target_cpu,
         target_features=args.target_features,
         conv_algorithm=args.conv_algorithm,
+        max_elements=args.max_elements,
     )
     times = model.times
     if args.dump_stages is not None:
@@ -255,8 +274,7 @@ def run(args: argparse.Namespace, console: Console) -> int:
     if rest:
         console.print(summary_table(rest))
     console.print(time_table(times, runs))
-    if (plan := model.memory) is not None:
-        console.print(memory_table(plan))
+    console.print(memory_table(model.memory, model.peak_memory))
     if args.output is not None:
         np.savez(args.output, allow_pickle=False, **outputs)
         console.print(f"outputs written to {args.output}")
@@ -272,6 +290,16 @@ def main(args: Sequence[str] | None = None) -> int:
     Errors are printed on stderr in one line, with exit code 1.
     """
     given = sys.argv[1:] if args is None else list(args)
+    with warnings.catch_warnings():
+        warnings.showwarning = _print_warning
+        return _main(given)
+
+
+def _print_warning(message: Warning | str, *_about: object, **_more: object) -> None:
+    print(f"glow-run: warning: {message}", file=sys.stderr)
+
+
+def _main(given: list[str]) -> int:
     try:
         if "--version" in given:
             from importlib.metadata import version

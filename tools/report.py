@@ -141,13 +141,18 @@ def size(value: int) -> str:
     return f"{value} B"
 
 
-def memory_table(plan: MemoryPlan) -> Table:
-    """Activations against the least that this order of instructions needs, and weights."""
+def memory_table(plan: MemoryPlan | None, peak: int) -> Table:
+    """
+    Activations against the least that this order of instructions needs, weights, and the peak of
+    the process.
+    """
     table = _table("memory")
     table.add_column("segment")
     table.add_column("size", justify="right")
-    table.add_row("weights", size(plan.weight_bytes))
-    table.add_row("activations", size(plan.arena_bytes))
-    above = f" (+{plan.arena_bytes / plan.lower_bound - 1:.1%})" if plan.lower_bound else ""
-    table.add_row("lower bound of activations", f"{size(plan.lower_bound)}{above}")
+    if plan is not None:
+        table.add_row("weights", size(plan.weight_bytes))
+        table.add_row("activations", size(plan.arena_bytes))
+        above = f" (+{plan.arena_bytes / plan.lower_bound - 1:.1%})" if plan.lower_bound else ""
+        table.add_row("lower bound of activations", f"{size(plan.lower_bound)}{above}")
+    table.add_row("peak of the process, resident", size(peak))
     return table

@@ -72,5 +72,5 @@ def check_shape(shape: Sequence[int], what: str, max_elements: int) -> None:
     if prod(shape) > max_elements:
         raise ModelError(
             f"{what}: a tensor of shape {list(shape)} has {prod(shape)} elements, more than the "
-            f"limit of {max_elements}; import_onnx(..., max_elements={prod(shape)}) raises it"
+            f"limit of {max_elements}; max_elements={prod(shape)} raises it"
         )

@@ -247,6 +247,15 @@ def test_a_module_is_not_modified(backend: str):
     assert model.stages["imported"] is not module
 
 
+def test_limit_of_elements():
+    model = small_network(1)
+    glow.compile(model, "interpreter", symbols={"batch": 1}, max_elements=1200)
+    with pytest.raises(glow.ModelError, match="limit of 1000; max_elements=1120 raises it"):
+        glow.compile(model, "interpreter", symbols={"batch": 1}, max_elements=1000)
+    with pytest.raises(glow.GlowError, match="max_elements of at least 1"):
+        glow.compile(model, "interpreter", symbols={"batch": 1}, max_elements=0)
+
+
 def test_wrong_models_and_options():
     with pytest.raises(glow.ModelError, match="@main"):
         glow.compile(graph("func.func @other() { func.return }"), "interpreter")

@@ -68,6 +68,18 @@ def test_onnx_by_extension_with_symbols(
     assert len(printed) < 2000, "weights are not printed"
 
 
+def test_limit_of_elements(
+    network: tuple[Path, np.ndarray], capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = [str(network[0]), "--define-symbol", "batch=3"]
+    assert main([*arguments, "--max-elements", "100000"]) == 0
+    capsys.readouterr()
+    assert main([*arguments, "--max-elements", "100"]) == 1
+    assert "more than the limit of 100" in capsys.readouterr().err
+    assert main([*arguments, "--max-elements", "0"]) == 1
+    assert "at least 1" in capsys.readouterr().err
+
+
 def test_symbol_without_size_is_one_line(
     network: tuple[Path, np.ndarray], capsys: pytest.CaptureFixture[str]
 ) -> None:

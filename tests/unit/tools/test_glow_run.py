@@ -45,6 +45,7 @@ def test_stages_and_memory(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     assert len(names) > 4
     printed = capsys.readouterr().out
     assert "lower bound of activations" in printed
+    assert "peak of the process" in printed
     for path in stages.glob("*.mlir"):
         # each stage is text that can be edited and fed back
         assert glow_opt([str(path)]) == 0, path.name
@@ -166,3 +167,37 @@ def test_units() -> None:
         "2.00 MB",
         "3.00 GB",
     ]
+
+
+def test_limit_of_elements(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([MODEL, "--max-elements", "10"]) == 1
+    assert "more than the limit of 10;" in capsys.readouterr().err
+    assert main([MODEL, "--max-elements", "many"]) == 1
+    assert "at least 1" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("option", ["--image-mean", "--image-scale"])
+def test_numbers_that_are_none(option: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["model.onnx", option, "1,x"]) == 1
+    wanted = (
+        f"argument {option}: expected numbers or fractions with commas between them, found '1,x'"
+    )
+    assert capsys.readouterr().err == f"glow-run: error: {wanted}\n"
+
+
+def test_warnings_are_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").write_text("not a directory")
+    monkeypatch.setenv("GLOW_CACHE_DIR", str(tmp_path / "file"))
+    model = tmp_path / "model.mlir"
+    model.write_text(
+        "func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {\n"
+        "  %y = glow.relu %x : (tensor<2xf32>) -> tensor<2xf32>\n"
+        "  func.return %y : tensor<2xf32>\n"
+        "}\n"
+    )
+    assert main([str(model)]) == 0
+    error = capsys.readouterr().err
+    assert error.startswith("glow-run: warning: cannot ")
+    assert error.count("\n") == 1
