@@ -55,3 +55,15 @@ def test_scaling(sizes: tuple[str, str]) -> None:
     printed = run("benchmarks/scaling.py", *arguments)
     assert "glow-allocate" in printed
     assert "all passes" in printed
+
+
+def test_compile_time(tmp_path: Path) -> None:
+    target = tmp_path / "found.json"
+    printed = run("-m", "glow.benchmarks.compile_time", DIGITS, "--rounds", "1", "--json", target)
+    assert "first result" in printed
+    found = json.loads(target.read_text())["digits"]
+    assert found["cold"]["kernels"] > 0
+    assert "kernels" not in found["warm"]
+    assert found["warm"]["first result"] > 0
+    printed = run("-m", "glow.benchmarks.compile_time", DIGITS, "--profile", "5")
+    assert "function calls" in printed
