@@ -253,6 +253,8 @@ def _signature(graph: func.FuncOp) -> tuple[list[MemRefType], ArrayAttr[Dictiona
     for t in (*inputs, *outputs):
         if not isinstance(t, TensorType):
             raise _failure(graph, f"expected a function of tensors, found {graph.function_type}")
+        if not t.has_static_shape():
+            raise _failure(graph, f"expected static shapes, found {t}")
         types.append(memref_of(t))
     attributes = [
         DictionaryAttr({**given, QUALIFIER: StringAttr(qualifier)})

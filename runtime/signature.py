@@ -123,6 +123,8 @@ def _infos(
     for i, (t, about) in enumerate(zip(types, named, strict=True)):
         if not isinstance(t, TensorType):
             raise ModelError(f"expected a tensor as {kind} {i} of @main, found {t}")
+        if not t.has_static_shape():
+            raise ModelError(f"expected a static shape of {kind} {i} of @main, found {t}")
         name = about.get(NAME)
         text = name.data if isinstance(name, StringAttr) else f"{kind}_{i}"
         infos.append(TensorInfo(text, list(t.get_shape()), numpy_dtype(t.element_type)))

@@ -261,6 +261,8 @@ def test_wrong_models_and_options():
         glow.compile(graph("func.func @other() { func.return }"), "interpreter")
     with pytest.raises(glow.ModelError, match="expected a tensor as input 0"):
         glow.compile(graph("func.func @main(%x: f32) { func.return }"), "interpreter")
+    with pytest.raises(glow.ModelError, match="expected a static shape of input 0"):
+        glow.compile(graph("func.func @main(%x: tensor<?xf32>) { func.return }"), "interpreter")
     with pytest.raises(glow.GlowError, match=r"no backend is called 'gpu'; installed: .*cpu"):
         glow.compile(graph(), "gpu")
     with pytest.raises(glow.GlowError, match="static shapes"):
