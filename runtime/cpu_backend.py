@@ -195,7 +195,8 @@ class CpuBackend(Backend):
             return executable
         from .teams import ParallelExecutable
 
-        return ParallelExecutable(executable, self.threads, self.pin)
+        # the last object is that of `lowering.threads`, which the workers themselves run too
+        return ParallelExecutable(executable, self.threads, self.pin, objects[-1])
 
     def objects(self, stages: Mapping[str, ModuleOp]) -> Sequence[bytes]:
         """

@@ -43,7 +43,12 @@ class ParallelExecutable:
     Raises GlowError on platforms where workers cannot sleep (all but Linux).
     """
 
-    def __init__(self, executable: Executable, threads: int, pin: bool):
+    def __init__(
+        self, executable: Executable, threads: int, pin: bool, workers: bytes | None = None
+    ):
+        """`workers` is the object code of `lowering.threads`, if it need not be made."""
+        if workers is not None and not _worker_code:
+            _worker_code.append(workers)
         self._executable = executable
         self._pool = _pool(threads, pin)
 
@@ -197,6 +202,10 @@ def _cpus() -> list[int]:
     return sorted(os.sched_getaffinity(0))
 
 
+_worker_code: list[bytes] = []
+"""Object code of the workers, if the first program had it with it."""
+
+
 @cache
 def _library() -> Executable:
     """The workers' code. It is never unloaded, so it outlives them."""
@@ -204,9 +213,9 @@ def _library() -> Executable:
     from .jit import Executable, compile_object
 
     target = host_target()
-    code = compile_object(layout.llvm_text(target.triple), target)
+    made = _worker_code or [compile_object(layout.llvm_text(target.triple), target)]
     names = (layout.WORKER, layout.END, layout.PAUSES)
-    return Executable([code], layout.RUN, target, names)
+    return Executable(made, layout.RUN, target, names)
 
 
 _ADDRESS = ctypes.c_void_p
