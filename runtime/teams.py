@@ -137,7 +137,7 @@ class TeamPool:
             while self._closed and threading.current_thread().daemon:
                 # as Python holds daemon threads at the end: its code is about to go
                 self._changed.wait()
-            limit = max(1, len(_cpus()) // self.threads)
+            limit = 1 if self._idle else max(1, len(_cpus()) // self.threads)
             while not self._idle and len(self._numbers) >= limit:
                 self._changed.wait()
             if self._idle:

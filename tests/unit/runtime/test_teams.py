@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import errno
 import os
 import signal
@@ -16,10 +17,15 @@ from pathlib import Path
 import glow
 import numpy as np
 import pytest
+from glow.benchmarks.networks import network_file
 from glow.context import make_context
-from glow.lowering.threads import module_text
+from glow.lowering.llvm.translate import translate_module
+from glow.lowering.target import host_target
+from glow.lowering.threads import llvm_text, module_text
 from glow.runtime import teams
 from glow.runtime.cpu_backend import CpuBackend
+from glow.runtime.jit import Executable, compile_object
+from glow.tests.support.kernels import convert
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.parser import Parser
 
@@ -147,6 +153,60 @@ def test_a_thread_that_cannot_be_started_is_an_error(
         with pytest.raises(glow.GlowError, match="cannot start a thread: "):
             model(*inputs(0))
     check_same(model, single, 0)
+
+
+BARRIERS = """
+func.func private @glow_barrier(!llvm.ptr, index)
+func.func @main(%thread: index, %team: !llvm.ptr, %counts: memref<64xi64>, %wrong: memref<64xi64>) {
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %single = arith.constant 1 : i64
+  %rounds = arith.constant ROUNDS : index
+  %threads = arith.constant THREADS : index
+  scf.for %i = %zero to %rounds step %one {
+    %before = memref.load %counts[%thread] : memref<64xi64>
+    %mine = arith.addi %before, %single : i64
+    memref.store %mine, %counts[%thread] : memref<64xi64>
+    func.call @glow_barrier(%team, %thread) : (!llvm.ptr, index) -> ()
+    scf.for %t = %zero to %threads step %one {
+      %other = memref.load %counts[%t] : memref<64xi64>
+      %differs = arith.cmpi ne, %other, %mine : i64
+      scf.if %differs {
+        memref.store %single, %wrong[%thread] : memref<64xi64>
+      }
+    }
+    func.call @glow_barrier(%team, %thread) : (!llvm.ptr, index) -> ()
+  }
+  func.return
+}
+"""
+
+
+@pytest.mark.parametrize("threads", [2, 3, 9])
+def test_barriers(threads: int):
+    """Between two barriers, all threads have counted the same number of rounds."""
+    rounds = 20_000 // threads**2
+    text = BARRIERS.replace("ROUNDS", str(rounds)).replace("THREADS", str(threads))
+    target = host_target()
+    texts = [translate_module(convert(text)), llvm_text(target.triple)]
+    executable = Executable([compile_object(t, target) for t in texts], "glow_main", target)
+    run = teams.ParallelExecutable(executable, threads, pin=False)
+    counts, wrong = np.zeros(64, np.int64), np.zeros(64, np.int64)
+    none = (ctypes.c_void_p * 0)()
+    for _ in range(3):
+        run(counts.ctypes.data, none, wrong.ctypes.data)
+    assert not wrong.any()
+    assert (counts[:threads] == 3 * rounds).all()
+
+
+@pytest.mark.parametrize("name", ["shufflenet"])
+def test_networks(name: str, tmp_path: Path):
+    file = network_file(name, tmp_path)
+    single, several = (glow.compile(file, threads=n, cache=False) for n in (1, 3))
+    rng = np.random.default_rng(1)
+    arrays = [rng.standard_normal(i.shape, dtype=np.float32) for i in single.get_inputs()]
+    for want, have in zip(single(*arrays), several(*arrays), strict=True):
+        np.testing.assert_array_equal(have, want)
 
 
 # forks
