@@ -189,3 +189,29 @@ def test_mixed_operands_follow_the_users(last: int):
     found = count(check(g.module(x), 16))
     assert found["glow.pack_channels"] == (1 if last == 1 else 0)
     assert found["glow.unpack_channels"] == (2 if last == 1 else 1)
+
+
+TO_ALLOCATED = (
+    "glow-assign-layouts{block=16},cse,dce,glow-schedule,glow-irgen,glow-eliminate-copies,"
+    "glow-stack-ops,glow-share-buffers,glow-eliminate-dead-stores,glow-verify-memory,glow-allocate"
+)
+
+
+def test_programs_copy_nothing_but_the_image():
+    """Borders and concatenations are written in place: dense blocks, branches and residuals."""
+    g = Graph(8, 1, 3, 10, 10)
+    x = g.add(ReluOp.of(g.conv(g.x, 32)))
+    for _ in range(3):
+        y = g.add(ReluOp.of(g.conv(g.add(ReluOp.of(g.conv(x, 16, 1))), 32)))
+        x = g.add(ConcatOp.of(x, y, axis=1))
+    parts = [g.add(ReluOp.of(g.conv(x, 16, k))) for k in (1, 3, 5)]
+    x = g.add(ConcatOp.of(*parts, g.conv(x, 16, 1), axis=1))
+    x = g.add(ReluOp.of(g.add(AddOp.of(g.conv(x, 64), x))))
+    mean = g.add(ReduceMeanOp.of(g.conv(x, 32), axes=[2, 3], keep_dims=False))
+    module = g.module(mean)
+    image = g.rng.standard_normal((1, 3, 10, 10)).astype(np.float32)
+    (wanted,) = interpret(module, [image]).values()
+    program = run(TO_ALLOCATED, module)
+    (found,) = interpret(program, [image]).values()
+    np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-5 * np.abs(wanted).max())
+    assert count(program)["glow_inst.copy"] == 1
