@@ -1,5 +1,6 @@
 # make demo   classify real images with a small network, compiled for this CPU
 # make test   lint, types, and all tests
+# make bench  this compiler beside onnxruntime and OpenVINO; BENCH="resnet50 --threads 1" for less
 #
 # Needs Python 3.11 or newer, with venv. Everything else is installed into .venv.
 
@@ -39,7 +40,7 @@ lit: $(VENV)/installed-dev
 
 bench: $(VENV)/installed-dev
 	$(PIP) -e '.[bench]'
-	$(BIN)/python benchmarks/run.py
+	$(BIN)/python benchmarks/run.py --json build/benchmarks.json --svg build/benchmarks.svg $(BENCH)
 	$(BIN)/python benchmarks/scaling.py
 
 $(VENV)/created:

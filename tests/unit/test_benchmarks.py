@@ -5,9 +5,21 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from itertools import product
 from pathlib import Path
+from xml.etree import ElementTree
 
+import numpy as np
+import onnx
 import pytest
+from glow.benchmarks import publish
+from glow.benchmarks.cases import with_batch
+from glow.benchmarks.chart import svg
+from glow.benchmarks.compare import difference
+from glow.benchmarks.measurements import Case, Measurement, Results, geometric_mean
+from glow.benchmarks.networks import network_graph_file
+from glow.benchmarks.report import milliseconds
+from onnx import helper
 
 ROOT = Path(__file__).resolve().parents[2]
 DIGITS = ROOT / "examples" / "digits" / "digits.onnx"
@@ -21,23 +33,98 @@ def run(*command: str | Path) -> str:
     return found.stdout
 
 
+TINY = ("--runtimes", "glow", "onnxruntime", "--repeat", "2", "--seconds", "0.01")
+NAMES = ("glow", "onnxruntime", "openvino")
+
+
+def random_results(seed: int) -> Results:
+    """Made up, with two numbers of threads and a batch size that not all networks have."""
+    rng = np.random.default_rng(seed)
+    machine = {"cpu": "A & B", "cores": "2"}
+    results = Results(machine, {"glow": "1", "openvino": "2"}, {"rounds": 3, "repeat": 5}, "today")
+    for network, batch, threads in product(("some", "other", "third"), (1, 8), (1, 2)):
+        if batch == 8 and network != "some":
+            continue
+        case = Case(network, batch, threads)
+        for name in NAMES:
+            median, cold = rng.uniform(0.001, 0.5, 2)
+            case.runtimes[name] = Measurement(median, median / 2, 7, cold, cold / 3, 10**8)
+        results.cases.append(case)
+    return results
+
+
 def test_comparison(tmp_path: Path) -> None:
-    target = tmp_path / "found.json"
-    arguments = ["--runtimes", "glow", "onnxruntime", "--rounds", "2", "--repeat", "2"]
-    printed = run("benchmarks/run.py", DIGITS, *arguments, "--json", target)
+    target, chart = tmp_path / "new" / "found.json", tmp_path / "chart.svg"
+    arguments = ["--rounds", "2", "--threads", "1,2", "--json", target, "--svg", chart]
+    printed = run("benchmarks/run.py", DIGITS, *TINY, *arguments)
     assert "digits" in printed
-    found = json.loads(target.read_text())["digits"]
-    assert found["glow"]["disagreement"] < 1e-4
-    assert found["onnxruntime"]["glow_takes_times"] > 0
-    assert found["glow"]["prepare_warm"] > 0
+    results = Results.read(target)
+    assert [(c.network, c.batch, c.threads) for c in results.cases] == [
+        ("digits", 1, 1),
+        ("digits", 1, 2),
+    ]
+    for case in results.cases:
+        for found in case.runtimes.values():
+            assert not found.error
+            assert found.runs == 4
+            assert 0 < found.least <= found.median
+            assert found.difference is not None
+            assert found.difference < 1e-4
+            assert found.warm
+            assert (found.memory_warm or 0) >= found.memory_running > 1e7
+            assert found.memory_cold > 1e7
+    assert chart.read_text() == svg(results)
 
 
-def test_comparison_as_markdown() -> None:
-    arguments = ["--runtimes", "glow", "onnxruntime", "--rounds", "1", "--repeat", "1"]
-    lines = run("benchmarks/run.py", DIGITS, *arguments, "--markdown").splitlines()
-    assert lines[0] == "| network | glow ms | onnxruntime ms | onnxruntime ratio |"
-    assert lines[2].startswith("| digits | ")
-    assert len({line.count("|") for line in lines}) == 1
+def test_comparison_of_batches_as_markdown(tmp_path: Path) -> None:
+    model = tmp_path / "reshaped.onnx"
+    onnx.save(reshaped_network(), model)
+    arguments = ["--rounds", "1", "--threads", "1", "--batch", "1,3", "--markdown"]
+    printed = run("benchmarks/run.py", model, *TINY, *arguments, "--models", tmp_path)
+    assert "| network | glow | onnxruntime | speed | glow, batch 1 |" in printed
+    for table in printed.split("\n\n"):
+        lines = [line for line in table.splitlines() if line.startswith("|")]
+        assert len({line.count("|") for line in lines}) <= 1
+
+
+def reshaped_network() -> onnx.ModelProto:
+    """Two reshapes to one shape, one of a weight, whose leading 1 is no batch, and a product."""
+    rng = np.random.default_rng(0)
+    weights = {"w": rng.standard_normal(8, np.float32), "shape": np.array([1, 8], np.int64)}
+    nodes = [
+        helper.make_node("Reshape", ["x", "shape"], ["flat"]),
+        helper.make_node("Reshape", ["w", "shape"], ["row"]),
+        helper.make_node("Mul", ["flat", "row"], ["y"]),
+    ]
+    values = [
+        helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, shape)
+        for name, shape in (("x", [1, 2, 4]), ("y", [1, 8]))
+    ]
+    tensors = [onnx.numpy_helper.from_array(array, name) for name, array in weights.items()]
+    graph = helper.make_graph(nodes, "reshaped", values[:1], values[1:], tensors)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+
+
+@pytest.mark.parametrize("batch", [1, 3])
+def test_batches(batch: int) -> None:
+    model = with_batch(reshaped_network(), batch)
+    onnx.checker.check_model(model, full_check=True)
+    (output,) = model.graph.output
+    assert [d.dim_value for d in output.type.tensor_type.shape.dim] == [batch, 8]
+
+
+def test_networks_without_a_batch_are_refused() -> None:
+    model = reshaped_network()
+    model.graph.input[0].type.tensor_type.shape.dim[0].dim_value = 2
+    with pytest.raises(ValueError, match="input x is not a batch of one"):
+        with_batch(model, 8)
+
+
+@pytest.mark.parametrize("network", ["resnet50", "squeezenet"])
+def test_networks_of_the_benchmark_take_batches(network: str) -> None:
+    model = with_batch(onnx.load(network_graph_file(network)), 8)
+    (output,) = model.graph.output
+    assert [d.dim_value for d in output.type.tensor_type.shape.dim][:2] == [8, 1000]
 
 
 def test_comparison_reports_failures(tmp_path: Path) -> None:
@@ -46,6 +133,85 @@ def test_comparison_reports_failures(tmp_path: Path) -> None:
     command = [sys.executable, ROOT / "benchmarks" / "run.py", model, "--runtimes", "glow"]
     found = subprocess.run(command, capture_output=True, text=True, timeout=600)
     assert found.returncode == 1
+    assert "broken.onnx" in found.stderr
+
+
+def test_comparison_reports_differences_and_errors() -> None:
+    case = Case("some", 1, 2)
+    case.runtimes["glow"] = Measurement(median=1.0, difference=2e-3)
+    case.runtimes["onnxruntime"] = Measurement(median=2.0, difference=0.0)
+    case.runtimes["openvino"] = Measurement(error="no memory")
+    assert case.failures(1e-3) == [
+        "some, batch 1, threads 2: glow differs by 0.002",
+        "some, batch 1, threads 2: openvino failed: no memory",
+    ]
+    assert case.failures(1e-2) == case.failures(1e-3)[1:]
+    assert case.speed() == 2.0
+
+
+def test_difference() -> None:
+    x = np.array([1.0, -4.0], np.float32)
+    assert difference([x, x], [x, x]) == 0
+    assert difference([x + 1], [x]) == 0.25
+    assert difference([x], [x[:1]]) == difference([x, x], [x]) == np.inf
+    assert difference([x * np.float32(np.nan)], [x]) == np.inf
+
+
+def test_results_survive_json() -> None:
+    results = random_results(3)
+    assert Results.from_json(results.to_json()) == results
+
+
+def test_geometric_mean() -> None:
+    assert geometric_mean([]) is None
+    assert geometric_mean([2.0, 8.0]) == pytest.approx(4.0)
+    results = random_results(4)
+    speeds = [case.speed() or 0 for case in results.cases if (case.batch, case.threads) == (1, 2)]
+    assert len(speeds) == 3
+    assert results.mean_speed(1, 2) == pytest.approx(np.prod(speeds) ** (1 / 3))
+
+
+def test_milliseconds() -> None:
+    assert [milliseconds(s) for s in (None, 0.0012345, 0.09994, 0.09996, 0.0099951, 1.5)] == [
+        *("-", "1.23", "99.9", "100", "10.0", "1500")
+    ]
+
+
+def test_chart_is_well_formed_and_fits() -> None:
+    root = ElementTree.fromstring(svg(random_results(5)))
+    assert root.tag.endswith("svg")
+    bars = [e for e in root if e.tag.endswith("rect")]
+    assert len(bars) == 2 * 4 * len(NAMES) + len(NAMES)
+    for bar in bars:
+        assert float(bar.attrib["x"]) + float(bar.attrib["width"]) <= float(root.attrib["width"])
+        assert float(bar.attrib["y"]) + float(bar.attrib["height"]) <= float(root.attrib["height"])
+
+
+def test_publishing(tmp_path: Path) -> None:
+    found = tmp_path / "found.json"
+    found.write_text(random_results(6).to_json())
+    readme = tmp_path / "README.md"
+    readme.write_text("# before\n<!-- benchmarks -->\nold\n<!-- end -->\nafter\n")
+    assert publish.main(["--root", str(tmp_path), "--check"]) == 1
+    assert publish.main(["--root", str(tmp_path), str(found)]) == 0
+    assert publish.main(["--root", str(tmp_path), "--check"]) == 0
+    text = readme.read_text()
+    assert text.startswith("# before\n<!-- benchmarks -->\n![")
+    assert text.endswith("<!-- end -->\nafter\n")
+    assert "\nold\n" not in text
+    assert (tmp_path / publish.KEPT).read_text() == found.read_text()
+    (tmp_path / publish.CHART).write_text("<svg/>")
+    assert publish.main(["--root", str(tmp_path), "--check"]) == 1
+
+
+def test_publishing_needs_a_place() -> None:
+    with pytest.raises(ValueError, match="no part"):
+        publish.with_part("nothing", "text")
+
+
+def test_what_is_published_is_current() -> None:
+    kept = ROOT / publish.KEPT
+    assert publish.stale(ROOT, Results.read(kept) if kept.is_file() else None) == []
 
 
 @pytest.mark.parametrize("sizes", [("20", "60")])
