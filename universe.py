@@ -34,6 +34,7 @@ PASSES = {
     "glow-assign-layouts": "passes.assign_layouts:AssignLayoutsPass",
     "glow-choose-convolutions": "passes.choose_convolutions:ChooseConvolutionsPass",
     "glow-pack-weights": "passes.pack_weights:PackWeightsPass",
+    "glow-use-bf16": "passes.use_bf16:UseBf16Pass",
     "glow-schedule": "passes.schedule:SchedulePass",
     # graph to instructions
     "glow-irgen": "lowering.irgen:IRGenPass",

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
 
     from ..glow_dialects.operator import Call
+    from ..lowering.kernels.machine import MachineDescription
     from ..lowering.target import Target
     from .model_source import ModelSource
     from .object_cache import ObjectCache
@@ -35,6 +36,7 @@ ALIGNMENT = 64
 """Bytes. The weight segment and the arena start at a multiple of this."""
 
 CONV_ALGORITHMS = ("auto", "direct", "winograd")
+PRECISIONS = ("f32", "bf16")
 
 _CLEAN = "glow-fold-constants,canonicalize,cse,dce"
 
@@ -65,6 +67,7 @@ class CpuBackend(Backend):
     `cache` is True for the default directory of object code, False for none, or a directory.
     `conv_algorithm` is how convolutions are computed: `auto` for what is estimated to be fastest,
     `direct` to sum products in the order of the definition, `winograd` wherever it applies.
+    `precision` is `f32`, or `bf16` to round operands of products to bf16 (needs AVX512-BF16).
     `threads` is how many threads run a program together, the calling one included; with `pin`, the
     others stay on processors of their own.
     """
@@ -80,6 +83,7 @@ class CpuBackend(Backend):
         triple: str | None = None,
         conv_algorithm: str = "auto",
         pin: bool = False,
+        precision: str = "f32",
     ):
         if threads < 1:
             raise GlowError(f"expected threads to be at least 1, found {threads}")
@@ -88,6 +92,9 @@ class CpuBackend(Backend):
                 f"expected conv_algorithm to be one of {', '.join(CONV_ALGORITHMS)}, "
                 f"found {conv_algorithm!r}"
             )
+        if precision not in PRECISIONS:
+            raise GlowError(f"expected precision to be f32 or bf16, found {precision!r}")
+        self.precision = precision
         self.threads = threads
         self.pin = pin
         self.cache = cache
@@ -104,8 +111,10 @@ class CpuBackend(Backend):
     def stages(self) -> Sequence[Stage]:
         m = self.target().describe()
         layouts = f"glow-assign-layouts{{block={m.channel_block}}},cse,dce"
-        threads = f" threads={self.threads}" if self.threads > 1 else ""
-        kernels = f"glow-lower-to-kernels{{{m.pass_options()}{threads}}}"
+        bf16 = self._bf16(m)
+        options = m.pass_options() + (" has-bf16-dot=true" if bf16 else "")
+        options += f" threads={self.threads}" if self.threads > 1 else ""
+        kernels = f"glow-lower-to-kernels{{{options}}}"
         pack = f"glow-pack-weights{{lanes={m.lanes(32)} vectors={m.panel_vectors}}}"
         expand = "glow-expand-math" if m.has_fma else "glow-expand-math{has-fma=false}"
         return (
@@ -113,10 +122,22 @@ class CpuBackend(Backend):
             Stage("laid-out", layouts),
             Stage("convolutions", f"glow-choose-convolutions{{algorithm={self.conv_algorithm}}}"),
             Stage("packed", f"{pack},glow-simplify-shapes,{_CLEAN}"),
+            *bf16,
             *_TO_ALLOCATED,
             Stage("kernels", kernels, bulky=True),
             Stage("llvm", f"{expand},glow-convert-to-llvm", bulky=True),
         )
+
+    def _bf16(self, machine: MachineDescription) -> Sequence[Stage]:
+        """The stage that rounds to bf16, if that is asked for."""
+        if self.precision != "bf16":
+            return ()
+        if not machine.has_bf16_dot:
+            raise GlowError(
+                f"precision bf16 needs a CPU with AVX512-BF16, which {self.target().cpu!r} lacks; "
+                "leave out the precision to compute in f32"
+            )
+        return (Stage("rounded", f"glow-use-bf16{{lanes={machine.channel_block}}},cse,dce"),)
 
     def target(self) -> Target:
         """What code is generated for. Raises GlowError for names that LLVM does not know."""

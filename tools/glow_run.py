@@ -22,6 +22,7 @@ from ..errors import GlowError, InputError
 if TYPE_CHECKING:
     import numpy as np
     from rich.console import Console
+    from rich.table import Table
 
     from ..compiler import CompiledModel
 
@@ -108,6 +109,12 @@ def _arguments() -> argparse.ArgumentParser:
         const="direct",
         dest="conv_algorithm",
         help="the same as --conv-algorithm=direct: sums of products as in the definition",
+    )
+    group.add_argument(
+        "--precision",
+        choices=("f32", "bf16"),
+        help="bf16: round operands of convolutions and matrix products, sum in f32, and report the "
+        "error; needs AVX512-BF16; default: f32",
     )
     group.add_argument(
         "--no-cache", action="store_true", help="neither read nor keep compiled code"
@@ -228,6 +235,26 @@ def _compare(
     return all(d.relative <= limit for d in differences.values())
 
 
+def _precision_errors(
+    args: argparse.Namespace, feed: dict[str, np.ndarray], outputs: dict[str, np.ndarray]
+) -> Table:
+    """How far outputs are from those that the same backend computes in f32."""
+    from .. import compile as glow_compile
+    from .report import error_table
+
+    exact = glow_compile(
+        args.model,
+        symbols=dict(args.define_symbol),
+        cache=not args.no_cache,
+        target_cpu=args.target_cpu,
+        target_features=args.target_features,
+        conv_algorithm=args.conv_algorithm,
+        max_elements=args.max_elements,
+    )
+    pairs = zip(outputs.items(), exact.run(None, feed), strict=True)
+    return error_table({name: (found, want) for (name, found), want in pairs})
+
+
 def run(args: argparse.Namespace, console: Console) -> int:
     """Do what the arguments say, and return the exit code."""
     import numpy as np
@@ -254,6 +281,7 @@ def run(args: argparse.Namespace, console: Console) -> int:
         target_features=args.target_features,
         conv_algorithm=args.conv_algorithm,
         max_elements=args.max_elements,
+        precision=args.precision,
     )
     times = model.times
     if args.dump_stages is not None:
@@ -278,6 +306,8 @@ def run(args: argparse.Namespace, console: Console) -> int:
     if args.output is not None:
         np.savez(args.output, allow_pickle=False, **outputs)
         console.print(f"outputs written to {args.output}")
+    if args.precision == "bf16":
+        console.print(_precision_errors(args, feed, outputs))
     if args.compare is not None:
         return 0 if _compare(args, feed, outputs, console) else 1
     return 0

@@ -112,6 +112,27 @@ def difference_table(differences: Mapping[str, Difference], reference: str, limi
     return table
 
 
+def relative_errors(found: np.ndarray, exact: np.ndarray) -> tuple[float, float]:
+    """The largest error, and the root mean square of errors, over that of the exact values."""
+    a, b = wide(found), wide(exact)
+    scale = float(np.sqrt(np.mean(np.square(b)))) if b.size else 0.0
+    if scale == 0.0:
+        return (0.0, 0.0) if np.array_equal(a, b) else (float("inf"), float("inf"))
+    apart = np.abs(a - b)
+    return float(apart.max()) / scale, float(np.sqrt(np.mean(np.square(apart)))) / scale
+
+
+def error_table(outputs: Mapping[str, tuple[np.ndarray, np.ndarray]]) -> Table:
+    """Errors of outputs, each found and exact, relative to the root mean square of the output."""
+    table = _table("error of bf16 against f32, relative to the rms of the output")
+    for name in ("output", "largest", "rms"):
+        table.add_column(name, justify="left" if name == "output" else "right")
+    for name, (found, exact) in outputs.items():
+        largest, typical = relative_errors(found, exact)
+        table.add_row(name, f"{largest:.3g}", f"{typical:.3g}")
+    return table
+
+
 def seconds(value: float) -> str:
     """A duration with a fitting unit."""
     if value >= 1:

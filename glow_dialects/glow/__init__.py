@@ -15,6 +15,7 @@ from . import (
     activation,
     arithmetic,
     attention,
+    bf16,
     blocked,
     constant,
     convolution,
@@ -31,7 +32,7 @@ from .base import DataParallel, Node
 
 _FAMILIES = (
     *(constant, shape, arithmetic, activation, logic, convolution, pooling, matrix),
-    *(normalization, attention, reduction, quantization, blocked, winograd),
+    *(normalization, attention, reduction, quantization, blocked, bf16, winograd),
 )
 
 

@@ -93,7 +93,7 @@ class UnpackChannelsOp(Node):
         return (with_shape(call.element(0), [batch, channels, *sizes]),)
 
 
-class _Windowed(Node, abc.ABC):
+class Windowed(Node, abc.ABC):
     """What convolutions of blocked tensors share: windows that stay inside the input."""
 
     input = operand_def(TensorType)
@@ -125,7 +125,7 @@ class _Windowed(Node, abc.ABC):
 
 
 @irdl_op_definition
-class BlockedConvolutionOp(_Windowed):
+class BlockedConvolutionOp(Windowed):
     """
     Convolution of a blocked `input` [N, C / b, *spatial, b] without padding.
 
@@ -171,7 +171,7 @@ def is_blocked_input(call: Call) -> bool:
 
 
 @irdl_op_definition
-class BlockedDepthwiseConvolutionOp(_Windowed):
+class BlockedDepthwiseConvolutionOp(Windowed):
     """
     Convolution of each channel of `input` [N, C / b, *spatial, b] with a filter of its own.
 

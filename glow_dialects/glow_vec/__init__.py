@@ -2,8 +2,8 @@
 The `glow_vec` dialect: what kernels need of vectors that xDSL's upstream dialects lack.
 
 Each operation corresponds to one LLVM instruction or intrinsic: lane selection, comparison and
-conversion, lane numbers, gather, scatter and prefetch. Vectors have one dimension and fixed length.
-Everything else that kernels do with vectors is in `arith`, `math` and `vector`.
+conversion, lane numbers, sums of products, gather, scatter and prefetch. Vectors have one dimension
+and fixed length. Everything else that kernels do with vectors is in `arith`, `math` and `vector`.
 """
 
 from __future__ import annotations
@@ -23,10 +23,11 @@ from .lanes import (
     lanes,
 )
 from .memory import GatherOp, PrefetchOp, ScatterOp
+from .products import DotOp
 
 GLOW_VEC = Dialect(
     "glow_vec",
-    [CastOp, CmpOp, GatherOp, PrefetchOp, RemOp, ScatterOp, SelectOp, StepOp],
+    [CastOp, CmpOp, DotOp, GatherOp, PrefetchOp, RemOp, ScatterOp, SelectOp, StepOp],
     [CastKindAttr, PredicateAttr],
 )
 
@@ -36,6 +37,7 @@ __all__ = [
     "CastKindAttr",
     "CastOp",
     "CmpOp",
+    "DotOp",
     "GatherOp",
     "Predicate",
     "PredicateAttr",

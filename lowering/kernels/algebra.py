@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import IntegerType, i1
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...glow_dialects.elements import storage_type
-from ...glow_dialects.glow_vec import RemOp
+from ...glow_dialects.glow_vec import DotOp, RemOp
 from ...glow_dialects.scalar import Expr, Number, Primitive, fold
 from .emit import FAST_NONE, Emitter, lanes_of, scalar_of
 from .machine import MachineDescription
@@ -72,6 +72,12 @@ class ArithAlgebra:
         return Value(
             self.emitter.op(math.FmaOp, operands, acc.ssa.type, dict(properties)), acc.element
         )
+
+    def dot(self, a: Value, b: Value, acc: Value) -> Value:
+        """`acc` plus, in each lane, the products of its two neighbouring bf16 of `a` and `b`."""
+        if not self.machine.has_bf16_dot or self.machine.lanes(32) != self.lanes:
+            raise ValueError("products of bf16 need a machine with AVX512-BF16")
+        return Value(self.emitter.op(DotOp, (acc.ssa, a.ssa, b.ssa), acc.ssa.type), acc.element)
 
     def convert(self, value: Value, element: Attribute) -> Value:
         """A C cast; to i1, whether the value is not 0. Rounds to `element` exactly once."""

@@ -137,6 +137,10 @@ class Emitter:
             return value
         return self.op(vector.BroadcastOp, (value,), vector_type(value.type, lanes))
 
+    def bitcast(self, value: SSAValue, element: Attribute, lanes: int) -> SSAValue:
+        """A vector of as many bits."""
+        return self.op(vector.BitcastOp, (value,), VectorType(element, [lanes]))
+
     def shuffle(self, a: SSAValue, b: SSAValue, mask: Sequence[int]) -> SSAValue:
         result = vector_type(scalar_of(a.type), len(mask))
         return self.op(

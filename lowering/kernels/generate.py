@@ -61,6 +61,8 @@ class NestGenerator:
         """With the schedule that is best for a nest."""
         nest = simplified(nest)
         tiled = tiled_product(nest, machine)
+        if tiled is None and nest.reduction is not None and nest.reduction.terms > 1:
+            raise ValueError("products of pairs need blocks of as many channels as vectors have")
         nest, schedule = tiled or (nest, choose_schedule(nest, machine))
         return NestGenerator(nest, schedule, emitter, memory, machine)
 
@@ -330,13 +332,15 @@ class NestGenerator:
     ) -> list[SSAValue]:
         reduction = self.nest.reduction
         assert reduction is not None
-        loads = _Loads(self, places, self.wide)
+        loads = _Loads(self, places, self.wide, reduction.terms)
         results = []
         for point, accumulator in zip(points, accumulators, strict=True):
             mask = self._fresh(point, stale)
             acc = Value(accumulator, reduction.element)
             values = [loads(a, point) for a in reduction.reads]
-            if reduction.is_product:
+            if reduction.terms > 1:
+                new = self.wide.dot(values[1], values[0], acc)
+            elif reduction.is_product:
                 new = self.wide.multiply_add(values[1], values[0], acc)
             else:
                 mapped = values if reduction.map is None else reduction.map(self.wide, values)
@@ -387,10 +391,13 @@ _LANE_REDUCTIONS = {
 class _Loads:
     """Loads of one tile: what several of its elements need is loaded once."""
 
-    def __init__(self, generator: NestGenerator, places: Places, algebra: ArithAlgebra):
+    def __init__(
+        self, generator: NestGenerator, places: Places, algebra: ArithAlgebra, terms: int = 1
+    ):
         self._generator = generator
         self._places = places
         self._algebra = algebra
+        self._terms = terms
         self._done: dict[tuple[Access, int], Value] = {}
 
     def __call__(self, access: Access, point: Point) -> Value:
@@ -401,9 +408,16 @@ class _Loads:
             vector_dim = generator.schedule.vector
             stride = access.stride(vector_dim) if vector_dim is not None else 0
             assert isinstance(stride, int)
-            self._done[key] = generator.memory.load(
-                access, self._places[access], offset, stride, self._algebra, generator.nest.raw
-            )
+            memory, place, algebra = generator.memory, self._places[access], self._algebra
+            if self._terms > 1:
+                several = memory.load_neighbours(
+                    access, place, offset, stride, self._terms, algebra.lanes
+                )
+                self._done[key] = Value(several, access.element)
+            else:
+                self._done[key] = memory.load(
+                    access, place, offset, stride, algebra, generator.nest.raw
+                )
         return self._done[key]
 
 

@@ -71,6 +71,8 @@ class LowerToKernelsPass(ModulePass):
     vector_bits: int = 512
     vector_registers: int = 32
     has_fma: bool = True
+    has_bf16_dot: bool = False
+    """Whether products of bf16 may be computed with AVX512-BF16."""
     target_cpu: str | None = None
     """LLVM's name of a CPU, or `native`; takes the place of the options above."""
     target_features: str | None = None
@@ -101,7 +103,12 @@ class LowerToKernelsPass(ModulePass):
             raise CompileError(
                 f"expected vector-registers of at least 4, found {self.vector_registers}"
             )
-        return MachineDescription(self.vector_bits, self.vector_registers, self.has_fma)
+        return MachineDescription(
+            self.vector_bits,
+            self.vector_registers,
+            self.has_fma,
+            has_bf16_dot=self.has_bf16_dot,
+        )
 
 
 @contextmanager

@@ -83,7 +83,10 @@ class MachineDescription:
         return max((v for v in (1, 2, 3) if self.most_points(v) >= _POINTS), default=1)
 
     def pass_options(self) -> str:
-        """The vector unit as options of `glow-lower-to-kernels`."""
+        """
+        The vector unit as options of `glow-lower-to-kernels`; kernels use products of bf16 only
+        where a pass asked for them.
+        """
         return (
             f"vector-bits={self.vector_bits} vector-registers={self.vector_registers} "
             f"has-fma={str(self.has_fma).lower()}"

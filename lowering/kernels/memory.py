@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import i64
+from xdsl.dialects.builtin import IntegerType, i64
 from xdsl.ir import SSAValue
 
 from .affine import Access, Buffer, Dim
@@ -115,6 +115,21 @@ class Memory:
             return Value(e.broadcast(loaded, algebra.lanes // lanes), access.element)
         value = algebra.from_memory(loaded, access.element)
         return value._replace(ssa=e.broadcast(value.ssa, algebra.lanes // lanes))
+
+    def load_neighbours(
+        self, access: Access, place: Place, offset: int, stride: int, terms: int, lanes: int
+    ) -> SSAValue:
+        """
+        `terms` 16-bit elements for each lane, as memory holds them: those that follow each other at
+        a place, or the same ones in all lanes if the stride is 0.
+        """
+        e, element = self._emitter, memory_type(access.element)
+        memory, at = self._flat[access.buffer], self.at(place, offset)
+        if stride:
+            return e.load(memory, at, element, terms * lanes)
+        few = e.load(memory, at, element, terms)
+        whole = e.extract(e.bitcast(few, IntegerType(16 * terms), 1), 0)
+        return e.bitcast(e.broadcast(whole, lanes), element, terms * lanes)
 
     def prefetch(self, access: Access, place: Place, offset: int) -> None:
         """A hint that the element at a place, moved by `offset`, will soon be read."""

@@ -45,6 +45,8 @@ class Reduction:
     reads: tuple[Access, ...]
     map: Body | None = None
     """Computes one value from the reads."""
+    terms: int = 1
+    """How many neighbours of each of two bf16 reads make a step, which adds all their products."""
     soon: tuple[Access, ...] = ()
     """Elements to prefetch in each step, because nests that follow will read them. They may lie
     beyond the end of a buffer."""

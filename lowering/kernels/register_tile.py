@@ -74,7 +74,7 @@ def roles_of(nest: Nest, machine: MachineDescription) -> Roles | None:
         ):
             continue
         for number, (image, filters) in ((1, (a, b)), (0, (b, a))):
-            if (image.stride(vector), filters.stride(vector)) == (0, 1):
+            if (image.stride(vector), filters.stride(vector)) == (0, nest.reduction.terms):
                 others = [d for d in nest.parallel if d is not vector]
                 blocks = [d for d in others if image.stride(d) == 0 != filters.stride(d)]
                 pixels = [d for d in others if filters.stride(d) == 0 != image.stride(d)]

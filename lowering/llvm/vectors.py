@@ -240,6 +240,16 @@ def convert_fma(op: vector.FMAOp, fn: FunctionConverter) -> None:
     fn.define(op.res, result)
 
 
+@converts(glow_vec.DotOp)
+def convert_dot(op: glow_vec.DotOp, fn: FunctionConverter) -> None:
+    operands = fn.values((op.acc, op.lhs, op.rhs))
+    name = f"llvm.x86.avx512bf16.dpbf16ps.{32 * lanes_of(op.acc.type, op)}"
+    call = llvm.CallIntrinsicOp(name, operands, [operands[0].type])
+    fn.add(call)
+    assert call.ress is not None
+    fn.define(op.result, call.ress)
+
+
 def _position(
     op: vector.ExtractOp | vector.InsertOp, whole: Attribute, fn: FunctionConverter
 ) -> SSAValue:

@@ -48,6 +48,7 @@ def apply(module: ModuleOp, pipeline: str, verify: bool = True) -> ModuleOp:
 def kernels_pipeline(machine: MachineDescription, threads: int = 1) -> str:
     options = f"vector-bits={machine.vector_bits} vector-registers={machine.vector_registers}"
     options += f" has-fma={str(machine.has_fma).lower()} threads={threads}"
+    options += " has-bf16-dot=true" if machine.has_bf16_dot else ""
     return f"glow-lower-to-kernels{{{options}}}"
 
 

@@ -1,6 +1,7 @@
 """One file per family of operators; importing this package registers their algorithms."""
 
 from . import attention as attention
+from . import bf16 as bf16
 from . import blocked as blocked
 from . import blocked_pooling as blocked_pooling
 from . import convolution as convolution

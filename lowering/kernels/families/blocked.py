@@ -34,7 +34,7 @@ def convolution(k: Kernel) -> None:
     cb = Dim("cb", filters.shape[1])
     c = [Dim("c", filters.shape[-2])] if blocked else []
     kernel_sizes = filters.shape[2 : len(filters.shape) - 1 - len(c)]
-    window, offset, places = _windows(k.call, y.shape[2:-1], kernel_sizes)
+    window, offset, places = windows(k.call, y.shape[2:-1], kernel_sizes)
     k.reduce(
         dims=[n, ob, *window, o],
         reduced=[cb, *offset, *c],
@@ -46,7 +46,7 @@ def convolution(k: Kernel) -> None:
         ),
         place=[n, ob, *window, o],
         operands=[bias[[ob, o]]],
-        body=_add_bias,
+        body=add_bias,
     )
 
 
@@ -58,7 +58,7 @@ def depthwise_convolution(k: Kernel) -> None:
     x, filters, bias = k.operands
     y = k.result
     n, b, c = Dim("n", y.shape[0]), Dim("b", y.shape[1]), Dim("c", y.shape[-1])
-    window, offset, places = _windows(k.call, y.shape[2:-1], filters.shape[1:-1])
+    window, offset, places = windows(k.call, y.shape[2:-1], filters.shape[1:-1])
     k.reduce(
         dims=[n, b, *window, c],
         reduced=offset,
@@ -70,11 +70,11 @@ def depthwise_convolution(k: Kernel) -> None:
         ),
         place=[n, b, *window, c],
         operands=[bias[[b, c]]],
-        body=_add_bias,
+        body=add_bias,
     )
 
 
-def _windows(
+def windows(
     call: Call, counts: Sequence[int], kernel_sizes: Sequence[int]
 ) -> tuple[list[Dim], list[Dim], list[Affine]]:
     """Loop variables over windows and over offsets in them, and the places that they read."""
@@ -84,7 +84,7 @@ def _windows(
     return window, offset, [w * s + i * d for w, i, s, d in steps]
 
 
-def _add_bias(alg: ArithAlgebra, values: Sequence[Value]) -> Sequence[Value]:
+def add_bias(alg: ArithAlgebra, values: Sequence[Value]) -> Sequence[Value]:
     return [add(alg, values[0], values[1])]
 
 
