@@ -50,6 +50,9 @@ class Reduction:
     soon: tuple[Access, ...] = ()
     """Elements to prefetch in each step, because nests that follow will read them. They may lie
     beyond the end of a buffer."""
+    streams: bool = False
+    """Whether the elements that a product loads as vectors come from memory, so that those for the
+    next tiles should be prefetched meanwhile."""
 
     @property
     def is_product(self) -> bool:

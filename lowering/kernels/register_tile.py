@@ -27,6 +27,10 @@ from .nest import Nest, mapped
 from .schedule import Part, Schedule
 from .types import bits, value_type
 
+_LINE = 64
+"""Bytes of a cache line."""
+_FEW_TILES = 3
+"""With fewer tiles of pixels, the filters of the next blocks would push the present ones out."""
 NEAR_CACHE = 3 << 18
 """Bytes that can be expected to stay in the second cache."""
 PREFETCHED = 1 << 17
@@ -139,6 +143,9 @@ def tiled_product(nest: Nest, machine: MachineDescription) -> tuple[Nest, Schedu
         order = nest.parallel
         parts[one] = parts.pop(best.static[-1])
         static = frozenset([one])
+    elif nest.reduction is not None and nest.reduction.streams:
+        soon = _next_filters(nest, roles, parts)
+        nest = replace(nest, reduction=replace(nest.reduction, soon=soon))
     unrolled = frozenset(
         d for d in nest.reduced if any(isinstance(a.stride(d), tuple) for a in nest.accesses())
     )
@@ -157,6 +164,34 @@ def tiled_product(nest: Nest, machine: MachineDescription) -> tuple[Nest, Schedu
         next_tile=_next_tile(nest, roles, parts, static),
     )
     return nest, schedule
+
+
+def _next_filters(
+    nest: Nest, roles: Roles, parts: Mapping[Dim, Sequence[Part]]
+) -> tuple[Access, ...]:
+    """
+    What to prefetch in each step, so that the filters of the next tile of blocks are near when all
+    pixels have met the present ones.
+    """
+    if not roles.blocks or not roles.pixels:
+        return ()
+    block, pixel = roles.blocks[-1], roles.pixels[-1]
+    tiles = sum(p.tiles for p in parts[pixel])
+    if tiles < _FEW_TILES:
+        return ()
+    stride = roles.filter.stride(block)
+    assert isinstance(stride, int)
+    panel = parts[block][0].tile * stride
+    steps = tiles * prod(d.size for d in nest.reduced)
+    step = -(-panel // steps)
+    place = Affine({pixel: panel // pixel.size}, roles.filter.place.constant + panel)
+    for dim in nest.parallel:
+        if dim is not roles.vector:
+            place += Affine({dim: roles.filter.stride(dim)})
+    for position, dim in enumerate(nest.reduced):
+        place += dim * (step * prod(d.size for d in nest.reduced[position + 1 :]))
+    line = _LINE // element_bytes(roles.filter.element)
+    return tuple(Access(roles.filter.buffer, place + i) for i in range(0, step, line))
 
 
 def _size(nest: Nest, access: Access) -> int:

@@ -38,8 +38,6 @@ REUSE_COST = 0.1
 """Cost of reading a byte of filters that stayed near, relative to one that did not."""
 CODE_COST = 0.5
 """What a further kind of block adds to the cost, because its code is separate."""
-_TILE_BLOCKS, _TILE_POINTS = 2, 14
-"""The usual register tile of the products: blocks of output channels, and tiles."""
 _LINE = 64
 _PAGE = 4096
 
@@ -234,28 +232,15 @@ class _Winograd:
             self.inputs[[p, c, t, lane]],
             self.filters[[p, o, channel, out]],
         )
-        if tiles >= _TILE_POINTS - 1:
-            products = replace(products, soon=self._next_filters(p, o, t, channel))
         self.k.nest(
             Nest(
                 (p, o, t, out),
                 (self.products[[p, o, t, out]],),
                 lambda _, values: values,
-                reduction=products,
+                reduction=replace(products, streams=True),
                 reduced=(c, lane),
             )
         )
-
-    def _next_filters(self, p: Dim, o: Dim, t: Dim, channel: Affine) -> tuple[Access, ...]:
-        """
-        What to prefetch in each step of the products of a register tile, so that the filters of the
-        next output channels are near when all tiles of the block have met the present ones.
-        """
-        panel = _TILE_BLOCKS * self.filters.shape[2] * self.block
-        step = -(-_TILE_BLOCKS * self.block // -(-t.size // _TILE_POINTS))
-        place = self.filters[[p, o, 0, 0]].place + panel + t * (panel // t.size) + channel * step
-        line = _LINE // element_bytes(self.element)
-        return tuple(Access(self.filters.buffer, place + i) for i in range(0, step, line))
 
     def _transform_result(self, first: Sequence[Affine], width: int, part: Sequence[Edge]) -> None:
         """`result = epilogue(A^T products A + bias)`, as much of each tile as there is."""
