@@ -48,9 +48,7 @@ def map_segment(path: Path, size: int) -> mmap.mmap | None:
         fields = _fields(file.read(PAGE))
         if fields is None or fields[0] != size or os.fstat(file.fileno()).st_size != PAGE + size:
             return None
-        # every page is needed at once, so all of them are entered into the page table now
-        flags = mmap.MAP_SHARED | getattr(mmap, "MAP_POPULATE", 0)
-        mapped = mmap.mmap(file.fileno(), 0, flags=flags, prot=mmap.PROT_READ)
+        mapped = _mapped(file)
     _, crc, boot = fields
     if boot == _boot() and os.environ.get("GLOW_VERIFY", "0") == "0":
         return mapped
@@ -58,6 +56,14 @@ def map_segment(path: Path, size: int) -> mmap.mmap | None:
         return None
     _renew(path, _header(size, crc))
     return mapped
+
+
+def _mapped(file: BinaryIO) -> mmap.mmap:
+    if not hasattr(mmap, "MAP_POPULATE"):
+        return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    # every page is needed at once, so all of them are entered into the page table now
+    flags = mmap.MAP_SHARED | mmap.MAP_POPULATE
+    return mmap.mmap(file.fileno(), 0, flags=flags, prot=mmap.PROT_READ)
 
 
 def _header(size: int, crc: int) -> bytes:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import BinaryIO
 
 import glow
 import numpy as np
 import onnx
 import pytest
-from glow.runtime import segment_file
+from glow.runtime import object_cache, segment_file
 from glow.runtime.object_cache import ObjectCache
 from glow.tests.support.compiler_sources import skip_if_changed, sources
 from glow.tests.support.small_models import small_network
@@ -221,6 +223,21 @@ def test_a_directory_that_does_not_work(path: Path, tmp_path: Path):
         model = compiled(path, blocked / "cache")
     assert not is_warm(model)
     assert np.isfinite(outputs(model)[0]).all()
+
+
+def test_a_full_disk(path: Path, cache: Path, monkeypatch):
+    def write(file: BinaryIO, segment: memoryview) -> None:
+        file.write(segment[:100])
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(object_cache, "write_segment", write)
+    with pytest.warns(RuntimeWarning, match="No space left"):
+        first = compiled(path, cache)
+    assert not [p for p in cache.iterdir() if p.suffix != ".o"]
+    with pytest.warns(RuntimeWarning, match="No space left"):
+        again = compiled(path, cache)
+    assert not is_warm(again)
+    assert same(first, again)
 
 
 def test_segments_that_exceed_the_limit_are_not_kept(path: Path, cache: Path, monkeypatch):
