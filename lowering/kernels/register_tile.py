@@ -182,8 +182,10 @@ def _next_filters(
     stride = roles.filter.stride(block)
     assert isinstance(stride, int)
     panel = parts[block][0].tile * stride
-    steps = tiles * prod(d.size for d in nest.reduced)
-    step = -(-panel // steps)
+    # each tile of pixels prefetches its share, the largest of them without a gap
+    most = max(p.tile for p in parts[pixel])
+    steps = pixel.size * prod(d.size for d in nest.reduced)
+    step = -(-panel * most // steps)
     place = Affine({pixel: panel // pixel.size}, roles.filter.place.constant + panel)
     for dim in nest.parallel:
         if dim is not roles.vector:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import product
 
 import numpy as np
 import pytest
 from glow.glow_dialects.glow.winograd import TILES, WinogradConvolutionOp
 from glow.lowering.kernels import MachineDescription
+from glow.lowering.kernels.affine import Affine, Buffer, Dim, View
 from glow.lowering.kernels.families.winograd import MOST_BYTES, choose_blocks, edges, spans
+from glow.lowering.kernels.nest import Combine, Nest, Reduction, simplified
+from glow.lowering.kernels.register_tile import tiled_product
 from glow.semantics.blocked import pack_channels, pack_filter
 from glow.semantics.winograd import transform_filter
 from glow.tests.support.native import apply, check_native, parse, run_native
@@ -172,3 +176,53 @@ def test_points_do_not_grow_numbers():
 
     t = winograd_transforms(4)
     assert max(abs(c) for row in (*t.inputs, *t.outputs) for c in row) < Fraction(4)
+
+
+@given(st.integers(1, 60), st.integers(2, 40), st.integers(1, 12))
+def test_prefetch_covers_the_next_filters(tiles: int, outputs: int, inputs: int):
+    """
+    While all tiles meet some filters, the cache lines of as many that follow are prefetched, except
+    perhaps the last few, because of rounding.
+    """
+    image = View.dense(Buffer(f32, 0, 1 << 30, parameter=0), (inputs, tiles, 16))
+    filters = View.dense(Buffer(f32, 0, 1 << 30, parameter=1), (outputs, inputs * 16, 16))
+    result = View.dense(Buffer(f32, 0, 1 << 30, parameter=2), (outputs, tiles, 16))
+    o, t, c, lane, out = (
+        Dim(name, size)
+        for name, size in zip("otclk", (outputs, tiles, inputs, 16, 16), strict=True)
+    )
+    channel = Affine({c: 16, lane: 1})
+    products = Reduction(
+        Combine.ADD,
+        f32,
+        (image[[c, t, lane]], filters[[o, channel, out]]),
+        streams=True,
+    )
+    write = (result[[o, t, out]],)
+    nest = Nest((o, t, out), write, lambda _, v: v, reduction=products, reduced=(c, lane))
+    found = tiled_product(simplified(nest), MachineDescription())
+    assert found is not None
+    nest, schedule = found
+    assert nest.reduction is not None
+    soon = nest.reduction.soon
+    pixels = [d for d in schedule.parts if image[[c, d, lane]].stride(d) and d.name == "t"]
+    parts = schedule.parts[pixels[0]] if pixels else ()
+    if sum(p.tiles for p in parts) < 3:
+        assert not soon
+        return
+    (block,) = (d for d in schedule.parts if d.name == "o")
+    panel = schedule.parts[block][0].tile * inputs * 256
+    lines: set[int] = set()
+    for part in parts:
+        for start in range(part.start, part.stop, part.tile):
+            for step in product(*(range(d.size) for d in nest.reduced)):
+                at = {pixels[0]: start, **dict(zip(nest.reduced, step, strict=True))}
+                for access in soon:
+                    terms = access.place.terms
+                    place = access.place.constant + sum(
+                        terms.get(d, 0) * i
+                        for d, i in at.items()  # pyright: ignore
+                    )
+                    lines.add(place // 16)
+    missing = set(range(panel // 16, 2 * panel // 16)) - lines
+    assert len(missing) <= tiles // 16 + 1
