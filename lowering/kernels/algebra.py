@@ -17,7 +17,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from ...glow_dialects.elements import storage_type
 from ...glow_dialects.glow_vec import DotOp, RemOp
 from ...glow_dialects.scalar import Expr, Number, Primitive, fold
-from .emit import FAST_NONE, Emitter, lanes_of, scalar_of
+from .emit import FAST_NONE, NO_SIGNED_ZEROS, Emitter, lanes_of, scalar_of
 from .machine import MachineDescription
 from .nest import Combine
 from .types import bits, computes_in_float, is_unsigned, memory_type, value_type, vector_type
@@ -59,6 +59,8 @@ class ArithAlgebra:
         return Value(ssa, args[0].element)
 
     def combine(self, kind: Combine, a: Value, b: Value) -> Value:
+        if kind is Combine.LARGEST_NUMBER:
+            return self.apply(Primitive.SELECT, self.apply(Primitive.LT, a, b), b, a)
         return self.apply(Primitive(kind.value), a, b)
 
     def multiply_add(self, a: Value, b: Value, acc: Value) -> Value:
@@ -166,7 +168,8 @@ class ArithAlgebra:
             return self.emitter.binary(RemOp, args[0], args[1])
         if kind not in _FLOAT:
             raise ValueError(f"{kind} is not defined on floats")
-        return self.emitter.op(_FLOAT[kind], args, args[0].type, {"fastmath": FAST_NONE})
+        flags = NO_SIGNED_ZEROS if kind in _EITHER_ZERO else FAST_NONE
+        return self.emitter.op(_FLOAT[kind], args, args[0].type, {"fastmath": flags})
 
     def _integer(self, kind: Primitive, args: Sequence[SSAValue], unsigned: bool) -> SSAValue:
         table = _UNSIGNED if unsigned else _SIGNED
@@ -193,6 +196,7 @@ class _Expression:
         return self.algebra.apply(kind, *args)
 
 
+_EITHER_ZERO = {Primitive.MAXIMUM, Primitive.MINIMUM}
 _COMPARISONS = {Primitive.EQ, Primitive.LT, Primitive.LE}
 _FLOAT: dict[Primitive, type[Operation]] = {
     Primitive.ADD: arith.AddfOp,
@@ -313,7 +317,7 @@ def identity(combine: Combine, element: Attribute) -> Number:
             return 0
         case Combine.MUL:
             return 1
-        case Combine.MAXIMUM:
+        case Combine.MAXIMUM | Combine.LARGEST_NUMBER:
             return lowest(element)
         case Combine.MINIMUM:
             return highest(element)

@@ -29,6 +29,8 @@ from .types import INDEX, vector_type
 
 FAST_NONE = arith.FastMathFlagsAttr("none")
 REASSOCIATE = arith.FastMathFlagsAttr([FastMathFlag.REASSOC])
+NO_SIGNED_ZEROS = arith.FastMathFlagsAttr([FastMathFlag.NO_SIGNED_ZEROS])
+"""Either zero will do: of a maximum of zeros, for example."""
 _PREDICATES = {"eq": 0, "ne": 1, "slt": 2, "sle": 3, "ult": 6, "ule": 7}
 _FLOAT_PREDICATES = {"oeq": 1, "olt": 4, "ole": 5, "une": 13}
 

@@ -216,6 +216,9 @@ class NestGenerator:
     # one tile
 
     def _tile(self, places: Places, stale: SSAValue | int | None) -> None:
+        if self.schedule.turned is not None:
+            self._turned_tile(places, self.schedule.turned)
+            return
         points = self._points(self.schedule.order)
         results: Sequence[Value | None] = [None] * len(points)
         if self.nest.reduction is not None:
@@ -230,6 +233,26 @@ class NestGenerator:
             mask = self._fresh(point, stale) if stride else None
             for value, access in zip(values, self.nest.writes, strict=True):
                 self._store(value, access, places[access], point, mask)
+
+    def _turned_tile(self, places: Places, turned: Dim) -> None:
+        """Copy a square: vectors along `turned` become vectors along the schedule's dimension."""
+        vector, lanes, memory = self.schedule.vector, self.schedule.lanes, self.memory
+        (read,), (write,) = self.nest.operands, self.nest.writes
+        assert vector is not None
+        rows = [
+            memory.load(read, places[read], _offset(read, {vector: i}), 1, self.wide, True).ssa
+            for i in range(lanes)
+        ]
+        # interleaving the halves as often as the number of rows can be halved transposes them
+        half = lanes // 2
+        low = [n for i in range(half) for n in (i, lanes + i)]
+        high = [n + half for n in low]
+        for _ in range(lanes.bit_length() - 1):
+            pairs = zip(rows[:half], rows[half:], strict=True)
+            rows = [self.e.shuffle(a, b, mask) for a, b in pairs for mask in (low, high)]
+        for i, row in enumerate(rows):
+            value, offset = Value(row, write.element), _offset(write, {turned: i})
+            memory.store(value, write, places[write], offset, 1, None, self.wide, True)
 
     def _store(
         self, value: Value, access: Access, place: Place, point: Point, mask: SSAValue | None

@@ -30,6 +30,8 @@ class Combine(StrEnum):
     MUL = "mul"
     MAXIMUM = "maximum"
     MINIMUM = "minimum"
+    LARGEST_NUMBER = "largest number"
+    """The maximum, but NaN does not count."""
 
 
 @dataclass(frozen=True)

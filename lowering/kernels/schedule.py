@@ -24,6 +24,8 @@ PREFETCHED = 1 << 17
 """Bytes; larger arrays that are read from front to back are prefetched."""
 PREFETCH_BYTES = 4096
 """How far ahead."""
+_FEWEST_TURNED, _MOST_TURNED = 4, 16
+"""Sides of the square tiles of copies that turn; larger ones do not fit into registers."""
 _TILES = (1, 2, 3, 4, 5, 6, 7, 8)
 _STEP_OVERHEAD = 2.0
 """Cycles of loop control and address computation per step that nothing hides."""
@@ -67,6 +69,9 @@ class Schedule:
     next_tile: Mapping[int, Dim] = field(default_factory=dict)
     """Reads, by number, of which the next tile along a dimension is prefetched, before each run of
     the innermost loop of the reduction."""
+    turned: Dim | None = None
+    """For copies: the dimension along which vectors are loaded, while those along `vector` are
+    stored. A tile is a square of `lanes`, which is turned around in registers."""
 
     def tiles(self, dim: Dim) -> int:
         return self.tile.get(dim, 1)
@@ -122,7 +127,30 @@ def load_cost(access: Access, dim: Dim | None, lanes: int) -> float:
 # nests without reduction
 
 
+def _choose_turned(nest: Nest, machine: MachineDescription) -> Schedule | None:
+    """For a copy that reads along one dimension and writes along another."""
+    if not nest.raw or nest.in_place or len(nest.operands) != 1 or nest.operands[0].indirect:
+        return None
+    (read,), (write,) = nest.operands, nest.writes
+    if not all(isinstance(a.stride(d), int) for a in (read, write) for d in nest.parallel):
+        return None
+    stored = [d for d in nest.parallel if write.stride(d) == 1 and read.stride(d) != 1]
+    loaded = [d for d in nest.parallel if read.stride(d) == 1 and write.stride(d) not in (0, 1)]
+    if len(stored) != 1 or len(loaded) != 1:
+        return None
+    (vector,), (turned,) = stored, loaded
+    lanes = min(_lanes(nest, vector, machine), _lanes(nest, turned, machine), _MOST_TURNED)
+    if lanes < _FEWEST_TURNED or read.stride(vector) == 0:
+        return None
+    rest = [d for d in nest.parallel if d not in (vector, turned)]
+    order = (*rest, turned, vector)
+    return Schedule(order, vector=vector, lanes=lanes, tile={turned: lanes}, turned=turned)
+
+
 def _choose_elementwise(nest: Nest, machine: MachineDescription) -> Schedule:
+    if (schedule := _choose_turned(nest, machine)) is not None:
+        return schedule
+
     def cost(dim: Dim) -> float:
         lanes = _lanes(nest, dim, machine)
         steps = -(-dim.size // lanes) * lanes / dim.size

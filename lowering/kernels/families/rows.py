@@ -75,7 +75,8 @@ def softmax_of_rows(
     """
     element = powers.element
     read = powers if x is None else x
-    store_reduction(k, [i], [j], total(Combine.MAXIMUM, element, read), peak)
+    # a NaN in the row shows in the sum
+    store_reduction(k, [i], [j], total(Combine.LARGEST_NUMBER, element, read), peak)
     in_place = x is None
     k.nest(
         Nest((i, j), (powers,), _power, (read, peak), in_place=in_place, weight=EXPONENTIAL_WEIGHT)

@@ -91,7 +91,7 @@ func.func @main(%x: memref<2x24xf16> {glow.name = "x", glow.qualifier = "in"}, %
 // CHECK-NEXT:     %[[SF:.*]] = arith.extf %[[S]] : f16 to f32
 // CHECK-NEXT:     %[[B:.*]] = vector.broadcast %[[SF]] : f32 to vector<16xf32>
 // CHECK-NEXT:     %[[P:.*]] = arith.mulf %[[A]], %[[B]] : vector<16xf32>
-// CHECK-NEXT:     %[[R:.*]] = arith.maximumf %[[P]], %[[ZERO]] : vector<16xf32>
+// CHECK-NEXT:     %[[R:.*]] = arith.maximumf %[[P]], %[[ZERO]] fastmath<nsz> : vector<16xf32>
 // CHECK-NEXT:     %[[T:.*]] = arith.truncf %[[R]] : vector<16xf32> to vector<16xf16>
 // CHECK-NEXT:     vector.store %[[T]]
 // CHECK:          vector.maskedstore %{{.*}}[%{{.*}}], %[[FRESH]], %{{.*}} : memref<48xf16>, vector<16xi1>, vector<16xf16>

@@ -10,8 +10,11 @@ from glow.glow_dialects.glow.normalization import (
     RmsNormOp,
     SoftmaxOp,
 )
+from glow.glow_dialects.operator import with_shape
+from glow.tests.support.native import apply, run_native
+from xdsl.dialects.builtin import f32
 
-from .test_operators import check, random
+from .test_operators import check, one_node, random
 
 DTYPES = pytest.mark.parametrize("dtype", [np.float32, np.float16, np.float64], ids=str)
 ROWS = [
@@ -72,3 +75,17 @@ def test_softmax_of_rows(shape: tuple[int, ...]):
     x[x == -np.inf] = np.finfo(np.float32).min
     check(SoftmaxOp, x, axis=axis)
     check(SoftmaxOp, (random(4, *shape) * 5).astype(np.float16), axis=axis)
+
+
+@pytest.mark.parametrize("columns", [3, 40, 128])
+def test_softmax_of_rows_with_nan_or_without_numbers(columns: int):
+    """Every element of such a row is NaN, whether NaN comes first or last; others are as usual."""
+    x = random(1, 9, columns)
+    x[1, 0] = x[4, -1] = np.nan
+    x[6] = -np.inf
+    module = one_node(SoftmaxOp, [with_shape(f32, x.shape)], axis=1)
+    apply(module, "glow-irgen,glow-eliminate-copies,glow-allocate")
+    (found,) = run_native(module, [x], None)
+    bad = np.isin(np.arange(9), [1, 4, 6])
+    assert np.isnan(found[bad]).all()
+    np.testing.assert_allclose(found[~bad].sum(1), 1, rtol=1e-6)
