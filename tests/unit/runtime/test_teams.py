@@ -26,6 +26,7 @@ from glow.runtime import teams
 from glow.runtime.cpu_backend import CpuBackend
 from glow.runtime.jit import Executable, compile_object
 from glow.tests.support.kernels import convert
+from glow.tools.glow_run import main as glow_run
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.parser import Parser
 
@@ -207,6 +208,15 @@ def test_networks(name: str, tmp_path: Path):
     arrays = [rng.standard_normal(i.shape, dtype=np.float32) for i in single.get_inputs()]
     for want, have in zip(single(*arrays), several(*arrays), strict=True):
         np.testing.assert_array_equal(have, want)
+
+
+def test_glow_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    file = tmp_path / "graph.mlir"
+    file.write_text(GRAPH, encoding="utf-8")
+    arguments = [str(file), "--threads=2", "--repeat=3", "--no-cache", "--compare=interpreter"]
+    assert glow_run([*arguments, "--tolerance=1e-5"]) == 0
+    assert glow_run([str(file), "--threads=0"]) == 1
+    assert "at least 1" in capsys.readouterr().err
 
 
 # forks
