@@ -18,6 +18,7 @@ from .nest import Combine, Nest, Repeat, Step, simplified
 from .partition import Group, Span, Split, choose_split, groups_of, weight_of
 from .register_tile import tiled_product
 from .schedule import Schedule, choose_schedule
+from .turning import copy_turned
 from .types import computes_in_float, vector_type
 
 Places = Mapping[Access, Place]
@@ -217,7 +218,8 @@ class NestGenerator:
 
     def _tile(self, places: Places, stale: SSAValue | int | None) -> None:
         if self.schedule.turned is not None:
-            self._turned_tile(places, self.schedule.turned)
+            turned = self.schedule.turned
+            copy_turned(self.nest, self.schedule, turned, self.memory, places, self.wide)
             return
         points = self._points(self.schedule.order)
         results: Sequence[Value | None] = [None] * len(points)
@@ -233,26 +235,6 @@ class NestGenerator:
             mask = self._fresh(point, stale) if stride else None
             for value, access in zip(values, self.nest.writes, strict=True):
                 self._store(value, access, places[access], point, mask)
-
-    def _turned_tile(self, places: Places, turned: Dim) -> None:
-        """Copy a square: vectors along `turned` become vectors along the schedule's dimension."""
-        vector, lanes, memory = self.schedule.vector, self.schedule.lanes, self.memory
-        (read,), (write,) = self.nest.operands, self.nest.writes
-        assert vector is not None
-        rows = [
-            memory.load(read, places[read], _offset(read, {vector: i}), 1, self.wide, True).ssa
-            for i in range(lanes)
-        ]
-        # interleaving the halves as often as the number of rows can be halved transposes them
-        half = lanes // 2
-        low = [n for i in range(half) for n in (i, lanes + i)]
-        high = [n + half for n in low]
-        for _ in range(lanes.bit_length() - 1):
-            pairs = zip(rows[:half], rows[half:], strict=True)
-            rows = [self.e.shuffle(a, b, mask) for a, b in pairs for mask in (low, high)]
-        for i, row in enumerate(rows):
-            value, offset = Value(row, write.element), _offset(write, {turned: i})
-            memory.store(value, write, places[write], offset, 1, None, self.wide, True)
 
     def _store(
         self, value: Value, access: Access, place: Place, point: Point, mask: SSAValue | None
@@ -427,21 +409,19 @@ class _Loads:
         offset = _offset(access, point)
         key = (access, offset)
         if key not in self._done:
-            generator = self._generator
-            vector_dim = generator.schedule.vector
-            stride = access.stride(vector_dim) if vector_dim is not None else 0
-            assert isinstance(stride, int)
-            memory, place, algebra = generator.memory, self._places[access], self._algebra
-            if self._terms > 1:
-                several = memory.load_neighbours(
-                    access, place, offset, stride, self._terms, algebra.lanes
-                )
-                self._done[key] = Value(several, access.element)
-            else:
-                self._done[key] = memory.load(
-                    access, place, offset, stride, algebra, generator.nest.raw
-                )
+            self._done[key] = self._load(access, offset)
         return self._done[key]
+
+    def _load(self, access: Access, offset: int) -> Value:
+        memory, schedule = self._generator.memory, self._generator.schedule
+        stride = access.stride(schedule.vector) if schedule.vector is not None else 0
+        assert isinstance(stride, int)
+        where = (access, self._places[access], offset, stride)
+        if self._terms > 1:
+            return Value(
+                memory.load_neighbours(*where, self._terms, schedule.lanes), access.element
+            )
+        return memory.load(*where, self._algebra, self._generator.nest.raw)
 
 
 def _offset(access: Access, point: Point) -> int:
