@@ -210,7 +210,8 @@ def compile(
         found = _restore(source, target, lambda: _stages(source, model, target, verify))
         if found is not None:
             return found
-    from .runtime.stages import Stages, without_garbage_collection
+    from .passes.collector import without_garbage_collection
+    from .runtime.stages import Stages
 
     start = time.perf_counter()
     with without_garbage_collection():

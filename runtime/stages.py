@@ -8,12 +8,10 @@ at, and a program whose code is found in the cache never generates kernels at al
 
 from __future__ import annotations
 
-import gc
 import os
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from types import TracebackType
 
 from xdsl.context import Context
@@ -27,6 +25,7 @@ from xdsl.utils.exceptions import VerifyException
 from ..backend import Stage
 from ..context import make_context
 from ..errors import CompileError, GlowError, ModelError
+from ..passes.collector import without_garbage_collection
 from ..universe import UNIVERSE
 
 IMPORTED = "imported"
@@ -124,22 +123,6 @@ class Stages(Mapping[str, ModuleOp]):
             apply_pass(p, self._context, module)
             if verify:
                 verify_module(module, f"{p.name} (stage {stage.name})")
-
-
-@contextmanager
-def without_garbage_collection() -> Iterator[None]:
-    """
-    Suspend Python's collector of cycles.
-
-    Compilation makes millions of objects that all live; searching them for garbage costs 10-50 %.
-    """
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
 
 
 def parse_pipeline(spec: str) -> tuple[ModulePass, ...]:

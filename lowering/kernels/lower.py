@@ -11,9 +11,7 @@ arena grows where that is beyond its end.
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from xdsl.context import Context
@@ -42,6 +40,7 @@ from ...glow_dialects.elements import (
 )
 from ...glow_dialects.glow_inst.instruction import Instruction, Qualifier, buffer_of
 from ...glow_dialects.glow_inst.memory import AllocActivationOp, WeightOp
+from ...passes.collector import without_garbage_collection
 from ..threads import BARRIER
 from .emit import Emitter
 from .function import KernelFunction, build_function, reinterpreted, view_of
@@ -87,7 +86,7 @@ class LowerToKernelsPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if self.threads < 1:
             raise CompileError(f"expected threads to be at least 1, found {self.threads}")
-        with _paused_collector():
+        with without_garbage_collection():
             lower_module(op, self._machine(), self.threads)
 
     def _machine(self) -> MachineDescription:
@@ -109,18 +108,6 @@ class LowerToKernelsPass(ModulePass):
             self.has_fma,
             has_bf16_dot=self.has_bf16_dot,
         )
-
-
-@contextmanager
-def _paused_collector() -> Iterator[None]:
-    """Without the cycle collector, which would visit thousands of new operations repeatedly."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
 
 
 def lower_module(module: ModuleOp, machine: MachineDescription, threads: int = 1) -> None:

@@ -10,9 +10,7 @@ does not depend on the network.
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -29,6 +27,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 
+from ...passes.collector import without_garbage_collection
 from ..threads import BARRIER
 from . import arithmetic, control, conversions, mathematics, memory, vectors
 from .control import make_call
@@ -61,20 +60,8 @@ class ConvertToLLVMPass(ModulePass):
     """Whether a product may be fused with the sum that it feeds."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        with paused_collector():
+        with without_garbage_collection():
             convert_module(op, contract=self.contract)
-
-
-@contextmanager
-def paused_collector() -> Iterator[None]:
-    """Without the cycle collector, which would visit thousands of new operations repeatedly."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
 
 
 def convert_module(module: ModuleOp, *, contract: bool = True) -> None:

@@ -11,8 +11,8 @@ import onnxruntime
 import pytest
 from glow.benchmarks.networks import NETWORKS, network_file
 from glow.context import make_context
+from glow.passes.collector import without_garbage_collection
 from glow.passes.verify_dominance import verify_dominance
-from glow.runtime.stages import without_garbage_collection
 from PIL import Image
 from xdsl.parser import Parser
 
