@@ -1,0 +1,203 @@
+"""
+The sizes of a VTA, and what follows from them: elements, depths, and the widths of all fields.
+
+The accelerator has three engines, LOAD, COMPUTE and STORE, and on-chip memories that hold elements:
+small matrices, addressed by their number. Every size is a parameter; the defaults are those of
+hardware version 0.0.2 of Apache TVM's `tvm-vta`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from enum import IntEnum, StrEnum
+from functools import cached_property
+
+
+class Engine(StrEnum):
+    """The units that run concurrently, in the order of the chain of token queues."""
+
+    LOAD = "load"
+    COMPUTE = "compute"
+    STORE = "store"
+
+    @property
+    def prev(self) -> Engine | None:
+        """The neighbour that the flags `pop_prev` and `push_prev` mean."""
+        return {Engine.COMPUTE: Engine.LOAD, Engine.STORE: Engine.COMPUTE}.get(self)
+
+    @property
+    def next(self) -> Engine | None:
+        """The neighbour that the flags `pop_next` and `push_next` mean."""
+        return {Engine.LOAD: Engine.COMPUTE, Engine.COMPUTE: Engine.STORE}.get(self)
+
+
+class Memory(StrEnum):
+    """Memory types of LOAD and STORE. `acc8` is int8 in DRAM, widened into the accumulators."""
+
+    UOP = "uop"
+    WGT = "wgt"
+    INP = "inp"
+    ACC = "acc"
+    OUT = "out"
+    ACC_8BIT = "acc8"
+
+    @property
+    def code(self) -> int:
+        """The number in the field `memory_type`."""
+        return _MEMORY_CODES[self]
+
+    @property
+    def engine(self) -> Engine:
+        """The engine that moves data of this type."""
+        return _MEMORY_ENGINES.get(self, Engine.COMPUTE)
+
+    @property
+    def buffer(self) -> Memory:
+        """The buffer on the chip: `out` and `acc8` are views of the accumulators."""
+        return Memory.ACC if self in (Memory.OUT, Memory.ACC_8BIT) else self
+
+    @property
+    def pads(self) -> bool:
+        """Whether a LOAD can surround the data by zeros: activations and accumulators only."""
+        return self in (Memory.INP, Memory.ACC, Memory.ACC_8BIT)
+
+
+_MEMORY_CODES = {memory: i for i, memory in enumerate(Memory)}
+_MEMORY_ENGINES = {
+    Memory.INP: Engine.LOAD,
+    Memory.WGT: Engine.LOAD,
+    Memory.OUT: Engine.STORE,
+}
+
+
+class Opcode(IntEnum):
+    """The field `opcode`."""
+
+    LOAD = 0
+    STORE = 1
+    GEMM = 2
+    FINISH = 3
+    ALU = 4
+
+
+class AluOpcode(StrEnum):
+    """
+    What `vta.alu` computes from the old accumulator and a second operand. `shr` is an arithmetic
+    shift to the right, to the left by a negative amount.
+    """
+
+    MIN = "min"
+    MAX = "max"
+    ADD = "add"
+    SHR = "shr"
+    MUL = "mul"
+
+    @property
+    def code(self) -> int:
+        """The number in the field `alu_opcode`."""
+        return _ALU_CODES[self]
+
+
+_ALU_CODES = {opcode: i for i, opcode in enumerate(AluOpcode)}
+
+OPCODE_BITS = 3
+MEMORY_TYPE_BITS = 3
+ALU_OPCODE_BITS = 3
+WORD_BITS = 64
+WORDS = 2
+"""An instruction is two words of 64 bits."""
+
+
+@dataclass(frozen=True)
+class VtaConfig:
+    """
+    The sizes of one VTA.
+
+    The GEMM core multiplies `batch` x `block_in` activations by `block_out` x `block_in` weights
+    into `batch` x `block_out` accumulators per cycle. `*_bits` are the widths of the numbers,
+    `*_depth` the numbers of elements of the buffers (powers of two, from 2 on). The last group are
+    the widths, in bits, of instruction fields.
+
+    Raises ValueError for sizes that no machine can have.
+    """
+
+    batch: int = 1
+    block_in: int = 16
+    block_out: int = 16
+
+    inp_bits: int = 8
+    wgt_bits: int = 8
+    acc_bits: int = 32
+    out_bits: int = 8
+    uop_bits: int = 32
+
+    inp_depth: int = 2048
+    wgt_depth: int = 1024
+    acc_depth: int = 2048
+    uop_depth: int = 8192
+
+    sram_base_bits: int = 16
+    dram_base_bits: int = 32
+    size_bits: int = 16
+    stride_bits: int = 16
+    pad_bits: int = 4
+    loop_bits: int = 14
+    imm_bits: int = 16
+
+    def __post_init__(self) -> None:
+        for f in fields(self):
+            value = getattr(self, f.name)
+            if value < 1:
+                raise ValueError(f"expected {f.name} of a VTA to be at least 1, found {value}")
+            if f.name.endswith("_depth") and (value < 2 or value & (value - 1)):
+                raise ValueError(f"expected {f.name} of a VTA to be a power of 2, found {value}")
+        for memory, bits in self._element_bits.items():
+            if bits % 8:
+                raise ValueError(f"expected elements of {memory} of whole bytes, found {bits} bits")
+
+    @cached_property
+    def _element_bits(self) -> dict[Memory, int]:
+        inputs, outputs = self.batch * self.block_in, self.batch * self.block_out
+        return {
+            Memory.UOP: self.uop_bits,
+            Memory.WGT: self.block_out * self.block_in * self.wgt_bits,
+            Memory.INP: inputs * self.inp_bits,
+            Memory.ACC: outputs * self.acc_bits,
+            Memory.OUT: outputs * self.out_bits,
+            Memory.ACC_8BIT: outputs * 8,
+        }
+
+    @cached_property
+    def _depths(self) -> dict[Memory, int]:
+        return {
+            Memory.UOP: self.uop_depth,
+            Memory.WGT: self.wgt_depth,
+            Memory.INP: self.inp_depth,
+            Memory.ACC: self.acc_depth,
+            Memory.OUT: self.acc_depth,
+            Memory.ACC_8BIT: self.acc_depth,
+        }
+
+    def element_bytes(self, memory: Memory) -> int:
+        """Bytes of one element in DRAM."""
+        return self._element_bits[memory] // 8
+
+    def depth(self, memory: Memory) -> int:
+        """Elements that the buffer on the chip holds."""
+        return self._depths[memory]
+
+    def index_bits(self, memory: Memory) -> int:
+        """Bits of the number of an element in the buffer: log2 of the depth."""
+        return self._depths[memory].bit_length() - 1
+
+    def buffer_bytes(self, memory: Memory) -> int:
+        """Bytes of the buffer on the chip."""
+        return self.depth(memory) * self.element_bytes(memory.buffer)
+
+    @cached_property
+    def source_bits(self) -> int:
+        """Bits of `src` of a micro-op, which counts activations for GEMM, accumulators for ALU."""
+        return max(self.index_bits(Memory.ACC), self.index_bits(Memory.INP))
+
+
+DEFAULT = VtaConfig()
