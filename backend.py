@@ -1,10 +1,11 @@
 """
 What a backend implements, and how backends are found.
 
-A backend says which graph nodes it keeps as they are (everything else is decomposed by
-`glow-lower-nodes`), names the stages that take a graph to its own final form, and turns that form
-into a program that runs. Backends are found through the entry point group `glow.backends`, so
-another package can bring one.
+A backend claims the operators that it computes (all others are decomposed by `glow-lower-nodes`),
+names the stages that take a graph to its own final form, and compiles that form into a program that
+runs. What it says of its memories and of its speed serves to split networks over devices.
+`docs/backends.md` builds a complete one. Backends are found through the entry point group
+`glow.backends`, so another package can bring one.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from __future__ import annotations
 import abc
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
     import numpy as np
     from xdsl.dialects.builtin import ModuleOp
 
+    from .glow_dialects.claims import Claim
+    from .glow_dialects.glow.base import Node
     from .glow_dialects.operator import Call
     from .runtime.memory_plan import MemoryPlan
     from .runtime.model_source import ModelSource
@@ -67,33 +71,120 @@ class Restored:
     memory: MemoryPlan | None
 
 
+@dataclass(frozen=True)
+class Memory:
+    """A memory of a device, as programs see it."""
+
+    name: str
+    bytes: int | None
+    """How much it holds; None if that is the host's to give."""
+    alignment: int = 1
+    """Bytes: where buffers may start."""
+    layouts: tuple[str, ...] = ("row-major",)
+    """How tensors may lie in it, in the backend's words."""
+
+
+@dataclass(frozen=True)
+class Rates:
+    """How fast a device is. A node takes the longer of computing and of moving bytes."""
+
+    operations: float
+    """Per second."""
+    bytes: float
+    """Per second, to and from the memory that holds tensors."""
+    overhead: float = 0.0
+    """Seconds that a node takes whatever its size."""
+
+
 class Backend(abc.ABC):
     """
     One target. Instances hold options and no state of any network.
 
     The constructor takes options by keyword. Every backend accepts `threads` (how many threads the
     program runs on) and `cache` (True for the default directory of compiled code, False for none,
-    or a directory), and ignores what means nothing to it.
+    or a directory), and ignores what means nothing to it, as this one does.
+
+    A backend must implement `claims`, `stages` and `compile`.
     """
 
     name: ClassVar[str]
 
+    def __init__(self, threads: int = 1, cache: object = True):
+        pass
+
+    # what it computes
+
     @abc.abstractmethod
+    def claims(self) -> Sequence[Claim]:
+        """Which operators it computes, and on which types: always the same."""
+
+    @cached_property
+    def _claims_by_operator(self) -> Mapping[type[Node], Sequence[Claim]]:
+        table: dict[type[Node], list[Claim]] = {}
+        for claim in self.claims():
+            table.setdefault(claim.operator, []).append(claim)
+        return table
+
+    def supports(self, call: Call) -> bool:
+        """
+        Whether a claim covers an operator on these types. The types may be those of a float
+        operator with its quantized operands and results (see `glow_dialects.claims`).
+        """
+        return any(claim.covers(call) for claim in self._claims_by_operator.get(call.operator, ()))
+
     def keeps(self, call: Call) -> bool:
-        """Whether the backend implements this operator on these types; if not, it is lowered."""
+        """Whether `glow-lower-nodes` leaves a node as it is: by default, if it is supported."""
+        return self.supports(call)
+
+    # compilation
 
     @abc.abstractmethod
     def stages(self) -> Sequence[Stage]:
-        """What happens to an imported graph, in order."""
+        """
+        What happens to an imported graph, in order: rewrites of the graph, `glow-lower-nodes`, and
+        the lowering to whatever `compile` reads.
+        """
 
     @abc.abstractmethod
-    def load(self, stages: Mapping[str, ModuleOp]) -> Program:
+    def compile(self, stages: Mapping[str, ModuleOp]) -> Program:
         """
         Make the network runnable.
 
         `stages` maps the name of each stage, `imported` before all others, to its module, and
         computes a stage when it is first asked for. The modules must not be changed.
         """
+
+    # what the device is like
+
+    def memories(self) -> Sequence[Memory]:
+        """
+        The device's memories. The first holds weights, inputs, outputs and activations; by default
+        that is the host's memory.
+        """
+        return (Memory("host", None),)
+
+    def rates(self, call: Call) -> Rates:
+        """
+        How fast the device computes an operator. By default one operation and one byte take a
+        nanosecond, which orders nodes by size and says nothing of a device.
+        """
+        return Rates(1e9, 1e9)
+
+    def cost(self, call: Call) -> float:
+        """
+        Estimated seconds of a node, alone: the roofline of its work (Williams et al. 2009) at
+        `rates`. Zero for what is another view of the same bytes or known at compile time.
+        """
+        from .glow_dialects.work import work_of
+
+        work = work_of(call)
+        if not (work.operations or work.bytes):
+            return 0.0
+        rates = self.rates(call)
+        seconds = max(work.operations / rates.operations, work.bytes / rates.bytes)
+        return seconds + rates.overhead
+
+    # what may be kept and shown
 
     def restore(self, source: ModelSource) -> Restored | None:
         """
@@ -105,7 +196,7 @@ class Backend(abc.ABC):
     def remember(
         self, source: ModelSource, stages: Mapping[str, ModuleOp], program: Program
     ) -> None:
-        """Keep a program that `load` made from a model, for `restore`. By default nothing is."""
+        """Keep a program that `compile` made from a model, for `restore`. By default nothing is."""
 
     def texts(self, stages: Mapping[str, ModuleOp]) -> Mapping[str, str]:
         """

@@ -222,7 +222,7 @@ def compile(
         stages = Stages(module, target.stages(), verify)
         if stages.verify:
             _compute_all(stages)
-        program = target.load(stages)
+        program = target.compile(stages)
         if source is not None:
             target.remember(source, stages, program)
     total = time.perf_counter() - imported

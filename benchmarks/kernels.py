@@ -16,12 +16,11 @@ import ctypes
 import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from math import prod
 
 import glow
 import numpy as np
 from glow.glow_dialects.glow.base import Node
-from glow.glow_dialects.operator import shape_of
+from glow.glow_dialects.work import products_of
 from xdsl.dialects import func
 from xdsl.dialects.builtin import FunctionType, ModuleOp, TensorType
 from xdsl.ir import Attribute, Block, Region
@@ -32,26 +31,7 @@ ACCUMULATORS = 12
 
 def flops_of(node: Node) -> int:
     """Multiplications and additions of a convolution or matrix product; 0 for other nodes."""
-    count = _PRODUCTS.get(node.name)
-    return 0 if count is None else 2 * count(node)
-
-
-def _outputs(node: Node) -> int:
-    return prod(shape_of(node.results[0].type))
-
-
-def _filter_size(node: Node, first: int) -> int:
-    """Elements of the filter, from dimension `first` on without the output channels."""
-    return prod(shape_of(node.operands[1].type)[first:-1])
-
-
-_PRODUCTS: dict[str, Callable[[Node], int]] = {
-    "glow.blocked_convolution": lambda n: _outputs(n) * _filter_size(n, 1),
-    "glow.blocked_depthwise_convolution": lambda n: _outputs(n) * _filter_size(n, 1),
-    "glow.convolution": lambda n: _outputs(n) * prod(shape_of(n.operands[1].type)[1:]),
-    "glow.fully_connected": lambda n: _outputs(n) * shape_of(n.operands[0].type)[-1],
-    "glow.matmul": lambda n: _outputs(n) * shape_of(n.operands[0].type)[-1],
-}
+    return 2 * products_of(node.call)
 
 
 def distinct_layers(module: ModuleOp) -> Iterator[tuple[Node, int]]:

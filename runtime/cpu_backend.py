@@ -15,7 +15,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
-from ..backend import Backend, Program, Restored, Stage
+from ..backend import Backend, Memory, Program, Rates, Restored, Stage
 from ..errors import GlowError
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from xdsl.dialects import llvm
     from xdsl.dialects.builtin import ModuleOp
 
+    from ..glow_dialects.claims import Claim
     from ..glow_dialects.operator import Call
     from ..lowering.kernels.machine import MachineDescription
     from ..lowering.target import Target
@@ -103,10 +104,20 @@ class CpuBackend(Backend):
         self.triple = triple
         self.conv_algorithm = conv_algorithm
 
-    def keeps(self, call: Call) -> bool:
-        from ..lowering.kernels import implements
+    def claims(self) -> Sequence[Claim]:
+        from ..lowering.kernels import kernel_claims
 
-        return implements(call)
+        return kernel_claims()
+
+    def memories(self) -> Sequence[Memory]:
+        block = self.target().describe().channel_block
+        layouts = ("row-major", f"channels in blocks of {block}")
+        return (Memory("host", None, ALIGNMENT, layouts),)
+
+    def rates(self, call: Call) -> Rates:
+        from .cpu_rates import cpu_rates
+
+        return cpu_rates(self.target().describe(), call, self.threads)
 
     def stages(self) -> Sequence[Stage]:
         m = self.target().describe()
@@ -145,7 +156,7 @@ class CpuBackend(Backend):
 
         return find_target(self.cpu, self.features, self.triple)
 
-    def load(self, stages: Mapping[str, ModuleOp]) -> Program:
+    def compile(self, stages: Mapping[str, ModuleOp]) -> Program:
         from .memory_plan import WEIGHTS_SIZE, function_bytes
         from .signature import main_function, signature_of
         from .weights import fill_weights

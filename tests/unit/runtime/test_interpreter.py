@@ -327,7 +327,7 @@ def test_backend():
     backend = find_backend("interpreter", threads=2, cache=False)
     assert not backend.stages()
     module = parse(GRAPH)
-    loaded = backend.load({"imported": module})
+    loaded = backend.compile({"imported": module})
     inputs = [np.ones((2, 3), np.float32), np.array([True, False, True])]
     found = loaded.run(inputs)
     expected = list(interpret(module, inputs).values())

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from glow.backend import Backend, Stage
 from glow.context import make_context
-from glow.glow_dialects.operator import Call
+from glow.glow_dialects.claims import Claim
 from glow.runtime import stages as stages_module
 from glow.tests.support.small_models import graph, small_network
 from xdsl.context import Context
@@ -90,13 +90,13 @@ class FakeBackend(Backend):
     def __init__(self, *stages: Stage):
         self._stages = stages
 
-    def keeps(self, call: Call) -> bool:
-        return True
+    def claims(self) -> Sequence[Claim]:
+        return ()
 
     def stages(self) -> Sequence[Stage]:
         return self._stages
 
-    def load(self, stages: Mapping[str, ModuleOp]) -> FakeBackend:
+    def compile(self, stages: Mapping[str, ModuleOp]) -> FakeBackend:
         stages[[*stages][-1]]
         return self
 

@@ -1,0 +1,166 @@
+"""
+What a backend can compute, as data: a table of claims.
+
+A claim names an operator and the element types that the backend takes for it. Types are listed by
+operand and result, so that a product of bytes with sums in 32 bits is one row:
+
+```python
+CLAIMS = (
+    *claims(AddOp, MaximumOp, elements=same(f32, i32)),
+    *claims(ConvolutionOp, elements=[Elements((i8, i8, i32), (i32,))], when=is_two_dimensional),
+    *claims(DequantizeOp, elements=[Elements((Quantized(i8, Schema.SYMMETRIC),), (f32,))]),
+)
+```
+
+Quantized graphs have float operators between `glow.dequantize` of their operands and
+`glow.quantize` of their results. A claim of such an operator on quantized elements means that the
+backend turns the three together into integers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from math import frexp
+from typing import TypeAlias
+
+from xdsl.dialects.builtin import IntegerType, Signedness
+from xdsl.ir import Attribute
+
+from .glow.base import Node
+from .operator import Call, element_of
+from .quant import QuantizedType
+
+
+class Schema(StrEnum):
+    """Which scales and zero points quantized types may have."""
+
+    ASYMMETRIC = "asymmetric"
+    """Any scale and zero point."""
+    SYMMETRIC = "symmetric"
+    """The zero point is 0, and the storage is signed."""
+    SYMMETRIC_UINT8 = "symmetric_uint8"
+    """
+    Symmetric, or for numbers that are not negative: the zero point is the smallest stored number.
+    """
+    POWER_OF_TWO = "power_of_two"
+    """Symmetric, and scales are powers of two, so that shifts convert between them."""
+
+    def admits(self, element: QuantizedType) -> bool:
+        """Whether all scales and zero points of a type follow the schema."""
+        if self is Schema.ASYMMETRIC:
+            return True
+        signed = element.storage.signedness.data is not Signedness.UNSIGNED
+        symmetric = signed and not any(element.zero_point_values())
+        if self is Schema.SYMMETRIC_UINT8:
+            lowest = element.storage_min.data
+            return symmetric or all(z == lowest for z in element.zero_point_values())
+        if self is Schema.POWER_OF_TWO:
+            # the mantissa that frexp gives is at least 1/2, and 1/2 for powers of two only
+            return symmetric and all(frexp(s)[0] == 0.5 for s in element.scale_values())
+        return symmetric
+
+
+@dataclass(frozen=True)
+class Quantized:
+    """All quantized element types of a storage type whose scales follow a schema."""
+
+    storage: IntegerType
+    schema: Schema = Schema.ASYMMETRIC
+    per_axis: bool = False
+    """Whether that includes types with a scale for each index of a dimension."""
+
+    def admits(self, element: Attribute) -> bool:
+        return (
+            isinstance(element, QuantizedType)
+            and element.storage == self.storage
+            and (self.per_axis or not element.is_per_axis)
+            and self.schema.admits(element)
+        )
+
+    def __str__(self) -> str:
+        axis = ", per axis" if self.per_axis else ""
+        return f"quantized<{_name(self.storage)}, {self.schema}{axis}>"
+
+
+Pattern: TypeAlias = "Attribute | Quantized"
+"""One element type, or a set of quantized ones."""
+
+
+@dataclass(frozen=True)
+class Elements:
+    """
+    Element types of operands and results, in order. The last of each also stands for all further
+    ones, so `Elements((f32,), (f32,))` admits any operator that works on f32 only.
+    """
+
+    operands: tuple[Pattern, ...]
+    results: tuple[Pattern, ...]
+
+    def admits(self, call: Call) -> bool:
+        """Whether the element types of a call are these. Results that it does not say fit."""
+        return _all_admitted(self.operands, call.operands) and _all_admitted(
+            self.results, call.results
+        )
+
+    def __str__(self) -> str:
+        if self.operands == self.results and len(self.operands) == 1:
+            return _name(self.operands[0])
+        operands, results = (", ".join(map(_name, side)) for side in (self.operands, self.results))
+        return f"({operands}) -> {results}"
+
+
+def _name(pattern: Pattern) -> str:
+    if isinstance(pattern, IntegerType) and pattern.signedness.data is Signedness.UNSIGNED:
+        return f"u{pattern.width.data}"
+    return str(pattern)
+
+
+def _all_admitted(patterns: Sequence[Pattern], types: Sequence[Attribute]) -> bool:
+    if not patterns:
+        return not types
+    last = len(patterns) - 1
+    return all(_admits(patterns[min(i, last)], element_of(t)) for i, t in enumerate(types))
+
+
+def _admits(pattern: Pattern, element: Attribute) -> bool:
+    return pattern.admits(element) if isinstance(pattern, Quantized) else pattern == element
+
+
+def same(*elements: Pattern) -> tuple[Elements, ...]:
+    """For each element type, that all operands and results have it."""
+    return tuple(Elements((e,), (e,)) for e in elements)
+
+
+def anything(call: Call) -> bool:
+    """No condition."""
+    return True
+
+
+@dataclass(frozen=True)
+class Claim:
+    """That a backend computes an operator itself."""
+
+    operator: type[Node]
+    elements: tuple[Elements, ...] | None = None
+    """On these element types; None for all that the operator admits."""
+    when: Callable[[Call], bool] = anything
+    """What else must hold of a call: of its shapes and properties, say."""
+
+    def covers(self, call: Call) -> bool:
+        """Whether a call, which its operator admits, is among what is claimed."""
+        if call.operator is not self.operator:
+            return False
+        fits = self.elements is None or any(e.admits(call) for e in self.elements)
+        return fits and self.when(call)
+
+
+def claims(
+    *operators: type[Node],
+    elements: Iterable[Elements] | None = None,
+    when: Callable[[Call], bool] = anything,
+) -> list[Claim]:
+    """The same claim of several operators."""
+    types = None if elements is None else tuple(elements)
+    return [Claim(operator, types, when) for operator in operators]

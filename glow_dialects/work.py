@@ -1,0 +1,202 @@
+"""
+How much work an operator is: arithmetic operations, and bytes that it reads and writes.
+
+A data-parallel operator does what its scalar expression says, once for each element. An operator
+that only moves data computes nothing. For others, a function `(call) -> count` is registered here
+with a decorator, for operators or for their base classes; what has none counts one operation for
+each element of its largest tensor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.dialects.builtin import MemRefType, TensorType
+from xdsl.ir import Attribute
+
+from .elements import element_bytes
+from .glow.attention import AttentionOp, MaskedAttentionOp
+from .glow.base import DataParallel, Node, OnlyMovesData
+from .glow.bf16 import Bf16MatMulOp
+from .glow.blocked import Windowed
+from .glow.constant import ConstantOp, SplatOp
+from .glow.convolution import ConvolutionOp
+from .glow.matrix import FullyConnectedOp, MatMulOp, PackedMatMulOp
+from .glow.normalization import (
+    BatchNormOp,
+    GroupNormOp,
+    LayerNormOp,
+    LocalResponseNormOp,
+    LogSoftmaxOp,
+    RmsNormOp,
+    SoftmaxOp,
+)
+from .glow.pooling import Pool
+from .glow.shape import BroadcastOp, ReshapeOp, SliceOp
+from .glow.winograd import WinogradConvolutionOp
+from .operator import Call, element_of, shape_of
+from .scalar import Expr
+
+Count = Callable[[Call], int]
+_OPERATIONS: dict[type[Node], Count] = {}
+_PRODUCTS: dict[type[Node], Count] = {}
+_FREE = frozenset({ConstantOp, SplatOp, ReshapeOp, BroadcastOp, SliceOp})
+"""What is known at compile time, or another view of the same bytes."""
+
+
+@dataclass(frozen=True)
+class Work:
+    """What one call of an operator takes."""
+
+    operations: int
+    """Additions, multiplications, comparisons, and so on; a function such as exp counts as one."""
+    bytes: int
+    """Of all operands and results, each once, as if nothing were cached."""
+
+
+def operations(*operators: type[Node]) -> Callable[[Count], Count]:
+    """Registers how many operations a call of `operators` takes."""
+    return _register(_OPERATIONS, operators)
+
+
+def products(*operators: type[Node]) -> Callable[[Count], Count]:
+    """
+    Registers how many products a call of `operators` sums. A product and its addition are two
+    operations.
+    """
+    return _register(_PRODUCTS, operators)
+
+
+def _register(
+    table: dict[type[Node], Count], operators: tuple[type[Node], ...]
+) -> Callable[[Count], Count]:
+    def register(count: Count) -> Count:
+        table.update(dict.fromkeys(operators, count))
+        return count
+
+    return register
+
+
+def products_of(call: Call) -> int:
+    """How many products a convolution or matrix product sums; 0 for other operators."""
+    count = _find(_PRODUCTS, call.operator)
+    return count(_with_results(call)) if count is not None else 0
+
+
+def operations_of(call: Call) -> int:
+    """How many operations a call of tensors takes. Its results may be left out if they follow."""
+    if count := products_of(call):
+        return 2 * count
+    full = _with_results(call)
+    registered = _find(_OPERATIONS, call.operator)
+    if registered is not None:
+        return registered(full)
+    if call.operator.has_trait(OnlyMovesData):
+        return 0
+    if issubclass(call.operator, DataParallel):
+        return _primitives(call.operator.scalar(full)) * _elements(call.operands[0])
+    return max(_elements(t) for t in (*full.operands, *full.results))
+
+
+def work_of(call: Call) -> Work:
+    """What a call of tensors takes. Its results may be left out if they follow from operands."""
+    if call.operator in _FREE:
+        return Work(0, 0)
+    full = _with_results(call)
+    return Work(operations_of(full), sum(map(_bytes, (*full.operands, *full.results))))
+
+
+def _find(table: dict[type[Node], Count], operator: type[Node]) -> Count | None:
+    return next((table[c] for c in operator.__mro__ if c in table), None)
+
+
+def _with_results(call: Call) -> Call:
+    if call.results:
+        return call
+    results = tuple(call.operator.infer(call))
+    return Call(call.operator, call.operands, results, call.properties)
+
+
+def _elements(t: Attribute) -> int:
+    return prod(shape_of(t))
+
+
+def _bytes(t: Attribute) -> int:
+    """Of a dense tensor; of a view, those that it shows."""
+    shaped = isinstance(t, TensorType | MemRefType)
+    return _elements(t) * element_bytes(element_of(t)) if shaped else 0
+
+
+def _primitives(expr: Expr) -> int:
+    """The primitives in an expression; shared ones count once."""
+    seen: set[Expr] = set()
+    pending = [expr]
+    while pending:
+        node = pending.pop()
+        if node not in seen:
+            seen.add(node)
+            pending += node.args
+    return sum(node.kind is not None for node in seen)
+
+
+@products(ConvolutionOp, Windowed, FullyConnectedOp)
+def _with_bias(call: Call) -> int:
+    """A filter has as many elements for each output channel as products make one output."""
+    channels = _elements(call.operands[2])
+    return _elements(call.results[0]) * _elements(call.operands[1]) // max(1, channels)
+
+
+@products(PackedMatMulOp, Bf16MatMulOp)
+def _packed(call: Call) -> int:
+    return _elements(call.results[0]) * call.shape(0)[-1]
+
+
+@products(MatMulOp)
+def _matrix(call: Call) -> int:
+    return _elements(call.results[0]) * call.shape(0)[-2 if call.get("transpose_lhs") else -1]
+
+
+@products(WinogradConvolutionOp)
+def _winograd(call: Call) -> int:
+    """Those of transformed tiles; transforming them is not counted."""
+    tile, (points, blocks, inputs, block) = call.int("tile"), call.shape(1)
+    batch, _, *sizes, _ = shape_of(call.results[0])
+    return points * batch * prod(-(-s // tile) for s in sizes) * inputs * blocks * block
+
+
+@products(AttentionOp, MaskedAttentionOp)
+def _attention(call: Call) -> int:
+    images, rows, heads, inner = call.shape(0)
+    _, columns, _, width = call.shape(2)
+    return images * heads * rows * columns * (inner + width)
+
+
+@operations(Pool)
+def _pool(call: Call) -> int:
+    return _elements(call.results[0]) * prod(call.ints("kernel"))
+
+
+@operations(LocalResponseNormOp)
+def _local(call: Call) -> int:
+    """Square, sum over the window, and `x / (k + a * sum)**beta`."""
+    return _elements(call.operands[0]) * (call.int("size") + 5)
+
+
+@operations(SoftmaxOp, LogSoftmaxOp)
+def _softmax(call: Call) -> int:
+    """Maximum, difference, exp, sum, and quotient or difference."""
+    return 5 * _elements(call.operands[0])
+
+
+@operations(BatchNormOp)
+def _batch_norm(call: Call) -> int:
+    """A product and a sum, once the rest is folded into its parameters."""
+    return 2 * _elements(call.operands[0])
+
+
+@operations(LayerNormOp, RmsNormOp, GroupNormOp)
+def _row_norm(call: Call) -> int:
+    """Sum, difference, square, sum of squares, and product by the deviation, scale, and bias."""
+    return 7 * _elements(call.operands[0])
