@@ -14,7 +14,14 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .compiler import CompiledModel, compile
-    from .errors import CompileError, GlowError, InputError, ModelError, UnsupportedError
+    from .errors import (
+        CompileError,
+        GlowError,
+        InputError,
+        ModelError,
+        QuantizationError,
+        UnsupportedError,
+    )
 
 _EXPORTS = {
     "CompiledModel": "compiler",
@@ -23,6 +30,7 @@ _EXPORTS = {
     "GlowError": "errors",
     "InputError": "errors",
     "ModelError": "errors",
+    "QuantizationError": "errors",
     "UnsupportedError": "errors",
 }
 
@@ -32,6 +40,7 @@ __all__ = [
     "GlowError",
     "InputError",
     "ModelError",
+    "QuantizationError",
     "UnsupportedError",
     "compile",
 ]

@@ -24,3 +24,7 @@ class InputError(GlowError):
 
 class CompileError(GlowError):
     """A module that a pass or a lowering cannot handle."""
+
+
+class QuantizationError(GlowError):
+    """A profile, a range of numbers, or a choice that quantization cannot use."""
