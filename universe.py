@@ -20,6 +20,7 @@ DIALECTS = {
     "glow_inst": "glow_dialects.glow_inst:GLOW_INST",
     "glow_vec": "glow_dialects.glow_vec:GLOW_VEC",
     "quant": "glow_dialects.quant:QUANT",
+    "vta": "glow_dialects.vta:VTA",
 }
 
 PASSES = {

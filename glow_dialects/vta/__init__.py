@@ -1,4 +1,60 @@
 """
 The `vta` dialect: programs of the Versatile Tensor Accelerator, an open int8 tensor core with a
 published instruction set (Apache TVM's `tvm-vta`, hardware version 0.0.2).
+
+A program is a `func.func` with the attribute `vta.config`, the sizes of the machine. Its body
+declares regions of DRAM and tables of micro-ops, followed by the instructions.
 """
+
+from __future__ import annotations
+
+from xdsl.ir import Dialect
+
+from .attributes import (
+    CONFIG,
+    DRAM,
+    AluOpcodeAttr,
+    ConfigAttr,
+    DramType,
+    MemoryAttr,
+    Tokens,
+    TokensAttr,
+    config_of,
+)
+from .config import DEFAULT, AluOpcode, Engine, Memory, Opcode, VtaConfig
+from .dram import MicroOpsOp, RegionKind, RegionKindAttr, RegionOp
+from .instructions import AluOp, FinishOp, GemmOp, LoadOp, Loop, StoreOp, Transfer, VtaInstruction
+
+VTA = Dialect(
+    "vta",
+    [AluOp, FinishOp, GemmOp, LoadOp, MicroOpsOp, RegionOp, StoreOp],
+    [AluOpcodeAttr, ConfigAttr, DramType, MemoryAttr, RegionKindAttr, TokensAttr],
+)
+
+__all__ = [
+    "CONFIG",
+    "DEFAULT",
+    "DRAM",
+    "VTA",
+    "AluOp",
+    "AluOpcode",
+    "ConfigAttr",
+    "DramType",
+    "Engine",
+    "FinishOp",
+    "GemmOp",
+    "LoadOp",
+    "Loop",
+    "Memory",
+    "MicroOpsOp",
+    "Opcode",
+    "RegionKind",
+    "RegionOp",
+    "StoreOp",
+    "Tokens",
+    "TokensAttr",
+    "Transfer",
+    "VtaConfig",
+    "VtaInstruction",
+    "config_of",
+]

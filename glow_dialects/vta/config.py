@@ -9,8 +9,10 @@ hardware version 0.0.2 of Apache TVM's `tvm-vta`.
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from enum import IntEnum, StrEnum
+from enum import IntEnum
 from functools import cached_property
+
+from xdsl.utils.str_enum import StrEnum
 
 
 class Engine(StrEnum):
@@ -186,18 +188,29 @@ class VtaConfig:
         """Elements that the buffer on the chip holds."""
         return self._depths[memory]
 
-    def index_bits(self, memory: Memory) -> int:
-        """Bits of the number of an element in the buffer: log2 of the depth."""
-        return self._depths[memory].bit_length() - 1
-
     def buffer_bytes(self, memory: Memory) -> int:
         """Bytes of the buffer on the chip."""
         return self.depth(memory) * self.element_bytes(memory.buffer)
 
-    @cached_property
-    def source_bits(self) -> int:
-        """Bits of `src` of a micro-op, which counts activations for GEMM, accumulators for ALU."""
-        return max(self.index_bits(Memory.ACC), self.index_bits(Memory.INP))
+    @property
+    def log_uop_depth(self) -> int:
+        """Bits of the number of a micro-op."""
+        return self.uop_depth.bit_length() - 1
+
+    @property
+    def log_wgt_depth(self) -> int:
+        """Bits of the number of an element of WGT."""
+        return self.wgt_depth.bit_length() - 1
+
+    @property
+    def log_inp_depth(self) -> int:
+        """Bits of the number of an element of INP."""
+        return self.inp_depth.bit_length() - 1
+
+    @property
+    def log_acc_depth(self) -> int:
+        """Bits of the number of an element of ACC."""
+        return self.acc_depth.bit_length() - 1
 
 
 DEFAULT = VtaConfig()

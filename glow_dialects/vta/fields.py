@@ -16,7 +16,6 @@ from .config import (
     OPCODE_BITS,
     WORD_BITS,
     WORDS,
-    Memory,
     VtaConfig,
 )
 
@@ -55,7 +54,7 @@ def _common() -> list[tuple[str, int]]:
 
 
 def _loop(config: VtaConfig) -> list[tuple[str, int]]:
-    uop, acc = config.index_bits(Memory.UOP), config.index_bits(Memory.ACC)
+    uop, acc = config.log_uop_depth, config.log_acc_depth
     return [
         ("reset", 1),
         ("uop_bgn", uop),
@@ -112,7 +111,7 @@ def memory_layout(config: VtaConfig) -> Layout:
 @cache
 def gemm_layout(config: VtaConfig) -> Layout:
     """GEMM. Raises ValueError if the fields do not fit."""
-    inp, wgt = config.index_bits(Memory.INP), config.index_bits(Memory.WGT)
+    inp, wgt = config.log_inp_depth, config.log_wgt_depth
     own = [
         ("src_factor_out", inp),
         ("src_factor_in", inp),
@@ -125,7 +124,7 @@ def gemm_layout(config: VtaConfig) -> Layout:
 @cache
 def alu_layout(config: VtaConfig) -> Layout:
     """ALU. Raises ValueError if the fields do not fit."""
-    acc = config.index_bits(Memory.ACC)
+    acc = config.log_acc_depth
     own = [
         ("src_factor_out", acc),
         ("src_factor_in", acc),
@@ -140,8 +139,9 @@ def alu_layout(config: VtaConfig) -> Layout:
 def micro_op_layout(config: VtaConfig) -> Layout:
     """A micro-op. Raises ValueError if the fields do not fit."""
     widths = [
-        ("dst", config.index_bits(Memory.ACC)),
-        ("src", config.source_bits),
-        ("wgt", config.index_bits(Memory.WGT)),
+        ("dst", config.log_acc_depth),
+        # activations for GEMM, accumulators for ALU
+        ("src", max(config.log_acc_depth, config.log_inp_depth)),
+        ("wgt", config.log_wgt_depth),
     ]
     return _place("a micro-op", widths, config.uop_bits, 1)

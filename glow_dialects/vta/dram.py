@@ -1,0 +1,237 @@
+"""What a program finds and leaves in DRAM: named regions, and tables of micro-ops."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import ClassVar
+
+from xdsl.dialects.builtin import (
+    DenseArrayBase,
+    DenseIntOrFPElementsAttr,
+    IntegerAttr,
+    StringAttr,
+    i64,
+)
+from xdsl.dialects.utils import EnumAttribute
+from xdsl.ir import SpacedOpaqueSyntaxAttribute
+from xdsl.irdl import (
+    IRDLOperation,
+    irdl_attr_definition,
+    irdl_op_definition,
+    opt_prop_def,
+    prop_def,
+    result_def,
+)
+from xdsl.irdl.declarative_assembly_format import (
+    AttributeVariable,
+    CustomDirective,
+    ParsingState,
+    PrintingState,
+    irdl_custom_directive,
+)
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.utils.exceptions import VerifyException
+from xdsl.utils.str_enum import StrEnum
+
+from ..blob import BlobAttr
+from ..elements import type_bytes
+from .attributes import DRAM, config_of, number
+from .config import Memory
+from .fields import micro_op_layout
+
+MICRO_OP_FIELDS = ("dst", "src", "wgt")
+_ADDRESS = IntegerAttr.constr(i64)
+
+
+class RegionKind(StrEnum):
+    """
+    Who fills a region. `input` and `constant` are filled before the program starts and never
+    written; `output` is read after it ends; `temporary` is nobody else's.
+    """
+
+    INPUT = "input"
+    OUTPUT = "output"
+    CONSTANT = "constant"
+    TEMPORARY = "temporary"
+
+    @property
+    def writable(self) -> bool:
+        return self in (RegionKind.OUTPUT, RegionKind.TEMPORARY)
+
+
+@irdl_attr_definition
+class RegionKindAttr(EnumAttribute[RegionKind], SpacedOpaqueSyntaxAttribute):
+    name = "vta.region_kind"
+
+
+@irdl_op_definition
+class RegionOp(IRDLOperation):
+    """
+    A named range of DRAM: `size` bytes at the byte address `address`, a multiple of the size of the
+    elements as which the region is loaded or stored. A constant has a value of as many bytes.
+
+    Instructions count from the start of the region, in elements of the memory that they move.
+
+    ```mlir
+    %x = vta.region input "x" at 0 bytes 3136
+    %w = vta.region constant "conv.weight" at 4096 bytes 2304 = #glow.blob<"m.onnx", 64, 2304>
+    ```
+    """
+
+    name = "vta.region"
+
+    kind = prop_def(RegionKindAttr)
+    label = prop_def(StringAttr)
+    address = prop_def(_ADDRESS)
+    size = prop_def(_ADDRESS)
+    value = opt_prop_def(DenseIntOrFPElementsAttr | BlobAttr)
+    result = result_def(DRAM)
+
+    assembly_format = "$kind $label `at` $address `bytes` $size (`=` $value^)? attr-dict"
+
+    @staticmethod
+    def of(
+        kind: RegionKind,
+        name: str,
+        address: int,
+        size: int,
+        value: DenseIntOrFPElementsAttr | BlobAttr | None = None,
+    ) -> RegionOp:
+        """`size` and `address` in bytes."""
+        properties = {
+            "kind": RegionKindAttr(kind),
+            "label": StringAttr(name),
+            "address": number(address),
+            "size": number(size),
+        }
+        if value is not None:
+            properties["value"] = value
+        op = RegionOp.create(properties=properties, result_types=[DRAM])
+        op.result.name_hint = name
+        return op
+
+    @property
+    def first_byte(self) -> int:
+        return self.address.value.data
+
+    @property
+    def num_bytes(self) -> int:
+        return self.size.value.data
+
+    def verify_(self) -> None:
+        config_of(self)
+        if self.first_byte < 0 or self.num_bytes < 1:
+            raise VerifyException(
+                f"expected an address from 0 on and at least 1 byte, found {self.num_bytes} bytes "
+                f"at {self.first_byte}"
+            )
+        is_constant = self.kind.data is RegionKind.CONSTANT
+        if is_constant != (self.value is not None):
+            wanted = "a value of a constant" if is_constant else "no value"
+            raise VerifyException(f"expected {wanted}, found {self.value or 'none'}")
+        if self.value is not None and _value_bytes(self.value) != self.num_bytes:
+            raise VerifyException(
+                f"expected a value of {self.num_bytes} bytes, found {_value_bytes(self.value)}"
+            )
+
+
+def _value_bytes(value: DenseIntOrFPElementsAttr | BlobAttr) -> int:
+    return value.data.size if isinstance(value, BlobAttr) else type_bytes(value.type)
+
+
+@irdl_custom_directive
+class MicroOpList(CustomDirective):
+    """`[(dst, src, wgt), ...]`."""
+
+    ops: AttributeVariable
+
+    def parse(self, parser: Parser, state: ParsingState) -> None:
+        def parse_micro_op() -> Sequence[int]:
+            found = parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_integer)
+            if len(found) != len(MICRO_OP_FIELDS):
+                parser.raise_error(f"expected (dst, src, wgt), found {len(found)} numbers")
+            return found
+
+        found = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parse_micro_op)
+        self.ops.set(state, _flat(found))
+
+    def print(self, printer: Printer, state: PrintingState, op: IRDLOperation) -> None:
+        assert isinstance(op, MicroOpsOp)
+        state.print_whitespace(printer)
+        with printer.in_square_brackets():
+            printer.print_list(op.micro_ops(), lambda triple: printer.print_string(str(triple)))
+
+
+def _flat(micro_ops: Iterable[Sequence[int]]) -> DenseArrayBase:
+    return DenseArrayBase.from_list(i64, [index for triple in micro_ops for index in triple])
+
+
+@irdl_op_definition
+class MicroOpsOp(IRDLOperation):
+    """
+    A table of micro-ops in DRAM, at the byte address `address`: for each the indices of the
+    accumulator, of the source (activation or accumulator) and of the weight to which the offsets of
+    the loops are added.
+
+    ```mlir
+    %u = vta.micro_ops "conv1" at 8192 [(0, 0, 0), (1, 16, 0)]
+    ```
+    """
+
+    name = "vta.micro_ops"
+
+    label = prop_def(StringAttr)
+    address = prop_def(_ADDRESS)
+    ops = prop_def(DenseArrayBase.constr(i64))
+    result = result_def(DRAM)
+
+    custom_directives = (MicroOpList,)
+    assembly_format = "$label `at` $address custom<MicroOpList>($ops) attr-dict"
+
+    FIELDS: ClassVar = MICRO_OP_FIELDS
+
+    @staticmethod
+    def of(name: str, address: int, micro_ops: Iterable[Sequence[int]]) -> MicroOpsOp:
+        """`micro_ops` are triples (dst, src, wgt); `address` is in bytes."""
+        op = MicroOpsOp.create(
+            properties={
+                "label": StringAttr(name),
+                "address": number(address),
+                "ops": _flat(micro_ops),
+            },
+            result_types=[DRAM],
+        )
+        op.result.name_hint = name
+        return op
+
+    def micro_ops(self) -> Iterator[tuple[int, int, int]]:
+        """The triples (dst, src, wgt)."""
+        values = self.ops.get_values()
+        return zip(values[0::3], values[1::3], values[2::3], strict=True)
+
+    @property
+    def first_byte(self) -> int:
+        return self.address.value.data
+
+    @property
+    def num_bytes(self) -> int:
+        return len(self.ops) // len(MICRO_OP_FIELDS) * config_of(self).element_bytes(Memory.UOP)
+
+    def verify_(self) -> None:
+        try:
+            layout = micro_op_layout(config_of(self))
+        except ValueError as e:
+            raise VerifyException(str(e)) from None
+        if self.first_byte < 0:
+            raise VerifyException(f"expected an address from 0 on, found {self.first_byte}")
+        values = self.ops.get_values()
+        if len(values) % len(MICRO_OP_FIELDS) or not values:
+            raise VerifyException("expected at least one triple (dst, src, wgt)")
+        for i, name in enumerate(MICRO_OP_FIELDS):
+            low, high = min(values[i::3]), max(values[i::3])
+            if low < 0 or high > layout[name].high:
+                raise VerifyException(
+                    f"expected {name} of a micro-op from 0 to {layout[name].high}, "
+                    f"found {low if low < 0 else high}"
+                )
