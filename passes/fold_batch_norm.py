@@ -6,9 +6,9 @@ offset for each channel. So are sums, differences, products and quotients with a
 the same along all dimensions but the channels, in which frontends often express it. A chain of such
 nodes, each the only user of the one before, is one such map. It is composed in f64, and then
 
-- becomes part of the convolution, fully connected layer or matrix product before it, if the chain
-  is the only user of that and its weights are constant: weights times factor, bias times factor
-  plus offset, computed in f64 and rounded once;
+- becomes part of the convolution (or transposed one), fully connected layer or matrix product
+  before it, if the chain is the only user of that and its weights are constant: weights times
+  factor, bias times factor plus offset, computed in f64 and rounded once;
 - otherwise becomes one product and one sum, if that is fewer nodes or takes the place of a batch
   normalisation. On 16-bit floats these compute in f32, as batch normalisation does.
 
@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import prod
 from typing import TypeAlias, TypeVar
 
 import numpy as np
@@ -34,6 +35,7 @@ from ..glow_dialects.glow.base import Node
 from ..glow_dialects.glow.convolution import ConvolutionOp
 from ..glow_dialects.glow.matrix import FullyConnectedOp, MatMulOp
 from ..glow_dialects.glow.normalization import BatchNormOp
+from ..glow_dialects.glow.transposed import TransposedConvolutionOp
 from ..glow_dialects.operator import element_of, shape_of
 from ..semantics.arrays import constant_of, constant_reader, lazy_constant, numpy_dtype
 from ..semantics.numpy_algebra import convert
@@ -127,6 +129,31 @@ def convolution(node: ConvolutionOp, map: ChannelAffine, build: Build) -> SSAVal
         return None
     weights = scaled_weights(build, node.filter, map)
     return None if weights is None else build.like(node, node.input, weights, bias)
+
+
+@absorber(TransposedConvolutionOp)
+def transposed(node: TransposedConvolutionOp, map: ChannelAffine, build: Build) -> SSAValue | None:
+    """Column `j` of the filter rows of group `i` makes output channel `j` of that group."""
+    read, bias = constant_reader(node.filter), changed_bias(build, node.bias, map)
+    if read is None or bias is None:
+        return None
+    group = node.group.value.data
+    shape, element = shape_of(node.filter.type), element_of(node.filter.type)
+    split = (group, shape[0] // group, shape[1], prod(shape[2:]))
+
+    def by_output() -> np.ndarray:
+        return read().reshape(split).swapaxes(1, 2).reshape(len(map.factor), -1)
+
+    if element == f16 and not fits(by_output(), map.factor):
+        return None
+
+    def scaled() -> np.ndarray:
+        with np.errstate(all="ignore"):
+            rows = scale_rows(by_output(), map.factor)
+        return rows.reshape(split[0], split[2], split[1], split[3]).swapaxes(1, 2).reshape(shape)
+
+    weights = build.add(lazy_constant(shape, element, node.filter.name_hint or "weights", scaled))
+    return build.like(node, node.input, weights, bias)
 
 
 @absorber(FullyConnectedOp)

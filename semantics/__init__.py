@@ -19,6 +19,7 @@ from . import (  # noqa: F401
     quantization,
     reduction,
     shape,
+    transposed,
     winograd,
 )
 from .arrays import constant_array, constant_of, element_type, make_constant, numpy_dtype

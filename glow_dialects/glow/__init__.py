@@ -23,9 +23,11 @@ from . import (
     matrix,
     normalization,
     pooling,
+    profile,
     quantization,
     reduction,
     shape,
+    transposed,
     winograd,
 )
 from .base import DataParallel, Node
@@ -33,6 +35,7 @@ from .base import DataParallel, Node
 _FAMILIES = (
     *(constant, shape, arithmetic, activation, logic, convolution, pooling, matrix),
     *(normalization, attention, reduction, quantization, blocked, bf16, winograd),
+    transposed,
 )
 
 
@@ -50,6 +53,6 @@ def _nodes() -> list[type[Node]]:
 
 
 NODES: list[type[Node]] = _nodes()
-GLOW = Dialect("glow", list[type[IRDLOperation]](NODES), [BlobAttr])  # pyright: ignore
+GLOW = Dialect("glow", [*list[type[IRDLOperation]](NODES), profile.ProfileOp], [BlobAttr])  # pyright: ignore
 
 __all__ = ["GLOW", "NODES", "DataParallel", "Node"]

@@ -11,7 +11,9 @@ from __future__ import annotations
 from xdsl.ir import Block, Operation, SSAValue
 
 from ...glow_dialects.glow.convolution import ConvolutionOp
+from ...glow_dialects.glow.shape import ReshapeOp
 from .convolutions import convolution_kind
+from .moves import keeps_channels
 from .state import Layouts, rule_of
 
 
@@ -32,7 +34,7 @@ def _of(user: Operation, layouts: Layouts, found: dict[SSAValue, int]) -> int:
             return -1
         if kind.needs_blocks:
             return 1
-    elif rule_of(type(user)) is None:
+    elif rule_of(type(user)) is None or (isinstance(user, ReshapeOp) and not keeps_channels(user)):
         return -1
     wanted = found.get(user.results[0], 0)
     return (wanted > 0) - (wanted < 0)

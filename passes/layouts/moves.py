@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ...glow_dialects.glow.blocked import UnpackChannelsOp
-from ...glow_dialects.glow.shape import ConcatOp, PadOp, SliceOp
-from ...glow_dialects.operator import shape_of, to_python
+from ...glow_dialects.glow.shape import ConcatOp, PadOp, ReshapeOp, SliceOp
+from ...glow_dialects.operator import element_of, shape_of, to_python, with_shape
 from .state import Blocked, Layouts, rule
 
 CHANNEL = 1
@@ -16,6 +16,24 @@ def unpack(layouts: Layouts, node: UnpackChannelsOp) -> Blocked | None:
     if shape_of(node.input.type)[-1] != layouts.block:
         return None
     return Blocked(node.input, node.channels.value.data, None)
+
+
+def keeps_channels(node: ReshapeOp) -> bool:
+    """Whether a reshape only joins and splits spatial dimensions."""
+    source, target = shape_of(node.input.type), shape_of(node.result.type)
+    return source[: CHANNEL + 1] == target[: CHANNEL + 1] and min(len(source), len(target)) > 2
+
+
+@rule(ReshapeOp)
+def reshape(layouts: Layouts, node: ReshapeOp) -> Blocked | None:
+    """Of spatial dimensions."""
+    x = layouts.blocked(node.input)
+    if x is None or not keeps_channels(node):
+        return None
+    batch, blocks, *_, block = shape_of(x.value.type)
+    target = [batch, blocks, *shape_of(node.result.type)[CHANNEL + 1 :], block]
+    result = with_shape(element_of(node.result.type), target)
+    return Blocked(layouts.add(ReshapeOp, x.value, result_types=[result]), x.channels, x.fill)
 
 
 @rule(ConcatOp)

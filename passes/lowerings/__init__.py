@@ -10,6 +10,7 @@ from . import attention as _attention  # noqa: F401
 from . import matrix as _matrix  # noqa: F401
 from . import normalization as _normalization  # noqa: F401
 from . import reduction as _reduction  # noqa: F401
+from . import transposed as _transposed  # noqa: F401
 from .data_parallel import lower_data_parallel
 from .registry import LOWERINGS, lowering
 

@@ -93,3 +93,49 @@ func.func @cancel(%x: tensor<1x2x5x5x4xf32>) -> (tensor<1x2x5x5x4xf32>, tensor<1
 // CHECK-NEXT: %0 = glow.unpack_channels %x {channels = 7 : i64} : (tensor<1x2x5x5x4xf32>) -> tensor<1x7x5x5xf32>
 // CHECK-NEXT: func.return %x, %0 : tensor<1x2x5x5x4xf32>, tensor<1x7x5x5xf32>
 // CHECK-NEXT: }
+
+// -----
+
+// Reshapes of spatial dimensions keep the blocks, so that results of two convolutions interleave.
+
+func.func @interleave(%x: tensor<1x2x5xf32>) -> tensor<1x4x10xf32> {
+  %w = glow.constant dense<1.0> : tensor<4x2x1xf32>
+  %b = glow.splat {value = 0.0 : f64} : tensor<4xf32>
+  %y = glow.convolution %x, %w, %b {strides = array<i64: 1>, dilations = array<i64: 1>, pads = array<i64: 0, 0>} : (tensor<1x2x5xf32>, tensor<4x2x1xf32>, tensor<4xf32>) -> tensor<1x4x5xf32>
+  %z = glow.reshape %y : (tensor<1x4x5xf32>) -> tensor<1x4x5x1xf32>
+  %c = glow.concat %z, %z {axis = 3 : i64} : (tensor<1x4x5x1xf32>, tensor<1x4x5x1xf32>) -> tensor<1x4x5x2xf32>
+  %r = glow.reshape %c : (tensor<1x4x5x2xf32>) -> tensor<1x4x10xf32>
+  func.return %r : tensor<1x4x10xf32>
+}
+
+// CHECK:      func.func @interleave(%x: tensor<1x2x5xf32>) -> tensor<1x4x10xf32> {
+// CHECK-NEXT: %y = glow.constant dense<1.000000e+00> : tensor<1x2x1x4xf32>
+// CHECK-NEXT: %y_1 = glow.splat {value = 0.000000e+00 : f64} : tensor<1x4xf32>
+// CHECK-NEXT: %y_2 = glow.blocked_convolution %x, %y, %y_1 {strides = array<i64: 1>, dilations = array<i64: 1>} : (tensor<1x2x5xf32>, tensor<1x2x1x4xf32>, tensor<1x4xf32>) -> tensor<1x1x5x4xf32>
+// CHECK-NEXT: %z = glow.reshape %y_2 : (tensor<1x1x5x4xf32>) -> tensor<1x1x5x1x4xf32>
+// CHECK-NEXT: %c = glow.concat %z, %z {axis = 3 : i64} : (tensor<1x1x5x1x4xf32>, tensor<1x1x5x1x4xf32>) -> tensor<1x1x5x2x4xf32>
+// CHECK-NEXT: %r = glow.reshape %c : (tensor<1x1x5x2x4xf32>) -> tensor<1x1x10x4xf32>
+// CHECK-NEXT: %0 = glow.unpack_channels %r {channels = 4 : i64} : (tensor<1x1x10x4xf32>) -> tensor<1x4x10xf32>
+// CHECK-NEXT: func.return %0 : tensor<1x4x10xf32>
+// CHECK-NEXT: }
+
+// -----
+
+// Reshapes that change the channels do not.
+
+func.func @channels(%x: tensor<1x2x5xf32>) -> tensor<1x2x2x5xf32> {
+  %w = glow.constant dense<1.0> : tensor<4x2x1xf32>
+  %b = glow.splat {value = 0.0 : f64} : tensor<4xf32>
+  %y = glow.convolution %x, %w, %b {strides = array<i64: 1>, dilations = array<i64: 1>, pads = array<i64: 0, 0>} : (tensor<1x2x5xf32>, tensor<4x2x1xf32>, tensor<4xf32>) -> tensor<1x4x5xf32>
+  %z = glow.reshape %y : (tensor<1x4x5xf32>) -> tensor<1x2x2x5xf32>
+  func.return %z : tensor<1x2x2x5xf32>
+}
+
+// CHECK:      func.func @channels(%x: tensor<1x2x5xf32>) -> tensor<1x2x2x5xf32> {
+// CHECK-NEXT: %y = glow.constant dense<1.000000e+00> : tensor<1x2x1x4xf32>
+// CHECK-NEXT: %y_1 = glow.splat {value = 0.000000e+00 : f64} : tensor<1x4xf32>
+// CHECK-NEXT: %y_2 = glow.blocked_convolution %x, %y, %y_1 {strides = array<i64: 1>, dilations = array<i64: 1>} : (tensor<1x2x5xf32>, tensor<1x2x1x4xf32>, tensor<1x4xf32>) -> tensor<1x1x5x4xf32>
+// CHECK-NEXT: %z = glow.unpack_channels %y_2 {channels = 4 : i64} : (tensor<1x1x5x4xf32>) -> tensor<1x4x5xf32>
+// CHECK-NEXT: %z_1 = glow.reshape %z : (tensor<1x4x5xf32>) -> tensor<1x2x2x5xf32>
+// CHECK-NEXT: func.return %z_1 : tensor<1x2x2x5xf32>
+// CHECK-NEXT: }

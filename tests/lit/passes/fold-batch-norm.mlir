@@ -161,3 +161,22 @@ func.func @half(%x: tensor<1x2x3xf16>) -> tensor<1x2x3xf16> {
 // CHECK-NEXT:  %n_6 = glow.add %n_3, %n_5 : (tensor<1x2x3xf32>, tensor<1x2x3xf32>) -> tensor<1x2x3xf32>
 // CHECK-NEXT:  %n_7 = glow.cast %n_6 : (tensor<1x2x3xf32>) -> tensor<1x2x3xf16>
 // CHECK-NEXT:  func.return %n_7 : tensor<1x2x3xf16>
+
+// -----
+
+// Of a transposed convolution, a filter has one column for each output channel of its group.
+func.func @transposed(%x: tensor<1x2x4xf32>) -> tensor<1x4x4xf32> {
+  %w = glow.constant dense<[[[1.0], [2.0]], [[3.0], [4.0]]]> : tensor<2x2x1xf32>
+  %b = glow.constant dense<[1.0, 2.0, 3.0, 4.0]> : tensor<4xf32>
+  %s = glow.constant dense<[[2.0], [4.0], [8.0], [10.0]]> : tensor<4x1xf32>
+  %y = glow.transposed_convolution %x, %w, %b {dilations = array<i64: 1>, group = 2 : i64, output_padding = array<i64: 0>, pads = array<i64: 0, 0>, strides = array<i64: 1>} : (tensor<1x2x4xf32>, tensor<2x2x1xf32>, tensor<4xf32>) -> tensor<1x4x4xf32>
+  %t = glow.broadcast %s : (tensor<4x1xf32>) -> tensor<1x4x4xf32>
+  %r = glow.mul %y, %t : (tensor<1x4x4xf32>, tensor<1x4x4xf32>) -> tensor<1x4x4xf32>
+  func.return %r : tensor<1x4x4xf32>
+}
+
+// CHECK-LABEL: @transposed(
+// CHECK-NEXT:  %r = glow.constant dense<[2.000000e+00, 8.000000e+00, 2.400000e+01, 4.000000e+01]> : tensor<4xf32>
+// CHECK-NEXT:  %r_1 = glow.constant dense<{{\[\[\[}}2.000000e+00], [8.000000e+00]], {{\[\[}}2.400000e+01], [4.000000e+01]]]> : tensor<2x2x1xf32>
+// CHECK-NEXT:  %r_2 = glow.transposed_convolution %x, %r_1, %r
+// CHECK-NEXT:  func.return %r_2 : tensor<1x4x4xf32>

@@ -1,0 +1,76 @@
+"""Transposed convolutions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.ir import SSAValue
+
+from ....errors import ModelError
+from ....glow_dialects.glow.transposed import TransposedConvolutionOp, transposed_extent
+from ..builder import element, rank, shape
+from ..node import OnnxNode, converter
+from .windows import spatial_rank, window_lists, window_pads
+
+
+@converter("ConvTranspose")
+def conv_transpose(node: OnnxNode) -> SSAValue:
+    x, w, b = node.input(0), node.input(1), node.optional(2)
+    n = spatial_rank(rank(x))
+    if rank(w) != rank(x):
+        raise ModelError(f"expected a filter of rank {rank(x)}, found {w.type}")
+    kernel = list(shape(w)[2:])
+    if (declared := node.ints("kernel_shape")) and declared != kernel:
+        raise ModelError(f"expected a filter of kernel_shape {declared}, found {w.type}")
+    strides, dilations = window_lists(node, n, "strides", "dilations")
+    added = node.ints("output_padding") or [0] * n
+    if len(added) != n or min(added) < 0:
+        raise ModelError(f"expected {n} values of at least 0 in output_padding, found {added}")
+    group = node.attr("group")
+    outputs = shape(w)[1] * group
+    if b is None:
+        b = node.build.splat(0, element(x), [outputs])
+    geometry = zip(shape(x)[2:], kernel, strides, dilations, added, strict=True)
+    reached = [transposed_extent(*g) + more for *g, more in geometry]
+    pads, missing = _pads(
+        node, reached, [s * t for s, t in zip(shape(x)[2:], strides, strict=True)]
+    )
+    return node.build.op(
+        TransposedConvolutionOp,
+        x,
+        w,
+        b,
+        strides=strides,
+        dilations=dilations,
+        pads=pads,
+        output_padding=[a + m for a, m in zip(added, missing, strict=True)],
+        group=group,
+    )
+
+
+def _pads(
+    node: OnnxNode, reached: Sequence[int], same: Sequence[int]
+) -> tuple[list[int], list[int]]:
+    """
+    What to leave out before and after each of the `reached` results, and how many to add to them.
+
+    A given `output_shape`, or `same` with `auto_pad` SAME_UPPER or SAME_LOWER, says how many should
+    be left; an odd one that is left out is the last with SAME_UPPER and the first otherwise.
+    """
+    mode = node.attr("auto_pad", "NOTSET")
+    n = len(reached)
+    wanted = node.ints("output_shape")
+    if wanted and len(wanted) != n:
+        # the first versions of the operator had examples with all dimensions
+        wanted = wanted[-n:] if len(wanted) == n + 2 else wanted
+    if wanted and (len(wanted) != n or min(wanted) < 1):
+        raise ModelError(f"expected {n} sizes in output_shape, found {wanted}")
+    if not wanted and mode in ("SAME_UPPER", "SAME_LOWER"):
+        wanted = list(same)
+    if not wanted:
+        return window_pads(node, reached, [1] * n, [1] * n, [1] * n), [0] * n
+    totals = [r - w for r, w in zip(reached, wanted, strict=True)]
+    out = [max(0, t) for t in totals]
+    small, large = [t // 2 for t in out], [t - t // 2 for t in out]
+    pads = [*small, *large] if mode == "SAME_UPPER" else [*large, *small]
+    return pads, [max(0, -t) for t in totals]

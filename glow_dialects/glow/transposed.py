@@ -1,0 +1,97 @@
+"""Transposed convolution over any number of spatial dimensions, channels first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, TensorType, i64
+from xdsl.ir import Attribute
+from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
+
+from ..operator import (
+    Call,
+    expect_at_least,
+    expect_float,
+    expect_length,
+    expect_rank,
+    expect_same_element,
+    expect_shape,
+    with_shape,
+)
+from .base import Node
+
+_INTS = DenseArrayBase.constr(i64)
+
+
+def transposed_extent(size: int, kernel: int, stride: int, dilation: int) -> int:
+    """How many elements `size` inputs reach that spread over a kernel each, `stride` apart."""
+    return (size - 1) * stride + dilation * (kernel - 1) + 1 if size else 0
+
+
+@irdl_op_definition
+class TransposedConvolutionOp(Node):
+    """
+    The transpose of a convolution as a linear map (ONNX `ConvTranspose`): each element of `input`
+    [N, C, D1, ...] at `i` adds its product with `filter` [C, O / group, K1, ...] to the results at
+    `i * stride + k * dilation`; plus `bias` [O].
+
+    `pads` says how many results are left out before each spatial dimension, then after each.
+    `output_padding` results, which are the bias unless a filter reaches them, follow after what is
+    left out at the end: a dimension of size D gives `(D - 1) * stride + (K - 1) * dilation + 1 -
+    low - high + output_padding`. Output channels and input channels are split into `group` groups
+    that do not see each other. 16-bit floats accumulate in f32.
+
+    ```mlir
+    %r = glow.transposed_convolution %x, %w, %b {dilations = array<i64: 1, 1>, group = 1 : i64,
+           output_padding = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>,
+           strides = array<i64: 2, 2>}
+       : (tensor<1x64x14x14xf32>, tensor<64x32x3x3xf32>, tensor<32xf32>) -> tensor<1x32x28x28xf32>
+    ```
+    """
+
+    name = "glow.transposed_convolution"
+
+    input = operand_def(TensorType)
+    filter = operand_def(TensorType)
+    bias = operand_def(TensorType)
+    strides = prop_def(_INTS)
+    pads = prop_def(_INTS)
+    output_padding = prop_def(_INTS)
+    dilations = prop_def(_INTS)
+    group = prop_def(IntegerAttr.constr(i64), default_value=IntegerAttr(1, i64))
+    result = result_def(TensorType)
+
+    @classmethod
+    def infer(cls, call: Call) -> Sequence[Attribute]:
+        element = expect_same_element(call)
+        expect_float(call)
+        batch, channels, *sizes = expect_rank(call, 0, range(3, 6), "an input")
+        inputs, per_group, *kernel = expect_rank(call, 1, len(sizes) + 2, "a filter")
+        group = call.int("group")
+        expect_at_least(call, "group", 1)
+        expect_shape(call, 2, (per_group * group,), "a bias")
+        if channels != inputs or channels % group:
+            raise call.fail(
+                f"expected as many input channels as the filter has rows, in {group} groups, "
+                f"found input {call.operands[0]} and filter {call.operands[1]}"
+            )
+        n = len(sizes)
+        strides = expect_length(call, "strides", n)
+        dilations = expect_length(call, "dilations", n)
+        pads = expect_length(call, "pads", 2 * n)
+        added = expect_length(call, "output_padding", n)
+        expect_at_least(call, "strides", 1)
+        expect_at_least(call, "dilations", 1)
+        expect_at_least(call, "pads", 0)
+        expect_at_least(call, "output_padding", 0)
+        out = [
+            transposed_extent(sizes[d], kernel[d], strides[d], dilations[d])
+            + (added[d] - pads[d] - pads[d + n])
+            for d in range(n)
+        ]
+        if min(out) < 0 or 0 in kernel:
+            raise call.fail(
+                f"expected pads that leave something of the result, found pads {list(pads)}, "
+                f"input {call.operands[0]} and filter {call.operands[1]}"
+            )
+        return (with_shape(element, [batch, per_group * group, *out]),)
