@@ -23,7 +23,6 @@ from . import (
     matrix,
     normalization,
     pooling,
-    profile,
     quantization,
     reduction,
     shape,
@@ -53,6 +52,6 @@ def _nodes() -> list[type[Node]]:
 
 
 NODES: list[type[Node]] = _nodes()
-GLOW = Dialect("glow", [*list[type[IRDLOperation]](NODES), profile.ProfileOp], [BlobAttr])  # pyright: ignore
+GLOW = Dialect("glow", list[type[IRDLOperation]](NODES), [BlobAttr])  # pyright: ignore
 
 __all__ = ["GLOW", "NODES", "DataParallel", "Node"]
