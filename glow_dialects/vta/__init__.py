@@ -23,7 +23,9 @@ from .attributes import (
 )
 from .config import DEFAULT, AluOpcode, Engine, Memory, Opcode, VtaConfig
 from .dram import MicroOpsOp, RegionKind, RegionKindAttr, RegionOp
-from .instructions import AluOp, FinishOp, GemmOp, LoadOp, Loop, StoreOp, Transfer, VtaInstruction
+from .instruction import FinishOp, VtaInstruction
+from .loops import AluOp, GemmOp, Loop
+from .transfers import LoadOp, StoreOp, Transfer
 
 VTA = Dialect(
     "vta",

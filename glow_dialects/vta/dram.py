@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import (
     DenseIntOrFPElementsAttr,
     IntegerAttr,
     StringAttr,
+    TensorType,
     i64,
 )
 from xdsl.dialects.utils import EnumAttribute
@@ -137,7 +138,11 @@ class RegionOp(IRDLOperation):
 
 
 def _value_bytes(value: DenseIntOrFPElementsAttr | BlobAttr) -> int:
-    return value.data.size if isinstance(value, BlobAttr) else type_bytes(value.type)
+    if isinstance(value, BlobAttr):
+        return value.data.size
+    if not isinstance(value.type, TensorType):
+        raise VerifyException(f"expected a tensor, found {value.type}")
+    return type_bytes(value.type)
 
 
 @irdl_custom_directive
