@@ -23,6 +23,7 @@ from xdsl.dialects.builtin import (
     TensorType,
     f64,
     i1,
+    i32,
     i64,
 )
 from xdsl.ir import Attribute
@@ -170,6 +171,40 @@ def expect_same_element(call: Call) -> Attribute:
         if element_of(t) != first:
             raise VerifyException(f"expected operand {i} with elements {first}, found {t}")
     return first
+
+
+_NARROW_BITS = 16
+"""Integers of at most so many bits have products that accumulate in i32."""
+
+
+def is_narrow_integer(element: Attribute) -> bool:
+    """Integers, or quantized numbers stored as such, of 2 to 16 bits."""
+    stored = storage_type(element)
+    return isinstance(stored, IntegerType) and 1 < stored.width.data <= _NARROW_BITS
+
+
+def expect_product(call: Call, addend: int | None = None) -> Attribute:
+    """
+    The element type in which products of operands 0 and 1 are summed, which is returned.
+
+    Of floats, and of integers that are not narrow, it is the type of both operands. Narrow integers
+    and quantized numbers, of which the stored ones count, may differ, and give i32. The operand
+    `addend`, if any, has the returned type.
+    """
+    if is_narrow_integer(call.element(0)) and is_narrow_integer(call.element(1)):
+        element: Attribute = i32
+    else:
+        expect_number(call)
+        element = call.element(0)
+        if call.element(1) != element:
+            raise VerifyException(
+                f"expected operand 1 with elements {element}, found {call.operands[1]}"
+            )
+    if addend is not None and call.element(addend) != element:
+        raise VerifyException(
+            f"expected operand {addend} with elements {element}, found {call.operands[addend]}"
+        )
+    return element
 
 
 def expect_same_shape(call: Call) -> tuple[int, ...]:

@@ -19,7 +19,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar
+
+if TYPE_CHECKING:
+    from xdsl.ir import Attribute
 
 
 class Primitive(StrEnum):
@@ -61,8 +64,10 @@ class Primitive(StrEnum):
     NOT = "not"
     SELECT = "select"
     """`select(condition, then, otherwise)`."""
+    SHIFT_RIGHT = "shift_right"
+    """Of integers, by fewer bits than they have; signed ones keep their sign."""
     CONVERT = "convert"
-    """Conversion to the element type of the operator's result."""
+    """Conversion to an element type: that of the operator's result, unless another is named."""
 
 
 _UNARY = {
@@ -92,6 +97,8 @@ class Expr:
     """Which operand of the operator this argument stands for."""
     value: Number | None = None
     """The constant's value. Its type is that of the operation's other operands."""
+    target: Attribute | None = None
+    """The element type of a conversion; None for that of the operator's result."""
 
     @staticmethod
     def argument(index: int) -> Expr:
@@ -149,6 +156,11 @@ def apply(kind: Primitive, *operands: Operand) -> Expr:
     return Expr(kind, args)
 
 
+def convert(x: Expr, target: Attribute | None = None) -> Expr:
+    """`x` in an element type, as by a C cast; by default in that of the operator's result."""
+    return Expr(Primitive.CONVERT, (x,), target=target)
+
+
 def maximum(a: Operand, b: Operand) -> Expr:
     return apply(Primitive.MAXIMUM, a, b)
 
@@ -187,7 +199,13 @@ class Algebra(Protocol[T]):
         """A constant of the type of `like`: the non-constant operands beside it (perhaps none)."""
         ...
 
-    def apply(self, kind: Primitive, args: Sequence[T]) -> T: ...
+    def convert(self, value: T, target: Attribute | None) -> T:
+        """A conversion to an element type, or to that of the operator's result."""
+        ...
+
+    def apply(self, kind: Primitive, args: Sequence[T]) -> T:
+        """Any other primitive."""
+        ...
 
 
 def fold(expr: Expr, arguments: Sequence[T], algebra: Algebra[T]) -> T:
@@ -202,6 +220,8 @@ def fold(expr: Expr, arguments: Sequence[T], algebra: Algebra[T]) -> T:
         elif node.kind is None:
             assert node.value is not None
             result = algebra.constant(node.value, ())
+        elif node.kind is Primitive.CONVERT:
+            result = algebra.convert(*operands(node), node.target)
         else:
             result = algebra.apply(node.kind, operands(node))
         done[node] = result

@@ -42,7 +42,10 @@ SPLAT = INSTRUCTIONS[SplatOp]
 def is_loop(op: Operation) -> bool:
     """A copy, a splat, a stack, or the instruction of a data-parallel operator."""
     if isinstance(op, OperatorInstruction):
-        return issubclass(op.OPERATOR, DataParallel) or type(op) is SPLAT
+        operator = op.OPERATOR
+        if issubclass(operator, DataParallel):
+            return not operator.depends_on_place(op.call)
+        return type(op) is SPLAT
     return isinstance(op, StackedOp | CopyOp)
 
 
@@ -180,7 +183,7 @@ class Body:
         (dest,) = op.dests
         read = [dest, *op.extras] if op.inout is not None else [*op.extras]
         elements = [self.element(v) for v in read]
-        result = self.block.insert_arg(_element(dest), len(self.block.args))
+        result = self.block.insert_arg(op.result_element, len(self.block.args))
         if op.epilogue is None:
             self.store(dest, result)
             return result

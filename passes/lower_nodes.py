@@ -42,14 +42,14 @@ LISTED = 10
 
 def is_composite(operator: type[Node]) -> bool:
     """Whether there is a decomposition of an operator."""
-    if issubclass(operator, DataParallel):
+    if issubclass(operator, DataParallel) and not LOWERINGS.of(operator):
         return not is_primitive(operator)
     return bool(LOWERINGS.of(operator))
 
 
 def decompose(node: Node, build: Build) -> SSAValue | None:
     """The value of `node`, made of other nodes; None if there is no decomposition."""
-    if isinstance(node, DataParallel):
+    if isinstance(node, DataParallel) and not node.depends_on_place(node.call):
         return lower_data_parallel(node, build)
     rules = LOWERINGS.of(type(node))
     return rules[0](node, build) if rules else None

@@ -46,7 +46,7 @@ from .loops import (
     is_loop,
     read_views,
 )
-from .program import Timeline, memref, overlap, programs, same_view, tidy
+from .program import Timeline, overlap, programs, same_view, tidy
 
 
 def producer_of(timeline: Timeline, view: SSAValue, slot: int) -> Instruction | None:
@@ -206,7 +206,7 @@ class Stacker:
     ) -> Instruction | None:
         (result,) = producer.dests
         written = consumer.written()
-        if len(written) != 1 or memref(written[0]).element_type != memref(result).element_type:
+        if len(written) != 1:
             return None
         in_place = same_view(result, written[0])
         if not in_place and not is_private(self.timeline, buffer_of(result), producer, consumer):

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..glow_dialects.glow.convolution import ConvolutionOp
 from ..glow_dialects.operator import Call, shape_of
-from .registry import meaning, wide
+from .registry import factors, meaning, summed
 
 
 def windows(
@@ -42,7 +42,7 @@ def pad_spatial(x: np.ndarray, low: Sequence[int], high: Sequence[int], value: f
 
 @meaning(ConvolutionOp)
 def convolution(call: Call, x: np.ndarray, w: np.ndarray, b: np.ndarray) -> np.ndarray:
-    x, w, b = wide(x), wide(w), wide(b)
+    x, w = factors(call, x, w)
     batch, outputs, *counts = shape_of(call.results[0])
     n = len(counts)
     group, pads = call.int("group"), call.ints("pads")
@@ -50,11 +50,10 @@ def convolution(call: Call, x: np.ndarray, w: np.ndarray, b: np.ndarray) -> np.n
     padded = pad_spatial(x, pads[:n], pads[n:], 0)
     result = np.empty((batch, outputs, *counts), x.dtype)
     if not result.size:
-        return result
+        return result.astype(b.dtype)
     view = windows(padded, w.shape[2:], counts, call.ints("strides"), call.ints("dilations"))
     # one image at a time: the windows of a whole batch would take too much memory
     for image, out in zip(view, result, strict=True):
         columns = image.reshape(group, filters.shape[2], -1)
         np.matmul(filters, columns, out=out.reshape(group, outputs // group, -1))
-    result += b.reshape(-1, *[1] * n)
-    return result
+    return summed(call, result, b.reshape(-1, *[1] * n))

@@ -6,22 +6,23 @@ import numpy as np
 
 from ..glow_dialects.glow.matrix import FullyConnectedOp, MatMulOp, PackedMatMulOp
 from ..glow_dialects.operator import Call
-from .registry import meaning, wide
+from .registry import factors, meaning, summed, wide
 
 
 @meaning(MatMulOp)
 def matmul(call: Call, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    a, b = wide(a), wide(b)
+    a, b = factors(call, a, b)
     if call.get("transpose_lhs"):
         a = a.swapaxes(-1, -2)
     if call.get("transpose_rhs"):
         b = b.swapaxes(-1, -2)
-    return np.matmul(a, b)
+    return summed(call, np.matmul(a, b))
 
 
 @meaning(FullyConnectedOp)
 def fully_connected(call: Call, x: np.ndarray, w: np.ndarray, b: np.ndarray) -> np.ndarray:
-    return wide(x) @ wide(w).T + wide(b)
+    x, w = factors(call, x, w)
+    return summed(call, x @ w.T, b)
 
 
 @meaning(PackedMatMulOp)

@@ -95,6 +95,7 @@ _PRIMITIVES: Mapping[Primitive, Callable[..., np.ndarray]] = {
     Primitive.XOR: np.bitwise_xor,
     Primitive.NOT: np.invert,
     Primitive.SELECT: np.where,
+    Primitive.SHIFT_RIGHT: np.right_shift,
 }
 
 
@@ -102,13 +103,15 @@ class NumpyAlgebra:
     """Folds an expression whose result has the element type `result` over arrays."""
 
     def __init__(self, result: Attribute):
+        self.result = result
         self.dtype = compute_dtype(result)
-        self.stored = numpy_dtype(result)
 
     def constant(self, value: Number, like: Sequence[np.ndarray]) -> np.ndarray:
         return number(value, like[0].dtype if like else self.dtype)
 
+    def convert(self, value: np.ndarray, target: Attribute | None) -> np.ndarray:
+        element = target or self.result
+        return convert(convert(value, numpy_dtype(element)), compute_dtype(element))
+
     def apply(self, kind: Primitive, args: Sequence[np.ndarray]) -> np.ndarray:
-        if kind is Primitive.CONVERT:
-            return convert(convert(args[0], self.stored), self.dtype)
         return np.asarray(_PRIMITIVES[kind](*args))

@@ -1,4 +1,4 @@
-"""Conversion between real and quantized numbers."""
+"""Conversion between real numbers and those quantized with a scale of their own per channel."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from .registry import meaning, wide
 
 @meaning(QuantizeOp)
 def quantize(call: Call, x: np.ndarray) -> np.ndarray:
-    """`x / scale` in the compute type of `x`; the zero point is added exactly. NaN stands for 0."""
+    """`x / scale` in the compute type of `x`; the zero point is added exactly."""
     x = wide(x)
     quantized = element_of(call.results[0])
     assert isinstance(quantized, QuantizedType)
     scale, zero_point = _parameters(quantized, x.ndim)
-    steps = np.rint(x / scale.astype(x.dtype)).astype(np.float64)
-    stored = np.nan_to_num(steps, nan=0.0, posinf=np.inf, neginf=-np.inf) + zero_point
-    clipped = np.clip(stored, quantized.storage_min.data, quantized.storage_max.data)
-    return clipped.astype(numpy_dtype(quantized))
+    stored = np.rint(x / scale.astype(x.dtype)).astype(np.float64) + zero_point
+    low, high = quantized.storage_min.data, quantized.storage_max.data
+    above = np.where(stored > low, stored, low)
+    return np.where(above < high, above, high).astype(numpy_dtype(quantized))
 
 
 @meaning(DequantizeOp)

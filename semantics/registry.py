@@ -14,7 +14,7 @@ from typing import TypeAlias, TypeVar
 import numpy as np
 
 from ..glow_dialects.glow.base import DataParallel, Node
-from ..glow_dialects.operator import Call, element_of, shape_of
+from ..glow_dialects.operator import Call, element_of, is_narrow_integer, shape_of
 from ..glow_dialects.scalar import fold
 from .arrays import BFLOAT16, numpy_dtype
 from .numpy_algebra import NumpyAlgebra, compute_dtype, convert
@@ -53,11 +53,12 @@ def evaluate(call: Call, arrays: Sequence[np.ndarray]) -> tuple[np.ndarray, ...]
     silent. Raises KeyError for an operator without a meaning.
     """
     with np.errstate(all="ignore"):
-        if call.operator in _MEANINGS:
-            found = _MEANINGS[call.operator](call, *arrays)
+        operator = call.operator
+        if issubclass(operator, DataParallel) and not operator.depends_on_place(call):
+            results = (_fold(operator, call, arrays),)
+        elif operator in _MEANINGS:
+            found = _MEANINGS[operator](call, *arrays)
             results = found if isinstance(found, tuple) else (found,)
-        elif issubclass(call.operator, DataParallel):
-            results = (_fold(call.operator, call, arrays),)
         else:
             raise KeyError(f"{call.operator.name} has no meaning in numpy")
         return tuple(
@@ -87,3 +88,23 @@ def wide(array: np.ndarray) -> np.ndarray:
     if array.dtype == np.float16 or array.dtype == BFLOAT16:
         return array.astype(np.float32)
     return array
+
+
+def factors(call: Call, a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """
+    The first two operands in a dtype whose sums of products are those of the operator: f32 for
+    16-bit floats; for narrow integers f64, in which sums of up to 2**21 products are exact, and
+    which has a fast matrix product.
+    """
+    if is_narrow_integer(call.element(0)) and is_narrow_integer(call.element(1)):
+        return a.astype(np.float64), b.astype(np.float64)
+    return wide(a), wide(b)
+
+
+def summed(call: Call, products: np.ndarray, addend: np.ndarray | None = None) -> np.ndarray:
+    """Sums of products of `factors`, and an addend that is broadcast; integers wrap around."""
+    if products.dtype == np.float64 and numpy_dtype(element_of(call.results[0])) == np.int32:
+        products = products.astype(np.int64)
+    if addend is not None:
+        products = products + wide(addend)
+    return products

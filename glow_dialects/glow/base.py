@@ -121,6 +121,14 @@ class DataParallel(Node, abc.ABC):
         """What is computed for one element, over `Expr.argument(i)` for each operand."""
 
     @classmethod
+    def depends_on_place(cls, call: Call) -> bool:
+        """
+        Whether elements at different places are computed differently, as with one scale for each
+        channel. Then the call has no scalar expression, and has to be lowered.
+        """
+        return False
+
+    @classmethod
     def result_element(cls, call: Call) -> Attribute:
         """The element type of the result; by default that of the operands, which must agree."""
         return expect_same_element(call)

@@ -11,10 +11,9 @@ from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, tra
 from ..operator import (
     Call,
     expect_at_least,
-    expect_float,
     expect_length,
+    expect_product,
     expect_rank,
-    expect_same_element,
     expect_shape,
     with_shape,
 )
@@ -37,7 +36,8 @@ class ConvolutionOp(Node):
 
     `pads` holds the zeros before each spatial dimension, then those after each. Output channels and
     input channels are split into `group` groups that do not see each other. 16-bit floats
-    accumulate in f32.
+    accumulate in f32. Integers of at most 16 bits, and the stored ones of quantized elements, give
+    i32, which wraps around; `bias` is i32 then.
 
     ```mlir
     %r = glow.convolution %x, %w, %b {dilations = array<i64: 1, 1>, group = 1 : i64,
@@ -61,8 +61,7 @@ class ConvolutionOp(Node):
 
     @classmethod
     def infer(cls, call: Call) -> Sequence[Attribute]:
-        element = expect_same_element(call)
-        expect_float(call)
+        element = expect_product(call, addend=2)
         batch, channels, *sizes = expect_rank(call, 0, range(3, 6), "an input")
         outputs, per_group, *kernel = expect_rank(call, 1, len(sizes) + 2, "a filter")
         expect_shape(call, 2, (outputs,), "a bias")

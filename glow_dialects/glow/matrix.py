@@ -11,6 +11,7 @@ from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, tra
 from ..operator import (
     Call,
     expect_number,
+    expect_product,
     expect_rank,
     expect_same_element,
     expect_shape,
@@ -48,8 +49,7 @@ class MatMulOp(Node):
 
     @classmethod
     def infer(cls, call: Call) -> Sequence[Attribute]:
-        element = expect_same_element(call)
-        expect_number(call)
+        element = expect_product(call)
         *batch, rows, inner = expect_rank(call, 0, range(2, 9), "a left operand")
         *batch_rhs, inner_rhs, columns = expect_rank(call, 1, len(batch) + 2, "a right operand")
         if call.get("transpose_lhs"):
@@ -86,8 +86,7 @@ class FullyConnectedOp(Node):
 
     @classmethod
     def infer(cls, call: Call) -> Sequence[Attribute]:
-        element = expect_same_element(call)
-        expect_number(call)
+        element = expect_product(call, addend=2)
         rows, inner = expect_rank(call, 0, 2, "an input")
         columns, _ = expect_rank(call, 1, 2, "weights")
         expect_shape(call, 1, (columns, inner), "weights")

@@ -4,29 +4,60 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import TensorType
+from xdsl.dialects.builtin import IntegerType, f64, i32, i64
 from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, result_def
 
-from ..operator import Call, element_of, expect_float, shape_of, with_shape
+from ..elements import compute_type, storage_type
+from ..operator import Call, element_of, expect_float, shape_of
 from ..quant import QuantizedType
-from .base import Node
+from ..scalar import Expr, Primitive, apply, convert, select
+from .base import DataParallel
+from .elementwise import X, Y, Z
+
+_EXACT_IN_F32 = 16
+"""Bits of storage up to which stored numbers and their differences are exact in f32."""
 
 
-def _check_axis(call: Call, quantized: QuantizedType, shape: Sequence[int]) -> None:
+def _declared(call: Call) -> Attribute:
+    if len(call.results) != 1:
+        raise call.fail("expected a result type, which says what to convert to")
+    return element_of(call.results[0])
+
+
+def _quantized(call: Call, t: Attribute, what: str) -> QuantizedType:
+    element = element_of(t)
+    if not isinstance(element, QuantizedType):
+        raise call.fail(f"expected {what} with quantized elements, found {t}")
+    return element
+
+
+def _check_axis(call: Call, quantized: QuantizedType, t: Attribute) -> None:
+    """One scale for each index of the axis; none of single elements, which have no place."""
     if not quantized.is_per_axis:
         return
     axis, scales = quantized.axis.data, len(quantized.scales)  # pyright: ignore
+    shape: Sequence[int] = shape_of(t)
     if axis >= len(shape) or shape[axis] != scales:
         raise call.fail(
             f"expected {scales} elements in dimension {axis}, found shape {tuple(shape)}"
         )
 
 
+def clamped(x: Expr, low: float, high: float) -> Expr:
+    """`x` between `low` and `high`; `low` for NaN."""
+    x = select(x > low, x, low)
+    return select(x < high, x, high)
+
+
 @irdl_op_definition
-class QuantizeOp(Node):
+class QuantizeOp(DataParallel):
     """
-    The nearest quantized number, ties to even, saturating at the storage range.
+    The nearest quantized number, ties to even, saturating at the storage range:
+    `clamp(round(x / scale) + zero_point)`. NaN gives the smallest stored number.
+
+    The quotient is computed in the compute type of `x`, as ONNX's QuantizeLinear does; for storage
+    of more than 16 bits, the zero point is added in f64.
 
     ```mlir
     %q = glow.quantize %x : (tensor<4xf32>) -> tensor<4x!quant.uniform<i8:f32, 0.05:3>>
@@ -35,23 +66,37 @@ class QuantizeOp(Node):
 
     name = "glow.quantize"
 
-    input = operand_def(TensorType)
-    result = result_def(TensorType)
+    input = operand_def()
+    result = result_def()
 
     @classmethod
-    def infer(cls, call: Call) -> Sequence[Attribute]:
+    def depends_on_place(cls, call: Call) -> bool:
+        return _quantized(call, call.results[0], "a result").is_per_axis
+
+    @classmethod
+    def result_element(cls, call: Call) -> Attribute:
         expect_float(call)
-        element = element_of(call.results[0])
-        if not isinstance(element, QuantizedType):
-            raise call.fail(f"expected a result with quantized elements, found {call.results[0]}")
-        _check_axis(call, element, call.shape(0))
-        return (with_shape(element, call.shape(0)),)
+        element = _quantized(call, _declared(call), "a result")
+        _check_axis(call, element, call.operands[0])
+        return element
+
+    @classmethod
+    def scalar(cls, call: Call) -> Expr:
+        quantized = _quantized(call, call.results[0], "a result")
+        (scale,), (zero_point,) = quantized.scale_values(), quantized.zero_point_values()
+        steps = apply(Primitive.ROUND_EVEN, X / scale)
+        if quantized.storage.width.data > _EXACT_IN_F32:
+            steps = convert(steps, f64)
+        stored = steps + float(zero_point) if zero_point else steps
+        low, high = quantized.storage_min.data, quantized.storage_max.data
+        return convert(clamped(stored, float(low), float(high)))
 
 
 @irdl_op_definition
-class DequantizeOp(Node):
+class DequantizeOp(DataParallel):
     """
-    The real number that a quantized one stands for: `(stored - zero_point) * scale`.
+    The real number that a quantized one stands for: `(stored - zero_point) * scale`, the
+    difference exactly and the product in the compute type of the result.
 
     ```mlir
     %x = glow.dequantize %q : (tensor<4x!quant.uniform<i8:f32, 0.05:3>>) -> tensor<4xf32>
@@ -60,13 +105,117 @@ class DequantizeOp(Node):
 
     name = "glow.dequantize"
 
-    input = operand_def(TensorType)
-    result = result_def(TensorType)
+    input = operand_def()
+    result = result_def()
 
     @classmethod
-    def infer(cls, call: Call) -> Sequence[Attribute]:
-        element = call.element(0)
-        if not isinstance(element, QuantizedType):
-            raise call.fail(f"expected quantized elements, found {call.operands[0]}")
-        _check_axis(call, element, shape_of(call.operands[0]))
-        return (with_shape(element.expressed, call.shape(0)),)
+    def depends_on_place(cls, call: Call) -> bool:
+        return _quantized(call, call.operands[0], "an operand").is_per_axis
+
+    @classmethod
+    def result_element(cls, call: Call) -> Attribute:
+        element = _quantized(call, call.operands[0], "an operand")
+        _check_axis(call, element, call.operands[0])
+        return element.expressed
+
+    @classmethod
+    def scalar(cls, call: Call) -> Expr:
+        quantized = _quantized(call, call.operands[0], "an operand")
+        (scale,), (zero_point,) = quantized.scale_values(), quantized.zero_point_values()
+        return convert(_centred(quantized, zero_point) * scale)
+
+
+def _centred(quantized: QuantizedType, zero_point: int) -> Expr:
+    """The stored number less the zero point, as a real number."""
+    real = compute_type(quantized.expressed)
+    if not zero_point:
+        return convert(X, real)
+    if quantized.storage.width.data <= _EXACT_IN_F32:
+        return convert(X, real) - float(zero_point)
+    return convert(convert(X, i64) - zero_point, real)
+
+
+@irdl_op_definition
+class StorageCastOp(DataParallel):
+    """
+    The stored numbers of a quantized value, or integers taken for stored numbers: the same bits
+    under another type. Either type may be quantized, and their storage types are the same.
+
+    ```mlir
+    %s = glow.storage_cast %q : (tensor<4x!quant.uniform<i8:f32, 0.05:3>>) -> tensor<4xi8>
+    ```
+    """
+
+    name = "glow.storage_cast"
+
+    input = operand_def()
+    result = result_def()
+
+    @classmethod
+    def result_element(cls, call: Call) -> Attribute:
+        result, source = _declared(call), call.element(0)
+        if not isinstance(storage_type(source), IntegerType):
+            raise call.fail(f"expected quantized or integer elements, found {call.operands[0]}")
+        if storage_type(result) != storage_type(source):
+            raise call.fail(
+                f"expected a result with elements stored as {storage_type(source)}, found {result}"
+            )
+        return result
+
+    @classmethod
+    def scalar(cls, call: Call) -> Expr:
+        return convert(X)
+
+
+@irdl_op_definition
+class RescaleOp(DataParallel):
+    """
+    A quantized number from another one, or from an accumulator, by integer arithmetic alone:
+    `clamp(((((x - zero_point(x)) * multiplier) >> (shift - 1)) + 1) >> 1) + zero_point)`.
+
+    This multiplies by `multiplier / 2**shift` and rounds to the nearest, halves up (Jacob et al.,
+    "Quantization and Training of Neural Networks for Efficient Integer-Arithmetic-Only Inference",
+    2018, section 2.2). `multiplier` and `shift` are i32 with the shape of `x`, as a rule constants
+    that are broadcast; `shift` is 1 to 62. Arithmetic is in 64 bits. `x` is i32, which has the zero
+    point 0, or quantized per tensor.
+
+    ```mlir
+    %q = glow.rescale %acc, %multiplier, %shift : (tensor<4xi32>, tensor<4xi32>, tensor<4xi32>)
+      -> tensor<4x!quant.uniform<i8:f32, 0.05:3>>
+    ```
+    """
+
+    name = "glow.rescale"
+
+    input = operand_def()
+    multiplier = operand_def()
+    shift = operand_def()
+    result = result_def()
+
+    @classmethod
+    def result_element(cls, call: Call) -> Attribute:
+        source, result = call.element(0), _declared(call)
+        if isinstance(source, QuantizedType):
+            if source.is_per_axis:
+                raise call.fail(f"expected one scale for all elements, found {call.operands[0]}")
+        elif source != i32:
+            raise call.fail(f"expected i32 or quantized elements, found {call.operands[0]}")
+        for i in (1, 2):
+            if call.element(i) != i32:
+                raise call.fail(f"expected operand {i} with elements i32, found {call.operands[i]}")
+        if _quantized(call, result, "a result").is_per_axis:
+            raise call.fail(f"expected a result with one scale for all elements, found {result}")
+        return result
+
+    @classmethod
+    def scalar(cls, call: Call) -> Expr:
+        source, result = call.element(0), _quantized(call, call.results[0], "a result")
+        wide = convert(X, i64)
+        if isinstance(source, QuantizedType) and any(source.zero_point_values()):
+            wide = wide - source.zero_point_values()[0]
+        product = wide * convert(Y, i64)
+        halves = apply(Primitive.SHIFT_RIGHT, product, convert(Z, i64) - 1)
+        stored = apply(Primitive.SHIFT_RIGHT, halves + 1, Expr.constant(1))
+        (zero_point,) = result.zero_point_values()
+        low, high = result.storage_min.data, result.storage_max.data
+        return convert(clamped(stored + zero_point if zero_point else stored, low, high))

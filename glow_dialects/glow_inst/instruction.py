@@ -37,7 +37,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from ..elements import tensor_of
 from ..glow.base import AcceptsEpilogue, DataParallel, Node
-from ..operator import Call
+from ..operator import Call, element_of, shape_of, with_shape
 from .memory import TensorViewOp, WeightOp, is_input
 
 
@@ -154,8 +154,8 @@ class OperatorInstruction(Instruction, abc.ABC):
     The instruction of an operator: first the results as `@out`, then the operands as `@in`.
 
     An operator that accepts an epilogue may have a body that computes, from each result element and
-    the elements of further operands at the same place, what is stored. If the first operand is
-    `@inout`, its old element follows the result element.
+    the elements of further operands at the same place, what is stored, perhaps in another type. If
+    the first operand is `@inout`, its old element follows the result element.
 
     ```mlir
     glow_inst.matmul @out %c, @in %a, @in %b : memref<4x8xf32>, memref<4x2xf32>, memref<2x8xf32>
@@ -201,12 +201,23 @@ class OperatorInstruction(Instruction, abc.ABC):
         return {name: value for name, value in self.properties.items() if name in known}
 
     @property
+    def result_element(self) -> Attribute:
+        """The element type of the operator's one result, which its epilogue takes."""
+        if self.epilogue is not None and self.epilogue.block.args:
+            return self.epilogue.block.args[0].type
+        (dest,) = self.dests
+        return element_of(dest.type)
+
+    @property
     def call(self) -> Call:
         """The operator's call on the tensor types of the buffers."""
+        results = tuple(_tensor(v.type) for v in self.dests)
+        if self.epilogue is not None and len(results) == 1:
+            results = (with_shape(self.result_element, shape_of(results[0])),)
         return Call(
             self.OPERATOR,
             tuple(_tensor(v.type) for v in self.sources),
-            tuple(_tensor(v.type) for v in self.dests),
+            results,
             self.operator_properties,
         )
 
@@ -253,8 +264,9 @@ class OperatorInstruction(Instruction, abc.ABC):
                     f"expected epilogue operands of shape {shape}, found {value.type}"
                 )
         (dest,) = self.dests
-        read = [dest, *([dest] if self.inout is not None else []), *self.extras]
-        verify_body(self.epilogue, read, [dest])
+        old = [dest] if self.inout is not None else []
+        elements = [self.result_element, *(element_of(v.type) for v in (*old, *self.extras))]
+        verify_body(self.epilogue, elements, [dest])
 
     def print(self, printer: Printer) -> None:
         qualifiers = self.qualifiers()
@@ -331,13 +343,13 @@ def _tensor(t: Attribute) -> Attribute:
     return tensor_of(t)
 
 
-def verify_body(body: Region, read: Sequence[SSAValue], written: Sequence[SSAValue]) -> None:
+def verify_body(body: Region, wanted: Sequence[Attribute], written: Sequence[SSAValue]) -> None:
     """
-    A body takes one element of each buffer in `read`, yields one for each in `written`, and in
+    A body takes elements of the types `wanted`, yields one for each buffer in `written`, and in
     between holds only data-parallel nodes and splats on elements.
     """
     block = body.block
-    wanted = [v.type.element_type for v in read]  # pyright: ignore
+    wanted = list(wanted)
     found = [a.type for a in block.args]
     if wanted != found:
         raise VerifyException(

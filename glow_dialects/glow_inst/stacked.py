@@ -19,6 +19,7 @@ from xdsl.printer import Printer
 from xdsl.traits import IsTerminator, Pure
 from xdsl.utils.exceptions import VerifyException
 
+from ..operator import element_of
 from .instruction import (
     Instruction,
     Qualifier,
@@ -155,7 +156,8 @@ class StackedOp(Instruction):
         for value in self.operands:
             if value.type.get_shape() != shape:  # pyright: ignore
                 raise VerifyException(f"expected operands of shape {shape}, found {value.type}")
-        verify_body(self.body, [*self.inouts, *self.ins], [*self.outs, *self.inouts])
+        read = [element_of(v.type) for v in (*self.inouts, *self.ins)]
+        verify_body(self.body, read, [*self.outs, *self.inouts])
 
     def print(self, printer: Printer) -> None:
         print_qualified(printer, self.qualifiers(), self.operands)

@@ -190,9 +190,10 @@ class _Expression:
     def constant(self, value: Number, like: Sequence[Value]) -> Value:
         return self.algebra.number(value, like[0].element if like else self.result)
 
+    def convert(self, value: Value, target: Attribute | None) -> Value:
+        return self.algebra.convert(value, target or self.result)
+
     def apply(self, kind: Primitive, args: Sequence[Value]) -> Value:
-        if kind is Primitive.CONVERT:
-            return self.algebra.convert(args[0], self.result)
         return self.algebra.apply(kind, *args)
 
 
@@ -227,8 +228,18 @@ _INTEGER: dict[Primitive, type[Operation]] = {
     Primitive.OR: arith.OrIOp,
     Primitive.XOR: arith.XOrIOp,
 }
-_SIGNED = {**_INTEGER, Primitive.MAXIMUM: arith.MaxSIOp, Primitive.MINIMUM: arith.MinSIOp}
-_UNSIGNED = {**_INTEGER, Primitive.MAXIMUM: arith.MaxUIOp, Primitive.MINIMUM: arith.MinUIOp}
+_SIGNED = {
+    **_INTEGER,
+    Primitive.MAXIMUM: arith.MaxSIOp,
+    Primitive.MINIMUM: arith.MinSIOp,
+    Primitive.SHIFT_RIGHT: arith.ShRSIOp,
+}
+_UNSIGNED = {
+    **_INTEGER,
+    Primitive.MAXIMUM: arith.MaxUIOp,
+    Primitive.MINIMUM: arith.MinUIOp,
+    Primitive.SHIFT_RIGHT: arith.ShRUIOp,
+}
 
 
 def _divide(e: Emitter, args: Sequence[SSAValue], unsigned: bool, quotient: bool) -> SSAValue:

@@ -21,7 +21,7 @@ from xdsl.ir import Attribute
 
 from ...glow_dialects.elements import element_bytes
 from ...glow_dialects.glow.base import DataParallel, Node, OnlyMovesData
-from ...glow_dialects.operator import Call
+from ...glow_dialects.operator import Call, element_of
 from .affine import Access, Buffer, Dim, Index, View
 from .algebra import ArithAlgebra, Value
 from .nest import Body, Combine, Nest, Reduction, Repeat, Step
@@ -57,7 +57,9 @@ def implements(call: Call) -> bool:
     Whether programs with an operator on these types can become kernels: data-parallel operators,
     those with an algorithm, and those that instructions express with views and copies.
     """
-    if issubclass(call.operator, DataParallel) or call.operator.has_trait(OnlyMovesData):
+    if issubclass(call.operator, DataParallel):
+        return not call.operator.depends_on_place(call)
+    if call.operator.has_trait(OnlyMovesData):
         return True
     return call.operator in _KERNELS and _GUARDS[call.operator](call)
 
@@ -103,6 +105,11 @@ class Kernel:
     def result(self) -> View:
         (result,) = self.results
         return result
+
+    @property
+    def element(self) -> Attribute:
+        """The element type of the operator's own result; an epilogue may store another."""
+        return element_of(self.call.results[0])
 
     @property
     def elementwise_views(self) -> Sequence[View]:

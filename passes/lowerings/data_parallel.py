@@ -16,10 +16,11 @@ from ...glow_dialects.elements import compute_type
 from ...glow_dialects.glow import arithmetic, logic
 from ...glow_dialects.glow.activation import ErfOp, TanhOp
 from ...glow_dialects.glow.base import DataParallel
+from ...glow_dialects.glow.quantization import StorageCastOp
 from ...glow_dialects.operator import element_of, shape_of, with_shape
 from ...glow_dialects.scalar import Expr, Number, Primitive, fold
 from ..rewriting import Build
-from .precision import cast
+from .precision import convert, stored
 
 PRIMITIVE_NODES: Mapping[Primitive, type[DataParallel]] = {
     Primitive.ADD: arithmetic.AddOp,
@@ -50,9 +51,10 @@ PRIMITIVE_NODES: Mapping[Primitive, type[DataParallel]] = {
     Primitive.XOR: logic.XorOp,
     Primitive.NOT: logic.NotOp,
     Primitive.SELECT: logic.SelectOp,
+    Primitive.SHIFT_RIGHT: arithmetic.ShiftRightOp,
     Primitive.CONVERT: logic.CastOp,
 }
-_PRIMITIVE_CLASSES = frozenset(PRIMITIVE_NODES.values())
+_PRIMITIVE_CLASSES = frozenset({*PRIMITIVE_NODES.values(), StorageCastOp})
 
 
 class NodeAlgebra:
@@ -65,9 +67,10 @@ class NodeAlgebra:
     def constant(self, value: Number, like: Sequence[SSAValue]) -> SSAValue:
         return self.build.splat(value, like[0].type if like else self.result)
 
+    def convert(self, value: SSAValue, target: Attribute | None) -> SSAValue:
+        return convert(self.build, value, target or element_of(self.result))
+
     def apply(self, kind: Primitive, args: Sequence[SSAValue]) -> SSAValue:
-        if kind is Primitive.CONVERT:
-            return cast(self.build, args[0], element_of(self.result))
         return self.build(PRIMITIVE_NODES[kind], *args)
 
 
@@ -92,12 +95,12 @@ def lower_data_parallel(node: DataParallel, build: Build) -> SSAValue | None:
         return None
     expr = node.scalar(node.call)
     result = node.results[0].type
-    arguments: Sequence[SSAValue] = node.operands
+    arguments: Sequence[SSAValue] = [stored(build, a) for a in node.operands]
     wide = element_of(result)
     if count_primitives(expr) > 1:
         wide = compute_type(wide)
-        arguments = [cast(build, a, compute_type(element_of(a.type))) for a in arguments]
+        arguments = [convert(build, a, compute_type(element_of(a.type))) for a in arguments]
     shaped = element_of(result) != result
     wide_result = with_shape(wide, shape_of(result)) if shaped else wide
     value = fold(expr, arguments, NodeAlgebra(build, wide_result))
-    return cast(build, value, element_of(result))
+    return convert(build, value, element_of(result))

@@ -9,7 +9,6 @@ from . import elementwise as elementwise
 from . import matrix as matrix
 from . import normalization as normalization
 from . import pooling as pooling
-from . import quantization as quantization
 from . import reduction as reduction
 from . import rows as rows
 from . import winograd as winograd

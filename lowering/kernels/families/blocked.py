@@ -40,7 +40,7 @@ def convolution(k: Kernel) -> None:
         reduced=[cb, *offset, *c],
         reduction=total(
             Combine.ADD,
-            compute_type(y.element),
+            compute_type(k.element),
             x[[n, cb, *places, *c]],
             filters[[ob, cb, *offset, *c, o]],
         ),
@@ -64,7 +64,7 @@ def depthwise_convolution(k: Kernel) -> None:
         reduced=offset,
         reduction=total(
             Combine.ADD,
-            compute_type(y.element),
+            compute_type(k.element),
             x[[n, b, *places, c]],
             filters[[b, *offset, c]],
         ),

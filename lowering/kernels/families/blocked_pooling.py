@@ -80,7 +80,7 @@ def max_pool(k: Kernel) -> None:
 def avg_pool(k: Kernel) -> None:
     """The sum of each window times one over the number of elements that count."""
     padded = k.call.get("count_include_pad")
-    element = compute_type(k.result.element)
+    element = compute_type(k.element)
     for part in _segments_of(k.call, k.result.shape[2:-1]):
         count = prod(s.counted if padded else s.places for s in part)
         factor = 1 / count if count else float("nan")
@@ -95,7 +95,7 @@ def avg_pool(k: Kernel) -> None:
 
 def _pool(k: Kernel, part: Sequence[Segment], combine: Combine, body: Body | None) -> None:
     (x,) = k.operands
-    y, call = k.result, k.call
+    call = k.call
     n, b, c = Dim("n", x.shape[0]), Dim("b", x.shape[1]), Dim("c", x.shape[-1])
     window = [Dim(f"w{i}", s.count) for i, s in enumerate(part)]
     offset = [Dim(f"k{i}", s.places) for i, s in enumerate(part)]
@@ -105,7 +105,7 @@ def _pool(k: Kernel, part: Sequence[Segment], combine: Combine, body: Body | Non
         first = s.start * stride - call.ints("pads")[i] + s.first * dilation
         read.append(w * stride + o * dilation + first)
     write = [w + s.start for w, s in zip(window, part, strict=True)]
-    element = compute_type(y.element)
+    element = compute_type(k.element)
     k.reduce(
         dims=[n, b, *window, c],
         reduced=offset,

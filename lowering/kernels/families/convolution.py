@@ -61,7 +61,7 @@ def _direct(
     window = [Dim(f"w{i}", size) for i, size in enumerate(y.shape[2:])]
     offset = [Dim(f"k{i}", size) for i, size in enumerate(filters.shape[2:])]
     channel = Affine({g: o.size, o: 1})
-    element = compute_type(y.element)
+    element = compute_type(k.element)
     k.reduce(
         dims=[*batch, g, o, *window],
         reduced=[c, *offset],

@@ -46,7 +46,7 @@ def matmul(k: Kernel) -> None:
     if rhs.strides[-1] != 1 and lhs.shape[-2] >= _MANY_ROWS and terms < _FEW_TERMS:
         rhs = _dense(k, rhs)
     i, j, t = Dim("i", lhs.shape[-2]), Dim("j", rhs.shape[-1]), Dim("t", terms)
-    element = compute_type(k.result.element)
+    element = compute_type(k.element)
     reduction = total(Combine.ADD, element, lhs[[*batch, i, t]], rhs[[*batch, t, j]])
     k.reduce([*batch, i, j], [t], reduction, [*batch, i, j])
 
@@ -56,7 +56,7 @@ def fully_connected(k: Kernel) -> None:
     """`y[i, j] = bias[j] + sum(x[i, t] * weights[j, t])`."""
     x, weights, bias = k.operands
     i, j, t = Dim("i", x.shape[0]), Dim("j", weights.shape[0]), Dim("t", x.shape[1])
-    element = compute_type(k.result.element)
+    element = compute_type(k.element)
     reduction = total(Combine.ADD, element, x[[i, t]], weights[[j, t]])
     k.reduce([i, j], [t], reduction, [i, j], [bias[[j]]], lambda alg, v: [add(alg, v[0], v[1])])
 
@@ -88,7 +88,7 @@ def _panel(k: Kernel, rows: Rows, p: Dim | int, columns: int) -> None:
         dims, terms, products, place = _product(k, rows, rows, p, columns)
         k.reduce(dims, terms, products, place)
         return
-    sums = k.scratch((min(_ROWS, rows.row.size), columns), compute_type(k.result.element))
+    sums = k.scratch((min(_ROWS, rows.row.size), columns), compute_type(k.element))
 
     def visit(few: Rows) -> None:
         dims, terms, products, place = _product(k, few, rows, p, columns)
@@ -105,7 +105,7 @@ def _product(
     x, weights = k.operands
     _, inner, width = weights.shape
     j, t = Dim("j", columns), Dim("t", inner)
-    element = compute_type(k.result.element)
+    element = compute_type(k.element)
     products = total(Combine.ADD, element, x[[*rows.place, t]], weights[[p, t, j]])
     products = replace(products, soon=_next_panel(weights, rows, all_rows, p, t))
     return [rows.row, j], [t], products, [*rows.place, affine(p) * width + j]

@@ -27,7 +27,7 @@ def avg_pool(k: Kernel) -> None:
     windows = _windows(k)
     if windows.inside:
         places = float(prod(windows.kernel))
-        element = compute_type(k.result.element)
+        element = compute_type(k.element)
 
         def body(alg: ArithAlgebra, values: Sequence[Value]) -> Sequence[Value]:
             return [divide(alg, values[0], alg.number(places, element))]
@@ -77,7 +77,7 @@ def _reduce(
     body: Body | None,
 ) -> None:
     window, offset = _window_dims(_windows(k))
-    element = compute_type(k.result.element)
+    element = compute_type(k.element)
     reduction = total(combine, element, source[[*batch, c], window, offset])
     place: list[Index] = [n, c, *window]
     operands: list[Access] = [] if counts is None else [counts[window]]
@@ -92,7 +92,7 @@ def _window_dims(windows: Windows) -> tuple[list[Dim], list[Dim]]:
 
 def _counts(k: Kernel, windows: Windows) -> View:
     """How many places of each window count, computed by pooling a plane of ones."""
-    element = compute_type(k.result.element)
+    element = compute_type(k.element)
     ones = k.scratch(windows.extents, element)
     k.fill(ones, 0.0)
     start, sizes = _counted(k, windows)

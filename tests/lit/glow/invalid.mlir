@@ -231,9 +231,9 @@
 
 // -----
 
-// CHECK: 'glow.convolution' op (%r): expected float elements, found tensor<1x3x8xi32>
-%x, %w, %b = "test.op"() : () -> (tensor<1x3x8xi32>, tensor<4x3x3xi32>, tensor<4xi32>)
-%r = glow.convolution %x, %w, %b {dilations = array<i64: 1>, pads = array<i64: 0, 0>, strides = array<i64: 1>} : (tensor<1x3x8xi32>, tensor<4x3x3xi32>, tensor<4xi32>) -> tensor<1x4x6xi32>
+// CHECK: 'glow.convolution' op (%r): expected numeric elements, found tensor<1x3x8xi1>
+%x, %w, %b = "test.op"() : () -> (tensor<1x3x8xi1>, tensor<4x3x3xi1>, tensor<4xi1>)
+%r = glow.convolution %x, %w, %b {dilations = array<i64: 1>, pads = array<i64: 0, 0>, strides = array<i64: 1>} : (tensor<1x3x8xi1>, tensor<4x3x3xi1>, tensor<4xi1>) -> tensor<1x4x6xi1>
 
 // -----
 
@@ -309,7 +309,7 @@
 
 // -----
 
-// CHECK: 'glow.quantize' op (%r): expected a result with quantized elements, found tensor<4xi8>
+// CHECK: 'glow.quantize' op (%r): expected a result with quantized elements, found i8
 %x = "test.op"() : () -> tensor<4xf32>
 %r = glow.quantize %x : (tensor<4xf32>) -> tensor<4xi8>
 
@@ -321,7 +321,7 @@
 
 // -----
 
-// CHECK: 'glow.dequantize' op (%r): expected quantized elements, found tensor<4xf32>
+// CHECK: 'glow.dequantize' op (%r): expected an operand with quantized elements, found tensor<4xf32>
 %x = "test.op"() : () -> tensor<4xf32>
 %r = glow.dequantize %x : (tensor<4xf32>) -> tensor<4xf32>
 
@@ -330,3 +330,51 @@
 // CHECK: 'glow.dequantize' op (%r): expected result 0 of type tensor<4xf16>, found tensor<4xf32>
 %q = "test.op"() : () -> tensor<4x!quant.uniform<i8:f16, 0.1>>
 %r = glow.dequantize %q : (tensor<4x!quant.uniform<i8:f16, 0.1>>) -> tensor<4xf32>
+
+// -----
+
+// CHECK: 'glow.storage_cast' op (%r): expected a result with elements stored as i8, found ui8
+%x = "test.op"() : () -> tensor<4x!quant.uniform<i8:f32, 0.1>>
+%r = glow.storage_cast %x : (tensor<4x!quant.uniform<i8:f32, 0.1>>) -> tensor<4xui8>
+
+// -----
+
+// CHECK: 'glow.storage_cast' op (%r): expected quantized or integer elements, found tensor<4xf32>
+%x = "test.op"() : () -> tensor<4xf32>
+%r = glow.storage_cast %x : (tensor<4xf32>) -> tensor<4xf32>
+
+// -----
+
+// CHECK: 'glow.rescale' op (%r): expected i32 or quantized elements, found tensor<4xf32>
+%x, %m = "test.op"() : () -> (tensor<4xf32>, tensor<4xi32>)
+%r = glow.rescale %x, %m, %m : (tensor<4xf32>, tensor<4xi32>, tensor<4xi32>) -> tensor<4x!quant.uniform<i8:f32, 0.1>>
+
+// -----
+
+// CHECK: 'glow.rescale' op (%r): expected operand 2 with elements i32, found tensor<4xi64>
+%m, %s = "test.op"() : () -> (tensor<4xi32>, tensor<4xi64>)
+%r = glow.rescale %m, %m, %s : (tensor<4xi32>, tensor<4xi32>, tensor<4xi64>) -> tensor<4x!quant.uniform<i8:f32, 0.1>>
+
+// -----
+
+// CHECK: 'glow.rescale' op (%r): expected a result with quantized elements, found i8
+%m = "test.op"() : () -> tensor<4xi32>
+%r = glow.rescale %m, %m, %m : (tensor<4xi32>, tensor<4xi32>, tensor<4xi32>) -> tensor<4xi8>
+
+// -----
+
+// CHECK: 'glow.shift_right' op (%r): expected integer elements, found tensor<4xf32>
+%x = "test.op"() : () -> tensor<4xf32>
+%r = glow.shift_right %x, %x : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+
+// -----
+
+// CHECK: 'glow.matmul' op (%r): expected operand 1 with elements i32, found tensor<2x2xi8>
+%x, %y = "test.op"() : () -> (tensor<2x2xi32>, tensor<2x2xi8>)
+%r = glow.matmul %x, %y : (tensor<2x2xi32>, tensor<2x2xi8>) -> tensor<2x2xi32>
+
+// -----
+
+// CHECK: 'glow.fully_connected' op (%r): expected operand 2 with elements i32, found tensor<3xi8>
+%x, %w, %b = "test.op"() : () -> (tensor<2x2xui8>, tensor<3x2xi8>, tensor<3xi8>)
+%r = glow.fully_connected %x, %w, %b : (tensor<2x2xui8>, tensor<3x2xi8>, tensor<3xi8>) -> tensor<2x3xi32>

@@ -10,7 +10,17 @@ func.func @quantization(%x: tensor<2x4xf32>, %h: tensor<4xf16>, %p: tensor<1x2x4
   %per_axis = glow.quantize %x : (tensor<2x4xf32>) -> tensor<2x4x!quant.uniform<u8<1:254>:f32:0, {0.05:3, 0.1}>>
   %back = glow.dequantize %per_axis : (tensor<2x4x!quant.uniform<u8<1:254>:f32:0, {0.05:3, 0.1}>>) -> tensor<2x4xf32>
   %half = glow.quantize %h : (tensor<4xf16>) -> tensor<4x!quant.uniform<i4:f16, 0.5>>
+  %stored = glow.storage_cast %q : (tensor<2x4x!quant.uniform<i8:f32, 0.05:3>>) -> tensor<2x4xi8>
+  %taken = glow.storage_cast %stored : (tensor<2x4xi8>) -> tensor<2x4x!quant.uniform<i8:f32, 0.25>>
   %largest = glow.max_pool %p {dilations = array<i64: 1>, kernel = array<i64: 2>, pads = array<i64: 0, 0>, strides = array<i64: 2>} : (tensor<1x2x4x!quant.uniform<i8:f32, 0.1>>) -> tensor<1x2x2x!quant.uniform<i8:f32, 0.1>>
+  func.return
+}
+
+// Narrow integers, and what quantized numbers are stored as, have products that are summed in i32.
+func.func @products(%x: tensor<2x4x!quant.uniform<u8:f32, 0.05:3>>, %w: tensor<3x4xi8>, %b: tensor<3xi32>, %m: tensor<2x3xi32>, %s: tensor<2x3xi32>) {
+  %acc = glow.fully_connected %x, %w, %b : (tensor<2x4x!quant.uniform<u8:f32, 0.05:3>>, tensor<3x4xi8>, tensor<3xi32>) -> tensor<2x3xi32>
+  %q = glow.rescale %acc, %m, %s : (tensor<2x3xi32>, tensor<2x3xi32>, tensor<2x3xi32>) -> tensor<2x3x!quant.uniform<i8:f32, 0.5>>
+  %half = glow.shift_right %acc, %s : (tensor<2x3xi32>, tensor<2x3xi32>) -> tensor<2x3xi32>
   func.return
 }
 
@@ -21,7 +31,15 @@ func.func @quantization(%x: tensor<2x4xf32>, %h: tensor<4xf16>, %p: tensor<1x2x4
 // CHECK-NEXT:     %per_axis = glow.quantize %x : (tensor<2x4xf32>) -> tensor<2x4x!quant.uniform<u8<1:254>:f32:0, {0.05:3, 0.1}>>
 // CHECK-NEXT:     %back = glow.dequantize %per_axis : (tensor<2x4x!quant.uniform<u8<1:254>:f32:0, {0.05:3, 0.1}>>) -> tensor<2x4xf32>
 // CHECK-NEXT:     %half = glow.quantize %h : (tensor<4xf16>) -> tensor<4x!quant.uniform<i4:f16, 0.5>>
+// CHECK-NEXT:     %stored = glow.storage_cast %q : (tensor<2x4x!quant.uniform<i8:f32, 0.05:3>>) -> tensor<2x4xi8>
+// CHECK-NEXT:     %taken = glow.storage_cast %stored : (tensor<2x4xi8>) -> tensor<2x4x!quant.uniform<i8:f32, 0.25>>
 // CHECK-NEXT:     %largest = glow.max_pool %p {dilations = array<i64: 1>, kernel = array<i64: 2>, pads = array<i64: 0, 0>, strides = array<i64: 2>} : (tensor<1x2x4x!quant.uniform<i8:f32, 0.1>>) -> tensor<1x2x2x!quant.uniform<i8:f32, 0.1>>
+// CHECK-NEXT:     func.return
+// CHECK-NEXT:   }
+// CHECK-NEXT:   func.func @products(
+// CHECK-NEXT:     %acc = glow.fully_connected %x, %w, %b : (tensor<2x4x!quant.uniform<u8:f32, 0.05:3>>, tensor<3x4xi8>, tensor<3xi32>) -> tensor<2x3xi32>
+// CHECK-NEXT:     %q = glow.rescale %acc, %m, %s : (tensor<2x3xi32>, tensor<2x3xi32>, tensor<2x3xi32>) -> tensor<2x3x!quant.uniform<i8:f32, 0.5>>
+// CHECK-NEXT:     %half = glow.shift_right %acc, %s : (tensor<2x3xi32>, tensor<2x3xi32>) -> tensor<2x3xi32>
 // CHECK-NEXT:     func.return
 // CHECK-NEXT:   }
 // CHECK-NEXT: }

@@ -217,3 +217,15 @@ glow_inst.stacked @inout %a, @in %a : memref<4xf32>, memref<4xf32> {
 %a = "test.op"() : () -> memref<4xf32>
 glow_inst.stacked @out %a : memref<4xf32> {
 }
+
+// -----
+
+// CHECK: expected operand 0 (@out) like tensor<4x2xi32>, found tensor<4x2xf32>
+func.func @epilogue_of_another_type(%x: memref<4x8xui8>, %w: memref<8x2xi8>, %y: memref<4x2xi8>) {
+  glow_inst.matmul @out %y, @in %x, @in %w : memref<4x2xi8>, memref<4x8xui8>, memref<8x2xi8> epilogue {
+  ^bb0(%0: f32):
+    %1 = glow.cast %0 : (f32) -> i8
+    glow_inst.yield %1 : i8
+  }
+  func.return
+}

@@ -15,7 +15,11 @@ from glow.runtime.interpreter import interpret
 from glow.tests.support.graph_text import count, parse, run
 from xdsl.dialects.builtin import f16, f32, i1, i32
 
-COMPOSITE = [n for n in NODES if issubclass(n, DataParallel) and is_composite(n)]
+COMPOSITE = [
+    n
+    for n in NODES
+    if issubclass(n, DataParallel) and is_composite(n) and "quant" not in n.__module__
+]
 LOWER = "glow-lower-nodes{backend=none}"
 
 
@@ -23,6 +27,7 @@ LOWER = "glow-lower-nodes{backend=none}"
 def test_a_primitive_is_its_own_node(primitive: Primitive):
     operator = PRIMITIVE_NODES[primitive]
     element = i1 if operator.name in ("glow.and", "glow.or", "glow.xor", "glow.not") else f32
+    element = i32 if primitive is Primitive.SHIFT_RIGHT else element
     elements = (i1, f32, f32) if operator is SelectOp else (element, element, element)
     count = len(operator.get_irdl_definition().operands)
     results = (f16,) if operator is CastOp else ()
@@ -137,3 +142,57 @@ def test_the_interpreter_keeps_everything():
 def test_unknown_names_are_errors(options: str):
     with pytest.raises(GlowError, match=r"absent|glow\.rleu"):
         run(f"glow-lower-nodes{{{options}}}", parse(TWO_KINDS))
+
+
+Q = "!quant.uniform<u8:f32, 0.05:100>"
+WIDE = "!quant.uniform<i32:f32, 0.001:7>"
+AXIS = "!quant.uniform<i8:f32:1, {0.1:3, 0.5, 0.01:-7, 0.02, 0.3, 0.04, 0.25:9}>"
+
+
+@pytest.mark.parametrize(
+    ("source", "result"),
+    [
+        ("f32", Q),
+        ("f32", AXIS),
+        ("f16", Q),
+        ("f32", WIDE),
+        (Q, "f32"),
+        (AXIS, "f32"),
+        (WIDE, "f32"),
+    ],
+)
+def test_quantization_is_arithmetic(source: str, result: str):
+    name = "dequantize" if source.startswith("!") else "quantize"
+    module = parse(f"""
+    func.func @main(%x: tensor<3x7x{source}> {{glow.name = "x"}})
+       -> (tensor<3x7x{result}> {{glow.name = "y"}}) {{
+      %y = glow.{name} %x : (tensor<3x7x{source}>) -> tensor<3x7x{result}>
+      func.return %y : tensor<3x7x{result}>
+    }}""")
+    rng = np.random.default_rng()
+    x = (4 * rng.standard_normal((3, 7))).astype(np.float16 if source == "f16" else np.float32)
+    if name == "dequantize":
+        dtype = {Q: np.uint8, WIDE: np.int32}.get(source, np.int8)
+        x = rng.integers(0, 100, (3, 7)).astype(dtype)
+    want = interpret(module, [x])["y"]
+    run(LOWER, module)
+    assert not count(module)[f"glow.{name}"]
+    np.testing.assert_array_equal(interpret(module, [x])["y"], want)
+
+
+def test_rescaling_is_arithmetic():
+    module = parse(f"""
+    func.func @main(%x: tensor<3x7xi32> {{glow.name = "x"}},
+        %m: tensor<3x7xi32> {{glow.name = "m"}}, %s: tensor<3x7xi32> {{glow.name = "s"}})
+        -> (tensor<3x7x{Q}> {{glow.name = "y"}}) {{
+      %y = glow.rescale %x, %m, %s
+         : (tensor<3x7xi32>, tensor<3x7xi32>, tensor<3x7xi32>) -> tensor<3x7x{Q}>
+      func.return %y : tensor<3x7x{Q}>
+    }}""")
+    rng = np.random.default_rng()
+    x = rng.integers(-(2**30), 2**30, (3, 7), np.int32)
+    m, s = rng.integers(1, 2**31, (3, 7)).astype(np.int32), np.full((3, 7), 53, np.int32)
+    want = interpret(module, [x, m, s])["y"]
+    run(LOWER, module)
+    assert not count(module)["glow.rescale"]
+    np.testing.assert_array_equal(interpret(module, [x, m, s])["y"], want)

@@ -296,9 +296,23 @@ def test_narrow_floats_round_once(rng: np.random.Generator):
     np.testing.assert_array_equal(found, wide.astype(np.float16))
 
 
+@pytest.mark.parametrize("dtype", [*INTEGERS, np.uint16])
+def test_shift_right(rng: np.random.Generator, dtype: type):
+    x = integers(rng, np.dtype(dtype))
+    bits = rng.integers(0, 8 * x.itemsize, x.shape).astype(dtype)
+    found = run_node(arithmetic.ShiftRightOp, x, bits)
+    assert found.dtype == dtype
+    assert found.tolist() == [int(a) >> int(b) for a, b in zip(x, bits, strict=True)]
+
+
+QUANTIZED = {n for n in NODES if n.__module__.endswith("glow.quantization")}
+"""Tested in `test_quantized_operators.py`."""
+
+
 def test_every_data_parallel_operator_is_tested():
     tables = (UNARY, BINARY, INTEGER_BINARY, INTEGER_UNARY)
     tested = {case[0] for table in tables for case in table} | {logic.SelectOp, logic.CastOp}
+    tested |= {arithmetic.ShiftRightOp, *QUANTIZED}
     assert tested == {n for n in NODES if issubclass(n, DataParallel)}
 
 
