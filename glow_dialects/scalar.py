@@ -221,7 +221,8 @@ def fold(expr: Expr, arguments: Sequence[T], algebra: Algebra[T]) -> T:
             assert node.value is not None
             result = algebra.constant(node.value, ())
         elif node.kind is Primitive.CONVERT:
-            result = algebra.convert(*operands(node), node.target)
+            (operand,) = operands(node)
+            result = algebra.convert(operand, node.target)
         else:
             result = algebra.apply(node.kind, operands(node))
         done[node] = result
