@@ -1,0 +1,169 @@
+"""
+Files of VTA programs.
+
+A file is a header of 40 bytes, a description in JSON, and the payload. All numbers are little
+endian:
+
+| bytes | field |
+|---|---|
+| 0-7 | magic number `GLOWVTA` and a zero |
+| 8-11 | version, 1 |
+| 12-15 | bytes of the description |
+| 16-23 | bytes of the payload |
+| 24-27 | CRC-32 of the description |
+| 28-31 | CRC-32 of the payload |
+| 32-39 | zero |
+
+The payload begins at the next multiple of 64 bytes behind the description. In the description,
+`config` holds the fields of `VtaConfig`; `regions` the fields of `Region`, where `contents` is the
+range [offset, bytes] of the payload or null; `instructions` the range of the instructions, 16 bytes
+each; and `layers` lists [name, first, last].
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+import zlib
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+
+import numpy as np
+
+from ...errors import GlowError, ModelError
+from ...glow_dialects.vta.config import VtaConfig
+from .program import Kind, LayerRange, Region, VtaProgram
+
+MAGIC = b"GLOWVTA\0"
+SUFFIX = ".vta"
+VERSION = 1
+_HEADER = struct.Struct("<8sIIQIIQ")
+_ALIGNMENT = 64
+
+
+def is_container(path: Path) -> bool:
+    """Whether a file begins as a container does, or has its suffix."""
+    if path.suffix.lower() == SUFFIX:
+        return True
+    try:
+        with path.open("rb") as file:
+            return file.read(len(MAGIC)) == MAGIC
+    except OSError:
+        return False
+
+
+def write_program(path: Path, program: VtaProgram) -> None:
+    """Write a container. Raises OSError."""
+    payload = bytearray()
+    description = {
+        "config": asdict(program.config),
+        "regions": [_encoded(region, payload) for region in program.regions],
+        "instructions": _append(payload, program.instructions.astype("<u8").tobytes()),
+        "layers": [list(layer) for layer in program.layers],
+    }
+    text = json.dumps(description).encode()
+    header = _HEADER.pack(
+        MAGIC, VERSION, len(text), len(payload), zlib.crc32(text), zlib.crc32(payload), 0
+    )
+    with path.open("wb") as file:
+        file.write(header)
+        file.write(text)
+        file.write(b"\0" * (_aligned(len(header) + len(text)) - len(header) - len(text)))
+        file.write(payload)
+
+
+def read_program(path: Path) -> VtaProgram:
+    """
+    Read a container. Raises OSError, and ModelError if the file is no container, of another
+    version, damaged, or describes no possible program.
+    """
+    data = path.read_bytes()
+    text, payload = _parts(data, path)
+    try:
+        found = json.loads(text)
+        program = _decoded(found, np.frombuffer(payload, np.uint8))
+    except GlowError as e:
+        raise ModelError(f"{path}: {e}") from None
+    except (ValueError, TypeError, KeyError, AttributeError, OverflowError) as e:
+        what = f"{type(e).__name__}: {e}"
+        raise ModelError(f"{path}: the description of the program is malformed ({what})") from None
+    return program
+
+
+def _parts(data: bytes, path: Path) -> tuple[bytes, bytes]:
+    if len(data) < _HEADER.size or not data.startswith(MAGIC):
+        raise ModelError(f"{path}: this is not a VTA program")
+    _, version, text_bytes, payload_bytes, text_crc, payload_crc, zero = _HEADER.unpack_from(data)
+    if version != VERSION:
+        raise ModelError(f"{path}: version {version} of VTA programs; only {VERSION} is known")
+    start = _aligned(_HEADER.size + text_bytes)
+    if len(data) != start + payload_bytes or zero:
+        raise ModelError(
+            f"{path}: the VTA program is cut off or damaged: expected {start + payload_bytes} "
+            f"bytes, found {len(data)}"
+        )
+    text = data[_HEADER.size : _HEADER.size + text_bytes]
+    payload = data[start:]
+    if zlib.crc32(text) != text_crc or zlib.crc32(payload) != payload_crc:
+        raise ModelError(f"{path}: the VTA program is damaged: its checksum is wrong")
+    return text, payload
+
+
+def _aligned(size: int) -> int:
+    return -(-size // _ALIGNMENT) * _ALIGNMENT
+
+
+def _append(payload: bytearray, contents: bytes) -> list[int]:
+    payload.extend(b"\0" * (_aligned(len(payload)) - len(payload)))
+    payload.extend(contents)
+    return [len(payload) - len(contents), len(contents)]
+
+
+def _encoded(region: Region, payload: bytearray) -> dict[str, object]:
+    contents = region.contents
+    return {
+        "name": region.name,
+        "kind": region.kind.value,
+        "address": region.address,
+        "size": region.size,
+        "contents": None if contents is None else _append(payload, contents.tobytes()),
+        "dtype": None if region.dtype is None else region.dtype.name,
+        "shape": list(region.shape),
+        "tile": list(region.tile),
+    }
+
+
+def _decoded(found: Mapping, payload: np.ndarray) -> VtaProgram:
+    instructions = _range(found["instructions"], payload)
+    if instructions.size % 16:
+        raise ModelError(f"{instructions.size} bytes of instructions; each has 16")
+    return VtaProgram(
+        VtaConfig(**found["config"]),
+        instructions.view("<u8").astype(np.uint64).reshape(-1, 2),
+        tuple(_region(region, payload) for region in found["regions"]),
+        tuple(LayerRange(str(n), int(first), int(last)) for n, first, last in found["layers"]),
+    )
+
+
+def _region(found: Mapping, payload: np.ndarray) -> Region:
+    contents, dtype = found["contents"], found["dtype"]
+    return Region(
+        str(found["name"]),
+        Kind(found["kind"]),
+        int(found["address"]),
+        int(found["size"]),
+        None if contents is None else _range(contents, payload),
+        None if dtype is None else np.dtype(str(dtype)).newbyteorder("<"),
+        tuple(int(d) for d in found["shape"]),
+        tuple(int(t) for t in found["tile"]),
+    )
+
+
+def _range(place: tuple[int, int], payload: np.ndarray) -> np.ndarray:
+    offset, size = place
+    if not 0 <= offset <= offset + size <= payload.size:
+        raise ModelError(
+            f"bytes {offset} to {offset + size} are outside the payload of {payload.size}"
+        )
+    return payload[offset : offset + size]

@@ -1,0 +1,222 @@
+"""
+VTA programs: instructions, and the DRAM that they work on.
+
+A program names regions of DRAM by byte address. The host writes the inputs into theirs, starts the
+machine on the instructions, and reads the outputs when it has finished; constants and micro-ops are
+in place from the beginning. `container.py` saves programs to files.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import cached_property
+from itertools import pairwise
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from ...errors import CompileError
+from ...glow_dialects.vta.config import VtaConfig
+
+
+class Kind(StrEnum):
+    """What a region holds. Programs write to outputs and scratch only."""
+
+    INPUT = "input"
+    OUTPUT = "output"
+    CONSTANT = "constant"
+    MICRO_OPS = "micro-ops"
+    INSTRUCTIONS = "instructions"
+    SCRATCH = "scratch"
+
+
+WRITABLE = (Kind.OUTPUT, Kind.SCRATCH)
+_FILLED = (Kind.CONSTANT, Kind.MICRO_OPS)
+_TYPED = (Kind.INPUT, Kind.OUTPUT)
+
+
+@dataclass(frozen=True)
+class Region:
+    """`size` bytes of DRAM from the byte `address` on."""
+
+    name: str
+    kind: Kind
+    address: int
+    size: int
+    contents: np.ndarray | None = None
+    """uint8[size], for constants and micro-ops."""
+    dtype: np.dtype | None = None
+    """Of the elements, little endian; inputs and outputs need it."""
+    shape: tuple[int, ...] = ()
+    """Of the array as users see it, for example N, C, H, W."""
+    tile: tuple[int, ...] = ()
+    """
+    How the array is stored: for each dimension the elements of a tile, or nothing for plain row
+    order. Dimensions are padded with zeros to whole tiles; tiles are in row order, and so are the
+    elements in each. NCHW with (1, 16, 1, 1) is stored as N, C/16, H, W, 16.
+    """
+
+    @property
+    def end(self) -> int:
+        return self.address + self.size
+
+    @property
+    def _tile(self) -> tuple[int, ...]:
+        return self.tile or (1,) * len(self.shape)
+
+    @property
+    def _counts(self) -> tuple[int, ...]:
+        return tuple(-(-d // t) for d, t in zip(self.shape, self._tile, strict=True))
+
+    @property
+    def stored_bytes(self) -> int:
+        """Bytes of the array with its padding, which `size` must reach; 0 without a dtype."""
+        if self.dtype is None:
+            return 0
+        return math.prod(self._counts) * math.prod(self._tile) * self.dtype.itemsize
+
+    def pack(self, array: np.ndarray) -> np.ndarray:
+        """The array as it is stored: uint8[stored_bytes]. It must have `shape` and `dtype`."""
+        pairs = list(zip(self._counts, self._tile, strict=True))
+        padded = np.zeros([n * t for n, t in pairs], self.dtype)
+        padded[tuple(slice(d) for d in self.shape)] = array
+        tiled = padded.reshape([size for pair in pairs for size in pair])
+        rank = len(pairs)
+        stored = tiled.transpose([*range(0, 2 * rank, 2), *range(1, 2 * rank, 2)])
+        return np.ascontiguousarray(stored, self.dtype).reshape(-1).view(np.uint8)
+
+    def unpack(self, stored: np.ndarray) -> np.ndarray:
+        """The inverse of `pack`, of the first `stored_bytes` of uint8[>= stored_bytes]."""
+        assert self.dtype is not None
+        rank = len(self.shape)
+        elements = np.ascontiguousarray(stored[: self.stored_bytes]).view(self.dtype)
+        tiled = elements.reshape(*self._counts, *self._tile)
+        order = [axis for d in range(rank) for axis in (d, rank + d)]
+        sizes = [n * t for n, t in zip(self._counts, self._tile, strict=True)]
+        padded = tiled.transpose(order).reshape(sizes)
+        native = self.dtype.newbyteorder("=")
+        return np.array(padded[tuple(slice(d) for d in self.shape)], native, order="C")
+
+
+class LayerRange(NamedTuple):
+    """The instructions of a layer, both ends included."""
+
+    name: str
+    first: int
+    last: int
+
+
+@dataclass(frozen=True)
+class VtaProgram:
+    """
+    A program for VTA.
+
+    Raises CompileError if regions overlap, two have the same name, or one lacks what its kind
+    needs.
+    """
+
+    config: VtaConfig
+    instructions: np.ndarray
+    """uint64[N, 2], the low word first."""
+    regions: tuple[Region, ...]
+    """The memory map; inputs and outputs are in the order of the network's."""
+    layers: tuple[LayerRange, ...] = field(default=())
+    """Names of ranges of instructions, in order; may be empty."""
+
+    def __post_init__(self) -> None:
+        words = self.instructions
+        if words.dtype != np.uint64 or words.ndim != 2 or words.shape[1] != 2:
+            raise CompileError(
+                f"instructions of a VTA program are uint64[N, 2], not {words.dtype}{words.shape}"
+            )
+        _check_names(self.regions)
+        for region in self.regions:
+            _check_region(region)
+        _check_overlaps(self.regions)
+        for layer in self.layers:
+            if not 0 <= layer.first <= layer.last < len(words):
+                raise CompileError(
+                    f"layer {layer.name!r} has instructions {layer.first} to {layer.last}, but the "
+                    f"program has {len(words)}"
+                )
+
+    def of_kind(self, *kinds: Kind) -> list[Region]:
+        """The regions of these kinds, in order."""
+        return [r for r in self.regions if r.kind in kinds]
+
+    @cached_property
+    def inputs(self) -> list[Region]:
+        return self.of_kind(Kind.INPUT)
+
+    @cached_property
+    def outputs(self) -> list[Region]:
+        return self.of_kind(Kind.OUTPUT)
+
+    @property
+    def micro_ops(self) -> np.ndarray:
+        """All micro-ops in DRAM, one region behind the other: uint32[N]."""
+        found = [r.contents for r in self.of_kind(Kind.MICRO_OPS) if r.contents is not None]
+        return np.concatenate([np.zeros(0, np.uint8), *found]).view("<u4")
+
+    def save(self, path: str | Path) -> None:
+        """Write a container (see `container.py`). Raises OSError."""
+        from .container import write_program
+
+        write_program(Path(path), self)
+
+    @staticmethod
+    def load(path: str | Path) -> VtaProgram:
+        """Read a container. Raises ModelError if it is damaged, and OSError."""
+        from .container import read_program
+
+        return read_program(Path(path))
+
+
+def _check_names(regions: Sequence[Region]) -> None:
+    seen: set[str] = set()
+    for region in regions:
+        if region.name in seen:
+            raise CompileError(f"two regions of DRAM are called {region.name!r}")
+        seen.add(region.name)
+
+
+def _check_region(region: Region) -> None:
+    where = f"region {region.name!r} of DRAM"
+    if region.address < 0 or region.size < 0:
+        raise CompileError(f"{where} has the address {region.address} and {region.size} bytes")
+    if (region.contents is None) == (region.kind in _FILLED):
+        verb = "needs" if region.kind in _FILLED else "cannot have"
+        raise CompileError(f"{where}, {region.kind.value}, {verb} contents")
+    c = region.contents
+    if c is not None and (c.dtype != np.uint8 or c.shape != (region.size,)):
+        raise CompileError(f"{where} has {region.size} bytes, its contents are {c.dtype}{c.shape}")
+    if region.kind in _TYPED and region.dtype is None:
+        raise CompileError(f"{where}, {region.kind.value}, needs a dtype and a shape")
+    if region.kind is Kind.MICRO_OPS and region.size % 4:
+        raise CompileError(f"{where} has {region.size} bytes; micro-ops have 4 each")
+    _check_shape(region, where)
+
+
+def _check_shape(region: Region, where: str) -> None:
+    if region.tile and len(region.tile) != len(region.shape):
+        raise CompileError(f"{where} has the shape {region.shape} and tiles {region.tile}")
+    if any(t < 1 for t in region.tile) or any(d < 0 for d in region.shape):
+        raise CompileError(f"{where} has the shape {region.shape} and tiles {region.tile}")
+    if region.stored_bytes > region.size:
+        raise CompileError(
+            f"{where} has {region.size} bytes, but its array takes {region.stored_bytes}"
+        )
+
+
+def _check_overlaps(regions: Sequence[Region]) -> None:
+    ordered = sorted((r for r in regions if r.size), key=lambda r: r.address)
+    for before, after in pairwise(ordered):
+        if after.address < before.end:
+            raise CompileError(
+                f"regions {before.name!r} and {after.name!r} of DRAM overlap: the first ends at "
+                f"{before.end:#x}, the second begins at {after.address:#x}"
+            )
