@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import ClassVar
+from math import prod
 
 from xdsl.dialects.builtin import (
     DenseArrayBase,
@@ -14,7 +14,7 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.dialects.utils import EnumAttribute
-from xdsl.ir import SpacedOpaqueSyntaxAttribute
+from xdsl.ir import Attribute, SpacedOpaqueSyntaxAttribute
 from xdsl.irdl import (
     IRDLOperation,
     irdl_attr_definition,
@@ -36,8 +36,8 @@ from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
 from ..blob import BlobAttr
-from ..elements import type_bytes
-from .attributes import DRAM, config_of, number
+from ..elements import element_bytes, type_bytes
+from .attributes import DRAM, config_of, number, numbers
 from .config import Memory
 from .fields import micro_op_layout
 
@@ -48,17 +48,17 @@ _ADDRESS = IntegerAttr.constr(i64)
 class RegionKind(StrEnum):
     """
     Who fills a region. `input` and `constant` are filled before the program starts and never
-    written; `output` is read after it ends; `temporary` is nobody else's.
+    written; `output` is read after it ends; nobody else uses `scratch`.
     """
 
     INPUT = "input"
     OUTPUT = "output"
     CONSTANT = "constant"
-    TEMPORARY = "temporary"
+    SCRATCH = "scratch"
 
     @property
     def writable(self) -> bool:
-        return self in (RegionKind.OUTPUT, RegionKind.TEMPORARY)
+        return self in (RegionKind.OUTPUT, RegionKind.SCRATCH)
 
 
 @irdl_attr_definition
@@ -74,8 +74,12 @@ class RegionOp(IRDLOperation):
 
     Instructions count from the start of the region, in elements of the memory that they move.
 
+    `array` is the tensor that the host gives or takes, and `tiles` how it is stored: dimensions are
+    padded to whole tiles of that many elements, tiles are in row order, and so are the elements in
+    each; none is plain row order. NCHW with [1, 16, 1, 1] is stored as N, C/16, H, W, 16.
+
     ```mlir
-    %x = vta.region input "x" at 0 bytes 3136
+    %x = vta.region input "x" at 0 bytes 3136 as tensor<1x3x14x14xi8> tiles [1, 16, 1, 1]
     %w = vta.region constant "conv.weight" at 4096 bytes 2304 = #glow.blob<"m.onnx", 64, 2304>
     ```
     """
@@ -87,9 +91,14 @@ class RegionOp(IRDLOperation):
     address = prop_def(_ADDRESS)
     size = prop_def(_ADDRESS)
     value = opt_prop_def(DenseIntOrFPElementsAttr | BlobAttr)
+    array = opt_prop_def(TensorType)
+    tiles = opt_prop_def(DenseArrayBase.constr(i64))
     result = result_def(DRAM)
 
-    assembly_format = "$kind $label `at` $address `bytes` $size (`=` $value^)? attr-dict"
+    assembly_format = (
+        "$kind $label `at` $address `bytes` $size (`=` $value^)? (`as` $array^)? "
+        "(`tiles` $tiles^)? attr-dict"
+    )
 
     @staticmethod
     def of(
@@ -98,9 +107,11 @@ class RegionOp(IRDLOperation):
         address: int,
         size: int,
         value: DenseIntOrFPElementsAttr | BlobAttr | None = None,
+        array: TensorType | None = None,
+        tiles: Sequence[int] | None = None,
     ) -> RegionOp:
         """`size` and `address` in bytes."""
-        properties = {
+        properties: dict[str, Attribute] = {
             "kind": RegionKindAttr(kind),
             "label": StringAttr(name),
             "address": number(address),
@@ -108,6 +119,10 @@ class RegionOp(IRDLOperation):
         }
         if value is not None:
             properties["value"] = value
+        if array is not None:
+            properties["array"] = array
+        if tiles is not None:
+            properties["tiles"] = numbers(*tiles)
         op = RegionOp.create(properties=properties, result_types=[DRAM])
         op.result.name_hint = name
         return op
@@ -120,8 +135,18 @@ class RegionOp(IRDLOperation):
     def num_bytes(self) -> int:
         return self.size.value.data
 
+    def tile(self) -> tuple[int, ...]:
+        """The sizes of a tile of `array`; ones without `tiles`."""
+        if self.tiles is not None:
+            return self.tiles.get_values()
+        return (1,) * (self.array.get_num_dims() if self.array is not None else 0)
+
     def verify_(self) -> None:
         config_of(self)
+        self._check_value()
+        self._check_array()
+
+    def _check_value(self) -> None:
         if self.first_byte < 0 or self.num_bytes < 1:
             raise VerifyException(
                 f"expected an address from 0 on and at least 1 byte, found {self.num_bytes} bytes "
@@ -134,6 +159,24 @@ class RegionOp(IRDLOperation):
         if self.value is not None and _value_bytes(self.value) != self.num_bytes:
             raise VerifyException(
                 f"expected a value of {self.num_bytes} bytes, found {_value_bytes(self.value)}"
+            )
+
+    def _check_array(self) -> None:
+        shape = () if self.array is None else self.array.get_shape()
+        tile = self.tile()
+        if len(tile) != len(shape) or any(t < 1 for t in tile) or any(d < 1 for d in shape):
+            raise VerifyException(
+                f"expected a tensor of known sizes and as many tile sizes of at least 1, found "
+                f"{self.array or 'no tensor'} and {list(tile)}"
+            )
+        if self.array is None:
+            return
+        padded = prod(-(-d // t) * t for d, t in zip(shape, tile, strict=True))
+        wanted = padded * element_bytes(self.array.element_type)
+        if wanted > self.num_bytes:
+            raise VerifyException(
+                f"expected at least {wanted} bytes for {self.array} in tiles of {list(tile)}, "
+                f"found {self.num_bytes}"
             )
 
 
@@ -193,8 +236,6 @@ class MicroOpsOp(IRDLOperation):
 
     custom_directives = (MicroOpList,)
     assembly_format = "$label `at` $address custom<MicroOpList>($ops) attr-dict"
-
-    FIELDS: ClassVar = MICRO_OP_FIELDS
 
     @staticmethod
     def of(name: str, address: int, micro_ops: Iterable[Sequence[int]]) -> MicroOpsOp:
