@@ -21,6 +21,7 @@ import llvmlite
 import llvmlite.binding as llvm
 
 from ..errors import CompileError, GlowError
+from .host_features import flattened, host_features
 from .kernels.machine import MachineDescription, describe, with_host_caches
 
 OTHER_TRIPLES = ("x86_64-unknown-linux-gnu", "aarch64-unknown-linux-gnu")
@@ -31,7 +32,7 @@ _ARM_FEATURES = ("neon", "fp-armv8", "fullfp16", "dotprod", "bf16", "i8mm", "sve
 """The x86 features are those that LLVM detects; others matter only where code runs elsewhere."""
 
 _NEVER_GENERATED = frozenset(
-    "amx-int8 amx-tile cldemote clflushopt clwb clzero enqcmd hreset invpcid kl lwp mwaitx pconfig "
+    "cldemote clflushopt clwb clzero enqcmd hreset invpcid kl lwp mwaitx pconfig "
     "pku prefetchi ptwrite rdpid rdpru rtm serialize sgx shstk tsxldtrk uintr usermsr waitpkg "
     "wbnoinvd widekl xsave xsavec xsaveopt xsaves".split()
 )
@@ -69,7 +70,7 @@ class Target:
     def feature_set(self) -> Mapping[str, bool]:
         """The features by name, and whether the target has them."""
         if self == host_target():
-            return {**llvm.get_host_cpu_features()}
+            return host_features()
         return features_of(self.triple, self.cpu, self.features)
 
     def describe(self) -> MachineDescription:
@@ -126,7 +127,7 @@ def initialize() -> None:
 def host_target() -> Target:
     """The machine that this process runs on."""
     initialize()
-    features = llvm.get_host_cpu_features().flatten()
+    features = flattened(host_features())
     return Target(llvm.get_process_triple(), llvm.get_host_cpu_name(), features)
 
 

@@ -2,8 +2,9 @@
 The `glow_vec` dialect: what kernels need of vectors that xDSL's upstream dialects lack.
 
 Each operation corresponds to one LLVM instruction or intrinsic: lane selection, comparison and
-conversion, lane numbers, sums of products, gather, scatter and prefetch. Vectors have one dimension
-and fixed length. Everything else that kernels do with vectors is in `arith`, `math` and `vector`.
+conversion, lane numbers, sums of products, gather, scatter and prefetch, and products of tiles.
+Vectors have one dimension and fixed length. Everything else that kernels do with vectors is in
+`arith`, `math` and `vector`.
 """
 
 from __future__ import annotations
@@ -24,11 +25,24 @@ from .lanes import (
 )
 from .memory import GatherOp, PrefetchOp, ScatterOp
 from .products import DotOp
+from .tiles import (
+    TileConfigureOp,
+    TileDotOp,
+    TileLoadOp,
+    TileProduct,
+    TileProductAttr,
+    TileReleaseOp,
+    TileStoreOp,
+    TileZeroOp,
+)
 
 GLOW_VEC = Dialect(
     "glow_vec",
-    [CastOp, CmpOp, DotOp, GatherOp, PrefetchOp, RemOp, ScatterOp, SelectOp, StepOp],
-    [CastKindAttr, PredicateAttr],
+    [
+        *(CastOp, CmpOp, DotOp, GatherOp, PrefetchOp, RemOp, ScatterOp, SelectOp, StepOp),
+        *(TileConfigureOp, TileDotOp, TileLoadOp, TileReleaseOp, TileStoreOp, TileZeroOp),
+    ],
+    [CastKindAttr, PredicateAttr, TileProductAttr],
 )
 
 __all__ = [
@@ -46,5 +60,13 @@ __all__ = [
     "ScatterOp",
     "SelectOp",
     "StepOp",
+    "TileConfigureOp",
+    "TileDotOp",
+    "TileLoadOp",
+    "TileProduct",
+    "TileProductAttr",
+    "TileReleaseOp",
+    "TileStoreOp",
+    "TileZeroOp",
     "lanes",
 ]

@@ -83,8 +83,9 @@ def signature_of(
     )
     bodies = "; ".join(_block_text(r.block) for r in op.regions if r.blocks)
     stem = op.name.removeprefix("glow_inst.")
-    shared = [f"threads = {threads}"] if threads > 1 else []
-    return Signature(stem, "\n".join((stem, listed, memory, bodies, repr(machine), *shared)))
+    further = [f"threads = {threads}"] if threads > 1 else []
+    further += ["tiles"] if machine.has_int8_tiles else []
+    return Signature(stem, "\n".join((stem, listed, memory, bodies, repr(machine), *further)))
 
 
 def _block_text(block: Block) -> str:

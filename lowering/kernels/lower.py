@@ -72,6 +72,8 @@ class LowerToKernelsPass(ModulePass):
     has_fma: bool = True
     has_bf16_dot: bool = False
     """Whether products of bf16 may be computed with AVX512-BF16."""
+    has_int8_tiles: bool = False
+    """Whether products of bytes may be computed with tile registers (AMX)."""
     target_cpu: str | None = None
     """LLVM's name of a CPU, or `native`; takes the place of the options above."""
     target_features: str | None = None
@@ -107,6 +109,7 @@ class LowerToKernelsPass(ModulePass):
             self.vector_registers,
             self.has_fma,
             has_bf16_dot=self.has_bf16_dot,
+            has_int8_tiles=self.has_int8_tiles,
         )
 
 

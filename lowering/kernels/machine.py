@@ -37,6 +37,8 @@ class MachineDescription:
     """Whether an instruction adds products of four neighbouring bytes to 32-bit lanes (VNNI)."""
     has_bf16_dot: bool = field(default=False, repr=False)
     """Whether an instruction adds products of two neighbouring bf16 to lanes of f32."""
+    has_int8_tiles: bool = field(default=False, repr=False)
+    """Whether there are tile registers whose products of bytes add up in 32-bit elements (AMX)."""
     l1_bytes: int = field(default=32 << 10, repr=False)
     """Nearest data cache of a core."""
     l2_bytes: int = field(default=512 << 10, repr=False)
@@ -87,9 +89,10 @@ class MachineDescription:
         The vector unit as options of `glow-lower-to-kernels`; kernels use products of bf16 only
         where a pass asked for them.
         """
+        tiles = " has-int8-tiles=true" if self.has_int8_tiles else ""
         return (
             f"vector-bits={self.vector_bits} vector-registers={self.vector_registers} "
-            f"has-fma={str(self.has_fma).lower()}"
+            f"has-fma={str(self.has_fma).lower()}{tiles}"
         )
 
 
@@ -103,6 +106,7 @@ def describe(features: Mapping[str, bool]) -> MachineDescription:
             has_fma,
             has_int8_dot=bool(features.get("avx512vnni")),
             has_bf16_dot=bool(features.get("avx512bf16")),
+            has_int8_tiles=bool(features.get("amx-tile") and features.get("amx-int8")),
         )
     if features.get("avx2"):
         return MachineDescription(256, 16, has_fma, has_int8_dot=bool(features.get("avxvnni")))
@@ -143,6 +147,6 @@ def cache_sizes(folder: Path) -> dict[int, int]:
 
 def host_machine() -> MachineDescription:
     """The processor that this runs on. Falls back to SSE2 where features are not reported."""
-    from llvmlite import binding
+    from ..host_features import host_features
 
-    return with_host_caches(describe(binding.get_host_cpu_features()))
+    return with_host_caches(describe(host_features()))
