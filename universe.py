@@ -31,6 +31,7 @@ PASSES = {
     "glow-simplify-shapes": "passes.simplify_shapes:SimplifyShapesPass",
     "glow-fuse-operators": "passes.fuse_operators:FuseOperatorsPass",
     "glow-fuse-attention": "passes.fuse_attention:FuseAttentionPass",
+    "glow-profile": "passes.profile:ProfilePass",
     "glow-lower-nodes": "passes.lower_nodes:LowerNodesPass",
     "glow-assign-layouts": "passes.assign_layouts:AssignLayoutsPass",
     "glow-choose-convolutions": "passes.choose_convolutions:ChooseConvolutionsPass",
@@ -54,6 +55,7 @@ PASSES = {
 
 TARGETS = {
     "glow-llvm-ir": "lowering.llvm.translate:LLVMIRTarget",
+    "glow-vta-asm": "lowering.vta.asm:VtaAssemblyTarget",
 }
 
 

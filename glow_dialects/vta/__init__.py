@@ -25,6 +25,7 @@ from .config import DEFAULT, AluOpcode, Engine, Memory, Opcode, VtaConfig
 from .dram import MicroOpsOp, RegionKind, RegionKindAttr, RegionOp
 from .instruction import FinishOp, VtaInstruction
 from .loops import AluOp, GemmOp, Loop
+from .program import contents, programs
 from .transfers import LoadOp, StoreOp, Transfer
 
 VTA = Dialect(
@@ -59,4 +60,6 @@ __all__ = [
     "VtaConfig",
     "VtaInstruction",
     "config_of",
+    "contents",
+    "programs",
 ]

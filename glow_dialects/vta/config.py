@@ -108,6 +108,10 @@ ALU_OPCODE_BITS = 3
 WORD_BITS = 64
 WORDS = 2
 """An instruction is two words of 64 bits."""
+_FIELD_BITS = {
+    *("sram_base_bits", "dram_base_bits", "size_bits", "stride_bits"),
+    *("pad_bits", "loop_bits", "imm_bits"),
+}
 
 
 @dataclass(frozen=True)
@@ -153,6 +157,8 @@ class VtaConfig:
                 raise ValueError(f"expected {f.name} of a VTA to be at least 1, found {value}")
             if f.name.endswith("_depth") and (value < 2 or value & (value - 1)):
                 raise ValueError(f"expected {f.name} of a VTA to be a power of 2, found {value}")
+            if f.name in _FIELD_BITS and value > WORD_BITS // 2:
+                raise ValueError(f"expected {f.name} of a VTA to be at most 32, found {value}")
         for memory, bits in self._element_bits.items():
             if bits % 8:
                 raise ValueError(f"expected elements of {memory} of whole bytes, found {bits} bits")
