@@ -282,7 +282,7 @@ def generate(graph: func.FuncOp) -> func.FuncOp:
     *nodes, terminator = graph.body.block.ops
     for node in nodes:
         if not isinstance(node, Node):
-            raise _failure(node, "expected only nodes of the glow dialect")
+            raise _failure(node, "expected only nodes of the glow dialect that compute values")
         _EMITTERS.get(type(node), _instruction)(program, node)
     if not isinstance(terminator, func.ReturnOp):
         raise _failure(terminator, "expected the function to end with func.return")

@@ -6,7 +6,8 @@ from glow import quantization
 
 profile = quantization.profile("model.onnx", batches)        # an iterable of {input: array}
 profile.save("profile.json")
-matched = profile.match(module)                              # histograms of the values of a graph
+graph = quantization.optimized_graph("model.onnx")           # what is to be quantized
+matched = profile.match(graph)                               # histograms by value
 type = quantization.calibrate(matched.histograms[value], "entropy", "symmetric", "i8")
 ```
 """
@@ -18,8 +19,18 @@ from .calibration import (
     calibrate_weights,
     calibrated_range,
 )
+from .compare import (
+    Comparison,
+    ValueComparison,
+    compare_graphs,
+    name_values,
+    snr_db,
+    top1_agreement,
+    values_of,
+)
 from .histogram import Histogram
 from .profiles import Match, Profile, ValueProfile
+from .profiling import Profiler, optimized_graph, profile
 from .schemas import (
     SCHEMAS,
     STORAGES,
@@ -35,10 +46,13 @@ __all__ = [
     "METHODS",
     "SCHEMAS",
     "STORAGES",
+    "Comparison",
     "Histogram",
     "Match",
     "Profile",
+    "Profiler",
     "Range",
+    "ValueComparison",
     "ValueProfile",
     "bias_type",
     "calibrate",
@@ -47,6 +61,13 @@ __all__ = [
     "calibrated_range",
     "choose",
     "choose_per_axis",
+    "compare_graphs",
     "dequantize_array",
+    "name_values",
+    "optimized_graph",
+    "profile",
     "quantize_array",
+    "snr_db",
+    "top1_agreement",
+    "values_of",
 ]

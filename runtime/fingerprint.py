@@ -11,7 +11,7 @@ from pathlib import Path
 
 GENERATORS = ("glow_dialects", "lowering", "runtime")
 """The folders whose code turns instructions into objects."""
-COMPILER = (*GENERATORS, "frontend", "passes", "semantics")
+COMPILER = (*GENERATORS, "frontend", "passes", "quantization", "semantics")
 """The folders that results of a compilation depend on."""
 
 

@@ -23,6 +23,7 @@ from . import (
     matrix,
     normalization,
     pooling,
+    profile,
     quantization,
     reduction,
     shape,
@@ -52,6 +53,6 @@ def _nodes() -> list[type[Node]]:
 
 
 NODES: list[type[Node]] = _nodes()
-GLOW = Dialect("glow", list[type[IRDLOperation]](NODES), [BlobAttr])  # pyright: ignore
+GLOW = Dialect("glow", [*list[type[IRDLOperation]](NODES), profile.ProfileOp], [BlobAttr])  # pyright: ignore
 
 __all__ = ["GLOW", "NODES", "DataParallel", "Node"]

@@ -25,7 +25,7 @@ ALLOWED = {
     "passes": {"glow_dialects", "semantics"},
     "lowering": {"glow_dialects", "passes", "semantics", "context"},
     "runtime": {"glow_dialects", "passes", "semantics", "lowering", "context", "universe"},
-    "quantization": {"glow_dialects", "semantics", "passes", "runtime", "compiler"},
+    "quantization": {"glow_dialects", "semantics", "passes", "runtime", "compiler", "context"},
     "tools": EVERYTHING | {"", "compiler", "context", "universe"},
     "errors": set(),
     "backend": {"glow_dialects", "runtime"},  # their types only

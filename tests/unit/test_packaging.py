@@ -14,7 +14,10 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
-FOLDERS = ("frontend", "glow_dialects", "lowering", "passes", "runtime", "semantics", "tools")
+FOLDERS = (
+    *("frontend", "glow_dialects", "lowering", "passes", "quantization", "runtime", "semantics"),
+    "tools",
+)
 """The folders of the root that belong to the package."""
 
 
