@@ -33,24 +33,12 @@ import numpy as np
 
 from ...errors import GlowError, ModelError
 from ...glow_dialects.vta.config import VtaConfig
+from .magic import MAGIC
 from .program import Kind, LayerRange, Region, VtaProgram
 
-MAGIC = b"GLOWVTA\0"
-SUFFIX = ".vta"
 VERSION = 1
 _HEADER = struct.Struct("<8sIIQIIQ")
 _ALIGNMENT = 64
-
-
-def is_container(path: Path) -> bool:
-    """Whether a file begins as a container does, or has its suffix."""
-    if path.suffix.lower() == SUFFIX:
-        return True
-    try:
-        with path.open("rb") as file:
-            return file.read(len(MAGIC)) == MAGIC
-    except OSError:
-        return False
 
 
 def write_program(path: Path, program: VtaProgram) -> None:

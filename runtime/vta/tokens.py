@@ -51,40 +51,55 @@ class Dependences:
         `shuffle`, the seed of a random number generator, any. Raises VtaError for a deadlock.
         """
         choose = min if shuffle is None else random.Random(shuffle).choice
-        heads = [0, 0, 0]
-        done = bytearray(len(self.instructions))
+        progress = Progress(self)
         found: list[int] = []
-        while len(found) < len(self.instructions):
-            ready = [
-                number
-                for queue, head in zip(self.by_engine, heads, strict=True)
-                if head < len(queue) and self._may_start(number := queue[head], done)
-            ]
-            if not ready:
-                raise self._deadlock(heads, done)
+        while ready := progress.ready():
             number = choose(ready)
-            done[number] = 1
-            heads[self.instructions[number].engine] += 1
+            progress.finish(number)
             found.append(number)
         return found
 
-    def _may_start(self, number: int, done: bytearray) -> bool:
-        return all(w != _MISSING and done[w] for w in self.waits[number])
 
-    def _deadlock(self, heads: Sequence[int], done: bytearray) -> VtaError:
-        waiting = []
-        for queue, head in zip(self.by_engine, heads, strict=True):
-            if head < len(queue):
-                i = self.instructions[queue[head]]
-                waiting.append(f"instruction {i.number} ({i}) waits for {self._reason(i, done)}")
-        return VtaError("deadlock: " + "; ".join(waiting))
+class Progress:
+    """How far the engines have come in an execution of a program."""
 
-    def _reason(self, i: Instruction, done: bytearray) -> str:
-        missing = [w for w in self.waits[i.number] if w == _MISSING or not done[w]]
-        return " and ".join(
+    def __init__(self, found: Dependences):
+        self._found = found
+        self._heads = [0, 0, 0]
+        self._done = bytearray(len(found.instructions))
+
+    def ready(self) -> list[int]:
+        """
+        The instructions that can start now, at most one of each engine; none if all are done.
+        Raises VtaError for a deadlock.
+        """
+        waiting = [
+            queue[head]
+            for queue, head in zip(self._found.by_engine, self._heads, strict=True)
+            if head < len(queue)
+        ]
+        ready = [number for number in waiting if not self._missing(number)]
+        if waiting and not ready:
+            reasons = "; ".join(self._reason(number) for number in waiting)
+            raise VtaError(f"deadlock: {reasons}")
+        return ready
+
+    def finish(self, number: int) -> None:
+        """An instruction that was ready has been executed."""
+        self._done[number] = 1
+        self._heads[self._found.instructions[number].engine] += 1
+
+    def _missing(self, number: int) -> list[int]:
+        """The tokens that an instruction still waits for, by who pushes them."""
+        return [w for w in self._found.waits[number] if w == _MISSING or not self._done[w]]
+
+    def _reason(self, number: int) -> str:
+        i = self._found.instructions[number]
+        tokens = " and ".join(
             "a token that nobody pushes" if w == _MISSING else f"the token of instruction {w}"
-            for w in missing
+            for w in self._missing(number)
         )
+        return f"instruction {number} ({i}) waits for {tokens}"
 
 
 def dependences(instructions: Sequence[Instruction]) -> Dependences:

@@ -1,0 +1,97 @@
+"""
+Timelines of programs in the trace format of Chrome, which Perfetto (https://ui.perfetto.dev) opens.
+
+There is a track for each engine and one for layers. Times are microseconds, from the cycles of an
+estimate and the clock of the machine.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from .program import VtaProgram
+from .timing import Estimate, VtaTiming, estimate
+from .words import (
+    Alu,
+    Engine,
+    Gemm,
+    Instruction,
+    Transfer,
+    decode_instructions,
+    element_bytes,
+)
+
+_LAYERS = 0
+"""The track of the layers; those of the engines follow."""
+
+
+def trace(
+    program: VtaProgram, found: Estimate | None = None, timing: VtaTiming | None = None
+) -> dict[str, object]:
+    """
+    The timeline of a program as an object for JSON, from an estimate that was made with `timing`.
+
+    Raises VtaError for words that are no instructions, and for deadlock.
+    """
+    timing = timing or VtaTiming()
+    found = found or estimate(program, timing)
+    scale = 1 / timing.clock_mhz
+    events = [
+        {"ph": "M", "name": "process_name", "pid": 0, "args": {"name": "VTA"}},
+        _track(_LAYERS, "layers"),
+        *(_track(1 + engine, engine.name) for engine in Engine),
+    ]
+    cycle = 0
+    for layer in found.layers:
+        counts = {"cycles": layer.cycles, "gemm utilisation": round(layer.gemm_utilisation, 4)}
+        events.append(_slice(_LAYERS, layer.name, cycle, cycle + layer.cycles, scale, counts))
+        cycle += layer.cycles
+    for i in decode_instructions(program.instructions, program.config):
+        span = (found.start[i.number], found.end[i.number])
+        arguments = {"number": i.number, "text": str(i), **_counts(program, i)}
+        events.append(_slice(1 + i.engine, _label(i), *span, scale, arguments))
+    return {"traceEvents": events, "displayTimeUnit": "ns"}
+
+
+def write_trace(
+    path: str | Path,
+    program: VtaProgram,
+    found: Estimate | None = None,
+    timing: VtaTiming | None = None,
+) -> None:
+    """Write the timeline of a program to a file. Raises OSError, and VtaError as `trace`."""
+    Path(path).write_text(json.dumps(trace(program, found, timing)), encoding="utf-8")
+
+
+def _track(number: int, name: str) -> dict[str, object]:
+    return {"ph": "M", "name": "thread_name", "pid": 0, "tid": number, "args": {"name": name}}
+
+
+def _slice(
+    track: int, name: str, start: int, end: int, scale: float, arguments: dict[str, object]
+) -> dict[str, object]:
+    return {
+        "ph": "X",
+        "name": name,
+        "pid": 0,
+        "tid": track,
+        "ts": round(start * scale, 6),
+        "dur": round((end - start) * scale, 6),
+        "args": arguments,
+    }
+
+
+def _label(i: Instruction) -> str:
+    """The first words of its text."""
+    if isinstance(i, Transfer):
+        return f"{'STORE' if i.store else 'LOAD'} {i.memory.name}"
+    if isinstance(i, Alu):
+        return f"ALU {i.op.name}"
+    return "GEMM reset" if isinstance(i, Gemm) and i.reset else type(i).__name__.upper()
+
+
+def _counts(program: VtaProgram, i: Instruction) -> dict[str, object]:
+    if isinstance(i, Transfer):
+        return {"bytes": i.x_size * i.y_size * element_bytes(program.config, i.memory)}
+    return {"iterations": i.iterations} if isinstance(i, Gemm | Alu) else {}
