@@ -2,8 +2,8 @@
 Between the `vta` dialect and programs that the machine executes.
 
 A function becomes one `VtaProgram`: its regions and tables of micro-ops are the memory map, its
-instructions the words. An attribute `vta.layer = "name"` on an instruction says that a layer of the
-network begins there.
+instructions the words. An input or output that does not say which tensor it holds is one of bytes.
+An attribute `vta.layer = "name"` on an instruction says that a layer of the network begins there.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from xdsl.dialects.builtin import (
     ModuleOp,
     StringAttr,
     TensorType,
+    i8,
 )
 from xdsl.utils.exceptions import VerifyException
 
@@ -64,6 +65,8 @@ def _region(op: RegionOp | MicroOpsOp, config: VtaConfig) -> Region:
         stored = encode_micro_ops(op, config).view(np.uint8)
         return Region(op.label.data, Kind.MICRO_OPS, op.first_byte, stored.size, stored)
     array = op.array
+    if array is None and op.kind.data in (RegionKind.INPUT, RegionKind.OUTPUT):
+        array = TensorType(i8, [op.num_bytes])
     return Region(
         op.label.data,
         Kind(op.kind.data.value),
