@@ -34,7 +34,9 @@ from .glow.normalization import (
     SoftmaxOp,
 )
 from .glow.pooling import Pool
+from .glow.quantization import StorageCastOp
 from .glow.shape import BroadcastOp, ReshapeOp, SliceOp
+from .glow.transposed import TransposedConvolutionOp
 from .glow.winograd import WinogradConvolutionOp
 from .operator import Call, element_of, shape_of
 from .scalar import Expr
@@ -42,7 +44,7 @@ from .scalar import Expr
 Count = Callable[[Call], int]
 _OPERATIONS: dict[type[Node], Count] = {}
 _PRODUCTS: dict[type[Node], Count] = {}
-_FREE = frozenset({ConstantOp, SplatOp, ReshapeOp, BroadcastOp, SliceOp})
+_FREE = frozenset({ConstantOp, SplatOp, ReshapeOp, BroadcastOp, SliceOp, StorageCastOp})
 """What is known at compile time, or another view of the same bytes."""
 
 
@@ -95,7 +97,7 @@ def operations_of(call: Call) -> int:
         return registered(full)
     if call.operator.has_trait(OnlyMovesData):
         return 0
-    if issubclass(call.operator, DataParallel):
+    if issubclass(call.operator, DataParallel) and not call.operator.depends_on_place(full):
         return _primitives(call.operator.scalar(full)) * _elements(call.operands[0])
     return max(_elements(t) for t in (*full.operands, *full.results))
 
@@ -146,6 +148,12 @@ def _with_bias(call: Call) -> int:
     """A filter has as many elements for each output channel as products make one output."""
     channels = _elements(call.operands[2])
     return _elements(call.results[0]) * _elements(call.operands[1]) // max(1, channels)
+
+
+@products(TransposedConvolutionOp)
+def _transposed(call: Call) -> int:
+    """Each element of the input takes part in a product for each element of its filter."""
+    return _elements(call.operands[0]) * prod(call.shape(1)[1:])
 
 
 @products(PackedMatMulOp, Bf16MatMulOp)

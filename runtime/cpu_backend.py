@@ -12,6 +12,7 @@ import ctypes
 import mmap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
@@ -107,7 +108,8 @@ class CpuBackend(Backend):
     def claims(self) -> Sequence[Claim]:
         from ..lowering.kernels import kernel_claims
 
-        return kernel_claims()
+        # products of bf16 are made by a pass behind `glow-lower-nodes`, and only if asked for
+        return kernel_claims(replace(self.target().describe(), has_bf16_dot=False))
 
     def memories(self) -> Sequence[Memory]:
         block = self.target().describe().channel_block

@@ -2,24 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 
 from ...glow_dialects.claims import Claim
 from ...glow_dialects.glow import NODES
-from ...glow_dialects.glow.base import DataParallel, OnlyMovesData
-from .registry import algorithm_of, implements
+from ...glow_dialects.glow.base import DataParallel, Node, OnlyMovesData
+from ...glow_dialects.operator import Call
+from .machine import MachineDescription
+from .registry import algorithm_of, implements, needs_instructions, runs_on
 
 
 @cache
-def kernel_claims() -> tuple[Claim, ...]:
+def kernel_claims(machine: MachineDescription) -> Sequence[Claim]:
     """
-    Each operator that can become kernels, on all element types that it admits. Which calls those
-    are, `implements` decides.
+    Each operator that can become kernels on a machine, on all element types that it admits. Which
+    calls those are, `implements` and `runs_on` decide.
     """
+
+    def computes(call: Call) -> bool:
+        return implements(call) and runs_on(machine, call)
+
+    special = machine.has_int8_dot or machine.has_bf16_dot
     return tuple(
-        Claim(operator, when=implements)
+        Claim(operator, when=computes)
         for operator in NODES
-        if issubclass(operator, DataParallel)
-        or operator.has_trait(OnlyMovesData)
-        or algorithm_of(operator) is not None
+        if _has_kernel(operator) and (special or not needs_instructions(operator))
     )
+
+
+def _has_kernel(operator: type[Node]) -> bool:
+    expressed = issubclass(operator, DataParallel) or operator.has_trait(OnlyMovesData)
+    return expressed or algorithm_of(operator) is not None

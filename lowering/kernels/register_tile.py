@@ -73,9 +73,8 @@ def roles_of(nest: Nest, machine: MachineDescription) -> Roles | None:
     lanes = machine.lanes(bits(value_type(nest.reduction.element)))
     a, b = nest.reduction.reads
     for vector in nest.parallel:
-        if vector.size not in (lanes, machine.channel_block) or any(
-            w.stride(vector) != 1 for w in nest.writes
-        ):
+        fits = vector.size in (lanes, machine.channel_block) and vector.size >= lanes
+        if not fits or any(w.stride(vector) != 1 for w in nest.writes):
             continue
         for number, (image, filters) in ((1, (a, b)), (0, (b, a))):
             if (image.stride(vector), filters.stride(vector)) == (0, nest.reduction.terms):

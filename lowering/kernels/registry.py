@@ -24,6 +24,7 @@ from ...glow_dialects.glow.base import DataParallel, Node, OnlyMovesData
 from ...glow_dialects.operator import Call, element_of
 from .affine import Access, Buffer, Dim, Index, View
 from .algebra import ArithAlgebra, Value
+from .machine import MachineDescription
 from .nest import Body, Combine, Nest, Reduction, Repeat, Step
 
 ALIGNMENT = 64
@@ -32,17 +33,29 @@ ALIGNMENT = 64
 Algorithm = Callable[["Kernel"], None]
 _KERNELS: dict[type[Node], Algorithm] = {}
 _GUARDS: dict[type[Node], Callable[[Call], bool]] = {}
+_MACHINES: dict[type[Node], Callable[[MachineDescription, Call], bool]] = {}
+
+
+def everywhere(machine: MachineDescription, call: Call) -> bool:
+    """What most kernels need: no special instructions."""
+    return True
 
 
 def kernel(
-    *operators: type[Node], when: Callable[[Call], bool] = lambda call: True
+    *operators: type[Node],
+    when: Callable[[Call], bool] = lambda call: True,
+    on: Callable[[MachineDescription, Call], bool] = everywhere,
 ) -> Callable[[Algorithm], Algorithm]:
-    """Registers the algorithm of operators, for calls on which `when` holds."""
+    """
+    Registers the algorithm of operators, for calls on which `when` holds. On machines for which
+    `on` does not hold, there are no instructions for it.
+    """
 
     def register(algorithm: Algorithm) -> Algorithm:
         for operator in operators:
             _KERNELS[operator] = algorithm
             _GUARDS[operator] = when
+            _MACHINES[operator] = on
         return algorithm
 
     return register
@@ -62,6 +75,16 @@ def implements(call: Call) -> bool:
     if call.operator.has_trait(OnlyMovesData):
         return True
     return call.operator in _KERNELS and _GUARDS[call.operator](call)
+
+
+def needs_instructions(operator: type[Node]) -> bool:
+    """Whether an operator's kernel needs instructions that few machines have."""
+    return _MACHINES.get(operator, everywhere) is not everywhere
+
+
+def runs_on(machine: MachineDescription, call: Call) -> bool:
+    """Whether a machine has the instructions for a call that `implements` admits."""
+    return call.operator not in _MACHINES or _MACHINES[call.operator](machine, call)
 
 
 class Epilogue:

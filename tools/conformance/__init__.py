@@ -1,0 +1,10 @@
+"""
+Cases for every operator: what `glow-test-backend` runs.
+
+Generators of cases are registered by family of operators, in the files of this folder. `plan`
+finds those of a backend's claims, `check` runs them through the backend and compares.
+"""
+
+from . import blocked, elementwise, layout, products, rows, windows
+
+__all__ = ["blocked", "elementwise", "layout", "products", "rows", "windows"]

@@ -1,0 +1,93 @@
+"""Operators on tensors with blocks of channels, which passes make for the CPU."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import prod
+
+from ...glow_dialects.glow.blocked import (
+    BlockedConvolutionOp,
+    BlockedDepthwiseConvolutionOp,
+    PackChannelsOp,
+    UnpackChannelsOp,
+)
+from ...glow_dialects.glow.winograd import WinogradConvolutionOp
+from .cases import FLOATS, Case, Draw, Row, cases
+from .products import scaled
+from .windows import BLOCKS
+
+CHANNELS = ((1, 17, 5, 3), (2, 3, 11), (1, 32, 7, 1), (3, 5))
+FLOAT_ROWS = [Row((element,)) for element in FLOATS]
+
+# sizes of the input, of the filter, strides, dilations
+WINDOWS = (
+    ((13, 7), (3, 3), (1, 1), (1, 1)),
+    ((11, 17), (3, 2), (2, 3), (1, 1)),
+    ((9, 11), (3, 3), (1, 1), (2, 1)),
+    ((5, 3), (1, 1), (1, 1), (1, 1)),
+)
+
+
+@cases(PackChannelsOp)
+def pack_channels(draw: Draw) -> Iterator[Case]:
+    for shape in draw.some(CHANNELS, 2):
+        yield draw.case(shape, block=draw.some(BLOCKS, 1)[0])
+
+
+@cases(UnpackChannelsOp)
+def unpack_channels(draw: Draw) -> Iterator[Case]:
+    for batch, channels, *sizes in draw.some(CHANNELS, 2):
+        (block,) = draw.some(BLOCKS, 1)
+        yield draw.case((batch, -(-channels // block), *sizes, block), channels=channels)
+
+
+@cases(BlockedConvolutionOp, rows=FLOAT_ROWS)
+def blocked_convolution(draw: Draw) -> Iterator[Case]:
+    for sizes, kernel, strides, dilations in draw.some(WINDOWS, 2):
+        inputs, outputs = (int(n) for n in draw.rng.integers(1, 4, 2))
+        (block,) = draw.some(BLOCKS, 1)
+        properties = {"strides": strides, "dilations": dilations, "constants": (1, 2)}
+        bias = (outputs, block)
+        yield draw.case(
+            (1, inputs, *sizes, block),
+            (outputs, inputs, *kernel, block, block),
+            bias,
+            values=scaled(draw, inputs * block * prod(kernel)),
+            **properties,
+        )
+        yield draw.case(
+            (2, inputs, *sizes),
+            (outputs, inputs, *kernel, block),
+            bias,
+            values=scaled(draw, inputs * prod(kernel)),
+            **properties,
+        )
+
+
+@cases(BlockedDepthwiseConvolutionOp, rows=FLOAT_ROWS)
+def blocked_depthwise_convolution(draw: Draw) -> Iterator[Case]:
+    for sizes, kernel, strides, dilations in draw.some(WINDOWS, 2):
+        (block,) = draw.some(BLOCKS, 1)
+        yield draw.case(
+            (2, 3, *sizes, block),
+            (3, *kernel, block),
+            (3, block),
+            strides=strides,
+            dilations=dilations,
+            values=scaled(draw, prod(kernel)),
+            constants=(1, 2),
+        )
+
+
+@cases(WinogradConvolutionOp, rows=FLOAT_ROWS)
+def winograd_convolution(draw: Draw) -> Iterator[Case]:
+    for rows, columns in draw.some(((7, 13), (3, 3), (9, 6), (5, 17)), 2):
+        tile = draw.some((2, 4), 1)[0]
+        yield draw.case(
+            (1, 2, rows, columns, 16),
+            ((tile + 2) ** 2, 1, 32, 16),
+            (1, 16),
+            tile=tile,
+            values=scaled(draw, 32 * 9),
+            constants=(1, 2),
+        )

@@ -1,0 +1,136 @@
+"""Data-parallel operators: any shape, and numbers where the operator is defined."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+from xdsl.dialects.builtin import f32, i1, i8, i16, i32
+
+from ...glow_dialects.elements import is_float
+from ...glow_dialects.glow import arithmetic
+from ...glow_dialects.glow.base import DataParallel
+from ...glow_dialects.glow.logic import CastOp, SelectOp
+from ...glow_dialects.glow.quantization import (
+    DequantizeOp,
+    QuantizeOp,
+    RescaleOp,
+    StorageCastOp,
+)
+from ...glow_dialects.quant import QuantizedType
+from .cases import ELEMENTS, FLOATS, INTEGERS, U8, Case, Draw, Row, Values, cases
+
+SHAPES = ((), (1,), (7,), (67,), (3, 1, 5), (2, 3, 11, 1), (13, 17))
+_DOMAINS: dict[type[DataParallel], Values] = {}
+
+
+def domain(*operators: type[DataParallel]) -> Callable[[Values], Values]:
+    """Registers where operators are defined, as what moves random numbers there."""
+
+    def register(values: Values) -> Values:
+        _DOMAINS.update(dict.fromkeys(operators, values))
+        return values
+
+    return register
+
+
+@domain(arithmetic.LogOp, arithmetic.SqrtOp, arithmetic.PowOp)
+def positive(array: np.ndarray) -> np.ndarray:
+    return np.abs(array) + np.asarray(0.25, array.dtype)
+
+
+@domain(arithmetic.DivOp, arithmetic.RemOp)
+def nonzero(array: np.ndarray) -> np.ndarray:
+    return np.where(array == 0, np.ones_like(array), array)
+
+
+def anywhere(array: np.ndarray) -> np.ndarray:
+    return array
+
+
+@cases(DataParallel)
+def elementwise(draw: Draw) -> Iterator[Case]:
+    operands = len(draw.operator.get_irdl_definition().operands)
+    for shape in draw.some(SHAPES, 2):
+        values = next((_DOMAINS[c] for c in draw.operator.__mro__ if c in _DOMAINS), anywhere)
+        yield draw.case(*[shape] * operands, values=values)
+
+
+@cases(SelectOp, rows=[Row((i1, element, element)) for element in ELEMENTS])
+def select(draw: Draw) -> Iterator[Case]:
+    for shape in draw.some(SHAPES, 2):
+        yield draw.case(shape, shape, shape)
+
+
+@cases(CastOp, rows=[Row((a,), (b,)) for a in ELEMENTS for b in ELEMENTS if a != b])
+def cast(draw: Draw) -> Iterator[Case]:
+    """Floats stay in the range of every integer type: others are not defined."""
+    source = draw.row.operand(0)
+    (shape,) = draw.some(SHAPES, 1)
+    values = (lambda a: 40 * np.abs(a)) if is_float(source) else anywhere
+    yield draw.case(shape, result=shape, values=values)
+
+
+@cases(arithmetic.ShiftRightOp, rows=[Row((element,)) for element in INTEGERS])
+def shift(draw: Draw) -> Iterator[Case]:
+    """By fewer bits than there are."""
+    for shape in draw.some(SHAPES, 2):
+        bits = draw.rng.integers(0, 8, shape)
+        yield draw.case(shape, shape, arrays={1: bits})
+
+
+def quantized_types() -> list[QuantizedType]:
+    """Per tensor and per axis, with and without a zero point, of several widths."""
+    return [
+        QuantizedType(i8, f32, 0.05, 3),
+        QuantizedType(U8, f32, 0.03, 128),
+        QuantizedType(i16, f32, 2.0**-12),
+        QuantizedType(i32, f32, 1e-8),
+        QuantizedType(i8, f32, [0.1, 0.5, 0.01], [1, 0, -7], axis=1),
+    ]
+
+
+PER_AXIS_SHAPES = ((5, 3, 7), (1, 3), (2, 3, 1, 13))
+"""Shapes with a dimension 1 as long as there are scales."""
+
+
+def _conversion_shapes(draw: Draw) -> list[tuple[int, ...]]:
+    types = (*draw.row.operands, *draw.row.results)
+    per_axis = any(isinstance(t, QuantizedType) and t.is_per_axis for t in types)
+    return draw.some(PER_AXIS_SHAPES if per_axis else SHAPES, 2)
+
+
+@cases(QuantizeOp, rows=[Row((e,), (q,)) for q in quantized_types() for e in FLOATS])
+def quantize(draw: Draw) -> Iterator[Case]:
+    for shape in _conversion_shapes(draw):
+        yield draw.case(shape, result=shape, values=lambda a: 4 * a)
+
+
+@cases(DequantizeOp, rows=[Row((q,), (q.expressed,)) for q in quantized_types()])
+def dequantize(draw: Draw) -> Iterator[Case]:
+    for shape in _conversion_shapes(draw):
+        yield draw.case(shape, result=shape)
+
+
+@cases(
+    StorageCastOp,
+    rows=[
+        row for q in quantized_types() for row in (Row((q,), (q.storage,)), Row((q.storage,), (q,)))
+    ],
+)
+def storage_cast(draw: Draw) -> Iterator[Case]:
+    for shape in _conversion_shapes(draw):
+        yield draw.case(shape, result=shape)
+
+
+ACCUMULATORS = (i32, QuantizedType(i32, f32, 1e-4), QuantizedType(i8, f32, 0.05, 3))
+TARGETS = (QuantizedType(i8, f32, 0.05, 3), QuantizedType(U8, f32, 0.03, 128))
+
+
+@cases(RescaleOp, rows=[Row((a, i32), (q,)) for a in ACCUMULATORS for q in TARGETS])
+def rescale(draw: Draw) -> Iterator[Case]:
+    """By multipliers of 31 bits, to about the range of the result."""
+    for shape in draw.some(SHAPES, 2):
+        multipliers = draw.rng.integers(1 << 30, (1 << 31) - 1, shape)
+        shifts = draw.rng.integers(31, 40, shape)
+        yield draw.case(shape, shape, shape, result=shape, arrays={1: multipliers, 2: shifts})

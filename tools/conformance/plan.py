@@ -1,0 +1,134 @@
+"""Which cases a backend's claims call for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from zlib import crc32
+
+import numpy as np
+from xdsl.dialects.builtin import IntegerType
+from xdsl.utils.exceptions import VerifyException
+
+from ...backend import Backend
+from ...glow_dialects.claims import Claim, Elements
+from ...glow_dialects.glow.base import Node
+from ...glow_dialects.operator import Call, element_of, shape_of, with_shape
+from ...glow_dialects.quant import QuantizedType
+from .cases import Case, Draw, Row, example_of, family_of
+
+TRIES = 8
+"""How often cases are drawn until one meets the conditions of a claim."""
+
+
+@dataclass
+class Subject:
+    """An operator that a backend claims, and its cases; or what is wrong with the claim."""
+
+    operator: type[Node]
+    rows: list[Row] = field(default_factory=list)
+    cases: list[Case] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+
+
+def plan(backend: Backend, seed: int, wanted: str = "") -> Iterator[Subject]:
+    """
+    The operators that a backend claims and whose names contain `wanted`, in the order of the
+    claims. The cases depend on the seed, the operator and the element types only.
+    """
+    claims: dict[type[Node], list[Claim]] = {}
+    for claim in backend.claims():
+        claims.setdefault(claim.operator, []).append(claim)
+    for operator, found in claims.items():
+        if wanted in operator.name:
+            yield _subject(backend, operator, found, seed)
+
+
+def _subject(backend: Backend, operator: type[Node], claims: Sequence[Claim], seed: int) -> Subject:
+    subject = Subject(operator)
+    family = family_of(operator)
+    if family is None:
+        subject.problems.append("no generator of cases; register one in tools/conformance")
+        return subject
+    for claim in claims:
+        rows = family.rows if claim.elements is None else map(example_row, claim.elements)
+        for row in dict.fromkeys(rows):
+            cases = list(_cases(backend, claim, row, seed))
+            if cases:
+                subject.rows.append(row)
+                subject.cases += cases
+            elif claim.elements is not None:
+                subject.problems.append(f"claims {row}, but supports no case of that")
+    if not subject.cases and not subject.problems:
+        subject.problems.append("supports no case on any element type")
+    return subject
+
+
+def _cases(backend: Backend, claim: Claim, row: Row, seed: int) -> Iterator[Case]:
+    """Some cases of a row that the backend supports; none if there are none."""
+    family = family_of(claim.operator)
+    assert family is not None
+    for turn in range(TRIES):
+        key = crc32(f"{claim.operator.name} {row} {turn}".encode())
+        draw = Draw(claim.operator, row, np.random.default_rng([seed, key]))
+        try:
+            found = list(family.generate(draw))
+        except VerifyException:
+            found = list(_between_conversions(draw))
+        supported = [case for case in found if backend.supports(case.call)]
+        if supported or not found:
+            yield from supported
+            return
+
+
+def _is_quantized(row: Row) -> bool:
+    return any(isinstance(t, QuantizedType) for t in (*row.operands, *row.results))
+
+
+def _between_conversions(draw: Draw) -> Iterator[Case]:
+    """
+    Cases of a float operator whose operands and results are quantized; none of a row without
+    quantized types, which the operator does not admit.
+    """
+    row, family = draw.row, family_of(draw.operator)
+    if not _is_quantized(row) or family is None:
+        return
+    floats = Row(*(tuple(map(_real, side)) for side in (row.operands, row.results)))
+    try:
+        found = list(family.generate(Draw(draw.operator, floats, draw.rng)))
+    except VerifyException:
+        return
+    for case in found:
+        operands = [
+            with_shape(row.operand(i), shape_of(t)) for i, t in enumerate(case.call.operands)
+        ]
+        results = [with_shape(row.result(), shape_of(t)) for t in case.call.results]
+        call = Call(draw.operator, tuple(operands), tuple(results), case.call.properties)
+        arrays = [stored(a, element_of(t)) for a, t in zip(case.arrays, operands, strict=True)]
+        yield Case(call, tuple(arrays), case.constants, case.call)
+
+
+def _real(element):  # pyright: ignore
+    return element.expressed if isinstance(element, QuantizedType) else element
+
+
+def stored(array: np.ndarray, element: object) -> np.ndarray:
+    """The nearest stored numbers of a per-tensor quantized type; other arrays as they are."""
+    if not isinstance(element, QuantizedType):
+        return array
+    (scale,), (zero_point,) = element.scale_values(), element.zero_point_values()
+    low, high = element.storage_min.data, element.storage_max.data
+    return np.clip(np.round(array / scale) + zero_point, low, high)
+
+
+def example_row(elements: Elements) -> Row:
+    """
+    Types that a row of a claim admits. Quantized operands behind the second, which are added to
+    products, have the scale of these products.
+    """
+    operands = [example_of(pattern) for pattern in elements.operands]
+    for i, addend in enumerate(operands[2:], start=2):
+        if isinstance(addend, QuantizedType) and addend.storage == IntegerType(32):
+            scale = np.prod([t.scale_values()[0] for t in operands[:2]])  # pyright: ignore
+            operands[i] = QuantizedType(addend.storage, addend.expressed, float(scale))
+    return Row(tuple(operands), tuple(example_of(pattern) for pattern in elements.results))
