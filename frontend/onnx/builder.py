@@ -15,6 +15,7 @@ from ...glow_dialects.elements import is_float, num_elements
 from ...glow_dialects.glow.base import Node
 from ...glow_dialects.glow.constant import ConstantOp, SplatOp
 from ...glow_dialects.glow.logic import CastOp
+from ...glow_dialects.glow.quantization import DequantizeOp, StorageCastOp
 from ...glow_dialects.glow.shape import (
     BroadcastOp,
     ConcatOp,
@@ -32,7 +33,7 @@ FOLD_ELEMENTS = 100_000
 for arithmetic on shapes, too little to copy weights."""
 
 
-_SAME_EVERYWHERE = ReshapeOp | BroadcastOp | TransposeOp | SliceOp
+_SAME_EVERYWHERE = ReshapeOp | BroadcastOp | TransposeOp | SliceOp | StorageCastOp
 
 
 class GraphBuilder:
@@ -74,8 +75,12 @@ class GraphBuilder:
         owner = node.operands[0].owner if node.operands else None
         if isinstance(owner, SplatOp) and isinstance(node, _SAME_EVERYWHERE):
             return SplatOp.of(result_types=[node.result.type], value=owner.value)
-        if isinstance(owner, ConstantOp) and isinstance(node, ReshapeOp):
-            return _reshaped(owner, node.result.type)
+        if isinstance(owner, ConstantOp) and isinstance(node, ReshapeOp | StorageCastOp):
+            result = node.result.type
+            assert isinstance(result, TensorType)
+            return _retyped(owner, result)
+        if isinstance(node, DequantizeOp):
+            return None  # that it is quantized would be lost
         if isinstance(node, BroadcastOp) and num_elements(shape(node.result)) > INLINE_ELEMENTS:
             return None  # repeats nothing in memory as it is; `known_array` sees through it
         sizes = [num_elements(shape(v)) for v in (*node.operands, *node.results)]
@@ -86,7 +91,7 @@ class GraphBuilder:
         if not known or len(known) < len(arrays):
             return None
         (array,) = evaluate(node.call, known)
-        return make_constant(array)
+        return make_constant(array, element=element(node.results[0]))
 
     def constant(self, array: np.ndarray) -> SSAValue:
         return self.add(make_constant(array))
@@ -170,12 +175,13 @@ class GraphBuilder:
         return result
 
 
-def _reshaped(constant: ConstantOp, target: TensorType) -> Node | None:
-    """A constant with the same bytes and another shape; None if its bytes are in the text."""
+def _retyped(constant: ConstantOp, target: TensorType) -> Node | None:
+    """A constant with the same bytes under another type."""
     if not isinstance(constant.value, BlobAttr):
         array = constant_of(constant.result)
         assert array is not None
-        return make_constant(array.reshape(target.get_shape()))
+        reshaped = array.reshape(target.get_shape())
+        return make_constant(reshaped, element=target.element_type)
     return ConstantOp.of(result_types=[target], value=constant.value)
 
 

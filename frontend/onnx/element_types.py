@@ -44,6 +44,11 @@ ELEMENTS: dict[int, Attribute] = {
     TensorProto.UINT32: _unsigned(32),
     TensorProto.UINT64: _unsigned(64),
 }
+PACKED: dict[int, Attribute] = {
+    TensorProto.INT4: IntegerType(4),
+    TensorProto.UINT4: _unsigned(4),
+}
+"""Elements of constants of which several share a byte in ONNX, but not here."""
 _CODES = {element: code for code, element in ELEMENTS.items()}
 
 

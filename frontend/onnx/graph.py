@@ -21,7 +21,7 @@ from xdsl.utils.exceptions import VerifyException
 from ...errors import ModelError
 from .builder import GraphBuilder
 from .functions import Body, Functions, depends_on_types
-from .node import OnnxNode, find_converter, find_schema, node_label
+from .node import CONTRIB, OnnxNode, find_converter, find_schema, node_label
 from .order import sort_nodes
 from .problems import MissingOperator, Unsupported, some
 from .signature import check_signature
@@ -134,13 +134,14 @@ class GraphConverter:
     ) -> Inputs:
         """The results of a node; those it leaves out, or all if inputs are unknown, are missing."""
         schema, domain, opset = _definition(proto, opsets)
-        if schema is not None and not self.functions.has(proto):
-            check_signature(proto, schema)
+        if (schema is not None or domain == CONTRIB) and not self.functions.has(proto):
+            if schema is not None:
+                check_signature(proto, schema)
             convert = find_converter(proto.op_type, domain, opset)
             if convert is not None:
                 node = OnnxNode(proto, schema, opset, inputs, self.builder, self.weights)
                 return _as_sequence(convert(node)) if complete else ()
-            if not complete and depends_on_types(schema):
+            if not complete and schema is not None and depends_on_types(schema):
                 return ()
         body = self.functions.body(proto, schema, inputs)
         if body is None:

@@ -20,12 +20,16 @@ from .weights import WeightReader
 Results: TypeAlias = "SSAValue | Sequence[SSAValue]"
 Converter: TypeAlias = "Callable[[OnnxNode], Results]"
 
-_CONVERTERS: dict[str, list[tuple[int, Converter]]] = {}
+CONTRIB = "com.microsoft"
+"""The domain of onnxruntime's own operators, which its quantizer writes."""
+
+_CONVERTERS: dict[tuple[str, str], list[tuple[int, Converter]]] = {}
 
 
-def converter(*names: str, since: int = 1) -> Callable[[Converter], Converter]:
+def converter(*names: str, since: int = 1, domain: str = "") -> Callable[[Converter], Converter]:
     """
-    Register a function as the converter of operators of the default domain from opset `since` on.
+    Register a function as the converter of operators of a domain, as a rule the default one, from
+    opset `since` on.
 
     It gets the node and returns the values of its outputs, fewer if optional ones are missing. It
     raises Unsupported for what has no counterpart, and ModelError or VerifyException for what is
@@ -34,7 +38,7 @@ def converter(*names: str, since: int = 1) -> Callable[[Converter], Converter]:
 
     def register(function: Converter) -> Converter:
         for name in names:
-            versions = _CONVERTERS.setdefault(name, [])
+            versions = _CONVERTERS.setdefault((domain, name), [])
             versions.append((since, function))
             versions.sort(key=lambda entry: entry[0])
         return function
@@ -44,15 +48,13 @@ def converter(*names: str, since: int = 1) -> Callable[[Converter], Converter]:
 
 def find_converter(name: str, domain: str, opset: int) -> Converter | None:
     """The converter for an operator in a version of the opset, or None."""
-    if domain:
-        return None
-    found = [f for since, f in _CONVERTERS.get(name, ()) if since <= opset]
+    found = [f for since, f in _CONVERTERS.get((domain, name), ()) if since <= opset]
     return found[-1] if found else None
 
 
-def supported_operators() -> list[str]:
-    """The operators of the default domain that have a converter."""
-    return list(_CONVERTERS)
+def supported_operators(domain: str = "") -> list[str]:
+    """The operators of a domain that have a converter."""
+    return [name for of, name in _CONVERTERS if of == domain]
 
 
 @cache
@@ -210,6 +212,7 @@ def node_label(proto: NodeProto) -> str:
 
 
 __all__ = [
+    "CONTRIB",
     "Converter",
     "OnnxNode",
     "converter",

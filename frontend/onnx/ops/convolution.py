@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from xdsl.ir import SSAValue
 
 from ....errors import ModelError
@@ -13,7 +15,19 @@ from .windows import spatial_rank, window_lists, window_pads
 
 @converter("Conv")
 def conv(node: OnnxNode) -> SSAValue:
-    x, w, b = node.input(0), node.input(1), node.optional(2)
+    return convolve(node, node.input(0), node.input(1), node.optional(2))
+
+
+def convolve(node: OnnxNode, x: SSAValue, w: SSAValue, b: SSAValue | None) -> SSAValue:
+    """The convolution that the attributes of `node` describe; `b` is 0 if it is None."""
+    window = convolution_window(node, x, w)
+    if b is None:
+        b = node.build.splat(0, element(x), [shape(w)[0]])
+    return node.build.op(ConvolutionOp, x, w, b, **window)
+
+
+def convolution_window(node: OnnxNode, x: SSAValue, w: SSAValue) -> dict[str, Any]:
+    """The properties of a convolution, from the attributes of `node`."""
     n = spatial_rank(rank(x))
     if rank(w) != rank(x):
         raise ModelError(f"expected a filter of rank {rank(x)}, found {w.type}")
@@ -21,15 +35,9 @@ def conv(node: OnnxNode) -> SSAValue:
     if (declared := node.ints("kernel_shape")) and declared != kernel:
         raise ModelError(f"expected a filter of kernel_shape {declared}, found {w.type}")
     strides, dilations = window_lists(node, n, "strides", "dilations")
-    if b is None:
-        b = node.build.splat(0, element(x), [shape(w)[0]])
-    return node.build.op(
-        ConvolutionOp,
-        x,
-        w,
-        b,
-        strides=strides,
-        dilations=dilations,
-        pads=window_pads(node, shape(x)[2:], kernel, strides, dilations),
-        group=node.attr("group"),
-    )
+    return {
+        "strides": strides,
+        "dilations": dilations,
+        "pads": window_pads(node, shape(x)[2:], kernel, strides, dilations),
+        "group": node.attr("group", 1),
+    }

@@ -17,10 +17,11 @@ from ..node import OnnxNode, converter
 @converter("MatMul")
 def matmul(node: OnnxNode) -> SSAValue:
     """As numpy's `matmul`: vectors become matrices, dimensions before the last two broadcast."""
-    return _matmul(node.build, node.input(0), node.input(1))
+    return matrix_product(node.build, node.input(0), node.input(1))
 
 
-def _matmul(build: GraphBuilder, a: SSAValue, b: SSAValue) -> SSAValue:
+def matrix_product(build: GraphBuilder, a: SSAValue, b: SSAValue) -> SSAValue:
+    """numpy's `matmul`."""
     if not rank(a) or not rank(b):
         raise ModelError(f"expected matrices or vectors, found {a.type} and {b.type}")
     left = build.reshape(a, [1, *shape(a)]) if rank(a) == 1 else a
@@ -59,13 +60,17 @@ def _batched(build: GraphBuilder, a: SSAValue, b: SSAValue) -> SSAValue:
 @converter("Gemm")
 def gemm(node: OnnxNode) -> SSAValue:
     """`alpha * a @ b + beta * c`, where a or b may be transposed and c is broadcast."""
-    a, b, c = node.input(0), node.input(1), node.optional(2)
+    return general_product(node, node.input(0), node.input(1), node.optional(2))
+
+
+def general_product(node: OnnxNode, a: SSAValue, b: SSAValue, c: SSAValue | None) -> SSAValue:
+    """The `Gemm` that the attributes of `node` describe."""
     build = node.build
-    alpha, beta = node.attr("alpha"), node.attr("beta")
+    alpha, beta = node.attr("alpha", 1.0), node.attr("beta", 1.0)
     for operand in (a, b):
         if rank(operand) != 2:
             raise ModelError(f"expected matrices, found {a.type} and {b.type}")
-    trans_a, trans_b = bool(node.attr("transA")), bool(node.attr("transB"))
+    trans_a, trans_b = bool(node.attr("transA", 0)), bool(node.attr("transB", 0))
     if trans_b and not trans_a and alpha == 1:
         bias = _row_bias(build, c, beta, shape(b)[0])
         if bias is not None or c is None or beta == 0:

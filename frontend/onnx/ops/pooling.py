@@ -14,9 +14,8 @@ from ..node import OnnxNode, converter
 from .windows import spatial_rank, window_lists, window_pads
 
 
-def _window(node: OnnxNode) -> dict[str, Any]:
+def pool_window(node: OnnxNode, x: SSAValue) -> dict[str, Any]:
     """The properties that all pools share."""
-    x = node.input(0)
     n = spatial_rank(rank(x))
     kernel, strides, dilations = window_lists(node, n, "kernel_shape", "strides", "dilations")
     return {
@@ -31,16 +30,23 @@ def _window(node: OnnxNode) -> dict[str, Any]:
 @converter("MaxPool")
 def max_pool(node: OnnxNode) -> SSAValue:
     node.refuse_output(1)
-    return node.build.op(MaxPoolOp, node.input(0), **_window(node))
+    x = node.input(0)
+    return node.build.op(MaxPoolOp, x, **pool_window(node, x))
 
 
 @converter("AveragePool")
 def average_pool(node: OnnxNode) -> SSAValue:
+    return average_in_windows(node, node.input(0))
+
+
+def average_in_windows(node: OnnxNode, x: SSAValue) -> SSAValue:
+    """The average pool that the attributes of `node` describe."""
     include = bool(node.attr("count_include_pad", 0))
-    return node.build.op(AvgPoolOp, node.input(0), count_include_pad=include, **_window(node))
+    return node.build.op(AvgPoolOp, x, count_include_pad=include, **pool_window(node, x))
 
 
-def _spatial_axes(x: SSAValue) -> list[int]:
+def spatial_axes(x: SSAValue) -> list[int]:
+    """The dimensions behind batch and channels."""
     if rank(x) < 3:
         raise ModelError(f"expected an input with spatial dimensions, found {x.type}")
     return list(range(2, rank(x)))
@@ -49,10 +55,10 @@ def _spatial_axes(x: SSAValue) -> list[int]:
 @converter("GlobalAveragePool")
 def global_average_pool(node: OnnxNode) -> SSAValue:
     x = node.input(0)
-    return node.build.op(ReduceMeanOp, x, axes=_spatial_axes(x), keep_dims=True)
+    return node.build.op(ReduceMeanOp, x, axes=spatial_axes(x), keep_dims=True)
 
 
 @converter("GlobalMaxPool")
 def global_max_pool(node: OnnxNode) -> SSAValue:
     x = node.input(0)
-    return node.build.op(ReduceMaxOp, x, axes=_spatial_axes(x), keep_dims=True)
+    return node.build.op(ReduceMaxOp, x, axes=spatial_axes(x), keep_dims=True)

@@ -1,88 +1,71 @@
-"""
-Linear quantization, as arithmetic on real numbers.
-
-Scales may be computed by the model, so they are not made part of a quantized type here.
-"""
+"""Linear quantization and its inverse."""
 
 from __future__ import annotations
 
 from xdsl.dialects.builtin import IntegerType, Signedness, f32
 from xdsl.ir import Attribute, SSAValue
 
-from ....errors import ModelError
-from ....glow_dialects.elements import is_float, is_integer
+from ....glow_dialects.elements import is_float
 from ....glow_dialects.glow.activation import ClipOp
-from ....glow_dialects.glow.arithmetic import AddOp, DivOp, MulOp, RoundEvenOp, SubOp
+from ....glow_dialects.glow.arithmetic import DivOp, NegOp, RoundEvenOp, SubOp
+from ....glow_dialects.glow.logic import EqualOp, SelectOp
+from ....glow_dialects.glow.reduction import ReduceMaxOp, ReduceMinOp
 from ....glow_dialects.quant import storage_range
-from ..builder import GraphBuilder, element, rank, shape
+from ..builder import GraphBuilder, element, rank
 from ..element_types import element_of_onnx
-from ..node import OnnxNode, converter, normal_axis
+from ..node import CONTRIB, OnnxNode, converter
 from ..problems import Unsupported
+from ..quantized import Parameters, dequantized, quantized
 
 _UI8 = IntegerType(8, Signedness.UNSIGNED)
 
 
-def _parameter(node: OnnxNode, index: int, x: SSAValue) -> SSAValue | None:
-    """A scale or zero point with the shape of `x`: one number, or one for each index of `axis`."""
-    value = node.optional(index)
-    if value is None:
-        return None
-    if node.attr("block_size", 0):
-        raise Unsupported("blocked quantization")
-    if rank(value) == 1 and shape(value) != (1,):
-        axis = normal_axis(node.attr("axis", 1), rank(x))
-        if shape(value)[0] != shape(x)[axis]:
-            raise ModelError(
-                f"expected {shape(x)[axis]} values of {node.input_name(index)}, found {value.type}"
-            )
-        aligned = node.build.reshape(value, [*shape(value), *[1] * (rank(x) - axis - 1)])
-    else:
-        aligned = node.build.reshape(value, [])
-    return node.build.broadcast(aligned, shape(x))
+def _parameters(node: OnnxNode) -> Parameters:
+    return Parameters.of(node, 1, 2, node.attr("axis", 1), node.attr("block_size", 0))
 
 
 @converter("QuantizeLinear")
+@converter("QuantizeLinear", domain=CONTRIB)
 def quantize(node: OnnxNode) -> SSAValue:
     """`saturate(round(x / scale) + zero_point)`."""
-    build, x = node.build, node.input(0)
-    target = _storage(node)
-    scale, zero_point = _parameter(node, 1, x), _parameter(node, 2, x)
-    assert scale is not None
-    scaled = build.op(DivOp, _as_f32(build, x), _as_f32(build, scale))
-    rounded = build.op(RoundEvenOp, scaled)
-    if zero_point is not None:
-        rounded = build.op(AddOp, rounded, build.cast(zero_point, f32))
-    low, high = storage_range(target)
-    clipped = build.op(ClipOp, rounded, min=float(low), max=float(high))
-    return build.cast(clipped, target)
-
-
-def _as_f32(build: GraphBuilder, x: SSAValue) -> SSAValue:
-    return build.cast(x, f32)
-
-
-def _storage(node: OnnxNode) -> IntegerType:
-    zero_point = node.optional(2)
     code = node.attr("output_dtype", 0)
-    target: Attribute = _UI8
-    if zero_point is not None:
-        target = element(zero_point)
-    elif code:
-        target = element_of_onnx(code, "the result")
-    if not isinstance(target, IntegerType) or target.width.data > 16:
-        raise Unsupported(f"quantization to {target}")
-    return target
+    storage: Attribute = element_of_onnx(code, "the result") if code else _UI8
+    if not isinstance(storage, IntegerType):
+        raise Unsupported(f"quantization to {storage}")
+    return quantized(node.build, node.input(0), _parameters(node), storage)
 
 
 @converter("DequantizeLinear")
+@converter("DequantizeLinear", domain=CONTRIB)
 def dequantize(node: OnnxNode) -> SSAValue:
     """`(x - zero_point) * scale`."""
+    code = node.attr("output_dtype", 0)
+    real = dequantized(node.build, node.input(0), _parameters(node))
+    return node.build.cast(real, element_of_onnx(code, "the result")) if code else real
+
+
+@converter("DynamicQuantizeLinear")
+def dynamic_quantize(node: OnnxNode) -> list[SSAValue]:
+    """
+    Quantization to u8 of the range from the least element to the greatest, widened to contain 0;
+    also the scale and the zero point. Where all elements are 0, the scale is 1.
+    """
     build, x = node.build, node.input(0)
-    scale, zero_point = _parameter(node, 1, x), _parameter(node, 2, x)
-    assert scale is not None
-    if not is_integer(element(x)) or not is_float(element(scale)):
-        raise Unsupported(f"dequantization of {x.type} with {scale.type}")
-    real = _as_f32(build, x)
-    if zero_point is not None:
-        real = build.op(SubOp, real, build.cast(zero_point, f32))
-    return build.cast(build.op(MulOp, real, _as_f32(build, scale)), element(scale))
+    if not is_float(element(x)):
+        raise Unsupported(f"dynamic quantization of {x.type}")
+    axes = list(range(rank(x)))
+    greatest = build.op(ClipOp, build.op(ReduceMaxOp, x, axes=axes), min=0.0)
+    least = build.op(ClipOp, build.op(ReduceMinOp, x, axes=axes), max=0.0)
+    steps = build.with_number(DivOp, build.op(SubOp, greatest, least), 255.0)
+    none = build.op(EqualOp, steps, build.splat_like(0.0, steps))
+    scale = build.op(SelectOp, none, build.splat_like(1.0, steps), steps)
+    zero_point = _rounded(build, build.op(DivOp, least, scale))
+    by = Parameters(scale, zero_point)
+    return [quantized(build, x, by), scale, zero_point]
+
+
+def _rounded(build: GraphBuilder, steps: SSAValue) -> SSAValue:
+    """`saturate(round(-steps))` in u8."""
+    low, high = storage_range(_UI8)
+    whole = build.op(RoundEvenOp, build.op(NegOp, build.cast(steps, f32)))
+    return build.cast(build.op(ClipOp, whole, min=float(low), max=float(high)), _UI8)
