@@ -29,6 +29,7 @@ from .compare import (
     values_of,
 )
 from .histogram import Histogram
+from .pictures import draw_profile
 from .profiles import Match, Profile, ValueProfile
 from .profiling import Profiler, optimized_graph, profile
 from .schemas import (
@@ -63,6 +64,7 @@ __all__ = [
     "choose_per_axis",
     "compare_graphs",
     "dequantize_array",
+    "draw_profile",
     "name_values",
     "optimized_graph",
     "profile",

@@ -12,12 +12,12 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..errors import GlowError, InputError
+from ..errors import GlowError
+from .arguments import DEBUG_FLAG, Parser, add_image_arguments, count, run_tool, symbol
 
 if TYPE_CHECKING:
     import numpy as np
@@ -27,42 +27,10 @@ if TYPE_CHECKING:
     from ..compiler import CompiledModel
 
 ONNXRUNTIME = "onnxruntime"
-DEBUG_FLAG = "--traceback"
-
-
-def _symbol(text: str) -> tuple[str, int]:
-    name, _, value = text.partition("=")
-    if not name or not value.isdecimal():
-        raise argparse.ArgumentTypeError(f"expected name=size, found {text!r}")
-    return name, int(value)
-
-
-def _numbers(text: str) -> tuple[float, ...]:
-    from .inputs import parse_numbers
-
-    try:
-        return parse_numbers(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(
-            f"expected numbers or fractions with commas between them, found {text!r}"
-        ) from None
-
-
-def _count(text: str) -> int:
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"expected a number of at least 1, found {text!r}")
-    return int(text)
-
-
-class _Parser(argparse.ArgumentParser):
-    """Reports wrong arguments as other errors are reported: one line, exit code 1."""
-
-    def error(self, message: str):
-        raise GlowError(message)
 
 
 def _arguments() -> argparse.ArgumentParser:
-    parser = _Parser(
+    parser = Parser(
         prog="glow-run",
         description="Compile a network (.onnx, or .mlir of the graph dialect) and run it.",
     )
@@ -78,13 +46,13 @@ def _arguments() -> argparse.ArgumentParser:
         "--define-symbol",
         metavar="NAME=SIZE",
         action="append",
-        type=_symbol,
+        type=symbol,
         default=[],
         help="size of a symbolic dimension of an ONNX model; may repeat",
     )
     group.add_argument(
         "--max-elements",
-        type=_count,
+        type=count,
         metavar="N",
         help="refuse an ONNX model with larger tensors; default: 2**31",
     )
@@ -121,8 +89,8 @@ def _arguments() -> argparse.ArgumentParser:
     )
     group.add_argument("--dump-stages", metavar="DIR", help="write the IR of every stage here")
     group = parser.add_argument_group("running")
-    group.add_argument("--threads", type=_count, default=1, metavar="N", help="default: 1")
-    group.add_argument("--repeat", type=_count, default=1, metavar="N", help="timed runs")
+    group.add_argument("--threads", type=count, default=1, metavar="N", help="default: 1")
+    group.add_argument("--repeat", type=count, default=1, metavar="N", help="timed runs")
     group.add_argument(
         "--compare",
         metavar="BACKEND",
@@ -136,7 +104,7 @@ def _arguments() -> argparse.ArgumentParser:
     )
     group = parser.add_argument_group("output")
     group.add_argument("--output", metavar="FILE.npz", help="write the outputs")
-    group.add_argument("--top-k", type=_count, default=5, metavar="K", help="classes to show")
+    group.add_argument("--top-k", type=count, default=5, metavar="K", help="classes to show")
     group.add_argument("--labels", metavar="FILE", help="names of the classes, one in each line")
     return parser
 
@@ -151,22 +119,7 @@ def _input_arguments(parser: argparse.ArgumentParser) -> None:
         help="a .npy, .npz or .pb file or an image; may repeat; inputs not given are random",
     )
     group.add_argument("--seed", type=int, default=0, help="of random inputs; default 0")
-    group.add_argument(
-        "--image-mean",
-        type=_numbers,
-        default=(0.0,),
-        metavar="M[,M,M]",
-        help="subtracted from pixels, which are 0 to 255; one number, or one for each channel in "
-        "the order of the network",
-    )
-    group.add_argument(
-        "--image-scale",
-        type=_numbers,
-        metavar="S[,S,S]",
-        help="pixels are multiplied by this after the mean; default 1/255, for integers 1",
-    )
-    group.add_argument("--image-channel-order", choices=("RGB", "BGR"), default="RGB")
-    group.add_argument("--image-layout", choices=("NCHW", "NHWC"), default="NCHW")
+    add_image_arguments(group)
 
 
 def _labels(path: str | None) -> list[str]:
@@ -319,48 +272,7 @@ def main(args: Sequence[str] | None = None) -> int:
 
     Errors are printed on stderr in one line, with exit code 1.
     """
-    given = sys.argv[1:] if args is None else list(args)
-    with warnings.catch_warnings():
-        warnings.showwarning = _print_warning
-        return _main(given)
-
-
-def _print_warning(message: Warning | str, *_about: object, **_more: object) -> None:
-    print(f"glow-run: warning: {message}", file=sys.stderr)
-
-
-def _main(given: list[str]) -> int:
-    try:
-        if "--version" in given:
-            from importlib.metadata import version
-
-            print(f"glow-run {version('glow-compiler')}")
-            return 0
-        parsed = _arguments().parse_args(given)
-        from rich.console import Console
-
-        return run(parsed, Console(highlight=False, markup=False))
-    except (GlowError, OSError, ValueError) as e:
-        print(f"glow-run: error: {_one_line(e)}", file=sys.stderr)
-        return 1
-    except KeyboardInterrupt:
-        return 130
-    except Exception as e:
-        if DEBUG_FLAG in given:
-            raise
-        what = f"{type(e).__name__}: {_one_line(e)}"
-        print(f"glow-run: error: {what} (see {DEBUG_FLAG})", file=sys.stderr)
-        return 1
-
-
-def _one_line(error: Exception) -> str:
-    if (
-        isinstance(error, OSError)
-        and error.filename is not None
-        and not isinstance(error, GlowError)
-    ):
-        return f"{error.filename}: {error.strerror}"
-    return str(error) if isinstance(error, GlowError | InputError) else " ".join(str(error).split())
+    return run_tool("glow-run", _arguments, run, args)
 
 
 if __name__ == "__main__":

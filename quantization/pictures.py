@@ -1,0 +1,115 @@
+"""Pictures of profiles: the histogram of a value with the range that a calibration chooses."""
+
+from __future__ import annotations
+
+import math
+import re
+from html import escape
+from pathlib import Path
+
+import numpy as np
+
+from .calibration import calibrated_range
+from .histogram import Histogram
+from .profiles import Profile
+from .schemas import Range, choose
+
+WIDTH, HEIGHT, MARGIN = 640, 240, 40
+"""Pixels of a picture; of its margins on all sides."""
+COLUMNS = 256
+"""How many bars are drawn at most: bins are put together."""
+
+
+def histogram_svg(title: str, histogram: Histogram, range: Range, note: str = "") -> str:
+    """
+    The histogram as SVG: how many numbers are in each bin on a logarithmic scale, with the range
+    that is represented shaded, and `note` below the title. Raises QuantizationError if nothing was
+    counted.
+    """
+    low, high = _shown(histogram, range)
+    counts = histogram.over(low, high, min(COLUMNS, histogram.bins))
+    scale = (WIDTH - 2 * MARGIN) / (high - low)
+
+    def x(number: float) -> float:
+        return MARGIN + (number - low) * scale
+
+    bottom = HEIGHT - MARGIN
+    first, last = x(range.low), x(range.high)
+    labels = dict.fromkeys((low, range.low, 0.0, range.high, high))
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" '
+        'font-family="sans-serif" font-size="11">',
+        f'<rect width="{WIDTH}" height="{HEIGHT}" fill="#ffffff"/>',
+        f'<rect x="{first:.2f}" y="{MARGIN}" width="{last - first:.2f}" '
+        f'height="{bottom - MARGIN}" fill="#d8e8f8"/>',
+        f'<path d="{_bars(counts)}" fill="#2060a0"/>',
+        f'<path d="M{MARGIN} {bottom}H{WIDTH - MARGIN}" stroke="#404040"/>',
+        *(
+            f'<path d="M{x(n):.2f} {MARGIN}V{bottom + 4}" stroke="#c04020"/>'
+            for n in (range.low, range.high)
+        ),
+        *(
+            f'<text x="{x(n):.2f}" y="{bottom + 16 + 12 * (i % 2)}" text-anchor="middle">'
+            f"{n:.4g}</text>"
+            for i, n in enumerate(labels)
+        ),
+        f'<text x="{MARGIN}" y="16" font-size="13">{escape(title)}</text>',
+        f'<text x="{MARGIN}" y="31" fill="#404040">{escape(note)}</text>',
+        "</svg>",
+    ]
+    return "\n".join(parts) + "\n"
+
+
+def _shown(h: Histogram, range: Range) -> tuple[float, float]:
+    """What is drawn: everything, and something if there is only one number."""
+    h.expect_numbers()
+    low, high = min(h.low, range.low), max(h.high, range.high)
+    return (low, high) if low < high else (low - 1.0, high + 1.0)
+
+
+def _bars(counts: np.ndarray) -> str:
+    """One path; the height of a bar is the logarithm of its count."""
+    top = math.log1p(float(counts.max()))
+    width = (WIDTH - 2 * MARGIN) / len(counts)
+    bottom = HEIGHT - MARGIN
+    bars: list[str] = []
+    for i, number in enumerate(counts.tolist()):
+        if number:
+            height = math.log1p(number) / top * (bottom - MARGIN)
+            bars.append(
+                f"M{MARGIN + i * width:.2f} {bottom}v{-height:.2f}h{width:.2f}v{height:.2f}z"
+            )
+    return "".join(bars)
+
+
+def draw_profile(
+    profile: Profile,
+    directory: str | Path,
+    method: str = "min-max",
+    schema: str = "asymmetric",
+    storage: str = "i8",
+    percentile: float = 99.99,
+) -> list[Path]:
+    """
+    Write `NNN-name.svg` for each value of which numbers were counted, in order, with the range that
+    a calibration chooses; return the files. The directory is made if need be. Arguments are those
+    of `calibrate`. Raises QuantizationError as that does, and OSError.
+    """
+    folder = Path(directory)
+    folder.mkdir(parents=True, exist_ok=True)
+    written: list[Path] = []
+    for number, value in enumerate(profile.values.values()):
+        h = value.histogram
+        if h.low > h.high:
+            continue
+        found = calibrated_range(h, method, schema, storage, percentile)
+        chosen = choose(found, schema, storage)
+        note = (
+            f"{h.count} numbers from {h.low:.5g} to {h.high:.5g}; {method}, {schema}: "
+            f"{found.low:.5g} to {found.high:.5g}, {chosen}"
+        )
+        name = re.sub(r"[^A-Za-z0-9_.-]", "_", value.key.name)[:100]
+        path = folder / f"{number:03}-{name}.svg"
+        path.write_text(histogram_svg(f"{value.key.name} ({value.key.operator})", h, found, note))
+        written.append(path)
+    return written
