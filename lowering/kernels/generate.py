@@ -18,6 +18,8 @@ from .nest import Combine, Nest, Repeat, Step, simplified
 from .partition import Group, Span, Split, choose_split, groups_of, weight_of
 from .register_tile import tiled_product
 from .schedule import Schedule, choose_schedule
+from .tile_generator import TileGenerator
+from .tiles import plan_tiles
 from .turning import copy_turned
 from .types import computes_in_float, vector_type
 
@@ -58,9 +60,12 @@ class NestGenerator:
     @staticmethod
     def of(
         nest: Nest, emitter: Emitter, memory: Memory, machine: MachineDescription
-    ) -> NestGenerator:
+    ) -> NestGenerator | TileGenerator:
         """With the schedule that is best for a nest."""
         nest = simplified(nest)
+        plan = plan_tiles(nest, machine)
+        if plan is not None:
+            return TileGenerator(nest, plan, emitter, memory, machine, NestGenerator.of)
         tiled = tiled_product(nest, machine)
         if tiled is None and nest.reduction is not None and nest.reduction.terms > 1:
             raise ValueError("products of pairs need blocks of as many channels as vectors have")

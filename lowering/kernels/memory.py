@@ -44,6 +44,9 @@ class Memory:
         """The same with other memrefs for some buffers."""
         return Memory(self._emitter, {**self._flat, **flat})
 
+    def memref(self, buffer: Buffer) -> SSAValue:
+        return self._flat[buffer]
+
     def start(self, access: Access) -> Place:
         """The place where all loop variables are 0. Index 0 of a flat memref is element `low`."""
         return Place(None, access.place.constant - access.buffer.low)

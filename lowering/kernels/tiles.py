@@ -1,0 +1,289 @@
+"""
+Schedules for tile registers: products of bytes, 16 pixels times 16 channels at once.
+
+One tile of the image has a row for each of up to 16 pixels, with up to 64 neighbouring channels; a
+tile of the filter has as many channels of 16 outputs. A step loads some of both and adds their
+products to as many accumulators. So a nest qualifies whose filter and image have four neighbouring
+terms together, whose filter has 16 outputs in a row of 64 bytes, and whose pixels are equally far
+apart.
+
+Rows of pixels are cut into tiles of equal size. Where rows are short, a tile has one row, and
+several rows make a group; or the rows of a whole image, with what is between them, are one list:
+what is computed for places between rows is left out at the end. Measured on a Sapphire Rapids, two
+by two accumulators are best nearly everywhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.dialects.builtin import IntegerType, i32
+
+from ...glow_dialects.elements import storage_type
+from ...glow_dialects.glow_vec import TileProduct
+from ...glow_dialects.glow_vec.tiles import QUAD, TILE_BYTES, TILE_ROWS, TILES
+from .affine import Access, Affine, Dim
+from .machine import MachineDescription
+from .nest import Combine, Nest
+from .types import is_unsigned
+
+COLUMNS = TILE_BYTES // QUAD
+"""Outputs of a tile of the filter."""
+_FEWEST_QUADS = 4
+"""With less depth than this in a tile, vectors are as fast, unless there is no more."""
+_SHORTEST = 9.5
+"""Cycles of a product of few rows; of more, a row takes one."""
+_GROUP_CYCLES = 60
+"""To start and to finish accumulators."""
+
+
+@dataclass(frozen=True)
+class TileRoles:
+    """What the dimensions of a product that qualifies for tiles do."""
+
+    image: Access
+    filter: Access
+    product: TileProduct
+    lane: Dim
+    """The outputs that lie in a row of the filter."""
+    depth: Dim | None
+    """Quads of terms that are neighbours in the image."""
+    quads: int
+    """How many of them a tile has."""
+    pitch: int
+    """Bytes from a quad to the next in the filter."""
+    pixels: tuple[Dim, ...]
+    """Parallel dimensions that only the image depends on; the last one is that of tiles."""
+    panels: tuple[Dim, ...]
+    """Parallel dimensions that only the filter depends on, without `lane`."""
+    others: tuple[Dim, ...]
+
+
+_PRODUCTS = {
+    (False, False): TileProduct.I8_I8,
+    (False, True): TileProduct.I8_U8,
+    (True, False): TileProduct.U8_I8,
+    (True, True): TileProduct.U8_U8,
+}
+
+
+def tile_roles(nest: Nest) -> TileRoles | None:
+    """The roles of the dimensions of a simplified nest; None if it does not qualify."""
+    reduction = nest.reduction
+    if reduction is None or reduction.combine is not Combine.ADD or reduction.terms != QUAD:
+        return None
+    if reduction.element != i32 or len(nest.writes) != 1 or not _is_plain(nest):
+        return None
+    image, filters = reduction.reads
+    if not all(_is_byte(a) for a in (image, filters)):
+        return None
+    lane = next((d for d in nest.parallel if _is_lane(nest, image, filters, d)), None)
+    if lane is None:
+        return None
+    depth = next((d for d in nest.reduced if image.stride(d) == QUAD), None)
+    quads = 1 if depth is None else _most_dividing(depth.size, TILE_ROWS)
+    pitch = TILE_BYTES if depth is None else stride_of(filters, depth)
+    if pitch < TILE_BYTES or (depth is not None and quads < min(_FEWEST_QUADS, depth.size)):
+        return None
+    rest = [d for d in nest.parallel if d is not lane]
+    pixels = [d for d in rest if stride_of(filters, d) == 0 and stride_of(image, d) > 0]
+    panels = [d for d in rest if stride_of(image, d) == 0 and stride_of(filters, d) != 0]
+    others = [d for d in rest if d not in pixels and d not in panels]
+    product = _PRODUCTS[is_unsigned(image.element), is_unsigned(filters.element)]
+    return TileRoles(
+        *(image, filters, product, lane, depth, quads, pitch),
+        *(tuple(pixels), tuple(panels), tuple(others)),
+    )
+
+
+def _is_plain(nest: Nest) -> bool:
+    dims = (*nest.parallel, *nest.reduced)
+    return all(
+        a.indirect is None and all(isinstance(a.stride(d), int) for d in dims)
+        for a in nest.accesses()
+    )
+
+
+def _is_byte(access: Access) -> bool:
+    stored = storage_type(access.element)
+    return isinstance(stored, IntegerType) and stored.width.data == 8
+
+
+def _is_lane(nest: Nest, image: Access, filters: Access, dim: Dim) -> bool:
+    """A dimension of whole rows of the filter, or of a part of one that is alone."""
+    if (image.stride(dim), filters.stride(dim)) != (0, QUAD):
+        return False
+    return nest.writes[0].stride(dim) == 1 and (dim.size < COLUMNS or dim.size % COLUMNS == 0)
+
+
+def stride_of(access: Access, dim: Dim) -> int:
+    stride = access.stride(dim)
+    assert isinstance(stride, int)
+    return stride
+
+
+def _most_dividing(number: int, most: int) -> int:
+    return max(d for d in range(1, most + 1) if number % d == 0)
+
+
+@dataclass(frozen=True)
+class Group:
+    """
+    Pixels whose accumulators are alive together, for points (i, j) of the last two dimensions of
+    pixels.
+    """
+
+    start: tuple[int, int]
+    """The first point of the first group of this kind."""
+    counts: tuple[int, int]
+    """How many groups of this kind there are along both dimensions."""
+    extent: tuple[int, int]
+    """Points of a group, and how far groups are apart."""
+    tiles: tuple[tuple[int, int, int], ...]
+    """Of each tile the first point, relative to that of the group, and its place in memory."""
+    place: int
+    """Where the results of the group's first point lie, in pixels."""
+    pitch: int
+    """Places from a row of the group to the next."""
+
+
+@dataclass(frozen=True)
+class TilePlan:
+    roles: TileRoles
+    rows: int
+    """Of each tile of the image and of accumulators."""
+    panels: int
+    """Tiles of the filter in a group."""
+    joined: Dim | None
+    """The dimension of panels of which a group has several; None if `roles.lane` is long enough."""
+    groups: tuple[Group, ...]
+    line: tuple[Dim, Dim]
+    """The dimensions of groups; those that the nest lacks have size 1."""
+
+    @property
+    def columns(self) -> int:
+        """Groups along the dimension of several panels."""
+        whole = self.joined.size if self.joined is not None else self.roles.lane.size // COLUMNS
+        return max(1, whole // self.panels)
+
+    @property
+    def panels_step(self) -> int:
+        """How far groups are apart along the dimension of several panels."""
+        return self.panels * (1 if self.joined is not None else COLUMNS)
+
+    @property
+    def panel_bytes(self) -> int:
+        """From a panel to the next in the filter."""
+        return COLUMNS * QUAD if self.joined is None else stride_of(self.roles.filter, self.joined)
+
+    @property
+    def places(self) -> int:
+        """Pixels that the memory for results of a group must hold."""
+        return max(at + self.rows for g in self.groups for *_, at in g.tiles)
+
+    @property
+    def images(self) -> int:
+        """Tiles of the image in a group, at most."""
+        return max(len(g.tiles) for g in self.groups)
+
+
+def plan_tiles(nest: Nest, machine: MachineDescription) -> TilePlan | None:
+    """How a simplified nest is computed with tiles; None if it is not."""
+    if not machine.has_int8_tiles:
+        return None
+    roles = tile_roles(nest)
+    if roles is None:
+        return None
+    steps = prod(d.size for d in nest.reduced) // roles.quads
+    plans = _plans(roles)
+    return min(plans, key=lambda plan: _cost(plan, steps))
+
+
+def _plans(roles: TileRoles) -> Iterator[TilePlan]:
+    missing = [Dim("row", 1), Dim("pixel", 1)]
+    outer, inner = (*missing, *roles.pixels)[-2:]
+    joined = None
+    whole, choices = roles.lane.size // COLUMNS, (1, 2, 3)
+    if whole <= 1:
+        joined = roles.panels[-1] if roles.panels else None
+        whole = joined.size if joined is not None else 1
+    for panels in choices:
+        if whole % panels:
+            continue
+        most = min(4, (TILES - 1 - panels) // panels)
+        for rows, groups in _groupings(roles.image, outer, inner, most):
+            yield TilePlan(roles, rows, panels, joined, tuple(groups), (outer, inner))
+
+
+def _groupings(
+    image: Access, outer: Dim, inner: Dim, most: int
+) -> Iterator[tuple[int, list[Group]]]:
+    """Rows of a tile, and groups of at most `most` tiles."""
+    for tiles in range(1, most + 1):
+        yield _along(outer.size, inner.size, tiles)
+        if inner.size <= TILE_ROWS and tiles <= outer.size:
+            yield inner.size, list(_across(outer.size, inner.size, tiles))
+    pitch, odd = divmod(stride_of(image, outer), stride_of(image, inner) or 1)
+    length = (outer.size - 1) * pitch + inner.size
+    if outer.size > 1 and not odd and pitch >= inner.size and length <= most * TILE_ROWS:
+        tiles = -(-length // TILE_ROWS)
+        rows = -(-length // tiles)
+        places = [min(i * rows, length - rows) for i in range(tiles)]
+        whole = tuple((0, at, at) for at in places)
+        yield rows, [Group((0, 0), (1, 1), (outer.size, inner.size), whole, 0, pitch)]
+
+
+def _along(lines: int, size: int, tiles: int) -> tuple[int, list[Group]]:
+    """Tiles beside each other in a line. Those of the last group end with the line."""
+    rows = -(-size // -(-size // TILE_ROWS))
+    width = rows * tiles
+    full, rest = divmod(size, width)
+    groups = []
+    if full:
+        places = tuple((0, i * rows, i * rows) for i in range(tiles))
+        groups.append(Group((0, 0), (lines, full), (1, width), places, 0, width))
+    if rest:
+        last = -(-rest // rows)
+        first = max(rest - last * rows, -full * width)
+        ends = [min(first + i * rows, rest - rows) for i in range(last)]
+        places = tuple((0, at, at - first) for at in ends)
+        groups.append(Group((0, full * width), (lines, 1), (1, rest), places, -first, rest))
+    return rows, groups
+
+
+def _across(lines: int, size: int, tiles: int) -> Iterator[Group]:
+    """Tiles of one line each."""
+    full, rest = divmod(lines, tiles)
+    for start, count, some in ((0, full, tiles), (full * tiles, 1, rest)):
+        if count and some:
+            places = tuple((i, 0, i * size) for i in range(some))
+            yield Group((start, 0), (count, 1), (some, size), places, 0, size)
+
+
+def _cost(plan: TilePlan, steps: int) -> float:
+    """Cycles for all groups, without what is done with results."""
+    total = 0.0
+    for group in plan.groups:
+        images = len(group.tiles)
+        products = images * plan.panels * max(plan.rows, _SHORTEST)
+        loads = (images * plan.rows + plan.panels * plan.roles.quads) / 2
+        cycles = max(products, loads) + loads / 2
+        total += prod(group.counts) * (steps * cycles + _GROUP_CYCLES)
+    return total * plan.columns
+
+
+def substituted(access: Access, change: Mapping[Dim, Affine]) -> Access:
+    """The access with forms of other variables in the place of some variables."""
+    place = Affine({}, access.place.constant)
+    for dim, stride in access.place.terms.items():
+        assert isinstance(stride, int)
+        place += change.get(dim, Affine({dim: 1})) * stride
+    return Access(access.buffer, place)
+
+
+def filter_bytes(nest: Nest, roles: TileRoles) -> int:
+    """Bytes of the filter that a nest reads."""
+    dims: Sequence[Dim] = (*nest.parallel, *nest.reduced)
+    return QUAD * prod(d.size for d in dims if stride_of(roles.filter, d))
