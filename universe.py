@@ -32,6 +32,7 @@ PASSES = {
     "glow-fuse-operators": "passes.fuse_operators:FuseOperatorsPass",
     "glow-fuse-attention": "passes.fuse_attention:FuseAttentionPass",
     "glow-profile": "passes.profile:ProfilePass",
+    "glow-quantize": "quantization.quantize:QuantizePass",
     "glow-lower-nodes": "passes.lower_nodes:LowerNodesPass",
     "glow-assign-layouts": "passes.assign_layouts:AssignLayoutsPass",
     "glow-choose-convolutions": "passes.choose_convolutions:ChooseConvolutionsPass",
@@ -47,6 +48,8 @@ PASSES = {
     "glow-share-buffers": "passes.share_buffers:ShareBuffersPass",
     "glow-stack-ops": "passes.stack_ops:StackOpsPass",
     "glow-allocate": "passes.allocate:AllocatePass",
+    # programs for an accelerator
+    "glow-verify-vta-tokens": "passes.verify_vta_tokens:VerifyVtaTokensPass",
     # instructions to machine code
     "glow-lower-to-kernels": "lowering.kernels.lower:LowerToKernelsPass",
     "glow-expand-math": "lowering.expand_math:ExpandMathPass",
@@ -56,6 +59,7 @@ PASSES = {
 TARGETS = {
     "glow-llvm-ir": "lowering.llvm.translate:LLVMIRTarget",
     "glow-vta-asm": "lowering.vta.asm:VtaAssemblyTarget",
+    "glow-vta-binary": "runtime.vta.target:VtaBinaryTarget",
 }
 
 

@@ -1,0 +1,154 @@
+"""
+Dynamic quantization: matrix products whose left operand is quantized while the program runs.
+
+`x` [..., K] times a constant matrix `w` [K, N] becomes, with one scale per column of `w` and one
+scale and zero point for all of `x`, as ONNX's DynamicQuantizeLinear computes them,
+
+    (xq * wq - zero_point * sums of columns of wq) * (scale of x * scales of columns)
+
+where the product `xq * wq` is summed in i32 and all else is elementwise, so that it runs where the
+product is stored. Nothing is profiled; the range of `x` is found in one pass over it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from xdsl.dialects import func
+from xdsl.dialects.builtin import IntegerType, Signedness, f32, i32
+from xdsl.ir import Attribute, SSAValue
+
+from ..errors import QuantizationError
+from ..glow_dialects.glow.arithmetic import (
+    AddOp,
+    DivOp,
+    MaximumOp,
+    MinimumOp,
+    MulOp,
+    NegOp,
+    RoundEvenOp,
+    SubOp,
+)
+from ..glow_dialects.glow.base import Node
+from ..glow_dialects.glow.logic import CastOp, EqualOp, SelectOp
+from ..glow_dialects.glow.matrix import FullyConnectedOp, MatMulOp
+from ..glow_dialects.glow.reduction import ReduceMaxOp, ReduceMinOp
+from ..glow_dialects.operator import element_of, shape_of, with_shape
+from ..passes.rewriting import Build, replace_node
+from ..semantics.arrays import constant_of, constant_reader, lazy_constant
+from .calibration import calibrate_weights
+from .options import Quantization
+from .schemas import quantize_array
+
+_U8 = IntegerType(8, Signedness.UNSIGNED)
+_LEVELS = 255.0
+
+
+def quantize_dynamically(
+    main: func.FuncOp,
+    options: Quantization,
+    names: Mapping[SSAValue, str],
+) -> dict[SSAValue, SSAValue]:
+    """
+    Rewrite all products of f32 by constant matrices, but those to keep in float. Returns what took
+    the place of each result.
+    """
+    replaced: dict[SSAValue, SSAValue] = {}
+    dynamic: dict[SSAValue, tuple[SSAValue, SSAValue, SSAValue]] = {}
+    for node in list(main.body.block.ops):
+        if not isinstance(node, MatMulOp | FullyConnectedOp) or _is_kept(node, options, names):
+            continue
+        weights = _matrix(node)
+        if weights is None or element_of(node.operands[0].type) != f32:
+            continue
+        build = Build()
+        value = _product(node, weights, build, dynamic)
+        replaced[node.results[0]] = value
+        replace_node(node, build.ops, value)
+    return replaced
+
+
+def _is_kept(node: Node, options: Quantization, names: Mapping[SSAValue, str]) -> bool:
+    keep = options.keep_float
+    short = node.name.removeprefix("glow.")
+    return node.name in keep or short in keep or names[node.results[0]] in keep
+
+
+def _matrix(node: MatMulOp | FullyConnectedOp) -> np.ndarray | None:
+    """The constant matrix [K, N] of a product whose left operand is not transposed."""
+    array = constant_of(node.operands[1])
+    if array is None or array.dtype != np.float32 or not array.size:
+        return None
+    if isinstance(node, FullyConnectedOp):
+        return array.T
+    if node.transpose_lhs.value.data or any(d != 1 for d in array.shape[:-2]):
+        return None
+    matrix = array.reshape(array.shape[-2:])
+    return matrix.T if node.transpose_rhs.value.data else matrix
+
+
+def _product(
+    node: MatMulOp | FullyConnectedOp,
+    weights: np.ndarray,
+    build: Build,
+    dynamic: dict[SSAValue, tuple[SSAValue, SSAValue, SSAValue]],
+) -> SSAValue:
+    x, result = node.operands[0], node.results[0].type
+    try:
+        t = calibrate_weights(weights, axis=1)
+    except QuantizationError as error:
+        raise QuantizationError(f"{node.results[0].name_hint or node.name}: {error}") from None
+    if x not in dynamic:
+        dynamic[x] = _quantized(x, build)
+    stored, scale, zero_point = dynamic[x]
+    read = constant_reader(node.operands[1])
+    assert read is not None
+    stored_shape = shape_of(node.operands[1].type)[-2:]
+    turned = isinstance(node, FullyConnectedOp) or bool(node.transpose_rhs.value.data)
+    lead = shape_of(x.type)[:-2]
+    stacked = (*[1] * len(lead), *weights.shape)
+
+    def numbers() -> np.ndarray:
+        matrix = read().reshape(stored_shape)
+        return quantize_array(matrix.T if turned else matrix, t).reshape(stacked)
+
+    hint = node.operands[1].name_hint or "weights"
+    w = build.add(lazy_constant(stacked, IntegerType(8), hint, numbers))
+    if any(d != 1 for d in lead):
+        w = build.broadcast(w, (*lead, *weights.shape))
+    sums = build(MatMulOp, stored, w)
+    shape = shape_of(sums.type)
+    columns = build.constant(quantize_array(weights, t).sum(axis=0, dtype=np.int32), "sums", i32)
+    correction = build(MulOp, build.broadcast(columns, shape), build.broadcast(zero_point, shape))
+    centred = _cast(build, build(SubOp, sums, correction), f32)
+    scales = build.constant(np.array(t.scale_values(), np.float32), "scales")
+    factor = build(MulOp, build.broadcast(scales, shape), build.broadcast(scale, shape))
+    value = build(MulOp, centred, factor)
+    if isinstance(node, FullyConnectedOp):
+        value = build(AddOp, value, build.broadcast(node.bias, shape))
+    assert value.type == result
+    return value
+
+
+def _quantized(x: SSAValue, build: Build) -> tuple[SSAValue, SSAValue, SSAValue]:
+    """`x` as ui8, its scale (f32) and its zero point (i32), which have one element each."""
+    axes = list(range(len(shape_of(x.type))))
+    zero = build.splat(0.0, with_shape(f32, [1] * len(axes)))
+    high = build(MaximumOp, build(ReduceMaxOp, x, axes=axes, keep_dims=True), zero)
+    low = build(MinimumOp, build(ReduceMinOp, x, axes=axes, keep_dims=True), zero)
+    one = build.splat(1.0, zero.type)
+    scale = build(DivOp, build(SubOp, high, low), build.splat(_LEVELS, zero.type))
+    # nothing but zeros has no range
+    scale = build(SelectOp, build(EqualOp, scale, zero), one, scale)
+    point = build(RoundEvenOp, build(NegOp, build(DivOp, low, scale)))
+    shape = shape_of(x.type)
+    steps = build(RoundEvenOp, build(DivOp, x, build.broadcast(scale, shape)))
+    moved = build(AddOp, steps, build.broadcast(point, shape))
+    top = build.splat(_LEVELS, moved.type)
+    limited = build(MinimumOp, build(MaximumOp, moved, build.splat(0.0, moved.type)), top)
+    return _cast(build, limited, _U8), scale, _cast(build, point, i32)
+
+
+def _cast(build: Build, value: SSAValue, element: Attribute) -> SSAValue:
+    return build(CastOp, value, result_types=[with_shape(element, shape_of(value.type))])

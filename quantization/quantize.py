@@ -1,0 +1,407 @@
+"""
+Quantizes a graph of floats by the ranges of a profile.
+
+The result has the form in which quantized networks come from elsewhere, too: operators in float
+between `glow.dequantize` of their operands and `glow.quantize` of their results. What becomes
+integer arithmetic follows from that (`glow-form-integers`).
+
+1. Products (convolutions, fully connected layers, matrix products) are quantized if the backend
+   computes them on the types that the options ask for, the profile knows the ranges of their
+   activations, and nobody wants them in float.
+2. A value is quantized if a product reads it, or if it waits in memory for an elementwise operator
+   that follows a product: a residual that is added. Results of products that are only used in float
+   stay what they are, and so does what flows from one elementwise operator to the next.
+3. A rearrangement of a quantized value, or its maximum over windows, has the type of that value.
+4. Constant weights are quantized by their own numbers, biases in the scale of the products.
+
+What stays float is reported, with the reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from xdsl.context import Context
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
+from xdsl.passes import ModulePass
+
+from ..backend import Backend, find_backend
+from ..errors import QuantizationError
+from ..glow_dialects.glow.base import DataParallel, Node
+from ..glow_dialects.glow.constant import SplatOp
+from ..glow_dialects.glow.quantization import DequantizeOp, QuantizeOp
+from ..glow_dialects.glow.shape import ConcatOp
+from ..glow_dialects.operator import Call, element_of, shape_of, with_shape
+from ..glow_dialects.quant import QuantizedType
+from ..passes.rewriting import is_constant
+from ..runtime.signature import main_function
+from ..semantics.arrays import constant_of, constant_reader, lazy_constant
+from .calibration import DEFAULT_PERCENTILE, calibrate, calibrate_weights
+from .dynamic import quantize_dynamically
+from .histogram import Histogram
+from .options import Quantization
+from .profiles import Profile
+from .roles import AVERAGES, MOVERS, Roles, moved, roles_of
+from .schemas import bias_type, quantize_array
+
+
+@dataclass
+class Report:
+    """What became of a graph."""
+
+    quantized: list[str] = field(default_factory=list)
+    """Names of the results of products that compute in integers now."""
+    types: dict[str, QuantizedType] = field(default_factory=dict)
+    """The types of activations, by the name of the value."""
+    kept: dict[str, str] = field(default_factory=dict)
+    """Why products and values stay float, by name."""
+    unmatched: str = ""
+    """What of the profile and the graph did not match."""
+
+    def lines(self) -> list[str]:
+        """The report as text."""
+        text = [f"{len(self.quantized)} products quantized, {len(self.types)} activations"]
+        text += [f"{name} stays float: {why}" for name, why in self.kept.items()]
+        return [*text, self.unmatched] if self.unmatched else text
+
+
+def quantize(
+    module: ModuleOp,
+    profile: Profile | None,
+    options: Quantization | None = None,
+    backend: str | Backend = "cpu",
+) -> Report:
+    """
+    Quantize the function @main of `module`, which is changed.
+
+    Without a profile, only what `dynamic` asks for is quantized. Raises QuantizationError if the
+    profile is of another network, and for names to keep in float that there are not.
+    """
+    options = options or Quantization()
+    target = find_backend(backend) if isinstance(backend, str) else backend
+    main = main_function(module)
+    if profile is None and not options.dynamic:
+        raise QuantizationError("quantization needs a profile, or dynamic=true; see glow-profile")
+    report = Report()
+    histograms: dict[SSAValue, Histogram] = {}
+    names = _names(main)
+    _expect_known(options.keep_float, main, names)
+    if profile is not None:
+        match = profile.match(module)
+        histograms, report.unmatched = dict(match.histograms), match.report()
+        names |= match.names
+    if options.dynamic:
+        for old, new in quantize_dynamically(main, options, names).items():
+            report.quantized.append(names[old])
+            names[new] = names.pop(old)
+            if old in histograms:
+                histograms[new] = histograms.pop(old)
+    if profile is not None:
+        names = _names(main) | names
+        _Quantizer(main.body.block, histograms, names, options, target, report).run()
+    return report
+
+
+def _names(main: func.FuncOp) -> dict[SSAValue, str]:
+    values = [*main.body.block.args, *(r for op in main.body.block.ops for r in op.results)]
+    return {v: v.name_hint or f"value {i}" for i, v in enumerate(values)}
+
+
+def _expect_known(keep: tuple[str, ...], main: func.FuncOp, names: Mapping[SSAValue, str]) -> None:
+    known = {*names.values(), *(op.name for op in main.body.block.ops)}
+    if unknown := [k for k in keep if k not in known and f"glow.{k}" not in known]:
+        raise QuantizationError(
+            f"cannot keep {', '.join(unknown)} in float: no value and no operator of the network "
+            "is called so"
+        )
+
+
+class _Quantizer:
+    """The quantization of one graph."""
+
+    def __init__(
+        self,
+        block: Block,
+        histograms: Mapping[SSAValue, Histogram],
+        names: Mapping[SSAValue, str],
+        options: Quantization,
+        backend: Backend,
+        report: Report,
+    ):
+        self.block = block
+        self.nodes = [op for op in block.ops if isinstance(op, Node)]
+        self.order: dict[Operation, int] = {op: i for i, op in enumerate(block.ops)}
+        self.histograms = histograms
+        self.names = names
+        self.options = options
+        self.backend = backend
+        self.report = report
+        self.types: dict[SSAValue, QuantizedType] = {}
+        self.weights: dict[Node, tuple[Roles, QuantizedType | None]] = {}
+        """Products to quantize, with the type of their constant weights, if they have such."""
+
+    def run(self) -> None:
+        for node in self.nodes:
+            self._consider(node)
+        for node in self.nodes:
+            self._consider_stored(node)
+        if self.options.everything:
+            for node in self.nodes:
+                self._consider_everything(node)
+        for value in self._typed_in_order():
+            self._insert(value)
+        for node, (roles, weights) in self.weights.items():
+            self._quantize_weights(node, roles, weights)
+            self.report.quantized.append(self.names[node.results[0]])
+
+    # which values, with which types
+
+    def _consider(self, node: Node) -> None:
+        """Quantize a product, if nothing speaks against it."""
+        roles = roles_of(node)
+        if roles is None:
+            return
+        activations = [node.operands[i] for i in roles.activations]
+        try:
+            self._expect_wanted(node)
+            types = {v: self._type_of(v) for v in activations}
+            weights = self._weight_type(node, roles)
+            self._expect_supported(node, roles, types, weights)
+        except _StaysFloat as reason:
+            self.report.kept[self.names[node.results[0]]] = str(reason)
+            return
+        self.types |= types
+        self.weights[node] = roles, weights
+
+    def _expect_wanted(self, node: Node) -> None:
+        keep = self.options.keep_float
+        if node.name in keep or node.name.removeprefix("glow.") in keep:
+            raise _StaysFloat("its operator is kept in float")
+        if self.names[node.results[0]] in keep:
+            raise _StaysFloat("it is kept in float")
+
+    def _type_of(self, value: SSAValue) -> QuantizedType:
+        """The type for an activation: that of what it is a rearrangement of, or by its range."""
+        if value in self.types:
+            return self.types[value]
+        source = moved(value)
+        if source is not None and source in self.types:
+            return self.types[source]
+        histogram = self.histograms.get(value)
+        if histogram is None:
+            raise _StaysFloat(f"the profile has no range of {self.names.get(value, '?')}")
+        o = self.options
+        try:
+            return calibrate(
+                *(histogram, o.calibration, o.schema, o.activations, o.percentile),
+                expressed=element_of(value.type),
+            )
+        except QuantizationError as error:
+            raise _StaysFloat(f"{self.names.get(value, '?')}: {error}") from None
+
+    def _weight_type(self, node: Node, roles: Roles) -> QuantizedType | None:
+        if roles.weights is None:
+            return None
+        array = constant_of(node.operands[roles.weights])
+        if array is None:
+            raise _StaysFloat("its weights are not constant")
+        o = self.options
+        axis = roles.axis if o.per_channel else None
+        element = element_of(node.operands[roles.weights].type)
+        try:
+            return calibrate_weights(
+                array, o.weight_calibration, o.weight_schema, o.weights, axis, expressed=element
+            )
+        except QuantizationError as error:
+            raise _StaysFloat(str(error)) from None
+
+    def _expect_supported(
+        self,
+        node: Node,
+        roles: Roles,
+        types: Mapping[SSAValue, QuantizedType],
+        weights: QuantizedType | None,
+    ) -> None:
+        operands: list[Attribute] = [o.type for o in node.operands]
+        for i in roles.activations:
+            value = node.operands[i]
+            operands[i] = with_shape(types[value], shape_of(value.type))
+        if roles.weights is not None and weights is not None:
+            operands[roles.weights] = with_shape(weights, shape_of(operands[roles.weights]))
+        call = Call(
+            type(node), tuple(operands), tuple(r.type for r in node.results), node.properties
+        )
+        if not self.backend.supports(call):
+            raise _StaysFloat(f"{self.backend.name} does not compute {node.name} on these types")
+
+    def _consider_stored(self, node: Node) -> None:
+        """Quantize what an elementwise operator behind a product reads from memory."""
+        if not isinstance(node, DataParallel | ConcatOp):
+            return
+        operands = [v for v in node.operands if not is_constant(v)]
+        if len(operands) < 2 or not any(self._is_integer(v) for v in operands):
+            return
+        latest = max(operands, key=self._position)
+        for value in operands:
+            stays = value is latest and isinstance(node, DataParallel) and _uses(value) == 1
+            if not stays and element_of(value.type) == element_of(latest.type):
+                self._try(value)
+
+    def _is_integer(self, value: SSAValue) -> bool:
+        """Whether a value comes from a quantized product, perhaps over elementwise operators."""
+        if value in self.types:
+            return True
+        owner = value.owner
+        while isinstance(owner, DataParallel) and len(owner.operands) == 1:
+            owner = owner.operands[0].owner
+        return owner in self.weights
+
+    def _position(self, value: SSAValue) -> int:
+        return self.order[value.owner] if isinstance(value.owner, Operation) else -1
+
+    def _consider_everything(self, node: Node) -> None:
+        """Quantize operands and results, but for what stays in the registers of a loop."""
+        if type(node) not in MOVERS | AVERAGES and not isinstance(node, DataParallel | ConcatOp):
+            self._consider_result(node)
+            return
+        for value in node.operands:
+            if is_constant(value) or (isinstance(node, DataParallel) and _uses(value) == 1):
+                continue
+            self._try(value)
+        self._consider_result(node)
+
+    def _consider_result(self, node: Node) -> None:
+        for result in node.results:
+            users = [use.operation for use in result.uses]
+            if not (len(users) == 1 and isinstance(users[0], DataParallel)):
+                self._try(result)
+
+    def _try(self, value: SSAValue) -> None:
+        name = self.names.get(value, "?")
+        if value in self.types or name in self.options.keep_float or is_constant(value):
+            return
+        if value not in self.histograms and moved(value) not in self.types:
+            return
+        try:
+            self.types[value] = self._type_of(value)
+        except _StaysFloat as reason:
+            self.report.kept[name] = str(reason)
+
+    # rewriting
+
+    def _typed_in_order(self) -> Iterator[SSAValue]:
+        """Values to quantize in program order, rearrangements with the type of their source."""
+        values = sorted(self.types, key=self._position)
+        for value in values:
+            source = moved(value)
+            if source is not None and source in self.types:
+                self.types[value] = self.types[source]
+            yield value
+
+    def _insert(self, value: SSAValue) -> None:
+        """Let all users but the function's result read the value quantized and dequantized."""
+        t = self.types[value]
+        uses = [u for u in value.uses if not isinstance(u.operation, func.ReturnOp)]
+        q = QuantizeOp.of(value, result_types=[with_shape(t, shape_of(value.type))])
+        d = DequantizeOp.of(q.result)
+        for node in (q, d):
+            node.result.name_hint = value.name_hint
+        if isinstance(value, BlockArgument):
+            first = self.block.first_op
+            assert first is not None
+            self.block.insert_ops_before([q, d], first)
+        else:
+            assert isinstance(value.owner, Operation)
+            self.block.insert_ops_after([q, d], value.owner)
+        for use in uses:
+            use.operation.operands[use.index] = d.result
+        self.report.types[self.names.get(value, "?")] = t
+
+    def _quantize_weights(self, node: Node, roles: Roles, weights: QuantizedType | None) -> None:
+        if roles.weights is None or weights is None:
+            return
+        node.operands[roles.weights] = self._constant(node, roles.weights, weights)
+        if roles.bias is None or self.options.bias == "float":
+            return
+        bias = node.operands[roles.bias]
+        array = constant_of(bias)
+        zero = isinstance(bias.owner, SplatOp) and not np.any(array)
+        if array is None or zero:
+            return
+        activation = _quantized_from(node.operands[roles.activations[0]])
+        try:
+            t = bias_type(activation, weights, np.asarray(array), self.options.bias)
+        except QuantizationError as error:
+            self.report.kept[f"the bias of {self.names[node.results[0]]}"] = str(error)
+            return
+        node.operands[roles.bias] = self._constant(node, roles.bias, t)
+
+    def _constant(self, node: Node, operand: int, t: QuantizedType) -> SSAValue:
+        """The dequantized constant of an operand, in front of the node."""
+        value = node.operands[operand]
+        read = constant_reader(value)
+        assert read is not None
+        hint = value.name_hint or "weights"
+        constant = lazy_constant(shape_of(value.type), t, hint, lambda: quantize_array(read(), t))
+        back = DequantizeOp.of(constant.result)
+        constant.result.name_hint = back.result.name_hint = value.name_hint
+        self.block.insert_ops_before([constant, back], node)
+        return back.result
+
+
+class _StaysFloat(Exception):
+    """Why a product or a value is not quantized."""
+
+
+def _uses(value: SSAValue) -> int:
+    return len(list(value.uses))
+
+
+def _quantized_from(value: SSAValue) -> QuantizedType:
+    """The type behind a dequantized value."""
+    assert isinstance(value.owner, DequantizeOp)
+    t = element_of(value.owner.input.type)
+    assert isinstance(t, QuantizedType)
+    return t
+
+
+@dataclass(frozen=True)
+class QuantizePass(ModulePass):
+    """Quantize a graph by a profile: float operators between dequantize and quantize."""
+
+    name = "glow-quantize"
+
+    profile: str | None = None
+    """The file of the profile, as `glow-profile` writes it."""
+    digest: str | None = None
+    """A hash of the profile, which tells cached programs apart. It is not checked."""
+    backend: str = "cpu"
+    """Which backend's support decides."""
+    calibration: str = "min-max"
+    percentile: float = DEFAULT_PERCENTILE
+    schema: str = "asymmetric"
+    activations: str = "i8"
+    weight_calibration: str = "min-max"
+    weight_schema: str = "symmetric"
+    weights: str = "i8"
+    per_channel: bool = True
+    bias: str = "i32"
+    everything: bool = False
+    dynamic: bool = False
+    keep_float: tuple[str, ...] = ()
+    """Names of values or operators. The other options are those of `Quantization`."""
+    report: str | None = None
+    """A file for the report of what was quantized, and what was not and why."""
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        names = Quantization.__dataclass_fields__
+        options = Quantization(**{n: getattr(self, n) for n in names})
+        profile = None if self.profile is None else Profile.load(self.profile)
+        report = quantize(op, profile, options, self.backend)
+        if self.report is not None:
+            with open(self.report, "w", encoding="utf-8") as file:
+                file.write("\n".join(report.lines()) + "\n")

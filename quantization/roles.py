@@ -1,0 +1,103 @@
+"""
+What operators mean for quantization: which operands are activations, weights and biases.
+
+An operator is in one of three tables. Products (convolutions, fully connected layers, matrix
+products) are what integers make faster: their activations are quantized by the ranges of a profile,
+constant weights by their own numbers. Movers (reshapes, pools of maxima, ...) give numbers that
+their operand has, so their results keep its type. All others compute in float, in registers of the
+loop that dequantizes their operands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias, TypeVar
+
+from xdsl.ir import SSAValue
+
+from ..glow_dialects.glow.base import Node
+from ..glow_dialects.glow.constant import ConstantOp
+from ..glow_dialects.glow.convolution import ConvolutionOp
+from ..glow_dialects.glow.matrix import FullyConnectedOp, MatMulOp
+from ..glow_dialects.glow.pooling import AvgPoolOp, MaxPoolOp
+from ..glow_dialects.glow.reduction import ReduceMeanOp
+from ..glow_dialects.glow.shape import ReshapeOp, SliceOp, TransposeOp
+from ..glow_dialects.glow.transposed import TransposedConvolutionOp
+from ..glow_dialects.operator import shape_of
+
+
+@dataclass(frozen=True)
+class Roles:
+    """Operands of a product, by number."""
+
+    activations: tuple[int, ...]
+    weights: int | None = None
+    axis: int | None = None
+    """The dimension of the weights along which output channels lie."""
+    bias: int | None = None
+
+
+N = TypeVar("N", bound=Node)
+RolesOf: TypeAlias = Callable[[N], Roles]
+PRODUCTS: dict[type[Node], RolesOf] = {}
+
+
+def product(operator: type[N]) -> Callable[[RolesOf[N]], RolesOf[N]]:
+    """Decorator: how the operands of a product are quantized."""
+
+    def register(function: RolesOf[N]) -> RolesOf[N]:
+        PRODUCTS[operator] = function
+        return function
+
+    return register
+
+
+@product(ConvolutionOp)
+def convolution(node: ConvolutionOp) -> Roles:
+    return _by_constant(node, axis=0, bias=2)
+
+
+@product(FullyConnectedOp)
+def fully_connected(node: FullyConnectedOp) -> Roles:
+    return _by_constant(node, axis=0, bias=2)
+
+
+@product(TransposedConvolutionOp)
+def transposed_convolution(node: TransposedConvolutionOp) -> Roles:
+    """The filter has the outputs of one group in dimension 1."""
+    return _by_constant(node, axis=1 if node.group.value.data == 1 else None, bias=2)
+
+
+@product(MatMulOp)
+def matmul(node: MatMulOp) -> Roles:
+    rank = len(shape_of(node.rhs.type))
+    transposed = bool(node.transpose_rhs.value.data)
+    # several matrices have columns of their own each, which one scale per column does not tell
+    single = all(d == 1 for d in shape_of(node.rhs.type)[:-2])
+    return _by_constant(node, axis=rank - 1 - transposed if single else None, bias=None)
+
+
+def _by_constant(node: Node, axis: int | None, bias: int | None) -> Roles:
+    if isinstance(node.operands[1].owner, ConstantOp):
+        return Roles((0,), 1, axis, bias)
+    return Roles((0, 1), bias=bias)
+
+
+def roles_of(node: object) -> Roles | None:
+    """The roles of the operands of a product; None for other operators."""
+    found = PRODUCTS.get(type(node))  # pyright: ignore[reportArgumentType, reportCallIssue]
+    return None if found is None else found(node)  # pyright: ignore[reportArgumentType]
+
+
+MOVERS: frozenset[type[Node]] = frozenset({MaxPoolOp, ReshapeOp, SliceOp, TransposeOp})
+"""Operators whose results have no numbers but those of operand 0."""
+
+AVERAGES: frozenset[type[Node]] = frozenset({AvgPoolOp, ReduceMeanOp})
+"""Operators whose results are within the range of operand 0."""
+
+
+def moved(value: SSAValue) -> SSAValue | None:
+    """The value that another one is a rearrangement or a part of; None if it is computed."""
+    owner = value.owner
+    return owner.operands[0] if isinstance(owner, Node) and type(owner) in MOVERS else None

@@ -1,0 +1,197 @@
+"""Quantization by a profile: what is quantized, with which types, and how close the result is."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+import glow
+import numpy as np
+import pytest
+from glow import quantization
+from glow.context import make_context
+from glow.errors import QuantizationError
+from glow.glow_dialects.glow.quantization import DequantizeOp, QuantizeOp
+from glow.glow_dialects.operator import element_of
+from glow.glow_dialects.quant import QuantizedType
+from glow.quantization import Profile
+from glow.quantization.options import Quantization
+from glow.quantization.profiling import optimized_graph
+from glow.quantization.quantize import Report, quantize
+from glow.quantization.schemas import SCHEMAS
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.parser import Parser
+
+# two convolutions, a residual of the first, a pool, and a fully connected layer
+SOURCE = """
+!x = tensor<{n}x3x9x7xf32>
+!y = tensor<{n}x5x9x7xf32>
+!p = tensor<{n}x5x4x3xf32>
+func.func @main(%x: !x {{glow.name = "x"}})
+    -> (tensor<{n}x4xf32> {{glow.name = "y"}}) {{
+  %w1 = glow.constant dense<{w1}> : tensor<5x3x3x3xf32>
+  %b1 = glow.constant dense<[0.5, -0.25, 0.125, 1.0, -1.0]> : tensor<5xf32>
+  %c1 = glow.convolution %x, %w1, %b1 {{dilations = array<i64: 1, 1>,
+      pads = array<i64: 1, 1, 1, 1>, strides = array<i64: 1, 1>}}
+    : (!x, tensor<5x3x3x3xf32>, tensor<5xf32>) -> !y
+  %r1 = glow.relu %c1 : (!y) -> !y
+  %w2 = glow.constant dense<{w2}> : tensor<5x5x1x1xf32>
+  %b2 = glow.splat {{value = 0.0 : f64}} : tensor<5xf32>
+  %c2 = glow.convolution %r1, %w2, %b2 {{dilations = array<i64: 1, 1>,
+      pads = array<i64: 0, 0, 0, 0>, strides = array<i64: 1, 1>}}
+    : (!y, tensor<5x5x1x1xf32>, tensor<5xf32>) -> !y
+  %s = glow.add %c2, %r1 : (!y, !y) -> !y
+  %m = glow.max_pool %s {{dilations = array<i64: 1, 1>, kernel = array<i64: 2, 2>,
+      pads = array<i64: 0, 0, 0, 0>, strides = array<i64: 2, 2>}} : (!y) -> !p
+  %f = glow.reshape %m : (!p) -> tensor<{n}x60xf32>
+  %w3 = glow.constant dense<{w3}> : tensor<4x60xf32>
+  %b3 = glow.constant dense<[0.5, -0.5, 0.25, 0.75]> : tensor<4xf32>
+  %y = glow.fully_connected %f, %w3, %b3
+    : (tensor<{n}x60xf32>, tensor<4x60xf32>, tensor<4xf32>) -> tensor<{n}x4xf32>
+  func.return %y : tensor<{n}x4xf32>
+}}
+"""
+
+
+def network(batch: int = 2, seed: int = 0) -> ModuleOp:
+    rng = np.random.default_rng(seed)
+    weights = {
+        name: str((rng.standard_normal(shape) * 0.3).astype(np.float32).tolist())
+        for name, shape in (("w1", (5, 3, 3, 3)), ("w2", (5, 5, 1, 1)), ("w3", (4, 60)))
+    }
+    module = Parser(make_context(), SOURCE.format(n=batch, **weights)).parse_module()
+    module.verify()
+    return optimized_graph(module)
+
+
+def images(batch: int = 2) -> np.ndarray:
+    return np.random.default_rng().standard_normal((batch, 3, 9, 7)).astype(np.float32)
+
+
+@cache
+def profiled() -> Profile:
+    return quantization.profile(network(), [{"x": images()} for _ in range(3)], cache=False)
+
+
+def quantized(**options: object) -> tuple[ModuleOp, Report]:
+    module = network()
+    report = quantize(module, profiled(), Quantization(**options))  # pyright: ignore
+    module.verify()
+    return module, report
+
+
+def noise(module: ModuleOp) -> float:
+    """The signal-to-noise ratio, in dB, against the network in float."""
+    x = images()
+    (want,) = glow.compile(network(), backend="interpreter")(x)
+    (found,) = glow.compile(module, backend="interpreter")(x)
+    error = (found.astype(np.float64) - want) ** 2
+    return float(10 * np.log10((want.astype(np.float64) ** 2).sum() / error.sum()))
+
+
+def names(module: ModuleOp, kind: type) -> list[str]:
+    return [op.results[0].name_hint or "" for op in module.walk() if isinstance(op, kind)]
+
+
+def test_products_and_what_they_read_are_quantized():
+    module, report = quantized()
+    assert report.quantized == ["c1", "c2", "y"]
+    # not what flows from one elementwise operator to the next, nor the result
+    assert names(module, QuantizeOp) == ["x", "r1", "f"]
+    assert not report.kept
+    assert not report.unmatched
+    assert noise(module) > 25
+
+
+@pytest.mark.parametrize("schema", SCHEMAS)
+@pytest.mark.parametrize("calibration", ["min-max", "percentile", "entropy", "mse"])
+def test_schemas_and_calibrations(schema: str, calibration: str):
+    module, report = quantized(schema=schema, calibration=calibration)
+    assert len(report.quantized) == 3
+    # few numbers have no tails: entropy then saturates more than is good
+    assert noise(module) > (4 if calibration == "entropy" else 15)
+    for t in report.types.values():
+        if schema != "asymmetric":
+            assert t.zero_point_values() == (0,)
+        if schema == "power_of_two":
+            assert np.log2(t.scale_values()[0]).is_integer()
+
+
+def test_storages_and_bits():
+    loss = {
+        bits: noise(quantized(activations=a, weights=w)[0])
+        for bits, a, w in ((4, "u8", "i4"), (8, "u8", "i8"), (16, "i16", "i16"))
+    }
+    assert loss[4] < loss[8] - 10 < loss[16] - 20
+
+
+def test_weights_have_a_scale_for_each_output_channel():
+    for per_channel, counts in ((True, {5, 4}), (False, {1})):
+        module, _ = quantized(per_channel=per_channel)
+        types = [element_of(op.input.type) for op in module.walk() if isinstance(op, DequantizeOp)]
+        weights = [t for t in types if isinstance(t, QuantizedType) and t.storage.width.data == 8]
+        constants = [t for t in weights if t.storage_min.data == -128][-3:]
+        assert {len(t.scales) for t in constants} <= counts | {1}
+        biases = [t for t in types if isinstance(t, QuantizedType) and t.storage.width.data == 32]
+        assert {len(t.scales) for t in biases} == counts
+
+
+def test_everything_between_is_quantized_if_asked_for():
+    module, _ = quantized(everything=True)
+    assert names(module, QuantizeOp) == ["x", "r1", "s", "m", "f", "y"]
+    assert noise(module) > 20
+
+
+def test_what_is_kept_in_float():
+    _, report = quantized(keep_float=("c1", "fully_connected"))
+    assert report.quantized == ["c2"]
+    assert report.kept == {
+        "c1": "it is kept in float",
+        "y": "its operator is kept in float",
+    }
+    with pytest.raises(QuantizationError, match="cannot keep c9 in float"):
+        quantized(keep_float=("c9",))
+
+
+def test_dynamic_quantization_needs_no_profile():
+    module = network()
+    report = quantize(module, None, Quantization(dynamic=True))
+    module.verify()
+    assert report.quantized == ["y"]
+    assert noise(module) > 30
+    with pytest.raises(QuantizationError, match="needs a profile, or dynamic=true"):
+        quantize(network(), None)
+
+
+def test_another_batch_size(tmp_path: Path):
+    path = tmp_path / "p.json"
+    profiled().save(path)
+    module = network(batch=5)
+    report = quantize(module, Profile.load(path))
+    assert len(report.quantized) == 3
+    assert not report.unmatched
+
+
+def test_activations_of_zeros_and_constants_have_a_scale():
+    module = network()
+    zeros = quantization.profile(module, [{"x": np.zeros((2, 3, 9, 7), np.float32)}], cache=False)
+    report = quantize(module, zeros)
+    assert report.types["x"].scale_values() == (1.0,)
+    x = np.zeros((2, 3, 9, 7), np.float32)
+    (want,) = glow.compile(network(), backend="interpreter")(x)
+    (found,) = glow.compile(module, backend="interpreter")(x)
+    np.testing.assert_allclose(found, want, atol=0.05 * np.abs(want).max())
+
+
+def test_unprofiled_values_stay_float():
+    module = network()
+    profile = Profile({n: v for n, v in profiled().values.items() if n != "r1"})
+    report = quantize(module, profile)
+    assert report.kept == {"c2": "the profile has no range of r1"}
+    assert "values that the profile does not know: r1" in report.unmatched
+
+
+def test_unknown_choices():
+    for options in ({"schema": "x"}, {"calibration": "x"}, {"activations": "i7"}, {"bias": "i4"}):
+        with pytest.raises(QuantizationError, match="expected a"):
+            Quantization(**options)  # pyright: ignore
