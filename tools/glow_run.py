@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import GlowError
+from . import vta_run
 from .arguments import DEBUG_FLAG, Parser, add_image_arguments, count, run_tool, symbol
 
 if TYPE_CHECKING:
@@ -34,7 +35,9 @@ def _arguments() -> argparse.ArgumentParser:
         prog="glow-run",
         description="Compile a network (.onnx, or .mlir of the graph dialect) and run it.",
     )
-    parser.add_argument("model", help="an ONNX file, or text of the graph dialect (.mlir)")
+    parser.add_argument(
+        "model", help="an ONNX file, text of the graph dialect (.mlir), or a VTA program (.vta)"
+    )
     parser.add_argument("--version", action="store_true", help="print the version")
     parser.add_argument(
         DEBUG_FLAG, action="store_true", help="show the Python traceback of an unexpected error"
@@ -106,6 +109,7 @@ def _arguments() -> argparse.ArgumentParser:
     group.add_argument("--output", metavar="FILE.npz", help="write the outputs")
     group.add_argument("--top-k", type=count, default=5, metavar="K", help="classes to show")
     group.add_argument("--labels", metavar="FILE", help="names of the classes, one in each line")
+    vta_run.add_arguments(parser)
     return parser
 
 
@@ -210,6 +214,8 @@ def _precision_errors(
 
 def run(args: argparse.Namespace, console: Console) -> int:
     """Do what the arguments say, and return the exit code."""
+    if vta_run.is_program(args):
+        return vta_run.run_program(args, console)
     import numpy as np
 
     from .. import compile as glow_compile

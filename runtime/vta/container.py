@@ -43,6 +43,11 @@ _ALIGNMENT = 64
 
 def write_program(path: Path, program: VtaProgram) -> None:
     """Write a container. Raises OSError."""
+    path.write_bytes(container_bytes(program))
+
+
+def container_bytes(program: VtaProgram) -> bytes:
+    """The bytes of a container."""
     payload = bytearray()
     description = {
         "config": asdict(program.config),
@@ -54,11 +59,8 @@ def write_program(path: Path, program: VtaProgram) -> None:
     header = _HEADER.pack(
         MAGIC, VERSION, len(text), len(payload), zlib.crc32(text), zlib.crc32(payload), 0
     )
-    with path.open("wb") as file:
-        file.write(header)
-        file.write(text)
-        file.write(b"\0" * (_aligned(len(header) + len(text)) - len(header) - len(text)))
-        file.write(payload)
+    start = _aligned(len(header) + len(text))
+    return b"".join([(header + text).ljust(start, b"\0"), payload])
 
 
 def read_program(path: Path) -> VtaProgram:
@@ -66,7 +68,11 @@ def read_program(path: Path) -> VtaProgram:
     Read a container. Raises OSError, and ModelError if the file is no container, of another
     version, damaged, or describes no possible program.
     """
-    data = path.read_bytes()
+    return parse_program(path.read_bytes(), path)
+
+
+def parse_program(data: bytes, path: str | Path) -> VtaProgram:
+    """The program in the bytes of a container; `path` is for messages. Raises ModelError."""
     text, payload = _parts(data, path)
     try:
         found = json.loads(text)
@@ -79,7 +85,7 @@ def read_program(path: Path) -> VtaProgram:
     return program
 
 
-def _parts(data: bytes, path: Path) -> tuple[bytes, bytes]:
+def _parts(data: bytes, path: str | Path) -> tuple[bytes, bytes]:
     if len(data) < _HEADER.size or not data.startswith(MAGIC):
         raise ModelError(f"{path}: this is not a VTA program")
     _, version, text_bytes, payload_bytes, text_crc, payload_crc, zero = _HEADER.unpack_from(data)

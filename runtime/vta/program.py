@@ -94,7 +94,7 @@ class Region:
         assert self.dtype is not None
         rank = len(self.shape)
         elements = np.ascontiguousarray(stored[: self.stored_bytes]).view(self.dtype)
-        tiled = elements.reshape(*self._counts, *self._tile)
+        tiled = elements.reshape([*self._counts, *self._tile])
         order = [axis for d in range(rank) for axis in (d, rank + d)]
         sizes = [n * t for n, t in zip(self._counts, self._tile, strict=True)]
         padded = tiled.transpose(order).reshape(sizes)
@@ -196,6 +196,8 @@ def _check_region(region: Region) -> None:
         raise CompileError(f"{where} has {region.size} bytes, its contents are {c.dtype}{c.shape}")
     if region.kind in _TYPED and region.dtype is None:
         raise CompileError(f"{where}, {region.kind.value}, needs a dtype and a shape")
+    if region.dtype is not None and region.dtype.kind not in "biuf":
+        raise CompileError(f"{where} has the dtype {region.dtype}, which is not of numbers")
     if region.kind is Kind.MICRO_OPS and region.size % 4:
         raise CompileError(f"{where} has {region.size} bytes; micro-ops have 4 each")
     _check_shape(region, where)

@@ -72,11 +72,16 @@ class Simulator:
         InputError for wrong inputs.
         """
         order = self._order if shuffle is None else self.dependences.order(shuffle)
-        dram = Dram(self.program)
+        try:
+            dram = Dram(self.program)
+            machine = _Machine(self.program, dram, self._plans)
+        except (MemoryError, ValueError):
+            raise VtaError(
+                "the DRAM and the scratchpads of this program take more memory than there is"
+            ) from None
         for region, array in zip(self.program.inputs, inputs, strict=True):
             _check_input(region, array)
             dram.fill(region, region.pack(array))
-        machine = _Machine(self.program, dram, self._plans)
         for number in order:
             machine.execute(self.instructions[number])
         return [_output(region, dram) for region in self.program.outputs]

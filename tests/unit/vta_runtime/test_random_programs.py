@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from glow.glow_dialects.vta.config import VtaConfig
+from glow.runtime.vta import plans
 from glow.runtime.vta.program import Kind, VtaProgram
 from glow.runtime.vta.simulator import Simulator, simulate
 from glow.runtime.vta.words import VtaError
@@ -172,8 +173,21 @@ class Case:
 
 
 @settings(max_examples=120)
+@given(st.integers(0, 2**63), st.sampled_from(CONFIGS), st.integers(1, 25), st.integers(1, 40))
+def test_random_programs(seed: int, config: VtaConfig, count: int, piece: int) -> None:
+    """Loops are executed in pieces of so many iterations, as long ones are."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(plans, "PIECE", piece)
+        check_random_program(seed, config, count)
+
+
+@settings(max_examples=60)
 @given(st.integers(0, 2**63), st.sampled_from(CONFIGS), st.integers(1, 25))
-def test_random_programs(seed: int, config: VtaConfig, count: int) -> None:
+def test_random_programs_in_one_piece(seed: int, config: VtaConfig, count: int) -> None:
+    check_random_program(seed, config, count)
+
+
+def check_random_program(seed: int, config: VtaConfig, count: int) -> None:
     rng = np.random.default_rng(seed)
     maker = Maker(config, rng)
     ops = [*maker.everything(), maker.write_all(), *maker.ops(count), maker.write_all()]

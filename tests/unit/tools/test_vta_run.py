@@ -1,0 +1,98 @@
+"""glow-run on VTA programs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from glow.glow_dialects.vta.config import VtaConfig
+from glow.runtime.vta.program import Kind, Region
+from glow.tests.support import vta_assembler as asm
+from glow.tests.support.vta_assembler import INP, UOP, WGT
+from glow.tools.glow_run import main
+
+SHAPE = (1, 5, 3, 4)
+"""Of the input; its channels are padded to 16."""
+TILE = (1, 16, 1, 1)
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> tuple[Path, np.ndarray]:
+    """A 1 x 1 convolution of 5 channels to 3 with relu, and its weights."""
+    config = VtaConfig()
+    rng = np.random.default_rng()
+    weights = rng.integers(-3, 4, (3, 5), np.int8)
+    padded = np.zeros((16, 16), np.int8)
+    padded[:3, :5] = weights
+    pixels = SHAPE[2] * SHAPE[3]
+    ops = [
+        asm.load(UOP, 0, 0),
+        asm.load(INP, 0, 64, 1, pixels),
+        asm.load(WGT, 0, 16),
+        asm.gemm((0, 1), (1, pixels), (0, 1), reset=1),
+        asm.gemm((0, 1), (1, pixels), (0, 1), (0, 1)),
+        asm.alu(asm.MAX, (0, 1), (1, pixels), (0, 1), imm=0),
+        asm.store(0, 512, 1, pixels),
+    ]
+    sequence = asm.in_sequence(ops)
+    i8 = np.dtype(np.int8)
+    regions = [
+        asm.region("u", Kind.MICRO_OPS, 0, np.zeros(1, np.uint32)),
+        Region("x", Kind.INPUT, 1024, 16 * pixels, None, i8, SHAPE, TILE),
+        asm.region("w", Kind.CONSTANT, 4096, padded),
+        Region("y", Kind.OUTPUT, 8192, 16 * pixels, None, i8, (1, 3, *SHAPE[2:]), TILE),
+    ]
+    path = tmp_path / "conv.vta"
+    layers = [("conv1x1", 0, len(sequence) - 1)]
+    asm.program(sequence, config, regions, layers).save(path)
+    return path, weights
+
+
+def test_outputs(program: tuple[Path, np.ndarray], tmp_path: Path) -> None:
+    path, weights = program
+    x = np.random.default_rng().integers(-8, 8, SHAPE, np.int8)
+    np.save(tmp_path / "x.npy", x)
+    output = tmp_path / "y.npz"
+    assert main([str(path), "--input", str(tmp_path / "x.npy"), "--output", str(output)]) == 0
+    wanted = np.maximum(np.einsum("oc,nchw->nohw", weights.astype(int), x.astype(int)), 0)
+    with np.load(output) as found:
+        np.testing.assert_array_equal(found["y"], wanted.astype(np.int8))
+
+
+def test_statistics_and_trace(
+    program: tuple[Path, np.ndarray], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    trace = tmp_path / "trace.json"
+    assert main([str(program[0]), "--statistics", "--trace", str(trace), "--repeat", "2"]) == 0
+    printed = capsys.readouterr().out
+    for text in ("int8[1, 5, 3, 4]", "median of 2", "COMPUTE", "GEMM core", "conv1x1", "192 B"):
+        assert text in printed
+    assert json.loads(trace.read_text())["traceEvents"]
+
+
+def error(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
+    assert main(arguments) == 1
+    printed = capsys.readouterr().err
+    assert printed.startswith("glow-run: error: ")
+    assert printed.count("\n") == 1
+    return printed
+
+
+def test_errors_are_one_line(
+    program: tuple[Path, np.ndarray], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = str(program[0])
+    assert "--compare means nothing" in error([path, "--compare", "interpreter"], capsys)
+    np.save(tmp_path / "x.npy", np.zeros((1, 5, 3, 5), np.int8))
+    assert "'x'" in error([path, "--input", str(tmp_path / "x.npy")], capsys)
+    damaged = tmp_path / "damaged.vta"
+    damaged.write_bytes(program[0].read_bytes()[:-1])
+    assert "damaged.vta: the VTA program is cut off" in error([str(damaged)], capsys)
+    assert "none.vta" in error([str(tmp_path / "none.vta")], capsys)
+
+
+def test_options_for_vta_programs_only(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "--statistics is for VTA programs" in error(["a.onnx", "--statistics"], capsys)
+    assert "--trace is for VTA programs" in error(["a.mlir", "--trace", "t.json"], capsys)

@@ -1,0 +1,178 @@
+"""`glow-run program.vta`: run a compiled VTA program on the simulator."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..errors import GlowError
+from ..runtime.vta.magic import is_container
+
+if TYPE_CHECKING:
+    import numpy as np
+    from rich.console import Console
+    from rich.table import Table
+
+    from ..runtime.signature import Signature
+    from ..runtime.vta.program import VtaProgram
+    from ..runtime.vta.simulator import Simulator
+    from ..runtime.vta.timing import Estimate, LayerEstimate
+    from ..runtime.vta.words import Memory
+
+_COMPILER_OPTIONS = ("compare", "dump_stages", "conv_algorithm", "precision", "target_cpu")
+"""Options, by name, that mean nothing to a program that is already compiled."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("VTA programs (.vta), which run on the simulator")
+    group.add_argument(
+        "--statistics",
+        action="store_true",
+        help="print estimated cycles, use of the engines, and DRAM traffic, by layer if known",
+    )
+    group.add_argument(
+        "--trace", metavar="FILE", help="write the estimated timeline as JSON for Perfetto"
+    )
+
+
+def is_program(args: argparse.Namespace) -> bool:
+    """
+    Whether the model is a VTA program. Raises GlowError for options that do not fit what it is.
+    """
+    if not is_container(Path(args.model)):
+        for name in ("statistics", "trace"):
+            if getattr(args, name):
+                raise GlowError(f"--{name} is for VTA programs (.vta), found {args.model}")
+        return False
+    for name in _COMPILER_OPTIONS:
+        if getattr(args, name) is not None:
+            option = name.replace("_", "-")
+            raise GlowError(f"{args.model} is a compiled VTA program: --{option} means nothing")
+    return True
+
+
+def run_program(args: argparse.Namespace, console: Console) -> int:
+    """Run a VTA program as the arguments say, and return the exit code."""
+    import numpy as np
+
+    from ..runtime.vta.program import VtaProgram
+    from ..runtime.vta.simulator import Simulator
+    from .inputs import Preprocessing, load_inputs
+    from .report import input_table, summary_table, time_table
+
+    start = time.perf_counter()
+    program = VtaProgram.load(args.model)
+    simulator = Simulator(program)
+    times = {"reading": time.perf_counter() - start}
+    signature = _signature(program)
+    preprocessing = Preprocessing(
+        args.image_mean, args.image_scale, args.image_channel_order, args.image_layout
+    )
+    rng = np.random.default_rng(args.seed)
+    feed, origins = load_inputs(args.input, signature.inputs, preprocessing, rng)
+    outputs, runs = _runs(simulator, signature, feed, args.repeat)
+    if signature.inputs:
+        console.print(input_table(signature.inputs, origins))
+    console.print(summary_table(outputs))
+    console.print(time_table(times, runs))
+    _report(args, program, console)
+    if args.output is not None:
+        np.savez(args.output, allow_pickle=False, **outputs)
+        console.print(f"outputs written to {args.output}")
+    return 0
+
+
+def _signature(program: VtaProgram) -> Signature:
+    from ..runtime.signature import Signature, TensorInfo
+
+    def infos(regions) -> tuple[TensorInfo, ...]:
+        return tuple(TensorInfo(r.name, list(r.shape), r.dtype.newbyteorder("=")) for r in regions)
+
+    return Signature(infos(program.inputs), infos(program.outputs))
+
+
+def _runs(
+    simulator: Simulator, signature: Signature, feed: Mapping[str, np.ndarray], repeat: int
+) -> tuple[dict[str, np.ndarray], list[float]]:
+    """Outputs by name and the seconds of each run of the simulator."""
+    arrays = signature.arrays(feed)
+    runs = []
+    outputs: Sequence[np.ndarray] = ()
+    for _ in range(repeat):
+        start = time.perf_counter()
+        outputs = simulator.run(arrays)
+        runs.append(time.perf_counter() - start)
+    names = [info.name for info in signature.outputs]
+    return dict(zip(names, outputs, strict=True)), runs
+
+
+def _report(args: argparse.Namespace, program: VtaProgram, console: Console) -> None:
+    if not args.statistics and args.trace is None:
+        return
+    from ..runtime.vta.timing import VtaTiming, estimate
+    from ..runtime.vta.trace import write_trace
+
+    timing = VtaTiming()
+    found = estimate(program, timing)
+    if args.statistics:
+        console.print(engine_table(found, timing.clock_mhz))
+        console.print(traffic_table(found))
+        if found.layers:
+            console.print(layer_table(found.layers))
+    if args.trace is not None:
+        write_trace(args.trace, program, found, timing)
+        console.print(f"timeline written to {args.trace}")
+
+
+def engine_table(found: Estimate, clock_mhz: float) -> Table:
+    """Cycles in all, and how long each engine and the GEMM core are busy."""
+    table = _table(f"estimated cycles at {clock_mhz:g} MHz", "engine", "cycles", "share")
+    cycles = found.cycles
+    for engine, busy in found.busy.items():
+        table.add_row(engine.name, f"{busy:,}", f"{busy / cycles:.1%}")
+    products = found.total.gemm_iterations
+    table.add_row("GEMM core", f"{products:,}", f"{found.total.gemm_utilisation:.1%}")
+    table.add_row("all", f"{cycles:,}", f"{cycles / clock_mhz / 1e3:.3g} ms")
+    return table
+
+
+def traffic_table(found: Estimate) -> Table:
+    """Bytes between DRAM and the scratchpads by memory type."""
+    from .report import size
+
+    table = _table("DRAM traffic", "memory", "bytes")
+    for memory, count in found.total.dram_bytes.items():
+        table.add_row(memory.name, size(count))
+    table.add_row("instructions", size(found.instruction_bytes))
+    return table
+
+
+def layer_table(layers: Sequence[LayerEstimate]) -> Table:
+    """Cycles, use of the GEMM core, and traffic of each layer."""
+    from ..runtime.vta.words import Memory
+    from .report import size
+
+    groups: dict[str, tuple[Memory, ...]] = {
+        "inputs": (Memory.INP,),
+        "weights": (Memory.WGT,),
+        "accumulators": (Memory.ACC, Memory.ACC_8BIT),
+        "micro-ops": (Memory.UOP,),
+        "outputs": (Memory.OUT,),
+    }
+    table = _table("layers", "layer", "cycles", "GEMM core", *groups)
+    for layer in layers:
+        traffic = (size(sum(layer.dram_bytes[m] for m in group)) for group in groups.values())
+        table.add_row(layer.name, f"{layer.cycles:,}", f"{layer.gemm_utilisation:.1%}", *traffic)
+    return table
+
+
+def _table(title: str, *columns: str) -> Table:
+    from rich.table import Table
+
+    table = Table(title=title, title_justify="left", min_width=len(title) + 4)
+    for n, column in enumerate(columns):
+        table.add_column(column, justify="right" if n else "left")
+    return table
