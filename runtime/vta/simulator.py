@@ -71,7 +71,9 @@ class Simulator:
         seed `shuffle` in a random one. Raises VtaError for what the machine cannot execute, and
         InputError for wrong inputs.
         """
-        order = self._order if shuffle is None else self.dependences.order(shuffle)
+        order = self._order
+        if shuffle is not None:
+            order = self.dependences.order(shuffle)
         try:
             dram = Dram(self.program)
             machine = _Machine(self.program, dram, self._plans)
