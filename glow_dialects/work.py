@@ -19,10 +19,10 @@ from xdsl.ir import Attribute
 from .elements import element_bytes
 from .glow.attention import AttentionOp, MaskedAttentionOp
 from .glow.base import DataParallel, Node, OnlyMovesData
-from .glow.bf16 import Bf16MatMulOp
 from .glow.blocked import Windowed
 from .glow.constant import ConstantOp, SplatOp
 from .glow.convolution import ConvolutionOp
+from .glow.dot import DotMatMulOp
 from .glow.matrix import FullyConnectedOp, MatMulOp, PackedMatMulOp
 from .glow.normalization import (
     BatchNormOp,
@@ -156,7 +156,7 @@ def _transposed(call: Call) -> int:
     return _elements(call.operands[0]) * prod(call.shape(1)[1:])
 
 
-@products(PackedMatMulOp, Bf16MatMulOp)
+@products(PackedMatMulOp, DotMatMulOp)
 def _packed(call: Call) -> int:
     return _elements(call.results[0]) * call.shape(0)[-1]
 

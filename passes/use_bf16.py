@@ -21,16 +21,19 @@ from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
 from ..errors import CompileError
-from ..glow_dialects.glow.bf16 import PAIR, Bf16ConvolutionOp, Bf16MatMulOp
 from ..glow_dialects.glow.blocked import BlockedConvolutionOp, is_blocked_input
 from ..glow_dialects.glow.constant import ConstantOp
+from ..glow_dialects.glow.dot import DotConvolutionOp, DotMatMulOp
 from ..glow_dialects.glow.matrix import PackedMatMulOp
 from ..glow_dialects.glow.shape import PadOp
 from ..glow_dialects.operator import element_of, shape_of, to_python
 from ..semantics.arrays import constant_reader, lazy_constant
-from ..semantics.bf16 import pair_rows
+from ..semantics.dot import pair_rows
 from .lowerings.precision import cast
+from .pack_weights import packed
 from .rewriting import Build, RuleTable, apply_rules, maker
+
+PAIR = 2
 
 
 def rounded(build: Build, value: SSAValue) -> SSAValue:
@@ -67,7 +70,7 @@ class _Rules:
         w = build.add(lazy_constant(paired, bf16, hint, lambda: pair_rows(read(), axis)))
         w.name_hint = filters.name_hint
         return build(
-            Bf16ConvolutionOp,
+            DotConvolutionOp,
             *(rounded(build, node.input), w, node.bias),
             strides=node.strides,
             dilations=node.dilations,
@@ -79,19 +82,20 @@ class _Rules:
         panels, inner, width = shape_of(weights.type)
         if element_of(node.input.type) != f32 or not isinstance(weights.owner, ConstantOp):
             return None
-        if inner % PAIR or columns % lanes or width % lanes:
+        if inner % PAIR:
             return None
+        count = -(-columns // lanes)
         read = constant_reader(weights)
         assert read is not None
 
         def repacked() -> np.ndarray:
             matrix = read().transpose(1, 0, 2).reshape(inner, panels * width)[:, :columns]
-            return pair_rows(matrix.reshape(inner, -1, lanes).transpose(1, 0, 2), 1)
+            return pair_rows(packed(matrix, lanes), 1)
 
-        shape = [columns // lanes, inner // PAIR, lanes, PAIR]
+        shape = [count, inner // PAIR, lanes, PAIR]
         w = build.add(lazy_constant(shape, bf16, weights.name_hint or "weights", repacked))
         w.name_hint = weights.name_hint
-        return build(Bf16MatMulOp, rounded(build, node.input), w)
+        return build(DotMatMulOp, rounded(build, node.input), w, columns=columns)
 
 
 @dataclass(frozen=True)

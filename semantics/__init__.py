@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from . import (  # noqa: F401
     attention,
-    bf16,
     blocked,
     constant,
     convolution,
+    dot,
     matrix,
     normalization,
     pooling,

@@ -15,10 +15,10 @@ from . import (
     activation,
     arithmetic,
     attention,
-    bf16,
     blocked,
     constant,
     convolution,
+    dot,
     logic,
     matrix,
     normalization,
@@ -34,7 +34,7 @@ from .base import DataParallel, Node
 
 _FAMILIES = (
     *(constant, shape, arithmetic, activation, logic, convolution, pooling, matrix),
-    *(normalization, attention, reduction, quantization, blocked, bf16, winograd),
+    *(normalization, attention, reduction, quantization, blocked, dot, winograd),
     transposed,
 )
 

@@ -24,7 +24,7 @@ from .lanes import (
     lanes,
 )
 from .memory import GatherOp, PrefetchOp, ScatterOp
-from .products import DotOp
+from .products import DOT_RULES, DotKind, DotKindAttr, DotOp, DotRule
 from .tiles import (
     TileConfigureOp,
     TileDotOp,
@@ -42,16 +42,20 @@ GLOW_VEC = Dialect(
         *(CastOp, CmpOp, DotOp, GatherOp, PrefetchOp, RemOp, ScatterOp, SelectOp, StepOp),
         *(TileConfigureOp, TileDotOp, TileLoadOp, TileReleaseOp, TileStoreOp, TileZeroOp),
     ],
-    [CastKindAttr, PredicateAttr, TileProductAttr],
+    [CastKindAttr, DotKindAttr, PredicateAttr, TileProductAttr],
 )
 
 __all__ = [
+    "DOT_RULES",
     "GLOW_VEC",
     "CastKind",
     "CastKindAttr",
     "CastOp",
     "CmpOp",
+    "DotKind",
+    "DotKindAttr",
     "DotOp",
+    "DotRule",
     "GatherOp",
     "Predicate",
     "PredicateAttr",

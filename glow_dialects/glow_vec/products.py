@@ -2,58 +2,118 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import ClassVar
 
-from xdsl.dialects.builtin import VectorType, bf16, f32
-from xdsl.ir import SSAValue
+from xdsl.dialects.builtin import VectorType, bf16, f32, i8, i16, i32
+from xdsl.dialects.utils import EnumAttribute
+from xdsl.ir import Attribute, SpacedOpaqueSyntaxAttribute, SSAValue
 from xdsl.irdl import (
+    AnyAttr,
     IRDLOperation,
     VarConstraint,
+    irdl_attr_definition,
     irdl_op_definition,
     operand_def,
+    prop_def,
     result_def,
     traits_def,
 )
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
+from xdsl.utils.str_enum import StrEnum
 
 from .lanes import lanes
+
+
+class DotKind(StrEnum):
+    """
+    What `glow_vec.dot` multiplies and adds: named as the instruction of a processor, or `madd`,
+    which LLVM has instructions for on every processor. See `DOT_RULES`.
+    """
+
+    MADD = "madd"
+    DPBF16PS = "dpbf16ps"
+    VPDPBUSD = "vpdpbusd"
+    SDOT = "sdot"
+    USDOT = "usdot"
+
+
+@dataclass(frozen=True)
+class DotRule:
+    """The element types of a kind of dot product."""
+
+    sum: Attribute
+    element: Attribute
+    """Of both factors, in registers."""
+    terms: int
+    """How many neighbours of the factors there are for each lane of the sum."""
+    lanes: tuple[int, ...]
+    """How many lanes of sums a vector may have."""
+    lhs_is_unsigned: bool = False
+
+
+DOT_RULES = {
+    DotKind.MADD: DotRule(i32, i16, 2, (2, 4, 8, 16, 32)),
+    DotKind.DPBF16PS: DotRule(f32, bf16, 2, (4, 8, 16)),
+    DotKind.VPDPBUSD: DotRule(i32, i8, 4, (4, 8, 16), lhs_is_unsigned=True),
+    DotKind.SDOT: DotRule(i32, i8, 4, (2, 4)),
+    DotKind.USDOT: DotRule(i32, i8, 4, (2, 4), lhs_is_unsigned=True),
+}
+
+
+@irdl_attr_definition
+class DotKindAttr(EnumAttribute[DotKind], SpacedOpaqueSyntaxAttribute):
+    name = "glow_vec.dot_kind"
 
 
 @irdl_op_definition
 class DotOp(IRDLOperation):
     """
-    `acc + a[2i] * b[2i] + a[2i + 1] * b[2i + 1]` in lane i, with products and sums in f32
-    (upstream's `x86vector.avx512.dot`, which xDSL lacks). Needs AVX512-BF16 and 4, 8 or 16 lanes.
+    `acc` plus, in lane i, the sum of `lhs[t * i + j] * rhs[t * i + j]` for j from 0 to t - 1.
+
+    | kind | factors | t | sums | processors |
+    |---|---|---|---|---|
+    | `madd` | i16, i16 | 2 | i32 | all |
+    | `dpbf16ps` | bf16, bf16 | 2 | f32 | AVX512-BF16 |
+    | `vpdpbusd` | unsigned i8, signed i8 | 4 | i32 | AVX512-VNNI, AVX-VNNI |
+    | `sdot` | i8, i8 | 4 | i32 | AArch64 with dotprod |
+    | `usdot` | unsigned i8, signed i8 | 4 | i32 | AArch64 with i8mm |
+
+    Integers wrap around. (Upstream has `x86vector.avx512.dot` and others, which xDSL lacks.)
 
     ```mlir
-    %r = glow_vec.dot %acc, %a, %b : vector<16xf32>, vector<32xbf16>
+    %r = glow_vec.dot vpdpbusd %acc, %a, %b : vector<16xi32>, vector<64xi8>
     ```
     """
 
     name = "glow_vec.dot"
 
-    S: ClassVar = VarConstraint("S", VectorType.constr(f32))
-    P: ClassVar = VarConstraint("P", VectorType.constr(bf16))
+    S: ClassVar = VarConstraint("S", VectorType.constr(AnyAttr()))
+    P: ClassVar = VarConstraint("P", VectorType.constr(AnyAttr()))
 
+    kind = prop_def(DotKindAttr)
     acc = operand_def(S)
     lhs = operand_def(P)
     rhs = operand_def(P)
     result = result_def(S)
 
     traits = traits_def(Pure())
-    assembly_format = "$acc `,` $lhs `,` $rhs attr-dict `:` type($acc) `,` type($lhs)"
+    assembly_format = "$kind $acc `,` $lhs `,` $rhs attr-dict `:` type($acc) `,` type($lhs)"
 
-    def __init__(self, acc: SSAValue, lhs: SSAValue, rhs: SSAValue):
-        super().__init__(operands=[acc, lhs, rhs], result_types=[acc.type])
+    def __init__(self, kind: DotKind, acc: SSAValue, lhs: SSAValue, rhs: SSAValue):
+        super().__init__(
+            operands=[acc, lhs, rhs],
+            result_types=[acc.type],
+            properties={"kind": DotKindAttr(kind)},
+        )
 
     def verify_(self) -> None:
-        if 2 * lanes(self.acc.type) != lanes(self.lhs.type) or lanes(self.acc.type) not in (
-            4,
-            8,
-            16,
-        ):
+        rule, count = DOT_RULES[self.kind.data], lanes(self.acc.type)
+        wanted = (VectorType(rule.sum, [count]), VectorType(rule.element, [rule.terms * count]))
+        if count not in rule.lanes or (self.acc.type, self.lhs.type) != wanted:
+            allowed = ", ".join(map(str, rule.lanes))
             raise VerifyException(
-                f"expected 4, 8 or 16 lanes of f32 and twice as many of bf16, "
-                f"found {self.acc.type} and {self.lhs.type}"
+                f"expected {allowed} lanes of {rule.sum} and {rule.terms} times as many of "
+                f"{rule.element}, found {self.acc.type} and {self.lhs.type}"
             )

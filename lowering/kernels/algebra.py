@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import IntegerType, i1
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...glow_dialects.elements import storage_type
-from ...glow_dialects.glow_vec import DotOp, RemOp
+from ...glow_dialects.glow_vec import DOT_RULES, DotKindAttr, DotOp, RemOp
 from ...glow_dialects.scalar import Expr, Number, Primitive, fold
 from .emit import FAST_NONE, NO_SIGNED_ZEROS, Emitter, lanes_of, scalar_of
 from .machine import MachineDescription
@@ -75,11 +75,19 @@ class ArithAlgebra:
             self.emitter.op(math.FmaOp, operands, acc.ssa.type, dict(properties)), acc.element
         )
 
-    def dot(self, a: Value, b: Value, acc: Value) -> Value:
-        """`acc` plus, in each lane, the products of its two neighbouring bf16 of `a` and `b`."""
-        if not self.machine.has_bf16_dot or self.machine.lanes(32) != self.lanes:
-            raise ValueError("products of bf16 need a machine with AVX512-BF16")
-        return Value(self.emitter.op(DotOp, (acc.ssa, a.ssa, b.ssa), acc.ssa.type), acc.element)
+    def dot(self, a: Value, b: Value, acc: Value, terms: int) -> Value:
+        """`acc` plus, in each lane, the products of its `terms` neighbours of `a` and `b`."""
+        kind = self.machine.dot_kind(a.element, b.element, terms)
+        if kind is None or self.machine.lanes(32) != self.lanes:
+            raise ValueError(
+                f"this machine has no instruction for sums of {terms} products of "
+                f"{a.element} and {b.element}"
+            )
+        element = DOT_RULES[kind].element
+        factors = [self._resized(v.ssa, element, is_unsigned(v.element)) for v in (a, b)]
+        properties: dict[str, Attribute] = {"kind": DotKindAttr(kind)}
+        ssa = self.emitter.op(DotOp, (acc.ssa, *factors), acc.ssa.type, properties)
+        return Value(ssa, acc.element)
 
     def convert(self, value: Value, element: Attribute) -> Value:
         """A C cast; to i1, whether the value is not 0. Rounds to `element` exactly once."""

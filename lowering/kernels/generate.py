@@ -68,7 +68,7 @@ class NestGenerator:
             return TileGenerator(nest, plan, emitter, memory, machine, NestGenerator.of)
         tiled = tiled_product(nest, machine)
         if tiled is None and nest.reduction is not None and nest.reduction.terms > 1:
-            raise ValueError("products of pairs need blocks of as many channels as vectors have")
+            raise ValueError("products of groups need panels of as many columns as vectors have")
         nest, schedule = tiled or (nest, choose_schedule(nest, machine))
         return NestGenerator(nest, schedule, emitter, memory, machine)
 
@@ -349,7 +349,7 @@ class NestGenerator:
             acc = Value(accumulator, reduction.element)
             values = [loads(a, point) for a in reduction.reads]
             if reduction.terms > 1:
-                new = self.wide.dot(values[1], values[0], acc)
+                new = self.wide.dot(values[0], values[1], acc, reduction.terms)
             elif reduction.is_product:
                 if not computes_in_float(reduction.element):
                     values = [self.wide.convert(v, reduction.element) for v in values]

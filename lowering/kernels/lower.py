@@ -40,6 +40,7 @@ from ...glow_dialects.elements import (
 )
 from ...glow_dialects.glow_inst.instruction import Instruction, Qualifier, buffer_of
 from ...glow_dialects.glow_inst.memory import AllocActivationOp, WeightOp
+from ...glow_dialects.glow_vec import DOT_RULES, DotKind
 from ...passes.collector import without_garbage_collection
 from ..threads import BARRIER
 from .emit import Emitter
@@ -72,6 +73,8 @@ class LowerToKernelsPass(ModulePass):
     has_fma: bool = True
     has_bf16_dot: bool = False
     """Whether products of bf16 may be computed with AVX512-BF16."""
+    int8_dots: tuple[str, ...] = ()
+    """Kinds of `glow_vec.dot` for bytes that the machine has: `vpdpbusd`, `sdot`, `usdot`."""
     has_int8_tiles: bool = False
     """Whether products of bytes may be computed with tile registers (AMX)."""
     target_cpu: str | None = None
@@ -109,8 +112,16 @@ class LowerToKernelsPass(ModulePass):
             self.vector_registers,
             self.has_fma,
             has_bf16_dot=self.has_bf16_dot,
+            int8_dots=self._int8_dots(),
             has_int8_tiles=self.has_int8_tiles,
         )
+
+    def _int8_dots(self) -> tuple[DotKind, ...]:
+        known = [k for k in DotKind if DOT_RULES[k].element == i8]
+        for name in self.int8_dots:
+            if name not in known:
+                raise CompileError(f"expected int8-dots of {', '.join(known)}, found {name!r}")
+        return tuple(map(DotKind, self.int8_dots))
 
 
 def lower_module(module: ModuleOp, machine: MachineDescription, threads: int = 1) -> None:

@@ -13,6 +13,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from xdsl.dialects.builtin import BFloat16Type, IntegerType, Signedness, i8
+from xdsl.ir import Attribute
+
+from ...glow_dialects.elements import storage_type
+from ...glow_dialects.glow_vec import DOT_RULES, DotKind
+
 _CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
 _LEAST_BLOCK = 8
 """Channels of a block, as far as registers allow."""
@@ -33,8 +39,8 @@ class MachineDescription:
     vector_registers: int = 32
     has_fma: bool = True
     """Whether a multiplication and an addition are one instruction with one rounding."""
-    has_int8_dot: bool = field(default=False, repr=False)
-    """Whether an instruction adds products of four neighbouring bytes to 32-bit lanes (VNNI)."""
+    int8_dots: tuple[DotKind, ...] = field(default=(), repr=False)
+    """The instructions that add products of four neighbouring bytes to lanes of i32."""
     has_bf16_dot: bool = field(default=False, repr=False)
     """Whether an instruction adds products of two neighbouring bf16 to lanes of f32."""
     has_int8_tiles: bool = field(default=False, repr=False)
@@ -46,6 +52,25 @@ class MachineDescription:
     """Last cache, shared by cores."""
     cores: int = field(default=1, repr=False)
     """How many this process may run on."""
+
+    @property
+    def has_int8_dot(self) -> bool:
+        """Whether an instruction adds products of four neighbouring bytes to lanes of i32."""
+        return bool(self.int8_dots)
+
+    def dot_kind(self, lhs: Attribute, rhs: Attribute, terms: int) -> DotKind | None:
+        """
+        The kind of `glow_vec.dot` for sums of `terms` neighbouring products of elements of these
+        types; None if this machine has none. Pairs of bytes are multiplied as 16 bits.
+        """
+        a, b = storage_type(lhs), storage_type(rhs)
+        if isinstance(a, BFloat16Type):
+            return DotKind.DPBF16PS if self.has_bf16_dot else None
+        if terms == DOT_RULES[DotKind.MADD].terms:
+            return DotKind.MADD
+        unsigned = a == IntegerType(8, Signedness.UNSIGNED)
+        kinds = (k for k in self.int8_dots if DOT_RULES[k].lhs_is_unsigned == unsigned)
+        return next(kinds, None) if b == i8 else None
 
     def lanes(self, element_bits: int) -> int:
         """How many elements of a width fit into a vector register; at least 1."""
@@ -90,10 +115,16 @@ class MachineDescription:
         where a pass asked for them.
         """
         tiles = " has-int8-tiles=true" if self.has_int8_tiles else ""
+        tiles += f" int8-dots={','.join(self.int8_dots)}" if self.int8_dots else ""
         return (
             f"vector-bits={self.vector_bits} vector-registers={self.vector_registers} "
             f"has-fma={str(self.has_fma).lower()}{tiles}"
         )
+
+
+def _dots(features: Mapping[str, bool], kinds: Mapping[str, DotKind]) -> tuple[DotKind, ...]:
+    """The dot products of the features that are there."""
+    return tuple(kind for feature, kind in kinds.items() if features.get(feature))
 
 
 def describe(features: Mapping[str, bool]) -> MachineDescription:
@@ -104,14 +135,16 @@ def describe(features: Mapping[str, bool]) -> MachineDescription:
             512,
             32,
             has_fma,
-            has_int8_dot=bool(features.get("avx512vnni")),
+            int8_dots=_dots(features, {"avx512vnni": DotKind.VPDPBUSD}),
             has_bf16_dot=bool(features.get("avx512bf16")),
             has_int8_tiles=bool(features.get("amx-tile") and features.get("amx-int8")),
         )
     if features.get("avx2"):
-        return MachineDescription(256, 16, has_fma, has_int8_dot=bool(features.get("avxvnni")))
+        dots = _dots(features, {"avxvnni": DotKind.VPDPBUSD})
+        return MachineDescription(256, 16, has_fma, int8_dots=dots)
     if features.get("neon"):
-        return MachineDescription(128, 32, True, has_int8_dot=bool(features.get("dotprod")))
+        dots = _dots(features, {"dotprod": DotKind.SDOT, "i8mm": DotKind.USDOT})
+        return MachineDescription(128, 32, True, int8_dots=dots)
     return MachineDescription(128, 16, has_fma)
 
 

@@ -12,7 +12,7 @@ from xdsl.ir import SSAValue
 from .affine import Access, Buffer, Dim
 from .algebra import ArithAlgebra, Value
 from .emit import Emitter
-from .types import INDEX, memory_type
+from .types import INDEX, bits, memory_type
 
 _MAX_INTERLEAVE = 4
 """Largest stride at which contiguous loads and shuffles replace a gather."""
@@ -123,7 +123,7 @@ class Memory:
         self, access: Access, place: Place, offset: int, stride: int, terms: int, lanes: int
     ) -> SSAValue:
         """
-        `terms` 16-bit elements for each lane, as memory holds them: those that follow each other at
+        `terms` narrow elements for each lane, as memory holds them: those that follow each other at
         a place, or the same ones in all lanes if the stride is 0.
         """
         e, element = self._emitter, memory_type(access.element)
@@ -131,7 +131,7 @@ class Memory:
         if stride:
             return e.load(memory, at, element, terms * lanes)
         few = e.load(memory, at, element, terms)
-        whole = e.extract(e.bitcast(few, IntegerType(16 * terms), 1), 0)
+        whole = e.extract(e.bitcast(few, IntegerType(bits(element) * terms), 1), 0)
         return e.bitcast(e.broadcast(whole, lanes), element, terms * lanes)
 
     def prefetch(self, access: Access, place: Place, offset: int) -> None:

@@ -48,7 +48,8 @@ class Reduction:
     map: Body | None = None
     """Computes one value from the reads."""
     terms: int = 1
-    """How many neighbours of each of two bf16 reads make a step, which adds all their products."""
+    """How many neighbours of each of two narrow reads make a step, which adds all their products.
+    The first read is that of the factor that may be unsigned."""
     soon: tuple[Access, ...] = ()
     """Elements to prefetch in each step, because nests that follow will read them. They may lie
     beyond the end of a buffer."""
@@ -122,12 +123,20 @@ def _joined(nest: Nest, group: str) -> Nest:
     position = 0
     while position + 1 < len(dims := getattr(nest, group)):
         a, b = dims[position : position + 2]
-        if not all(_joinable(access, a, b) for access in _deep(nest)):
+        if _are_lanes(nest, b) or not all(_joinable(access, a, b) for access in _deep(nest)):
             position += 1
             continue
         both = Dim(f"{a.name}{b.name}", a.size * b.size)
         nest = _substituted(nest, {a: None, b: both})
     return nest
+
+
+def _are_lanes(nest: Nest, dim: Dim) -> bool:
+    """Whether a dimension is that of the columns of a panel, which lanes of vectors run over."""
+    reduction = nest.reduction
+    if reduction is None or reduction.terms == 1:
+        return False
+    return reduction.reads[1].stride(dim) == reduction.terms
 
 
 def _joinable(access: Access, a: Dim, b: Dim) -> bool:

@@ -1,10 +1,10 @@
 """One file per family of operators; importing this package registers their algorithms."""
 
 from . import attention as attention
-from . import bf16 as bf16
 from . import blocked as blocked
 from . import blocked_pooling as blocked_pooling
 from . import convolution as convolution
+from . import dot as dot
 from . import elementwise as elementwise
 from . import matrix as matrix
 from . import normalization as normalization

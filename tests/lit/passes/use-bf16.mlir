@@ -10,7 +10,20 @@ func.func @matrix(%x: tensor<3x2xf32>) -> tensor<3x4xf32> {
 // CHECK-LABEL: @matrix(
 // CHECK:       %w = glow.constant dense<[[[[1.000000e+00, 5.000000e+00], [2.000000e+00, 6.000000e+00]]], [[[3.000000e+00, 7.000000e+00], [4.000000e+00, 8.000000e+00]]]]> : tensor<2x1x2x2xbf16>
 // CHECK:       [[X:%.*]] = glow.cast %x : (tensor<3x2xf32>) -> tensor<3x2xbf16>
-// CHECK-NEXT:  glow.bf16_matmul [[X]], %w : (tensor<3x2xbf16>, tensor<2x1x2x2xbf16>) -> tensor<3x4xf32>
+// CHECK-NEXT:  glow.dot_matmul [[X]], %w {columns = 4 : i64} : (tensor<3x2xbf16>, tensor<2x1x2x2xbf16>) -> tensor<3x4xf32>
+
+// -----
+
+// The last panel need not be full.
+func.func @partial(%x: tensor<3x2xf32>) -> tensor<3x3xf32> {
+  %w = glow.constant dense<[[[1.0, 2.0], [5.0, 6.0]], [[3.0, 9.0], [7.0, 9.0]]]> : tensor<2x2x2xf32>
+  %y = glow.packed_matmul %x, %w {columns = 3 : i64} : (tensor<3x2xf32>, tensor<2x2x2xf32>) -> tensor<3x3xf32>
+  func.return %y : tensor<3x3xf32>
+}
+
+// CHECK-LABEL: @partial(
+// CHECK:       %w = glow.constant dense<[[[[1.000000e+00, 5.000000e+00], [2.000000e+00, 6.000000e+00]]], [[[3.000000e+00, 7.000000e+00], [0.000000e+00, 0.000000e+00]]]]> : tensor<2x1x2x2xbf16>
+// CHECK:       glow.dot_matmul {{.*}} {columns = 3 : i64} {{.*}} -> tensor<3x3xf32>
 
 // -----
 
@@ -25,14 +38,12 @@ func.func @padded(%x: tensor<1x1x2x2x2xf32>, %b: tensor<1x2xf32>) -> tensor<1x1x
 // CHECK-LABEL: @padded(
 // CHECK:       [[X:%.*]] = glow.cast %x : (tensor<1x1x2x2x2xf32>) -> tensor<1x1x2x2x2xbf16>
 // CHECK-NEXT:  [[P:%.*]] = glow.pad [[X]] {{.*}} -> tensor<1x1x3x2x2xbf16>
-// CHECK-NEXT:  glow.bf16_convolution [[P]], %f, %b {{.*}} : (tensor<1x1x3x2x2xbf16>, tensor<1x1x1x1x1x2x2xbf16>, tensor<1x2xf32>) -> tensor<1x1x3x2x2xf32>
+// CHECK-NEXT:  glow.dot_convolution [[P]], %f, %b {{.*}} : (tensor<1x1x3x2x2xbf16>, tensor<1x1x1x1x1x2x2xbf16>, tensor<1x2xf32>) -> tensor<1x1x3x2x2xf32>
 
 // -----
 
-// Columns that do not fill panels, odd numbers of terms and plain images stay as they are.
+// Odd numbers of terms and plain images stay as they are.
 func.func @unchanged(%x: tensor<3x2xf32>, %v: tensor<3x1xf32>, %i: tensor<1x1x2x2xf32>, %b: tensor<1x2xf32>) {
-  %w = glow.constant dense<[[[1.0, 2.0], [5.0, 6.0]], [[3.0, 0.0], [7.0, 0.0]]]> : tensor<2x2x2xf32>
-  %y = glow.packed_matmul %x, %w {columns = 3 : i64} : (tensor<3x2xf32>, tensor<2x2x2xf32>) -> tensor<3x3xf32>
   %u = glow.constant dense<[[[1.0, 2.0]]]> : tensor<1x1x2xf32>
   %z = glow.packed_matmul %v, %u {columns = 2 : i64} : (tensor<3x1xf32>, tensor<1x1x2xf32>) -> tensor<3x2xf32>
   %f = glow.constant dense<[[[[[1.0, 2.0]]]]]> : tensor<1x1x1x1x2xf32>

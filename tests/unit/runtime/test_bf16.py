@@ -10,11 +10,11 @@ import numpy as np
 import onnx
 import pytest
 from glow.errors import CompileError, GlowError
-from glow.glow_dialects.glow.bf16 import Bf16ConvolutionOp, Bf16MatMulOp
+from glow.glow_dialects.glow.dot import DotConvolutionOp, DotMatMulOp
 from glow.glow_dialects.operator import with_shape
 from glow.lowering.target import host_target
 from glow.runtime.cpu_backend import CpuBackend
-from glow.semantics.bf16 import pair_rows
+from glow.semantics.dot import pair_rows
 from glow.tests.support.native import apply, check_native
 from glow.tests.support.small_models import small_network
 from glow.tests.unit.kernels.test_operators import one_node
@@ -52,19 +52,22 @@ def test_convolution(case: tuple, rng: np.random.Generator):
     w = rounded(rng, outputs, inputs, *kernel, 8, 16, 2)
     b = rng.standard_normal((outputs, 16), np.float32)
     types = [with_shape(t, a.shape) for t, a in ((bf16, x), (bf16, w), (f32, b))]
-    module = one_node(Bf16ConvolutionOp, types, strides=strides, dilations=dilations)
+    module = one_node(DotConvolutionOp, types, strides=strides, dilations=dilations)
     apply(module, "glow-irgen,glow-eliminate-copies,glow-allocate")
     check_native(module, [x, w, b], host_target().describe(), 1e-5)
 
 
 @pytest.mark.parametrize(
-    ("rows", "terms", "panels"),
-    [((1,), 2, 1), ((37,), 66, 3), ((2, 9), 128, 2), ((1, 1, 5), 20, 4)],
+    ("rows", "terms", "panels", "rest"),
+    [((1,), 2, 1, 0), ((37,), 66, 3, 5), ((2, 9), 128, 2, 0), ((1, 1, 5), 20, 4, 15)],
 )
-def test_matmul(rows: tuple[int, ...], terms: int, panels: int, rng: np.random.Generator):
+def test_matmul(
+    rows: tuple[int, ...], terms: int, panels: int, rest: int, rng: np.random.Generator
+):
     expect_instructions()
     x, w = rounded(rng, *rows, terms), rounded(rng, panels, terms // 2, 16, 2)
-    module = one_node(Bf16MatMulOp, [with_shape(bf16, x.shape), with_shape(bf16, w.shape)])
+    types = [with_shape(bf16, x.shape), with_shape(bf16, w.shape)]
+    module = one_node(DotMatMulOp, types, columns=16 * panels - rest)
     apply(module, "glow-irgen,glow-eliminate-copies,glow-allocate")
     check_native(module, [x, w], host_target().describe(), 1e-5)
 
@@ -87,7 +90,7 @@ def test_network(rng: np.random.Generator):
     error = np.sqrt(np.mean((found - exact) ** 2) / np.mean(exact**2))
     assert 0 < error < 5e-2
     stage = model.stages["rounded"]
-    assert "glow.bf16_convolution" in str(stage)
+    assert "glow.dot_convolution" in str(stage)
     assert "glow.cast" in str(stage)
     (same,) = glow.compile(stage, "interpreter")(x)
     np.testing.assert_allclose(found, same, rtol=0, atol=2e-2 * np.abs(exact).max())
@@ -108,7 +111,7 @@ def test_matrix_in_a_network(rng: np.random.Generator):
         graph, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=8
     )
     compiled = glow.compile(model, precision="bf16", cache=False)
-    assert "glow.bf16_matmul" in str(compiled.stages["rounded"])
+    assert "glow.dot_matmul" in str(compiled.stages["rounded"])
     a, b = (m.astype(ml_dtypes.bfloat16).astype(np.float64) for m in (x, w))
     np.testing.assert_allclose(compiled(x)[0], a @ b, rtol=0, atol=1e-4)
 
@@ -125,9 +128,9 @@ def test_machines_without_it_and_wrong_names():
 
 def test_kernels_without_the_instruction_are_an_error(rng: np.random.Generator):
     types = [with_shape(bf16, [3, 4]), with_shape(bf16, [1, 2, 16, 2])]
-    module = one_node(Bf16MatMulOp, types)
+    module = one_node(DotMatMulOp, types, columns=16)
     apply(module, "glow-irgen,glow-allocate")
-    with pytest.raises(CompileError, match="AVX512-BF16"):
+    with pytest.raises(CompileError, match="no instruction for sums of 2 products of bf16"):
         apply(module, "glow-lower-to-kernels")
 
 

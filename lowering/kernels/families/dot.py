@@ -1,0 +1,131 @@
+"""Products of groups of narrow operands."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import IntegerType, i16
+
+from ....glow_dialects.elements import storage_type
+from ....glow_dialects.glow.dot import DotConvolutionOp, DotMatMulOp
+from ....glow_dialects.operator import Call
+from ..affine import Affine, Dim, Index, View, affine
+from ..machine import MachineDescription
+from ..nest import Combine, Reduction
+from ..registry import Kernel, kernel, view_dims
+from .blocked import add_bias, windows
+from .rows import store_reduction
+
+_PAIR = 2
+
+
+def _has_products(machine: MachineDescription, call: Call) -> bool:
+    """Weights end with [panel, group]; a panel is as wide as some vectors."""
+    *_, panel, terms = call.shape(1)
+    is_whole = panel % machine.lanes(32) == 0
+    return is_whole and machine.dot_kind(call.element(0), call.element(1), terms) is not None
+
+
+@kernel(DotConvolutionOp, on=_has_products)
+def convolution(k: Kernel) -> None:
+    """
+    `y[n, ob, w, o] = bias[ob, o] + sum(x[n, cb, w * stride + i * dilation, t * g + m] *
+    filter[p, cb, i, g, j, m])` over blocks `cb`, offsets `i`, groups `g` and their members `m`,
+    where panel `p` and its channel `j` are those of `ob` and `o`.
+    """
+    panels = k.operands[1].shape[0]
+    blocks, block = k.operands[2].shape
+    per_block = block // k.operands[1].shape[-2]
+    full, rest = divmod(panels, per_block)
+    _widen(k)
+    if full:
+        _panels(k, Dim("ob", full), per_block)
+    if rest:
+        _panels(k, full, rest)
+    first = rest * k.operands[1].shape[-2]
+    for ob in range(full, blocks):
+        if first < block:
+            _only_bias(k, ob, first, block - first)
+        first = 0
+
+
+def _widen(k: Kernel) -> None:
+    """Pairs of bytes are multiplied as pairs of 16 bits."""
+    x, *rest = k.operands
+    stored = storage_type(x.element)
+    is_byte = isinstance(stored, IntegerType) and stored.width.data == 8
+    if is_byte and k.operands[1].shape[-1] == _PAIR:
+        wide = k.scratch(x.shape, i16)
+        dims = view_dims(x)
+        k.copy(dims, wide[dims], x[dims])
+        k.operands = [wide, *rest]
+
+
+def _panels(k: Kernel, ob: Dim | int, count: int) -> None:
+    """The first `count` panels of some blocks of the result."""
+    x, filters, bias = k.operands
+    y = k.result
+    panel, terms = filters.shape[-2:]
+    n, p, j = Dim("n", y.shape[0]), Dim("p", count), Dim("j", panel)
+    cb, g = Dim("cb", filters.shape[1]), Dim("g", filters.shape[-3])
+    window, offset, places = windows(k.call, y.shape[2:-1], filters.shape[2:-3])
+    number = affine(ob) * (y.shape[-1] // panel) + p
+    products = Reduction(
+        Combine.ADD,
+        k.element,
+        (x[[n, cb, *places, affine(g) * terms]], filters[[number, cb, *offset, g, j, 0]]),
+        terms=terms,
+    )
+    o = Affine({p: panel, j: 1})
+    dims = [n, *([ob] if isinstance(ob, Dim) else []), p, *window, j]
+    place: list[Index] = [n, ob, *window, o]
+    k.reduce(dims, [cb, *offset, g], products, place, [bias[[ob, o]]], add_bias)
+
+
+def _only_bias(k: Kernel, ob: int, first: int, count: int) -> None:
+    """Channels of a block that no panel has."""
+    y, bias = k.result, k.operands[2]
+    n, e = Dim("n", y.shape[0]), Dim("e", count)
+    window = [Dim(f"w{i}", size) for i, size in enumerate(y.shape[2:-1])]
+    k.finish([n, *window, e], [n, ob, *window, e + first], [bias[[ob, e + first]]])
+
+
+@kernel(DotMatMulOp, on=_has_products)
+def matmul(k: Kernel) -> None:
+    """`y[r, p * width + j] = sum(x[r, t * g + m] * weights[p, g, j, m])` over `g` and `m`."""
+    _widen(k)
+    panels, _, width, _ = k.operands[1].shape
+    rest = k.call.int("columns") - (panels - 1) * width
+    full = panels if rest == width else panels - 1
+    if full:
+        _columns(k, Dim("p", full))
+    if rest < width:
+        _last_columns(k, panels - 1, rest)
+
+
+def _rows(k: Kernel) -> list[Dim]:
+    x = k.operands[0]
+    return list(view_dims(View(x.buffer, x.shape[:-1], x.strides[:-1]), "r"))
+
+
+def _products(k: Kernel, rows: Sequence[Dim], p: Dim | int, j: Dim, g: Dim) -> Reduction:
+    x, weights = k.operands
+    terms = weights.shape[-1]
+    reads = (x[[*rows, affine(g) * terms]], weights[[p, g, j, 0]])
+    return Reduction(Combine.ADD, k.element, reads, terms=terms)
+
+
+def _columns(k: Kernel, p: Dim) -> None:
+    """The columns of full panels."""
+    _, groups, width, _ = k.operands[1].shape
+    rows, j, g = _rows(k), Dim("j", width), Dim("g", groups)
+    k.reduce([*rows, p, j], [g], _products(k, rows, p, j, g), [*rows, affine(p) * width + j])
+
+
+def _last_columns(k: Kernel, panel: int, columns: int) -> None:
+    """The first columns of the last panel, all of which is multiplied."""
+    _, groups, width, _ = k.operands[1].shape
+    rows, j, g, c = _rows(k), Dim("j", width), Dim("g", groups), Dim("c", columns)
+    sums = k.scratch((*(r.size for r in rows), width), k.element)
+    store_reduction(k, [*rows, j], [g], _products(k, rows, panel, j, g), sums[[*rows, j]])
+    k.finish([*rows, c], [*rows, c + panel * width], [sums[[*rows, c]]])

@@ -1,0 +1,127 @@
+"""Products of groups of narrow integers: meaning and kernels, exactly."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from glow.glow_dialects.glow.dot import DotConvolutionOp, DotMatMulOp
+from glow.glow_dialects.glow_vec import DotKind
+from glow.glow_dialects.operator import with_shape
+from glow.lowering.kernels.machine import MachineDescription
+from glow.lowering.target import host_target
+from glow.runtime.interpreter import interpret
+from glow.semantics.arrays import element_type
+from glow.semantics.blocked import pack_channels, unpack_channels
+from glow.semantics.dot import dot_filter, group_rows
+from glow.tests.support.native import apply, check_native
+from glow.tests.unit.kernels.test_operators import one_node
+
+VNNI: tuple[DotKind, ...] = (DotKind.VPDPBUSD,)
+QUADS = [
+    ("avx512vnni", MachineDescription(512, 32, int8_dots=VNNI)),
+    ("avxvnni", MachineDescription(256, 16, int8_dots=VNNI)),
+]
+PAIRS = [
+    ("avx512bw", MachineDescription(512, 32)),
+    ("avx2", MachineDescription(256, 16)),
+    ("sse2", MachineDescription(128, 16, has_fma=False)),
+]
+MACHINES = [pytest.param(m, 4, f, id=f) for f, m in QUADS]
+MACHINES += [pytest.param(m, 2, f, id=f"{f} pairs") for f, m in PAIRS]
+
+# channels, block, outputs, block, image, kernel, strides, dilations
+CONVOLUTIONS = [
+    (3, 4, 16, 16, (9, 7), (3, 3), (2, 2), (1, 1)),
+    (35, 16, 48, 64, (5, 9), (3, 2), (1, 1), (1, 2)),
+    (64, 64, 80, 16, (14, 14), (1, 1), (1, 1), (1, 1)),
+    (24, 32, 144, 48, (7, 7), (1, 1), (2, 1), (1, 1)),
+]
+
+
+def expect(feature: str) -> None:
+    host = host_target()
+    if host.architecture != "x86_64" or not host.feature_set().get(feature, feature == "sse2"):
+        pytest.skip(f"this machine has no {feature}")
+
+
+def numbers(rng: np.random.Generator, dtype: str, *shape: int) -> np.ndarray:
+    """All numbers of a type; the extremes more often."""
+    low, high = np.iinfo(dtype).min, np.iinfo(dtype).max
+    found = rng.integers(low, high, shape, dtype, endpoint=True)
+    return np.where(rng.random(shape) < 0.2, rng.choice([low, high], shape), found).astype(dtype)
+
+
+def check(module, arrays: list[np.ndarray], machine: MachineDescription) -> None:
+    apply(module, "glow-irgen,glow-eliminate-copies,glow-allocate")
+    check_native(module, arrays, machine)
+
+
+def types_of(arrays: list[np.ndarray]) -> list:
+    return [with_shape(element_type(a.dtype), a.shape) for a in arrays]
+
+
+@pytest.mark.parametrize("case", CONVOLUTIONS)
+@pytest.mark.parametrize(("machine", "terms", "feature"), MACHINES)
+def test_convolution(
+    machine: MachineDescription, terms: int, feature: str, case: tuple, rng: np.random.Generator
+):
+    expect(feature)
+    channels, block, outputs, result, image, kernel, strides, dilations = case
+    dtype = "u1" if terms == 4 else rng.choice(["u1", "i1", "i2"])
+    x = pack_channels(numbers(rng, dtype, 2, channels, *image), block)
+    w = numbers(rng, "i2" if dtype == "i2" else "i1", outputs, channels, *kernel)
+    b = pack_channels(rng.integers(-(2**31), 2**31, outputs).astype("i4"), result, 0)
+    arrays = [x, dot_filter(w, block, machine.lanes(32), terms), b]
+    module = one_node(DotConvolutionOp, types_of(arrays), strides=strides, dilations=dilations)
+    check(module, arrays, machine)
+
+
+@pytest.mark.parametrize(
+    ("rows", "inner", "columns"), [((1,), 4, 16), ((37,), 68, 41), ((2, 9), 128, 64)]
+)
+@pytest.mark.parametrize(("machine", "terms", "feature"), MACHINES)
+def test_matmul(
+    machine: MachineDescription,
+    terms: int,
+    feature: str,
+    rows: tuple[int, ...],
+    inner: int,
+    columns: int,
+    rng: np.random.Generator,
+):
+    expect(feature)
+    dtype = "u1" if terms == 4 else rng.choice(["u1", "i1", "i2"])
+    x = numbers(rng, dtype, *rows, inner)
+    lanes = machine.lanes(32)
+    panels = -(-columns // lanes)
+    w = numbers(rng, "i2" if dtype == "i2" else "i1", panels, inner // terms, lanes, terms)
+    module = one_node(DotMatMulOp, types_of([x, w]), columns=columns)
+    check(module, [x, w], machine)
+
+
+@pytest.mark.parametrize("case", CONVOLUTIONS)
+@pytest.mark.parametrize(("dtype", "terms"), [("u1", 4), ("i1", 2), ("i2", 2)])
+def test_meaning_of_convolution(dtype: str, terms: int, case: tuple, rng: np.random.Generator):
+    channels, block, outputs, result, image, kernel, strides, dilations = case
+    x = numbers(rng, dtype, 1, channels, *image)
+    w = numbers(rng, "i2" if dtype == "i2" else "i1", outputs, channels, *kernel)
+    b = rng.integers(-(2**31), 2**31, outputs).astype("i4")
+    packed = [pack_channels(x, block), dot_filter(w, block, 16, terms), pack_channels(b, result, 0)]
+    module = one_node(DotConvolutionOp, types_of(packed), strides=strides, dilations=dilations)
+    (found,) = interpret(apply(module, "glow-irgen,glow-allocate"), packed).values()
+    wanted = np.zeros((1, outputs, *found.shape[2:-1]), np.int64)
+    rows, columns = found.shape[2:-1]
+    for i, j in np.ndindex(*kernel):
+        h = slice(i * dilations[0], i * dilations[0] + (rows - 1) * strides[0] + 1, strides[0])
+        v = slice(j * dilations[1], j * dilations[1] + (columns - 1) * strides[1] + 1, strides[1])
+        part = x[0, :, h, v].astype(np.int64)
+        wanted[0] += np.einsum("oc,chw->ohw", w[:, :, i, j].astype(np.int64), part)
+    wanted += b.reshape(-1, 1, 1)
+    np.testing.assert_array_equal(unpack_channels(found, outputs), wanted.astype("i4"))
+
+
+def test_groups_of_rows(rng: np.random.Generator):
+    w = numbers(rng, "i1", 3, 6, 5)
+    groups = group_rows(w, 1, 4)
+    assert groups.shape == (3, 2, 5, 4)
+    np.testing.assert_array_equal(groups[1, 1, 3], [*w[1, 4:6, 3], 0, 0])
