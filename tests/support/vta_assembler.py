@@ -150,7 +150,8 @@ def _log2(depth: int) -> int:
     return depth.bit_length() - 1
 
 
-def _widths(op: Op, config: VtaConfig) -> dict[str, int]:
+def widths(op: Op, config: VtaConfig) -> dict[str, int]:
+    """Bits of the fields behind the flags, in their order."""
     if op.name in ("load", "store"):
         pads = dict.fromkeys(("y_pad_0", "y_pad_1", "x_pad_0", "x_pad_1"), 4)
         sizes = {"y_size": 16, "x_size": 16, "x_stride": 16}
@@ -174,7 +175,7 @@ _OPCODES = {"load": 0, "store": 1, "gemm": 2, "finish": 3, "alu": 4}
 def encode(op: Op, config: VtaConfig) -> tuple[int, int]:
     """The two words of an instruction."""
     fields = [(_OPCODES[op.name], 3), *((int(name in op.flags), 1) for name in FLAGS)]
-    fields += [(op[name], width) for name, width in _widths(op, config).items()]
+    fields += [(op[name], width) for name, width in widths(op, config).items()]
     words = [0, 0]
     word = position = 0
     for value, width in fields:
