@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass, field
+from io import StringIO
 from itertools import pairwise
 from math import gcd
 from typing import NoReturn
@@ -29,6 +30,7 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass
+from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 from ..glow_dialects.vta import (
@@ -143,7 +145,9 @@ def _report_deadlock(queues: _Queues) -> NoReturn:
 
 
 def _describe(number: int, op: VtaInstruction) -> str:
-    return f"instruction {number} ({op})"
+    text = StringIO()
+    Printer(text).print_op(op)
+    return f"instruction {number} ({text.getvalue()})"
 
 
 @dataclass

@@ -24,7 +24,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass, PassPipeline, get_pass_option_infos
 from xdsl.printer import Printer
 from xdsl.universe import Universe
-from xdsl.utils.arg_spec import ArgSpec, parse_pipeline
+from xdsl.utils.arg_spec import ArgSpec, parse_pipeline, parse_spec
 from xdsl.utils.diagnostic import Diagnostic
 from xdsl.utils.exceptions import ArgSpecParseError, ParseError, ShrinkException
 from xdsl.xdsl_opt_main import xDSLOptMain
@@ -121,6 +121,7 @@ class GlowOptMain(xDSLOptMain):
     def register_all_frontends(self) -> None:
         self.available_frontends["mlir"] = self._parse_mlir
         self.available_frontends["onnx"] = self._import_onnx
+        self.available_frontends["vta"] = self._disassemble
 
     def _parse_mlir(self, io: IO[bytes]) -> ModuleOp:
         name = self.get_input_name()
@@ -144,6 +145,16 @@ class GlowOptMain(xDSLOptMain):
             name = self.get_input_name()
             message = str(e).removeprefix(f"{os.path.abspath(name)}: ").removeprefix(f"{name}: ")
             raise ToolError(f"{name}: error: {message}") from None
+
+    def _disassemble(self, io: IO[bytes]) -> ModuleOp:
+        from ..runtime.vta.assemble import disassemble
+        from ..runtime.vta.container import parse_program
+
+        name = self.get_input_name()
+        try:
+            return disassemble(parse_program(io.read(), name))
+        except GlowError as e:
+            raise ToolError(f"{name}: error: {str(e).removeprefix(f'{name}: ')}") from None
 
     @property
     def version_format(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -280,6 +291,19 @@ class GlowOptMain(xDSLOptMain):
                 f"{self.get_input_name()}: error: expected a file that ends in {known}, "
                 "or the option --frontend"
             ) from None
+
+    def prepare_output(self) -> IO[str]:
+        name = parse_spec(self.args.target).name
+        if not getattr(self._own_target(name), "writes_bytes", False):
+            return super().prepare_output()
+        # text of which each character is one byte
+        file = self.args.output_file
+        where = sys.stdout.fileno() if file is None else file
+        return open(where, "w", encoding="latin-1", newline="", closefd=file is not None)
+
+    def _own_target(self, name: str) -> object:
+        # those of other packages may be functions
+        return self.available_targets[name]() if name.startswith(PREFIX) else None
 
     def parse_chunk(
         self, chunk: IO[bytes], file_extension: str, start_offset: int = 0
