@@ -77,6 +77,8 @@ class LowerToKernelsPass(ModulePass):
     """Kinds of `glow_vec.dot` for bytes that the machine has: `vpdpbusd`, `sdot`, `usdot`."""
     has_int8_tiles: bool = False
     """Whether products of bytes may be computed with tile registers (AMX)."""
+    has_bf16_tiles: bool = False
+    """Whether products of bf16 may be computed with tile registers (AMX)."""
     target_cpu: str | None = None
     """LLVM's name of a CPU, or `native`; takes the place of the options above."""
     target_features: str | None = None
@@ -114,6 +116,7 @@ class LowerToKernelsPass(ModulePass):
             has_bf16_dot=self.has_bf16_dot,
             int8_dots=self._int8_dots(),
             has_int8_tiles=self.has_int8_tiles,
+            has_bf16_tiles=self.has_bf16_tiles,
         )
 
     def _int8_dots(self) -> tuple[DotKind, ...]:

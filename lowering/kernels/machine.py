@@ -44,7 +44,9 @@ class MachineDescription:
     has_bf16_dot: bool = field(default=False, repr=False)
     """Whether an instruction adds products of two neighbouring bf16 to lanes of f32."""
     has_int8_tiles: bool = field(default=False, repr=False)
-    """Whether there are tile registers whose products of bytes add up in 32-bit elements (AMX)."""
+    """Whether there are tile registers whose products of bytes add up in i32 (AMX)."""
+    has_bf16_tiles: bool = field(default=False, repr=False)
+    """Whether there are tile registers whose products of bf16 add up in f32 (AMX)."""
     l1_bytes: int = field(default=32 << 10, repr=False)
     """Nearest data cache of a core."""
     l2_bytes: int = field(default=512 << 10, repr=False)
@@ -115,6 +117,7 @@ class MachineDescription:
         where a pass asked for them.
         """
         tiles = " has-int8-tiles=true" if self.has_int8_tiles else ""
+        tiles += " has-bf16-tiles=true" if self.has_bf16_tiles else ""
         tiles += f" int8-dots={','.join(self.int8_dots)}" if self.int8_dots else ""
         return (
             f"vector-bits={self.vector_bits} vector-registers={self.vector_registers} "
@@ -138,6 +141,7 @@ def describe(features: Mapping[str, bool]) -> MachineDescription:
             int8_dots=_dots(features, {"avx512vnni": DotKind.VPDPBUSD}),
             has_bf16_dot=bool(features.get("avx512bf16")),
             has_int8_tiles=bool(features.get("amx-tile") and features.get("amx-int8")),
+            has_bf16_tiles=bool(features.get("amx-tile") and features.get("amx-bf16")),
         )
     if features.get("avx2"):
         dots = _dots(features, {"avxvnni": DotKind.VPDPBUSD})

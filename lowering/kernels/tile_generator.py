@@ -14,7 +14,6 @@ from math import prod
 from typing import Protocol
 
 from xdsl.dialects import memref
-from xdsl.dialects.builtin import i32
 from xdsl.ir import SSAValue
 
 from ...glow_dialects import glow_vec
@@ -66,10 +65,11 @@ class TileGenerator:
         self.machine = machine
         self._vectors = vectors
         self._threads = 1
-        width = plan.panels * COLUMNS
-        self._sums = Buffer(i32, 0, plan.places * width)
+        assert nest.reduction is not None
+        element, width = nest.reduction.element, plan.panels * COLUMNS
+        self._sums = Buffer(element, 0, plan.places * width)
         """Results of a group: those of a pixel are neighbours."""
-        array = memref.AllocaOp.get(i32, TILE_BYTES, [plan.places * width])
+        array = memref.AllocaOp.get(element, TILE_BYTES, [plan.places * width])
         emitter.add(array)
         self.memory = memory.replaced({self._sums: array.memref})
         size = filter_bytes(nest, self.roles)
@@ -202,9 +202,9 @@ class TileGenerator:
         image, filters = reads
         panels = self.plan.panels
         outer, inner = (stride_of(self.roles.image, d) for d in self.plan.line)
-        between = self.plan.panel_bytes
+        pitch, between = self.roles.pitch, self.plan.panel_bytes // self.roles.size
         for panel, tile in enumerate(self._filter_tiles):
-            self._load(tile, filters, places[filters], panel * between, self.roles.pitch)
+            self._load(tile, filters, places[filters], panel * between, pitch)
         for i, (row, pixel, _) in enumerate(kind.group.tiles):
             tile = self._image_tiles[i % len(self._image_tiles)]
             self._load(tile, image, places[image], row * outer + pixel * inner, inner)
@@ -213,12 +213,12 @@ class TileGenerator:
                 self.e.add(glow_vec.TileDotOp(self.roles.product, acc, tile, other))
         if self._prefetches:
             for panel, quad in product(range(panels), range(self.roles.quads)):
-                at = panel * between + quad * self.roles.pitch + _PREFETCH_BYTES
+                at = panel * between + quad * pitch + _PREFETCH_BYTES // self.roles.size
                 self.memory.prefetch(filters, places[filters], at)
 
     def _load(self, tile: int, access: Access, place: Place, offset: int, stride: int) -> None:
         at, base = self.memory.at(place, offset), self.memory.memref(access.buffer)
-        self.e.add(glow_vec.TileLoadOp(tile, base, [at], stride))
+        self.e.add(glow_vec.TileLoadOp(tile, base, [at], stride * self.roles.size))
 
     def _finish(self, kind: _Kind) -> Nest:
         """What the nest does with the results of a group."""

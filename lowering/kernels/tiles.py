@@ -1,11 +1,11 @@
 """
-Schedules for tile registers: products of bytes, 16 pixels times 16 channels at once.
+Schedules for tile registers: products of bytes or of bf16, 16 pixels times 16 channels at once.
 
-One tile of the image has a row for each of up to 16 pixels, with up to 64 neighbouring channels; a
-tile of the filter has as many channels of 16 outputs. A step loads some of both and adds their
-products to as many accumulators. So a nest qualifies whose filter and image have four neighbouring
-terms together, whose filter has 16 outputs in a row of 64 bytes, and whose pixels are equally far
-apart.
+One tile of the image has a row for each of up to 16 pixels, with up to 64 bytes of neighbouring
+channels; a tile of the filter has as many channels of 16 outputs. A step loads some of both and
+adds their products to as many accumulators. So a nest qualifies whose filter and image have terms
+of four bytes together (a quad), whose filter has 16 outputs in a row of 64 bytes, and whose pixels
+are equally far apart.
 
 Rows of pixels are cut into tiles of equal size. Where rows are short, a tile has one row, and
 several rows make a group; or the rows of a whole image, with what is between them, are one list:
@@ -19,14 +19,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
-from xdsl.dialects.builtin import IntegerType, i32
+from xdsl.dialects.builtin import IntegerType, bf16, f32, i32
 
 from ...glow_dialects.elements import storage_type
 from ...glow_dialects.glow_vec import TileProduct
 from ...glow_dialects.glow_vec.tiles import QUAD, TILE_BYTES, TILE_ROWS, TILES
 from .affine import Access, Affine, Dim
 from .machine import MachineDescription
-from .nest import Combine, Nest
+from .nest import Combine, Nest, Reduction
 from .types import is_unsigned
 
 COLUMNS = TILE_BYTES // QUAD
@@ -53,7 +53,9 @@ class TileRoles:
     quads: int
     """How many of them a tile has."""
     pitch: int
-    """Bytes from a quad to the next in the filter."""
+    """Elements from a quad to the next in the filter."""
+    size: int
+    """Bytes of an element."""
     pixels: tuple[Dim, ...]
     """Parallel dimensions that only the image depends on; the last one is that of tiles."""
     panels: tuple[Dim, ...]
@@ -69,33 +71,44 @@ _PRODUCTS = {
 }
 
 
-def tile_roles(nest: Nest) -> TileRoles | None:
+def tile_roles(nest: Nest, machine: MachineDescription) -> TileRoles | None:
     """The roles of the dimensions of a simplified nest; None if it does not qualify."""
     reduction = nest.reduction
-    if reduction is None or reduction.combine is not Combine.ADD or reduction.terms != QUAD:
-        return None
-    if reduction.element != i32 or len(nest.writes) != 1 or not _is_plain(nest):
+    if reduction is None or reduction.combine is not Combine.ADD or len(reduction.reads) != 2:
         return None
     image, filters = reduction.reads
-    if not all(_is_byte(a) for a in (image, filters)):
+    product = _product(reduction, machine)
+    if product is None or len(nest.writes) != 1 or not _is_plain(nest):
         return None
-    lane = next((d for d in nest.parallel if _is_lane(nest, image, filters, d)), None)
+    terms = reduction.terms
+    lane = next((d for d in nest.parallel if _is_lane(nest, d)), None)
     if lane is None:
         return None
-    depth = next((d for d in nest.reduced if image.stride(d) == QUAD), None)
+    depth = next((d for d in nest.reduced if image.stride(d) == terms), None)
     quads = 1 if depth is None else _most_dividing(depth.size, TILE_ROWS)
-    pitch = TILE_BYTES if depth is None else stride_of(filters, depth)
-    if pitch < TILE_BYTES or (depth is not None and quads < min(_FEWEST_QUADS, depth.size)):
+    pitch = COLUMNS * terms if depth is None else stride_of(filters, depth)
+    if pitch < COLUMNS * terms or (depth is not None and quads < min(_FEWEST_QUADS, depth.size)):
         return None
     rest = [d for d in nest.parallel if d is not lane]
     pixels = [d for d in rest if stride_of(filters, d) == 0 and stride_of(image, d) > 0]
     panels = [d for d in rest if stride_of(image, d) == 0 and stride_of(filters, d) != 0]
     others = [d for d in rest if d not in pixels and d not in panels]
-    product = _PRODUCTS[is_unsigned(image.element), is_unsigned(filters.element)]
     return TileRoles(
-        *(image, filters, product, lane, depth, quads, pitch),
+        *(image, filters, product, lane, depth, quads, pitch, QUAD // terms),
         *(tuple(pixels), tuple(panels), tuple(others)),
     )
+
+
+def _product(reduction: Reduction, machine: MachineDescription) -> TileProduct | None:
+    """The product of tiles that sums quads as a reduction does, if the machine has it."""
+    image, filters = (storage_type(a.element) for a in reduction.reads)
+    if machine.has_bf16_tiles and image == filters == bf16:
+        return TileProduct.BF16 if (reduction.element, reduction.terms) == (f32, 2) else None
+    if not machine.has_int8_tiles or (reduction.element, reduction.terms) != (i32, QUAD):
+        return None
+    if not all(isinstance(t, IntegerType) and t.width.data == 8 for t in (image, filters)):
+        return None
+    return _PRODUCTS[is_unsigned(image), is_unsigned(filters)]
 
 
 def _is_plain(nest: Nest) -> bool:
@@ -106,14 +119,11 @@ def _is_plain(nest: Nest) -> bool:
     )
 
 
-def _is_byte(access: Access) -> bool:
-    stored = storage_type(access.element)
-    return isinstance(stored, IntegerType) and stored.width.data == 8
-
-
-def _is_lane(nest: Nest, image: Access, filters: Access, dim: Dim) -> bool:
+def _is_lane(nest: Nest, dim: Dim) -> bool:
     """A dimension of whole rows of the filter, or of a part of one that is alone."""
-    if (image.stride(dim), filters.stride(dim)) != (0, QUAD):
+    assert nest.reduction is not None
+    image, filters = nest.reduction.reads
+    if (image.stride(dim), filters.stride(dim)) != (0, nest.reduction.terms):
         return False
     return nest.writes[0].stride(dim) == 1 and (dim.size < COLUMNS or dim.size % COLUMNS == 0)
 
@@ -176,7 +186,9 @@ class TilePlan:
     @property
     def panel_bytes(self) -> int:
         """From a panel to the next in the filter."""
-        return COLUMNS * QUAD if self.joined is None else stride_of(self.roles.filter, self.joined)
+        if self.joined is None:
+            return TILE_BYTES
+        return stride_of(self.roles.filter, self.joined) * self.roles.size
 
     @property
     def places(self) -> int:
@@ -191,9 +203,7 @@ class TilePlan:
 
 def plan_tiles(nest: Nest, machine: MachineDescription) -> TilePlan | None:
     """How a simplified nest is computed with tiles; None if it is not."""
-    if not machine.has_int8_tiles:
-        return None
-    roles = tile_roles(nest)
+    roles = tile_roles(nest, machine)
     if roles is None:
         return None
     steps = prod(d.size for d in nest.reduced) // roles.quads
