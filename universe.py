@@ -39,6 +39,7 @@ PASSES = {
     "glow-pack-weights": "passes.pack_weights:PackWeightsPass",
     "glow-use-bf16": "passes.use_bf16:UseBf16Pass",
     "glow-schedule": "passes.schedule:SchedulePass",
+    "glow-split-batch": "passes.split_batch:SplitBatchPass",
     # graph to instructions
     "glow-irgen": "lowering.irgen:IRGenPass",
     # instructions

@@ -51,7 +51,6 @@ _TO_LOWERED = (
     Stage("lowered", f"glow-lower-nodes{{backend=cpu}},{_CLEAN}"),
 )
 _TO_ALLOCATED = (
-    Stage("scheduled", "glow-schedule"),
     Stage("instructions", "glow-irgen"),
     Stage(
         "optimized-instructions",
@@ -128,6 +127,7 @@ class CpuBackend(Backend):
         options = m.pass_options() + (" has-bf16-dot=true" if bf16 else "")
         options += f" threads={self.threads}" if self.threads > 1 else ""
         kernels = f"glow-lower-to-kernels{{{options}}}"
+        split = f"glow-split-batch{{images={self.threads} cache={m.l2_bytes}}}"
         pack = f"glow-pack-weights{{lanes={m.lanes(32)} vectors={m.panel_vectors}}}"
         expand = "glow-expand-math" if m.has_fma else "glow-expand-math{has-fma=false}"
         return (
@@ -136,6 +136,7 @@ class CpuBackend(Backend):
             Stage("convolutions", f"glow-choose-convolutions{{algorithm={self.conv_algorithm}}}"),
             Stage("packed", f"{pack},glow-simplify-shapes,{_CLEAN}"),
             *bf16,
+            Stage("scheduled", f"glow-schedule,{split}"),
             *_TO_ALLOCATED,
             Stage("kernels", kernels, bulky=True),
             Stage("llvm", f"{expand},glow-convert-to-llvm", bulky=True),
