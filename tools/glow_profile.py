@@ -16,6 +16,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from ..errors import QuantizationError
 from .arguments import DEBUG_FLAG, Parser, add_image_arguments, count, run_tool, symbol
 
@@ -117,6 +119,14 @@ def _expect_sense(args: argparse.Namespace) -> None:
         raise QuantizationError("expected a model and --data, or profiles to --merge")
     if args.output is None and args.pictures is None:
         raise QuantizationError("expected -o FILE.json to write the profile, or --pictures DIR")
+    # what is wrong with the output should not be told after an hour's run
+    if args.output is not None and not Path(args.output).absolute().parent.is_dir():
+        raise QuantizationError(f"{args.output}: its directory does not exist")
+    if args.pictures is not None:
+        from ..quantization import Histogram, calibrate
+
+        one = Histogram.of(np.zeros(1))
+        calibrate(one, args.calibration, args.schema, args.storage, args.percentile)
 
 
 def _run(args: argparse.Namespace) -> Profile:
@@ -143,7 +153,9 @@ def _run(args: argparse.Namespace) -> Profile:
     )
     data = open_dataset(args.data, profiler.program.get_inputs(), preprocessing, args.limit)
     columns = (*Progress.get_default_columns(), MofNCompleteColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    screen = Console(stderr=True)
+    hidden = not screen.is_terminal
+    with Progress(*columns, console=screen, transient=True, disable=hidden) as bar:
         task = bar.add_task("profiling", total=data.count())
         for feed in data:
             profiler.add(feed)

@@ -160,7 +160,7 @@ def test_bias_has_the_scale_of_products(rng: np.random.Generator) -> None:
     bias = rng.standard_normal(7).astype(np.float32)
     t = bias_type(x, w, bias)
     want = np.float32(np.array(w.scale_values()) * x.scale_values()[0])
-    assert np.array_equal(np.float32(t.scale_values()), want)
+    assert np.array_equal(np.array(t.scale_values(), np.float32), want)
     assert set(t.zero_point_values()) == {0}
     assert np.allclose(dequantize_array(quantize_array(bias, t), t), bias, atol=want.max())
 
