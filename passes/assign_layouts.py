@@ -21,24 +21,25 @@ gets the largest one.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Block, Operation
+from xdsl.dialects.builtin import IntegerType, ModuleOp, Signedness, i8
+from xdsl.ir import Attribute, Block, Operation
 from xdsl.passes import ModulePass
 
 from ..errors import CompileError
 from ..glow_dialects.glow.base import Node
 from ..glow_dialects.glow.blocked import PackChannelsOp
-from .layouts import Layouts, demands, rule_of
+from .layouts import Layouts, block_sizes, demands, rule_of
 from .rewriting import tensor_nodes
 
 
-def assign_layouts(block: Block, channels: int) -> None:
-    """Rewrite the graph in `block` to layouts with `channels` channels together."""
-    layouts = Layouts(channels)
+def assign_layouts(block: Block, layouts: Layouts, most: int) -> None:
+    """Rewrite the graph in `block`, around integers to blocks of at most `most` channels."""
     layouts.demand = demands(block, layouts)
+    layouts.blocks = block_sizes(block, layouts, most)
     replaced: list[Operation] = []
     for op in list(block.ops):
         layouts.look_at(op)
@@ -61,6 +62,9 @@ def assign_layouts(block: Block, channels: int) -> None:
     layouts.merge_borders()
 
 
+_BYTES = {"u8": IntegerType(8, Signedness.UNSIGNED), "i8": i8}
+
+
 @dataclass(frozen=True)
 class AssignLayoutsPass(ModulePass):
     """Give convolutions and their surroundings a layout with `block` channels together."""
@@ -68,6 +72,11 @@ class AssignLayoutsPass(ModulePass):
     name = "glow-assign-layouts"
 
     block: int = 16
+    """How many channels are a vector register of f32 or i32, and a block."""
+    integer_block: int = 0
+    """The most channels of a block around convolutions of integers, if more than `block`."""
+    quads: tuple[str, ...] = ()
+    """Types of images (`u8`, `i8`) whose products with i8 the machine adds in quads, not pairs."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if self.block < 1:
@@ -75,4 +84,10 @@ class AssignLayoutsPass(ModulePass):
         blocks = {node.parent for node in tensor_nodes(op) if isinstance(node, Node)}
         for block in blocks:
             assert block is not None
-            assign_layouts(block, self.block)
+            assign_layouts(block, Layouts(self.block, self._quads()), self.integer_block)
+
+    def _quads(self) -> Sequence[Attribute]:
+        unknown = [name for name in self.quads if name not in _BYTES]
+        if unknown:
+            raise CompileError(f"expected quads of {', '.join(_BYTES)}, found {unknown[0]!r}")
+        return [_BYTES[name] for name in self.quads]

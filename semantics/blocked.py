@@ -79,7 +79,7 @@ def _convolve(call: Call, x: np.ndarray, w: np.ndarray, b: np.ndarray, group: in
         "pads": to_attribute([0] * (2 * len(counts))),
         "group": to_attribute(group),
     }
-    operands = tuple(with_shape(element, a.shape) for a in (x, w, b))
+    operands = tuple(with_shape(call.element(i), a.shape) for i, a in enumerate((x, w, b)))
     result = with_shape(element, [batch, blocks * block, *counts])
     plain = Call(ConvolutionOp, operands, (result,), properties)
     return pack_channels(convolution(plain, x, w, b), block)

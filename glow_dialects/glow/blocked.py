@@ -20,9 +20,11 @@ from ..operator import (
     expect_at_least,
     expect_float,
     expect_length,
+    expect_product,
     expect_rank,
     expect_same_element,
     expect_shape,
+    is_narrow_integer,
     shape_of,
     with_shape,
 )
@@ -175,7 +177,8 @@ class BlockedDepthwiseConvolutionOp(Windowed):
     """
     Convolution of each channel of `input` [N, C / b, *spatial, b] with a filter of its own.
 
-    `filter` is [C / b, *kernel, b], `bias` [C / b, b]. There is no padding.
+    `filter` is [C / b, *kernel, b], `bias` [C / b, b]. There is no padding. Narrow integers and
+    quantized numbers have sums in i32, as in `glow.convolution`.
 
     ```mlir
     %r = glow.blocked_depthwise_convolution %x, %w, %b {dilations = array<i64: 1, 1>,
@@ -189,8 +192,9 @@ class BlockedDepthwiseConvolutionOp(Windowed):
 
     @classmethod
     def infer(cls, call: Call) -> Sequence[Attribute]:
-        element = expect_same_element(call)
-        expect_float(call)
+        element = expect_product(call, addend=2)
+        if not is_narrow_integer(call.element(0)):
+            expect_float(call)
         n = len(call.ints("strides"))
         batch, blocks, *sizes, block = expect_rank(call, 0, n + 3, "a blocked input")
         found, *kernel, lanes = expect_rank(call, 1, n + 2, "a filter")

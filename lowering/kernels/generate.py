@@ -351,8 +351,7 @@ class NestGenerator:
             if reduction.terms > 1:
                 new = self.wide.dot(values[0], values[1], acc, reduction.terms)
             elif reduction.is_product:
-                if not computes_in_float(reduction.element):
-                    values = [self.wide.convert(v, reduction.element) for v in values]
+                values = [self.wide.convert(v, reduction.element) for v in values]
                 new = self.wide.multiply_add(values[1], values[0], acc)
             else:
                 mapped = values if reduction.map is None else reduction.map(self.wide, values)

@@ -111,6 +111,21 @@ class MachineDescription:
         """
         return max((v for v in (1, 2, 3) if self.most_points(v) >= _POINTS), default=1)
 
+    @property
+    def integer_block(self) -> int:
+        """The most channels that blocked layouts of bytes keep together."""
+        return self.channel_block
+
+    def layout_options(self) -> str:
+        """Blocks of channels, and products of bytes, as options of `glow-assign-layouts`."""
+        quads = [
+            name
+            for name, t in (("u8", IntegerType(8, Signedness.UNSIGNED)), ("i8", i8))
+            if self.dot_kind(t, i8, 4) is not None
+        ]
+        listed = f" quads={','.join(quads)}" if quads else ""
+        return f"block={self.channel_block} integer-block={self.integer_block}{listed}"
+
     def pass_options(self) -> str:
         """
         The vector unit as options of `glow-lower-to-kernels`; kernels use products of bf16 only

@@ -5,9 +5,10 @@ from __future__ import annotations
 from enum import Enum
 
 import numpy as np
-from xdsl.dialects.builtin import f32
+from xdsl.dialects.builtin import IntegerType, Signedness, f32, i8, i16
 from xdsl.ir import SSAValue
 
+from ...glow_dialects.elements import storage_type
 from ...glow_dialects.glow.blocked import (
     BlockedAvgPoolOp,
     BlockedConvolutionOp,
@@ -17,14 +18,20 @@ from ...glow_dialects.glow.blocked import (
 )
 from ...glow_dialects.glow.constant import ConstantOp, SplatOp
 from ...glow_dialects.glow.convolution import ConvolutionOp
+from ...glow_dialects.glow.dot import DotConvolutionOp
 from ...glow_dialects.glow.pooling import AvgPoolOp, MaxPoolOp
 from ...glow_dialects.glow.shape import ConcatOp, PadOp, SliceOp
-from ...glow_dialects.operator import element_of, shape_of, with_shape
+from ...glow_dialects.operator import element_of, shape_of, to_python, with_shape
 from ...semantics.blocked import pack_channels, pack_filter
+from ...semantics.dot import dot_filter
 from .state import Blocked, Layouts, rule
 
 FEW_CHANNELS = 4
 """Inputs of up to so many channels are read plain: packing them would multiply their size."""
+_INTEGERS = ((IntegerType(8, Signedness.UNSIGNED), i8), (i8, i8), (i16, i16))
+"""Elements of inputs and filters that are multiplied as integers."""
+_QUAD = 4
+"""Of bytes: one lane of 32 bits."""
 MOST_GROUPS = 32
 """Each group becomes a convolution of its own."""
 
@@ -44,18 +51,32 @@ class Kind(Enum):
 
 def convolution_kind(layouts: Layouts, node: ConvolutionOp) -> Kind | None:
     """How a convolution works on blocked tensors; None if it does not."""
-    if element_of(node.input.type) != f32 or not isinstance(node.filter.owner, ConstantOp):
+    floats = element_of(node.input.type) == f32
+    if not (floats or is_integer(node)) or not isinstance(node.filter.owner, ConstantOp):
         return None
     if not isinstance(node.bias.owner, ConstantOp | SplatOp):
         return None
     outputs, per_group, *_ = shape_of(node.filter.type)
     group = node.group.value.data
+    if 1 < group == outputs and per_group == 1:
+        return Kind.DEPTHWISE
+    if not floats and layouts.block % _terms(layouts, node):
+        return None
     if group == 1:
         return Kind.DENSE if 2 * outputs > layouts.block else None
-    if per_group == 1 and group == outputs:
-        return Kind.DEPTHWISE
     fits = per_group % layouts.block == 0 and outputs // group % layouts.block == 0
     return Kind.GROUPED if fits and group <= MOST_GROUPS else None
+
+
+def is_integer(node: ConvolutionOp) -> bool:
+    """Whether a convolution sums products of integers as `glow.dot_convolution` does."""
+    x, w = (storage_type(element_of(v.type)) for v in (node.input, node.filter))
+    return (x, w) in _INTEGERS
+
+
+def _terms(layouts: Layouts, node: ConvolutionOp) -> int:
+    """How many neighbouring channels the machine multiplies at once."""
+    return 4 if storage_type(element_of(node.input.type)) in layouts.quads else 2
 
 
 @rule(ConvolutionOp)
@@ -74,10 +95,52 @@ def convolution(layouts: Layouts, node: ConvolutionOp) -> Blocked | None:
 def _dense(layouts: Layouts, node: ConvolutionOp) -> Blocked:
     channels = shape_of(node.input.type)[1]
     known = layouts.blocked(node.input)
-    if known is None and channels <= FEW_CHANNELS:
+    if known is None and channels <= FEW_CHANNELS and not is_integer(node):
         return _on_plain(layouts, node)
-    x = known or layouts.packed(node.input)
-    return Blocked(_blocked(layouts, node, _bordered(layouts, node, x.value)), _outputs(node))
+    x = known or _entering(layouts, node)
+    return Blocked(_products(layouts, node, _bordered(layouts, node, x.value)), _outputs(node))
+
+
+def _entering(layouts: Layouts, node: ConvolutionOp) -> Blocked:
+    """A plain input, packed; one with a border before that. Few integers need not fill a vector."""
+    x, block = node.input, layouts.block_of(node.input)
+    channels = shape_of(x.type)[1]
+    if is_integer(node) and channels < layouts.block:
+        block = -(-channels // _QUAD) * _QUAD
+    pad = x.owner
+    if not isinstance(pad, PadOp) or not is_integer(node):
+        return layouts.packed(x, block)
+    low, high = (list(p.get_values()) for p in (pad.low, pad.high))
+    if any((*low[:2], *high[:2])):
+        return layouts.packed(x, block)
+    inner = layouts.packed(pad.input, block)
+    number = float(to_python(pad.value))
+    return Blocked(layouts.padded(inner.value, low[2:], high[2:], number), channels, None)
+
+
+def _products(
+    layouts: Layouts, node: ConvolutionOp, x: SSAValue, rows: slice = slice(None)
+) -> SSAValue:
+    """The convolution of a blocked `x`, with its border, by the `rows` of the filter."""
+    return (_dot if is_integer(node) else _blocked)(layouts, node, x, rows=rows)
+
+
+def _dot(layouts: Layouts, node: ConvolutionOp, x: SSAValue, rows: slice) -> SSAValue:
+    """Filters are in panels of one vector, whatever the blocks of the result."""
+    filters, panel, terms = node.filter.owner, layouts.block, _terms(layouts, node)
+    assert isinstance(filters, ConstantOp)
+    outputs, inputs, *kernel = shape_of(node.filter.type)
+    outputs = len(range(outputs)[rows])
+    block = shape_of(x.type)[-1]
+    groups = -(-min(block, inputs) // terms)
+    shape = [num_blocks(outputs, panel), num_blocks(inputs, block), *kernel, groups, panel, terms]
+    w = layouts.constant(filters, lambda a: dot_filter(a[rows], block, panel, terms), shape)
+    return layouts.add(
+        DotConvolutionOp,
+        *(x, w, _bias(layouts, node, rows, layouts.block_of(node.result))),
+        strides=node.strides,
+        dilations=node.dilations,
+    )
 
 
 def _on_plain(layouts: Layouts, node: ConvolutionOp) -> Blocked:
@@ -110,14 +173,13 @@ def _blocked(
     w = layouts.constant(filters, lambda a: pack_filter(a[rows], block, plain_input), shape)
     return layouts.add(
         BlockedConvolutionOp,
-        *(x, w, _bias(layouts, node, rows)),
+        *(x, w, _bias(layouts, node, rows, block)),
         strides=node.strides,
         dilations=node.dilations,
     )
 
 
-def _bias(layouts: Layouts, node: ConvolutionOp, rows: slice) -> SSAValue:
-    block = layouts.block
+def _bias(layouts: Layouts, node: ConvolutionOp, rows: slice, block: int) -> SSAValue:
     count = len(range(_outputs(node))[rows])
     shape = [num_blocks(count, block), block]
 
@@ -146,14 +208,14 @@ def _depthwise(layouts: Layouts, node: ConvolutionOp) -> Blocked | None:
     x = layouts.blocked(node.input)
     if x is None:
         return None
-    block, filters = layouts.block, node.filter.owner
+    block, filters = x.block, node.filter.owner
     assert isinstance(filters, ConstantOp)
     channels, _, *kernel = shape_of(node.filter.type)
     shape = [num_blocks(channels, block), *kernel, block]
     w = layouts.constant(filters, lambda a: pack_channels(a[:, 0], block, axis=0), shape)
     y = layouts.add(
         BlockedDepthwiseConvolutionOp,
-        *(_bordered(layouts, node, x.value), w, _bias(layouts, node, slice(None))),
+        *(_bordered(layouts, node, x.value), w, _bias(layouts, node, slice(None), block)),
         strides=node.strides,
         dilations=node.dilations,
     )
@@ -162,7 +224,8 @@ def _depthwise(layouts: Layouts, node: ConvolutionOp) -> Blocked | None:
 
 def _grouped(layouts: Layouts, node: ConvolutionOp) -> Blocked:
     """Each group reads its blocks of the input and writes its blocks of the result."""
-    x = _bordered(layouts, node, layouts.packed(node.input).value)
+    packed = layouts.packed(node.input, layouts.block_of(node.input))
+    x = _bordered(layouts, node, packed.value)
     group = node.group.value.data
     outputs = _outputs(node) // group
     whole = list(shape_of(x.type))
@@ -177,7 +240,7 @@ def _grouped(layouts: Layouts, node: ConvolutionOp) -> Blocked:
             strides=[1] * len(whole),
         )
         rows = slice(g * outputs, (g + 1) * outputs)
-        parts.append(_blocked(layouts, node, part, rows=rows))
+        parts.append(_products(layouts, node, part, rows))
     return Blocked(layouts.add(ConcatOp, *parts, axis=1), group * outputs)
 
 

@@ -44,8 +44,11 @@ def data_parallel(layouts: Layouts, node: DataParallel) -> Blocked | None:
     shape = shape_of(node.results[0].type)
     if len(shape) < 3 or not layouts.prefers_blocks(node.operands, node.results[0]):
         return None
-    is_full = shape[1] % layouts.block == 0
-    operands = [layouts.packed(v) for v in node.operands]
+    block = layouts.common_block(node.operands)
+    if block is None:
+        return None
+    is_full = shape[1] % block == 0
+    operands = [layouts.packed(v, block) for v in node.operands]
     fill = 0.0 if is_full else fill_of(node, operands)
     if fill is None:
         return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ...glow_dialects.elements import is_float
 from ...glow_dialects.glow.blocked import UnpackChannelsOp
 from ...glow_dialects.glow.shape import ConcatOp, PadOp, ReshapeOp, SliceOp
 from ...glow_dialects.operator import element_of, shape_of, to_python, with_shape
@@ -43,9 +44,10 @@ def concat(layouts: Layouts, node: ConcatOp) -> Blocked | None:
         return None
     axis = node.axis.value.data
     channels = [shape_of(v.type)[CHANNEL] for v in node.inputs]
-    if axis == CHANNEL and any(c % layouts.block for c in channels[:-1]):
+    block = layouts.common_block(node.inputs)
+    if block is None or (axis == CHANNEL and any(c % block for c in channels[:-1])):
         return None
-    parts = [layouts.packed(v) for v in node.inputs]
+    parts = [layouts.packed(v, block) for v in node.inputs]
     fills = {p.fill for p in (parts[-1:] if axis == CHANNEL else parts)}
     y = layouts.add(ConcatOp, *(p.value for p in parts), axis=axis)
     fill = fills.pop() if len(fills) == 1 else None
@@ -72,12 +74,17 @@ def slice_(layouts: Layouts, node: SliceOp) -> Blocked | None:
 
 @rule(PadOp)
 def pad(layouts: Layouts, node: PadOp) -> Blocked | None:
-    """Around the spatial dimensions."""
+    """Around the spatial dimensions. Users of a value share the border if they can."""
     x = layouts.blocked(node.input)
     low, high = (list(p.get_values()) for p in (node.low, node.high))
     if x is None or low[CHANNEL] or high[CHANNEL]:
         return None
-    if not x.is_full and x.fill != float(to_python(node.value)):
+    number = float(to_python(node.value))
+    fill = x.fill if x.fill == number else None
+    if not x.is_full and fill is None and is_float(element_of(node.input.type)):
         return None
-    y = layouts.add(PadOp, x.value, low=[*low, 0], high=[*high, 0], value=node.value)
-    return Blocked(y, x.channels, x.fill)
+    if low[0] or high[0]:
+        y = layouts.add(PadOp, x.value, low=[*low, 0], high=[*high, 0], value=node.value)
+    else:
+        y = layouts.padded(x.value, low[CHANNEL + 1 :], high[CHANNEL + 1 :], number)
+    return Blocked(y, x.channels, fill)

@@ -22,6 +22,7 @@ from ...glow_dialects.glow.blocked import PackChannelsOp, UnpackChannelsOp, num_
 from ...glow_dialects.glow.constant import ConstantOp, SplatOp
 from ...glow_dialects.glow.shape import BroadcastOp, PadOp, ReshapeOp, SliceOp
 from ...glow_dialects.operator import Python, element_of, shape_of, to_python, with_shape
+from ...glow_dialects.quant import QuantizedType
 from ...semantics.arrays import constant_array, lazy_constant
 from ...semantics.blocked import pack_channels
 
@@ -68,13 +69,18 @@ def rule_of(operator: type[Operation]) -> Rule | None:
 class Layouts:
     """The blocked versions of values so far. New nodes go before the node that is looked at."""
 
-    def __init__(self, block: int):
+    def __init__(self, block: int, quads: Sequence[Attribute] = ()):
         self.block = block
+        """Channels of a vector: of a block, unless `blocks` says otherwise."""
+        self.quads = quads
+        """Element types whose products with i8 the machine adds in quads, not in pairs."""
+        self.blocks: Mapping[SSAValue, int] = {}
+        """Channels of a block of values for which they are not `block`."""
         self._blocked: dict[SSAValue, Blocked] = {}
         self._replaced: set[SSAValue] = set()
         """Values whose node works on blocked tensors now, so that they have to be unpacked."""
         self._unpacked: dict[SSAValue, SSAValue] = {}
-        self._pads: dict[SSAValue, list[PadOp]] = {}
+        self._pads: dict[tuple[SSAValue, float], list[PadOp]] = {}
         self._node: Operation | None = None
         self.demand: Mapping[SSAValue, int] = {}
         """Above 0 for values that more users want blocked than plain."""
@@ -125,30 +131,42 @@ class Layouts:
         computed = [v for v in plain if not isinstance(v.owner, known)]
         return not computed or self.demand.get(result, 0) > 0
 
-    def packed(self, value: SSAValue) -> Blocked:
-        """The blocked version of a value of rank 2 or more, which is packed if need be."""
+    def block_of(self, value: SSAValue) -> int:
+        """How many channels a block of a value should have."""
+        return self.blocks.get(value, self.block)
+
+    def packed(self, value: SSAValue, block: int) -> Blocked:
+        """
+        The blocked version of a value of rank 2 or more, which is packed into blocks of that many
+        channels if there is none.
+        """
         found = self._blocked.get(value)
         if found is None:
-            found = self._packed(value)
+            found = self._packed(value, block)
             if not isinstance(value.owner, ConstantOp | SplatOp | BroadcastOp):
                 self._blocked[value] = found
         return found
 
-    def _packed(self, value: SSAValue) -> Blocked:
+    def common_block(self, values: Sequence[SSAValue]) -> int | None:
+        """The block that the blocked ones of some values share; None if they do not."""
+        blocks = {self._blocked[v].block for v in values if v in self._blocked}
+        return blocks.pop() if len(blocks) == 1 else None
+
+    def _packed(self, value: SSAValue, block: int) -> Blocked:
         batch, channels, *sizes = shape_of(value.type)
-        shape = [batch, num_blocks(channels, self.block), *sizes, self.block]
+        shape = [batch, num_blocks(channels, block), *sizes, block]
         match value.owner:
             case SplatOp() as splat:
                 result = with_shape(element_of(value.type), shape)
                 same = self.add(SplatOp, result_types=[result], value=splat.value)
                 return Blocked(same, channels, float(to_python(splat.value)))
             case ConstantOp() as constant:
-                packed = self.constant(constant, lambda a: pack_channels(a, self.block), shape)
+                packed = self.constant(constant, lambda a: pack_channels(a, block), shape)
                 return Blocked(packed, channels)
             case BroadcastOp() as broadcast:
                 return self._repeated(broadcast, shape)
             case _:
-                return Blocked(self.add(PackChannelsOp, value, block=self.block), channels)
+                return Blocked(self.add(PackChannelsOp, value, block=block), channels)
 
     def _repeated(self, node: BroadcastOp, shape: Sequence[int]) -> Blocked:
         """A broadcast along other dimensions, or along the channels."""
@@ -156,7 +174,7 @@ class Layouts:
         aligned = [1] * (len(target) - len(source)) + list(source)
         result = with_shape(element_of(node.result.type), shape)
         if aligned[1] == target[1] and len(source) >= len(target) - 1 and target[1] != 1:
-            whole = self.packed(self.reshaped(node.input, aligned))
+            whole = self.packed(self.reshaped(node.input, aligned), shape[-1])
             repeated = self.add(BroadcastOp, whole.value, result_types=[result])
             return Blocked(repeated, target[1], whole.fill)
         narrow = self.reshaped(self.plain(node.input), [*aligned, 1])
@@ -199,7 +217,10 @@ class Layouts:
         change: Callable[[np.ndarray], np.ndarray],
         shape: Sequence[int],
     ) -> SSAValue:
-        """A rearranged constant, of `shape`. Large ones are rearranged when bytes are needed."""
+        """
+        A rearranged constant, of `shape`; with the stored numbers of one that is quantized per
+        axis. Large ones are rearranged when bytes are needed.
+        """
         value, old = source.value, source.result.type
         assert isinstance(old, TensorType)
         hint = source.result.name_hint or "constant"
@@ -207,30 +228,41 @@ class Layouts:
         def changed() -> np.ndarray:
             return change(constant_array(value, old))
 
-        return self._insert(lazy_constant(shape, old.element_type, hint, changed))
+        element = old.element_type
+        if isinstance(element, QuantizedType) and element.is_per_axis:
+            element = element.storage
+        return self._insert(lazy_constant(shape, element, hint, changed))
 
     # borders
 
-    def padded(self, blocked: SSAValue, low: Sequence[int], high: Sequence[int]) -> SSAValue:
-        """A tensor with zeros around its spatial dimensions; itself if there are none to add."""
+    def padded(
+        self,
+        blocked: SSAValue,
+        low: Sequence[int],
+        high: Sequence[int],
+        number: float = 0.0,
+    ) -> SSAValue:
+        """
+        A tensor with a number around its spatial dimensions; itself if there are none to add.
+        """
         if not any((*low, *high)):
             return blocked
-        made = self._pads.setdefault(blocked, [])
+        made = self._pads.setdefault((blocked, number), [])
         last = len(shape_of(blocked.type)) - 2 - len(low)
         around = [[0, 0, *side, *[0] * last] for side in (low, high)]
         for pad in made:
             if [list(pad.low.get_values()), list(pad.high.get_values())] == around:
                 return pad.result
-        new = PadOp.of(blocked, low=around[0], high=around[1], value=0.0)
+        new = PadOp.of(blocked, low=around[0], high=around[1], value=number)
         made.append(new)
         return self._insert(new)
 
     def merge_borders(self) -> None:
         """
-        Give each value one border, the largest that is wanted; its users read parts of it. So the
-        value is computed where all of them read it.
+        Give each value one border of a number, the largest that is wanted; its users read parts of
+        it. So the value is computed where all of them read it.
         """
-        for value, pads in self._pads.items():
+        for (value, number), pads in self._pads.items():
             if len(pads) < 2:
                 continue
             sides = [(p.low.get_values(), p.high.get_values()) for p in pads]
@@ -239,7 +271,7 @@ class Layouts:
                 for side in zip(*sides, strict=True)
             )
             self.look_at(pads[0])
-            whole = self.add(PadOp, value, low=low, high=high, value=0.0)
+            whole = self.add(PadOp, value, low=low, high=high, value=number)
             for pad in pads:
                 if pad.result.type == whole.type:
                     pad.result.replace_all_uses_with(whole)
