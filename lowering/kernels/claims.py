@@ -10,7 +10,7 @@ from ...glow_dialects.glow import NODES
 from ...glow_dialects.glow.base import DataParallel, Node, OnlyMovesData
 from ...glow_dialects.operator import Call
 from .machine import MachineDescription
-from .registry import algorithm_of, implements, needs_instructions, runs_on
+from .registry import algorithm_of, implements, runs_on
 
 
 @cache
@@ -23,12 +23,7 @@ def kernel_claims(machine: MachineDescription) -> Sequence[Claim]:
     def computes(call: Call) -> bool:
         return implements(call) and runs_on(machine, call)
 
-    special = machine.has_int8_dot or machine.has_bf16_dot
-    return tuple(
-        Claim(operator, when=computes)
-        for operator in NODES
-        if _has_kernel(operator) and (special or not needs_instructions(operator))
-    )
+    return tuple(Claim(operator, when=computes) for operator in NODES if _has_kernel(operator))
 
 
 def _has_kernel(operator: type[Node]) -> bool:

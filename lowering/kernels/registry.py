@@ -77,11 +77,6 @@ def implements(call: Call) -> bool:
     return call.operator in _KERNELS and _GUARDS[call.operator](call)
 
 
-def needs_instructions(operator: type[Node]) -> bool:
-    """Whether an operator's kernel needs instructions that few machines have."""
-    return _MACHINES.get(operator, everywhere) is not everywhere
-
-
 def runs_on(machine: MachineDescription, call: Call) -> bool:
     """Whether a machine has the instructions for a call that `implements` admits."""
     return call.operator not in _MACHINES or _MACHINES[call.operator](machine, call)

@@ -1,0 +1,55 @@
+"""Products of groups of neighbours."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import prod
+
+from xdsl.dialects.builtin import bf16, f32, i8, i16, i32
+
+from ...glow_dialects.elements import is_float
+from ...glow_dialects.glow.dot import DotConvolutionOp, DotMatMulOp
+from .blocked import WINDOWS
+from .cases import U8, Case, Draw, Row, cases
+from .products import scaled
+
+ELEMENTS = ((bf16, bf16, f32), (U8, i8, i32), (i8, i8, i32), (i16, i16, i32))
+ROWS = [Row((a, b, total), (total,)) for a, b, total in ELEMENTS]
+PANELS = (4, 8, 16)
+
+
+def groups(draw: Draw) -> tuple[int, ...]:
+    """How many neighbours may be together: those of 8 bits in fours or pairs."""
+    element = draw.row.operand(0)
+    return (2,) if is_float(element) or element == i16 else (4, 2)
+
+
+@cases(DotConvolutionOp, rows=ROWS)
+def dot_convolution(draw: Draw) -> Iterator[Case]:
+    for sizes, kernel, strides, dilations in draw.some(WINDOWS, 2):
+        for terms in groups(draw):
+            for panel in PANELS:
+                yield draw.case(
+                    (1, 2, *sizes, 16),
+                    (3, 2, *kernel, 16 // terms, panel, terms),
+                    (3, panel),
+                    strides=strides,
+                    dilations=dilations,
+                    values=scaled(draw, 32 * prod(kernel)),
+                    constants=(1, 2),
+                )
+
+
+@cases(DotMatMulOp, rows=[Row(row.operands[:2], row.results) for row in ROWS])
+def dot_matmul(draw: Draw) -> Iterator[Case]:
+    for rows, count, columns in draw.some((((3,), 9, 37), ((1, 7), 3, 5), ((13,), 1, 80)), 2):
+        for terms in groups(draw):
+            for panel in PANELS:
+                inner = count * terms
+                yield draw.case(
+                    (*rows, inner),
+                    (-(-columns // panel), count, panel, terms),
+                    columns=columns,
+                    values=scaled(draw, inner),
+                    constants=(1,),
+                )
