@@ -302,8 +302,10 @@ class GlowOptMain(xDSLOptMain):
         return open(where, "w", encoding="latin-1", newline="", closefd=file is not None)
 
     def _own_target(self, name: str) -> object:
-        # those of other packages may be functions
-        return self.available_targets[name]() if name.startswith(PREFIX) else None
+        # those of other packages may be functions that take the module
+        if not name.startswith(PREFIX):
+            return None
+        return self.available_targets[name]()  # pyright: ignore[reportCallIssue]
 
     def parse_chunk(
         self, chunk: IO[bytes], file_extension: str, start_offset: int = 0
