@@ -137,6 +137,8 @@ def _node(case: Case, operands: Sequence[SSAValue], block: Block) -> SSAValue:
     if case.real is None:
         return node.results[0]
     (declared,) = case.call.results
+    if not isinstance(element_of(declared), QuantizedType):
+        return node.results[0]
     return _added(QuantizeOp.of(node.results[0], result_types=[declared]), block)
 
 

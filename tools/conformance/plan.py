@@ -8,6 +8,7 @@ from zlib import crc32
 
 import numpy as np
 from xdsl.dialects.builtin import IntegerType
+from xdsl.ir import Attribute
 from xdsl.utils.exceptions import VerifyException
 
 from ...backend import Backend
@@ -15,6 +16,7 @@ from ...glow_dialects.claims import Claim, Elements
 from ...glow_dialects.glow.base import Node
 from ...glow_dialects.operator import Call, element_of, shape_of, with_shape
 from ...glow_dialects.quant import QuantizedType
+from ...semantics import numpy_dtype
 from .cases import Case, Draw, Row, example_of, family_of
 
 TRIES = 8
@@ -108,17 +110,18 @@ def _between_conversions(draw: Draw) -> Iterator[Case]:
         yield Case(call, tuple(arrays), case.constants, case.call)
 
 
-def _real(element):  # pyright: ignore
+def _real(element: Attribute) -> Attribute:
     return element.expressed if isinstance(element, QuantizedType) else element
 
 
-def stored(array: np.ndarray, element: object) -> np.ndarray:
+def stored(array: np.ndarray, element: Attribute) -> np.ndarray:
     """The nearest stored numbers of a per-tensor quantized type; other arrays as they are."""
     if not isinstance(element, QuantizedType):
         return array
     (scale,), (zero_point,) = element.scale_values(), element.zero_point_values()
     low, high = element.storage_min.data, element.storage_max.data
-    return np.clip(np.round(array / scale) + zero_point, low, high)
+    steps = np.round(array / scale) + zero_point
+    return np.clip(steps, low, high).astype(numpy_dtype(element))
 
 
 def example_row(elements: Elements) -> Row:

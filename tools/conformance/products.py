@@ -6,17 +6,30 @@ from collections.abc import Iterator
 from math import prod
 
 import numpy as np
-from xdsl.dialects.builtin import i8, i16, i32
+from xdsl.dialects.builtin import f32, i8, i16, i32
 
 from ...glow_dialects.elements import is_float
 from ...glow_dialects.glow.attention import AttentionOp, MaskedAttentionOp
 from ...glow_dialects.glow.convolution import ConvolutionOp
 from ...glow_dialects.glow.matrix import FullyConnectedOp, MatMulOp, PackedMatMulOp
 from ...glow_dialects.glow.transposed import TransposedConvolutionOp
+from ...glow_dialects.quant import QuantizedType
 from .cases import FLOATS, U8, UNIFORM, Case, Draw, Row, Values, cases
 
 SUMMED = [Row((a, b, i32), (i32,)) for a, b in ((U8, i8), (i8, i8), (i16, i16))]
 """Products of narrow integers, which are summed in 32 bits."""
+
+WEIGHTS = QuantizedType(i8, f32, 0.02)
+ACTIVATIONS = (
+    QuantizedType(U8, f32, 0.05, 131),
+    QuantizedType(i8, f32, 0.05, 3),
+    QuantizedType(i16, f32, 2.0**-12),
+)
+CONVERTED = [
+    Row((x, WEIGHTS, QuantizedType(i32, f32, x.scale_values()[0] * 0.02)), (x,))
+    for x in ACTIVATIONS
+]
+"""Products of quantized operands, which integers can compute."""
 
 # input, filter, strides, pads, dilations, group
 CONVOLUTIONS = (
@@ -43,7 +56,7 @@ def scaled(draw: Draw, terms: int) -> Values:
     return lambda a: a / np.asarray(max(1, terms) ** 0.25, a.dtype)
 
 
-@cases(ConvolutionOp, rows=[*UNIFORM, *SUMMED])
+@cases(ConvolutionOp, rows=[*UNIFORM, *SUMMED, *CONVERTED])
 def convolution(draw: Draw) -> Iterator[Case]:
     chosen = [*draw.some(CONVOLUTIONS, 3), *draw.some(OTHER_RANKS, 1)]
     for x, w, strides, pads, dilations, group in chosen:
@@ -86,14 +99,17 @@ def transposed_convolution(draw: Draw) -> Iterator[Case]:
         )
 
 
-@cases(FullyConnectedOp, rows=[*UNIFORM, *SUMMED])
+@cases(FullyConnectedOp, rows=[*UNIFORM, *SUMMED, *CONVERTED])
 def fully_connected(draw: Draw) -> Iterator[Case]:
     for m, k, n in draw.some(((1, 67, 10), (1, 5, 3), (7, 33, 21), (2, 1, 1), (3, 16, 32)), 2):
         values = scaled(draw, k)
         yield draw.case((m, k), (n, k), (n,), values=values, constants=(1, 2))
 
 
-@cases(MatMulOp, rows=[*UNIFORM, *(Row(row.operands[:2], row.results) for row in SUMMED)])
+WITHOUT_BIAS = [Row(row.operands[:2], row.results) for row in (*SUMMED, *CONVERTED)]
+
+
+@cases(MatMulOp, rows=[*UNIFORM, *WITHOUT_BIAS])
 def matmul(draw: Draw) -> Iterator[Case]:
     sizes = (((), 1, 1, 1), ((), 1, 101, 37), ((), 5, 17, 19), ((), 33, 64, 50), ((2, 3), 7, 5, 3))
     for batch, m, k, n in draw.some(sizes, 2):
