@@ -24,6 +24,8 @@ _LEAST_BLOCK = 8
 """Channels of a block, as far as registers allow."""
 _POINTS = 6
 """Points of a tile beyond which wider tiles, which load less for each product, pay."""
+_TILE_BYTES = 64
+"""Of a row of a tile, and of a cache line."""
 _UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
 
@@ -113,8 +115,11 @@ class MachineDescription:
 
     @property
     def integer_block(self) -> int:
-        """The most channels that blocked layouts of bytes keep together."""
-        return self.channel_block
+        """
+        The most channels that blocked layouts of bytes keep together: with tiles, those of a row
+        of one.
+        """
+        return max(self.channel_block, _TILE_BYTES) if self.has_int8_tiles else self.channel_block
 
     def layout_options(self) -> str:
         """Blocks of channels, and products of bytes, as options of `glow-assign-layouts`."""
