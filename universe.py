@@ -26,6 +26,8 @@ DIALECTS = {
 PASSES = {
     # graph
     "glow-fold-constants": "passes.fold_constants:FoldConstantsPass",
+    "glow-unsign-activations": "passes.unsign_activations:UnsignActivationsPass",
+    "glow-form-integers": "passes.form_integers:FormIntegersPass",
     "glow-fold-batch-norm": "passes.fold_batch_norm:FoldBatchNormPass",
     "glow-sink-transposes": "passes.sink_transposes:SinkTransposesPass",
     "glow-simplify-shapes": "passes.simplify_shapes:SimplifyShapesPass",

@@ -40,6 +40,7 @@ from ..glow_dialects.blob import Blob, BlobAttr
 from ..glow_dialects.elements import num_elements, storage_type
 from ..glow_dialects.glow.base import DataParallel, Node, OnlyMovesData
 from ..glow_dialects.glow.constant import ConstantOp, SplatOp
+from ..glow_dialects.glow.quantization import DequantizeOp
 from ..glow_dialects.glow.shape import BroadcastOp, ReshapeOp
 from ..glow_dialects.operator import element_of, shape_of
 from ..semantics.arrays import (
@@ -261,9 +262,12 @@ class FoldConstantsPass(ModulePass):
     memory.
     """
 
+    keep_quantized: bool = False
+    """Leave dequantization of constants, which says what integers they are."""
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for node in tensor_nodes(op):
-            if not is_foldable(node):
+            if not is_foldable(node) or (self.keep_quantized and isinstance(node, DequantizeOp)):
                 continue
             try:
                 new = folded(node, self.max_elements)

@@ -42,14 +42,7 @@ PRECISIONS = ("f32", "bf16")
 
 _CLEAN = "glow-fold-constants,canonicalize,cse,dce"
 
-_TO_LOWERED = (
-    Stage(
-        "optimized",
-        "glow-fold-constants,canonicalize,cse,glow-fuse-operators,glow-fold-batch-norm,"
-        f"glow-simplify-shapes,glow-fuse-attention,glow-sink-transposes,{_CLEAN}",
-    ),
-    Stage("lowered", f"glow-lower-nodes{{backend=cpu}},{_CLEAN}"),
-)
+_LOWERED = Stage("lowered", f"glow-lower-nodes{{backend=cpu}},{_CLEAN}")
 _TO_ALLOCATED = (
     Stage("instructions", "glow-irgen"),
     Stage(
@@ -122,7 +115,7 @@ class CpuBackend(Backend):
 
     def stages(self) -> Sequence[Stage]:
         m = self.target().describe()
-        layouts = f"glow-assign-layouts{{block={m.channel_block}}},cse,dce"
+        layouts = f"glow-assign-layouts{{{m.layout_options()}}},cse,dce"
         bf16 = self._bf16(m)
         options = m.pass_options() + (" has-bf16-dot=true" if bf16 else "")
         options += f" threads={self.threads}" if self.threads > 1 else ""
@@ -131,7 +124,8 @@ class CpuBackend(Backend):
         pack = f"glow-pack-weights{{lanes={m.lanes(32)} vectors={m.panel_vectors}}}"
         expand = "glow-expand-math" if m.has_fma else "glow-expand-math{has-fma=false}"
         return (
-            *_TO_LOWERED,
+            self._optimized(m),
+            _LOWERED,
             Stage("laid-out", layouts),
             Stage("convolutions", f"glow-choose-convolutions{{algorithm={self.conv_algorithm}}}"),
             Stage("packed", f"{pack},glow-simplify-shapes,{_CLEAN}"),
@@ -141,6 +135,22 @@ class CpuBackend(Backend):
             Stage("kernels", kernels, bulky=True),
             Stage("llvm", f"{expand},glow-convert-to-llvm", bulky=True),
         )
+
+    def _optimized(self, machine: MachineDescription) -> Stage:
+        """On quantized graphs, products of integers are made before constants are folded."""
+        unsign = "" if self._multiplies_signed(machine) else "glow-unsign-activations,"
+        return Stage(
+            "optimized",
+            "glow-fold-constants{keep-quantized=true},canonicalize,cse,glow-fuse-operators,"
+            f"{unsign}glow-form-integers,glow-fold-batch-norm,glow-simplify-shapes,"
+            f"glow-fuse-attention,glow-sink-transposes,{_CLEAN}",
+        )
+
+    def _multiplies_signed(self, machine: MachineDescription) -> bool:
+        """Whether products of i8 by i8 are as fast as those of u8 by i8."""
+        from xdsl.dialects.builtin import i8
+
+        return machine.dot_kind(i8, i8, 4) is not None
 
     def _bf16(self, machine: MachineDescription) -> Sequence[Stage]:
         """The stage that rounds to bf16, if that is asked for."""

@@ -1,0 +1,16 @@
+"""The tables of rules."""
+
+from __future__ import annotations
+
+from ..rewriting import RuleTable
+
+MOVES = RuleTable()
+"""Rules that move, merge and cancel quantization and dequantization; they change no number."""
+PRODUCTS = RuleTable()
+"""Rules that compute products of dequantized operands on the stored numbers."""
+EPILOGUES = RuleTable()
+"""Rules on what stands between a product of integers and the quantization of its result."""
+
+move = MOVES.rule
+product = PRODUCTS.rule
+epilogue = EPILOGUES.rule

@@ -1,0 +1,114 @@
+"""Quantized networks computed with integers: the same numbers as onnxruntime's."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import glow
+import numpy as np
+import onnx
+import pytest
+from glow.context import make_context
+from glow.frontend.onnx import import_onnx
+from glow.runtime.stages import apply_pass, parse_pipeline
+from glow.tests.support.quantized_models import (
+    NETWORKS,
+    by_onnxruntime,
+    quantize,
+    quantum,
+    random_input,
+)
+from xdsl.dialects.builtin import IntegerType, ModuleOp
+
+PRODUCTS = ("glow.convolution", "glow.matmul", "glow.fully_connected")
+FORMS: dict[str, dict[str, Any]] = {
+    "qdq": {"per_channel": True},
+    "qdq-i8": {"activation_type": "QInt8"},
+    "qdq-u8-weights": {"weight_type": "QUInt8"},
+    "operators": {"quant_format": "QOperator", "per_channel": True},
+    "operators-i8": {"quant_format": "QOperator", "activation_type": "QInt8"},
+}
+
+
+def formed(module: ModuleOp, passes: str = "glow-form-integers") -> ModuleOp:
+    context = make_context()
+    for p in parse_pipeline(
+        f"glow-fold-constants{{keep-quantized=true}},canonicalize,cse,{passes},canonicalize,cse,dce"
+    ):
+        apply_pass(p, context, module)
+    module.verify()
+    return module
+
+
+def float_products(module: ModuleOp) -> list[str]:
+    return [
+        str(op.results[0].type)
+        for op in module.walk()
+        if op.name in PRODUCTS and not isinstance(op.results[0].type.element_type, IntegerType)  # pyright: ignore
+    ]
+
+
+def compare(found: np.ndarray, wanted: np.ndarray, step: float) -> None:
+    """Within one quantum on all but one in a thousand values."""
+    off = np.abs(found.astype(np.float64) - wanted) > 1.01 * step
+    assert off.sum() <= max(1, found.size // 1000), f"{off.sum()} of {found.size} differ"
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("network", NETWORKS)
+def test_equals_onnxruntime(
+    network: str, form: str, rng: np.random.Generator, tmp_path: Path
+) -> None:
+    """Not one product of floats is left."""
+    net = NETWORKS[network](rng)
+    model = quantize(net, tmp_path, **FORMS[form])
+    x = random_input(net)
+    wanted = by_onnxruntime(model, x, literally=True)
+    passes = "glow-unsign-activations,glow-form-integers"
+    module = formed(import_onnx(model), passes if rng.integers(2) else "glow-form-integers")
+    assert not float_products(module)
+    (found,) = glow.compile(module, backend="interpreter")(x)
+    compare(found, wanted, quantum(model))
+
+
+@pytest.mark.parametrize("network", NETWORKS)
+def test_machine_code_gives_the_same(
+    network: str, rng: np.random.Generator, tmp_path: Path
+) -> None:
+    net = NETWORKS[network](rng)
+    model = quantize(net, tmp_path, per_channel=bool(rng.integers(2)))
+    x = random_input(net)
+    compiled = glow.compile(model, cache=False)
+    assert not float_products(compiled.stages["optimized"])
+    compare(compiled(x)[0], by_onnxruntime(model, x, literally=True), quantum(model))
+
+
+def test_dynamic_quantization(rng: np.random.Generator, tmp_path: Path) -> None:
+    """Scales and zero points that are found as the network runs, also those of right operands."""
+    from onnxruntime.quantization import quantize_dynamic
+
+    net = NETWORKS["encoder"](rng)
+    onnx.save(net.model(), tmp_path / "float.onnx")
+    quantize_dynamic(tmp_path / "float.onnx", tmp_path / "dynamic.onnx")
+    model = onnx.load(tmp_path / "dynamic.onnx")
+    x = random_input(net)
+    wanted = by_onnxruntime(model, x, literally=True)
+    compiled = glow.compile(model, cache=False)
+    assert not float_products(compiled.stages["optimized"])
+    # a different rounding of one input may change the scale of all
+    np.testing.assert_allclose(compiled(x)[0], wanted, atol=0.02 * np.abs(wanted).max())
+
+
+def test_unsigned_activations_are_exactly_the_same(
+    rng: np.random.Generator, tmp_path: Path
+) -> None:
+    net = NETWORKS["residual"](rng)
+    model = quantize(net, tmp_path, activation_type="QInt8")
+    x = random_input(net)
+    signed = formed(import_onnx(model))
+    unsigned = formed(import_onnx(model), "glow-unsign-activations,glow-form-integers")
+    assert "<i8:f32" in str(signed)
+    assert "<i8:f32" not in str(unsigned)
+    (a,), (b,) = (glow.compile(m, backend="interpreter")(x) for m in (signed, unsigned))
+    np.testing.assert_array_equal(a, b)
