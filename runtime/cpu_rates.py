@@ -43,8 +43,10 @@ def lane_bits(machine: MachineDescription, element: Attribute, product: bool) ->
         case BFloat16Type() if product and machine.has_bf16_dot:
             return 16
         case IntegerType(width=width) if product:
-            # sums are in 32 bits, unless the products of four neighbours are one instruction
-            return 8 if width.data == 8 and machine.has_int8_dot else 32
+            # one instruction adds products of two neighbours of 16 bits, or of four bytes
+            if width.data > 16:
+                return 32
+            return 8 if width.data == 8 and machine.has_int8_dot else 16
         case IntegerType(width=width):
             return max(8, width.data)
         case _:

@@ -1,0 +1,205 @@
+"""glow-test-backend: that its cases are ample, that backends pass, and that errors are found."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pytest
+from glow import backend as backends
+from glow.backend import Backend, Program, Stage, find_backend
+from glow.glow_dialects.claims import Claim, Elements, Quantized, Schema, claims, same
+from glow.glow_dialects.glow import NODES, DataParallel
+from glow.glow_dialects.glow.arithmetic import AddOp, MulOp
+from glow.glow_dialects.glow.convolution import ConvolutionOp
+from glow.glow_dialects.glow.normalization import SoftmaxOp
+from glow.runtime.interpreter_backend import InterpretedProgram
+from glow.tools.conformance.cases import family_of
+from glow.tools.conformance.check import check, limit_of
+from glow.tools.conformance.plan import plan
+from glow.tools.glow_test_backend import main
+from xdsl.dialects.builtin import ModuleOp, f16, f32, i8, i32
+
+SAMPLE = 12
+"""Operators of the CPU that one run of the tests tries."""
+
+
+class Adder(Backend):
+    """Interprets, but what it claims and how it errs can be chosen."""
+
+    name = "adder"
+
+    def __init__(self, claimed: Sequence[Claim], wrong: str = ""):
+        self.claimed = claimed
+        self.wrong = wrong
+
+    def claims(self) -> Sequence[Claim]:
+        return self.claimed
+
+    def stages(self) -> Sequence[Stage]:
+        return ()
+
+    def compile(self, stages: Mapping[str, ModuleOp]) -> Program:
+        module = stages["imported"]
+        if self.wrong == "raises":
+            raise ValueError("out of registers")
+        return Wrong(module) if self.wrong else InterpretedProgram(module)
+
+
+class Wrong:
+    """The last element of each result is off by an amount that comparisons must see."""
+
+    def __init__(self, module: ModuleOp):
+        self.right = InterpretedProgram(module)
+
+    def run(self, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
+        outputs = self.right.run(inputs)
+        for output in outputs:
+            output.reshape(-1)[-1] += np.asarray(
+                0.1 if output.dtype.kind == "f" else 1, output.dtype
+            )
+        return outputs
+
+
+@pytest.fixture
+def install(monkeypatch: pytest.MonkeyPatch):
+    """Makes a backend found by the tool, whatever its name."""
+
+    def install(backend: Backend) -> None:
+        monkeypatch.setattr(backends, "find_backend", lambda name, **options: backend)
+
+    return install
+
+
+@pytest.mark.parametrize("operator", NODES, ids=lambda n: n.name)
+def test_every_operator_has_cases(operator: type):
+    assert family_of(operator) is not None
+    (subject,) = plan(Adder(claims(operator)), random.randrange(1 << 32))
+    assert not subject.problems
+    assert len(subject.cases) >= len(subject.rows) > 0
+    for case in subject.cases:
+        assert tuple(a.shape for a in case.arrays) == tuple(
+            t.get_shape()  # pyright: ignore
+            for t in case.call.operands
+        )
+
+
+def test_the_interpreter_passes(capsys: pytest.CaptureFixture[str]):
+    assert main(["interpreter"]) == 0, capsys.readouterr().out
+
+
+def test_some_operators_of_the_cpu_pass():
+    seed, backend = random.randrange(1 << 32), find_backend("cpu", cache=False)
+    subjects = list(plan(backend, seed))
+    assert len(subjects) > 60
+    for subject in random.sample(subjects, SAMPLE):
+        assert not subject.problems
+        failed = [str(o) for o in check(backend, subject.cases) if not o.passed]
+        assert not failed, f"seed {seed}"
+
+
+def test_a_seed_repeats_the_cases():
+    def data(seed: int) -> list[bytes]:
+        (subject,) = plan(find_backend("interpreter"), seed, "glow.select")
+        return [array.tobytes() for case in subject.cases for array in case.arrays]
+
+    assert data(5) == data(5) != data(6)
+
+
+@pytest.mark.parametrize("elements", [f32, i32], ids=str)
+def test_wrong_results_are_named(install, capsys: pytest.CaptureFixture[str], elements):
+    install(Adder(claims(AddOp, elements=same(elements)), wrong="result"))
+    assert main(["adder", "--seed", "7"]) == 1
+    printed = capsys.readouterr().out
+    assert "seed 7" in printed
+    assert "glow.add: 2 failed; run these alone with --filter=glow.add" in printed
+    assert f"x{elements}>) -> (tensor<" in printed
+    assert f"at most {0 if elements == i32 else '2e-05'} expected" in printed
+
+
+def test_errors_of_the_backend_are_named(install, capsys: pytest.CaptureFixture[str]):
+    install(Adder(claims(AddOp, MulOp, elements=same(f32)), wrong="raises"))
+    assert main(["adder", "--filter", "mul"]) == 1
+    printed = capsys.readouterr().out
+    assert "ValueError: out of registers" in printed
+    assert "glow.add" not in printed
+
+
+def test_claims_without_cases_are_errors(install, capsys: pytest.CaptureFixture[str]):
+    class UnknownOp(SoftmaxOp.__base__):  # pyright: ignore
+        name = "other.unknown"
+
+    install(
+        Adder(
+            [
+                *claims(UnknownOp, elements=same(f32)),  # pyright: ignore
+                *claims(SoftmaxOp, elements=same(i8)),
+                *claims(AddOp, elements=same(f32), when=lambda call: False),
+            ]
+        )
+    )
+    assert main(["adder"]) == 1
+    printed = capsys.readouterr().out
+    assert "no generator of cases; register one" in printed
+    assert "claims (i8) -> i8, but supports no case of that" in printed
+    assert "claims (f32) -> f32, but supports no case of that" in printed
+
+
+def test_only_supported_cases_run():
+    def is_flat(call) -> bool:
+        return len(call.shape(0)) < 2
+
+    backend = Adder(claims(AddOp, elements=same(f32), when=is_flat))
+    (subject,) = plan(backend, random.randrange(1 << 32))
+    assert subject.cases
+    assert all(is_flat(case.call) for case in subject.cases)
+
+
+def test_float_operators_between_conversions(install, capsys: pytest.CaptureFixture[str]):
+    q, w, b = (Quantized(t, Schema.POWER_OF_TWO) for t in (i8, i8, i32))
+    backend = Adder(claims(ConvolutionOp, elements=[Elements((q, w, b), (q,))]))
+    (subject,) = plan(backend, random.randrange(1 << 32))
+    assert subject.cases
+    for case in subject.cases:
+        assert case.real is not None
+        assert limit_of(case) == 1
+        assert len(np.unique(case.arrays[0])) > 1
+    install(backend)
+    assert main(["adder"]) == 0, capsys.readouterr().out
+
+
+def test_the_list_of_claims(install, capsys: pytest.CaptureFixture[str]):
+    mixed = Elements((i8, Quantized(i8, Schema.SYMMETRIC, per_axis=True)), (i32,))
+    install(Adder([Claim(AddOp, (*same(f32, f16), mixed)), Claim(MulOp)]))
+    assert main(["adder", "--list"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split(maxsplit=1) for line in lines] == [
+        ["glow.add", "f32; f16; (i8, quantized<i8, symmetric, per axis>) -> i32"],
+        ["glow.mul", "every type"],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["nobody"], "no backend is called 'nobody'; installed: cpu, interpreter"),
+        (["cpu", "--filter", "nonsense"], "cpu claims no operator that contains 'nonsense'"),
+        (["cpu", "--seed", "x"], "invalid int value: 'x'"),
+        ([], "the following arguments are required: backend"),
+    ],
+)
+def test_usage_errors(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]):
+    assert main(arguments) == 1
+    assert message in capsys.readouterr().err
+
+
+def test_data_parallel_operators_have_cases_of_all_ranks():
+    ranks = {len(shape) for shape in _shapes(next(n for n in NODES if issubclass(n, DataParallel)))}
+    assert ranks >= {0, 1, 2, 3}
+
+
+def _shapes(operator: type) -> list[tuple[int, ...]]:
+    found = [plan(Adder(claims(operator)), seed) for seed in range(5)]
+    cases = [case for (subject,) in found for case in subject.cases]
+    return [t.get_shape() for case in cases for t in case.call.operands]  # pyright: ignore
