@@ -8,6 +8,13 @@ a futex of that counter; who counts wakes sleepers, if there are any. `sleepers`
 the counter is looked at for the last time, and read after the counter is raised, all in one order
 (`seq_cst`), so no wake-up is lost.
 
+Work is divided while it runs, so that a thread that is slower, or came later, does less of it. All
+threads draw tickets from one counter. The portions of all pieces of work of a call are numbered
+one after the other; a ticket is the right to the portion of that number. A thread that draws a
+ticket beyond the piece that it works on is done with that piece, and keeps the ticket for the next
+one. So nothing is ever reset, and threads may be in different pieces at a time. When a call ends,
+each thread has a ticket that it cannot use; all throw them away, and count on from there.
+
 Layout of a team of n threads, a cache line for whatever is written by different threads:
 
 | bytes | contents |
@@ -18,7 +25,9 @@ Layout of a team of n threads, a cache line for whatever is written by different
 | 160 | i64: n |
 | 168 | i64: pauses before sleeping |
 | 176 | i32: whether workers shall end |
-| 192 + 64 t | of thread t: i32 barriers it has reached, i32 calls it has done, team, i64 t |
+| 192 | i64: how many tickets were drawn |
+| 256 + 64 t | of thread t: i32 barriers it has reached, i32 calls it has done, team, i64 t, |
+| | i64 the number of the first portion of its piece, i64 its ticket, i64 whether it has one |
 
 A worker's parameter is the address of its own line, as `pthread_create` has one parameter only. An
 entry is `void entry(weights, io, arena, team, t)`.
@@ -33,6 +42,12 @@ from ..errors import GlowError
 
 BARRIER = "glow_barrier"
 """`void glow_barrier(team, i64 t)`: returns when all threads of the team have called it."""
+NEXT = "glow_next"
+"""
+`i64 glow_next(team, i64 t, i64 n)`: the next portion, 0 to n - 1, of a piece of work of n portions
+that thread t is to do; n if there is none left. All threads of the team call it for the same pieces
+in the same order, and for each of them until it returns n.
+"""
 WORKER = "glow_worker"
 """`void *glow_worker(line)`: what a thread other than 0 does; returns when the team ends."""
 RUN = "glow_run"
@@ -43,7 +58,7 @@ PAUSES = "glow_pauses"
 """`void glow_pauses(i64 n)`: as long as n spins of a waiting thread take, at least."""
 
 LINE = 64
-THREADS, SPINS, LINES = 160, 168, 192
+THREADS, SPINS, LINES = 160, 168, 256
 """Offsets in a team."""
 LINE_TEAM, LINE_THREAD = 8, 16
 """Offsets in a thread's line."""
@@ -183,7 +198,7 @@ llvm.func @glow_barrier(%team: !llvm.ptr, %thread: i64) {
   %single = llvm.mlir.constant(1) : i32
   %threads_at = llvm.getelementptr %team[160] : (!llvm.ptr) -> !llvm.ptr, i8
   %threads = llvm.load %threads_at {alignment = 8 : i64} : !llvm.ptr -> i64
-  %lines = llvm.getelementptr %team[192] : (!llvm.ptr) -> !llvm.ptr, i8
+  %lines = llvm.getelementptr %team[256] : (!llvm.ptr) -> !llvm.ptr, i8
   %mine = llvm.getelementptr %lines[%thread] : (!llvm.ptr, i64) -> !llvm.ptr, !llvm.array<64 x i8>
   %before = llvm.load %mine atomic monotonic {alignment = 4 : i64} : !llvm.ptr -> i32
   %number = llvm.add %before, %single : i32
@@ -199,7 +214,42 @@ llvm.func @glow_barrier(%team: !llvm.ptr, %thread: i64) {
   llvm.return
 }
 
+llvm.func @glow_next(%team: !llvm.ptr, %thread: i64, %portions: i64) -> i64 {
+  %zero = llvm.mlir.constant(0) : i64
+  %one = llvm.mlir.constant(1) : i64
+  %lines = llvm.getelementptr %team[256] : (!llvm.ptr) -> !llvm.ptr, i8
+  %line = llvm.getelementptr %lines[%thread] : (!llvm.ptr, i64) -> !llvm.ptr, !llvm.array<64 x i8>
+  %first_at = llvm.getelementptr %line[24] : (!llvm.ptr) -> !llvm.ptr, i8
+  %ticket_at = llvm.getelementptr %line[32] : (!llvm.ptr) -> !llvm.ptr, i8
+  %has_one_at = llvm.getelementptr %line[40] : (!llvm.ptr) -> !llvm.ptr, i8
+  %first = llvm.load %first_at {alignment = 8 : i64} : !llvm.ptr -> i64
+  %has_one = llvm.load %has_one_at {alignment = 8 : i64} : !llvm.ptr -> i64
+  %has = llvm.icmp "ne" %has_one, %zero : i64
+  llvm.cond_br %has, ^kept, ^draw
+^kept:
+  %old = llvm.load %ticket_at {alignment = 8 : i64} : !llvm.ptr -> i64
+  llvm.br ^look(%old : i64)
+^draw:
+  %counter = llvm.getelementptr %team[192] : (!llvm.ptr) -> !llvm.ptr, i8
+  %new = llvm.atomicrmw add %counter, %one monotonic : !llvm.ptr, i64
+  llvm.br ^look(%new : i64)
+^look(%ticket: i64):
+  %portion = llvm.sub %ticket, %first : i64
+  %inside = llvm.icmp "ult" %portion, %portions : i64
+  llvm.cond_br %inside, ^use, ^keep
+^use:
+  llvm.store %zero, %has_one_at {alignment = 8 : i64} : i64, !llvm.ptr
+  llvm.return %portion : i64
+^keep:
+  %next = llvm.add %first, %portions : i64
+  llvm.store %next, %first_at {alignment = 8 : i64} : i64, !llvm.ptr
+  llvm.store %ticket, %ticket_at {alignment = 8 : i64} : i64, !llvm.ptr
+  llvm.store %one, %has_one_at {alignment = 8 : i64} : i64, !llvm.ptr
+  llvm.return %portions : i64
+}
+
 llvm.func @glow_work(%team: !llvm.ptr, %thread: i64) {
+  %zero = llvm.mlir.constant(0) : i64
   %entry_at = llvm.getelementptr %team[128] : (!llvm.ptr) -> !llvm.ptr, i8
   %weights_at = llvm.getelementptr %team[136] : (!llvm.ptr) -> !llvm.ptr, i8
   %io_at = llvm.getelementptr %team[144] : (!llvm.ptr) -> !llvm.ptr, i8
@@ -210,6 +260,22 @@ llvm.func @glow_work(%team: !llvm.ptr, %thread: i64) {
   %arena = llvm.load %arena_at {alignment = 8 : i64} : !llvm.ptr -> !llvm.ptr
   llvm.call %entry(%weights, %io, %arena, %team, %thread)
       : !llvm.ptr, (!llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr, i64) -> ()
+  %lines = llvm.getelementptr %team[256] : (!llvm.ptr) -> !llvm.ptr, i8
+  %line = llvm.getelementptr %lines[%thread] : (!llvm.ptr, i64) -> !llvm.ptr, !llvm.array<64 x i8>
+  %has_one_at = llvm.getelementptr %line[40] : (!llvm.ptr) -> !llvm.ptr, i8
+  %has_one = llvm.load %has_one_at {alignment = 8 : i64} : !llvm.ptr -> i64
+  %has = llvm.icmp "ne" %has_one, %zero : i64
+  llvm.cond_br %has, ^discard, ^done
+^discard:
+  %first_at = llvm.getelementptr %line[24] : (!llvm.ptr) -> !llvm.ptr, i8
+  %threads_at = llvm.getelementptr %team[160] : (!llvm.ptr) -> !llvm.ptr, i8
+  %threads = llvm.load %threads_at {alignment = 8 : i64} : !llvm.ptr -> i64
+  %first = llvm.load %first_at {alignment = 8 : i64} : !llvm.ptr -> i64
+  %next = llvm.add %first, %threads : i64
+  llvm.store %next, %first_at {alignment = 8 : i64} : i64, !llvm.ptr
+  llvm.store %zero, %has_one_at {alignment = 8 : i64} : i64, !llvm.ptr
+  llvm.br ^done
+^done:
   llvm.return
 }
 
@@ -249,7 +315,7 @@ llvm.func @glow_run(%team: !llvm.ptr, %entry: !llvm.ptr, %weights: !llvm.ptr, %i
   %arena_at = llvm.getelementptr %team[152] : (!llvm.ptr) -> !llvm.ptr, i8
   %threads_at = llvm.getelementptr %team[160] : (!llvm.ptr) -> !llvm.ptr, i8
   %threads = llvm.load %threads_at {alignment = 8 : i64} : !llvm.ptr -> i64
-  %lines = llvm.getelementptr %team[192] : (!llvm.ptr) -> !llvm.ptr, i8
+  %lines = llvm.getelementptr %team[256] : (!llvm.ptr) -> !llvm.ptr, i8
   llvm.store %entry, %entry_at {alignment = 8 : i64} : !llvm.ptr, !llvm.ptr
   llvm.store %weights, %weights_at {alignment = 8 : i64} : !llvm.ptr, !llvm.ptr
   llvm.store %io, %io_at {alignment = 8 : i64} : !llvm.ptr, !llvm.ptr

@@ -10,13 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 
-from xdsl.dialects import arith, memref, scf, vector
+from xdsl.dialects import arith, func, memref, scf, vector
 from xdsl.dialects.builtin import (
     DenseArrayBase,
     DenseIntOrFPElementsAttr,
     FloatAttr,
     IntegerAttr,
     IntegerType,
+    SymbolRefAttr,
     VectorType,
     i1,
     i64,
@@ -275,6 +276,44 @@ class Emitter:
             body(numbers[::-1])
 
         self.loop_between(first, end, 1, places)
+
+    def call(
+        self, callee: SymbolRefAttr, operands: Sequence[SSAValue], result: Attribute | None = None
+    ) -> SSAValue:
+        """Call a function that is declared elsewhere; its result, or else any value."""
+        types = [] if result is None else [result]
+        call = func.CallOp.create(
+            operands=list(operands), result_types=types, properties={"callee": callee}
+        )
+        self.add(call)
+        return call.results[0] if types else operands[0]
+
+    def loop_while(
+        self, first: SSAValue, end: SSAValue, most: int, body: Callable[[SSAValue], SSAValue]
+    ) -> None:
+        """
+        Run `body(number)`, which returns the next number, as long as the number is below `end`:
+        from `first`, at most `most` times.
+        """
+
+        def step(_: SSAValue | int, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            (number,) = carried
+            block = Block()
+            outside, self._block = self._block, block
+            following = body(number)
+            block.add_op(scf.YieldOp.create(operands=[following]))
+            self._block = outside
+            otherwise = Block()
+            otherwise.add_op(scf.YieldOp.create(operands=[number]))
+            branch = scf.IfOp.create(
+                operands=(self.compare("ult", number, end),),
+                result_types=[number.type],
+                regions=[Region(block), Region(otherwise)],
+            )
+            outside.add_op(branch)
+            return branch.results
+
+        self.loop(most, 1, [first], step)
 
     def when(self, condition: SSAValue, body: Callable[[], None]) -> None:
         """Run `body` if a condition holds."""

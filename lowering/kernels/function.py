@@ -32,8 +32,10 @@ class KernelFunction:
     """If not 0, the function's last parameter is so much scratch memory."""
     has_thread: bool = False
     """Whether the first parameter is the number of the thread that calls."""
+    has_team: bool = False
+    """Whether the team of threads is the next parameter, because they draw tickets or wait."""
     has_barriers: bool = False
-    """Whether the team of threads is the next parameter, because they wait for each other."""
+    """Whether threads wait for each other."""
     alone: bool = True
     """Whether only thread 0 does anything."""
 
@@ -106,10 +108,12 @@ def _shared(
     memory = Memory(emitter, flat)
     sharing = Sharing(emitter, memory, machine, threads, thread, team, divided, own)
     sharing.generate(kernel.steps, {})
-    if not sharing.has_barriers:
+    has_team = any(team in op.operands for op in block.walk())
+    if not has_team:
         block.erase_arg(team)
     function = _finished(name, emitter, block)
-    return KernelFunction(function, scratch_bytes, True, sharing.has_barriers, sharing.alone)
+    barriers, alone = sharing.has_barriers, sharing.alone
+    return KernelFunction(function, scratch_bytes, True, has_team, barriers, alone)
 
 
 def _parameters(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import product
 
 from xdsl.dialects import arith, vector
@@ -15,7 +15,7 @@ from .emit import REASSOCIATE, Emitter, scalar_of
 from .machine import MachineDescription
 from .memory import Memory, Place
 from .nest import Combine, Nest, Repeat, Step, simplified
-from .partition import Group, Span, Split, choose_split, groups_of, weight_of
+from .partition import Group, Share, Span, Split, choose_split, groups_of, weight_of
 from .register_tile import tiled_product
 from .schedule import Schedule, choose_schedule
 from .tile_generator import TileGenerator
@@ -26,8 +26,6 @@ from .types import computes_in_float, vector_type
 Places = Mapping[Access, Place]
 Point = Mapping[Dim, int]
 """Where an element of a register tile is, relative to the tile."""
-Share = Callable[[int], "tuple[SSAValue, SSAValue]"]
-"""For a number of units, the first one of this thread and the first one of the next."""
 
 
 def generate(
@@ -181,21 +179,26 @@ class NestGenerator:
         assert self._share is not None
         dims = self.schedule.order[split.first : split.last + 1]
         groups = groups_of([self._spans(d) for d in dims])
-        whole = self._share(weight_of(groups)) if split.together else None
-        for group in groups:
 
-            def body(numbers: Sequence[SSAValue | int], group: Group = group) -> None:
+        def units(group: Group, first: SSAValue, end: SSAValue) -> None:
+            def body(numbers: Sequence[SSAValue | int]) -> None:
                 there, skip = places, stale
                 for dim, span, number in zip(dims, group.spans, numbers, strict=True):
                     iv = number if isinstance(number, int) else self._scaled(number, span.step)
                     there, skip = self._at(dim, span, iv, there, skip)
                 self._parallel(split.last + 1, there, skip)
 
-            if whole is None:
-                first, end = self._share(group.units)
-            else:
-                first, end = (self._units_below(bound, group) for bound in whole)
             self.e.loop_units([span.tiles for span in group.spans], first, end, body)
+
+        def together(first: SSAValue, end: SSAValue) -> None:
+            for group in groups:
+                units(group, self._units_below(first, group), self._units_below(end, group))
+
+        if split.together:
+            self._share(weight_of(groups), together)
+            return
+        for group in groups:
+            self._share(group.units, lambda first, end, group=group: units(group, first, end))
 
     def _units_below(self, weight: SSAValue, group: Group) -> SSAValue:
         """`group.units_below(weight)`"""

@@ -42,7 +42,7 @@ from ...glow_dialects.glow_inst.instruction import Instruction, Qualifier, buffe
 from ...glow_dialects.glow_inst.memory import AllocActivationOp, WeightOp
 from ...glow_dialects.glow_vec import DOT_RULES, DotKind
 from ...passes.collector import without_garbage_collection
-from ..threads import BARRIER
+from ..threads import BARRIER, NEXT
 from .emit import Emitter
 from .function import KernelFunction, build_function, reinterpreted, view_of
 from .hazards import Hazards, Work
@@ -158,7 +158,7 @@ class _Lowering:
             caller.call(op, kernel)
         functions: list[Operation] = [k.function for k in self.kernels.values()]
         if self.threads > 1:
-            functions.insert(0, _barrier_declaration())
+            functions[:0] = _declarations()
         return [*functions, caller.finish()]
 
     def _size(self, name: str) -> int:
@@ -236,10 +236,9 @@ class _Main:
                 operands=(team, thread), properties={"callee": SymbolRefAttr(BARRIER)}
             )
             self._emitter.add(call)
-        if not kernel.has_barriers:
-            return (thread,)
-        self._hazards.passed_barrier()
-        return (thread, team)
+        if kernel.has_barriers:
+            self._hazards.passed_barrier()
+        return (thread, team) if kernel.has_team else (thread,)
 
     def _work(self, op: Instruction, kernel: KernelFunction) -> Work:
         reads: list[MemoryRegion] = []
@@ -315,8 +314,12 @@ def _argument_type(t: Attribute) -> Attribute:
     return strided_memref(memory_type(t.element_type), t.get_shape(), strides, offset)
 
 
-def _barrier_declaration() -> func.FuncOp:
-    return func.FuncOp.external(BARRIER, [PTR, INDEX], [])
+def _declarations() -> list[func.FuncOp]:
+    """Of what threads call to work together."""
+    return [
+        func.FuncOp.external(BARRIER, [PTR, INDEX], []),
+        func.FuncOp.external(NEXT, [PTR, INDEX, INDEX], [INDEX]),
+    ]
 
 
 def _region(value: SSAValue) -> MemoryRegion | None:

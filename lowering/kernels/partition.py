@@ -2,7 +2,8 @@
 How the tiles of a nest are divided between threads.
 
 The loops over tiles of neighbouring dimensions are taken together as one range of units, of which
-thread `t` of `n` gets `t * units / n` to `(t + 1) * units / n - 1`. Loops outside of these are run
+each thread does as many as it can while others do theirs, or, where that is known beforehand,
+thread `t` of `n` does `t * units / n` to `(t + 1) * units / n - 1`. Loops outside of these are run
 by all threads. Where tiles of different sizes have different code, either the units of each code
 are divided, or all of them as one range, in which a unit counts as much as it has elements. The
 choice is by the time of the thread that has most to do.
@@ -10,10 +11,12 @@ choice is by the time of the thread that has most to do.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from itertools import product
 from math import prod
+
+from xdsl.ir import SSAValue
 
 from .nest import Nest
 from .schedule import Schedule
@@ -24,6 +27,14 @@ _UNIT_CYCLES = 8
 """To find the place of a unit in each further loop."""
 _BALANCED = 0.85
 """How busy threads are, on average, where whole iterations of a sequence are worth dividing."""
+
+
+Portion = Callable[[SSAValue, SSAValue], None]
+Share = Callable[[int, Portion], None]
+"""
+Given a number of units and what does those from one to before another, has this thread do its part
+of them.
+"""
 
 
 @dataclass(frozen=True)
@@ -59,6 +70,8 @@ class Split:
     last: int
     together: bool = False
     """Whether tiles of different code are one range."""
+    cycles: float = field(default=0.0, compare=False)
+    """About how long one thread would take."""
 
 
 @dataclass(frozen=True)
@@ -97,6 +110,22 @@ def weight_of(groups: Sequence[Group]) -> int:
     return groups[-1].start + groups[-1].units * groups[-1].weight
 
 
+_LARGE = 0.6
+"""How much of a piece of work is done in one portion for each thread."""
+_SMALL = 4
+"""How many portions for each thread the rest is cut into."""
+
+
+def portions_of(units: int, threads: int) -> tuple[int, int]:
+    """
+    How many units each of as many large portions has as there are threads, and how many small
+    portions, equal up to one unit, the rest is cut into; none if there are too few units for that.
+    """
+    large = int(units * _LARGE) // threads
+    small = min(units - large * threads, _SMALL * threads)
+    return (large, small) if small > threads else (-(-units // threads), 0)
+
+
 def busy(units: int, threads: int) -> float:
     """How many of the threads work, on average, until all units are done, as a fraction."""
     return units / (threads * -(-units // threads)) if units else 1.0
@@ -127,7 +156,7 @@ def choose_split(
                 overhead = units * (last - first) + len(groups) * (together + (first > 0))
                 time = work * share / covered + overhead * outer * _UNIT_CYCLES
                 if time < least:
-                    best, least = Split(first, last, together), time
+                    best, least = Split(first, last, together, work), time
     return best
 
 

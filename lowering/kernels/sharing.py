@@ -15,11 +15,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
 
-from xdsl.dialects import arith, func
+from xdsl.dialects import arith
 from xdsl.dialects.builtin import SymbolRefAttr
 from xdsl.ir import SSAValue
 
-from ..threads import BARRIER
+from ..threads import BARRIER, NEXT
 from .affine import Access, Buffer, Dim
 from .emit import Emitter
 from .generate import NestGenerator, generate
@@ -27,9 +27,12 @@ from .machine import MachineDescription
 from .memory import Memory
 from .nest import Nest, Repeat, Step
 from .overlap import is_self_contained, may_meet, nests_of, reads_of
-from .partition import is_balanced
+from .partition import Portion, is_balanced, portions_of
+from .types import INDEX
 
-_BARRIER = SymbolRefAttr(BARRIER)
+_BARRIER, _NEXT = SymbolRefAttr(BARRIER), SymbolRefAttr(NEXT)
+_LEAST_DRAWN = 20000
+"""Cycles of work; of less, each thread does a part that is known beforehand."""
 Bound = Mapping[Dim, "SSAValue | int"]
 
 
@@ -168,16 +171,55 @@ class Sharing:
         generator = NestGenerator.of(nest, self.emitter, self.memory, self.machine)
         split = generator.choose_split(self.threads)
         self._meet([nest], alone=split is None)
-        if split is not None:
-            generator.run(bound, split, self.share)
+        if split is None:
+            self._when_first(lambda: generator.run(bound))
             return
-        self._when_first(lambda: generator.run(bound))
+        # drawing tickets in each iteration of a loop outside costs more than it gains
+        draws = split.first == 0 and split.cycles >= _LEAST_DRAWN
+        generator.run(bound, split, self.drawn if draws else self.fixed)
 
     def _when_first(self, body: Callable[[], None]) -> None:
         first = self.emitter.compare("eq", self.thread, self.emitter.index(0))
         self.emitter.when(first, body)
 
-    def share(self, units: int) -> tuple[SSAValue, SSAValue]:
+    def drawn(self, units: int, portion: Portion) -> None:
+        """
+        The thread does portions until none is left: some large ones first, one for each thread,
+        and then small ones, so that all threads end at about the same time.
+        """
+        large, small = portions_of(units, self.threads)
+        if not small:
+            self.fixed(units, portion)
+            return
+        e, n = self.emitter, self.threads
+        count = e.index(n + small)
+        rest = units - n * large
+
+        def bound(number: SSAValue) -> SSAValue:
+            """Where a portion starts: `large` units each, then equal parts of the rest."""
+            of_small = e.binary(arith.SubiOp, number, e.index(n))
+            of_small = e.binary(arith.MaxSIOp, of_small, e.index(0))
+            behind = e.binary(arith.MuliOp, of_small, e.index(rest))
+            behind = e.binary(arith.DivUIOp, behind, e.index(small))
+            of_large = e.binary(arith.MinUIOp, number, e.index(n))
+            before = e.binary(arith.MuliOp, of_large, e.index(large))
+            return e.binary(arith.AddiOp, before, behind)
+
+        def next_portion() -> SSAValue:
+            return e.call(_NEXT, (self.team, self.thread, count), INDEX)
+
+        def body(number: SSAValue) -> SSAValue:
+            after = e.binary(arith.AddiOp, number, e.index(1))
+            portion(bound(number), bound(after))
+            return next_portion()
+
+        e.loop_while(next_portion(), count, n + small, body)
+
+    def fixed(self, units: int, portion: Portion) -> None:
+        """The thread does one portion, which depends on its number alone."""
+        portion(*self._fixed(units))
+
+    def _fixed(self, units: int) -> tuple[SSAValue, SSAValue]:
         """The first unit of this thread, and the first of the next."""
         e = self.emitter
         if units % self.threads == 0:
@@ -201,8 +243,8 @@ class Sharing:
             inner = {**bound, **dict(zip(dims, places, strict=True))}
             generate(divided.body, self.emitter, memory, self.machine, inner)
 
-        first, end = self.share(prod(d.size for d in dims))
-        self.emitter.loop_units([d.size for d in dims], first, end, body)
+        sizes = [d.size for d in dims]
+        self.drawn(prod(sizes), lambda first, end: self.emitter.loop_units(sizes, first, end, body))
 
     def _together(self, loop: Repeat, bound: Bound) -> None:
         for nest in nests_of(loop.steps):
@@ -229,10 +271,7 @@ class Sharing:
 
     def barrier(self) -> None:
         self.has_barriers = True
-        call = func.CallOp.create(
-            operands=(self.team, self.thread), properties={"callee": _BARRIER}
-        )
-        self.emitter.add(call)
+        self.emitter.call(_BARRIER, (self.team, self.thread))
         self._done.clear()
 
 

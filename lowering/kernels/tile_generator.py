@@ -23,7 +23,7 @@ from .emit import Emitter
 from .machine import MachineDescription
 from .memory import Memory, Place
 from .nest import Nest
-from .partition import Split, is_balanced
+from .partition import Share, Split, is_balanced
 from .tiles import COLUMNS, Group, TilePlan, filter_bytes, stride_of, substituted
 
 _PREFETCHED = 1 << 17
@@ -38,7 +38,6 @@ _LEAST_STEPS = 32
 """Less work than this takes one thread no longer than it takes several to share it."""
 
 Bound = Mapping[Dim, "SSAValue | int"]
-Share = Callable[[int], "tuple[SSAValue, SSAValue]"]
 
 
 class _Runs(Protocol):
@@ -134,12 +133,12 @@ class TileGenerator:
         share: Share | None = None,
     ) -> None:
         if share is not None:
-            first, end = share(prod(d.size for d in dims))
 
             def unit(numbers: Sequence[SSAValue | int]) -> None:
                 body({**bound, **dict(zip(dims, numbers, strict=True))})
 
-            self.e.loop_units([d.size for d in dims], first, end, unit)
+            sizes = [d.size for d in dims]
+            share(prod(sizes), lambda first, end: self.e.loop_units(sizes, first, end, unit))
             return
         if not dims:
             body(bound)

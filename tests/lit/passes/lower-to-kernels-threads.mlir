@@ -103,3 +103,28 @@ func.func @main(%x: memref<1x40x30x30xf32> {glow.name = "x", glow.qualifier = "i
 // LLVM-LABEL: llvm.func @k_local_response_norm_
 // LLVM-NOT:     llvm.noalias
 // LLVM:       llvm.func @glow_program
+
+// -----
+
+// Much work is done in portions: a large one for each thread, then small ones, for which threads
+// draw tickets until none is left.
+
+func.func @main(%x: memref<1024x1024xf32> {glow.name = "x", glow.qualifier = "in"}, %y: memref<1024x1024xf32> {glow.name = "y", glow.qualifier = "out"}) attributes {glow.arena_size = 0 : i64, glow.weights_size = 0 : i64} {
+  glow_inst.relu @out %y, @in %x : memref<1024x1024xf32>, memref<1024x1024xf32>
+  func.return
+}
+
+// CHECK:       func.func private @glow_next(!llvm.ptr, index, index) -> index
+// CHECK-LABEL: func.func private @k_relu_
+// CHECK-SAME:    %thread: index, %team: !llvm.ptr,
+// CHECK:         %[[PORTIONS:.*]] = arith.constant 10 : index
+// CHECK:         %[[FIRST:.*]] = func.call @glow_next(%team, %thread, %[[PORTIONS]])
+// CHECK:         scf.for %{{.*}} iter_args(%[[NUMBER:.*]] = %[[FIRST]]) -> (index) {
+// CHECK-NEXT:      %[[MORE:.*]] = arith.cmpi ult, %[[NUMBER]], %[[PORTIONS]] : index
+// CHECK-NEXT:      scf.if %[[MORE]] -> (index) {
+// CHECK:             %[[NEXT:.*]] = func.call @glow_next(%team, %thread, %[[PORTIONS]])
+// CHECK-NEXT:        scf.yield %[[NEXT]] : index
+// CHECK-NEXT:      } else {
+// CHECK-NEXT:        scf.yield %[[NUMBER]] : index
+// CHECK:       func.func @main
+// CHECK:         func.call @k_relu_{{.*}}(%thread, %team,

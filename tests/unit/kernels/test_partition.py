@@ -12,6 +12,7 @@ from glow.lowering.kernels.partition import (
     choose_split,
     groups_of,
     is_balanced,
+    portions_of,
     weight_of,
 )
 from glow.lowering.kernels.schedule import Schedule
@@ -35,6 +36,17 @@ def test_busy_threads():
     assert busy(0, 2) == 1.0
     assert not is_balanced(3, 2)
     assert is_balanced(7, 2)
+
+
+@given(st.integers(1, 5000), st.integers(2, 70))
+def test_portions_are_all_units_and_the_small_ones_are_small(units: int, threads: int):
+    large, small = portions_of(units, threads)
+    if not small:
+        assert large == -(-units // threads)
+        return
+    rest = units - large * threads
+    assert threads < small <= rest
+    assert -(-rest // small) <= max(1, -(-units // threads) // 2)
 
 
 def test_the_outermost_balanced_loop_is_divided():

@@ -138,7 +138,8 @@ def test_teams_take_turns_on_the_processors(monkeypatch: pytest.MonkeyPatch):
 def test_a_thread_that_cannot_be_started_is_an_error(
     monkeypatch: pytest.MonkeyPatch, single: glow.CompiledModel
 ):
-    model = glow.compile(graph(), threads=5, cache=False)
+    # a number of threads of which no other test leaves idle teams
+    model = glow.compile(graph(), threads=11, cache=False)
     real, started = teams._libc(), []
 
     class Libc:
@@ -198,6 +199,61 @@ def test_barriers(threads: int):
         run(counts.ctypes.data, none, wrong.ctypes.data)
     assert not wrong.any()
     assert (counts[:threads] == 3 * rounds).all()
+
+
+TICKETS = """
+func.func private @glow_next(!llvm.ptr, index, index) -> index
+func.func @main(%thread: index, %team: !llvm.ptr, %done: memref<4096xi64>, %who: memref<4096xi64>) {
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %single = arith.constant 1 : i64
+  %pieces = arith.constant PIECES : index
+  %most = arith.constant 64 : index
+  %me = arith.index_cast %thread : index to i64
+  scf.for %i = %zero to %pieces step %one {
+    %n = arith.addi %i, %one : index
+    %base = arith.muli %i, %most : index
+    %first = func.call @glow_next(%team, %thread, %n) : (!llvm.ptr, index, index) -> index
+    %last = scf.for %j = %zero to %n step %one iter_args(%portion = %first) -> (index) {
+      %more = arith.cmpi ult, %portion, %n : index
+      %next = scf.if %more -> (index) {
+        %at = arith.addi %base, %portion : index
+        %before = memref.load %done[%at] : memref<4096xi64>
+        %after = arith.addi %before, %single : i64
+        memref.store %after, %done[%at] : memref<4096xi64>
+        memref.store %me, %who[%at] : memref<4096xi64>
+        %new = func.call @glow_next(%team, %thread, %n) : (!llvm.ptr, index, index) -> index
+        scf.yield %new : index
+      } else {
+        scf.yield %portion : index
+      }
+      scf.yield %next : index
+    }
+  }
+  func.return
+}
+"""
+
+
+@pytest.mark.parametrize("threads", [2, 3, 9])
+def test_each_portion_of_work_is_done_once(threads: int):
+    """Pieces of 1, 2, 3, ... portions, without barriers between them, in several calls."""
+    pieces = 50
+    target = host_target()
+    texts = [
+        translate_module(convert(TICKETS.replace("PIECES", str(pieces)))),
+        llvm_text(target.triple),
+    ]
+    executable = Executable([compile_object(t, target) for t in texts], "glow_main", target)
+    run = teams.ParallelExecutable(executable, threads, pin=False)
+    done, who = np.zeros(4096, np.int64), np.zeros(4096, np.int64)
+    none = (ctypes.c_void_p * 0)()
+    for _ in range(20):
+        run(done.ctypes.data, none, who.ctypes.data)
+    counts = done.reshape(64, 64)
+    for i in range(pieces):
+        assert counts[i].tolist() == [20] * (i + 1) + [0] * (63 - i)
+    assert who.max() < threads
 
 
 @pytest.mark.parametrize("name", ["shufflenet"])
