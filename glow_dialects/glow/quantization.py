@@ -84,11 +84,14 @@ class QuantizeOp(DataParallel):
     def scalar(cls, call: Call) -> Expr:
         quantized = _quantized(call, call.results[0], "a result")
         (scale,), (zero_point,) = quantized.scale_values(), quantized.zero_point_values()
-        steps = apply(Primitive.ROUND_EVEN, X / scale)
-        if quantized.storage.width.data > _EXACT_IN_F32:
-            steps = convert(steps, f64)
-        stored = steps + float(zero_point) if zero_point else steps
         low, high = quantized.storage_min.data, quantized.storage_max.data
+        if quantized.storage.width.data <= _EXACT_IN_F32:
+            # bounds first: then the rest is in range, and one instruction rounds and converts
+            bounded = clamped(X / scale, float(low - zero_point), float(high - zero_point))
+            steps = convert(apply(Primitive.ROUND_EVEN, bounded), i32)
+            return convert(steps + zero_point if zero_point else steps)
+        steps = convert(apply(Primitive.ROUND_EVEN, X / scale), f64)
+        stored = steps + float(zero_point) if zero_point else steps
         return convert(clamped(stored, float(low), float(high)))
 
 

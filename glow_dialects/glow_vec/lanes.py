@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar, cast
 
 from xdsl.dialects.builtin import (
+    Float32Type,
     IndexType,
     IntegerType,
     VectorType,
@@ -53,7 +54,10 @@ def expect_lanes(number: int, *vectors: SSAValue) -> None:
 
 
 class CastKind(StrEnum):
-    """The conversions of `glow_vec.cast`, named as the scalar operations of `arith`."""
+    """
+    The conversions of `glow_vec.cast`, named as the scalar operations of `arith`; and `lrint`, the
+    nearest integer, ties to even, as C's function.
+    """
 
     EXTSI = "extsi"
     EXTUI = "extui"
@@ -63,6 +67,7 @@ class CastKind(StrEnum):
     FPTOSI = "fptosi"
     FPTOUI = "fptoui"
     INDEX_CAST = "index_cast"
+    LRINT = "lrint"
 
 
 @irdl_attr_definition
@@ -100,6 +105,7 @@ _CAST_RULES = {
     CastKind.UITOFP: _CastRule(_INT, FLOAT_TYPES),
     CastKind.FPTOSI: _CastRule(FLOAT_TYPES, _INT),
     CastKind.FPTOUI: _CastRule(FLOAT_TYPES, _INT),
+    CastKind.LRINT: _CastRule((Float32Type,), _INT),
     CastKind.INDEX_CAST: _CastRule(_INDEX, _INDEX),
 }
 

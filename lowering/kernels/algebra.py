@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from xdsl.dialects import arith, math, vector
-from xdsl.dialects.builtin import IntegerType, i1
+from xdsl.dialects.builtin import IntegerType, f32, i1
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...glow_dialects.elements import storage_type
@@ -117,6 +117,11 @@ class ArithAlgebra:
         wide = bits(target) + is_unsigned(element)
         kind = "fptoui" if wide > 64 else "fptosi"
         between = IntegerType(32 if wide <= 32 else 64)
+        rounding = value.ssa.owner
+        if isinstance(rounding, math.RoundEvenOp) and wide <= 32 and lanes_of(value.ssa) > 1:
+            if scalar_of(value.ssa.type) == f32:
+                nearest = self.emitter.cast("lrint", rounding.operand, between)
+                return self._resized(nearest, target, False)
         return self._resized(self.emitter.cast(kind, value.ssa, between), target, False)
 
     def _rounded(self, ssa: SSAValue, element: Attribute) -> SSAValue:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from xdsl.dialects import arith, llvm
-from xdsl.dialects.builtin import f32
+from xdsl.dialects.builtin import VectorType, f32
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...glow_dialects import glow_vec
@@ -42,6 +42,8 @@ def cast(fn: FunctionConverter, kind: CastKind, value: SSAValue, target: Attribu
     """A conversion of a scalar, or lane by lane."""
     if kind is CastKind.INDEX_CAST:
         return _resized(fn, value, target)
+    if kind is CastKind.LRINT:
+        return _nearest(fn, value, target)
     operation, properties = _INTEGER_CASTS[kind]
     if kind in _TO_FLOAT and is_bf16(target):
         wide = fn.emit(operation, (value,), with_element(target, f32), properties)
@@ -49,6 +51,17 @@ def cast(fn: FunctionConverter, kind: CastKind, value: SSAValue, target: Attribu
     if is_bf16(value.type):
         value = to_f32(fn, value)
     return fn.emit(operation, (value,), target, properties)
+
+
+def _nearest(fn: FunctionConverter, value: SSAValue, target: Attribute) -> SSAValue:
+    """One instruction for vectors of f32 and i32; in the default rounding mode, ties to even."""
+    assert isinstance(target, VectorType)
+    (lanes,) = target.get_shape()
+    names = (f"v{lanes}i{_bits(target)}", f"v{lanes}f{_bits(value.type)}")
+    call = llvm.CallIntrinsicOp(f"llvm.lrint.{names[0]}.{names[1]}", (value,), [target])
+    fn.add(call)
+    assert call.ress is not None
+    return call.ress
 
 
 def _resized(fn: FunctionConverter, value: SSAValue, target: Attribute) -> SSAValue:
