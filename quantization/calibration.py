@@ -23,6 +23,8 @@ from .schemas import Range, choose, choose_per_axis, schema_of, storage_of
 DEFAULT_PERCENTILE = 99.99
 CANDIDATES = 256
 """How many thresholds `entropy` and `mse` try, evenly spaced up to the largest absolute number."""
+_SPIKE = 2
+"""How many bins beside 0 exact zeros may be in, after a histogram was spread over other bins."""
 _HALF_WIDTH = 8
 """Storage wider than this has more levels than a histogram has bins."""
 
@@ -140,7 +142,10 @@ def entropy(h: Histogram, target: Target) -> Range:
     its outermost bins; the candidate is the same without that, its bins put together to as many
     levels as can be stored, each level spread evenly over its bins that are not empty. A range that
     will be symmetric is judged by absolute numbers, on half of the levels. CANDIDATES thresholds
-    are tried, those with at least one bin for each level; among equals the largest wins.
+    are tried, those with at least one bin for each level; among equals the largest wins. Zero is
+    represented exactly, so the spike of zeros that `relu` makes is taken out first, as NVIDIA's
+    pytorch-quantization does: it would be spread over a level, and thereby rule out all but the
+    smallest thresholds.
 
     Storage of 16 bits and more has so many levels that there is no loss to weigh: then everything
     is kept, as by `min-max`. Raises QuantizationError if there are no more bins than levels
@@ -150,6 +155,9 @@ def entropy(h: Histogram, target: Target) -> Range:
         return Range(h.low, h.high)
     largest = max(-h.low, h.high)
     counts, zero, levels = _domain(h, target, largest)
+    counts = _without_spike(counts, zero)
+    if not counts.any():
+        return Range(h.low, h.high)
     reach = max(zero, len(counts) - zero)
     if len(counts) <= levels:
         raise QuantizationError(
@@ -257,6 +265,18 @@ def _domain(h: Histogram, target: Target, largest: float) -> tuple[np.ndarray, i
     full = Range(h.low, h.high).with_zero()
     zero = round(h.bins * -full.low / (full.high - full.low))
     return h.over(full.low, full.high, h.bins), zero, target.levels
+
+
+def _without_spike(counts: np.ndarray, zero: int) -> np.ndarray:
+    """
+    The counts without the spike of exact zeros, which is in up to _SPIKE bins on each side of 0:
+    they get at most the count of the next bin.
+    """
+    result = counts.copy()
+    for side in (result[zero:], result[:zero][::-1]):
+        if len(side) > _SPIKE:
+            np.minimum(side[:_SPIKE], side[_SPIKE], out=side[:_SPIKE])
+    return result
 
 
 def _clipped(h: Histogram, threshold: float) -> Range:

@@ -56,6 +56,17 @@ def test_divergence(rng: np.random.Generator, bins: int, levels: int) -> None:
         assert divergence(counts, first, last, levels) == pytest.approx(want, rel=1e-9, abs=1e-12)
 
 
+def without_spike(counts: list[int], zero: int) -> list[int]:
+    """Zeros are exact: the two bins on each side of 0 count no more than the third."""
+    result = list(counts)
+    for i in range(2):
+        if zero + 2 < len(counts):
+            result[zero + i] = min(counts[zero + i], counts[zero + 2])
+        if zero > 2:
+            result[zero - 1 - i] = min(counts[zero - 1 - i], counts[zero - 3])
+    return result
+
+
 @pytest.mark.parametrize("schema", ["asymmetric", "symmetric", "symmetric_uint8", "power_of_two"])
 @pytest.mark.parametrize("kind", ["both", "positive", "negative"])
 def test_entropy_takes_the_threshold_of_least_divergence(
@@ -75,6 +86,7 @@ def test_entropy_takes_the_threshold_of_least_divergence(
     else:
         counts, levels = h.counts.tolist(), 16
         zero = round(bins * -h.low / (h.high - h.low))
+    counts = without_spike(counts, zero)
     reach = max(zero, bins - zero)
     losses: dict[int, float] = {}
     for width in range(1, reach + 1):
@@ -93,6 +105,18 @@ def test_entropy_clips_outliers_and_keeps_uniform_numbers(rng: np.random.Generat
     assert calibrated_range(Histogram.of(outlier), "entropy", "symmetric").high < 12
     uniform = Histogram.of(rng.uniform(-3, 3, 100_000))
     assert calibrated_range(uniform, "entropy", "symmetric").high > 2.8
+
+
+@pytest.mark.parametrize("schema", sorted(SCHEMAS))
+@pytest.mark.parametrize("leak", [0.0, 1e-3])
+def test_entropy_does_not_mind_zeros(rng: np.random.Generator, schema: str, leak: float) -> None:
+    x = np.abs(rng.standard_normal(100_000))
+    x[0] = -leak
+    plain = calibrated_range(Histogram.of(x), "entropy", schema)
+    spiked = Histogram.of(np.concatenate([x, np.zeros(300_000)]))
+    assert calibrated_range(spiked, "entropy", schema).high == pytest.approx(plain.high, rel=0.1)
+    only = Histogram.of(np.append(np.zeros(1000), [1.0, 2.0]))
+    assert calibrated_range(only, "entropy", schema).high > 0.9
 
 
 def test_entropy_needs_bins() -> None:
