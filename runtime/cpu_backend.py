@@ -127,7 +127,7 @@ class CpuBackend(Backend):
             self._optimized(m),
             _LOWERED,
             Stage("laid-out", layouts),
-            Stage("convolutions", f"glow-choose-convolutions{{algorithm={self.conv_algorithm}}}"),
+            Stage("convolutions", f"glow-choose-convolutions{{algorithm={self._algorithm(m)}}}"),
             Stage("packed", f"{pack},glow-simplify-shapes,{_CLEAN}"),
             *bf16,
             Stage("scheduled", f"glow-schedule,{split}"),
@@ -145,6 +145,11 @@ class CpuBackend(Backend):
             f"{unsign}glow-form-integers,glow-fold-batch-norm,glow-simplify-shapes,"
             f"glow-fuse-attention,glow-sink-transposes,{_CLEAN}",
         )
+
+    def _algorithm(self, machine: MachineDescription) -> str:
+        """How convolutions are computed: tiles of bf16 are faster than Winograd's in f32."""
+        direct = self.precision == "bf16" and machine.has_bf16_tiles
+        return "direct" if direct and self.conv_algorithm == "auto" else self.conv_algorithm
 
     def _multiplies_signed(self, machine: MachineDescription) -> bool:
         """Whether products of i8 by i8 are as fast as those of u8 by i8."""
