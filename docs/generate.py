@@ -8,6 +8,8 @@ A Markdown file says what belongs where with comments, and everything up to the 
 
 - `<!-- run: glow-opt FILE FLAGS -->`: what the command prints, run in `docs/`
 - `<!-- file: FILE -->`: a file
+- `<!-- code: FILE NAME ... -->`: definitions of a Python file, such as `load` or `Machine.run`
+- `<!-- interface: FILE CLASS -->`: the public methods of a class, with their documentation
 - `<!-- options: PASS -->`: the options of a pass
 - `<!-- operators -->`: the ONNX operators that can be imported
 """
@@ -53,7 +55,54 @@ def run(command: str) -> str:
 
 
 def file(name: str) -> str:
-    return f"```mlir\n{(DOCS / name).read_text(encoding='utf-8').strip()}\n```\n"
+    language = Path(name).suffix.removeprefix(".")
+    return f"```{language}\n{(DOCS / name).read_text(encoding='utf-8').strip()}\n```\n"
+
+
+def definition(tree: ast.Module | ast.ClassDef, name: str) -> ast.stmt:
+    """A class, a function or an assignment within a module or class. Raises ValueError."""
+    outer, _, rest = name.partition(".")
+    for node in tree.body:
+        named = getattr(node, "name", None) or getattr(getattr(node, "target", None), "id", None)
+        targets = [getattr(t, "id", None) for t in getattr(node, "targets", ())]
+        if outer in (named, *targets):
+            return definition(node, rest) if rest and isinstance(node, ast.ClassDef) else node
+    raise ValueError(f"there is no {name}")
+
+
+def code(rest: str) -> str:
+    """Definitions of a Python file, with what decorates them, as a code block."""
+    name, *names = shlex.split(rest)
+    text = (DOCS / name).read_text(encoding="utf-8")
+    lines, tree, parts = text.splitlines(), ast.parse(text), []
+    for wanted in names:
+        node = definition(tree, wanted)
+        first = min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", ()))])
+        parts.append(textwrap.dedent("\n".join(lines[first - 1 : node.end_lineno])))
+    return "```python\n" + "\n\n".join(parts) + "\n```\n"
+
+
+def interface(rest: str) -> str:
+    """A list of the public methods of a class, abstract ones first, with their docstrings."""
+    name, class_name = shlex.split(rest)
+    tree = definition(ast.parse((DOCS / name).read_text(encoding="utf-8")), class_name)
+    assert isinstance(tree, ast.ClassDef)
+    methods = [
+        node
+        for node in tree.body
+        if isinstance(node, ast.FunctionDef) and not node.name.startswith("_")
+    ]
+    lines = []
+    for node in sorted(methods, key=lambda n: "abstractmethod" not in ast.dump(n)):
+        arguments = ", ".join(f"{a.arg}: {_plain(a.annotation)}" for a in node.args.args[1:])
+        required = " (required)" if "abstractmethod" in ast.dump(node) else ""
+        doc = " ".join((ast.get_docstring(node) or "").split())
+        lines.append(f"- `{node.name}({arguments}) -> {_plain(node.returns)}`{required}: {doc}")
+    return "\n".join(lines) + "\n"
+
+
+def _plain(annotation: ast.expr | None) -> str:
+    return "" if annotation is None else ast.unparse(annotation)
 
 
 def attribute_docs(pass_class: type[ModulePass]) -> dict[str, str]:
@@ -98,6 +147,8 @@ def operators(_: str) -> str:
 KINDS: dict[str, Callable[[str], str]] = {
     "run": run,
     "file": file,
+    "code": code,
+    "interface": interface,
     "options": options,
     "operators": operators,
 }

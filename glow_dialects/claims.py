@@ -28,6 +28,7 @@ from typing import TypeAlias
 from xdsl.dialects.builtin import IntegerType, Signedness
 from xdsl.ir import Attribute
 
+from .elements import is_float
 from .glow.base import Node
 from .operator import Call, element_of
 from .quant import QuantizedType
@@ -96,12 +97,23 @@ class Elements:
     """
 
     operands: tuple[Pattern, ...]
+    """At least one, even of operators without operands."""
     results: tuple[Pattern, ...]
+    """At least one."""
 
     def admits(self, call: Call) -> bool:
-        """Whether the element types of a call are these. Results that it does not say fit."""
-        return _all_admitted(self.operands, call.operands) and _all_admitted(
-            self.results, call.results
+        """
+        Whether the element types of a call are these. Results that it does not say fit. In a call
+        with quantized operands, floats in place of other quantized ones fit: a bias or a result
+        that is not quantized yet.
+        """
+        converted = any(isinstance(element_of(t), QuantizedType) for t in call.operands)
+        sides = ((self.operands, call.operands), (self.results, call.results))
+        return all(
+            _admits(pattern, element)
+            or (converted and isinstance(pattern, Quantized) and is_float(element))
+            for patterns, types in sides
+            for pattern, element in _pairs(patterns, types)
         )
 
     def __str__(self) -> str:
@@ -117,11 +129,12 @@ def _name(pattern: Pattern) -> str:
     return str(pattern)
 
 
-def _all_admitted(patterns: Sequence[Pattern], types: Sequence[Attribute]) -> bool:
-    if not patterns:
-        return not types
+def _pairs(
+    patterns: Sequence[Pattern], types: Sequence[Attribute]
+) -> list[tuple[Pattern, Attribute]]:
+    """Each type with its pattern; there must be one if there is a type."""
     last = len(patterns) - 1
-    return all(_admits(patterns[min(i, last)], element_of(t)) for i, t in enumerate(types))
+    return [(patterns[min(i, last)], element_of(t)) for i, t in enumerate(types)]
 
 
 def _admits(pattern: Pattern, element: Attribute) -> bool:

@@ -120,6 +120,24 @@ def test_the_last_type_stands_for_further_ones():
     assert str(floats) == "f32"
 
 
+def test_what_is_not_quantized_yet_may_be_a_float():
+    q, sums = Quantized(i8, Schema.SYMMETRIC), Quantized(i32, Schema.SYMMETRIC)
+    product = Elements((q, q, sums), (q,))
+    x, point = QuantizedType(i8, f32, 0.1), QuantizedType(i8, f32, 0.1, 7)
+
+    def admits(*elements: Attribute, result: Attribute = f32) -> bool:
+        shapes, results = [(2, 5), (3, 5), (3,)], [with_shape(result, (2, 3))]
+        c = call(FullyConnectedOp, *shapes, elements=elements, results=results)
+        return product.admits(c)
+
+    assert admits(x, x, QuantizedType(i32, f32, 0.01), result=x)
+    assert admits(x, x, f32, result=f32)
+    assert not admits(point, x, f32)
+    assert not admits(x, x, i32)
+    assert not admits(x, x, f32, result=point)
+    assert not admits(f32, f32, f32)
+
+
 def test_claims_are_alternatives():
     def is_long(c: Call) -> bool:
         return c.shape(0)[0] > 4
