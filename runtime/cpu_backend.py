@@ -175,6 +175,7 @@ class CpuBackend(Backend):
         return find_target(self.cpu, self.features, self.triple)
 
     def compile(self, stages: Mapping[str, ModuleOp]) -> Program:
+        from .brief_turns import brief_turns
         from .memory_plan import WEIGHTS_SIZE, function_bytes
         from .signature import main_function, signature_of
         from .weights import fill_weights
@@ -183,7 +184,7 @@ class CpuBackend(Backend):
         target.expect_host_runs_it()
         main = main_function(stages["allocated"])
         weights = aligned_bytes(function_bytes(main, WEIGHTS_SIZE))
-        with ThreadPoolExecutor(1) as pool:
+        with brief_turns(), ThreadPoolExecutor(1) as pool:
             # numpy and LLVM release Python's global lock, so weights are packed meanwhile
             filled = pool.submit(fill_weights, weights, main)
             objects, plan = self._objects(stages, target)
@@ -266,41 +267,46 @@ class CpuBackend(Backend):
 
         cache = open_cache(self.cache)
         if cache is None:
-            return self._generate(stages["llvm"], target, None)
+            return self._generate(_llvm_modules(stages), target, None)
         key = program_cache.program_key(stages["allocated"], target, self.threads)
         plan = program_cache.find_plan(cache, key)
         found = [cache.get(k) for k in plan.objects] if plan is not None else []
         objects = [data for data in found if data is not None]
         if plan is not None and len(objects) == len(found):
             return objects, plan
-        objects, plan = self._generate(stages["llvm"], target, cache)
+        objects, plan = self._generate(_llvm_modules(stages), target, cache)
         program_cache.store_plan(cache, key, plan)
         return objects, plan
 
     def _generate(
-        self, module: ModuleOp, target: Target, cache: ObjectCache | None
+        self, modules: Iterable[ModuleOp], target: Target, cache: ObjectCache | None
     ) -> tuple[list[bytes], LinkPlan]:
-        """The objects of the functions of the `llvm` stage."""
+        """The objects of the functions of the `llvm` stage, which is in one or several modules."""
         from ..lowering.llvm.translate import translate_function
         from ..lowering.threads import llvm_text
         from .jit import object_key, object_of
         from .program_plan import LinkPlan
 
+        arena = 0
+
         def texts() -> Iterator[str]:
-            for function in _defined_functions(module):
-                yield translate_function(function, module)
+            nonlocal arena
+            for module in modules:
+                arena = max(arena, arena_bytes(module))
+                for function in _defined_functions(module):
+                    yield translate_function(function, module)
             if self.threads > 1:
                 yield llvm_text(target.triple)
 
         keys: list[str] = []
         jobs: list[Future[bytes]] = []
         with ThreadPoolExecutor(1) as pool:
-            # LLVM compiles one function, without Python's global lock, while the next is translated
+            # LLVM compiles one function, without Python's global lock, while the next ones are made
             for text in texts():
                 keys.append(object_key(text, target, _version()))
                 jobs.append(pool.submit(object_of, text, target, _version(), cache))
             objects = [job.result() for job in jobs]
-        return objects, LinkPlan(keys, arena_bytes(module))
+        return objects, LinkPlan(keys, arena)
 
     def texts(self, stages: Mapping[str, ModuleOp]) -> Mapping[str, str]:
         from ..lowering.llvm.translate import translate_module
@@ -365,6 +371,13 @@ def mapped_bytes(mapped: mmap.mmap) -> np.ndarray:
 def _addresses(arrays: Iterable[np.ndarray]) -> Addresses:
     addresses = [a.ctypes.data for a in arrays]
     return (ctypes.c_void_p * len(addresses))(*addresses)
+
+
+def _llvm_modules(stages: Mapping[str, ModuleOp]) -> Iterable[ModuleOp]:
+    """The `llvm` stage, one function after the other if it is still to be computed."""
+    from .stages import Stages
+
+    return stages.by_function("llvm") if isinstance(stages, Stages) else [stages["llvm"]]
 
 
 def _defined_functions(module: ModuleOp) -> list[llvm.FuncOp]:

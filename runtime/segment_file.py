@@ -14,6 +14,7 @@ import mmap
 import os
 import struct
 import zlib
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
 from typing import BinaryIO
@@ -28,9 +29,17 @@ _CHECKSUM = struct.Struct("<I")
 
 
 def write_segment(file: BinaryIO, segment: memoryview) -> None:
-    """Write the bytes of a segment with their header. Raises OSError."""
-    file.write(_header(len(segment), zlib.crc32(segment)))
-    file.write(segment)
+    """
+    Write the bytes of a segment with their header, at the start of a file. Raises OSError.
+
+    The checksum is computed meanwhile: both release Python's global lock.
+    """
+    with ThreadPoolExecutor(1) as pool:
+        crc = pool.submit(zlib.crc32, segment)
+        file.seek(PAGE)
+        file.write(segment)
+    file.seek(0)
+    file.write(_header(len(segment), crc.result()))
 
 
 def map_segment(path: Path, size: int) -> mmap.mmap | None:

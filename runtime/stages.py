@@ -84,6 +84,28 @@ class Stages(Mapping[str, ModuleOp]):
                 module = self._kept[index] if index in self._kept else self._next(index, module)
                 yield stage.name, module
 
+    def by_function(self, name: str) -> Iterator[ModuleOp]:
+        """
+        The module after a bulky stage in parts, one for each function before that stage, each as
+        soon as it is made; so code can be generated for one while the next is computed. Right for
+        stages whose passes look at each function by itself.
+        """
+        index = self._index[name]
+        with self._lock:
+            if index - 1 in self._kept:
+                yield self[name]
+                return
+            whole = self._compute(index - 1)
+            self.times[name] = 0.0
+            for function in list(whole.body.block.ops):
+                function.detach()
+                start = time.perf_counter()
+                with without_garbage_collection():
+                    part = ModuleOp([function])
+                    self._apply(index, part)
+                self.times[name] += time.perf_counter() - start
+                yield part
+
     def _compute(self, index: int) -> ModuleOp:
         start = max(i for i in self._kept if i < index)
         module = self._kept[start]

@@ -1,0 +1,69 @@
+"""Code of one function is generated while the next one is lowered."""
+
+from __future__ import annotations
+
+import io
+import sys
+import threading
+
+import glow
+import numpy as np
+import pytest
+from glow.lowering.llvm.translate import translate_function
+from glow.runtime.brief_turns import SECONDS, brief_turns
+from glow.runtime.cpu_backend import CpuBackend
+from glow.runtime.segment_file import PAGE, map_segment, write_segment
+from glow.runtime.stages import Stages
+from glow.tests.support.small_models import small_network
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.llvm import FuncOp
+
+
+def texts(module: ModuleOp) -> list[str]:
+    functions = [op for op in module.body.block.ops if isinstance(op, FuncOp) and op.body.blocks]
+    return [translate_function(f, module) for f in functions]
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_functions_by_themselves_are_those_of_the_whole_stage(threads: int):
+    module = glow.compile(small_network(3), symbols={"batch": 2}).stages["imported"]
+    stages = Stages(module, CpuBackend(threads=threads).stages())
+    parts = [text for part in stages.by_function("llvm") for text in texts(part)]
+    assert parts == texts(stages["llvm"])
+    assert any("@glow_main" in text for text in parts)
+    assert stages.times["llvm"] > 0
+
+
+def test_the_lock_is_passed_on_soon_until_the_last_user_is_gone():
+    usual = sys.getswitchinterval()
+    inside = threading.Event()
+    done = threading.Event()
+
+    def other() -> None:
+        with brief_turns():
+            inside.set()
+            done.wait()
+
+    thread = threading.Thread(target=other)
+    with brief_turns():
+        thread.start()
+        inside.wait()
+        assert sys.getswitchinterval() == pytest.approx(SECONDS)
+    assert sys.getswitchinterval() == pytest.approx(SECONDS)
+    done.set()
+    thread.join()
+    assert sys.getswitchinterval() == pytest.approx(usual)
+    with pytest.raises(KeyError), brief_turns():
+        raise KeyError
+    assert sys.getswitchinterval() == pytest.approx(usual)
+
+
+def test_segments_are_written_and_read_back(tmp_path, rng: np.random.Generator):
+    data = rng.integers(0, 256, 3 * PAGE + 17).astype(np.uint8)
+    file = io.BytesIO()
+    write_segment(file, data.data)
+    path = tmp_path / "segment"
+    path.write_bytes(file.getvalue())
+    mapped = map_segment(path, data.size)
+    assert mapped is not None
+    np.testing.assert_array_equal(np.frombuffer(mapped, np.uint8)[PAGE:], data)
