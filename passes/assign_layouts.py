@@ -21,18 +21,17 @@ gets the largest one.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import IntegerType, ModuleOp, Signedness, i8
-from xdsl.ir import Attribute, Block, Operation
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Block, Operation
 from xdsl.passes import ModulePass
 
 from ..errors import CompileError
 from ..glow_dialects.glow.base import Node
 from ..glow_dialects.glow.blocked import PackChannelsOp
-from .layouts import Layouts, block_sizes, demands, rule_of
+from .layouts import Layouts, block_sizes, demands, quads_option, rule_of
 from .rewriting import tensor_nodes
 
 
@@ -62,9 +61,6 @@ def assign_layouts(block: Block, layouts: Layouts, most: int) -> None:
     layouts.merge_borders()
 
 
-_BYTES = {"u8": IntegerType(8, Signedness.UNSIGNED), "i8": i8}
-
-
 @dataclass(frozen=True)
 class AssignLayoutsPass(ModulePass):
     """Give convolutions and their surroundings a layout with `block` channels together."""
@@ -84,10 +80,5 @@ class AssignLayoutsPass(ModulePass):
         blocks = {node.parent for node in tensor_nodes(op) if isinstance(node, Node)}
         for block in blocks:
             assert block is not None
-            assign_layouts(block, Layouts(self.block, self._quads()), self.integer_block)
-
-    def _quads(self) -> Sequence[Attribute]:
-        unknown = [name for name in self.quads if name not in _BYTES]
-        if unknown:
-            raise CompileError(f"expected quads of {', '.join(_BYTES)}, found {unknown[0]!r}")
-        return [_BYTES[name] for name in self.quads]
+            layouts = Layouts(self.block, quads_option(self.quads))
+            assign_layouts(block, layouts, self.integer_block)

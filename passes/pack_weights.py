@@ -7,29 +7,39 @@ fully connected layer of more than one row, with the sum with its bias as a node
 row reads each weight once, for which the rows of a fully connected layer are as good an order; only
 the columns of a matrix are packed, in wider panels.
 
+Products of narrow integers become `glow.dot_matmul`, with rows of the matrix in pairs or quads as
+the machine multiplies them, in panels of one vector. Where it multiplies quads of u8 only, i8 are
+multiplied as u8 that are larger by 128, and the difference is subtracted.
+
 A reshape after a product that keeps its columns moves before it, so that what follows works on the
 product itself and can become its epilogue.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
 import numpy as np
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import SSAValue
+from xdsl.dialects.builtin import ModuleOp, i8, i32
+from xdsl.ir import Attribute, SSAValue
 from xdsl.passes import ModulePass
 
 from ..errors import CompileError
-from ..glow_dialects.elements import is_float
-from ..glow_dialects.glow.arithmetic import AddOp
-from ..glow_dialects.glow.constant import ConstantOp
+from ..glow_dialects.elements import is_float, storage_type
+from ..glow_dialects.glow.arithmetic import AddOp, SubOp
+from ..glow_dialects.glow.constant import ConstantOp, SplatOp
+from ..glow_dialects.glow.dot import DotMatMulOp
+from ..glow_dialects.glow.logic import CastOp
 from ..glow_dialects.glow.matrix import FullyConnectedOp, MatMulOp, PackedMatMulOp
-from ..glow_dialects.glow.shape import ReshapeOp
-from ..glow_dialects.operator import element_of, shape_of
-from ..semantics.arrays import constant_array, lazy_constant
+from ..glow_dialects.glow.quantization import StorageCastOp
+from ..glow_dialects.glow.shape import PadOp, ReshapeOp
+from ..glow_dialects.operator import element_of, shape_of, with_shape
+from ..semantics.arrays import constant_array, lazy_constant, make_constant
+from ..semantics.dot import group_rows
+from .layouts.quads import U8, are_factors, quads_option, terms_of
 from .rewriting import Build, RuleTable, apply_rules, maker
 
 _ROW_VECTORS = 8
@@ -60,9 +70,10 @@ def packed(matrix: np.ndarray, width: int) -> np.ndarray:
 class _Rules:
     """The rules for a machine."""
 
-    def __init__(self, lanes: int, vectors: int):
+    def __init__(self, lanes: int, vectors: int, quads: Sequence[Attribute]):
         self.lanes = lanes
         self.vectors = vectors
+        self.quads = quads
         self.table = RuleTable()
         self.table.rule(MatMulOp)(self.matmul)
         self.table.rule(FullyConnectedOp)(self.fully_connected)
@@ -74,7 +85,7 @@ class _Rules:
         return self._product(node.lhs, node.rhs, node.transpose_rhs.value.data != 0, build)
 
     def fully_connected(self, node: FullyConnectedOp, build: Build) -> SSAValue | None:
-        if shape_of(node.input.type)[0] < 2:
+        if shape_of(node.input.type)[0] < 2 and not _are_integers(node.input, node.weights):
             return None
         product = self._product(node.input, node.weights, True, build)
         if product is None:
@@ -86,11 +97,13 @@ class _Rules:
     ) -> SSAValue | None:
         """The product with constant `weights`; None if they are something else."""
         shape = shape_of(weights.type)
-        if len(shape) != 2 or 0 in shape or not is_float(element_of(weights.type)):
+        if len(shape) != 2 or 0 in shape or not isinstance(weights.owner, ConstantOp):
+            return None
+        if _are_integers(x, weights):
+            return self._integers(x, weights, transposed, build)
+        if not is_float(element_of(weights.type)):
             return None
         source = weights.owner
-        if not isinstance(source, ConstantOp):
-            return None
         inner, columns = reversed(shape) if transposed else shape
         one_row = prod(shape_of(x.type)[:-1]) == 1
         vectors = _ROW_VECTORS if one_row else self.vectors
@@ -111,10 +124,64 @@ class _Rules:
         )
         return build(PackedMatMulOp, x, constant, columns=columns)
 
+    def _integers(self, x: SSAValue, weights: SSAValue, transposed: bool, build: Build) -> SSAValue:
+        """The product of narrow integers."""
+        source, lanes = weights.owner, self.lanes
+        assert isinstance(source, ConstantOp)
+        value, t = source.value, source.result.type
+
+        def matrix() -> np.ndarray:
+            array = constant_array(value, t)
+            return array.T if transposed else array
+
+        shape = shape_of(weights.type)
+        inner, columns = reversed(shape) if transposed else shape
+        sums: SSAValue | None = None
+        if storage_type(element_of(x.type)) == i8 and i8 not in self.quads and U8 in self.quads:
+            x = _unsigned(build, x)
+            excess = (_SIGN * matrix().sum(0, np.int64)).astype(np.int32)
+            sums = build.add(make_constant(excess, "excess", i32))
+        terms = terms_of(element_of(x.type), self.quads)
+        groups = -(-inner // terms)
+        if groups * terms > inner:
+            rank = len(shape_of(x.type))
+            high = [0] * (rank - 1) + [groups * terms - inner]
+            x = build(PadOp, x, low=[0] * rank, high=high, value=0.0)
+        constant = build.add(
+            lazy_constant(
+                [-(-columns // lanes), groups, lanes, terms],
+                storage_type(element_of(weights.type)),
+                weights.name_hint or "weights",
+                lambda: group_rows(packed(matrix(), lanes), 1, terms),
+            )
+        )
+        product = build(DotMatMulOp, x, constant, columns=columns)
+        if sums is None:
+            return product
+        return build(SubOp, product, build.broadcast(sums, shape_of(product.type)))
+
+
+_SIGN = 128
+"""The sign bit of a byte."""
+
+
+def _are_integers(x: SSAValue, weights: SSAValue) -> bool:
+    return are_factors(element_of(x.type), element_of(weights.type))
+
+
+def _unsigned(build: Build, x: SSAValue) -> SSAValue:
+    """Signed bytes, or those that are stored, larger by 128 as unsigned ones."""
+    shape = shape_of(x.type)
+    if element_of(x.type) != i8:
+        x = build(StorageCastOp, x, result_types=[with_shape(i8, shape)])
+    wrapped = build(CastOp, x, result_types=[with_shape(U8, shape)])
+    sign = build(SplatOp, result_types=[with_shape(U8, shape)], value=float(_SIGN))
+    return build(AddOp, wrapped, sign)
+
 
 def reshape_of_product(node: ReshapeOp, build: Build) -> SSAValue | None:
     """The product of reshaped rows, where the reshape keeps the columns."""
-    product = maker(node.input, PackedMatMulOp)
+    product = maker(node.input, PackedMatMulOp) or maker(node.input, DotMatMulOp)
     if product is None or not node.input.has_one_use():
         return None
     target = shape_of(node.result.type)
@@ -135,10 +202,13 @@ class PackWeightsPass(ModulePass):
     """How many elements a vector register holds."""
     vectors: int = 3
     """How many vectors wide the register tile of a product of several rows is."""
+    quads: tuple[str, ...] = ()
+    """Types (`u8`, `i8`) whose products with i8 the machine adds in quads, not pairs."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if self.lanes < 1 or self.vectors < 1:
             raise CompileError(
                 f"expected lanes and vectors of at least 1, found {self.lanes} and {self.vectors}"
             )
-        apply_rules(op, _Rules(self.lanes, self.vectors).table)
+        quads = quads_option(self.quads)
+        apply_rules(op, _Rules(self.lanes, self.vectors, quads).table)

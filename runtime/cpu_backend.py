@@ -121,7 +121,7 @@ class CpuBackend(Backend):
         options += f" threads={self.threads}" if self.threads > 1 else ""
         kernels = f"glow-lower-to-kernels{{{options}}}"
         split = f"glow-split-batch{{images={self.threads} cache={m.l2_bytes}}}"
-        pack = f"glow-pack-weights{{lanes={m.lanes(32)} vectors={m.panel_vectors}}}"
+        pack = f"glow-pack-weights{{{m.packing_options()}}}"
         expand = "glow-expand-math" if m.has_fma else "glow-expand-math{has-fma=false}"
         return (
             self._optimized(m),

@@ -123,13 +123,18 @@ class MachineDescription:
 
     def layout_options(self) -> str:
         """Blocks of channels, and products of bytes, as options of `glow-assign-layouts`."""
-        quads = [
-            name
-            for name, t in (("u8", IntegerType(8, Signedness.UNSIGNED)), ("i8", i8))
-            if self.dot_kind(t, i8, 4) is not None
-        ]
-        listed = f" quads={','.join(quads)}" if quads else ""
-        return f"block={self.channel_block} integer-block={self.integer_block}{listed}"
+        blocks = f"block={self.channel_block} integer-block={self.integer_block}"
+        return blocks + self._quads_option()
+
+    def packing_options(self) -> str:
+        """Panels, and products of bytes, as options of `glow-pack-weights`."""
+        return f"lanes={self.lanes(32)} vectors={self.panel_vectors}" + self._quads_option()
+
+    def _quads_option(self) -> str:
+        """The types of bytes that are multiplied by i8 in quads."""
+        types = (("u8", IntegerType(8, Signedness.UNSIGNED)), ("i8", i8))
+        quads = [name for name, t in types if self.dot_kind(t, i8, 4) is not None]
+        return f" quads={','.join(quads)}" if quads else ""
 
     def pass_options(self) -> str:
         """

@@ -5,10 +5,9 @@ from __future__ import annotations
 from enum import Enum
 
 import numpy as np
-from xdsl.dialects.builtin import IntegerType, Signedness, f32, i8, i16
+from xdsl.dialects.builtin import f32
 from xdsl.ir import SSAValue
 
-from ...glow_dialects.elements import storage_type
 from ...glow_dialects.glow.blocked import (
     BlockedAvgPoolOp,
     BlockedConvolutionOp,
@@ -24,14 +23,11 @@ from ...glow_dialects.glow.shape import ConcatOp, PadOp, SliceOp
 from ...glow_dialects.operator import element_of, shape_of, to_python, with_shape
 from ...semantics.blocked import pack_channels, pack_filter
 from ...semantics.dot import dot_filter
+from .quads import QUAD, are_factors, terms_of
 from .state import Blocked, Layouts, rule
 
 FEW_CHANNELS = 4
 """Inputs of up to so many channels are read plain: packing them would multiply their size."""
-_INTEGERS = ((IntegerType(8, Signedness.UNSIGNED), i8), (i8, i8), (i16, i16))
-"""Elements of inputs and filters that are multiplied as integers."""
-_QUAD = 4
-"""Of bytes: one lane of 32 bits."""
 MOST_GROUPS = 32
 """Each group becomes a convolution of its own."""
 
@@ -70,13 +66,12 @@ def convolution_kind(layouts: Layouts, node: ConvolutionOp) -> Kind | None:
 
 def is_integer(node: ConvolutionOp) -> bool:
     """Whether a convolution sums products of integers as `glow.dot_convolution` does."""
-    x, w = (storage_type(element_of(v.type)) for v in (node.input, node.filter))
-    return (x, w) in _INTEGERS
+    return are_factors(element_of(node.input.type), element_of(node.filter.type))
 
 
 def _terms(layouts: Layouts, node: ConvolutionOp) -> int:
     """How many neighbouring channels the machine multiplies at once."""
-    return 4 if storage_type(element_of(node.input.type)) in layouts.quads else 2
+    return terms_of(element_of(node.input.type), layouts.quads)
 
 
 @rule(ConvolutionOp)
@@ -106,7 +101,7 @@ def _entering(layouts: Layouts, node: ConvolutionOp) -> Blocked:
     x, block = node.input, layouts.block_of(node.input)
     channels = shape_of(x.type)[1]
     if is_integer(node) and channels < layouts.block:
-        block = -(-channels // _QUAD) * _QUAD
+        block = -(-channels // QUAD) * QUAD
     pad = x.owner
     if not isinstance(pad, PadOp) or not is_integer(node):
         return layouts.packed(x, block)
