@@ -60,6 +60,7 @@ PASSES = {
 }
 
 TARGETS = {
+    "glow-onnx": "frontend.onnx.export.target:OnnxTarget",
     "glow-llvm-ir": "lowering.llvm.translate:LLVMIRTarget",
     "glow-vta-asm": "lowering.vta.asm:VtaAssemblyTarget",
     "glow-vta-binary": "runtime.vta.target:VtaBinaryTarget",

@@ -106,8 +106,13 @@ def _plain(annotation: ast.expr | None) -> str:
 
 
 def attribute_docs(pass_class: type[ModulePass]) -> dict[str, str]:
-    """The strings below the attributes of a class."""
-    tree = ast.parse(textwrap.dedent(inspect.getsource(pass_class))).body[0]
+    """The strings below the attributes of a class, and of the classes that it extends."""
+    ours = [c for c in pass_class.__mro__ if c.__module__.startswith("glow.")]
+    return {n: text for c in reversed(ours) for n, text in own_attribute_docs(c).items()}
+
+
+def own_attribute_docs(described: type) -> dict[str, str]:
+    tree = ast.parse(textwrap.dedent(inspect.getsource(described))).body[0]
     assert isinstance(tree, ast.ClassDef)
     found = {}
     for statement, after in zip(tree.body, tree.body[1:], strict=False):
@@ -136,11 +141,11 @@ def options(name: str) -> str:
     return "\n".join(lines) + "\n" if lines else "No options.\n"
 
 
-def operators(_: str) -> str:
-    """The ONNX operators that have a converter."""
+def operators(domain: str) -> str:
+    """The ONNX operators of a domain, by default ONNX's own, that have a converter."""
     from glow.frontend.onnx.node import supported_operators
 
-    names = ", ".join(sorted(supported_operators()))
+    names = ", ".join(sorted(supported_operators(domain.strip())))
     return textwrap.fill(names, 100, break_long_words=False) + "\n"
 
 

@@ -1,0 +1,154 @@
+"""Operators on each element, and constants."""
+
+from __future__ import annotations
+
+import numpy as np
+from xdsl.dialects.builtin import i1
+from xdsl.ir import Attribute
+
+from ....glow_dialects.elements import is_float, num_elements
+from ....glow_dialects.glow import activation as a
+from ....glow_dialects.glow import arithmetic as m
+from ....glow_dialects.glow import logic as g
+from ....glow_dialects.glow.base import Node
+from ....glow_dialects.glow.constant import ConstantOp, SplatOp
+from ....glow_dialects.operator import element_of, shape_of, to_python
+from ....semantics.arrays import constant_of
+from ..problems import Unsupported
+from .writer import Writer, code_of, exporter, is_unsigned
+
+LARGEST_SPLAT = 4096
+"""Elements up to which a splat is written as a constant."""
+
+_PLAIN: dict[type[Node], str] = {
+    m.AddOp: "Add",
+    m.SubOp: "Sub",
+    m.MulOp: "Mul",
+    m.DivOp: "Div",
+    m.MaximumOp: "Max",
+    m.MinimumOp: "Min",
+    m.PowOp: "Pow",
+    m.NegOp: "Neg",
+    m.AbsOp: "Abs",
+    m.SqrtOp: "Sqrt",
+    m.ReciprocalOp: "Reciprocal",
+    m.ExpOp: "Exp",
+    m.LogOp: "Log",
+    m.SinOp: "Sin",
+    m.CosOp: "Cos",
+    m.FloorOp: "Floor",
+    m.CeilOp: "Ceil",
+    m.RoundEvenOp: "Round",
+    m.SignOp: "Sign",
+    a.ReluOp: "Relu",
+    a.PReluOp: "PRelu",
+    a.SigmoidOp: "Sigmoid",
+    a.TanhOp: "Tanh",
+    a.ErfOp: "Erf",
+    a.SoftplusOp: "Softplus",
+    a.HardSwishOp: "HardSwish",
+    g.EqualOp: "Equal",
+    g.LessOp: "Less",
+    g.LessEqualOp: "LessOrEqual",
+    g.SelectOp: "Where",
+}
+_BITS: dict[type[Node], tuple[str, str]] = {
+    g.AndOp: ("And", "BitwiseAnd"),
+    g.OrOp: ("Or", "BitwiseOr"),
+    g.XorOp: ("Xor", "BitwiseXor"),
+    g.NotOp: ("Not", "BitwiseNot"),
+}
+_WITH_NUMBERS: dict[type[Node], tuple[str, tuple[str, ...]]] = {
+    a.LeakyReluOp: ("LeakyRelu", ("alpha",)),
+    a.EluOp: ("Elu", ("alpha",)),
+    a.HardSigmoidOp: ("HardSigmoid", ("alpha", "beta")),
+}
+
+
+def hint_of(node: Node) -> str:
+    return node.results[0].name_hint or ""
+
+
+@exporter(*_PLAIN)
+def plain(writer: Writer, node: Node) -> str:
+    return writer.emit(_PLAIN[type(node)], *writer.inputs(node), hint=hint_of(node))
+
+
+@exporter(*_BITS)
+def bits(writer: Writer, node: Node) -> str:
+    logical, bitwise = _BITS[type(node)]
+    operator = logical if element_of(node.operands[0].type) == i1 else bitwise
+    return writer.emit(operator, *writer.inputs(node), hint=hint_of(node))
+
+
+@exporter(*_WITH_NUMBERS)
+def with_numbers(writer: Writer, node: Node) -> str:
+    operator, names = _WITH_NUMBERS[type(node)]
+    numbers = {name: node.call.float(name) for name in names}
+    return writer.emit(operator, *writer.inputs(node), hint=hint_of(node), **numbers)
+
+
+@exporter(m.RemOp)
+def remainder(writer: Writer, node: m.RemOp) -> str:
+    return writer.emit("Mod", *writer.inputs(node), hint=hint_of(node), fmod=1)
+
+
+@exporter(m.ShiftRightOp)
+def shift(writer: Writer, node: m.ShiftRightOp) -> str:
+    """Signed numbers are divided by a power of two in i64, and rounded down."""
+    element = element_of(node.result.type)
+    if is_unsigned(element):
+        inputs = writer.inputs(node)
+        return writer.emit("BitShift", *inputs, hint=hint_of(node), direction="RIGHT")
+    raise Unsupported(f"a shift of {node.result.type}")
+
+
+@exporter(a.GeluOp)
+def gelu(writer: Writer, node: a.GeluOp) -> str:
+    approximate = "tanh" if node.approximate.value.data else "none"
+    return writer.emit("Gelu", *writer.inputs(node), hint=hint_of(node), approximate=approximate)
+
+
+@exporter(a.ClipOp)
+def clip(writer: Writer, node: a.ClipOp) -> str:
+    bounds = [
+        "" if bound is None else writer.number(to_python(bound), node.result.type, "bound")
+        for bound in (node.min, node.max)
+    ]
+    return writer.emit("Clip", *writer.inputs(node), *bounds, hint=hint_of(node))
+
+
+@exporter(g.CastOp)
+def cast(writer: Writer, node: g.CastOp) -> str:
+    to = code_of(element_of(node.result.type))
+    return writer.emit("Cast", *writer.inputs(node), hint=hint_of(node), to=to)
+
+
+@exporter(ConstantOp)
+def constant(writer: Writer, node: ConstantOp) -> str:
+    array = constant_of(node.result)
+    assert array is not None
+    code = code_of(element_of(node.result.type))
+    return writer.constant(array, hint_of(node) or "constant", code)
+
+
+@exporter(SplatOp)
+def splat(writer: Writer, node: SplatOp) -> str:
+    array = constant_of(node.result)
+    assert array is not None
+    hint, code = hint_of(node) or "splat", code_of(element_of(node.result.type))
+    shape = shape_of(node.result.type)
+    if num_elements(shape) <= LARGEST_SPLAT:
+        return writer.constant(array, hint, code)
+    one = writer.constant(array[(slice(0, 1),) * array.ndim].reshape(()), hint, code)
+    return writer.emit("Expand", one, writer.ints(shape), hint=hint)
+
+
+def zeros(writer: Writer, element: Attribute, size: int) -> str:
+    """A list of zeros."""
+    dtype = np.dtype(np.float32)
+    if is_float(element):
+        from ....semantics.arrays import numpy_dtype
+
+        dtype = numpy_dtype(element)
+    return writer.constant(np.zeros(size, dtype), "zeros")

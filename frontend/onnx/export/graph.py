@@ -1,0 +1,117 @@
+"""Writes the function of a module as an ONNX graph."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import onnx
+from onnx import ValueInfoProto, helper
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Operation, SSAValue
+from xdsl.utils.exceptions import VerifyException
+
+from ....errors import GlowError, UnsupportedError
+from ....glow_dialects.glow.base import Node
+from ....glow_dialects.operator import element_of, shape_of
+from ..problems import Unsupported
+from .writer import EXPORTERS, Writer, code_of
+
+IR_VERSION = 10
+
+
+def export_onnx(module: ModuleOp) -> onnx.ModelProto:
+    """
+    The graph of `@main` as an ONNX model that computes the same. Weights are copied into it.
+
+    Inputs and outputs have the names in `glow.name`, or those of the values; quantized ones hold
+    their stored numbers. Raises GlowError if there is no graph, UnsupportedError with a list of all
+    nodes that ONNX has no counterpart of.
+    """
+    main = _main(module)
+    writer = Writer()
+    block = main.body.block
+    inputs = [
+        _declare(writer, value, _name(main.arg_attrs, i) or f"input{i}")
+        for i, value in enumerate(block.args)
+    ]
+    names = [
+        _name(main.res_attrs, i) or f"output{i}" for i in range(len(main.function_type.outputs))
+    ]
+    outputs = [writer.fresh(name) for name in names]
+    problems: list[str] = []
+    for op in block.ops:
+        if isinstance(op, Node):
+            _write(writer, op, problems)
+        elif not isinstance(op, ReturnOp):
+            problems.append(f"{op.name}: is no node of a graph")
+    if problems:
+        lines = "".join(f"\n  {p}" for p in dict.fromkeys(problems))
+        raise UnsupportedError(f"the graph has what ONNX cannot say:{lines}")
+    results = block.last_op
+    assert isinstance(results, ReturnOp)
+    declared = _results(writer, results.operands, outputs)
+    graph = helper.make_graph(writer.nodes, _title(main), inputs, declared, writer.initializers)
+    return helper.make_model(
+        graph,
+        producer_name="glow",
+        opset_imports=[helper.make_opsetid("", writer.opset)],
+        ir_version=IR_VERSION,
+    )
+
+
+def _main(module: ModuleOp) -> FuncOp:
+    for op in module.body.block.ops:
+        if isinstance(op, FuncOp) and op.sym_name.data == "main" and op.body.blocks:
+            return op
+    raise GlowError("expected a module with a function @main, found none")
+
+
+def _title(main: FuncOp) -> str:
+    title = main.attributes.get("glow.model")
+    return title.data if isinstance(title, StringAttr) else "main"
+
+
+def _name(attributes: ArrayAttr[DictionaryAttr] | None, index: int) -> str | None:
+    name = attributes.data[index].data.get("glow.name") if attributes is not None else None
+    return name.data if isinstance(name, StringAttr) else None
+
+
+def _declare(writer: Writer, value: SSAValue, name: str) -> ValueInfoProto:
+    """An input of the graph."""
+    writer.names[value] = writer.fresh(name)
+    return _info(value, writer.names[value])
+
+
+def _info(value: SSAValue, name: str) -> ValueInfoProto:
+    code = code_of(element_of(value.type))
+    return helper.make_tensor_value_info(name, code, list(shape_of(value.type)))
+
+
+def _results(
+    writer: Writer, values: Sequence[SSAValue], names: Sequence[str]
+) -> list[ValueInfoProto]:
+    """Outputs of the graph: other names for what nodes computed."""
+    for value, name in zip(values, names, strict=True):
+        source = writer.name(value)
+        writer.nodes.append(helper.make_node("Identity", [source], [name], f"{name}:op"))
+    return [_info(value, name) for value, name in zip(values, names, strict=True)]
+
+
+def _write(writer: Writer, node: Node, problems: list[str]) -> None:
+    write = EXPORTERS.get(type(node))
+    (result,) = node.results
+    try:
+        if write is None:
+            raise Unsupported("the operator is not supported")
+        name = write(writer, node)
+        assert name is not None
+    except (Unsupported, VerifyException) as reason:
+        problems.append(f"{_label(node)}: {reason}")
+        name = writer.fresh("unsupported")
+    writer.names[result] = name
+
+
+def _label(op: Operation) -> str:
+    hint = op.results[0].name_hint if op.results else None
+    return f"{op.name} %{hint}" if hint else op.name

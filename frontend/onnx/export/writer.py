@@ -1,0 +1,124 @@
+"""What an exporter sees of the model that it writes, and the table of exporters."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias, TypeVar
+
+import ml_dtypes
+import numpy as np
+from onnx import NodeProto, TensorProto, helper, numpy_helper
+from xdsl.dialects.builtin import IntegerType, Signedness
+from xdsl.ir import Attribute, SSAValue
+
+from ....glow_dialects.elements import storage_type
+from ....glow_dialects.glow.base import Node
+from ....glow_dialects.operator import element_of, shape_of
+from ....semantics.arrays import numpy_dtype
+from ..element_types import ELEMENTS, PACKED, onnx_code
+from ..problems import Unsupported
+
+N = TypeVar("N", bound=Node)
+Exporter: TypeAlias = Callable[["Writer", N], "str | None"]
+OPSET = 20
+"""The opset of exported models, unless something in them needs a newer one."""
+EXPORTERS: dict[type[Node], Exporter] = {}
+"""
+Each gets the writer and a node, appends ONNX nodes and returns the name of the result. It raises
+Unsupported for what ONNX cannot say.
+"""
+
+_PACKED_CODES = {element: code for code, element in PACKED.items()}
+_PACKED_DTYPES: dict[int, type] = {
+    TensorProto.INT4: ml_dtypes.int4,
+    TensorProto.UINT4: ml_dtypes.uint4,
+}
+
+
+def exporter(*operators: type[N]) -> Callable[[Exporter[N]], Exporter[N]]:
+    """Decorator: how operators are written."""
+
+    def register(function: Exporter[N]) -> Exporter[N]:
+        for operator in operators:
+            EXPORTERS[operator] = function
+        return function
+
+    return register
+
+
+class Writer:
+    """The nodes and initializers of a model while it is written, and the names of values."""
+
+    def __init__(self) -> None:
+        self.opset = OPSET
+        """The oldest opset that has all that was written so far, and no older than `OPSET`."""
+        self.nodes: list[NodeProto] = []
+        self.initializers: list[TensorProto] = []
+        self.names: dict[SSAValue, str] = {}
+        self._used: set[str] = set()
+
+    def fresh(self, hint: str) -> str:
+        """A name that no value has yet."""
+        base = re.sub(r"[^\w./:-]", "_", hint) or "value"
+        name, number = base, 1
+        while name in self._used:
+            name, number = f"{base}_{number}", number + 1
+        self._used.add(name)
+        return name
+
+    def needs(self, opset: int) -> None:
+        """Note that something is written that older opsets do not have."""
+        self.opset = max(self.opset, opset)
+
+    def name(self, value: SSAValue) -> str:
+        return self.names[value]
+
+    def inputs(self, node: Node) -> list[str]:
+        return [self.names[operand] for operand in node.operands]
+
+    def emit(self, operator: str, *inputs: str, hint: str = "", **attributes: Any) -> str:
+        """The result of a new ONNX node. Attributes that are None are left out."""
+        result = self.fresh(hint or operator.lower())
+        given = {name: value for name, value in attributes.items() if value is not None}
+        self.nodes.append(helper.make_node(operator, inputs, [result], f"{result}:op", **given))
+        return result
+
+    def constant(self, array: np.ndarray, hint: str = "constant", code: int | None = None) -> str:
+        """An initializer; `code` is its element type if it does not follow from the dtype."""
+        name = self.fresh(hint)
+        packed = None if code is None else _PACKED_DTYPES.get(code)
+        if packed is not None:
+            array = array.astype(packed)
+        self.initializers.append(numpy_helper.from_array(array.copy(), name))
+        return name
+
+    def ints(self, values: Sequence[int], hint: str = "shape") -> str:
+        """A list of integers as an initializer."""
+        return self.constant(np.array(values, np.int64), hint)
+
+    def number(self, value: float, like: Attribute, hint: str = "number") -> str:
+        """A scalar with the element type of `like`."""
+        return self.constant(np.array(value).astype(numpy_dtype(element_of(like))), hint)
+
+    def reshaped(self, name: str, shape: Sequence[int]) -> str:
+        return self.emit("Reshape", name, self.ints(shape), allowzero=1 if 0 in shape else None)
+
+
+def code_of(element: Attribute) -> int:
+    """The ONNX number of the stored elements. Raises Unsupported if there is none."""
+    stored = storage_type(element)
+    if stored in _PACKED_CODES:
+        return _PACKED_CODES[stored]
+    if stored not in ELEMENTS.values():
+        raise Unsupported(f"elements of type {element}")
+    return onnx_code(stored)
+
+
+def is_unsigned(element: Attribute) -> bool:
+    stored = storage_type(element)
+    return isinstance(stored, IntegerType) and stored.signedness.data is Signedness.UNSIGNED
+
+
+def rank(value: SSAValue) -> int:
+    return len(shape_of(value.type))

@@ -1,0 +1,124 @@
+"""Exported models compute in onnxruntime what the graph computes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import glow
+import numpy as np
+import onnx
+import onnxruntime
+import pytest
+from glow.context import make_context
+from glow.errors import UnsupportedError
+from glow.frontend.onnx import import_onnx
+from glow.frontend.onnx.export import export_onnx
+from glow.frontend.onnx.export.writer import EXPORTERS
+from glow.glow_dialects.glow import NODES
+from glow.tests.support.quantized_models import (
+    NETWORKS,
+    by_onnxruntime,
+    quantize,
+    quantum,
+    random_input,
+)
+from glow.tests.support.random_graphs import random_graph, random_inputs
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.parser import Parser
+
+INTERNAL = {
+    *("glow.pack_channels", "glow.unpack_channels", "glow.blocked_", "glow.packed_matmul"),
+    *("glow.dot_", "glow.winograd_", "glow.rescale", "glow.im2col", "glow.bf16_"),
+}
+"""Beginnings of the names of operators that only passes make."""
+
+
+def parsed(text: str) -> ModuleOp:
+    return Parser(make_context(), text).parse_module()
+
+
+def by_session(model: onnx.ModelProto, inputs: dict[str, np.ndarray]) -> list[np.ndarray]:
+    onnx.checker.check_model(model)
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads, options.log_severity_level = 1, 4
+    session = onnxruntime.InferenceSession(
+        model.SerializeToString(), options, ["CPUExecutionProvider"]
+    )
+    return session.run(None, inputs)
+
+
+def test_every_operator_of_frontends_is_written() -> None:
+    missing = [n.name for n in NODES if n not in EXPORTERS]
+    assert not [n for n in missing if not n.startswith(tuple(INTERNAL))]
+
+
+@pytest.mark.parametrize("_", range(12))
+def test_random_graphs(_: int, rng: np.random.Generator) -> None:
+    graph = random_graph(int(rng.integers(1 << 30)), 16)
+    inputs = random_inputs(graph, int(rng.integers(1 << 30)))
+    wanted = glow.compile(graph, backend="interpreter")(*inputs.values())
+    found = by_session(export_onnx(graph), inputs)
+    for have, want in zip(found, wanted, strict=True):
+        assert (have.dtype, have.shape) == (want.dtype, want.shape)
+        size = 1 + np.abs(want.astype(np.float64)).max(initial=0)
+        np.testing.assert_allclose(have, want, rtol=1e-3, atol=1e-4 * size)
+
+
+@pytest.mark.parametrize("form", ["QDQ", "QOperator"])
+@pytest.mark.parametrize("network", NETWORKS)
+def test_quantized_networks(
+    network: str, form: str, rng: np.random.Generator, tmp_path: Path
+) -> None:
+    """A QDQ model comes out, whichever form went in."""
+    net = NETWORKS[network](rng)
+    model = quantize(net, tmp_path, quant_format=form, per_channel=True)
+    exported = export_onnx(import_onnx(model))
+    assert {"QuantizeLinear", "DequantizeLinear"} <= {n.op_type for n in exported.graph.node}
+    assert not [n for n in exported.graph.node if n.domain]
+    x = random_input(net)
+    found, wanted = (by_onnxruntime(m, x, literally=True) for m in (exported, model))
+    assert np.abs(found - wanted).max() <= 1.01 * quantum(model)
+
+
+BOUNDED = "!quant.uniform<i8<-100:100>:f32, 0.03:7>"
+WEIGHTS = "!quant.uniform<i4:f32:1, {0.5:1, 0.25, 2.0:-2}>"
+WORDS = "!quant.uniform<i16:f32, 0.001:5>"
+BYTES = "!quant.uniform<u8:f32, 0.5:3>"
+TYPES = f"""
+func.func @main(%x: tensor<2x3xf32> {{glow.name = "x"}}, %s: tensor<2x3x{BYTES}>)
+    -> (tensor<2x3xf32>, tensor<2x3xf32>, tensor<2x3xf32>, tensor<2x3x{BOUNDED}>) {{
+  %w = glow.constant dense<[[1, -7, 3], [0, 5, -8]]> : tensor<2x3xi4> : tensor<2x3x{WEIGHTS}>
+  %a = glow.dequantize %w : (tensor<2x3x{WEIGHTS}>) -> tensor<2x3xf32>
+  %q = glow.quantize %x : (tensor<2x3xf32>) -> tensor<2x3x{WORDS}>
+  %b = glow.dequantize %q : (tensor<2x3x{WORDS}>) -> tensor<2x3xf32>
+  %c = glow.dequantize %s : (tensor<2x3x{BYTES}>) -> tensor<2x3xf32>
+  %d = glow.quantize %x : (tensor<2x3xf32>) -> tensor<2x3x{BOUNDED}>
+  func.return %a, %b, %c, %d
+    : tensor<2x3xf32>, tensor<2x3xf32>, tensor<2x3xf32>, tensor<2x3x{BOUNDED}>
+}}
+"""
+
+
+def test_types_of_storage(rng: np.random.Generator) -> None:
+    """4 and 16 bits, narrow bounds, scales along an axis, quantized arguments and results."""
+    graph = parsed(TYPES)
+    x = (rng.standard_normal((2, 3)) * 4).astype(np.float32)
+    s = rng.integers(0, 256, (2, 3)).astype(np.uint8)
+    wanted = glow.compile(graph, backend="interpreter")(x, s)
+    found = by_session(export_onnx(graph), {"x": x, "input1": s})
+    for have, want in zip(found, wanted, strict=True):
+        np.testing.assert_allclose(have, want, rtol=1e-6)
+
+
+def test_all_that_is_missing_is_listed() -> None:
+    graph = parsed("""
+    func.func @main(%x: tensor<2x4xi16>, %y: tensor<4x3xi16>) -> tensor<2x3xi32> {
+      %a = glow.matmul %x, %y : (tensor<2x4xi16>, tensor<4x3xi16>) -> tensor<2x3xi32>
+      %b = glow.shift_right %a, %a : (tensor<2x3xi32>, tensor<2x3xi32>) -> tensor<2x3xi32>
+      func.return %b : tensor<2x3xi32>
+    }
+    """)
+    with pytest.raises(UnsupportedError) as error:
+        export_onnx(graph)
+    assert "glow.matmul %a: a product of tensor<2x4xi16>" in str(error.value)
+    assert "glow.shift_right %b: a shift of tensor<2x3xi32>" in str(error.value)
