@@ -163,6 +163,7 @@ def compile(
     target_features: str | None = None,
     conv_algorithm: str | None = None,
     precision: str | None = None,
+    quantize: object = None,
     max_elements: int | None = None,
 ) -> CompiledModel:
     """
@@ -191,6 +192,8 @@ def compile(
     - `precision`: `f32` (the default), or `bf16` to round the operands of convolutions and matrix
       products to bf16, with sums in f32, which needs a CPU with AVX512-BF16. Expect differences
       of about 1 % of the root mean square of results.
+    - `quantize`: quantize the network: a `glow.quantization.Quantization`, or as text the pass
+      with its options, such as `glow-quantize{profile="profile.json" schema=symmetric}`.
     - `max_elements`: no tensor of an ONNX model may have more elements; by default 2**31.
 
     Raises ModelError for a model that cannot be read, UnsupportedError for one that needs
@@ -202,6 +205,7 @@ def compile(
         "features": target_features,
         "conv_algorithm": conv_algorithm,
         "precision": precision,
+        "quantize": None if quantize is None else str(quantize),
     }
     options = {name: value for name, value in names.items() if value is not None}
     target = _backend(backend, threads, cache, options)

@@ -6,7 +6,11 @@ from glow import quantization
 
 profile = quantization.profile("model.onnx", batches)        # an iterable of {input: array}
 profile.save("profile.json")
+choices = quantization.Quantization(profile="profile.json", calibration="entropy")
+model = glow.compile("model.onnx", quantize=choices)
+
 graph = quantization.optimized_graph("model.onnx")           # what is to be quantized
+report = quantization.quantize(graph, profile, choices)      # in place
 matched = profile.match(graph)                               # histograms by value
 type = quantization.calibrate(matched.histograms[value], "entropy", "symmetric", "i8")
 ```
@@ -29,9 +33,11 @@ from .compare import (
     values_of,
 )
 from .histogram import Histogram
+from .options import Quantization
 from .pictures import draw_profile
 from .profiles import Match, Profile, ValueProfile
 from .profiling import Profiler, optimized_graph, profile
+from .quantize import Report, quantize
 from .schemas import (
     SCHEMAS,
     STORAGES,
@@ -52,7 +58,9 @@ __all__ = [
     "Match",
     "Profile",
     "Profiler",
+    "Quantization",
     "Range",
+    "Report",
     "ValueComparison",
     "ValueProfile",
     "bias_type",
@@ -68,6 +76,7 @@ __all__ = [
     "name_values",
     "optimized_graph",
     "profile",
+    "quantize",
     "quantize_array",
     "snr_db",
     "top1_agreement",

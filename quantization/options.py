@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import hashlib
+import json
+from dataclasses import dataclass, fields
+from pathlib import Path
 
 from ..errors import QuantizationError
 from .calibration import DEFAULT_PERCENTILE, METHODS
@@ -16,9 +19,13 @@ class Quantization:
     """
     Choices of quantization. Names are keys of `METHODS`, `SCHEMAS` and `STORAGES`.
 
+    As text, it is the pass `glow-quantize` with these options, which `glow.compile` takes too:
+    `glow.compile(model, quantize=Quantization(profile="profile.json"))`.
     Raises QuantizationError for unknown names.
     """
 
+    profile: str | None = None
+    """The file of a profile. None if there is none, or if it is given apart."""
     calibration: str = "min-max"
     """From histograms of activations to ranges."""
     percentile: float = DEFAULT_PERCENTILE
@@ -60,3 +67,30 @@ class Quantization:
             storage_of(storage)
         if self.bias not in _BIASES:
             raise QuantizationError(f"expected a bias of {', '.join(_BIASES)}, found {self.bias!r}")
+
+    def __str__(self) -> str:
+        """The pass with those options that are not the default, in the syntax of pipelines."""
+        given = {
+            f.name: value for f in fields(self) if (value := getattr(self, f.name)) != f.default
+        }
+        if self.profile is not None:
+            given |= {"profile": str(Path(self.profile).resolve()), "digest": self._digest()}
+        options = " ".join(f"{n.replace('_', '-')}={_text(v)}" for n, v in given.items())
+        return f"glow-quantize{{{options}}}" if options else "glow-quantize"
+
+    def _digest(self) -> str:
+        """
+        A hash of the profile, by which programs in the cache are told apart. Raises
+        QuantizationError if the file cannot be read.
+        """
+        try:
+            return hashlib.sha256(Path(self.profile or "").read_bytes()).hexdigest()
+        except OSError as error:
+            raise QuantizationError(f"{self.profile}: cannot be read: {error.strerror}") from None
+
+
+def _text(value: object) -> str:
+    """A value as the option of a pass."""
+    if isinstance(value, tuple):
+        return ",".join(map(_text, value))
+    return str(value).lower() if isinstance(value, int | float) else json.dumps(str(value))

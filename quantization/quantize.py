@@ -40,7 +40,7 @@ from ..glow_dialects.quant import QuantizedType
 from ..passes.rewriting import is_constant
 from ..runtime.signature import main_function
 from ..semantics.arrays import constant_of, constant_reader, lazy_constant
-from .calibration import DEFAULT_PERCENTILE, calibrate, calibrate_weights
+from .calibration import calibrate, calibrate_weights
 from .dynamic import quantize_dynamically
 from .histogram import Histogram
 from .options import Quantization
@@ -370,38 +370,21 @@ def _quantized_from(value: SSAValue) -> QuantizedType:
 
 
 @dataclass(frozen=True)
-class QuantizePass(ModulePass):
+class QuantizePass(Quantization, ModulePass):
     """Quantize a graph by a profile: float operators between dequantize and quantize."""
 
     name = "glow-quantize"
 
-    profile: str | None = None
-    """The file of the profile, as `glow-profile` writes it."""
     digest: str | None = None
     """A hash of the profile, which tells cached programs apart. It is not checked."""
     backend: str = "cpu"
-    """Which backend's support decides."""
-    calibration: str = "min-max"
-    percentile: float = DEFAULT_PERCENTILE
-    schema: str = "asymmetric"
-    activations: str = "i8"
-    weight_calibration: str = "min-max"
-    weight_schema: str = "symmetric"
-    weights: str = "i8"
-    per_channel: bool = True
-    bias: str = "i32"
-    everything: bool = False
-    dynamic: bool = False
-    keep_float: tuple[str, ...] = ()
-    """Names of values or operators. The other options are those of `Quantization`."""
+    """Which backend's claims decide what is quantized."""
     report: str | None = None
     """A file for the report of what was quantized, and what was not and why."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        names = Quantization.__dataclass_fields__
-        options = Quantization(**{n: getattr(self, n) for n in names})
         profile = None if self.profile is None else Profile.load(self.profile)
-        report = quantize(op, profile, options, self.backend)
+        report = quantize(op, profile, self, self.backend)
         if self.report is not None:
             with open(self.report, "w", encoding="utf-8") as file:
                 file.write("\n".join(report.lines()) + "\n")

@@ -63,7 +63,8 @@ class CpuBackend(Backend):
     `direct` to sum products in the order of the definition, `winograd` wherever it applies.
     `precision` is `f32`, or `bf16` to round operands of products to bf16 (needs AVX512-BF16).
     `threads` is how many threads run a program together, the calling one included; with `pin`, the
-    others stay on processors of their own.
+    others stay on processors of their own. `quantize` is a pass, with options, that quantizes the
+    optimized graph, such as `glow-quantize{dynamic=true}`.
     """
 
     name: ClassVar[str] = "cpu"
@@ -78,6 +79,7 @@ class CpuBackend(Backend):
         conv_algorithm: str = "auto",
         pin: bool = False,
         precision: str = "f32",
+        quantize: str | None = None,
     ):
         if threads < 1:
             raise GlowError(f"expected threads to be at least 1, found {threads}")
@@ -89,6 +91,7 @@ class CpuBackend(Backend):
         if precision not in PRECISIONS:
             raise GlowError(f"expected precision to be f32 or bf16, found {precision!r}")
         self.precision = precision
+        self.quantize = quantize
         self.threads = threads
         self.pin = pin
         self.cache = cache
@@ -124,7 +127,7 @@ class CpuBackend(Backend):
         pack = f"glow-pack-weights{{{m.packing_options()}}}"
         expand = "glow-expand-math" if m.has_fma else "glow-expand-math{has-fma=false}"
         return (
-            self._optimized(m),
+            *self._optimized(m),
             _LOWERED,
             Stage("laid-out", layouts),
             Stage("convolutions", f"glow-choose-convolutions{{algorithm={self._algorithm(m)}}}"),
@@ -136,15 +139,19 @@ class CpuBackend(Backend):
             Stage("llvm", f"{expand},glow-convert-to-llvm", bulky=True),
         )
 
-    def _optimized(self, machine: MachineDescription) -> Stage:
+    def _optimized(self, machine: MachineDescription) -> Sequence[Stage]:
         """On quantized graphs, products of integers are made before constants are folded."""
         unsign = "" if self._multiplies_signed(machine) else "glow-unsign-activations,"
-        return Stage(
+        integers = f"{unsign}glow-form-integers"
+        optimized = Stage(
             "optimized",
             "glow-fold-constants{keep-quantized=true},canonicalize,cse,glow-fuse-operators,"
-            f"{unsign}glow-form-integers,glow-fold-batch-norm,glow-simplify-shapes,"
+            f"{integers},glow-fold-batch-norm,glow-simplify-shapes,"
             f"glow-fuse-attention,glow-sink-transposes,{_CLEAN}",
         )
+        if self.quantize is None:
+            return (optimized,)
+        return optimized, Stage("quantized", f"{self.quantize},{integers},{_CLEAN}")
 
     def _algorithm(self, machine: MachineDescription) -> str:
         """How convolutions are computed: tiles of bf16 are faster than Winograd's in f32."""
