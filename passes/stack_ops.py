@@ -20,6 +20,9 @@ no instruction in between writes what the moved one reads, or touches what it wr
 merged instruction writes must not be reachable through another of its views (other than the very
 same view, which is then `@inout`).
 
+An instruction that only gives wider elements than it reads to one later loop, as `glow.dequantize`
+does, is left for that loop: what goes through memory is then narrow.
+
 An intermediate buffer that nothing else reads disappears. If others read it, it is stored too, but
 then only neighbours are merged, so that no buffer lives longer than before.
 """
@@ -29,11 +32,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import MemRefType, ModuleOp
 from xdsl.ir import Block, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
+from ..glow_dialects.elements import element_bytes
 from ..glow_dialects.glow_inst.instruction import Instruction, OperatorInstruction, buffer_of
 from ..glow_dialects.glow_inst.memory import AllocActivationOp
 from ..glow_dialects.glow_inst.stacked import CopyOp
@@ -113,6 +117,12 @@ def passed_views(producer: Instruction, consumer: Instruction) -> list[SSAValue]
     return passed
 
 
+def _size(view: SSAValue) -> int:
+    """Bytes of an element."""
+    assert isinstance(view.type, MemRefType)
+    return element_bytes(view.type.element_type)
+
+
 @dataclass
 class Stacker:
     """Merges the instructions of one block."""
@@ -123,8 +133,27 @@ class Stacker:
     def run(self) -> None:
         for slot in range(len(self.timeline.slots)):
             op = self.timeline.slots[slot]
-            while op is not None and is_loop(op):
+            while op is not None and is_loop(op) and not self._widens_for_one(op):
                 op = self._merge_once(op)
+
+    def _widens_for_one(self, op: Instruction) -> bool:
+        """
+        Whether an instruction gives one later loop wider elements than it reads, such as numbers
+        instead of quantized ones: then that loop takes it in, and narrow ones go through memory.
+        """
+        written = op.written()
+        if len(written) != 1 or type(op) is SPLAT:
+            return False
+        buffer = buffer_of(written[0])
+        sizes = [_size(v) for v in read_views(op)]
+        if not sizes or max(sizes) >= _size(written[0]):
+            return False
+        others = [a.instruction for a in self.timeline.accesses(buffer) if a.instruction is not op]
+        return (
+            len(set(others)) == 1
+            and is_loop(others[0])
+            and is_private(self.timeline, buffer, op, others[0])
+        )
 
     def _merge_once(self, consumer: Instruction) -> Instruction | None:
         """The instruction that the consumer became; None if it cannot be merged (any further)."""
@@ -135,7 +164,9 @@ class Stacker:
             if (p := producer_of(self.timeline, view, slot)) is not None
         }
         # numbers first: an epilogue takes in nothing more
-        order = sorted(producers, key=lambda p: (type(p) is SPLAT, producers[p]), reverse=True)
+        order = sorted(
+            producers, key=lambda p: (type(p) is SPLAT, is_loop(p), producers[p]), reverse=True
+        )
         for producer in order:
             merged = self._merge(producer, consumer)
             if merged is not None:

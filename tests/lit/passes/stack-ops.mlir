@@ -171,3 +171,39 @@ func.func @no_recomputation(%x: memref<1xf32> {glow.qualifier = "in"}, %y: memre
 // CHECK-NEXT:   glow_inst.dealloc_activation %a : memref<1xf32>
 // CHECK-NEXT:   func.return
 // CHECK-NEXT: }
+
+// -----
+
+// What widens elements for one later loop goes with that loop, not with what is before it: narrow elements go through memory.
+
+!q = !quant.uniform<u8:f32, 0.5:3>
+func.func @narrow(%x: memref<1x2x4x4xf32> {glow.qualifier = "in"}, %w: memref<2x2x1x1xf32> {glow.qualifier = "in"}, %b: memref<2xf32> {glow.qualifier = "in"}, %y: memref<1x2x4x4xf32> {glow.qualifier = "out"}) {
+  %a = glow_inst.alloc_activation : memref<1x2x4x4xf32>
+  glow_inst.convolution @out %a, @in %x, @in %w, @in %b {dilations = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, strides = array<i64: 1, 1>} : memref<1x2x4x4xf32>, memref<1x2x4x4xf32>, memref<2x2x1x1xf32>, memref<2xf32>
+  %n = glow_inst.alloc_activation : memref<1x2x4x4x!q>
+  glow_inst.quantize @out %n, @in %a : memref<1x2x4x4x!q>, memref<1x2x4x4xf32>
+  glow_inst.dealloc_activation %a : memref<1x2x4x4xf32>
+  %d = glow_inst.alloc_activation : memref<1x2x4x4xf32>
+  glow_inst.dequantize @out %d, @in %n : memref<1x2x4x4xf32>, memref<1x2x4x4x!q>
+  glow_inst.dealloc_activation %n : memref<1x2x4x4x!q>
+  %c = glow_inst.alloc_activation : memref<1x2x4x4xf32>
+  glow_inst.convolution @out %c, @in %x, @in %w, @in %b {dilations = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, strides = array<i64: 1, 1>} : memref<1x2x4x4xf32>, memref<1x2x4x4xf32>, memref<2x2x1x1xf32>, memref<2xf32>
+  glow_inst.add @out %y, @in %c, @in %d : memref<1x2x4x4xf32>, memref<1x2x4x4xf32>, memref<1x2x4x4xf32>
+  glow_inst.dealloc_activation %c : memref<1x2x4x4xf32>
+  glow_inst.dealloc_activation %d : memref<1x2x4x4xf32>
+  func.return
+}
+
+// CHECK: func.func @narrow(%x: {{.*}} {
+// CHECK-NEXT:   %n = glow_inst.alloc_activation : memref<1x2x4x4x!quant.uniform<u8:f32, 0.5:3>>
+// CHECK-NEXT:   glow_inst.convolution @out %n, {{.*}} epilogue {
+// CHECK-NEXT:   ^bb0(%0: f32):
+// CHECK-NEXT:     %1 = glow.quantize %0 : (f32) -> !quant.uniform<u8:f32, 0.5:3>
+// CHECK-NEXT:     glow_inst.yield %1 : !quant.uniform<u8:f32, 0.5:3>
+// CHECK-NEXT:   }
+// CHECK-NEXT:   glow_inst.convolution @out %y, {{.*}} epilogue @in %n : memref<1x2x4x4x!quant.uniform<u8:f32, 0.5:3>> {
+// CHECK-NEXT:   ^bb0(%2: f32, %3: !quant.uniform<u8:f32, 0.5:3>):
+// CHECK-NEXT:     %4 = glow.dequantize %3 : (!quant.uniform<u8:f32, 0.5:3>) -> f32
+// CHECK-NEXT:     %5 = glow.add %2, %4 : (f32, f32) -> f32
+// CHECK-NEXT:     glow_inst.yield %5 : f32
+// CHECK-NEXT:   }
