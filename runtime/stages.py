@@ -88,11 +88,12 @@ class Stages(Mapping[str, ModuleOp]):
         """
         The module after a bulky stage in parts, one for each function before that stage, each as
         soon as it is made; so code can be generated for one while the next is computed. Right for
-        stages whose passes look at each function by itself.
+        stages whose passes look at each function by itself. It is one part if all IR is verified,
+        because functions call each other.
         """
         index = self._index[name]
         with self._lock:
-            if index - 1 in self._kept:
+            if index - 1 in self._kept or self.verify is True:
                 yield self[name]
                 return
             whole = self._compute(index - 1)

@@ -122,7 +122,8 @@ def test_storages_and_bits():
         bits: noise(quantized(activations=a, weights=w)[0])
         for bits, a, w in ((4, "u8", "i4"), (8, "u8", "i8"), (16, "i16", "i16"))
     }
-    assert loss[4] < loss[8] - 5 < loss[16] - 20
+    assert loss[4] < loss[8] - 5
+    assert loss[8] < loss[16] - 5
 
 
 def test_weights_have_a_scale_for_each_output_channel():
