@@ -141,7 +141,7 @@ class CpuBackend(Backend):
 
     def _optimized(self, machine: MachineDescription) -> Sequence[Stage]:
         """On quantized graphs, products of integers are made before constants are folded."""
-        unsign = "" if self._multiplies_signed(machine) else "glow-unsign-activations,"
+        unsign = "" if machine.byte_dot(unsigned=False) else "glow-unsign-activations,"
         integers = f"{unsign}glow-form-integers"
         optimized = Stage(
             "optimized",
@@ -157,12 +157,6 @@ class CpuBackend(Backend):
         """How convolutions are computed: tiles of bf16 are faster than Winograd's in f32."""
         direct = self.precision == "bf16" and machine.has_bf16_tiles
         return "direct" if direct and self.conv_algorithm == "auto" else self.conv_algorithm
-
-    def _multiplies_signed(self, machine: MachineDescription) -> bool:
-        """Whether products of i8 by i8 are as fast as those of u8 by i8."""
-        from xdsl.dialects.builtin import i8
-
-        return machine.dot_kind(i8, i8, 4) is not None
 
     def _bf16(self, machine: MachineDescription) -> Sequence[Stage]:
         """The stage that rounds to bf16, if that is asked for."""

@@ -21,22 +21,9 @@ from xdsl.irdl import (
 )
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
-from xdsl.utils.str_enum import StrEnum
 
+from ..dot_kinds import DotKind
 from .lanes import lanes
-
-
-class DotKind(StrEnum):
-    """
-    What `glow_vec.dot` multiplies and adds: named as the instruction of a processor, or `madd`,
-    which LLVM has instructions for on every processor. See `DOT_RULES`.
-    """
-
-    MADD = "madd"
-    DPBF16PS = "dpbf16ps"
-    VPDPBUSD = "vpdpbusd"
-    SDOT = "sdot"
-    USDOT = "usdot"
 
 
 @dataclass(frozen=True)
@@ -63,7 +50,7 @@ DOT_RULES = {
 
 
 @irdl_attr_definition
-class DotKindAttr(EnumAttribute[DotKind], SpacedOpaqueSyntaxAttribute):
+class DotKindAttr(EnumAttribute[DotKind], SpacedOpaqueSyntaxAttribute):  # pyright: ignore
     name = "glow_vec.dot_kind"
 
 

@@ -12,12 +12,13 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from xdsl.dialects.builtin import BFloat16Type, IntegerType, Signedness, i8
-from xdsl.ir import Attribute
+from ...glow_dialects.dot_kinds import UNSIGNED_LHS, DotKind
 
-from ...glow_dialects.elements import storage_type
-from ...glow_dialects.glow_vec import DOT_RULES, DotKind
+# a warm start describes the machine, and should not have to import xDSL
+if TYPE_CHECKING:
+    from xdsl.ir import Attribute
 
 _CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
 _LEAST_BLOCK = 8
@@ -67,14 +68,22 @@ class MachineDescription:
         The kind of `glow_vec.dot` for sums of `terms` neighbouring products of elements of these
         types; None if this machine has none. Pairs of bytes are multiplied as 16 bits.
         """
+        from xdsl.dialects.builtin import BFloat16Type, IntegerType, Signedness, i8
+
+        from ...glow_dialects.elements import storage_type
+        from ...glow_dialects.glow_vec import DOT_RULES
+
         a, b = storage_type(lhs), storage_type(rhs)
         if isinstance(a, BFloat16Type):
             return DotKind.DPBF16PS if self.has_bf16_dot else None
         if terms == DOT_RULES[DotKind.MADD].terms:
             return DotKind.MADD
         unsigned = a == IntegerType(8, Signedness.UNSIGNED)
-        kinds = (k for k in self.int8_dots if DOT_RULES[k].lhs_is_unsigned == unsigned)
-        return next(kinds, None) if b == i8 else None
+        return self.byte_dot(unsigned) if b == i8 else None
+
+    def byte_dot(self, unsigned: bool) -> DotKind | None:
+        """The same for four products of bytes, unsigned or signed, by signed ones."""
+        return next((k for k in self.int8_dots if (k in UNSIGNED_LHS) == unsigned), None)
 
     def lanes(self, element_bits: int) -> int:
         """How many elements of a width fit into a vector register; at least 1."""
@@ -132,8 +141,7 @@ class MachineDescription:
 
     def _quads_option(self) -> str:
         """The types of bytes that are multiplied by i8 in quads."""
-        types = (("u8", IntegerType(8, Signedness.UNSIGNED)), ("i8", i8))
-        quads = [name for name, t in types if self.dot_kind(t, i8, 4) is not None]
+        quads = [t for t in ("u8", "i8") if self.byte_dot(t == "u8") is not None]
         return f" quads={','.join(quads)}" if quads else ""
 
     def pass_options(self) -> str:

@@ -1,0 +1,22 @@
+"""Names of dot products. They need no xDSL, so that a machine can be described without it."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class DotKind(StrEnum):
+    """
+    What `glow_vec.dot` multiplies and adds: named as the instruction of a processor, or `madd`,
+    which LLVM has instructions for on every processor. See `glow_vec.DOT_RULES`.
+    """
+
+    MADD = "madd"
+    DPBF16PS = "dpbf16ps"
+    VPDPBUSD = "vpdpbusd"
+    SDOT = "sdot"
+    USDOT = "usdot"
+
+
+UNSIGNED_LHS = frozenset({DotKind.VPDPBUSD, DotKind.USDOT})
+"""Those whose left factors are unsigned bytes."""
