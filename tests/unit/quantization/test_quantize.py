@@ -73,9 +73,9 @@ def profiled() -> Profile:
     return quantization.profile(network(), [{"x": images()} for _ in range(3)], cache=False)
 
 
-def quantized(**options: object) -> tuple[ModuleOp, Report]:
+def quantized(backend: str = "cpu", **options: object) -> tuple[ModuleOp, Report]:
     module = network()
-    report = quantize(module, profiled(), Quantization(**options))  # pyright: ignore
+    report = quantize(module, profiled(), Quantization(**options), backend)  # pyright: ignore
     module.verify()
     return module, report
 
@@ -119,7 +119,7 @@ def test_schemas_and_calibrations(schema: str, calibration: str):
 
 def test_storages_and_bits():
     loss = {
-        bits: noise(quantized(activations=a, weights=w)[0])
+        bits: noise(quantized("interpreter", activations=a, weights=w)[0])
         for bits, a, w in ((4, "u8", "i4"), (8, "u8", "i8"), (16, "i16", "i16"))
     }
     assert loss[4] < loss[8] - 5
