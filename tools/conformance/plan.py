@@ -21,6 +21,8 @@ from .cases import Case, Draw, Row, example_of, family_of
 
 TRIES = 8
 """How often cases are drawn until one meets the conditions of a claim."""
+ROUNDS = 3
+"""How often cases are drawn for types that a claim lists, which as a rule are few."""
 
 
 @dataclass
@@ -70,6 +72,7 @@ def _cases(backend: Backend, claim: Claim, row: Row, seed: int) -> Iterator[Case
     """Some cases of a row that the backend supports; none if there are none."""
     family = family_of(claim.operator)
     assert family is not None
+    rounds = 1 if claim.elements is None else ROUNDS
     for turn in range(TRIES):
         key = crc32(f"{claim.operator.name} {row} {turn}".encode())
         draw = Draw(claim.operator, row, np.random.default_rng([seed, key]))
@@ -78,8 +81,9 @@ def _cases(backend: Backend, claim: Claim, row: Row, seed: int) -> Iterator[Case
         except VerifyException:
             found = list(_between_conversions(draw))
         supported = [case for case in found if backend.supports(case.call)]
-        if supported or not found:
-            yield from supported
+        yield from supported
+        rounds -= bool(supported)
+        if not rounds or not found:
             return
 
 

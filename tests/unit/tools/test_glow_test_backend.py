@@ -113,7 +113,7 @@ def test_wrong_results_are_named(install, capsys: pytest.CaptureFixture[str], el
     assert main(["adder", "--seed", "7"]) == 1
     printed = capsys.readouterr().out
     assert "seed 7" in printed
-    assert "glow.add: 2 failed; run these alone with --filter=glow.add" in printed
+    assert "glow.add: 6 failed; run these alone with --filter=glow.add" in printed
     assert f"x{elements}>) -> (tensor<" in printed
     assert f"at most {0 if elements == i32 else '2e-05'} expected" in printed
 
