@@ -13,6 +13,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from ...backend import Backend
 from ...glow_dialects.claims import Claim, Elements
+from ...glow_dialects.elements import type_bytes
 from ...glow_dialects.glow.base import Node
 from ...glow_dialects.operator import Call, element_of, shape_of, with_shape
 from ...glow_dialects.quant import QuantizedType
@@ -80,11 +81,18 @@ def _cases(backend: Backend, claim: Claim, row: Row, seed: int) -> Iterator[Case
             found = list(family.generate(draw))
         except VerifyException:
             found = list(_between_conversions(draw))
-        supported = [case for case in found if backend.supports(case.call)]
+        supported = [c for c in found if backend.supports(c.call) and _fits(backend, c)]
         yield from supported
         rounds -= bool(supported)
         if not rounds or not found:
             return
+
+
+def _fits(backend: Backend, case: Case) -> bool:
+    """Whether the tensors of a case, and a copy of each, fit into the device's memory."""
+    room = backend.memories()[0].bytes
+    tensors = (*case.call.operands, *case.call.results)
+    return room is None or 2 * sum(type_bytes(t) for t in tensors) <= room  # pyright: ignore
 
 
 def _is_quantized(row: Row) -> bool:

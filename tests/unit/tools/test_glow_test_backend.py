@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pytest
 from glow import backend as backends
-from glow.backend import Backend, Program, Stage, find_backend
+from glow.backend import Backend, Memory, Program, Stage, find_backend
 from glow.glow_dialects.claims import Claim, Elements, Quantized, Schema, claims, same
 from glow.glow_dialects.glow import NODES, DataParallel
 from glow.glow_dialects.glow.arithmetic import AddOp, MulOp
@@ -154,6 +154,16 @@ def test_only_supported_cases_run():
     (subject,) = plan(backend, random.randrange(1 << 32))
     assert subject.cases
     assert all(is_flat(case.call) for case in subject.cases)
+
+
+def test_cases_fit_into_the_memory():
+    class Small(Adder):
+        def memories(self) -> Sequence[Memory]:
+            return (Memory("small", 200),)
+
+    (subject,) = plan(Small(claims(AddOp, elements=same(f32))), random.randrange(1 << 32))
+    assert subject.cases
+    assert all(3 * 4 * case.arrays[0].size * 2 <= 200 for case in subject.cases)
 
 
 def test_float_operators_between_conversions(install, capsys: pytest.CaptureFixture[str]):
