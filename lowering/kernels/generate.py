@@ -16,6 +16,7 @@ from .machine import MachineDescription
 from .memory import Memory, Place
 from .nest import Combine, Nest, Repeat, Step, simplified
 from .partition import Group, Share, Span, Split, choose_split, groups_of, weight_of
+from .records import interleaved, interleaves
 from .register_tile import tiled_product
 from .schedule import Schedule, choose_schedule
 from .tile_generator import TileGenerator
@@ -241,6 +242,12 @@ class NestGenerator:
             arguments = operands if result is None else [result, *operands]
             values = arguments if self.nest.raw else self.nest.body(self.narrow, arguments)
             mask = self._fresh(point, stale) if stride else None
+            if self.schedule.lanes > 1 and interleaves(self.nest, self.schedule.vector):
+                access = self.nest.writes[0]
+                fields = [self.narrow.to_memory(v, access.element) for v in values]
+                whole = interleaved(self.e, fields, self.schedule.lanes)
+                self.memory.store_whole(whole, access, places[access], _offset(access, point))
+                continue
             for value, access in zip(values, self.nest.writes, strict=True):
                 self._store(value, access, places[access], point, mask)
 

@@ -183,6 +183,10 @@ class Memory:
         for lane in range(algebra.lanes):
             e.store(e.extract(stored, lane), memory, self.at(place, offset + lane * stride))
 
+    def store_whole(self, value: SSAValue, access: Access, place: Place, offset: int) -> None:
+        """Write all lanes of a vector next to each other, as memory holds them."""
+        self._emitter.store(value, self._flat[access.buffer], self.at(place, offset))
+
     def indirect(self, access: Access, place: Place, index_place: Place) -> Place:
         """The place moved by what an index in memory says; see `Indirect`."""
         assert access.indirect is not None

@@ -18,6 +18,7 @@ from math import inf, prod
 from .affine import Access, Dim
 from .machine import MachineDescription
 from .nest import Nest
+from .records import interleaves
 from .types import bits, memory_type, value_type
 
 PREFETCHED = 1 << 17
@@ -151,18 +152,26 @@ def _choose_elementwise(nest: Nest, machine: MachineDescription) -> Schedule:
     if (schedule := _choose_turned(nest, machine)) is not None:
         return schedule
 
-    def cost(dim: Dim) -> float:
+    def lanes_of(dim: Dim) -> int:
         lanes = _lanes(nest, dim, machine)
+        return max(1, lanes // len(nest.writes)) if interleaves(nest, dim) else lanes
+
+    def cost(dim: Dim) -> float:
+        lanes = lanes_of(dim)
         steps = -(-dim.size // lanes) * lanes / dim.size
         reads = sum(load_cost(a, dim, lanes) for a in nest.operands)
         return (reads + len(nest.writes) + nest.weight) / lanes * steps
 
     scalar = len(nest.operands) + len(nest.writes) + nest.weight
-    candidates = [d for d in nest.parallel if all(w.stride(d) == 1 for w in nest.writes)]
+    candidates = [
+        d
+        for d in nest.parallel
+        if interleaves(nest, d) or all(w.stride(d) == 1 for w in nest.writes)
+    ]
     vector = min(candidates, key=cost, default=None)
     if vector is None or cost(vector) >= scalar:
         return Schedule(nest.parallel)
-    lanes = _lanes(nest, vector, machine)
+    lanes = lanes_of(vector)
     return Schedule(_elementwise_order(nest, vector), vector=vector, lanes=lanes)
 
 

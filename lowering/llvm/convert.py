@@ -29,14 +29,14 @@ from xdsl.passes import ModulePass
 
 from ...passes.collector import without_garbage_collection
 from ..threads import BARRIER
-from . import arithmetic, control, conversions, mathematics, memory, tiles, vectors
+from . import arithmetic, control, conversions, mathematics, memory, products, tiles, vectors
 from .control import make_call
 from .function import Buffer, FunctionConverter
 from .memory import byte_strides, static_offset
 from .registry import failure
 from .types import PTR, VOID, convert_type, i8, i64, int_attr
 
-FAMILIES = (arithmetic, control, conversions, mathematics, memory, tiles, vectors)
+FAMILIES = (arithmetic, control, conversions, mathematics, memory, products, tiles, vectors)
 """The modules whose import registers the conversions."""
 ENTRY = "glow_main"
 PROGRAM = "glow_program"

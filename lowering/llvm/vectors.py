@@ -240,44 +240,6 @@ def convert_fma(op: vector.FMAOp, fn: FunctionConverter) -> None:
     fn.define(op.res, result)
 
 
-@converts(glow_vec.DotOp)
-def convert_dot(op: glow_vec.DotOp, fn: FunctionConverter) -> None:
-    acc, lhs, rhs = fn.values((op.acc, op.lhs, op.rhs))
-    if op.kind.data is glow_vec.DotKind.MADD:
-        fn.define(op.result, _sum_of_pairs(fn, acc, lhs, rhs))
-        return
-    lanes = lanes_of(op.acc.type, op)
-    name = _DOTS[op.kind.data].format(bits=32 * lanes, lanes=lanes, bytes=4 * lanes)
-    call = llvm.CallIntrinsicOp(name, (acc, lhs, rhs), [acc.type])
-    fn.add(call)
-    assert call.ress is not None
-    fn.define(op.result, call.ress)
-
-
-_DOTS = {
-    glow_vec.DotKind.DPBF16PS: "llvm.x86.avx512bf16.dpbf16ps.{bits}",
-    # LLVM takes the encoding of AVX-VNNI where it must
-    glow_vec.DotKind.VPDPBUSD: "llvm.x86.avx512.vpdpbusd.{bits}",
-    glow_vec.DotKind.SDOT: "llvm.aarch64.neon.sdot.v{lanes}i32.v{bytes}i8",
-    glow_vec.DotKind.USDOT: "llvm.aarch64.neon.usdot.v{lanes}i32.v{bytes}i8",
-}
-
-
-def _sum_of_pairs(fn: FunctionConverter, acc: SSAValue, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
-    """
-    `acc` plus the products of neighbours. LLVM recognizes what this emits: it becomes `pmaddwd`, or
-    `vpdpwssd` with VNNI.
-    """
-    assert isinstance(acc.type, VectorType)
-    lanes = acc.type.get_shape()[0]
-    wide = vector_of(i32, 2 * lanes)
-    factors = [fn.emit(llvm.SExtOp, (v,), wide) for v in (lhs, rhs)]
-    products = fn.emit(llvm.MulOp, factors, wide, _NO_OVERFLOW)
-    even, odd = (shuffle(fn, products, products, range(i, 2 * lanes, 2)) for i in (0, 1))
-    sums = fn.emit(llvm.AddOp, (even, odd), acc.type, _NO_OVERFLOW)
-    return fn.emit(llvm.AddOp, (acc, sums), acc.type, _NO_OVERFLOW)
-
-
 def _position(
     op: vector.ExtractOp | vector.InsertOp, whole: Attribute, fn: FunctionConverter
 ) -> SSAValue:

@@ -19,12 +19,14 @@ from ....glow_dialects.glow.blocked import (
 from ....glow_dialects.operator import Call
 from ..affine import Affine, Dim, Index
 from ..algebra import ArithAlgebra, Value
-from ..nest import Combine
+from ..nest import Combine, Nest
 from ..primitives import add
 from ..registry import Kernel, kernel, total
-from ..types import bits, memory_type
+from ..types import bits, memory_type, value_type
 
 _EXACT_IN_F32 = 1 << 24
+_RECORDS = (2, 4)
+"""Blocks that are packed whole, from a vector of each channel."""
 
 
 @kernel(BlockedConvolutionOp)
@@ -114,6 +116,9 @@ def pack(k: Kernel) -> None:
     n = Dim("n", x.shape[0])
     space = [Dim(f"s{i}", size) for i, size in enumerate(x.shape[2:])]
     full, rest = divmod(channels, block)
+    if rest and block in _RECORDS and memory_type(x.element) == value_type(x.element):
+        _pack_records(k, n, space)
+        return
     if full:
         b, c = Dim("b", full), Dim("c", block)
         channel = Affine({b: block, c: 1})
@@ -124,6 +129,25 @@ def pack(k: Kernel) -> None:
         e = Dim("e", block - rest)
         empty: list[Index] = [n, full, *space, e + rest]
         k.map([n, *space, e], y[empty], (), lambda alg, _: [alg.number(0, y.element)])
+
+
+def _pack_records(k: Kernel, n: Dim, space: Sequence[Dim]) -> None:
+    """Blocks of few channels: those of a block at once."""
+    (x,) = k.operands
+    y = k.result
+    _, channels, *_ = x.shape
+    block = y.shape[-1]
+    for b in range(y.shape[1]):
+        present = range(b * block, min(channels, (b + 1) * block))
+
+        def body(
+            alg: ArithAlgebra, values: Sequence[Value], missing: int = block - len(present)
+        ) -> Sequence[Value]:
+            return [*values, *[alg.number(0, y.element)] * missing]
+
+        reads = tuple(x[[n, c, *space]] for c in present)
+        writes = tuple(y[[n, b, *space, c]] for c in range(block))
+        k.nest(Nest((n, *space), writes, body, reads))
 
 
 @kernel(UnpackChannelsOp)
