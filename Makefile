@@ -41,6 +41,7 @@ lit: $(VENV)/installed-dev
 bench: $(VENV)/installed-dev
 	$(PIP) -e '.[bench]'
 	$(BIN)/python benchmarks/run.py --json build/benchmarks.json --svg build/benchmarks.svg $(BENCH)
+	$(BIN)/python benchmarks/quantized.py --json build/quantized.json
 	$(BIN)/python benchmarks/scaling.py
 
 $(VENV)/created:

@@ -233,3 +233,18 @@ def test_compile_time(tmp_path: Path) -> None:
     assert found["warm"]["first result"] > 0
     printed = run("-m", "glow.benchmarks.compile_time", DIGITS, "--profile", "5")
     assert "function calls" in printed
+
+
+def test_quantized(tmp_path: Path) -> None:
+    target = tmp_path / "found.json"
+    arguments = ["--rounds", "1", "--kinds", "qdq", "ours", "--models", tmp_path, "--json", target]
+    printed = run("benchmarks/quantized.py", DIGITS, *TINY, *arguments)
+    assert "gain" in printed
+    rows = json.loads(target.read_text())["rows"]
+    assert [r["kind"] for r in rows] == ["qdq", "ours"]
+    for row in rows:
+        assert 0 < row["size"] < 0.5
+        assert row["f32"] > 0
+        for found in row["case"]["runtimes"].values():
+            assert not found["error"]
+            assert found["difference"] < 0.2
