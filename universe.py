@@ -42,6 +42,9 @@ PASSES = {
     "glow-use-bf16": "passes.use_bf16:UseBf16Pass",
     "glow-schedule": "passes.schedule:SchedulePass",
     "glow-split-batch": "passes.split_batch:SplitBatchPass",
+    "glow-partition": "passes.partition:PartitionPass",
+    "glow-verify-partitions": "passes.verify_partitions:VerifyPartitionsPass",
+    "glow-inline-partitions": "passes.inline_partitions:InlinePartitionsPass",
     # graph to instructions
     "glow-irgen": "lowering.irgen:IRGenPass",
     # instructions
@@ -52,6 +55,7 @@ PASSES = {
     "glow-stack-ops": "passes.stack_ops:StackOpsPass",
     "glow-allocate": "passes.allocate:AllocatePass",
     # programs for an accelerator
+    "glow-lower-to-vta": "lowering.vta.lower:LowerToVtaPass",
     "glow-verify-vta-tokens": "passes.verify_vta_tokens:VerifyVtaTokensPass",
     # instructions to machine code
     "glow-lower-to-kernels": "lowering.kernels.lower:LowerToKernelsPass",

@@ -1,0 +1,4 @@
+"""
+Splits a graph over devices: what the devices are, what moves together, who computes what, and the
+functions that result.
+"""

@@ -1,0 +1,273 @@
+"""
+Plans: which units are together in a partition, on which device, and what that costs.
+
+Given a device for each unit, `form` makes partitions that cannot wait for each other in a circle.
+The *stage* of a unit is how many times data has to change the device before it can run, and its
+*reach* how many times at most data changes the device after it. Data goes from lower to higher
+stages, and within a stage and device from higher to lower reaches, so units of the same device,
+stage and reach are a partition, and partitions sorted that way are in an order in which they can
+run. That sends results early that others wait for. Then neighbours on a device are merged if that
+makes no cycle and does not make the network slower: every partition costs a hand-over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from copy import copy
+from dataclasses import dataclass, field
+from heapq import heappop, heappush
+
+from .devices import LATENCY
+from .placement import Problem
+from .units import bytes_of
+
+HAND_OVER = LATENCY
+"""Seconds until a device begins with a partition that is ready."""
+MOST_GROUPS = 100
+"""Up to so many partitions, results that others wait for are sent early."""
+
+
+@dataclass
+class Group:
+    """A partition."""
+
+    device: int
+    units: list[int]
+    """Ascending, which is an order in which they can run."""
+
+
+def weight_bytes(problem: Problem, units: Iterable[int]) -> int:
+    """Bytes of the constants of a partition, each once."""
+    graph = problem.graph
+    constants = {v for u in units for v in graph.units[u].constants}
+    return sum(map(bytes_of, constants))
+
+
+def activation_bytes(problem: Problem, units: Sequence[int]) -> int:
+    """
+    Bytes that a partition needs at most at once beside its constants: what it reads and what it
+    makes for others all the time, and the rest from the unit that makes it to the last that reads
+    it. What is computed within a unit is not counted.
+    """
+    members = set(units)
+    last: dict[int, int] = {}
+    always = 0
+    for unit in units:
+        for value in problem.reads[unit]:
+            if value not in last and problem.values[value].producer not in members:
+                always += problem.values[value].bytes
+            last[value] = unit
+    live = highest = 0
+    for unit in units:
+        for value in problem.makes[unit]:
+            found = problem.values[value]
+            if found.returned or not members.issuperset(found.users):
+                always += found.bytes
+                last.pop(value, None)
+            else:
+                live += found.bytes
+        highest = max(highest, live)
+        for value in problem.reads[unit]:
+            if last.get(value) == unit and problem.values[value].producer in members:
+                live -= problem.values[value].bytes
+    return always + highest
+
+
+def excess(problem: Problem, groups: Sequence[Group]) -> dict[int, int]:
+    """
+    The devices whose memory is too small, with the bytes that they lack. A device holds the
+    constants of all its partitions, and runs one of these at a time.
+    """
+    lacking: dict[int, int] = {}
+    for number, device in enumerate(problem.devices):
+        if device.memory is None:
+            continue
+        own = [g.units for g in groups if g.device == number]
+        used = sum(weight_bytes(problem, units) for units in own)
+        used += max((activation_bytes(problem, units) for units in own), default=0)
+        if used > device.memory:
+            lacking[number] = used - device.memory
+    return lacking
+
+
+def form(problem: Problem, device: Sequence[int]) -> list[Group]:
+    """Partitions, in an order in which they can run, for the device of each unit."""
+    stages, reaches = _stages(problem, device), _reaches(problem, device)
+    keys = [(s, -r, d) for s, r, d in zip(stages, reaches, device, strict=True)]
+    if len(set(keys)) > MOST_GROUPS:
+        keys = [(s, 0, d) for s, _, d in keys]
+    found: dict[tuple[int, int, int], list[int]] = {}
+    for unit, key in enumerate(keys):
+        found.setdefault(key, []).append(unit)
+    plan = Plan(problem, [Group(key[2], found[key]) for key in sorted(found)])
+    return _merge_neighbours(plan).in_order()
+
+
+def _stages(problem: Problem, device: Sequence[int]) -> list[int]:
+    """How many times data changes the device before each unit."""
+    stages: list[int] = []
+    for unit in range(len(device)):
+        before = (p for _, p in problem.before(unit))
+        stages.append(max((stages[p] + (device[p] != device[unit]) for p in before), default=0))
+    return stages
+
+
+def _reaches(problem: Problem, device: Sequence[int]) -> list[int]:
+    """How many times at most data changes the device after each unit."""
+    reaches = [0] * len(device)
+    for unit in reversed(range(len(device))):
+        after = (u for _, u in problem.after(unit))
+        reaches[unit] = max((reaches[u] + (device[u] != device[unit]) for u in after), default=0)
+    return reaches
+
+
+@dataclass
+class Timing:
+    """When the partitions of a plan are estimated to run."""
+
+    starts: dict[int, float] = field(default_factory=dict)
+    seconds: float = 0.0
+    """Until all results are with the host."""
+
+
+class Plan:
+    """Partitions and what they send each other. Numbers of partitions stay as others are merged."""
+
+    def __init__(self, problem: Problem, groups: Sequence[Group]):
+        self.problem = problem
+        self.groups = dict(enumerate(groups))
+        self.costs = {
+            i: HAND_OVER + sum(problem.costs[u][g.device] for u in g.units)
+            for i, g in self.groups.items()
+        }
+        group_of = {u: i for i, g in self.groups.items() for u in g.units}
+        self.sends: dict[int, dict[int, set[int]]] = {i: {} for i in self.groups}
+        """For each partition, the values that it sends, with those that read them."""
+        self.before: dict[int, set[int]] = {i: set() for i in self.groups}
+        self.host_reads: dict[int, list[int]] = {i: [] for i in self.groups}
+        """The values of each partition that the network returns."""
+        self.host_sends: dict[int, list[int]] = {i: [] for i in self.groups}
+        """The arguments of the network that each partition reads."""
+        for number in range(len(problem.values)):
+            self._add_value(number, group_of)
+
+    def _add_value(self, number: int, group_of: dict[int, int]) -> None:
+        value = self.problem.values[number]
+        users = {group_of[u] for u in value.users}
+        if value.producer is None:
+            for user in users:
+                self.host_sends[user].append(number)
+            return
+        producer = group_of[value.producer]
+        if value.returned:
+            self.host_reads[producer].append(number)
+        if users - {producer}:
+            self.sends[producer][number] = users - {producer}
+            for user in users - {producer}:
+                self.before[user].add(producer)
+
+    def timing(self) -> Timing:
+        """Simulate one run: a device takes the partition that is ready first."""
+        result = Timing()
+        link, groups = self.problem.link_seconds, self.groups
+        ready = {
+            i: max((link(v, None, groups[i].device) for v in values), default=0.0)
+            for i, values in self.host_sends.items()
+        }
+        missing = {i: len(before) for i, before in self.before.items()}
+        free = [0.0] * len(self.problem.devices)
+        heap = [(ready[i], i) for i in groups if not missing[i]]
+        heap.sort()
+        while heap:
+            _, i = heappop(heap)
+            device = groups[i].device
+            start = result.starts[i] = max(ready[i], free[device])
+            end = free[device] = start + self.costs[i]
+            arrivals = (end + link(v, device, None) for v in self.host_reads[i])
+            result.seconds = max(result.seconds, end, *arrivals)
+            followers: set[int] = set()
+            for value, users in self.sends[i].items():
+                for user in users:
+                    arrival = end + link(value, device, groups[user].device)
+                    ready[user] = max(ready[user], arrival)
+                followers |= users
+            for user in followers:
+                missing[user] -= 1
+                if not missing[user]:
+                    heappush(heap, (ready[user], user))
+        return result
+
+    def in_order(self) -> list[Group]:
+        """The partitions as they begin."""
+        starts = self.timing().starts
+        return [self.groups[i] for i in sorted(starts, key=starts.__getitem__)]
+
+    def has_path_around(self, first: int, second: int) -> bool:
+        """Whether data gets from one partition to another one over a third."""
+        pending = [u for users in self.sends[first].values() for u in users if u != second]
+        seen = set(pending)
+        while pending:
+            i = pending.pop()
+            for users in self.sends[i].values():
+                if second in users:
+                    return True
+                pending += users - seen
+                seen |= users
+        return False
+
+    def merged(self, first: int, second: int) -> Plan:
+        """The same plan with `second` in `first`, which begins earlier. There is no path around."""
+        plan = copy(self)
+        for name in ("groups", "costs", "sends", "before", "host_reads", "host_sends"):
+            setattr(plan, name, dict(getattr(self, name)))
+        a, b = self.groups[first], plan.groups.pop(second)
+        plan.groups[first] = Group(a.device, sorted((*a.units, *b.units)))
+        plan.costs[first] += plan.costs.pop(second) - HAND_OVER
+        plan.host_reads[first] = plan.host_reads[first] + plan.host_reads.pop(second)
+        sent = dict.fromkeys((*plan.host_sends[first], *plan.host_sends.pop(second)))
+        plan.host_sends[first] = list(sent)
+        both = {first, second}
+        sends = {**self.sends[first], **plan.sends.pop(second)}
+        plan.sends[first] = {v: users - both for v, users in sends.items() if users - both}
+        for i in self.before[second] - both:
+            plan.sends[i] = {v: _renamed(u, second, first) for v, u in plan.sends[i].items()}
+        for i in {u for users in self.sends[second].values() for u in users}:
+            plan.before[i] = _renamed(plan.before[i], second, first)
+        plan.before[first] = (plan.before[first] | plan.before.pop(second)) - both
+        return plan
+
+
+def _renamed(numbers: set[int], old: int, new: int) -> set[int]:
+    return (numbers - {old}) | {new} if old in numbers else numbers
+
+
+def _merge_neighbours(plan: Plan) -> Plan:
+    """Merge partitions that follow each other on a device, unless the network gets slower."""
+    timing = plan.timing()
+    best = timing.seconds
+    for device in range(len(plan.problem.devices)):
+        own = [i for i, g in plan.groups.items() if g.device == device]
+        own.sort(key=timing.starts.__getitem__)
+        room = _room(plan, own)
+        for i, following in enumerate(own[1:]):
+            current = own[i]
+            own[i + 1] = current  # unless they stay apart
+            if not plan.has_path_around(current, following):
+                candidate = plan.merged(current, following)
+                seconds = candidate.timing().seconds
+                if seconds <= best and _fits(candidate, current, room):
+                    plan, best = candidate, seconds
+                    continue
+            own[i + 1] = following
+    return plan
+
+
+def _room(plan: Plan, groups: Sequence[int]) -> int | None:
+    """The bytes that constants leave for the activations of partitions on one device."""
+    if not groups or (memory := plan.problem.devices[plan.groups[groups[0]].device].memory) is None:
+        return None
+    return memory - sum(weight_bytes(plan.problem, plan.groups[i].units) for i in groups)
+
+
+def _fits(plan: Plan, group: int, room: int | None) -> bool:
+    return room is None or activation_bytes(plan.problem, plan.groups[group].units) <= room
