@@ -77,8 +77,8 @@ class AssignLayoutsPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if self.block < 1:
             raise CompileError(f"expected a block of at least 1 channel, found {self.block}")
+        quads = quads_option(self.quads)
         blocks = {node.parent for node in tensor_nodes(op) if isinstance(node, Node)}
         for block in blocks:
             assert block is not None
-            layouts = Layouts(self.block, quads_option(self.quads))
-            assign_layouts(block, layouts, self.integer_block)
+            assign_layouts(block, Layouts(self.block, quads), self.integer_block)

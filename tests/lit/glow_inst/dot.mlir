@@ -23,3 +23,7 @@ func.func @main(%x: memref<1x2x3x3x16xbf16> {glow.name = "x", glow.qualifier = "
 // KERNEL:      @k_dot_matmul
 
 // ERROR: this machine has no instruction for sums of 2 products of bf16 and bf16
+
+// RUN: not glow-opt %s --lower-to-kernels="int8-dots=dot" 2>&1 | filecheck %s --check-prefix=NAMES
+
+// NAMES: expected int8-dots of vpdpbusd, sdot, usdot, found 'dot'

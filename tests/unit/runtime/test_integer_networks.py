@@ -19,8 +19,11 @@ from glow.glow_dialects.glow.quantization import DequantizeOp, QuantizeOp
 from glow.glow_dialects.glow.shape import BroadcastOp, ConcatOp, PadOp
 from glow.glow_dialects.operator import shape_of, with_shape
 from glow.glow_dialects.quant import QuantizedType
-from glow.lowering.target import host_target
+from glow.lowering.llvm.translate import translate_module
+from glow.lowering.target import find_target, host_target
+from glow.runtime.jit import compile_object
 from glow.semantics.arrays import make_constant
+from glow.tests.support.native import apply
 from xdsl.dialects import func
 from xdsl.dialects.builtin import (
     ArrayAttr,
@@ -187,3 +190,29 @@ def test_matrix_products(target: Mapping[str, str], signed: bool, rng: np.random
     compiled = check(net.module(result, z), noise, target)
     assert str(compiled.stages["packed"]).count("glow.dot_matmul") == 2
     assert z.type == with_shape(i32, [rows, columns])
+
+
+@pytest.mark.parametrize(
+    ("cpu", "features", "names"),
+    [("cortex-a76", None, ["sdot"]), ("cortex-a76", "+i8mm", ["sdot", "usdot"])],
+)
+def test_aarch64(cpu: str, features: str | None, names: list[str], rng: np.random.Generator):
+    """Products of i8, and of u8 where there is an instruction, are in quads."""
+    net = Network(rng, 1, 8, 5, 6)
+    results: list[SSAValue] = []
+    for stored, point in ((i8, -7), (U8, 7)):
+        element = QuantizedType(stored, f32, 0.25, point)
+        x = net.conv(net.typed(QuantizeOp, net.x, element), 16, 3, border=1, to=element)
+        results.append(net.typed(DequantizeOp, x, f32))
+    target = find_target(cpu, features)
+    machine = target.describe()
+    module = net.module(*results)
+    pipeline = (
+        f"glow-assign-layouts{{{machine.layout_options()}}},cse,dce,glow-schedule,glow-irgen,"
+        "glow-eliminate-copies,glow-stack-ops,glow-share-buffers,glow-allocate,"
+        f"glow-lower-to-kernels{{{machine.pass_options()}}},glow-expand-math,glow-convert-to-llvm"
+    )
+    text = translate_module(apply(module, pipeline, verify=False))
+    for name in ("sdot", "usdot"):
+        assert (f"llvm.aarch64.neon.{name}." in text) == (name in names)
+    assert compile_object(text, target)
