@@ -10,7 +10,8 @@ This pass
 2. computes convolutions and matrix products of dequantized operands on the stored numbers, with
    zero points in the bias (`integers/products.py`);
 3. takes the division by the scale of a result into the constants before it
-   (`integers/epilogues.py`).
+   (`integers/epilogues.py`). With `integer-only`, that multiplication and what else is between
+   becomes integer arithmetic where it can (`integers/fixed_point.py`).
 
 What is left of a dequantization of constants is folded. A graph without quantized types stays as
 it is.
@@ -26,7 +27,7 @@ from xdsl.passes import ModulePass
 
 from ..glow_dialects.glow.quantization import DequantizeOp, QuantizeOp
 from .fold_constants import FoldConstantsPass
-from .integers import EPILOGUES, MOVES, PRODUCTS
+from .integers import EPILOGUES, INTEGERS, MOVES, PRODUCTS
 from .rewriting import apply_rules, tensor_nodes
 
 
@@ -36,6 +37,12 @@ class FormIntegersPass(ModulePass):
 
     name = "glow-form-integers"
 
+    integer_only: bool = False
+    """
+    Compute by integers alone between the first quantization and the last dequantization, where all
+    nodes have such a form: with multipliers in fixed point, shifts for powers of two, and tables.
+    """
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if not any(isinstance(n, DequantizeOp | QuantizeOp) for n in tensor_nodes(op)):
             return
@@ -43,5 +50,8 @@ class FormIntegersPass(ModulePass):
         FoldConstantsPass(keep_quantized=True).apply(ctx, op)
         apply_rules(op, PRODUCTS)
         apply_rules(op, MOVES)
+        if self.integer_only:
+            apply_rules(op, INTEGERS)
+            apply_rules(op, MOVES)
         apply_rules(op, EPILOGUES)
         FoldConstantsPass().apply(ctx, op)

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from . import bounds as _bounds  # noqa: F401
 from . import epilogues as _epilogues  # noqa: F401
+from . import fixed_point as _fixed_point  # noqa: F401
 from . import moves as _moves  # noqa: F401
 from . import products as _products  # noqa: F401
-from .table import EPILOGUES, MOVES, PRODUCTS
+from .table import EPILOGUES, INTEGERS, MOVES, PRODUCTS
 
-__all__ = ["EPILOGUES", "MOVES", "PRODUCTS"]
+__all__ = ["EPILOGUES", "INTEGERS", "MOVES", "PRODUCTS"]

@@ -23,7 +23,7 @@ from .grids import (
 from .table import move
 
 
-def _stored_interval(q: QuantizedType, interval: tuple[float, float]) -> tuple[int, int]:
+def stored_interval(q: QuantizedType, interval: tuple[float, float]) -> tuple[int, int]:
     """What the limits of an interval are stored as."""
     least, greatest = bounds(q)
     low, high = interval
@@ -33,7 +33,7 @@ def _stored_interval(q: QuantizedType, interval: tuple[float, float]) -> tuple[i
     )
 
 
-def _limited(build: Build, value: SSAValue, q: QuantizedType, low: int, high: int) -> SSAValue:
+def limited(build: Build, value: SSAValue, q: QuantizedType, low: int, high: int) -> SSAValue:
     """Stored numbers limited to an interval."""
     least, greatest = bounds(q)
     limits = {
@@ -55,7 +55,7 @@ def drop_bounds(node: QuantizeOp, build: Build) -> SSAValue | None:
     order of numbers, so nothing beyond a limit is stored otherwise than the limit itself.
     """
     q, interval = per_tensor(node.result.type), interval_of(node.input)
-    if q is None or interval is None or _stored_interval(q, interval) != bounds(q):
+    if q is None or interval is None or stored_interval(q, interval) != bounds(q):
         return None
     return build(QuantizeOp, node.input.owner.operands[0], result_types=[node.result.type])  # pyright: ignore
 
@@ -69,7 +69,7 @@ def limit_stored(node: QuantizeOp, build: Build) -> SSAValue | None:
     source = dequantized_from(node.input.owner.operands[0])  # pyright: ignore
     if source is None or source.type != node.result.type:
         return None
-    return _limited(build, source, q, *_stored_interval(q, interval))
+    return limited(build, source, q, *stored_interval(q, interval))
 
 
 @move(ReluOp)
@@ -80,4 +80,4 @@ def relu_of_stored(node: ReluOp, build: Build) -> SSAValue | None:
         return None
     q = per_tensor(source.type)
     assert q is not None
-    return dequantize(build, _limited(build, source, q, zero_of(q), bounds(q)[1]))
+    return dequantize(build, limited(build, source, q, zero_of(q), bounds(q)[1]))

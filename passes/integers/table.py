@@ -10,7 +10,10 @@ PRODUCTS = RuleTable()
 """Rules that compute products of dequantized operands on the stored numbers."""
 EPILOGUES = RuleTable()
 """Rules on what stands between a product of integers and the quantization of its result."""
+INTEGERS = RuleTable()
+"""Rules that compute by integers alone what is between dequantization and quantization."""
 
 move = MOVES.rule
 product = PRODUCTS.rule
 epilogue = EPILOGUES.rule
+integer = INTEGERS.rule

@@ -11,6 +11,7 @@ import onnx
 import pytest
 from glow.context import make_context
 from glow.frontend.onnx import import_onnx
+from glow.passes.integers.fixed_point import fixed_point
 from glow.runtime.stages import apply_pass, parse_pipeline
 from glow.tests.support.quantized_models import (
     NETWORKS,
@@ -19,6 +20,8 @@ from glow.tests.support.quantized_models import (
     quantum,
     random_input,
 )
+from hypothesis import given
+from hypothesis import strategies as st
 from xdsl.dialects.builtin import IntegerType, ModuleOp
 
 PRODUCTS = ("glow.convolution", "glow.matmul", "glow.fully_connected")
@@ -112,3 +115,44 @@ def test_unsigned_activations_are_exactly_the_same(
     assert "<i8:f32" not in str(unsigned)
     (a,), (b,) = (glow.compile(m, backend="interpreter")(x) for m in (signed, unsigned))
     np.testing.assert_array_equal(a, b)
+
+
+FLOAT_BEHIND_SOFTMAX = {"glow.softmax", "glow.dequantize", "glow.quantize"}
+
+
+@pytest.mark.parametrize("form", ["qdq", "qdq-u8-weights", "operators-i8"])
+@pytest.mark.parametrize("network", NETWORKS)
+def test_integers_alone(network: str, form: str, rng: np.random.Generator, tmp_path: Path) -> None:
+    """Only a softmax and the ends are floats; no constant is one."""
+    net = NETWORKS[network](rng)
+    model = quantize(net, tmp_path, **FORMS[form])
+    x = random_input(net)
+    passes = "glow-unsign-activations,glow-form-integers{integer-only=true}"
+    module = formed(import_onnx(model), passes)
+    floats = {
+        op.name
+        for op in module.walk()
+        if any(str(v.type).endswith("xf32>") and "quant" not in str(v.type) for v in op.results)
+    }
+    assert floats <= FLOAT_BEHIND_SOFTMAX
+    found = [glow.compile(module, backend="interpreter")(x)[0]]
+    if form == "qdq":
+        found.append(glow.compile(module, cache=False)(x)[0])
+    for result in found:
+        compare(result, by_onnxruntime(model, x, literally=True), quantum(model))
+
+
+@given(st.lists(st.floats(2.0**-30, 2.0**20), min_size=1, max_size=5))
+def test_factors_in_fixed_point(factors: list[float]) -> None:
+    multiplier, shift = fixed_point(np.array(factors))
+    assert (shift >= 1).all()
+    assert (shift <= 62).all()
+    found = multiplier.astype(np.float64) / 2.0 ** shift.astype(np.float64)
+    np.testing.assert_allclose(found, factors, rtol=2.0**-30)
+
+
+def test_powers_of_two_are_shifts() -> None:
+    multiplier, shift = fixed_point(np.array([0.5, 2.0**-9, 1.0, 8.0, 2.0**-40]))
+    assert multiplier.tolist() == [1, 1, 2, 16, 1]
+    assert shift.tolist() == [1, 9, 1, 1, 40]
+    assert fixed_point(np.array([1e-30]))[0].tolist() == [0]
