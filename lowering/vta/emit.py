@@ -1,0 +1,359 @@
+"""
+Layers as instructions.
+
+Buffers are rings of pieces: a piece takes the place of the oldest one. What is there already is not
+loaded again. Tokens follow from what instructions read and write (`stream.py`), so with room for
+two pieces or more, those of the next tile are loaded while this one is computed, and stored while
+the one after it is: virtual threads, without a limit of two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from ...glow_dialects.vta import AluOpcode, Memory, VtaConfig
+from .layers import Accumulate, Action, Apply, Fetch, Layer, Product, Slot, Vector, parts
+from .micro_ops import Axis, MicroOps
+from .regions import Dim, Dram, Grid, Move, moves
+from .stream import Span, Stream
+from .tiling import Tiling, choose_tiling
+
+
+class Ring:
+    """A buffer that holds as many pieces of one size as fit."""
+
+    def __init__(self, memory: Memory, depth: int, size: int):
+        self.memory = memory
+        self.size = size
+        self._room = depth // max(size, 1)
+        self._next = 0
+        self._held: dict[Hashable, int] = {}
+
+    def find(self, key: Hashable) -> tuple[int, bool]:
+        """Where a piece is, or is to be loaded to; and whether it is there."""
+        found = self._held.get(key)
+        if found is not None:
+            return found, True
+        place = self._next * self.size
+        self._next = (self._next + 1) % self._room
+        self._held = {k: p for k, p in self._held.items() if p != place}
+        self._held[key] = place
+        return place, False
+
+
+class Pitch(NamedTuple):
+    """How far apart elements of a tile are in a buffer, by block, row and column."""
+
+    blocks: int
+    rows: int
+    columns: int
+
+
+class Tile(NamedTuple):
+    """A part of the output of a layer."""
+
+    image: int
+    block: int
+    """Counted from the first of the layer."""
+    row: int
+    column: int
+    blocks: int
+    rows: int
+    columns: int
+
+    def pitch(self, is_flat: bool) -> Pitch:
+        """Of its accumulators: by blocks of channels, or, of single pixels, by pixels."""
+        if is_flat:
+            return Pitch(1, self.blocks * self.columns, self.blocks)
+        return Pitch(self.rows * self.columns, self.columns, 1)
+
+    @property
+    def elements(self) -> int:
+        return self.blocks * self.rows * self.columns
+
+    def dims(self, grid: Grid, is_flat: bool) -> list[Dim]:
+        """Its part of a tensor, in the order of its accumulators."""
+        block = Dim(self.blocks, grid.blocks.stride)
+        row, column = Dim(self.rows, grid.rows.stride), Dim(self.columns, grid.columns.stride)
+        return [row, column, block] if is_flat else [block, row, column]
+
+
+def emit_layer(layer: Layer, stream: Stream, micro_ops: MicroOps) -> Tiling:
+    """Emit the instructions of a layer. Raises CompileError if no tile fits into the buffers."""
+    return _Emitter(layer, stream, micro_ops).run()
+
+
+class _Emitter:
+    def __init__(self, layer: Layer, stream: Stream, micro_ops: MicroOps):
+        applied = sum(isinstance(a, Apply) for a in layer.actions)
+        fetched = sum(isinstance(a, Fetch) for a in layer.actions)
+        self.layer = layer
+        self.stream = stream
+        self.micro_ops = micro_ops
+        self.config: VtaConfig = stream.config
+        self.tiling = choose_tiling(layer, applied, fetched)
+        t, c = self.tiling, self.config
+        self.inputs = Ring(Memory.INP, c.inp_depth, t.input_piece)
+        self.weights = Ring(Memory.WGT, c.wgt_depth, t.weight_piece)
+        self.accumulators = Ring(Memory.ACC, c.acc_depth, t.accumulators)
+        self._vectors: dict[int, int] = {}
+        """Which block of channels the vectors at a place of the accumulators begin with."""
+
+    def run(self) -> Tiling:
+        for number, tile in enumerate(self._tiles()):
+            place, _ = self.accumulators.find(number)
+            if self.layer.vectors:
+                self._load_vectors(tile, place)
+            for action in self.layer.actions:
+                _ACTIONS[type(action)](self, tile, place, action)
+            self._store(tile, place)
+        return self.tiling
+
+    def _tiles(self) -> Iterator[Tile]:
+        t, grid = self.tiling, self._grid(self.layer.output.grid)
+        groups = list(parts(self.layer.blocks, t.blocks))
+        places = [
+            (image, row, column)
+            for image in range(grid.images.size)
+            for row in parts(grid.rows.size, t.rows)
+            for column in parts(grid.columns.size, t.columns)
+        ]
+        if t.weights_first:
+            pairs = ((g, p) for g in groups for p in places)
+        else:
+            pairs = ((g, p) for p in places for g in groups)
+        for (block, blocks), (image, (row, rows), (column, columns)) in pairs:
+            yield Tile(image, block, row, column, blocks, rows, columns)
+
+    def _grid(self, grid: Grid) -> Grid:
+        return grid.flat() if self.layer.is_flat else grid
+
+    # accumulators: slots behind each other, and then vectors
+
+    def _slot(self, tile: Tile, place: int, slot: int) -> Span:
+        begin = place + slot * tile.elements
+        return Span(Memory.ACC, begin, begin + tile.elements)
+
+    def _vector(self, tile: Tile, place: int, index: int) -> Span:
+        # at the end of the place, where they are for smaller tiles too
+        count = self.layer.vectors - index
+        begin = place + self.tiling.accumulators - count * self.tiling.blocks
+        return Span(Memory.ACC, begin, begin + tile.blocks)
+
+    def _load_vectors(self, tile: Tile, place: int) -> None:
+        if self._vectors.get(place) == tile.block:
+            return
+        self._vectors[place] = tile.block
+        constants = self.layer.constants
+        assert constants is not None
+        each = constants.elements // self.layer.vectors
+        for index in range(self.layer.vectors):
+            first = index * each + self.layer.first + tile.block
+            move = Move(first, 1, tile.blocks, tile.blocks)
+            self.stream.load(Memory.ACC, self._vector(tile, place, index).begin, constants, move)
+
+    def _store(self, tile: Tile, place: int) -> None:
+        grid = self._grid(self.layer.output.grid)
+        first = grid.first(tile.image, self.layer.first + tile.block, tile.row, tile.column)
+        # the result of a chain is in the slot that was taken first
+        span = self._slot(tile, place, 0)
+        for offset, move in moves(first, tile.dims(grid, self.layer.is_flat), self.config):
+            self.stream.store(span.begin + offset, self.layer.output.dram, move)
+
+    def fetch(self, tile: Tile, place: int, action: Fetch) -> None:
+        grid = self._grid(action.source.grid)
+        first = grid.first(tile.image, self.layer.first + tile.block, tile.row, tile.column)
+        span = self._slot(tile, place, action.slot)
+        for offset, move in moves(first, tile.dims(grid, self.layer.is_flat), self.config):
+            self.stream.load(Memory.ACC_8BIT, span.begin + offset, action.source.dram, move)
+
+    def apply(self, tile: Tile, place: int, action: Apply) -> None:
+        span, operand = self._slot(tile, place, action.slot), action.operand
+        if isinstance(operand, Vector):
+            self._apply_vector(tile, span, action.opcode, self._vector(tile, place, operand.number))
+            return
+        pixels = tile.rows * tile.columns
+        steps = int(isinstance(operand, Slot))
+        axes = [Axis(tile.blocks, pixels, steps * pixels), Axis(pixels, 1, steps)]
+        other = operand
+        if isinstance(operand, Slot):
+            other = self._slot(tile, place, operand.number)
+        alu(self.stream, self.micro_ops, action.opcode, axes, span, other)  # pyright: ignore
+
+    def _apply_vector(self, tile: Tile, span: Span, opcode: AluOpcode, vector: Span) -> None:
+        pitch = tile.pitch(self.layer.is_flat)
+        axes = [
+            Axis(tile.blocks, pitch.blocks, 1),
+            Axis(tile.rows, pitch.rows),
+            Axis(tile.columns, pitch.columns),
+        ]
+        alu(self.stream, self.micro_ops, opcode, axes, span, vector)
+
+    def accumulate(self, tile: Tile, place: int, action: Accumulate) -> None:
+        span = self._slot(tile, place, action.slot)
+        reset(self.stream, self.micro_ops, span)
+        for number, product in enumerate(self.layer.products):
+            if any(product is p for p in action.products):
+                self._multiply(tile, span, product, self.tiling.inputs[number])
+
+    def _multiply(self, tile: Tile, span: Span, p: Product, chunk: int) -> None:
+        for first, count in parts(p.inputs, chunk):
+            weights = self._weights(tile, p, first, count)
+            inputs = self._inputs(tile, p, first, count)
+            read = (
+                Span(Memory.INP, inputs, inputs + count * self._reach(tile, p)),
+                Span(Memory.WGT, weights, weights + tile.blocks * count * p.places),
+            )
+            bases = (span.begin, inputs, weights)
+            for uops, loops in self.micro_ops.loops(self._axes(tile, p, count), bases):
+                self.stream.gemm(uops, loops, span, read)
+
+    def _reach(self, tile: Tile, p: Product) -> int:
+        """Elements of a block of inputs of a tile."""
+        return p.rows.reach(tile.rows) * p.columns.reach(tile.columns)
+
+    def _axes(self, tile: Tile, p: Product, count: int) -> list[Axis]:
+        out = tile.pitch(self.layer.is_flat)
+        high, wide = p.rows.reach(tile.rows), p.columns.reach(tile.columns)
+        each = Pitch(1, wide * count, count) if self.layer.is_flat else Pitch(high * wide, wide, 1)
+        r, c = p.rows, p.columns
+        place = 0 if p.uniform else 1
+        return [
+            Axis(tile.rows, out.rows, r.stride * each.rows),
+            Axis(tile.columns, out.columns, c.stride * each.columns),
+            Axis(count, 0, each.blocks, p.places),
+            Axis(r.kernel, 0, r.dilation * each.rows, place * c.kernel),
+            Axis(c.kernel, 0, c.dilation * each.columns, place),
+            # innermost, so that neighbouring products go to different accumulators
+            Axis(tile.blocks, out.blocks, 0, count * p.places),
+        ]
+
+    def _weights(self, tile: Tile, p: Product, first: int, count: int) -> int:
+        place, is_there = self.weights.find((p, tile.block, first))
+        if not is_there:
+            per_block = p.inputs * p.places
+            start = p.first_weight + tile.block * per_block + first * p.places
+            dims = [Dim(tile.blocks, per_block), Dim(count * p.places, 1)]
+            for offset, move in moves(start, dims, self.config):
+                self.stream.load(Memory.WGT, place + offset, p.weights, move)
+        return place
+
+    def _inputs(self, tile: Tile, p: Product, first: int, count: int) -> int:
+        key = (p.source, p.grid, p.rows, p.columns, p.first_input + first, count)
+        place, is_there = self.inputs.find((*key, tile.image, tile.row, tile.column))
+        if not is_there:
+            self._load_inputs(tile, p, first, count, place)
+        return place
+
+    def _load_inputs(self, tile: Tile, p: Product, first: int, count: int, place: int) -> None:
+        grid = p.grid
+        rows = clipped(p.rows, tile.row, tile.rows, grid.rows.size)
+        columns = clipped(p.columns, tile.column, tile.columns, grid.columns.size)
+        start = grid.first(tile.image, p.first_input + first, rows.first, columns.first)
+        block = Dim(count, grid.blocks.stride)
+        row, column = Dim(rows.size, grid.rows.stride), Dim(columns.size, grid.columns.stride)
+        dram = p.source.dram
+        if not rows.is_padded and not columns.is_padded:
+            dims = [row, column, block] if self.layer.is_flat else [block, row, column]
+            for offset, move in moves(start, dims, self.config):
+                self.stream.load(Memory.INP, place + offset, dram, move)
+            return
+        size = rows.reach * columns.reach
+        for n in range(count):
+            begin = start + n * grid.blocks.stride
+            load_padded(self.stream, place + n * size, dram, begin, (row, column), (rows, columns))
+
+
+_ACTIONS: dict[type[Action], Callable[[_Emitter, Tile, int, Any], None]] = {
+    Accumulate: _Emitter.accumulate,
+    Fetch: _Emitter.fetch,
+    Apply: _Emitter.apply,
+}
+
+
+class Clipped(NamedTuple):
+    """The inputs of a tile in one dimension."""
+
+    first: int
+    """The first that is not padding."""
+    size: int
+    """How many are not padding."""
+    before: int
+    behind: int
+
+    @property
+    def reach(self) -> int:
+        return self.before + self.size + self.behind
+
+    @property
+    def is_padded(self) -> bool:
+        return self.before > 0 or self.behind > 0
+
+
+def clipped(window: Any, first: int, outputs: int, size: int) -> Clipped:
+    """What a number of outputs need of `size` inputs."""
+    begin, reach = window.first(first), window.reach(outputs)
+    low = min(max(begin, 0), size)
+    high = max(min(begin + reach, size), low)
+    count = high - low
+    before = min(max(-begin, 0), reach - count) if count else reach
+    return Clipped(low if count else 0, count, before, reach - count - before)
+
+
+def load_padded(
+    stream: Stream,
+    place: int,
+    dram: Dram,
+    first: int,
+    dims: tuple[Dim, Dim],
+    inputs: tuple[Clipped, Clipped],
+) -> None:
+    """Rows and columns of one block of inputs, with zeros around them."""
+    (row, column), (rows, columns), c = dims, inputs, stream.config
+    pads = (rows.before, rows.behind, columns.before, columns.behind)
+    simple = rows.size and columns.size and column.stride == 1 and max(pads) < 1 << c.pad_bits
+    if simple and max(row.stride, rows.size) < 1 << min(c.stride_bits, c.size_bits):
+        move = Move(first, rows.size, columns.size, row.stride)
+        stream.load(Memory.INP, place, dram, move, pads)
+        return
+    # more than the fields can say: zeros everywhere, and then the rows
+    most = min((1 << c.size_bits) - 1, dram.elements)
+    for start, count in parts(rows.reach * columns.reach, most):
+        stream.load(Memory.INP, place + start, dram, Move(0, 0, count, count), (1, 0, 0, 0))
+    if not columns.size:
+        return
+    for n in range(rows.size):
+        begin = place + (rows.before + n) * columns.reach + columns.before
+        for offset, move in moves(first + n * row.stride, [column], c):
+            stream.load(Memory.INP, begin + offset, dram, move)
+
+
+def reset(stream: Stream, micro_ops: MicroOps, span: Span) -> None:
+    """Zeros into accumulators."""
+    for uops, loops in micro_ops.loops([*_run(span, stream.config)], (span.begin, 0, 0)):
+        stream.gemm(uops, loops, span, reset=True)
+
+
+def _run(span: Span, config: VtaConfig) -> Sequence[Axis]:
+    """Consecutive accumulators; as two axes if there are more than a loop can count."""
+    count, most = span.end - span.begin, (1 << config.loop_bits) - 1
+    inner = next(n for n in range(min(count, most), 0, -1) if count % n == 0)
+    return Axis(count // inner, inner), Axis(inner, 1)
+
+
+def alu(
+    stream: Stream,
+    micro_ops: MicroOps,
+    opcode: AluOpcode,
+    axes: Sequence[Axis],
+    span: Span,
+    operand: Span | int,
+) -> None:
+    """An operation of accumulators of `span` with a number, or with those of another span."""
+    source = span.begin if isinstance(operand, int) else operand.begin
+    if isinstance(operand, int):
+        # the source is not read; the same micro-op as that of the destination serves
+        axes, source = [axis._replace(src=0) for axis in axes], 0
+    for uops, loops in micro_ops.loops(axes, (span.begin, source, 0)):
+        stream.alu(opcode, uops, loops, span, operand)

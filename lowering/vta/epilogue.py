@@ -1,0 +1,280 @@
+"""
+What is computed of each number of a result, as a program for the ALU.
+
+The chain of operators behind a product, of which the last gives 8 bits, is a tree: its leaves are
+accumulated products and tensors in DRAM, and on each of its edges are steps with constants. The
+steps know between which bounds their results lie. Bounds show which limits have no effect, and when
+numbers can be added before a shift instead of behind it, where they vanish in those of the bias:
+`clamp((acc + bias) >> k) + half` is `clamp'((acc + bias + (half << k)) >> k)`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+import numpy as np
+
+from ...errors import CompileError
+from ...glow_dialects.vta import AluOpcode
+
+INT32 = (-(1 << 31), (1 << 31) - 1)
+MAX_SHIFT = 31
+
+Constant: TypeAlias = "int | np.ndarray"
+"""The same number everywhere, or int64[C], one for each channel."""
+Bounds: TypeAlias = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """Where numbers come from: the product, or the tensor in DRAM, number `index` of a layer."""
+
+    is_product: bool
+    index: int
+
+
+@dataclass(frozen=True)
+class Pair:
+    """`opcode(left, right)`, element by element."""
+
+    opcode: AluOpcode
+    left: Chain
+    right: Chain
+
+
+@dataclass(frozen=True)
+class Step:
+    """`opcode(x, value)`."""
+
+    opcode: AluOpcode
+    value: Constant
+
+
+@dataclass(frozen=True)
+class Chain:
+    """Numbers of 32 bits: those of a base, after some steps."""
+
+    base: Leaf | Pair
+    bounds: Bounds
+    """After the steps."""
+    steps: tuple[tuple[Step, Bounds], ...] = ()
+    """With the bounds before each."""
+
+    def then(self, opcode: AluOpcode, value: Constant) -> Chain:
+        """The chain with one more step, if that has an effect."""
+        if isinstance(value, np.ndarray) and (value == value[:1]).all():
+            value = int(value[0])
+        return _THEN[opcode](self, value)
+
+    def appended(self, opcode: AluOpcode, value: Constant) -> Chain:
+        """The chain with one more step, as it is."""
+        bounds = _BOUNDS[opcode](self.bounds, _range(value))
+        return replace(
+            self, steps=(*self.steps, (Step(opcode, value), self.bounds)), bounds=wrapped(bounds)
+        )
+
+    def before(self, count: int) -> Chain:
+        """Without the last `count` steps."""
+        if not count:
+            return self
+        return replace(self, steps=self.steps[:-count], bounds=self.steps[-count][1])
+
+    def last(self, count: int) -> list[Step]:
+        """The last `count` steps, or as many as there are."""
+        return [step for step, _ in self.steps[-count:]]
+
+
+def wrapped(bounds: Bounds) -> Bounds:
+    """Those of a result in 32 bits: any number if it may wrap around."""
+    return bounds if INT32[0] <= bounds[0] and bounds[1] <= INT32[1] else INT32
+
+
+def paired(opcode: AluOpcode, left: Chain, right: Chain) -> Chain:
+    """Two chains, element by element."""
+    return Chain(Pair(opcode, left, right), wrapped(_BOUNDS[opcode](left.bounds, right.bounds)))
+
+
+def _range(value: Constant) -> Bounds:
+    if isinstance(value, int):
+        return value, value
+    return int(value.min()), int(value.max())
+
+
+def _corners(function: Callable[[int, int], int], a: Bounds, b: Bounds) -> Bounds:
+    found = [function(x, y) for x in a for y in b]
+    return min(found), max(found)
+
+
+def _shifted(x: int, places: int) -> int:
+    return x >> places if places >= 0 else x << -places
+
+
+_BOUNDS: dict[AluOpcode, Callable[[Bounds, Bounds], Bounds]] = {
+    AluOpcode.ADD: lambda a, b: (a[0] + b[0], a[1] + b[1]),
+    AluOpcode.MUL: lambda a, b: _corners(lambda x, y: x * y, a, b),
+    AluOpcode.SHR: lambda a, b: _corners(_shifted, a, b),
+    AluOpcode.MIN: lambda a, b: (min(a[0], b[0]), min(a[1], b[1])),
+    AluOpcode.MAX: lambda a, b: (max(a[0], b[0]), max(a[1], b[1])),
+}
+
+
+def _add(chain: Chain, value: Constant) -> Chain:
+    if _range(value) == (0, 0):
+        return chain
+    if chain.steps and chain.last(1)[0].opcode is AluOpcode.ADD:
+        total = chain.last(1)[0].value + value
+        return chain.before(1).then(AluOpcode.ADD, _in_32_bits(total))
+    return _added_before_shift(chain, value) or chain.appended(AluOpcode.ADD, value)
+
+
+def _in_32_bits(value: Constant) -> Constant:
+    """Sums wrap around, so only the low bits matter."""
+    if isinstance(value, int):
+        return int(np.int64(value).astype(np.int32))
+    return value.astype(np.int32).astype(np.int64)
+
+
+def _added_before_shift(chain: Chain, value: Constant) -> Chain | None:
+    """`clamp((x + b) >> k) + value`, if x + b is a sum already and stays within 32 bits."""
+    limits: list[Step] = []
+    while chain.steps and chain.last(1)[0].opcode in (AluOpcode.MIN, AluOpcode.MAX):
+        limits.insert(0, chain.last(1)[0])
+        chain = chain.before(1)
+    found = chain.last(2)
+    if [step.opcode for step in found] != [AluOpcode.ADD, AluOpcode.SHR]:
+        return None
+    (addend, places), inner = (step.value for step in found), chain.before(2)
+    if _range(places)[0] < 0 or (limits and not isinstance(value, int)):
+        return None
+    more = np.left_shift(np.asarray(value, np.int64), np.asarray(places, np.int64))
+    total = np.asarray(addend, np.int64) + more
+    low, high = inner.bounds[0] + int(total.min()), inner.bounds[1] + int(total.max())
+    if wrapped((low, high)) == INT32 or chain.before(1).bounds == INT32:
+        return None
+    moved = inner.then(AluOpcode.ADD, total if total.ndim else int(total))
+    moved = moved.appended(AluOpcode.SHR, places)
+    for step in limits:
+        moved = moved.appended(step.opcode, step.value + value)
+    return moved
+
+
+def _multiply(chain: Chain, value: Constant) -> Chain:
+    if isinstance(value, int) and value > 0 and not value & (value - 1):
+        return chain.then(AluOpcode.SHR, 1 - value.bit_length())
+    return chain.appended(AluOpcode.MUL, value)
+
+
+def _shift(chain: Chain, value: Constant) -> Chain:
+    return chain if _range(value) == (0, 0) else chain.appended(AluOpcode.SHR, value)
+
+
+def _minimum(chain: Chain, value: Constant) -> Chain:
+    return _limited(chain, AluOpcode.MIN, value)
+
+
+def _maximum(chain: Chain, value: Constant) -> Chain:
+    return _limited(chain, AluOpcode.MAX, value)
+
+
+def _limited(chain: Chain, opcode: AluOpcode, value: Constant) -> Chain:
+    """A limit, together with those before it."""
+    lowers = opcode is AluOpcode.MIN
+    least, greatest = _range(value)
+    if chain.bounds[1] <= least if lowers else chain.bounds[0] >= greatest:
+        return chain
+    before = chain.last(2)
+    numbers = [step.value for step in before if isinstance(step.value, int)]
+    if not isinstance(value, int) or len(numbers) < len(before):
+        return chain.appended(opcode, value)
+    tighter = min if lowers else max
+    if before and before[-1].opcode is opcode:
+        return chain.before(1).then(opcode, tighter(numbers[-1], value))
+    other = AluOpcode.MAX if lowers else AluOpcode.MIN
+    # min(max(min(x, a), b), c) is max(min(x, min(a, c)), b) if c is not below b
+    if [step.opcode for step in before] == [opcode, other] and (
+        tighter(numbers[1], value) == numbers[1]
+    ):
+        merged = chain.before(2).then(opcode, tighter(numbers[0], value))
+        return merged.then(other, numbers[1])
+    return chain.appended(opcode, value)
+
+
+_THEN: dict[AluOpcode, Callable[[Chain, Constant], Chain]] = {
+    AluOpcode.ADD: _add,
+    AluOpcode.MUL: _multiply,
+    AluOpcode.SHR: _shift,
+    AluOpcode.MIN: _minimum,
+    AluOpcode.MAX: _maximum,
+}
+
+
+def limited(chain: Chain, low: int, high: int) -> Chain:
+    """Between two numbers."""
+    return chain.then(AluOpcode.MIN, high).then(AluOpcode.MAX, low)
+
+
+def rescaled(
+    chain: Chain, multiplier: Constant, shift: Constant, limits: Bounds, zero_point: int = 0
+) -> Chain:
+    """
+    `clamp((((x * multiplier >> (shift - 1)) + 1) >> 1) + zero_point)`: `glow.rescale`, whose
+    arithmetic in 64 bits this reaches in 32.
+
+    Raises CompileError if the accumulators are too narrow for the products.
+    """
+    low, high = limits
+    factors, places = np.broadcast_arrays(
+        np.atleast_1d(np.asarray(multiplier, np.int64)), np.atleast_1d(np.asarray(shift, np.int64))
+    )
+    # a factor of two less in both is the same
+    twos = _twos(factors)
+    factors, places = factors >> twos, np.where(factors == 0, 1, places - twos)
+    left, right = np.maximum(-places, 0), np.maximum(places, 0)
+    if left.any():
+        chain = _shifted_left(chain, left, low - zero_point, high - zero_point)
+    if (factors != 1).any():
+        chain = _multiplied(chain, factors)
+    if right.any():
+        chain = _rounded(chain, right)
+    return limited(chain.then(AluOpcode.ADD, zero_point), low, high)
+
+
+def _twos(factors: np.ndarray) -> np.ndarray:
+    """How often each number can be halved."""
+    lowest = factors & -factors
+    return np.where(factors == 0, 0, np.log2(np.maximum(lowest, 1)).astype(np.int64))
+
+
+def _shifted_left(chain: Chain, left: np.ndarray, low: int, high: int) -> Chain:
+    most = int(left.max())
+    largest = max(abs(b) for b in chain.bounds)
+    if largest << most > INT32[1]:
+        if (left != most).any() or most > MAX_SHIFT - 8:
+            raise CompileError("a rescaling to the left that saturates differs between channels")
+        chain = limited(chain, (low >> most) - 1, (high >> most) + 1)
+    return chain.then(AluOpcode.SHR, -left)
+
+
+def _multiplied(chain: Chain, factors: np.ndarray) -> Chain:
+    largest = max(abs(b) for b in chain.bounds) * int(np.abs(factors).max())
+    if largest > INT32[1]:
+        raise CompileError(
+            f"numbers of {chain.bounds[0]} to {chain.bounds[1]} times "
+            f"{int(np.abs(factors).max())} do not fit into accumulators of 32 bits; quantize with "
+            "scales that are powers of two (schema power_of_two)"
+        )
+    return chain.then(AluOpcode.MUL, factors)
+
+
+def _rounded(chain: Chain, right: np.ndarray) -> Chain:
+    """Shifted to the right and rounded, halves up; a shift by 0 places does nothing."""
+    # beyond 31 places the sign is left, and rounds to 0
+    right = np.minimum(right, MAX_SHIFT + 1)
+    half = np.where(right > 0, 1 << np.maximum(right - 1, 0), 0)
+    if chain.bounds[1] + int(half.max()) <= INT32[1] and right.max() <= MAX_SHIFT:
+        return chain.then(AluOpcode.ADD, half).then(AluOpcode.SHR, right)
+    rounded = (right > 0).astype(np.int64)
+    chain = chain.then(AluOpcode.SHR, np.maximum(right - 1, 0))
+    return chain.then(AluOpcode.ADD, rounded).then(AluOpcode.SHR, rounded)

@@ -1,0 +1,199 @@
+"""
+What one pass over the accumulators computes: a layer.
+
+A layer makes one tensor of 8 bits. For each tile of it, products are accumulated, tensors that are
+combined with them are loaded, the ALU computes the rest, and the result is stored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from ...glow_dialects.vta import AluOpcode, VtaConfig
+from .epilogue import Chain, Constant, Leaf
+from .regions import Dram, Grid, Tensor
+
+
+class Window(NamedTuple):
+    """Which inputs an output is made of, in one spatial dimension."""
+
+    kernel: int = 1
+    stride: int = 1
+    dilation: int = 1
+    before: int = 0
+    """Zeros in front of the first input."""
+
+    def reach(self, outputs: int) -> int:
+        """Inputs from the first to the last of so many neighbouring outputs."""
+        return (outputs - 1) * self.stride + (self.kernel - 1) * self.dilation + 1
+
+    def first(self, output: int) -> int:
+        """The first input of an output; less than 0 in the padding."""
+        return output * self.stride - self.before
+
+
+@dataclass(eq=False)
+class Product:
+    """
+    Sums over windows and blocks of input channels of inputs by weights.
+
+    The weights of one block of outputs are [blocks of inputs, rows * columns of the kernel], or, if
+    `uniform`, [blocks of inputs, 1] for all places of the kernel.
+    """
+
+    source: Tensor
+    grid: Grid
+    """The elements of the source that are inputs."""
+    rows: Window
+    columns: Window
+    weights: Dram
+    first_weight: int
+    """The element where the weights of the first block of outputs begin."""
+    first_input: int
+    """The first block of inputs."""
+    inputs: int
+    """How many blocks of inputs."""
+    uniform: bool = False
+
+    @property
+    def places(self) -> int:
+        """Weights for each pair of blocks."""
+        return 1 if self.uniform else self.rows.kernel * self.columns.kernel
+
+
+class Accumulate(NamedTuple):
+    """Products into the accumulators of a slot."""
+
+    slot: int
+    products: Sequence[Product]
+
+
+class Fetch(NamedTuple):
+    """Numbers of 8 bits into the accumulators of a slot."""
+
+    slot: int
+    source: Tensor
+
+
+class Vector(NamedTuple):
+    """Numbers by channel, in accumulators of their own."""
+
+    number: int
+
+
+class Slot(NamedTuple):
+    """The accumulators of a slot."""
+
+    number: int
+
+
+class Apply(NamedTuple):
+    """`slot = opcode(slot, operand)` for each accumulator."""
+
+    slot: int
+    opcode: AluOpcode
+    operand: int | Slot | Vector
+
+
+Action = Accumulate | Fetch | Apply
+
+
+@dataclass(eq=False)
+class Layer:
+    """Blocks `first` to `first + blocks - 1` of the channels of a tensor, as actions on a tile."""
+
+    name: str
+    output: Tensor
+    first: int
+    blocks: int
+    actions: list[Action]
+    slots: int
+    vectors: int
+    constants: Dram | None
+    """For each vector and each of all blocks of the tensor an accumulator."""
+    images: int = 1
+    is_flat: bool = False
+    """Whether all images are single pixels, and computed together."""
+
+    @property
+    def products(self) -> list[Product]:
+        return [p for a in self.actions if isinstance(a, Accumulate) for p in a.products]
+
+
+@dataclass(eq=False)
+class Pooling:
+    """The largest number of each window, of all channels of a tensor."""
+
+    name: str
+    source: Tensor
+    output: Tensor
+    rows: Window
+    columns: Window
+
+
+@dataclass
+class Linear:
+    """The actions of a chain, and the vectors that they use."""
+
+    config: VtaConfig
+    leaves: Sequence[Sequence[Product] | Tensor]
+    actions: list[Action] = field(default_factory=list)
+    vectors: list[Constant] = field(default_factory=list)
+    slots: int = 0
+    _free: list[int] = field(default_factory=list)
+
+    def add(self, chain: Chain) -> int:
+        """Emit a chain; the slot of its result."""
+        slot = self._base(chain)
+        for step, _ in chain.steps:
+            self.actions.append(Apply(slot, step.opcode, self._operand(step.value)))
+        return slot
+
+    def _base(self, chain: Chain) -> int:
+        base = chain.base
+        if isinstance(base, Leaf):
+            slot = self._take()
+            leaf = self.leaves[base.index]
+            action = Fetch(slot, leaf) if isinstance(leaf, Tensor) else Accumulate(slot, leaf)
+            self.actions.append(action)
+            return slot
+        left, right = self.add(base.left), self.add(base.right)
+        self.actions.append(Apply(left, base.opcode, Slot(right)))
+        self._free.append(right)
+        return left
+
+    def _take(self) -> int:
+        if self._free:
+            return self._free.pop()
+        self.slots += 1
+        return self.slots - 1
+
+    def _operand(self, value: Constant) -> int | Vector:
+        limit = 1 << (self.config.imm_bits - 1)
+        if isinstance(value, int) and -limit <= value < limit:
+            return value
+        for index, known in enumerate(self.vectors):
+            if np.array_equal(known, value):
+                return Vector(index)
+        self.vectors.append(value)
+        return Vector(len(self.vectors) - 1)
+
+
+def spread_vectors(vectors: Sequence[Constant], channels: int, config: VtaConfig) -> np.ndarray:
+    """Vectors as accumulators: int32[vectors, blocks, batch, block]; 0 behind the channels."""
+    blocks = -(-channels // config.block_out)
+    found = np.zeros((len(vectors), blocks * config.block_out), np.int32)
+    for row, vector in zip(found, vectors, strict=True):
+        row[:channels] = vector
+    tiles = found.reshape(len(vectors), blocks, 1, config.block_out)
+    return np.repeat(tiles, config.batch, axis=2)
+
+
+def parts(count: int, size: int) -> Iterator[tuple[int, int]]:
+    """Ranges of at most `size` that make up `count`: where each begins, and how long it is."""
+    for start in range(0, count, size):
+        yield start, min(size, count - start)

@@ -1,0 +1,92 @@
+"""
+From a graph of integers to a program for VTA.
+
+The function @main becomes one of the `vta` dialect, whose inputs and outputs are those of the
+network: int8 as they are, and floats that are quantized first (or dequantized last) as int8 in the
+type of that quantization, which the host computes. `docs/vta-lowering.md` explains the rest.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+from xdsl.context import Context
+from xdsl.dialects import func
+from xdsl.dialects.builtin import DenseArrayBase, FunctionType, ModuleOp, i64
+from xdsl.ir import Block, Region
+from xdsl.passes import ModulePass
+
+from ...errors import CompileError
+from ...glow_dialects.vta import CONFIG, ConfigAttr, MicroOpsOp, VtaConfig
+from ...glow_dialects.vta.attributes import number
+from . import operators as _operators  # noqa: F401
+from .emit import emit_layer
+from .layers import Layer
+from .memory_map import MemoryMap
+from .micro_ops import MicroOps
+from .network import Network
+from .pooling import emit_pooling
+from .regions import Dram
+from .stream import Stream
+
+_TABLE = "micro-ops"
+
+
+@dataclass(frozen=True)
+class LowerToVtaPass(VtaConfig, ModulePass):
+    """Make a program for VTA of a graph of integers. The options are the sizes of the machine."""
+
+    name = "glow-lower-to-vta"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        main = next((f for f in op.ops if isinstance(f, func.FuncOp)), None)
+        if main is None or len(main.body.blocks) != 1:
+            raise CompileError("expected a function @main")
+        function = lower(main, VtaConfig(**{f.name: getattr(self, f.name) for f in fields(self)}))
+        main.detach()
+        main.erase()
+        op.body.block.add_op(function)
+
+
+def lower(main: func.FuncOp, config: VtaConfig) -> func.FuncOp:
+    """
+    The program of a graph.
+
+    Raises CompileError for what the machine cannot compute, and for sizes that it cannot have.
+    """
+    check_config(config)
+    memory = MemoryMap(config)
+    network = Network(main, memory)
+    table = MicroOpsOp.of(_TABLE, 0, [(0, 0, 0)])
+    dram = Dram(table.result, 0)
+    stream = Stream(config)
+    micro_ops = MicroOps(stream, dram)
+    for layer in network.layers:
+        begin = len(stream)
+        if isinstance(layer, Layer):
+            emit_layer(layer, stream, micro_ops)
+        else:
+            emit_pooling(layer, stream, micro_ops)
+        stream.name(begin, layer.name)
+    stream.finish()
+    instructions = stream.instructions()
+    table.properties["ops"] = DenseArrayBase.from_list(i64, micro_ops.table().reshape(-1).tolist())
+    table.properties["address"] = number(memory.place(4 * len(micro_ops.table())))
+    block = Block([*memory.regions, table, *instructions, func.ReturnOp()])
+    function = func.FuncOp("main", FunctionType.from_lists([], []), Region(block))
+    function.attributes[CONFIG] = ConfigAttr(config)
+    return function
+
+
+def check_config(config: VtaConfig) -> None:
+    """Raises CompileError for a machine whose outputs cannot be inputs."""
+    if config.block_in != config.block_out:
+        raise CompileError(
+            "expected block_in and block_out of VTA to be equal, because results are inputs of the "
+            f"next layer; found {config.block_in} and {config.block_out}"
+        )
+    bits = (config.inp_bits, config.wgt_bits, config.out_bits, config.acc_bits)
+    if bits != (8, 8, 8, 32):
+        raise CompileError(
+            f"expected inputs, weights and outputs of 8 bits and accumulators of 32, found {bits}"
+        )

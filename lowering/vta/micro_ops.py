@@ -1,0 +1,127 @@
+"""
+Loops over micro-ops.
+
+An instruction repeats a range of micro-ops in two loops, which add factors to their indices. Of
+the dimensions of a computation on a tile, the two longest become loops, and the others are written
+out as micro-ops. Tiles of equal shape at the same place of the buffers have equal micro-ops, so a
+sequence is kept in DRAM once and loaded when it is not in the buffer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import combinations
+from typing import NamedTuple
+
+import numpy as np
+
+from ...glow_dialects.vta import Memory, VtaConfig
+from .regions import Dram, Move
+from .stream import Loops, Stream
+
+
+class Axis(NamedTuple):
+    """A dimension of a computation: iterations, and what each adds to the three indices."""
+
+    size: int
+    dst: int = 0
+    src: int = 0
+    wgt: int = 0
+
+
+class MicroOps:
+    """The buffer of micro-ops, and the table in DRAM from which it is filled."""
+
+    def __init__(self, stream: Stream, dram: Dram):
+        """`dram` is the table; its number of elements is set to that of the micro-ops."""
+        self._stream = stream
+        self._dram = dram
+        self._config = stream.config
+        self._table: list[np.ndarray] = []
+        self._places: dict[bytes, int] = {}
+        """Where sequences begin in the table."""
+        self._held: dict[bytes, tuple[int, int]] = {}
+        """Ranges of the buffer, in the order in which they were loaded."""
+        self._end = 0
+
+    def table(self) -> np.ndarray:
+        """All micro-ops: int64[N, 3], at least one."""
+        return np.concatenate(self._table or [np.zeros((1, 3), np.int64)])
+
+    def loops(
+        self, axes: Sequence[Axis], bases: tuple[int, int, int]
+    ) -> Iterator[tuple[tuple[int, int], Loops]]:
+        """
+        Instructions that compute in all iterations of `axes`, whose indices begin at `bases`: for
+        each the range of micro-ops, which is in the buffer then, and the loops.
+        """
+        outer, inner, rest = _split(_merged(axes), self._config)
+        ops = np.array([bases], np.int64)
+        for axis in rest:
+            steps = np.arange(axis.size)[:, None] * np.array(axis[1:])
+            ops = (ops[:, None] + steps).reshape(-1, 3)
+        loops = Loops(
+            (outer.size, inner.size),
+            (outer.dst, inner.dst),
+            (outer.src, inner.src),
+            (outer.wgt, inner.wgt),
+        )
+        # half of the buffer at most, so that what the next instruction needs can stay
+        most = max(self._config.uop_depth // 2, 1)
+        for start in range(0, len(ops), most):
+            yield self._find(ops[start : start + most]), loops
+
+    def _find(self, ops: np.ndarray) -> tuple[int, int]:
+        key = ops.tobytes()
+        found = self._held.get(key)
+        if found is not None:
+            return found
+        if self._end + len(ops) > self._config.uop_depth:
+            self._end = 0
+        begin, end = self._end, self._end + len(ops)
+        self._held = {k: r for k, r in self._held.items() if r[1] <= begin or r[0] >= end}
+        self._held[key] = begin, end
+        self._end = end
+        self._stream.load(Memory.UOP, begin, self._dram, self._stored(key, ops))
+        return begin, end
+
+    def _stored(self, key: bytes, ops: np.ndarray) -> Move:
+        first = self._places.get(key)
+        if first is None:
+            first = self._places[key] = self._dram.elements
+            self._table.append(ops)
+            self._dram.elements += len(ops)
+        return Move(first, 1, len(ops), len(ops))
+
+
+def _merged(axes: Sequence[Axis]) -> list[Axis]:
+    """The same iterations in as few dimensions as possible."""
+    found: list[Axis] = []
+    for axis in axes:
+        if axis.size == 1:
+            continue
+        if found and found[-1][1:] == tuple(axis.size * step for step in axis[1:]):
+            found[-1] = Axis(found[-1].size * axis.size, *axis[1:])
+        else:
+            found.append(axis)
+    return found
+
+
+def _split(axes: list[Axis], config: VtaConfig) -> tuple[Axis, Axis, list[Axis]]:
+    """The two loops with the most iterations that fields can hold, and the other dimensions."""
+    none = Axis(1)
+    fitting = [i for i, axis in enumerate(axes) if _fits(axis, config)]
+    pairs = [*combinations(fitting, 2), *((i,) for i in fitting), ()]
+    best = max(pairs, key=lambda pair: np.prod([axes[i].size for i in pair], initial=1))
+    outer, inner = [*(none for _ in range(2 - len(best))), *(axes[i] for i in best)]
+    return outer, inner, [axis for i, axis in enumerate(axes) if i not in best]
+
+
+def _fits(axis: Axis, config: VtaConfig) -> bool:
+    sources = min(config.inp_depth, config.acc_depth)
+    return (
+        axis.size < 1 << config.loop_bits
+        and axis.dst < config.acc_depth
+        and axis.src < sources
+        and axis.wgt < config.wgt_depth
+    )

@@ -1,0 +1,152 @@
+"""
+Max pooling on the ALU.
+
+The inputs of a tile are widened into the accumulators, without padding. Accumulators for the
+results begin with the least number that occurs; then, for each place of the window, the inputs
+there are taken into account, of those windows in which the place is not padding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from ...glow_dialects.vta import AluOpcode, Memory, VtaConfig
+from .emit import Clipped, Ring, alu, clipped, reset
+from .layers import Pooling, Window, parts
+from .micro_ops import Axis, MicroOps
+from .regions import Dim, moves
+from .stream import Span, Stream
+from .tiling import choose_pooling
+
+
+class _Part(NamedTuple):
+    """Outputs of a tile in one dimension, and their inputs."""
+
+    first: int
+    size: int
+    inputs: Clipped
+
+
+def emit_pooling(pool: Pooling, stream: Stream, micro_ops: MicroOps) -> None:
+    """Emit the instructions of a pooling. Raises CompileError if no tile fits into the buffers."""
+    grid, c = pool.output.grid, stream.config
+    windows = (pool.rows, pool.columns)
+    blocks, rows, columns = choose_pooling(
+        grid.images.size, grid.blocks.size, grid.rows.size, grid.columns.size, windows, c
+    )
+    most = rows * columns + _reach(pool.rows, rows) * _reach(pool.columns, columns)
+    ring = Ring(Memory.ACC, c.acc_depth, blocks * most)
+    number = 0
+    for image in range(grid.images.size):
+        for block, count in parts(grid.blocks.size, blocks):
+            for row in _parts(pool.rows, grid.rows.size, rows, pool.source.grid.rows.size):
+                for column in _parts(
+                    pool.columns, grid.columns.size, columns, pool.source.grid.columns.size
+                ):
+                    place, _ = ring.find(number)
+                    number += 1
+                    tile = _Tile(pool, stream, micro_ops, (image, block, count), row, column)
+                    tile.emit(place)
+
+
+def _reach(window: Window, outputs: int) -> int:
+    return window.reach(outputs)
+
+
+def _parts(window: Window, count: int, size: int, inputs: int) -> Iterator[_Part]:
+    for first, outputs in parts(count, size):
+        yield _Part(first, outputs, clipped(window, first, outputs, inputs))
+
+
+class _Tile:
+    def __init__(
+        self,
+        pool: Pooling,
+        stream: Stream,
+        micro_ops: MicroOps,
+        channels: tuple[int, int, int],
+        row: _Part,
+        column: _Part,
+    ):
+        self.pool, self.stream, self.micro_ops = pool, stream, micro_ops
+        self.image, self.block, self.blocks = channels
+        self.row, self.column = row, column
+        self.config: VtaConfig = stream.config
+
+    def emit(self, place: int) -> None:
+        blocks, row, column = self.blocks, self.row, self.column
+        outputs = Span(Memory.ACC, place, place + blocks * row.size * column.size)
+        size = blocks * row.inputs.size * column.inputs.size
+        inputs = Span(Memory.ACC, outputs.end, outputs.end + size)
+        self._load(inputs)
+        reset(self.stream, self.micro_ops, outputs)
+        least = self.pool.source.bounds[0]
+        if least:
+            axes = [Axis(outputs.end - outputs.begin, 1)]
+            alu(self.stream, self.micro_ops, AluOpcode.ADD, axes, outputs, least)
+        for y in range(self.pool.rows.kernel):
+            for x in range(self.pool.columns.kernel):
+                self._combine(y, x, outputs, inputs)
+        self._store(outputs)
+
+    def _load(self, inputs: Span) -> None:
+        grid, row, column = self.pool.source.grid, self.row.inputs, self.column.inputs
+        first = grid.first(self.image, self.block, row.first, column.first)
+        dims = [
+            Dim(self.blocks, grid.blocks.stride),
+            Dim(row.size, grid.rows.stride),
+            Dim(column.size, 1),
+        ]
+        if not row.size or not column.size:
+            return
+        for offset, move in moves(first, dims, self.config):
+            place = inputs.begin + offset
+            self.stream.load(Memory.ACC_8BIT, place, self.pool.source.dram, move)
+
+    def _combine(self, y: int, x: int, outputs: Span, inputs: Span) -> None:
+        """The inputs at a place of the window."""
+        rows = _inside(self.pool.rows, self.row, y)
+        columns = _inside(self.pool.columns, self.column, x)
+        if not rows or not columns:
+            return
+        (top, source_top), (left, source_left) = rows[0], columns[0]
+        wide, source_wide = self.column.size, self.column.inputs.size
+        down, across = self.pool.rows.stride, self.pool.columns.stride
+        axes = [
+            Axis(self.blocks, self.row.size * wide, self.row.inputs.size * source_wide),
+            Axis(len(rows), wide, down * source_wide),
+            Axis(len(columns), 1, across),
+        ]
+        # micro-ops begin at the first window; the spans are those of the whole tile
+        bases = (
+            outputs.begin + top * wide + left,
+            inputs.begin + source_top * source_wide + source_left,
+            0,
+        )
+        for uops, loops in self.micro_ops.loops(axes, bases):
+            self.stream.alu(AluOpcode.MAX, uops, loops, outputs, inputs)
+
+    def _store(self, outputs: Span) -> None:
+        grid = self.pool.output.grid
+        first = grid.first(self.image, self.block, self.row.first, self.column.first)
+        dims = [
+            Dim(self.blocks, grid.blocks.stride),
+            Dim(self.row.size, grid.rows.stride),
+            Dim(self.column.size, 1),
+        ]
+        for offset, move in moves(first, dims, self.config):
+            self.stream.store(outputs.begin + offset, self.pool.output.dram, move)
+
+
+def _inside(window: Window, part: _Part, place: int) -> list[tuple[int, int]]:
+    """
+    For a place of the window the outputs of a tile for which it is not padding, and their inputs:
+    both counted from the first of the tile.
+    """
+    found = []
+    for n in range(part.size):
+        source = window.first(part.first + n) + place * window.dilation - part.inputs.first
+        if 0 <= source < part.inputs.size:
+            found.append((n, source))
+    return found

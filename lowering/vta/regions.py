@@ -1,0 +1,143 @@
+"""Where tensors lie in DRAM, and transfers of parts of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from xdsl.ir import SSAValue
+
+from ...glow_dialects.vta import RegionKind, VtaConfig
+
+
+@dataclass(eq=False)
+class Dram:
+    """A region, or a part of one, as elements of one memory type."""
+
+    value: SSAValue
+    """The result of `vta.region` or `vta.micro_ops`."""
+    elements: int
+    shared: bool = False
+    """Whether the program writes to it, so that reads and writes must be kept in order."""
+
+
+class Move(NamedTuple):
+    """
+    `rows` rows of `columns` elements from element `first` of a region on, `stride` elements apart.
+    """
+
+    first: int
+    rows: int
+    columns: int
+    stride: int
+
+    def view(self, table: np.ndarray) -> np.ndarray:
+        """What it covers of a table [engine, element]: a view [engine, rows, columns]."""
+        outer, inner = table.strides
+        shape = (len(table), self.rows, self.columns)
+        return np.lib.stride_tricks.as_strided(
+            table[:, self.first :], shape, (outer, self.stride * inner, inner)
+        )
+
+
+class Dim(NamedTuple):
+    """A dimension of a part of a tensor: how many indices, and how far apart in DRAM."""
+
+    size: int
+    stride: int
+
+
+def moves(first: int, dims: Sequence[Dim], config: VtaConfig) -> Iterator[tuple[int, Move]]:
+    """
+    Transfers of a part of a tensor to or from consecutive elements of a buffer, in the order of
+    `dims` from the outermost to the innermost; with each its offset in the buffer.
+    """
+    longest, farthest = (1 << config.size_bits) - 1, (1 << config.stride_bits) - 1
+    *outer, rows, columns = _padded(_coalesced(dims))
+    if columns.size > longest:
+        raise ValueError(f"expected rows of at most {longest} elements, found {columns.size}")
+    if rows.stride > farthest or rows.size > longest:
+        outer, rows = [*outer, rows], Dim(1, columns.size)
+    size = rows.size * columns.size
+    for number, place in enumerate(np.ndindex(*(d.size for d in outer))):
+        start = first + sum(i * d.stride for i, d in zip(place, outer, strict=True))
+        yield number * size, Move(start, rows.size, columns.size, rows.stride)
+
+
+def _coalesced(dims: Sequence[Dim]) -> list[Dim]:
+    """The same elements in the same order, in as few dimensions as possible."""
+    found: list[Dim] = []
+    for d in dims:
+        if d.size == 1:
+            continue
+        if found and found[-1].stride == d.size * d.stride:
+            found[-1] = Dim(found[-1].size * d.size, d.stride)
+        else:
+            found.append(d)
+    return found
+
+
+def _padded(dims: list[Dim]) -> list[Dim]:
+    """At least two dimensions, of which the last is of neighbours."""
+    if not dims or dims[-1].stride != 1:
+        dims = [*dims, Dim(1, 1)]
+    return dims if len(dims) > 1 else [Dim(1, dims[0].size), *dims]
+
+
+@dataclass(eq=False)
+class Tensor:
+    """
+    Numbers of 8 bits in DRAM: [N, C, H, W] as N / batch, C / block, H, W, each an element of
+    batch x block.
+    """
+
+    dram: Dram
+    shape: tuple[int, int, int, int]
+    config: VtaConfig
+    bounds: tuple[int, int] = (-128, 127)
+    """The least and the greatest number that is stored."""
+    kind: RegionKind = RegionKind.SCRATCH
+
+    @property
+    def grid(self) -> Grid:
+        return grid_of(self.shape, self.config)
+
+
+class Grid(NamedTuple):
+    """
+    Elements of a tensor by image, block of channels, row and column: how many, and how far apart.
+    """
+
+    images: Dim
+    blocks: Dim
+    rows: Dim
+    columns: Dim
+
+    @property
+    def elements(self) -> int:
+        return self.images.size * self.blocks.size * self.rows.size * self.columns.size
+
+    @property
+    def is_flat(self) -> bool:
+        """Whether images are single pixels."""
+        return self.rows.size == 1 and self.columns.size == 1
+
+    def flat(self) -> Grid:
+        """One image, of which the pixels are the single pixels of all images."""
+        return Grid(Dim(1, self.elements), self.blocks, Dim(1, self.elements), self.images)
+
+    def first(self, image: int, block: int, row: int, column: int) -> int:
+        """The number of an element."""
+        place = zip(self, (image, block, row, column), strict=True)
+        return sum(d.stride * i for d, i in place)
+
+
+def grid_of(shape: Sequence[int], config: VtaConfig) -> Grid:
+    """Of a tensor [N, C, H, W]."""
+    n, c, h, w = shape
+    blocks = -(-c // config.block_out)
+    return Grid(
+        Dim(-(-n // config.batch), blocks * h * w), Dim(blocks, h * w), Dim(h, w), Dim(w, 1)
+    )

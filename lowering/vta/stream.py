@@ -1,0 +1,265 @@
+"""
+Instructions in the order of the program, with the tokens that keep what they compute.
+
+Whoever lowers a network emits instructions as if one engine executed them one after the other, and
+says what each reads and writes. Where an instruction must wait for one of another engine, a pair
+of flags is set: the earlier one pushes a token that the later one pops. The vector clock of an
+engine (Fidge 1988, Mattern 1989) holds how many instructions of each engine are known to be done,
+so that no wait is repeated that follows from another. Everything else overlaps: if a buffer has
+room for two tiles, the second is loaded while the first is computed.
+
+Tokens of a pair of engines form a queue. The k-th pop finds the k-th push, because each wait is
+for a later instruction than all waits of the same pair before it. Every instruction waits for
+earlier ones only, so there is no deadlock, and no token is left over.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+from xdsl.dialects.builtin import StringAttr
+
+from ...glow_dialects.vta import (
+    AluOp,
+    AluOpcode,
+    Engine,
+    FinishOp,
+    GemmOp,
+    LoadOp,
+    Memory,
+    StoreOp,
+    VtaConfig,
+    VtaInstruction,
+)
+from ...glow_dialects.vta.attributes import tokens_attr
+from .regions import Dram, Move
+
+LAYER = "vta.layer"
+"""The attribute of the first instruction of a layer: its name."""
+LOAD, COMPUTE, STORE = range(3)
+_ENGINES = (Engine.LOAD, Engine.COMPUTE, Engine.STORE)
+_NUMBERS = {engine: i for i, engine in enumerate(_ENGINES)}
+_BUFFERS = (Memory.INP, Memory.WGT, Memory.ACC)
+
+Clock = list[int]
+"""How many instructions of LOAD, COMPUTE and STORE are done."""
+
+
+class Span(NamedTuple):
+    """Elements `begin` to `end - 1` of a buffer."""
+
+    memory: Memory
+    begin: int
+    end: int
+
+
+@dataclass
+class _Issued:
+    """An instruction, and the engines that it waits for and that wait for it."""
+
+    op: VtaInstruction
+    engine: int
+    clock: Clock
+    """When it is done."""
+    pops: set[int] = field(default_factory=set)
+    pushes: set[int] = field(default_factory=set)
+
+
+class _Shadow:
+    """
+    For each element of a memory how many instructions of an engine were issued up to its last
+    reader and writer."""
+
+    def __init__(self, size: int):
+        self.read = np.zeros((len(_ENGINES), size), np.int32)
+        self.written = np.zeros((len(_ENGINES), size), np.int32)
+
+
+def _raise(needs: list[int], counts: np.ndarray) -> None:
+    """Need the instructions in int32[engine, ...] too."""
+    found = counts.reshape(len(_ENGINES), -1).max(axis=1, initial=0)
+    needs[:] = map(max, needs, found.tolist())
+
+
+class Stream:
+    """The instructions of a program for one machine, in order."""
+
+    def __init__(self, config: VtaConfig):
+        self.config = config
+        self._issued: list[_Issued] = []
+        self._by_engine: list[list[_Issued]] = [[] for _ in _ENGINES]
+        self._clocks: list[Clock] = [[0] * len(_ENGINES) for _ in _ENGINES]
+        self._shadows: dict[object, _Shadow] = {m: _Shadow(config.depth(m)) for m in _BUFFERS}
+
+    def __len__(self) -> int:
+        return len(self._issued)
+
+    def instructions(self) -> list[VtaInstruction]:
+        """All instructions, with their tokens."""
+        for i in self._issued:
+            pops, pushes = (tuple(_ENGINES[e] for e in sorted(s)) for s in (i.pops, i.pushes))
+            i.op.properties["tokens"] = tokens_attr(_ENGINES[i.engine], pops, pushes)
+        return [i.op for i in self._issued]
+
+    def name(self, number: int, layer: str) -> None:
+        """Say that a layer of the network begins at an instruction."""
+        self._issued[number].op.attributes[LAYER] = StringAttr(layer)
+
+    # instructions
+
+    def load(
+        self, memory: Memory, sram: int, dram: Dram, move: Move, pad: Sequence[int] = (0, 0, 0, 0)
+    ) -> None:
+        """Move rows of a region into a buffer, surrounded by zeros."""
+        top, bottom, left, right = pad
+        count = (top + move.rows + bottom) * (left + move.columns + right)
+        engine = _NUMBERS[memory.engine]
+        needs = [0] * len(_ENGINES)
+        if memory.buffer in _BUFFERS:
+            self._wait(needs, Span(memory.buffer, sram, sram + count), writes=True)
+        if dram.shared and move.rows:
+            self._wait_dram(needs, dram, move, writes=False)
+        op = LoadOp.of(
+            memory, sram, dram.value, move.first, move.rows, move.columns, move.stride, pad
+        )
+        self._issue(op, engine, needs)
+        if memory.buffer in _BUFFERS:
+            self._mark(engine, Span(memory.buffer, sram, sram + count), writes=True)
+        if dram.shared and move.rows:
+            self._mark_dram(engine, dram, move, writes=False)
+
+    def store(self, sram: int, dram: Dram, move: Move) -> None:
+        """Move rows of accumulators into a region."""
+        span = Span(Memory.ACC, sram, sram + move.rows * move.columns)
+        needs = [0] * len(_ENGINES)
+        self._wait(needs, span, writes=False)
+        self._wait_dram(needs, dram, move, writes=True)
+        op = StoreOp.of(sram, dram.value, move.first, move.rows, move.columns, move.stride)
+        self._issue(op, STORE, needs)
+        self._mark(STORE, span, writes=False)
+        self._mark_dram(STORE, dram, move, writes=True)
+
+    def gemm(
+        self,
+        uops: tuple[int, int],
+        loops: Loops,
+        written: Span,
+        read: Sequence[Span] = (),
+        reset: bool = False,
+    ) -> None:
+        """Products into the accumulators `written` of what is in `read`; or zeros into them."""
+        op = GemmOp.of(uops, loops.counts, loops.dst, loops.src, loops.wgt, reset)
+        self._compute(op, written, read)
+
+    def alu(
+        self,
+        opcode: AluOpcode,
+        uops: tuple[int, int],
+        loops: Loops,
+        written: Span,
+        operand: Span | int,
+    ) -> None:
+        """Combine the accumulators `written` with a number or with other accumulators."""
+        if isinstance(operand, int):
+            op = AluOp.of(opcode, uops, loops.counts, loops.dst, loops.src, operand)
+            self._compute(op, written, ())
+        else:
+            op = AluOp.of(opcode, uops, loops.counts, loops.dst, loops.src)
+            self._compute(op, written, (operand,))
+
+    def finish(self) -> None:
+        """End the program when everything is stored."""
+        self._issue(FinishOp.of(), COMPUTE, [len(issued) for issued in self._by_engine])
+
+    def _compute(self, op: VtaInstruction, written: Span, read: Sequence[Span]) -> None:
+        needs = [0] * len(_ENGINES)
+        self._wait(needs, written, writes=True)
+        for span in read:
+            self._wait(needs, span, writes=False)
+        self._issue(op, COMPUTE, needs)
+        self._mark(COMPUTE, written, writes=True)
+        for span in read:
+            self._mark(COMPUTE, span, writes=False)
+
+    # waits
+
+    def _issue(self, op: VtaInstruction, engine: int, needs: list[int]) -> None:
+        """Emit an instruction that waits for so many instructions of each engine."""
+        pops: set[int] = set()
+        for other in self._messengers(engine, needs):
+            if other == engine or self._clocks[engine][other] >= needs[other]:
+                continue
+            before = self._by_engine[other][needs[other] - 1]
+            before.pushes.add(engine)
+            pops.add(other)
+            joined = zip(self._clocks[engine], before.clock, strict=True)
+            self._clocks[engine] = [max(pair) for pair in joined]
+        done = list(self._clocks[engine])
+        done[engine] += 1
+        self._clocks[engine] = done
+        issued = _Issued(op, engine, done, pops)
+        self._issued.append(issued)
+        self._by_engine[engine].append(issued)
+
+    def _messengers(self, engine: int, needs: list[int]) -> tuple[int, ...]:
+        """
+        The engines whose tokens an instruction can pop. LOAD and STORE have no queue between them;
+        COMPUTE passes the message on, so that more of its instructions are needed.
+        """
+        if engine == COMPUTE:
+            return LOAD, STORE
+        other = STORE if engine == LOAD else LOAD
+        if self._clocks[engine][other] < needs[other]:
+            needs[COMPUTE] = max(needs[COMPUTE], self._knowing(other, needs[other]))
+        return (COMPUTE,)
+
+    def _knowing(self, other: int, count: int) -> int:
+        """How many instructions of COMPUTE are done when one knows of `count` of `other`."""
+        computed = self._by_engine[COMPUTE]
+        number = bisect_left(computed, count, key=lambda i: i.clock[other])
+        if number == len(computed):
+            needs = [0] * len(_ENGINES)
+            needs[other] = count
+            self._issue(LoadOp.of(Memory.UOP, 0, None, 0, 1, 0), COMPUTE, needs)
+        return number + 1
+
+    def _wait(self, needs: list[int], span: Span, writes: bool) -> None:
+        shadow, place = self._shadows[span.memory], slice(span.begin, span.end)
+        _raise(needs, shadow.written[:, place])
+        if writes:
+            _raise(needs, shadow.read[:, place])
+
+    def _wait_dram(self, needs: list[int], dram: Dram, move: Move, writes: bool) -> None:
+        shadow = self._shadow(dram)
+        _raise(needs, move.view(shadow.written))
+        if writes:
+            _raise(needs, move.view(shadow.read))
+
+    def _mark(self, engine: int, span: Span, writes: bool) -> None:
+        shadow = self._shadows[span.memory]
+        table = shadow.written if writes else shadow.read
+        table[engine, span.begin : span.end] = len(self._by_engine[engine])
+
+    def _mark_dram(self, engine: int, dram: Dram, move: Move, writes: bool) -> None:
+        shadow = self._shadow(dram)
+        table = shadow.written if writes else shadow.read
+        move.view(table)[engine] = len(self._by_engine[engine])
+
+    def _shadow(self, dram: Dram) -> _Shadow:
+        found = self._shadows.get(dram)
+        if found is None:
+            found = self._shadows[dram] = _Shadow(dram.elements)
+        return found
+
+
+class Loops(NamedTuple):
+    """The two loops of an instruction: (outer, inner) iterations, and what they add to indices."""
+
+    counts: tuple[int, int]
+    dst: tuple[int, int]
+    src: tuple[int, int] = (0, 0)
+    wgt: tuple[int, int] = (0, 0)

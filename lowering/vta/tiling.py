@@ -1,0 +1,302 @@
+"""
+The choice of tiles: what is in the buffers at the same time, and the order in which it passes.
+
+A layer is computed tile by tile: `blocks` blocks of output channels by `rows` x `columns` pixels,
+whose sums over the input channels are accumulated `inputs` blocks at a time. The buffers of inputs
+and weights hold as many of such pieces as fit; a piece that is still there is not loaded again.
+Tiles with the same channels follow each other (`weights_first`: the weights stay), or those with
+the same pixels (the inputs stay).
+
+All combinations of tile sizes that divide the output evenly, as far as possible, are compared by
+the time that their DRAM traffic takes plus that of what does not overlap with anything: the start
+of instructions, the first loads and last stores, and transfers in buffers that hold only one tile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+
+from ...errors import CompileError
+from ...glow_dialects.vta import Memory, VtaConfig
+from .layers import Layer, Window
+
+
+class Costs(NamedTuple):
+    """Cycles, as in the estimates of `runtime/vta/timing.py`."""
+
+    bytes_per_cycle: int = 8
+    latency: int = 40
+    """Of a transfer."""
+    start: int = 16
+    """Of an instruction of the ALU or GEMM core."""
+    interval: int = 2
+    """Of the ALU, for each accumulator."""
+
+
+class Tiling(NamedTuple):
+    """See above."""
+
+    blocks: int
+    rows: int
+    columns: int
+    inputs: tuple[int, ...]
+    """For each product."""
+    weights_first: bool
+    """Whether all pixels are computed with some weights before the next weights."""
+    accumulators: int
+    """Elements that a tile takes of ACC."""
+    input_piece: int
+    """Elements that a piece takes of INP, at most."""
+    weight_piece: int
+
+
+class _Sums(NamedTuple):
+    """A product, as far as tiles matter."""
+
+    inputs: int
+    rows: Window
+    columns: Window
+    places: int
+    source_rows: int
+    source_columns: int
+
+
+@dataclass(frozen=True)
+class _Problem:
+    """A layer, as far as tiles matter."""
+
+    images: int
+    blocks: int
+    rows: int
+    columns: int
+    products: tuple[_Sums, ...]
+    slots: int
+    vectors: int
+    applied: int
+    """Operations of the ALU for each accumulator."""
+    fetched: int
+    config: VtaConfig
+
+
+def choose_tiling(layer: Layer, applied: int, fetched: int) -> Tiling:
+    """
+    The tiles of a layer with so many operations of the ALU, and tensors that are loaded into
+    accumulators. Raises CompileError if the least tile does not fit into the buffers.
+    """
+    grid = layer.output.grid.flat() if layer.is_flat else layer.output.grid
+    sums = []
+    for p in layer.products:
+        rows, columns = p.grid.rows.size, p.grid.columns.size
+        sums.append(_Sums(p.inputs, p.rows, p.columns, p.places, rows, columns))
+    problem = _Problem(
+        grid.images.size,
+        layer.blocks,
+        grid.rows.size,
+        grid.columns.size,
+        tuple(sums),
+        layer.slots,
+        layer.vectors,
+        applied,
+        fetched,
+        layer.output.config,
+    )
+    found = _choose(problem)
+    if found is None:
+        raise CompileError(
+            f"{layer.name}: not even one pixel of one block of channels fits into the buffers of "
+            f"{layer.output.config}"
+        )
+    return found
+
+
+def even_sizes(count: int) -> np.ndarray:
+    """The sizes of tiles that make up `count` in as equal parts as possible, largest first."""
+    return np.unique(-(-count // np.arange(1, count + 1)))[::-1]
+
+
+@lru_cache(1 << 12)
+def _choose(p: _Problem) -> Tiling | None:
+    main = max(p.products, key=lambda s: s.inputs * s.places, default=None)
+    inputs = even_sizes(main.inputs) if main else np.ones(1, np.int64)
+    grids = np.meshgrid(
+        *(even_sizes(n) for n in (p.blocks, p.rows, p.columns)), inputs, indexing="ij"
+    )
+    blocks, rows, columns, chunk = (g.reshape(-1) for g in grids)
+    best: tuple[float, Tiling] | None = None
+    for weights_first in (True, False):
+        cost = _Candidates(p, main, blocks, rows, columns, chunk, weights_first)
+        scores = cost.scores()
+        i = int(np.argmin(scores))
+        if np.isfinite(scores[i]) and (best is None or scores[i] < best[0]):
+            best = float(scores[i]), cost.tiling(i)
+    return None if best is None else best[1]
+
+
+class _Candidates:
+    """Tile sizes int64[N] each, in one order, and what they cost."""
+
+    def __init__(
+        self,
+        problem: _Problem,
+        main: _Sums | None,
+        blocks: np.ndarray,
+        rows: np.ndarray,
+        columns: np.ndarray,
+        chunk: np.ndarray,
+        weights_first: bool,
+        costs: Costs = Costs(),
+    ):
+        self.p = problem
+        self.blocks, self.rows, self.columns = blocks, rows, columns
+        self.weights_first = weights_first
+        self.costs = costs
+        p, c = problem, problem.config
+        self.pixels = rows * columns
+        self.accumulators = (self.pixels * p.slots + p.vectors) * blocks
+        self.pieces = [self._pixels_of(s) for s in p.products]
+        self.input_piece = np.zeros_like(blocks)
+        self.weight_piece = np.zeros_like(blocks)
+        if main is not None:
+            place = p.products.index(main)
+            self.input_piece = self.pieces[place] * chunk
+            self.weight_piece = blocks * main.places * chunk
+            # smaller products take pieces of the same size, or at least one block
+            for s, pixels in zip(p.products, self.pieces, strict=True):
+                self.input_piece = np.maximum(self.input_piece, pixels)
+                self.weight_piece = np.maximum(self.weight_piece, blocks * s.places)
+        self.chunks = [
+            np.minimum.reduce(
+                [
+                    np.full_like(blocks, s.inputs),
+                    self.input_piece // np.maximum(pixels, 1),
+                    self.weight_piece // (blocks * s.places),
+                ]
+            )
+            for s, pixels in zip(p.products, self.pieces, strict=True)
+        ]
+        self.fits = (
+            (self.accumulators <= c.acc_depth)
+            & (self.input_piece <= c.inp_depth)
+            & (self.weight_piece <= c.wgt_depth)
+        )
+
+    def _pixels_of(self, s: _Sums) -> np.ndarray:
+        """Elements of INP of one block of inputs of a tile."""
+        high = (self.rows - 1) * s.rows.stride + s.rows.reach(1)
+        wide = (self.columns - 1) * s.columns.stride + s.columns.reach(1)
+        return high * wide
+
+    def tiling(self, i: int) -> Tiling:
+        """Candidate number `i`."""
+        return Tiling(
+            int(self.blocks[i]),
+            int(self.rows[i]),
+            int(self.columns[i]),
+            tuple(int(chunk[i]) for chunk in self.chunks),
+            self.weights_first,
+            int(self.accumulators[i]),
+            int(self.input_piece[i]),
+            int(self.weight_piece[i]),
+        )
+
+    def scores(self) -> np.ndarray:
+        """Cycles; infinite for tiles that do not fit."""
+        p, c = self.p, self.p.config
+        with np.errstate(all="ignore"):
+            groups = -(-p.blocks // self.blocks)
+            places = p.images * -(-p.rows // self.rows) * -(-p.columns // self.columns)
+            tiles = groups * places
+            cycles = np.zeros(self.blocks.size)
+            for s, pixels, chunk in zip(p.products, self.pieces, self.chunks, strict=True):
+                cycles += self._product(s, pixels, np.maximum(chunk, 1), groups, places)
+            # starts of ALU and GEMM instructions, and what the last tile does alone
+            out = c.element_bytes(Memory.OUT) / self.costs.bytes_per_cycle
+            elements = self.pixels * self.blocks
+            cycles += tiles * (p.applied + 1) * self.costs.start
+            cycles += tiles * p.fetched * self.blocks * self.costs.latency
+            cycles += elements * (out + self.costs.interval * p.applied)
+            alone = self.accumulators * 2 > c.acc_depth
+            cycles += np.where(alone, tiles * (elements * out + self.costs.latency), 0)
+            vectors = p.vectors * self.blocks * c.element_bytes(Memory.ACC)
+            cycles += np.where(self.weights_first, groups, tiles) * (
+                vectors / self.costs.bytes_per_cycle + self.costs.latency
+            )
+        return np.where(self.fits, cycles, np.inf)
+
+    def _product(
+        self,
+        s: _Sums,
+        pixels: np.ndarray,
+        chunk: np.ndarray,
+        groups: np.ndarray,
+        places: np.ndarray,
+    ) -> np.ndarray:
+        """The transfers of a product, and the starts of its instructions."""
+        p, c, costs = self.p, self.p.config, self.costs
+        chunks = -(-s.inputs // chunk)
+        room_in = c.inp_depth // self.input_piece
+        room_weights = c.wgt_depth // self.weight_piece
+        if self.weights_first:
+            again_in = np.where(places * chunks <= room_in, 1, groups)
+            again_weights = np.where(chunks <= room_weights, 1, places)
+        else:
+            again_in = np.where(chunks <= room_in, 1, groups)
+            again_weights = np.where(groups * chunks <= room_weights, 1, places)
+        loaded_in = p.images * s.inputs * self._rows_loaded(s) * again_in
+        loaded_weights = s.inputs * p.blocks * s.places * again_weights
+        per_cycle = costs.bytes_per_cycle
+        inputs = loaded_in * c.element_bytes(Memory.INP) / per_cycle
+        weights = loaded_weights * c.element_bytes(Memory.WGT) / per_cycle
+        loads = places * chunks * again_in + groups * chunks * again_weights
+        steps = groups * places * chunks
+        first = (pixels * chunk * c.element_bytes(Memory.INP)) / per_cycle
+        first = first + self.weight_piece * c.element_bytes(Memory.WGT) / per_cycle
+        # without room for two pieces, loads wait for the products with the piece before
+        waits_in = (room_in < 2) & (places * chunks > 1)
+        waits_weights = (room_weights < 2) & (groups * chunks > 1)
+        return (
+            inputs * np.where(waits_in, 2, 1)
+            + weights * np.where(waits_weights, 2, 1)
+            + loads * costs.latency / 4
+            + steps * costs.start
+            + first
+        )
+
+    def _rows_loaded(self, s: _Sums) -> np.ndarray:
+        """Elements of one block of inputs that all tiles together load, without padding."""
+        high = self._loaded(s.rows, self.rows, self.p.rows, s.source_rows)
+        return high * self._loaded(s.columns, self.columns, self.p.columns, s.source_columns)
+
+    def _loaded(self, w: Window, size: np.ndarray, count: int, inputs: int) -> np.ndarray:
+        tiles = -(-count // size)
+        overlap = (w.kernel - 1) * w.dilation + 1 - w.stride
+        return np.minimum(inputs, w.reach(count)) + (tiles - 1) * overlap
+
+
+def choose_pooling(
+    images: int, blocks: int, rows: int, columns: int, windows: Sequence[Window], config: VtaConfig
+) -> tuple[int, int, int]:
+    """
+    Blocks, rows and columns of the tiles of a pooling: the largest that leave room for two.
+
+    Raises CompileError if the least tile does not fit.
+    """
+    grids = np.meshgrid(*(even_sizes(n) for n in (blocks, rows, columns)), indexing="ij")
+    b, r, c = (g.reshape(-1) for g in grids)
+    high = (r - 1) * windows[0].stride + windows[0].reach(1)
+    wide = (c - 1) * windows[1].stride + windows[1].reach(1)
+    size = b * (high * wide + r * c)
+    # what tiles load more than once, and the start of instructions
+    loaded = (-(-rows // r) * high) * (-(-columns // c) * wide) * blocks * images
+    score = loaded * 2.0 + images * -(-rows // r) * -(-columns // c) * -(-blocks // b) * 400.0
+    score = np.where(size * 2 <= config.acc_depth, score, score * 2)
+    score = np.where(size <= config.acc_depth, score, np.inf)
+    i = int(np.argmin(score))
+    if not np.isfinite(score[i]):
+        raise CompileError(f"not even one window fits into the accumulators of {config}")
+    return int(b[i]), int(r[i]), int(c[i])
