@@ -12,7 +12,7 @@ product is stored. Nothing is profiled; the range of `x` is found in one pass ov
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable
 
 import numpy as np
 from xdsl.dialects import func
@@ -38,7 +38,6 @@ from ..glow_dialects.operator import element_of, shape_of, with_shape
 from ..passes.rewriting import Build, replace_node
 from ..semantics.arrays import constant_of, constant_reader, lazy_constant
 from .calibration import calibrate_weights
-from .options import Quantization
 from .schemas import quantize_array
 
 _U8 = IntegerType(8, Signedness.UNSIGNED)
@@ -46,9 +45,7 @@ _LEVELS = 255.0
 
 
 def quantize_dynamically(
-    main: func.FuncOp,
-    options: Quantization,
-    names: Mapping[SSAValue, str],
+    main: func.FuncOp, is_kept: Callable[[Node], bool]
 ) -> dict[SSAValue, SSAValue]:
     """
     Rewrite all products of f32 by constant matrices, but those to keep in float. Returns what took
@@ -57,7 +54,7 @@ def quantize_dynamically(
     replaced: dict[SSAValue, SSAValue] = {}
     dynamic: dict[SSAValue, tuple[SSAValue, SSAValue, SSAValue]] = {}
     for node in list(main.body.block.ops):
-        if not isinstance(node, MatMulOp | FullyConnectedOp) or _is_kept(node, options, names):
+        if not isinstance(node, MatMulOp | FullyConnectedOp) or is_kept(node):
             continue
         weights = _matrix(node)
         if weights is None or element_of(node.operands[0].type) != f32:
@@ -67,12 +64,6 @@ def quantize_dynamically(
         replaced[node.results[0]] = value
         replace_node(node, build.ops, value)
     return replaced
-
-
-def _is_kept(node: Node, options: Quantization, names: Mapping[SSAValue, str]) -> bool:
-    keep = options.keep_float
-    short = node.name.removeprefix("glow.")
-    return node.name in keep or short in keep or names[node.results[0]] in keep
 
 
 def _matrix(node: MatMulOp | FullyConnectedOp) -> np.ndarray | None:

@@ -12,6 +12,7 @@ from .calibration import DEFAULT_PERCENTILE, METHODS
 from .schemas import schema_of, storage_of
 
 _BIASES = ("i32", "i8", "float")
+_EMBEDDINGS = ("float", "u8", "u4")
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,8 @@ class Quantization:
     """Whether each output channel of weights has a scale of its own."""
     bias: str = "i32"
     """`i32` in the scale of the products, `i8` in one of its own, or `float`."""
+    embeddings: str = "float"
+    """How constant tables are stored of which rows are looked up: `u8`, `u4`, or `float`."""
     everything: bool = False
     """
     Whether values between operators that are not products are quantized too, which programs of
@@ -65,8 +68,9 @@ class Quantization:
             schema_of(schema)
         for storage in (self.activations, self.weights):
             storage_of(storage)
-        if self.bias not in _BIASES:
-            raise QuantizationError(f"expected a bias of {', '.join(_BIASES)}, found {self.bias!r}")
+        for name, known in (("bias", _BIASES), ("embeddings", _EMBEDDINGS)):
+            if (found := getattr(self, name)) not in known:
+                raise QuantizationError(f"expected {name} of {', '.join(known)}, found {found!r}")
 
     def __str__(self) -> str:
         """The pass with those options that are not the default, in the syntax of pipelines."""

@@ -42,6 +42,7 @@ from ..runtime.signature import main_function
 from ..semantics.arrays import constant_of, constant_reader, lazy_constant
 from .calibration import calibrate, calibrate_weights
 from .dynamic import quantize_dynamically
+from .embeddings import quantize_embeddings
 from .histogram import Histogram
 from .options import Quantization
 from .profiles import Profile
@@ -78,13 +79,14 @@ def quantize(
     """
     Quantize the function @main of `module`, which is changed.
 
-    Without a profile, only what `dynamic` asks for is quantized. Raises QuantizationError if the
-    profile is of another network, and for names to keep in float that there are not.
+    Without a profile, only what `dynamic` and `embeddings` ask for is quantized. Raises
+    QuantizationError if the profile is of another network, and for names to keep in float that
+    there are not.
     """
     options = options or Quantization()
     target = find_backend(backend) if isinstance(backend, str) else backend
     main = main_function(module)
-    if profile is None and not options.dynamic:
+    if profile is None and not options.dynamic and options.embeddings == "float":
         raise QuantizationError("quantization needs a profile, or dynamic=true; see glow-profile")
     report = Report()
     histograms: dict[SSAValue, Histogram] = {}
@@ -94,12 +96,19 @@ def quantize(
         match = profile.match(module)
         histograms, report.unmatched = dict(match.histograms), match.report()
         names |= match.names
+    replaced: dict[SSAValue, SSAValue] = {}
+    if options.embeddings != "float":
+        replaced = quantize_embeddings(
+            main, options.embeddings, lambda node: _is_kept(node, options, names)
+        )
     if options.dynamic:
-        for old, new in quantize_dynamically(main, options, names).items():
-            report.quantized.append(names[old])
-            names[new] = names.pop(old)
-            if old in histograms:
-                histograms[new] = histograms.pop(old)
+        products = quantize_dynamically(main, lambda node: _is_kept(node, options, names))
+        report.quantized += [names[old] for old in products]
+        replaced |= products
+    for old, new in replaced.items():
+        names[new] = names.pop(old)
+        if old in histograms:
+            histograms[new] = histograms.pop(old)
     if profile is not None:
         names = _names(main) | names
         _Quantizer(main.body.block, histograms, names, options, target, report).run()
@@ -109,6 +118,11 @@ def quantize(
 def _names(main: func.FuncOp) -> dict[SSAValue, str]:
     values = [*main.body.block.args, *(r for op in main.body.block.ops for r in op.results)]
     return {v: v.name_hint or f"value {i}" for i, v in enumerate(values)}
+
+
+def _is_kept(node: Node, options: Quantization, names: Mapping[SSAValue, str]) -> bool:
+    kept = (node.name, node.name.removeprefix("glow."), names.get(node.results[0], ""))
+    return any(name in options.keep_float for name in kept)
 
 
 def _expect_known(keep: tuple[str, ...], main: func.FuncOp, names: Mapping[SSAValue, str]) -> None:
@@ -242,6 +256,8 @@ class _Quantizer:
         """Quantize what an elementwise operator behind a product reads from memory."""
         if not isinstance(node, DataParallel | ConcatOp):
             return
+        if isinstance(node, ConcatOp) and node.result in self.types:
+            return  # what makes the parts quantizes them, once, to the type of the whole
         operands = [v for v in node.operands if not is_constant(v)]
         if len(operands) < 2 or not any(self._is_integer(v) for v in operands):
             return

@@ -197,7 +197,7 @@ def test_unprofiled_values_stay_float():
 
 def test_unknown_choices():
     for options in ({"schema": "x"}, {"calibration": "x"}, {"activations": "i7"}, {"bias": "i4"}):
-        with pytest.raises(QuantizationError, match="expected a"):
+        with pytest.raises(QuantizationError, match=r"expected (a|bias) "):
             Quantization(**options)  # pyright: ignore
 
 
@@ -205,7 +205,7 @@ def test_compile_quantizes(tmp_path: Path):
     path = tmp_path / "profile.json"
     profiled().save(path)
     choices = Quantization(profile=str(path), schema="symmetric", keep_float=("c1",))
-    module, x = network(), images()
+    module, x = network(), BATCHES[1]
     (want,) = glow.compile(module, cache=False)(x)
     model = glow.compile(module, quantize=choices, cache=tmp_path / "cache", verify=True)
     (found,) = model(x)
@@ -221,5 +221,5 @@ def test_choices_as_text():
     assert str(some) == (
         'glow-quantize{schema="symmetric" per-channel=false dynamic=true keep-float="a","b"}'
     )
-    with pytest.raises(QuantizationError, match="nowhere.json: cannot be read: No such file"):
+    with pytest.raises(QuantizationError, match=r"nowhere\.json: cannot be read: No such file"):
         str(Quantization(profile="nowhere.json"))
