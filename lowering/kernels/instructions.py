@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Attribute, Block, SSAValue
@@ -106,38 +107,38 @@ def _block_text(block: Block) -> str:
     return "\n".join(lines)
 
 
-def describe(op: Instruction, views: Sequence[View]) -> Kernel:
+def describe(op: Instruction, views: Sequence[View], machine: MachineDescription) -> Kernel:
     """The algorithm of an instruction whose parameters have these views, as nests."""
     for kind, build in _BUILDERS.items():
         if isinstance(op, kind):
-            return build(op, views)
+            return build(op, views, machine)
     raise ValueError(f"no kernel for {op.name}")
 
 
-def _copy(op: Instruction, views: Sequence[View]) -> Kernel:
-    k = Kernel(Call(DataParallel, (), (), {}), views[:1], views[1:])
+def _copy(op: Instruction, views: Sequence[View], machine: MachineDescription) -> Kernel:
+    k = Kernel(Call(DataParallel, (), (), {}), views[:1], views[1:], machine=machine)
     copy(k)
     return k
 
 
-def _stacked(op: Instruction, views: Sequence[View]) -> Kernel:
+def _stacked(op: Instruction, views: Sequence[View], machine: MachineDescription) -> Kernel:
     assert isinstance(op, StackedOp)
     outs, inouts = len(op.outs), len(op.inouts)
     written, read = views[: outs + inouts], views[outs:]
-    k = Kernel(Call(DataParallel, (), (), {}), written, read)
+    k = Kernel(Call(DataParallel, (), (), {}), written, read, machine=machine)
     body, weight = block_body(op.body.block)
     elementwise(k, body, written, read, inouts > 0, weight)
     return k
 
 
-def _operator(op: Instruction, views: Sequence[View]) -> Kernel:
+def _operator(op: Instruction, views: Sequence[View], machine: MachineDescription) -> Kernel:
     assert isinstance(op, OperatorInstruction)
     outs, arguments = op.num_results(), len(op.arguments)
     epilogue = None
     if op.epilogue is not None:
         body, weight = block_body(op.epilogue.block)
         epilogue = Epilogue(body, views[arguments:], op.inout is not None, weight)
-    k = Kernel(op.call, views[:outs], views[outs:arguments], epilogue)
+    k = Kernel(op.call, views[:outs], views[outs:arguments], epilogue, machine)
     algorithm = (
         data_parallel if issubclass(op.OPERATOR, DataParallel) else algorithm_of(op.OPERATOR)
     )
@@ -147,7 +148,8 @@ def _operator(op: Instruction, views: Sequence[View]) -> Kernel:
     return k
 
 
-_BUILDERS: Mapping[type[Instruction], Callable[[Instruction, Sequence[View]], Kernel]] = {
+_Builder: TypeAlias = Callable[[Instruction, Sequence[View], MachineDescription], Kernel]
+_BUILDERS: Mapping[type[Instruction], _Builder] = {
     CopyOp: _copy,
     StackedOp: _stacked,
     OperatorInstruction: _operator,

@@ -33,8 +33,8 @@ _UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 @dataclass(frozen=True)
 class MachineDescription:
     """
-    A processor as the kernel scheduler sees it. Code of kernels depends on the vector unit; what
-    does not show in `repr` says how work is cut into pieces.
+    A processor as the kernel scheduler sees it. What code of kernels depends on shows in `repr`,
+    which is part of their identity, except for what only some kernels use.
     """
 
     vector_bits: int = 512
@@ -52,7 +52,8 @@ class MachineDescription:
     """Whether there are tile registers whose products of bf16 add up in f32 (AMX)."""
     l1_bytes: int = field(default=32 << 10, repr=False)
     """Nearest data cache of a core."""
-    l2_bytes: int = field(default=512 << 10, repr=False)
+    l2_bytes: int = 1 << 20
+    """Second cache of a core, from which the limits below derive."""
     l3_bytes: int = field(default=4 << 20, repr=False)
     """Last cache, shared by cores."""
     cores: int = field(default=1, repr=False)
@@ -123,6 +124,16 @@ class MachineDescription:
         return max((v for v in (1, 2, 3) if self.most_points(v) >= _POINTS), default=1)
 
     @property
+    def near_bytes(self) -> int:
+        """What can be expected to stay in the second cache beside what else streams through it."""
+        return self.l2_bytes * 3 // 8
+
+    @property
+    def prefetched_bytes(self) -> int:
+        """Larger arrays that are read from front to back are prefetched."""
+        return self.l2_bytes // 16
+
+    @property
     def integer_block(self) -> int:
         """
         The most channels that blocked layouts of bytes keep together: with tiles, those of a row
@@ -154,7 +165,7 @@ class MachineDescription:
         tiles += f" int8-dots={','.join(self.int8_dots)}" if self.int8_dots else ""
         return (
             f"vector-bits={self.vector_bits} vector-registers={self.vector_registers} "
-            f"has-fma={str(self.has_fma).lower()}{tiles}"
+            f"has-fma={str(self.has_fma).lower()} l2-bytes={self.l2_bytes}{tiles}"
         )
 
 
@@ -164,7 +175,10 @@ def _dots(features: Mapping[str, bool], kinds: Mapping[str, DotKind]) -> tuple[D
 
 
 def describe(features: Mapping[str, bool]) -> MachineDescription:
-    """The processor with these features, in LLVM's names. Those not given count as absent."""
+    """
+    The processor with these features, in LLVM's names. Those not given count as absent. Caches are
+    as large as those of the usual processors with such features.
+    """
     has_fma = bool(features.get("fma"))
     if features.get("avx512f") and features.get("avx512bw") and features.get("avx512vl"):
         return MachineDescription(
@@ -178,11 +192,11 @@ def describe(features: Mapping[str, bool]) -> MachineDescription:
         )
     if features.get("avx2"):
         dots = _dots(features, {"avxvnni": DotKind.VPDPBUSD})
-        return MachineDescription(256, 16, has_fma, int8_dots=dots)
+        return MachineDescription(256, 16, has_fma, int8_dots=dots, l2_bytes=512 << 10)
     if features.get("neon"):
         dots = _dots(features, {"dotprod": DotKind.SDOT, "i8mm": DotKind.USDOT})
         return MachineDescription(128, 32, True, int8_dots=dots)
-    return MachineDescription(128, 16, has_fma)
+    return MachineDescription(128, 16, has_fma, l2_bytes=256 << 10)
 
 
 def with_host_caches(machine: MachineDescription) -> MachineDescription:

@@ -31,10 +31,6 @@ _LINE = 64
 """Bytes of a cache line."""
 _FEW_TILES = 3
 """With fewer tiles of pixels, the filters of the next blocks would push the present ones out."""
-NEAR_CACHE = 3 << 18
-"""Bytes that can be expected to stay in the second cache."""
-PREFETCHED = 1 << 17
-"""Bytes; larger filters are prefetched."""
 PREFETCH_BYTES = 4096
 """How far ahead filters are prefetched."""
 _MOST_LISTED = 10
@@ -135,7 +131,7 @@ def tiled_product(nest: Nest, machine: MachineDescription) -> tuple[Nest, Schedu
     best = min(_tilings(nest, roles, machine), key=lambda t: t.cost)
     if best.cost == inf:
         return None
-    order = _order(nest, roles, best)
+    order = _order(nest, roles, machine)
     parts, static = dict(best.parts), frozenset[Dim]()
     if best.static:
         nest, one = listed(replace(nest, parallel=order), best.static)
@@ -159,8 +155,8 @@ def tiled_product(nest: Nest, machine: MachineDescription) -> tuple[Nest, Schedu
         static=static,
         # so that what is broadcast for a pixel is needed no longer than for that pixel
         fastest=roles.blocks[-1] if roles.blocks else None,
-        ahead=_ahead(nest, roles),
-        next_tile=_next_tile(nest, roles, parts, static),
+        ahead=_ahead(nest, roles, machine),
+        next_tile=_next_tile(nest, roles, parts, static, machine),
     )
     return nest, schedule
 
@@ -203,33 +199,38 @@ def _size(nest: Nest, access: Access) -> int:
     return min(spread, used) * element_bytes(access.element)
 
 
-def _order(nest: Nest, roles: Roles, tiling: _Tiling) -> tuple[Dim, ...]:
+def _order(nest: Nest, roles: Roles, machine: MachineDescription) -> tuple[Dim, ...]:
     """
     Blocks outside pixels, so that the filters of a tile stay in a near cache while all pixels meet
     them; unless the image does not stay near meanwhile, but all filters would.
     """
     image, filters = (_size(nest, a) for a in (roles.image, roles.filter))
-    if image <= NEAR_CACHE or filters > NEAR_CACHE:
+    if image <= machine.near_bytes or filters > machine.near_bytes:
         return nest.parallel
     rest = [d for d in nest.parallel if d not in roles.blocks and d is not roles.vector]
     return (*rest, *roles.blocks, roles.vector)
 
 
 def _next_tile(
-    nest: Nest, roles: Roles, parts: Mapping[Dim, Sequence[Part]], static: frozenset[Dim]
+    nest: Nest,
+    roles: Roles,
+    parts: Mapping[Dim, Sequence[Part]],
+    static: frozenset[Dim],
+    machine: MachineDescription,
 ) -> dict[int, Dim]:
     """An image that comes from a far cache, where no window of the same tile reads it before."""
-    far = _size(nest, roles.image) > NEAR_CACHE
+    far = _size(nest, roles.image) > machine.near_bytes
     if not far or len(nest.reduced) != 2 or not roles.pixels:
         return {}
     dim = roles.pixels[-1]
     return {1 - roles.filter_number: dim} if dim in parts and dim not in static else {}
 
 
-def _ahead(nest: Nest, roles: Roles) -> dict[int, int]:
+def _ahead(nest: Nest, roles: Roles, machine: MachineDescription) -> dict[int, int]:
     """Filters that come from a far cache are prefetched, unless the nest says what to prefetch."""
     size = element_bytes(roles.filter.element)
-    if _size(nest, roles.filter) <= PREFETCHED or (nest.reduction and nest.reduction.soon):
+    near = _size(nest, roles.filter) <= machine.prefetched_bytes
+    if near or (nest.reduction and nest.reduction.soon):
         return {}
     return {roles.filter_number: PREFETCH_BYTES // size}
 
@@ -256,17 +257,17 @@ def _tilings(nest: Nest, roles: Roles, machine: MachineDescription) -> Iterator[
                 if block:
                     parts[block] = block_parts
                 listing = dims if len(dims) > 1 else ()
-                cost = _cost(nest, roles, block_parts, pixel_parts, steps)
+                cost = _cost(nest, roles, block_parts, pixel_parts, steps, machine)
                 # as a list replaces one dimension, others are run more often
                 covered = prod(d.size for d in (*dims, *([block] if block else ())))
                 total = prod(d.size for d in nest.parallel if d is not roles.vector)
                 yield _Tiling(cost * total / covered, parts, listing)
 
 
-def _far_reads(nest: Nest, roles: Roles, steps: int) -> float:
+def _far_reads(nest: Nest, roles: Roles, steps: int, machine: MachineDescription) -> float:
     """What part of the pixels of a tile come from a far cache: windows read one several times."""
     size = _size(nest, roles.image)
-    if size <= NEAR_CACHE:
+    if size <= machine.near_bytes:
         return 0.0
     reads = prod(d.size for d in nest.parallel if roles.image.stride(d)) * steps
     return min(1.0, size / element_bytes(roles.image.element) / reads)
@@ -278,10 +279,11 @@ def _cost(
     block_parts: Sequence[Part],
     pixel_parts: Sequence[Part],
     steps: int,
+    machine: MachineDescription,
 ) -> float:
     """Cycles for all tiles."""
     total, variants = 0.0, 0
-    far = _far_reads(nest, roles, steps) * _FAR_PIXEL
+    far = _far_reads(nest, roles, steps, machine) * _FAR_PIXEL
     for b in block_parts or (Part(0, 1, 1),):
         for p in pixel_parts or (Part(0, 1, 1),):
             filters = b.tile * roles.vectors

@@ -109,7 +109,10 @@ class Kernel:
         results: Sequence[View],
         operands: Sequence[View],
         epilogue: Epilogue | None = None,
+        machine: MachineDescription | None = None,
     ):
+        self.machine = machine or MachineDescription()
+        """What the code is for; it decides how work is cut into pieces."""
         self.call = call
         self.results = results
         self.operands = operands

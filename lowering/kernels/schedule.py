@@ -21,8 +21,6 @@ from .nest import Nest
 from .records import interleaves
 from .types import bits, memory_type, value_type
 
-PREFETCHED = 1 << 17
-"""Bytes; larger arrays that are read from front to back are prefetched."""
 PREFETCH_BYTES = 4096
 """How far ahead."""
 _FEWEST_TURNED, _MOST_TURNED = 4, 16
@@ -204,11 +202,11 @@ def _choose_reduction(nest: Nest, machine: MachineDescription) -> Schedule:
         lanes=best.lanes,
         tile=best.tile,
         unrolled=frozenset(model.unrolled),
-        ahead=_ahead(nest, best),
+        ahead=_ahead(nest, best, machine),
     )
 
 
-def _ahead(nest: Nest, candidate: _Candidate) -> dict[int, int]:
+def _ahead(nest: Nest, candidate: _Candidate, machine: MachineDescription) -> dict[int, int]:
     """
     Large arrays of which each step of the reduction reads the next part, as packed weights are,
     come from a far cache and are prefetched.
@@ -221,7 +219,7 @@ def _ahead(nest: Nest, candidate: _Candidate) -> dict[int, int]:
     found: dict[int, int] = {}
     for number, access in enumerate(nest.reduction.reads):
         size = bits(memory_type(access.element)) // 8
-        far = (access.buffer.high - access.buffer.low) * size > PREFETCHED
+        far = (access.buffer.high - access.buffer.low) * size > machine.prefetched_bytes
         if far and access.stride(vector) == 1 and access.stride(nest.reduced[-1]) == width:
             found[number] = PREFETCH_BYTES // size
     return found

@@ -24,8 +24,9 @@ _ROWS = 32
 _TILE_ROWS = 8
 _LINE = 16
 """Elements of a cache line."""
-_CACHED = 1 << 18
-"""Elements of the left operand that stay in a cache while panels come and go."""
+_CACHED_PART = 8
+"""An eighth of the bytes of the second cache is how many elements of the left operand stay there
+while panels come and go."""
 
 
 @kernel(MatMulOp)
@@ -79,7 +80,7 @@ def packed_matmul(k: Kernel) -> None:
         if rest < width:
             _panel(k, rows, panels - 1, rest)
 
-    for_rows(k, x.rank - 1, [x], max(_ROWS, _CACHED // inner), visit)
+    for_rows(k, x.rank - 1, [x], max(_ROWS, k.machine.l2_bytes // _CACHED_PART // inner), visit)
 
 
 def _panel(k: Kernel, rows: Rows, p: Dim | int, columns: int) -> None:

@@ -26,14 +26,13 @@ from ..primitives import add
 from ..registry import Kernel, kernel, total
 from ..transforms import by_column_pairs, by_row_pairs, sandwich
 
-NEAR_BYTES = 2 << 20
-"""What a block may use of caches: transformed input, products, and filters up to `FILTER_BYTES`."""
-FILTER_BYTES = 1 << 20
-"""Transformed filters up to this size stay near from one block to the next."""
-MOST_BYTES = 8 << 20
-"""The most that the transformed input and products of a block may use, if blocks can be smaller."""
+FILTER_SHARE = 2
+"""Transformed filters up to this part of the second cache stay near from one block to the next."""
+MOST_CACHES = 4
+"""How many second caches the transformed input and products of a block may fill at most, if blocks
+can be smaller."""
 FAR_ACCESSES = 4.0
-"""How often a byte of a block beyond `NEAR_BYTES` comes from or goes to far memory."""
+"""How often a byte of a block beyond the second cache comes from or goes to far memory."""
 REUSE_COST = 0.1
 """Cost of reading a byte of filters that stayed near, relative to one that did not."""
 CODE_COST = 0.5
@@ -102,21 +101,24 @@ class Blocks:
     def count(self) -> int:
         return sum(s.blocks for s in self.rows) * sum(s.blocks for s in self.columns)
 
-    def cost(self, tile_bytes: int, filter_bytes: int) -> float:
-        """Bytes that come from or go to far caches or memory."""
-        is_near = filter_bytes <= FILTER_BYTES
+    def cost(self, tile_bytes: int, filter_bytes: int, cache: int) -> float:
+        """Bytes that come from or go to far caches or memory; `cache` bytes are near."""
+        most = cache // FILTER_SHARE
+        is_near = filter_bytes <= most
         filters = filter_bytes * (1 + (self.count - 1) * (REUSE_COST if is_near else 1.0))
-        used = self.tiles * tile_bytes + min(filter_bytes, FILTER_BYTES)
-        spilled = max(0, used - NEAR_BYTES) * self.count * FAR_ACCESSES
+        used = self.tiles * tile_bytes + min(filter_bytes, most)
+        spilled = max(0, used - cache) * self.count * FAR_ACCESSES
         kinds = len(self.rows) * len(self.columns)
         return (filters + spilled) * (1 + CODE_COST * (kinds - 1))
 
 
-def choose_blocks(counts: Sequence[int], tile: int, tile_bytes: int, filter_bytes: int) -> Blocks:
+def choose_blocks(
+    counts: Sequence[int], tile: int, tile_bytes: int, filter_bytes: int, cache: int
+) -> Blocks:
     """
     The cheapest blocks for `counts` outputs: some rows of tiles, or a part of one row. A
     transformed tile of all input and output channels takes `tile_bytes`, the filters
-    `filter_bytes`.
+    `filter_bytes`, and the second cache has `cache` bytes.
     """
     rows, columns = (-(-n // tile) for n in counts)
     shapes = [(most, columns) for most in range(1, rows + 1)]
@@ -125,10 +127,10 @@ def choose_blocks(counts: Sequence[int], tile: int, tile_bytes: int, filter_byte
         Blocks(tuple(spans(counts[0], tile, r)), tuple(spans(counts[1], tile, c)))
         for r, c in dict.fromkeys(shapes)
     ]
-    allowed = [b for b in choices if b.tiles * tile_bytes <= MOST_BYTES]
+    allowed = [b for b in choices if b.tiles * tile_bytes <= MOST_CACHES * cache]
     if not allowed:
         return min(choices, key=lambda blocks: blocks.tiles)
-    return min(allowed, key=lambda blocks: blocks.cost(tile_bytes, filter_bytes))
+    return min(allowed, key=lambda blocks: blocks.cost(tile_bytes, filter_bytes, cache))
 
 
 @kernel(WinogradConvolutionOp, when=lambda call: call.element(0) == f32)
@@ -154,7 +156,11 @@ class _Winograd:
         channels = (blocks * self.lanes, outputs * self.block)
         plane = self.side**2 * size
         self.blocks = choose_blocks(
-            self.counts, self.tile, plane * sum(channels), plane * prod(channels)
+            self.counts,
+            self.tile,
+            plane * sum(channels),
+            plane * prod(channels),
+            k.machine.l2_bytes,
         )
         self.inputs = self._planes((blocks, self.blocks.tiles, self.lanes))
         self.products = self._planes((outputs, self.blocks.tiles, self.block))

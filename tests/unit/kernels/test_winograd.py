@@ -10,7 +10,7 @@ import pytest
 from glow.glow_dialects.glow.winograd import TILES, WinogradConvolutionOp
 from glow.lowering.kernels import MachineDescription
 from glow.lowering.kernels.affine import Affine, Buffer, Dim, View
-from glow.lowering.kernels.families.winograd import MOST_BYTES, choose_blocks, edges, spans
+from glow.lowering.kernels.families.winograd import MOST_CACHES, choose_blocks, edges, spans
 from glow.lowering.kernels.nest import Combine, Nest, Reduction, simplified
 from glow.lowering.kernels.register_tile import tiled_product
 from glow.semantics.blocked import pack_channels, pack_filter
@@ -154,18 +154,18 @@ def test_blocks_fit(counts: tuple[int, int], tile: int, inputs: int, outputs: in
     """They are as many as there must be, and not larger than the image."""
     plane = (tile + 2) ** 2 * 4
     tile_bytes, filter_bytes = plane * 16 * (inputs + outputs), plane * 256 * inputs * outputs
-    blocks = choose_blocks(counts, tile, tile_bytes, filter_bytes)
+    blocks = choose_blocks(counts, tile, tile_bytes, filter_bytes, 2 << 20)
     rows, columns = (-(-n // tile) for n in counts)
     assert 1 <= blocks.tiles <= rows * columns
     assert blocks.count * blocks.tiles >= rows * columns
-    assert blocks.tiles * tile_bytes <= MOST_BYTES or blocks.tiles == 1
+    assert blocks.tiles * tile_bytes <= MOST_CACHES * (2 << 20) or blocks.tiles == 1
 
 
 def test_large_filters_are_read_once():
     """All 49 tiles in one block where the filters are 38 MB, rows of them where they are small."""
-    large = choose_blocks((28, 28), 4, 36 * 4 * 1024, 36 * 4 * 512 * 512)
+    large = choose_blocks((28, 28), 4, 36 * 4 * 1024, 36 * 4 * 512 * 512, 2 << 20)
     assert (large.count, large.tiles) == (1, 49)
-    small = choose_blocks((56, 56), 4, 36 * 4 * 128, 36 * 4 * 64 * 64)
+    small = choose_blocks((56, 56), 4, 36 * 4 * 128, 36 * 4 * 64 * 64, 2 << 20)
     assert small.count > 1
     assert len(small.rows) == len(small.columns) == 1
 
