@@ -89,8 +89,8 @@ def residual(rng: np.random.Generator) -> Network:
     net.node(
         "Clip",
         net.conv(o, o, 3, group=o, pads=[1, 1, 1, 1]),
-        net.constant(np.float32(0)),
-        net.constant(np.float32(6)),
+        net.constant(np.array(0, np.float32)),
+        net.constant(np.array(6, np.float32)),
     )
     net.node("GlobalAveragePool", net.last)
     net.node("Flatten", net.last)
@@ -183,7 +183,7 @@ def by_onnxruntime(model: onnx.ModelProto, x: np.ndarray, literally: bool = Fals
     session = onnxruntime.InferenceSession(
         model.SerializeToString(), options, ["CPUExecutionProvider"]
     )
-    return session.run(None, {"x": x})[0]
+    return session.run(None, {"x": x})[0]  # pyright: ignore
 
 
 def quantum(model: onnx.ModelProto) -> float:

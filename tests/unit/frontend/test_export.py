@@ -44,7 +44,7 @@ def by_session(model: onnx.ModelProto, inputs: dict[str, np.ndarray]) -> list[np
     session = onnxruntime.InferenceSession(
         model.SerializeToString(), options, ["CPUExecutionProvider"]
     )
-    return session.run(None, inputs)
+    return session.run(None, inputs)  # pyright: ignore
 
 
 def test_every_operator_of_frontends_is_written() -> None:

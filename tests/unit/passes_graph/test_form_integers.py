@@ -12,6 +12,7 @@ import pytest
 from glow.context import make_context
 from glow.frontend.onnx import import_onnx
 from glow.passes.integers.fixed_point import fixed_point
+from glow.passes.integers.report import Reason, conversions
 from glow.runtime.stages import apply_pass, parse_pipeline
 from glow.tests.support.quantized_models import (
     NETWORKS,
@@ -23,6 +24,7 @@ from glow.tests.support.quantized_models import (
 from hypothesis import given
 from hypothesis import strategies as st
 from xdsl.dialects.builtin import IntegerType, ModuleOp
+from xdsl.parser import Parser
 
 PRODUCTS = ("glow.convolution", "glow.matmul", "glow.fully_connected")
 FORMS: dict[str, dict[str, Any]] = {
@@ -156,3 +158,46 @@ def test_powers_of_two_are_shifts() -> None:
     assert multiplier.tolist() == [1, 1, 2, 16, 1]
     assert shift.tolist() == [1, 9, 1, 1, 40]
     assert fixed_point(np.array([1e-30]))[0].tolist() == [0]
+
+
+def test_report_of_conversions() -> None:
+    """The argument, the softmax and the result; a sum of stored numbers is one loop."""
+    q = "!quant.uniform<u8:f32, 0.5:3>"
+    module = Parser(
+        make_context(),
+        f"""
+        func.func @main(%x: tensor<2x3xf32>, %y: tensor<2x3x{q}>) -> tensor<2x3xf32> {{
+          %a = glow.quantize %x : (tensor<2x3xf32>) -> tensor<2x3x{q}>
+          %b = glow.dequantize %a : (tensor<2x3x{q}>) -> tensor<2x3xf32>
+          %c = glow.dequantize %y : (tensor<2x3x{q}>) -> tensor<2x3xf32>
+          %d = glow.add %b, %c : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+          %e = glow.quantize %d : (tensor<2x3xf32>) -> tensor<2x3x{q}>
+          %f = glow.dequantize %e : (tensor<2x3x{q}>) -> tensor<2x3xf32>
+          %g = glow.softmax %f {{axis = 1 : i64}} : (tensor<2x3xf32>) -> tensor<2x3xf32>
+          %h = glow.quantize %g : (tensor<2x3xf32>) -> tensor<2x3x{q}>
+          %i = glow.dequantize %h : (tensor<2x3x{q}>) -> tensor<2x3xf32>
+          func.return %i : tensor<2x3xf32>
+        }}
+        """,
+    ).parse_module()
+    found = {c.name: c for c in conversions(module)}
+    assert {name: c.reason for name, c in found.items()} == {
+        "a": Reason.ARGUMENT,
+        "b": Reason.ELEMENTWISE,
+        "c": Reason.ELEMENTWISE,
+        "e": Reason.ELEMENTWISE,
+        "f": Reason.OPERATOR,
+        "h": Reason.OPERATOR,
+        "i": Reason.RESULT,
+    }
+    assert str(found["f"]) == "dequantize f (6 elements): glow.softmax computes real numbers"
+    assert [c.name for c in found.values() if c.reason.is_avoidable] == ["f", "h"]
+
+
+def test_behind_products_conversions_are_in_registers(
+    rng: np.random.Generator, tmp_path: Path
+) -> None:
+    model = quantize(NETWORKS["residual"](rng), tmp_path)
+    reasons = [c.reason for c in conversions(formed(import_onnx(model)))]
+    assert Reason.EPILOGUE in reasons
+    assert reasons.count(Reason.OPERATOR) == 2  # the global average pool
