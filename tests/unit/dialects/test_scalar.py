@@ -15,6 +15,7 @@ from glow.glow_dialects.scalar import (
     Number,
     Primitive,
     apply,
+    convert,
     exp,
     fold,
     maximum,
@@ -24,6 +25,7 @@ from glow.semantics.numpy_algebra import NumpyAlgebra
 from hypothesis import given
 from hypothesis import strategies as st
 from xdsl.dialects.builtin import f64
+from xdsl.ir import Attribute
 
 TOTAL: dict[Primitive, Callable[..., Any]] = {
     Primitive.ADD: operator.add,
@@ -87,9 +89,18 @@ class Recorder:
         self.likes.append(tuple(like))
         return str(value)
 
+    def convert(self, value: str, target: Attribute | None) -> str:
+        return f"{value} as {target}"
+
     def apply(self, kind: Primitive, args: Sequence[str]) -> str:
         self.applied += 1
         return f"{kind}"
+
+
+def test_conversions_name_their_target():
+    x = Expr.argument(0)
+    assert fold(convert(x), ["x"], Recorder()) == "x as None"
+    assert fold(convert(convert(x, f64)), ["x"], Recorder()) == "x as f64 as None"
 
 
 def test_shared_nodes_are_visited_once():
