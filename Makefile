@@ -1,6 +1,7 @@
 # make demo   classify real images with a small network, compiled for this CPU
 # make test   lint, types, and all tests
-# make bench  this compiler beside onnxruntime and OpenVINO; BENCH="resnet50 --threads 1" for less
+# make bench  this compiler beside onnxruntime and OpenVINO; BENCH="resnet50 --threads 1" for less,
+#             then single kernels (KERNELS="resnet50 --only 3x3") and compile time (COMPILED="vgg19")
 #
 # Needs Python 3.11 or newer, with venv. Everything else is installed into .venv.
 
@@ -10,6 +11,9 @@ CANDIDATES := python3 python3.14 python3.13 python3.12 python3.11 python
 PYTHON ?= $(shell for p in $(CANDIDATES); do \
 	$$p -c 'import sys, venv; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 && echo $$p && break; done)
 JOBS ?= 2
+BENCH ?= --no-winograd
+KERNELS ?= resnet50
+COMPILED ?= resnet50 vgg19
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .PHONY: demo test lint types unit lit bench clean
@@ -41,6 +45,8 @@ lit: $(VENV)/installed-dev
 bench: $(VENV)/installed-dev
 	$(PIP) -e '.[bench]'
 	$(BIN)/python benchmarks/run.py --json build/benchmarks.json --svg build/benchmarks.svg $(BENCH)
+	$(BIN)/python -m glow.benchmarks.kernels $(KERNELS)
+	$(BIN)/python -m glow.benchmarks.compile_time $(COMPILED)
 	$(BIN)/python benchmarks/quantized.py --json build/quantized.json
 	$(BIN)/python benchmarks/scaling.py
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from statistics import median
 
 import numpy as np
-from glow.benchmarks.measurements import OURS, Case, Measurement
+from glow.benchmarks.measurements import DIRECT, OURS, Case, Measurement
 
 HERE = Path(__file__).resolve().parent
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
@@ -114,7 +114,7 @@ def _case(
     rounds: Mapping[tuple[int, str], _Rounds],
 ) -> Case:
     found = {runtime: rounds[threads, runtime] for runtime in runtimes}
-    peers = [r for name, r in found.items() if name != OURS and not r.error]
+    peers = [r for name, r in found.items() if name not in (OURS, DIRECT) and not r.error]
     case = Case(Path(network).stem, batch, threads)
     for name, result in found.items():
         differs = None

@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 OURS = "glow"
+DIRECT = "glow_direct"
+"""Glow with convolutions by their definition (`--no-winograd`)."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +51,7 @@ class Case:
         return None if found is None or found.error else found.median
 
     def peers(self) -> list[str]:
-        return [name for name in self.runtimes if name != OURS]
+        return [name for name in self.runtimes if name not in (OURS, DIRECT)]
 
     def faster_peer(self) -> float | None:
         """The least median of the other runtimes, in seconds."""
@@ -89,9 +91,13 @@ class Results:
         return sorted({case.threads for case in self.cases})
 
     def runtimes(self) -> list[str]:
-        """Ours first."""
+        """Ours first. The variant without Winograd convolution is none of them."""
         names = list(dict.fromkeys(name for case in self.cases for name in case.runtimes))
-        return sorted(names, key=lambda name: name != OURS)
+        return sorted((n for n in names if n != DIRECT), key=lambda name: name != OURS)
+
+    def has_direct(self) -> bool:
+        """Whether the variant without Winograd convolution ran too."""
+        return any(DIRECT in case.runtimes for case in self.cases)
 
     def networks(self, batch: int = 1) -> list[str]:
         return list(dict.fromkeys(case.network for case in self.cases if case.batch == batch))

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from glow.benchmarks.chart import svg
 from glow.benchmarks.measurements import Results
-from glow.benchmarks.report import machine, start_and_memory, times
+from glow.benchmarks.report import machine, start_and_memory, times, without_winograd
 
 ROOT = Path(__file__).resolve().parents[1]
 KEPT = "benchmarks/results/cpu.json"
@@ -32,6 +32,8 @@ def text(results: Results) -> str:
     parts += ["<details><summary>Numbers</summary>", ""]
     for batch in results.batches():
         parts.append(times(results, batch, results.threads()).markdown())
+    if results.has_direct():
+        parts.append(without_winograd(results).markdown())
     parts += [start_and_memory(results, results.threads()[0]).markdown(), "</details>", ""]
     return "\n".join(parts)
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from glow.benchmarks.measurements import OURS, Case, Results
+from glow.benchmarks.measurements import DIRECT, OURS, Case, Results
 from rich.table import Table
 
-TITLES = {"openvino": "OpenVINO"}
+TITLES = {"openvino": "OpenVINO", DIRECT: "glow --no-winograd"}
 """Names of runtimes, where they are not written as they are imported."""
 
 SPEED = "speed = time of the faster peer / time of glow"
@@ -44,6 +44,8 @@ def sections(results: Results) -> Iterator[Section]:
     for batch in results.batches():
         for threads in results.threads():
             yield times(results, batch, [threads])
+    if results.has_direct():
+        yield without_winograd(results)
     for threads in results.threads():
         yield start_and_memory(results, threads)
 
@@ -77,6 +79,25 @@ def times(results: Results, batch: int, threads: Sequence[int]) -> Section:
     if len(threads) == 1:
         title += f", {_threads(threads[0])}"
     return Section(f"{title}; {SPEED}", heads, [*rows, mean] if len(rows) > 1 else rows)
+
+
+def without_winograd(results: Results) -> Section:
+    """
+    Milliseconds per inference of one image with convolutions by their definition, and the time of
+    the faster peer divided by that.
+    """
+    columns = ["glow", TITLES[DIRECT], "faster peer", "speed"]
+    heads = ["network", *(f"{c}, {n}T" for n in results.threads() for c in columns)]
+    rows = []
+    for network in results.networks(1):
+        row = [network]
+        for threads in results.threads():
+            case = results.find(network, 1, threads) or Case(network, 1, threads)
+            times = (case.median(OURS), case.median(DIRECT), case.faster_peer())
+            row += [*map(milliseconds, times), number(case.speed(DIRECT), 2)]
+        rows.append(row)
+    title = "Milliseconds per inference without Winograd convolution"
+    return Section(f"{title}; speed = time of the faster peer / that time", heads, rows)
 
 
 def _times(case: Case, runtimes: list[str]) -> list[str]:

@@ -26,7 +26,7 @@ from pathlib import Path
 
 from glow.benchmarks.chart import svg
 from glow.benchmarks.compare import Settings, compare
-from glow.benchmarks.measurements import Results
+from glow.benchmarks.measurements import DIRECT, Results
 from glow.benchmarks.networks import ALL
 from glow.benchmarks.report import machine, sections
 from glow.benchmarks.worker import RUNTIMES
@@ -94,6 +94,9 @@ def arguments() -> argparse.ArgumentParser:
     parser.add_argument("networks", nargs="*", help="names or .onnx files; default: all names")
     installed = [name for name in RUNTIMES if find_spec(name)]
     parser.add_argument("--runtimes", nargs="+", choices=list(RUNTIMES), default=installed)
+    parser.add_argument(
+        "--no-winograd", action="store_true", help="also run glow without Winograd convolution"
+    )
     parser.add_argument("--threads", type=counts, default=[1, 2], help="default: 1,2")
     parser.add_argument(
         "--batch",
@@ -152,13 +155,14 @@ def main(args: Sequence[str] | None = None) -> int:
     )
     results = describe(parsed.runtimes, settings)
     problems: list[str] = []
+    runtimes = [*parsed.runtimes, *([DIRECT] if parsed.no_winograd else [])]
     for name, batch in jobs(parsed.networks, parsed.batch):
         try:
             results.cases += compare(
                 name,
                 batch,
                 parsed.threads,
-                parsed.runtimes,
+                runtimes,
                 settings,
                 lambda line: print(line, file=sys.stderr),
             )

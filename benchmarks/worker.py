@@ -35,6 +35,14 @@ def prepare_glow(path: str, threads: int) -> Runner:
     return lambda feed: model.run(None, feed)
 
 
+def prepare_direct(path: str, threads: int) -> Runner:
+    """Glow without Winograd convolution."""
+    import glow
+
+    model = glow.compile(path, threads=threads, conv_algorithm="direct")
+    return lambda feed: model.run(None, feed)
+
+
 def prepare_onnxruntime(path: str, threads: int) -> Runner:
     import onnxruntime
 
@@ -70,6 +78,9 @@ RUNTIMES: Mapping[str, Callable[[str, int], Runner]] = {
     "openvino": prepare_openvino,
 }
 """How to prepare a model for a number of threads. The result runs it."""
+
+VARIANTS: Mapping[str, Callable[[str, int], Runner]] = {"glow_direct": prepare_direct}
+"""The same for what is no runtime of its own."""
 
 
 def peak_memory() -> int:
@@ -121,7 +132,7 @@ def measure(
     `memory_running`, the peak of the timed runs.
     """
     start = time.perf_counter()
-    run = RUNTIMES[runtime](path, threads)
+    run = {**RUNTIMES, **VARIANTS}[runtime](path, threads)
     outputs = run(feed)
     first = time.perf_counter() - start
     warm_up(lambda: run(feed), seconds * WARM_UP_SHARE)
@@ -136,7 +147,7 @@ def measure(
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Measure a runtime on a network.")
-    parser.add_argument("runtime", choices=list(RUNTIMES))
+    parser.add_argument("runtime", choices=[*RUNTIMES, *VARIANTS])
     parser.add_argument("model")
     parser.add_argument("feed")
     parser.add_argument("output")

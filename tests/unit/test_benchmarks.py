@@ -18,7 +18,7 @@ from glow.benchmarks.chart import svg
 from glow.benchmarks.compare import difference
 from glow.benchmarks.measurements import Case, Measurement, Results, geometric_mean
 from glow.benchmarks.networks import network_graph_file
-from glow.benchmarks.report import milliseconds
+from glow.benchmarks.report import milliseconds, sections
 from onnx import helper
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -248,3 +248,38 @@ def test_quantized(tmp_path: Path) -> None:
         for found in row["case"]["runtimes"].values():
             assert not found["error"]
             assert found["difference"] < 0.2
+
+
+def test_variant_without_winograd(tmp_path: Path) -> None:
+    target = tmp_path / "found.json"
+    arguments = ["--rounds", "1", "--threads", "1", "--no-winograd", "--json", target]
+    printed = run("benchmarks/run.py", DIGITS, *TINY, *arguments, "--markdown")
+    assert "| digits |" in printed
+    assert "glow --no-winograd, 1T" in printed
+    results = Results.read(target)
+    assert results.has_direct()
+    assert results.runtimes() == ["glow", "onnxruntime"]
+    (case,) = results.cases
+    assert case.peers() == ["onnxruntime"]
+    assert case.median("glow_direct")
+
+
+def test_batches_are_shown_per_image_beside_one() -> None:
+    section = next(s for s in sections(random_results(3)) if "batches of 8" in s.title)
+    assert section.heads[-1].startswith("glow, batch 1")
+    ((name, *_),) = section.rows
+    assert name == "some"
+
+
+def test_make_bench_runs_all_benchmarks() -> None:
+    printed = subprocess.run(
+        ["make", "--dry-run", "bench", "PYTHON=python3"], capture_output=True, text=True, cwd=ROOT
+    ).stdout
+    for part in ("run.py", "--no-winograd", "benchmarks.kernels", "benchmarks.compile_time"):
+        assert part in printed
+
+
+def test_kernels() -> None:
+    printed = run("-m", "glow.benchmarks.kernels", DIGITS, "--repeat", "1")
+    assert "GFLOP/s" in printed
+    assert "all layers" in printed
