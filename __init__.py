@@ -16,31 +16,49 @@ if TYPE_CHECKING:
     from .compiler import CompiledModel, compile
     from .errors import (
         CompileError,
+        DeadlineError,
+        DeviceError,
+        DeviceMemoryError,
         GlowError,
         InputError,
         ModelError,
         QuantizationError,
+        QueueFullError,
+        RejectedError,
         UnsupportedError,
     )
+    from .host import HostManager
 
 _EXPORTS = {
     "CompiledModel": "compiler",
+    "HostManager": "host",
     "compile": "compiler",
     "CompileError": "errors",
+    "DeadlineError": "errors",
+    "DeviceError": "errors",
+    "DeviceMemoryError": "errors",
     "GlowError": "errors",
     "InputError": "errors",
     "ModelError": "errors",
     "QuantizationError": "errors",
+    "QueueFullError": "errors",
+    "RejectedError": "errors",
     "UnsupportedError": "errors",
 }
 
 __all__ = [
     "CompileError",
     "CompiledModel",
+    "DeadlineError",
+    "DeviceError",
+    "DeviceMemoryError",
     "GlowError",
+    "HostManager",
     "InputError",
     "ModelError",
     "QuantizationError",
+    "QueueFullError",
+    "RejectedError",
     "UnsupportedError",
     "compile",
 ]

@@ -28,3 +28,23 @@ class CompileError(GlowError):
 
 class QuantizationError(GlowError):
     """A profile, a range of numbers, or a choice that quantization cannot use."""
+
+
+class DeviceError(GlowError):
+    """A device failed while it ran a part of a network; `__cause__` is what it raised."""
+
+
+class DeviceMemoryError(GlowError):
+    """A part of a network does not fit into what is free of a device's memory."""
+
+
+class RejectedError(GlowError):
+    """A request that is not run: its network was removed, or the host manager shut down."""
+
+
+class QueueFullError(RejectedError):
+    """A request that is not accepted because too many are waiting."""
+
+
+class DeadlineError(GlowError, TimeoutError):
+    """A request that could not be finished in the time that its caller gave."""

@@ -1,0 +1,96 @@
+"""Which requests are on devices, and which wait: a bounded queue, by priority and then by age."""
+
+from __future__ import annotations
+
+import threading
+import time
+from heapq import heapify, heappop, heappush
+from typing import TYPE_CHECKING
+
+from ...errors import GlowError, QueueFullError
+
+if TYPE_CHECKING:
+    from .request import Request
+
+
+class Admission:
+    """
+    At most `most_active` requests are with the devices, and at most `most_waiting` wait for that.
+
+    Its lock is held for a few operations on a heap, and never while a request does anything.
+    """
+
+    def __init__(self, most_active: int, most_waiting: int):
+        if most_active < 1 or most_waiting < 0:
+            raise GlowError(
+                "expected room for at least one active request and no negative room for waiting "
+                f"ones, found {most_active} and {most_waiting}"
+            )
+        self.most_active = most_active
+        self.most_waiting = most_waiting
+        self.active = 0
+        self._lock = threading.Lock()
+        self._waiting: set[Request] = set()
+        self._heap: list[tuple[tuple[int, int], Request]] = []
+        """All that wait, and some that do not any more."""
+
+    @property
+    def waiting(self) -> int:
+        """How many requests wait."""
+        return len(self._waiting)
+
+    def enter(self, request: Request) -> bool:
+        """
+        A request comes. Returns whether it may start now; otherwise it waits, and `leave` of
+        another one returns it. Raises QueueFullError if there is no room.
+        """
+        started = self._try(request)
+        if started is None:
+            for late in self._late():
+                late.expire()  # which makes room
+            started = self._try(request)
+        if started is None:
+            raise QueueFullError(
+                f"{self.most_active} requests are running and {self.most_waiting} wait, which is "
+                "as many as may: try again when some are done"
+            )
+        return started
+
+    def _try(self, request: Request) -> bool | None:
+        with self._lock:
+            if self.active < self.most_active:
+                self.active += 1
+                return True
+            if len(self._waiting) >= self.most_waiting:
+                return None
+            self._waiting.add(request)
+            heappush(self._heap, (request.order, request))
+            return False
+
+    def _late(self) -> list[Request]:
+        """Requests that wait although their time is over."""
+        now = time.perf_counter()
+        with self._lock:
+            return [r for r in self._waiting if r.deadline is not None and r.deadline < now]
+
+    def leave(self, request: Request) -> Request | None:
+        """A request ended. Returns one that waited, if it may start now."""
+        with self._lock:
+            if request in self._waiting:
+                self._waiting.remove(request)
+                self._shrink()
+                return None
+            self.active -= 1
+            while self._heap:
+                first = heappop(self._heap)[1]
+                if first in self._waiting:
+                    self._waiting.remove(first)
+                    self.active += 1
+                    return first
+            return None
+
+    def _shrink(self) -> None:
+        """Forget those that do not wait any more, if they are many."""
+        if len(self._heap) > 2 * len(self._waiting) + 16:
+            self._heap = [(r.order, r) for r in self._waiting]
+            heapify(self._heap)

@@ -1,0 +1,59 @@
+"""How much memory of its device a partition takes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ...glow_dialects.elements import type_bytes
+from ...glow_dialects.glow.constant import ConstantOp
+
+if TYPE_CHECKING:
+    from xdsl.dialects.builtin import ModuleOp
+
+    from ...passes.partitions import Partition
+
+ALLOCATED = "allocated"
+"""The stage of a backend whose memory is planned (`glow-allocate`)."""
+
+
+@dataclass(frozen=True)
+class Footprint:
+    """Bytes."""
+
+    weights: int
+    """Loaded once, for all runs."""
+    arena: int
+    """For activations; kept from run to run."""
+    tensors: int
+    """While it runs: what it reads and makes, and activations that are not in an arena."""
+
+    @property
+    def resident(self) -> int:
+        """What it takes as long as it is loaded."""
+        return self.weights + self.arena
+
+    def __str__(self) -> str:
+        return (
+            f"{self.resident + self.tensors} bytes: {self.weights} for weights, {self.arena} for "
+            f"its arena, and {self.tensors} for tensors while it runs"
+        )
+
+
+def footprint_of(stages: Mapping[str, ModuleOp], partition: Partition) -> Footprint:
+    """
+    The memory of a partition: from the memory plan if its backend makes one, otherwise what the
+    partitioner found (see `passes.partitions`), but at least its constants, inputs and outputs.
+    """
+    from ..memory_plan import plan_of
+
+    ends = sum(partition.input_bytes) + sum(partition.output_bytes)
+    if ALLOCATED in stages:
+        plan = plan_of(stages[ALLOCATED])
+        return Footprint(plan.weight_bytes, plan.arena_bytes, ends)
+    constants = sum(
+        type_bytes(op.result.type) for op in partition.function.walk() if isinstance(op, ConstantOp)
+    )
+    weights = max(partition.weight_bytes, constants)
+    return Footprint(weights, 0, max(partition.activation_bytes, ends))

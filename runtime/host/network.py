@@ -1,0 +1,170 @@
+"""A network that is loaded: what runs where, and the requests for it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from ...errors import RejectedError
+from ..signature import Signature, TensorInfo
+from .statistics import Counts, NetworkStatistics, Outcome
+
+if TYPE_CHECKING:
+    from ...backend import Program
+    from .device import DeviceManager
+    from .footprint import Footprint
+    from .request import Request
+
+
+@dataclass(frozen=True)
+class Part:
+    """A partition that is loaded on its device. Tensors of the network have numbers."""
+
+    name: str
+    device: DeviceManager
+    key: str
+    """Of the program on the device."""
+    program: Program
+    inputs: tuple[int, ...]
+    """The tensors that it reads, in order."""
+    outputs: tuple[int, ...]
+    """The tensors that it makes, in order."""
+    infos: tuple[TensorInfo, ...]
+    """What these must look like."""
+    dependencies: tuple[int, ...]
+    """The parts that make what it reads, each once."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What the executor needs to know. The first tensors are the inputs of the network."""
+
+    parts: tuple[Part, ...]
+    outputs: tuple[int, ...]
+    """The tensors that are the results, in order."""
+    inputs: int
+    """How many tensors are inputs."""
+    tensors: int
+    """How many there are."""
+
+    @cached_property
+    def users(self) -> tuple[tuple[int, ...], ...]:
+        """For each part, the parts that read what it makes."""
+        found: list[list[int]] = [[] for _ in self.parts]
+        for number, part in enumerate(self.parts):
+            for dependency in part.dependencies:
+                found[dependency].append(number)
+        return tuple(map(tuple, found))
+
+    @cached_property
+    def sources(self) -> tuple[int, ...]:
+        """The parts that need nothing but inputs."""
+        return tuple(n for n, part in enumerate(self.parts) if not part.dependencies)
+
+    @cached_property
+    def missing(self) -> tuple[int, ...]:
+        """For each part, how many parts must run before it."""
+        return tuple(len(part.dependencies) for part in self.parts)
+
+    @cached_property
+    def readers(self) -> tuple[int, ...]:
+        """For each tensor, how often it is read, by parts and as a result."""
+        counts = [0] * self.tensors
+        for number in (*(n for part in self.parts for n in part.inputs), *self.outputs):
+            counts[number] += 1
+        return tuple(counts)
+
+    @cached_property
+    def copied(self) -> tuple[bool, ...]:
+        """For each result, whether it must be copied so that all are fresh arrays."""
+        return tuple(
+            number < self.inputs or number in self.outputs[:i]
+            for i, number in enumerate(self.outputs)
+        )
+
+
+@dataclass(frozen=True)
+class PartitionInfo:
+    """Where a partition runs, and what it takes there."""
+
+    name: str
+    device: str
+    memory: Footprint
+
+
+@dataclass(frozen=True)
+class NetworkInfo:
+    """What was added."""
+
+    name: str
+    inputs: tuple[TensorInfo, ...]
+    outputs: tuple[TensorInfo, ...]
+    partitions: tuple[PartitionInfo, ...]
+    """In an order in which they can run."""
+    seconds: float
+    """How long it took to compile and load them."""
+
+
+class Network:
+    """A network that is loaded."""
+
+    def __init__(self, signature: Signature, plan: Plan, info: NetworkInfo):
+        self.name = info.name
+        self.signature = signature
+        self.plan = plan
+        self.info = info
+        self._changed = threading.Condition()
+        self._requests: set[Request] = set()
+        """Those that are not ended, or that a device is still working on."""
+        self._closed = False
+        self._counts = Counts()
+
+    def enter(self, request: Request) -> None:
+        """A request begins. Raises RejectedError if the network is being removed."""
+        with self._changed:
+            if self._closed:
+                raise RejectedError(f"network {self.name!r} is being removed")
+            self._requests.add(request)
+            self._counts.accepted += 1
+
+    def refuse(self, request: Request) -> None:
+        """A request that began was not accepted after all."""
+        with self._changed:
+            self._counts.accepted -= 1
+            self._counts.refused += 1
+        self.leave(request)
+
+    def end(self, outcome: Outcome, latency: float, queued: float) -> None:
+        """Count the end of a request, after seconds since it began and on the way to a device."""
+        with self._changed:
+            self._counts.end(outcome, latency, queued)
+
+    def leave(self, request: Request) -> None:
+        """No device works on the request any more."""
+        with self._changed:
+            self._requests.discard(request)
+            if not self._requests:
+                self._changed.notify_all()
+
+    def close(self) -> Sequence[Request]:
+        """Accept no more requests. Returns those that are not ended, in order."""
+        with self._changed:
+            self._closed = True
+            return sorted(self._requests, key=lambda r: r.number)
+
+    def wait(self) -> None:
+        """Wait until there are no requests, after `close`."""
+        with self._changed:
+            self._changed.wait_for(lambda: not self._requests)
+
+    def evict(self) -> None:
+        """Give back the memory on all devices."""
+        for part in self.plan.parts:
+            part.device.evict(part.key)
+
+    def statistics(self) -> NetworkStatistics:
+        with self._changed:
+            return self._counts.statistics()

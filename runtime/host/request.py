@@ -1,0 +1,299 @@
+"""
+A request on its way through the partitions of a network.
+
+Nothing waits for a request: whoever makes the last tensor that a partition needs hands the
+partition to its device. A request has a lock of its own, held for moments; what others may do in
+consequence of its end happens outside the lock.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from weakref import ref
+
+import numpy as np
+
+from ...errors import DeadlineError, DeviceError, GlowError, RejectedError
+from .statistics import Outcome
+
+if TYPE_CHECKING:
+    from ...backend import Program
+    from ..signature import TensorInfo
+    from .network import Network, Part
+
+Results: TypeAlias = "Future[list[np.ndarray]]"
+
+
+class Span(NamedTuple):
+    """A run of a partition. Times are those of `time.perf_counter`."""
+
+    partition: str
+    device: str
+    ready: float
+    """When its inputs were there."""
+    start: float
+    end: float
+    before: tuple[str, ...]
+    """The partitions whose tensors it read."""
+    error: str
+
+
+class Request:
+    """One run of a network, on arrays in the order of its inputs."""
+
+    def __init__(
+        self,
+        network: Network,
+        arrays: Sequence[np.ndarray],
+        wanted: Sequence[int],
+        order: tuple[int, int],
+        seconds: float | None,
+        on_end: Callable[[Request], None],
+    ):
+        """
+        `wanted` are the numbers of the results to return; `order` the priority and the number of
+        the request; `seconds` the time it has. `on_end` is called before the future gets its
+        result, `network.leave` as soon as no device works on the request any more.
+        """
+        plan = network.plan
+        self.network = network
+        self.order = order
+        self.submitted = time.perf_counter()
+        self.admitted: float | None = None
+        """When it was handed to devices."""
+        self.began: float | None = None
+        """When the first device began with it."""
+        self.ended: float | None = None
+        self.outcome: Outcome | None = None
+        self.error = ""
+        self.spans: list[Span] = []
+        self.future: Results = Future()
+        self.deadline = None if seconds is None else self.submitted + seconds
+        self._wanted = wanted
+        self._on_end = on_end
+        self._lock = threading.Lock()
+        self._values: list[np.ndarray | None] = [*arrays, *[None] * (plan.tensors - len(arrays))]
+        self._readers = list(plan.readers)
+        self._missing = list(plan.missing)
+        self._unfinished = len(plan.parts)
+        self._holds = 0
+        """How many threads work on it."""
+        self._started = False
+        """Whether the future can no longer be cancelled."""
+        self._over = False
+        """Whether no more partitions are to run."""
+        # weak, because a future that somebody keeps must not keep the network
+        self.future.add_done_callback(_Cancellation(ref(self)))
+
+    @property
+    def number(self) -> int:
+        """Requests are numbered in the order of their submission."""
+        return self.order[1]
+
+    def start(self) -> None:
+        """Hand the first partitions to their devices."""
+        self.admitted = time.perf_counter()
+        with self._lock:
+            if self._over:
+                return
+            self._holds += 1
+        plan = self.network.plan
+        if not plan.parts:
+            self._end_if(Outcome.COMPLETED, None)
+        for number in plan.sources:
+            self._submit(number)
+        self._drop()
+
+    def _submit(self, number: int) -> None:
+        part = self.network.plan.parts[number]
+        part.device.submit(PartRun(self, number, part))
+
+    # runs of partitions, called by the workers of devices
+
+    def begin(self, number: int) -> list[np.ndarray] | None:
+        """The inputs of a partition, or None if the request is over."""
+        now = time.perf_counter()
+        if self.deadline is not None and now > self.deadline:
+            self.expire()
+            return None
+        with self._lock:
+            if self._over or not self._claim():
+                return None
+            if self.began is None:
+                self.began = now
+            self._holds += 1
+            values = (self._values[i] for i in self.network.plan.parts[number].inputs)
+            return [v for v in values if v is not None]
+
+    def succeed(self, number: int, outputs: Sequence[np.ndarray]) -> None:
+        """The partition ran: store what it made, and go on."""
+        with self._lock:
+            ready = [] if self._over else self._store(number, outputs)
+            done = not self._over and not self._unfinished
+        if done:
+            self._end_if(Outcome.COMPLETED, None)
+        for user in ready:
+            self._submit(user)
+        self._drop()
+
+    def _store(self, number: int, outputs: Sequence[np.ndarray]) -> list[int]:
+        """Keep what is needed of the results; returns the partitions that can run now."""
+        plan = self.network.plan
+        part = plan.parts[number]
+        for tensor, array in zip(part.outputs, outputs, strict=True):
+            if self._readers[tensor]:
+                self._values[tensor] = array
+        for tensor in part.inputs:
+            self._readers[tensor] -= 1
+            if not self._readers[tensor]:
+                self._values[tensor] = None
+        self._unfinished -= 1
+        ready: list[int] = []
+        for user in plan.users[number]:
+            self._missing[user] -= 1
+            if not self._missing[user]:
+                ready.append(user)
+        return ready
+
+    def fail(self, number: int, error: BaseException) -> None:
+        """The partition raised."""
+        part = self.network.plan.parts[number]
+        said = DeviceError(
+            f"device {part.device.name} failed in {part.name} of network {self.network.name!r}: "
+            f"{type(error).__name__}: {error}"
+        )
+        said.__cause__ = error
+        self._end_if(Outcome.FAILED, said)
+        self._drop()
+
+    # ends
+
+    def expire(self) -> None:
+        """End the request because its time is over."""
+        where = "" if self.began is None else " in full"
+        text = f"network {self.network.name!r} was not run{where} in the time that was given"
+        self._end_if(Outcome.LATE, DeadlineError(text))
+
+    def reject(self, why: str) -> None:
+        """End the request unless a device began with it."""
+        self._end_if(Outcome.DROPPED, RejectedError(why), begun=False)
+
+    def cancelled(self) -> None:
+        """The future was cancelled."""
+        with self._lock:
+            self._over = True
+            self._holds += 1
+        self._finish(Outcome.CANCELLED)
+        self._drop()
+
+    def _claim(self) -> bool:
+        """Whether the future was not cancelled, which it then cannot be any more."""
+        if not self._started:
+            self._started = self.future.set_running_or_notify_cancel()
+            self._over = not self._started
+        return self._started
+
+    def _end_if(self, outcome: Outcome, error: GlowError | None, begun: bool = True) -> None:
+        """End the request unless it is over; without `begun`, unless a device began with it."""
+        with self._lock:
+            if self._over or (self.began is not None and not begun) or not self._claim():
+                return
+            self._over = True
+            self._holds += 1
+        self.error = str(error) if error else ""
+        results = self._results() if error is None else []
+        self._finish(outcome)
+        if error is None:
+            self.future.set_result(results)
+        else:
+            self.future.set_exception(error)
+        self._drop()
+
+    def _results(self) -> list[np.ndarray]:
+        plan = self.network.plan
+        arrays = [self._values[plan.outputs[i]] for i in self._wanted]
+        copied = [plan.copied[i] for i in self._wanted]
+        pairs = zip(arrays, copied, strict=True)
+        return [a.copy() if copy else a for a, copy in pairs if a is not None]
+
+    def _finish(self, outcome: Outcome) -> None:
+        self.outcome = outcome
+        self.ended = time.perf_counter()
+        self._values = []
+        began = self.ended if self.began is None else self.began
+        self.network.end(outcome, self.ended - self.submitted, began - self.submitted)
+        self._on_end(self)
+
+    def _drop(self) -> None:
+        """A thread has done its work on the request."""
+        with self._lock:
+            self._holds -= 1
+            gone = self._over and not self._holds
+        if gone:
+            self.network.leave(self)
+
+
+class _Cancellation:
+    """Tells a request that its future was cancelled."""
+
+    __slots__ = ("_request",)
+
+    def __init__(self, request: ref[Request]):
+        self._request = request
+
+    def __call__(self, future: Results) -> None:
+        if future.cancelled() and (request := self._request()) is not None:
+            request.cancelled()
+
+
+class PartRun:
+    """A partition of a request, as a job of its device."""
+
+    __slots__ = ("_number", "_part", "_ready", "_request", "order", "program")
+
+    def __init__(self, request: Request, number: int, part: Part):
+        self.order: tuple[int, int] = request.order
+        self.program: Program = part.program
+        self._request = request
+        self._number = number
+        self._part = part
+        self._ready = time.perf_counter()
+
+    def begin(self) -> list[np.ndarray] | None:
+        return self._request.begin(self._number)
+
+    def succeed(self, outputs: Sequence[np.ndarray], start: float, end: float) -> None:
+        try:
+            received = _received(outputs, self._part.infos)
+        except GlowError as error:
+            self.fail(error, start, end)
+            return
+        self._record(start, end, "")
+        self._request.succeed(self._number, received)
+
+    def fail(self, error: BaseException, start: float, end: float) -> None:
+        self._record(start, end, f"{type(error).__name__}: {error}")
+        self._request.fail(self._number, error)
+
+    def _record(self, start: float, end: float, error: str) -> None:
+        part, parts = self._part, self._request.network.plan.parts
+        before = tuple(parts[i].name for i in part.dependencies)
+        names = part.name, part.device.name
+        self._request.spans.append(Span(*names, self._ready, start, end, before, error))
+
+
+def _received(outputs: Sequence[np.ndarray], infos: Sequence[TensorInfo]) -> list[np.ndarray]:
+    """What a program returned, as other programs may have it: contiguous. Raises GlowError."""
+    if len(outputs) != len(infos):
+        raise GlowError(f"expected {len(infos)} results, found {len(outputs)}")
+    return [_checked(array, info) for array, info in zip(outputs, infos, strict=True)]
+
+
+def _checked(array: np.ndarray, info: TensorInfo) -> np.ndarray:
+    if array.dtype != info.dtype or list(array.shape) != info.shape:
+        raise GlowError(f"expected {info} as a result, found {array.dtype}{list(array.shape)}")
+    return array if array.flags.c_contiguous else np.ascontiguousarray(array)

@@ -1,0 +1,130 @@
+"""What a host manager counts. All times are in seconds."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import Enum
+
+WINDOW = 4096
+"""How many of the latest requests of a network percentiles are computed over."""
+
+
+@dataclass(frozen=True)
+class Percentiles:
+    """Of a number of seconds; zero if there are none."""
+
+    count: int
+    p50: float
+    p99: float
+    highest: float
+
+
+@dataclass(frozen=True)
+class NetworkStatistics:
+    """The requests of one network since it was added."""
+
+    accepted: int
+    """Including those that are not finished."""
+    completed: int
+    failed: int
+    """A device raised."""
+    late: int
+    """Their deadline passed."""
+    cancelled: int
+    dropped: int
+    """Accepted, but not run because the network was removed or the host manager shut down."""
+    refused: int
+    """Not accepted because the queue was full."""
+    latency: Percentiles
+    """Of the latest completed requests, from their submission."""
+    queued: Percentiles
+    """Of the same requests: until a device began with them."""
+
+    @property
+    def unfinished(self) -> int:
+        """Accepted, and not yet ended."""
+        ended = self.completed + self.failed + self.late + self.cancelled + self.dropped
+        return self.accepted - ended
+
+
+@dataclass(frozen=True)
+class DeviceStatistics:
+    """One device since the host manager was made."""
+
+    runs: int
+    """Of partitions, failed ones included."""
+    failures: int
+    busy: float
+    """Seconds in which it ran partitions."""
+    queue: int
+    """How many partitions are ready and wait for it."""
+    longest_queue: int
+    programs: int
+    """How many are loaded. Equal partitions share one."""
+    memory: int
+    """Bytes that loaded programs take."""
+    limit: int | None
+    """Bytes; None for as much as is needed."""
+
+
+@dataclass(frozen=True)
+class HostStatistics:
+    """A snapshot of everything."""
+
+    active: int
+    """Requests that are on devices or in their queues."""
+    waiting: int
+    """Accepted requests for which there is no room yet."""
+    networks: Mapping[str, NetworkStatistics]
+    devices: Mapping[str, DeviceStatistics]
+
+
+def percentiles(seconds: Iterable[float]) -> Percentiles:
+    """By the nearest rank."""
+    found = sorted(seconds)
+    if not found:
+        return Percentiles(0, 0.0, 0.0, 0.0)
+
+    def rank(percent: int) -> float:
+        return found[-(-len(found) * percent // 100) - 1]
+
+    return Percentiles(len(found), rank(50), rank(99), found[-1])
+
+
+class Outcome(Enum):
+    """How a request ended."""
+
+    COMPLETED = "completed"
+    FAILED = "failed"
+    LATE = "late"
+    CANCELLED = "cancelled"
+    DROPPED = "dropped"
+
+
+class Counts:
+    """What a network counts. Whoever uses it holds the lock of the network."""
+
+    def __init__(self) -> None:
+        self.accepted = 0
+        self.refused = 0
+        self.ended = dict.fromkeys(Outcome, 0)
+        self.latency: deque[float] = deque(maxlen=WINDOW)
+        self.queued: deque[float] = deque(maxlen=WINDOW)
+
+    def end(self, outcome: Outcome, latency: float, queued: float) -> None:
+        """Count the end of a request."""
+        self.ended[outcome] += 1
+        if outcome is Outcome.COMPLETED:
+            self.latency.append(latency)
+            self.queued.append(queued)
+
+    def statistics(self) -> NetworkStatistics:
+        return NetworkStatistics(
+            accepted=self.accepted,
+            refused=self.refused,
+            latency=percentiles(self.latency),
+            queued=percentiles(self.queued),
+            **{outcome.value: count for outcome, count in self.ended.items()},
+        )
