@@ -1,5 +1,5 @@
 """
-Timelines of programs in the trace format of Chrome, which Perfetto (https://ui.perfetto.dev) opens.
+Timelines of programs, for Perfetto.
 
 There is a track for each engine and one for layers. Times are microseconds, from the cycles of an
 estimate and the clock of the machine.
@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from ..perfetto import Event, document, process, slice_event, track
 from .program import VtaProgram
 from .timing import Estimate, VtaTiming, estimate
 from .words import (
@@ -38,9 +39,9 @@ def trace(
     found = found or estimate(program, timing)
     scale = 1 / timing.clock_mhz
     events = [
-        {"ph": "M", "name": "process_name", "pid": 0, "args": {"name": "VTA"}},
-        _track(_LAYERS, "layers"),
-        *(_track(1 + engine, engine.name) for engine in Engine),
+        process(0, "VTA"),
+        track(_LAYERS, "layers"),
+        *(track(1 + engine, engine.name) for engine in Engine),
     ]
     cycle = 0
     for layer in found.layers:
@@ -51,7 +52,7 @@ def trace(
         span = (found.start[i.number], found.end[i.number])
         arguments = {"number": i.number, "text": str(i), **_counts(program, i)}
         events.append(_slice(1 + i.engine, _label(i), *span, scale, arguments))
-    return {"traceEvents": events, "displayTimeUnit": "ns"}
+    return document(events)
 
 
 def write_trace(
@@ -64,22 +65,10 @@ def write_trace(
     Path(path).write_text(json.dumps(trace(program, found, timing)), encoding="utf-8")
 
 
-def _track(number: int, name: str) -> dict[str, object]:
-    return {"ph": "M", "name": "thread_name", "pid": 0, "tid": number, "args": {"name": name}}
-
-
 def _slice(
     track: int, name: str, start: int, end: int, scale: float, arguments: dict[str, object]
-) -> dict[str, object]:
-    return {
-        "ph": "X",
-        "name": name,
-        "pid": 0,
-        "tid": track,
-        "ts": round(start * scale, 6),
-        "dur": round((end - start) * scale, 6),
-        "args": arguments,
-    }
+) -> Event:
+    return slice_event(track, name, start * scale, (end - start) * scale, arguments)
 
 
 def _label(i: Instruction) -> str:
