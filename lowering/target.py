@@ -106,7 +106,7 @@ class Target:
 
     def create(self) -> llvm.TargetMachine:
         """A fresh LLVM target machine: one that was given to a JIT must not be used again."""
-        initialize()
+        initialize_native() if self.architecture == host_target().architecture else initialize()
         try:
             target = llvm.Target.from_triple(self.triple)
         except RuntimeError as error:
@@ -124,9 +124,16 @@ def initialize() -> None:
 
 
 @cache
+def initialize_native() -> None:
+    """Prepare LLVM's code generator for this machine, which takes 10 MB less than all of them."""
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+
+
+@cache
 def host_target() -> Target:
     """The machine that this process runs on."""
-    initialize()
+    initialize_native()
     features = flattened(host_features())
     return Target(llvm.get_process_triple(), llvm.get_host_cpu_name(), features)
 

@@ -196,6 +196,7 @@ class CpuBackend(Backend):
     def restore(self, source: ModelSource) -> Restored | None:
         from .object_cache import open_cache
         from .program_plan import LinkPlan
+        from .release_code import release_code
         from .saved_program import find_program
 
         cache, target = open_cache(self.cache), self.target()
@@ -206,10 +207,14 @@ class CpuBackend(Backend):
             return None
         key, saved = found
         objects = [cache.get(k) for k in saved.objects]
-        mapped = cache.map_weights(key, saved.memory.weight_bytes)
-        if mapped is None or None in objects:
+        if None in objects:
             return None
         run = self._linked([data for data in objects if data is not None], target)
+        # before weights come in, so that both are not in memory at once
+        release_code("llvmlite")
+        mapped = cache.map_weights(key, saved.memory.weight_bytes)
+        if mapped is None:
+            return None
         plan = LinkPlan(saved.objects, saved.arena_bytes)
         program = CpuProgram(run, mapped_bytes(mapped), plan, saved.signature.outputs)
         return Restored(program, saved.signature, saved.memory)

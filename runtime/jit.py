@@ -21,7 +21,7 @@ from functools import cache
 import llvmlite.binding as llvm
 
 from ..errors import CompileError
-from ..lowering.target import Target, initialize
+from ..lowering.target import Target, initialize_native
 from .half import half_conversions
 from .object_cache import ObjectCache, key_of
 
@@ -36,7 +36,7 @@ Entry = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p
 
 @cache
 def _initialize() -> None:
-    initialize()
+    initialize_native()
     # expf and its like must be found by programs that call them, however Python itself was linked
     for name in ("libm.so.6", "libm.so"):
         try:
