@@ -115,6 +115,12 @@ def divide_both(node: Binary, by: Division) -> SSAValue | None:
     return by.build(type(node), lhs, rhs)
 
 
+@divider(BroadcastOp)
+def divide_repeated(node: BroadcastOp, by: Division) -> SSAValue | None:
+    inner = by.of(node.input)
+    return inner and by.build.broadcast(inner, shape_of(node.result.type))
+
+
 @divider(ReluOp, ClipOp)
 def divide_bounds(node: ReluOp | ClipOp, by: Division) -> SSAValue | None:
     inner, interval = by.of(node.input), interval_of(node.result)

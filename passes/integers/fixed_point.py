@@ -202,6 +202,16 @@ def positive(node: ReluOp, by: FixedPoint) -> Fixed | None:
     return Fixed(by.build(ReluOp, fixed.value), fixed.scales)
 
 
+@computed(BroadcastOp)
+def repeated(node: BroadcastOp, by: FixedPoint) -> Fixed | None:
+    fixed, shape = by.of(node.input), shape_of(node.result.type)
+    if fixed is None:
+        return None
+    ones = [1] * (len(shape) - len(shape_of(node.input.type)))
+    scales = fixed.scales.reshape([*ones, *fixed.scales.shape])
+    return Fixed(by.build.broadcast(fixed.value, shape), scales)
+
+
 @computed(AddOp, SubOp)
 def summed(node: AddOp | SubOp, by: FixedPoint) -> Fixed | None:
     lhs, rhs = by.as_term(node.lhs), by.as_term(node.rhs)

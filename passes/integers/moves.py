@@ -17,6 +17,7 @@ from xdsl.ir import SSAValue
 from ...glow_dialects.elements import num_elements
 from ...glow_dialects.glow.base import Node
 from ...glow_dialects.glow.constant import ConstantOp, SplatOp
+from ...glow_dialects.glow.matrix import MatMulOp
 from ...glow_dialects.glow.pooling import MaxPoolOp
 from ...glow_dialects.glow.quantization import DequantizeOp, QuantizeOp, StorageCastOp
 from ...glow_dialects.glow.shape import (
@@ -42,7 +43,7 @@ from .grids import (
 )
 from .table import move
 
-_ONE_OPERAND = (ReshapeOp, TransposeOp, SliceOp, BroadcastOp, MaxPoolOp)
+_ONE_OPERAND = (ReshapeOp, TransposeOp, SliceOp, MaxPoolOp)
 _RISING = (ReshapeOp, TransposeOp, BroadcastOp, MaxPoolOp)
 """Not slices: more would be quantized than is needed."""
 
@@ -87,11 +88,17 @@ def cancel(node: QuantizeOp, build: Build) -> SSAValue | None:
 
 @move(QuantizeOp)
 def quantize_once(node: QuantizeOp, build: Build) -> SSAValue | None:
-    """From real numbers to another storage of the same grid without the first one."""
+    """
+    From real numbers to another storage of the same grid without the first one, if nothing else
+    needs that.
+    """
     source = dequantized_from(node.input)
     first = None if source is None else maker(source, QuantizeOp)
     to = per_tensor(node.result.type)
-    if first is None or to is None or not same_grid(element_of(first.result.type), to):  # pyright: ignore
+    before = None if first is None else per_tensor(first.result.type)
+    if first is None or to is None or before is None or not same_grid(before, to):
+        return None
+    if not (first.result.has_one_use() and node.input.has_one_use()):
         return None
     return quantize(build, first.input, to)
 
@@ -114,6 +121,15 @@ def dequantize_first(node: DequantizeOp, build: Build) -> SSAValue | None:
 def sink_dequantize(node: Node, build: Build) -> SSAValue | None:
     source = dequantized_from(node.operands[0])
     return None if source is None else dequantize(build, moved(build, node, source))
+
+
+@move(BroadcastOp)
+def sink_below_broadcast(node: BroadcastOp, build: Build) -> SSAValue | None:
+    """Only to a product: otherwise more would be computed."""
+    source = dequantized_from(node.input)
+    if source is None or not any(isinstance(u.operation, MatMulOp) for u in node.result.uses):
+        return None
+    return dequantize(build, moved(build, node, source))
 
 
 @move(GatherOp)
