@@ -12,6 +12,8 @@ from xdsl.ir import SSAValue
 from .affine import Access, Dim
 from .algebra import ArithAlgebra, Value, identity
 from .emit import REASSOCIATE, Emitter, scalar_of
+from .field_products import field_schedule
+from .loads import Loaded, Loads, Places, Point, offset_of
 from .machine import MachineDescription
 from .memory import Memory, Place
 from .nest import Combine, Nest, Repeat, Step, simplified
@@ -23,10 +25,6 @@ from .tile_generator import TileGenerator
 from .tiles import plan_tiles
 from .turning import copy_turned
 from .types import computes_in_float, vector_type
-
-Places = Mapping[Access, Place]
-Point = Mapping[Dim, int]
-"""Where an element of a register tile is, relative to the tile."""
 
 
 def generate(
@@ -65,6 +63,8 @@ class NestGenerator:
         plan = plan_tiles(nest, machine)
         if plan is not None:
             return TileGenerator(nest, plan, emitter, memory, machine, NestGenerator.of)
+        if (spread := field_schedule(nest, machine)) is not None:
+            return NestGenerator(nest, spread, emitter, memory, machine)
         tiled = tiled_product(nest, machine)
         if tiled is None and nest.reduction is not None and nest.reduction.terms > 1:
             raise ValueError("products of groups need panels of as many columns as vectors have")
@@ -90,6 +90,7 @@ class NestGenerator:
         self.narrow = ArithAlgebra(emitter, machine, 1) if self.across else self.wide
         self.tile_of: dict[Dim, range] = {}
         """For dimensions with parts: the elements of the present tile, from where it is."""
+        self._loaded: Loaded = {}
         self._split: Split | None = None
         self._share: Share | None = None
 
@@ -235,7 +236,7 @@ class NestGenerator:
         if self.nest.reduction is not None:
             results = self._reduction(places, points)
         places = self._resolved(places, self.nest.operands)
-        loads = _Loads(self, places, self.narrow)
+        loads = Loads(self.nest, self.schedule, self.memory, places, self.narrow)
         stride = 0 if self.across else 1
         for point, result in zip(points, results, strict=True):
             operands = [loads(a, point) for a in self.nest.operands]
@@ -246,7 +247,7 @@ class NestGenerator:
                 access = self.nest.writes[0]
                 fields = [self.narrow.to_memory(v, access.element) for v in values]
                 whole = interleaved(self.e, fields, self.schedule.lanes)
-                self.memory.store_whole(whole, access, places[access], _offset(access, point))
+                self.memory.store_whole(whole, access, places[access], offset_of(access, point))
                 continue
             for value, access in zip(values, self.nest.writes, strict=True):
                 self._store(value, access, places[access], point, mask)
@@ -257,7 +258,7 @@ class NestGenerator:
         vector_dim = self.schedule.vector
         stride = access.stride(vector_dim) if vector_dim is not None else 0
         assert isinstance(stride, int)
-        offset = _offset(access, point)
+        offset = offset_of(access, point)
         self.memory.store(value, access, place, offset, stride, mask, self.narrow, self.nest.raw)
 
     def _fresh(self, point: Point, stale: SSAValue | int | None) -> SSAValue | None:
@@ -290,6 +291,7 @@ class NestGenerator:
     def _reduction(self, places: Places, points: Sequence[Point]) -> list[Value]:
         reduction = self.nest.reduction
         assert reduction is not None
+        self._loaded = {}
         start = self.wide.number(identity(reduction.combine, reduction.element), reduction.element)
         # lanes over a reduced dimension may have several accumulators for each point
         inner = self._points([self.schedule.vector]) if self.across else [{}]  # pyright: ignore
@@ -339,8 +341,8 @@ class NestGenerator:
         assert reduction is not None
         for number, dim in self.schedule.next_tile.items():
             access = reduction.reads[number]
-            distance = _offset(access, {dim: len(self.tile_of[dim])})
-            for offset in sorted({_offset(access, point) for point in points}):
+            distance = offset_of(access, {dim: len(self.tile_of[dim])})
+            for offset in sorted({offset_of(access, point) for point in points}):
                 self.memory.prefetch(access, places[access], offset + distance)
 
     def _accumulate(
@@ -352,7 +354,11 @@ class NestGenerator:
     ) -> list[SSAValue]:
         reduction = self.nest.reduction
         assert reduction is not None
-        loads = _Loads(self, places, self.wide, reduction.terms)
+        loads = Loads(
+            *(self.nest, self.schedule, self.memory, places, self.wide),
+            reduces=True,
+            loaded=self._loaded if self.schedule.shares_loads else None,
+        )
         results = []
         for point, accumulator in zip(points, accumulators, strict=True):
             mask = self._fresh(point, stale)
@@ -370,7 +376,7 @@ class NestGenerator:
             results.append(ssa)
         for number, distance in self.schedule.ahead.items():
             access = reduction.reads[number]
-            for offset in sorted({_offset(access, point) for point in points}):
+            for offset in sorted({offset_of(access, point) for point in points}):
                 self.memory.prefetch(access, places[access], offset + distance)
         for access in reduction.soon:
             self.memory.prefetch(access, places[access], 0)
@@ -407,42 +413,3 @@ _LANE_REDUCTIONS = {
     Combine.MAXIMUM: vector.CombiningKindAttr(vector.CombiningKindFlag.MAXIMUMF),
     Combine.MINIMUM: vector.CombiningKindAttr(vector.CombiningKindFlag.MINIMUMF),
 }
-
-
-class _Loads:
-    """Loads of one tile: what several of its elements need is loaded once."""
-
-    def __init__(
-        self, generator: NestGenerator, places: Places, algebra: ArithAlgebra, terms: int = 1
-    ):
-        self._generator = generator
-        self._places = places
-        self._algebra = algebra
-        self._terms = terms
-        self._done: dict[tuple[Access, int], Value] = {}
-
-    def __call__(self, access: Access, point: Point) -> Value:
-        offset = _offset(access, point)
-        key = (access, offset)
-        if key not in self._done:
-            self._done[key] = self._load(access, offset)
-        return self._done[key]
-
-    def _load(self, access: Access, offset: int) -> Value:
-        memory, schedule = self._generator.memory, self._generator.schedule
-        stride = access.stride(schedule.vector) if schedule.vector is not None else 0
-        assert isinstance(stride, int)
-        where = (access, self._places[access], offset, stride)
-        if self._terms > 1:
-            return Value(
-                memory.load_neighbours(*where, self._terms, schedule.lanes), access.element
-            )
-        return memory.load(*where, self._algebra, self._generator.nest.raw)
-
-
-def _offset(access: Access, point: Point) -> int:
-    total = 0
-    for dim, value in point.items():
-        stride = access.stride(dim)
-        total += stride * value if isinstance(stride, int) else stride[value]
-    return total

@@ -85,6 +85,7 @@ def signature_of(
     bodies = "; ".join(_block_text(r.block) for r in op.regions if r.blocks)
     stem = op.name.removeprefix("glow_inst.")
     further = [f"threads = {threads}"] if threads > 1 else []
+    further += [f"products of bytes: {', '.join(machine.int8_dots)}"] if machine.int8_dots else []
     further += ["tiles of bytes"] if machine.has_int8_tiles else []
     further += ["tiles of bf16"] if machine.has_bf16_tiles else []
     return Signature(stem, "\n".join((stem, listed, memory, bodies, repr(machine), *further)))

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import IntegerType, i64
-from xdsl.ir import SSAValue
+from xdsl.dialects.builtin import IntegerType, i8, i32, i64
+from xdsl.ir import Attribute, SSAValue
 
 from .affine import Access, Buffer, Dim
 from .algebra import ArithAlgebra, Value
 from .emit import Emitter
 from .types import INDEX, bits, memory_type
 
+_WRAPS: dict[str, Attribute] = {"overflowFlags": arith.IntegerOverflowAttr("none")}
 _MAX_INTERLEAVE = 4
 """Largest stride at which contiguous loads and shuffles replace a gather."""
 
@@ -133,6 +134,24 @@ class Memory:
         few = e.load(memory, at, element, terms)
         whole = e.extract(e.bitcast(few, IntegerType(bits(element) * terms), 1), 0)
         return e.bitcast(e.broadcast(whole, lanes), element, terms * lanes)
+
+    def load_fields(
+        self, access: Access, place: Place, fields: Sequence[int], lanes: int
+    ) -> SSAValue:
+        """
+        Four bytes for each lane: in lane i, those that are i elements behind each of up to four
+        fields, which lie at offsets from a place. Missing ones are zeros.
+        """
+        e, memory, total = self._emitter, self._flat[access.buffer], None
+        for number, field in enumerate(fields):
+            part = e.load(memory, self.at(place, field), i8, lanes)
+            part = e.cast("extui", part, i32)
+            if number:
+                shift = e.constant(part.type, 8 * number)
+                part = e.op(arith.ShLIOp, (part, shift), part.type, _WRAPS)
+            total = part if total is None else e.binary(arith.OrIOp, total, part)
+        assert total is not None
+        return e.bitcast(total, i8, 4 * lanes)
 
     def prefetch(self, access: Access, place: Place, offset: int) -> None:
         """A hint that the element at a place, moved by `offset`, will soon be read."""

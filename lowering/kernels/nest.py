@@ -50,6 +50,9 @@ class Reduction:
     terms: int = 1
     """How many neighbours of each of two narrow reads make a step, which adds all their products.
     The first read is that of the factor that may be unsigned."""
+    fields: tuple[int, ...] = ()
+    """Where the neighbours of the first read are, in elements from the first of them, if they are
+    not next to each other. Those beyond the last count as zeros."""
     soon: tuple[Access, ...] = ()
     """Elements to prefetch in each step, because nests that follow will read them. They may lie
     beyond the end of a buffer."""

@@ -68,6 +68,8 @@ class Schedule:
     next_tile: Mapping[int, Dim] = field(default_factory=dict)
     """Reads, by number, of which the next tile along a dimension is prefetched, before each run of
     the innermost loop of the reduction."""
+    shares_loads: bool = False
+    """Whether steps of a reduction without loops load only once what several of them read."""
     turned: Dim | None = None
     """For copies: the dimension along which vectors are loaded, while those along `vector` are
     stored. A tile is a square of `lanes`, which is turned around in registers."""

@@ -13,7 +13,7 @@ from ...glow_dialects.glow.blocked import (
 )
 from ...glow_dialects.glow.winograd import WinogradConvolutionOp
 from .cases import FLOATS, Case, Draw, Row, cases
-from .products import scaled
+from .products import SUMMED, scaled
 from .windows import BLOCKS
 
 CHANNELS = ((1, 17, 5, 3), (2, 3, 11), (1, 32, 7, 1), (3, 5))
@@ -64,7 +64,7 @@ def blocked_convolution(draw: Draw) -> Iterator[Case]:
         )
 
 
-@cases(BlockedDepthwiseConvolutionOp, rows=FLOAT_ROWS)
+@cases(BlockedDepthwiseConvolutionOp, rows=[*FLOAT_ROWS, *SUMMED])
 def blocked_depthwise_convolution(draw: Draw) -> Iterator[Case]:
     for sizes, kernel, strides, dilations in draw.some(WINDOWS, 2):
         (block,) = draw.some(BLOCKS, 1)

@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import prod
-
-from xdsl.dialects.builtin import f32, i32
-from xdsl.ir import Attribute
 
 from ....glow_dialects.elements import compute_type
 from ....glow_dialects.glow.blocked import (
     BlockedConvolutionOp,
-    BlockedDepthwiseConvolutionOp,
     PackChannelsOp,
     UnpackChannelsOp,
     is_blocked_input,
@@ -22,9 +17,8 @@ from ..algebra import ArithAlgebra, Value
 from ..nest import Combine, Nest
 from ..primitives import add
 from ..registry import Kernel, kernel, total
-from ..types import bits, memory_type, value_type
+from ..types import memory_type, value_type
 
-_EXACT_IN_F32 = 1 << 24
 _RECORDS = (2, 4)
 """Blocks that are packed whole, from a vector of each channel."""
 
@@ -57,40 +51,6 @@ def convolution(k: Kernel) -> None:
         operands=[bias[[ob, o]]],
         body=add_bias,
     )
-
-
-@kernel(BlockedDepthwiseConvolutionOp)
-def depthwise_convolution(k: Kernel) -> None:
-    """
-    `y[n, b, w, c] = bias[b, c] + sum(x[n, b, w * stride + i * dilation, c] * filter[b, i, c])`.
-
-    Sums of products of bytes are computed in f32 as long as they are exact there: most processors
-    multiply f32 faster than i32.
-    """
-    x, filters, bias = k.operands
-    y = k.result
-    n, b, c = Dim("n", y.shape[0]), Dim("b", y.shape[1]), Dim("c", y.shape[-1])
-    window, offset, places = windows(k.call, y.shape[2:-1], filters.shape[1:-1])
-    element, body = compute_type(k.element), add_bias
-    if element == i32 and _is_exact_in_f32(x.element, filters.element, prod(filters.shape[1:-1])):
-        element, body = f32, _add_integer_bias
-    k.reduce(
-        dims=[n, b, *window, c],
-        reduced=offset,
-        reduction=total(Combine.ADD, element, x[[n, b, *places, c]], filters[[b, *offset, c]]),
-        place=[n, b, *window, c],
-        operands=[bias[[b, c]]],
-        body=body,
-    )
-
-
-def _is_exact_in_f32(a: Attribute, b: Attribute, terms: int) -> bool:
-    """Whether each sum of so many products of integers is a number that f32 holds."""
-    return terms << (bits(memory_type(a)) + bits(memory_type(b)) - 1) <= _EXACT_IN_F32
-
-
-def _add_integer_bias(alg: ArithAlgebra, values: Sequence[Value]) -> Sequence[Value]:
-    return [add(alg, alg.convert(values[0], i32), values[1])]
 
 
 def windows(

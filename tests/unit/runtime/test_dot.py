@@ -1,9 +1,10 @@
-"""Products of groups of narrow integers: meaning and kernels, exactly."""
+"""Products of groups of narrow integers, and depthwise ones: meaning and kernels, exactly."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
+from glow.glow_dialects.glow.blocked import BlockedDepthwiseConvolutionOp, PackChannelsOp
 from glow.glow_dialects.glow.dot import DotConvolutionOp, DotMatMulOp
 from glow.glow_dialects.glow_vec import DotKind
 from glow.glow_dialects.operator import with_shape
@@ -125,3 +126,43 @@ def test_groups_of_rows(rng: np.random.Generator):
     groups = group_rows(w, 1, 4)
     assert groups.shape == (3, 2, 5, 4)
     np.testing.assert_array_equal(groups[1, 1, 3], [*w[1, 4:6, 3], 0, 0])
+
+
+# image, kernel, strides, dilations
+DEPTHWISE = [
+    ((13, 11), (3, 3), (1, 1), (1, 1)),
+    ((9, 8), (3, 3), (2, 2), (1, 1)),
+    ((7, 10), (2, 4), (1, 3), (3, 2)),
+    ((5, 9), (3, 5), (1, 1), (1, 1)),
+    ((3, 3), (3, 3), (1, 1), (1, 1)),
+    ((17,), (3,), (1,), (2,)),
+    ((2, 6, 7), (1, 3, 2), (1, 1, 1), (1, 1, 1)),
+]
+
+
+@pytest.mark.parametrize("case", DEPTHWISE)
+@pytest.mark.parametrize(("machine", "terms", "feature"), MACHINES)
+def test_depthwise(
+    machine: MachineDescription, terms: int, feature: str, case: tuple, rng: np.random.Generator
+):
+    """In quads of pixels where the machine has them, else in f32 or in i32."""
+    expect(feature)
+    image, kernel, strides, dilations = case
+    block = machine.channel_block * int(rng.integers(1, 4))
+    dtype = rng.choice(["u1", "i1", "i2"])
+    x = numbers(rng, dtype, 2, 2, *image, block)
+    w = numbers(rng, "i2" if dtype == "i2" else "i1", 2, *kernel, block)
+    b = rng.integers(-(2**31), 2**31, (2, block)).astype("i4")
+    arrays = [x, w, b]
+    options = {"strides": strides, "dilations": dilations}
+    check(one_node(BlockedDepthwiseConvolutionOp, types_of(arrays), **options), arrays, machine)
+
+
+@pytest.mark.parametrize(("machine", "terms", "feature"), MACHINES)
+def test_few_channels_are_packed(
+    machine: MachineDescription, terms: int, feature: str, rng: np.random.Generator
+):
+    expect(feature)
+    channels, block = int(rng.integers(1, 7)), int(rng.choice([2, 4]))
+    x = numbers(rng, "u1", 2, channels, 5, int(rng.integers(1, 70)))
+    check(one_node(PackChannelsOp, types_of([x]), block=block), [x], machine)

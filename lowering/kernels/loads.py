@@ -1,0 +1,75 @@
+"""The loads of a register tile."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from xdsl.ir import SSAValue
+
+from .affine import Access, Dim
+from .algebra import ArithAlgebra, Value
+from .memory import Memory, Place
+from .nest import Nest
+from .schedule import Schedule
+
+Places = Mapping[Access, Place]
+Point = Mapping[Dim, int]
+"""Where an element of a register tile is, relative to the tile."""
+Loaded = dict[tuple[Access, "SSAValue | None", int], Value]
+
+
+class Loads:
+    """
+    Loads at the points of a tile: what several of them need is loaded once. With the same `loaded`,
+    that holds for several tiles of one block of code.
+    """
+
+    def __init__(
+        self,
+        nest: Nest,
+        schedule: Schedule,
+        memory: Memory,
+        places: Places,
+        algebra: ArithAlgebra,
+        reduces: bool = False,
+        loaded: Loaded | None = None,
+    ):
+        self._nest = nest
+        self._schedule = schedule
+        self._memory = memory
+        self._places = places
+        self._algebra = algebra
+        self._reduces = reduces
+        """Whether these are the reads of the reduction."""
+        self._loaded: Loaded = {} if loaded is None else loaded
+
+    def __call__(self, access: Access, point: Point) -> Value:
+        place, offset = self._places[access], offset_of(access, point)
+        key = (access, place.dynamic, place.constant + offset)
+        if key not in self._loaded:
+            self._loaded[key] = self._load(access, place, offset)
+        return self._loaded[key]
+
+    def _load(self, access: Access, place: Place, offset: int) -> Value:
+        memory, schedule = self._memory, self._schedule
+        stride = access.stride(schedule.vector) if schedule.vector is not None else 0
+        assert isinstance(stride, int)
+        reduction = self._nest.reduction
+        if not self._reduces or reduction is None or reduction.terms == 1:
+            return memory.load(access, place, offset, stride, self._algebra, self._nest.raw)
+        if reduction.fields and access is reduction.reads[0]:
+            fields = [offset + f for f in reduction.fields]
+            ssa = memory.load_fields(access, place, fields, schedule.lanes)
+        else:
+            terms, lanes = reduction.terms, schedule.lanes
+            ssa = memory.load_neighbours(access, place, offset, stride, terms, lanes)
+        return Value(ssa, access.element)
+
+
+def offset_of(access: Access, point: Point) -> int:
+    """How far a point of a tile is from its start, in elements."""
+    total = 0
+    for dim, value in point.items():
+        stride = access.stride(dim)
+        total += stride * value if isinstance(stride, int) else stride[value]
+    return total
