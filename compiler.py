@@ -165,6 +165,7 @@ def compile(
     precision: str | None = None,
     quantize: object = None,
     max_elements: int | None = None,
+    pin: bool = False,
 ) -> CompiledModel:
     """
     Compile a network for a backend.
@@ -176,6 +177,8 @@ def compile(
       of its own.
     - `threads`: how many threads run the network together, the calling one included. The others
       sleep between runs. Calls from several Python threads take turns once all processors are used.
+    - `pin`: whether each of the other threads stays on a processor of its own, which helps where
+      nothing else runs on these. The calling thread goes where the system puts it.
     - `symbols`: sizes of the symbolic dimensions of an ONNX model, such as `{"batch": 4}`.
     - `cache`: whether compiled code and packed weights are kept on disk: True for the default
       directory (`$GLOW_CACHE_DIR`, else `glow` in the user's cache directory), False, or a
@@ -207,7 +210,9 @@ def compile(
         "precision": precision,
         "quantize": None if quantize is None else str(quantize),
     }
-    options = {name: value for name, value in names.items() if value is not None}
+    options: dict[str, object] = {k: value for k, value in names.items() if value is not None}
+    if pin:
+        options["pin"] = True
     target = _backend(backend, threads, cache, options)
     source = _source(model, symbols, max_elements)
     if source is not None and not _verifies(verify):
@@ -315,7 +320,7 @@ def _refuse(symbols: Mapping[str, int] | None) -> None:
 
 
 def _backend(
-    backend: str | Backend, threads: int, cache: bool | str | Path, options: Mapping[str, str]
+    backend: str | Backend, threads: int, cache: bool | str | Path, options: Mapping[str, object]
 ) -> Backend:
     if not isinstance(threads, int) or isinstance(threads, bool) or threads < 1:
         raise GlowError(f"expected threads to be an integer of at least 1, found {threads!r}")
@@ -324,9 +329,7 @@ def _backend(
             raise GlowError("a backend that is given as an object has its own target and options")
         return backend
     if options and backend != "cpu":
-        raise GlowError(
-            f"a target and the algorithm of convolutions are for the backend cpu, found {backend!r}"
-        )
+        raise GlowError(f"{', '.join(options)}: options of the backend cpu, found {backend!r}")
     return find_backend(backend, threads=threads, cache=cache, **options)
 
 

@@ -37,6 +37,8 @@ Addresses: TypeAlias = "ctypes.Array[ctypes.c_void_p]"
 ALIGNMENT = 64
 """Bytes. The weight segment and the arena start at a multiple of this."""
 
+MOST_THREADS = 1024
+"""More are a mistake: they would take longer to meet than to compute."""
 CONV_ALGORITHMS = ("auto", "direct", "winograd")
 PRECISIONS = ("f32", "bf16")
 
@@ -81,8 +83,8 @@ class CpuBackend(Backend):
         precision: str = "f32",
         quantize: str | None = None,
     ):
-        if threads < 1:
-            raise GlowError(f"expected threads to be at least 1, found {threads}")
+        if not 1 <= threads <= MOST_THREADS:
+            raise GlowError(f"expected threads to be 1 to {MOST_THREADS}, found {threads}")
         if conv_algorithm not in CONV_ALGORITHMS:
             raise GlowError(
                 f"expected conv_algorithm to be one of {', '.join(CONV_ALGORITHMS)}, "

@@ -93,6 +93,9 @@ def _arguments() -> argparse.ArgumentParser:
     group.add_argument("--dump-stages", metavar="DIR", help="write the IR of every stage here")
     group = parser.add_argument_group("running")
     group.add_argument("--threads", type=count, default=1, metavar="N", help="default: 1")
+    group.add_argument(
+        "--pin", action="store_true", help="keep each further thread on a processor of its own"
+    )
     group.add_argument("--repeat", type=count, default=1, metavar="N", help="timed runs")
     group.add_argument(
         "--compare",
@@ -234,6 +237,7 @@ def run(args: argparse.Namespace, console: Console) -> int:
         args.model,
         backend=args.backend,
         threads=args.threads,
+        pin=args.pin,
         symbols=dict(args.define_symbol),
         cache=not args.no_cache,
         target_cpu=args.target_cpu,

@@ -11,6 +11,7 @@ import glow
 import numpy as np
 import onnxruntime
 import pytest
+from glow.runtime.cpu_backend import MOST_THREADS
 from glow.tests.support.small_models import GRAPH, graph, small_network
 
 BACKENDS = ["cpu", "interpreter"]
@@ -320,3 +321,14 @@ def test_text_that_is_nested_too_deeply(tmp_path: Path):
     path.write_text('"test.op"() ({\n' * 9000)
     with pytest.raises(glow.ModelError, match=r"deep\.mlir: the text is nested too deeply"):
         glow.compile(path)
+
+
+def test_absurd_numbers_of_threads_are_refused():
+    for threads in (MOST_THREADS + 1, 10**9, 2**70):
+        with pytest.raises(glow.GlowError, match=f"1 to {MOST_THREADS}, found {threads}"):
+            glow.compile(graph(), threads=threads)
+
+
+def test_pinning_is_for_the_cpu():
+    with pytest.raises(glow.GlowError, match="pin: options of the backend cpu"):
+        glow.compile(graph(), "interpreter", pin=True)

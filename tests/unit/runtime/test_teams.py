@@ -23,7 +23,6 @@ from glow.lowering.llvm.translate import translate_module
 from glow.lowering.target import host_target
 from glow.lowering.threads import llvm_text, module_text
 from glow.runtime import teams
-from glow.runtime.cpu_backend import CpuBackend
 from glow.runtime.jit import Executable, compile_object
 from glow.tests.support.kernels import convert
 from glow.tools.glow_run import main as glow_run
@@ -87,7 +86,7 @@ def test_the_cache_keeps_programs_apart_by_threads(tmp_path: Path, single: glow.
 
 
 def test_pinned_workers(single: glow.CompiledModel):
-    model = glow.compile(graph(), CpuBackend(threads=2, pin=True, cache=False))
+    model = glow.compile(graph(), threads=2, pin=True, cache=False)
     check_same(model, single, 1)
     masks = [os.sched_getaffinity(int(t)) for t in os.listdir("/proc/self/task")]
     assert any(len(m) == 1 for m in masks)

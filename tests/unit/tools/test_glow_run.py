@@ -201,3 +201,13 @@ def test_warnings_are_one_line(
     error = capsys.readouterr().err
     assert error.startswith("glow-run: warning: cannot ")
     assert error.count("\n") == 1
+
+
+def test_pinned_threads(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([MODEL, "--threads", "2", "--pin", "--compare", "interpreter"]) == 0
+    assert "difference from interpreter" in capsys.readouterr().out
+
+
+def test_too_many_threads(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([MODEL, "--threads", "100000"]) != 0
+    assert "1 to 1024, found 100000" in capsys.readouterr().err
