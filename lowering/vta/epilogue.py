@@ -21,6 +21,8 @@ from ...glow_dialects.vta import AluOpcode
 
 INT32 = (-(1 << 31), (1 << 31) - 1)
 MAX_SHIFT = 31
+_HALF = 15
+"""Bits of the lower part of a multiplier that is too long for one product."""
 
 Constant: TypeAlias = "int | np.ndarray"
 """The same number everywhere, or int64[C], one for each channel."""
@@ -92,8 +94,25 @@ def wrapped(bounds: Bounds) -> Bounds:
 
 
 def paired(opcode: AluOpcode, left: Chain, right: Chain) -> Chain:
-    """Two chains, element by element."""
+    """Two chains, element by element. A shift to the left of both is one of the result."""
+    common = min(_doublings(opcode, left), _doublings(opcode, right))
+    if common:
+        sides = (
+            chain.before(1).then(AluOpcode.SHR, common - _doublings(opcode, chain))
+            for chain in (left, right)
+        )
+        return paired(opcode, *sides).then(AluOpcode.SHR, -common)
     return Chain(Pair(opcode, left, right), wrapped(_BOUNDS[opcode](left.bounds, right.bounds)))
+
+
+def _doublings(opcode: AluOpcode, chain: Chain) -> int:
+    """How far a chain is shifted to the left at its end, if that can as well be done later."""
+    if opcode is AluOpcode.MUL or not chain.steps:
+        return 0
+    step = chain.last(1)[0]
+    if step.opcode is not AluOpcode.SHR or not isinstance(step.value, int):
+        return 0
+    return 0 if chain.bounds == INT32 else max(-step.value, 0)
 
 
 def _range(value: Constant) -> Bounds:
@@ -126,7 +145,22 @@ def _add(chain: Chain, value: Constant) -> Chain:
     if chain.steps and chain.last(1)[0].opcode is AluOpcode.ADD:
         total = chain.last(1)[0].value + value
         return chain.before(1).then(AluOpcode.ADD, _in_32_bits(total))
-    return _added_before_shift(chain, value) or chain.appended(AluOpcode.ADD, value)
+    moved = _added_before_shift(chain, value) or _added_to_side(chain, value)
+    return moved or chain.appended(AluOpcode.ADD, value)
+
+
+def _added_to_side(chain: Chain, value: Constant) -> Chain | None:
+    """To one operand of a sum, if it takes that in without another step."""
+    base = chain.base
+    if chain.steps or not isinstance(base, Pair) or base.opcode is not AluOpcode.ADD:
+        return None
+    left = base.left.then(AluOpcode.ADD, value)
+    if len(left.steps) <= len(base.left.steps) and left.bounds != INT32:
+        return paired(AluOpcode.ADD, left, base.right)
+    right = base.right.then(AluOpcode.ADD, value)
+    if len(right.steps) <= len(base.right.steps) and right.bounds != INT32:
+        return paired(AluOpcode.ADD, base.left, right)
+    return None
 
 
 def _in_32_bits(value: Constant) -> Constant:
@@ -167,7 +201,29 @@ def _multiply(chain: Chain, value: Constant) -> Chain:
 
 
 def _shift(chain: Chain, value: Constant) -> Chain:
-    return chain if _range(value) == (0, 0) else chain.appended(AluOpcode.SHR, value)
+    if _range(value) == (0, 0):
+        return chain
+    return _shifted_back(chain, value) or chain.appended(AluOpcode.SHR, value)
+
+
+def _shifted_back(chain: Chain, right: Constant) -> Chain | None:
+    """`((x << m) + c) >> k` is `(x + (c >> m)) >> (k - m)`, or a shift to the left and a sum."""
+    added = 0
+    inner = chain
+    if not isinstance(right, int) or right < 0:
+        return None
+    if chain.steps and chain.last(1)[0].opcode is AluOpcode.ADD:
+        added, inner = chain.last(1)[0].value, chain.before(1)
+    if not inner.steps or not isinstance(added, int) or INT32 in (chain.bounds, inner.bounds):
+        return None
+    step = inner.last(1)[0]
+    if step.opcode is not AluOpcode.SHR or not isinstance(step.value, int) or step.value >= 0:
+        return None
+    left = -step.value
+    inner = inner.before(1)
+    if right >= left:
+        return inner.then(AluOpcode.ADD, added >> left).then(AluOpcode.SHR, right - left)
+    return inner.then(AluOpcode.SHR, right - left).then(AluOpcode.ADD, added >> right)
 
 
 def _minimum(chain: Chain, value: Constant) -> Chain:
@@ -235,8 +291,8 @@ def rescaled(
     if left.any():
         chain = _shifted_left(chain, left, low - zero_point, high - zero_point)
     if (factors != 1).any():
-        chain = _multiplied(chain, factors)
-    if right.any():
+        chain = _multiplied(chain, factors, right)
+    elif right.any():
         chain = _rounded(chain, right)
     return limited(chain.then(AluOpcode.ADD, zero_point), low, high)
 
@@ -257,15 +313,23 @@ def _shifted_left(chain: Chain, left: np.ndarray, low: int, high: int) -> Chain:
     return chain.then(AluOpcode.SHR, -left)
 
 
-def _multiplied(chain: Chain, factors: np.ndarray) -> Chain:
-    largest = max(abs(b) for b in chain.bounds) * int(np.abs(factors).max())
-    if largest > INT32[1]:
+def _multiplied(chain: Chain, factors: np.ndarray, right: np.ndarray) -> Chain:
+    """Times integers, and then shifted to the right and rounded."""
+    largest = max(abs(b) for b in chain.bounds)
+    if largest * int(np.abs(factors).max()) <= INT32[1]:
+        return _rounded(chain.then(AluOpcode.MUL, factors), right)
+    low, high = factors & ((1 << _HALF) - 1), factors >> _HALF
+    wide = largest * max(1 << _HALF, int(np.abs(high).max())) > INT32[1] // 2
+    if wide or right.min() <= _HALF + 1:
         raise CompileError(
             f"numbers of {chain.bounds[0]} to {chain.bounds[1]} times "
             f"{int(np.abs(factors).max())} do not fit into accumulators of 32 bits; quantize with "
             "scales that are powers of two (schema power_of_two)"
         )
-    return chain.then(AluOpcode.MUL, factors)
+    # x * (high * 2**15 + low) >> n is (x * high + (x * low >> 15)) >> (n - 15)
+    rest = chain.then(AluOpcode.MUL, low).then(AluOpcode.SHR, _HALF)
+    product = paired(AluOpcode.ADD, chain.then(AluOpcode.MUL, high), rest)
+    return _rounded(product, right - _HALF)
 
 
 def _rounded(chain: Chain, right: np.ndarray) -> Chain:

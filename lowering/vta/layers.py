@@ -121,7 +121,9 @@ class Layer:
 
     @property
     def products(self) -> list[Product]:
-        return [p for a in self.actions if isinstance(a, Accumulate) for p in a.products]
+        """All products, each once."""
+        found = (p for a in self.actions if isinstance(a, Accumulate) for p in a.products)
+        return list(dict.fromkeys(found))
 
 
 @dataclass(eq=False)

@@ -61,13 +61,15 @@ def lower(main: func.FuncOp, config: VtaConfig) -> func.FuncOp:
     dram = Dram(table.result, 0)
     stream = Stream(config)
     micro_ops = MicroOps(stream, dram)
+    name = ""
     for layer in network.layers:
-        begin = len(stream)
+        if layer.name != name:
+            name = layer.name
+            stream.begin(name)
         if isinstance(layer, Layer):
             emit_layer(layer, stream, micro_ops)
         else:
             emit_pooling(layer, stream, micro_ops)
-        stream.name(begin, layer.name)
     stream.finish()
     instructions = stream.instructions()
     table.properties["ops"] = DenseArrayBase.from_list(i64, micro_ops.table().reshape(-1).tolist())

@@ -144,7 +144,11 @@ def convolution(build: Builder, node: ConvolutionOp) -> Chain:
         w._replace(before=w.before + p) for w, p in zip((rows, columns), low, strict=True)
     )
     del high  # how far the output goes says the same
-    weighted = Weighted(build.name, source, weights, rows, columns, to_python(node.group))
+    uniform = weights.shape[1] == 1 and bool((weights == weights[:, :, :1, :1]).all())
+    if uniform:
+        weights = weights[:, :, :1, :1]
+    group = to_python(node.group)
+    weighted = Weighted(build.name, source, weights, rows, columns, group, uniform)
     return _biased(node, build.product(weighted), node.bias)
 
 

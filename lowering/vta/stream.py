@@ -91,12 +91,11 @@ class Stream:
     def __init__(self, config: VtaConfig):
         self.config = config
         self._issued: list[_Issued] = []
+        self._layer = ""
+        """The layer that begins with the next instruction."""
         self._by_engine: list[list[_Issued]] = [[] for _ in _ENGINES]
         self._clocks: list[Clock] = [[0] * len(_ENGINES) for _ in _ENGINES]
         self._shadows: dict[object, _Shadow] = {m: _Shadow(config.depth(m)) for m in _BUFFERS}
-
-    def __len__(self) -> int:
-        return len(self._issued)
 
     def instructions(self) -> list[VtaInstruction]:
         """All instructions, with their tokens."""
@@ -105,9 +104,9 @@ class Stream:
             i.op.properties["tokens"] = tokens_attr(_ENGINES[i.engine], pops, pushes)
         return [i.op for i in self._issued]
 
-    def name(self, number: int, layer: str) -> None:
-        """Say that a layer of the network begins at an instruction."""
-        self._issued[number].op.attributes[LAYER] = StringAttr(layer)
+    def begin(self, layer: str) -> None:
+        """Say that a layer of the network begins with the next instruction."""
+        self._layer = layer
 
     # instructions
 
@@ -201,6 +200,9 @@ class Stream:
         done = list(self._clocks[engine])
         done[engine] += 1
         self._clocks[engine] = done
+        if self._layer:
+            op.attributes[LAYER] = StringAttr(self._layer)
+            self._layer = ""
         issued = _Issued(op, engine, done, pops)
         self._issued.append(issued)
         self._by_engine[engine].append(issued)

@@ -179,6 +179,11 @@ class _Candidates:
             )
             for s, pixels in zip(p.products, self.pieces, strict=True)
         ]
+        with np.errstate(divide="ignore"):
+            self.together = sum(
+                (-(-s.inputs // c) for s, c in zip(p.products, self.chunks, strict=True)),
+                np.zeros_like(blocks),
+            )
         self.fits = (
             (self.accumulators <= c.acc_depth)
             & (self.input_piece <= c.inp_depth)
@@ -239,14 +244,16 @@ class _Candidates:
         """The transfers of a product, and the starts of its instructions."""
         p, c, costs = self.p, self.p.config, self.costs
         chunks = -(-s.inputs // chunk)
+        # pieces of all products take turns in the buffers
+        together = self.together
         room_in = c.inp_depth // self.input_piece
         room_weights = c.wgt_depth // self.weight_piece
         if self.weights_first:
-            again_in = np.where(places * chunks <= room_in, 1, groups)
-            again_weights = np.where(chunks <= room_weights, 1, places)
+            again_in = np.where(places * together <= room_in, 1, groups)
+            again_weights = np.where(together <= room_weights, 1, places)
         else:
-            again_in = np.where(chunks <= room_in, 1, groups)
-            again_weights = np.where(groups * chunks <= room_weights, 1, places)
+            again_in = np.where(together <= room_in, 1, groups)
+            again_weights = np.where(groups * together <= room_weights, 1, places)
         loaded_in = p.images * s.inputs * self._rows_loaded(s) * again_in
         loaded_weights = s.inputs * p.blocks * s.places * again_weights
         per_cycle = costs.bytes_per_cycle
@@ -257,8 +264,8 @@ class _Candidates:
         first = (pixels * chunk * c.element_bytes(Memory.INP)) / per_cycle
         first = first + self.weight_piece * c.element_bytes(Memory.WGT) / per_cycle
         # without room for two pieces, loads wait for the products with the piece before
-        waits_in = (room_in < 2) & (places * chunks > 1)
-        waits_weights = (room_weights < 2) & (groups * chunks > 1)
+        waits_in = (room_in < 2) & (places * together > 1)
+        waits_weights = (room_weights < 2) & (groups * together > 1)
         return (
             inputs * np.where(waits_in, 2, 1)
             + weights * np.where(waits_weights, 2, 1)

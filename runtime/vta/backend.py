@@ -1,0 +1,175 @@
+"""The backend `vta`: quantized networks as programs for VTA, which run on the simulator."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from math import prod
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from ...backend import Backend, Memory, Rates, Stage
+from ...errors import GlowError
+from ...glow_dialects.vta.config import DEFAULT, VtaConfig
+
+if TYPE_CHECKING:
+    import numpy as np
+    from xdsl.dialects.builtin import ModuleOp
+
+    from ...glow_dialects.claims import Claim
+    from ...glow_dialects.operator import Call
+    from .program import VtaProgram
+    from .simulator import Simulator
+    from .timing import VtaTiming
+
+_CLEAN = "canonicalize,cse,dce"
+INTEGERS = "integers"
+PROGRAM = "program"
+_BUSY = 0.6
+"""The share of cycles in which the GEMM core begins a product, in convolutions."""
+_LAYER = 2000
+"""Cycles of a layer that overlap with nothing: the first loads and the last stores."""
+
+
+class VtaBackend(Backend):
+    """
+    Compiles networks that are quantized with scales that are powers of two.
+
+    - `config`: the sizes of the machine, a `VtaConfig` or keyword arguments of one;
+    - `timing`: how fast it is, for estimates.
+
+    `threads` and `cache` mean nothing to it.
+    """
+
+    name: ClassVar[str] = "vta"
+
+    def __init__(
+        self,
+        threads: int = 1,
+        cache: object = True,
+        config: VtaConfig | Mapping[str, int] = DEFAULT,
+        timing: VtaTiming | None = None,
+    ):
+        try:
+            self.config = config if isinstance(config, VtaConfig) else VtaConfig(**config)
+        except (TypeError, ValueError) as e:
+            raise GlowError(f"no VTA has these sizes: {e}") from None
+        self._timing = timing
+
+    @property
+    def timing(self) -> VtaTiming:
+        from .timing import VtaTiming
+
+        return self._timing or VtaTiming()
+
+    def claims(self) -> Sequence[Claim]:
+        from .claims import CLAIMS
+
+        return CLAIMS
+
+    def memories(self) -> Sequence[Memory]:
+        """DRAM, as far as addresses reach; buffers on the chip are not for tensors."""
+        c = self.config
+        smallest = min(prod((c.batch, c.block_in)), prod((c.batch, c.block_out)))
+        layouts = (f"N, C/{c.block_out}, H, W in elements of {c.batch} x {c.block_out}",)
+        return (Memory("DRAM", smallest << c.dram_base_bits, smallest, layouts),)
+
+    def rates(self, call: Call) -> Rates:
+        """The GEMM core or the ALU, and the DRAM port."""
+        from .claims import is_product
+
+        c, t = self.config, self.timing
+        clock = t.clock_mhz * 1e6
+        operations = c.batch * c.block_out / t.alu_interval
+        if is_product(call):
+            operations = 2 * c.batch * c.block_in * c.block_out / t.gemm_interval * _BUSY
+        return Rates(operations * clock, t.bytes_per_cycle * clock, _LAYER / clock)
+
+    def stages(self) -> Sequence[Stage]:
+        sizes = " ".join(
+            f"{f.name.replace('_', '-')}={getattr(self.config, f.name)}"
+            for f in fields(VtaConfig)
+            if getattr(self.config, f.name) != getattr(DEFAULT, f.name)
+        )
+        lower = f"glow-lower-to-vta{{{sizes}}}" if sizes else "glow-lower-to-vta"
+        return (
+            Stage(
+                INTEGERS,
+                f"glow-fold-constants{{keep-quantized=true}},{_CLEAN},"
+                f"glow-form-integers{{integer-only=true}},{_CLEAN}",
+            ),
+            Stage(PROGRAM, f"{lower},glow-verify-vta-tokens"),
+        )
+
+    def compile(self, stages: Mapping[str, ModuleOp]) -> VtaExecutable:
+        from ..signature import main_function
+        from .assemble import assemble
+
+        program = assemble(main_function(stages[PROGRAM]))
+        return VtaExecutable(program, Borders(stages[INTEGERS]))
+
+    def texts(self, stages: Mapping[str, ModuleOp]) -> Mapping[str, str]:
+        from io import StringIO
+
+        from xdsl.context import Context
+
+        from ...lowering.vta.asm import VtaAssemblyTarget
+
+        text = StringIO()
+        VtaAssemblyTarget().emit(Context(), stages[PROGRAM], text)
+        return {"program.s": text.getvalue()}
+
+
+class Borders:
+    """What the host computes: quantization of inputs and dequantization of results."""
+
+    def __init__(self, integers: ModuleOp):
+        from ...lowering.vta.borders import stored_inputs
+        from ..signature import main_function
+
+        main = main_function(integers)
+        self._inputs = [
+            (number, None if value is main.body.block.args[number] else _call(value.owner))
+            for number, value in stored_inputs(main)
+        ]
+        returned: Any = main.body.block.last_op
+        self._outputs = [_dequantization(value) for value in returned.operands]
+
+    def inputs(self, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
+        """The inputs of the program from those of the network."""
+        return [_computed(call, arrays[number]) for number, call in self._inputs]
+
+    def outputs(self, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
+        """The results of the network from those of the program."""
+        pairs = zip(self._outputs, arrays, strict=True)
+        return [_computed(call, array) for call, array in pairs]
+
+
+def _call(node: Any) -> Call:
+    return node.call
+
+
+def _dequantization(value: Any) -> Call | None:
+    from ...lowering.vta.borders import stored_output
+
+    return None if stored_output(value) is value else _call(value.owner)
+
+
+def _computed(call: Call | None, array: np.ndarray) -> np.ndarray:
+    from ...semantics import evaluate
+
+    return array if call is None else evaluate(call, [array])[0]
+
+
+class VtaExecutable:
+    """A program on the simulator. Runs on several threads at once are safe."""
+
+    def __init__(self, program: VtaProgram, borders: Borders):
+        from .simulator import Simulator
+
+        self.program = program
+        self.simulator: Simulator = Simulator(program)
+        self._borders = borders
+
+    def run(self, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
+        """See `glow.backend.Program`."""
+        return self._borders.outputs(self.simulator.run(self._borders.inputs(inputs)))
