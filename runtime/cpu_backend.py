@@ -208,6 +208,8 @@ class CpuBackend(Backend):
         if found is None:
             return None
         key, saved = found
+        # loading LLVM touched much that linking does not need
+        release_code("llvmlite")
         objects = [cache.get(k) for k in saved.objects]
         if None in objects:
             return None
