@@ -37,6 +37,13 @@ class DeviceError(GlowError):
 class DeviceMemoryError(GlowError):
     """A part of a network does not fit into what is free of a device's memory."""
 
+    def __init__(self, message: str, device: str = "", lacking: int = 0):
+        super().__init__(message)
+        self.device = device
+        """Its name."""
+        self.lacking = lacking
+        """How many bytes are missing."""
+
 
 class RejectedError(GlowError):
     """A request that is not run: its network was removed, or the host manager shut down."""

@@ -33,9 +33,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from .compiler import Model, load_model
 from .errors import GlowError, InputError, QueueFullError, RejectedError
-from .passes.partition import partition
 from .passes.partitioning.devices import Configuration, of_backends, read_configuration
-from .passes.partitions import is_partitioned
 from .runtime.host.admission import Admission
 from .runtime.host.device import DeviceManager
 from .runtime.host.network import Network, NetworkInfo
@@ -133,16 +131,19 @@ class HostManager:
             self._networks[name] = None
         try:
             return self._compile(
-                name, lambda: _split(load_model(model, symbols), configuration, strategy)
+                name,
+                lambda: provision(
+                    name, load_model(model, symbols), configuration, strategy, self._devices
+                ),
             )
         except RuntimeError as error:  # of the pool, which shut down meanwhile
             self._forget(name)
             raise _closed_error() from error
 
-    def _compile(self, name: str, load: Callable[[], ModuleOp]) -> Future[NetworkInfo]:
+    def _compile(self, name: str, load: Callable[[], Network]) -> Future[NetworkInfo]:
         def compile() -> NetworkInfo:
             try:
-                network = provision(name, load(), self._devices)
+                network = load()
             except BaseException:
                 self._forget(name)
                 raise
@@ -376,14 +377,6 @@ def _configuration(devices: Devices, memory: int | Sequence[int]) -> Configurati
     if sizes:
         raise GlowError("devices that are described have a memory of their own")
     return devices if isinstance(devices, Configuration) else read_configuration(devices)
-
-
-def _split(module: ModuleOp, configuration: Configuration, strategy: str | None) -> ModuleOp:
-    """The module, with a function for each partition."""
-    if not is_partitioned(module):
-        given = {} if strategy is None else {"strategy": strategy}
-        partition(module, configuration, **given)
-    return module
 
 
 # what must happen at the end of the interpreter, and in a forked child

@@ -131,11 +131,14 @@ class DeviceManager:
         with self._lock:
             found = [p.footprint for p in self._programs.values()]
             used, limit = _bytes(found), self.device.memory
-            if limit is not None and _bytes([*found, footprint]) > limit:
+            needed = _bytes([*found, footprint])
+            if limit is not None and needed > limit:
                 raise DeviceMemoryError(
                     f"{what} needs {footprint}; device {self.name} has {limit} bytes of memory, "
                     f"of which {used} are taken: remove networks, give the device more memory, or "
-                    "split the network over more devices"
+                    "split the network over more devices",
+                    self.name,
+                    needed - limit,
                 )
             loaded = self._programs[key] = _Loaded(footprint)
             return loaded

@@ -9,10 +9,19 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ...errors import CompileError, DeviceMemoryError, GlowError, ModelError
-from ...passes.partitions import Partition, PartitionedNetwork, Source, read_partitions
+from ...passes.partition import partition
+from ...passes.partitioning.devices import Configuration
+from ...passes.partitions import (
+    Partition,
+    PartitionedNetwork,
+    Source,
+    is_partitioned,
+    read_partitions,
+)
 from ..signature import signature_of
 from ..stages import Stages
 from .device import DeviceManager, Prepared
@@ -24,24 +33,70 @@ if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
 
 
-def provision(name: str, module: ModuleOp, devices: Mapping[str, DeviceManager]) -> Network:
-    """
-    Load a partitioned network, which must not be changed any more.
+ROUNDS = 8
+"""How often a network is split at most, with less memory each time."""
 
-    Raises CompileError if the module is not one or a backend cannot compile a partition, GlowError
+
+def provision(
+    name: str,
+    module: ModuleOp,
+    configuration: Configuration,
+    strategy: str | None,
+    devices: Mapping[str, DeviceManager],
+) -> Network:
+    """
+    Split a network over the devices of `configuration`, unless it is partitioned already, and load
+    it. The module must not be changed any more.
+
+    Programs need more memory than the partitioner knows: for padding, and for what a backend makes
+    of weights. If it does not suffice, the network is split again with less memory on that device.
+
+    Raises what `partition` does, CompileError if a backend cannot compile a partition, GlowError
     for devices that do not exist, and DeviceMemoryError. Then nothing of it remains loaded.
     """
+    if is_partitioned(module):
+        return _provision(name, module, devices)
+    given = {} if strategy is None else {"strategy": strategy}
+    lacking: DeviceMemoryError | None = None
+    for _ in range(ROUNDS):
+        split = module.clone()
+        try:
+            partition(split, configuration, **given)
+        except CompileError as error:
+            if lacking is None:
+                raise
+            raise lacking from error
+        try:
+            return _provision(name, split, devices)
+        except DeviceMemoryError as error:
+            lacking = error
+            configuration = _with_less(configuration, error.device, error.lacking)
+    assert lacking is not None
+    raise lacking
+
+
+def _with_less(configuration: Configuration, name: str, size: int) -> Configuration:
+    """The configuration with `size` bytes less on a device."""
+    devices = (
+        replace(d, memory=max(0, d.memory - size)) if d.name == name and d.memory is not None else d
+        for d in configuration.devices
+    )
+    return replace(configuration, devices=tuple(devices))
+
+
+def _provision(name: str, module: ModuleOp, devices: Mapping[str, DeviceManager]) -> Network:
+    """Load a partitioned network."""
     start = time.perf_counter()
     found = read_partitions(module)
-    for partition in found.partitions:
-        _check_device(partition, devices)
+    for each in found.partitions:
+        _check_device(each, devices)
     signature = signature_of(module)
     loaded: list[Part] = []
     infos: list[PartitionInfo] = []
     numbers = _Numbers(len(signature.inputs))
     try:
-        for partition in found.partitions:
-            part, info = _load(name, partition, devices[partition.device], numbers)
+        for each in found.partitions:
+            part, info = _load(name, each, devices[each.device], numbers)
             loaded.append(part)
             infos.append(info)
     except BaseException:
