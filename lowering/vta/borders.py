@@ -1,8 +1,8 @@
 """
 What the host computes at the borders of a program.
 
-Inputs of floats are quantized before the machine gets them, and results that are dequantized leave
-the machine as integers.
+Inputs of floats are quantized before the machine gets them, and results of floats that are made of
+integers one by one leave the machine as these integers.
 """
 
 from __future__ import annotations
@@ -12,8 +12,14 @@ from collections.abc import Iterator
 from xdsl.dialects import func
 from xdsl.ir import SSAValue
 
-from ...glow_dialects.glow.quantization import DequantizeOp, QuantizeOp
-from ...passes.rewriting import maker
+from ...glow_dialects.elements import is_integer, storage_type
+from ...glow_dialects.glow.base import DataParallel, Node
+from ...glow_dialects.glow.quantization import QuantizeOp
+from ...glow_dialects.operator import element_of
+from ...passes.rewriting import is_constant
+
+WIDE_BYTES = 4
+"""Outputs of a program for a result of 32 bits: its bytes, the lowest first."""
 
 
 def stored_input(argument: SSAValue) -> Iterator[SSAValue]:
@@ -26,10 +32,31 @@ def stored_input(argument: SSAValue) -> Iterator[SSAValue]:
         yield argument
 
 
+def host_nodes(result: SSAValue) -> list[Node]:
+    """
+    The nodes that make a result of the network from integers, in order: conversion to floats and
+    arithmetic with constants. None if the result is one of integers.
+    """
+    nodes: list[Node] = []
+    value = result
+    while not is_integer(storage_type(element_of(value.type))):
+        node = value.owner
+        if not isinstance(node, DataParallel):
+            return []
+        variables = [o for o in node.operands if not is_constant(o)]
+        if len(variables) != 1:
+            return []
+        nodes.insert(0, node)
+        (value,) = variables
+    return nodes
+
+
 def stored_output(result: SSAValue) -> SSAValue:
-    """The value that a program leaves for a result of the network."""
-    node = maker(result, DequantizeOp)
-    return result if node is None else node.input
+    """The integers that a program leaves for a result of the network."""
+    nodes = host_nodes(result)
+    if not nodes:
+        return result
+    return next(o for o in nodes[0].operands if not is_constant(o))
 
 
 def stored_inputs(main: func.FuncOp) -> list[tuple[int, SSAValue]]:

@@ -15,9 +15,12 @@ from typing import Any, NamedTuple
 from ...glow_dialects.vta import AluOpcode, Memory, VtaConfig
 from .layers import Accumulate, Action, Apply, Fetch, Layer, Product, Slot, Vector, parts
 from .micro_ops import Axis, MicroOps
-from .regions import Dim, Dram, Grid, Move, moves
+from .regions import Dim, Dram, Grid, Move, Tensor, moves
 from .stream import Span, Stream
 from .tiling import Tiling, choose_tiling
+
+_BYTE = 8
+"""Bits that a store takes of an accumulator."""
 
 
 class Ring:
@@ -154,12 +157,18 @@ class _Emitter:
             self.stream.load(Memory.ACC, self._vector(tile, place, index).begin, constants, move)
 
     def _store(self, tile: Tile, place: int) -> None:
-        grid = self._grid(self.layer.output.grid)
+        self._store_low(tile, place, self.layer.output)
+        for tensor in self.layer.higher:
+            self.apply(tile, place, Apply(0, AluOpcode.SHR, _BYTE))
+            self._store_low(tile, place, tensor)
+
+    def _store_low(self, tile: Tile, place: int, output: Tensor) -> None:
+        grid = self._grid(output.grid)
         first = grid.first(tile.image, self.layer.first + tile.block, tile.row, tile.column)
         # the result of a chain is in the slot that was taken first
         span = self._slot(tile, place, 0)
         for offset, move in moves(first, tile.dims(grid, self.layer.is_flat), self.config):
-            self.stream.store(span.begin + offset, self.layer.output.dram, move)
+            self.stream.store(span.begin + offset, output.dram, move)
 
     def fetch(self, tile: Tile, place: int, action: Fetch) -> None:
         grid = self._grid(action.source.grid)

@@ -115,9 +115,10 @@ class Layer:
     vectors: int
     constants: Dram | None
     """For each vector and each of all blocks of the tensor an accumulator."""
-    images: int = 1
     is_flat: bool = False
     """Whether all images are single pixels, and computed together."""
+    higher: Sequence[Tensor] = ()
+    """Where bits 8 to 15, and so on, of the result go, if it has more than 8."""
 
     @property
     def products(self) -> list[Product]:

@@ -15,23 +15,22 @@ from typing import NoReturn, TypeVar
 
 import numpy as np
 from xdsl.dialects import func
-from xdsl.dialects.builtin import StringAttr, TensorType, i8
+from xdsl.dialects.builtin import StringAttr, TensorType, i8, i32
 from xdsl.ir import Operation, SSAValue
 
 from ...errors import CompileError
 from ...glow_dialects.elements import storage_type
 from ...glow_dialects.glow.base import Node
-from ...glow_dialects.glow.constant import ConstantOp, SplatOp
 from ...glow_dialects.glow.logic import CastOp
 from ...glow_dialects.glow.pooling import MaxPoolOp
-from ...glow_dialects.glow.quantization import DequantizeOp, QuantizeOp, StorageCastOp
+from ...glow_dialects.glow.quantization import StorageCastOp
 from ...glow_dialects.glow.shape import BroadcastOp, ReshapeOp
 from ...glow_dialects.glow_inst.memory import NAME, argument_attributes
 from ...glow_dialects.operator import element_of, shape_of
 from ...glow_dialects.quant import QuantizedType
 from ...glow_dialects.vta import Memory, RegionKind
 from ...passes.rewriting import failure
-from .borders import stored_input, stored_output
+from .borders import WIDE_BYTES, stored_input, stored_output
 from .epilogue import Chain, Leaf
 from .layers import Layer, Linear, Pooling, Window, spread_vectors
 from .memory_map import MemoryMap, spatial_shape
@@ -161,7 +160,7 @@ class Network:
         return made
 
     def _visit(self, op: Operation) -> None:
-        if isinstance(op, func.ReturnOp | QuantizeOp | DequantizeOp | ConstantOp | SplatOp):
+        if isinstance(op, func.ReturnOp):
             return
         if not isinstance(op, Node) or len(op.results) != 1:
             unsupported(op, "it is no operator on tensors")
@@ -226,10 +225,23 @@ class Network:
         self.layers.extend(builder.layers(chain, output))
         return output
 
+    def _add_wide(self, value: SSAValue, name: str) -> None:
+        """A result of 32 bits, as four outputs of 8 bits each, the lowest first."""
+        builder = Builder(self, value.name_hint or name)
+        chain = builder.chain(value)
+        outputs = [
+            self._tensor(RegionKind.OUTPUT, f"{name}.{byte}", value, _INT8)
+            for byte in range(WIDE_BYTES)
+        ]
+        self.layers.extend(builder.layers(chain, outputs[0], outputs[1:]))
+
     def _finish(self, returned: func.ReturnOp, number: int, value: SSAValue) -> None:
         """A result that is another result, or an input, is copied."""
         place = same_place(value)
         tensor = self.tensors.get(place)
+        if tensor is None and element_of(value.type) == i32:
+            self._add_wide(value, self._names[number])
+            return
         if tensor is None:
             op = value.owner if isinstance(value.owner, Operation) else returned
             unsupported(op, f"result {number} of the network is not made of 8-bit integers")
@@ -324,7 +336,9 @@ class Builder:
         self._leaves.append(weighted)
         return Chain(Leaf(True, len(self._leaves) - 1), weighted.bounds())
 
-    def layers(self, chain: Chain, output: Tensor) -> Iterator[Layer]:
+    def layers(
+        self, chain: Chain, output: Tensor, higher: Sequence[Tensor] = ()
+    ) -> Iterator[Layer]:
         """The layers that compute a chain, one for each piece of the output."""
         memory = self.network.memory
         config = memory.config
@@ -353,6 +367,7 @@ class Builder:
                 len(linear.vectors),
                 constants,
                 is_flat=is_flat,
+                higher=higher,
             )
 
     def _pieces(self, weighted: Sequence[Weighted], output: Tensor) -> list[Piece]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
 from math import prod
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -14,6 +14,7 @@ from ...glow_dialects.vta.config import DEFAULT, VtaConfig
 if TYPE_CHECKING:
     import numpy as np
     from xdsl.dialects.builtin import ModuleOp
+    from xdsl.ir import SSAValue
 
     from ...glow_dialects.claims import Claim
     from ...glow_dialects.operator import Call
@@ -120,44 +121,84 @@ class VtaBackend(Backend):
 
 
 class Borders:
-    """What the host computes: quantization of inputs and dequantization of results."""
+    """What the host computes: integers from inputs of floats, and results from integers."""
 
     def __init__(self, integers: ModuleOp):
-        from ...lowering.vta.borders import stored_inputs
+        from ...lowering.vta.borders import host_nodes, stored_inputs
         from ..signature import main_function
 
         main = main_function(integers)
         self._inputs = [
-            (number, None if value is main.body.block.args[number] else _call(value.owner))
+            (number, _Host([] if value is main.body.block.args[number] else [value.owner]))
             for number, value in stored_inputs(main)
         ]
         returned: Any = main.body.block.last_op
-        self._outputs = [_dequantization(value) for value in returned.operands]
+        self._outputs = [_Host(host_nodes(value)) for value in returned.operands]
+        self._is_wide = [_is_wide(value) for value in returned.operands]
 
     def inputs(self, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
         """The inputs of the program from those of the network."""
-        return [_computed(call, arrays[number]) for number, call in self._inputs]
+        return [host.run(arrays[number]) for number, host in self._inputs]
 
     def outputs(self, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
         """The results of the network from those of the program."""
-        pairs = zip(self._outputs, arrays, strict=True)
-        return [_computed(call, array) for call, array in pairs]
+        given = iter(arrays)
+        return [
+            host.run(_joined(given) if is_wide else next(given))
+            for host, is_wide in zip(self._outputs, self._is_wide, strict=True)
+        ]
 
 
-def _call(node: Any) -> Call:
-    return node.call
+def _is_wide(value: SSAValue) -> bool:
+    from xdsl.dialects.builtin import i32
 
-
-def _dequantization(value: Any) -> Call | None:
+    from ...glow_dialects.operator import element_of
     from ...lowering.vta.borders import stored_output
 
-    return None if stored_output(value) is value else _call(value.owner)
+    return element_of(stored_output(value).type) == i32
 
 
-def _computed(call: Call | None, array: np.ndarray) -> np.ndarray:
-    from ...semantics import evaluate
+def _joined(given: Iterator[np.ndarray]) -> np.ndarray:
+    """int32 from its bytes."""
+    import numpy as np
 
-    return array if call is None else evaluate(call, [array])[0]
+    from ...lowering.vta.borders import WIDE_BYTES
+
+    planes = [next(given).astype(np.uint8) for _ in range(WIDE_BYTES)]
+    return np.stack(planes, axis=-1).view("<i4")[..., 0].astype(np.int32)
+
+
+class _Host:
+    """Nodes on one value, with constants, one after the other."""
+
+    def __init__(self, nodes: Sequence[Any]):
+        from ...passes.rewriting import is_constant
+
+        self._steps = [
+            (node.call, [_constant(o) if is_constant(o) else None for o in node.operands])
+            for node in nodes
+        ]
+
+    def run(self, array: np.ndarray) -> np.ndarray:
+        from ...semantics import evaluate
+
+        for call, operands in self._steps:
+            (array,) = evaluate(call, [array if o is None else o for o in operands])
+        return array
+
+
+def _constant(value: SSAValue) -> np.ndarray:
+    """A constant, or one that is broadcast."""
+    import numpy as np
+
+    from ...glow_dialects.glow.shape import BroadcastOp
+    from ...glow_dialects.operator import shape_of
+    from ...semantics.arrays import constant_of
+
+    source = value.owner.input if isinstance(value.owner, BroadcastOp) else value
+    array = constant_of(source)
+    assert array is not None
+    return np.broadcast_to(array, shape_of(value.type))
 
 
 class VtaExecutable:

@@ -76,12 +76,15 @@ def is_product(call: Call) -> bool:
 
 _PRODUCTS: tuple[type[Node], ...] = (ConvolutionOp, FullyConnectedOp, MatMulOp)
 _SAME = [Elements((ACTIVATION,), (ACTIVATION,))]
-_BIASED = [Elements((ACTIVATION, WEIGHTS, bias), (ACTIVATION,)) for bias in (BIAS, f32)]
+_RESULTS = (ACTIVATION, f32)
+"""Of products: the host makes floats of accumulators, where a program ends."""
+_BIASED = [Elements((ACTIVATION, WEIGHTS, b), (r,)) for b in (BIAS, f32) for r in _RESULTS]
+_UNBIASED = [Elements((ACTIVATION, WEIGHTS), (r,)) for r in _RESULTS]
 
 CLAIMS = (
     *claims(ConvolutionOp, elements=_BIASED, when=_is_image),
     *claims(FullyConnectedOp, elements=_BIASED),
-    *claims(MatMulOp, elements=[Elements((ACTIVATION, WEIGHTS), (ACTIVATION,))], when=_is_matrix),
+    *claims(MatMulOp, elements=_UNBIASED, when=_is_matrix),
     *claims(AddOp, SubOp, MulOp, ReluOp, ClipOp, elements=_SAME, when=_is_tensor),
     *claims(MaxPoolOp, elements=_SAME, when=_is_image),
     *claims(AvgPoolOp, elements=_SAME, when=_is_mean),
