@@ -32,10 +32,8 @@ from .partitioning.units import unit_graph
 from .partitions import MAIN, is_partitioned
 from .rewriting import failure
 
-TIME = "capability"
 
-
-def partition(module: ModuleOp, configuration: Configuration, strategy: str = TIME) -> None:
+def partition(module: ModuleOp, configuration: Configuration, strategy: str = "time") -> None:
     """
     Split the function @main of a graph over devices: `module` is changed.
 
@@ -73,7 +71,7 @@ class PartitionPass(ModulePass):
     """Bytes of memory of each of these devices, in order, or one number for all."""
     config: str = ""
     """A file that describes devices and links, in TOML or JSON, instead of `devices`."""
-    strategy: str = TIME
+    strategy: str = "time"
     """`time`, `memory` or `capability`."""
     place: tuple[str, ...] = ()
     """Nodes that must be on a device, as `"name=device"`, by the names of their results."""

@@ -25,16 +25,20 @@ from .partitions import Partition, PartitionedNetwork, read_partitions
 from .rewriting import failure
 
 
-def verify_partitions(module: ModuleOp) -> None:
-    """Raises CompileError, at the operation in question, for what is not a partitioned network."""
+def verify_partitions(module: ModuleOp, configuration: Configuration | None = None) -> None:
+    """
+    Check a partitioned network, by default with the devices that its attributes describe.
+
+    Raises CompileError, at the operation in question, for what is wrong.
+    """
     network = read_partitions(module)
-    configuration = configuration_of(module)
+    configuration = configuration or configuration_of(module)
     for partition in network.partitions:
         graph = unit_graph(partition.function.body.block)
         if configuration is None:
             continue
         device = _device(partition, configuration)
-        alone = replace(configuration, devices=(device,), links={})
+        alone = replace(configuration, devices=(device,), links={}, place={})
         problem = problem_of(graph, alone)
         units = range(len(graph.units))
         found = weight_bytes(problem, units), activation_bytes(problem, units)

@@ -89,6 +89,11 @@ class Device:
         rates = self.rates
         return rates.overhead + max(work.operations / rates.operations, work.bytes / rates.bytes)
 
+    @property
+    def kind(self) -> tuple[object, ...]:
+        """What is equal for devices that compute the same equally fast."""
+        return id(self.backend), self.rates
+
     def is_called(self, name: str) -> bool:
         """Whether an annotation means this device: by its name, or by its backend."""
         return name in (self.name, self.backend.name)
@@ -165,7 +170,8 @@ def read_configuration(path: str | Path) -> Configuration:
 def from_mapping(found: object) -> Configuration:
     """A configuration from the values of a file. Raises GlowError for whatever it cannot mean."""
     table = _table(found, "a configuration", {"devices": list, "links": list, "place": dict})
-    devices = tuple(_device(entry) for entry in table.get("devices", ()))
+    backends: dict[str, Backend] = {}
+    devices = tuple(_device(entry, backends) for entry in table.get("devices", ()))
     links = dict(_link(entry) for entry in table.get("links", ()))
     place = table.get("place", {})
     if wrong := [n for n, d in place.items() if not isinstance(d, str)]:
@@ -193,17 +199,20 @@ _DEVICE = {"name": str, "backend": str, "memory": int, "options": dict, "rates":
 _LINK = {"between": list, "bandwidth": _NUMBER, "latency": _NUMBER}
 
 
-def _device(found: object) -> Device:
+def _device(found: object, backends: dict[str, Backend]) -> Device:
+    """A device. Those with equal backends and options share one of `backends`."""
     table = _table(found, "a device", _DEVICE)
     if missing := [key for key in ("name", "backend") if key not in table]:
         raise GlowError(f"a device lacks {' and '.join(missing)}: {found}")
     name, options = table["name"], table.get("options", {})
     if name == HOST or not name:
         raise GlowError(f"a device cannot be called {name!r}")
+    key = f"{table['backend']} {sorted(options.items())}"
     try:
-        backend = find_backend(table["backend"], **options)
+        backend = backends.get(key) or find_backend(table["backend"], **options)
     except TypeError as error:
         raise GlowError(f"device {name}: wrong options of {table['backend']}: {error}") from None
+    backends[key] = backend
     memory = table.get("memory", backend.memories()[0].bytes)
     if memory is not None and memory < 0:
         raise GlowError(f"device {name}: expected bytes of memory, found {memory}")

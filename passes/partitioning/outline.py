@@ -15,7 +15,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ...glow_dialects.glow.base import Node
 from ..partitions import ACTIVATION_BYTES, BACKEND, COST, DEVICE, WEIGHT_BYTES
-from .devices import attributes_of
+from .devices import Device, attributes_of
 from .placement import Problem
 from .plans import Group, activation_bytes, weight_bytes
 from .units import UnitGraph
@@ -28,6 +28,7 @@ class _Body:
     """The body of a partition that is being made."""
 
     graph: UnitGraph
+    device: Device
     block: Block = field(default_factory=Block)
     local: dict[SSAValue, SSAValue] = field(default_factory=dict)
     """What stands for a value of the whole graph."""
@@ -51,6 +52,10 @@ class _Body:
             self.inputs.append(value)
         copy = node.clone(self.local)
         copy.location = node.location
+        wanted = copy.attributes.get(DEVICE)
+        if isinstance(wanted, StringAttr) and not self.device.is_called(wanted.data):
+            # the name of the node had another device, which goes before
+            copy.attributes[DEVICE] = StringAttr(self.device.name)
         self.block.add_op(copy)
 
 
@@ -89,7 +94,7 @@ def _function(
 ) -> tuple[func.FuncOp, list[SSAValue], list[SSAValue]]:
     """The function of a group, and the values of the graph that it reads and makes."""
     graph, members = problem.graph, set(group.units)
-    body = _Body(graph)
+    body = _Body(graph, problem.devices[group.device])
     outputs: list[SSAValue] = []
     returned = set(graph.returned)
     for unit in group.units:

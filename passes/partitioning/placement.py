@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from math import inf
 from typing import TypeAlias, TypeVar
 
@@ -58,6 +59,14 @@ class Problem:
     makes: list[list[int]]
     """The values that each unit makes."""
 
+    def __post_init__(self) -> None:
+        names = {None: HOST} | {i: d.name for i, d in enumerate(self.devices)}
+        self.links: dict[tuple[int | None, ...], tuple[float, float]] = {}
+        """Latency and bandwidth between devices by number, and the host, which is None."""
+        for pair in product(names, repeat=2):
+            link = self.configuration.link(*(names[d] for d in pair))
+            self.links[pair] = link.latency, link.bandwidth
+
     @property
     def devices(self) -> Sequence[Device]:
         return self.configuration.devices
@@ -81,8 +90,8 @@ class Problem:
 
     def link_seconds(self, value: int, a: int | None, b: int | None) -> float:
         """How long a value takes from one device to another; None is the host."""
-        names = [HOST if d is None else self.devices[d].name for d in (a, b)]
-        return self.configuration.link(*names).seconds(self.values[value].bytes)
+        latency, bandwidth = self.links[a, b]
+        return latency + self.values[value].bytes / bandwidth
 
 
 def problem_of(graph: UnitGraph, configuration: Configuration) -> Problem:
@@ -95,9 +104,10 @@ def problem_of(graph: UnitGraph, configuration: Configuration) -> Problem:
     required = required_devices(graph, configuration)
     rows: list[list[float]] = []
     nowhere: list[Unit] = []
-    estimators = [_Estimator(device) for device in configuration.devices]
+    kinds = {device.kind: _Estimator(device) for device in configuration.devices}
     for unit, wanted in zip(graph.units, required, strict=True):
-        row = [e.seconds(unit) for e in estimators]
+        seconds = {kind: estimator.seconds(unit) for kind, estimator in kinds.items()}
+        row = [seconds[device.kind] for device in configuration.devices]
         if min(row) == inf:
             nowhere.append(unit)
         elif wanted:
@@ -198,8 +208,8 @@ def required_devices(graph: UnitGraph, configuration: Configuration) -> list[lis
 
 def _wanted(node: Node, place: Mapping[str, str]) -> str | None:
     for result in node.results:
-        if result.name_hint in place:
-            return place[result.name_hint]
+        if (name := result.name_hint) is not None and name in place:
+            return place[name]
     attribute = node.attributes.get(DEVICE)
     if attribute is None:
         return None

@@ -243,9 +243,10 @@ def _renamed(numbers: set[int], old: int, new: int) -> set[int]:
 
 def _merge_neighbours(plan: Plan) -> Plan:
     """Merge partitions that follow each other on a device, unless the network gets slower."""
-    timing = plan.timing()
-    best = timing.seconds
+    best = plan.timing().seconds
     for device in range(len(plan.problem.devices)):
+        # merging changes what can wait for what on other devices, so the order is made anew
+        timing = plan.timing()
         own = [i for i, g in plan.groups.items() if g.device == device]
         own.sort(key=timing.starts.__getitem__)
         room = _room(plan, own)

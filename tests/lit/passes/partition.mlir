@@ -2,7 +2,7 @@
 
 // Annotations decide. The graph returns an argument as well.
 func.func @main(%x: tensor<4xf32> {glow.name = "x"}) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) {
-  %a = glow.neg %x : (tensor<4xf32>) -> tensor<4xf32>
+  %a = glow.neg %x {glow.device = "interpreter0"} : (tensor<4xf32>) -> tensor<4xf32>
   %b = glow.exp %a {glow.device = "interpreter1"} : (tensor<4xf32>) -> tensor<4xf32>
   %c = glow.add %a, %b {glow.device = "interpreter0"} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
   func.return %c, %x, %a : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>

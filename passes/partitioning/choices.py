@@ -1,0 +1,160 @@
+"""
+Ways to choose a device for each unit of a graph, within given bytes of memory.
+
+They see what one unit needs beside the constants of its device. A partition needs more, because
+values wait for their readers; `strategies` looks at that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import inf
+from typing import TypeAlias
+
+from xdsl.ir import SSAValue
+
+from .placement import Problem
+from .plans import HAND_OVER
+from .units import bytes_of
+
+Memory: TypeAlias = "Sequence[float]"
+"""Bytes on each device."""
+Choice: TypeAlias = "list[int]"
+"""The device of each unit."""
+Chooser: TypeAlias = "Callable[[Problem, Memory], Choice | None]"
+"""None if it finds nothing that fits."""
+
+
+class Filling:
+    """What of the memory of devices is taken, as units are put on them."""
+
+    def __init__(self, problem: Problem, memory: Memory):
+        self.problem = problem
+        self.memory = memory
+        self.weights = [0] * len(memory)
+        """Bytes of the constants on each device."""
+        self.largest = [0] * len(memory)
+        """Bytes of what a unit on each device reads and makes, at most."""
+        self._constants: list[set[SSAValue]] = [set() for _ in memory]
+
+    def used(self, device: int) -> int:
+        """Bytes that the units on a device are known to need."""
+        return self.weights[device] + self.largest[device]
+
+    def fits(self, unit: int, device: int) -> bool:
+        """Whether there is room for a unit's constants, and for what it reads and makes."""
+        if self.memory[device] == inf:
+            return True
+        new = sum(map(bytes_of, self._new(unit, device)))
+        around = max(self.largest[device], around_bytes(self.problem, unit))
+        return self.weights[device] + new + around <= self.memory[device]
+
+    def put(self, unit: int, device: int) -> None:
+        new = self._new(unit, device)
+        self._constants[device] |= new
+        self.weights[device] += sum(map(bytes_of, new))
+        self.largest[device] = max(self.largest[device], around_bytes(self.problem, unit))
+
+    def _new(self, unit: int, device: int) -> set[SSAValue]:
+        return set(self.problem.graph.units[unit].constants) - self._constants[device]
+
+
+def around_bytes(problem: Problem, unit: int) -> int:
+    """What a unit reads and makes."""
+    values = (*problem.reads[unit], *problem.makes[unit])
+    return sum(problem.values[v].bytes for v in values)
+
+
+def generality(problem: Problem) -> list[int]:
+    """How many units each device can compute: few, if it is an accelerator."""
+    return [sum(row[d] < inf for row in problem.costs) for d in range(len(problem.devices))]
+
+
+def most_special(problem: Problem, memory: Memory) -> Choice | None:
+    """
+    Each unit on the device that can compute the fewest of all units. Of equal devices, one is
+    filled after the other, in their order.
+    """
+    return _first_fit(problem, memory, generality(problem).__getitem__)
+
+
+def _first_fit(problem: Problem, memory: Memory, preference: Callable[[int], int]) -> Choice | None:
+    """Each unit on the first device that has room, in ascending order of a number of devices."""
+    filling = Filling(problem, memory)
+    choice: Choice = []
+    for unit in range(len(problem.costs)):
+        able = sorted(problem.can(unit), key=preference)
+        device = next((d for d in able if filling.fits(unit, d)), None)
+        if device is None:
+            return None
+        filling.put(unit, device)
+        choice.append(device)
+    return choice
+
+
+def all_on(device: int) -> Chooser:
+    """On one device what it can compute and has room for, and the rest on others in order."""
+
+    def choose(problem: Problem, memory: Memory) -> Choice | None:
+        return _first_fit(problem, memory, lambda d: d != device)
+
+    return choose
+
+
+def earliest_finish(problem: Problem, memory: Memory) -> Choice | None:
+    """
+    List scheduling: units by how much must follow them, each on the device on which it is done
+    first, with the time that its operands take to get there (HEFT: Topcuoglu, Hariri and Wu,
+    "Performance-Effective and Low-Complexity Task Scheduling for Heterogeneous Computing", 2002).
+    """
+    ranks = _ranks(problem)
+    filling = Filling(problem, memory)
+    choice = [-1] * len(ranks)
+    finish = [0.0] * len(ranks)
+    free = [0.0] * len(problem.devices)
+    for unit in sorted(range(len(ranks)), key=lambda u: (-ranks[u], u)):
+        best = (inf, inf, -1)
+        for device in problem.can(unit):
+            if filling.fits(unit, device):
+                ready = _ready(problem, unit, device, choice, finish)
+                end = max(ready, free[device]) + problem.costs[unit][device]
+                best = min(best, (end, ready, device))
+        if best[0] == inf:
+            return None
+        finish[unit], _, choice[unit] = best
+        free[choice[unit]] = finish[unit]
+        filling.put(unit, choice[unit])
+    return choice
+
+
+def _ready(
+    problem: Problem, unit: int, device: int, choice: Sequence[int], finish: Sequence[float]
+) -> float:
+    """When all that a unit reads is on a device."""
+    ready = 0.0
+    for value in problem.reads[unit]:
+        producer = problem.values[value].producer
+        if producer is None:
+            ready = max(ready, problem.link_seconds(value, None, device))
+        elif choice[producer] == device:
+            ready = max(ready, finish[producer])
+        else:
+            way = problem.link_seconds(value, choice[producer], device)
+            ready = max(ready, finish[producer] + way + HAND_OVER)
+    return ready
+
+
+def _ranks(problem: Problem) -> list[float]:
+    """The mean time of each unit and of all that must follow it, on the longest path."""
+    ranks = [0.0] * len(problem.costs)
+    count = len(problem.devices)
+    pairs = [(a, b) for a in range(count) for b in range(count)]
+    ways = [
+        sum(problem.link_seconds(v, a, b) for a, b in pairs) / len(pairs)
+        for v in range(len(problem.values))
+    ]
+    for unit in reversed(range(len(ranks))):
+        row = [seconds for seconds in problem.costs[unit] if seconds < inf]
+        after = max((ways[v] + ranks[u] for v, u in problem.after(unit)), default=0.0)
+        ranks[unit] = sum(row) / len(row) + after
+    return ranks
