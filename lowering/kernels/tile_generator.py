@@ -24,7 +24,7 @@ from .machine import MachineDescription
 from .memory import Memory, Place
 from .nest import Nest
 from .partition import Share, Split, is_balanced
-from .tiles import COLUMNS, Group, TilePlan, filter_bytes, stride_of, substituted
+from .tiles import COLUMNS, Group, TilePlan, filter_bytes, replaced, stride_of, substituted
 
 _PREFETCHED = 1 << 17
 """Bytes; larger filters are prefetched."""
@@ -32,6 +32,8 @@ _PREFETCH_BYTES = 4096
 """How far ahead."""
 _NEAR = 4
 """A filter of at most this part of the second cache is read again for each group of pixels."""
+_IMAGE = 2
+"""While pixels meet a large filter, one part in so many of the second cache is theirs."""
 _MOST_UNROLLED = 4
 _SUM_BYTES = 4
 _LEAST_STEPS = 32
@@ -74,6 +76,12 @@ class TileGenerator:
         size = filter_bytes(nest, self.roles)
         self._prefetches = size > _PREFETCHED
         self._is_near = size <= machine.l2_bytes // _NEAR
+        buffer = self.roles.image.buffer
+        self._blocks = 1
+        """How many blocks the pixels need to be cut into, so that one of them stays near."""
+        if not self._is_near:
+            image = (buffer.high - buffer.low) * self.roles.size
+            self._blocks = -(-image * _IMAGE // machine.l2_bytes)
         first = TILES - plan.panels
         self._filter_tiles = range(first, TILES)
         self._image_tiles = range(plan.images * plan.panels, first)
@@ -109,9 +117,9 @@ class TileGenerator:
         """
         self._configure()
         panels = (*self.roles.others, *self._panel_dims)
-        kinds = [_Kind(group, self.plan, self.roles.pixels[:-2]) for group in self.plan.groups]
+        kinds = [GroupLoops(group, self.plan, self.roles.pixels[:-2]) for group in self.plan.groups]
         balanced = share is None or is_balanced(prod(d.size for d in panels), self._threads)
-        if not self._is_near and balanced:
+        if not self._is_near and balanced and self._blocks == 1:
             # while the filter of some panels is near, all pixels meet it
 
             def pixels(inner: Bound) -> None:
@@ -121,7 +129,8 @@ class TileGenerator:
             self._loops(panels, bound, pixels, share)
         else:
             for kind in kinds:
-                dims = (*kind.dims, *panels) if self._is_near else (*panels, *kind.dims)
+                outside = kind.dims if self._is_near else kind.blocks(self._blocks)
+                dims = (*outside, *panels, *kind.dims[len(outside) :])
                 self._loops(dims, bound, lambda b, kind=kind: self._group(kind, b), share)
         self.e.add(glow_vec.TileReleaseOp())
 
@@ -160,7 +169,7 @@ class TileGenerator:
             rows[tile] = self.roles.quads
         self.e.add(glow_vec.TileConfigureOp(rows, widths))
 
-    def _group(self, kind: _Kind, bound: Bound) -> None:
+    def _group(self, kind: GroupLoops, bound: Bound) -> None:
         plan, images = self.plan, len(kind.group.tiles)
         change = {**kind.first, **self._first_lane, **self._first_quad}
         reads = [substituted(a, change) for a in (self.roles.image, self.roles.filter)]
@@ -179,7 +188,7 @@ class TileGenerator:
         self._vectors(self._finish(kind), self.e, self.memory, self.machine).run(bound)
 
     def _reduce(
-        self, level: int, reads: Sequence[Access], places: Mapping[Access, Place], kind: _Kind
+        self, level: int, reads: Sequence[Access], places: Mapping[Access, Place], kind: GroupLoops
     ) -> None:
         if level == len(self._steps):
             self._step(reads, places, kind)
@@ -196,7 +205,9 @@ class TileGenerator:
 
         self.e.loop(dim.size, 1, (), body)
 
-    def _step(self, reads: Sequence[Access], places: Mapping[Access, Place], kind: _Kind) -> None:
+    def _step(
+        self, reads: Sequence[Access], places: Mapping[Access, Place], kind: GroupLoops
+    ) -> None:
         """Load tiles of the filter, then each tile of the image, and add their products."""
         image, filters = reads
         panels = self.plan.panels
@@ -219,7 +230,7 @@ class TileGenerator:
         at, base = self.memory.at(place, offset), self.memory.memref(access.buffer)
         self.e.add(glow_vec.TileLoadOp(tile, base, [at], stride * self.roles.size))
 
-    def _finish(self, kind: _Kind) -> Nest:
+    def _finish(self, kind: GroupLoops) -> Nest:
         """What the nest does with the results of a group."""
         plan, group, lane = self.plan, kind.group, self.roles.lane
         row, pixel = Dim("r", group.extent[0]), Dim("p", group.extent[1])
@@ -248,7 +259,7 @@ class TileGenerator:
         )
 
 
-class _Kind:
+class GroupLoops:
     """Groups of one kind, and the loops over them."""
 
     def __init__(self, group: Group, plan: TilePlan, others: Sequence[Dim]):
@@ -262,3 +273,31 @@ class _Kind:
             )
         }
         """The first point of a group."""
+
+    def blocks(self, most: int) -> Sequence[Dim]:
+        """
+        The outer loops, which cut the pixels into about `most` blocks of groups, or more. A loop
+        over groups may become two.
+        """
+        count = 1
+        for position, dim in enumerate(self.dims):
+            if count >= most:
+                return self.dims[:position]
+            wanted = -(-most // count)
+            if dim.size > wanted and any(dim in first.terms for first in self.first.values()):
+                self._cut(position, min(d for d in _divisors(dim.size) if d >= wanted))
+                return self.dims[: position + 1]
+            count *= dim.size
+        return self.dims
+
+    def _cut(self, position: int, blocks: int) -> None:
+        """Replace a loop over groups by one over blocks and one over the groups of a block."""
+        old = self.dims[position]
+        block, group = Dim("block", blocks), Dim(old.name, old.size // blocks)
+        change = {old: block * group.size + group}
+        self.dims = (*self.dims[:position], block, group, *self.dims[position + 1 :])
+        self.first = {dim: replaced(place, change) for dim, place in self.first.items()}
+
+
+def _divisors(number: int) -> list[int]:
+    return [d for d in range(1, number + 1) if number % d == 0]

@@ -286,11 +286,16 @@ def _cost(plan: TilePlan, steps: int) -> float:
 
 def substituted(access: Access, change: Mapping[Dim, Affine]) -> Access:
     """The access with forms of other variables in the place of some variables."""
-    place = Affine({}, access.place.constant)
-    for dim, stride in access.place.terms.items():
+    return Access(access.buffer, replaced(access.place, change))
+
+
+def replaced(place: Affine, change: Mapping[Dim, Affine]) -> Affine:
+    """The place with forms of other variables in the place of some variables."""
+    result = Affine({}, place.constant)
+    for dim, stride in place.terms.items():
         assert isinstance(stride, int)
-        place += change.get(dim, Affine({dim: 1})) * stride
-    return Access(access.buffer, place)
+        result += change.get(dim, Affine({dim: 1})) * stride
+    return result
 
 
 def filter_bytes(nest: Nest, roles: TileRoles) -> int:

@@ -10,7 +10,7 @@ import pytest
 from glow.glow_dialects.glow.dot import DotConvolutionOp, DotMatMulOp
 from glow.glow_dialects.operator import Python, with_shape
 from glow.lowering.host_features import host_features, request_tiles
-from glow.lowering.kernels import MachineDescription, host_machine
+from glow.lowering.kernels import MachineDescription, host_machine, tile_generator
 from glow.lowering.kernels.affine import Buffer, Dim, View, affine
 from glow.lowering.kernels.nest import Combine, Nest, Reduction, simplified
 from glow.lowering.kernels.tiles import TilePlan, plan_tiles
@@ -98,6 +98,48 @@ def test_convolution(case: tuple, threads: int):
     *shape, strides, dilations = case
     arrays = convolution(*shape)
     check(DotConvolutionOp, arrays, threads, strides=strides, dilations=dilations)
+
+
+@needs_tiles
+@pytest.mark.parametrize("case", CONVOLUTIONS[2:9], ids=str)
+@pytest.mark.parametrize("threads", [1, 2])
+def test_far_filters_and_images(case: tuple, threads: int, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(tile_generator, "_PREFETCHED", 0)
+    monkeypatch.setattr(tile_generator, "_NEAR", 1 << 20)
+    monkeypatch.setattr(tile_generator, "_IMAGE", 400)
+    monkeypatch.setattr(tile_generator, "_LEAST_STEPS", 0)
+    *shape, strides, dilations = case
+    arrays = convolution(*shape)
+    check(DotConvolutionOp, arrays, threads, strides=strides, dilations=dilations)
+
+
+@pytest.mark.parametrize(("lines", "size"), [(1, 1024), (48, 3), (5, 70), (7, 7)])
+@pytest.mark.parametrize("most", [2, 3, 7, 1000])
+def test_blocks_visit_every_group_once(lines: int, size: int, most: int):
+    nest = simplified(product_nest(lines, size, 1, 16, 2))
+    plan = plan_tiles(nest, MachineDescription(has_int8_tiles=True))
+    assert plan is not None
+    for group in plan.groups:
+        kind = tile_generator.GroupLoops(group, plan, ())
+        before = {d: p.constant for d, p in kind.first.items()}
+        outside = kind.blocks(most)
+        assert kind.dims[: len(outside)] == tuple(outside)
+        found = set()
+        for numbers in np.ndindex(*(d.size for d in kind.dims)):
+            values = dict(zip(kind.dims, numbers, strict=True))
+            found.add(
+                tuple(
+                    place.constant + sum(stride * values[d] for d, stride in place.terms.items())
+                    for place in kind.first.values()
+                )
+            )
+        (a, b), (i, j) = group.counts, group.extent
+        assert found == {
+            (before[plan.line[0]] + x * i, before[plan.line[1]] + y * j)
+            for x in range(a)
+            for y in range(b)
+        }
+        assert np.prod([d.size for d in outside]) >= min(most, a * b)
 
 
 @needs_tiles
