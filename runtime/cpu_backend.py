@@ -264,7 +264,8 @@ class CpuBackend(Backend):
         The object files of a program, which may be for another machine than this one. Linked
         together and with the C library's `libm`, their entry is
         `void glow_main(void *weights, void **io, void *arena)`, where `arena_bytes` says how large
-        the arena must be; a program for several threads is called as `lowering.threads` says.
+        the arena must be; a program for several threads is called as `lowering.threads` says. Where
+        the target has tile registers, the process must ask for them first (docs/targets.md).
         """
         return self._objects(stages, self.target())[0]
 
