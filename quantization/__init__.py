@@ -23,6 +23,7 @@ from .calibration import (
     calibrate_weights,
     calibrated_range,
 )
+from .choices_file import load_choices, save_choices
 from .compare import (
     Comparison,
     ValueComparison,
@@ -32,7 +33,9 @@ from .compare import (
     top1_agreement,
     values_of,
 )
+from .conversions import Conversion, remaining_conversions
 from .histogram import Histogram
+from .observed import ObservedGraph, compare_observed
 from .options import Quantization
 from .pictures import draw_profile
 from .profiles import Match, Profile, ValueProfile
@@ -54,8 +57,10 @@ __all__ = [
     "SCHEMAS",
     "STORAGES",
     "Comparison",
+    "Conversion",
     "Histogram",
     "Match",
+    "ObservedGraph",
     "Profile",
     "Profiler",
     "Quantization",
@@ -71,13 +76,17 @@ __all__ = [
     "choose",
     "choose_per_axis",
     "compare_graphs",
+    "compare_observed",
     "dequantize_array",
     "draw_profile",
+    "load_choices",
     "name_values",
     "optimized_graph",
     "profile",
     "quantize",
     "quantize_array",
+    "remaining_conversions",
+    "save_choices",
     "snr_db",
     "top1_agreement",
     "values_of",

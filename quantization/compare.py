@@ -9,7 +9,7 @@ summed over as many batches as one likes.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -40,7 +40,7 @@ class ValueComparison:
     """The largest absolute difference."""
     elements: int = 0
     rows: int = 0
-    """How many vectors along the last dimension were compared."""
+    """How many vectors along the last dimension (but those of size 1) were compared."""
     agreeing: int = 0
     """In how many of these the largest element is at the same place."""
 
@@ -60,7 +60,8 @@ class ValueComparison:
         self.largest = max(self.largest, float(apart.max(initial=0.0)))
         self.elements += a.size
         if a.ndim and a.size:
-            agreeing = a.argmax(axis=-1) == b.argmax(axis=-1)
+            axis = _scores_axis(a.shape)
+            agreeing = a.argmax(axis=axis) == b.argmax(axis=axis)
             self.rows += int(agreeing.size)
             self.agreeing += int(agreeing.sum())
 
@@ -79,10 +80,17 @@ class ValueComparison:
     @property
     def top1_agreement(self) -> float:
         """
-        In which part of the vectors along the last dimension the largest element (the first, among
-        equals) is at the same place; 1 if there are none.
+        In which part of the vectors along the last dimension (but for dimensions of size 1, which
+        classifiers may have behind their scores) the largest element, the first among equals, is at
+        the same place; 1 if there are none.
         """
         return self.agreeing / self.rows if self.rows else 1.0
+
+
+def _scores_axis(shape: Sequence[int]) -> int:
+    """The last dimension that is longer than 1, but for the first, which may be the batch."""
+    longer = [axis for axis in range(1, len(shape)) if shape[axis] > 1]
+    return longer[-1] if longer else len(shape) - 1
 
 
 @dataclass

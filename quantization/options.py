@@ -57,6 +57,8 @@ class Quantization:
     """
     keep_float: tuple[str, ...] = ()
     """Names of values, or operators such as `softmax`, that are computed in float."""
+    storages: tuple[str, ...] = ()
+    """How what single products read is stored, as `name=i16` with the name of their result."""
 
     def __post_init__(self) -> None:
         for method in (self.calibration, self.weight_calibration):
@@ -66,11 +68,18 @@ class Quantization:
                 )
         for schema in (self.schema, self.weight_schema):
             schema_of(schema)
-        for storage in (self.activations, self.weights):
+        for storage in (self.activations, self.weights, *self.product_storages().values()):
             storage_of(storage)
         for name, known in (("bias", _BIASES), ("embeddings", _EMBEDDINGS)):
             if (found := getattr(self, name)) not in known:
                 raise QuantizationError(f"expected {name} of {', '.join(known)}, found {found!r}")
+
+    def product_storages(self) -> dict[str, str]:
+        """`storages` by the name of the product. Raises QuantizationError for another form."""
+        pairs = [text.rpartition("=") for text in self.storages]
+        if wrong := [storage for name, _, storage in pairs if not name]:
+            raise QuantizationError(f"storages: expected name=storage, found {wrong[0]!r}")
+        return {name: storage for name, _, storage in pairs}
 
     def __str__(self) -> str:
         """The pass with those options that are not the default, in the syntax of pipelines."""

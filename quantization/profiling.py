@@ -75,7 +75,7 @@ class Profiler:
         self._values = {key.name: ValueProfile(key, Histogram.empty(bins)) for key in keys}
         self._refuse = nan == "refuse"
         self._model = name.data if isinstance(name, StringAttr) else ""
-        self.program = _compiled(graph, backend, threads, cache)
+        self.program = runnable(graph, backend, threads, cache)
         self.samples = 0
         """How many inputs were counted: the sum of the first dimensions of the first input."""
 
@@ -155,15 +155,19 @@ def profile(
     return profiler.profile()
 
 
-def _compiled(
+def runnable(
     graph: ModuleOp, backend: str | Backend, threads: int, cache: bool | str | Path
 ) -> CompiledModel:
+    """
+    A graph, compiled; for the interpreter, with a warning, if the backend `cpu` cannot. Raises
+    CompileError and UnsupportedError if another backend cannot.
+    """
     try:
         return compile(graph, backend, threads, cache=cache)
     except (CompileError, UnsupportedError) as error:
         if backend != "cpu":
             raise
-        warnings.warn(f"profiling with the slow interpreter, because: {error}", stacklevel=3)
+        warnings.warn(f"using the slow interpreter, because: {error}", stacklevel=3)
         return compile(graph, INTERPRETER)
 
 

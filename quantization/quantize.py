@@ -48,6 +48,7 @@ from .options import Quantization
 from .profiles import Profile
 from .roles import AVERAGES, MOVERS, Roles, moved, roles_of
 from .schemas import bias_type, quantize_array
+from .storages import chosen_storages, origin, schema_for
 
 
 @dataclass
@@ -154,6 +155,7 @@ class _Quantizer:
         self.options = options
         self.backend = backend
         self.report = report
+        self.storages = chosen_storages(self.nodes, names, options)
         self.types: dict[SSAValue, QuantizedType] = {}
         self.weights: dict[Node, tuple[Roles, QuantizedType | None]] = {}
         """Products to quantize, with the type of their constant weights, if they have such."""
@@ -209,9 +211,10 @@ class _Quantizer:
         if histogram is None:
             raise _StaysFloat(f"the profile has no range of {self.names.get(value, '?')}")
         o = self.options
+        storage = self.storages.get(origin(value), o.activations)
         try:
             return calibrate(
-                *(histogram, o.calibration, o.schema, o.activations, o.percentile),
+                *(histogram, o.calibration, schema_for(storage, o), storage, o.percentile),
                 expressed=element_of(value.type),
             )
         except QuantizationError as error:
@@ -256,7 +259,7 @@ class _Quantizer:
         """Quantize what an elementwise operator behind a product reads from memory."""
         if not isinstance(node, DataParallel | ConcatOp):
             return
-        if isinstance(node, ConcatOp) and node.result in self.types:
+        if isinstance(node, ConcatOp) and self._is_stored_whole(node.result):
             return  # what makes the parts quantizes them, once, to the type of the whole
         operands = [v for v in node.operands if not is_constant(v)]
         if len(operands) < 2 or not any(self._is_integer(v) for v in operands):
@@ -266,6 +269,15 @@ class _Quantizer:
             stays = value is latest and isinstance(node, DataParallel) and _uses(value) == 1
             if not stays and element_of(value.type) == element_of(latest.type):
                 self._try(value)
+
+    def _is_stored_whole(self, value: SSAValue) -> bool:
+        """Whether a value, or the only rearrangement of it, is quantized for a product."""
+        while value not in self.types and value.has_one_use():
+            user = next(iter(value.uses)).operation
+            if type(user) not in MOVERS:
+                return False
+            value = user.results[0]
+        return value in self.types
 
     def _is_integer(self, value: SSAValue) -> bool:
         """Whether a value comes from a quantized product, perhaps over elementwise operators."""

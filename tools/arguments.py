@@ -6,12 +6,15 @@ import argparse
 import sys
 import warnings
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from ..errors import GlowError
+from ..errors import GlowError, QuantizationError
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+    from ..quantization.options import Quantization
 
 DEBUG_FLAG = "--traceback"
 
@@ -68,6 +71,80 @@ def add_image_arguments(group: Any) -> None:
     )
     group.add_argument("--image-channel-order", choices=("RGB", "BGR"), default="RGB")
     group.add_argument("--image-layout", choices=("NCHW", "NHWC"), default="NCHW")
+
+
+_NAMES = "calibration", "schema", "activations", "weight_calibration", "weight_schema", "weights"
+_LISTS = "keep_float", "storages"
+
+
+def add_quantization_arguments(parser: argparse.ArgumentParser) -> None:
+    """The flags for the fields of `quantization.Quantization`, in a group of a parser."""
+    group = parser.add_argument_group(
+        "quantization", "Values that are not given are those of the choices, or min-max and i8."
+    )
+    helps = {
+        "calibration": "min-max, percentile, entropy or mse",
+        "schema": "asymmetric, symmetric, symmetric_uint8 or power_of_two; of activations",
+        "activations": "how they are stored: i8, u8, i16, ...",
+        "weight_calibration": "as --calibration, of weights",
+        "weight_schema": "as --schema, of weights",
+        "weights": "how they are stored: i8, i4, ...",
+        "keep_float": "values, or operators such as softmax, to compute in float; may repeat",
+        "storages": "how what single products read is stored; may repeat",
+    }
+    metavars = {"keep_float": "NAME,KIND", "storages": "NAME=i16"}
+    for name, text in helps.items():
+        metavar = metavars.get(name, "NAME")
+        action = "append" if name in _LISTS else "store"
+        group.add_argument(f"--{name.replace('_', '-')}", action=action, metavar=metavar, help=text)
+    group.add_argument("--percentile", type=float, metavar="P", help="of --calibration percentile")
+    group.add_argument("--bias", choices=("i32", "i8", "float"))
+    group.add_argument("--embeddings", choices=("float", "u8", "u4"), help="tables of rows")
+    group.add_argument(
+        "--per-tensor", action="store_true", help="one scale for all output channels of weights"
+    )
+    group.add_argument(
+        "--everything", action="store_true", help="quantize values between other operators too"
+    )
+
+
+def quantization_options(args: argparse.Namespace) -> dict[str, object]:
+    """Those fields of `quantization.Quantization` that are given."""
+    given: dict[str, object] = {
+        name: value
+        for name in (*_NAMES, "percentile", "bias", "embeddings")
+        if (value := getattr(args, name)) is not None
+    }
+    for name in _LISTS:
+        if (texts := getattr(args, name)) is not None:
+            given[name] = tuple(n for text in texts for n in text.split(",") if n)
+    if args.per_tensor:
+        given["per_channel"] = False
+    if args.everything:
+        given["everything"] = True
+    return given
+
+
+def quantization_choices(args: argparse.Namespace) -> Quantization | None:
+    """
+    The choices of `--quantize FILE` (a profile, or choices of `glow-tune-quantization`) or
+    `--quantize dynamic`, with what is given apart; None without the flag. Raises QuantizationError
+    for wrong files and names, and for choices without the flag.
+    """
+    given = quantization_options(args)
+    if args.quantize is None:
+        if given:
+            flags = ", ".join(f"--{name.replace('_', '-')}" for name in given)
+            raise QuantizationError(f"{flags}: expected --quantize PROFILE.json, or dynamic, too")
+        return None
+    from ..quantization.choices_file import load_choices
+    from ..quantization.options import Quantization
+
+    if args.quantize == "dynamic":
+        base = Quantization(dynamic=True)
+    else:
+        base = load_choices(args.quantize)
+    return replace(base, **given)  # pyright: ignore[reportArgumentType]
 
 
 def run_tool(

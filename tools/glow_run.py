@@ -18,7 +18,15 @@ from typing import TYPE_CHECKING
 
 from ..errors import GlowError
 from . import vta_run
-from .arguments import DEBUG_FLAG, Parser, add_image_arguments, count, run_tool, symbol
+from .arguments import (
+    DEBUG_FLAG,
+    Parser,
+    add_image_arguments,
+    add_quantization_arguments,
+    count,
+    run_tool,
+    symbol,
+)
 
 if TYPE_CHECKING:
     import numpy as np
@@ -88,6 +96,12 @@ def _arguments() -> argparse.ArgumentParser:
         "error; needs AVX512-BF16; default: f32",
     )
     group.add_argument(
+        "--quantize",
+        metavar="FILE.json|dynamic",
+        help="a profile of glow-profile, choices of glow-tune-quantization, or dynamic: matrix "
+        "products find the range of their operand while running",
+    )
+    group.add_argument(
         "--no-cache", action="store_true", help="neither read nor keep compiled code"
     )
     group.add_argument("--dump-stages", metavar="DIR", help="write the IR of every stage here")
@@ -101,7 +115,8 @@ def _arguments() -> argparse.ArgumentParser:
         "--compare",
         metavar="BACKEND",
         help="run on another backend as well, or on onnxruntime, and report differences; "
-        "the exit code is 1 if one is above the tolerance",
+        "the exit code is 1 if one is above the tolerance. float: compare each value of a "
+        "quantized network with that in float",
     )
     group.add_argument(
         "--tolerance",
@@ -112,6 +127,7 @@ def _arguments() -> argparse.ArgumentParser:
     group.add_argument("--output", metavar="FILE.npz", help="write the outputs")
     group.add_argument("--top-k", type=count, default=5, metavar="K", help="classes to show")
     group.add_argument("--labels", metavar="FILE", help="names of the classes, one in each line")
+    add_quantization_arguments(parser)
     vta_run.add_arguments(parser)
     return parser
 
@@ -126,6 +142,12 @@ def _input_arguments(parser: argparse.ArgumentParser) -> None:
         help="a .npy, .npz or .pb file or an image; may repeat; inputs not given are random",
     )
     group.add_argument("--seed", type=int, default=0, help="of random inputs; default 0")
+    group.add_argument(
+        "--data",
+        metavar="DIR|FILE",
+        help="many samples, as for glow-profile: --compare float uses all, else the first batch",
+    )
+    group.add_argument("--limit", type=count, metavar="N", help="the first N samples of --data")
     add_image_arguments(group)
 
 
@@ -215,6 +237,25 @@ def _precision_errors(
     return error_table({name: (found, want) for (name, found), want in pairs})
 
 
+def _inputs(
+    args: argparse.Namespace, model: CompiledModel
+) -> tuple[dict[str, np.ndarray], dict[str, str]]:
+    """The inputs of the run by name, and where each comes from."""
+    import numpy as np
+
+    from . import quantized_runs
+    from .inputs import Preprocessing, load_inputs
+
+    infos = model.get_inputs()
+    if args.data is not None and not args.input:
+        feed = quantized_runs.first_batch(args, model)
+        return feed, {info.name: f"{args.data}, first batch" for info in infos}
+    preprocessing = Preprocessing(
+        args.image_mean, args.image_scale, args.image_channel_order, args.image_layout
+    )
+    return load_inputs(args.input, infos, preprocessing, np.random.default_rng(args.seed))
+
+
 def run(args: argparse.Namespace, console: Console) -> int:
     """Do what the arguments say, and return the exit code."""
     if vta_run.is_program(args):
@@ -222,7 +263,7 @@ def run(args: argparse.Namespace, console: Console) -> int:
     import numpy as np
 
     from .. import compile as glow_compile
-    from .inputs import Preprocessing, load_inputs
+    from . import quantized_runs
     from .report import (
         input_table,
         is_classification,
@@ -245,16 +286,14 @@ def run(args: argparse.Namespace, console: Console) -> int:
         conv_algorithm=args.conv_algorithm,
         max_elements=args.max_elements,
         precision=args.precision,
+        quantize=quantized_runs.pipeline_of(args),
     )
     times = model.times
     if args.dump_stages is not None:
         written = model.dump_stages(args.dump_stages)
         console.print(f"{len(written)} stages written to {args.dump_stages}")
-    preprocessing = Preprocessing(
-        args.image_mean, args.image_scale, args.image_channel_order, args.image_layout
-    )
     infos = model.get_inputs()
-    feed, origins = load_inputs(args.input, infos, preprocessing, np.random.default_rng(args.seed))
+    feed, origins = _inputs(args, model)
     outputs, runs = _timed_runs(model, feed, args.repeat)
     if infos:
         console.print(input_table(infos, origins))
@@ -271,7 +310,11 @@ def run(args: argparse.Namespace, console: Console) -> int:
         console.print(f"outputs written to {args.output}")
     if args.precision == "bf16":
         console.print(_precision_errors(args, feed, outputs))
-    if args.compare is not None:
+    quantized_runs.show_report(args, model, console)
+    if args.compare == quantized_runs.FLOAT:
+        batches = quantized_runs.batches_of(args, model, feed)
+        quantized_runs.compare_with_float(args, model, batches, console)
+    elif args.compare is not None:
         return 0 if _compare(args, feed, outputs, console) else 1
     return 0
 

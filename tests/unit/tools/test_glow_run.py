@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from glow.tools.glow_opt import main as glow_opt
+from glow.tools.glow_profile import main as glow_profile
 from glow.tools.glow_run import main
 from glow.tools.report import (
     Difference,
@@ -201,6 +202,91 @@ def test_warnings_are_one_line(
     error = capsys.readouterr().err
     assert error.startswith("glow-run: warning: cannot ")
     assert error.count("\n") == 1
+
+
+@pytest.fixture(scope="module")
+def profile(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The profile of the digits."""
+    path = tmp_path_factory.mktemp("profile") / "profile.json"
+    assert glow_profile([MODEL, "--data", str(DIGITS / "images"), "-o", str(path)]) == 0
+    return str(path)
+
+
+def test_quantized(profile: str, capsys: pytest.CaptureFixture[str]) -> None:
+    image = next(p for p in IMAGES if p.stem.endswith("_7"))
+    arguments = [MODEL, "--input", str(image), "--quantize", profile, "--top-k", "1"]
+    options = ["--schema", "symmetric", "--calibration", "mse", "--per-tensor", "--bias", "float"]
+    assert main([*arguments, *options, "--keep-float", "matmul"]) == 0
+    printed = capsys.readouterr().out
+    assert "products quantized" in printed
+    assert "matmul stays float: its operator is kept" in printed
+    assert "conversions remain" in printed
+    assert "from the network's inputs: image" in printed
+    assert main([*arguments, "--compare", "onnxruntime"]) == 1
+    assert main([*arguments, "--compare", "onnxruntime", "--tolerance", "0.2"]) == 0
+
+
+def test_comparison_with_float(profile: str, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = [MODEL, "--quantize", profile, "--compare", "float"]
+    assert main([*arguments, "--data", str(DIGITS / "images")]) == 0
+    printed = capsys.readouterr().out
+    assert f"each value against float, {len(IMAGES)} samples" in printed
+    assert f"100.0% of {len(IMAGES)}" in printed
+    rows = [line for line in printed.splitlines() if " dB " in line and "probabilities" not in line]
+    values = [float(line.split("│")[2].removesuffix("dB ")) for line in rows]
+    assert values == sorted(values)
+    worst = printed.splitlines()[-1]
+    assert worst.startswith("worst value: ")
+    assert float(worst.split()[-2]) == min(float(line.split("│")[2].split()[0]) for line in rows)
+
+
+def test_arrays_with_several_samples(
+    profile: str, tmp_path: Path, rng: np.random.Generator, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "samples.npz"
+    np.savez(path, image=rng.uniform(0, 1, (5, 1, 8, 8)).astype(np.float32))
+    arguments = [MODEL, "--quantize", profile, "--compare", "float", "--data", str(path)]
+    assert main([*arguments, "--limit", "3", "--storages", "matmul=i16"]) == 0
+    assert "outputs against float, 3 samples" in capsys.readouterr().out
+
+
+def test_dynamic_quantization(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([MODEL, "--quantize", "dynamic", "--compare", "float"]) == 0
+    printed = capsys.readouterr().out
+    assert "1 products quantized, 0 activations" in printed
+    assert "outputs against float, 1 samples" in printed
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--schema", "symmetric"], "--schema: expected --quantize PROFILE.json, or dynamic, too"),
+        (["--compare", "float"], "--compare float: expected --quantize"),
+        (["--quantize", "nowhere.json"], "nowhere.json: cannot be read"),
+        (["--quantize", "dynamic", "--schema", "best"], "expected a schema of"),
+        (["--quantize", "dynamic", "--keep-float", "c9"], "cannot keep c9 in float"),
+        (["--quantize", "dynamic", "--backend", "interpreter"], "options of the backend cpu"),
+        (["--data", "nowhere"], "nowhere: no such file or directory"),
+    ],
+)
+def test_wrong_quantization(
+    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([MODEL, *arguments]) == 1
+    assert message in capsys.readouterr().err
+
+
+def test_profile_of_another_model(
+    profile: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "other.mlir"
+    path.write_text(
+        'func.func @main(%x: tensor<2x3xf32> {glow.name = "x"}) -> tensor<2x3xf32> {\n'
+        "  %y = glow.log %x : (tensor<2x3xf32>) -> tensor<2x3xf32>\n"
+        "  func.return %y : tensor<2x3xf32>\n}\n"
+    )
+    assert main([str(path), "--quantize", profile]) == 1
+    assert "the profile of 'digits' is of another model" in capsys.readouterr().err
 
 
 def test_pinned_threads(capsys: pytest.CaptureFixture[str]) -> None:

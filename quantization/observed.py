@@ -1,0 +1,96 @@
+"""
+Runs a graph so that all its values can be seen, at the speed of the backend: they become results.
+
+Values are called as `name_values` noted them, so that those of two graphs, of which one was made
+from the other by passes, can be compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType, ModuleOp, NameLoc
+from xdsl.ir import BlockArgument, OpResult, SSAValue
+
+from ..errors import QuantizationError
+from ..passes.value_keys import profiled_values
+from ..runtime.signature import main_function
+from .compare import Comparison
+from .profiling import runnable
+
+if TYPE_CHECKING:
+    from ..backend import Backend
+
+
+class ObservedGraph:
+    """
+    A graph, compiled with all its float values as results. `backend` runs it; for `cpu` the
+    interpreter stands in, with a warning, if that cannot.
+    """
+
+    def __init__(
+        self,
+        graph: ModuleOp,
+        backend: str | Backend = "cpu",
+        threads: int = 1,
+        cache: bool | str | Path = True,
+    ):
+        """The graph is not changed. Raises what compiling raises."""
+        copy = graph.clone()
+        self._arguments: dict[str, int] = {}
+        self._results: dict[str, int] = {}
+        self._own = len(main_function(graph).function_type.outputs)
+        self._make_results(copy)
+        self._program = runnable(copy, backend, threads, cache)
+        self.inputs = self._program.get_inputs()
+        self.outputs: list[np.ndarray] = []
+        """The graph's own results in the last run."""
+
+    def _make_results(self, module: ModuleOp) -> None:
+        main = main_function(module)
+        end = main.body.block.last_op
+        assert end is not None
+        returned: list[SSAValue] = list(end.operands)
+        for value, key in profiled_values(main).items():
+            if isinstance(value, BlockArgument):
+                self._arguments[key.name] = value.index
+            elif (name := _noted_name(value)) is not None:
+                if value not in returned:
+                    returned.append(value)
+                self._results[name] = returned.index(value)
+        attributes = list(main.res_attrs.data) if main.res_attrs is not None else []
+        attributes += [DictionaryAttr({})] * (len(returned) - len(attributes))
+        end.operands = returned
+        main.properties["function_type"] = FunctionType.from_lists(
+            list(main.function_type.inputs), [v.type for v in returned]
+        )
+        main.properties["res_attrs"] = ArrayAttr(attributes)
+
+    def run(self, feed: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """All float values by name, for inputs by name. Raises InputError for wrong inputs."""
+        outputs = self._program.run(None, feed)
+        self.outputs = outputs[: self._own]
+        arguments = {
+            name: np.asarray(feed[self.inputs[i].name]) for name, i in self._arguments.items()
+        }
+        return arguments | {name: outputs[i] for name, i in self._results.items()}
+
+
+def _noted_name(value: SSAValue) -> str | None:
+    location = value.op.location if isinstance(value, OpResult) else None
+    return location.desc.data if isinstance(location, NameLoc) else None
+
+
+def compare_observed(
+    reference: ObservedGraph, found: ObservedGraph, batches: Iterable[Mapping[str, np.ndarray]]
+) -> Comparison:
+    """Compare the values of the same names. Raises QuantizationError if there are no batches."""
+    comparison = Comparison()
+    for feed in batches:
+        comparison.add(reference.run(feed), found.run(feed))
+    if not comparison.values:
+        raise QuantizationError("there are no data: a comparison needs at least one batch")
+    return comparison

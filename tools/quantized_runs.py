@@ -1,0 +1,144 @@
+"""What `glow-run` tells of networks in other numbers than those of the model."""
+
+from __future__ import annotations
+
+import argparse
+import math
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
+
+from rich.table import Table
+from rich.text import Text
+
+from ..errors import GlowError, InputError, QuantizationError
+from .arguments import quantization_choices
+
+if TYPE_CHECKING:
+    import numpy as np
+    from rich.console import Console
+
+    from ..compiler import CompiledModel
+    from ..quantization import Comparison
+
+FLOAT = "float"
+"""What `--compare` is called to compare with the network in floats."""
+
+
+def pipeline_of(args: argparse.Namespace) -> str | None:
+    """The passes that change the numbers of the optimized graph; None if there are none."""
+    choices = quantization_choices(args)
+    passes = [] if choices is None else [str(choices)]
+    return ",".join(passes) or None
+
+
+def show_report(args: argparse.Namespace, model: CompiledModel, console: Console) -> None:
+    """Print what was quantized, what stays float and why, and which conversions remain."""
+    choices = quantization_choices(args)
+    if choices is None:
+        return
+    if "quantized" not in model.stages:
+        raise GlowError(f"the backend {model.backend.name} does not quantize: use --backend cpu")
+    from ..quantization import Profile, quantize
+    from ..quantization.conversions import conversion_lines, remaining_conversions
+
+    profile = None if choices.profile is None else Profile.load(choices.profile)
+    graph = model.stages["optimized"].clone()
+    report = quantize(graph, profile, choices, model.backend)
+    for line in report.lines():
+        console.print(line)
+    for line in conversion_lines(remaining_conversions(model.stages["quantized"])):
+        console.print(line)
+
+
+def compare_with_float(
+    args: argparse.Namespace,
+    model: CompiledModel,
+    batches: Iterable[Mapping[str, np.ndarray]],
+    console: Console,
+) -> None:
+    """
+    Print how far each value is from that of the network in floats, worst first, and the same of
+    the outputs of `model`. Raises GlowError if the network is compiled in floats anyway.
+    """
+    from ..context import make_context
+    from ..quantization import Comparison, name_values, optimized_graph
+    from ..quantization.observed import ObservedGraph
+    from ..runtime.stages import apply_pass, parse_pipeline
+
+    pipeline = pipeline_of(args)
+    if pipeline is None:
+        raise QuantizationError("--compare float: expected --quantize, too")
+    graph = optimized_graph(args.model, dict(args.define_symbol), args.max_elements)
+    name_values(graph)
+    changed = graph.clone()
+    for p in parse_pipeline(pipeline):
+        apply_pass(p, make_context(), changed)
+    cache = not args.no_cache
+    exact = ObservedGraph(graph, threads=args.threads, cache=cache)
+    found = ObservedGraph(changed, threads=args.threads, cache=cache)
+    names = [info.name for info in model.get_outputs()]
+    nodes, outputs, samples = Comparison(), Comparison(), 0
+    for feed in batches:
+        values = exact.run(feed)
+        nodes.add(values, found.run(feed))
+        outputs.add(
+            dict(zip(names, exact.outputs, strict=True)),
+            dict(zip(names, model.run(None, dict(feed)), strict=True)),
+        )
+        samples += _rows(feed)
+    console.print(comparison_table(nodes, f"each value against float, {samples} samples"))
+    console.print(comparison_table(outputs, f"outputs against float, {samples} samples", True))
+    worst = nodes.worst
+    assert worst is not None
+    console.print(f"worst value: {worst.name}, {decibels(worst.snr_db)}")
+
+
+def _rows(feed: Mapping[str, np.ndarray]) -> int:
+    first = next(iter(feed.values()), None)
+    return 1 if first is None or not first.shape else first.shape[0]
+
+
+def decibels(value: float) -> str:
+    """A ratio in dB; that of equal values is infinite."""
+    return "exact" if value == math.inf else f"{value:.1f} dB"
+
+
+def comparison_table(comparison: Comparison, title: str, scores: bool = False) -> Table:
+    """
+    Values with the least ratio of signal to noise first; with `scores`, also in how many rows the
+    largest element is at the same place.
+    """
+    table = Table(title=title, title_justify="left", min_width=len(title) + 4)
+    table.add_column("value")
+    for column in ("signal to noise", "largest difference", *(["top-1 agreement"] * scores)):
+        table.add_column(column, justify="right")
+    for v in sorted(comparison.values.values(), key=lambda v: v.snr_db):
+        agreement = [f"{v.top1_agreement:.1%} of {v.rows}"] * scores
+        table.add_row(v.name, Text(decibels(v.snr_db)), f"{v.largest:.3g}", *agreement)
+    return table
+
+
+def batches_of(
+    args: argparse.Namespace, model: CompiledModel, feed: Mapping[str, np.ndarray]
+) -> Iterable[Mapping[str, np.ndarray]]:
+    """The samples of `--data`, else the inputs of the run."""
+    if args.data is None:
+        return [feed]
+    return open_data(args, model)
+
+
+def open_data(args: argparse.Namespace, model: CompiledModel) -> Iterable[Mapping[str, np.ndarray]]:
+    from .datasets import open_dataset
+    from .inputs import Preprocessing
+
+    preprocessing = Preprocessing(
+        args.image_mean, args.image_scale, args.image_channel_order, args.image_layout
+    )
+    return open_dataset(args.data, model.get_inputs(), preprocessing, args.limit)
+
+
+def first_batch(args: argparse.Namespace, model: CompiledModel) -> dict[str, np.ndarray]:
+    """The first samples of `--data`. Raises InputError if there are none."""
+    for feed in open_data(args, model):
+        return dict(feed)
+    raise InputError(f"{args.data}: there are no data")
