@@ -81,7 +81,7 @@ def call(
         ),
         (QuantizedType(i8, f32, [8.0, 2.0**-20], axis=1), set(Schema)),
     ],
-    ids=str,
+    ids=lambda v: str(v) if isinstance(v, QuantizedType) else str(len(v)),
 )
 def test_schemas(element: QuantizedType, admitted: set[Schema]):
     assert {schema for schema in Schema if schema.admits(element)} == admitted
