@@ -78,7 +78,11 @@ _PRODUCTS: tuple[type[Node], ...] = (ConvolutionOp, FullyConnectedOp, MatMulOp)
 _SAME = [Elements((ACTIVATION,), (ACTIVATION,))]
 _RESULTS = (ACTIVATION, f32)
 """Of products: the host makes floats of accumulators, where a program ends."""
-_BIASED = [Elements((ACTIVATION, WEIGHTS, b), (r,)) for b in (BIAS, f32) for r in _RESULTS]
+_BIASED = [
+    *(Elements((ACTIVATION, WEIGHTS, BIAS), (r,)) for r in _RESULTS),
+    # rounded to what accumulators hold
+    Elements((ACTIVATION, WEIGHTS, f32), (ACTIVATION,)),
+]
 _UNBIASED = [Elements((ACTIVATION, WEIGHTS), (r,)) for r in _RESULTS]
 
 CLAIMS = (

@@ -46,6 +46,8 @@ def splat(draw: Draw) -> Iterator[Case]:
 def reshape(draw: Draw) -> Iterator[Case]:
     for shape in draw.some(SHAPES, 2):
         yield draw.case(shape, result=(prod(shape[1:]), shape[0]))
+    # images of single pixels, behind a global pool
+    yield draw.case((3, 11, 1, 1), result=(3, 11))
 
 
 @cases(BroadcastOp, rows=ROWS)

@@ -33,6 +33,7 @@ def reduction(draw: Draw) -> Iterator[Case]:
     for shape, axes in draw.some(AXES, 2):
         keep = bool(draw.rng.integers(2))
         yield draw.case(shape, axes=axes, keep_dims=keep)
+    yield draw.case((2, 11, 7, 3), axes=(2, 3), keep_dims=True)
 
 
 @cases(ReduceProdOp)

@@ -1,0 +1,35 @@
+"""How much DRAM traffic of a program is unavoidable: each byte that a layer uses, moved once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from .program import LayerRange, VtaProgram
+from .words import Transfer, decode_instructions, element_bytes
+
+
+def compulsory_bytes(program: VtaProgram, layers: Sequence[LayerRange] = ()) -> list[int]:
+    """
+    For each of `layers`, by default those of the program, the number of different bytes of DRAM
+    that it loads, plus the number of those that it stores. Raises VtaError for words that are no
+    instructions.
+    """
+    instructions = decode_instructions(program.instructions, program.config)
+    size = max((region.end for region in program.regions), default=0)
+    found = []
+    for layer in layers or program.layers:
+        moved = {False: np.zeros(size, bool), True: np.zeros(size, bool)}
+        for i in instructions[layer.first : layer.last + 1]:
+            if isinstance(i, Transfer) and i.x_size and i.y_size:
+                element = element_bytes(program.config, i.memory)
+                _rows(moved[i.store], i, element)[...] = True
+        found.append(sum(int(np.count_nonzero(m)) for m in moved.values()))
+    return found
+
+
+def _rows(table: np.ndarray, i: Transfer, element: int) -> np.ndarray:
+    """What a transfer moves: bool[rows, bytes]."""
+    first, shape = i.dram_base * element, (i.y_size, i.x_size * element)
+    return np.lib.stride_tricks.as_strided(table[first:], shape, (i.x_stride * element, 1))
