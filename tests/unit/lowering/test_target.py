@@ -100,7 +100,7 @@ def test_register_rule():
 
 
 def test_features_that_are_absent():
-    assert describe({}) == MachineDescription(128, 16, False)
+    assert describe({}) == MachineDescription(128, 16, False, l2_bytes=256 << 10)
     assert describe({"avx512f": True, "avx2": True, "fma": True}).vector_bits == 256
 
 
