@@ -35,6 +35,7 @@ from ..rewriting import Build, maker
 from .grids import (
     dequantize,
     dequantized_from,
+    is_unsigned,
     per_tensor,
     quantize,
     same_grid,
@@ -105,13 +106,20 @@ def quantize_once(node: QuantizeOp, build: Build) -> SSAValue | None:
 
 @move(DequantizeOp)
 def dequantize_first(node: DequantizeOp, build: Build) -> SSAValue | None:
-    """What was only brought into another storage of the same grid."""
+    """
+    What was only brought into another storage of the same grid. From signed to unsigned storage it
+    was brought for the sake of products.
+    """
     second = maker(node.input, QuantizeOp)
     source = None if second is None else dequantized_from(second.input)
     if source is None:
         return None
     a, b = per_tensor(source.type), per_tensor(node.input.type)
-    return dequantize(build, source) if a and b and same_grid(a, b) else None
+    if a is None or b is None or not same_grid(a, b):
+        return None
+    if is_unsigned(b.storage) and not is_unsigned(a.storage):
+        return None
+    return dequantize(build, source)
 
 
 # dequantization sinks
