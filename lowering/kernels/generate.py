@@ -240,6 +240,8 @@ class NestGenerator:
         stride = 0 if self.across else 1
         for point, result in zip(points, results, strict=True):
             operands = [loads(a, point) for a in self.nest.operands]
+            if self._starts_with_operand:
+                operands[0] = self.wide.number(0, operands[0].element)
             arguments = operands if result is None else [result, *operands]
             values = arguments if self.nest.raw else self.nest.body(self.narrow, arguments)
             mask = self._fresh(point, stale) if stride else None
@@ -292,16 +294,30 @@ class NestGenerator:
         reduction = self.nest.reduction
         assert reduction is not None
         self._loaded = {}
-        start = self.wide.number(identity(reduction.combine, reduction.element), reduction.element)
         # lanes over a reduced dimension may have several accumulators for each point
         inner = self._points([self.schedule.vector]) if self.across else [{}]  # pyright: ignore
         spread = [{**p, **q} for p in points for q in inner]
-        accumulators = self._reduced(0, places, spread, [start.ssa] * len(spread), None)
+        accumulators = self._reduced(0, places, spread, self._starts(places, spread), None)
         if not self.across:
             return [Value(a, reduction.element) for a in accumulators]
         n = len(inner)
         groups = [accumulators[i : i + n] for i in range(0, len(accumulators), n)]
         return [self._across_lanes(group) for group in groups]
+
+    @property
+    def _starts_with_operand(self) -> bool:
+        reduction = self.nest.reduction
+        return reduction is not None and reduction.adds_operand and not self.across
+
+    def _starts(self, places: Places, points: Sequence[Point]) -> list[SSAValue]:
+        """What accumulators hold before the first step."""
+        reduction = self.nest.reduction
+        assert reduction is not None
+        if self._starts_with_operand:
+            loads = Loads(self.nest, self.schedule, self.memory, places, self.wide)
+            return [loads(self.nest.operands[0], point).ssa for point in points]
+        neutral = identity(reduction.combine, reduction.element)
+        return [self.wide.number(neutral, reduction.element).ssa] * len(points)
 
     def _reduced(
         self,

@@ -53,6 +53,9 @@ class Reduction:
     fields: tuple[int, ...] = ()
     """Where the neighbours of the first read are, in elements from the first of them, if they are
     not next to each other. Those beyond the last count as zeros."""
+    adds_operand: bool = False
+    """Whether the body adds the first operand to the result before all else, and such sums are
+    exact, so that the reduction may as well start with that operand, and the body add zero."""
     soon: tuple[Access, ...] = ()
     """Elements to prefetch in each step, because nests that follow will read them. They may lie
     beyond the end of a buffer."""

@@ -90,6 +90,7 @@ def _in_quads(k: Kernel) -> None:
         (x[[n, b, *places, c]], quads[[b, *down, c, 0]]),
         terms=_QUAD,
         fields=tuple(m * apart for m in range(width)),
+        adds_operand=True,
     )
     place = [n, b, *window, c]
     k.reduce(place, down, products, place, [bias[[b, c]]], add_bias)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import IntegerType, i16
+from xdsl.dialects.builtin import IntegerType, i16, i32
 
 from ....glow_dialects.elements import storage_type
 from ....glow_dialects.glow.dot import DotConvolutionOp, DotMatMulOp
@@ -75,6 +75,7 @@ def _panels(k: Kernel, ob: Dim | int, count: int) -> None:
         k.element,
         (x[[n, cb, *places, affine(g) * terms]], filters[[number, cb, *offset, g, j, 0]]),
         terms=terms,
+        adds_operand=k.element == i32,
     )
     o = Affine({p: panel, j: 1})
     dims = [n, *([ob] if isinstance(ob, Dim) else []), p, *window, j]
