@@ -302,16 +302,26 @@ def load_model(
 
     if isinstance(model, ModuleOp):
         _refuse(symbols)
-        return model.clone()
+        return _whole(model.clone())
     if isinstance(model, str | Path) and Path(model).suffix in TEXT_SUFFIXES:
         _refuse(symbols)
-        return _parse(Path(model))
+        return _whole(_parse(Path(model)))
     from .frontend.onnx import MAX_ELEMENTS, import_onnx
 
     limit = MAX_ELEMENTS if max_elements is None else max_elements
     if limit < 1:
         raise GlowError(f"expected max_elements of at least 1, found {limit}")
     return import_onnx(model, symbols, limit, external)
+
+
+def _whole(module: ModuleOp) -> ModuleOp:
+    """The graph of a network that was split over devices; other modules as they are."""
+    from .passes.inline_partitions import inline_partitions
+    from .passes.partitions import is_partitioned
+
+    if is_partitioned(module):
+        inline_partitions(module)
+    return module
 
 
 def _refuse(symbols: Mapping[str, int] | None) -> None:

@@ -212,6 +212,11 @@ class GlowOptMain(xDSLOptMain):
             help="write the bytes of all constants to a file and refer to them there",
         )
         arg_parser.add_argument(
+            "--dump-dag",
+            metavar="FILE.svg",
+            help="draw a network that --partition has split over devices",
+        )
+        arg_parser.add_argument(
             DEBUG_FLAG, action="store_true", help="show the Python traceback of an error"
         )
 
@@ -363,10 +368,22 @@ class GlowOptMain(xDSLOptMain):
             from .weights_file import write_weights
 
             write_weights(prog, self.args.weights_out)
+        if self.args.dump_dag is not None:
+            self._draw(prog)
         try:
             return super().output_resulting_program(prog)
         except (ValueError, NotImplementedError, GlowError) as e:
             raise self._failure(e, self.args.target) from e
+
+    def _draw(self, module: ModuleOp) -> None:
+        from .dag_drawing import draw_partitions
+
+        try:
+            text = draw_partitions(module)
+        except GlowError as e:
+            raise self._failure(e, "--dump-dag") from e
+        with open(self.args.dump_dag, "w", encoding="utf-8") as file:
+            file.write(text)
 
 
 def _message(error: BaseException) -> str:

@@ -79,14 +79,19 @@ def most_special(problem: Problem, memory: Memory) -> Choice | None:
 
 
 def _first_fit(problem: Problem, memory: Memory, preference: Callable[[int], int]) -> Choice | None:
-    """Each unit on the first device that has room, in ascending order of a number of devices."""
+    """
+    Each unit on the first device that has room, in ascending order of a number of devices. A device
+    that was too full once is taken only if no other one is left, so that data does not go back.
+    """
     filling = Filling(problem, memory)
     choice: Choice = []
+    full: set[int] = set()
     for unit in range(len(problem.costs)):
-        able = sorted(problem.can(unit), key=preference)
+        able = sorted(problem.can(unit), key=lambda d: (d in full, preference(d)))
         device = next((d for d in able if filling.fits(unit, d)), None)
         if device is None:
             return None
+        full.update(able[: able.index(device)])
         filling.put(unit, device)
         choice.append(device)
     return choice

@@ -1,6 +1,6 @@
 """
-Cuts a graph into consecutive pieces, one for each of several equal devices: of similar size in
-memory, with few bytes that cross from one piece to another.
+Cuts a graph into consecutive pieces, one for each of several devices: of similar size in memory,
+with few bytes that cross from one piece to another.
 
 By dynamic programming over the places of cuts: the least bytes across the first cuts, if the last
 of them is at a place, follow from those of one cut less. Which places the cut before can have is an
@@ -23,22 +23,22 @@ SLACKS = (1.1, 1.25, 1.5, 2.0, 4.0, inf)
 
 def balanced_cut(problem: Problem, memory: Memory) -> Choice | None:
     """
-    Each unit on the kind of device that can compute the fewest units; those of one kind get a piece
-    each of the units in their order. A piece's size are the bytes of its constants and results.
+    Each unit on a device that can compute the fewest units. If several devices can compute that
+    many, each gets a piece of the units in their order. A piece's size are the bytes of its
+    constants and results.
     """
     general, filling = generality(problem), Filling(problem, memory)
     choice = [-1] * len(problem.costs)
     kinds: dict[tuple[int, ...], list[int]] = {}
-    equal = _equal_devices(problem)
     for unit in range(len(choice)):
         able = problem.can(unit)
-        first = min(able, key=general.__getitem__)
-        kind = tuple(d for d in able if d in equal[first])
-        if len(kind) > 1:
+        fewest = min(general[d] for d in able)
+        kind = tuple(d for d in able if general[d] == fewest)
+        if len(kind) == 1:
+            choice[unit] = kind[0]
+            filling.put(unit, kind[0])
+        else:
             kinds.setdefault(kind, []).append(unit)
-            continue
-        choice[unit] = first
-        filling.put(unit, first)
     for kind, units in kinds.items():
         cuts = _cut(problem, filling, kind, units)
         if cuts is None:
@@ -47,12 +47,6 @@ def balanced_cut(problem: Problem, memory: Memory) -> Choice | None:
             for unit in units[begin:end]:
                 choice[unit] = device
     return choice
-
-
-def _equal_devices(problem: Problem) -> list[list[int]]:
-    """For each device, those of the same kind."""
-    keys = [d.kind for d in problem.devices]
-    return [[i for i, other in enumerate(keys) if other == key] for key in keys]
 
 
 def _cut(

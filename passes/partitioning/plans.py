@@ -6,8 +6,9 @@ The *stage* of a unit is how many times data has to change the device before it 
 *reach* how many times at most data changes the device after it. Data goes from lower to higher
 stages, and within a stage and device from higher to lower reaches, so units of the same device,
 stage and reach are a partition, and partitions sorted that way are in an order in which they can
-run. That sends results early that others wait for. Then neighbours on a device are merged if that
-makes no cycle and does not make the network slower: every partition costs a hand-over.
+run. That sends results early that others wait for. A partition that needs more memory at once than
+its device has is split. Then neighbours on a device are merged if that makes no cycle, fits, and
+does not make the network slower: every partition costs a hand-over.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from collections.abc import Iterable, Sequence
 from copy import copy
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
+from math import inf
 
 from .devices import LATENCY
 from .placement import Problem
@@ -99,8 +101,35 @@ def form(problem: Problem, device: Sequence[int]) -> list[Group]:
     found: dict[tuple[int, int, int], list[int]] = {}
     for unit, key in enumerate(keys):
         found.setdefault(key, []).append(unit)
-    plan = Plan(problem, [Group(key[2], found[key]) for key in sorted(found)])
-    return _merge_neighbours(plan).in_order()
+    room = _rooms(problem, device)
+    groups = [
+        Group(key[2], part)
+        for key in sorted(found)
+        for part in _split(problem, found[key], room[key[2]])
+    ]
+    return _merge_neighbours(Plan(problem, groups), room).in_order()
+
+
+def _rooms(problem: Problem, device: Sequence[int]) -> list[float]:
+    """The bytes that constants leave for the activations of a partition on each device."""
+    rooms: list[float] = []
+    for number, about in enumerate(problem.devices):
+        own = [u for u, d in enumerate(device) if d == number]
+        memory = inf if about.memory is None else about.memory
+        rooms.append(memory - weight_bytes(problem, own) if memory < inf else inf)
+    return rooms
+
+
+def _split(problem: Problem, units: list[int], room: float) -> list[list[int]]:
+    """
+    Units in halves, and so on, until each part has room for what it reads and computes. Data goes
+    from earlier to later parts only.
+    """
+    if room == inf or len(units) == 1 or activation_bytes(problem, units) <= room:
+        return [units]
+    middle = len(units) // 2
+    halves = units[:middle], units[middle:]
+    return [part for half in halves for part in _split(problem, half, room)]
 
 
 def _stages(problem: Problem, device: Sequence[int]) -> list[int]:
@@ -241,7 +270,7 @@ def _renamed(numbers: set[int], old: int, new: int) -> set[int]:
     return (numbers - {old}) | {new} if old in numbers else numbers
 
 
-def _merge_neighbours(plan: Plan) -> Plan:
+def _merge_neighbours(plan: Plan, rooms: Sequence[float]) -> Plan:
     """Merge partitions that follow each other on a device, unless the network gets slower."""
     best = plan.timing().seconds
     for device in range(len(plan.problem.devices)):
@@ -249,26 +278,18 @@ def _merge_neighbours(plan: Plan) -> Plan:
         timing = plan.timing()
         own = [i for i, g in plan.groups.items() if g.device == device]
         own.sort(key=timing.starts.__getitem__)
-        room = _room(plan, own)
         for i, following in enumerate(own[1:]):
             current = own[i]
             own[i + 1] = current  # unless they stay apart
             if not plan.has_path_around(current, following):
                 candidate = plan.merged(current, following)
                 seconds = candidate.timing().seconds
-                if seconds <= best and _fits(candidate, current, room):
+                if seconds <= best and _fits(candidate, current, rooms[device]):
                     plan, best = candidate, seconds
                     continue
             own[i + 1] = following
     return plan
 
 
-def _room(plan: Plan, groups: Sequence[int]) -> int | None:
-    """The bytes that constants leave for the activations of partitions on one device."""
-    if not groups or (memory := plan.problem.devices[plan.groups[groups[0]].device].memory) is None:
-        return None
-    return memory - sum(weight_bytes(plan.problem, plan.groups[i].units) for i in groups)
-
-
-def _fits(plan: Plan, group: int, room: int | None) -> bool:
-    return room is None or activation_bytes(plan.problem, plan.groups[group].units) <= room
+def _fits(plan: Plan, group: int, room: float) -> bool:
+    return room == inf or activation_bytes(plan.problem, plan.groups[group].units) <= room

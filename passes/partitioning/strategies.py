@@ -14,7 +14,8 @@ from math import inf
 from typing import TypeAlias
 
 from ...errors import CompileError
-from .choices import Chooser, Filling, all_on, earliest_finish, most_special
+from ..rewriting import failure
+from .choices import Chooser, Filling, all_on, around_bytes, earliest_finish, most_special
 from .cuts import balanced_cut
 from .placement import Problem
 from .plans import Group, Plan, excess, form
@@ -154,7 +155,11 @@ def _moved(problem: Problem, groups: list[Group], units: list[int], device: int)
 def _too_large(problem: Problem) -> CompileError:
     constants = {v for unit in problem.graph.units for v in unit.constants}
     sizes = ", ".join(f"{d.name} has {d.memory}" for d in problem.devices if d.memory is not None)
-    return CompileError(
-        f"found no partitions that fit into the memory of the devices, in bytes: {sizes}; "
-        f"the constants of the network take {sum(map(bytes_of, constants))}"
+    needed = [w + around_bytes(problem, u) for u, w in enumerate(problem.weights)]
+    largest = max(range(len(needed)), key=needed.__getitem__)
+    return failure(
+        problem.graph.units[largest].nodes[0],
+        f"found no partitions that fit into the memory of the devices, in bytes: {sizes}; this "
+        f"node needs {needed[largest]} with what it reads and makes, more than any other, and all "
+        f"constants together {sum(map(bytes_of, constants))}",
     )
