@@ -176,6 +176,8 @@ def _added_before_shift(chain: Chain, value: Constant) -> Chain | None:
     while chain.steps and chain.last(1)[0].opcode in (AluOpcode.MIN, AluOpcode.MAX):
         limits.insert(0, chain.last(1)[0])
         chain = chain.before(1)
+    if limits and chain.steps and chain.last(1)[0].opcode is AluOpcode.ADD:
+        return _added_before_limits(chain, limits, value)
     found = chain.last(2)
     if [step.opcode for step in found] != [AluOpcode.ADD, AluOpcode.SHR]:
         return None
@@ -189,6 +191,19 @@ def _added_before_shift(chain: Chain, value: Constant) -> Chain | None:
         return None
     moved = inner.then(AluOpcode.ADD, total if total.ndim else int(total))
     moved = moved.appended(AluOpcode.SHR, places)
+    for step in limits:
+        moved = moved.appended(step.opcode, step.value + value)
+    return moved
+
+
+def _added_before_limits(chain: Chain, limits: list[Step], value: Constant) -> Chain | None:
+    """`clamp(x + b) + value`, if that stays within 32 bits."""
+    low, high = chain.bounds
+    if not isinstance(value, int) or not all(isinstance(step.value, int) for step in limits):
+        return None
+    if INT32 in (chain.bounds, wrapped((low + value, high + value))):
+        return None
+    moved = chain.then(AluOpcode.ADD, value)
     for step in limits:
         moved = moved.appended(step.opcode, step.value + value)
     return moved
@@ -304,12 +319,19 @@ def _twos(factors: np.ndarray) -> np.ndarray:
 
 
 def _shifted_left(chain: Chain, left: np.ndarray, low: int, high: int) -> Chain:
-    most = int(left.max())
+    """Shifted to the left, of which the result is limited to `low` and `high` later."""
+    # so far that every number but 0 is beyond the limits is as good as further
+    left = np.minimum(left, max(high, -low).bit_length())
     largest = max(abs(b) for b in chain.bounds)
-    if largest << most > INT32[1]:
-        if (left != most).any() or most > MAX_SHIFT - 8:
-            raise CompileError("a rescaling to the left that saturates differs between channels")
-        chain = limited(chain, (low >> most) - 1, (high >> most) + 1)
+    if largest << int(left.max()) > INT32[1]:
+        most = np.where(left > 0, (high >> left) + 1, INT32[1])
+        least = np.where(left > 0, (low >> left) - 1, INT32[0])
+        if max(int(((most << left) * (left > 0)).max()), -low) > INT32[1] // 2:
+            raise CompileError(
+                f"numbers of {chain.bounds[0]} to {chain.bounds[1]}, shifted to the left by up to "
+                f"{int(left.max())} places, do not fit into accumulators of 32 bits"
+            )
+        chain = chain.then(AluOpcode.MIN, most).then(AluOpcode.MAX, least)
     return chain.then(AluOpcode.SHR, -left)
 
 
@@ -320,7 +342,7 @@ def _multiplied(chain: Chain, factors: np.ndarray, right: np.ndarray) -> Chain:
         return _rounded(chain.then(AluOpcode.MUL, factors), right)
     low, high = factors & ((1 << _HALF) - 1), factors >> _HALF
     wide = largest * max(1 << _HALF, int(np.abs(high).max())) > INT32[1] // 2
-    if wide or right.min() <= _HALF + 1:
+    if wide or right.min() <= _HALF:
         raise CompileError(
             f"numbers of {chain.bounds[0]} to {chain.bounds[1]} times "
             f"{int(np.abs(factors).max())} do not fit into accumulators of 32 bits; quantize with "

@@ -25,6 +25,9 @@ from ...errors import CompileError
 from ...glow_dialects.vta import Memory, VtaConfig
 from .layers import Layer, Window
 
+_PATTERNS = 4
+"""Tiles with micro-ops of their own: with pieces in the one or other half of the buffers."""
+
 
 class Costs(NamedTuple):
     """Cycles, as in the estimates of `runtime/vta/timing.py`."""
@@ -224,6 +227,9 @@ class _Candidates:
             elements = self.pixels * self.blocks
             cycles += tiles * (p.applied + 1) * self.costs.start
             cycles += tiles * p.fetched * self.blocks * self.costs.latency
+            # the first tiles load micro-ops, which later ones at the same places share
+            patterns = np.minimum(tiles, _PATTERNS) * (1 + len(p.products))
+            cycles += patterns * self.costs.latency
             cycles += elements * (out + self.costs.interval * p.applied)
             alone = self.accumulators * 2 > c.acc_depth
             cycles += np.where(alone, tiles * (elements * out + self.costs.latency), 0)
