@@ -328,6 +328,8 @@ def table(node: QuantizeOp, build: Build) -> SSAValue | None:
     if found is None or to is None or q is None or q.storage.width.data != 8:
         return None
     source, nodes = found
+    if is_constant(source.input):
+        return None
     results = _results([source, *reversed(nodes), node], q)
     numbers = build.constant(results, "table", to)
     least = -(2**7) if q.storage == i8 else 0
