@@ -48,6 +48,7 @@ bench: $(VENV)/installed-dev
 	$(BIN)/python -m glow.benchmarks.kernels $(KERNELS)
 	$(BIN)/python -m glow.benchmarks.compile_time $(COMPILED)
 	$(BIN)/python benchmarks/quantized.py --json build/quantized.json
+	$(BIN)/python benchmarks/host.py
 	$(BIN)/python benchmarks/scaling.py
 
 $(VENV)/created:

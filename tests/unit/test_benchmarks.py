@@ -283,3 +283,9 @@ def test_kernels() -> None:
     printed = run("-m", "glow.benchmarks.kernels", DIGITS, "--repeat", "1")
     assert "GFLOP/s" in printed
     assert "all layers" in printed
+
+
+def test_host() -> None:
+    printed = run("benchmarks/host.py", "--requests", "5", "--rounds", "1", "--in-flight", "2")
+    for way in ("direct", "one at a time", "2 in flight"):
+        assert way in printed
