@@ -226,10 +226,13 @@ def _curve(points: Sequence[tuple[float, float]]) -> str:
 def _label(points: Sequence[tuple[float, float]], sizes: Sequence[int]) -> str:
     """How much crosses, in the middle of the last part of an edge."""
     (a, b), (x, y) = points[-2:]
-    count = f"{len(sizes)} x " if len(sizes) > 1 and len(set(sizes)) == 1 else ""
-    text = f"{count}{size_text(sizes[0] if count else sum(sizes))}"
-    place = f'x="{(a + x) / 2:.1f}" y="{(b + y) / 2 + 4:.1f}" text-anchor="middle" font-size="11"'
+    text = size_text(sum(sizes))
+    if len(sizes) > 1:
+        text = f"{len(sizes)} tensors, {text}"
+    width = len(text) * CHARACTER * 0.95
+    x, y = (a + x) / 2, (b + y) / 2
     return (
-        f'<text {place} fill="white" stroke="white" stroke-width="5">{escape(text)}</text>'
-        f'<text {place} fill="#333333">{escape(text)}</text>'
+        f'<rect x="{x - width / 2:.1f}" y="{y - 8:.1f}" width="{width:.1f}" height="16" '
+        f'fill="white" fill-opacity="0.85"/><text x="{x:.1f}" y="{y + 4:.1f}" '
+        f'text-anchor="middle" font-size="11" fill="#333333">{escape(text)}</text>'
     )

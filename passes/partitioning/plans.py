@@ -23,8 +23,11 @@ from .devices import LATENCY
 from .placement import Problem
 from .units import bytes_of
 
-HAND_OVER = LATENCY
-"""Seconds until a device begins with a partition that is ready."""
+HAND_OVER = 6e-6 + LATENCY
+"""
+Seconds that a partition takes beside its nodes: a run of a network without work, as measured on a
+server's CPU, and a message to the device.
+"""
 MOST_GROUPS = 100
 """Up to so many partitions, results that others wait for are sent early."""
 

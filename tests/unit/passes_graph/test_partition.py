@@ -30,7 +30,7 @@ from glow.passes.partitioning.placement import Problem, problem_of
 from glow.passes.partitioning.plans import Plan, activation_bytes, excess, form
 from glow.passes.partitioning.strategies import STRATEGIES
 from glow.passes.partitioning.units import unit_graph
-from glow.passes.partitions import MAIN, PartitionedNetwork, read_partitions
+from glow.passes.partitions import MAIN, PartitionedNetwork, Source, read_partitions
 from glow.passes.verify_partitions import verify_partitions
 from glow.runtime.interpreter import interpret
 from glow.tests.support.graph_text import parse, run
@@ -376,3 +376,21 @@ def test_inlined_and_cleaned_is_what_it_was() -> None:
     names = Counter(op.name for op in expected.walk())
     assert Counter(op.name for op in found.walk()) == names
     assert QuantizeOp.name in names
+
+
+def test_partitions_run_one_by_one_as_the_runtime_does() -> None:
+    before, inputs = layered_graph(17, 40), layered_inputs(17)
+    _, network = split(before, devices(17), "capability")
+    made: dict[Source, np.ndarray] = {
+        Source(None, i): array for i, array in enumerate(inputs.values())
+    }
+    for part in network.partitions:
+        arrays = [made[source] for source in part.inputs]
+        assert part.input_bytes == tuple(a.nbytes for a in arrays)
+        results = list(interpret(part.module(), arrays).values())
+        assert part.output_bytes == tuple(a.nbytes for a in results)
+        made |= {Source(part.number, i): array for i, array in enumerate(results)}
+        assert part.number not in network.users(part.number)
+        assert all(part.number in network.users(d) for d in part.dependencies)
+    for source, array in zip(network.outputs, interpret(before, inputs).values(), strict=True):
+        np.testing.assert_array_equal(made[source], array)
