@@ -394,3 +394,23 @@ def test_partitions_run_one_by_one_as_the_runtime_does() -> None:
         assert all(part.number in network.users(d) for d in part.dependencies)
     for source, array in zip(network.outputs, interpret(before, inputs).values(), strict=True):
         np.testing.assert_array_equal(made[source], array)
+
+
+def test_merging_on_one_device_is_seen_on_others() -> None:
+    """Merging q and p lets b wait for c, so that b and c cannot be merged in that order."""
+    module = parse("""
+        func.func @main(%x: tensor<2xf32>) -> (tensor<2xf32>, tensor<2xf32>, tensor<2xf32>) {
+          %q = glow.neg %x : (tensor<2xf32>) -> tensor<2xf32>
+          %b = glow.abs %q : (tensor<2xf32>) -> tensor<2xf32>
+          %r = glow.exp %x : (tensor<2xf32>) -> tensor<2xf32>
+          %c = glow.abs %r : (tensor<2xf32>) -> tensor<2xf32>
+          %p = glow.neg %c : (tensor<2xf32>) -> tensor<2xf32>
+          %z = glow.tanh %x : (tensor<2xf32>) -> tensor<2xf32>
+          func.return %b, %p, %z : tensor<2xf32>, tensor<2xf32>, tensor<2xf32>
+        }""")
+    problem = problem_from(module, of_backends(["interpreter"] * 4))
+    problem.costs = [[seconds] * 4 for seconds in (1e-6, 1e-6, 1e-2, 1e-6, 1e-6, 1.0)]
+    groups = form(problem, [0, 1, 2, 1, 0, 3])
+    assert sorted(u for g in groups for u in g.units) == list(range(6))
+    assert [0, 4] in [g.units for g in groups]
+    assert [1, 3] not in [g.units for g in groups]
