@@ -35,6 +35,7 @@ PASSES = {
     "glow-fuse-attention": "passes.fuse_attention:FuseAttentionPass",
     "glow-profile": "passes.profile:ProfilePass",
     "glow-quantize": "quantization.quantize:QuantizePass",
+    "glow-convert-to": "passes.convert_to:ConvertToPass",
     "glow-lower-nodes": "passes.lower_nodes:LowerNodesPass",
     "glow-assign-layouts": "passes.assign_layouts:AssignLayoutsPass",
     "glow-choose-convolutions": "passes.choose_convolutions:ChooseConvolutionsPass",

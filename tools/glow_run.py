@@ -102,6 +102,25 @@ def _arguments() -> argparse.ArgumentParser:
         "products find the range of their operand while running",
     )
     group.add_argument(
+        "--convert-to",
+        choices=("f16", "bf16"),
+        help="store in these floats what the backend supports in them",
+    )
+    group.add_argument(
+        "--keep-wide",
+        action="append",
+        default=[],
+        metavar="NAME,KIND",
+        help="values, or operators such as softmax, that --convert-to leaves in f32; may repeat",
+    )
+    group.add_argument(
+        "--overflow",
+        choices=("saturate", "refuse"),
+        default="saturate",
+        help="what --convert-to does with constants beyond the range: saturate them with a warning "
+        "(default), or stop with an error",
+    )
+    group.add_argument(
         "--no-cache", action="store_true", help="neither read nor keep compiled code"
     )
     group.add_argument("--dump-stages", metavar="DIR", help="write the IR of every stage here")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import math
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
@@ -28,6 +29,12 @@ def pipeline_of(args: argparse.Namespace) -> str | None:
     """The passes that change the numbers of the optimized graph; None if there are none."""
     choices = quantization_choices(args)
     passes = [] if choices is None else [str(choices)]
+    if args.convert_to is not None:
+        keep = [name for text in args.keep_wide for name in text.split(",") if name]
+        names = f" keep={','.join(map(json.dumps, keep))}" if keep else ""
+        passes.append(
+            f'glow-convert-to{{element="{args.convert_to}" overflow="{args.overflow}"{names}}}'
+        )
     return ",".join(passes) or None
 
 
@@ -67,7 +74,7 @@ def compare_with_float(
 
     pipeline = pipeline_of(args)
     if pipeline is None:
-        raise QuantizationError("--compare float: expected --quantize, too")
+        raise QuantizationError("--compare float: expected --quantize or --convert-to, too")
     graph = optimized_graph(args.model, dict(args.define_symbol), args.max_elements)
     name_values(graph)
     changed = graph.clone()
@@ -142,3 +149,8 @@ def first_batch(args: argparse.Namespace, model: CompiledModel) -> dict[str, np.
     for feed in open_data(args, model):
         return dict(feed)
     raise InputError(f"{args.data}: there are no data")
+
+
+def signal_to_noise(error: float) -> str:
+    """A ratio of noise over signal as the inverse in dB."""
+    return decibels(-10 * math.log10(error) if error > 0 else math.inf)

@@ -1,0 +1,86 @@
+"""
+Measures of how much a network loses when it is quantized, from its outputs.
+
+Each takes, for all samples, the outputs of the float network and those of the quantized one, and
+gives a loss, 0 for none. `error` serves every network; the others those that classify.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
+
+import numpy as np
+
+from ..errors import QuantizationError
+
+Outputs: TypeAlias = Sequence[Sequence[np.ndarray]]
+"""The arrays of all outputs, for each batch."""
+Metric: TypeAlias = Callable[[Outputs, Outputs, "np.ndarray | None"], float]
+METRICS: dict[str, Metric] = {}
+
+
+def metric(name: str) -> Callable[[Metric], Metric]:
+    """Decorator: a metric by its name in command lines."""
+
+    def register(function: Metric) -> Metric:
+        METRICS[name] = function
+        return function
+
+    return register
+
+
+@metric("error")
+def error(reference: Outputs, found: Outputs, labels: np.ndarray | None) -> float:
+    """
+    Noise over signal: the mean squared error of an output over the mean square of the exact one,
+    of the worst output; infinity if it is not a number. 0.001 is a ratio of signal to noise of
+    30 dB.
+    """
+    worst = 0.0
+    for number in range(len(reference[0])):
+        signal = noise = 0.0
+        for a, b in zip(reference, found, strict=True):
+            exact = a[number].astype(np.float64)
+            signal += float(np.square(exact).sum())
+            noise += float(np.square(exact - b[number].astype(np.float64)).sum())
+        ratio = noise / signal if noise and signal else noise
+        if noise and not (signal and math.isfinite(ratio)):
+            return math.inf
+        worst = max(worst, ratio)
+    return worst
+
+
+@metric("top1")
+def top1(reference: Outputs, found: Outputs, labels: np.ndarray | None) -> float:
+    """In which part of the samples the class with the largest score is another one."""
+    return float(np.mean(classes(reference) != classes(found)))
+
+
+@metric("labels")
+def labelled(reference: Outputs, found: Outputs, labels: np.ndarray | None) -> float:
+    """
+    How much smaller the part of the samples is that is classified rightly; at least 0. Raises
+    QuantizationError without labels, or if there are not as many as samples.
+    """
+    exact, quantized = classes(reference), classes(found)
+    if labels is None:
+        raise QuantizationError("the metric labels needs the class of each sample")
+    if len(labels) != len(exact):
+        raise QuantizationError(f"expected {len(exact)} labels, one a sample, found {len(labels)}")
+    return max(0.0, float(np.mean(exact == labels) - np.mean(quantized == labels)))
+
+
+def classes(outputs: Outputs) -> np.ndarray:
+    """
+    The class with the largest score of the first output, for each sample. Raises QuantizationError
+    if it has no scores for each sample.
+    """
+    first = [batch[0] for batch in outputs]
+    if any(a.ndim < 2 or a.size == a.shape[0] for a in first):
+        raise QuantizationError(
+            f"the first output, of shape {first[0].shape}, has no scores of several classes for "
+            "each sample; use the metric error"
+        )
+    return np.concatenate([a.reshape(len(a), -1).argmax(axis=1) for a in first])

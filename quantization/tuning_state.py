@@ -1,0 +1,92 @@
+"""
+What was tried while tuning, as a file, so that tuning can be continued.
+
+```
+{"format": "glow-tuning", "version": 1, "of": {"graph": "1f...", ...},
+ "trials": [{"choices": {"conv1": "float"}, "loss": 0.01, "error": 0.001, "cost": 0.002}, ...]}
+```
+
+`of` tells what was tuned: a state of another network, profile, data or metric is refused.
+`choices` has the products that are not quantized as usual.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from ..errors import QuantizationError
+
+FORMAT = "glow-tuning"
+VERSION = 1
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One choice of numbers for all products, and what came of it."""
+
+    choices: Mapping[str, str]
+    """`float` or a storage, by product; others are quantized as usual."""
+    loss: float
+    """By the metric."""
+    error: float
+    """Noise over signal of the outputs, which decides between equal losses."""
+    cost: float
+    """Seconds of a run."""
+
+
+@dataclass
+class TuningState:
+    """All trials so far."""
+
+    of: dict[str, str]
+    """What is tuned: digests and names by what they are of."""
+    path: Path | None = None
+    """The file, which is written after every trial; None for none."""
+    trials: dict[frozenset[tuple[str, str]], Trial] = field(default_factory=dict)
+
+    def find(self, choices: Mapping[str, str]) -> Trial | None:
+        return self.trials.get(frozenset(choices.items()))
+
+    def add(self, trial: Trial) -> None:
+        """Keep a trial. Raises OSError if the file cannot be written."""
+        self.trials[frozenset(trial.choices.items())] = trial
+        if self.path is None:
+            return
+        document = {
+            "format": FORMAT,
+            "version": VERSION,
+            "of": self.of,
+            "trials": [asdict(t) for t in self.trials.values()],
+        }
+        # whoever stops the process must find either the old or the new state
+        whole = self.path.with_name(f"{self.path.name}.new")
+        whole.write_text(json.dumps(document) + "\n", encoding="utf-8")
+        os.replace(whole, self.path)
+
+    def load(self) -> None:
+        """
+        Take over the trials of the file. Raises QuantizationError if it is damaged, or of the
+        tuning of something else, saying what differs.
+        """
+        assert self.path is not None
+        try:
+            document = json.loads(self.path.read_text(encoding="utf-8"))
+            if document["format"] != FORMAT or document["version"] != VERSION:
+                raise ValueError("another format")
+            of = dict(document["of"])
+            trials = [Trial(**t) for t in document["trials"]]
+            found = {frozenset(dict(t.choices).items()): t for t in trials}
+        except OSError as error:
+            raise QuantizationError(f"{self.path}: cannot be read: {error.strerror}") from None
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise QuantizationError(f"{self.path}: is no state of tuning: {error}") from None
+        if different := [name for name in self.of if of.get(name) != self.of[name]]:
+            raise QuantizationError(
+                f"{self.path}: is the state of another tuning: different {', '.join(different)}; "
+                "start without --resume, or with another --state"
+            )
+        self.trials = found
