@@ -13,9 +13,10 @@ from typing import TypeAlias
 
 from xdsl.ir import SSAValue
 
+from ...glow_dialects.glow.quantization import DequantizeOp, QuantizeOp
 from .placement import Problem
 from .plans import HAND_OVER
-from .units import bytes_of
+from .units import Unit, bytes_of
 
 Memory: TypeAlias = "Sequence[float]"
 """Bytes on each device."""
@@ -65,20 +66,35 @@ def around_bytes(problem: Problem, unit: int) -> int:
     return sum(problem.values[v].bytes for v in values)
 
 
-def generality(problem: Problem) -> list[int]:
-    """How many units each device can compute: few, if it is an accelerator."""
-    return [sum(row[d] < inf for row in problem.costs) for d in range(len(problem.devices))]
+def order_by_capability(problem: Problem) -> Callable[[int, int], int]:
+    """
+    A number for a unit and a device: how many units the device can compute in all, which are few if
+    it is an accelerator. Conversions between floats and quantized numbers at the border of what is
+    quantized are not for accelerators, so for them it is negative.
+    """
+    general = [sum(row[d] < inf for row in problem.costs) for d in range(len(problem.devices))]
+    border = [is_border(unit) for unit in problem.graph.units]
+    return lambda unit, device: -general[device] if border[unit] else general[device]
+
+
+def is_border(unit: Unit) -> bool:
+    """Whether a unit only quantizes floats that others made, or dequantizes a result."""
+    if unit.conversions:
+        return False
+    return all(isinstance(n, QuantizeOp | DequantizeOp) for n in unit.nodes)
 
 
 def most_special(problem: Problem, memory: Memory) -> Choice | None:
     """
-    Each unit on the device that can compute the fewest of all units. Of equal devices, one is
-    filled after the other, in their order.
+    Each unit on the device that can compute the fewest of all units (see `order_by_capability`). Of
+    equal devices, one is filled after the other, in their order.
     """
-    return _first_fit(problem, memory, generality(problem).__getitem__)
+    return _first_fit(problem, memory, order_by_capability(problem))
 
 
-def _first_fit(problem: Problem, memory: Memory, preference: Callable[[int], int]) -> Choice | None:
+def _first_fit(
+    problem: Problem, memory: Memory, preference: Callable[[int, int], int]
+) -> Choice | None:
     """
     Each unit on the first device that has room, in ascending order of a number of devices. A device
     that was too full once is taken only if no other one is left, so that data does not go back.
@@ -87,7 +103,7 @@ def _first_fit(problem: Problem, memory: Memory, preference: Callable[[int], int
     choice: Choice = []
     full: set[int] = set()
     for unit in range(len(problem.costs)):
-        able = sorted(problem.can(unit), key=lambda d: (d in full, preference(d)))
+        able = sorted(problem.can(unit), key=lambda d: (d in full, preference(unit, d)))
         device = next((d for d in able if filling.fits(unit, d)), None)
         if device is None:
             return None
@@ -101,7 +117,7 @@ def all_on(device: int) -> Chooser:
     """On one device what it can compute and has room for, and the rest on others in order."""
 
     def choose(problem: Problem, memory: Memory) -> Choice | None:
-        return _first_fit(problem, memory, lambda d: d != device)
+        return _first_fit(problem, memory, lambda _, d: d != device)
 
     return choose
 

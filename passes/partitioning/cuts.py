@@ -14,7 +14,7 @@ from collections import deque
 from collections.abc import Sequence
 from math import inf
 
-from .choices import Choice, Filling, Memory, around_bytes, generality
+from .choices import Choice, Filling, Memory, around_bytes, order_by_capability
 from .placement import Problem
 
 SLACKS = (1.1, 1.25, 1.5, 2.0, 4.0, inf)
@@ -23,17 +23,17 @@ SLACKS = (1.1, 1.25, 1.5, 2.0, 4.0, inf)
 
 def balanced_cut(problem: Problem, memory: Memory) -> Choice | None:
     """
-    Each unit on a device that can compute the fewest units. If several devices can compute that
-    many, each gets a piece of the units in their order. A piece's size are the bytes of its
-    constants and results.
+    Each unit on a device that can compute the fewest units (see `order_by_capability`). If several
+    devices can compute that many, each gets a piece of the units in their order. A piece's size are
+    the bytes of its constants and results.
     """
-    general, filling = generality(problem), Filling(problem, memory)
+    order, filling = order_by_capability(problem), Filling(problem, memory)
     choice = [-1] * len(problem.costs)
     kinds: dict[tuple[int, ...], list[int]] = {}
     for unit in range(len(choice)):
         able = problem.can(unit)
-        fewest = min(general[d] for d in able)
-        kind = tuple(d for d in able if general[d] == fewest)
+        first = min(order(unit, d) for d in able)
+        kind = tuple(d for d in able if order(unit, d) == first)
         if len(kind) == 1:
             choice[unit] = kind[0]
             filling.put(unit, kind[0])

@@ -1,0 +1,65 @@
+"""A network of which VTA computes the integers, and the CPU the rest."""
+
+from __future__ import annotations
+
+import glow
+import numpy as np
+from glow.passes.partition import partition
+from glow.passes.partitioning.devices import of_backends
+from glow.passes.partitions import Source, read_partitions
+from glow.passes.verify_partitions import verify_partitions
+from glow.runtime.interpreter import interpret
+from glow.tests.support.graph_text import parse
+
+ACTIVATION, WEIGHT = "!quant.uniform<i8:f32, 0.0625>", "!quant.uniform<i8:f32, 0.03125>"
+NETWORK = """
+    func.func @main(%x: tensor<1x5x9x7xf32>) -> (tensor<1x18x4x3xf32>, tensor<1x18x4x3xf32>) {
+      %k = glow.constant dense<WEIGHTS> : tensor<18x5x3x3xi8> : tensor<18x5x3x3xW>
+      %b = glow.splat {value = 0.25 : f64} : tensor<18xf32>
+      %xq = glow.quantize %x : (tensor<1x5x9x7xf32>) -> tensor<1x5x9x7xA>
+      %xr = glow.dequantize %xq : (tensor<1x5x9x7xA>) -> tensor<1x5x9x7xf32>
+      %w = glow.dequantize %k : (tensor<18x5x3x3xW>) -> tensor<18x5x3x3xf32>
+      %c = glow.convolution %xr, %w, %b {
+             dilations = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>,
+             strides = array<i64: 1, 1>}
+         : (tensor<1x5x9x7xf32>, tensor<18x5x3x3xf32>, tensor<18xf32>) -> tensor<1x18x9x7xf32>
+      %r = glow.relu %c : (tensor<1x18x9x7xf32>) -> tensor<1x18x9x7xf32>
+      %q = glow.quantize %r : (tensor<1x18x9x7xf32>) -> tensor<1x18x9x7xA>
+      %d = glow.dequantize %q : (tensor<1x18x9x7xA>) -> tensor<1x18x9x7xf32>
+      %m = glow.max_pool %d {
+             kernel = array<i64: 2, 2>, dilations = array<i64: 1, 1>,
+             pads = array<i64: 0, 0, 0, 0>, strides = array<i64: 2, 2>}
+         : (tensor<1x18x9x7xf32>) -> tensor<1x18x4x3xf32>
+      %mq = glow.quantize %m : (tensor<1x18x4x3xf32>) -> tensor<1x18x4x3xA>
+      %md = glow.dequantize %mq : (tensor<1x18x4x3xA>) -> tensor<1x18x4x3xf32>
+      %s = glow.softmax %md {axis = 1 : i64} : (tensor<1x18x4x3xf32>) -> tensor<1x18x4x3xf32>
+      func.return %s, %md : tensor<1x18x4x3xf32>, tensor<1x18x4x3xf32>
+    }"""
+
+
+def test_integers_on_vta_and_the_rest_on_the_cpu() -> None:
+    rng = np.random.default_rng()
+    weights = rng.integers(-9, 10, (18, 5, 3, 3)).tolist()
+    text = NETWORK.replace("WEIGHTS", str(weights))
+    before = parse(text.replace("xA>", f"x{ACTIVATION}>").replace("xW>", f"x{WEIGHT}>"))
+    after = before.clone()
+    partition(after, of_backends(["cpu", "vta"]), "capability")
+    verify_partitions(after)
+    network = read_partitions(after)
+    assert [p.device for p in network.partitions] == ["cpu0", "vta0", "cpu0"]
+    integers = {op.name for op in network.partitions[1].function.body.block.ops}
+    assert {"glow.convolution", "glow.relu", "glow.max_pool"} <= integers
+    assert "glow.softmax" not in integers
+    assert network.partitions[1].input_bytes == (5 * 9 * 7,)  # quantized
+    x = (3 * rng.standard_normal((1, 5, 9, 7))).astype(np.float32)
+    made = {Source(None, 0): x}
+    for part in network.partitions:
+        model = glow.compile(part.module(), backend=part.backend)
+        results = model(*(made[source] for source in part.inputs))
+        made |= {Source(part.number, i): array for i, array in enumerate(results)}
+    expected = interpret(before, [x])
+    # shifts round halves up, and the interpreter to even
+    for source, array, step in zip(
+        network.outputs, expected.values(), (0.0625, 0.0625), strict=True
+    ):
+        assert np.abs(made[source] - array).max() <= step
