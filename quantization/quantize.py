@@ -92,11 +92,11 @@ def quantize(
     report = Report()
     histograms: dict[SSAValue, Histogram] = {}
     names = _names(main)
-    _expect_known(options.keep_float, main, names)
     if profile is not None:
         match = profile.match(module)
         histograms, report.unmatched = dict(match.histograms), match.report()
         names |= match.names
+    _expect_known(options.keep_float, main, names)
     replaced: dict[SSAValue, SSAValue] = {}
     if options.embeddings != "float":
         replaced = quantize_embeddings(

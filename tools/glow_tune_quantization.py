@@ -225,11 +225,14 @@ def run(args: argparse.Namespace, console: Console) -> int:
     best, exact = tuning.best, tuning.exact
     console.print(loss_table(tuning))
     if not tuning.finished:
-        console.print(f"time was over after {args.time:g} s: --resume --time continues")
+        console.print(
+            f"time was over after {args.time:g} s: --resume --time continues", soft_wrap=True
+        )
     console.print(
         f"{tuning.trials} trials; best: loss {best.loss:.3g} by {args.metric} "
         f"({signal_to_noise(best.error)}), {seconds(best.cost)} {args.cost}, "
-        f"in float {seconds(exact.cost)}"
+        f"in float {seconds(exact.cost)}",
+        soft_wrap=True,
     )
     more = {
         "loss": best.loss,
@@ -238,7 +241,7 @@ def run(args: argparse.Namespace, console: Console) -> int:
         "losses": {row.name: row.alone.loss for row in tuning.products if row.alone is not None},
     }
     save_choices(replace(tuning.choices, profile=args.profile), output, more)
-    console.print(f"choices written to {output}")
+    console.print(f"choices written to {output}", soft_wrap=True)
     return 0
 
 

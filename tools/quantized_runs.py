@@ -52,9 +52,9 @@ def show_report(args: argparse.Namespace, model: CompiledModel, console: Console
     graph = model.stages["optimized"].clone()
     report = quantize(graph, profile, choices, model.backend)
     for line in report.lines():
-        console.print(line)
+        console.print(line, soft_wrap=True)
     for line in conversion_lines(remaining_conversions(model.stages["quantized"])):
-        console.print(line)
+        console.print(line, soft_wrap=True)
 
 
 def compare_with_float(
@@ -97,7 +97,7 @@ def compare_with_float(
     console.print(comparison_table(outputs, f"outputs against float, {samples} samples", True))
     worst = nodes.worst
     assert worst is not None
-    console.print(f"worst value: {worst.name}, {decibels(worst.snr_db)}")
+    console.print(f"worst value: {worst.name}, {decibels(worst.snr_db)}", soft_wrap=True)
 
 
 def _rows(feed: Mapping[str, np.ndarray]) -> int:

@@ -106,7 +106,7 @@ def test_single_products_have_storages_of_their_own(rng: np.random.Generator, pr
         exact = network()
         name_values(exact)
         module = exact.clone()
-        report = quantize(module, profiled, Quantization(storages=storages))
+        report = quantize(module, profiled, Quantization(weights="i16", storages=storages))
         assert report.quantized == products
         widths = sorted(t.storage.width.data for t in report.types.values())
         assert widths.count(16) == len(storages)
@@ -149,3 +149,10 @@ def test_observed_values_are_those_of_the_interpreter(rng: np.random.Generator, 
     np.testing.assert_allclose(graph.outputs[0], found, rtol=1e-4, atol=1e-5)
     with pytest.raises(QuantizationError, match="there are no data"):
         compare_observed(graph, graph, [])
+
+
+def test_names_of_the_report_can_be_kept(profiled: Profile):
+    """Also of those values whose names are told apart by numbers only."""
+    for name in quantize(network(), profiled).quantized:
+        report = quantize(network(), profiled, Quantization(keep_float=(name,)))
+        assert report.kept[name].endswith("kept in float")

@@ -1,0 +1,87 @@
+"""glow-tune-quantization on the digits, what glow-run makes of its choices, and its errors."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from glow.quantization import load_choices
+from glow.tools.glow_profile import main as glow_profile
+from glow.tools.glow_run import main as glow_run
+from glow.tools.glow_tune_quantization import main
+
+DIGITS = Path(__file__).resolve().parents[3] / "examples" / "digits"
+MODEL = str(DIGITS / "digits.onnx")
+IMAGES = str(DIGITS / "images")
+
+
+@pytest.fixture(scope="module")
+def profile(tmp_path_factory: pytest.TempPathFactory) -> str:
+    path = tmp_path_factory.mktemp("profile") / "profile.json"
+    assert glow_profile([MODEL, "--data", IMAGES, "-o", str(path)]) == 0
+    return str(path)
+
+
+def test_choices_within_a_loss(
+    profile: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    output = tmp_path / "choices.json"
+    arguments = [MODEL, "--profile", profile, "--data", IMAGES, "--max-loss", "1e-6"]
+    assert main([*arguments, "-o", str(output), "--limit", "4", "--schema", "symmetric"]) == 0
+    printed = capsys.readouterr().out
+    assert "each product, quantized alone" in printed
+    assert f"choices written to {output}" in printed
+    document = json.loads(output.read_text())
+    assert document["loss"] <= 1e-6
+    assert set(document["losses"]) == {"conv0", "conv1", "conv2", "matmul"}
+    choices = load_choices(output)
+    assert choices.schema == "symmetric"
+    assert choices.keep_float or choices.storages
+    assert glow_run([MODEL, "--quantize", str(output), "--compare", "float"]) == 0
+    assert "outputs against float" in capsys.readouterr().out
+    # with a state, nothing is tried again, and a larger loss allows more
+    again = [*arguments[:-1], "1", "-o", str(output), "--limit", "4", "--schema", "symmetric"]
+    assert main([*again, "--resume"]) == 0
+    assert load_choices(output).keep_float == ()
+
+
+def test_time(profile: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    output = tmp_path / "choices.json"
+    arguments = [MODEL, "--profile", profile, "--data", IMAGES, "--max-loss", "1"]
+    assert main([*arguments, "-o", str(output), "--time", "1e-9", "--metric", "top1"]) == 0
+    printed = capsys.readouterr().out
+    assert "not tried" in printed
+    assert "time was over after 1e-09 s: --resume --time continues" in printed
+    assert set(load_choices(output).keep_float) == {"conv0", "conv1", "conv2", "matmul"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--max-loss", "-1"], "expected a loss of at least 0"),
+        (["--metric", "mood"], "expected a metric of error, top1, labels, found 'mood'"),
+        (["--metric", "labels"], "the metric labels needs the class of each sample"),
+        (["--data", "EMPTY"], "there are no data"),
+        (["--profile", "nowhere.json"], "nowhere.json: cannot be read"),
+        (["--resume"], "state: cannot be read"),
+        (["-o", "nowhere/c.json"], "its directory does not exist"),
+        (["--labels", "WORDS"], "expected numbers of classes, found 'cat'"),
+        (["--storages", "c9=i16"], "no product is called so"),
+    ],
+)
+def test_errors(
+    arguments: list[str],
+    message: str,
+    profile: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "words").write_text("cat\ndog\n")
+    places = {"EMPTY": str(tmp_path / "empty"), "WORDS": str(tmp_path / "words")}
+    given = {"--profile": profile, "--data": IMAGES, "--max-loss": "1", "--limit": "2"}
+    given["-o"] = str(tmp_path / "c.json")
+    flags = [word for pair in given.items() for word in pair]
+    assert main([MODEL, *flags, *(places.get(a, a) for a in arguments)]) == 1
+    assert message in capsys.readouterr().err
