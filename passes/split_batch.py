@@ -174,8 +174,8 @@ def _bytes(value: SSAValue) -> int:
 
 def saved_bytes(graph: Graph, node: Node, groups: int, cache: int) -> int:
     """
-    What a node saves if images come in `groups`: what it reads was written by other nodes, and need
-    not leave `cache` bytes and come back. Below 0 if it has more weights than that.
+    What a node saves if images come in `groups`: what other nodes wrote, and what it writes, need
+    not leave `cache` bytes. Below 0 if it has more weights than that.
     """
     if isinstance(node, _VIEWS):
         return 0
@@ -185,7 +185,8 @@ def saved_bytes(graph: Graph, node: Node, groups: int, cache: int) -> int:
     weights = sum(_bytes(v) for v in operands if not graph.has_images(v))
     saved = 0
     if images // graph.batch <= cache < images + weights:
-        saved = 2 * sum(_bytes(v) for v in read if not isinstance(v, BlockArgument))
+        saved = sum(_bytes(v) for v in read if not isinstance(v, BlockArgument))
+        saved += sum(_bytes(v) for v in node.results)
     return saved - weights * (groups - 1)
 
 
