@@ -29,7 +29,10 @@ Seconds that a partition takes beside its nodes: a run of a network without work
 server's CPU, and a message to the device.
 """
 MOST_GROUPS = 100
-"""Up to so many partitions, results that others wait for are sent early."""
+"""
+Up to so many partitions, results that others wait for are sent early, and merging must not make
+the network slower.
+"""
 
 
 @dataclass
@@ -286,8 +289,10 @@ def _merge_neighbours(plan: Plan, rooms: Sequence[float]) -> Plan:
             own[i + 1] = current  # unless they stay apart
             if not plan.has_path_around(current, following):
                 candidate = plan.merged(current, following)
-                seconds = candidate.timing().seconds
-                if seconds <= best and _fits(candidate, current, rooms[device]):
+                # of very many partitions, every one less is welcome
+                many = len(candidate.groups) >= MOST_GROUPS
+                seconds = inf if many else candidate.timing().seconds
+                if (many or seconds <= best) and _fits(candidate, current, rooms[device]):
                     plan, best = candidate, seconds
                     continue
             own[i + 1] = following

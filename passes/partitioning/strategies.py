@@ -25,8 +25,8 @@ Strategy: TypeAlias = "Callable[[Problem], list[Group] | None]"
 STRATEGIES: dict[str, Strategy] = {}
 ROUNDS = 8
 """How often a choice is made with less memory."""
-TRIALS, TRIAL_UNITS = 200, 40_000
-"""How many changes of a plan are tried at most, and for how many units in sum."""
+TRIALS, TRIAL_WORK = 200, 40_000
+"""How many changes of a plan are tried at most, and what they may take, in units to look at."""
 
 
 def strategy(name: str) -> Callable[[Strategy], Strategy]:
@@ -117,7 +117,8 @@ def _improve(problem: Problem, groups: list[Group]) -> list[Group]:
     time.
     """
     best = _quality(problem, groups)
-    trials = min(TRIALS, TRIAL_UNITS // max(1, len(problem.costs)))
+    # each partition is compared with all others
+    trials = min(TRIALS, TRIAL_WORK // (1 + len(problem.costs) + len(groups) ** 2))
     pending = _moves(problem, groups)
     while pending and trials:
         trials -= 1
