@@ -7,9 +7,10 @@ from dataclasses import fields
 from math import prod
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from ...backend import Backend, Memory, Rates, Stage
+from ...backend import Backend, Memory, ProgramMemory, Rates, Stage
 from ...errors import GlowError
 from ...glow_dialects.vta.config import DEFAULT, VtaConfig
+from .program import Kind
 
 if TYPE_CHECKING:
     import numpy as np
@@ -210,6 +211,15 @@ class VtaExecutable:
         self.program = program
         self.simulator: Simulator = Simulator(program)
         self._borders = borders
+
+    @property
+    def memory(self) -> ProgramMemory:
+        """DRAM but that of inputs and outputs."""
+        sizes = {kind: 0 for kind in Kind}
+        for region in self.program.regions:
+            sizes[region.kind] += region.size
+        fixed = sizes[Kind.CONSTANT] + sizes[Kind.MICRO_OPS] + sizes[Kind.INSTRUCTIONS]
+        return ProgramMemory(fixed, sizes[Kind.SCRATCH])
 
     def run(self, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
         """See `glow.backend.Program`."""

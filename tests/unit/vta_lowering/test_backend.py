@@ -1,0 +1,177 @@
+"""The backend `vta` as users meet it: borders, options, estimates of cost, and errors."""
+
+from __future__ import annotations
+
+import glow
+import numpy as np
+import pytest
+from glow.backend import find_backend
+from glow.errors import CompileError, GlowError
+from glow.glow_dialects.glow.convolution import ConvolutionOp
+from glow.glow_dialects.operator import Call, with_shape
+from glow.glow_dialects.quant import QuantizedType
+from glow.glow_dialects.vta import Memory, VtaConfig
+from glow.lowering.vta.lower import lower
+from glow.runtime.interpreter import interpret
+from glow.runtime.signature import main_function
+from glow.runtime.vta.backend import VtaBackend
+from glow.runtime.vta.container import container_bytes, parse_program
+from glow.runtime.vta.simulator import Simulator
+from glow.tests.support.graph_text import parse
+from glow.tests.support.vta_networks import RandomNetwork
+from xdsl.dialects.builtin import ModuleOp, f32, i8, i32
+from xdsl.utils.test_value import create_ssa_value
+
+X, Y = "tensor<2x5x7x3x!quant.uniform<i8:f32, 0.0625>>", "tensor<2x9x4x2xf32>"
+Q = "tensor<2x9x4x2x!quant.uniform<i8:f32, 0.25>>"
+REAL = "tensor<2x5x7x3xf32>"
+AXIS = ", ".join(str(2.0**-n) for n in (3, 4, 5, 6, 7, 3, 4, 5, 6))
+KERNEL = f"tensor<9x5x3x3x!quant.uniform<i8:f32:0, {{{AXIS}}}>>"
+
+
+def network(result: str = "%d") -> ModuleOp:
+    """In QDQ form, with a scale for each output channel; `%c` are floats of accumulators."""
+    rng = np.random.default_rng()
+    weights = rng.integers(-128, 128, (9, 5, 3, 3)).tolist()
+    bias = [float(n) for n in rng.integers(-9, 9, 9)]
+    return parse(f"""
+    func.func @main(%x: {REAL} {{glow.name = "x"}}) -> ({Y} {{glow.name = "y"}}) {{
+      %q = glow.quantize %x : ({REAL}) -> {X}
+      %r = glow.dequantize %q : ({X}) -> {REAL}
+      %k = glow.constant dense<{weights}> : tensor<9x5x3x3xi8> : {KERNEL}
+      %w = glow.dequantize %k : ({KERNEL}) -> tensor<9x5x3x3xf32>
+      %b = glow.constant dense<{bias}> : tensor<9xf32>
+      %c = glow.convolution %r, %w, %b {{dilations = array<i64: 1, 1>, group = 1 : i64,
+             pads = array<i64: 1, 1, 1, 1>, strides = array<i64: 2, 2>}}
+         : ({REAL}, tensor<9x5x3x3xf32>, tensor<9xf32>) -> {Y}
+      %p = glow.relu %c : ({Y}) -> {Y}
+      %n = glow.quantize %p : ({Y}) -> {Q}
+      %d = glow.dequantize %n : ({Q}) -> {Y}
+      func.return {result} : {Y}
+    }}""")
+
+
+def image() -> np.ndarray:
+    return np.random.default_rng().standard_normal((2, 5, 7, 3)).astype(np.float32) * 4
+
+
+@pytest.mark.parametrize("result", ["%d", "%c"])
+def test_floats_become_integers_and_floats_again(result: str):
+    model, x = glow.compile(network(result), backend="vta"), image()
+    (found,) = model(x)
+    (wanted,) = interpret(model.stages["integers"], [x]).values()
+    np.testing.assert_array_equal(found, wanted)
+    (real,) = interpret(model.stages["imported"], [x]).values()
+    np.testing.assert_allclose(found, real, atol=0.25 if result == "%d" else 1e-5)
+
+
+def test_stages_and_texts_are_written(tmp_path):
+    model = glow.compile(network(), backend="vta")
+    assert [*model.stages] == ["imported", "integers", "program"]
+    names = [path.name for path in model.dump_stages(tmp_path)]
+    assert names[-1] == "03-program.s"
+    assert "gemm" in (tmp_path / "03-program.s").read_text().lower()
+
+
+def test_configurations():
+    x = image()
+    sizes = dict(block_in=8, block_out=8, inp_depth=128, wgt_depth=128, acc_depth=64)
+    results = []
+    for config in (VtaConfig(), VtaConfig(**sizes), sizes):
+        model = glow.compile(network(), backend=VtaBackend(config=config))
+        (wanted,) = interpret(model.stages["integers"], [x]).values()
+        (found,) = model(x)
+        np.testing.assert_array_equal(found, wanted)
+        results.append(len(model._program.program.instructions))  # pyright: ignore
+    assert results[1] == results[2]
+
+
+def test_one_argument_for_several_inputs_and_one_value_for_several_results():
+    other = "tensor<3x4x!quant.uniform<i8:f32, 0.5>>"
+    element = "tensor<3x4x!quant.uniform<i8:f32, 0.125>>"
+    model = glow.compile(
+        parse(f"""
+        func.func @main(%x: tensor<3x4xf32> {{glow.name = "x"}}, %z: {other} {{glow.name = "z"}})
+            -> ({other}, {element}, {other}, {other}) {{
+          %a = glow.quantize %x : (tensor<3x4xf32>) -> {other}
+          %b = glow.quantize %x : (tensor<3x4xf32>) -> {element}
+          func.return %a, %b, %z, %a : {other}, {element}, {other}, {other}
+        }}"""),
+        backend="vta",
+    )
+    rng = np.random.default_rng()
+    x = rng.standard_normal((3, 4)).astype(np.float32)
+    z = rng.integers(-128, 128, (3, 4)).astype(np.int8)
+    wanted = interpret(model.stages["imported"], [x, z]).values()
+    for found, array in zip(model(x, z), wanted, strict=True):
+        np.testing.assert_array_equal(found, array)
+
+
+def test_programs_survive_their_container():
+    net = RandomNetwork(5)
+    module = net.grow(4)
+    model = glow.compile(module, backend="vta")
+    program = model._program.program  # pyright: ignore
+    x = np.random.default_rng().integers(-128, 128, program.inputs[0].shape).astype(np.int8)
+    again = Simulator(parse_program(container_bytes(program), "x.vta")).run([x])
+    for found, array in zip(again, model(x), strict=True):
+        np.testing.assert_array_equal(found, array)
+
+
+def test_costs_are_those_of_the_gemm_core_and_of_the_port():
+    backend = find_backend("vta")
+    assert isinstance(backend, VtaBackend)
+
+    def cost(channels: int) -> float:
+        q, w = QuantizedType(i8, f32, 0.5), QuantizedType(i8, f32, 0.25)
+        b = QuantizedType(i32, f32, 0.125)
+        shapes = (1, channels, 28, 28), (channels, channels, 3, 3), (channels,)
+        types = [with_shape(t, s) for t, s in zip((q, w, b), shapes, strict=True)]
+        values = [create_ssa_value(with_shape(f32, shape)) for shape in shapes]
+        node = ConvolutionOp.of(*values, strides=[1, 1], pads=[1] * 4, dilations=[1, 1])
+        call = Call(ConvolutionOp, tuple(types), (types[0],), node.properties)
+        assert backend.supports(call)
+        return backend.cost(call)
+
+    assert 3.5 < cost(256) / cost(128) < 4.5
+    # 451,584 products of the GEMM core, at 60 % of 100 MHz
+    assert cost(128) == pytest.approx(451_584 / 60e6, rel=0.1)
+    assert backend.memories()[0].bytes == 16 << 32
+
+
+def test_a_network_of_floats_is_an_error_that_says_what_to_do():
+    text = """func.func @main(%x: tensor<1x4xf32> {glow.name = "x"}) -> tensor<1x4xf32> {
+      %y = glow.relu %x : (tensor<1x4xf32>) -> tensor<1x4xf32>
+      func.return %y : tensor<1x4xf32>
+    }"""
+    with pytest.raises(CompileError, match=r"input x: .* quantize the network"):
+        glow.compile(parse(text), backend="vta")
+
+
+def test_what_the_machine_cannot_compute_points_to_the_partitioner():
+    t = "tensor<1x4x!quant.uniform<i8:f32, 0.5>>"
+    text = f"""func.func @main(%x: {t}) -> {t} {{
+      %r = glow.dequantize %x : ({t}) -> tensor<1x4xf32>
+      %s = glow.softmax %r {{axis = 1 : i64}} : (tensor<1x4xf32>) -> tensor<1x4xf32>
+      %y = glow.quantize %s : (tensor<1x4xf32>) -> {t}
+      func.return %y : {t}
+    }}"""
+    with pytest.raises(CompileError, match=r"VTA cannot compute this.*--partition"):
+        glow.compile(parse(text), backend="vta")
+
+
+def test_machines_that_cannot_be():
+    with pytest.raises(GlowError, match="no VTA has these sizes"):
+        VtaBackend(config={"inp_depth": 3})
+    with pytest.raises(CompileError, match="block_in and block_out of VTA to be equal"):
+        glow.compile(network(), backend=VtaBackend(config=VtaConfig(block_in=8)))
+    with pytest.raises(CompileError, match="expected inputs, weights and outputs of 8 bits"):
+        lower(main_function(network()), VtaConfig(acc_bits=64))
+
+
+def test_a_layer_that_fits_into_no_buffer_is_an_error():
+    module = RandomNetwork(3, (1, 16, 9, 9)).grow(2)
+    small = VtaConfig(acc_depth=2, inp_depth=2, wgt_depth=2)
+    assert small.depth(Memory.ACC) == 2
+    with pytest.raises(CompileError, match="fits into the"):
+        lower(main_function(module), small)
