@@ -13,13 +13,13 @@ finite, become the largest of it, with a warning that names the constants, or ar
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import ml_dtypes
 import numpy as np
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, bf16, f16, f32
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 from xdsl.passes import ModulePass
 
@@ -32,6 +32,7 @@ from ..glow_dialects.glow.quantization import DequantizeOp, QuantizeOp
 from ..glow_dialects.operator import Call, element_of, shape_of, to_python, with_shape
 from ..semantics.arrays import constant_of, constant_reader, lazy_constant, numpy_dtype
 from .rewriting import erase_if_dead, is_constant, tensor_nodes
+from .value_keys import value_keys
 
 ELEMENTS = {"f16": f16, "bf16": bf16}
 OVERFLOWS = ("saturate", "refuse")
@@ -50,6 +51,8 @@ class ConvertToPass(ModulePass):
     """`f16` or `bf16`."""
     keep: tuple[str, ...] = ()
     """Names of values, or operators such as `softmax`, that stay in f32."""
+    wide: tuple[str, ...] = ()
+    """Names of values beyond the range of the type: what makes or reads them stays in f32."""
     overflow: str = "saturate"
     """Constants beyond the range: `saturate` with a warning, or `refuse` with an error."""
     backend: str = "cpu"
@@ -65,21 +68,25 @@ class ConvertToPass(ModulePass):
                 f"expected overflow to be {' or '.join(OVERFLOWS)}, found {self.overflow!r}"
             )
         nodes = list(tensor_nodes(op))
-        self._expect_known(nodes)
-        conversion = _Conversion(ELEMENTS[self.element], find_backend(self.backend), self._keeps)
+        names = {node: _names(node) for node in nodes}
+        values: dict[str, SSAValue] = {}
+        for function in op.ops:
+            if isinstance(function, FuncOp) and function.body.blocks:
+                values |= {key.name: value for value, key in value_keys(function).items()}
+        for name, value in values.items():
+            names.get(value.owner, set()).add(name)  # pyright: ignore
+        self._expect_known(set().union(values, *names.values()))
+        wide = {values[name] for name in self.wide if name in values}
+        conversion = _Conversion(ELEMENTS[self.element], find_backend(self.backend))
         for node in nodes:
-            conversion.convert(node)
+            stays = not wide.isdisjoint((*node.operands, *node.results))
+            if not stays and names[node].isdisjoint(self.keep):
+                conversion.convert(node)
         self._tell(conversion.beyond)
         conversion.finish()
 
-    def _keeps(self, node: Node) -> bool:
-        hints = (r.name_hint or "" for r in node.results)
-        return any(n in self.keep for n in (node.name, node.name.removeprefix("glow."), *hints))
-
-    def _expect_known(self, nodes: list[Node]) -> None:
-        known = {n for node in nodes for n in (node.name, node.name.removeprefix("glow."))}
-        known |= {r.name_hint for node in nodes for r in node.results if r.name_hint}
-        if unknown := [name for name in self.keep if name not in known]:
+    def _expect_known(self, known: set[str]) -> None:
+        if unknown := [name for name in (*self.keep, *self.wide) if name not in known]:
             raise CompileError(
                 f"cannot keep {', '.join(unknown)} in f32: no value and no operator of the network "
                 "is called so"
@@ -104,10 +111,9 @@ class ConvertToPass(ModulePass):
 class _Conversion:
     """The conversion of one module."""
 
-    def __init__(self, element: Attribute, backend: Backend, keeps: Callable[[Node], bool]):
+    def __init__(self, element: Attribute, backend: Backend):
         self.element = element
         self.backend = backend
-        self.keeps = keeps
         self.narrow: dict[SSAValue, SSAValue] = {}
         """The narrow value for a wide one."""
         self.widened: list[CastOp] = []
@@ -116,7 +122,7 @@ class _Conversion:
 
     def convert(self, node: Node) -> None:
         """Compute a node in the narrow type, if the backend does."""
-        if isinstance(node, _STAY) or self.keeps(node):
+        if isinstance(node, _STAY):
             return
         if not any(element_of(r.type) == f32 for r in node.results):
             return
@@ -202,6 +208,12 @@ class _Conversion:
         if abs(float(largest)) > _greatest(self.element):
             self.beyond[value.name_hint or "a constant without a name"] = float(largest)
         return saturated_to(array, self.element)
+
+
+def _names(node: Node) -> set[str]:
+    """What a node is called in `keep`."""
+    hints = {r.name_hint for r in node.results if r.name_hint}
+    return {node.name, node.name.removeprefix("glow."), *hints}
 
 
 def _insert(new: Node, value: SSAValue) -> None:

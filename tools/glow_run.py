@@ -114,6 +114,11 @@ def _arguments() -> argparse.ArgumentParser:
         help="values, or operators such as softmax, that --convert-to leaves in f32; may repeat",
     )
     group.add_argument(
+        "--ranges",
+        metavar="PROFILE.json",
+        help="values that were beyond the range of --convert-to stay in f32",
+    )
+    group.add_argument(
         "--overflow",
         choices=("saturate", "refuse"),
         default="saturate",

@@ -193,7 +193,7 @@ def loss_table(tuning: Tuning) -> Table:
 
     title = "each product, quantized alone"
     table = Table(title=title, title_justify="left", min_width=len(title) + 4)
-    table.add_column("product")
+    table.add_column("product", overflow="fold")
     table.add_column("operator")
     for column in ("loss", "signal to noise", "saves"):
         table.add_column(column, justify="right")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import warnings
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
@@ -30,12 +31,41 @@ def pipeline_of(args: argparse.Namespace) -> str | None:
     choices = quantization_choices(args)
     passes = [] if choices is None else [str(choices)]
     if args.convert_to is not None:
-        keep = [name for text in args.keep_wide for name in text.split(",") if name]
-        names = f" keep={','.join(map(json.dumps, keep))}" if keep else ""
-        passes.append(
-            f'glow-convert-to{{element="{args.convert_to}" overflow="{args.overflow}"{names}}}'
-        )
+        passes.append(_conversion(args))
     return ",".join(passes) or None
+
+
+def _conversion(args: argparse.Namespace) -> str:
+    """The pass for `--convert-to`."""
+    keep = [name for text in args.keep_wide for name in text.split(",") if name]
+    wide = [] if args.ranges is None else beyond_range(args.ranges, args.convert_to)
+    lists = "".join(
+        f" {option}={','.join(map(json.dumps, names))}"
+        for option, names in (("keep", keep), ("wide", wide))
+        if names
+    )
+    return f'glow-convert-to{{element="{args.convert_to}" overflow="{args.overflow}"{lists}}}'
+
+
+def beyond_range(path: str, element: str) -> list[str]:
+    """
+    Values that were larger than what a type of floats holds, by a profile, with a warning that
+    names them. Raises QuantizationError for a wrong file.
+    """
+    import ml_dtypes
+
+    from ..quantization import Profile
+
+    limit = float(ml_dtypes.finfo({"f16": "float16", "bf16": "bfloat16"}[element]).max)
+    found = [
+        v.key.name
+        for v in Profile.load(path).values.values()
+        if max(-v.histogram.low, v.histogram.high) > limit
+    ]
+    if found:
+        text = f"beyond the range of {element}, and f32 still: {', '.join(found)}"
+        warnings.warn(text, stacklevel=2)
+    return found
 
 
 def show_report(args: argparse.Namespace, model: CompiledModel, console: Console) -> None:
@@ -116,7 +146,7 @@ def comparison_table(comparison: Comparison, title: str, scores: bool = False) -
     largest element is at the same place.
     """
     table = Table(title=title, title_justify="left", min_width=len(title) + 4)
-    table.add_column("value")
+    table.add_column("value", overflow="fold")
     for column in ("signal to noise", "largest difference", *(["top-1 agreement"] * scores)):
         table.add_column(column, justify="right")
     for v in sorted(comparison.values.values(), key=lambda v: v.snr_db):

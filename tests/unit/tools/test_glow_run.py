@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 from glow.tools.glow_opt import main as glow_opt
 from glow.tools.glow_profile import main as glow_profile
+from glow.tools.glow_run import _arguments as parser
 from glow.tools.glow_run import main
+from glow.tools.quantized_runs import pipeline_of
 from glow.tools.report import (
     Difference,
     difference,
@@ -222,7 +224,6 @@ def test_quantized(profile: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert "matmul stays float: its operator is kept" in printed
     assert "conversions remain" in printed
     assert "from the network's inputs: image" in printed
-    assert main([*arguments, "--compare", "onnxruntime"]) == 1
     assert main([*arguments, "--compare", "onnxruntime", "--tolerance", "0.2"]) == 0
 
 
@@ -297,3 +298,42 @@ def test_pinned_threads(capsys: pytest.CaptureFixture[str]) -> None:
 def test_too_many_threads(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([MODEL, "--threads", "100000"]) != 0
     assert "1 to 1024, found 100000" in capsys.readouterr().err
+
+
+def test_conversion(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = [
+        MODEL,
+        "--convert-to",
+        "f16",
+        "--compare",
+        "float",
+        "--data",
+        str(DIGITS / "images"),
+    ]
+    assert main(arguments) == 0
+    printed = capsys.readouterr().out
+    assert "conversions remain" not in printed
+    assert f"100.0% of {len(IMAGES)}" in printed
+    assert main([MODEL, "--convert-to", "bf16", "--keep-wide", "nothing"]) == 1
+    assert "cannot keep nothing in f32" in capsys.readouterr().err
+
+
+def test_values_beyond_the_range_of_f16(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    model, data, ranges = (str(tmp_path / n) for n in ("m.mlir", "x.npz", "p.json"))
+    Path(model).write_text(
+        'func.func @main(%x: tensor<1x3xf32> {glow.name = "x"}) -> tensor<1x3xf32> {\n'
+        "  %e = glow.exp %x : (tensor<1x3xf32>) -> tensor<1x3xf32>\n"
+        "  %y = glow.sqrt %e : (tensor<1x3xf32>) -> tensor<1x3xf32>\n"
+        "  func.return %y : tensor<1x3xf32>\n}\n"
+    )
+    np.savez(data, x=np.array([[1.0, 12.0, 14.0]], np.float32))
+    assert glow_profile([model, "--data", data, "-o", ranges]) == 0
+    arguments = [model, "--data", data, "--convert-to", "f16", "--compare", "float"]
+    assert main(arguments) == 0
+    assert "worst value: e, -inf dB" in capsys.readouterr().out
+    with pytest.warns(UserWarning, match="beyond the range of f16, and f32 still: e"):
+        assert pipeline_of(parser().parse_args([*arguments, "--ranges", ranges])) is not None
+    assert main([*arguments, "--ranges", ranges]) == 0
+    shown = capsys.readouterr()
+    assert "-inf" not in shown.out
+    assert "warning: beyond the range of f16, and f32 still: e" in shown.err
