@@ -123,7 +123,7 @@ def test_wrong_goals():
         ({"max_loss": 1.0, "seconds": 0.0}, "more than 0 seconds"),
     ):
         with pytest.raises(QuantizationError, match=message):
-            Goal(**options)
+            Goal(**options)  # pyright: ignore
     with pytest.raises(QuantizationError, match="there are no data"):
         Tuner(network(), given()[0], [], Goal(1.0))
     kept = Quantization(keep_float=("convolution", "fully_connected"))
