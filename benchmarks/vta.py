@@ -14,7 +14,7 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import glow
 import numpy as np
@@ -24,7 +24,7 @@ from glow.runtime.vta.backend import VtaBackend, VtaExecutable
 from glow.runtime.vta.program import VtaProgram
 from glow.runtime.vta.timing import estimate
 from glow.runtime.vta.traffic import compulsory_bytes
-from onnx import ModelProto, TensorProto, helper, numpy_helper
+from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
 from rich.console import Console
 from rich.table import Table
 from xdsl.dialects.builtin import ModuleOp
@@ -38,10 +38,10 @@ class _Graph:
 
     def __init__(self, rng: np.random.Generator):
         self._rng = rng
-        self.nodes: list[object] = []
+        self.nodes: list[NodeProto] = []
         self.weights: list[TensorProto] = []
 
-    def op(self, kind: str, name: str, *inputs: str, **attributes: object) -> str:
+    def op(self, kind: str, name: str, *inputs: str, **attributes: Any) -> str:
         self.nodes.append(helper.make_node(kind, inputs, [name], name, **attributes))
         return name
 
@@ -153,7 +153,7 @@ def print_table(found: list[Row], markdown: bool) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
     parser.add_argument("--size", type=int, default=SIZE, help="rows and columns of the image")
     parser.add_argument("--markdown", action="store_true", help="print a table for documents")
     parser.add_argument("--simulate", action="store_true", help="run it, and compare the results")

@@ -23,10 +23,11 @@ from ...glow_dialects.quant import QuantizedType
 from ...glow_dialects.vta import AluOpcode
 from ...passes.rewriting import maker, uniform
 from ...semantics.arrays import constant_of
+from .constants import channel_numbers
 from .epilogue import Chain, paired, rescaled
 from .layers import Window
 from .memory_map import spatial_shape
-from .network import Builder, channel_numbers, inlined, same_place, unsupported, windows
+from .network import Builder, inlined, same_place, unsupported, windows
 from .products import Weighted
 from .regions import Tensor
 

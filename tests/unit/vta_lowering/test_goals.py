@@ -55,7 +55,7 @@ def expect_goals(program: VtaProgram) -> None:
     ],
 )
 def test_convolutions(inputs: int, outputs: int, size: int, stride: int):
-    net = RandomNetwork(np.random.default_rng().integers(2**32), (1, inputs, size, size))
+    net = RandomNetwork(int(np.random.default_rng().integers(2**32)), (1, inputs, size, size))
     x = net.values[0]
     result = net.build(ReluOp, net.wide(convolved(net, x, inputs, outputs, 3, stride)))
     expect_goals(program_of(net, net.rescale(result, 0)))
@@ -64,7 +64,7 @@ def test_convolutions(inputs: int, outputs: int, size: int, stride: int):
 @pytest.mark.parametrize(("channels", "size"), [(64, 56), (128, 28), (256, 14)])
 def test_a_shortcut_is_computed_with_the_convolution_that_it_is_added_to(channels: int, size: int):
     """Alone it has too few products for each result: here it costs neither a store nor a load."""
-    seed = np.random.default_rng().integers(2**32)
+    seed = int(np.random.default_rng().integers(2**32))
     net = RandomNetwork(seed, (1, channels, size, size))
     x, wide = net.values[0], 2 * channels
     inner = convolved(net, x, channels, wide, 3, 2)
