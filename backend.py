@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.metadata import entry_points
-from typing import TYPE_CHECKING, ClassVar, Protocol
+from typing import TYPE_CHECKING, ClassVar, Protocol, runtime_checkable
 
 from .errors import GlowError
 
@@ -60,6 +60,24 @@ class Program(Protocol):
         the order of its arguments, and return fresh arrays in the order of its results.
         """
         ...
+
+
+@dataclass(frozen=True)
+class ProgramMemory:
+    """Bytes of a device that a program takes as long as it is loaded."""
+
+    weights: int
+    """What all runs share: weights, tables, code in the device's memory."""
+    arena: int
+    """What one run needs beside inputs and outputs, kept from run to run."""
+
+
+@runtime_checkable
+class MeasuredProgram(Program, Protocol):
+    """A program that knows its memory, which a host manager asks for. It is optional."""
+
+    @property
+    def memory(self) -> ProgramMemory: ...
 
 
 @dataclass(frozen=True)

@@ -291,10 +291,12 @@ def load_model(
     symbols: Mapping[str, int] | None = None,
     max_elements: int | None = None,
     external: set[str] | None = None,
+    keep_partitions: bool = False,
 ) -> ModuleOp:
     """
     A model in any form that `compile` accepts, as a module of the graph dialect that the caller
     owns. The paths of the files of external data that an ONNX model has are added to `external`.
+    A network that is split over devices becomes whole, except with `keep_partitions`.
 
     Raises ModelError and UnsupportedError as `compile` does.
     """
@@ -302,10 +304,11 @@ def load_model(
 
     if isinstance(model, ModuleOp):
         _refuse(symbols)
-        return _whole(model.clone())
+        return model.clone() if keep_partitions else _whole(model.clone())
     if isinstance(model, str | Path) and Path(model).suffix in TEXT_SUFFIXES:
         _refuse(symbols)
-        return _whole(_parse(Path(model)))
+        module = _parse(Path(model))
+        return module if keep_partitions else _whole(module)
     from .frontend.onnx import MAX_ELEMENTS, import_onnx
 
     limit = MAX_ELEMENTS if max_elements is None else max_elements

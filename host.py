@@ -133,7 +133,11 @@ class HostManager:
             return self._compile(
                 name,
                 lambda: provision(
-                    name, load_model(model, symbols), configuration, strategy, self._devices
+                    name,
+                    load_model(model, symbols, keep_partitions=True),
+                    configuration,
+                    strategy,
+                    self._devices,
                 ),
             )
         except RuntimeError as error:  # of the pool, which shut down meanwhile

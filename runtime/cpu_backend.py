@@ -16,7 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
-from ..backend import Backend, Memory, Program, Rates, Restored, Stage
+from ..backend import Backend, Memory, Program, ProgramMemory, Rates, Restored, Stage
 from ..errors import GlowError
 
 if TYPE_CHECKING:
@@ -344,6 +344,11 @@ class CpuProgram:
         self._outputs = outputs
         self._arenas: list[np.ndarray] = []
         """Arenas that no run uses now. Appending to and popping from a list are atomic."""
+
+    @property
+    def memory(self) -> ProgramMemory:
+        """The weight segment, and one arena."""
+        return ProgramMemory(self.weights.nbytes, self.plan.arena_bytes)
 
     def run(self, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
         import numpy as np

@@ -16,7 +16,7 @@ from queue import SimpleQueue
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from ...errors import DeviceMemoryError, RejectedError
-from .footprint import Footprint
+from .footprint import Footprint, measured
 from .statistics import DeviceStatistics
 
 if TYPE_CHECKING:
@@ -109,10 +109,13 @@ class DeviceManager:
             found = self._use(key)
             if found is not None:
                 return found
-            footprint, make = prepare()
-            loaded = self._reserve(key, footprint, what)
+            planned, make = prepare()
+            loaded = self._reserve(key, planned, what)
             try:
                 program = make()
+                footprint = measured(program, planned)
+                if footprint != planned:
+                    loaded = self._reserve(key, footprint, what)
             except BaseException:
                 self.evict(key)
                 raise
@@ -128,8 +131,9 @@ class DeviceManager:
             return loaded.program, loaded.footprint
 
     def _reserve(self, key: str, footprint: Footprint, what: str) -> _Loaded:
+        """Take memory for a program, instead of what was taken for it before."""
         with self._lock:
-            found = [p.footprint for p in self._programs.values()]
+            found = [p.footprint for other, p in self._programs.items() if other != key]
             used, limit = _bytes(found), self.device.memory
             needed = _bytes([*found, footprint])
             if limit is not None and needed > limit:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from ...backend import MeasuredProgram, Program
 from ...glow_dialects.elements import type_bytes
 from ...glow_dialects.glow.constant import ConstantOp
 
@@ -57,3 +58,11 @@ def footprint_of(stages: Mapping[str, ModuleOp], partition: Partition) -> Footpr
     )
     weights = max(partition.weight_bytes, constants)
     return Footprint(weights, 0, max(partition.activation_bytes, ends))
+
+
+def measured(program: Program, planned: Footprint) -> Footprint:
+    """The memory of a program that is made, as far as it knows that better than a plan does."""
+    if not isinstance(program, MeasuredProgram):
+        return planned
+    found = program.memory
+    return replace(planned, weights=found.weights, arena=found.arena)

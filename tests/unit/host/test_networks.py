@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from pathlib import Path
 
 import numpy as np
 import pytest
 from glow import CompileError, DeviceMemoryError, GlowError, HostManager, RejectedError
+from glow.backend import Program, ProgramMemory
 from glow.passes.partitioning.devices import Configuration, Device
 from glow.runtime.cpu_backend import CpuBackend
 from glow.tests.support.gates import SECONDS, GatedBackend, backend_of, gated_devices
 from glow.tests.unit.host.networks import CHAIN, DIAMOND, SINGLE, parse, row
+from xdsl.dialects.builtin import ModuleOp
 
 ROW = 7 * 4
 """Bytes of a tensor of these networks."""
@@ -91,6 +93,35 @@ def test_too_little_memory() -> None:
         host.remove_network("a")
         host.add_network("c", parse(CHAIN, 3.0)).result(SECONDS)
         assert host.run("c", [row()]).result(SECONDS)
+
+
+class Measured:
+    """A program that takes more memory than was planned."""
+
+    memory = ProgramMemory(weights=5 * ROW, arena=ROW)
+
+    def __init__(self, program: Program):
+        self.run = program.run
+
+
+def test_programs_are_asked_for_their_memory() -> None:
+    class MeasuringBackend(GatedBackend):
+        def compile(self, stages: Mapping[str, ModuleOp]) -> Program:
+            return Measured(super().compile(stages))
+
+    for limit, fits in ((8 * ROW, True), (8 * ROW - 1, False)):
+        devices = Configuration(
+            (Device("d0", MeasuringBackend(), limit), Device("d1", GatedBackend()))
+        )
+        with HostManager(devices) as host:
+            future = host.add_network("a", parse(CHAIN))
+            if fits:
+                assert future.result(SECONDS).partitions[0].memory.resident == 6 * ROW
+                assert memory(host) == [8 * ROW, 2 * ROW]
+                continue
+            with pytest.raises(DeviceMemoryError, match="224 bytes: 140 for weights, 28 for its"):
+                future.result(SECONDS)
+            assert memory(host) == [0, 0]
 
 
 def test_what_does_not_fit_leaves_nothing_behind() -> None:
