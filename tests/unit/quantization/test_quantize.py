@@ -19,6 +19,7 @@ from glow.quantization.options import Quantization
 from glow.quantization.profiling import optimized_graph
 from glow.quantization.quantize import Report, quantize
 from glow.quantization.schemas import SCHEMAS
+from glow.tests.support.graph_text import run
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.parser import Parser
 
@@ -223,3 +224,40 @@ def test_choices_as_text():
     )
     with pytest.raises(QuantizationError, match=r"nowhere\.json: cannot be read: No such file"):
         str(Quantization(profile="nowhere.json"))
+
+
+def test_parts_of_a_quantized_whole_have_its_type():
+    """Each part is quantized once, where it is made, though it could have a finer scale."""
+    text = """
+func.func @main(%x: tensor<1x2x4x4xf32> {glow.name = "x"}) -> tensor<1x1x2x2xf32> {
+  %w = glow.constant dense<[[[[1.0]], [[-2.0]]]]> : tensor<1x2x1x1xf32>
+  %v = glow.constant dense<[[[[9.0]], [[0.5]]]]> : tensor<1x2x1x1xf32>
+  %b = glow.constant dense<[0.25]> : tensor<1xf32>
+  %a = glow.convolution %x, %w, %b {dilations = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>,
+      strides = array<i64: 1, 1>}
+    : (tensor<1x2x4x4xf32>, tensor<1x2x1x1xf32>, tensor<1xf32>) -> tensor<1x1x4x4xf32>
+  %c = glow.convolution %x, %v, %b {dilations = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>,
+      strides = array<i64: 1, 1>}
+    : (tensor<1x2x4x4xf32>, tensor<1x2x1x1xf32>, tensor<1xf32>) -> tensor<1x1x4x4xf32>
+  %j = glow.concat %a, %c {axis = 1 : i64}
+    : (tensor<1x1x4x4xf32>, tensor<1x1x4x4xf32>) -> tensor<1x2x4x4xf32>
+  %m = glow.max_pool %j {dilations = array<i64: 1, 1>, kernel = array<i64: 2, 2>,
+      pads = array<i64: 0, 0, 0, 0>, strides = array<i64: 2, 2>}
+    : (tensor<1x2x4x4xf32>) -> tensor<1x2x2x2xf32>
+  %y = glow.convolution %m, %w, %b {dilations = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>,
+      strides = array<i64: 1, 1>}
+    : (tensor<1x2x2x2xf32>, tensor<1x2x1x1xf32>, tensor<1xf32>) -> tensor<1x1x2x2xf32>
+  func.return %y : tensor<1x1x2x2xf32>
+}
+"""
+    module = optimized_graph(Parser(make_context(), text).parse_module())
+    x = np.random.default_rng().standard_normal((1, 2, 4, 4)).astype(np.float32)
+    report = quantize(module, quantization.profile(module, [{"x": x}], cache=False))
+    assert list(report.types) == ["x", "m"]
+    lines = [str(c.why) for c in quantization.remaining_conversions(formed(module))]
+    assert lines.count("stored by an integer product") == 2
+    assert not any("another scale" in line for line in lines)
+
+
+def formed(module: ModuleOp) -> ModuleOp:
+    return run("glow-form-integers,canonicalize,cse,dce", module)
