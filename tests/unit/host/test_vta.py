@@ -63,6 +63,8 @@ def test_half_on_the_cpu_and_half_on_vta(host: HostManager) -> None:
     reference = with_integers(model)
     info = host.add_network("both", model, strategy="capability").result(SECONDS)
     assert [p.device for p in info.partitions] == ["cpu0", "vta0", "cpu0"]
+    # in DRAM, three channels take the room of sixteen
+    assert info.partitions[1].memory.weights >= 16 * 16 * 3 * 3
     rng = np.random.default_rng()
     images = [rng.standard_normal((2, 3, 7, 5)).astype(np.float32) for _ in range(5)]
     futures = [host.run("both", [x]) for x in images]
