@@ -67,7 +67,7 @@ class MicroOps:
             (outer.wgt, inner.wgt),
         )
         # half of the buffer at most, so that what the next instruction needs can stay
-        most = max(self._config.uop_depth // 2, 1)
+        most = min(self._config.uop_depth // 2, (1 << self._config.size_bits) - 1)
         for start in range(0, len(ops), most):
             yield self._find(ops[start : start + most]), loops
 

@@ -57,7 +57,8 @@ def moves(first: int, dims: Sequence[Dim], config: VtaConfig) -> Iterator[tuple[
     longest, farthest = (1 << config.size_bits) - 1, (1 << config.stride_bits) - 1
     *outer, rows, columns = _padded(_coalesced(dims))
     if columns.size > longest:
-        raise ValueError(f"expected rows of at most {longest} elements, found {columns.size}")
+        part = next(n for n in range(longest, 0, -1) if columns.size % n == 0)
+        outer, rows, columns = [*outer, rows], Dim(columns.size // part, part), Dim(part, 1)
     if rows.stride > farthest or rows.size > longest:
         outer, rows = [*outer, rows], Dim(1, columns.size)
     size = rows.size * columns.size

@@ -23,7 +23,18 @@ from xdsl.ir import Block, Region, SSAValue
 
 CONFIGS = (
     VtaConfig(),
-    VtaConfig(inp_depth=128, wgt_depth=64, acc_depth=64, uop_depth=64),
+    # small buffers, and fields that are too narrow for most transfers
+    VtaConfig(
+        inp_depth=128,
+        wgt_depth=64,
+        acc_depth=64,
+        uop_depth=64,
+        size_bits=6,
+        stride_bits=7,
+        pad_bits=1,
+        loop_bits=5,
+        imm_bits=8,
+    ),  # fmt: skip
     VtaConfig(block_in=8, block_out=8, inp_depth=256, wgt_depth=128, acc_depth=256, uop_depth=512),
     VtaConfig(
         batch=2, block_in=4, block_out=4, inp_depth=512, wgt_depth=512, acc_depth=256, uop_depth=256
