@@ -34,7 +34,7 @@ CONFIGS = (
         pad_bits=1,
         loop_bits=5,
         imm_bits=8,
-    ),  # fmt: skip
+    ),
     VtaConfig(block_in=8, block_out=8, inp_depth=256, wgt_depth=128, acc_depth=256, uop_depth=512),
     VtaConfig(
         batch=2, block_in=4, block_out=4, inp_depth=512, wgt_depth=512, acc_depth=256, uop_depth=256
