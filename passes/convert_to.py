@@ -31,7 +31,7 @@ from ..glow_dialects.glow.logic import CastOp
 from ..glow_dialects.glow.quantization import DequantizeOp, QuantizeOp
 from ..glow_dialects.operator import Call, element_of, shape_of, to_python, with_shape
 from ..semantics.arrays import constant_of, constant_reader, lazy_constant, numpy_dtype
-from .rewriting import erase_if_dead, is_constant, tensor_nodes
+from .rewriting import erase_if_dead, failure, is_constant, tensor_nodes
 from .value_keys import value_keys
 
 ELEMENTS = {"f16": f16, "bf16": bf16}
@@ -191,7 +191,10 @@ class _Conversion:
             return SplatOp.of(value=saturated, result_types=[t])
         if not isinstance(owner, ConstantOp):
             return None
-        array, read = constant_of(value), constant_reader(value)
+        try:
+            array, read = constant_of(value), constant_reader(value)
+        except (OSError, ValueError) as error:
+            raise failure(owner, f"cannot read a constant: {error}") from error
         assert array is not None
         assert read is not None
         self._saturated(array, value)

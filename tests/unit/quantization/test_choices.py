@@ -96,11 +96,13 @@ def test_a_file_that_is_not_there():
         load_choices("nowhere.json")
 
 
-def test_single_products_have_storages_of_their_own(rng: np.random.Generator, profiled: Profile):
+def test_single_products_have_storages_of_their_own(rng: np.random.Generator):
+    feeds = images(rng)
+    # within the ranges, so that nothing saturates
+    profiled = profile(network(), feeds)
     products = quantize(network(), profiled).quantized
     assert len(products) == 2
     wide = tuple(f"{name}=i16" for name in products)
-    feeds = images(rng)
     loss = []
     for storages in ((), wide[1:], wide):
         exact = network()
