@@ -71,7 +71,7 @@ class ConvertToPass(ModulePass):
         names = {node: _names(node) for node in nodes}
         values: dict[str, SSAValue] = {}
         for function in op.ops:
-            if isinstance(function, FuncOp) and function.body.blocks:
+            if isinstance(function, FuncOp) and len(function.body.blocks) == 1:
                 values |= {key.name: value for value, key in value_keys(function).items()}
         for name, value in values.items():
             names.get(value.owner, set()).add(name)  # pyright: ignore
