@@ -249,11 +249,28 @@ class _Quantizer:
             operands[i] = with_shape(types[value], shape_of(value.type))
         if roles.weights is not None and weights is not None:
             operands[roles.weights] = with_shape(weights, shape_of(operands[roles.weights]))
+            bias = self._bias_type(node, roles, types[node.operands[roles.activations[0]]], weights)
+            if roles.bias is not None and bias is not None:
+                operands[roles.bias] = with_shape(bias, shape_of(operands[roles.bias]))
         call = Call(
             type(node), tuple(operands), tuple(r.type for r in node.results), node.properties
         )
         if not self.backend.supports(call):
             raise _StaysFloat(f"{self.backend.name} does not compute {node.name} on these types")
+
+    def _bias_type(
+        self, node: Node, roles: Roles, activation: QuantizedType, weights: QuantizedType
+    ) -> QuantizedType | None:
+        """The type that a bias is going to have; None if it stays float."""
+        if roles.bias is None or self.options.bias == "float":
+            return None
+        array = constant_of(node.operands[roles.bias])
+        if array is None:
+            return None
+        try:
+            return bias_type(activation, weights, np.asarray(array), self.options.bias)
+        except QuantizationError:
+            return None
 
     def _consider_stored(self, node: Node) -> None:
         """Quantize what an elementwise operator behind a product reads from memory."""

@@ -261,3 +261,13 @@ func.func @main(%x: tensor<1x2x4x4xf32> {glow.name = "x"}) -> tensor<1x1x2x2xf32
 
 def formed(module: ModuleOp) -> ModuleOp:
     return run("glow-form-integers,canonicalize,cse,dce", module)
+
+
+def test_an_accelerator_says_what_is_quantized():
+    module = network()
+    choices = Quantization(schema="power_of_two", weight_schema="power_of_two", everything=True)
+    assert quantize(module, profiled(), choices, "vta").quantized == ["c1", "c2", "y"]
+    module = network()
+    report = quantize(module, profiled(), Quantization(), "vta")
+    assert not report.quantized
+    assert report.kept["c1"] == "vta does not compute glow.convolution on these types"
