@@ -49,7 +49,7 @@ def build_function(
 ) -> KernelFunction:
     """The function that does what an instruction says, on memory as the parameters describe it."""
     views = [p.view(i) for i, p in enumerate(parameters)]
-    kernel = describe(op, views, machine)
+    kernel = describe(op, views, machine, threads)
     types = [p.type for p in parameters]
     if threads == 1:
         return _alone(name, kernel, views, types, machine)

@@ -108,21 +108,27 @@ def _block_text(block: Block) -> str:
     return "\n".join(lines)
 
 
-def describe(op: Instruction, views: Sequence[View], machine: MachineDescription) -> Kernel:
+def describe(
+    op: Instruction, views: Sequence[View], machine: MachineDescription, threads: int = 1
+) -> Kernel:
     """The algorithm of an instruction whose parameters have these views, as nests."""
     for kind, build in _BUILDERS.items():
         if isinstance(op, kind):
-            return build(op, views, machine)
+            return build(op, views, machine, threads)
     raise ValueError(f"no kernel for {op.name}")
 
 
-def _copy(op: Instruction, views: Sequence[View], machine: MachineDescription) -> Kernel:
+def _copy(
+    op: Instruction, views: Sequence[View], machine: MachineDescription, threads: int
+) -> Kernel:
     k = Kernel(Call(DataParallel, (), (), {}), views[:1], views[1:], machine=machine)
     copy(k)
     return k
 
 
-def _stacked(op: Instruction, views: Sequence[View], machine: MachineDescription) -> Kernel:
+def _stacked(
+    op: Instruction, views: Sequence[View], machine: MachineDescription, threads: int
+) -> Kernel:
     assert isinstance(op, StackedOp)
     outs, inouts = len(op.outs), len(op.inouts)
     written, read = views[: outs + inouts], views[outs:]
@@ -132,14 +138,16 @@ def _stacked(op: Instruction, views: Sequence[View], machine: MachineDescription
     return k
 
 
-def _operator(op: Instruction, views: Sequence[View], machine: MachineDescription) -> Kernel:
+def _operator(
+    op: Instruction, views: Sequence[View], machine: MachineDescription, threads: int
+) -> Kernel:
     assert isinstance(op, OperatorInstruction)
     outs, arguments = op.num_results(), len(op.arguments)
     epilogue = None
     if op.epilogue is not None:
         body, weight = block_body(op.epilogue.block)
         epilogue = Epilogue(body, views[arguments:], op.inout is not None, weight)
-    k = Kernel(op.call, views[:outs], views[outs:arguments], epilogue, machine)
+    k = Kernel(op.call, views[:outs], views[outs:arguments], epilogue, machine, threads)
     algorithm = (
         data_parallel if issubclass(op.OPERATOR, DataParallel) else algorithm_of(op.OPERATOR)
     )
@@ -149,7 +157,7 @@ def _operator(op: Instruction, views: Sequence[View], machine: MachineDescriptio
     return k
 
 
-_Builder: TypeAlias = Callable[[Instruction, Sequence[View], MachineDescription], Kernel]
+_Builder: TypeAlias = Callable[[Instruction, Sequence[View], MachineDescription, int], Kernel]
 _BUILDERS: Mapping[type[Instruction], _Builder] = {
     CopyOp: _copy,
     StackedOp: _stacked,

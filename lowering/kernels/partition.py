@@ -110,7 +110,7 @@ def weight_of(groups: Sequence[Group]) -> int:
     return groups[-1].start + groups[-1].units * groups[-1].weight
 
 
-_LARGE = 0.6
+_LARGE = 0.85
 """How much of a piece of work is done in one portion for each thread."""
 _SMALL = 4
 """How many portions for each thread the rest is cut into."""

@@ -110,8 +110,11 @@ class Kernel:
         operands: Sequence[View],
         epilogue: Epilogue | None = None,
         machine: MachineDescription | None = None,
+        threads: int = 1,
     ):
         self.machine = machine or MachineDescription()
+        self.threads = threads
+        """How many threads run the kernel together."""
         """What the code is for; it decides how work is cut into pieces."""
         self.call = call
         self.results = results

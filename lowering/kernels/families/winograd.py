@@ -22,6 +22,7 @@ from ....semantics.cook_toom import KERNEL, winograd_transforms
 from ..affine import Access, Affine, Dim, Index, View
 from ..algebra import ArithAlgebra, Value
 from ..nest import Combine, Nest
+from ..partition import is_balanced
 from ..primitives import add
 from ..registry import Kernel, kernel, total
 from ..transforms import by_column_pairs, by_row_pairs, sandwich
@@ -37,6 +38,13 @@ REUSE_COST = 0.1
 """Cost of reading a byte of filters that stayed near, relative to one that did not."""
 CODE_COST = 0.5
 """What a further kind of block adds to the cost, because its code is separate."""
+LITTLE_WORK = 1 << 26
+"""Bytes of filters that are read for all tiles, below which threads lose more by waiting for each
+other between the steps of a block than by blocks that do not come out even."""
+LEAST_SHARED = 14
+"""Tiles of blocks that threads take in turns; products of fewer are slow."""
+MOST_SHARED = 0.75
+"""How much of an image such blocks cover at least."""
 _LINE = 64
 _PAGE = 4096
 
@@ -101,6 +109,16 @@ class Blocks:
     def count(self) -> int:
         return sum(s.blocks for s in self.rows) * sum(s.blocks for s in self.columns)
 
+    def is_shared(self, threads: int) -> bool:
+        """Whether blocks are large, and nearly all tiles are in such as threads can divide."""
+        divided = whole = 0
+        for row, column in product(self.rows, self.columns):
+            blocks = row.blocks * column.blocks
+            tiles = blocks * row.tiles * column.tiles
+            whole += tiles
+            divided += tiles * (blocks > 1 and is_balanced(blocks, threads))
+        return self.tiles >= LEAST_SHARED and divided >= MOST_SHARED * whole
+
     def cost(self, tile_bytes: int, filter_bytes: int, cache: int) -> float:
         """Bytes that come from or go to far caches or memory; `cache` bytes are near."""
         most = cache // FILTER_SHARE
@@ -113,12 +131,18 @@ class Blocks:
 
 
 def choose_blocks(
-    counts: Sequence[int], tile: int, tile_bytes: int, filter_bytes: int, cache: int
+    counts: Sequence[int],
+    tile: int,
+    tile_bytes: int,
+    filter_bytes: int,
+    cache: int,
+    threads: int = 1,
 ) -> Blocks:
     """
     The cheapest blocks for `counts` outputs: some rows of tiles, or a part of one row. A
     transformed tile of all input and output channels takes `tile_bytes`, the filters
-    `filter_bytes`, and the second cache has `cache` bytes.
+    `filter_bytes`, and the second cache has `cache` bytes. Of little work, several threads take
+    blocks in turns, if these can be large enough.
     """
     rows, columns = (-(-n // tile) for n in counts)
     shapes = [(most, columns) for most in range(1, rows + 1)]
@@ -130,6 +154,8 @@ def choose_blocks(
     allowed = [b for b in choices if b.tiles * tile_bytes <= MOST_CACHES * cache]
     if not allowed:
         return min(choices, key=lambda blocks: blocks.tiles)
+    if threads > 1 and rows * columns * filter_bytes < LITTLE_WORK:
+        allowed = [b for b in allowed if b.is_shared(threads)] or allowed
     return min(allowed, key=lambda blocks: blocks.cost(tile_bytes, filter_bytes, cache))
 
 
@@ -161,6 +187,7 @@ class _Winograd:
             plane * sum(channels),
             plane * prod(channels),
             k.machine.l2_bytes,
+            k.threads,
         )
         self.inputs = self._planes((blocks, self.blocks.tiles, self.lanes))
         self.products = self._planes((outputs, self.blocks.tiles, self.block))

@@ -226,3 +226,12 @@ def test_prefetch_covers_the_next_filters(tiles: int, outputs: int, inputs: int)
                     lines.add(place // 16)
     missing = set(range(panel // 16, 2 * panel // 16)) - lines
     assert len(missing) <= tiles // 16 + 1
+
+
+def test_threads_share_blocks_of_little_work():
+    """Of 14 rows of tiles, the last of which writes less; of few channels, then of many."""
+    little = choose_blocks((55, 55), 4, 36 * 4 * 80, 36 * 4 * 16 * 64, 2 << 20, threads=2)
+    assert little.is_shared(2)
+    assert not choose_blocks((55, 55), 4, 36 * 4 * 80, 36 * 4 * 16 * 64, 2 << 20).is_shared(2)
+    many = (56, 56), 4, 36 * 4 * 512, 36 * 4 * 256 * 256, 2 << 20
+    assert choose_blocks(*many, threads=2) == choose_blocks(*many)
