@@ -53,6 +53,24 @@ def count(text: str) -> int:
     return int(text)
 
 
+def add_model_arguments(group: Any) -> None:
+    """What an ONNX model is imported with."""
+    group.add_argument(
+        "--define-symbol",
+        metavar="NAME=SIZE",
+        action="append",
+        type=symbol,
+        default=[],
+        help="size of a symbolic dimension of an ONNX model; may repeat",
+    )
+    group.add_argument(
+        "--max-elements",
+        type=count,
+        metavar="N",
+        help="refuse an ONNX model with larger tensors; default: 2**31",
+    )
+
+
 def add_image_arguments(group: Any) -> None:
     """The flags that `inputs.Preprocessing` is made of, added to a group of a parser."""
     group.add_argument(

@@ -19,7 +19,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..errors import QuantizationError
-from .arguments import DEBUG_FLAG, Parser, add_image_arguments, count, run_tool, symbol
+from .arguments import (
+    DEBUG_FLAG,
+    Parser,
+    add_image_arguments,
+    add_model_arguments,
+    count,
+    run_tool,
+)
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -55,20 +62,7 @@ def _arguments() -> argparse.ArgumentParser:
     group = parser.add_argument_group("running")
     group.add_argument("--backend", default="cpu", help="default: cpu")
     group.add_argument("--threads", type=count, default=1, metavar="N", help="default: 1")
-    group.add_argument(
-        "--define-symbol",
-        metavar="NAME=SIZE",
-        action="append",
-        type=symbol,
-        default=[],
-        help="size of a symbolic dimension of an ONNX model; may repeat",
-    )
-    group.add_argument(
-        "--max-elements",
-        type=count,
-        metavar="N",
-        help="refuse an ONNX model with larger tensors; default: 2**31",
-    )
+    add_model_arguments(group)
     group.add_argument(
         "--no-cache", action="store_true", help="neither read nor keep compiled code"
     )

@@ -22,10 +22,10 @@ from .arguments import (
     DEBUG_FLAG,
     Parser,
     add_image_arguments,
+    add_model_arguments,
     add_quantization_arguments,
     count,
     run_tool,
-    symbol,
 )
 
 if TYPE_CHECKING:
@@ -53,20 +53,7 @@ def _arguments() -> argparse.ArgumentParser:
     _input_arguments(parser)
     group = parser.add_argument_group("compilation")
     group.add_argument("--backend", default="cpu", help="default: cpu")
-    group.add_argument(
-        "--define-symbol",
-        metavar="NAME=SIZE",
-        action="append",
-        type=symbol,
-        default=[],
-        help="size of a symbolic dimension of an ONNX model; may repeat",
-    )
-    group.add_argument(
-        "--max-elements",
-        type=count,
-        metavar="N",
-        help="refuse an ONNX model with larger tensors; default: 2**31",
-    )
+    add_model_arguments(group)
     group.add_argument(
         "--target-cpu",
         metavar="NAME",
