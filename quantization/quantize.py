@@ -97,13 +97,15 @@ def quantize(
         histograms, report.unmatched = dict(match.histograms), match.report()
         names |= match.names
     _expect_known(options.keep_float, main, names)
+
+    def is_kept(node: Node) -> bool:
+        return bool(_why_kept(node, options, names))
+
     replaced: dict[SSAValue, SSAValue] = {}
     if options.embeddings != "float":
-        replaced = quantize_embeddings(
-            main, options.embeddings, lambda node: _is_kept(node, options, names)
-        )
+        replaced = quantize_embeddings(main, options.embeddings, is_kept)
     if options.dynamic:
-        products = quantize_dynamically(main, lambda node: _is_kept(node, options, names))
+        products = quantize_dynamically(main, is_kept)
         report.quantized += [names[old] for old in products]
         replaced |= products
     for old, new in replaced.items():
@@ -121,9 +123,12 @@ def _names(main: func.FuncOp) -> dict[SSAValue, str]:
     return {v: v.name_hint or f"value {i}" for i, v in enumerate(values)}
 
 
-def _is_kept(node: Node, options: Quantization, names: Mapping[SSAValue, str]) -> bool:
-    kept = (node.name, node.name.removeprefix("glow."), names.get(node.results[0], ""))
-    return any(name in options.keep_float for name in kept)
+def _why_kept(node: Node, options: Quantization, names: Mapping[SSAValue, str]) -> str:
+    """Why the options keep a node in float; "" if they do not."""
+    keep = options.keep_float
+    if node.name in keep or node.name.removeprefix("glow.") in keep:
+        return "its operator is kept in float"
+    return "it is kept in float" if names.get(node.results[0], "") in keep else ""
 
 
 def _expect_known(keep: tuple[str, ...], main: func.FuncOp, names: Mapping[SSAValue, str]) -> None:
@@ -183,7 +188,8 @@ class _Quantizer:
             return
         activations = [node.operands[i] for i in roles.activations]
         try:
-            self._expect_wanted(node)
+            if why := _why_kept(node, self.options, self.names):
+                raise _StaysFloat(why)
             types = {v: self._type_of(v) for v in activations}
             weights = self._weight_type(node, roles)
             self._expect_supported(node, roles, types, weights)
@@ -192,13 +198,6 @@ class _Quantizer:
             return
         self.types |= types
         self.weights[node] = roles, weights
-
-    def _expect_wanted(self, node: Node) -> None:
-        keep = self.options.keep_float
-        if node.name in keep or node.name.removeprefix("glow.") in keep:
-            raise _StaysFloat("its operator is kept in float")
-        if self.names[node.results[0]] in keep:
-            raise _StaysFloat("it is kept in float")
 
     def _type_of(self, value: SSAValue) -> QuantizedType:
         """The type for an activation: that of what it is a rearrangement of, or by its range."""
