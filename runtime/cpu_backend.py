@@ -1,26 +1,18 @@
-"""
-The CPU backend: kernels in LLVM IR, compiled and linked into this process.
-
-A program is one C function over base addresses: the weight segment, which is filled once and
-shared by all runs; an array of the addresses of inputs and outputs; and an arena for the
-activations of one run.
-"""
+"""The CPU backend: kernels in LLVM IR, compiled and linked into this process."""
 
 from __future__ import annotations
 
-import ctypes
-import mmap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, ClassVar
 
-from ..backend import Backend, Memory, Program, ProgramMemory, Rates, Restored, Stage
+from ..backend import Backend, Memory, Program, Rates, Restored, Stage
 from ..errors import GlowError
+from .cpu_program import ALIGNMENT, Addresses, CpuProgram, aligned_bytes, mapped_bytes
 
 if TYPE_CHECKING:
-    import numpy as np
     from xdsl.dialects import llvm
     from xdsl.dialects.builtin import ModuleOp
 
@@ -31,11 +23,6 @@ if TYPE_CHECKING:
     from .model_source import ModelSource
     from .object_cache import ObjectCache
     from .program_plan import LinkPlan
-    from .signature import TensorInfo
-
-Addresses: TypeAlias = "ctypes.Array[ctypes.c_void_p]"
-ALIGNMENT = 64
-"""Bytes. The weight segment and the arena start at a multiple of this."""
 
 MOST_THREADS = 1024
 """More are a mistake: they would take longer to meet than to compute."""
@@ -323,70 +310,6 @@ class CpuBackend(Backend):
         from ..lowering.llvm.translate import translate_module
 
         return {"llvm.ll": translate_module(stages["llvm"])}
-
-
-class CpuProgram:
-    """
-    A linked program with its weights. Runs at the same time in several threads use an arena each.
-    """
-
-    def __init__(
-        self,
-        run: Callable[[int, Addresses, int], None],
-        weights: np.ndarray,
-        plan: LinkPlan,
-        outputs: Sequence[TensorInfo],
-    ):
-        self.weights = weights
-        """The weight segment, as uint8."""
-        self.plan = plan
-        self._run = run
-        self._outputs = outputs
-        self._arenas: list[np.ndarray] = []
-        """Arenas that no run uses now. Appending to and popping from a list are atomic."""
-
-    @property
-    def memory(self) -> ProgramMemory:
-        """The weight segment, and one arena."""
-        return ProgramMemory(self.weights.nbytes, self.plan.arena_bytes)
-
-    def run(self, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
-        import numpy as np
-
-        outputs = [np.empty(info.shape, info.dtype) for info in self._outputs]
-        io = _addresses((*inputs, *outputs))
-        try:
-            arena = self._arenas.pop()
-        except IndexError:
-            arena = aligned_bytes(self.plan.arena_bytes)
-        try:
-            self._run(self.weights.ctypes.data, io, arena.ctypes.data)
-        finally:
-            self._arenas.append(arena)
-        return outputs
-
-
-def aligned_bytes(size: int) -> np.ndarray:
-    """Uninitialized uint8[size] whose first byte is at a multiple of `ALIGNMENT`."""
-    import numpy as np
-
-    raw = np.empty(size + ALIGNMENT, np.uint8)
-    start = -raw.ctypes.data % ALIGNMENT
-    return raw[start : start + size]
-
-
-def mapped_bytes(mapped: mmap.mmap) -> np.ndarray:
-    """The weight segment in a file that is mapped, as uint8[size], read-only."""
-    import numpy as np
-
-    from .segment_file import PAGE
-
-    return np.frombuffer(mapped, np.uint8)[PAGE:]
-
-
-def _addresses(arrays: Iterable[np.ndarray]) -> Addresses:
-    addresses = [a.ctypes.data for a in arrays]
-    return (ctypes.c_void_p * len(addresses))(*addresses)
 
 
 def _llvm_modules(stages: Mapping[str, ModuleOp]) -> Iterable[ModuleOp]:

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import GlowError
 from ..lowering import threads as layout
-from .cpu_backend import aligned_bytes
+from .cpu_program import aligned_bytes
 
 if TYPE_CHECKING:
     from .jit import Executable

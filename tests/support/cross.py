@@ -9,7 +9,8 @@ from pathlib import Path
 
 import numpy as np
 from glow.compiler import load_model
-from glow.runtime.cpu_backend import CpuBackend, aligned_bytes, arena_bytes
+from glow.runtime.cpu_backend import CpuBackend, arena_bytes
+from glow.runtime.cpu_program import aligned_bytes
 from glow.runtime.memory_plan import WEIGHTS_SIZE, function_bytes
 from glow.runtime.signature import main_function, signature_of
 from glow.runtime.stages import Stages

@@ -12,7 +12,7 @@ from glow.lowering.kernels import MachineDescription, host_machine
 from glow.lowering.llvm.translate import translate_module
 from glow.lowering.target import host_target
 from glow.lowering.threads import llvm_text
-from glow.runtime.cpu_backend import aligned_bytes
+from glow.runtime.cpu_program import aligned_bytes
 from glow.runtime.interpreter import interpret
 from glow.runtime.jit import Executable, compile_object
 from glow.runtime.memory_plan import ARENA_SIZE, WEIGHTS_SIZE, function_bytes

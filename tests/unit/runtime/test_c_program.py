@@ -9,7 +9,8 @@ from pathlib import Path
 import glow
 import numpy as np
 import pytest
-from glow.runtime.cpu_backend import CpuBackend, aligned_bytes, arena_bytes
+from glow.runtime.cpu_backend import CpuBackend, arena_bytes
+from glow.runtime.cpu_program import aligned_bytes
 from glow.runtime.signature import main_function
 from glow.runtime.weights import fill_weights
 
