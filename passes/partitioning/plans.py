@@ -17,7 +17,9 @@ from collections.abc import Iterable, Sequence
 from copy import copy
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
+from itertools import chain
 from math import inf
+from typing import Any
 
 from .devices import LATENCY
 from .placement import Problem
@@ -107,16 +109,16 @@ def form(problem: Problem, device: Sequence[int]) -> list[Group]:
     found: dict[tuple[int, int, int], list[int]] = {}
     for unit, key in enumerate(keys):
         found.setdefault(key, []).append(unit)
-    room = _rooms(problem, device)
+    room = rooms_of(problem, device)
     groups = [
         Group(key[2], part)
         for key in sorted(found)
         for part in _split(problem, found[key], room[key[2]])
     ]
-    return _merge_neighbours(Plan(problem, groups), room).in_order()
+    return merge_neighbours(Plan(problem, groups), room).in_order()
 
 
-def _rooms(problem: Problem, device: Sequence[int]) -> list[float]:
+def rooms_of(problem: Problem, device: Sequence[int]) -> list[float]:
     """The bytes that constants leave for the activations of a partition on each device."""
     rooms: list[float] = []
     for number, about in enumerate(problem.devices):
@@ -161,8 +163,15 @@ class Timing:
     """When the partitions of a plan are estimated to run."""
 
     starts: dict[int, float] = field(default_factory=dict)
+    """Without those that wait for each other in a circle, and what follows them."""
     seconds: float = 0.0
     """Until all results are with the host."""
+    work: float = 0.0
+    """Of all partitions and all transfers, one after the other."""
+
+
+def _seconds(problem: Problem, group: Group) -> float:
+    return HAND_OVER + sum(problem.costs[u][group.device] for u in group.units)
 
 
 class Plan:
@@ -171,45 +180,59 @@ class Plan:
     def __init__(self, problem: Problem, groups: Sequence[Group]):
         self.problem = problem
         self.groups = dict(enumerate(groups))
-        self.costs = {
-            i: HAND_OVER + sum(problem.costs[u][g.device] for u in g.units)
-            for i, g in self.groups.items()
-        }
-        group_of = {u: i for i, g in self.groups.items() for u in g.units}
+        self.costs = {i: _seconds(problem, g) for i, g in self.groups.items()}
         self.sends: dict[int, dict[int, set[int]]] = {i: {} for i in self.groups}
         """For each partition, the values that it sends, with those that read them."""
-        self.before: dict[int, set[int]] = {i: set() for i in self.groups}
-        self.host_reads: dict[int, list[int]] = {i: [] for i in self.groups}
+        self.host_reads: dict[int, set[int]] = {i: set() for i in self.groups}
         """The values of each partition that the network returns."""
-        self.host_sends: dict[int, list[int]] = {i: [] for i in self.groups}
+        self.host_sends: dict[int, set[int]] = {i: set() for i in self.groups}
         """The arguments of the network that each partition reads."""
+        self.group_of = {u: i for i, g in self.groups.items() for u in g.units}
+        """The partition of each unit."""
         for number in range(len(problem.values)):
-            self._add_value(number, group_of)
+            self._add_value(number)
 
-    def _add_value(self, number: int, group_of: dict[int, int]) -> None:
+    def _add_value(self, number: int) -> None:
         value = self.problem.values[number]
-        users = {group_of[u] for u in value.users}
+        users = {self.group_of[u] for u in value.users}
         if value.producer is None:
             for user in users:
-                self.host_sends[user].append(number)
+                self.host_sends[user].add(number)
             return
-        producer = group_of[value.producer]
+        producer = self.group_of[value.producer]
         if value.returned:
-            self.host_reads[producer].append(number)
+            self.host_reads[producer].add(number)
         if users - {producer}:
             self.sends[producer][number] = users - {producer}
-            for user in users - {producer}:
-                self.before[user].add(producer)
+
+    def _forget_value(self, number: int) -> None:
+        value = self.problem.values[number]
+        if value.producer is None:
+            for user in value.users:
+                self.host_sends[self.group_of[user]].discard(number)
+            return
+        producer = self.group_of[value.producer]
+        self.host_reads[producer].discard(number)
+        self.sends[producer].pop(number, None)
+
+    def neighbours(self, unit: int) -> set[int]:
+        """The partitions from which a unit reads values, or that read those that it makes."""
+        problem = self.problem
+        around = (*problem.before(unit), *problem.after(unit))
+        return {self.group_of[u] for _, u in around}
 
     def timing(self) -> Timing:
         """Simulate one run: a device takes the partition that is ready first."""
-        result = Timing()
+        result = Timing(work=sum(self.costs.values()))
         link, groups = self.problem.link_seconds, self.groups
         ready = {
             i: max((link(v, None, groups[i].device) for v in values), default=0.0)
             for i, values in self.host_sends.items()
         }
-        missing = {i: len(before) for i, before in self.before.items()}
+        followers = {i: set().union(*sent.values()) for i, sent in self.sends.items()}
+        missing = dict.fromkeys(groups, 0)
+        for user in chain.from_iterable(followers.values()):
+            missing[user] += 1
         free = [0.0] * len(self.problem.devices)
         heap = [(ready[i], i) for i in groups if not missing[i]]
         heap.sort()
@@ -220,13 +243,12 @@ class Plan:
             end = free[device] = start + self.costs[i]
             arrivals = (end + link(v, device, None) for v in self.host_reads[i])
             result.seconds = max(result.seconds, end, *arrivals)
-            followers: set[int] = set()
             for value, users in self.sends[i].items():
                 for user in users:
-                    arrival = end + link(value, device, groups[user].device)
-                    ready[user] = max(ready[user], arrival)
-                followers |= users
-            for user in followers:
+                    way = link(value, device, groups[user].device)
+                    result.work += way
+                    ready[user] = max(ready[user], end + way)
+            for user in followers[i]:
                 missing[user] -= 1
                 if not missing[user]:
                     heappush(heap, (ready[user], user))
@@ -252,23 +274,68 @@ class Plan:
 
     def merged(self, first: int, second: int) -> Plan:
         """The same plan with `second` in `first`, which begins earlier. There is no path around."""
-        plan = copy(self)
-        for name in ("groups", "costs", "sends", "before", "host_reads", "host_sends"):
-            setattr(plan, name, dict(getattr(self, name)))
+        plan = self._copy()
         a, b = self.groups[first], plan.groups.pop(second)
         plan.groups[first] = Group(a.device, sorted((*a.units, *b.units)))
         plan.costs[first] += plan.costs.pop(second) - HAND_OVER
-        plan.host_reads[first] = plan.host_reads[first] + plan.host_reads.pop(second)
-        sent = dict.fromkeys((*plan.host_sends[first], *plan.host_sends.pop(second)))
-        plan.host_sends[first] = list(sent)
+        plan.host_reads[first] = plan.host_reads[first] | plan.host_reads.pop(second)
+        plan.host_sends[first] = plan.host_sends[first] | plan.host_sends.pop(second)
+        plan.group_of |= dict.fromkeys(b.units, first)
         both = {first, second}
         sends = {**self.sends[first], **plan.sends.pop(second)}
         plan.sends[first] = {v: users - both for v, users in sends.items() if users - both}
-        for i in self.before[second] - both:
-            plan.sends[i] = {v: _renamed(u, second, first) for v, u in plan.sends[i].items()}
-        for i in {u for users in self.sends[second].values() for u in users}:
-            plan.before[i] = _renamed(plan.before[i], second, first)
-        plan.before[first] = (plan.before[first] | plan.before.pop(second)) - both
+        for i, sent in plan.sends.items():
+            if any(second in users for users in sent.values()):
+                plan.sends[i] = {v: _renamed(u, second, first) for v, u in sent.items()}
+        return plan
+
+    def moved(self, unit: int, target: int, device: int) -> Plan:
+        """
+        The same plan with a unit in partition `target`, which is new and on `device` if there is
+        none of that number. A partition that loses its last unit is gone. Others may wait for each
+        other in a circle then, which `timing` shows.
+        """
+        plan = self._copy()
+        problem, source = self.problem, self.group_of[unit]
+        values = {*problem.reads[unit], *problem.makes[unit]}
+        plan.sends.setdefault(target, {})
+        for table in (plan.host_reads, plan.host_sends):
+            table.setdefault(target, set())
+        for i in {source, target, *self._around(values)}:
+            plan.sends[i] = copy(plan.sends[i])
+            plan.host_reads[i], plan.host_sends[i] = {*plan.host_reads[i]}, {*plan.host_sends[i]}
+        for number in values:
+            plan._forget_value(number)
+        plan.group_of[unit] = target
+        for number in values:
+            plan._add_value(number)
+        left = [u for u in self.groups[source].units if u != unit]
+        others = self.groups[target].units if target in self.groups else []
+        plan._set(source, Group(self.groups[source].device, left))
+        plan._set(target, Group(device, sorted((*others, unit))))
+        return plan
+
+    def _around(self, values: Iterable[int]) -> set[int]:
+        """The partitions that make or read values."""
+        units = (self.problem.values[v] for v in values)
+        return {self.group_of[u] for v in units for u in (v.producer, *v.users) if u is not None}
+
+    def _set(self, number: int, group: Group) -> None:
+        """Have a partition consist of other units; without any, it is gone."""
+        self.groups[number], self.costs[number] = group, _seconds(self.problem, group)
+        if not group.units:
+            for table in self._tables():
+                del table[number]
+
+    def _tables(self) -> Iterable[dict[int, Any]]:
+        """What has an entry for each partition."""
+        return self.groups, self.costs, self.sends, self.host_reads, self.host_sends
+
+    def _copy(self) -> Plan:
+        """A plan whose tables can be changed, but not what these hold."""
+        plan = copy(self)
+        for name in ("groups", "costs", "sends", "host_reads", "host_sends", "group_of"):
+            setattr(plan, name, dict(getattr(self, name)))
         return plan
 
 
@@ -276,7 +343,7 @@ def _renamed(numbers: set[int], old: int, new: int) -> set[int]:
     return (numbers - {old}) | {new} if old in numbers else numbers
 
 
-def _merge_neighbours(plan: Plan, rooms: Sequence[float]) -> Plan:
+def merge_neighbours(plan: Plan, rooms: Sequence[float]) -> Plan:
     """Merge partitions that follow each other on a device, unless the network gets slower."""
     best = plan.timing().seconds
     for device in range(len(plan.problem.devices)):

@@ -19,14 +19,13 @@ from .choices import Chooser, Filling, all_on, around_bytes, earliest_finish, mo
 from .cuts import balanced_cut
 from .placement import Problem
 from .plans import Group, Plan, excess, form
+from .refinement import quality_of, refine
 from .units import bytes_of
 
 Strategy: TypeAlias = "Callable[[Problem], list[Group] | None]"
 STRATEGIES: dict[str, Strategy] = {}
 ROUNDS = 8
 """How often a choice is made with less memory."""
-TRIALS, TRIAL_WORK = 200, 40_000
-"""How many changes of a plan are tried at most, and what they may take, in units to look at."""
 
 
 def strategy(name: str) -> Callable[[Strategy], Strategy]:
@@ -74,7 +73,7 @@ def by_time(problem: Problem) -> list[Group] | None:
     """
     The shortest estimated time of one run, communication included: the best of what the other
     strategies, list scheduling, and all on one device give, improved by moving partitions to other
-    devices.
+    devices, and units over the borders of partitions.
     """
     alone = [all_on(d) for d in range(len(problem.devices))]
     plans = [
@@ -84,7 +83,7 @@ def by_time(problem: Problem) -> list[Group] | None:
     ]
     if not plans:
         return None
-    return _improve(problem, min(plans, key=lambda groups: _quality(problem, groups)))
+    return refine(problem, min(plans, key=lambda groups: quality_of(Plan(problem, groups))))
 
 
 def _within_memory(problem: Problem, chooser: Chooser) -> list[Group] | None:
@@ -104,53 +103,6 @@ def _within_memory(problem: Problem, chooser: Chooser) -> list[Group] | None:
         for device, size in lacking.items():
             memory[device] = filling.used(device) - size
     return None
-
-
-def _quality(problem: Problem, groups: list[Group]) -> tuple[float, int]:
-    """Estimated seconds and the number of partitions: what is less is better."""
-    return Plan(problem, groups).timing().seconds, len(groups)
-
-
-def _improve(problem: Problem, groups: list[Group]) -> list[Group]:
-    """
-    Move whole partitions to other devices as long as that helps: those first that take the most
-    time.
-    """
-    best = _quality(problem, groups)
-    # each partition is compared with all others
-    trials = min(TRIALS, TRIAL_WORK // (1 + len(problem.costs) + len(groups) ** 2))
-    pending = _moves(problem, groups)
-    while pending and trials:
-        trials -= 1
-        units, device = pending.pop()
-        moved = form(problem, _moved(problem, groups, units, device))
-        quality = _quality(problem, moved)
-        if quality < best and not excess(problem, moved):
-            groups, best = moved, quality
-            pending = _moves(problem, groups)
-    return groups
-
-
-def _moves(problem: Problem, groups: list[Group]) -> list[tuple[list[int], int]]:
-    """Partitions with devices to which they can move, the most promising last."""
-    found: list[tuple[float, list[int], int]] = []
-    for group in groups:
-        seconds = sum(problem.costs[u][group.device] for u in group.units)
-        for device in range(len(problem.devices)):
-            able = all(problem.costs[u][device] < inf for u in group.units)
-            if able and device != group.device:
-                found.append((seconds, group.units, device))
-    return [(units, device) for _, units, device in sorted(found)]
-
-
-def _moved(problem: Problem, groups: list[Group], units: list[int], device: int) -> list[int]:
-    choice = [0] * len(problem.costs)
-    for group in groups:
-        for unit in group.units:
-            choice[unit] = group.device
-    for unit in units:
-        choice[unit] = device
-    return choice
 
 
 def _too_large(problem: Problem) -> CompileError:
