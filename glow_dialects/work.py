@@ -35,7 +35,7 @@ from .glow.normalization import (
 )
 from .glow.pooling import Pool
 from .glow.quantization import StorageCastOp
-from .glow.shape import BroadcastOp, ReshapeOp, SliceOp
+from .glow.shape import BroadcastOp, GatherOp, ReshapeOp, SliceOp
 from .glow.transposed import TransposedConvolutionOp
 from .glow.winograd import WinogradConvolutionOp
 from .operator import Call, element_of, shape_of
@@ -44,6 +44,7 @@ from .scalar import Expr
 Count = Callable[[Call], int]
 _OPERATIONS: dict[type[Node], Count] = {}
 _PRODUCTS: dict[type[Node], Count] = {}
+_BYTES: dict[type[Node], Count] = {}
 _FREE = frozenset({ConstantOp, SplatOp, ReshapeOp, BroadcastOp, SliceOp, StorageCastOp})
 """What is known at compile time, or another view of the same bytes."""
 
@@ -55,7 +56,7 @@ class Work:
     operations: int
     """Additions, multiplications, comparisons, and so on; a function such as exp counts as one."""
     bytes: int
-    """Of all operands and results, each once, as if nothing were cached."""
+    """Of operands, as far as they are read, and of results, each once, if nothing is cached."""
 
 
 def operations(*operators: type[Node]) -> Callable[[Count], Count]:
@@ -69,6 +70,11 @@ def products(*operators: type[Node]) -> Callable[[Count], Count]:
     operations.
     """
     return _register(_PRODUCTS, operators)
+
+
+def moved(*operators: type[Node]) -> Callable[[Count], Count]:
+    """Registers how many bytes a call of `operators`, which do not read all operands, moves."""
+    return _register(_BYTES, operators)
 
 
 def _register(
@@ -85,6 +91,12 @@ def products_of(call: Call) -> int:
     """How many products a convolution or matrix product sums; 0 for other operators."""
     count = _find(_PRODUCTS, call.operator)
     return count(_with_results(call)) if count is not None else 0
+
+
+def known_bytes(call: Call) -> int | None:
+    """Bytes that a call moves if it does not read all of its operands; None if it does."""
+    count = _find(_BYTES, call.operator)
+    return count(_with_results(call)) if count is not None else None
 
 
 def operations_of(call: Call) -> int:
@@ -107,7 +119,10 @@ def work_of(call: Call) -> Work:
     if call.operator in _FREE:
         return Work(0, 0)
     full = _with_results(call)
-    return Work(operations_of(full), sum(map(_bytes, (*full.operands, *full.results))))
+    known = known_bytes(full)
+    if known is None:
+        known = sum(map(_bytes, (*full.operands, *full.results)))
+    return Work(operations_of(full), known)
 
 
 def _find(table: dict[type[Node], Count], operator: type[Node]) -> Count | None:
@@ -179,6 +194,12 @@ def _attention(call: Call) -> int:
     images, rows, heads, inner = call.shape(0)
     _, columns, _, width = call.shape(2)
     return images * heads * rows * columns * (inner + width)
+
+
+@moved(GatherOp)
+def _gather(call: Call) -> int:
+    """Of the table, only the slices that the indices name."""
+    return 2 * _bytes(call.results[0]) + _bytes(call.operands[1])
 
 
 @operations(Pool)
