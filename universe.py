@@ -60,6 +60,7 @@ PASSES = {
     "glow-verify-vta-tokens": "passes.verify_vta_tokens:VerifyVtaTokensPass",
     # instructions to machine code
     "glow-lower-to-kernels": "lowering.kernels.lower:LowerToKernelsPass",
+    "glow-time-kernels": "lowering.time_kernels:TimeKernelsPass",
     "glow-expand-math": "lowering.expand_math:ExpandMathPass",
     "glow-convert-to-llvm": "lowering.llvm.convert:ConvertToLLVMPass",
 }

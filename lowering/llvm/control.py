@@ -70,6 +70,16 @@ def convert_call(op: func.CallOp, fn: FunctionConverter) -> None:
         fn.define(old, new)
 
 
+@converts(llvm.CallIntrinsicOp)
+def convert_call_intrinsic(op: llvm.CallIntrinsicOp, fn: FunctionConverter) -> None:
+    """An intrinsic of LLVM by its name, on numbers, which passes use before this one."""
+    types = [convert_type(r.type) for r in op.results]
+    call = llvm.CallIntrinsicOp(op.intrin, fn.values(op.args), types)
+    fn.add(call)
+    for old, new in zip(op.results, call.results, strict=True):
+        fn.define(old, new)
+
+
 def make_call(
     callee: SymbolRefAttr, arguments: Sequence[SSAValue], results: Sequence[Attribute]
 ) -> llvm.CallOp:
