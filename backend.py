@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from .runtime.memory_plan import MemoryPlan
     from .runtime.model_source import ModelSource
     from .runtime.signature import Signature
+    from .runtime.time_profile import TimeProfile
 
 GROUP = "glow.backends"
 
@@ -215,6 +216,19 @@ class Backend(abc.ABC):
         self, source: ModelSource, stages: Mapping[str, ModuleOp], program: Program
     ) -> None:
         """Keep a program that `compile` made from a model, for `restore`. By default nothing is."""
+
+    def profile(
+        self,
+        program: Program,
+        stages: Mapping[str, ModuleOp],
+        inputs: Sequence[np.ndarray],
+        repeat: int,
+    ) -> TimeProfile:
+        """
+        Measured times of each instruction of a program that `compile` or `restore` made, in
+        `repeat` runs on inputs as for `Program.run`. By default that is a GlowError.
+        """
+        raise GlowError(f"the backend {self.name} measures no times of instructions: use cpu")
 
     def texts(self, stages: Mapping[str, ModuleOp]) -> Mapping[str, str]:
         """

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
 
     from .runtime.stages import Stages
+    from .runtime.time_profile import TimeProfile
 
 Model: TypeAlias = "str | Path | bytes | onnx.ModelProto | ModuleOp"
 
@@ -86,6 +87,15 @@ class CompiledModel:
         wanted = self._signature.select(output_names)
         outputs = self._program.run(self._signature.arrays(input_feed))
         return [outputs[i] for i in wanted]
+
+    def profile(self, *args: object, repeat: int = 20, **kwargs: object) -> TimeProfile:
+        """
+        Run the network on inputs as for a call, `repeat` times and once before, and return the
+        measured times of each of its instructions. The model must have been compiled with
+        `timed=True` for the backend cpu; raises GlowError otherwise, and InputError.
+        """
+        inputs = self._signature.arrays(self._signature.bind(args, kwargs))
+        return self.backend.profile(self._program, self.stages, inputs, repeat)
 
     def get_inputs(self) -> list[TensorInfo]:
         """Name, shape and type of each input, in order."""
@@ -166,6 +176,7 @@ def compile(
     quantize: object = None,
     max_elements: int | None = None,
     pin: bool = False,
+    timed: bool = False,
 ) -> CompiledModel:
     """
     Compile a network for a backend.
@@ -179,6 +190,8 @@ def compile(
       sleep between runs. Calls from several Python threads take turns once all processors are used.
     - `pin`: whether each of the other threads stays on a processor of its own, which helps where
       nothing else runs on these. The calling thread goes where the system puts it.
+    - `timed`: whether the program records when each of its kernels begins and ends, for
+      `CompiledModel.profile`.
     - `symbols`: sizes of the symbolic dimensions of an ONNX model, such as `{"batch": 4}`.
     - `cache`: whether compiled code and packed weights are kept on disk: True for the default
       directory (`$GLOW_CACHE_DIR`, else `glow` in the user's cache directory), False, or a
@@ -211,8 +224,7 @@ def compile(
         "quantize": None if quantize is None else str(quantize),
     }
     options: dict[str, object] = {k: value for k, value in names.items() if value is not None}
-    if pin:
-        options["pin"] = True
+    options |= {name: True for name, given in (("pin", pin), ("timed", timed)) if given}
     target = _backend(backend, threads, cache, options)
     source = _source(model, symbols, max_elements)
     if source is not None and not _verifies(verify):

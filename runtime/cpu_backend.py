@@ -13,6 +13,7 @@ from ..errors import GlowError
 from .cpu_program import ALIGNMENT, Addresses, CpuProgram, aligned_bytes, mapped_bytes
 
 if TYPE_CHECKING:
+    import numpy as np
     from xdsl.dialects import llvm
     from xdsl.dialects.builtin import ModuleOp
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from .model_source import ModelSource
     from .object_cache import ObjectCache
     from .program_plan import LinkPlan
+    from .time_profile import TimeProfile
 
 MOST_THREADS = 1024
 """More are a mistake: they would take longer to meet than to compute."""
@@ -53,7 +55,8 @@ class CpuBackend(Backend):
     `precision` is `f32`, or `bf16` to round operands of products to bf16 (needs AVX512-BF16).
     `threads` is how many threads run a program together, the calling one included; with `pin`, the
     others stay on processors of their own. `quantize` is a pass, with options, that quantizes the
-    optimized graph, such as `glow-quantize{dynamic=true}`.
+    optimized graph, such as `glow-quantize{dynamic=true}`. `timed` programs record when each of
+    their kernels began and ended, for `profile`.
     """
 
     name: ClassVar[str] = "cpu"
@@ -69,6 +72,7 @@ class CpuBackend(Backend):
         pin: bool = False,
         precision: str = "f32",
         quantize: str | None = None,
+        timed: bool = False,
     ):
         if not 1 <= threads <= MOST_THREADS:
             raise GlowError(f"expected threads to be 1 to {MOST_THREADS}, found {threads}")
@@ -82,6 +86,7 @@ class CpuBackend(Backend):
         self.precision = precision
         self.quantize = quantize
         self.threads = threads
+        self.timed = timed
         self.pin = pin
         self.cache = cache
         self.cpu = cpu
@@ -112,6 +117,8 @@ class CpuBackend(Backend):
         options = m.pass_options() + (" has-bf16-dot=true" if bf16 else "")
         options += f" threads={self.threads}" if self.threads > 1 else ""
         kernels = f"glow-lower-to-kernels{{{options}}}"
+        if self.timed:
+            kernels += f",glow-time-kernels{{threads={self.threads}}}"
         split = f"glow-split-batch{{images={self.threads} cache={m.l2_bytes}}}"
         pack = f"glow-pack-weights{{{m.packing_options()}}}"
         expand = "glow-expand-math" if m.has_fma else "glow-expand-math{has-fma=false}"
@@ -227,6 +234,20 @@ class CpuBackend(Backend):
         details = self._details(self.target())
         store_program(cache, source, details, saved, program.weights.data)
 
+    def profile(
+        self,
+        program: Program,
+        stages: Mapping[str, ModuleOp],
+        inputs: Sequence[np.ndarray],
+        repeat: int,
+    ) -> TimeProfile:
+        from .signature import main_function
+        from .time_profile import measure
+
+        if not self.timed or not isinstance(program, CpuProgram):
+            raise GlowError("the program records no times: compile it with timed=True")
+        return measure(program, main_function(stages["allocated"]), self.threads, inputs, repeat)
+
     def _details(self, target: Target) -> list[str]:
         """Everything but the network that a program depends on."""
         stages = [f"{stage.name}: {stage.pipeline}" for stage in self.stages()]
@@ -266,7 +287,7 @@ class CpuBackend(Backend):
         cache = open_cache(self.cache)
         if cache is None:
             return self._generate(_llvm_modules(stages), target, None)
-        key = program_cache.program_key(stages["allocated"], target, self.threads)
+        key = program_cache.program_key(stages["allocated"], target, self.threads, self.timed)
         plan = program_cache.find_plan(cache, key)
         found = [cache.get(k) for k in plan.objects] if plan is not None else []
         objects = [data for data in found if data is not None]

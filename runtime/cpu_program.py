@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import ctypes
 import mmap
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from math import prod
 from typing import TYPE_CHECKING, TypeAlias
 
 from ..backend import ProgramMemory
@@ -56,15 +58,44 @@ class CpuProgram:
 
         outputs = [np.empty(info.shape, info.dtype) for info in self._outputs]
         io = _addresses((*inputs, *outputs))
+        with self._arena() as arena:
+            self._run(self.weights.ctypes.data, io, arena.ctypes.data)
+        return outputs
+
+    def run_timed(
+        self, inputs: Sequence[np.ndarray], shape: Sequence[int]
+    ) -> tuple[int, np.ndarray, int]:
+        """
+        Run a program that `lowering.time_kernels` has changed, on inputs as for `run`: the
+        processor's counter at the call, the records (i64 of that `shape`), and the counter in the
+        end.
+        """
+        import numpy as np
+
+        from .clock import counter
+
+        read = counter()
+        outputs = [np.empty(info.shape, info.dtype) for info in self._outputs]
+        io = _addresses((*inputs, *outputs))
+        with self._arena() as arena:
+            begin = read()
+            self._run(self.weights.ctypes.data, io, arena.ctypes.data)
+            end = read()
+            start = self.plan.arena_bytes - 8 * prod(shape)
+            records = arena[start:].view(np.int64).reshape(shape).copy()
+        return begin, records, end
+
+    @contextmanager
+    def _arena(self) -> Iterator[np.ndarray]:
+        """An arena for one run."""
         try:
             arena = self._arenas.pop()
         except IndexError:
             arena = aligned_bytes(self.plan.arena_bytes)
         try:
-            self._run(self.weights.ctypes.data, io, arena.ctypes.data)
+            yield arena
         finally:
             self._arenas.append(arena)
-        return outputs
 
 
 def aligned_bytes(size: int) -> np.ndarray:

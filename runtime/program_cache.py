@@ -39,14 +39,16 @@ class _WithoutValues(Printer):
             super().print_attribute(attribute)
 
 
-def program_key(allocated: ModuleOp, target: Target, threads: int = 1) -> str:
+def program_key(allocated: ModuleOp, target: Target, threads: int = 1, timed: bool = False) -> str:
     """
-    The key of a module after `glow-allocate`, for a number of threads. Equal programs with other
-    weights share it.
+    The key of a module after `glow-allocate`, for a number of threads, and with
+    `glow-time-kernels` if it is `timed`. Equal programs with other weights share it.
     """
     text = StringIO()
     _WithoutValues(text, allocated).print_op(allocated)
-    details = (source_hash(GENERATORS), *target.key(), str(threads))
+    details = [source_hash(GENERATORS), *target.key(), str(threads)]
+    if timed:
+        details.append("timed")
     return key_of("program", text.getvalue(), *details)
 
 
