@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import GlowError
-from . import vta_run
+from . import time_profiles, vta_run
 from .arguments import (
     DEBUG_FLAG,
     Parser,
@@ -122,6 +122,7 @@ def _arguments() -> argparse.ArgumentParser:
         "--pin", action="store_true", help="keep each further thread on a processor of its own"
     )
     group.add_argument("--repeat", type=count, default=1, metavar="N", help="timed runs")
+    time_profiles.add_arguments(group)
     group.add_argument(
         "--compare",
         metavar="BACKEND",
@@ -298,6 +299,7 @@ def run(args: argparse.Namespace, console: Console) -> int:
         max_elements=args.max_elements,
         precision=args.precision,
         quantize=quantized_runs.pipeline_of(args),
+        timed=time_profiles.is_timed(args),
     )
     times = model.times
     if args.dump_stages is not None:
@@ -316,6 +318,7 @@ def run(args: argparse.Namespace, console: Console) -> int:
         console.print(summary_table(rest))
     console.print(time_table(times, runs))
     console.print(memory_table(model.memory, model.peak_memory))
+    time_profiles.show(args, model, feed, console)
     if args.output is not None:
         np.savez(args.output, allow_pickle=False, **outputs)
         console.print(f"outputs written to {args.output}")

@@ -23,7 +23,9 @@ if TYPE_CHECKING:
     from ..runtime.vta.timing import Estimate, LayerEstimate
     from ..runtime.vta.words import Memory
 
-_COMPILER_OPTIONS = ("compare", "dump_stages", "conv_algorithm", "precision", "target_cpu")
+_COMPILER_OPTIONS = (
+    *("compare", "dump_stages", "conv_algorithm", "precision", "target_cpu", "profile"),
+)
 """Options, by name, that mean nothing to a program that is already compiled."""
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -95,6 +97,8 @@ def test_tolerance_decides_the_exit_code() -> None:
         ([MODEL, "--wrong-option"], "--wrong-option"),
         ([MODEL, "--define-symbol", "batch"], "batch"),
         ([MODEL, "--compare", "gpu"], "no backend is called 'gpu'"),
+        ([MODEL, "--profile"], "--profile measures programs of the backend cpu"),
+        (["--profile", MODEL], "put --profile behind the model"),
         ([__file__], "test_glow_run.py"),
     ],
 )
@@ -109,6 +113,25 @@ def test_errors_are_one_line(
     assert error.startswith("glow-run: error: ")
     assert message in error
     assert error.count("\n") == 1
+
+
+@pytest.mark.parametrize("threads", [1, 2] if sys.platform == "linux" else [1])
+def test_profile(threads: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    trace = tmp_path / "run.json"
+    arguments = [MODEL, f"--profile={trace}", "--repeat", "4", "--threads", str(threads)]
+    assert main(arguments) == 0
+    printed = capsys.readouterr().out
+    kinds, instructions = printed.split("time by kind of instruction, medians of 4 runs")[1].split(
+        "time by instruction"
+    )
+    assert ("thread 0 of 2" in kinds) == (threads == 2)
+    assert "winograd_convolution │      1 │" in kinds
+    assert "winograd_convolution + relu" in instructions
+    assert "1x2x8x8x16 <- 1x1x10x10x16, 16x2x16x16, 2x16" in instructions
+    slices = [e for e in json.loads(trace.read_text())["traceEvents"] if e["ph"] == "X"]
+    assert {e["tid"] for e in slices} == set(range(threads))
+    assert main([MODEL, "--profile"]) == 0
+    assert "medians of 20 runs" in capsys.readouterr().out
 
 
 def test_parse_errors_are_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -85,6 +85,7 @@ def test_errors_are_one_line(
 ) -> None:
     path = str(program[0])
     assert "--compare means nothing" in error([path, "--compare", "interpreter"], capsys)
+    assert "--profile means nothing" in error([path, "--profile"], capsys)
     np.save(tmp_path / "x.npy", np.zeros((1, 5, 3, 5), np.int8))
     assert "'x'" in error([path, "--input", str(tmp_path / "x.npy")], capsys)
     damaged = tmp_path / "damaged.vta"

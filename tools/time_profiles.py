@@ -1,0 +1,70 @@
+"""`glow-run --profile`: where the time of a network goes, in tables and as a trace."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from ..errors import GlowError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from rich.console import Console
+
+    from ..compiler import CompiledModel
+
+RUNS = 20
+"""How many are measured unless `--repeat` says so."""
+FILE_WIDTH = 160
+"""Characters of a line of the table if nobody looks at it on a screen."""
+
+
+def add_arguments(group: argparse._ArgumentGroup) -> None:
+    group.add_argument(
+        "--profile",
+        nargs="?",
+        const=True,
+        type=_trace_file,
+        metavar="FILE.json",
+        help="measure each instruction of the running network (backend cpu; --repeat runs, "
+        f"default {RUNS}), and with a file write a timeline of one run as JSON for Perfetto",
+    )
+
+
+def _trace_file(text: str) -> str:
+    if not text.endswith(".json"):
+        # most likely what follows a flag without a file
+        raise argparse.ArgumentTypeError(
+            f"expected a file that ends in .json, found {text!r}; without a file, put --profile "
+            "behind the model"
+        )
+    return text
+
+
+def is_timed(args: argparse.Namespace) -> bool:
+    """Whether a profile is wanted. Raises GlowError for a backend that has none."""
+    if args.profile is None:
+        return False
+    if args.backend != "cpu":
+        raise GlowError(f"--profile measures programs of the backend cpu, found {args.backend!r}")
+    return True
+
+
+def show(
+    args: argparse.Namespace, model: CompiledModel, feed: dict[str, np.ndarray], console: Console
+) -> None:
+    """Measure and print, if that is wanted."""
+    if not is_timed(args):
+        return
+    from .time_tables import instruction_table, kind_table
+
+    inputs = [feed[info.name] for info in model.get_inputs()]
+    profile = model.profile(*inputs, repeat=args.repeat if args.repeat > 1 else RUNS)
+    shown = console.width
+    if not console.is_terminal:
+        console.width = max(shown, FILE_WIDTH)
+    console.print(kind_table(profile), instruction_table(profile))
+    console.width = shown
+    if args.profile is not True:
+        profile.write_trace(args.profile)
+        console.print(f"timeline of one run written to {args.profile}")
