@@ -92,7 +92,8 @@ class CompiledModel:
         """
         Run the network on inputs as for a call, `repeat` times and once before, and return the
         measured times of each of its instructions. The model must have been compiled with
-        `timed=True` for the backend cpu; raises GlowError otherwise, and InputError.
+        `timed=True` for the backend cpu; raises GlowError otherwise, and InputError. An input
+        called `repeat` can only be given by its position.
         """
         inputs = self._signature.arrays(self._signature.bind(args, kwargs))
         return self.backend.profile(self._program, self.stages, inputs, repeat)
