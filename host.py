@@ -14,32 +14,35 @@ with glow.HostManager(["cpu", "cpu"]) as host:
 from __future__ import annotations
 
 import asyncio
-import atexit
 import itertools
 import json
-import os
-import threading
 import time
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Future
 from dataclasses import replace
+from numbers import Integral, Real
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Self, TypeAlias
-from weakref import WeakSet, finalize
+from typing import TYPE_CHECKING, Literal, Self, TypeAlias
+from weakref import finalize
 
 from xdsl.dialects.builtin import ModuleOp
 
 from .compiler import Model, load_model
-from .errors import GlowError, InputError, QueueFullError, RejectedError
+from .errors import GlowError, InputError, QueueFullError
 from .passes.partitioning.devices import Configuration, of_backends, read_configuration
+from .runtime.host import lifetime
+from .runtime.host.addition import Addition
 from .runtime.host.admission import Admission
+from .runtime.host.compilers import Compilers
 from .runtime.host.device import DeviceManager
 from .runtime.host.network import Network, NetworkInfo
-from .runtime.host.provisioner import provision
+from .runtime.host.provisioner import Order, Provisioner
+from .runtime.host.replicas import most_replicas
 from .runtime.host.request import Request
 from .runtime.host.statistics import HostStatistics
+from .runtime.host.table import Table
 from .runtime.host.timeline import Record, timeline
 
 if TYPE_CHECKING:
@@ -47,6 +50,7 @@ if TYPE_CHECKING:
 
 Devices: TypeAlias = "Configuration | Path | str | Sequence[str]"
 Inputs: TypeAlias = "Mapping[str, object] | Sequence[object]"
+Replicas: TypeAlias = "int | Literal['all']"
 
 FILES = (".toml", ".json")
 """Suffixes of files that describe devices."""
@@ -68,6 +72,7 @@ class HostManager:
         *,
         max_active: int = 48,
         max_queue: int = 100,
+        max_compiling: int | None = None,
         traced: int = 10_000,
     ):
         """
@@ -77,27 +82,26 @@ class HostManager:
         - `memory`: bytes of each device, or one number for all, unless devices are described.
         - `max_active`: how many requests may be on devices and in their queues at once.
         - `max_queue`: how many more may wait.
+        - `max_compiling`: how many networks are compiled at once; by default as many as there are
+          processors, but at most 4. More of them wait.
         - `traced`: of how many of the latest requests `trace` knows.
 
-        Raises GlowError for devices that cannot be.
+        Raises GlowError for devices that cannot be, and numbers that are too small.
         """
         self._admission = Admission(max_active, max_queue)
         self._configuration = _configuration(devices, memory)
         self._start = time.perf_counter()
         self._records: deque[Record] = deque(maxlen=traced)
         self._numbers = itertools.count()
-        self._lock = threading.Lock()
-        """Of the table of networks only."""
-        self._networks: dict[str, Network | None] = {}
-        """None while it is compiled."""
-        self._closed = False
+        self._table = Table()
+        self._compilers = Compilers(self._table, max_compiling)
         self._forked = False
-        self._compiler = ThreadPoolExecutor(1, "glow compiler")
         self._devices = {d.name: DeviceManager(d) for d in self._configuration.devices}
+        self._provisioner = Provisioner(self._devices)
         # workers do not know the host manager, so they end when nobody knows it any more
-        finalize(self, _close, list(self._devices.values())).atexit = False
-        _hosts.add(self)
-        _run_first_at_exit()
+        self._finalizer = finalize(self, _close, list(self._devices.values()))
+        self._finalizer.atexit = False
+        lifetime.register(self)
 
     # networks
 
@@ -108,6 +112,7 @@ class HostManager:
         *,
         devices: Sequence[str] | None = None,
         strategy: str | None = None,
+        replicas: Replicas = 1,
         symbols: Mapping[str, int] | None = None,
     ) -> Future[NetworkInfo]:
         """
@@ -115,68 +120,73 @@ class HostManager:
 
         `model` and `symbols` are as in `glow.compile`; a module that is partitioned already keeps
         its partitions. `devices` are the names of those that may be used, by default all, and
-        `strategy` is a name from docs/partitioning.md.
+        `strategy` is a name from docs/partitioning.md. With `replicas`, it is loaded that often, or
+        as often as it fits (`"all"`), on devices of the same kind, and each request goes to the
+        replica with the shortest queue.
 
-        The network can be run when the future is done; it has the errors of `glow.compile`, and
-        DeviceMemoryError if memory is lacking. If the future is cancelled in time, nothing happens.
-        Raises GlowError at once for a name that is taken.
+        The network can be run when the future is done; it has the errors of `glow.compile`,
+        DeviceMemoryError if memory is lacking, and RejectedError if the network is removed, or the
+        host manager shut down, before it is ready. If the future is cancelled in time, nothing
+        happens. Raises GlowError at once for a name that is taken, and for more replicas than there
+        are devices.
         """
+        return self._add(name, model, devices, strategy, replicas, symbols).future
+
+    async def add_network_async(
+        self,
+        name: str,
+        model: Model,
+        *,
+        devices: Sequence[str] | None = None,
+        strategy: str | None = None,
+        replicas: Replicas = 1,
+        symbols: Mapping[str, int] | None = None,
+    ) -> NetworkInfo:
+        """
+        Add a network and await that it is ready: as `add_network`, for a task of `asyncio`. If the
+        task is cancelled before, the network is not added.
+        """
+        addition = self._add(name, model, devices, strategy, replicas, symbols)
+        try:
+            return await asyncio.wrap_future(addition.future)
+        except asyncio.CancelledError:
+            self._table.give_up(addition, "its task was cancelled")
+            raise
+
+    def _add(
+        self,
+        name: str,
+        model: Model,
+        devices: Sequence[str] | None,
+        strategy: str | None,
+        replicas: Replicas,
+        symbols: Mapping[str, int] | None,
+    ) -> Addition:
         self._expect_open()
         configuration = self._subset(devices)
+        count = _count(replicas, configuration)
         if isinstance(model, ModuleOp):
             model = model.clone()  # the caller may change it meanwhile
-        with self._lock:
-            if name in self._networks:
-                raise GlowError(f"there is a network {name!r} already; remove it first")
-            self._networks[name] = None
-        try:
-            return self._compile(
-                name,
-                lambda: provision(
-                    name,
-                    load_model(model, symbols, keep_partitions=True),
-                    configuration,
-                    strategy,
-                    self._devices,
-                ),
-            )
-        except RuntimeError as error:  # of the pool, which shut down meanwhile
-            self._forget(name)
-            raise _closed_error() from error
+        provisioner = self._provisioner
+        addition = Addition(name)
 
-    def _compile(self, name: str, load: Callable[[], Network]) -> Future[NetworkInfo]:
-        def compile() -> NetworkInfo:
-            try:
-                network = load()
-            except BaseException:
-                self._forget(name)
-                raise
-            _run_first_at_exit()
-            with self._lock:
-                self._networks[name] = network
-            return network.info
+        def load() -> Network:
+            module = load_model(model, symbols, keep_partitions=True)
+            order = Order(name, module, configuration, strategy, count, addition.expect_wanted)
+            return provisioner.provision(order)
 
-        future = self._compiler.submit(compile)
-        future.add_done_callback(lambda f: self._forget(name) if f.cancelled() else None)
-        return future
-
-    def _forget(self, name: str) -> None:
-        with self._lock:
-            del self._networks[name]
+        self._compilers.submit(addition, load)
+        return addition
 
     def _subset(self, names: Sequence[str] | None) -> Configuration:
-        """The devices that a network may use, with the memory that is free now."""
+        """The devices that a network may use."""
         wanted = list(self._devices) if names is None else list(names)
         if unknown := [n for n in wanted if n not in self._devices]:
             raise GlowError(
                 f"no device is called {', '.join(unknown)}; the devices are "
                 f"{', '.join(self._devices)}"
             )
-        devices = tuple(
-            replace(d, memory=self._devices[d.name].free)
-            for d in self._configuration.devices
-            if d.name in wanted
-        )
+        devices = tuple(d for d in self._configuration.devices if d.name in wanted)
         found = {*wanted, "host"}
         links = {pair: link for pair, link in self._configuration.links.items() if pair <= found}
         return replace(self._configuration, devices=devices, links=links)
@@ -185,43 +195,20 @@ class HostManager:
         """
         Remove a network and free its memory, when its requests are done: all that were accepted,
         or without `drain` those that a device began with; the others fail with RejectedError. New
-        ones are refused at once.
+        ones are refused at once. A network that is still being compiled is given up, which the
+        future of `add_network` says with RejectedError.
 
-        Raises GlowError if there is no such network, if it is not compiled yet, or in a callback
-        of a future, which must not wait.
+        Raises GlowError if there is no such network, or in a callback of the future of a request,
+        which must not wait.
         """
+        self._expect_own_process()
         self._expect_other_thread()
-        with self._lock:
-            network = self._find(name)
-            del self._networks[name]
-        self._remove([network], drain, f"network {name!r} was removed")
-
-    def _remove(self, networks: Sequence[Network], drain: bool, why: str) -> None:
-        for network in networks:
-            for request in network.close():
-                if not drain:
-                    request.reject(why)
-        for network in networks:
-            network.wait()
-            network.evict()
+        self._table.remove(name, drain)
 
     @property
     def networks(self) -> dict[str, NetworkInfo]:
         """The networks that can be run, by name."""
-        with self._lock:
-            return {name: n.info for name, n in self._networks.items() if n is not None}
-
-    def _find(self, name: str) -> Network:
-        """A network. The caller holds the lock."""
-        network = self._networks.get(name)
-        if network is not None:
-            return network
-        if name in self._networks:
-            raise GlowError(
-                f"network {name!r} is still being compiled; wait for the future of add_network"
-            )
-        known = ", ".join(map(repr, self._networks)) or "none"
-        raise GlowError(f"there is no network {name!r}; the networks are {known}")
+        return {name: network.info for name, network in self._table.ready().items()}
 
     # requests
 
@@ -253,8 +240,8 @@ class HostManager:
         if there is no such network.
         """
         self._expect_open()
-        with self._lock:
-            found = self._find(network)
+        found = self._table.find(network)
+        _expect_numbers(priority, timeout)
         if isinstance(inputs, str | bytes) or not isinstance(inputs, Mapping | Sequence):
             raise InputError(
                 "expected a dictionary of arrays by input name or a list of arrays, found "
@@ -301,12 +288,11 @@ class HostManager:
 
     def statistics(self) -> HostStatistics:
         """What was counted up to now."""
-        with self._lock:
-            networks = [n for n in self._networks.values() if n is not None]
+        self._expect_own_process()
         return HostStatistics(
             self._admission.active,
             self._admission.waiting,
-            {n.name: n.statistics() for n in networks},
+            {name: n.statistics() for name, n in self._table.ready().items()},
             {d.name: d.statistics() for d in self._devices.values()},
         )
 
@@ -325,22 +311,26 @@ class HostManager:
 
     def shutdown(self, drain: bool = True) -> None:
         """
-        Remove all networks and end the threads. Requests are finished as in `remove_network`;
-        networks that are not compiled yet are not, unless that has begun. Later calls do nothing.
+        Remove all networks and end the threads. Requests are finished as in `remove_network`, and
+        networks that are being compiled are finished with `drain` and given up without; those that
+        wait for that are given up. Later calls do nothing.
         """
         if self._forked:
             return
         self._expect_other_thread()
-        with self._lock:
-            self._closed = True
-        self._compiler.shutdown(cancel_futures=True)
-        with self._lock:
-            networks = [n for n in self._networks.values() if n is not None]
-            self._networks = {}
-        self._remove(networks, drain, "the host manager shut down")
+        if self._compilers.is_here():
+            raise GlowError("a callback of add_network cannot shut down: use another thread")
+        self._table.close(drain)
+        self._compilers.shutdown()
+        self._table.remove_all(drain)
         _close(list(self._devices.values()))
         for device in self._devices.values():
             device.join()
+
+    def _forget(self) -> None:
+        """In a forked child: nothing can be run, and there is nothing to end."""
+        self._forked = True
+        self._finalizer.detach()  # locks may be held by threads that do not exist here
 
     def __enter__(self) -> Self:
         return self
@@ -355,21 +345,44 @@ class HostManager:
         self.shutdown(drain=error is None)
 
     def _expect_open(self) -> None:
+        self._expect_own_process()
+        self._table.expect_open()
+
+    def _expect_own_process(self) -> None:
         if self._forked:
             raise GlowError(
                 "this host manager belongs to the process that this one was forked from; make "
                 "another one here"
             )
-        if self._closed:
-            raise _closed_error()
 
     def _expect_other_thread(self) -> None:
         if any(device.is_here() for device in self._devices.values()):
             raise GlowError("a callback of a future cannot wait for requests: use another thread")
 
 
-def _closed_error() -> RejectedError:
-    return RejectedError("the host manager shut down")
+def _count(replicas: object, configuration: Configuration) -> int | None:
+    """How many replicas are wanted; None for as many as fit."""
+    if replicas == "all":
+        return None
+    if not isinstance(replicas, int) or replicas < 1:
+        raise GlowError(
+            f"expected replicas to be a number of at least 1, or 'all', found {replicas!r}"
+        )
+    most = most_replicas(configuration.devices)
+    if replicas > most:
+        raise GlowError(
+            f"expected at most {most} replicas, found {replicas}: that is how many devices of one "
+            f"kind there are among {configuration.names()}"
+        )
+    return replicas
+
+
+def _expect_numbers(priority: object, timeout: object) -> None:
+    """That a queue can be ordered by a priority, and that a time can be over."""
+    if not isinstance(priority, Integral):
+        raise InputError(f"expected a whole number as priority, found {priority!r}")
+    if timeout is not None and not (isinstance(timeout, Real) and timeout == timeout):
+        raise InputError(f"expected seconds as timeout, found {timeout!r}")
 
 
 def _configuration(devices: Devices, memory: int | Sequence[int]) -> Configuration:
@@ -383,33 +396,6 @@ def _configuration(devices: Devices, memory: int | Sequence[int]) -> Configurati
     return devices if isinstance(devices, Configuration) else read_configuration(devices)
 
 
-# what must happen at the end of the interpreter, and in a forked child
-
-_hosts: WeakSet[HostManager] = WeakSet()
-
-
 def _close(devices: Sequence[DeviceManager]) -> None:
     for device in devices:
         device.close()
-
-
-def _run_first_at_exit() -> None:
-    """
-    Have `_shut_down_all` run before whatever else was registered up to now: programs that are
-    loaded may have threads of their own, which end at exit, too.
-    """
-    atexit.unregister(_shut_down_all)
-    atexit.register(_shut_down_all)
-
-
-def _shut_down_all() -> None:
-    for host in list(_hosts):
-        host.shutdown()
-
-
-def _forget_all() -> None:
-    for host in list(_hosts):
-        host._forked = True
-
-
-os.register_at_fork(after_in_child=_forget_all)

@@ -215,10 +215,10 @@ def tensor_nodes(module: ModuleOp) -> Iterator[Node]:
                 yield op
 
 
-def failure(op: Operation, message: str) -> CompileError:
+def failure(op: Operation, message: str, kind: type[CompileError] = CompileError) -> CompileError:
     """An error to raise that says at which operation something is wrong."""
     hints = [f"%{r.name_hint}" for r in op.results if r.name_hint]
-    error = CompileError(f"{' '.join([op.name, *hints])}: {message}")
+    error = kind(f"{' '.join([op.name, *hints])}: {message}")
     error.operation = op  # pyright: ignore[reportAttributeAccessIssue]
     return error
 

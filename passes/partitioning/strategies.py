@@ -28,6 +28,10 @@ ROUNDS = 8
 """How often a choice is made with less memory."""
 
 
+class NoRoomError(CompileError):
+    """A network that does not fit into the memory of the devices."""
+
+
 def strategy(name: str) -> Callable[[Strategy], Strategy]:
     """Registers a strategy. It returns None if it finds no partitions that fit into memory."""
 
@@ -42,7 +46,7 @@ def solve(problem: Problem, name: str) -> list[Group]:
     """
     The partitions that a strategy makes, in an order in which they can run.
 
-    Raises CompileError if it finds none that fit into the memory of the devices.
+    Raises NoRoomError if it finds none that fit into the memory of the devices.
     """
     groups = STRATEGIES[name](problem)
     if groups is None:
@@ -115,4 +119,5 @@ def _too_large(problem: Problem) -> CompileError:
         f"found no partitions that fit into the memory of the devices, in bytes: {sizes}; this "
         f"node needs {needed[largest]} with what it reads and makes, more than any other, and all "
         f"constants together {sum(map(bytes_of, constants))}",
+        NoRoomError,
     )

@@ -28,11 +28,16 @@ class Admission:
             )
         self.most_active = most_active
         self.most_waiting = most_waiting
-        self.active = 0
+        self._active: set[Request] = set()
         self._lock = threading.Lock()
         self._waiting: set[Request] = set()
         self._heap: list[tuple[tuple[int, int], Request]] = []
         """All that wait, and some that do not any more."""
+
+    @property
+    def active(self) -> int:
+        """How many requests are with the devices."""
+        return len(self._active)
 
     @property
     def waiting(self) -> int:
@@ -42,7 +47,7 @@ class Admission:
     def enter(self, request: Request) -> bool:
         """
         A request comes. Returns whether it may start now; otherwise it waits, and `leave` of
-        another one returns it. Raises QueueFullError if there is no room.
+        another one returns it, or it is over already. Raises QueueFullError if there is no room.
         """
         started = self._try(request)
         if started is None:
@@ -58,8 +63,10 @@ class Admission:
 
     def _try(self, request: Request) -> bool | None:
         with self._lock:
-            if self.active < self.most_active:
-                self.active += 1
+            if request.is_over:
+                return False  # the network was removed in this moment
+            if len(self._active) < self.most_active:
+                self._active.add(request)
                 return True
             if len(self._waiting) >= self.most_waiting:
                 return None
@@ -80,12 +87,14 @@ class Admission:
                 self._waiting.remove(request)
                 self._shrink()
                 return None
-            self.active -= 1
+            if request not in self._active:
+                return None  # it never entered
+            self._active.remove(request)
             while self._heap:
                 first = heappop(self._heap)[1]
                 if first in self._waiting:
                     self._waiting.remove(first)
-                    self.active += 1
+                    self._active.add(first)
                     return first
             return None
 

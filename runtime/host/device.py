@@ -2,7 +2,7 @@
 A device at work: a thread that runs partitions one after the other, and memory for programs.
 
 Jobs wait in one queue, by their order. Loading and running are independent: a program can be loaded
-while another one runs.
+while another one runs, and several are made at once.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from queue import SimpleQueue
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from ...errors import DeviceMemoryError, RejectedError
+from ...passes.partitioning.plans import HAND_OVER
 from .footprint import Footprint, measured
 from .statistics import DeviceStatistics
 
@@ -25,9 +26,17 @@ if TYPE_CHECKING:
     from ...backend import Backend, Program
     from ...passes.partitioning.devices import Device
 
+PAUSE, LONGEST_PAUSE = 1.0, 60.0
+"""
+Seconds for which a program that raised is avoided if another replica can do its work: twice as long
+for each further time in a row.
+"""
+RECENT = 0.25
+"""How much of the estimated time of a program its latest run makes up."""
+
 
 class Job(Protocol):
-    """A run of a program. The worker of the device calls the methods, none of which may raise."""
+    """A run of a program. The worker of the device calls the methods."""
 
     @property
     def order(self) -> tuple[int, int]:
@@ -35,18 +44,22 @@ class Job(Protocol):
         ...
 
     @property
-    def program(self) -> Program: ...
+    def loaded(self) -> Loaded: ...
 
     def begin(self) -> Sequence[np.ndarray] | None:
-        """The inputs; or None if there is nothing to do any more."""
+        """The inputs; or None if there is nothing to do any more. It does not raise."""
+        ...
+
+    def run(self, program: Program, inputs: Sequence[np.ndarray]) -> Sequence[np.ndarray]:
+        """Run the program. Raises what that does, and GlowError for results that are wrong."""
         ...
 
     def succeed(self, outputs: Sequence[np.ndarray], start: float, end: float) -> None:
-        """The program ran, between two times of `time.perf_counter`."""
+        """It ran, between two times of `time.perf_counter`. It does not raise."""
         ...
 
     def fail(self, error: BaseException, start: float, end: float) -> None:
-        """The program raised."""
+        """It raised. This does not."""
         ...
 
 
@@ -54,13 +67,43 @@ Prepared: TypeAlias = "tuple[Footprint, Callable[[], Program]]"
 """How much memory a program takes, and what makes it."""
 
 
-class _Loaded:
-    """A program in the memory of the device."""
+class Loaded:
+    """A program in the memory of a device, or one that is being made."""
 
-    def __init__(self, footprint: Footprint):
-        self.footprint = footprint
-        self.program: Program | None = None
+    def __init__(self, seconds: float):
+        """`seconds` is how long a run is estimated to take."""
         self.users = 1
+        self.footprint: Footprint | None = None
+        """None until it is known."""
+        self.program: Program | None = None
+        """None until it is made, and for good if that failed."""
+        self.made = threading.Event()
+        """Whether that is over."""
+        self.expected = 0
+        """Runs that are to come, the current one included."""
+        self.seconds = max(seconds, HAND_OVER)
+        """Of a run: as estimated, and then as measured."""
+        self.runs = 0
+        self.failures = 0
+        """How often it raised in a row."""
+        self.avoided = 0.0
+        """Until when others are preferred, as a time of `time.perf_counter`."""
+
+    def ran(self, start: float, end: float, failed: bool) -> None:
+        """Learn from a run. The caller holds the lock of the device."""
+        self.expected -= 1
+        if failed:
+            self.failures += 1
+            self.avoid(end)
+            return
+        self.failures, self.avoided = 0, 0.0
+        self.runs += 1
+        share = RECENT if self.runs > 1 else 1.0
+        self.seconds += share * (max(end - start, HAND_OVER) - self.seconds)
+
+    def avoid(self, now: float) -> None:
+        """Have others be preferred for a while."""
+        self.avoided = now + min(PAUSE * 2.0 ** min(self.failures - 1, 30), LONGEST_PAUSE)
 
 
 class DeviceManager:
@@ -83,9 +126,7 @@ class DeviceManager:
         self._tickets: SimpleQueue[None] = SimpleQueue()
         """One for each job, and one for the end."""
         self._closed = False
-        self._loading = threading.Lock()
-        """Programs are loaded one after the other."""
-        self._programs: dict[str, _Loaded] = {}
+        self._programs: dict[str, Loaded] = {}
         self._runs = self._failures = self._longest = 0
         self._busy = 0.0
         # a daemon, because Python joins all other threads before it calls what runs at exit
@@ -95,45 +136,55 @@ class DeviceManager:
     # programs
 
     def load(
-        self, key: str, prepare: Callable[[], Prepared], what: str
-    ) -> tuple[Program, Footprint]:
+        self, key: str, prepare: Callable[[], Prepared], what: str, seconds: float = 0.0
+    ) -> Loaded:
         """
-        The program called `key`, with its memory: the one that is loaded already, or a new one.
-        Each call must be followed by `evict`, unless it raises; after the last one, the memory is
-        free.
+        The program called `key`: the one that is loaded already, or a new one, of which a run is
+        estimated to take `seconds`. Each call must be followed by `evict`, unless it raises; after
+        the last one, the memory is free.
 
         Raises DeviceMemoryError, in which `what` names the program, if there is too little memory,
         before the program is made; and whatever `prepare` and what it returns raise.
         """
-        with self._loading:
-            found = self._use(key)
-            if found is not None:
-                return found
-            planned, make = prepare()
-            loaded = self._reserve(key, planned, what)
-            try:
-                program = make()
-                footprint = measured(program, planned)
-                if footprint != planned:
-                    loaded = self._reserve(key, footprint, what)
-            except BaseException:
-                self.evict(key)
-                raise
-            loaded.program = program
-            return program, footprint
+        while True:
+            loaded, is_new = self._enter(key, seconds)
+            if is_new:
+                self._make(key, loaded, prepare, what)
+                return loaded
+            loaded.made.wait()
+            if loaded.program is not None:
+                return loaded
+            # whoever made it failed, which may be due to what it wanted to load besides
 
-    def _use(self, key: str) -> tuple[Program, Footprint] | None:
+    def _enter(self, key: str, seconds: float) -> tuple[Loaded, bool]:
         with self._lock:
             loaded = self._programs.get(key)
-            if loaded is None or loaded.program is None:
-                return None
-            loaded.users += 1
-            return loaded.program, loaded.footprint
+            if loaded is not None:
+                loaded.users += 1
+                return loaded, False
+            loaded = self._programs[key] = Loaded(seconds)
+            return loaded, True
 
-    def _reserve(self, key: str, footprint: Footprint, what: str) -> _Loaded:
+    def _make(self, key: str, loaded: Loaded, prepare: Callable[[], Prepared], what: str) -> None:
+        try:
+            planned, make = prepare()
+            self._reserve(loaded, planned, what)
+            program = make()
+            footprint = measured(program, planned)
+            if footprint != planned:
+                self._reserve(loaded, footprint, what)
+            loaded.program = program
+        except BaseException:
+            with self._lock:
+                del self._programs[key]
+            raise
+        finally:
+            loaded.made.set()
+
+    def _reserve(self, loaded: Loaded, footprint: Footprint, what: str) -> None:
         """Take memory for a program, instead of what was taken for it before."""
         with self._lock:
-            found = [p.footprint for other, p in self._programs.items() if other != key]
+            found = self._footprints(without=loaded)
             used, limit = _bytes(found), self.device.memory
             needed = _bytes([*found, footprint])
             if limit is not None and needed > limit:
@@ -144,8 +195,12 @@ class DeviceManager:
                     self.name,
                     needed - limit,
                 )
-            loaded = self._programs[key] = _Loaded(footprint)
-            return loaded
+            loaded.footprint = footprint
+
+    def _footprints(self, without: Loaded | None = None) -> list[Footprint]:
+        """What takes memory. The caller holds the lock."""
+        programs = (p for p in self._programs.values() if p is not without)
+        return [p.footprint for p in programs if p.footprint is not None]
 
     def evict(self, key: str) -> None:
         """Undo one `load`."""
@@ -157,16 +212,41 @@ class DeviceManager:
 
     @property
     def free(self) -> int | None:
-        """Bytes that programs may still take; None for as many as they need."""
+        """
+        Bytes that a program may take if it alone runs; None for as many as it needs. What others
+        need while they run may be more than what it does.
+        """
         with self._lock:
             if self.device.memory is None:
                 return None
-            return self.device.memory - _bytes([p.footprint for p in self._programs.values()])
+            return self.device.memory - sum(f.resident for f in self._footprints())
+
+    # what is to come
+
+    def expect(self, loaded: Loaded, now: float) -> None:
+        """A request will run a program, or `forgo` it."""
+        with self._lock:
+            loaded.expected += 1
+            if loaded.failures:
+                loaded.avoid(now)  # one request at a time may try whether it works again
+
+    def forgo(self, loaded: Loaded) -> None:
+        """A request that was expected to run a program will not do so."""
+        with self._lock:
+            loaded.expected -= 1
+
+    def backlog(self) -> float:
+        """Estimated seconds until the device has done all that is expected of it."""
+        with self._lock:
+            return sum(p.expected * p.seconds for p in self._programs.values())
 
     # jobs
 
     def submit(self, job: Job) -> None:
-        """Have the worker run a job. Returns at once. Raises RejectedError after `close`."""
+        """
+        Have the worker run a job, which was expected. Returns at once. Raises RejectedError after
+        `close`.
+        """
         with self._lock:
             if self._closed:
                 raise RejectedError(f"device {self.name} is closed")
@@ -189,27 +269,31 @@ class DeviceManager:
             del job  # with what it holds, while the worker waits
 
     def _run(self, job: Job) -> None:
+        loaded = job.loaded
         inputs = job.begin()
         if inputs is None:
+            self.forgo(loaded)
             return
+        assert loaded.program is not None
         start = time.perf_counter()
         try:
-            outputs = job.program.run(inputs)
+            outputs = job.run(loaded.program, inputs)
         except BaseException as error:  # also SystemExit: a program does not end the device
             end = time.perf_counter()
-            self._count(end - start, failures=1)
+            self._count(loaded, start, end, failed=True)
             job.fail(error, start, end)
             return
         end = time.perf_counter()
         del inputs  # so that tensors that nobody needs any more go now
-        self._count(end - start)
+        self._count(loaded, start, end, failed=False)
         job.succeed(outputs, start, end)
 
-    def _count(self, seconds: float, failures: int = 0) -> None:
+    def _count(self, loaded: Loaded, start: float, end: float, failed: bool) -> None:
         with self._lock:
             self._runs += 1
-            self._failures += failures
-            self._busy += seconds
+            self._failures += failed
+            self._busy += end - start
+            loaded.ran(start, end, failed)
 
     def statistics(self) -> DeviceStatistics:
         with self._lock:
@@ -219,8 +303,8 @@ class DeviceManager:
                 busy=self._busy,
                 queue=len(self._jobs),
                 longest_queue=self._longest,
-                programs=len(self._programs),
-                memory=_bytes([p.footprint for p in self._programs.values()]),
+                programs=sum(p.program is not None for p in self._programs.values()),
+                memory=_bytes(self._footprints()),
                 limit=self.device.memory,
             )
 

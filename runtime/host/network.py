@@ -1,4 +1,4 @@
-"""A network that is loaded: what runs where, and the requests for it."""
+"""A network that is loaded, once or in replicas: what runs where, and the requests for it."""
 
 from __future__ import annotations
 
@@ -13,21 +13,16 @@ from ..signature import Signature, TensorInfo
 from .statistics import Counts, NetworkStatistics, Outcome
 
 if TYPE_CHECKING:
-    from ...backend import Program
-    from .device import DeviceManager
+    from .device import DeviceManager, Loaded
     from .footprint import Footprint
     from .request import Request
 
 
 @dataclass(frozen=True)
 class Part:
-    """A partition that is loaded on its device. Tensors of the network have numbers."""
+    """A partition. Tensors of the network have numbers."""
 
     name: str
-    device: DeviceManager
-    key: str
-    """Of the program on the device."""
-    program: Program
     inputs: tuple[int, ...]
     """The tensors that it reads, in order."""
     outputs: tuple[int, ...]
@@ -36,6 +31,43 @@ class Part:
     """What these must look like."""
     dependencies: tuple[int, ...]
     """The parts that make what it reads, each once."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a partition is loaded."""
+
+    device: DeviceManager
+    key: str
+    """Of the program on the device."""
+    loaded: Loaded
+
+    @property
+    def footprint(self) -> Footprint:
+        assert self.loaded.footprint is not None
+        return self.loaded.footprint
+
+
+@dataclass(frozen=True)
+class Replica:
+    """All partitions of a network, each on a device. Replicas may share devices, but not all."""
+
+    number: int
+    places: tuple[Place, ...]
+    """In the order of the partitions."""
+
+    @cached_property
+    def devices(self) -> tuple[DeviceManager, ...]:
+        """Each once."""
+        return tuple(dict.fromkeys(place.device for place in self.places))
+
+    def rank(self, now: float) -> tuple[bool, float, int]:
+        """
+        What is less is better for the next request: whether one of its programs raised a while
+        ago, and the estimated seconds that are queued at its devices.
+        """
+        avoided = any(place.loaded.avoided > now for place in self.places)
+        return avoided, sum(device.backlog() for device in self.devices), self.number
 
 
 @dataclass(frozen=True)
@@ -93,6 +125,7 @@ class PartitionInfo:
     name: str
     device: str
     memory: Footprint
+    replica: int = 0
 
 
 @dataclass(frozen=True)
@@ -103,7 +136,9 @@ class NetworkInfo:
     inputs: tuple[TensorInfo, ...]
     outputs: tuple[TensorInfo, ...]
     partitions: tuple[PartitionInfo, ...]
-    """In an order in which they can run."""
+    """Those of each replica, in an order in which they can run."""
+    replicas: int
+    """How often it is loaded."""
     seconds: float
     """How long it took to compile and load them."""
 
@@ -111,16 +146,30 @@ class NetworkInfo:
 class Network:
     """A network that is loaded."""
 
-    def __init__(self, signature: Signature, plan: Plan, info: NetworkInfo):
+    def __init__(
+        self, signature: Signature, plan: Plan, replicas: Sequence[Replica], info: NetworkInfo
+    ):
         self.name = info.name
         self.signature = signature
         self.plan = plan
+        self.replicas = replicas
         self.info = info
         self._changed = threading.Condition()
         self._requests: set[Request] = set()
         """Those that are not ended, or that a device is still working on."""
         self._closed = False
-        self._counts = Counts()
+        self._counts = Counts([[d.name for d in r.devices] for r in replicas])
+
+    def choose(self, now: float) -> Replica:
+        """
+        The replica for a request that goes to devices at a time: the one with the shortest queue.
+        All its programs are expected to run once.
+        """
+        several = len(self.replicas) > 1
+        chosen = min(self.replicas, key=lambda r: r.rank(now)) if several else self.replicas[0]
+        for place in chosen.places:
+            place.device.expect(place.loaded, now)
+        return chosen
 
     def enter(self, request: Request) -> None:
         """A request begins. Raises RejectedError if the network is being removed."""
@@ -137,10 +186,13 @@ class Network:
             self._counts.refused += 1
         self.leave(request)
 
-    def end(self, outcome: Outcome, latency: float, queued: float) -> None:
-        """Count the end of a request, after seconds since it began and on the way to a device."""
+    def end(self, outcome: Outcome, latency: float, queued: float, replica: int | None) -> None:
+        """
+        Count the end of a request, after seconds since it began and on the way to a device of a
+        replica, if it got that far.
+        """
         with self._changed:
-            self._counts.end(outcome, latency, queued)
+            self._counts.end(outcome, latency, queued, replica)
 
     def leave(self, request: Request) -> None:
         """No device works on the request any more."""
@@ -162,8 +214,9 @@ class Network:
 
     def evict(self) -> None:
         """Give back the memory on all devices."""
-        for part in self.plan.parts:
-            part.device.evict(part.key)
+        for replica in self.replicas:
+            for place in replica.places:
+                place.device.evict(place.key)
 
     def statistics(self) -> NetworkStatistics:
         with self._changed:

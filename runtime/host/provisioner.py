@@ -2,184 +2,255 @@
 Compiles the partitions of a network for their devices, and loads them there.
 
 A partition becomes a network of its own, which the backend of its device compiles. A device holds
-equal partitions once, with their weights, also those of different networks.
+equal partitions once, with their weights, also those of different networks and replicas.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NoReturn
 
 from ...errors import CompileError, DeviceMemoryError, GlowError, ModelError
 from ...passes.partition import partition
-from ...passes.partitioning.devices import Configuration
-from ...passes.partitions import (
-    Partition,
-    PartitionedNetwork,
-    Source,
-    is_partitioned,
-    read_partitions,
-)
-from ..signature import signature_of
+from ...passes.partitioning.strategies import NoRoomError
+from ...passes.partitions import Partition, is_partitioned, read_partitions
+from ..signature import TensorInfo, signature_of
 from ..stages import Stages
-from .device import DeviceManager, Prepared
+from .addition import Turns
 from .digest import digest
 from .footprint import footprint_of
-from .network import Network, NetworkInfo, Part, PartitionInfo, Plan
+from .network import Network, NetworkInfo, PartitionInfo, Place, Replica
+from .planning import plan_of
+from .replicas import (
+    Slots,
+    TooFewDevicesError,
+    configuration_for,
+    expect_different,
+    most_replicas,
+    slots_for,
+    slots_of,
+)
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
 
+    from ...backend import Backend
+    from ...passes.partitioning.devices import Configuration, Device
+    from .device import DeviceManager, Prepared
 
 ROUNDS = 8
 """How often a network is split at most, with less memory each time."""
+DOES_NOT_FIT = (DeviceMemoryError, NoRoomError, TooFewDevicesError)
 
 
-def provision(
-    name: str,
-    module: ModuleOp,
-    configuration: Configuration,
-    strategy: str | None,
-    devices: Mapping[str, DeviceManager],
-) -> Network:
-    """
-    Split a network over the devices of `configuration`, unless it is partitioned already, and load
-    it. The module must not be changed any more.
+@dataclass(frozen=True)
+class Order:
+    """What is to be loaded."""
 
-    Programs need more memory than the partitioner knows: for padding, and for what a backend makes
-    of weights. If it does not suffice, the network is split again with less memory on that device.
-
-    Raises what `partition` does, CompileError if a backend cannot compile a partition, GlowError
-    for devices that do not exist, and DeviceMemoryError. Then nothing of it remains loaded.
-    """
-    if is_partitioned(module):
-        return _provision(name, module, devices)
-    given = {} if strategy is None else {"strategy": strategy}
-    lacking: DeviceMemoryError | None = None
-    for _ in range(ROUNDS):
-        split = module.clone()
-        try:
-            partition(split, configuration, **given)
-        except CompileError as error:
-            if lacking is None:
-                raise
-            raise lacking from error
-        try:
-            return _provision(name, split, devices)
-        except DeviceMemoryError as error:
-            lacking = error
-            configuration = _with_less(configuration, error.device, error.lacking)
-    assert lacking is not None
-    raise lacking
+    name: str
+    module: ModuleOp
+    """It must not be changed any more."""
+    configuration: Configuration
+    """The devices that may be used."""
+    strategy: str | None
+    replicas: int | None
+    """How many; None for as many as fit."""
+    expect_wanted: Callable[[], None]
+    """Raises if the network is to be given up."""
 
 
-def _with_less(configuration: Configuration, name: str, size: int) -> Configuration:
-    """The configuration with `size` bytes less on a device."""
-    devices = (
-        replace(d, memory=max(0, d.memory - size)) if d.name == name and d.memory is not None else d
-        for d in configuration.devices
-    )
-    return replace(configuration, devices=tuple(devices))
+class Provisioner:
+    """Loads networks on devices. Several threads may do so at once."""
 
+    def __init__(self, devices: Mapping[str, DeviceManager]):
+        self._devices = devices
+        self._turns = Turns()
 
-def _provision(name: str, module: ModuleOp, devices: Mapping[str, DeviceManager]) -> Network:
-    """Load a partitioned network."""
-    start = time.perf_counter()
-    found = read_partitions(module)
-    for each in found.partitions:
-        _check_device(each, devices)
-    signature = signature_of(module)
-    loaded: list[Part] = []
-    infos: list[PartitionInfo] = []
-    numbers = _Numbers(len(signature.inputs))
-    try:
+    def provision(self, order: Order) -> Network:
+        """
+        Split a network over devices, unless it is partitioned already, and load it.
+
+        Programs need more memory than the partitioner knows: for padding, and for what a backend
+        makes of weights. If it does not suffice, the network is split again with less memory on
+        that device. What is loaded at the same time may take memory that it gives back, or that
+        another order of loading would leave, so if it does not suffice beside others, it is tried
+        once more alone.
+
+        Raises what `partition` does, CompileError if a backend cannot compile a partition,
+        GlowError for devices that do not exist, DeviceMemoryError, and what `order.expect_wanted`
+        raises. Then nothing of it remains loaded.
+        """
+        with self._turns.together() as turn:
+            try:
+                return self._attempt(order)
+            except DOES_NOT_FIT as error:
+                if not turn.had_company:
+                    self._explain(order, error)
+        with self._turns.alone():
+            try:
+                return self._attempt(order)
+            except DOES_NOT_FIT as error:
+                self._explain(order, error)
+
+    def _attempt(self, order: Order) -> Network:
+        if order.replicas is not None:
+            return self._fit(order, order.replicas)
+        for count in range(most_replicas(order.configuration.devices), 1, -1):
+            try:
+                return self._fit(order, count)
+            except DOES_NOT_FIT:
+                continue
+        return self._fit(order, 1)
+
+    def _explain(self, order: Order, error: GlowError) -> NoReturn:
+        """Raise an error again, with how many replicas do fit."""
+        count = order.replicas
+        if count is None or count == 1:
+            raise error
+        possible = self._possible(order, count - 1)
+        said = f"{count} replicas of network {order.name!r} do not fit, at most {possible}: {error}"
+        if isinstance(error, DeviceMemoryError):
+            raise DeviceMemoryError(said, error.device, error.lacking) from error
+        raise type(error)(said) from error
+
+    def _possible(self, order: Order, most: int) -> int:
+        """How many replicas fit, up to a number."""
+        for count in range(most, 0, -1):
+            try:
+                self._fit(order, count).evict()
+            except DOES_NOT_FIT:
+                continue
+            return count
+        return 0
+
+    def _fit(self, order: Order, count: int) -> Network:
+        """Load a number of replicas."""
+        if is_partitioned(order.module):
+            used = list(dict.fromkeys(p.device for p in read_partitions(order.module).partitions))
+            slots = slots_of(order.configuration, used, count, self._free({}))
+            return self._load(order, order.module, slots, count)
+        given = {} if order.strategy is None else {"strategy": order.strategy}
+        lacking: DeviceMemoryError | None = None
+        less: dict[str, int] = {}
+        for _ in range(ROUNDS):
+            order.expect_wanted()
+            free = self._free(less)
+            slots = slots_for(order.configuration, count, free)
+            split = order.module.clone()
+            try:
+                partition(split, configuration_for(slots, order.configuration, free), **given)
+            except CompileError as error:
+                if lacking is None:
+                    raise
+                raise lacking from error
+            try:
+                return self._load(order, split, slots, count)
+            except DeviceMemoryError as error:
+                lacking = error
+                less[error.device] = less.get(error.device, 0) + error.lacking
+        assert lacking is not None
+        raise lacking
+
+    def _free(self, less: Mapping[str, int]) -> Callable[[Device], int | None]:
+        """What is free now of the memory of devices, and less on some."""
+        sizes = {name: device.free for name, device in self._devices.items()}
+
+        def free(device: Device) -> int | None:
+            size = sizes[device.name]
+            return None if size is None else max(0, size - less.get(device.name, 0))
+
+        return free
+
+    def _load(self, order: Order, module: ModuleOp, slots: Slots, count: int) -> Network:
+        """Load replicas of a partitioned network."""
+        start = time.perf_counter()
+        found = read_partitions(module)
         for each in found.partitions:
-            part, info = _load(name, each, devices[each.device], numbers)
-            loaded.append(part)
-            infos.append(info)
-    except BaseException:
-        for part in loaded:
-            part.device.evict(part.key)
-        raise
-    seconds = time.perf_counter() - start
-    about = NetworkInfo(name, signature.inputs, signature.outputs, tuple(infos), seconds)
-    return Network(signature, _plan(found, loaded, numbers), about)
-
-
-def _check_device(partition: Partition, devices: Mapping[str, DeviceManager]) -> None:
-    device = devices.get(partition.device)
-    if device is None:
-        raise GlowError(
-            f"{partition.name} is for device {partition.device}; the devices are "
-            f"{', '.join(devices)}"
+            self._check_device(each, slots)
+        if count > 1:
+            expect_different(slots, {p.device for p in found.partitions}, order.configuration)
+        pieces = [_Piece(order.name, each, count > 1) for each in found.partitions]
+        loaded: list[tuple[_Piece, int, Place]] = []
+        try:
+            for number in range(count):
+                for piece in pieces:
+                    order.expect_wanted()
+                    device = self._devices[slots[piece.partition.device][number]]
+                    loaded.append((piece, number, piece.load(device, number)))
+        except BaseException:
+            for _, _, place in loaded:
+                place.device.evict(place.key)
+            raise
+        rows = [[place for _, n, place in loaded if n == number] for number in range(count)]
+        infos = tuple(
+            PartitionInfo(piece.partition.name, place.device.name, place.footprint, number)
+            for piece, number, place in loaded
         )
-    if device.backend.name != partition.backend:
-        raise GlowError(
-            f"{partition.name} is for backend {partition.backend}, but device {device.name} has "
-            f"{device.backend.name}"
-        )
+        signature = signature_of(module)
+        seconds = time.perf_counter() - start
+        about = NetworkInfo(order.name, signature.inputs, signature.outputs, infos, count, seconds)
+        plan = plan_of(found, len(signature.inputs), [piece.outputs for piece in pieces])
+        replicas = [Replica(number, tuple(row)) for number, row in enumerate(rows)]
+        return Network(signature, plan, replicas, about)
+
+    def _check_device(self, partition: Partition, slots: Slots) -> None:
+        device = self._devices.get(partition.device)
+        if device is None:
+            raise GlowError(
+                f"{partition.name} is for device {partition.device}; the devices are "
+                f"{', '.join(self._devices)}"
+            )
+        if partition.device not in slots:
+            raise GlowError(
+                f"{partition.name} is for device {partition.device}, which is not among those that "
+                "the network may use"
+            )
+        if device.backend.name != partition.backend:
+            raise GlowError(
+                f"{partition.name} is for backend {partition.backend}, but device {device.name} "
+                f"has {device.backend.name}"
+            )
 
 
-class _Numbers:
-    """The numbers of tensors: first the inputs of the network, then what partitions make."""
+class _Piece:
+    """A partition that is being loaded, on one device after the other."""
 
-    def __init__(self, inputs: int):
-        self.inputs = inputs
-        self.first: list[int] = []
-        """For each partition, the number of what it makes first."""
-        self.total = inputs
+    def __init__(self, network: str, partition: Partition, numbered: bool):
+        """With `numbered`, errors say which replica it is."""
+        self.partition = partition
+        self._module = partition.module()
+        self._what = f"{partition.name} of network {network!r}"
+        self._numbered = numbered
+        self._stages: dict[int, Stages] = {}
+        """By backend: what devices that share one have in common."""
+        self.outputs: tuple[TensorInfo, ...] = signature_of(self._module).outputs
+        try:
+            self._key = digest(self._module)
+        except (OSError, ValueError) as error:
+            raise ModelError(f"cannot read a weight in {self._what}: {error}") from error
 
-    def of(self, source: Source) -> int:
-        first = 0 if source.partition is None else self.first[source.partition]
-        return first + source.index
+    def load(self, device: DeviceManager, replica: int) -> Place:
+        """Load it on a device, which may have it already."""
 
-    def add(self, count: int) -> tuple[int, ...]:
-        """Numbers for what the next partition makes."""
-        self.first.append(self.total)
-        self.total += count
-        return tuple(range(self.total - count, self.total))
+        def prepare() -> Prepared:
+            stages = self._stages_of(device.backend)
+            return footprint_of(stages, self.partition), lambda: device.backend.compile(stages)
 
+        what = f"{self._what} (replica {replica})" if self._numbered else self._what
+        try:
+            loaded = device.load(self._key, prepare, what, self.partition.cost)
+        except DeviceMemoryError:
+            raise
+        except GlowError as error:
+            raise type(error)(f"{what}, on device {device.name}: {error}") from error
+        except Exception as error:
+            said = f"{what}, on device {device.name}: {type(error).__name__}: {error}"
+            raise CompileError(said) from error
+        return Place(device, self._key, loaded)
 
-def _load(
-    network: str, partition: Partition, device: DeviceManager, numbers: _Numbers
-) -> tuple[Part, PartitionInfo]:
-    module = partition.module()
-    what = f"{partition.name} of network {network!r}"
-    try:
-        key = digest(module)
-    except (OSError, ValueError) as error:
-        raise ModelError(f"cannot read a weight in {what}: {error}") from error
-
-    def prepare() -> Prepared:
-        stages = Stages(module, device.backend.stages())
-        return footprint_of(stages, partition), lambda: device.backend.compile(stages)
-
-    try:
-        program, footprint = device.load(key, prepare, what)
-    except DeviceMemoryError:
-        raise
-    except GlowError as error:
-        raise type(error)(f"{what}, on device {device.name}: {error}") from error
-    except Exception as error:
-        said = f"{what}, on device {device.name}: {type(error).__name__}: {error}"
-        raise CompileError(said) from error
-    inputs = tuple(map(numbers.of, partition.inputs))
-    outputs = signature_of(module).outputs
-    part = Part(
-        partition.name,
-        device,
-        key,
-        program,
-        inputs,
-        numbers.add(len(outputs)),
-        outputs,
-        partition.dependencies,
-    )
-    return part, PartitionInfo(partition.name, device.name, footprint)
-
-
-def _plan(found: PartitionedNetwork, parts: Sequence[Part], numbers: _Numbers) -> Plan:
-    outputs = tuple(map(numbers.of, found.outputs))
-    return Plan(tuple(parts), outputs, numbers.inputs, numbers.total)
+    def _stages_of(self, backend: Backend) -> Stages:
+        if id(backend) not in self._stages:
+            self._stages[id(backend)] = Stages(self._module, backend.stages())
+        return self._stages[id(backend)]

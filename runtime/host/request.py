@@ -23,7 +23,8 @@ from .statistics import Outcome
 if TYPE_CHECKING:
     from ...backend import Program
     from ..signature import TensorInfo
-    from .network import Network, Part
+    from .device import Loaded
+    from .network import Network, Place, Replica
 
 Results: TypeAlias = "Future[list[np.ndarray]]"
 
@@ -68,6 +69,8 @@ class Request:
         self.began: float | None = None
         """When the first device began with it."""
         self.ended: float | None = None
+        self.replica: Replica | None = None
+        """Where it runs; None before it was handed to devices."""
         self.outcome: Outcome | None = None
         self.error = ""
         self.spans: list[Span] = []
@@ -94,6 +97,11 @@ class Request:
         """Requests are numbered in the order of their submission."""
         return self.order[1]
 
+    @property
+    def is_over(self) -> bool:
+        """Whether its future is done, or about to be."""
+        return self._over
+
     def start(self) -> None:
         """Hand the first partitions to their devices."""
         self.admitted = time.perf_counter()
@@ -101,6 +109,7 @@ class Request:
             if self._over:
                 return
             self._holds += 1
+            self.replica = self.network.choose(self.admitted)
         plan = self.network.plan
         if not plan.parts:
             self._end_if(Outcome.COMPLETED, None)
@@ -109,8 +118,9 @@ class Request:
         self._drop()
 
     def _submit(self, number: int) -> None:
-        part = self.network.plan.parts[number]
-        part.device.submit(PartRun(self, number, part))
+        assert self.replica is not None
+        place = self.replica.places[number]
+        place.device.submit(PartRun(self, number, place))
 
     # runs of partitions, called by the workers of devices
 
@@ -161,9 +171,10 @@ class Request:
 
     def fail(self, number: int, error: BaseException) -> None:
         """The partition raised."""
-        part = self.network.plan.parts[number]
+        assert self.replica is not None
+        part, place = self.network.plan.parts[number], self.replica.places[number]
         said = DeviceError(
-            f"device {part.device.name} failed in {part.name} of network {self.network.name!r}: "
+            f"device {place.device.name} failed in {part.name} of network {self.network.name!r}: "
             f"{type(error).__name__}: {error}"
         )
         said.__cause__ = error
@@ -224,9 +235,20 @@ class Request:
         self.outcome = outcome
         self.ended = time.perf_counter()
         self._values = []
+        if outcome is not Outcome.COMPLETED:
+            self._forgo()
         began = self.ended if self.began is None else self.began
-        self.network.end(outcome, self.ended - self.submitted, began - self.submitted)
+        replica = None if self.replica is None else self.replica.number
+        self.network.end(outcome, self.ended - self.submitted, began - self.submitted, replica)
         self._on_end(self)
+
+    def _forgo(self) -> None:
+        """Tell devices of partitions that will not be handed to them."""
+        if self.replica is None:
+            return
+        for missing, place in zip(self._missing, self.replica.places, strict=True):
+            if missing:
+                place.device.forgo(place.loaded)
 
     def _drop(self) -> None:
         """A thread has done its work on the request."""
@@ -253,27 +275,26 @@ class _Cancellation:
 class PartRun:
     """A partition of a request, as a job of its device."""
 
-    __slots__ = ("_number", "_part", "_ready", "_request", "order", "program")
+    __slots__ = ("_device", "_number", "_part", "_ready", "_request", "loaded", "order")
 
-    def __init__(self, request: Request, number: int, part: Part):
+    def __init__(self, request: Request, number: int, place: Place):
         self.order: tuple[int, int] = request.order
-        self.program: Program = part.program
+        self.loaded: Loaded = place.loaded
         self._request = request
         self._number = number
-        self._part = part
+        self._part = request.network.plan.parts[number]
+        self._device = place.device.name
         self._ready = time.perf_counter()
 
     def begin(self) -> list[np.ndarray] | None:
         return self._request.begin(self._number)
 
+    def run(self, program: Program, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
+        return _received(program.run(inputs), self._part.infos)
+
     def succeed(self, outputs: Sequence[np.ndarray], start: float, end: float) -> None:
-        try:
-            received = _received(outputs, self._part.infos)
-        except GlowError as error:
-            self.fail(error, start, end)
-            return
         self._record(start, end, "")
-        self._request.succeed(self._number, received)
+        self._request.succeed(self._number, outputs)
 
     def fail(self, error: BaseException, start: float, end: float) -> None:
         self._record(start, end, f"{type(error).__name__}: {error}")
@@ -282,8 +303,9 @@ class PartRun:
     def _record(self, start: float, end: float, error: str) -> None:
         part, parts = self._part, self._request.network.plan.parts
         before = tuple(parts[i].name for i in part.dependencies)
-        names = part.name, part.device.name
-        self._request.spans.append(Span(*names, self._ready, start, end, before, error))
+        self._request.spans.append(
+            Span(part.name, self._device, self._ready, start, end, before, error)
+        )
 
 
 def _received(outputs: Sequence[np.ndarray], infos: Sequence[TensorInfo]) -> list[np.ndarray]:

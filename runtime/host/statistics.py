@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
@@ -19,6 +19,16 @@ class Percentiles:
     p50: float
     p99: float
     highest: float
+
+
+@dataclass(frozen=True)
+class ReplicaStatistics:
+    """The requests that one replica of a network got."""
+
+    devices: tuple[str, ...]
+    """Where its partitions are."""
+    completed: int
+    failed: int
 
 
 @dataclass(frozen=True)
@@ -41,6 +51,7 @@ class NetworkStatistics:
     """Of the latest completed requests, from their submission."""
     queued: Percentiles
     """Of the same requests: until a device began with them."""
+    replicas: tuple[ReplicaStatistics, ...]
 
     @property
     def unfinished(self) -> int:
@@ -106,16 +117,20 @@ class Outcome(Enum):
 class Counts:
     """What a network counts. Whoever uses it holds the lock of the network."""
 
-    def __init__(self) -> None:
+    def __init__(self, replicas: Sequence[Sequence[str]]) -> None:
+        """`replicas` are the devices of each."""
         self.accepted = 0
         self.refused = 0
         self.ended = dict.fromkeys(Outcome, 0)
         self.latency: deque[float] = deque(maxlen=WINDOW)
         self.queued: deque[float] = deque(maxlen=WINDOW)
+        self._replicas = [(tuple(devices), dict.fromkeys(Outcome, 0)) for devices in replicas]
 
-    def end(self, outcome: Outcome, latency: float, queued: float) -> None:
+    def end(self, outcome: Outcome, latency: float, queued: float, replica: int | None) -> None:
         """Count the end of a request."""
         self.ended[outcome] += 1
+        if replica is not None:
+            self._replicas[replica][1][outcome] += 1
         if outcome is Outcome.COMPLETED:
             self.latency.append(latency)
             self.queued.append(queued)
@@ -126,5 +141,9 @@ class Counts:
             refused=self.refused,
             latency=percentiles(self.latency),
             queued=percentiles(self.queued),
+            replicas=tuple(
+                ReplicaStatistics(devices, ended[Outcome.COMPLETED], ended[Outcome.FAILED])
+                for devices, ended in self._replicas
+            ),
             **{outcome.value: count for outcome, count in self.ended.items()},
         )

@@ -24,6 +24,8 @@ class Record:
 
     network: str
     number: int
+    replica: int | None
+    """Of the network, unless it did not get that far."""
     priority: int
     submitted: float
     admitted: float | None
@@ -41,6 +43,7 @@ class Record:
         return Record(
             request.network.name,
             number,
+            None if request.replica is None else request.replica.number,
             priority,
             request.submitted,
             request.admitted,
@@ -90,6 +93,8 @@ def _request(record: Record, clock: _Clock, number: int) -> Iterator[perfetto.Ev
         "priority": record.priority,
         "outcome": record.outcome,
     }
+    if record.replica is not None:
+        arguments["replica"] = record.replica
     if record.error:
         arguments["error"] = record.error
     begin, end = clock(record.submitted), clock(record.ended)
@@ -109,6 +114,7 @@ def _run(
         "request": record.number,
         "network": record.network,
         "partition": span.partition,
+        "replica": record.replica,
         "queued us": round((span.start - span.ready) * 1e6, 3),
     }
     if span.error:

@@ -52,6 +52,9 @@ class GatedBackend(Backend):
     def __init__(self) -> None:
         super().__init__()
         self.gate = Gate()
+        """For runs."""
+        self.compiling = Gate()
+        """For compilations."""
         self.before: Callable[[Sequence[np.ndarray]], None] = lambda inputs: None
         self.after: Callable[[list[np.ndarray]], list[np.ndarray]] = lambda outputs: outputs
         self.compiled = 0
@@ -65,6 +68,7 @@ class GatedBackend(Backend):
 
     def compile(self, stages: Mapping[str, ModuleOp]) -> Program:
         self.compiled += 1
+        self.compiling.pass_through()
         return _GatedProgram(self, InterpretedProgram(stages["imported"]))
 
 

@@ -203,37 +203,6 @@ def test_devices_of_a_network() -> None:
         assert [p.device for p in info.partitions] == ["d2"]
 
 
-def test_networks_are_compiled_in_the_background() -> None:
-    devices = gated_devices(1)
-    begun, go_on = threading.Event(), threading.Event()
-    backend = backend_of(devices, 0)
-    compile = backend.compile
-
-    def slow(stages):
-        begun.set()
-        assert go_on.wait(SECONDS)
-        return compile(stages)
-
-    with HostManager(devices) as host:
-        host.add_network("ready", parse(SINGLE)).result(SECONDS)
-        backend.compile = slow
-        future = host.add_network("slow", parse(SINGLE, 5.0))
-        waiting = host.add_network("waiting", parse(SINGLE, 6.0))
-        assert begun.wait(SECONDS)
-        assert host.run("ready", [row()]).result(SECONDS)  # meanwhile
-        with pytest.raises(GlowError, match="'slow' is still being compiled"):
-            host.run("slow", [row()])
-        with pytest.raises(GlowError, match="'slow' is still being compiled"):
-            host.remove_network("slow")
-        assert list(host.networks) == ["ready"]
-        assert waiting.cancel()
-        with pytest.raises(GlowError, match="no network 'waiting'"):
-            host.run("waiting", [row()])
-        go_on.set()
-        assert future.result(SECONDS).name == "slow"
-        assert host.run("slow", [row()]).result(SECONDS)
-
-
 class Removal:
     """Two requests for the chain, of which one is on the second device, and a removal meanwhile."""
 

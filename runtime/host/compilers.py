@@ -1,0 +1,72 @@
+"""Threads that compile networks in the background."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+from ...errors import GlowError
+from . import lifetime
+from .addition import Addition
+from .network import Network
+from .table import Table
+
+USUAL = 4
+"""How many networks are compiled at once at most, unless something else is said."""
+
+
+class Compilers:
+    """Threads that enter networks into a table: a bounded number of them."""
+
+    def __init__(self, table: Table, most: int | None):
+        """`most` threads; for None as many as there are processors, but at most `USUAL`."""
+        if most is not None and most < 1:
+            raise GlowError(f"expected at least one network to be compiled at once, found {most}")
+        self._table = table
+        self._pool = ThreadPoolExecutor(most or min(USUAL, os.cpu_count() or 1), "glow compiler")
+        self._working: set[threading.Thread] = set()
+
+    def submit(self, addition: Addition, load: Callable[[], Network]) -> None:
+        """
+        Have a thread load a network. The future of the addition has its errors.
+
+        Raises GlowError if the name is taken, or if the table is closed.
+        """
+        self._table.begin(addition)
+        addition.future.add_done_callback(lambda _: self._ended(addition))
+        try:
+            self._pool.submit(self._work, addition, load)
+        except RuntimeError:  # it shut down in this moment
+            self._table.give_up(addition, "the host manager shut down")
+
+    def _ended(self, addition: Addition) -> None:
+        if addition.future.cancelled():
+            self._table.forget(addition)
+            addition.ended.set()
+
+    def _work(self, addition: Addition, load: Callable[[], Network]) -> None:
+        if not addition.begin():
+            return
+        thread = threading.current_thread()
+        self._working.add(thread)
+        try:
+            network = load()
+            lifetime.run_first_at_exit()
+            self._table.enter(addition, network)
+        except BaseException as error:  # the caller's to handle
+            self._table.forget(addition)
+            addition.end(error)
+        else:
+            addition.end(network.info)
+        finally:
+            self._working.discard(thread)
+
+    def is_here(self) -> bool:
+        """Whether the calling thread is one of these."""
+        return threading.current_thread() in self._working
+
+    def shutdown(self) -> None:
+        """Wait for the networks that are being compiled."""
+        self._pool.shutdown(cancel_futures=True)

@@ -1,0 +1,51 @@
+"""What must happen to host managers at the end of the interpreter, and in a forked child."""
+
+from __future__ import annotations
+
+import atexit
+import os
+from typing import Protocol
+from weakref import WeakSet
+
+
+class Living(Protocol):
+    """What has threads."""
+
+    def shutdown(self) -> None:
+        """Finish what was begun."""
+        ...
+
+    def _forget(self) -> None:
+        """This is a forked child, in which the threads do not exist."""
+        ...
+
+
+_living: WeakSet[Living] = WeakSet()
+
+
+def register(living: Living) -> None:
+    """Have it shut down at the end of the interpreter, and forget its threads in a child."""
+    _living.add(living)
+    run_first_at_exit()
+
+
+def run_first_at_exit() -> None:
+    """
+    Have the shutdown run before whatever else was registered up to now: programs that are loaded
+    may have threads of their own, which end at exit, too.
+    """
+    atexit.unregister(_shut_down_all)
+    atexit.register(_shut_down_all)
+
+
+def _shut_down_all() -> None:
+    for living in list(_living):
+        living.shutdown()
+
+
+def _forget_all() -> None:
+    for living in list(_living):
+        living._forget()
+
+
+os.register_at_fork(after_in_child=_forget_all)

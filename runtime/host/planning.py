@@ -1,0 +1,42 @@
+"""Numbers for the tensors of a partitioned network, as the executor wants them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from .network import Part, Plan
+
+if TYPE_CHECKING:
+    from ...passes.partitions import PartitionedNetwork, Source
+    from ..signature import TensorInfo
+
+
+def plan_of(
+    network: PartitionedNetwork, inputs: int, outputs: Sequence[tuple[TensorInfo, ...]]
+) -> Plan:
+    """
+    The plan of a network with a number of inputs, and what each partition makes. Tensors are
+    numbered: first the inputs of the network, then what partitions make, in their order.
+    """
+    first: list[int] = []
+    """For each partition, the number of what it makes first."""
+    total = inputs
+    for infos in outputs:
+        first.append(total)
+        total += len(infos)
+
+    def number(source: Source) -> int:
+        return source.index + (0 if source.partition is None else first[source.partition])
+
+    parts = tuple(
+        Part(
+            each.name,
+            tuple(map(number, each.inputs)),
+            tuple(range(begin, begin + len(infos))),
+            infos,
+            each.dependencies,
+        )
+        for each, begin, infos in zip(network.partitions, first, outputs, strict=True)
+    )
+    return Plan(parts, tuple(map(number, network.outputs)), inputs, total)
