@@ -56,6 +56,7 @@ PASSES = {
     "glow-stack-ops": "passes.stack_ops:StackOpsPass",
     "glow-allocate": "passes.allocate:AllocatePass",
     # programs for an accelerator
+    "glow-prepare-for-vta": "lowering.vta.prepare:PrepareForVtaPass",
     "glow-lower-to-vta": "lowering.vta.lower:LowerToVtaPass",
     "glow-verify-vta-tokens": "passes.verify_vta_tokens:VerifyVtaTokensPass",
     # instructions to machine code

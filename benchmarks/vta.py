@@ -20,6 +20,8 @@ import glow
 import numpy as np
 from glow import quantization
 from glow.runtime.interpreter import interpret
+from glow.runtime.memory_plan import ARENA_LOWER_BOUND, function_bytes
+from glow.runtime.signature import main_function
 from glow.runtime.vta.backend import VtaBackend, VtaExecutable
 from glow.runtime.vta.program import VtaProgram
 from glow.runtime.vta.timing import estimate
@@ -170,6 +172,8 @@ def main() -> None:
     program = model._program
     assert isinstance(program, VtaExecutable)
     print_table(list(rows(program.program)), arguments.markdown)
+    least = function_bytes(main_function(model.stages["program"]), ARENA_LOWER_BOUND)
+    print(f"activations: {program.program.scratch_bytes:,} bytes, {least:,} of them in use at once")
     if arguments.simulate:
         start = time.perf_counter()
         (found,) = model(images[0])

@@ -29,6 +29,7 @@ then only neighbours are merged, so that no buffer lives longer than before.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -38,6 +39,8 @@ from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
 from ..glow_dialects.elements import element_bytes
+from ..glow_dialects.glow.base import AcceptsEpilogue
+from ..glow_dialects.glow_inst import INSTRUCTIONS
 from ..glow_dialects.glow_inst.instruction import Instruction, OperatorInstruction, buffer_of
 from ..glow_dialects.glow_inst.memory import AllocActivationOp
 from ..glow_dialects.glow_inst.stacked import CopyOp
@@ -129,6 +132,8 @@ class Stacker:
 
     timeline: Timeline
     max_ops: int
+    epilogues: Sequence[str] = ()
+    """Operators that take epilogues; all that accept one, if none is named."""
 
     def run(self) -> None:
         for slot in range(len(self.timeline.slots)):
@@ -187,10 +192,14 @@ class Stacker:
             return None
         if is_loop(producer):
             return self._merge_loops(producer, consumer, passed, slot)
-        if accepts_epilogue(producer) and not isinstance(consumer, CopyOp):
+        if self._takes_epilogue(producer) and not isinstance(consumer, CopyOp):
             assert isinstance(producer, OperatorInstruction)
             return self._merge_epilogue(producer, consumer, passed, slot)
         return None
+
+    def _takes_epilogue(self, producer: Instruction) -> bool:
+        name = producer.name.removeprefix("glow_inst.")
+        return accepts_epilogue(producer) and (not self.epilogues or name in self.epilogues)
 
     def _merge_splat(self, producer: Instruction, consumer: Instruction) -> Instruction:
         """The number takes the place of its reads; the splat stays if anything else reads it."""
@@ -265,11 +274,15 @@ class Stacker:
         return merged
 
 
-def stack(block: Block, max_ops: int) -> None:
+def stack(block: Block, max_ops: int, epilogues: Sequence[str] = ()) -> None:
     """Merge the data-parallel instructions of a program."""
     timeline = Timeline(block)
-    Stacker(timeline, max_ops).run()
+    Stacker(timeline, max_ops, epilogues).run()
     tidy(block, timeline.instructions())
+
+
+def _accepts(instruction: type[OperatorInstruction]) -> bool:
+    return instruction.OPERATOR.has_trait(AcceptsEpilogue)
 
 
 @dataclass(frozen=True)
@@ -280,11 +293,18 @@ class StackOpsPass(ModulePass):
 
     max_ops: int = 64
     """The largest number of nodes in one body."""
+    epilogues: tuple[str, ...] = ()
+    """Operators that take epilogues, such as `convolution,matmul`; without, all that accept one."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if self.max_ops < 1:
             raise PassFailedException(
                 f"expected a maximum of at least 1 operation, found {self.max_ops}"
             )
+        known = {i.name.removeprefix("glow_inst.") for i in INSTRUCTIONS.values() if _accepts(i)}
+        if unknown := [name for name in self.epilogues if name not in known]:
+            raise PassFailedException(
+                f"expected operators that accept an epilogue, found {', '.join(unknown)}"
+            )
         for function in programs(op):
-            stack(function.body.block, self.max_ops)
+            stack(function.body.block, self.max_ops, self.epilogues)

@@ -48,7 +48,7 @@ _ADDRESS = IntegerAttr.constr(i64)
 class RegionKind(StrEnum):
     """
     Who fills a region. `input` and `constant` are filled before the program starts and never
-    written; `output` is read after it ends; nobody else uses `scratch`.
+    written; `output` is read after it ends; nobody else uses `scratch`, whose regions may overlap.
     """
 
     INPUT = "input"

@@ -1,7 +1,12 @@
 """
-Programs of the `vta` dialect as the words that the machine executes, and back.
+From a network to programs for VTA, of the `vta` dialect, and these as the words that the machine
+executes, and back.
 
-- `encode`: the dialect to instructions of 128 bits and micro-ops.
-- `decode`: words to the dialect.
+- `prepare`: a graph of integers as VTA computes it;
+- `lower`: instructions on buffers to a program. `network` makes layers of instructions, `scratch`
+  places the tensors between them, `tiling` and `emit` make instructions for VTA of each layer, and
+  `stream` adds the tokens;
+- `encode`: the dialect to instructions of 128 bits and micro-ops;
+- `decode`: words to the dialect;
 - `asm`: the dialect as text, one line per instruction.
 """

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from xdsl.dialects import func
-from xdsl.ir import SSAValue
+from xdsl.ir import BlockArgument, SSAValue
 
 from ...glow_dialects.elements import is_integer, storage_type
 from ...glow_dialects.glow.base import DataParallel, Node
@@ -18,18 +18,20 @@ from ...glow_dialects.glow.quantization import QuantizeOp
 from ...glow_dialects.operator import element_of
 from ...passes.rewriting import is_constant
 
-WIDE_BYTES = 4
-"""Outputs of a program for a result of 32 bits: its bytes, the lowest first."""
-
 
 def stored_input(argument: SSAValue) -> Iterator[SSAValue]:
-    """The values that a program gets for an argument: itself, or each of its quantizations."""
-    users = [use.operation for use in argument.uses]
-    if users and all(isinstance(user, QuantizeOp) for user in users):
-        for user in users:
-            yield user.results[0]
-    else:
+    """
+    The values that a program gets for an argument: itself, or each of its quantizations, in the
+    order in which they stand.
+    """
+    users = {use.operation for use in argument.uses}
+    if not users or not all(isinstance(user, QuantizeOp) for user in users):
         yield argument
+        return
+    assert isinstance(argument, BlockArgument)
+    for op in argument.block.ops:
+        if op in users:
+            yield op.results[0]
 
 
 def host_nodes(result: SSAValue) -> list[Node]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
+from itertools import accumulate
 
 import numpy as np
 from xdsl.dialects import func
@@ -58,6 +59,9 @@ class _Regions:
         self._config = config
         self._regions = sorted(regions, key=lambda r: r.first_byte)
         self._starts = [r.first_byte for r in self._regions]
+        ends = [r.first_byte + _size_of(r, config) for r in self._regions]
+        self._reach = list(accumulate(ends, max))
+        """How far the regions up to each reach."""
 
     def find(self, memory: Memory, f: Fields) -> tuple[Dram | None, int]:
         """
@@ -68,15 +72,15 @@ class _Regions:
         first = f["dram_base"] * size
         extent = max(f["y_size"] - 1, 0) * f["x_stride"] + f["x_size"]
         i = bisect_right(self._starts, first) - 1
-        if i < 0 or not f["x_size"]:
-            return None, f["dram_base"]
-        region = self._regions[i]
-        start = region.first_byte
-        if start % size or first + extent * size > start + _size_of(region, self._config):
-            return None, f["dram_base"]
-        if not _may_access(region, memory):
-            return None, f["dram_base"]
-        return region, (first - start) // size
+        # several hold it where scratch is used again: the one that begins last, as good as any
+        while f["x_size"] and i >= 0 and first + extent * size <= self._reach[i]:
+            region = self._regions[i]
+            start = region.first_byte
+            inside = first + extent * size <= start + _size_of(region, self._config)
+            if inside and start % size == 0 and _may_access(region, memory):
+                return region, (first - start) // size
+            i -= 1
+        return None, f["dram_base"]
 
 
 def _size_of(region: Dram, config: VtaConfig) -> int:

@@ -13,7 +13,18 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from ...glow_dialects.vta import AluOpcode, Memory, VtaConfig
-from .layers import Accumulate, Action, Apply, Fetch, Layer, Product, Slot, Vector, parts
+from .layers import (
+    Accumulate,
+    Action,
+    Apply,
+    Duplicate,
+    Fetch,
+    Layer,
+    Product,
+    Slot,
+    Vector,
+    parts,
+)
 from .micro_ops import Axis, MicroOps
 from .regions import Dim, Dram, Grid, Move, Tensor, moves
 from .stream import Span, Stream
@@ -89,7 +100,7 @@ def emit_layer(layer: Layer, stream: Stream, micro_ops: MicroOps) -> Tiling:
 
 class _Emitter:
     def __init__(self, layer: Layer, stream: Stream, micro_ops: MicroOps):
-        applied = sum(isinstance(a, Apply) for a in layer.actions)
+        applied = sum(isinstance(a, Apply | Duplicate) for a in layer.actions)
         fetched = sum(isinstance(a, Fetch) for a in layer.actions)
         self.layer = layer
         self.stream = stream
@@ -159,14 +170,13 @@ class _Emitter:
     def _store(self, tile: Tile, place: int) -> None:
         self._store_low(tile, place, self.layer.output)
         for tensor in self.layer.higher:
-            self.apply(tile, place, Apply(0, AluOpcode.SHR, _BYTE))
+            self.apply(tile, place, Apply(self.layer.result, AluOpcode.SHR, _BYTE))
             self._store_low(tile, place, tensor)
 
     def _store_low(self, tile: Tile, place: int, output: Tensor) -> None:
         grid = self._grid(output.grid)
         first = grid.first(tile.image, self.layer.first + tile.block, tile.row, tile.column)
-        # the result of a chain is in the slot that was taken first
-        span = self._slot(tile, place, 0)
+        span = self._slot(tile, place, self.layer.result)
         for offset, move in moves(first, tile.dims(grid, self.layer.is_flat), self.config):
             self.stream.store(span.begin + offset, output.dram, move)
 
@@ -198,6 +208,10 @@ class _Emitter:
             Axis(tile.columns, pitch.columns),
         ]
         alu(self.stream, self.micro_ops, opcode, axes, span, vector)
+
+    def duplicate(self, tile: Tile, place: int, action: Duplicate) -> None:
+        reset(self.stream, self.micro_ops, self._slot(tile, place, action.slot))
+        self.apply(tile, place, Apply(action.slot, AluOpcode.ADD, Slot(action.source)))
 
     def accumulate(self, tile: Tile, place: int, action: Accumulate) -> None:
         span = self._slot(tile, place, action.slot)
@@ -278,6 +292,7 @@ _ACTIONS: dict[type[Action], Callable[[_Emitter, Tile, int, Any], None]] = {
     Accumulate: _Emitter.accumulate,
     Fetch: _Emitter.fetch,
     Apply: _Emitter.apply,
+    Duplicate: _Emitter.duplicate,
 }
 
 

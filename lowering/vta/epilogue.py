@@ -37,6 +37,13 @@ class Leaf:
     index: int
 
 
+@dataclass(frozen=True, eq=False)
+class Shared:
+    """What several chains begin with, which is computed once."""
+
+    chain: Chain
+
+
 @dataclass(frozen=True)
 class Pair:
     """`opcode(left, right)`, element by element."""
@@ -58,7 +65,7 @@ class Step:
 class Chain:
     """Numbers of 32 bits: those of a base, after some steps."""
 
-    base: Leaf | Pair
+    base: Leaf | Pair | Shared
     bounds: Bounds
     """After the steps."""
     steps: tuple[tuple[Step, Bounds], ...] = ()
@@ -86,6 +93,13 @@ class Chain:
     def last(self, count: int) -> list[Step]:
         """The last `count` steps, or as many as there are."""
         return [step for step, _ in self.steps[-count:]]
+
+
+def shared(chain: Chain) -> Chain:
+    """A chain that is used several times."""
+    if isinstance(chain.base, Shared) and not chain.steps:
+        return chain
+    return Chain(Shared(chain), chain.bounds)
 
 
 def wrapped(bounds: Bounds) -> Bounds:
@@ -349,6 +363,7 @@ def _multiplied(chain: Chain, factors: np.ndarray, right: np.ndarray) -> Chain:
             "scales that are powers of two (schema power_of_two)"
         )
     # x * (high * 2**15 + low) >> n is (x * high + (x * low >> 15)) >> (n - 15)
+    chain = shared(chain)
     rest = chain.then(AluOpcode.MUL, low).then(AluOpcode.SHR, _HALF)
     product = paired(AluOpcode.ADD, chain.then(AluOpcode.MUL, high), rest)
     return _rounded(product, right - _HALF)

@@ -7,6 +7,7 @@ combined with them are loaded, the ALU computes the rest, and the result is stor
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -14,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...glow_dialects.vta import AluOpcode, VtaConfig
-from .epilogue import Chain, Constant, Leaf
+from .epilogue import Chain, Constant, Leaf, Pair, Shared
 from .regions import Dram, Grid, Tensor
 
 
@@ -99,7 +100,14 @@ class Apply(NamedTuple):
     operand: int | Slot | Vector
 
 
-Action = Accumulate | Fetch | Apply
+class Duplicate(NamedTuple):
+    """The accumulators of a slot into those of another."""
+
+    slot: int
+    source: int
+
+
+Action = Accumulate | Fetch | Apply | Duplicate
 
 
 @dataclass(eq=False)
@@ -111,6 +119,8 @@ class Layer:
     first: int
     blocks: int
     actions: list[Action]
+    result: int
+    """The slot that is stored."""
     slots: int
     vectors: int
     constants: Dram | None
@@ -148,9 +158,27 @@ class Linear:
     vectors: list[Constant] = field(default_factory=list)
     slots: int = 0
     _free: list[int] = field(default_factory=list)
+    _uses: Counter[Shared] = field(default_factory=Counter)
+    """How often what chains share is still needed."""
+    _kept: dict[Shared, int] = field(default_factory=dict)
+    """What is needed again, and its slots."""
 
     def add(self, chain: Chain) -> int:
         """Emit a chain; the slot of its result."""
+        self._count(chain)
+        return self._add(chain)
+
+    def _count(self, chain: Chain) -> None:
+        base = chain.base
+        if isinstance(base, Pair):
+            self._count(base.left)
+            self._count(base.right)
+        elif isinstance(base, Shared):
+            if base not in self._uses:
+                self._count(base.chain)
+            self._uses[base] += 1
+
+    def _add(self, chain: Chain) -> int:
         slot = self._base(chain)
         for step, _ in chain.steps:
             self.actions.append(Apply(slot, step.opcode, self._operand(step.value)))
@@ -158,16 +186,29 @@ class Linear:
 
     def _base(self, chain: Chain) -> int:
         base = chain.base
+        if isinstance(base, Shared):
+            return self._shared(base)
         if isinstance(base, Leaf):
             slot = self._take()
             leaf = self.leaves[base.index]
             action = Fetch(slot, leaf) if isinstance(leaf, Tensor) else Accumulate(slot, leaf)
             self.actions.append(action)
             return slot
-        left, right = self.add(base.left), self.add(base.right)
+        left, right = self._add(base.left), self._add(base.right)
         self.actions.append(Apply(left, base.opcode, Slot(right)))
         self._free.append(right)
         return left
+
+    def _shared(self, base: Shared) -> int:
+        slot = self._kept.get(base)
+        if slot is None:
+            slot = self._kept[base] = self._add(base.chain)
+        self._uses[base] -= 1
+        if not self._uses[base]:
+            return self._kept.pop(base)
+        copy = self._take()
+        self.actions.append(Duplicate(copy, slot))
+        return copy
 
     def _take(self) -> int:
         if self._free:

@@ -1,9 +1,8 @@
 """
-From a graph of integers to a program for VTA.
+From instructions on buffers to a program for VTA.
 
-The function @main becomes one of the `vta` dialect, whose inputs and outputs are those of the
-network: int8 as they are, and floats that are quantized first (or dequantized last) as int8 in the
-type of that quantization, which the host computes. `docs/vta-lowering.md` explains the rest.
+The function @main, whose inputs and results are integers of 8 bits, or results of 32, becomes one
+of the `vta` dialect with the same inputs and results. `docs/vta-lowering.md` explains the rest.
 """
 
 from __future__ import annotations
@@ -19,7 +18,9 @@ from xdsl.passes import ModulePass
 from ...errors import CompileError
 from ...glow_dialects.vta import CONFIG, ConfigAttr, MicroOpsOp, VtaConfig
 from ...glow_dialects.vta.attributes import number
-from . import operators as _operators  # noqa: F401
+from ...passes.allocate import ARENA_LOWER_BOUND, ARENA_SIZE
+from ...passes.program import programs
+from . import elements as _elements  # noqa: F401
 from .emit import emit_layer
 from .layers import Layer
 from .memory_map import MemoryMap
@@ -27,6 +28,7 @@ from .micro_ops import MicroOps
 from .network import Network
 from .pooling import emit_pooling
 from .regions import Dram
+from .scratch import place_scratch
 from .stream import Stream
 
 _TABLE = "micro-ops"
@@ -34,14 +36,18 @@ _TABLE = "micro-ops"
 
 @dataclass(frozen=True)
 class LowerToVtaPass(VtaConfig, ModulePass):
-    """Make a program for VTA of a graph of integers. The options are the sizes of the machine."""
+    """
+    Make a program for VTA of instructions on buffers. The options are the sizes of the machine.
+    """
 
     name = "glow-lower-to-vta"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        main = next((f for f in op.ops if isinstance(f, func.FuncOp)), None)
-        if main is None or len(main.body.blocks) != 1:
-            raise CompileError("expected a function @main")
+        main = next(programs(op), None)
+        if main is None:
+            raise CompileError(
+                "expected a function @main of instructions on buffers (glow-irgen makes it)"
+            )
         function = lower(main, VtaConfig(**{f.name: getattr(self, f.name) for f in fields(self)}))
         main.detach()
         main.erase()
@@ -50,17 +56,26 @@ class LowerToVtaPass(VtaConfig, ModulePass):
 
 def lower(main: func.FuncOp, config: VtaConfig) -> func.FuncOp:
     """
-    The program of a graph.
+    The program of a function of instructions, which is not in use afterwards.
 
     Raises CompileError for what the machine cannot compute, and for sizes that it cannot have.
     """
     check_config(config)
     memory = MemoryMap(config)
     network = Network(main, memory)
+    return program(network, *place_scratch(network.layers, memory))
+
+
+def program(network: Network, scratch_bytes: int, least_bytes: int) -> func.FuncOp:
+    """
+    The program of layers whose tensors have places. It says how many bytes of scratch it takes, and
+    how many it takes at least.
+    """
+    memory = network.memory
+    config = memory.config
     table = MicroOpsOp.of(_TABLE, 0, [(0, 0, 0)])
-    dram = Dram(table.result, 0)
     stream = Stream(config)
-    micro_ops = MicroOps(stream, dram)
+    micro_ops = MicroOps(stream, Dram(table.result, 0))
     name = ""
     for layer in network.layers:
         if layer.name != name:
@@ -77,6 +92,9 @@ def lower(main: func.FuncOp, config: VtaConfig) -> func.FuncOp:
     block = Block([*memory.regions, table, *instructions, func.ReturnOp()])
     function = func.FuncOp("main", FunctionType.from_lists([], []), Region(block))
     function.attributes[CONFIG] = ConfigAttr(config)
+    if scratch_bytes:
+        function.attributes[ARENA_SIZE] = number(scratch_bytes)
+        function.attributes[ARENA_LOWER_BOUND] = number(least_bytes)
     return function
 
 

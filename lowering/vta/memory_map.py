@@ -9,21 +9,17 @@ from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, TensorType, i8
 
 from ...glow_dialects.blob import BlobAttr
 from ...glow_dialects.vta import Memory, RegionKind, RegionOp, VtaConfig
+from ...glow_dialects.vta.attributes import number
+from ...passes.memory_planner import Plan
 from ...semantics.arrays import make_constant
-from .regions import Dram, Tensor, grid_of
-
-
-def spatial_shape(shape: tuple[int, ...]) -> tuple[int, int, int, int]:
-    """[N, C], [N, C, L] or [N, C, H, W] as [N, C, H, W]. Raises ValueError for other ranks."""
-    if not 2 <= len(shape) <= 4:
-        raise ValueError(f"expected 2 to 4 dimensions, found {list(shape)}")
-    n, c, *rest = shape
-    h, w = [1] * (2 - len(rest)) + rest
-    return n, c, h, w
+from .regions import Dram, Space, Tensor, grid_of, spatial_shape
 
 
 class MemoryMap:
-    """Places regions behind each other, at addresses at which elements of any kind can begin."""
+    """
+    Places regions behind each other, at addresses at which elements of any kind can begin. Those of
+    scratch are placed together, when it is known how long each is in use.
+    """
 
     def __init__(self, config: VtaConfig):
         self.config = config
@@ -31,6 +27,7 @@ class MemoryMap:
         self._alignment = lcm(*(config.element_bytes(memory) for memory in Memory))
         self._end = 0
         self._names: set[str] = set()
+        self._scratch: list[tuple[RegionOp, Tensor]] = []
 
     def place(self, size: int) -> int:
         """The address of so many bytes."""
@@ -41,18 +38,38 @@ class MemoryMap:
     def tensor(
         self, kind: RegionKind, name: str, shape: tuple[int, ...], bounds: tuple[int, int]
     ) -> Tensor:
-        """A region for numbers of 8 bits, [N, C], [N, C, L] or [N, C, H, W]."""
+        """
+        A region for numbers of 8 bits, [N, C], [N, C, L] or [N, C, H, W]. Raises ValueError for
+        other ranks.
+        """
         c, full = self.config, spatial_shape(shape)
         elements = grid_of(full, c).elements
         size = elements * c.element_bytes(Memory.OUT)
+        is_scratch = kind is RegionKind.SCRATCH
         array = tiles = None
-        if kind in (RegionKind.INPUT, RegionKind.OUTPUT):
+        if not is_scratch:
             array = TensorType(i8, shape)
             tiles = (c.batch, c.block_out, *[1] * (len(shape) - 2))
-        name = self._unused(name)
-        op = RegionOp.of(kind, name, self.place(size), size, None, array, tiles)
+        address = 0 if is_scratch else self.place(size)
+        op = RegionOp.of(kind, self._unused(name), address, size, None, array, tiles)
         self.regions.append(op)
-        return Tensor(Dram(op.result, elements, kind.writable), full, c, bounds, kind)
+        space = Space(elements) if kind is RegionKind.OUTPUT else None
+        made = Tensor(Dram(op.result, elements, space), full, c, bounds, kind)
+        if is_scratch:
+            self._scratch.append((op, made))
+        return made
+
+    def scratch(self) -> list[Tensor]:
+        """The tensors that still have to be placed."""
+        return [tensor for _, tensor in self._scratch]
+
+    def place_scratch(self, plan: Plan) -> None:
+        """Place the tensors of `scratch` as planned; the offsets are in bytes."""
+        element = self.config.element_bytes(Memory.OUT)
+        address, space = self.place(plan.size), Space(plan.size // element)
+        for (op, tensor), offset in zip(self._scratch, plan.offsets, strict=True):
+            op.properties["address"] = number(address + offset)
+            tensor.dram.space, tensor.dram.start = space, offset // element
 
     def constant(self, name: str, array: np.ndarray, memory: Memory) -> Dram:
         """A region with the bytes of an array, as elements of a memory."""
@@ -65,8 +82,8 @@ class MemoryMap:
         return Dram(op.result, stored.size // self.config.element_bytes(memory))
 
     def _unused(self, name: str) -> str:
-        found, number = name, 1
+        found, count = name, 1
         while found in self._names:
-            found, number = f"{name}_{number}", number + 1
+            found, count = f"{name}_{count}", count + 1
         self._names.add(found)
         return found

@@ -39,18 +39,10 @@ class Weighted:
     uniform: bool = False
 
     @property
-    def work(self) -> int:
-        """How many weights each pixel is multiplied by."""
-        return self.weights.size
-
-    @property
-    def is_pointwise(self) -> bool:
-        return self.groups == 1 and self.rows.kernel == self.columns.kernel == 1
-
-    @property
     def is_flat(self) -> bool:
         """Whether it is a matrix product: each output is made of one pixel, of an image of one."""
-        return self.source.grid.is_flat and self.rows.kernel == self.columns.kernel == 1
+        plain = all(w.kernel == 1 and not w.before for w in (self.rows, self.columns))
+        return self.source.grid.is_flat and plain
 
     def bounds(self) -> tuple[int, int]:
         """Of the sums; padding counts as an input of 0."""
@@ -97,8 +89,11 @@ class Packer:
         first, count = self._inputs(piece)
         found = []
         for i, (r, c) in enumerate(self._windows):
-            grid = w.source.grid.flat() if is_flat else w.source.grid
-            grid, rows, columns = _thinned(grid, r.window, c.window)
+            if is_flat:
+                # strides are between pixels, of which an image has one
+                grid, rows, columns = w.source.grid.flat(), Window(), Window()
+            else:
+                grid, rows, columns = _thinned(w.source.grid, r.window, c.window)
             start = self._first[number * len(self._windows) + i]
             found.append(
                 Product(w.source, grid, rows, columns, self._dram, start, first, count, w.uniform)

@@ -12,6 +12,22 @@ from xdsl.ir import SSAValue
 from ...glow_dialects.vta import RegionKind, VtaConfig
 
 
+def spatial_shape(shape: tuple[int, ...]) -> tuple[int, int, int, int]:
+    """[N, C], [N, C, L] or [N, C, H, W] as [N, C, H, W]. Raises ValueError for other ranks."""
+    if not 2 <= len(shape) <= 4:
+        raise ValueError(f"expected 2 to 4 dimensions, found {list(shape)}")
+    n, c, *rest = shape
+    h, w = [1] * (2 - len(rest)) + rest
+    return n, c, h, w
+
+
+@dataclass(eq=False)
+class Space:
+    """A part of DRAM that a program writes to. Regions in it may overlap."""
+
+    elements: int
+
+
 @dataclass(eq=False)
 class Dram:
     """A region, or a part of one, as elements of one memory type."""
@@ -19,8 +35,10 @@ class Dram:
     value: SSAValue
     """The result of `vta.region` or `vta.micro_ops`."""
     elements: int
-    shared: bool = False
-    """Whether the program writes to it, so that reads and writes must be kept in order."""
+    space: Space | None = None
+    """Where it lies, if the program writes to it: reads and writes must be kept in order."""
+    start: int = 0
+    """The number of its first element in `space`."""
 
 
 class Move(NamedTuple):
@@ -33,12 +51,15 @@ class Move(NamedTuple):
     columns: int
     stride: int
 
-    def view(self, table: np.ndarray) -> np.ndarray:
-        """What it covers of a table [engine, element]: a view [engine, rows, columns]."""
+    def view(self, table: np.ndarray, start: int) -> np.ndarray:
+        """
+        What it covers of a table [engine, element] of a space in which the region begins at
+        `start`: a view [engine, rows, columns].
+        """
         outer, inner = table.strides
         shape = (len(table), self.rows, self.columns)
         return np.lib.stride_tricks.as_strided(
-            table[:, self.first :], shape, (outer, self.stride * inner, inner)
+            table[:, start + self.first :], shape, (outer, self.stride * inner, inner)
         )
 
 

@@ -6,7 +6,8 @@ says what each reads and writes. Where an instruction must wait for one of anoth
 of flags is set: the earlier one pushes a token that the later one pops. The vector clock of an
 engine (Fidge 1988, Mattern 1989) holds how many instructions of each engine are known to be done,
 so that no wait is repeated that follows from another. Everything else overlaps: if a buffer has
-room for two tiles, the second is loaded while the first is computed.
+room for two tiles, the second is loaded while the first is computed. Regions of DRAM that share
+bytes are parts of one space, whose elements are kept in order whatever they are called.
 
 Tokens of a pair of engines form a queue. The k-th pop finds the k-th push, because each wait is
 for a later instruction than all waits of the same pair before it. Every instruction waits for
@@ -120,7 +121,7 @@ class Stream:
         needs = [0] * len(_ENGINES)
         if memory.buffer in _BUFFERS:
             self._wait(needs, Span(memory.buffer, sram, sram + count), writes=True)
-        if dram.shared and move.rows:
+        if dram.space is not None and move.rows:
             self._wait_dram(needs, dram, move, writes=False)
         op = LoadOp.of(
             memory, sram, dram.value, move.first, move.rows, move.columns, move.stride, pad
@@ -128,7 +129,7 @@ class Stream:
         self._issue(op, engine, needs)
         if memory.buffer in _BUFFERS:
             self._mark(engine, Span(memory.buffer, sram, sram + count), writes=True)
-        if dram.shared and move.rows:
+        if dram.space is not None and move.rows:
             self._mark_dram(engine, dram, move, writes=False)
 
     def store(self, sram: int, dram: Dram, move: Move) -> None:
@@ -237,9 +238,9 @@ class Stream:
 
     def _wait_dram(self, needs: list[int], dram: Dram, move: Move, writes: bool) -> None:
         shadow = self._shadow(dram)
-        _raise(needs, move.view(shadow.written))
+        _raise(needs, move.view(shadow.written, dram.start))
         if writes:
-            _raise(needs, move.view(shadow.read))
+            _raise(needs, move.view(shadow.read, dram.start))
 
     def _mark(self, engine: int, span: Span, writes: bool) -> None:
         shadow = self._shadows[span.memory]
@@ -249,12 +250,14 @@ class Stream:
     def _mark_dram(self, engine: int, dram: Dram, move: Move, writes: bool) -> None:
         shadow = self._shadow(dram)
         table = shadow.written if writes else shadow.read
-        move.view(table)[engine] = len(self._by_engine[engine])
+        move.view(table, dram.start)[engine] = len(self._by_engine[engine])
 
     def _shadow(self, dram: Dram) -> _Shadow:
-        found = self._shadows.get(dram)
+        space = dram.space
+        assert space is not None
+        found = self._shadows.get(space)
         if found is None:
-            found = self._shadows[dram] = _Shadow(dram.elements)
+            found = self._shadows[space] = _Shadow(space.elements)
         return found
 
 

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 _CLEAN = "canonicalize,cse,dce"
 INTEGERS = "integers"
 PROGRAM = "program"
+_WITH_EPILOGUES = "convolution,fully_connected,matmul"
+"""Pooling is a layer of its own."""
 _BUSY = 0.6
 """The share of cycles in which the GEMM core begins a product, in convolutions."""
 _LAYER = 2000
@@ -99,6 +101,13 @@ class VtaBackend(Backend):
                 f"glow-fold-constants{{keep-quantized=true}},{_CLEAN},"
                 f"glow-form-integers{{integer-only=true}},{_CLEAN}",
             ),
+            Stage("prepared", "glow-prepare-for-vta,glow-simplify-shapes,dce"),
+            Stage("instructions", "glow-irgen"),
+            Stage(
+                "optimized-instructions",
+                f"glow-eliminate-copies,glow-stack-ops{{epilogues={_WITH_EPILOGUES}}},"
+                "glow-eliminate-dead-stores",
+            ),
             Stage(PROGRAM, f"{lower},glow-verify-vta-tokens"),
         )
 
@@ -163,7 +172,7 @@ def _joined(given: Iterator[np.ndarray]) -> np.ndarray:
     """int32 from its bytes."""
     import numpy as np
 
-    from ...lowering.vta.borders import WIDE_BYTES
+    from ...lowering.vta.network import WIDE_BYTES
 
     planes = [next(given).astype(np.uint8) for _ in range(WIDE_BYTES)]
     return np.stack(planes, axis=-1).view("<i4")[..., 0].astype(np.int32)
@@ -215,11 +224,8 @@ class VtaExecutable:
     @property
     def memory(self) -> ProgramMemory:
         """DRAM but that of inputs and outputs."""
-        sizes = {kind: 0 for kind in Kind}
-        for region in self.program.regions:
-            sizes[region.kind] += region.size
-        fixed = sizes[Kind.CONSTANT] + sizes[Kind.MICRO_OPS] + sizes[Kind.INSTRUCTIONS]
-        return ProgramMemory(fixed, sizes[Kind.SCRATCH])
+        fixed = self.program.of_kind(Kind.CONSTANT, Kind.MICRO_OPS, Kind.INSTRUCTIONS)
+        return ProgramMemory(sum(r.size for r in fixed), self.program.scratch_bytes)
 
     def run(self, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
         """See `glow.backend.Program`."""

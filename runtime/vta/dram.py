@@ -19,14 +19,14 @@ class Dram:
     The bytes of all regions during one run.
 
     Constants and micro-ops are there from the beginning; what nobody has written has no value.
-    Every access must lie within one region.
+    Every access must lie within one region. Regions of scratch that overlap share their bytes.
     """
 
     def __init__(self, program: VtaProgram):
-        self._regions = sorted((r for r in program.regions if r.size), key=lambda r: r.address)
-        self._starts = [r.address for r in self._regions]
-        self._data = [_initial(r, program) for r in self._regions]
-        self._written = [_initially_written(r) for r in self._regions]
+        self._blocks = _blocks(program.regions)
+        self._starts = [block[0].address for block in self._blocks]
+        self._data = [_initial(block, program) for block in self._blocks]
+        self._written = [_initially_written(block) for block in self._blocks]
 
     def fill(self, region: Region, contents: np.ndarray) -> None:
         """Write uint8 from the beginning of a region on, as the host does."""
@@ -64,7 +64,7 @@ class Dram:
         """Write int8[count, bytes], one row after the other. Raises DramError."""
         count, size = rows.shape
         index, offset = self._find(address, size, count, pitch)
-        region = self._regions[index]
+        region = self._blocks[index][0]
         if region.kind not in WRITABLE:
             raise DramError(
                 f"it writes to {_described(region)}; programs write to outputs and scratch only"
@@ -85,17 +85,32 @@ class Dram:
         return marks
 
     def _find(self, address: int, size: int, count: int, pitch: int) -> tuple[int, int]:
-        """The region with all rows, and their offset in it."""
+        """The block with a region that holds all rows, and their offset in the block."""
         end = address + (count - 1) * pitch + size
         index = bisect_right(self._starts, address) - 1
-        if index < 0 or address >= self._regions[index].end:
+        block = self._blocks[index] if index >= 0 else ()
+        regions = [r for r in block if r.address <= address < r.end]
+        if not regions:
             raise DramError(f"DRAM address {address:#x} is in no region of the memory map")
-        region = self._regions[index]
+        region = max(regions, key=lambda r: r.end)
         if end > region.end:
             raise DramError(
                 f"DRAM addresses {address:#x} to {end:#x} go beyond the end of {_described(region)}"
             )
-        return index, address - region.address
+        return index, address - self._starts[index]
+
+
+def _blocks(regions: Sequence[Region]) -> list[list[Region]]:
+    """All regions, those that overlap together, by address."""
+    found: list[list[Region]] = []
+    end = 0
+    for region in sorted((r for r in regions if r.size), key=lambda r: r.address):
+        if found and region.address < end:
+            found[-1].append(region)
+        else:
+            found.append([region])
+        end = max(end, region.end)
+    return found
 
 
 def _described(region: Region) -> str:
@@ -111,18 +126,20 @@ def _view(
     return np.ndarray(shape, dtype, data, offset, strides)  # pyright: ignore
 
 
-def _initial(region: Region, program: VtaProgram) -> np.ndarray:
+def _initial(block: Sequence[Region], program: VtaProgram) -> np.ndarray:
+    region = block[0]
     if region.contents is not None:
         return region.contents
-    data = np.zeros(region.size, np.uint8)
+    data = np.zeros(max(r.end for r in block) - region.address, np.uint8)
     if region.kind is Kind.INSTRUCTIONS:
         words = program.instructions.astype("<u8").reshape(-1).view(np.uint8)[: region.size]
         data[: words.size] = words
     return data
 
 
-def _initially_written(region: Region) -> np.ndarray | None:
+def _initially_written(block: Sequence[Region]) -> np.ndarray | None:
     """None if every byte has a value."""
+    region = block[0]
     if region.contents is not None or region.kind is Kind.INSTRUCTIONS:
         return None
-    return np.zeros(region.size, bool)
+    return np.zeros(max(r.end for r in block) - region.address, bool)

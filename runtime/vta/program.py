@@ -13,7 +13,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
-from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -115,8 +114,8 @@ class VtaProgram:
     """
     A program for VTA.
 
-    Raises CompileError if regions overlap, two have the same name, or one lacks what its kind
-    needs.
+    Raises CompileError if regions overlap that are not both scratch, two have the same name, or one
+    lacks what its kind needs.
     """
 
     config: VtaConfig
@@ -155,6 +154,15 @@ class VtaProgram:
     @cached_property
     def outputs(self) -> list[Region]:
         return self.of_kind(Kind.OUTPUT)
+
+    @property
+    def scratch_bytes(self) -> int:
+        """How many bytes scratch covers; what several regions share counts once."""
+        size = end = 0
+        for region in sorted(self.of_kind(Kind.SCRATCH), key=lambda r: r.address):
+            size += max(region.end - max(region.address, end), 0)
+            end = max(region.end, end)
+        return size
 
     @property
     def micro_ops(self) -> np.ndarray:
@@ -215,10 +223,15 @@ def _check_shape(region: Region, where: str) -> None:
 
 
 def _check_overlaps(regions: Sequence[Region]) -> None:
-    ordered = sorted((r for r in regions if r.size), key=lambda r: r.address)
-    for before, after in pairwise(ordered):
-        if after.address < before.end:
-            raise CompileError(
-                f"regions {before.name!r} and {after.name!r} of DRAM overlap: the first ends at "
-                f"{before.end:#x}, the second begins at {after.address:#x}"
-            )
+    """Scratch may share bytes with scratch, which are used again; nothing else may."""
+    before: Region | None = None
+    for after in sorted((r for r in regions if r.size), key=lambda r: r.address):
+        if before is not None and after.address < before.end:
+            if {before.kind, after.kind} != {Kind.SCRATCH}:
+                raise CompileError(
+                    f"regions {before.name!r} and {after.name!r} of DRAM overlap: the first ends "
+                    f"at {before.end:#x}, the second begins at {after.address:#x}"
+                )
+        # the one that reaches farthest: whoever overlaps any of those before overlaps it too
+        if before is None or after.end > before.end:
+            before = after

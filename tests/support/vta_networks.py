@@ -17,6 +17,9 @@ from glow.glow_dialects.operator import shape_of, with_shape
 from glow.glow_dialects.quant import QuantizedType
 from glow.glow_dialects.vta.config import VtaConfig
 from glow.passes.rewriting import Build
+from glow.runtime.signature import main_function
+from glow.runtime.stages import Stages
+from glow.runtime.vta.backend import PROGRAM, VtaBackend
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr, f32, i8, i32
 from xdsl.ir import Block, Region, SSAValue
@@ -253,3 +256,31 @@ def fully_connected(net: RandomNetwork) -> SSAValue:
         weights = net.weights(outputs, inner) if turned else net.weights(inner, outputs)
         acc = net.build(MatMulOp, flat, weights, result_types=None, transpose_rhs=turned)
     return net.limited(net.rescale(acc, _bits(inner)))
+
+
+def stages_of(module: ModuleOp, config: VtaConfig) -> Stages:
+    """A graph of integers behind each stage of the backend; `module` stays as it is."""
+    _, *stages = VtaBackend(config=config).stages()
+    return Stages(module.clone(), stages)
+
+
+def instructions(module: ModuleOp, config: VtaConfig) -> func.FuncOp:
+    """A graph of integers as instructions on buffers, as `glow-lower-to-vta` gets them."""
+    return main_function(stages_of(module, config)["optimized-instructions"])
+
+
+def lowered(module: ModuleOp, config: VtaConfig) -> func.FuncOp:
+    """The program of a graph of integers."""
+    return main_function(stages_of(module, config)[PROGRAM])
+
+
+def convolved(
+    net: RandomNetwork, x: SSAValue, inputs: int, outputs: int, kernel: int, stride: int
+) -> SSAValue:
+    """A convolution, in 8 bits."""
+    pads = [kernel // 2] * 4
+    acc = net.build(
+        ConvolutionOp, x, net.weights(outputs, inputs, kernel, kernel), net.bias(outputs),
+        result_types=None, strides=[stride] * 2, pads=pads, dilations=[1, 1],
+    )  # fmt: skip
+    return net.rescale(acc, 12)

@@ -1,7 +1,9 @@
 // RUN: glow-opt %s --stack-ops="max-ops=2" | filecheck %s
 // RUN: not glow-opt %s --stack-ops="max-ops=0" 2>&1 | filecheck %s --check-prefix=ZERO
+// RUN: not glow-opt %s --stack-ops="epilogues=matmul,relu" 2>&1 | filecheck %s --check-prefix=NONE
 
 // ZERO: expected a maximum of at least 1 operation, found 0
+// NONE: expected operators that accept an epilogue, found relu
 
 func.func @main(%x: memref<4xf32> {glow.qualifier = "in"}, %y: memref<4xf32> {glow.qualifier = "out"}) {
   %a = glow_inst.alloc_activation : memref<4xf32>

@@ -236,3 +236,44 @@ func.func @foreign() attributes {vta.config = #vta.config<batch = 1, block_in = 
 }
 
 // CHECK: 'test.op' op: expected only operations of the vta dialect in a program for it
+
+// -----
+
+// Two regions of scratch share bytes. The load from the one must be done before the other is stored: here COMPUTE
+// learns of it, and passes it on.
+
+func.func @again() attributes {vta.config = #vta.config<batch = 1, block_in = 16, block_out = 16>} {
+  %a = vta.region scratch "a" at 0 bytes 256
+  %b = vta.region scratch "b" at 128 bytes 256
+  %u = vta.micro_ops "u" at 8192 [(0, 0, 0)]
+  vta.load uop[0] from %u[0] size [1, 1]
+  vta.gemm reset uops [0, 1] loop [1, 16] dst [0, 1] push(store)
+  vta.store out[0] to %a[0] size [1, 16] pop(compute) push(compute)
+  vta.load uop[0] from %u[0] size [1, 1] pop(store) push(load)
+  vta.load inp[0] from %a[0] size [1, 16] pop(compute) push(compute)
+  vta.load uop[0] from %u[0] size [1, 1] pop(load) push(store)
+  vta.store out[0] to %b[0] size [1, 8] pop(compute) push(compute)
+  vta.finish pop(store)
+  func.return
+}
+
+// CHECK: func.func @again
+
+// -----
+
+// The same without the token between the load and the store.
+
+func.func @too_early() attributes {vta.config = #vta.config<batch = 1, block_in = 16, block_out = 16>} {
+  %a = vta.region scratch "a" at 0 bytes 256
+  %b = vta.region scratch "b" at 128 bytes 256
+  %u = vta.micro_ops "u" at 8192 [(0, 0, 0)]
+  vta.load uop[0] from %u[0] size [1, 1]
+  vta.gemm reset uops [0, 1] loop [1, 16] dst [0, 1] push(store)
+  vta.store out[0] to %a[0] size [1, 16] pop(compute) push(compute)
+  vta.load uop[0] from %u[0] size [1, 1] pop(store) push(load)
+  vta.load inp[0] from %a[0] size [1, 16] pop(compute)
+  // expected-error@+1 {{data race in DRAM: no token orders instruction 4 (vta.load inp[0] from %a[0] size [1, 16]}}
+  vta.store out[0] to %b[0] size [1, 8] push(compute)
+  vta.finish pop(store)
+  func.return
+}

@@ -90,6 +90,28 @@ def test_overlapping_regions_are_refused() -> None:
         assemble(example(EXAMPLE.read_text().replace("at 512", "at 500")))
 
 
+def test_accesses_to_scratch_that_is_used_again_name_a_region_that_holds_them() -> None:
+    text = EXAMPLE.read_text()
+    text = text.replace(
+        "%u = ",
+        '%a = vta.region scratch "a" at 2048 bytes 256\n'
+        '  %b = vta.region scratch "b" at 2112 bytes 64\n'
+        '  %c = vta.region scratch "c" at 2048 bytes 64\n  %u = ',
+    )
+    stores = ["%a[0] size [1, 4]", "%a[4] size [1, 8]", "%b[0] size [1, 4]", "%a[12] size [1, 4]"]
+    lines = [f"vta.store out[0] to {store}\n  " for store in stores]
+    text = text.replace("vta.finish", f"{''.join(lines)}vta.finish")
+    program = assemble(example(text))
+    assert program.scratch_bytes == 256
+    module = disassemble(program)
+    module.verify()
+    again = assemble(next(programs(module)))
+    np.testing.assert_array_equal(again.instructions, program.instructions)
+    found = str(module)
+    for store in ("%a[4] size [1, 8]", "%b[0] size [1, 4]", "%a[12] size [1, 4]"):
+        assert f"vta.store out[0] to {store}" in found
+
+
 def test_bytes_on_standard_output(tmp_path: Path) -> None:
     """The text layer changes neither zeros nor line ends nor bytes above 127."""
     glow_opt = [sys.executable, "-m", "glow.tools.glow_opt", EXAMPLE, "-t", "vta-binary"]

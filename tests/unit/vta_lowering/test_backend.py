@@ -18,7 +18,7 @@ from glow.runtime.vta.backend import VtaBackend
 from glow.runtime.vta.container import container_bytes, parse_program
 from glow.runtime.vta.simulator import Simulator
 from glow.tests.support.graph_text import parse
-from glow.tests.support.vta_networks import RandomNetwork
+from glow.tests.support.vta_networks import RandomNetwork, lowered
 from xdsl.dialects.builtin import ModuleOp, f32, i8, i32
 from xdsl.utils.test_value import create_ssa_value
 
@@ -67,10 +67,12 @@ def test_floats_become_integers_and_floats_again(result: str):
 
 def test_stages_and_texts_are_written(tmp_path):
     model = glow.compile(network(), backend="vta")
-    assert [*model.stages] == ["imported", "integers", "program"]
+    assert [*model.stages] == [
+        *("imported", "integers", "prepared", "instructions", "optimized-instructions", "program")
+    ]
     names = [path.name for path in model.dump_stages(tmp_path)]
-    assert names[-1] == "03-program.s"
-    assert "gemm" in (tmp_path / "03-program.s").read_text().lower()
+    assert names[-1] == "06-program.s"
+    assert "gemm" in (tmp_path / "06-program.s").read_text().lower()
 
 
 def test_configurations():
@@ -174,4 +176,4 @@ def test_a_layer_that_fits_into_no_buffer_is_an_error():
     small = VtaConfig(acc_depth=2, inp_depth=2, wgt_depth=2)
     assert small.depth(Memory.ACC) == 2
     with pytest.raises(CompileError, match="fits into the"):
-        lower(main_function(module), small)
+        lowered(module, small)

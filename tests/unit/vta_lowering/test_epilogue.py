@@ -6,7 +6,16 @@ import numpy as np
 import pytest
 from glow.errors import CompileError
 from glow.glow_dialects.vta import AluOpcode
-from glow.lowering.vta.epilogue import INT32, Chain, Leaf, Pair, limited, paired, rescaled
+from glow.lowering.vta.epilogue import (
+    INT32,
+    Chain,
+    Leaf,
+    Pair,
+    Shared,
+    limited,
+    paired,
+    rescaled,
+)
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -36,6 +45,8 @@ def computed(chain: Chain, leaves: list[np.ndarray]) -> np.ndarray:
     if isinstance(chain.base, Pair):
         pair = chain.base
         value = apply(pair.opcode, computed(pair.left, leaves), computed(pair.right, leaves))
+    elif isinstance(chain.base, Shared):
+        value = computed(chain.base.chain, leaves)
     else:
         value = leaves[chain.base.index]
     for step, _ in chain.steps:

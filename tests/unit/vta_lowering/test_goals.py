@@ -6,35 +6,20 @@ import numpy as np
 import pytest
 from glow.glow_dialects.glow.activation import ReluOp
 from glow.glow_dialects.glow.arithmetic import AddOp
-from glow.glow_dialects.glow.convolution import ConvolutionOp
 from glow.glow_dialects.vta import VtaConfig
-from glow.lowering.vta.lower import lower
 from glow.passes.verify_vta_tokens import verify_tokens
-from glow.runtime.signature import main_function
 from glow.runtime.vta.assemble import assemble
 from glow.runtime.vta.program import VtaProgram
 from glow.runtime.vta.timing import estimate
 from glow.runtime.vta.traffic import compulsory_bytes
-from glow.tests.support.vta_networks import RandomNetwork
+from glow.tests.support.vta_networks import RandomNetwork, convolved, lowered
 from xdsl.ir import SSAValue
 
 BUSY, TRAFFIC = 0.6, 1.5
 
 
-def convolved(
-    net: RandomNetwork, x: SSAValue, inputs: int, outputs: int, kernel: int, stride: int
-) -> SSAValue:
-    """A convolution, in 8 bits."""
-    pads = [kernel // 2] * 4
-    acc = net.build(
-        ConvolutionOp, x, net.weights(outputs, inputs, kernel, kernel), net.bias(outputs),
-        result_types=None, strides=[stride] * 2, pads=pads, dilations=[1, 1],
-    )  # fmt: skip
-    return net.rescale(acc, 12)
-
-
 def program_of(net: RandomNetwork, result: SSAValue, config: VtaConfig | None = None) -> VtaProgram:
-    function = lower(main_function(net.module([result])), config or VtaConfig())
+    function = lowered(net.module([result]), config or VtaConfig())
     verify_tokens(function)
     return assemble(function)
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from glow.glow_dialects.vta import VtaConfig
-from glow.lowering.vta.lower import lower
 from glow.passes.verify_vta_tokens import verify_tokens
 from glow.runtime.interpreter import interpret
 from glow.runtime.signature import main_function
 from glow.runtime.vta.assemble import assemble
 from glow.runtime.vta.simulator import Simulator
-from glow.tests.support.vta_networks import CONFIGS, RandomNetwork
+from glow.tests.support.vta_networks import CONFIGS, RandomNetwork, lowered
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from xdsl.dialects.builtin import ModuleOp
@@ -27,7 +26,7 @@ def check(module: ModuleOp, config: VtaConfig, seed: int) -> None:
     shape = main.function_type.inputs.data[0].get_shape()  # pyright: ignore
     x = np.random.default_rng(seed).integers(-128, 128, shape).astype(np.int8)
     wanted = interpret(module, [x])
-    function = lower(main, config)
+    function = lowered(module, config)
     function.verify()
     verify_tokens(function)
     simulator = Simulator(assemble(function))

@@ -13,6 +13,7 @@ from glow.glow_dialects.glow.normalization import SoftmaxOp
 from glow.glow_dialects.vta import VtaConfig
 from glow.quantization.options import Quantization
 from glow.runtime.interpreter import interpret
+from glow.runtime.memory_plan import ARENA_LOWER_BOUND, function_bytes
 from glow.runtime.signature import main_function
 from glow.runtime.vta.backend import VtaBackend, VtaExecutable
 from PIL import Image
@@ -45,6 +46,8 @@ def test_resnet18_is_computed_exactly_also_in_a_random_order():
         program.simulator.run(stored), program.simulator.run(stored, shuffle=seed), strict=True
     ):
         np.testing.assert_array_equal(array, other)
+    least = function_bytes(main_function(model.stages["program"]), ARENA_LOWER_BOUND)
+    assert program.program.scratch_bytes == least
     names = [row.name for row in rows(program.program)]
     assert len(names) == 21
     assert names[-2:] == ["logits", "all"]

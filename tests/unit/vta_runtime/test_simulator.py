@@ -162,6 +162,46 @@ def test_rows_of_a_store_may_overlap() -> None:
     assert y.reshape(4, 16)[:, 0].tolist() == [0, 2, 4, 5]
 
 
+def scratch_that_overlaps(rows: int) -> VtaProgram:
+    """
+    Six accumulators are stored into `a`, four others into `b`, whose first ones are the last two of
+    `a`; then so many of `a` are copied from there to the output.
+    """
+    first, a, b = X + 6 * 64, 4 << 16, (4 << 16) + 4 * 16
+    numbers = np.repeat(np.arange(10, dtype=np.int32), 16)
+    return asm.program(
+        asm.in_sequence(
+            [
+                asm.load(ACC, 0, X // 64, 1, 6),
+                asm.store(0, a // 16, 1, 6),
+                asm.load(ACC, 0, first // 64, 1, 4),
+                asm.store(0, b // 16, 1, 4),
+                asm.load(ACC_8BIT, 0, a // 16, 1, rows),
+                asm.store(0, Y // 16, 1, rows),
+            ]
+        ),
+        CONFIG,
+        [
+            asm.region("x", Kind.CONSTANT, X, numbers),
+            asm.region("y", Kind.OUTPUT, Y, size=16 * rows),
+            asm.region("b", Kind.SCRATCH, b, size=64),
+            asm.region("a", Kind.SCRATCH, a, size=96),
+        ],
+    )
+
+
+def test_regions_of_scratch_share_the_bytes_that_are_in_both() -> None:
+    program = scratch_that_overlaps(6)
+    assert program.scratch_bytes == 128
+    (y,) = Simulator(program).run([])
+    assert y.reshape(6, 16)[:, 0].tolist() == [0, 1, 2, 3, 6, 7]
+
+
+def test_an_access_beyond_one_region_is_an_error_although_it_ends_in_another() -> None:
+    with pytest.raises(VtaError, match="go beyond the end of 'a'"):
+        Simulator(scratch_that_overlaps(7)).run([])
+
+
 def double_buffered(tiles: int, tokens: bool = True) -> tuple[VtaProgram, np.ndarray, np.ndarray]:
     """
     y = relu(x W) by tiles of 4 rows, two threads with half of each buffer; while one computes, the

@@ -1,0 +1,157 @@
+"""
+Makes of a graph of integers what VTA computes of it.
+
+- Inputs of floats become the integers that the host makes of them, and results of floats the
+  integers that the host makes floats of (`borders.py`).
+- Sums over images, of integers of 8 bits, become convolutions of each channel by ones: the GEMM
+  core computes both.
+- What gives wider integers of those of 8 bits, one by one, is computed for each of its users apart.
+  So it is stored in 8 bits, if it has to be stored for several users.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from xdsl.context import Context
+from xdsl.dialects import func
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DictionaryAttr,
+    FunctionType,
+    ModuleOp,
+    TensorType,
+    i8,
+)
+from xdsl.ir import SSAValue
+from xdsl.passes import ModulePass
+
+from ...glow_dialects.elements import storage_type
+from ...glow_dialects.glow.base import DataParallel, Node
+from ...glow_dialects.glow.convolution import ConvolutionOp
+from ...glow_dialects.glow.logic import CastOp
+from ...glow_dialects.glow.quantization import StorageCastOp
+from ...glow_dialects.glow.reduction import ReduceSumOp
+from ...glow_dialects.operator import element_of, shape_of
+from ...passes.rewriting import (
+    Build,
+    RuleTable,
+    apply_rules,
+    erase_if_dead,
+    is_constant,
+    maker,
+    tensor_nodes,
+)
+from .borders import stored_inputs, stored_output
+
+RULES = RuleTable()
+
+
+@RULES.rule(ReduceSumOp)
+def convolution_of_sum(node: ReduceSumOp, build: Build) -> SSAValue | None:
+    """Over rows and columns, of what was widened for it."""
+    shape, axes = shape_of(node.input.type), sorted(node.axes.get_values())
+    wide, spatial = maker(node.input, CastOp), len(shape) - 2
+    if wide is None or len(shape) not in (3, 4) or axes != list(range(2, len(shape))):
+        return None
+    if not _is_byte(wide.input):
+        return None
+    source, channels = _behind_casts(wide.input), shape[1]
+    ones = build.constant(np.ones((channels, 1, *shape[2:]), np.int8), "ones")
+    sums = build(
+        ConvolutionOp,
+        source,
+        ones,
+        build.constant(np.zeros(channels, np.int32), "zeros"),
+        strides=[1] * spatial,
+        dilations=[1] * spatial,
+        pads=[0] * 2 * spatial,
+        group=channels,
+    )
+    return build.reshape(sums, shape_of(node.result.type))
+
+
+@dataclass(frozen=True)
+class PrepareForVtaPass(ModulePass):
+    """Leave floats at the borders of a graph to the host, and make convolutions of sums."""
+
+    name = "glow-prepare-for-vta"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for function in op.ops:
+            if isinstance(function, func.FuncOp) and _is_graph(function):
+                leave_to_host(function)
+        apply_rules(op, RULES)
+        for node in reversed(list(tensor_nodes(op))):
+            if _widens(node.results[0]):
+                repeat(node)
+
+
+def _is_byte(value: SSAValue) -> bool:
+    return storage_type(element_of(value.type)) == i8
+
+
+def _behind_casts(value: SSAValue) -> SSAValue:
+    """The same bytes, before their type was changed."""
+    while isinstance(value.owner, StorageCastOp):
+        value = value.owner.operands[0]
+    return value
+
+
+def _widens(value: SSAValue) -> bool:
+    """Whether a value of more than 8 bits is made of one of 8 bits and constants alone."""
+    node = value.owner
+    if _is_byte(value) or not isinstance(node, DataParallel):
+        return False
+    variables = [o for o in node.operands if not is_constant(o)]
+    return len(variables) == 1 and (_is_byte(variables[0]) or _widens(variables[0]))
+
+
+def repeat(node: Node) -> None:
+    """A node of its own for each use of the result but the first."""
+    for use in list(node.results[0].uses)[1:]:
+        copy = node.clone()
+        copy.results[0].name_hint = node.results[0].name_hint
+        node.parent_block().insert_op_before(copy, node)  # pyright: ignore
+        use.operation.operands[use.index] = copy.results[0]
+
+
+def _is_graph(function: func.FuncOp) -> bool:
+    types = (*function.function_type.inputs, *function.function_type.outputs)
+    return len(function.body.blocks) == 1 and all(isinstance(t, TensorType) for t in types)
+
+
+def leave_to_host(main: func.FuncOp) -> None:
+    """Give a function the integers that the host makes of its inputs, and return integers."""
+    block, returned = main.body.block, main.body.block.last_op
+    assert isinstance(returned, func.ReturnOp)
+    results = [stored_output(value) for value in returned.operands]
+    given = stored_inputs(main)
+    arguments, count = list(block.args), len(block.args)
+    for number, value in given:
+        made = block.insert_arg(value.type, len(block.args))
+        made.name_hint = arguments[number].name_hint
+        value.replace_all_uses_with(made)
+        results = [made if r is value else r for r in results]
+    floats = list(returned.operands)
+    returned.operands = results
+    erase_if_dead(floats)
+    for argument in arguments:
+        for use in list(argument.uses):
+            use.operation.detach()
+            use.operation.erase()
+        block.erase_arg(argument)
+    numbers = [number for number, _ in given]
+    main.properties["arg_attrs"] = _chosen(main.arg_attrs, numbers, count)
+    types = [a.type for a in block.args], [r.type for r in results]
+    main.properties["function_type"] = FunctionType.from_lists(*types)
+
+
+def _chosen(
+    attributes: ArrayAttr[DictionaryAttr] | None, numbers: Sequence[int], count: int
+) -> ArrayAttr[DictionaryAttr]:
+    """The attributes of some of the arguments."""
+    found = [DictionaryAttr({})] * count if attributes is None else list(attributes.data)
+    return ArrayAttr([found[number] for number in numbers])
