@@ -216,6 +216,20 @@ def _pointwise(net: RandomNetwork, x: SSAValue, shape: Sequence[int]) -> SSAValu
 
 
 @step
+def gated(net: RandomNetwork) -> SSAValue:
+    """A value times limits of itself, and perhaps of itself again."""
+    x = net.pick()
+    shape, wide = shape_of(x.type), net.wide(x)
+    total = net.wide(x) if net.int(0, 1) else wide
+    for _ in range(net.int(1, 2)):
+        moved = net.build(AddOp, wide, net.spread(net.rng.integers(-9, 9, shape[1]), shape))
+        limits = sorted((net.int(-6, 6), net.int(-6, 6)))
+        gate = net.build(ClipOp, moved, result_types=None, min=limits[0], max=limits[1])
+        total = net.build(MulOp, total, gate)
+    return net.rescale(total, net.int(2, 5))
+
+
+@step
 def max_pool(net: RandomNetwork) -> SSAValue:
     if not any(len(shape_of(v.type)) == 4 for v in net.values):
         return net.values[0]
