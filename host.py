@@ -163,6 +163,8 @@ class HostManager:
         symbols: Mapping[str, int] | None,
     ) -> Addition:
         self._expect_open()
+        if not isinstance(name, str):
+            raise GlowError(f"expected the name of the network, found {type(name).__name__}")
         configuration = self._subset(devices)
         count = _count(replicas, configuration)
         if isinstance(model, ModuleOp):
@@ -180,6 +182,8 @@ class HostManager:
 
     def _subset(self, names: Sequence[str] | None) -> Configuration:
         """The devices that a network may use."""
+        if isinstance(names, str):
+            raise GlowError(f"expected a list of names of devices, found the string {names!r}")
         wanted = list(self._devices) if names is None else list(names)
         if unknown := [n for n in wanted if n not in self._devices]:
             raise GlowError(
@@ -208,6 +212,7 @@ class HostManager:
     @property
     def networks(self) -> dict[str, NetworkInfo]:
         """The networks that can be run, by name."""
+        self._expect_own_process()
         return {name: network.info for name, network in self._table.ready().items()}
 
     # requests
@@ -252,6 +257,9 @@ class HostManager:
         order = priority, next(self._numbers)
         request = Request(found, arrays, wanted, order, timeout, self._ended)
         found.enter(request)
+        if not found.plan.parts:
+            request.start()  # it needs no device, so it need not wait for others
+            return request.future
         try:
             starts = self._admission.enter(request)
         except QueueFullError:
@@ -345,8 +353,9 @@ class HostManager:
         self.shutdown(drain=error is None)
 
     def _expect_open(self) -> None:
-        self._expect_own_process()
-        self._table.expect_open()
+        if self._forked or self._table.closed:
+            self._expect_own_process()
+            self._table.expect_open()
 
     def _expect_own_process(self) -> None:
         if self._forked:
@@ -379,7 +388,7 @@ def _count(replicas: object, configuration: Configuration) -> int | None:
 
 def _expect_numbers(priority: object, timeout: object) -> None:
     """That a queue can be ordered by a priority, and that a time can be over."""
-    if not isinstance(priority, Integral):
+    if type(priority) is not int and not isinstance(priority, Integral):
         raise InputError(f"expected a whole number as priority, found {priority!r}")
     if timeout is not None and not (isinstance(timeout, Real) and timeout == timeout):
         raise InputError(f"expected seconds as timeout, found {timeout!r}")

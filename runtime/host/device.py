@@ -81,25 +81,27 @@ class Loaded:
         """Whether that is over."""
         self.expected = 0
         """Runs that are to come, the current one included."""
-        self.seconds = max(seconds, HAND_OVER)
+        self.seconds = seconds
         """Of a run: as estimated, and then as measured."""
-        self.runs = 0
+        self.measured = False
         self.failures = 0
         """How often it raised in a row."""
         self.avoided = 0.0
         """Until when others are preferred, as a time of `time.perf_counter`."""
 
-    def ran(self, start: float, end: float, failed: bool) -> None:
-        """Learn from a run. The caller holds the lock of the device."""
+    def worked(self, seconds: float) -> None:
+        """A run took so long. The caller holds the lock of the device."""
         self.expected -= 1
-        if failed:
-            self.failures += 1
-            self.avoid(end)
-            return
+        share = RECENT if self.measured else 1.0
+        self.seconds += share * (seconds - self.seconds)
+        self.measured = True
         self.failures, self.avoided = 0, 0.0
-        self.runs += 1
-        share = RECENT if self.runs > 1 else 1.0
-        self.seconds += share * (max(end - start, HAND_OVER) - self.seconds)
+
+    def failed(self, now: float) -> None:
+        """A run raised. The caller holds the lock of the device."""
+        self.expected -= 1
+        self.failures += 1
+        self.avoid(now)
 
     def avoid(self, now: float) -> None:
         """Have others be preferred for a while."""
@@ -238,7 +240,7 @@ class DeviceManager:
     def backlog(self) -> float:
         """Estimated seconds until the device has done all that is expected of it."""
         with self._lock:
-            return sum(p.expected * p.seconds for p in self._programs.values())
+            return sum(p.expected * (HAND_OVER + p.seconds) for p in self._programs.values())
 
     # jobs
 
@@ -280,20 +282,20 @@ class DeviceManager:
             outputs = job.run(loaded.program, inputs)
         except BaseException as error:  # also SystemExit: a program does not end the device
             end = time.perf_counter()
-            self._count(loaded, start, end, failed=True)
+            with self._lock:
+                self._runs += 1
+                self._failures += 1
+                self._busy += end - start
+                loaded.failed(end)
             job.fail(error, start, end)
             return
         end = time.perf_counter()
         del inputs  # so that tensors that nobody needs any more go now
-        self._count(loaded, start, end, failed=False)
-        job.succeed(outputs, start, end)
-
-    def _count(self, loaded: Loaded, start: float, end: float, failed: bool) -> None:
         with self._lock:
             self._runs += 1
-            self._failures += failed
             self._busy += end - start
-            loaded.ran(start, end, failed)
+            loaded.worked(end - start)
+        job.succeed(outputs, start, end)
 
     def statistics(self) -> DeviceStatistics:
         with self._lock:

@@ -165,8 +165,9 @@ class Network:
         The replica for a request that goes to devices at a time: the one with the shortest queue.
         All its programs are expected to run once.
         """
-        several = len(self.replicas) > 1
-        chosen = min(self.replicas, key=lambda r: r.rank(now)) if several else self.replicas[0]
+        chosen = self.replicas[0]
+        if len(self.replicas) > 1:
+            chosen = min(self.replicas, key=lambda r: r.rank(now))
         for place in chosen.places:
             place.device.expect(place.loaded, now)
         return chosen

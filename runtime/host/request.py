@@ -8,6 +8,7 @@ consequence of its end happens outside the lock.
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from .network import Network, Place, Replica
 
 Results: TypeAlias = "Future[list[np.ndarray]]"
+_logger = logging.getLogger(__name__)
 
 
 class Span(NamedTuple):
@@ -175,7 +177,7 @@ class Request:
         part, place = self.network.plan.parts[number], self.replica.places[number]
         said = DeviceError(
             f"device {place.device.name} failed in {part.name} of network {self.network.name!r}: "
-            f"{type(error).__name__}: {error}"
+            f"{_described(error)}"
         )
         said.__cause__ = error
         self._end_if(Outcome.FAILED, said)
@@ -215,21 +217,33 @@ class Request:
                 return
             self._over = True
             self._holds += 1
-        self.error = str(error) if error else ""
-        results = self._results() if error is None else []
-        self._finish(outcome)
+        results: list[np.ndarray] = []
         if error is None:
-            self.future.set_result(results)
-        else:
-            self.future.set_exception(error)
+            try:
+                results = self._results()
+            except MemoryError as lacking:
+                outcome, error = Outcome.FAILED, DeviceError("no memory for a copy of the results")
+                error.__cause__ = lacking
+        self.error = str(error) if error else ""
+        self._finish(outcome)
+        try:
+            if error is None:
+                self.future.set_result(results)
+            else:
+                self.future.set_exception(error)
+        except BaseException:  # of a callback that wants to end its thread, which is not its own
+            _logger.exception("a callback of a request for network %r", self.network.name)
         self._drop()
 
     def _results(self) -> list[np.ndarray]:
-        plan = self.network.plan
-        arrays = [self._values[plan.outputs[i]] for i in self._wanted]
-        copied = [plan.copied[i] for i in self._wanted]
-        pairs = zip(arrays, copied, strict=True)
-        return [a.copy() if copy else a for a, copy in pairs if a is not None]
+        plan, found = self.network.plan, []
+        done: list[int] = []
+        for index in self._wanted:
+            array = self._values[plan.outputs[index]]
+            assert array is not None
+            found.append(array.copy() if plan.copied[index] or index in done else array)
+            done.append(index)
+        return found
 
     def _finish(self, outcome: Outcome) -> None:
         self.outcome = outcome
@@ -297,7 +311,7 @@ class PartRun:
         self._request.succeed(self._number, outputs)
 
     def fail(self, error: BaseException, start: float, end: float) -> None:
-        self._record(start, end, f"{type(error).__name__}: {error}")
+        self._record(start, end, _described(error))
         self._request.fail(self._number, error)
 
     def _record(self, start: float, end: float, error: str) -> None:
@@ -306,6 +320,14 @@ class PartRun:
         self._request.spans.append(
             Span(part.name, self._device, self._ready, start, end, before, error)
         )
+
+
+def _described(error: BaseException) -> str:
+    """The type and the text of what a program raised."""
+    try:
+        return f"{type(error).__name__}: {error}"
+    except Exception:  # an error of its own, which must not end the device
+        return type(error).__name__
 
 
 def _received(outputs: Sequence[np.ndarray], infos: Sequence[TensorInfo]) -> list[np.ndarray]:

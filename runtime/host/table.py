@@ -18,7 +18,8 @@ class Table:
         self._entries: dict[str, Network | Addition] = {}
         self._leaving: set[Network] = set()
         """Those that are being removed."""
-        self._closed = False
+        self.closed = False
+        """Whether no more networks can be added."""
 
     def find(self, name: str) -> Network:
         """A network that is ready. Raises GlowError if there is none of that name."""
@@ -114,7 +115,7 @@ class Table:
     def close(self, drain: bool) -> None:
         """Add no more networks: not even those that are not compiled yet, or being compiled."""
         with self._lock:
-            self._closed = True
+            self.closed = True
             found = [e for e in self._entries.values() if isinstance(e, Addition)]
         for addition in found:
             if not (drain and addition.has_begun):
@@ -144,5 +145,5 @@ class Table:
 
     def expect_open(self) -> None:
         """Raises RejectedError after `close`."""
-        if self._closed:
+        if self.closed:
             raise RejectedError("the host manager shut down")

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import count
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from .. import perfetto
 
@@ -18,8 +17,7 @@ RUNS = 1
 """The track of a device's runs."""
 
 
-@dataclass(frozen=True)
-class Record:
+class Record(NamedTuple):
     """What is remembered of a request. Times are those of `time.perf_counter`."""
 
     network: str

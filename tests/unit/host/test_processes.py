@@ -54,11 +54,23 @@ if not child:
         host.run("a", [x])
     except GlowError as error:
         assert "forked" in str(error)
+        for use in (
+            lambda: host.networks,
+            lambda: host.statistics(),
+            lambda: host.remove_network("a"),
+            lambda: host.add_network("b", sys.argv[1]),
+        ):
+            try:
+                use()
+                os._exit(2)
+            except GlowError as error:
+                assert "forked" in str(error)
         host.shutdown()
+        del host
         with HostManager("interpreter") as other:
             other.add_network("a", sys.argv[1]).result()
             check(other.run("a", [x]).result())
-        os._exit(7)
+        sys.exit(7)  # with all that happens at the end of an interpreter
     os._exit(1)
 _, status = os.waitpid(child, 0)
 assert os.waitstatus_to_exitcode(status) == 7

@@ -85,7 +85,10 @@ class Guest(threading.Thread):
 
     def run(self) -> None:
         while not self.stop.is_set() or self.rounds < 4:
-            self.host.add_network("guest", parse(SINGLE, 5.0), devices=["d0"]).result(SECONDS)
+            replicas = 1 + self.rounds % 2
+            self.host.add_network(
+                "guest", parse(SINGLE, 5.0), devices=["d0", "d1"], replicas=replicas
+            ).result(SECONDS)
             other = self.host.add_network(f"other {self.rounds}", parse(text(CHAIN), 7.0))
             self.host.remove_network("guest", drain=self.rounds % 2 == 0)
             other.result(SECONDS)
