@@ -192,9 +192,9 @@ class Emitter:
             new = vector.MaskedStoreOp.create(operands=(memory, at, mask, value))
         self._block.add_op(new)
 
-    def prefetch(self, memory: SSAValue, at: SSAValue) -> None:
+    def prefetch(self, memory: SSAValue, at: SSAValue, locality: int = 3) -> None:
         """Start to load the cache line of an element, which may lie beyond the memory's end."""
-        self._block.add_op(glow_vec.PrefetchOp(memory, [at]))
+        self._block.add_op(glow_vec.PrefetchOp(memory, [at], locality=locality))
 
     # control flow
 

@@ -395,7 +395,7 @@ class NestGenerator:
             for offset in sorted({offset_of(access, point) for point in points}):
                 self.memory.prefetch(access, places[access], offset + distance)
         for access in reduction.soon:
-            self.memory.prefetch(access, places[access], 0)
+            self.memory.prefetch(access, places[access], 0, 2)
         return results
 
     def _across_lanes(self, group: Sequence[SSAValue]) -> Value:

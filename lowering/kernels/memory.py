@@ -153,9 +153,9 @@ class Memory:
         assert total is not None
         return e.bitcast(total, i8, 4 * lanes)
 
-    def prefetch(self, access: Access, place: Place, offset: int) -> None:
+    def prefetch(self, access: Access, place: Place, offset: int, locality: int = 3) -> None:
         """A hint that the element at a place, moved by `offset`, will soon be read."""
-        self._emitter.prefetch(self._flat[access.buffer], self.at(place, offset))
+        self._emitter.prefetch(self._flat[access.buffer], self.at(place, offset), locality)
 
     def _interleaved(
         self, memory: SSAValue, place: Place, offset: int, stride: int, access: Access, lanes: int

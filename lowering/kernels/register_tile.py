@@ -138,7 +138,7 @@ def tiled_product(nest: Nest, machine: MachineDescription) -> tuple[Nest, Schedu
         order = nest.parallel
         parts[one] = parts.pop(best.static[-1])
         static = frozenset([one])
-    elif nest.reduction is not None and nest.reduction.streams:
+    elif _spreads(nest, roles, machine):
         soon = _next_filters(nest, roles, parts)
         nest = replace(nest, reduction=replace(nest.reduction, soon=soon))
     unrolled = frozenset(
@@ -159,6 +159,19 @@ def tiled_product(nest: Nest, machine: MachineDescription) -> tuple[Nest, Schedu
         next_tile=_next_tile(nest, roles, parts, static, machine),
     )
     return nest, schedule
+
+
+def _spreads(nest: Nest, roles: Roles, machine: MachineDescription) -> bool:
+    """
+    Whether to read the filters of the next blocks from memory all the while that pixels meet the
+    present ones. While the first pixels meet them, they are needed faster than memory gives them.
+    An image that fills the cache, however, would push them out again.
+    """
+    if nest.reduction is None:
+        return False
+    is_near = _size(nest, roles.image) <= machine.near_bytes
+    is_far = _size(nest, roles.filter) > machine.prefetched_bytes
+    return nest.reduction.streams or (is_near and is_far)
 
 
 def _next_filters(
