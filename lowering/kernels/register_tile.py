@@ -29,8 +29,6 @@ from .types import bits, value_type
 
 _LINE = 64
 """Bytes of a cache line."""
-_FEW_TILES = 3
-"""With fewer tiles of pixels, the filters of the next blocks would push the present ones out."""
 PREFETCH_BYTES = 4096
 """How far ahead filters are prefetched."""
 _MOST_LISTED = 10
@@ -138,7 +136,7 @@ def tiled_product(nest: Nest, machine: MachineDescription) -> tuple[Nest, Schedu
         order = nest.parallel
         parts[one] = parts.pop(best.static[-1])
         static = frozenset([one])
-    elif _spreads(nest, roles, machine):
+    elif nest.reduction is not None and _spreads(nest, roles, parts, machine):
         soon = _next_filters(nest, roles, parts)
         nest = replace(nest, reduction=replace(nest.reduction, soon=soon))
     unrolled = frozenset(
@@ -161,17 +159,33 @@ def tiled_product(nest: Nest, machine: MachineDescription) -> tuple[Nest, Schedu
     return nest, schedule
 
 
-def _spreads(nest: Nest, roles: Roles, machine: MachineDescription) -> bool:
+def _panel(roles: Roles, parts: Mapping[Dim, Sequence[Part]]) -> int:
+    """How many elements filters of a tile of blocks have."""
+    block = roles.blocks[-1]
+    stride = roles.filter.stride(block)
+    assert isinstance(stride, int)
+    return parts[block][0].tile * stride
+
+
+def _spreads(
+    nest: Nest,
+    roles: Roles,
+    parts: Mapping[Dim, Sequence[Part]],
+    machine: MachineDescription,
+) -> bool:
     """
-    Whether to read the filters of the next blocks from memory all the while that pixels meet the
-    present ones. While the first pixels meet them, they are needed faster than memory gives them.
-    An image that fills the cache, however, would push them out again.
+    Whether to read the filters of the next tile of blocks from memory all the while that pixels
+    meet the present ones. While the first pixels meet them, they are needed faster than memory
+    gives them. An image that fills the cache, however, would push them out again, and many filters
+    of a tile would push out what pixels meet.
     """
-    if nest.reduction is None:
+    if not roles.blocks or not roles.pixels or nest.reduction is None:
         return False
-    is_near = _size(nest, roles.image) <= machine.near_bytes
-    is_far = _size(nest, roles.filter) > machine.prefetched_bytes
-    return nest.reduction.streams or (is_near and is_far)
+    if nest.reduction.streams:
+        return True
+    panel = _panel(roles, parts) * element_bytes(roles.filter.element)
+    is_far = _size(nest, roles.filter) > machine.prefetched_bytes > panel
+    return is_far and _size(nest, roles.image) <= machine.near_bytes
 
 
 def _next_filters(
@@ -181,15 +195,7 @@ def _next_filters(
     What to prefetch in each step, so that the filters of the next tile of blocks are near when all
     pixels have met the present ones.
     """
-    if not roles.blocks or not roles.pixels:
-        return ()
-    block, pixel = roles.blocks[-1], roles.pixels[-1]
-    tiles = sum(p.tiles for p in parts[pixel])
-    if tiles < _FEW_TILES:
-        return ()
-    stride = roles.filter.stride(block)
-    assert isinstance(stride, int)
-    panel = parts[block][0].tile * stride
+    pixel, panel = roles.pixels[-1], _panel(roles, parts)
     # each tile of pixels prefetches its share, the largest of them without a gap
     most = max(p.tile for p in parts[pixel])
     steps = pixel.size * prod(d.size for d in nest.reduced)
