@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from glow.glow_dialects import glow_vec
+from glow.glow_dialects.glow.blocked import BlockedConvolutionOp
 from glow.glow_dialects.glow.matrix import PackedMatMulOp
 from glow.glow_dialects.operator import with_shape
 from glow.passes.pack_weights import packed, panel_width
@@ -48,6 +50,30 @@ def test_far_weights_are_prefetched():
     assert prefetches(64, 384) == 4
     # a few rows read the next panel soon enough
     assert prefetches(8, 16) == 0
+
+
+def localities(inputs: int, outputs: int, size: int) -> set[int]:
+    """How near the prefetches of a convolution of 1 x 1 on blocks of 16 channels are."""
+    types = [
+        with_shape(f32, (1, inputs, size, size, 16)),
+        with_shape(f32, (outputs, inputs, 1, 1, 16, 16)),
+        with_shape(f32, (outputs, 16)),
+    ]
+    module = one_node(BlockedConvolutionOp, types, strides=(1, 1), dilations=(1, 1))
+    lower = "glow-lower-to-kernels{l2-bytes=2097152}"
+    apply(module, f"glow-irgen,glow-eliminate-copies,glow-allocate,{lower}")
+    found = [op for op in module.walk() if isinstance(op, glow_vec.PrefetchOp)]
+    return {op.locality.value.data for op in found}
+
+
+def test_next_filters_of_a_convolution_are_read_meanwhile():
+    # the filters of the next blocks, into the second cache
+    assert localities(16, 64, 14) == {2}
+    # an image that fills the cache, or many filters of a block: what is needed soon
+    assert localities(64, 16, 28) == {3}
+    assert localities(128, 32, 7) == {3}
+    # few filters stay near
+    assert localities(4, 4, 28) == set()
 
 
 EPILOGUE = """
