@@ -39,6 +39,7 @@ from .diagnostics import (
     keep_operation,
     near,
 )
+from .output_file import completed
 
 PREFIX = "glow-"
 DEBUG_FLAG = "--traceback"
@@ -297,14 +298,26 @@ class GlowOptMain(xDSLOptMain):
                 "or the option --frontend"
             ) from None
 
+    def run(self) -> None:
+        if self.args.output_file is None:
+            super().run()
+            return
+        with completed(self.args.output_file) as self._where:
+            super().run()
+
     def prepare_output(self) -> IO[str]:
         name = parse_spec(self.args.target).name
-        if not getattr(self._own_target(name), "writes_bytes", False):
-            return super().prepare_output()
-        # text of which each character is one byte
+        # bytes are text of which each character is one
+        is_text = not getattr(self._own_target(name), "writes_bytes", False)
+        encoding, newline = (None, None) if is_text else ("latin-1", "")
         file = self.args.output_file
-        where = sys.stdout.fileno() if file is None else file
-        return open(where, "w", encoding="latin-1", newline="", closefd=file is not None)
+        if file is None and is_text:
+            return sys.stdout
+        where = sys.stdout.fileno() if file is None else self._where
+        try:
+            return open(where, "w", encoding=encoding, newline=newline, closefd=file is not None)
+        except OSError as e:
+            raise OSError(e.errno, e.strerror, file) from None
 
     def _own_target(self, name: str) -> object:
         # those of other packages may be functions that take the module

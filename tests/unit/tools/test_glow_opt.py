@@ -307,6 +307,34 @@ def test_outputs_that_cannot_be_written(
     assert capsys.readouterr().err == f"{tmp_path}: error: Is a directory\n"
 
 
+def test_outputs_appear_when_they_are_complete(program: Path, tmp_path: Path) -> None:
+    wrong, target = tmp_path / "wrong.mlir", tmp_path / "out"
+    wrong.write_text("func.func @main( {\n")
+    assert main([str(wrong), "-o", str(target)]) == 1
+    assert not target.exists()
+    target.write_text("before")
+    assert main([str(wrong), "-o", str(target)]) == 1
+    assert main([str(program), "-t", "vta-binary", "-o", str(target)]) == 1
+    assert target.read_text() == "before"
+    assert sorted(p.name for p in tmp_path.iterdir() if "partial" in p.name) == []
+
+
+def test_a_file_is_read_and_written(program: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([str(program)]) == 0
+    printed = capsys.readouterr().out
+    assert main([str(program), "-o", str(program)]) == 0
+    assert program.read_text() == printed
+
+
+def test_links_are_written_through(program: Path, tmp_path: Path) -> None:
+    target, link = tmp_path / "target", tmp_path / "link"
+    target.write_text("before")
+    link.symlink_to(target)
+    assert main([str(program), "-o", str(link)]) == 0
+    assert link.is_symlink()
+    assert target.read_text() != "before"
+
+
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
 def test_full_disk(program: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([str(program), "-o", "/dev/full"]) == 1
