@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 _COMPILER_OPTIONS = (
     *("compare", "dump_stages", "conv_algorithm", "precision", "target_cpu", "profile"),
+    *("quantize", "convert_to", "ranges"),
 )
 """Options, by name, that mean nothing to a program that is already compiled."""
 

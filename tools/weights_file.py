@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, MemRefType, ModuleOp, TensorType
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, MemRefType, ModuleOp, TensorType, i8
 from xdsl.ir import Attribute, Operation
 
 from ..errors import GlowError
@@ -41,6 +41,9 @@ DTYPES = {
     "i1": ("BOOL", 1),
 }
 """The name in the file, and the size in bytes, of each element type."""
+
+_HOLDERS = ("glow.constant", "glow_inst.weight", "vta.region")
+"""Operations with constants, as their property `value`."""
 
 
 @dataclass
@@ -120,12 +123,15 @@ def _read(entry: _Entry) -> memoryview | bytes:
 
 
 def _constants(module: ModuleOp) -> Iterator[tuple[Operation, Attribute, TensorType | MemRefType]]:
+    """All constants, and what they are of: regions of VTA programs are bytes."""
     for op in module.walk():
-        if op.name not in ("glow.constant", "glow_inst.weight"):
+        value = op.properties.get("value")
+        if op.name not in _HOLDERS or value is None:
             continue
-        value, result_type = op.properties["value"], op.results[0].type
-        assert isinstance(result_type, TensorType | MemRefType)
-        yield op, value, result_type
+        held = op.results[0].type
+        if not isinstance(held, TensorType | MemRefType):
+            held = TensorType(i8, [op.properties["size"].value.data])  # pyright: ignore
+        yield op, value, held
 
 
 def _entries(module: ModuleOp) -> list[_Entry]:

@@ -11,6 +11,7 @@ from glow.glow_dialects.vta.config import VtaConfig
 from glow.runtime.vta.program import Kind, Region
 from glow.tests.support import vta_assembler as asm
 from glow.tests.support.vta_assembler import INP, UOP, WGT
+from glow.tools.glow_opt import main as glow_opt
 from glow.tools.glow_run import main
 
 SHAPE = (1, 5, 3, 4)
@@ -72,6 +73,18 @@ def test_statistics_and_trace(
     assert json.loads(trace.read_text())["traceEvents"]
 
 
+def test_a_program_as_text_with_its_weights(
+    program: tuple[Path, np.ndarray], tmp_path: Path
+) -> None:
+    """What `glow-opt` advises where text would refer to weights of its own process."""
+    names = ("t.mlir", "w.safetensors", "direct.vta", "again.vta")
+    text, weights, direct, again = (str(tmp_path / name) for name in names)
+    assert glow_opt([str(program[0]), "-t", "vta-binary", "-o", direct]) == 0
+    assert glow_opt([str(program[0]), "--weights-out", weights, "-o", text]) == 0
+    assert glow_opt([text, "-t", "vta-binary", "-o", again]) == 0
+    assert Path(again).read_bytes() == Path(direct).read_bytes()
+
+
 def error(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
     assert main(arguments) == 1
     printed = capsys.readouterr().err
@@ -86,6 +99,7 @@ def test_errors_are_one_line(
     path = str(program[0])
     assert "--compare means nothing" in error([path, "--compare", "interpreter"], capsys)
     assert "--profile means nothing" in error([path, "--profile"], capsys)
+    assert "--quantize means nothing" in error([path, "--quantize", "dynamic"], capsys)
     np.save(tmp_path / "x.npy", np.zeros((1, 5, 3, 5), np.int8))
     assert "'x'" in error([path, "--input", str(tmp_path / "x.npy")], capsys)
     damaged = tmp_path / "damaged.vta"
