@@ -67,13 +67,13 @@ class RandomNetwork:
         """All of 8 bits."""
 
     def grow(self, layers: int) -> ModuleOp:
-        """Add layers; the last one, and sometimes others, are the results."""
+        """Add layers. What none of them reads, and sometimes others, are the results."""
         while self.layers < layers:
             made = _STEPS[self.int(0, len(_STEPS) - 1)](self)
             if made not in self.values:
                 self.layers += 1
                 self.values.append(made)
-        results = [self.values[-1]]
+        results = [v for v in self.values[1:] if v.first_use is None]
         if self.int(0, 3) == 0:
             results.append(self.values[self.int(0, len(self.values) - 1)])
         return self.module(results)
