@@ -13,6 +13,7 @@ from xdsl.ir import Dialect
 from .attributes import (
     CONFIG,
     DRAM,
+    LAYER,
     AluOpcodeAttr,
     ConfigAttr,
     DramType,
@@ -38,6 +39,7 @@ __all__ = [
     "CONFIG",
     "DEFAULT",
     "DRAM",
+    "LAYER",
     "VTA",
     "AluOp",
     "AluOpcode",

@@ -24,6 +24,8 @@ from xdsl.utils.exceptions import VerifyException
 from .config import DEFAULT, AluOpcode, Engine, Memory, VtaConfig
 
 CONFIG = "vta.config"
+LAYER = "vta.layer"
+"""The attribute of the first instruction of a layer: its name."""
 """The attribute of a function that makes it a program for a VTA."""
 
 _ALWAYS_PRINTED = ("batch", "block_in", "block_out")

@@ -25,6 +25,7 @@ import numpy as np
 from xdsl.dialects.builtin import StringAttr
 
 from ...glow_dialects.vta import (
+    LAYER,
     AluOp,
     AluOpcode,
     Engine,
@@ -39,8 +40,6 @@ from ...glow_dialects.vta import (
 from ...glow_dialects.vta.attributes import tokens_attr
 from .regions import Dram, Move
 
-LAYER = "vta.layer"
-"""The attribute of the first instruction of a layer: its name."""
 LOAD, COMPUTE, STORE = range(3)
 _ENGINES = (Engine.LOAD, Engine.COMPUTE, Engine.STORE)
 _NUMBERS = {engine: i for i, engine in enumerate(_ENGINES)}

@@ -24,6 +24,7 @@ from xdsl.utils.exceptions import VerifyException
 from ...errors import CompileError
 from ...glow_dialects.blob import BlobAttr
 from ...glow_dialects.vta import (
+    LAYER,
     MicroOpsOp,
     RegionKind,
     RegionOp,
@@ -36,8 +37,6 @@ from ...lowering.vta.decode import decode_micro_ops, decode_program
 from ...lowering.vta.encode import encode_instructions, encode_micro_ops, micro_op_dtype
 from ...semantics.arrays import element_type, make_constant, numpy_dtype
 from .program import Kind, LayerRange, Region, VtaProgram
-
-LAYER = "vta.layer"
 
 
 def assemble(function: func.FuncOp) -> VtaProgram:
