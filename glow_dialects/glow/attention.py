@@ -44,7 +44,7 @@ class AttentionOp(_Attention):
     """
     `softmax(scale * query @ key^T) @ value` for each image and each head (Vaswani et al. 2017), the
     softmax over the key's positions. Operands are [images, positions, heads, width]. 16-bit floats
-    compute in f32.
+    compute in f32. Positions whose part is less than e^-64 of the largest may be left out.
 
     ```mlir
     %r = glow.attention %q, %k, %v {scale = 5.0e-01 : f64}

@@ -26,5 +26,17 @@ def exponential(alg: ArithAlgebra, a: Value) -> Value:
     return alg.apply(Primitive.EXP, a)
 
 
+def maximum(alg: ArithAlgebra, a: Value, b: Value) -> Value:
+    return alg.apply(Primitive.MAXIMUM, a, b)
+
+
+def is_less(alg: ArithAlgebra, a: Value, b: Value) -> Value:
+    return alg.apply(Primitive.LT, a, b)
+
+
+def select(alg: ArithAlgebra, condition: Value, a: Value, b: Value) -> Value:
+    return alg.apply(Primitive.SELECT, condition, a, b)
+
+
 def square_root(alg: ArithAlgebra, a: Value) -> Value:
     return alg.apply(Primitive.SQRT, a)

@@ -67,19 +67,28 @@ def softmax_rows(k: Kernel) -> None:
 
 
 def softmax_of_rows(
-    k: Kernel, i: Dim, j: Dim, x: Access | None, powers: Access, peak: Access, share: Access
+    k: Kernel,
+    i: Dim,
+    j: Dim,
+    x: Access | None,
+    powers: Access,
+    peak: Access,
+    share: Access,
+    body: Body | None = None,
 ) -> None:
     """
     `powers = exp(x - peak)`, where `peak` is the maximum of row `i`, and `share = 1 / sum(powers)`.
-    Without `x`, `powers` itself is read.
+    Without `x`, `powers` itself is read. `body` computes powers, from `x` and `peak`, in place of
+    that formula.
     """
     element = powers.element
     read = powers if x is None else x
     # a NaN in the row shows in the sum
     store_reduction(k, [i], [j], total(Combine.LARGEST_NUMBER, element, read), peak)
     in_place = x is None
+    power = body or _power
     k.nest(
-        Nest((i, j), (powers,), _power, (read, peak), in_place=in_place, weight=EXPONENTIAL_WEIGHT)
+        Nest((i, j), (powers,), power, (read, peak), in_place=in_place, weight=EXPONENTIAL_WEIGHT)
     )
     store_reduction(k, [i], [j], total(Combine.ADD, element, powers), share, _inverse)
 

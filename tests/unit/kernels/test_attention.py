@@ -5,8 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from glow.glow_dialects.glow.attention import AttentionOp, MaskedAttentionOp
+from glow.glow_dialects.operator import with_shape
+from glow.tests.support.native import apply
+from xdsl.dialects import arith, math
+from xdsl.dialects.builtin import f32
 
-from .test_operators import check, random
+from .test_operators import check, one_node, random
 
 # images, query positions, key positions, heads, width, width of the value
 CASES = [
@@ -41,3 +45,29 @@ def test_masked_attention(case: tuple[int, ...], dtype: type, low: float):
     mask[np.random.default_rng(5).random(mask.shape) < 0.5] = dtype(low)
     mask[..., 0] = 0
     check(MaskedAttentionOp, *operands(case, dtype), mask, scale=0.4)
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64], ids=str)
+@pytest.mark.parametrize("spread", [30.0, 64.0, 90.0, 700.0])
+def test_scores_that_lie_far_apart(case: tuple[int, ...], dtype: type, spread: float):
+    """Powers that are below the least normal number, or nearly, do not matter."""
+    n, rows, columns, heads, *_ = case
+    mask = -spread * np.random.default_rng().random((n, heads, rows, columns)).astype(dtype)
+    check(MaskedAttentionOp, *operands(case, dtype), mask, scale=0.4)
+
+
+def test_nan_in_a_score_shows_in_its_row():
+    query, key, value = operands((1, 16, 16, 2, 32, 32), np.float32)
+    query[0, 5, 1, 3] = np.nan
+    check(AttentionOp, query, key, value, scale=0.4)
+
+
+def test_no_power_is_below_the_least_normal_number():
+    """Where it would be, arguments of exp are replaced, and its result by zero."""
+    types = [with_shape(f32, a.shape) for a in operands(CASES[2], np.float32)]
+    module = one_node(AttentionOp, types, scale=0.4)
+    apply(module, "glow-irgen,glow-eliminate-copies,glow-allocate,glow-lower-to-kernels")
+    arguments = [op.operands[0].owner for op in module.walk() if isinstance(op, math.ExpOp)]
+    assert arguments
+    assert all(isinstance(op, arith.MaximumfOp) for op in arguments)
