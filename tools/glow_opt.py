@@ -89,7 +89,7 @@ def _wrong_value(pass_class: type[ModulePass], spec: ArgSpec) -> str | None:
         try:
             pass_class.from_spec(ArgSpec(pass_class.name, {option: values}))
         except ValueError as e:
-            if "requires argument" not in str(e):
+            if str(e).startswith(("Incompatible types", "Argument must")):
                 found = ",".join(str(v) for v in values) or "nothing"
                 return f"expected {option} to be {types[option.replace('-', '_')]}, found {found}"
     return None

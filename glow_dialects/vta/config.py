@@ -156,7 +156,9 @@ class VtaConfig:
             if value < 1:
                 raise ValueError(f"expected {f.name} of a VTA to be at least 1, found {value}")
             if f.name.endswith("_depth") and (value < 2 or value & (value - 1)):
-                raise ValueError(f"expected {f.name} of a VTA to be a power of 2, found {value}")
+                raise ValueError(
+                    f"expected {f.name} of a VTA to be a power of 2 above 1, found {value}"
+                )
             if f.name in _FIELD_BITS and value > WORD_BITS // 2:
                 raise ValueError(f"expected {f.name} of a VTA to be at most 32, found {value}")
         for memory, bits in self._element_bits.items():

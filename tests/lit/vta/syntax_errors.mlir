@@ -59,12 +59,12 @@ func.func private @f() attributes {vta.config = #vta.config<batch = 0>}
 // -----
 
 func.func private @f() attributes {vta.config = #vta.config<inp_depth = 100>}
-// CHECK: expected inp_depth of a VTA to be a power of 2, found 100
+// CHECK: expected inp_depth of a VTA to be a power of 2 above 1, found 100
 
 // -----
 
 func.func private @f() attributes {vta.config = #vta.config<wgt_depth = 1>}
-// CHECK: expected wgt_depth of a VTA to be a power of 2, found 1
+// CHECK: expected wgt_depth of a VTA to be a power of 2 above 1, found 1
 
 // -----
 
