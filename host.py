@@ -32,6 +32,7 @@ from xdsl.dialects.builtin import ModuleOp
 from .compiler import Model, load_model
 from .errors import GlowError, InputError, QueueFullError
 from .passes.partitioning.devices import Configuration, of_backends, read_configuration
+from .runtime.brief_turns import python_turn
 from .runtime.host import lifetime
 from .runtime.host.addition import Addition
 from .runtime.host.admission import Admission
@@ -173,7 +174,8 @@ class HostManager:
         addition = Addition(name)
 
         def load() -> Network:
-            module = load_model(model, symbols, keep_partitions=True)
+            with python_turn:
+                module = load_model(model, symbols, keep_partitions=True)
             order = Order(name, module, configuration, strategy, count, addition.expect_wanted)
             return provisioner.provision(order)
 

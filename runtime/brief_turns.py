@@ -1,4 +1,4 @@
-"""Threads that take turns with Python's global lock more often than usual."""
+"""How threads take turns with Python's global lock: more often than usual, or for a while."""
 
 from __future__ import annotations
 
@@ -10,6 +10,11 @@ from contextlib import contextmanager
 SECONDS = 5e-5
 """How long a thread waits for the lock before it asks the one that has it; Python's own is 5 ms."""
 
+python_turn = threading.RLock()
+"""
+Held by a thread that compiles, while it runs Python for long. Python runs in one thread at a time
+anyway, and two that want it all the time would take it from each other every few microseconds.
+"""
 _lock = threading.Lock()
 _users = 0
 _before = 0.0

@@ -27,6 +27,7 @@ from ..context import make_context
 from ..errors import CompileError, GlowError, ModelError
 from ..passes.collector import without_garbage_collection
 from ..universe import UNIVERSE
+from .brief_turns import python_turn
 
 IMPORTED = "imported"
 
@@ -101,7 +102,7 @@ class Stages(Mapping[str, ModuleOp]):
             for function in list(whole.body.block.ops):
                 function.detach()
                 start = time.perf_counter()
-                with without_garbage_collection():
+                with python_turn, without_garbage_collection():
                     part = ModuleOp([function])
                     self._apply(index, part)
                 self.times[name] += time.perf_counter() - start
@@ -118,7 +119,7 @@ class Stages(Mapping[str, ModuleOp]):
         """Run one stage on its predecessor, in place unless that is kept."""
         stage = self._stages[index]
         start = time.perf_counter()
-        with without_garbage_collection():
+        with python_turn, without_garbage_collection():
             module = before.clone() if index - 1 in self._kept else before
             self._apply(index, module)
         self.times[stage.name] = time.perf_counter() - start

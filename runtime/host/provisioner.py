@@ -16,6 +16,7 @@ from ...errors import CompileError, DeviceMemoryError, GlowError, ModelError
 from ...passes.partition import partition
 from ...passes.partitioning.strategies import NoRoomError
 from ...passes.partitions import Partition, is_partitioned, read_partitions
+from ..brief_turns import python_turn
 from ..signature import TensorInfo, signature_of
 from ..stages import Stages
 from .addition import Turns
@@ -140,7 +141,8 @@ class Provisioner:
             slots = slots_for(order.configuration, count, free)
             split = order.module.clone()
             try:
-                partition(split, configuration_for(slots, order.configuration, free), **given)
+                with python_turn:
+                    partition(split, configuration_for(slots, order.configuration, free), **given)
             except CompileError as error:
                 if lacking is None:
                     raise
@@ -227,7 +229,8 @@ class _Piece:
         """By backend: what devices that share one have in common."""
         self.outputs: tuple[TensorInfo, ...] = signature_of(self._module).outputs
         try:
-            self._key = digest(self._module)
+            with python_turn:
+                self._key = digest(self._module)
         except (OSError, ValueError) as error:
             raise ModelError(f"cannot read a weight in {self._what}: {error}") from error
 
