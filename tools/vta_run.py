@@ -38,7 +38,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="print estimated cycles, use of the engines, and DRAM traffic, by layer if known",
     )
     group.add_argument(
-        "--trace", metavar="FILE", help="write the estimated timeline as JSON for Perfetto"
+        "--trace",
+        metavar="FILE",
+        help="write the estimated timeline: as a drawing if FILE ends in .svg, else as JSON for "
+        "Perfetto",
     )
 
 
@@ -117,7 +120,8 @@ def _report(args: argparse.Namespace, program: VtaProgram, console: Console) -> 
     if not args.statistics and args.trace is None:
         return
     from ..runtime.vta.timing import VtaTiming, estimate
-    from ..runtime.vta.trace import write_trace
+    from ..runtime.vta.trace import trace, write_trace
+    from .timeline_drawing import draw_timeline
 
     timing = VtaTiming()
     found = estimate(program, timing)
@@ -127,7 +131,11 @@ def _report(args: argparse.Namespace, program: VtaProgram, console: Console) -> 
         if found.layers:
             console.print(layer_table(found.layers))
     if args.trace is not None:
-        write_trace(args.trace, program, found, timing)
+        if args.trace.endswith(".svg"):
+            text = draw_timeline(trace(program, found, timing))
+            Path(args.trace).write_text(text, encoding="utf-8")
+        else:
+            write_trace(args.trace, program, found, timing)
         console.print(f"timeline written to {args.trace}")
 
 

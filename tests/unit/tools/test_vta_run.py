@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -71,6 +72,25 @@ def test_statistics_and_trace(
     for text in ("int8[1, 5, 3, 4]", "median of 2", "COMPUTE", "GEMM core", "conv1x1", "192 B"):
         assert text in printed
     assert json.loads(trace.read_text())["traceEvents"]
+
+
+def test_a_drawing(program: tuple[Path, np.ndarray], tmp_path: Path) -> None:
+    """Each event of the trace has a bar in the row of its engine, as long as it takes."""
+    drawing, trace = tmp_path / "t.svg", tmp_path / "t.json"
+    for path in (drawing, trace):
+        assert main([str(program[0]), "--trace", str(path)]) == 0
+    events = [e for e in json.loads(trace.read_text())["traceEvents"] if e["ph"] == "X"]
+    bars = [
+        bar.attrib | {"title": bar[0].text or ""}
+        for bar in ElementTree.parse(drawing).iter()
+        if len(bar) == 1 and bar[0].tag.endswith("}title")
+    ]
+    assert [bar["title"] for bar in bars] == [e["args"].get("text", e["name"]) for e in events]
+    assert [bar["y"] for bar in bars] == [str(28 + 34 * e["tid"]) for e in events]
+    longest = max(float(bar["width"]) for bar in bars)
+    whole = max(e["ts"] + e["dur"] for e in events)
+    wanted = [max(e["dur"] / whole * longest, 0.5) for e in events]
+    np.testing.assert_allclose([float(bar["width"]) for bar in bars], wanted, atol=0.2)
 
 
 def test_a_program_as_text_with_its_weights(
