@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
 from math import prod
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from ...backend import Backend, Memory, ProgramMemory, Rates, Stage
 from ...errors import GlowError
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from .simulator import Simulator
     from .timing import VtaTiming
 
+_T = TypeVar("_T")
 _CLEAN = "canonicalize,cse,dce"
 INTEGERS = "integers"
 PROGRAM = "program"
@@ -34,12 +35,25 @@ _LAYER = 2000
 """Cycles of a layer that overlap with nothing: the first loads and the last stores."""
 
 
+def _made(kind: type[_T], given: _T | Mapping[str, Any], what: str) -> _T:
+    """A description of a machine as such, or from its fields by name."""
+    if isinstance(given, kind):
+        return given
+    known = [f.name for f in fields(kind)]  # pyright: ignore
+    if not isinstance(given, Mapping) or not given.keys() <= set(known):
+        raise GlowError(f"expected {what} of a VTA by name ({', '.join(known)}), found {given!r}")
+    try:
+        return kind(**given)
+    except (TypeError, ValueError) as e:
+        raise GlowError(f"no VTA has these {what}: {e}") from None
+
+
 class VtaBackend(Backend):
     """
     Compiles networks that are quantized with scales that are powers of two.
 
     - `config`: the sizes of the machine, a `VtaConfig` or keyword arguments of one;
-    - `timing`: how fast it is, for estimates.
+    - `timing`: how fast it is, for estimates, a `VtaTiming` or keyword arguments of one.
 
     `threads` and `cache` mean nothing to it.
     """
@@ -51,13 +65,14 @@ class VtaBackend(Backend):
         threads: int = 1,
         cache: object = True,
         config: VtaConfig | Mapping[str, int] = DEFAULT,
-        timing: VtaTiming | None = None,
+        timing: VtaTiming | Mapping[str, float] | None = None,
     ):
-        try:
-            self.config = config if isinstance(config, VtaConfig) else VtaConfig(**config)
-        except (TypeError, ValueError) as e:
-            raise GlowError(f"no VTA has these sizes: {e}") from None
-        self._timing = timing
+        self.config = _made(VtaConfig, config, "sizes")
+        self._timing: VtaTiming | None = None
+        if timing is not None:
+            from .timing import VtaTiming
+
+            self._timing = _made(VtaTiming, timing, "times")
 
     @property
     def timing(self) -> VtaTiming:

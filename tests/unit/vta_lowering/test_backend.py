@@ -124,7 +124,7 @@ def test_costs_are_those_of_the_gemm_core_and_of_the_port():
     backend = find_backend("vta")
     assert isinstance(backend, VtaBackend)
 
-    def cost(channels: int) -> float:
+    def cost(channels: int, backend: VtaBackend = backend) -> float:
         q, w = QuantizedType(i8, f32, 0.5), QuantizedType(i8, f32, 0.25)
         b = QuantizedType(i32, f32, 0.125)
         shapes = (1, channels, 28, 28), (channels, channels, 3, 3), (channels,)
@@ -138,6 +138,9 @@ def test_costs_are_those_of_the_gemm_core_and_of_the_port():
     assert 3.5 < cost(256) / cost(128) < 4.5
     # 451,584 products of the GEMM core, at 60 % of 100 MHz
     assert cost(128) == pytest.approx(451_584 / 60e6, rel=0.1)
+    # a clock twice as fast, as a file of devices gives it
+    faster = VtaBackend(timing={"clock_mhz": 200})
+    assert cost(128, faster) == pytest.approx(cost(128) / 2)
     assert backend.memories()[0].bytes == 16 << 32
 
 
@@ -165,6 +168,10 @@ def test_what_the_machine_cannot_compute_points_to_the_partitioner():
 def test_machines_that_cannot_be():
     with pytest.raises(GlowError, match="no VTA has these sizes"):
         VtaBackend(config={"inp_depth": 3})
+    with pytest.raises(GlowError, match=r"sizes of a VTA by name \(batch, .*found {'depth': 4}"):
+        VtaBackend(config={"depth": 4})
+    with pytest.raises(GlowError, match=r"times of a VTA by name \(.*clock_mhz\), found 3"):
+        VtaBackend(timing=3)  # pyright: ignore
     with pytest.raises(CompileError, match="block_in and block_out of VTA to be equal"):
         glow.compile(network(), backend=VtaBackend(config=VtaConfig(block_in=8)))
     with pytest.raises(CompileError, match="expected inputs, weights and outputs of 8 bits"):
