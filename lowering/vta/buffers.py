@@ -87,9 +87,9 @@ def name_of(buffer: SSAValue) -> str:
     return buffer.name_hint or "value"
 
 
-def is_byte(buffer: SSAValue) -> bool:
-    """Whether its elements have 8 bits, with sign."""
-    return storage_type(element_of(buffer.type)) == i8
+def is_byte(value: SSAValue) -> bool:
+    """Whether a buffer or tensor, or an element of one, has 8 bits, with sign."""
+    return storage_type(element_of(value.type)) == i8
 
 
 def image_shape(view: SSAValue) -> tuple[int, int, int, int] | None:

@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
 import numpy as np
-from xdsl.dialects.builtin import i8
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
 from ...glow_dialects.elements import is_integer, storage_type
@@ -28,6 +27,7 @@ from .buffers import (
     Definition,
     channel_numbers,
     image_shape,
+    is_byte,
     name_of,
     same_layout,
     unsupported,
@@ -141,8 +141,7 @@ class Builder:
         if rule is None:
             unsupported(owner, "there is no rule for it")
         chain = rule(self, owner)
-        is_byte = storage_type(element_of(value.type)) == i8
-        if is_byte and not is_root and not _within(chain, INT8):
+        if is_byte(value) and not is_root and not _within(chain, INT8):
             unsupported(owner, "its numbers exceed 8 bits")
         return chain
 
@@ -168,7 +167,7 @@ class Builder:
         if not same_layout(made.view, view):
             unsupported(op, f"it reads {name_of(buffer)} in another order, as {view.type}")
         chain = self.defined(made)
-        if storage_type(element_of(buffer.type)) == i8 and not _within(chain, INT8):
+        if is_byte(buffer) and not _within(chain, INT8):
             unsupported(made.instruction, "its numbers exceed 8 bits")
         return chain
 

@@ -23,18 +23,16 @@ from xdsl.dialects.builtin import (
     FunctionType,
     ModuleOp,
     TensorType,
-    i8,
 )
 from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
-from ...glow_dialects.elements import storage_type
 from ...glow_dialects.glow.base import DataParallel, Node
 from ...glow_dialects.glow.convolution import ConvolutionOp
 from ...glow_dialects.glow.logic import CastOp
 from ...glow_dialects.glow.quantization import StorageCastOp
 from ...glow_dialects.glow.reduction import ReduceSumOp
-from ...glow_dialects.operator import element_of, shape_of
+from ...glow_dialects.operator import shape_of
 from ...passes.rewriting import (
     Build,
     RuleTable,
@@ -45,6 +43,7 @@ from ...passes.rewriting import (
     tensor_nodes,
 )
 from .borders import stored_inputs, stored_output
+from .buffers import is_byte
 
 RULES = RuleTable()
 
@@ -56,7 +55,7 @@ def convolution_of_sum(node: ReduceSumOp, build: Build) -> SSAValue | None:
     wide, spatial = maker(node.input, CastOp), len(shape) - 2
     if wide is None or len(shape) not in (3, 4) or axes != list(range(2, len(shape))):
         return None
-    if not _is_byte(wide.input):
+    if not is_byte(wide.input):
         return None
     source, channels = _behind_casts(wide.input), shape[1]
     ones = build.constant(np.ones((channels, 1, *shape[2:]), np.int8), "ones")
@@ -89,10 +88,6 @@ class PrepareForVtaPass(ModulePass):
                 repeat(node)
 
 
-def _is_byte(value: SSAValue) -> bool:
-    return storage_type(element_of(value.type)) == i8
-
-
 def _behind_casts(value: SSAValue) -> SSAValue:
     """The same bytes, before their type was changed."""
     while isinstance(value.owner, StorageCastOp):
@@ -103,10 +98,10 @@ def _behind_casts(value: SSAValue) -> SSAValue:
 def _widens(value: SSAValue) -> bool:
     """Whether a value of more than 8 bits is made of one of 8 bits and constants alone."""
     node = value.owner
-    if _is_byte(value) or not isinstance(node, DataParallel):
+    if is_byte(value) or not isinstance(node, DataParallel):
         return False
     variables = [o for o in node.operands if not is_constant(o)]
-    return len(variables) == 1 and (_is_byte(variables[0]) or _widens(variables[0]))
+    return len(variables) == 1 and (is_byte(variables[0]) or _widens(variables[0]))
 
 
 def repeat(node: Node) -> None:
