@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 
 from xdsl.ir import Attribute
 
-from ....glow_dialects.elements import compute_type
+from ....glow_dialects.elements import compute_type, element_bytes
 from ....glow_dialects.glow.convolution import ConvolutionOp
 from ....glow_dialects.operator import Call
-from ..affine import Affine, Dim, Index, View
+from ..affine import Affine, Dim, Index, View, affine
 from ..algebra import ArithAlgebra, Value
 from ..nest import Combine
 from ..primitives import add
 from ..registry import Kernel, kernel, total, view_dims
 from .padding import PaddedCopy, Source, Windows, without_gaps
+
+_NEAR_BYTES = 16 << 10
+"""Half of the nearest cache, or less."""
+_NEAR_PART = 8
+"""Images of at most this part of the second cache are copied as a whole."""
 
 
 def _windows(call: Call, counts: Sequence[int]) -> Windows:
@@ -36,7 +42,8 @@ def convolution(k: Kernel) -> None:
     group's channels `c` and the window's offsets `i`.
 
     Where windows reach beyond the input, or do not read neighbouring elements, they read a padded
-    copy of the image.
+    copy of the image; if the channels of a group are few enough to stay in the nearest cache, of
+    those of one group after the other.
     """
     windows, x = without_gaps(_windows(k.call, k.result.shape[2:]), k.operands[0])
     n = Dim("n", x.shape[0])
@@ -44,31 +51,49 @@ def convolution(k: Kernel) -> None:
     if windows.inside and windows.strides[-1] == 1 and x.strides[-1] in (0, 1):
         _direct(k, [n], [n], Source(windows, x, 0), filters)
         return
-    padded = PaddedCopy(k, windows, x.shape[1], compute_type(x.element), 0.0)
+    groups, element = k.call.int("group"), compute_type(x.element)
+    inner = x.shape[1] // groups
+    group_bytes = inner * prod(windows.extents) * element_bytes(element)
+    whole_is_far = groups * group_bytes > k.machine.l2_bytes // _NEAR_PART
+    if whole_is_far and group_bytes <= _NEAR_BYTES:
+        g = Dim("g", groups)
+        with k.repeat(n), k.repeat(g):
+            padded = PaddedCopy(k, windows, inner, element, 0.0)
+            padded.fill_from([n], x, g * inner)
+            _direct(k, [], [n], padded.source, filters, g)
+        return
+    padded = PaddedCopy(k, windows, x.shape[1], element, 0.0)
     with k.repeat(n):
         padded.fill_from([n], x)
         _direct(k, [], [n], padded.source, filters)
 
 
 def _direct(
-    k: Kernel, batch: Sequence[Dim], image: Sequence[Index], source: Source, filters: View
+    k: Kernel,
+    batch: Sequence[Dim],
+    image: Sequence[Index],
+    source: Source,
+    filters: View,
+    only: Dim | None = None,
 ) -> None:
+    """All groups, or that of the enclosing loop variable `only`, whose channels the source has."""
     call, y, bias = k.call, k.result, k.operands[2]
     groups = call.int("group")
-    g = Dim("g", groups)
+    g = only or Dim("g", groups)
     o = Dim("o", y.shape[1] // groups)
     c = Dim("c", filters.shape[1])
     window = [Dim(f"w{i}", size) for i, size in enumerate(y.shape[2:])]
     offset = [Dim(f"k{i}", size) for i, size in enumerate(filters.shape[2:])]
     channel = Affine({g: o.size, o: 1})
+    read = affine(c) if only else Affine({g: c.size, c: 1})
     element = compute_type(k.element)
     k.reduce(
-        dims=[*batch, g, o, *window],
+        dims=[*batch, *(() if only else (g,)), o, *window],
         reduced=[c, *offset],
         reduction=total(
             Combine.ADD,
             element,
-            source[[*batch, Affine({g: c.size, c: 1})], window, offset],
+            source[[*batch, read], window, offset],
             filters[[channel, c, *offset]],
         ),
         place=[*image, channel, *window],

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from xdsl.ir import Attribute
 
-from ..affine import Access, Affine, Dim, Index, View, lookup
+from ..affine import Access, Affine, Dim, Index, View, affine, lookup
 from ..registry import Kernel
 
 
@@ -116,9 +116,13 @@ class PaddedCopy:
     def source(self) -> Source:
         return Source(self.windows, self.view, self._phases)
 
-    def fill_from(self, image: Sequence[Index], x: View) -> None:
-        """Copy the image that leading indices of `x` [..., C, *spatial] choose."""
+    def fill_from(self, image: Sequence[Index], x: View, first: Index = 0) -> None:
+        """
+        Copy the image that leading indices of `x` [..., C, *spatial] choose, or as many channels of
+        it as the copy has, from the `first` on.
+        """
         c = Dim("c", self.view.shape[0])
+        channel = affine(first) + c
         w = self.windows
         inner = [
             Dim(f"s{d}", min(size, extent - low))
@@ -128,10 +132,10 @@ class PaddedCopy:
             return
         target = [s + low for s, low in zip(inner, w.low, strict=True)]
         if not self._phases:
-            self._kernel.copy([c, *inner], self.view[[c, *target]], x[[*image, c, *inner]])
+            self._kernel.copy([c, *inner], self.view[[c, *target]], x[[*image, channel, *inner]])
             return
         for phase in sorted({i * w.dilations[-1] % self._phases for i in range(w.kernel[-1])}):
-            self._copy_phase(phase, c, inner, target, image, x)
+            self._copy_phase(phase, c, inner, target, [*image, channel], x)
 
     def _copy_phase(
         self,
@@ -153,5 +157,5 @@ class PaddedCopy:
         self._kernel.copy(
             [c, *inner[:-1], j],
             self.view[[c, *target[:-1], phase, j + start]],
-            x[[*image, c, *inner[:-1], j * stride + first]],
+            x[[*image, *inner[:-1], j * stride + first]],
         )
