@@ -20,7 +20,17 @@ DEBUG_FLAG = "--traceback"
 
 
 class Parser(argparse.ArgumentParser):
-    """Reports wrong arguments as other errors are reported: one line, exit code 1."""
+    """
+    With the flags that `run_tool` knows. Reports wrong arguments as other errors are reported: one
+    line, exit code 1.
+    """
+
+    def __init__(self, prog: str, description: str):
+        super().__init__(prog=prog, description=description)
+        self.add_argument("--version", action="store_true", help="print the version")
+        self.add_argument(
+            DEBUG_FLAG, action="store_true", help="show the Python traceback of an unexpected error"
+        )
 
     def error(self, message: str):
         raise GlowError(message)

@@ -20,7 +20,6 @@ import numpy as np
 
 from ..errors import QuantizationError
 from .arguments import (
-    DEBUG_FLAG,
     Parser,
     add_image_arguments,
     add_model_arguments,
@@ -45,10 +44,6 @@ def _arguments() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "model", nargs="?", help="an ONNX file, or text of the graph dialect (.mlir)"
-    )
-    parser.add_argument("--version", action="store_true", help="print the version")
-    parser.add_argument(
-        DEBUG_FLAG, action="store_true", help="show the Python traceback of an unexpected error"
     )
     group = parser.add_argument_group("data")
     group.add_argument(

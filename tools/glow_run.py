@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING
 from ..errors import GlowError
 from . import time_profiles, vta_run
 from .arguments import (
-    DEBUG_FLAG,
     Parser,
     add_image_arguments,
     add_model_arguments,
@@ -45,10 +44,6 @@ def _arguments() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "model", help="an ONNX file, text of the graph dialect (.mlir), or a VTA program (.vta)"
-    )
-    parser.add_argument("--version", action="store_true", help="print the version")
-    parser.add_argument(
-        DEBUG_FLAG, action="store_true", help="show the Python traceback of an unexpected error"
     )
     _input_arguments(parser)
     group = parser.add_argument_group("compilation")

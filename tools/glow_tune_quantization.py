@@ -22,7 +22,6 @@ import numpy as np
 
 from ..errors import QuantizationError
 from .arguments import (
-    DEBUG_FLAG,
     Parser,
     add_image_arguments,
     add_model_arguments,
@@ -47,10 +46,6 @@ def _arguments() -> argparse.ArgumentParser:
         "float, so that it is as cheap as possible within a loss.",
     )
     parser.add_argument("model", help="an ONNX file, or text of the graph dialect (.mlir)")
-    parser.add_argument("--version", action="store_true", help="print the version")
-    parser.add_argument(
-        DEBUG_FLAG, action="store_true", help="show the Python traceback of an unexpected error"
-    )
     group = parser.add_argument_group("data")
     group.add_argument(
         "--profile", required=True, metavar="FILE.json", help="what glow-profile wrote"
