@@ -28,9 +28,9 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from ..errors import CompileError
+from ..passes.allocate import ARENA_SIZE
 
 COUNTER = "llvm.readcyclecounter"
-_ARENA_SIZE = "glow.arena_size"
 _LINE = 64
 """Bytes of a cache line."""
 _STAMP = 8
@@ -84,7 +84,7 @@ def time_kernels(main: func.FuncOp, kernels: set[str], threads: int) -> None:
     shape = record_shape(threads, len(calls))
     start = -(-arena.type.get_shape()[0] // _LINE) * _LINE
     size = start + prod(shape) * _STAMP
-    main.attributes[_ARENA_SIZE] = IntegerAttr(size, i64)
+    main.attributes[ARENA_SIZE] = IntegerAttr(size, i64)
     larger = Rewriter.replace_value_with_new_type(arena, MemRefType(i8, [size]))
     main.update_function_type()
     recorder = _Recorder(block, larger, start, shape)

@@ -215,9 +215,19 @@ def tensor_nodes(module: ModuleOp) -> Iterator[Node]:
                 yield op
 
 
-def failure(op: Operation, message: str, kind: type[CompileError] = CompileError) -> CompileError:
-    """An error to raise that says at which operation something is wrong."""
-    hints = [f"%{r.name_hint}" for r in op.results if r.name_hint]
+def failure(
+    op: Operation,
+    message: str,
+    kind: type[CompileError] = CompileError,
+    names: Sequence[str] | None = None,
+) -> CompileError:
+    """
+    An error to raise that says at which operation something is wrong: by `names`, or else those of
+    its results.
+    """
+    if names is None:
+        names = [r.name_hint for r in op.results if r.name_hint]
+    hints = [f"%{name}" for name in names]
     error = kind(f"{' '.join([op.name, *hints])}: {message}")
     error.operation = op  # pyright: ignore[reportAttributeAccessIssue]
     return error

@@ -26,6 +26,7 @@ from ..glow_dialects.glow_inst.memory import (
 )
 from ..glow_dialects.glow_inst.stacked import CopyOp, StackedOp
 from ..semantics import constant_array, evaluate, numpy_dtype
+from .memory_plan import ARENA_SIZE
 
 GARBAGE = 0xFF
 
@@ -183,7 +184,7 @@ def _garbage(size: int) -> np.ndarray:
 
 
 def _arena_size(main: func.FuncOp) -> int | None:
-    declared = main.attributes.get("glow.arena_size")
+    declared = main.attributes.get(ARENA_SIZE)
     return declared.value.data if isinstance(declared, IntegerAttr) else None
 
 

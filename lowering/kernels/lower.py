@@ -41,6 +41,7 @@ from ...glow_dialects.elements import (
 from ...glow_dialects.glow_inst.instruction import Instruction, Qualifier, buffer_of
 from ...glow_dialects.glow_inst.memory import AllocActivationOp, WeightOp
 from ...glow_dialects.glow_vec import DOT_RULES, DotKind
+from ...passes.allocate import ARENA_SIZE, WEIGHTS_SIZE
 from ...passes.collector import without_garbage_collection
 from ..threads import BARRIER, NEXT
 from .emit import Emitter
@@ -55,8 +56,6 @@ from .types import INDEX, memory_type, significant_strides
 PTR = llvm.LLVMPointerType()
 _LEADING = (INDEX, PTR)
 _ARENA = "arena"
-ARENA_SIZE = "glow.arena_size"
-WEIGHTS_SIZE = "glow.weights_size"
 
 
 @dataclass(frozen=True)

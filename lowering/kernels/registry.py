@@ -113,9 +113,9 @@ class Kernel:
         threads: int = 1,
     ):
         self.machine = machine or MachineDescription()
+        """What the code is for; it decides how work is cut into pieces."""
         self.threads = threads
         """How many threads run the kernel together."""
-        """What the code is for; it decides how work is cut into pieces."""
         self.call = call
         self.results = results
         self.operands = operands

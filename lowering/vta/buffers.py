@@ -15,7 +15,6 @@ import numpy as np
 from xdsl.dialects.builtin import MemRefType, StringAttr, i8
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
-from ...errors import CompileError
 from ...glow_dialects.elements import offset_of, storage_type, strides_of
 from ...glow_dialects.glow_inst.instruction import Instruction, buffer_of
 from ...glow_dialects.glow_inst.memory import (
@@ -28,6 +27,7 @@ from ...glow_dialects.operator import element_of, shape_of, to_python
 from ...glow_dialects.views import is_whole
 from ...passes.loops import SPLAT, Body, is_loop
 from ...passes.program import memref
+from ...passes.rewriting import failure
 from ...semantics.arrays import constant_array, numpy_dtype
 from .regions import spatial_shape
 
@@ -36,15 +36,14 @@ def unsupported(op: Operation, why: str) -> NoReturn:
     """Raises CompileError, which says who computes what VTA cannot."""
     instruction = op if isinstance(op, Instruction) else op.parent_op()
     written = instruction.written() if isinstance(instruction, Instruction) else []
-    names = "".join(f" %{name_of(buffer_of(view))}" for view in written)
-    error = CompileError(
-        f"{op.name}{names}: VTA cannot compute this: {why}. It computes networks of 8-bit integers "
+    raise failure(
+        op,
+        f"VTA cannot compute this: {why}. It computes networks of 8-bit integers "
         "with scales that are powers of two (glow-quantize with schema=power_of_two and "
         "everything=true); what it cannot compute belongs to another device "
-        "(glow-opt --partition=devices=cpu,vta)"
+        "(glow-opt --partition=devices=cpu,vta)",
+        names=[name_of(buffer_of(view)) for view in written],
     )
-    error.operation = op  # pyright: ignore[reportAttributeAccessIssue]
-    raise error
 
 
 @dataclass(frozen=True)

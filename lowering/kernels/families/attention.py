@@ -40,29 +40,30 @@ def attention(k: Kernel) -> None:
     count = min(_ROWS, rows)
     n, h = Dim("n", images), Dim("h", heads)
     j, t, d = Dim("j", columns), Dim("t", inner), Dim("d", value.shape[3])
-    turned = k.scratch((inner, columns), element) if rows >= _MANY_ROWS else None
-    dense = k.scratch((columns, d.size), element) if rows >= _MANY_ROWS else None
+    keys, values = key[[n, j, h, t]], value[[n, j, h, d]]
+    copies: list[tuple[list[Dim], Access, Access]] = []
+    if rows >= _MANY_ROWS:
+        turned = k.scratch((inner, columns), element)[[t, j]]
+        dense = k.scratch((columns, d.size), element)[[j, d]]
+        copies = [([t, j], turned, keys), ([j, d], dense, values)]
+        keys, values = turned, dense
     powers = k.scratch((count, columns), element)
     peak, share = k.scratch((count,), element), k.scratch((count,), element)
 
     def visit(at: Rows) -> None:
         (i,) = at.place
         row = at.row
-        factor = key[[n, j, h, t]] if turned is None else turned[[t, j]]
-        products = total(Combine.ADD, element, query[[n, i, h, t]], factor)
+        products = total(Combine.ADD, element, query[[n, i, h, t]], keys)
         mask = [view[[n, h, i, j]] for view in k.operands[3:]]
         _scores(k, row, j, t, products, powers, mask)
         softmax_of_rows(k, row, j, None, powers[[row, j]], peak[[row]], share[[row]], _power)
-        mean = value[[n, j, h, d]] if dense is None else dense[[j, d]]
-        means = total(Combine.ADD, element, powers[[row, j]], mean)
+        means = total(Combine.ADD, element, powers[[row, j]], values)
         place: list[Index] = [n, i, h, d]
         k.reduce([row, d], [j], means, place, [share[[row]]], _scaled)
 
     with k.repeat(n), k.repeat(h):
-        if turned is not None:
-            k.copy([t, j], turned[[t, j]], key[[n, j, h, t]])
-        if dense is not None:
-            k.copy([j, d], dense[[j, d]], value[[n, j, h, d]])
+        for dims, copy, original in copies:
+            k.copy(dims, copy, original)
         in_blocks(k, Rows((), 0, Dim("i", rows)), count, visit)
 
 

@@ -60,7 +60,8 @@ def softmax_rows(k: Kernel) -> None:
 
     def visit(rows: Rows) -> None:
         i = rows.row
-        softmax_of_rows(k, i, j, x[[*rows.place, j]], powers[[i, j]], peak[[i]], share[[i]])
+        read = x[[*rows.place, j]]
+        softmax_of_rows(k, i, j, read, powers[[i, j]], peak[[i]], share[[i]], _power)
         k.finish([i, j], [*rows.place, j], [powers[[i, j]], share[[i]]], _product)
 
     for_rows(k, x.rank - 1, [x], count, visit)
@@ -74,19 +75,17 @@ def softmax_of_rows(
     powers: Access,
     peak: Access,
     share: Access,
-    body: Body | None = None,
+    power: Body,
 ) -> None:
     """
-    `powers = exp(x - peak)`, where `peak` is the maximum of row `i`, and `share = 1 / sum(powers)`.
-    Without `x`, `powers` itself is read. `body` computes powers, from `x` and `peak`, in place of
-    that formula.
+    `powers = power(x, peak)`, where `peak` is the maximum of row `i`, and
+    `share = 1 / sum(powers)`. Without `x`, `powers` itself is read.
     """
     element = powers.element
     read = powers if x is None else x
     # a NaN in the row shows in the sum
     store_reduction(k, [i], [j], total(Combine.LARGEST_NUMBER, element, read), peak)
     in_place = x is None
-    power = body or _power
     k.nest(
         Nest((i, j), (powers,), power, (read, peak), in_place=in_place, weight=EXPONENTIAL_WEIGHT)
     )
