@@ -52,6 +52,7 @@ PASSES = {
     "glow-verify-memory": "passes.verify_memory:VerifyMemoryPass",
     "glow-eliminate-copies": "passes.eliminate_copies:EliminateCopiesPass",
     "glow-eliminate-dead-stores": "passes.eliminate_dead_stores:EliminateDeadStoresPass",
+    "glow-share-borders": "passes.share_borders:ShareBordersPass",
     "glow-share-buffers": "passes.share_buffers:ShareBuffersPass",
     "glow-stack-ops": "passes.stack_ops:StackOpsPass",
     "glow-allocate": "passes.allocate:AllocatePass",

@@ -38,7 +38,8 @@ _TO_ALLOCATED = (
     Stage("instructions", "glow-irgen"),
     Stage(
         "optimized-instructions",
-        "glow-eliminate-copies,glow-stack-ops,glow-share-buffers,glow-eliminate-dead-stores",
+        "glow-eliminate-copies,glow-stack-ops,glow-share-buffers,glow-eliminate-dead-stores,"
+        "glow-share-borders",
     ),
     Stage("allocated", "glow-allocate"),
 )

@@ -5,18 +5,40 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 
+from xdsl.dialects.builtin import MemRefType
+from xdsl.ir import SSAValue
+
+from ...glow_dialects.glow_inst.instruction import buffer_of
+from ...glow_dialects.views import may_overlap
+
 
 @dataclass(frozen=True)
 class Region:
-    """Bytes `start` to `end - 1` of a segment of memory."""
+    """
+    Bytes `start` to `end - 1` of a segment of memory; of these, if `view` is given, only those that
+    this view of a buffer has.
+    """
 
     segment: Hashable
     start: int
     end: int
+    view: SSAValue | None = None
 
     def meets(self, other: Region) -> bool:
+        """False if no byte is part of both."""
         same = self.segment == other.segment
-        return same and self.start < other.end and other.start < self.end
+        if not (same and self.start < other.end and other.start < self.end):
+            return False
+        if self.view is None or other.view is None:
+            return True
+        buffer = buffer_of(self.view)
+        if buffer is not buffer_of(other.view):
+            return True
+        a, b, whole = self.view.type, other.view.type, buffer.type
+        assert isinstance(a, MemRefType)
+        assert isinstance(b, MemRefType)
+        assert isinstance(whole, MemRefType)
+        return may_overlap(a, b, whole)
 
 
 @dataclass(frozen=True)

@@ -330,10 +330,11 @@ def _region(value: SSAValue) -> MemoryRegion | None:
     """The bytes of a buffer that a kernel may touch; None for weights, which never change."""
     buffer = buffer_of(value)
     if isinstance(buffer, BlockArgument):
-        return MemoryRegion(buffer, 0, 1)
+        return MemoryRegion(buffer, 0, 1, value)
     if not isinstance(buffer.owner, AllocActivationOp) or buffer.owner.offset is None:
         return None
     t = buffer.type
     assert isinstance(t, MemRefType)
     start = buffer.owner.offset.value.data
-    return MemoryRegion(_ARENA, start, start + extent(t) * element_bytes(t.element_type))
+    end = start + extent(t) * element_bytes(t.element_type)
+    return MemoryRegion(_ARENA, start, end, value)

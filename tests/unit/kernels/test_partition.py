@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from glow.glow_dialects.elements import strided_memref
+from glow.glow_dialects.glow_inst.memory import AllocActivationOp, TensorViewOp
 from glow.lowering.kernels.affine import Buffer, Dim, View
 from glow.lowering.kernels.hazards import Hazards, Region, Work
 from glow.lowering.kernels.nest import Nest, Repeat
@@ -19,7 +21,7 @@ from glow.lowering.kernels.schedule import Schedule
 from glow.lowering.kernels.sharing import divided_loops
 from hypothesis import given
 from hypothesis import strategies as st
-from xdsl.dialects.builtin import f32
+from xdsl.dialects.builtin import MemRefType, f32
 
 
 def elementwise(*sizes: int) -> tuple[Nest, Schedule, list[list[Span]]]:
@@ -154,6 +156,30 @@ def test_barriers_stand_between_dependent_kernels_only():
     assert hazards.need_barrier(work([region(15, 16)], [region(30, 40)]))
     assert not hazards.need_barrier(work([b], [region(0, 5, "output")]))
     assert hazards.need_barrier(work([], [b]))
+
+
+def test_parts_of_one_buffer_that_share_no_element_need_no_barrier():
+    """The border of an image and its inside; and the whole, which meets both."""
+    whole = AllocActivationOp.create(result_types=[MemRefType(f32, (4, 5))]).result
+    types = {
+        "top": strided_memref(f32, (1, 5), (5, 1)),
+        "left": strided_memref(f32, (3, 1), (5, 1), 5),
+        "inside": strided_memref(f32, (3, 4), (5, 1), 6),
+    }
+    views = {
+        name: TensorViewOp.create(operands=[whole], result_types=[t]).result
+        for name, t in types.items()
+    }
+    parts = {name: Region("arena", 64, 144, v) for name, v in views.items()}
+    hazards = Hazards()
+    assert not hazards.need_barrier(work([], [parts["inside"]]))
+    assert not hazards.need_barrier(work([], [parts["top"]], alone=True))
+    assert not hazards.need_barrier(work([], [parts["left"]]))
+    assert hazards.need_barrier(work([Region("arena", 64, 144, whole)], []))
+    # another buffer at the same place, or memory that is no buffer
+    other = AllocActivationOp.create(result_types=[MemRefType(f32, (20,))]).result
+    assert hazards.need_barrier(work([], [Region("arena", 64, 144, other)]))
+    assert hazards.need_barrier(work([region(140, 150)], []))
 
 
 def test_one_thread_needs_no_barrier_to_follow_itself():

@@ -22,7 +22,7 @@ LIGHT = Path(onnx.__file__).parent / "backend/test/data/light"
 PIPELINE = (
     "canonicalize,glow-lower-nodes{backend=none keep=softmax},canonicalize,cse,glow-schedule,"
     "glow-irgen,glow-eliminate-copies,glow-stack-ops,glow-share-buffers,"
-    "glow-eliminate-dead-stores,glow-allocate"
+    "glow-eliminate-dead-stores,glow-share-borders,glow-allocate"
 )
 NETWORKS = ("resnet50", "densenet121", "inception_v2", "shufflenet", "squeezenet")
 
