@@ -270,12 +270,14 @@ def _domain(h: Histogram, target: Target, largest: float) -> tuple[np.ndarray, i
 def _without_spike(counts: np.ndarray, zero: int) -> np.ndarray:
     """
     The counts without the spike of exact zeros, which is in up to _SPIKE bins on each side of 0:
-    they get at most the count of the next bin.
+    they get at most the count of the next bin, which is on the other side if this one has no more.
     """
     result = counts.copy()
-    for side in (result[zero:], result[:zero][::-1]):
-        if len(side) > _SPIKE:
-            np.minimum(side[:_SPIKE], side[_SPIKE], out=side[:_SPIKE])
+    sides = result[zero:], result[:zero][::-1]
+    for side, other in (sides, sides[::-1]):
+        beyond = [s[_SPIKE] for s in (side, other) if len(s) > _SPIKE]
+        if beyond:
+            np.minimum(side[:_SPIKE], beyond[0], out=side[:_SPIKE])
     return result
 
 

@@ -108,13 +108,20 @@ def test_entropy_clips_outliers_and_keeps_uniform_numbers(rng: np.random.Generat
 
 
 @pytest.mark.parametrize("schema", sorted(SCHEMAS))
-@pytest.mark.parametrize("leak", [0.0, 1e-3])
+@pytest.mark.parametrize("leak", [0.0, 4e-4, 1e-3, 3e-3])
 def test_entropy_does_not_mind_zeros(rng: np.random.Generator, schema: str, leak: float) -> None:
+    """Also if no more than one or two bins are below 0: a bin is 0.002 wide."""
     x = np.abs(rng.standard_normal(100_000))
+    x *= 4 / x.max()
     x[0] = -leak
-    plain = calibrated_range(Histogram.of(x), "entropy", schema)
-    spiked = Histogram.of(np.concatenate([x, np.zeros(300_000)]))
-    assert calibrated_range(spiked, "entropy", schema).high == pytest.approx(plain.high, rel=0.1)
+    # any number of zeros that is more than what is in another bin means the same; without them,
+    # counts of the first bins and so the best of similar thresholds may be others
+    none, few, many = (
+        calibrated_range(Histogram.of(np.append(x, np.zeros(n))), "entropy", schema).high
+        for n in (0, 1000, 300_000)
+    )
+    assert many == pytest.approx(few)
+    assert many == pytest.approx(none, rel=0.5)
     only = Histogram.of(np.append(np.zeros(1000), [1.0, 2.0]))
     assert calibrated_range(only, "entropy", schema).high > 0.9
 
