@@ -130,7 +130,11 @@ def test_merging_is_as_one_run() -> None:
         a, b = merged.values[name].histogram, value.histogram
         assert (a.low, a.high, a.count) == (b.low, b.high, b.count)
         assert a.total == pytest.approx(b.total, abs=1e-6)
-        assert np.abs(np.cumsum(a.counts) - np.cumsum(b.counts)).max() <= 0.05 * b.count
+        # each of the three growths of the one, and the two and the merging of the other, moves
+        # what is in a bin by less than a bin, and rounds counts
+        x, y = np.cumsum(a.counts), np.cumsum(b.counts)
+        assert (x[:-6] <= y[6:] + 4).all()
+        assert (x[6:] >= y[:-6] - 4).all()
 
 
 def test_merging_keeps_values_that_one_profile_has(made: Profile) -> None:
