@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from glow.glow_dialects.glow.base import Node
@@ -19,8 +19,12 @@ from xdsl.ir import Block, SSAValue
 _U8 = IntegerType(8, Signedness.UNSIGNED)
 
 
-def values_of(block: Block, inputs: Sequence[np.ndarray]) -> dict[SSAValue, np.ndarray]:
-    """What each value of a graph is for some inputs."""
+def values_of(
+    block: Block,
+    inputs: Sequence[np.ndarray],
+    changed: Callable[[np.ndarray], np.ndarray] = lambda array: array,
+) -> dict[SSAValue, np.ndarray]:
+    """What each value of a graph is for some inputs; `changed` is applied to what is computed."""
     found: dict[SSAValue, np.ndarray] = dict(zip(block.args, inputs, strict=True))
     for op in block.ops:
         if isinstance(op, ConstantOp | SplatOp):
@@ -28,7 +32,8 @@ def values_of(block: Block, inputs: Sequence[np.ndarray]) -> dict[SSAValue, np.n
             assert array is not None
             found[op.result] = array
         elif isinstance(op, Node):
-            (found[op.results[0]],) = evaluate(op.call, [found[o] for o in op.operands])
+            (array,) = evaluate(op.call, [found[o] for o in op.operands])
+            found[op.results[0]] = changed(array)
     return found
 
 

@@ -11,6 +11,7 @@ from glow.runtime.memory_plan import ARENA_SIZE, function_bytes
 from glow.runtime.signature import main_function
 from glow.tests.support.native import apply, check_native, kernels_pipeline, parse
 from glow.tests.support.random_graphs import BOTH, random_graph, random_inputs
+from glow.tests.support.rounding import rounding_slack
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from xdsl.dialects import func
@@ -148,8 +149,9 @@ def test_random_networks(
 ):
     module = random_graph(seed, steps, (f32,) if single else BOTH)
     inputs = list(random_inputs(module, seed).values())
+    slack = rounding_slack(module, inputs)
     apply(module, f"glow-lower-nodes{{backend=cpu}},{pipeline}")
-    check_native(module, inputs, machine, 1e-4 if single else 1e-2)
+    check_native(module, inputs, machine, 1e-5, slack=slack)
 
 
 def test_kernels_verify_and_parse_back():
