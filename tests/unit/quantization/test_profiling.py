@@ -52,9 +52,11 @@ def test_every_value_is_counted(rng: np.random.Generator, backend: str, size: in
         assert h.low == pytest.approx(array.min(), abs=tolerance)
         assert h.high == pytest.approx(array.max(), abs=tolerance)
         assert h.total == pytest.approx(array.sum(dtype=np.float64), abs=tolerance * array.size)
-        below = np.searchsorted(np.sort(array), h.edges[1:-1])
-        # rounding and the growth of the range move what is near a bound
-        assert np.abs(np.cumsum(h.counts)[:-1] - below).max() <= 0.05 * array.size + 2
+        below, counted = np.searchsorted(np.sort(array), h.edges[1:-1]), np.cumsum(h.counts)[:-1]
+        # each of the two growths moves what is in a bin by less than a bin, and rounds counts;
+        # numbers near a bound may be on its other side
+        assert (counted[:-2] <= below[2:] + 3).all()
+        assert (counted[2:] >= below[:-2] - 3).all()
 
 
 def test_half_floats(rng: np.random.Generator) -> None:
