@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -50,6 +51,8 @@ class Signature:
         if len(args) > len(self.inputs):
             raise InputError(f"expected at most {len(self.inputs)} inputs, found {len(args)}")
         feed = {info.name: value for info, value in zip(self.inputs, args, strict=False)}
+        if not kwargs:
+            return feed
         if twice := [name for name in kwargs if name in feed]:
             raise InputError(f"input {_names(twice)} was given both by position and by name")
         return {**feed, **kwargs}
@@ -61,6 +64,16 @@ class Signature:
 
         Raises InputError for an unknown or missing name, a wrong shape or a wrong dtype.
         """
+        if type(feed) is not dict or feed.keys() != self._names:
+            self._check_names(feed)
+        return [_checked(feed[info.name], info) for info in self.inputs]
+
+    @cached_property
+    def _names(self) -> frozenset[str]:
+        return frozenset(info.name for info in self.inputs)
+
+    def _check_names(self, feed: object) -> None:
+        """Raises InputError unless there is a value for each input, and no other."""
         if not isinstance(feed, Mapping):
             raise InputError(
                 f"expected a dictionary of arrays by input name, found {type(feed).__name__}"
@@ -72,13 +85,12 @@ class Signature:
             )
         if missing := [name for name in known if name not in feed]:
             raise InputError(f"missing input {_names(missing)}")
-        return [_checked(feed[info.name], info) for info in self.inputs]
 
     def select(self, names: Sequence[str] | None) -> list[int]:
         """The indices of the outputs called `names`, all of them for None. Raises InputError."""
-        known = [info.name for info in self.outputs]
         if names is None:
-            return list(range(len(known)))
+            return list(range(len(self.outputs)))
+        known = [info.name for info in self.outputs]
         if isinstance(names, str):
             raise InputError(f"expected a list of output names, found the string {names!r}")
         if unknown := [name for name in names if name not in known]:
@@ -132,6 +144,14 @@ def _infos(
 
 
 def _checked(value: object, info: TensorInfo) -> np.ndarray:
+    if (
+        # what most callers pass: little Python, as its code and data are rarely in a near cache
+        type(value) is np.ndarray
+        and value.dtype == info.dtype
+        and list(value.shape) == info.shape
+        and value.flags.c_contiguous
+    ):
+        return value
     try:
         array = np.asarray(value)
     except (ValueError, TypeError) as error:

@@ -3,7 +3,7 @@ Threads that run programs: teams of workers, kept in pools and shared by all pro
 
 A call takes a team from the pool of its number of threads. Its own thread is thread 0 of the team;
 the others are native threads that Python does not know of. Between calls they sleep, after at most
-40 microseconds of spinning. Their code is `lowering.threads`.
+45 microseconds of spinning. Their code is `lowering.threads`.
 
 There are at most as many teams at work as fit on the processors (but one at least), so that calls
 from many Python threads take turns instead of getting into each other's way. A forked child has no
@@ -28,7 +28,7 @@ from .cpu_program import aligned_bytes
 if TYPE_CHECKING:
     from .jit import Executable
 
-_SPIN_SECONDS = 40e-6
+_SPIN_SECONDS = 45e-6
 """How long a thread spins before it sleeps."""
 _SPINS_WHEN_CROWDED = 16
 """The same in pauses when threads outnumber processors: who spins keeps others from working."""
