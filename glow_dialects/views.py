@@ -171,7 +171,8 @@ def may_overlap(a: MemRefType, b: MemRefType, buffer: MemRefType) -> bool:
     False if views `a` and `b` of the dense `buffer` certainly share no element.
 
     They do not if their index ranges are disjoint, or if both are boxes in the coordinates of the
-    buffer and these are disjoint in some dimension (the parts of a concatenation).
+    buffer, or in those that their own strides make, and these are disjoint in some dimension (the
+    parts of a concatenation, which may have been reshaped).
     """
     if 0 in a.get_shape() or 0 in b.get_shape():
         return False
@@ -180,8 +181,24 @@ def may_overlap(a: MemRefType, b: MemRefType, buffer: MemRefType) -> bool:
     (low_a, end_a), (low_b, end_b) = _interval(a), _interval(b)
     if end_a <= low_b or end_b <= low_a:
         return False
-    dimensions = _dimensions(buffer, merge=False)
+    own = _dimensions_of_strides([*strides_of(a), *strides_of(b)], max(end_a, end_b))
+    return not (_apart(_dimensions(buffer, merge=False), a, b) or _apart(own, a, b))
+
+
+def _dimensions_of_strides(strides: Sequence[int], extent: int) -> list[_Dimension]:
+    """Coordinates of `extent` elements in which each of these strides moves, if it can, in one."""
+    found: list[_Dimension] = []
+    end = extent
+    for stride in sorted({abs(s) for s in strides} | {1}, reverse=True):
+        if stride and (not found or end % stride == 0):
+            found.append(_Dimension(-(-end // stride), stride, stride))
+            end = stride
+    return found
+
+
+def _apart(dimensions: Sequence[_Dimension], a: MemRefType, b: MemRefType) -> bool:
+    """Whether two views are boxes in these coordinates that are disjoint."""
     box_a, box_b = _box(dimensions, a), _box(dimensions, b)
     if box_a is None or box_b is None:
-        return True
-    return all(x[0] <= y[1] and y[0] <= x[1] for x, y in zip(box_a[0], box_b[0], strict=True))
+        return False
+    return any(x[1] < y[0] or y[1] < x[0] for x, y in zip(box_a[0], box_b[0], strict=True))

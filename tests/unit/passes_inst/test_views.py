@@ -105,6 +105,7 @@ def test_may_overlap_is_safe(data: st.DataObject, shape: tuple[int, ...]):
     a, b = data.draw(views(shape)), data.draw(views(shape))
     if set(indices(a).flat) & set(indices(b).flat):
         assert may_overlap(a, b, dense(shape))
+        assert may_overlap(a, b, dense((prod(shape),)))
 
 
 def test_parts_of_a_concatenation_do_not_overlap():
@@ -113,6 +114,19 @@ def test_parts_of_a_concatenation_do_not_overlap():
     b = slice_view(whole, (0, 2, 0), (2, 4, 3), (1, 1, 1))
     assert not may_overlap(a, b, whole)
     assert may_overlap(a, slice_view(whole, (1, 1, 0), (1, 2, 3), (1, 1, 1)), whole)
+
+
+def test_parts_of_a_concatenation_that_was_reshaped_do_not_overlap():
+    whole = dense((36,))
+    a = slice_view(dense((2, 6, 3)), (0, 0, 0), (2, 2, 3), (1, 1, 1))
+    b = slice_view(dense((2, 6, 3)), (0, 2, 0), (2, 4, 3), (1, 1, 1))
+    assert not may_overlap(a, b, whole)
+    assert not may_overlap(a, b, dense((4, 9)))
+    assert may_overlap(a, view_type(f32, (3, 4), (12, 1), 3), whole)
+    # every second element, and those between
+    odd, even = (view_type(f32, (3, 4), (8, 2), i) for i in (1, 0))
+    assert not may_overlap(odd, even, dense((4, 6)))
+    assert may_overlap(odd, view_type(f32, (3, 5), (8, 1), 2), dense((4, 6)))
 
 
 @settings(deadline=None)
