@@ -8,6 +8,9 @@ are read once for each group of images instead of once, so it does not pay where
 than what images would otherwise move: the place is the one at which most bytes are saved. Networks
 for images begin with few weights and large images, and end the other way round.
 
+Each group has code of its own, so there are not more than a few: large batches, which may be the
+rows of a matrix, come in groups of more images, if so many still fit into the cache.
+
 Nodes qualify that compute each image by itself: those in the table of rules below.
 """
 
@@ -61,6 +64,7 @@ N = TypeVar("N", bound=Node)
 Rule: TypeAlias = "Callable[[Graph, N], bool]"
 _RULES: dict[type[Node], Rule] = {}
 _VIEWS = (ReshapeOp, SliceOp, BroadcastOp)
+_MOST_GROUPS = 16
 
 
 def rule(*operators: type[N]) -> Callable[[Rule[N]], Rule[N]]:
@@ -172,7 +176,24 @@ def _bytes(value: SSAValue) -> int:
     return type_bytes(value.type) if isinstance(value.type, TensorType) else 0
 
 
-def saved_bytes(graph: Graph, node: Node, groups: int, cache: int) -> int:
+@dataclass(frozen=True)
+class Groups:
+    """A batch in groups."""
+
+    count: int
+    images: int
+    """In a group."""
+    each: int
+    """Of these, how many a thread has."""
+
+    @classmethod
+    def of(cls, batch: int, images: int) -> Groups:
+        """Groups of `images`, or of a multiple if they are too many."""
+        each = -(-batch // (images * _MOST_GROUPS))
+        return cls(-(-batch // (images * each)), images * each, each)
+
+
+def saved_bytes(graph: Graph, node: Node, groups: Groups, cache: int) -> int:
     """
     What a node saves if images come in `groups`: what other nodes wrote, and what it writes, need
     not leave `cache` bytes. Below 0 if it has more weights than that.
@@ -184,21 +205,22 @@ def saved_bytes(graph: Graph, node: Node, groups: int, cache: int) -> int:
     images = sum(_bytes(v) for v in (*read, *node.results))
     weights = sum(_bytes(v) for v in operands if not graph.has_images(v))
     saved = 0
-    if images // graph.batch <= cache < images + weights:
+    if images * groups.each // graph.batch <= cache < images + weights:
         saved = sum(_bytes(v) for v in read if not isinstance(v, BlockArgument))
         saved += sum(_bytes(v) for v in node.results)
-    return saved - weights * (groups - 1)
+    return saved - weights * (groups.count - 1)
 
 
-def best_place(graph: Graph, nodes: Sequence[Node], groups: int, cache: int) -> int:
-    """How many of the nodes to compute for a group of images at a time."""
-    total = best = place = 0
+def best_place(graph: Graph, nodes: Sequence[Node], groups: Groups, cache: int) -> int:
+    """How many of the nodes to compute for a group of images at a time: none, or two and more."""
+    total = best = place = computed = 0
     for number, node in enumerate(nodes):
         if not graph.look_at(node):
             break
         if node.results[0] in graph.images:
             total += saved_bytes(graph, node, groups, cache)
-        if total > best:
+            computed += not isinstance(node, _VIEWS)
+        if total > best and computed > 1:
             best, place = total, number + 1
     return place
 
@@ -233,10 +255,14 @@ def _for_images(node: Node, operands: Sequence[SSAValue], count: int) -> Node:
 
 
 def split(block: Block, batch: int, images: int, cache: int) -> None:
-    """Compute the first nodes of a graph for `images` of the `batch` at a time, if that pays."""
+    """
+    Compute the first nodes of a graph for `images` of the `batch` at a time, or a multiple, if that
+    pays.
+    """
     nodes = [op for op in block.ops if isinstance(op, Node)]
     graph = Graph(batch, set(block.args))
-    place = best_place(graph, nodes, -(-batch // images), cache)
+    groups = Groups.of(batch, images)
+    place = best_place(graph, nodes, groups, cache)
     if not place:
         return
     # only nodes before that place count from now on
@@ -247,8 +273,8 @@ def split(block: Block, batch: int, images: int, cache: int) -> None:
     assert before is not None
     parts: dict[SSAValue, list[SSAValue]] = {n.results[0]: [] for n in moved}
     same: dict[int, dict[SSAValue, SSAValue]] = {}
-    for start in range(0, batch, images):
-        count = min(images, batch - start)
+    for start in range(0, batch, groups.images):
+        count = min(groups.images, batch - start)
         if count not in same:
             same[count] = {}
             for node in again:
@@ -307,7 +333,7 @@ class SplitBatchPass(ModulePass):
     name = "glow-split-batch"
 
     images: int = 1
-    """How many images at a time: as many as there are threads."""
+    """How many images at a time: as many as there are threads. Large batches: a multiple."""
     cache: int = 2**21
     """Bytes that stay near a core."""
 

@@ -97,3 +97,35 @@ def test_a_bias_as_long_as_the_batch_is_not_taken_apart(rng: np.random.Generator
     module.verify()
     assert count(module)["glow.convolution"] == 4
     np.testing.assert_array_equal(interpret(module, [x])["y"], want)
+
+
+@pytest.mark.parametrize("images", [1, 2])
+def test_large_batches_are_few_groups(rng: np.random.Generator, images: int):
+    """The rows of a matrix, for example: code must not grow with them."""
+    module = parse("""
+    func.func @main(%x: tensor<1003x37xf32> {glow.name = "x"})
+        -> (tensor<1003x37xf32> {glow.name = "y"}) {
+      %r = glow.exp %x : (tensor<1003x37xf32>) -> tensor<1003x37xf32>
+      %y = glow.softmax %r {axis = 1 : i64} : (tensor<1003x37xf32>) -> tensor<1003x37xf32>
+      func.return %y : tensor<1003x37xf32>
+    }""")
+    x = rng.standard_normal((1003, 37)).astype(np.float32)
+    want = interpret(module, [x])["y"]
+    (function,) = (op for op in module.ops if isinstance(op, func.FuncOp))
+    split(function.body.block, 1003, images, 1000)
+    assert count(module)["glow.softmax"] == 1  # a sixteenth of the rows does not fit
+    split(function.body.block, 1003, images, 50_000)
+    module.verify()
+    assert 2 <= count(module)["glow.softmax"] <= 16
+    np.testing.assert_allclose(interpret(module, [x])["y"], want, rtol=1e-5)
+
+
+def test_one_node_alone_stays():
+    module = parse("""
+    func.func @main(%x: tensor<100x37xf32>) -> tensor<100x37xf32> {
+      %r = glow.exp %x : (tensor<100x37xf32>) -> tensor<100x37xf32>
+      func.return %r : tensor<100x37xf32>
+    }""")
+    (function,) = (op for op in module.ops if isinstance(op, func.FuncOp))
+    split(function.body.block, 100, 1, 5000)
+    assert count(module)["glow.exp"] == 1
