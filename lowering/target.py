@@ -28,6 +28,12 @@ OTHER_TRIPLES = ("x86_64-unknown-linux-gnu", "aarch64-unknown-linux-gnu")
 """Where a CPU is looked for that the host's architecture does not have."""
 NATIVE = "native"
 
+_X86, _X86_32 = "x86_64", "i686-unknown-linux-gnu"
+_X86_NEEDS = "sse2"
+"""What the calling convention of x86-64 needs: without, LLVM ends the process."""
+_LATER = "popcnt"
+"""What no x86 CPU of 32 bits has, and all but the first of 64 bits."""
+
 _ARM_FEATURES = ("neon", "fp-armv8", "fullfp16", "dotprod", "bf16", "i8mm", "sve", "sve2", "lse")
 """The x86 features are those that LLVM detects; others matter only where code runs elsewhere."""
 
@@ -43,6 +49,14 @@ _HELP = """
 import llvmlite.binding as llvm
 llvm.initialize_all_targets()
 llvm.Target.from_triple({triple!r}).create_target_machine(cpu="help")
+"""
+_COMPILE = """
+import llvmlite.binding as llvm
+llvm.initialize_all_targets()
+llvm.initialize_all_asmprinters()
+target = llvm.Target.from_triple({0.triple!r})
+machine = target.create_target_machine(cpu={0.cpu!r}, features={0.features!r})
+machine.emit_object(llvm.parse_assembly("define void @f() {{ ret void }}"))
 """
 
 
@@ -161,7 +175,10 @@ def find_target(
         _expect_known("CPU", named, known_names(triple)[0], triple)
     for feature in _features(features):
         _expect_known("feature", feature[1:], known_names(triple)[1], triple)
-    return Target(triple, named, ",".join(f for f in given if f))
+    target = Target(triple, named, ",".join(f for f in given if f))
+    if target.architecture == _X86 and target != host:
+        _expect_64_bits(named, target.features, features)
+    return target
 
 
 def _features(text: str | None) -> tuple[str, ...]:
@@ -185,6 +202,28 @@ def _expect_known(what: str, name: str, names: Sequence[str], triple: str) -> No
     similar = difflib.get_close_matches(name, names, 5)
     hint = f"; similar: {', '.join(similar)}" if similar else ""
     raise GlowError(f"LLVM knows no {what} {name!r} for {triple.split('-')[0]}{hint}")
+
+
+def _expect_64_bits(cpu: str, features: str, given: str | None) -> None:
+    """Raises GlowError for x86 CPUs that LLVM has, and of which it ends the process."""
+    # asked about as a CPU of 32 bits, which all of them can be
+    found = _tried(Target(_X86_32, cpu, features), (_X86_NEEDS, _LATER))
+    missing = "" if found[_X86_NEEDS] else _X86_NEEDS
+    if not missing and (not found[_LATER] or "64bit" in features):
+        missing = "" if _has_64_bits(Target(OTHER_TRIPLES[0], cpu, features)) else "64 bits"
+    if missing:
+        without = f" with the features {given}" if given else ""
+        raise GlowError(f"code for x86-64 needs {missing}, which the CPU {cpu!r}{without} lacks")
+
+
+@cache
+def _has_64_bits(target: Target) -> bool:
+    """Whether LLVM can compile for it, which another process tries; True if that is impossible."""
+    command = [sys.executable, "-c", _COMPILE.format(target)]
+    try:
+        return subprocess.run(command, capture_output=True, timeout=60).returncode == 0
+    except (OSError, subprocess.SubprocessError, ValueError):
+        return True
 
 
 @cache
@@ -218,12 +257,18 @@ def _listed(text: str) -> tuple[str, ...]:
 @cache
 def features_of(triple: str, cpu: str, features: str) -> Mapping[str, bool]:
     """Which features LLVM generates code with for a CPU; see the head of this file."""
-    initialize()
     target = Target(triple, cpu, features)
-    is_x86 = target.architecture in ("x86_64", "i386", "i686")
+    is_x86 = target.architecture in (_X86, "i386", "i686")
     names = sorted(llvm.get_host_cpu_features()) if is_x86 else _ARM_FEATURES
     if is_x86 and host_target().architecture != target.architecture:
         names = known_names(triple)[1]
+    return _tried(target, names)
+
+
+def _tried(target: Target, names: Sequence[str]) -> Mapping[str, bool]:
+    """Which of these features a target has; see the head of this file."""
+    initialize()
+    cpu, features = target.cpu, target.features
     both = ",".join(filter(None, [features, "+{}"]))
     lines = ["declare void @something()"]
     for i, name in enumerate(names):
@@ -235,7 +280,7 @@ def features_of(triple: str, cpu: str, features: str) -> Mapping[str, bool]:
         ]
     lines.append(f"attributes #0 = {_attributes(cpu, features)}")
     module = llvm.parse_assembly("\n".join(lines))
-    module.triple = triple
+    module.triple = target.triple
     options = llvm.create_pipeline_tuning_options(speed_level=2)
     builder = llvm.create_pass_builder(target.create(), options)
     builder.getModulePassManager().run(module, builder)

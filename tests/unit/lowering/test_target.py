@@ -74,6 +74,23 @@ def test_unknown_names_are_errors():
         find_target("haswell", triple="pdp11-dec-ultrix")
 
 
+@pytest.mark.parametrize(
+    ("cpu", "features", "message"),
+    [
+        ("i386", None, "needs sse2, which the CPU 'i386' lacks"),
+        ("pentium4", None, "needs 64 bits, which the CPU 'pentium4' lacks"),
+        ("haswell", "-sse2", "needs sse2, which the CPU 'haswell' with the features -sse2 lacks"),
+        ("haswell", "-64bit", "needs 64 bits"),
+        ("native", "-sse", "needs sse2"),
+    ],
+)
+def test_x86_without_what_its_calls_need_is_an_error(cpu: str, features: str | None, message: str):
+    if host_target().architecture != "x86_64":
+        pytest.skip("finds x86 CPUs first")
+    with pytest.raises(GlowError, match=message):
+        find_target(cpu, features)
+
+
 def test_code_that_cannot_run_here_is_an_error():
     other = ARM if host_target().architecture == "x86_64" else X86
     with pytest.raises(CompileError, match="only its object code can be made"):
