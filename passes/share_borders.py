@@ -15,7 +15,7 @@ bytes alive, does not grow.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from xdsl.context import Context
@@ -32,10 +32,13 @@ from .program import Access, Timeline, memref, overlap, programs, tidy
 
 @dataclass(frozen=True)
 class Bordered:
-    """A buffer of which some parts are filled with numbers, and never written otherwise."""
+    """A buffer of which disjoint parts are filled with numbers, and never written otherwise."""
 
     buffer: SSAValue
     fills: tuple[Instruction, ...]
+    first: int
+    """The slot of what uses the buffer first, other than fills."""
+    last: int
 
     @property
     def form(self) -> tuple[Attribute, frozenset[tuple[Attribute, Attribute]]]:
@@ -46,33 +49,37 @@ class Bordered:
 
 def bordered(timeline: Timeline, buffer: SSAValue) -> Bordered | None:
     """
-    The borders of a buffer; None if it has none, or if something else writes them, or reads them
+    The borders of a buffer; None if it has none, or if anything else writes them, or reads them
     before they are filled.
     """
     fills: list[Instruction] = []
+    filled: list[SSAValue] = []
     others: list[Access] = []
     for access in timeline.accesses(buffer):
         if type(access.instruction) is not SPLAT:
             others.append(access)
-        elif any(overlap(a.value, access.value) for a in others):
+        elif any(overlap(v, access.value) for v in (*filled, *(a.value for a in others))):
             return None
         else:
             fills.append(access.instruction)
+            filled.append(access.value)
     written = [a.value for a in others if a.writes]
-    if not fills or any(overlap(f.operands[0], v) for f in fills for v in written):
+    if not fills or not others or any(overlap(f, w) for f in filled for w in written):
         return None
-    return Bordered(buffer, tuple(fills))
+    return Bordered(buffer, tuple(fills), others[0].slot, others[-1].slot)
 
 
 class Memory:
     """How many bytes are alive in each slot of a program."""
 
-    def __init__(self, timeline: Timeline, buffers: Sequence[SSAValue]):
-        self._alive = np.zeros(len(timeline.slots) + 1, np.int64)
-        for buffer in buffers:
-            first, last = timeline.span(buffer)
-            self._alive[first : last + 1] += type_bytes(memref(buffer))
-        self._most = int(self._alive.max(initial=0))
+    def __init__(self, slots: int):
+        self._alive = np.zeros(slots, np.int64)
+        self._most = 0
+
+    def add(self, size: int, first: int, last: int) -> None:
+        """A buffer that is alive from slot `first` to `last`."""
+        self._alive[first : last + 1] += size
+        self._most = max(self._most, int(self._alive[first : last + 1].max()))
 
     def keep(self, size: int, first: int, end: int) -> bool:
         """
@@ -94,14 +101,12 @@ def _become(timeline: Timeline, later: Bordered, buffer: SSAValue) -> None:
         timeline.redirect(access.instruction, access.index, view)
 
 
-def _in_order(timeline: Timeline, kept: list[Bordered]) -> Iterator[Instruction]:
+def _in_order(timeline: Timeline, kept: Sequence[Bordered]) -> Iterator[Instruction]:
     """The instructions, each after the fills of the buffers that it is the first to use."""
     moved = {fill for b in kept for fill in b.fills}
     ahead: dict[int, list[Instruction]] = {}
     for b in kept:
-        slots = (a.slot for a in timeline.accesses(b.buffer) if a.instruction not in moved)
-        first = next(slots, timeline.span(b.buffer)[0])
-        ahead.setdefault(first, []).extend(b.fills)
+        ahead.setdefault(b.first, []).extend(b.fills)
     for slot, op in enumerate(timeline.slots):
         yield from ahead.get(slot, ())
         if op is not None and op not in moved:
@@ -111,21 +116,24 @@ def _in_order(timeline: Timeline, kept: list[Bordered]) -> Iterator[Instruction]
 def share_borders(block: Block) -> None:
     """Fill the borders of a program's buffers early, and once where memory allows it."""
     timeline = Timeline(block)
-    buffers = [op.result for op in block.ops if isinstance(op, AllocActivationOp)]
-    buffers = [buffer for buffer in buffers if timeline.count(buffer)]
-    memory = Memory(timeline, buffers)
-    found = [b for b in (bordered(timeline, v) for v in buffers) if b is not None]
-    found.sort(key=lambda b: timeline.span(b.buffer))
+    memory = Memory(len(timeline.slots))
+    found: list[Bordered] = []
+    for op in block.ops:
+        if isinstance(op, AllocActivationOp) and timeline.count(op.result):
+            b = bordered(timeline, op.result)
+            found += [b] if b else []
+            span = (b.first, b.last) if b else timeline.span(op.result)
+            memory.add(type_bytes(memref(op.result)), *span)
     kept: list[Bordered] = []
-    for candidate in found:
-        start = timeline.span(candidate.buffer)[0]
-        size = type_bytes(memref(candidate.buffer))
-        free = [b for b in kept if b.form == candidate.form and timeline.span(b.buffer)[1] < start]
-        earlier = max(free, key=lambda b: timeline.span(b.buffer)[1], default=None)
-        if earlier and memory.keep(size, timeline.span(earlier.buffer)[1] + 1, start):
-            _become(timeline, candidate, earlier.buffer)
+    for later in sorted(found, key=lambda b: b.first):
+        free = [b for b in kept if b.form == later.form and b.last < later.first]
+        earlier = max(free, key=lambda b: b.last, default=None)
+        size = type_bytes(memref(later.buffer))
+        if earlier and memory.keep(size, earlier.last + 1, later.first):
+            _become(timeline, later, earlier.buffer)
+            kept[kept.index(earlier)] = replace(earlier, last=later.last)
         else:
-            kept.append(candidate)
+            kept.append(later)
     tidy(block, list(_in_order(timeline, kept)))
 
 

@@ -186,3 +186,29 @@ func.func @not(%x: memref<2xf32> {glow.qualifier = "in"}, %y: memref<2xf32> {glo
 // CHECK-NEXT:    glow_inst.exp @out %z, @in %e
 // CHECK-NEXT:    glow_inst.dealloc_activation %e
 // CHECK-NEXT:    glow_inst.splat @out %z_low
+
+// -----
+
+// Not where fills overlap: the last one counts.
+
+func.func @overlap(%x: memref<2xf32> {glow.qualifier = "in"}, %y: memref<2xf32> {glow.qualifier = "out"}) {
+  %b = glow_inst.alloc_activation : memref<2xf32>
+  %b_low = glow_inst.tensor_view %b : memref<2xf32> to memref<1xf32>
+  glow_inst.splat @out %b {value = 1.000000e+00 : f64} : memref<2xf32>
+  glow_inst.splat @out %b_low {value = 2.000000e+00 : f64} : memref<1xf32>
+  glow_inst.exp @out %y, @in %b : memref<2xf32>, memref<2xf32>
+  glow_inst.dealloc_activation %b : memref<2xf32>
+  %c = glow_inst.alloc_activation : memref<2xf32>
+  %c_low = glow_inst.tensor_view %c : memref<2xf32> to memref<1xf32>
+  glow_inst.splat @out %c_low {value = 2.000000e+00 : f64} : memref<1xf32>
+  glow_inst.splat @out %c {value = 1.000000e+00 : f64} : memref<2xf32>
+  glow_inst.exp @out %y, @in %c : memref<2xf32>, memref<2xf32>
+  glow_inst.dealloc_activation %c : memref<2xf32>
+  func.return
+}
+
+// CHECK-LABEL: func.func @overlap
+// CHECK:         glow_inst.splat @out %b {value = 1.000000e+00 : f64}
+// CHECK-NEXT:    glow_inst.splat @out %b_low
+// CHECK:         glow_inst.splat @out %c_low
+// CHECK-NEXT:    glow_inst.splat @out %c {value = 1.000000e+00 : f64}

@@ -41,10 +41,7 @@ def check(
     opset: int = 17,
     tolerance: float = 1e-5,
 ) -> None:
-    """
-    The model on `inputs` agrees with onnxruntime, relative to the largest element, or to 1 if that
-    is smaller: terms of about 1 may cancel, also in the only element there is.
-    """
+    """The model on `inputs` agrees with onnxruntime, relative to the largest element."""
     nodes = [nodes] if isinstance(nodes, NodeProto) else nodes
     declared = [
         value(name, a.shape, helper.np_dtype_to_tensor_dtype(a.dtype)) for name, a in inputs.items()
@@ -57,6 +54,7 @@ def check(
     for name, want in zip(outputs, wanted, strict=True):
         have = found[name]
         assert (have.dtype, have.shape) == (want.dtype, want.shape)
+        # at least 1, as terms of about 1 may cancel in the only element there is
         scale = float(np.abs(want[np.isfinite(want)]).max(initial=1.0))
         np.testing.assert_allclose(have, want, rtol=tolerance, atol=tolerance * scale)
 
