@@ -219,11 +219,17 @@ def _expect_64_bits(cpu: str, features: str, given: str | None) -> None:
 @cache
 def _has_64_bits(target: Target) -> bool:
     """Whether LLVM can compile for it, which another process tries; True if that is impossible."""
-    command = [sys.executable, "-c", _COMPILE.format(target)]
+    done = _elsewhere(_COMPILE.format(target))
+    return done is None or done.returncode == 0
+
+
+def _elsewhere(script: str) -> subprocess.CompletedProcess[str] | None:
+    """What running Python in another process gave; None if that is impossible."""
+    command = [sys.executable, "-c", script]
     try:
-        return subprocess.run(command, capture_output=True, timeout=60).returncode == 0
+        return subprocess.run(command, capture_output=True, text=True, timeout=60)
     except (OSError, subprocess.SubprocessError, ValueError):
-        return True
+        return None
 
 
 @cache
@@ -235,17 +241,12 @@ def known_names(triple: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     initialize()
     try:
         llvm.Target.from_triple(triple)
-        printed = subprocess.run(
-            [sys.executable, "-c", _HELP.format(triple=triple)],
-            capture_output=True,
-            text=True,
-            timeout=60,
-        ).stderr
     except RuntimeError as error:
         raise GlowError(f"LLVM does not know the target {triple!r}: {error}") from None
-    except (OSError, subprocess.SubprocessError, ValueError):
+    done = _elsewhere(_HELP.format(triple=triple))
+    if done is None:
         return (), ()
-    cpus, _, features = printed.partition("Available features")
+    cpus, _, features = done.stderr.partition("Available features")
     return _listed(cpus), _listed(features)
 
 

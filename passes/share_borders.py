@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from xdsl.context import Context
@@ -40,7 +41,7 @@ class Bordered:
     """The slot of what uses the buffer first, other than fills."""
     last: int
 
-    @property
+    @cached_property
     def form(self) -> tuple[Attribute, frozenset[tuple[Attribute, Attribute]]]:
         """What must be equal for the borders to be."""
         fills = ((op.operands[0].type, op.properties["value"]) for op in self.fills)

@@ -58,12 +58,8 @@ class CpuProgram:
         return ProgramMemory(self.weights.nbytes, self.plan.arena_bytes)
 
     def run(self, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
-        # After each run this code and its data are in no near cache: what is here costs several
-        # times what it seems to.
-        outputs = [self._empty(shape, dtype) for shape, dtype in self._outputs]
-        space = self._take(len(inputs) + len(outputs))
+        outputs, space = self._prepare(inputs)
         try:
-            space.io[:] = [address_of(array) for array in (*inputs, *outputs)]
             self._run(self._weights_address, space.io, space.address)
         finally:
             self._idle.append(space)
@@ -82,10 +78,8 @@ class CpuProgram:
         from .clock import counter
 
         read = counter()
-        outputs = [self._empty(of, dtype) for of, dtype in self._outputs]
-        space = self._take(len(inputs) + len(outputs))
+        _outputs, space = self._prepare(inputs)  # the program writes them: they must live on
         try:
-            space.io[:] = [address_of(array) for array in (*inputs, *outputs)]
             begin = read()
             self._run(self._weights_address, space.io, space.address)
             end = read()
@@ -95,11 +89,18 @@ class CpuProgram:
             self._idle.append(space)
         return begin, records, end
 
-    def _take(self, arguments: int) -> _Workspace:
+    def _prepare(self, inputs: Sequence[np.ndarray]) -> tuple[list[np.ndarray], _Workspace]:
+        """Fresh outputs, and a workspace that knows where these and the inputs are."""
+        # After each run this code and its data are in no near cache: what is here costs several
+        # times what it seems to.
+        outputs = [self._empty(shape, dtype) for shape, dtype in self._outputs]
+        arrays = (*inputs, *outputs)
         try:
-            return self._idle.pop()
+            space = self._idle.pop()
         except IndexError:
-            return _Workspace(self.plan.arena_bytes, arguments)
+            space = _Workspace(self.plan.arena_bytes, len(arrays))
+        space.io[:] = [address_of(array) for array in arrays]
+        return outputs, space
 
 
 class _Workspace:

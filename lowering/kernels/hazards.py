@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 
-from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import SSAValue
 
 from ...glow_dialects.glow_inst.instruction import buffer_of
-from ...glow_dialects.views import may_overlap
+from ...passes.program import overlap
 
 
 @dataclass(frozen=True)
@@ -31,14 +30,8 @@ class Region:
             return False
         if self.view is None or other.view is None:
             return True
-        buffer = buffer_of(self.view)
-        if buffer is not buffer_of(other.view):
-            return True
-        a, b, whole = self.view.type, other.view.type, buffer.type
-        assert isinstance(a, MemRefType)
-        assert isinstance(b, MemRefType)
-        assert isinstance(whole, MemRefType)
-        return may_overlap(a, b, whole)
+        # other buffers at the same place, at other times, are only known by their bytes
+        return buffer_of(self.view) is not buffer_of(other.view) or overlap(self.view, other.view)
 
 
 @dataclass(frozen=True)
