@@ -76,6 +76,8 @@ class LocalResponseNormOp(Node):
     k = prop_def(FloatAttr, default_value=FloatAttr(1.0, f64))
     result = result_def(TensorType)
 
+    traits = traits_def(AcceptsEpilogue())
+
     @classmethod
     def infer(cls, call: Call) -> Sequence[Attribute]:
         expect_float(call)
@@ -90,6 +92,8 @@ class _AlongAxis(Node, abc.ABC):
     input = operand_def(TensorType)
     axis = prop_def(IntegerAttr.constr(i64))
     result = result_def(TensorType)
+
+    traits = traits_def(AcceptsEpilogue())
 
     @classmethod
     def infer(cls, call: Call) -> Sequence[Attribute]:

@@ -46,7 +46,7 @@ def softmax(k: Kernel) -> None:
     _reduce_rows(k, rows, dims[axis], mass, terms)
     operands = (x[dims], peak[rows], mass[rows])
     body = _logarithm if k.call.operator is LogSoftmaxOp else _quotient
-    k.map(dims, k.result[dims], operands, body, EXPONENTIAL_WEIGHT)
+    k.finish(dims, dims, operands, body, EXPONENTIAL_WEIGHT)
 
 
 def _quotient(alg: ArithAlgebra, values: Sequence[Value]) -> Sequence[Value]:

@@ -11,10 +11,11 @@ from glow.glow_dialects.glow.normalization import (
     SoftmaxOp,
 )
 from glow.glow_dialects.operator import with_shape
-from glow.tests.support.native import apply, run_native
+from glow.tests.support.kernels import parse
+from glow.tests.support.native import apply, check_native, run_native
 from xdsl.dialects.builtin import f32
 
-from .test_operators import check, one_node, random
+from .test_operators import MACHINES, check, one_node, random
 
 DTYPES = pytest.mark.parametrize("dtype", [np.float32, np.float16, np.float64], ids=str)
 ROWS = [
@@ -89,3 +90,52 @@ def test_softmax_of_rows_with_nan_or_without_numbers(columns: int):
     bad = np.isin(np.arange(9), [1, 4, 6])
     assert np.isnan(found[bad]).all()
     np.testing.assert_allclose(found[~bad].sum(1), 1, rtol=1e-6)
+
+
+CHAIN = """
+func.func @main(%x: tensor<2x7x3x19xTYPE>, %m: tensor<7x1x19xTYPE>, %r: tensor<2x7x3x19xf64>)
+    -> tensor<2x7x3x19xf64> {
+  %b = glow.broadcast %m : (tensor<7x1x19xTYPE>) -> tensor<2x7x3x19xTYPE>
+  %n = glow.OPERATOR : (tensor<2x7x3x19xTYPE>) -> tensor<2x7x3x19xTYPE>
+  %c = glow.less %b, %n
+     : (tensor<2x7x3x19xTYPE>, tensor<2x7x3x19xTYPE>) -> tensor<2x7x3x19xi1>
+  %p = glow.mul %n, %b
+     : (tensor<2x7x3x19xTYPE>, tensor<2x7x3x19xTYPE>) -> tensor<2x7x3x19xTYPE>
+  %s = glow.select %c, %n, %p
+     : (tensor<2x7x3x19xi1>, tensor<2x7x3x19xTYPE>, tensor<2x7x3x19xTYPE>)
+    -> tensor<2x7x3x19xTYPE>
+  %w = glow.cast %s : (tensor<2x7x3x19xTYPE>) -> tensor<2x7x3x19xf64>
+  %y = glow.add %w, %r
+     : (tensor<2x7x3x19xf64>, tensor<2x7x3x19xf64>) -> tensor<2x7x3x19xf64>
+  func.return %y : tensor<2x7x3x19xf64>
+}"""
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("element", ["f32", "f64"])
+@pytest.mark.parametrize(
+    "operator",
+    [
+        "softmax %x {axis = 3 : i64}",
+        "softmax %x {axis = 1 : i64}",
+        "log_softmax %x {axis = 3 : i64}",
+        "local_response_norm %x {alpha = 0.3 : f64, beta = 0.75 : f64, size = 4 : i64}",
+    ],
+    ids=lambda text: text[:11],
+)
+def test_chains_run_as_epilogues(operator: str, element: str, threads: int):
+    """Results are wider than what the operator computes, and operands are broadcast."""
+    module = parse(CHAIN.replace("OPERATOR", operator).replace("TYPE", element))
+    apply(
+        module, "glow-irgen,glow-eliminate-copies,glow-stack-ops,glow-share-buffers,glow-allocate"
+    )
+    names = [op.name for op in module.walk() if op.name.startswith("glow_inst.")]
+    assert not {"glow_inst.stacked", "glow_inst.alloc_activation"} & set(names)
+    dtype = {"f32": np.float32, "f64": np.float64}[element]
+    arrays = [
+        random(1, 2, 7, 3, 19, dtype=dtype),
+        random(2, 7, 1, 19, dtype=dtype),
+        random(3, 2, 7, 3, 19, dtype=np.float64),
+    ]
+    for machine in MACHINES:
+        check_native(module.clone(), arrays, machine, 1e-5, threads)
