@@ -7,18 +7,21 @@ library whose entry is called through ctypes, which releases Python's global loc
 of the call.
 
 llvmlite serialises all calls into LLVM with one lock; ours only keeps threads that compile the same
-kernels from both doing the work.
+kernels from both doing the work. Whoever forks waits for both, since a child inherits LLVM as it is
+and no thread to finish what another one had begun.
 """
 
 from __future__ import annotations
 
 import ctypes
 import itertools
+import os
 import threading
 from collections.abc import Iterable
 from functools import cache
 
 import llvmlite.binding as llvm
+from llvmlite.binding.ffi import lib
 
 from ..errors import CompileError
 from ..lowering.target import Target, initialize_native
@@ -27,6 +30,20 @@ from .object_cache import ObjectCache, key_of
 
 _lock = threading.RLock()
 _library_names = itertools.count()
+
+
+def _hold() -> None:
+    _lock.acquire()
+    lib._lock.__enter__()
+
+
+def _release() -> None:
+    lib._lock.__exit__()
+    _lock.release()
+
+
+os.register_at_fork(before=_hold, after_in_parent=_release, after_in_child=_release)
+
 
 Entry = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
 """

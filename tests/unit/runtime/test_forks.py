@@ -1,0 +1,103 @@
+"""Processes that fork while other threads compile."""
+
+from __future__ import annotations
+
+import gc
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import glow
+import pytest
+from glow.passes.collector import without_garbage_collection
+from glow.runtime.brief_turns import brief_turns, python_turn
+
+from .test_teams import check_same, graph, in_child
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="children are forked on Linux only")
+
+Wait = Callable[[], object]
+
+
+@contextmanager
+def another_thread(work: Callable[[Wait], object]) -> Iterator[None]:
+    """Runs `work(wait)` in another thread, which is at `wait` meanwhile."""
+    there, leave = threading.Event(), threading.Event()
+
+    def wait() -> None:
+        there.set()
+        leave.wait(60)
+
+    thread = threading.Thread(target=work, args=(wait,))
+    thread.start()
+    there.wait(60)
+    try:
+        yield
+    finally:
+        leave.set()
+        thread.join()
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_child_has_the_settings_of_a_process_that_does_not_compile():
+    interval = sys.getswitchinterval()
+
+    def compiling(wait: Wait) -> None:
+        with python_turn, brief_turns(), without_garbage_collection():
+            wait()
+
+    def is_free() -> bool:
+        with python_turn, brief_turns(), without_garbage_collection():
+            used = not gc.isenabled() and sys.getswitchinterval() < interval
+        return used and gc.isenabled() and sys.getswitchinterval() == interval
+
+    with another_thread(compiling):
+        assert not gc.isenabled()
+        assert in_child(lambda: gc.isenabled() and sys.getswitchinterval() == interval)
+        assert in_child(is_free)
+    assert gc.isenabled()
+    assert sys.getswitchinterval() == interval
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_thread_that_forks_while_it_compiles_goes_on_in_the_child():
+    with python_turn, without_garbage_collection():
+        assert in_child(lambda: not gc.isenabled())
+
+    def leave() -> bool:
+        using.__exit__(None, None, None)
+        return gc.isenabled()
+
+    using = without_garbage_collection()
+    using.__enter__()
+    assert in_child(leave)
+    using.__exit__(None, None, None)
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_children_compile_while_another_thread_does():
+    single = glow.compile(graph(), cache=False)
+    stop, wrong = threading.Event(), []
+
+    def keep_compiling() -> None:
+        while not stop.is_set():
+            try:
+                glow.compile(graph(), cache=False)
+            except BaseException as error:
+                wrong.append(error)
+                raise
+
+    def compiles() -> bool:
+        check_same(glow.compile(graph(), threads=2, cache=False), single, 1)
+        return True
+
+    thread = threading.Thread(target=keep_compiling)
+    thread.start()
+    try:
+        for _ in range(5):
+            assert in_child(compiles)
+    finally:
+        stop.set()
+        thread.join()
+    assert not wrong
