@@ -184,9 +184,10 @@ def _matrix(call: Call) -> int:
 @products(WinogradConvolutionOp)
 def _winograd(call: Call) -> int:
     """Those of transformed tiles; transforming them is not counted."""
-    tile, (points, blocks, inputs, block) = call.int("tile"), call.shape(1)
-    batch, _, *sizes, _ = shape_of(call.results[0])
-    return points * batch * prod(-(-s // tile) for s in sizes) * inputs * blocks * block
+    tile, (_, inputs, *_, lanes) = call.int("tile"), call.shape(0)
+    batch, blocks, *sizes, block = shape_of(call.results[0])
+    points = (tile + 2) ** 2 * batch * prod(-(-s // tile) for s in sizes)
+    return points * inputs * lanes * blocks * block
 
 
 @products(AttentionOp, MaskedAttentionOp)

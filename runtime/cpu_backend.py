@@ -127,7 +127,7 @@ class CpuBackend(Backend):
             *self._optimized(m),
             _LOWERED,
             Stage("laid-out", layouts),
-            Stage("convolutions", f"glow-choose-convolutions{{algorithm={self._algorithm(m)}}}"),
+            Stage("convolutions", f"glow-choose-convolutions{{{self._convolutions(m)}}}"),
             Stage("packed", f"{pack},glow-simplify-shapes,{_CLEAN}"),
             *bf16,
             Stage("scheduled", f"glow-schedule,{split}"),
@@ -150,10 +150,15 @@ class CpuBackend(Backend):
             return (optimized,)
         return optimized, Stage("quantized", f"{self.quantize},{integers},{_CLEAN}")
 
-    def _algorithm(self, machine: MachineDescription) -> str:
-        """How convolutions are computed: tiles of bf16 are faster than Winograd's in f32."""
+    def _convolutions(self, machine: MachineDescription) -> str:
+        """
+        How convolutions are computed, as options. Those that are rounded to bf16 are faster with
+        tiles of it than Winograd's.
+        """
         direct = self.precision == "bf16" and machine.has_bf16_tiles
-        return "direct" if direct and self.conv_algorithm == "auto" else self.conv_algorithm
+        algorithm = "direct" if direct and self.conv_algorithm == "auto" else self.conv_algorithm
+        tiles = str(machine.has_bf16_tiles).lower()
+        return f"algorithm={algorithm} has-bf16-tiles={tiles} cache={machine.l2_bytes}"
 
     def _bf16(self, machine: MachineDescription) -> Sequence[Stage]:
         """The stage that rounds to bf16, if that is asked for."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import ml_dtypes
 import numpy as np
 
-from ..glow_dialects.glow.winograd import WinogradConvolutionOp
+from ..glow_dialects.glow.winograd import PARTS, WinogradConvolutionOp, has_parts
 from ..glow_dialects.operator import Call, element_of
 from .arrays import numpy_dtype
+from .bf16_parts import pairs_of_bf16, part_bits
 from .cook_toom import KERNEL, Matrix, winograd_transforms
 from .registry import meaning
 
@@ -34,9 +36,35 @@ def transform_filter(w: np.ndarray, tile: int) -> np.ndarray:
     return result.reshape(len(both), outputs, inputs * rows, lanes)
 
 
+def filter_in_parts(u: np.ndarray, lanes: int) -> np.ndarray:
+    """
+    A transformed filter [a^2, O / b, C, b] of f32 as the sum of parts of bf16 for an input in
+    blocks of `lanes` channels, [a^2, O / b, ceil(C / 2 lanes), 3, lanes, b, 2].
+    """
+    elements, outputs, inputs, block = u.shape
+    pairs = -(-inputs // (2 * lanes))
+    result = np.empty((elements, outputs, pairs, PARTS, lanes, block, 2), ml_dtypes.bfloat16)
+    missing = 2 * lanes * pairs - inputs
+    for e in range(elements):
+        # one element at a time stays in the cache
+        plane = np.pad(u[e], [(0, 0), (0, missing), (0, 0)]) if missing else u[e]
+        for i, bits in enumerate(part_bits(plane)):
+            split = bits.reshape(outputs, pairs, 2, lanes, block)
+            result[e, :, :, i] = pairs_of_bf16(split[:, :, 0], split[:, :, 1])
+    return result
+
+
+def _sum_of_parts(w: np.ndarray, inputs: int) -> np.ndarray:
+    """The inverse of `filter_in_parts`, in float64."""
+    u = w.astype(np.float64).sum(3).transpose(0, 1, 2, 5, 3, 4)
+    return u.reshape(*u.shape[:2], -1, u.shape[-1])[:, :, :inputs]
+
+
 @meaning(WinogradConvolutionOp)
 def winograd_convolution(call: Call, x: np.ndarray, u: np.ndarray, b: np.ndarray) -> np.ndarray:
     m = call.int("tile")
+    if has_parts(call):
+        u = _sum_of_parts(u, x.shape[1] * x.shape[-1])
     t = winograd_transforms(m)
     bt, at = as_array(t.inputs), as_array(t.outputs)
     a = m + KERNEL - 1

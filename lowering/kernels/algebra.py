@@ -104,6 +104,13 @@ class ArithAlgebra:
             ssa = self._resized(value.ssa, target, is_unsigned(value.element))
         return Value(ssa, element)
 
+    def bits(self, value: Value, element: Attribute) -> Value:
+        """The bits of a value as one of another type of the same width."""
+        ssa, target = value.ssa, value_type(element)
+        if self.lanes == 1:
+            return Value(self.emitter.cast("bitcast", ssa, target), element)
+        return Value(self.emitter.bitcast(ssa, target, self.lanes), element)
+
     def _from_float(self, value: Value, element: Attribute) -> SSAValue:
         target = value_type(element)
         if computes_in_float(element):

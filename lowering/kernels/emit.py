@@ -336,6 +336,7 @@ _SCALAR_CASTS: dict[str, type[Operation]] = {
     "fptosi": arith.FPToSIOp,
     "fptoui": arith.FPToUIOp,
     "index_cast": arith.IndexCastOp,
+    "bitcast": arith.BitcastOp,
 }
 
 

@@ -17,6 +17,7 @@ from xdsl.dialects import memref
 from xdsl.ir import SSAValue
 
 from ...glow_dialects import glow_vec
+from ...glow_dialects.elements import element_bytes
 from ...glow_dialects.glow_vec.tiles import QUAD, TILE_BYTES, TILES
 from .affine import Access, Affine, Buffer, Dim
 from .emit import Emitter
@@ -24,7 +25,16 @@ from .machine import MachineDescription
 from .memory import Memory, Place
 from .nest import Nest
 from .partition import Share, Split, is_balanced
-from .tiles import COLUMNS, Group, TilePlan, filter_bytes, replaced, stride_of, substituted
+from .tile_groups import GroupLoops
+from .tiles import (
+    COLUMNS,
+    TilePlan,
+    filter_bytes,
+    image_bytes,
+    stride_of,
+    substituted,
+    table_of,
+)
 
 _PREFETCHED = 1 << 17
 """Bytes; larger filters are prefetched."""
@@ -74,14 +84,14 @@ class TileGenerator:
         emitter.add(array)
         self.memory = memory.replaced({self._sums: array.memref})
         size = filter_bytes(nest, self.roles)
-        self._prefetches = size > _PREFETCHED
+        self._streams = nest.reduction.streams
+        """Whether the next part of the filter is prefetched while this one is used."""
+        self._prefetches = size > _PREFETCHED and not self._streams
         self._is_near = size <= machine.l2_bytes // _NEAR
-        buffer = self.roles.image.buffer
         self._blocks = 1
         """How many blocks the pixels need to be cut into, so that one of them stays near."""
         if not self._is_near:
-            image = (buffer.high - buffer.low) * self.roles.size
-            self._blocks = -(-image * _IMAGE // machine.l2_bytes)
+            self._blocks = -(-image_bytes(nest, self.roles) * _IMAGE // machine.l2_bytes)
         first = TILES - plan.panels
         self._filter_tiles = range(first, TILES)
         self._image_tiles = range(plan.images * plan.panels, first)
@@ -93,10 +103,11 @@ class TileGenerator:
     def _reduced(self) -> tuple[list[Dim], dict[Dim, Affine]]:
         """The loops of steps, and where in the depth each step begins."""
         depth, quads = self.roles.depth, self.roles.quads
+        dims = [d for d in self.nest.reduced if d is not self.roles.parts]
         if depth is None:
-            return list(self.nest.reduced), {}
+            return dims, {}
         step = Dim("step", depth.size // quads)
-        dims = [step if d is depth else d for d in self.nest.reduced]
+        dims = [step if d is depth else d for d in dims]
         return [d for d in dims if d.size > 1], {depth: step * quads}
 
     # loops
@@ -116,7 +127,17 @@ class TileGenerator:
         says is this thread's.
         """
         self._configure()
-        panels = (*self.roles.others, *self._panel_dims)
+        others = self.roles.others
+        if share is None or is_balanced(prod(d.size for d in others), self._threads):
+            # one product after the other, each of which has its own image and filter
+            self._loops(others, bound, lambda inner: self._product((), inner), share)
+        else:
+            self._product(others, bound, share)
+        self.e.add(glow_vec.TileReleaseOp())
+
+    def _product(self, others: Sequence[Dim], bound: Bound, share: Share | None = None) -> None:
+        """The loops over pixels and panels, and over further dimensions outside of them."""
+        panels = (*others, *self._panel_dims)
         kinds = [GroupLoops(group, self.plan, self.roles.pixels[:-2]) for group in self.plan.groups]
         balanced = share is None or is_balanced(prod(d.size for d in panels), self._threads)
         if not self._is_near and balanced and self._blocks == 1:
@@ -132,7 +153,6 @@ class TileGenerator:
                 outside = kind.dims if self._is_near else kind.blocks(self._blocks)
                 dims = (*outside, *panels, *kind.dims[len(outside) :])
                 self._loops(dims, bound, lambda b, kind=kind: self._group(kind, b), share)
-        self.e.add(glow_vec.TileReleaseOp())
 
     def _loops(
         self,
@@ -173,12 +193,15 @@ class TileGenerator:
         plan, images = self.plan, len(kind.group.tiles)
         change = {**kind.first, **self._first_lane, **self._first_quad}
         reads = [substituted(a, change) for a in (self.roles.image, self.roles.filter)]
-        places: Mapping[Access, Place] = {a: self.memory.start(a) for a in reads}
-        for dim, value in bound.items():
-            places = self.memory.advance(places, dim, value)
+        if self._streams:
+            reads.append(self._ahead(reads[1], kind))
+        places = self._places(reads, bound)
         for tile in range(images * plan.panels):
             self.e.add(glow_vec.TileZeroOp(tile))
         self._reduce(0, reads, places, kind)
+        if self._stores_directly:
+            self._store_results(kind, change, bound)
+            return
         array, row = self.memory.memref(self._sums), plan.panels * COLUMNS
         for i, (_, _, at) in enumerate(kind.group.tiles):
             for panel in range(plan.panels):
@@ -186,6 +209,40 @@ class TileGenerator:
                 tile = i * plan.panels + panel
                 self.e.add(glow_vec.TileStoreOp(tile, array, [place], row * _SUM_BYTES))
         self._vectors(self._finish(kind), self.e, self.memory, self.machine).run(bound)
+
+    def _places(self, accesses: Sequence[Access], bound: Bound) -> Mapping[Access, Place]:
+        """Where accesses are for the values of loop variables."""
+        places: Mapping[Access, Place] = {a: self.memory.start(a) for a in accesses}
+        for dim, value in bound.items():
+            places = self.memory.advance(places, dim, value)
+        return places
+
+    def _store_results(self, kind: GroupLoops, change: Mapping[Dim, Affine], bound: Bound) -> None:
+        """Accumulators are what the nest writes."""
+        write = substituted(self.nest.writes[0], change)
+        place = self._places([write], bound)[write]
+        outer, inner = (stride_of(self.nest.writes[0], d) for d in self.plan.line)
+        joined = self.plan.joined
+        between = COLUMNS if joined is None else stride_of(self.nest.writes[0], joined)
+        base = self.memory.memref(write.buffer)
+        for i, (row, pixel, _) in enumerate(kind.group.tiles):
+            for panel in range(self.plan.panels):
+                at = self.memory.at(place, row * outer + pixel * inner + panel * between)
+                tile = i * self.plan.panels + panel
+                self.e.add(glow_vec.TileStoreOp(tile, base, [at], inner * _SUM_BYTES))
+
+    @property
+    def _stores_directly(self) -> bool:
+        """Whether whole tiles are written as they are."""
+        nest, reduction = self.nest, self.nest.reduction
+        assert reduction is not None
+        return (
+            nest.raw
+            and not nest.operands
+            and nest.writes[0].element == reduction.element
+            and self.roles.lane.size % COLUMNS == 0
+            and len(self.roles.pixels) == 1
+        )
 
     def _reduce(
         self, level: int, reads: Sequence[Access], places: Mapping[Access, Place], kind: GroupLoops
@@ -208,27 +265,83 @@ class TileGenerator:
     def _step(
         self, reads: Sequence[Access], places: Mapping[Access, Place], kind: GroupLoops
     ) -> None:
+        """Add the products of some tiles of the filter and of the image, for each pair of parts."""
+        parts = self.roles.parts
+        loaded: dict[int, Place] = {}
+        for i in range(1 if parts is None else parts.size):
+            chosen = places if parts is None else self.memory.advance(places, parts, i)
+            self._products(reads[:2], chosen, kind, loaded)
+        if self._prefetches:
+            self._prefetch(reads[1], places[reads[1]])
+        for ahead in reads[2:]:
+            for panel, line in product(range(self.plan.panels), range(self._lines_ahead(kind))):
+                at = panel * self._between + line * self.roles.pitch
+                self.memory.prefetch(ahead, places[ahead], at, locality=2)
+
+    def _products(
+        self,
+        reads: Sequence[Access],
+        places: Mapping[Access, Place],
+        kind: GroupLoops,
+        loaded: dict[int, Place],
+    ) -> None:
         """Load tiles of the filter, then each tile of the image, and add their products."""
         image, filters = reads
         panels = self.plan.panels
         outer, inner = (stride_of(self.roles.image, d) for d in self.plan.line)
-        pitch, between = self.roles.pitch, self.plan.panel_bytes // self.roles.size
         for panel, tile in enumerate(self._filter_tiles):
-            self._load(tile, filters, places[filters], panel * between, pitch)
+            at = _behind(places[filters], panel * self._between)
+            self._load(tile, filters, at, self.roles.pitch, loaded)
         for i, (row, pixel, _) in enumerate(kind.group.tiles):
             tile = self._image_tiles[i % len(self._image_tiles)]
-            self._load(tile, image, places[image], row * outer + pixel * inner, inner)
+            at = _behind(places[image], row * outer + pixel * inner)
+            self._load(tile, image, at, inner, loaded)
             for panel, other in enumerate(self._filter_tiles):
                 acc = i * panels + panel
                 self.e.add(glow_vec.TileDotOp(self.roles.product, acc, tile, other))
-        if self._prefetches:
-            for panel, quad in product(range(panels), range(self.roles.quads)):
-                at = panel * between + quad * pitch + _PREFETCH_BYTES // self.roles.size
-                self.memory.prefetch(filters, places[filters], at)
 
-    def _load(self, tile: int, access: Access, place: Place, offset: int, stride: int) -> None:
-        at, base = self.memory.at(place, offset), self.memory.memref(access.buffer)
-        self.e.add(glow_vec.TileLoadOp(tile, base, [at], stride * self.roles.size))
+    def _ahead(self, filters: Access, kind: GroupLoops) -> Access:
+        """
+        What a group of pixels prefetches in a step: its share of the lines that the same step reads
+        of the next filter, or of the next panels, if those of one filter are many.
+        """
+        others = [d for d in self.roles.others if stride_of(self.roles.filter, d)]
+        if self._is_near and others:
+            next_one = stride_of(self.roles.filter, others[-1])
+        else:
+            next_one = self._between * self.plan.panels
+        place, number = filters.place + next_one, 1
+        for dim in reversed(kind.dims):
+            place += Affine({dim: number * self._lines_ahead(kind) * self.roles.pitch})
+            number *= dim.size
+        return Access(filters.buffer, place)
+
+    def _lines_ahead(self, kind: GroupLoops) -> int:
+        """Lines that a group of pixels prefetches of each panel in a step."""
+        parts = self.roles.parts
+        copies = 1 if parts is None else len(set(table_of(self.roles.filter, parts)))
+        return -(-self.roles.quads * copies // prod(d.size for d in kind.dims))
+
+    def _load(
+        self, tile: int, access: Access, place: Place, stride: int, loaded: dict[int, Place]
+    ) -> None:
+        """Load a tile, unless it is there already."""
+        if loaded.get(tile) == place:
+            return
+        loaded[tile] = place
+        at, base = self.memory.at(place), self.memory.memref(access.buffer)
+        size = element_bytes(access.element)
+        self.e.add(glow_vec.TileLoadOp(tile, base, [at], stride * size))
+
+    @property
+    def _between(self) -> int:
+        """Elements from a panel of the filter to the next."""
+        return self.plan.panel_bytes // self.roles.filter_size
+
+    def _prefetch(self, filters: Access, place: Place) -> None:
+        for panel, quad in product(range(self.plan.panels), range(self.roles.quads)):
+            at = panel * self._between + quad * self.roles.pitch
+            self.memory.prefetch(filters, place, at + _PREFETCH_BYTES // self.roles.filter_size)
 
     def _finish(self, kind: GroupLoops) -> Nest:
         """What the nest does with the results of a group."""
@@ -259,45 +372,5 @@ class TileGenerator:
         )
 
 
-class GroupLoops:
-    """Groups of one kind, and the loops over them."""
-
-    def __init__(self, group: Group, plan: TilePlan, others: Sequence[Dim]):
-        self.group = group
-        ahead = [Dim(name, count) for name, count in zip(("rows", "tiles"), group.counts)]
-        self.dims = (*others, *ahead)
-        self.first = {
-            dim: number * extent + start
-            for dim, number, extent, start in zip(
-                plan.line, ahead, group.extent, group.start, strict=True
-            )
-        }
-        """The first point of a group."""
-
-    def blocks(self, most: int) -> Sequence[Dim]:
-        """
-        The outer loops, which cut the pixels into about `most` blocks of groups, or more. A loop
-        over groups may become two.
-        """
-        count = 1
-        for position, dim in enumerate(self.dims):
-            if count >= most:
-                return self.dims[:position]
-            wanted = -(-most // count)
-            if dim.size > wanted and any(dim in first.terms for first in self.first.values()):
-                self._cut(position, min(d for d in _divisors(dim.size) if d >= wanted))
-                return self.dims[: position + 1]
-            count *= dim.size
-        return self.dims
-
-    def _cut(self, position: int, blocks: int) -> None:
-        """Replace a loop over groups by one over blocks and one over the groups of a block."""
-        old = self.dims[position]
-        block, group = Dim("block", blocks), Dim(old.name, old.size // blocks)
-        change = {old: block * group.size + group}
-        self.dims = (*self.dims[:position], block, group, *self.dims[position + 1 :])
-        self.first = {dim: replaced(place, change) for dim, place in self.first.items()}
-
-
-def _divisors(number: int) -> list[int]:
-    return [d for d in range(1, number + 1) if number % d == 0]
+def _behind(place: Place, offset: int) -> Place:
+    return Place(place.dynamic, place.constant + offset)

@@ -7,6 +7,9 @@ adds their products to as many accumulators. So a nest qualifies whose filter an
 of four bytes together (a quad), whose filter has 16 outputs in a row of 64 bytes, and whose pixels
 are equally far apart.
 
+Numbers of f32 may be multiplied as sums of parts in bf16. Then one of the reduced dimensions is
+that of pairs of parts, whose places are tables; the image has words of two bf16.
+
 Rows of pixels are cut into tiles of equal size. Where rows are short, a tile has one row, and
 several rows make a group; or the rows of a whole image, with what is between them, are one list:
 what is computed for places between rows is left out at the end. Measured on a Sapphire Rapids, two
@@ -15,13 +18,13 @@ by two accumulators are best nearly everywhere.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from math import prod
 
 from xdsl.dialects.builtin import IntegerType, bf16, f32, i32
 
-from ...glow_dialects.elements import storage_type
+from ...glow_dialects.elements import element_bytes, storage_type
 from ...glow_dialects.glow_vec import TileProduct
 from ...glow_dialects.glow_vec.tiles import QUAD, TILE_BYTES, TILE_ROWS, TILES
 from .affine import Access, Affine, Dim
@@ -54,13 +57,18 @@ class TileRoles:
     """How many of them a tile has."""
     pitch: int
     """Elements from a quad to the next in the filter."""
-    size: int
-    """Bytes of an element."""
+    parts: Dim | None
+    """Pairs of parts of numbers, at places that tables hold."""
     pixels: tuple[Dim, ...]
     """Parallel dimensions that only the image depends on; the last one is that of tiles."""
     panels: tuple[Dim, ...]
     """Parallel dimensions that only the filter depends on, without `lane`."""
     others: tuple[Dim, ...]
+
+    @property
+    def filter_size(self) -> int:
+        """Bytes of an element of the filter."""
+        return element_bytes(self.filter.element)
 
 
 _PRODUCTS = {
@@ -78,13 +86,15 @@ def tile_roles(nest: Nest, machine: MachineDescription) -> TileRoles | None:
         return None
     image, filters = reduction.reads
     product = _product(reduction, machine)
-    if product is None or len(nest.writes) != 1 or not _is_plain(nest):
+    parts = next((d for d in nest.reduced if isinstance(image.stride(d), tuple)), None)
+    if product is None or len(nest.writes) != 1 or not _is_plain(nest, parts):
         return None
     terms = reduction.terms
     lane = next((d for d in nest.parallel if _is_lane(nest, d)), None)
     if lane is None:
         return None
-    depth = next((d for d in nest.reduced if image.stride(d) == terms), None)
+    neighbours = QUAD // element_bytes(image.element)
+    depth = next((d for d in nest.reduced if image.stride(d) == neighbours), None)
     quads = 1 if depth is None else _most_dividing(depth.size, TILE_ROWS)
     pitch = COLUMNS * terms if depth is None else stride_of(filters, depth)
     if pitch < COLUMNS * terms or (depth is not None and quads < min(_FEWEST_QUADS, depth.size)):
@@ -94,7 +104,7 @@ def tile_roles(nest: Nest, machine: MachineDescription) -> TileRoles | None:
     panels = [d for d in rest if stride_of(image, d) == 0 and stride_of(filters, d) != 0]
     others = [d for d in rest if d not in pixels and d not in panels]
     return TileRoles(
-        *(image, filters, product, lane, depth, quads, pitch, QUAD // terms),
+        *(image, filters, product, lane, depth, quads, pitch, parts),
         *(tuple(pixels), tuple(panels), tuple(others)),
     )
 
@@ -102,7 +112,7 @@ def tile_roles(nest: Nest, machine: MachineDescription) -> TileRoles | None:
 def _product(reduction: Reduction, machine: MachineDescription) -> TileProduct | None:
     """The product of tiles that sums quads as a reduction does, if the machine has it."""
     image, filters = (storage_type(a.element) for a in reduction.reads)
-    if machine.has_bf16_tiles and image == filters == bf16:
+    if machine.has_bf16_tiles and image in (bf16, i32) and filters == bf16:
         return TileProduct.BF16 if (reduction.element, reduction.terms) == (f32, 2) else None
     if not machine.has_int8_tiles or (reduction.element, reduction.terms) != (i32, QUAD):
         return None
@@ -111,8 +121,8 @@ def _product(reduction: Reduction, machine: MachineDescription) -> TileProduct |
     return _PRODUCTS[is_unsigned(image), is_unsigned(filters)]
 
 
-def _is_plain(nest: Nest) -> bool:
-    dims = (*nest.parallel, *nest.reduced)
+def _is_plain(nest: Nest, parts: Dim | None) -> bool:
+    dims = [d for d in (*nest.parallel, *nest.reduced) if d is not parts]
     return all(
         a.indirect is None and all(isinstance(a.stride(d), int) for d in dims)
         for a in nest.accesses()
@@ -188,7 +198,7 @@ class TilePlan:
         """From a panel to the next in the filter."""
         if self.joined is None:
             return TILE_BYTES
-        return stride_of(self.roles.filter, self.joined) * self.roles.size
+        return stride_of(self.roles.filter, self.joined) * self.roles.filter_size
 
     @property
     def places(self) -> int:
@@ -232,7 +242,8 @@ def _groupings(
 ) -> Iterator[tuple[int, list[Group]]]:
     """Rows of a tile, and groups of at most `most` tiles."""
     for tiles in range(1, most + 1):
-        yield _along(outer.size, inner.size, tiles)
+        yield _along(outer.size, inner.size, tiles, 1)
+        yield _along(outer.size, inner.size, tiles, tiles)
         if inner.size <= TILE_ROWS and tiles <= outer.size:
             yield inner.size, list(_across(outer.size, inner.size, tiles))
     pitch, odd = divmod(stride_of(image, outer), stride_of(image, inner) or 1)
@@ -245,9 +256,12 @@ def _groupings(
         yield rows, [Group((0, 0), (1, 1), (outer.size, inner.size), whole, 0, pitch)]
 
 
-def _along(lines: int, size: int, tiles: int) -> tuple[int, list[Group]]:
-    """Tiles beside each other in a line. Those of the last group end with the line."""
-    rows = -(-size // -(-size // TILE_ROWS))
+def _along(lines: int, size: int, tiles: int, multiple: int) -> tuple[int, list[Group]]:
+    """
+    Tiles beside each other in a line: the fewest, or the fewest that are a multiple of a number.
+    Those of the last group end with the line.
+    """
+    rows = -(-size // (-(-size // (TILE_ROWS * multiple)) * multiple))
     width = rows * tiles
     full, rest = divmod(size, width)
     groups = []
@@ -293,12 +307,32 @@ def replaced(place: Affine, change: Mapping[Dim, Affine]) -> Affine:
     """The place with forms of other variables in the place of some variables."""
     result = Affine({}, place.constant)
     for dim, stride in place.terms.items():
-        assert isinstance(stride, int)
-        result += change.get(dim, Affine({dim: 1})) * stride
+        if isinstance(stride, tuple):
+            result += Affine({dim: stride})
+        else:
+            result += change.get(dim, Affine({dim: 1})) * stride
     return result
 
 
 def filter_bytes(nest: Nest, roles: TileRoles) -> int:
-    """Bytes of the filter that a nest reads."""
-    dims: Sequence[Dim] = (*nest.parallel, *nest.reduced)
-    return QUAD * prod(d.size for d in dims if stride_of(roles.filter, d))
+    """Bytes of the filter that a nest reads for each point of the dimensions of all."""
+    dims = [d for d in (*nest.parallel, *nest.reduced) if d not in (*roles.others, roles.parts)]
+    copies = 1 if roles.parts is None else len(set(table_of(roles.filter, roles.parts)))
+    return QUAD * copies * prod(d.size for d in dims if stride_of(roles.filter, d))
+
+
+def image_bytes(nest: Nest, roles: TileRoles) -> int:
+    """Bytes from the first to the last element of the image, likewise."""
+    last = sum(
+        (d.size - 1) * stride_of(roles.image, d)
+        for d in (*nest.parallel, *nest.reduced)
+        if d not in (*roles.others, roles.parts)
+    )
+    last += 0 if roles.parts is None else max(table_of(roles.image, roles.parts))
+    return (last + 1) * element_bytes(roles.image.element)
+
+
+def table_of(access: Access, dim: Dim) -> tuple[int, ...]:
+    """Where an access is for each value of a dimension."""
+    stride = access.stride(dim)
+    return stride if isinstance(stride, tuple) else tuple(stride * i for i in range(dim.size))

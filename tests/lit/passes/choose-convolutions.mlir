@@ -1,5 +1,6 @@
 // RUN: glow-opt %s --choose-convolutions="algorithm=winograd" --split-input-file | filecheck %s
 // RUN: glow-opt %s --choose-convolutions --split-input-file | filecheck %s --check-prefix=AUTO
+// RUN: glow-opt %s --choose-convolutions="has-bf16-tiles=true cache=2097152" --split-input-file | filecheck %s --check-prefix=TILES
 // RUN: glow-opt %s --choose-convolutions="algorithm=direct" --split-input-file | filecheck %s --check-prefix=DIRECT
 
 // The filter [1, 2, 1] x [1, 0, -1] transformed for tiles of 2 x 2: G = [[-1, 0, 0], [.5, .5, .5], [.5, -.5, .5], [0, 0, 1]].
@@ -34,6 +35,10 @@ func.func @large(%x: tensor<1x4x58x58x16xf32>, %b: tensor<4x16xf32>) -> tensor<1
 // AUTO-LABEL: @large(
 // AUTO-NEXT:  %f = glow.constant #glow.blob<"memory:f#{{[0-9]+}}", 0, 589824> : tensor<36x4x64x16xf32>
 // AUTO-NEXT:  %y = glow.winograd_convolution %x, %f, %b {tile = 4 : i64} : (tensor<1x4x58x58x16xf32>, tensor<36x4x64x16xf32>, tensor<4x16xf32>) -> tensor<1x4x56x56x16xf32>
+// With tile registers for bf16, products of parts are faster here, in which the 64 channels are two pairs of blocks.
+// TILES-LABEL: @large(
+// TILES-NEXT:  %f = glow.constant #glow.blob<"memory:f#{{[0-9]+}}", 0, 884736> : tensor<36x4x2x3x16x16x2xbf16>
+// TILES-NEXT:  %y = glow.winograd_convolution %x, %f, %b {tile = 4 : i64} : (tensor<1x4x58x58x16xf32>, tensor<36x4x2x3x16x16x2xbf16>, tensor<4x16xf32>) -> tensor<1x4x56x56x16xf32>
 // DIRECT-LABEL: @large(
 // DIRECT:       glow.blocked_convolution
 
@@ -50,6 +55,18 @@ func.func @few_pixels(%x: tensor<1x64x5x5x16xf32>, %b: tensor<64x16xf32>) -> ten
 // CHECK:       glow.winograd_convolution
 // AUTO-LABEL: @few_pixels(
 // AUTO:       glow.blocked_convolution
+
+// -----
+
+// Filters in parts are larger, which few pixels do not repay.
+func.func @few_tiles(%x: tensor<1x16x9x9x16xf32>, %b: tensor<16x16xf32>) -> tensor<1x16x7x7x16xf32> {
+  %f = glow.constant #glow.blob<"filter.bin", 0, 2359296> : tensor<16x16x3x3x16x16xf32>
+  %y = glow.blocked_convolution %x, %f, %b {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>} : (tensor<1x16x9x9x16xf32>, tensor<16x16x3x3x16x16xf32>, tensor<16x16xf32>) -> tensor<1x16x7x7x16xf32>
+  func.return %y : tensor<1x16x7x7x16xf32>
+}
+
+// TILES-LABEL: @few_tiles(
+// TILES:       glow.winograd_convolution {{.*}} : (tensor<1x16x9x9x16xf32>, tensor<16x16x256x16xf32>
 
 // -----
 

@@ -7,14 +7,22 @@ from itertools import product
 
 import numpy as np
 import pytest
+from glow.errors import CompileError
 from glow.glow_dialects.glow.winograd import TILES, WinogradConvolutionOp
-from glow.lowering.kernels import MachineDescription
+from glow.lowering.kernels import MachineDescription, host_machine
 from glow.lowering.kernels.affine import Affine, Buffer, Dim, View
-from glow.lowering.kernels.families.winograd import MOST_CACHES, choose_blocks, edges, spans
 from glow.lowering.kernels.nest import Combine, Nest, Reduction, simplified
 from glow.lowering.kernels.register_tile import tiled_product
+from glow.lowering.kernels.winograd_blocks import (
+    MOST_CACHES,
+    choose_blocks,
+    choose_large_blocks,
+    edges,
+    spans,
+)
+from glow.semantics import element_type
 from glow.semantics.blocked import pack_channels, pack_filter
-from glow.semantics.winograd import transform_filter
+from glow.semantics.winograd import filter_in_parts, transform_filter
 from glow.tests.support.native import apply, check_native, parse, run_native
 from hypothesis import given
 from hypothesis import strategies as st
@@ -50,7 +58,7 @@ def layer(
 
 
 def program(operands: list[np.ndarray], tile: int) -> ModuleOp:
-    types = [TensorType(f32, a.shape) for a in operands]
+    types = [TensorType(element_type(a.dtype), a.shape) for a in operands]
     block = Block(arg_types=types)
     node = WinogradConvolutionOp.of(*block.args, tile=tile)
     block.add_ops([node, func.ReturnOp(*node.results)])
@@ -77,6 +85,42 @@ def test_agrees_with_the_interpreter(case: tuple[int, int, int, tuple[int, int],
     rng = np.random.default_rng(list(counts))
     operands, _ = layer(rng, images, inputs, outputs, counts, tile, block)
     check_native(program(operands, tile), operands, MACHINES[block], 2e-5)
+
+
+needs_tiles = pytest.mark.skipif(
+    not host_machine().has_bf16_tiles,
+    reason="this machine has no tile registers for bf16 (AMX), or the system forbids them",
+)
+
+
+@needs_tiles
+@pytest.mark.parametrize("tile", TILES)
+@pytest.mark.parametrize("threads", [1, 2, 3])
+@pytest.mark.parametrize(
+    "case",
+    [
+        (1, 16, 16, (4, 4)),
+        (1, 20, 33, (6, 9)),
+        (2, 48, 24, (7, 13)),
+        (1, 80, 96, (3, 70)),
+        (1, 32, 16, (56, 5)),
+        (1, 64, 32, (61, 64)),
+    ],
+    ids=str,
+)
+def test_products_of_parts_agree_with_the_interpreter(
+    case: tuple[int, int, int, tuple[int, int]], tile: int, threads: int
+):
+    operands, _ = layer(np.random.default_rng(), *case, tile)
+    operands[1] = filter_in_parts(operands[1], 16)
+    check_native(program(operands, tile), operands, host_machine(), 2e-5, threads=threads)
+
+
+def test_parts_need_tiles():
+    operands, _ = layer(np.random.default_rng(), 1, 16, 16, (4, 4), 4)
+    operands[1] = filter_in_parts(operands[1], 16)
+    with pytest.raises(CompileError, match=r"winograd_convolution: .* no tile registers for bf16"):
+        run_native(program(operands, 4), operands, MachineDescription())
 
 
 EPILOGUE = """
@@ -110,14 +154,17 @@ def test_sum_in_place():
 
 @pytest.mark.parametrize("tile", TILES)
 @pytest.mark.parametrize("channels", [64, 128, 256])
-def test_error(tile: int, channels: int):
+@pytest.mark.parametrize("parts", [False, pytest.param(True, marks=needs_tiles)])
+def test_error(tile: int, channels: int, parts: bool):
     """Within 2e-5 of the root mean square of what float64 computes from the same f32 numbers."""
     rng = np.random.default_rng()
     seed = int(rng.integers(2**32))
     rng = np.random.default_rng(seed)
     size = 12
     operands, w = layer(rng, 1, channels, 64, (size, size), tile)
-    x, _, b = operands
+    x, u, b = operands
+    if parts:
+        operands[1] = filter_in_parts(u, 16)
     plain = np.moveaxis(x, -1, 2).reshape(channels, size + 2, size + 2).astype(np.float64)
     want = b.reshape(-1, 1, 1).astype(np.float64) + sum(
         np.einsum("oc,cij->oij", w[:, :, i, j], plain[:, i : i + size, j : j + size])
@@ -128,6 +175,29 @@ def test_error(tile: int, channels: int):
     y = np.moveaxis(found, -1, 2).reshape(64, size, size)
     error = np.abs(y - want).max() / np.sqrt(np.mean(want**2))
     assert error < 2e-5, f"seed {seed}"
+
+
+SIZES = st.sampled_from([16, 64, 96, 256, 512])
+
+
+@given(
+    st.tuples(st.integers(1, 120), st.integers(1, 120)),
+    st.sampled_from(TILES),
+    st.tuples(SIZES, SIZES),
+    st.integers(1, 3),
+)
+def test_large_blocks(counts: tuple[int, int], tile: int, channels: tuple[int, int], threads: int):
+    """They cover all tiles; they are near if such blocks are not too small, or a plane of them."""
+    planes, cache = (tile + 2) ** 2, 1 << 21
+    inputs, outputs = channels
+    bytes_of_tile = 6 * inputs + 4 * outputs
+    filters = planes * 6 * inputs * outputs
+    chosen = choose_large_blocks(counts, tile, planes * bytes_of_tile, filters, cache, threads)
+    rows, columns = (sum(s.blocks * s.tiles for s in d) for d in (chosen.rows, chosen.columns))
+    assert (rows, columns) == tuple(-(-n // tile) for n in counts)
+    is_near = chosen.tiles * planes * bytes_of_tile + filters <= cache
+    is_small = chosen.tiles == 1 or (threads > 1 and chosen.count % threads == 0)
+    assert is_near or is_small or chosen.tiles * bytes_of_tile <= cache / 4
 
 
 @given(st.integers(1, 300), st.sampled_from(TILES), st.integers(1, 80))

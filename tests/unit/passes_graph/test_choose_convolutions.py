@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from glow.glow_dialects.glow.convolution import ConvolutionOp
-from glow.passes.choose_convolutions import Layer, best_tile, direct_cost, winograd_cost
+from glow.passes.choose_convolutions import Layer, Winograd, best_way, direct_cost, winograd_cost
 from glow.runtime.interpreter import interpret
 from glow.semantics import make_constant
 from glow.tests.support.graph_text import count, run
@@ -28,8 +28,28 @@ from xdsl.ir import Block, Region
     ids=str,
 )
 def test_choice(layer: Layer, tile: int | None):
-    assert best_tile(layer, forced=False) == tile
-    assert best_tile(layer, forced=True) is not None
+    way = best_way(layer, forced=False, parts=False, cache=1 << 21)
+    assert way == (None if tile is None else Winograd(tile))
+    assert best_way(layer, forced=True, parts=False, cache=1 << 21) is not None
+
+
+@pytest.mark.parametrize(
+    ("layer", "parts"),
+    [
+        (Layer(1, 64, 64, (56, 56)), True),
+        (Layer(1, 64, 64, (224, 224)), True),
+        (Layer(1, 128, 128, (112, 112)), True),
+        (Layer(1, 256, 256, (56, 56)), True),
+        (Layer(1, 512, 512, (28, 28)), False),
+        (Layer(1, 128, 128, (28, 28)), False),
+        (Layer(1, 512, 512, (7, 7)), False),
+    ],
+    ids=str,
+)
+def test_products_of_parts_are_for_many_pixels(layer: Layer, parts: bool):
+    way = best_way(layer, forced=False, parts=True, cache=1 << 21)
+    assert way is not None
+    assert way.parts == parts
 
 
 def test_costs_grow_with_the_work():
@@ -38,14 +58,17 @@ def test_costs_grow_with_the_work():
         Layer(1, 64, 128, (28, 28)),
         Layer(2, 64, 64, (28, 28)),
     )
-    for cost in (direct_cost, lambda x: winograd_cost(x, 2), lambda x: winograd_cost(x, 4)):
+    ways = [Winograd(tile, parts) for tile in (2, 4) for parts in (False, True)]
+    costs = [lambda layer, way=way: winograd_cost(layer, way, 1 << 21) for way in ways]
+    for cost in (direct_cost, *costs):
         assert cost(small) < cost(wide)
         assert cost(small) < cost(tall)
 
 
 @pytest.mark.parametrize("algorithm", ["auto", "direct", "winograd"])
-@pytest.mark.parametrize("sizes", [(8, 24, 13, 10), (3, 8, 9, 9)], ids=str)
-def test_results_stay(algorithm: str, sizes: tuple[int, int, int, int]):
+@pytest.mark.parametrize("tiles", ["false", "true"])
+@pytest.mark.parametrize("sizes", [(8, 24, 13, 10), (3, 8, 9, 9), (20, 9, 7, 5)], ids=str)
+def test_results_stay(algorithm: str, sizes: tuple[int, int, int, int], tiles: str):
     inputs, outputs, rows, columns = sizes
     rng = np.random.default_rng(sizes)
     arrays = [
@@ -60,9 +83,10 @@ def test_results_stay(algorithm: str, sizes: tuple[int, int, int, int]):
     t = FunctionType.from_lists([block.args[0].type], [y.result.type])
     module = ModuleOp([func.FuncOp("main", t, Region(block))])
     (want,) = interpret(module, arrays[:1]).values()
-    run(f"glow-assign-layouts{{block=8}},glow-choose-convolutions{{algorithm={algorithm}}}", module)
+    options = f"algorithm={algorithm} has-bf16-tiles={tiles}"
+    run(f"glow-assign-layouts{{block=8}},glow-choose-convolutions{{{options}}}", module)
     # an input of 3 channels stays plain
-    is_winograd = algorithm == "winograd" and inputs == 8
+    is_winograd = algorithm == "winograd" and inputs > 3
     assert count(module)["glow.winograd_convolution"] == is_winograd or algorithm == "auto"
     (found,) = interpret(module, arrays[:1]).values()
     np.testing.assert_allclose(found, want, rtol=0, atol=2e-5 * np.abs(want).max())
