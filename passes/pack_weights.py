@@ -7,6 +7,11 @@ fully connected layer of more than one row, with the sum with its bias as a node
 row reads each weight once, for which the rows of a fully connected layer are as good an order; only
 the columns of a matrix are packed, in wider panels.
 
+A vector that is likely to have many zeros, because a rectifier made it, skips the rows of a large
+matrix that meet them: `glow.sparse_vector_matmul`, whose matrix lies in memory row by row. Nearly
+all the time goes into reading the matrix, so half of its rows take half the time. A matrix with
+an element that is not finite is read whole, because zero times such an element is NaN.
+
 Products of narrow integers become `glow.dot_matmul`, with rows of the matrix in pairs or quads as
 the machine multiplies them, in panels of one vector. Where it multiplies quads of u8 only, i8 are
 multiplied as u8 that are larger by 128, and the difference is subtracted.
@@ -17,18 +22,19 @@ product itself and can become its epilogue.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import prod
 
 import numpy as np
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, i8, i32
+from xdsl.dialects.builtin import ModuleOp, TensorType, i8, i32
 from xdsl.ir import Attribute, SSAValue
 from xdsl.passes import ModulePass
 
 from ..errors import CompileError
-from ..glow_dialects.elements import is_float, storage_type
+from ..glow_dialects.blob import release_files
+from ..glow_dialects.elements import is_float, storage_type, type_bytes
 from ..glow_dialects.glow.arithmetic import AddOp, SubOp
 from ..glow_dialects.glow.constant import ConstantOp, SplatOp
 from ..glow_dialects.glow.dot import DotMatMulOp
@@ -36,12 +42,17 @@ from ..glow_dialects.glow.logic import CastOp
 from ..glow_dialects.glow.matrix import FullyConnectedOp, MatMulOp, PackedMatMulOp
 from ..glow_dialects.glow.quantization import StorageCastOp
 from ..glow_dialects.glow.shape import PadOp, ReshapeOp
+from ..glow_dialects.glow.sparse import SparseVectorMatMulOp
 from ..glow_dialects.operator import element_of, shape_of, with_shape
-from ..semantics.arrays import constant_array, lazy_constant, make_constant
+from ..semantics.arrays import constant_array, constant_reader, lazy_constant, make_constant
 from ..semantics.dot import group_rows
 from .layouts.quads import U8, are_factors, quads_option, terms_of
 from .rewriting import Build, RuleTable, apply_rules, maker
+from .zeros import is_rectified
 
+_CHECKED = 1 << 16
+"""Elements that are looked at before the next ones are read."""
+_TURNED_ROWS = 64
 _ROW_VECTORS = 8
 """Vectors of a panel for products of one row: one accumulator each, enough to hide latency."""
 
@@ -67,10 +78,32 @@ def packed(matrix: np.ndarray, width: int) -> np.ndarray:
     return result
 
 
+def turned(matrix: np.ndarray) -> np.ndarray:
+    """The transpose of a matrix, in row-major order, made in parts that stay in a cache."""
+    result = np.empty(matrix.shape[::-1], matrix.dtype)
+    for start in range(0, len(matrix), _TURNED_ROWS):
+        rows = slice(start, start + _TURNED_ROWS)
+        result[:, rows] = matrix[rows].T
+    return result
+
+
+def all_finite(read: Callable[[], np.ndarray]) -> bool:
+    """Whether a constant can be read and has neither infinite elements nor NaN."""
+    try:
+        array = read().reshape(-1)
+    except (OSError, ValueError):
+        return False
+    starts = range(0, array.size, _CHECKED)
+    finite = all(np.isfinite(array[i : i + _CHECKED]).all() for i in starts)
+    release_files()
+    return finite
+
+
 class _Rules:
     """The rules for a machine."""
 
-    def __init__(self, lanes: int, vectors: int, quads: Sequence[Attribute]):
+    def __init__(self, lanes: int, vectors: int, quads: Sequence[Attribute], far_bytes: int):
+        self.far_bytes = far_bytes
         self.lanes = lanes
         self.vectors = vectors
         self.quads = quads
@@ -82,28 +115,53 @@ class _Rules:
     def matmul(self, node: MatMulOp, build: Build) -> SSAValue | None:
         if node.transpose_lhs.value.data:
             return None
-        return self._product(node.lhs, node.rhs, node.transpose_rhs.value.data != 0, build)
+        transposed = node.transpose_rhs.value.data != 0
+        product = self._skipping(node.lhs, node.rhs, transposed, build)
+        if product is not None:
+            return product
+        return self._product(node.lhs, node.rhs, transposed, build)
 
     def fully_connected(self, node: FullyConnectedOp, build: Build) -> SSAValue | None:
-        if shape_of(node.input.type)[0] < 2 and not _are_integers(node.input, node.weights):
-            return None
-        product = self._product(node.input, node.weights, True, build)
+        product = self._skipping(node.input, node.weights, True, build)
+        few = shape_of(node.input.type)[0] < 2
+        if product is None and (not few or _are_integers(node.input, node.weights)):
+            product = self._product(node.input, node.weights, True, build)
         if product is None:
             return None
         return build(AddOp, product, build.broadcast(node.bias, shape_of(product.type)))
+
+    def _skipping(
+        self, x: SSAValue, weights: SSAValue, transposed: bool, build: Build
+    ) -> SSAValue | None:
+        """The product of a vector, likely to have zeros, with large constant `weights`."""
+        t = weights.type
+        assert isinstance(t, TensorType)
+        if not _is_matrix(weights) or type_bytes(t) < self.far_bytes:
+            return None
+        if prod(shape_of(x.type)[:-1]) != 1 or not is_float(element_of(t)) or not is_rectified(x):
+            return None
+        read = constant_reader(weights)
+        assert read is not None
+        if not all_finite(read):
+            return None
+        if transposed:
+            hint, shape = weights.name_hint or "weights", shape_of(t)[::-1]
+            made = lazy_constant(shape, element_of(t), hint, lambda: turned(read()))
+            weights = build.add(made)
+        return build(SparseVectorMatMulOp, x, weights)
 
     def _product(
         self, x: SSAValue, weights: SSAValue, transposed: bool, build: Build
     ) -> SSAValue | None:
         """The product with constant `weights`; None if they are something else."""
-        shape = shape_of(weights.type)
-        if len(shape) != 2 or 0 in shape or not isinstance(weights.owner, ConstantOp):
+        if not _is_matrix(weights):
             return None
         if _are_integers(x, weights):
             return self._integers(x, weights, transposed, build)
         if not is_float(element_of(weights.type)):
             return None
-        source = weights.owner
+        source, shape = weights.owner, shape_of(weights.type)
+        assert isinstance(source, ConstantOp)
         inner, columns = reversed(shape) if transposed else shape
         one_row = prod(shape_of(x.type)[:-1]) == 1
         vectors = _ROW_VECTORS if one_row else self.vectors
@@ -165,6 +223,12 @@ _SIGN = 128
 """The sign bit of a byte."""
 
 
+def _is_matrix(weights: SSAValue) -> bool:
+    """Whether a value is a constant matrix with elements."""
+    shape = shape_of(weights.type)
+    return len(shape) == 2 and 0 not in shape and isinstance(weights.owner, ConstantOp)
+
+
 def _are_integers(x: SSAValue, weights: SSAValue) -> bool:
     return are_factors(element_of(x.type), element_of(weights.type))
 
@@ -204,11 +268,15 @@ class PackWeightsPass(ModulePass):
     """How many vectors wide the register tile of a product of several rows is."""
     quads: tuple[str, ...] = ()
     """Types (`u8`, `i8`) whose products with i8 the machine adds in quads, not pairs."""
+    far_bytes: int = 1 << 20
+    """Matrices from this size on are not in a near cache, so that it pays to skip rows of them."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if self.lanes < 1 or self.vectors < 1:
             raise CompileError(
                 f"expected lanes and vectors of at least 1, found {self.lanes} and {self.vectors}"
             )
+        if self.far_bytes < 0:
+            raise CompileError(f"expected far-bytes of at least 0, found {self.far_bytes}")
         quads = quads_option(self.quads)
-        apply_rules(op, _Rules(self.lanes, self.vectors, quads).table)
+        apply_rules(op, _Rules(self.lanes, self.vectors, quads, self.far_bytes).table)

@@ -19,6 +19,7 @@ from . import (  # noqa: F401
     quantization,
     reduction,
     shape,
+    sparse,
     transposed,
     winograd,
 )

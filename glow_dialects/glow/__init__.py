@@ -27,6 +27,7 @@ from . import (
     quantization,
     reduction,
     shape,
+    sparse,
     transposed,
     winograd,
 )
@@ -35,7 +36,7 @@ from .base import DataParallel, Node
 _FAMILIES = (
     *(constant, shape, arithmetic, activation, logic, convolution, pooling, matrix),
     *(normalization, attention, reduction, quantization, blocked, dot, winograd),
-    transposed,
+    *(transposed, sparse),
 )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import product
 
 from xdsl.dialects import arith, vector
@@ -13,10 +13,11 @@ from .affine import Access, Dim
 from .algebra import ArithAlgebra, Value, identity
 from .emit import REASSOCIATE, Emitter, scalar_of
 from .field_products import field_schedule
-from .loads import Loaded, Loads, Places, Point, offset_of
+from .lists import Bound, fill_list, repeat, repeat_listed
+from .loads import Loaded, Loads, Places, Point, loaded_before, offset_of
 from .machine import MachineDescription
 from .memory import Memory, Place
-from .nest import Combine, Nest, Repeat, Step, simplified
+from .nest import Combine, Listing, Nest, Repeat, RepeatListed, Step, simplified
 from .partition import Group, Share, Span, Split, choose_split, groups_of, weight_of
 from .records import interleaved, interleaves
 from .register_tile import tiled_product
@@ -32,23 +33,26 @@ def generate(
     emitter: Emitter,
     memory: Memory,
     machine: MachineDescription,
-    bound: Mapping[Dim, SSAValue | int] | None = None,
+    bound: Bound | None = None,
 ) -> None:
     """Emit steps one after the other; `bound` has the values of enclosing loop variables."""
     bound = bound or {}
     for step in steps:
-        if isinstance(step, Repeat):
-
-            def body(
-                iv: SSAValue | int, _: Sequence[SSAValue], step: Repeat = step
-            ) -> Sequence[SSAValue]:
-                generate(step.steps, emitter, memory, machine, {**bound, step.dim: iv})
-                return ()
-
-            emitter.loop(step.dim.size, 1, (), body)
+        if isinstance(step, Nest):
+            if not step.is_empty:
+                NestGenerator.of(step, emitter, memory, machine).run(bound)
             continue
-        if not step.is_empty:
-            NestGenerator.of(step, emitter, memory, machine).run(bound)
+        if isinstance(step, Listing):
+            fill_list(step, emitter, memory, machine, bound)
+            continue
+
+        def inner(values: Bound, step: Repeat | RepeatListed = step) -> None:
+            generate(step.steps, emitter, memory, machine, {**bound, **values})
+
+        if isinstance(step, Repeat):
+            repeat(step, emitter, inner)
+        else:
+            repeat_listed(step, emitter, memory, bound, inner)
 
 
 class NestGenerator:
@@ -90,6 +94,8 @@ class NestGenerator:
         self.narrow = ArithAlgebra(emitter, machine, 1) if self.across else self.wide
         self.tile_of: dict[Dim, range] = {}
         """For dimensions with parts: the elements of the present tile, from where it is."""
+        self._fixed: Loaded = {}
+        """Operands that are the same at all points."""
         self._loaded: Loaded = {}
         self._split: Split | None = None
         self._share: Share | None = None
@@ -101,7 +107,7 @@ class NestGenerator:
 
     def run(
         self,
-        bound: Mapping[Dim, SSAValue | int],
+        bound: Bound,
         split: Split | None = None,
         share: Share | None = None,
     ) -> None:
@@ -115,6 +121,7 @@ class NestGenerator:
         places: Places = {a: self.memory.start(a) for a in accesses}
         for dim, value in bound.items():
             places = self.memory.advance(places, dim, value)
+        self._fixed = loaded_before(self.nest, self.schedule, self.memory, places, self.narrow)
         self._parallel(0, places, None)
 
     # loops over tiles
@@ -236,7 +243,8 @@ class NestGenerator:
         if self.nest.reduction is not None:
             results = self._reduction(places, points)
         places = self._resolved(places, self.nest.operands)
-        loads = Loads(self.nest, self.schedule, self.memory, places, self.narrow)
+        known = dict(self._fixed)
+        loads = Loads(self.nest, self.schedule, self.memory, places, self.narrow, loaded=known)
         stride = 0 if self.across else 1
         for point, result in zip(points, results, strict=True):
             operands = [loads(a, point) for a in self.nest.operands]

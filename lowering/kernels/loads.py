@@ -66,6 +66,25 @@ class Loads:
         return Value(ssa, access.element)
 
 
+def loaded_before(
+    nest: Nest, schedule: Schedule, memory: Memory, places: Places, algebra: ArithAlgebra
+) -> Loaded:
+    """
+    Loads the operands of a nest without reduction that are the same at all points, and that it
+    does not write.
+    """
+    loaded: Loaded = {}
+    if nest.reduction is not None:
+        return loaded
+    loads = Loads(nest, schedule, memory, places, algebra, loaded=loaded)
+    written = {a.buffer for a in nest.writes}
+    for access in nest.operands:
+        is_fixed = access.indirect is None and not any(access.stride(d) for d in nest.parallel)
+        if is_fixed and access.buffer not in written:
+            loads(access, {})
+    return loaded
+
+
 def offset_of(access: Access, point: Point) -> int:
     """How far a point of a tile is from its start, in elements."""
     total = 0

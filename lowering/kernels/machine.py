@@ -147,8 +147,9 @@ class MachineDescription:
         return blocks + self._quads_option()
 
     def packing_options(self) -> str:
-        """Panels, and products of bytes, as options of `glow-pack-weights`."""
-        return f"lanes={self.lanes(32)} vectors={self.panel_vectors}" + self._quads_option()
+        """Panels, products of bytes, and the near caches, as options of `glow-pack-weights`."""
+        panels = f"lanes={self.lanes(32)} vectors={self.panel_vectors}"
+        return f"{panels} far-bytes={self.l2_bytes}" + self._quads_option()
 
     def _quads_option(self) -> str:
         """The types of bytes that are multiplied by i8 in quads."""

@@ -104,7 +104,48 @@ class Repeat:
     steps: list[Step] = field(default_factory=list)
 
 
-Step = Nest | Repeat
+@dataclass(frozen=True, eq=False)
+class Listing:
+    """Lists for which values of a loop variable an element of `source` is not zero; NaN is not."""
+
+    dim: Dim
+    source: Access
+    numbers: Access
+    """Where these values go, in ascending order, from the place where `dim` is 0."""
+    count: Access
+    """Where it goes how many they are."""
+
+    @property
+    def touched(self) -> Nest:
+        """What it accesses: no more than this nest."""
+        return Nest((self.dim,), (self.numbers, self.count), _nothing, (self.source,))
+
+
+@dataclass(frozen=True, eq=False)
+class RepeatListed:
+    """
+    Runs steps for the numbers of a list, for as many at a time as there are loop variables, which
+    have neighbours of the list as their values.
+    """
+
+    dims: tuple[Dim, ...]
+    listing: Listing
+    after: int = 0
+    """If not 0: only for the numbers behind the last complete group of so many."""
+    steps: list[Step] = field(default_factory=list)
+
+    @property
+    def touched(self) -> Nest:
+        """What it accesses itself, apart from its steps: no more than this nest."""
+        listing = self.listing
+        return Nest((listing.dim,), (), _nothing, (listing.numbers, listing.count))
+
+
+def _nothing(_: ArithAlgebra, values: Sequence[Value]) -> Sequence[Value]:
+    return values
+
+
+Step = Nest | Repeat | Listing | RepeatListed
 
 
 def simplified(nest: Nest) -> Nest:

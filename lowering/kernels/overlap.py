@@ -14,7 +14,7 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from .affine import Access, Buffer, Dim
-from .nest import Nest, Repeat, Step
+from .nest import Listing, Nest, Repeat, RepeatListed, Step
 
 _MOST_PAIRS = 64
 """Of accesses that are compared; more are taken to meet."""
@@ -23,11 +23,13 @@ _MOST_ELEMENTS = 1 << 24
 
 
 def nests_of(steps: Iterable[Step]) -> Iterator[Nest]:
-    """All nests, in order."""
+    """All nests, in order, and what lists and loops over them access, as nests."""
     for step in steps:
-        if isinstance(step, Repeat):
+        if isinstance(step, Listing | RepeatListed):
+            yield step.touched
+        if isinstance(step, Repeat | RepeatListed):
             yield from nests_of(step.steps)
-        else:
+        elif isinstance(step, Nest):
             yield step
 
 
@@ -127,18 +129,28 @@ def is_self_contained(steps: Sequence[Step], buffer: Buffer, without: Repeat | N
     """
     if buffer.high > _MOST_ELEMENTS:
         return False
-    written = np.zeros(buffer.high, bool)
-    return all(_follow(nest, buffer, written) for nest in _nests_without(steps, without))
+    return _is_followed(steps, buffer, np.zeros(buffer.high, bool), without)
 
 
-def _nests_without(steps: Sequence[Step], without: Repeat | None) -> Iterator[Nest]:
+def _is_followed(
+    steps: Sequence[Step], buffer: Buffer, written: np.ndarray, without: Repeat | None
+) -> bool:
+    """The same where some elements were `written` before; those that steps write are added."""
     for step in steps:
         if step is without:
             continue
-        if isinstance(step, Repeat):
-            yield from _nests_without(step.steps, without)
+        if isinstance(step, Nest):
+            followed = _follow(step, buffer, written)
+        elif isinstance(step, Repeat):
+            followed = _is_followed(step.steps, buffer, written, without)
         else:
-            yield step
+            followed = _follow(step.touched, buffer, written)
+        if followed and isinstance(step, RepeatListed):
+            # a list may be empty, so that nothing is written
+            followed = _is_followed(step.steps, buffer, written.copy(), without)
+        if not followed:
+            return False
+    return True
 
 
 def _follow(nest: Nest, buffer: Buffer, written: np.ndarray) -> bool:

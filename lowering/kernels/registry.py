@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from math import prod
 
+from xdsl.dialects.builtin import i32
 from xdsl.ir import Attribute
 
 from ...glow_dialects.elements import element_bytes
@@ -25,7 +26,7 @@ from ...glow_dialects.operator import Call, element_of
 from .affine import Access, Buffer, Dim, Index, View
 from .algebra import ArithAlgebra, Value
 from .machine import MachineDescription
-from .nest import Body, Combine, Nest, Reduction, Repeat, Step
+from .nest import Body, Combine, Listing, Nest, Reduction, Repeat, RepeatListed, Step
 
 ALIGNMENT = 64
 """Bytes; of each scratch buffer."""
@@ -157,8 +158,31 @@ class Kernel:
     @contextmanager
     def repeat(self, dim: Dim) -> Iterator[None]:
         """The nests that are added inside run for each value of `dim`."""
+        with self._inside(Repeat(dim)):
+            yield
+
+    def list_nonzeros(self, dim: Dim, source: Access) -> Listing:
+        """A list of the values of `dim` for which `source` is not zero."""
+        numbers, count = self.scratch((dim.size,), i32), self.scratch((), i32)
+        listing = Listing(dim, source, numbers[[dim]], count[()])
+        self._current.append(listing)
+        return listing
+
+    @contextmanager
+    def repeat_listed(
+        self, listing: Listing, together: int, after: int = 0
+    ) -> Iterator[Sequence[Dim]]:
+        """
+        The nests that are added inside run for each `together` numbers of a list, with `after` only
+        for those behind the last complete group of so many. Yields their loop variables.
+        """
+        dims = tuple(Dim(f"n{i}", listing.dim.size) for i in range(together))
+        with self._inside(RepeatListed(dims, listing, after)):
+            yield dims
+
+    @contextmanager
+    def _inside(self, loop: Repeat | RepeatListed) -> Iterator[None]:
         outside = self._current
-        loop = Repeat(dim)
         outside.append(loop)
         self._current = loop.steps
         yield

@@ -25,7 +25,7 @@ from .emit import Emitter
 from .generate import NestGenerator, generate
 from .machine import MachineDescription
 from .memory import Memory
-from .nest import Nest, Repeat, Step
+from .nest import Listing, Nest, Repeat, RepeatListed, Step
 from .overlap import is_self_contained, may_meet, nests_of, reads_of
 from .partition import Portion, is_balanced, portions_of
 from .types import INDEX
@@ -58,8 +58,9 @@ def buffers_outside(steps: Iterable[Step], divided: Mapping[Repeat, Divided]) ->
     """The buffers that all threads use together: those not private where they are accessed."""
     found: set[Buffer] = set()
     for step in steps:
-        if isinstance(step, Nest):
-            found.update(a.buffer for a in (*reads_of(step), *step.writes))
+        if not isinstance(step, Repeat):
+            for nest in nests_of([step]):
+                found.update(a.buffer for a in (*reads_of(nest), *nest.writes))
         elif step in divided:
             inside = buffers_outside(divided[step].body, {})
             found |= inside.difference(divided[step].private)
@@ -156,6 +157,8 @@ class Sharing:
         for step in steps:
             if isinstance(step, Nest):
                 self._nest(step, bound)
+            elif isinstance(step, Listing | RepeatListed):
+                self._alone(step, bound)
             elif step.dim.size == 0:
                 continue
             elif step in self.divided:
@@ -177,6 +180,11 @@ class Sharing:
         # drawing tickets in each iteration of a loop outside costs more than it gains
         draws = split.first == 0 and split.cycles >= _LEAST_DRAWN
         generator.run(bound, split, self.drawn if draws else self.fixed)
+
+    def _alone(self, step: Listing | RepeatListed, bound: Bound) -> None:
+        """Thread 0 does all of a step whose length is not known beforehand."""
+        self._meet(list(nests_of([step])), alone=True)
+        self._when_first(lambda: generate([step], self.emitter, self.memory, self.machine, bound))
 
     def _when_first(self, body: Callable[[], None]) -> None:
         first = self.emitter.compare("eq", self.thread, self.emitter.index(0))

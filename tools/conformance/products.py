@@ -12,6 +12,7 @@ from ...glow_dialects.elements import is_float
 from ...glow_dialects.glow.attention import AttentionOp, MaskedAttentionOp
 from ...glow_dialects.glow.convolution import ConvolutionOp
 from ...glow_dialects.glow.matrix import FullyConnectedOp, MatMulOp, PackedMatMulOp
+from ...glow_dialects.glow.sparse import SparseVectorMatMulOp
 from ...glow_dialects.glow.transposed import TransposedConvolutionOp
 from ...glow_dialects.quant import QuantizedType
 from .cases import FLOATS, U8, UNIFORM, Case, Draw, Row, Values, cases
@@ -135,6 +136,19 @@ def packed_matmul(draw: Draw) -> Iterator[Case]:
             (panels, k, width),
             columns=columns,
             values=scaled(draw, k),
+            constants=(1,),
+        )
+
+
+@cases(SparseVectorMatMulOp, rows=[Row((element,)) for element in FLOATS])
+def sparse_vector_matmul(draw: Draw) -> Iterator[Case]:
+    for rows, k, n in draw.some((((1,), 17, 80), ((1, 1), 7, 3), ((), 33, 65), ((1,), 1, 1)), 2):
+        scale = scaled(draw, k)
+        few = draw.rng.integers(0, 2, (*rows, k))
+        yield draw.case(
+            (*rows, k),
+            (k, n),
+            values=lambda a, few=few, scale=scale: scale(a) * (few if a.shape == few.shape else 1),
             constants=(1,),
         )
 

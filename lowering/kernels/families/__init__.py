@@ -12,4 +12,5 @@ from . import normalization as normalization
 from . import pooling as pooling
 from . import reduction as reduction
 from . import rows as rows
+from . import sparse as sparse
 from . import winograd as winograd

@@ -101,6 +101,26 @@ func.func @packed_matmul(%x: tensor<2x3x4xf32>, %w: tensor<2x4x8xf32>) -> tensor
 
 // -----
 
+// Rows that meet a zero do not count, even if they are infinite.
+func.func @sparse_vector_matmul(%x: tensor<1x1x4xf32>, %w: tensor<4x9xf32>) -> tensor<1x1x9xf32> {
+  %a = glow.sparse_vector_matmul %x, %w : (tensor<1x1x4xf32>, tensor<4x9xf32>) -> tensor<1x1x9xf32>
+  func.return %a : tensor<1x1x9xf32>
+}
+
+// CHECK-LABEL: @sparse_vector_matmul(
+// CHECK-NEXT:  %a = glow.reshape %x : (tensor<1x1x4xf32>) -> tensor<4x1xf32>
+// CHECK-NEXT:  %a_1 = glow.splat {value = 0.000000e+00 : f64} : tensor<4x1xf32>
+// CHECK-NEXT:  %a_2 = glow.equal %a, %a_1 : (tensor<4x1xf32>, tensor<4x1xf32>) -> tensor<4x1xi1>
+// CHECK-NEXT:  %a_3 = glow.broadcast %a_2 : (tensor<4x1xi1>) -> tensor<4x9xi1>
+// CHECK-NEXT:  %a_4 = glow.splat {value = 0.000000e+00 : f64} : tensor<4x9xf32>
+// CHECK-NEXT:  %a_5 = glow.select %a_3, %a_4, %w : (tensor<4x9xi1>, tensor<4x9xf32>, tensor<4x9xf32>) -> tensor<4x9xf32>
+// CHECK-NEXT:  %a_6 = glow.reshape %x : (tensor<1x1x4xf32>) -> tensor<1x4xf32>
+// CHECK-NEXT:  %a_7 = glow.matmul %a_6, %a_5 : (tensor<1x4xf32>, tensor<4x9xf32>) -> tensor<1x9xf32>
+// CHECK-NEXT:  %a_8 = glow.reshape %a_7 : (tensor<1x9xf32>) -> tensor<1x1x9xf32>
+// CHECK-NEXT:  func.return %a_8 : tensor<1x1x9xf32>
+
+// -----
+
 func.func @attention(%q: tensor<1x7x2x4xf16>, %m: tensor<1x2x7x7xf16>) -> tensor<1x7x2x4xf16> {
   %a = glow.masked_attention %q, %q, %q, %m {scale = 0.5 : f64} : (tensor<1x7x2x4xf16>, tensor<1x7x2x4xf16>, tensor<1x7x2x4xf16>, tensor<1x2x7x7xf16>) -> tensor<1x7x2x4xf16>
   func.return %a : tensor<1x7x2x4xf16>

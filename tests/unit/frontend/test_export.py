@@ -28,7 +28,7 @@ from xdsl.parser import Parser
 
 INTERNAL = {
     *("glow.pack_channels", "glow.unpack_channels", "glow.blocked_", "glow.packed_matmul"),
-    *("glow.dot_", "glow.winograd_", "glow.rescale", "glow.im2col", "glow.bf16_"),
+    *("glow.dot_", "glow.winograd_", "glow.rescale", "glow.im2col", "glow.bf16_", "glow.sparse_"),
 }
 """Beginnings of the names of operators that only passes make."""
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from itertools import product
 
 from glow.lowering.kernels.affine import Access, Affine, Buffer, Dim, View
-from glow.lowering.kernels.nest import Nest, Repeat
+from glow.lowering.kernels.nest import Listing, Nest, Repeat, RepeatListed
 from glow.lowering.kernels.overlap import is_self_contained, may_meet
 from hypothesis import given
 from hypothesis import strategies as st
-from xdsl.dialects.builtin import f32
+from xdsl.dialects.builtin import f32, i32
 
 SHARED = Dim("p", 3)
 
@@ -102,3 +102,20 @@ def test_scratch_that_is_written_before_it_is_read():
     assert is_self_contained([loop], scratch.buffer, without=loop)
     backwards = nest(scratch[(i * -1) + 11,])
     assert is_self_contained([backwards, use], scratch.buffer)
+
+
+def test_lists_are_written_and_read():
+    x, y, sums = view(12), view(12), View.dense(Buffer(f32, 0, 3), (3,))
+    numbers, number = View.dense(Buffer(i32, 0, 12), (12,)), View.dense(Buffer(i32, 0, 1), ())
+    i, j = Dim("i", 12), Dim("j", 3)
+    listing = Listing(i, x[i,], numbers[i,], number[()])
+    loop = RepeatListed((Dim("n", 12),), listing)
+    loop.steps.append(nest(sums[j,], sums[j,]))
+    assert is_self_contained([listing, loop], numbers.buffer)
+    assert is_self_contained([listing, loop], number.buffer)
+    assert not is_self_contained([loop], number.buffer)
+    fill, use = nest(sums[j,]), nest(y[j,], sums[j,])
+    assert is_self_contained([fill, listing, loop, use], sums.buffer)
+    # the loop may run for nothing
+    loop.steps[:] = [fill]
+    assert not is_self_contained([listing, loop, use], sums.buffer)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from glow.passes.pack_weights import packed, panel_width
+from glow.passes.pack_weights import all_finite, packed, panel_width, turned
 from glow.runtime.interpreter import interpret
 from glow.tests.support.graph_text import count, parse, run
 
@@ -64,4 +64,53 @@ def test_results_stay(sizes: tuple[int, int, int], options: str):
     np.testing.assert_allclose(interpret(module, [x])["y"], want, rtol=1e-4, atol=1e-5)
     run("glow-lower-nodes{backend=none}", module)
     assert not count(module)["glow.packed_matmul"]
+    np.testing.assert_allclose(interpret(module, [x])["y"], want, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (3, 200), (64, 7), (65, 64), (300, 129)], ids=str)
+def test_turned(shape: tuple[int, int], rng: np.random.Generator):
+    matrix = rng.standard_normal(shape).astype(np.float32)
+    result = turned(matrix)
+    assert result.flags.c_contiguous
+    np.testing.assert_array_equal(result, matrix.T)
+
+
+@pytest.mark.parametrize("number", [np.inf, -np.inf, np.nan])
+def test_all_finite(number: float, rng: np.random.Generator):
+    matrix = rng.standard_normal((400, 501)).astype(np.float32)
+    assert all_finite(lambda: matrix)
+    matrix[tuple(rng.integers(0, matrix.shape))] = number
+    assert not all_finite(lambda: matrix)
+
+
+def test_what_cannot_be_read_is_not_known_to_be_finite():
+    def read() -> np.ndarray:
+        raise ValueError("gone")
+
+    assert not all_finite(read)
+
+
+@pytest.mark.parametrize("transposed", [False, True])
+def test_skipping_rows_keeps_results(transposed: bool, rng: np.random.Generator):
+    k, n = (int(i) for i in rng.integers(1, 90, 2))
+    shape = (n, k) if transposed else (k, n)
+    values = rng.standard_normal(shape).astype(np.float32)
+    text = np.array2string(values, separator=", ", threshold=10**6)
+    flag = str(transposed).lower()
+    module = parse(f"""
+    func.func @main(%x: tensor<1x{k}xf32> {{glow.name = "x"}})
+        -> (tensor<1x{n}xf32> {{glow.name = "y"}}) {{
+      %w = glow.constant dense<{text}> : tensor<{shape[0]}x{shape[1]}xf32>
+      %a = glow.relu %x : (tensor<1x{k}xf32>) -> tensor<1x{k}xf32>
+      %y = glow.matmul %a, %w {{transpose_rhs = {flag}}}
+         : (tensor<1x{k}xf32>, tensor<{shape[0]}x{shape[1]}xf32>) -> tensor<1x{n}xf32>
+      func.return %y : tensor<1x{n}xf32>
+    }}""")
+    x = rng.standard_normal((1, k)).astype(np.float32)
+    want = interpret(module, [x])["y"]
+    run("glow-pack-weights{far-bytes=0}", module)
+    assert count(module)["glow.sparse_vector_matmul"] == 1
+    np.testing.assert_allclose(interpret(module, [x])["y"], want, rtol=1e-4, atol=1e-5)
+    run("glow-lower-nodes{backend=none}", module)
+    assert not count(module)["glow.sparse_vector_matmul"]
     np.testing.assert_allclose(interpret(module, [x])["y"], want, rtol=1e-4, atol=1e-5)

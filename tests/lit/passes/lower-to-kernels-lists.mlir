@@ -1,0 +1,49 @@
+// RUN: glow-opt %s --lower-to-kernels="vector-bits=512 vector-registers=32" | filecheck %s
+// RUN: glow-opt %s --lower-to-kernels="vector-bits=512 vector-registers=32 threads=2" | filecheck %s --check-prefix=TWO
+
+// The places where a vector is not zero are listed without branches: each is stored behind those
+// before it, which stay only if the next one goes behind them. Then the rows at eight of these places
+// are added at a time, and at last those that are left.
+
+func.func @main(%x: memref<1x20xf32> {glow.name = "x", glow.qualifier = "in"}, %w: memref<20x128xf32> {glow.name = "w", glow.qualifier = "in"}, %y: memref<1x128xf32> {glow.name = "y", glow.qualifier = "out"}) attributes {glow.arena_size = 0 : i64, glow.weights_size = 0 : i64} {
+  glow_inst.sparse_vector_matmul @out %y, @in %x, @in %w : memref<1x128xf32>, memref<1x20xf32>, memref<20x128xf32>
+  func.return
+}
+
+// CHECK-LABEL: func.func private @k_sparse_vector_matmul_
+// CHECK:         %[[COUNT:.*]] = scf.for %[[I:.*]] = %[[ZERO:.*]] to %{{.*}} step %[[ONE:.*]] iter_args(%[[N:.*]] = %[[ZERO]]) -> (index) {
+// CHECK-NEXT:      %[[PLACE:.*]] = arith.index_cast %[[I]] : index to i32
+// CHECK-NEXT:      memref.store %[[PLACE]], %[[LIST:.*]][%[[N]]] : memref<20xi32>
+// CHECK-NEXT:      %[[X:.*]] = memref.load %{{.*}}[%[[I]]] : memref<20xf32>
+// CHECK-NEXT:      %[[IS:.*]] = arith.cmpf une, %[[X]], %{{.*}} : f32
+// CHECK-NEXT:      %[[MORE:.*]] = arith.select %[[IS]], %[[ONE]], %[[ZERO]] : index
+// CHECK-NEXT:      %[[NEXT:.*]] = arith.addi %[[N]], %[[MORE]] : index
+// CHECK-NEXT:      scf.yield %[[NEXT]] : index
+// CHECK-NEXT:    }
+// CHECK:         %[[ALL:.*]] = arith.index_cast %{{.*}} : i32 to index
+// CHECK-NEXT:    %[[GROUPS:.*]] = arith.divui %[[ALL]], %[[EIGHT:.*]] : index
+// CHECK-NEXT:    %[[FULL:.*]] = arith.muli %[[GROUPS]], %[[EIGHT]] : index
+// CHECK-NEXT:    scf.for %[[AT:.*]] = %[[ZERO]] to %[[FULL]] step %[[EIGHT]] {
+// CHECK-NEXT:      %[[P:.*]] = memref.load %[[LIST]][%[[AT]]] : memref<20xi32>
+// CHECK:           memref.load %{{.*}} : memref<20xf32>
+// CHECK-NEXT:      vector.broadcast
+// CHECK:           scf.for %{{.*}} = %[[ZERO]] to
+// CHECK-NOT:         vector.broadcast
+// CHECK:             arith.mulf
+// CHECK-COUNT-7:     vector.fma
+// CHECK-NEXT:        arith.addf
+// CHECK:         scf.for %{{.*}} = %{{.*}} to %{{.*}} step %[[ONE]] {
+
+// One thread makes the list, for which others wait. Then each has columns of its own.
+
+// TWO-LABEL: func.func private @k_sparse_vector_matmul_
+// TWO-SAME:    (%thread: index, %team: !llvm.ptr,
+// TWO:         %[[FIRST:.*]] = arith.cmpi eq, %thread,
+// TWO-NEXT:    scf.if %[[FIRST]] {
+// TWO:           memref.store
+// TWO:         func.call @glow_barrier(%team, %thread)
+// TWO-NEXT:    %[[PART:.*]] = arith.muli %thread, %[[ONE:.*]] : index
+// TWO-NEXT:    %[[END:.*]] = arith.addi %[[PART]], %[[ONE]] : index
+// TWO-NEXT:    scf.for %{{.*}} = %[[PART]] to %[[END]] step %[[ONE]] {
+// TWO-NOT:       func.call @glow_barrier
+// TWO:         func.return

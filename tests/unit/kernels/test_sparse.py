@@ -1,0 +1,120 @@
+"""Products that skip rows agree with the interpreter, whatever is zero, on several machines."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import ml_dtypes
+import numpy as np
+import pytest
+from glow.glow_dialects.glow.sparse import SparseVectorMatMulOp
+from glow.glow_dialects.glow_inst.instruction import Instruction
+from glow.glow_dialects.operator import with_shape
+from glow.semantics import element_type
+from glow.tests.support.graph_text import parse
+from glow.tests.support.native import apply, check_native, run_native
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from xdsl.dialects.builtin import ModuleOp
+
+from .test_operators import MACHINES, TOLERANCE, check, one_node, random
+
+SIZES = [(1, 1), (7, 1), (8, 16), (9, 3), (16, 129), (31, 64), (65, 67), (130, 211), (3, 4100)]
+
+
+def with_zeros(rng: np.random.Generator, count: int, share: float) -> np.ndarray:
+    """Random numbers, about a `share` of which are zeros of both signs."""
+    x = rng.standard_normal(count).astype(np.float32)
+    zeros = rng.random(count) < share
+    x[zeros] = rng.choice([0.0, -0.0], count)[zeros]
+    return x
+
+
+def allocated(x: np.ndarray, w: np.ndarray) -> ModuleOp:
+    types = [with_shape(element_type(a.dtype), a.shape) for a in (x, w)]
+    module = one_node(SparseVectorMatMulOp, types)
+    return apply(module, "glow-irgen,glow-eliminate-copies,glow-allocate")
+
+
+def sum_of_rows(x: np.ndarray, w: np.ndarray) -> np.ndarray:
+    """What the operator means, one row after the other."""
+    total = np.zeros(w.shape[1])
+    for element, row in zip(x.astype(np.float64), w.astype(np.float64), strict=True):
+        if element != 0:
+            total += element * row
+    return total
+
+
+@pytest.mark.parametrize("size", SIZES, ids=str)
+@pytest.mark.parametrize("dtype", [np.float32, np.float16, np.float64, ml_dtypes.bfloat16], ids=str)
+def test_sizes(size: tuple[int, int], dtype: type, rng: np.random.Generator):
+    inner, columns = size
+    x = with_zeros(rng, inner, 0.5).astype(dtype)
+    check(SparseVectorMatMulOp, x, random(1, inner, columns, dtype=dtype), tolerance=2e-5)
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+@pytest.mark.parametrize("count", [0, 1, 7, 8, 9, 41, 64])
+def test_any_number_of_zeros(count: int, threads: int, rng: np.random.Generator):
+    x, w = np.zeros((1, 1, 64), np.float32), random(count, 64, 200)
+    at = rng.permutation(64)[:count]
+    x[..., at] = rng.standard_normal(count)
+    for machine in MACHINES:
+        (found,) = run_native(allocated(x, w), [x, w], machine, threads)
+        assert found.shape == (1, 1, 200)
+        np.testing.assert_allclose(found[0, 0], sum_of_rows(x[0, 0], w), rtol=0, atol=2e-5 * 8)
+
+
+@settings(max_examples=40)
+@given(st.integers(0, 1 << 30), st.integers(1, 60), st.integers(1, 300), st.integers(2, 3))
+def test_same_bytes_on_several_threads(seed: int, inner: int, columns: int, threads: int):
+    rng = np.random.default_rng(seed)
+    x, w = with_zeros(rng, inner, rng.random()), random(seed, inner, columns)
+    module, machine = allocated(x, w), MACHINES[seed % len(MACHINES)]
+    (single,), (several,) = (run_native(module, [x, w], machine, n) for n in (1, threads))
+    assert single.tobytes() == several.tobytes()
+    np.testing.assert_allclose(single, sum_of_rows(x, w), rtol=0, atol=1e-4)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_what_is_not_finite(threads: int, rng: np.random.Generator):
+    """It counts in the vector, and in rows of the matrix that meet no zero."""
+    w = random(1, 21, 150)
+    zeros = with_zeros(rng, 21, 0.6)
+    zeros[5] = 0
+    w[5] = np.inf
+    check_native(allocated(zeros, w), [zeros, w], tolerance=2e-5, threads=threads)
+    assert np.isfinite(run_native(allocated(zeros, w), [zeros, w], threads=threads)[0]).all()
+    for number, place in product((np.nan, np.inf, -np.inf), (2, 20)):
+        x = zeros.copy()
+        x[place] = number
+        check_native(allocated(x, w), [x, w], tolerance=2e-5, threads=threads)
+        assert not np.isfinite(run_native(allocated(x, w), [x, w], threads=threads)[0]).any()
+
+
+LAYERS = """
+func.func @main(%x: tensor<1x40xf32> {glow.name = "x"}, %w: tensor<40xNxf32> {glow.name = "w"},
+                %b: tensor<1xNxf32> {glow.name = "b"}) -> (tensor<1xNxf32> {glow.name = "y"}) {
+  %p = glow.sparse_vector_matmul %x, %w : (tensor<1x40xf32>, tensor<40xNxf32>) -> tensor<1xNxf32>
+  %s = glow.add %p, %b : (tensor<1xNxf32>, tensor<1xNxf32>) -> tensor<1xNxf32>
+  %y = glow.relu %s : (tensor<1xNxf32>) -> tensor<1xNxf32>
+  func.return %y : tensor<1xNxf32>
+}"""
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+@pytest.mark.parametrize("columns", [1, 130, 257])
+def test_epilogue(columns: int, threads: int, rng: np.random.Generator):
+    module = parse(LAYERS.replace("xNx", f"x{columns}x"))
+    apply(module, "glow-irgen,glow-eliminate-copies,glow-stack-ops,glow-allocate")
+    (kernel,) = [op for op in module.walk() if isinstance(op, Instruction)]
+    assert kernel.name == "glow_inst.sparse_vector_matmul"
+    x, w, b = with_zeros(rng, 40, 0.4)[None], random(1, 40, columns), random(2, 1, columns)
+    check_native(module, [x, w, b], tolerance=2e-5, threads=threads)
+
+
+def test_16_bit_floats_are_summed_in_32_bits():
+    x, w = np.ones(3000, np.float16), np.ones((3000, 40), np.float16)
+    assert TOLERANCE[x.dtype] < 0.1
+    (found,) = run_native(allocated(x, w), [x, w])
+    np.testing.assert_array_equal(found, np.full(40, 3000, np.float16))
