@@ -34,6 +34,8 @@ _SPINS_WHEN_CROWDED = 16
 """The same in pauses when threads outnumber processors: who spins keeps others from working."""
 _END_SECONDS = 2.0
 """How long the end of the interpreter waits for calls that daemon threads have not finished."""
+_LOST_SECONDS = 0.1
+"""How long a call waits for another one to end before it looks itself."""
 
 
 class ParallelExecutable:
@@ -118,57 +120,75 @@ class TeamPool:
 
     def reset(self) -> None:
         """Forget all teams, as a forked child must."""
-        self._changed = threading.Condition()
-        self._idle: list[Team] = []
+        # entered as it is: entering a Condition is Python, which a signal could interrupt half-way
+        self._lock = threading.RLock()
+        self._changed = threading.Condition(self._lock)
+        self._idle: dict[Team, None] = {}
         self._numbers: dict[Team, int] = {}
         """All teams; those of a number have the same processors."""
         self._closed = False
 
     def run(self, entry: int, weights: int, io: object, arena: int) -> None:
-        """Call an entry on a team, when there is one that is idle."""
-        team = self._take()
+        """
+        Call an entry on a team, when there is one that is idle. An exception that a signal raises,
+        such as KeyboardInterrupt, does not lose the team: Python looks for signals after calls and
+        where functions begin, and what moves a team from one dictionary to another is neither.
+        """
+        taken: dict[Team, None] = {}
         try:
+            self._take(taken)
+            (team,) = taken
             team.run(entry, weights, io, arena)
         finally:
-            self._give_back(team)
+            self._idle |= taken
+            self._tell()
 
-    def _take(self) -> Team:
-        with self._changed:
+    def _take(self, taken: dict[Team, None]) -> None:
+        with self._lock:
             while self._closed and threading.current_thread().daemon:
                 # as Python holds daemon threads at the end: its code is about to go
                 self._changed.wait()
             limit = 1 if self._idle else max(1, len(_cpus()) // self.threads)
             while not self._idle and len(self._numbers) >= limit:
-                self._changed.wait()
-            if self._idle:
-                return self._idle.pop()
-            number = min(set(range(limit)) - set(self._numbers.values()))
-            team = Team(self.threads, self._processors(number))
-            self._numbers[team] = number
-            return team
+                # not for ever: who was interrupted did not tell
+                self._changed.wait(_LOST_SECONDS)
+            if not self._idle:
+                self._add_team(limit)
+            *_, team = self._idle
+            taken[team] = None
+            del self._idle[team]
+
+    def _add_team(self, limit: int) -> None:
+        number = min(set(range(limit)) - set(self._numbers.values()))
+        team = Team(self.threads, self._processors(number))
+        self._numbers[team] = number
+        self._idle[team] = None
 
     def _processors(self, number: int) -> list[int]:
         cpus = _cpus()
         first = number * self.threads
         return [cpus[(first + t) % len(cpus)] for t in range(self.threads)] if self._pin else []
 
-    def _give_back(self, team: Team) -> None:
-        with self._changed:
+    def _tell(self) -> None:
+        """Have a call that waits look again; end teams if there are to be none."""
+        with self._lock:
             if self._closed:
-                del self._numbers[team]
-                team.end()
+                self._end_idle()
+                self._changed.notify_all()
             else:
-                self._idle.append(team)
-            self._changed.notify()
+                self._changed.notify()
+
+    def _end_idle(self) -> None:
+        while self._idle:
+            *_, team = self._idle
+            del self._idle[team], self._numbers[team]
+            team.end()
 
     def close(self) -> None:
         """End all workers. Later calls start some for themselves only."""
-        with self._changed:
+        with self._lock:
             self._closed = True
-            for team in self._idle:
-                del self._numbers[team]
-                team.end()
-            self._idle = []
+            self._end_idle()
             self._changed.wait_for(lambda: not self._numbers, _END_SECONDS)
 
 
