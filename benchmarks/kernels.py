@@ -4,9 +4,10 @@ reaches with nothing but fused multiplications and additions.
 
     python -m glow.benchmarks.kernels resnet50 [--repeat 20] [--only 3x3]
 
-Each distinct convolution or matrix product of a network, as the CPU backend lays it out, becomes a
+Each distinct convolution or matrix product of a network, as the CPU backend computes it, becomes a
 graph of its own with random operands. The time is the least of many runs on one thread. The clock
-varies, so the peak is measured in turns with each layer.
+varies, so the peak is measured in turns with each layer. Products are counted as they are done:
+those of a Winograd convolution are fewer than its definition has.
 """
 
 from __future__ import annotations
@@ -20,9 +21,11 @@ from functools import partial
 import glow
 import numpy as np
 from glow.glow_dialects.glow.base import Node
+from glow.glow_dialects.operator import element_of, shape_of
 from glow.glow_dialects.work import products_of
+from glow.semantics.arrays import numpy_dtype
 from xdsl.dialects import func
-from xdsl.dialects.builtin import FunctionType, ModuleOp, TensorType
+from xdsl.dialects.builtin import FunctionType, ModuleOp
 from xdsl.ir import Attribute, Block, Region
 
 PEAK_STEPS = 400_000
@@ -43,6 +46,14 @@ def distinct_layers(module: ModuleOp) -> Iterator[tuple[Node, int]]:
             found.setdefault((op.name, types, str(op.properties)), []).append(op)
     for nodes in found.values():
         yield nodes[0], len(nodes)
+
+
+def random_array(rng: np.random.Generator, t: Attribute) -> np.ndarray:
+    """Normally distributed floats, or small integers."""
+    dtype = numpy_dtype(element_of(t))
+    if dtype.kind in "iu":
+        return rng.integers(0, 9, shape_of(t)).astype(dtype)
+    return rng.standard_normal(shape_of(t), dtype=np.float32).astype(dtype)
 
 
 def layer_graph(node: Node) -> tuple[ModuleOp, list[Attribute]]:
@@ -75,6 +86,7 @@ def peak_program() -> tuple[Callable[[], object], int]:
     """A loop of independent fused multiplications and additions, and how many it computes."""
     from glow.lowering.kernels.machine import host_machine as description
     from glow.lowering.target import host_target
+    from glow.runtime.cpu_program import aligned_bytes
     from glow.runtime.jit import Executable, object_of
 
     lanes = description().lanes(32)
@@ -109,24 +121,28 @@ done:
 """
     machine = host_target()
     executable = Executable([object_of(text, machine, "peak", None)], "peak", machine)
-    memory = np.zeros(64, np.float32)
-    start = -memory.ctypes.data % 64
-    address = memory.ctypes.data + start
+    memory = aligned_bytes(64)
+    memory[:] = 0
 
     def run() -> object:
+        # the memory lives as long as this function, which knows it
+        address = memory.ctypes.data
         return executable(address, (ctypes.c_void_p * 1)(), address)
 
     return run, 2 * lanes * ACCUMULATORS * PEAK_STEPS
 
 
-def laid_out(network: str) -> ModuleOp:
-    """The graph of a network, or of a file, as the CPU backend lays it out."""
+def computed_graph(network: str) -> ModuleOp:
+    """
+    The graph of a network, or of a file, as the CPU backend computes it: layouts and algorithms are
+    chosen, and weights are packed.
+    """
     model: object = network
     if not network.endswith((".onnx", ".mlir", ".glow")):
         from glow.benchmarks.networks import network as build
 
         model = build(network).SerializeToString()
-    return glow.compile(model).stages["laid-out"]  # pyright: ignore
+    return glow.compile(model).stages["packed"]  # pyright: ignore
 
 
 def measure(network: str, repeat: int, only: str) -> None:
@@ -135,9 +151,9 @@ def measure(network: str, repeat: int, only: str) -> None:
     rng = np.random.default_rng(0)
     total_time = total_flops = 0.0
     print(f"{'ms':>8} {'GFLOP/s':>8} {'% peak':>7} {'times':>5}  layer")
-    for node, count in distinct_layers(laid_out(network)):
+    for node, count in distinct_layers(computed_graph(network)):
         graph, types = layer_graph(node)
-        shapes = [t.get_shape() for t in types if isinstance(t, TensorType)]
+        shapes = [shape_of(t) for t in types]
         properties = {k: str(v) for k, v in node.properties.items()}
         sizes = " * ".join("x".join(map(str, s)) for s in shapes[:2])
         name = f"{node.name.removeprefix('glow.')} {sizes}"
@@ -145,7 +161,7 @@ def measure(network: str, repeat: int, only: str) -> None:
         if only not in label:
             continue
         model = glow.compile(graph)
-        arrays = [rng.standard_normal(s, dtype=np.float32) for s in shapes]
+        arrays = [random_array(rng, t) for t in types]
         layer = partial(model, *arrays)
         best, peak_time = least_times([layer, peak], repeat)
         rate = flops_of(node) / best / 1e9
