@@ -5,7 +5,8 @@ A product with a constant matrix becomes `glow.packed_matmul`, whose weights lie
 order in which its kernel needs them: panels of as many columns as a register tile has. So does a
 fully connected layer of more than one row, with the sum with its bias as a node of its own. One
 row reads each weight once, for which the rows of a fully connected layer are as good an order; only
-the columns of a matrix are packed, in wider panels.
+the columns of a matrix are packed, in wider panels. Where columns are so few that a panel would be
+half empty, the matrix stays as it is.
 
 A vector that is likely to have many zeros, because a rectifier made it, skips the rows of a large
 matrix that meet them: `glow.sparse_vector_matmul`, whose matrix lies in memory row by row. Nearly
@@ -55,6 +56,8 @@ _CHECKED = 1 << 16
 _TURNED_ROWS = 64
 _ROW_VECTORS = 8
 """Vectors of a panel for products of one row: one accumulator each, enough to hide latency."""
+_FEW_VECTORS = 2
+"""One row times fewer columns than fill so many vectors reads the matrix as it is."""
 
 
 def panel_width(columns: int, lanes: int, vectors: int) -> int:
@@ -164,6 +167,8 @@ class _Rules:
         assert isinstance(source, ConstantOp)
         inner, columns = reversed(shape) if transposed else shape
         one_row = prod(shape_of(x.type)[:-1]) == 1
+        if not transposed and columns < (_FEW_VECTORS if one_row else 1) * self.lanes:
+            return None
         vectors = _ROW_VECTORS if one_row else self.vectors
         width = panel_width(columns, self.lanes, vectors)
         value, t = source.value, source.result.type

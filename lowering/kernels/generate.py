@@ -3,29 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import product
 
-from xdsl.dialects import arith, vector
+from xdsl.dialects import arith
 from xdsl.dialects.builtin import i1
 from xdsl.ir import SSAValue
 
 from .affine import Access, Dim
 from .algebra import ArithAlgebra, Value, identity
-from .emit import REASSOCIATE, Emitter, scalar_of
+from .emit import Emitter
 from .field_products import field_schedule
+from .lane_table import table_schedule
 from .lists import Bound, fill_list, repeat, repeat_listed
 from .loads import Loaded, Loads, Places, Point, loaded_before, offset_of
 from .machine import MachineDescription
 from .memory import Memory, Place
-from .nest import Combine, Listing, Nest, Repeat, RepeatListed, Step, simplified
+from .nest import Listing, Nest, Repeat, RepeatListed, Step, simplified
 from .partition import Group, Share, Span, Split, choose_split, groups_of, weight_of
 from .records import interleaved, interleaves
 from .register_tile import tiled_product
+from .row_lanes import LaneReduction
 from .schedule import Schedule, choose_schedule
 from .tile_generator import TileGenerator
 from .tiles import plan_tiles
 from .turning import copy_turned
-from .types import computes_in_float, vector_type
+from .types import vector_type
 
 
 def generate(
@@ -55,6 +58,25 @@ def generate(
             repeat_listed(step, emitter, memory, bound, inner)
 
 
+def scheduled(nest: Nest, machine: MachineDescription) -> tuple[Nest, Schedule]:
+    """A simplified nest, perhaps with some dimensions as one, and the schedule that is best."""
+    for special in (field_schedule, table_schedule):
+        if (schedule := special(nest, machine)) is not None:
+            return nest, schedule
+    tiled = tiled_product(nest, machine)
+    if tiled is None and nest.reduction is not None and nest.reduction.terms > 1:
+        raise ValueError("products of groups need panels of as many columns as vectors have")
+    return tiled or (nest, choose_schedule(nest, machine))
+
+
+def _finishing(schedule: Schedule) -> Schedule:
+    """Lanes over the dimension whose results become lanes."""
+    rows, lanes = schedule.rows, schedule.row_lanes
+    assert rows is not None
+    tile = {**schedule.tile, rows: schedule.tiles(rows) // lanes}
+    return replace(schedule, vector=rows, lanes=lanes, tile=tile)
+
+
 class NestGenerator:
     """The code of one nest."""
 
@@ -67,12 +89,7 @@ class NestGenerator:
         plan = plan_tiles(nest, machine)
         if plan is not None:
             return TileGenerator(nest, plan, emitter, memory, machine, NestGenerator.of)
-        if (spread := field_schedule(nest, machine)) is not None:
-            return NestGenerator(nest, spread, emitter, memory, machine)
-        tiled = tiled_product(nest, machine)
-        if tiled is None and nest.reduction is not None and nest.reduction.terms > 1:
-            raise ValueError("products of groups need panels of as many columns as vectors have")
-        nest, schedule = tiled or (nest, choose_schedule(nest, machine))
+        nest, schedule = scheduled(nest, machine)
         return NestGenerator(nest, schedule, emitter, memory, machine)
 
     def __init__(
@@ -91,7 +108,10 @@ class NestGenerator:
         self.across = schedule.vector in nest.reduced
         """Whether lanes run over a reduced dimension, so that a result is one lane."""
         self.wide = ArithAlgebra(emitter, machine, schedule.lanes)
-        self.narrow = ArithAlgebra(emitter, machine, 1) if self.across else self.wide
+        lanes = schedule.row_lanes if self.across else schedule.lanes
+        self.narrow = ArithAlgebra(emitter, machine, lanes)
+        self.finishing = _finishing(schedule) if schedule.rows is not None else schedule
+        """How results are written, if not as they are reduced."""
         self.tile_of: dict[Dim, range] = {}
         """For dimensions with parts: the elements of the present tile, from where it is."""
         self._fixed: Loaded = {}
@@ -220,12 +240,12 @@ class NestGenerator:
     def _scaled(self, number: SSAValue, step: int) -> SSAValue:
         return number if step == 1 else self.e.binary(arith.MuliOp, number, self.e.index(step))
 
-    def _points(self, dims: Sequence[Dim]) -> list[Point]:
+    def _points(self, dims: Sequence[Dim], schedule: Schedule) -> list[Point]:
         """The elements of the register tile: for vectors, where their first lane is."""
-        tiled = [d for d in dims if self.schedule.tiles(d) > 1 or d in self.tile_of]
-        tiled.sort(key=lambda d: d is self.schedule.fastest)
-        unit = {d: self.schedule.lanes if d is self.schedule.vector else 1 for d in tiled}
-        ranges = [self.tile_of.get(d, range(self.schedule.tiles(d))) for d in tiled]
+        tiled = [d for d in dims if schedule.tiles(d) > 1 or d in self.tile_of]
+        tiled.sort(key=lambda d: d is schedule.fastest)
+        unit = {d: schedule.lanes if d is schedule.vector else 1 for d in tiled}
+        ranges = [self.tile_of.get(d, range(schedule.tiles(d))) for d in tiled]
         return [
             {d: i * unit[d] for d, i in zip(tiled, place, strict=True)}
             for place in product(*ranges)
@@ -238,25 +258,25 @@ class NestGenerator:
             turned = self.schedule.turned
             copy_turned(self.nest, self.schedule, turned, self.memory, places, self.wide)
             return
-        points = self._points(self.schedule.order)
+        schedule = self.finishing
+        points = self._points(schedule.order, schedule)
         results: Sequence[Value | None] = [None] * len(points)
         if self.nest.reduction is not None:
             results = self._reduction(places, points)
         places = self._resolved(places, self.nest.operands)
         known = dict(self._fixed)
-        loads = Loads(self.nest, self.schedule, self.memory, places, self.narrow, loaded=known)
-        stride = 0 if self.across else 1
+        loads = Loads(self.nest, schedule, self.memory, places, self.narrow, loaded=known)
         for point, result in zip(points, results, strict=True):
             operands = [loads(a, point) for a in self.nest.operands]
             if self._starts_with_operand:
                 operands[0] = self.wide.number(0, operands[0].element)
             arguments = operands if result is None else [result, *operands]
             values = arguments if self.nest.raw else self.nest.body(self.narrow, arguments)
-            mask = self._fresh(point, stale) if stride else None
-            if self.schedule.lanes > 1 and interleaves(self.nest, self.schedule.vector):
+            mask = None if self.across else self._fresh(point, stale)
+            if schedule.lanes > 1 and interleaves(self.nest, schedule.vector):
                 access = self.nest.writes[0]
                 fields = [self.narrow.to_memory(v, access.element) for v in values]
-                whole = interleaved(self.e, fields, self.schedule.lanes)
+                whole = interleaved(self.e, fields, schedule.lanes)
                 self.memory.store_whole(whole, access, places[access], offset_of(access, point))
                 continue
             for value, access in zip(values, self.nest.writes, strict=True):
@@ -265,7 +285,7 @@ class NestGenerator:
     def _store(
         self, value: Value, access: Access, place: Place, point: Point, mask: SSAValue | None
     ) -> None:
-        vector_dim = self.schedule.vector
+        vector_dim = self.finishing.vector
         stride = access.stride(vector_dim) if vector_dim is not None else 0
         assert isinstance(stride, int)
         offset = offset_of(access, point)
@@ -303,14 +323,27 @@ class NestGenerator:
         assert reduction is not None
         self._loaded = {}
         # lanes over a reduced dimension may have several accumulators for each point
-        inner = self._points([self.schedule.vector]) if self.across else [{}]  # pyright: ignore
-        spread = [{**p, **q} for p in points for q in inner]
+        inner: list[Point] = [{}]
+        if self.across and self.schedule.vector is not None:
+            inner = self._points([self.schedule.vector], self.schedule)
+        spread = [{**p, **q} for p in self._rows(points) for q in inner]
         accumulators = self._reduced(0, places, spread, self._starts(places, spread), None)
         if not self.across:
             return [Value(a, reduction.element) for a in accumulators]
         n = len(inner)
         groups = [accumulators[i : i + n] for i in range(0, len(accumulators), n)]
-        return [self._across_lanes(group) for group in groups]
+        across = LaneReduction(reduction.combine, reduction.element, self.wide, self.narrow)
+        totals = [across.total(group) for group in groups]
+        n = self.schedule.row_lanes
+        return [across.of_rows(totals[i : i + n]) for i in range(0, len(totals), n)]
+
+    def _rows(self, points: Sequence[Point]) -> Sequence[Point]:
+        """The points whose results become the lanes of those at `points`."""
+        rows = self.schedule.rows
+        if rows is None:
+            return points
+        lanes = range(self.schedule.row_lanes)
+        return [{**p, rows: p.get(rows, 0) + i} for p in points for i in lanes]
 
     @property
     def _starts_with_operand(self) -> bool:
@@ -405,35 +438,3 @@ class NestGenerator:
         for access in reduction.soon:
             self.memory.prefetch(access, places[access], 0, 2)
         return results
-
-    def _across_lanes(self, group: Sequence[SSAValue]) -> Value:
-        """Combines accumulators, then their lanes."""
-        reduction = self.nest.reduction
-        assert reduction is not None
-        total = Value(group[0], reduction.element)
-        for other in group[1:]:
-            total = self.wide.combine(reduction.combine, total, Value(other, reduction.element))
-        kind = _LANE_REDUCTIONS.get(reduction.combine)
-        if kind is not None and computes_in_float(reduction.element):
-            properties = {"kind": kind, "fastmath": REASSOCIATE}
-            t = scalar_of(total.ssa.type)
-            ssa = self.e.op(vector.ReductionOp, (total.ssa,), t, dict(properties))
-            return Value(ssa, reduction.element)
-        lanes = self.schedule.lanes
-        while lanes > 2:
-            lanes //= 2
-            halves = (range(lanes), range(lanes, 2 * lanes))
-            low, high = (self.e.shuffle(total.ssa, total.ssa, half) for half in halves)
-            total = self.wide.combine(
-                reduction.combine, Value(low, total.element), Value(high, total.element)
-            )
-        low, high = (Value(self.e.extract(total.ssa, i), total.element) for i in (0, 1))
-        return self.narrow.combine(reduction.combine, low, high)
-
-
-_LANE_REDUCTIONS = {
-    Combine.ADD: vector.CombiningKindAttr(vector.CombiningKindFlag.ADD),
-    Combine.MUL: vector.CombiningKindAttr(vector.CombiningKindFlag.MUL),
-    Combine.MAXIMUM: vector.CombiningKindAttr(vector.CombiningKindFlag.MAXIMUMF),
-    Combine.MINIMUM: vector.CombiningKindAttr(vector.CombiningKindFlag.MINIMUMF),
-}

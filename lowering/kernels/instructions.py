@@ -19,6 +19,7 @@ from .affine import Buffer, View
 from .families.elementwise import block_body, copy, data_parallel, elementwise
 from .machine import MachineDescription
 from .registry import Epilogue, Kernel, algorithm_of
+from .split_reduction import split_reductions
 from .types import memory_type, significant_strides
 
 _HASH_DIGITS = 12
@@ -114,7 +115,9 @@ def describe(
     """The algorithm of an instruction whose parameters have these views, as nests."""
     for kind, build in _BUILDERS.items():
         if isinstance(op, kind):
-            return build(op, views, machine, threads)
+            kernel = build(op, views, machine, threads)
+            split_reductions(kernel)
+            return kernel
     raise ValueError(f"no kernel for {op.name}")
 
 

@@ -44,16 +44,31 @@ class Loads:
         self._loaded: Loaded = {} if loaded is None else loaded
 
     def __call__(self, access: Access, point: Point) -> Value:
+        vector = self._schedule.vector
+        if vector is not None and isinstance(table := access.stride(vector), tuple):
+            return self._spread(access, point, vector, table)
+        return self._once(access, point)
+
+    def _once(self, access: Access, point: Point) -> Value:
         place, offset = self._places[access], offset_of(access, point)
         key = (access, place.dynamic, place.constant + offset)
         if key not in self._loaded:
             self._loaded[key] = self._load(access, place, offset)
         return self._loaded[key]
 
+    def _spread(self, access: Access, point: Point, vector: Dim, table: tuple[int, ...]) -> Value:
+        """Lanes that a table finds in one vector, which is loaded as it lies in memory."""
+        lanes, first = self._schedule.lanes, point.get(vector, 0)
+        start = table[first] // lanes * lanes
+        # where the table leads to the first lane of that vector
+        loaded = self._once(access, {**point, vector: table.index(start)})
+        mask = [t - start for t in table[first : first + lanes]]
+        return loaded._replace(ssa=self._algebra.emitter.shuffle(loaded.ssa, loaded.ssa, mask))
+
     def _load(self, access: Access, place: Place, offset: int) -> Value:
         memory, schedule = self._memory, self._schedule
         stride = access.stride(schedule.vector) if schedule.vector is not None else 0
-        assert isinstance(stride, int)
+        stride = 1 if isinstance(stride, tuple) else stride
         reduction = self._nest.reduction
         if not self._reduces or reduction is None or reduction.terms == 1:
             return memory.load(access, place, offset, stride, self._algebra, self._nest.raw)

@@ -26,6 +26,8 @@ PREFETCH_BYTES = 4096
 _FEWEST_TURNED, _MOST_TURNED = 4, 16
 """Sides of the square tiles of copies that turn; larger ones do not fit into registers."""
 _TILES = (1, 2, 3, 4, 5, 6, 7, 8)
+_FEWEST_ROWS = 4
+"""Fewer results do not become lanes of a vector."""
 _STEP_OVERHEAD = 2.0
 """Cycles of loop control and address computation per step that nothing hides."""
 _FMA_LATENCY = 4
@@ -68,6 +70,11 @@ class Schedule:
     next_tile: Mapping[int, Dim] = field(default_factory=dict)
     """Reads, by number, of which the next tile along a dimension is prefetched, before each run of
     the innermost loop of the reduction."""
+    rows: Dim | None = None
+    """Where lanes run over a reduced dimension: the parallel one of which a tile's results become
+    lanes of vectors."""
+    row_lanes: int = 1
+    """How many lanes these vectors have; it divides the tile."""
     shares_loads: bool = False
     """Whether steps of a reduction without loops load only once what several of them read."""
     turned: Dim | None = None
@@ -92,7 +99,7 @@ def _power_of_two_below(number: int) -> int:
     return 1 << (number.bit_length() - 1)
 
 
-def _widest(nest: Nest, machine: MachineDescription) -> int:
+def widest_lanes(nest: Nest, machine: MachineDescription) -> int:
     """Lanes of the widest element that the nest handles."""
     type_of = memory_type if nest.raw else value_type
     elements = {a.element for a in nest.accesses()}
@@ -103,7 +110,7 @@ def _widest(nest: Nest, machine: MachineDescription) -> int:
 
 
 def _lanes(nest: Nest, dim: Dim, machine: MachineDescription) -> int:
-    return _power_of_two_below(min(dim.size, _widest(nest, machine)))
+    return _power_of_two_below(min(dim.size, widest_lanes(nest, machine)))
 
 
 def load_cost(access: Access, dim: Dim | None, lanes: int) -> float:
@@ -197,6 +204,7 @@ class _Candidate:
 def _choose_reduction(nest: Nest, machine: MachineDescription) -> Schedule:
     model = _Model(nest, machine)
     best = min(model.candidates(), key=model.cost)
+    rows, row_lanes = model.rows(best)
     return Schedule(
         order=nest.parallel,
         reduction_order=_reduction_order(nest, best.vector),
@@ -204,6 +212,8 @@ def _choose_reduction(nest: Nest, machine: MachineDescription) -> Schedule:
         lanes=best.lanes,
         tile=best.tile,
         unrolled=frozenset(model.unrolled),
+        rows=rows,
+        row_lanes=row_lanes,
         ahead=_ahead(nest, best, machine),
     )
 
@@ -324,10 +334,23 @@ class _Model:
         if vector is not None and vector in nest.reduced:
             step = lanes * candidate.tile.get(vector, 1)
             reduced_steps = self.reduced_size / vector.size * -(-vector.size // step)
-            per_tile += accumulators * 2.0 * lanes.bit_length()
+            rows = self.rows(candidate)[1]
+            per_tile += accumulators * (2.0 * lanes.bit_length() if rows == 1 else 4.0)
         elif any(w.stride(vector) != 1 for w in nest.writes if vector is not None):
             per_tile += accumulators * 2.0 * lanes
         return steps / max(1, reduced_steps) * per_tile
+
+    def rows(self, candidate: _Candidate) -> tuple[Dim | None, int]:
+        """The dimension whose results become lanes, if lanes are reduced, and how many."""
+        nest, vector = self.nest, candidate.vector
+        if vector is None or vector not in nest.reduced or len(nest.writes) != 1:
+            return None, 1
+        for dim, tile in candidate.tile.items():
+            lanes = min(tile & -tile, candidate.lanes)
+            if dim is not vector and lanes >= _FEWEST_ROWS and nest.writes[0].stride(dim) == 1:
+                if all(load_cost(a, dim, lanes) == 1.0 for a in nest.operands):
+                    return dim, lanes
+        return None, 1
 
     def _loads(self, candidate: _Candidate) -> tuple[float, int]:
         """Loads per step, and registers that the loaded vectors need."""

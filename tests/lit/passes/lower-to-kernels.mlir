@@ -113,7 +113,8 @@ func.func @main(%x: memref<8xui8> {glow.name = "x", glow.qualifier = "in"}, %y: 
 
 // -----
 
-// Several rows of a product with one row share the loads of its left operand, in vectors along the sum.
+// Several rows of a product with one row share the loads of its left operand, in vectors along the sum. Their
+// results become the lanes of one vector.
 
 func.func @main(%x: memref<1x64xf32> {glow.name = "x", glow.qualifier = "in"}, %y: memref<1x4xf32> {glow.name = "y", glow.qualifier = "out"}) attributes {glow.arena_size = 0 : i64, glow.weights_size = 1024 : i64} {
   %w = glow_inst.weight #glow.blob<"w.bin", 0, 1024> {offset = 0 : i64} : memref<4x64xf32>
@@ -123,5 +124,6 @@ func.func @main(%x: memref<1x64xf32> {glow.name = "x", glow.qualifier = "in"}, %
 
 // CHECK:      func.func private @k_matmul_
 // CHECK:        vector.fma
-// CHECK:        vector.reduction <add>, %{{.*}} fastmath<reassoc> : vector<16xf32> into f32
-// CHECK:        memref.store
+// CHECK:        vector.shuffle
+// CHECK:        arith.addf %{{.*}}, %{{.*}} : vector<16xf32>
+// CHECK:        vector.store %{{.*}} : memref<4xf32>, vector<4xf32>
