@@ -65,7 +65,10 @@ def network(name: str, seed: int = 0) -> ModelProto:
 
     Of those that onnx ships, the first input is the image, f32 [1, 3, height, width]. The first
     output are probabilities; if they come from a softmax, the second output is what goes into it.
+    Raises ValueError for other names.
     """
+    if name not in ALL:
+        raise ValueError(f"expected an .onnx file or one of {', '.join(ALL)}, found {name!r}")
     rng = np.random.default_rng([seed, zlib.crc32(name.encode())])
     if name in BUILT:
         return BUILT[name](rng)

@@ -136,6 +136,14 @@ def test_comparison_reports_failures(tmp_path: Path) -> None:
     assert "broken.onnx" in found.stderr
 
 
+def test_comparison_names_the_networks_there_are() -> None:
+    command = [sys.executable, ROOT / "benchmarks" / "run.py", "resnet", "--runtimes", "glow"]
+    found = subprocess.run(command, capture_output=True, text=True, timeout=600)
+    assert found.returncode == 1
+    assert "resnet50" in found.stderr
+    assert "found 'resnet'" in found.stderr
+
+
 def test_comparison_reports_differences_and_errors() -> None:
     case = Case("some", 1, 2)
     case.runtimes["glow"] = Measurement(median=1.0, difference=2e-3)
