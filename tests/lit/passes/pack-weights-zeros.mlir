@@ -58,7 +58,7 @@ func.func @not_rectified(%x: tensor<1x2xf32>) -> (tensor<1x3xf32>, tensor<1x3xf3
 
 // CHECK-LABEL: @not_rectified(
 // CHECK-NOT:   glow.sparse_vector_matmul
-// CHECK-COUNT-3: glow.packed_matmul
+// CHECK-COUNT-3: glow.matmul
 
 // -----
 
