@@ -36,10 +36,17 @@ class Source:
     `read` is called on each access and may be expensive; do not cache its result.
     """
 
-    def __init__(self, read: Callable[[], memoryview], computes: bool = False):
+    def __init__(
+        self,
+        read: Callable[[], memoryview],
+        computes: bool = False,
+        write: Callable[[memoryview], None] | None = None,
+    ):
         self.read = read
         self.computes = computes
         """Whether each access computes the bytes anew."""
+        self.write = write
+        """Puts all bytes into given memory, without memory for a copy; None if it must be read."""
 
 
 _sources: WeakValueDictionary[str, Source] = WeakValueDictionary()
@@ -118,6 +125,16 @@ class Blob:
         """Whether each access computes the bytes anew."""
         return self.source is not None and self.source.computes
 
+    def write(self, target: memoryview) -> bool:
+        """
+        Put the bytes into writable memory of their size, if they can be made there; whether that
+        is so. Raises what `read` raises.
+        """
+        if self.source is None or self.source.write is None:
+            return False
+        self.source.write(target)
+        return True
+
     def read(self) -> memoryview:
         """
         The bytes, without a copy where the source allows.
@@ -152,14 +169,19 @@ class BlobAttr(Data[Blob]):
 
     @staticmethod
     def in_memory(
-        hint: str, size: int, read: Callable[[], memoryview], computes: bool = False
+        hint: str,
+        size: int,
+        read: Callable[[], memoryview],
+        computes: bool = False,
+        write: Callable[[memoryview], None] | None = None,
     ) -> BlobAttr:
         """
         A reference to `size` bytes that `read` yields, under a fresh name made from `hint`.
-        `computes` says that each access is work and returns fresh memory.
+        `computes` says that each access is work and returns fresh memory; `write` may put the bytes
+        into given memory instead.
         """
         path = f"{MEMORY}{hint}#{next(_counter)}"
-        source = _sources[path] = Source(read, computes)
+        source = _sources[path] = Source(read, computes, write)
         return BlobAttr(Blob(path, 0, size, source))
 
     @classmethod

@@ -81,12 +81,21 @@ def packed(matrix: np.ndarray, width: int) -> np.ndarray:
     return result
 
 
-def turned(matrix: np.ndarray) -> np.ndarray:
-    """The transpose of a matrix, in row-major order, made in parts that stay in a cache."""
-    result = np.empty(matrix.shape[::-1], matrix.dtype)
+def turn(matrix: np.ndarray, result: np.ndarray) -> None:
+    """
+    Copy a matrix to `result`, its transpose, in parts that stay in a cache. The memory of the file
+    that it comes from is given back after each.
+    """
     for start in range(0, len(matrix), _TURNED_ROWS):
         rows = slice(start, start + _TURNED_ROWS)
         result[:, rows] = matrix[rows].T
+        release_files()
+
+
+def turned(matrix: np.ndarray) -> np.ndarray:
+    """The transpose of a matrix, in row-major order."""
+    result = np.empty(matrix.shape[::-1], matrix.dtype)
+    turn(matrix, result)
     return result
 
 
@@ -149,8 +158,8 @@ class _Rules:
             return None
         if transposed:
             hint, shape = weights.name_hint or "weights", shape_of(t)[::-1]
-            made = lazy_constant(shape, element_of(t), hint, lambda: turned(read()))
-            weights = build.add(made)
+            compute, write = lambda: turned(read()), lambda target: turn(read(), target)
+            weights = build.add(lazy_constant(shape, element_of(t), hint, compute, write))
         return build(SparseVectorMatMulOp, x, weights)
 
     def _product(

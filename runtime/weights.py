@@ -27,23 +27,31 @@ def fill_weights(segment: np.ndarray, main: FuncOp) -> None:
 
     Raises ModelError if the file that holds a value cannot be read or became shorter.
     """
-    from ..glow_dialects.blob import release_files
-    from ..semantics.arrays import constant_array
-
     for offset, op in _placed(main):
         try:
-            value = constant_array(op.value, op.result.type)  # pyright: ignore
+            end = offset + _fill_weight(segment[offset:], op)
         except (OSError, ValueError) as error:
             name = op.result.name_hint or op.name
             raise ModelError(f"cannot read the weight {name}: {error}") from error
-        data = np.ascontiguousarray(value).reshape(-1).view(np.uint8)
-        for start in range(0, data.size, _STEP):
-            part = data[start : start + _STEP]
-            segment[offset + start : offset + start + part.size] = part
-            release_files()
         # what lies between weights is stored too, and must not be what memory held before
-        end = offset + data.size
         segment[end : end + -end % ALIGNMENT] = 0
+
+
+def _fill_weight(target: np.ndarray, op: WeightOp) -> int:
+    """Copy the value of a weight to the beginning of `target`; its size in bytes."""
+    from ..glow_dialects.blob import BlobAttr, release_files
+    from ..semantics.arrays import constant_array
+
+    value = op.value
+    if isinstance(value, BlobAttr) and value.data.write(target[: value.data.size].data):
+        return value.data.size
+    array = constant_array(value, op.result.type)  # pyright: ignore
+    data = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+    for start in range(0, data.size, _STEP):
+        part = data[start : start + _STEP]
+        target[start : start + part.size] = part
+        release_files()
+    return data.size
 
 
 def _placed(main: FuncOp) -> Iterator[tuple[int, WeightOp]]:

@@ -148,7 +148,11 @@ def make_constant(
 
 
 def lazy_constant(
-    shape: Sequence[int], element: Attribute, hint: str, compute: Callable[[], np.ndarray]
+    shape: Sequence[int],
+    element: Attribute,
+    hint: str,
+    compute: Callable[[], np.ndarray],
+    write: Callable[[np.ndarray], None] | None = None,
 ) -> ConstantOp:
     """
     A `glow.constant` of the elements that `compute` returns: exactly `shape` and the dtype of
@@ -158,7 +162,8 @@ def lazy_constant(
     elements are computed each time that their bytes are read and never kept, so that a chain of
     passes (fold, transform, pack) costs no memory until the program's weights are filled in, and
     then only that of one weight. `compute` gets its operands from `constant_reader`; it must not
-    hold arrays or operations.
+    hold arrays or operations. For very large weights, `write` puts the elements into an array of
+    `shape` that is given, so that they need no memory beside it.
     """
     if prod(shape) <= LAZY_ELEMENTS:
         return make_constant(compute(), hint, element)
@@ -171,7 +176,12 @@ def lazy_constant(
             raise ValueError(f"expected {dtype}{list(shape)}, found {array.dtype}{array.shape}")
         return np.ascontiguousarray(array).reshape(-1).view(np.uint8).data.toreadonly()
 
-    value = BlobAttr.in_memory(hint, size, read, computes=True)
+    def write_bytes(target: memoryview) -> None:
+        assert write is not None
+        write(np.frombuffer(target, dtype).reshape(shape))
+
+    into = None if write is None else write_bytes
+    value = BlobAttr.in_memory(hint, size, read, computes=True, write=into)
     result = TensorType(element, shape)
     return ConstantOp.create(result_types=[result], properties={"value": value})
 

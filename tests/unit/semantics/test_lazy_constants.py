@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import gc
 import weakref
+from functools import partial
 
 import numpy as np
 import pytest
 from glow.glow_dialects.blob import BlobAttr
 from glow.glow_dialects.glow.constant import SplatOp
+from glow.passes.pack_weights import turn, turned
 from glow.semantics.arrays import (
     LAZY_ELEMENTS,
     constant_array,
@@ -82,3 +84,17 @@ def test_a_splat_can_be_read_later():
     read = constant_reader(splat.result)
     assert read is not None
     assert np.array_equal(read(), np.full((3, 2), 1.5, np.float32))
+
+
+def test_constants_that_write_themselves_are_not_copied(rng: np.random.Generator):
+    source = rng.standard_normal((130, 77)).astype(np.float32)
+    op = lazy_constant(source.shape[::-1], f32, "w", lambda: turned(source), partial(turn, source))
+    assert isinstance(op.value, BlobAttr)
+    target = np.zeros(source.nbytes, np.uint8)
+    assert op.value.data.write(target.data)
+    assert np.array_equal(target.view(np.float32).reshape(77, 130), source.T)
+    assert np.array_equal(constant_array(op.value, op.result.type), source.T)
+    plain = lazy_constant(source.shape, f32, "w", lambda: source).value
+    assert isinstance(plain, BlobAttr)
+    assert not plain.data.write(target.data)
+    assert target.any()
