@@ -73,7 +73,7 @@ func.func @residual(%x: memref<1x2x4x4xf32> {glow.qualifier = "in"}, %w: memref<
   glow_inst.mul @out %c, @in %a, @in %s : memref<1x2x4x4xf32>, memref<1x2x4x4xf32>, memref<1x2x4x4xf32, strided<[2, 1, 0, 0]>>
   glow_inst.dealloc_activation %a : memref<1x2x4x4xf32>
   %d = glow_inst.alloc_activation : memref<1x2x4x4xf32>
-  glow_inst.softmax @out %d, @in %x {axis = 1 : i64} : memref<1x2x4x4xf32>, memref<1x2x4x4xf32>
+  glow_inst.transpose @out %d, @in %x {permutation = array<i64: 0, 1, 3, 2>} : memref<1x2x4x4xf32>, memref<1x2x4x4xf32>
   %e = glow_inst.alloc_activation : memref<1x2x4x4xf32>
   glow_inst.add @out %e, @in %c, @in %d : memref<1x2x4x4xf32>, memref<1x2x4x4xf32>, memref<1x2x4x4xf32>
   glow_inst.dealloc_activation %c : memref<1x2x4x4xf32>
@@ -86,7 +86,7 @@ func.func @residual(%x: memref<1x2x4x4xf32> {glow.qualifier = "in"}, %w: memref<
 // CHECK: func.func @residual(%x: memref<1x2x4x4xf32> {glow.qualifier = "in"}, %w: memref<2x2x1x1xf32> {glow.qualifier = "in"}, %b: memref<2xf32> {glow.qualifier = "in"}, %scale: memref<2xf32> {glow.qualifier = "in"}, %y: memref<1x2x4x4xf32> {glow.qualifier = "out"}) {
 // CHECK-NEXT:   %s = glow_inst.tensor_view %scale : memref<2xf32> to memref<1x2x4x4xf32, strided<[2, 1, 0, 0]>>
 // CHECK-NEXT:   %d = glow_inst.alloc_activation : memref<1x2x4x4xf32>
-// CHECK-NEXT:   glow_inst.softmax @out %d, @in %x {axis = 1 : i64} : memref<1x2x4x4xf32>, memref<1x2x4x4xf32>
+// CHECK-NEXT:   glow_inst.transpose @out %d, @in %x {permutation = array<i64: 0, 1, 3, 2>} : memref<1x2x4x4xf32>, memref<1x2x4x4xf32>
 // CHECK-NEXT:   glow_inst.convolution @out %y, @in %x, @in %w, @in %b {dilations = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, strides = array<i64: 1, 1>} : memref<1x2x4x4xf32>, memref<1x2x4x4xf32>, memref<2x2x1x1xf32>, memref<2xf32> epilogue @in %s, @in %d : memref<1x2x4x4xf32, strided<[2, 1, 0, 0]>>, memref<1x2x4x4xf32> {
 // CHECK-NEXT:   ^bb0(%0: f32, %1: f32, %2: f32):
 // CHECK-NEXT:     %3 = glow.mul %0, %1 : (f32, f32) -> f32
