@@ -33,6 +33,7 @@ PASSES = {
     "glow-simplify-shapes": "passes.simplify_shapes:SimplifyShapesPass",
     "glow-fuse-operators": "passes.fuse_operators:FuseOperatorsPass",
     "glow-fuse-attention": "passes.fuse_attention:FuseAttentionPass",
+    "glow-fuse-pooling": "passes.fuse_pooling:FusePoolingPass",
     "glow-profile": "passes.profile:ProfilePass",
     "glow-quantize": "quantization.quantize:QuantizePass",
     "glow-convert-to": "passes.convert_to:ConvertToPass",

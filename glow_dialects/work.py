@@ -187,7 +187,7 @@ def _winograd(call: Call) -> int:
     """Those of transformed tiles; transforming them is not counted."""
     tile, (_, inputs, *_, lanes) = call.int("tile"), call.shape(0)
     batch, blocks, *sizes, block = shape_of(call.results[0])
-    points = (tile + 2) ** 2 * batch * prod(-(-s // tile) for s in sizes)
+    points = (tile + 2) ** 2 * batch * prod(-(-s * call.int("pool") // tile) for s in sizes)
     return points * inputs * lanes * blocks * block
 
 

@@ -42,11 +42,13 @@ PARTS_SPEED = 2.0
 """Speed of products of parts in tile registers, relative to those in f32."""
 PARTS_FLOPS_PER_BYTE = 15.0
 """The same as `FLOPS_PER_BYTE` beside such products, which leave memory less time."""
-NEAR_FLOPS, FAR_FLOPS = 15.0, 50.0
+NEAR_FLOPS, FAR_FLOPS = 15.0, 120.0
 """
 Further time for an element of a transformed tile that is divided into parts, or of its products,
 where a block of tiles and all filters stay in the second cache, and where they do not; measured.
 """
+START_FLOPS = 2e7
+"""Time until tile registers are as fast as they can be."""
 NEAR_TILES = 28
 """How many tiles such a block has."""
 NEAR_CACHE = 0.8
@@ -109,7 +111,7 @@ def winograd_cost(layer: Layer, way: Winograd, cache: int = 0) -> float:
     is_near = elements * (block + size * layer.channels) <= NEAR_CACHE * cache
     transforms += points * (layer.inputs + layer.outputs) * (NEAR_FLOPS if is_near else FAR_FLOPS)
     filters = size * elements * layer.channels * PARTS_FLOPS_PER_BYTE
-    return products / PARTS_SPEED + transforms + filters
+    return START_FLOPS + products / PARTS_SPEED + transforms + filters
 
 
 def best_way(layer: Layer, forced: bool, parts: bool, cache: int) -> Winograd | None:

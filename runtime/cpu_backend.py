@@ -121,13 +121,14 @@ class CpuBackend(Backend):
         if self.timed:
             kernels += f",glow-time-kernels{{threads={self.threads}}}"
         split = f"glow-split-batch{{images={self.threads} cache={m.l2_bytes}}}"
+        convolutions = self._convolutions(m)
         pack = f"glow-pack-weights{{{m.packing_options()}}}"
         expand = "glow-expand-math" if m.has_fma else "glow-expand-math{has-fma=false}"
         return (
             *self._optimized(m),
             _LOWERED,
             Stage("laid-out", layouts),
-            Stage("convolutions", f"glow-choose-convolutions{{{self._convolutions(m)}}}"),
+            Stage("convolutions", f"glow-choose-convolutions{{{convolutions}}},glow-fuse-pooling"),
             Stage("packed", f"{pack},glow-simplify-shapes,{_CLEAN}"),
             *bf16,
             Stage("scheduled", f"glow-schedule,{split}"),

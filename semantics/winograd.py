@@ -85,4 +85,9 @@ def winograd_convolution(call: Call, x: np.ndarray, u: np.ndarray, b: np.ndarray
     # y [n, tile row, tile column, channel, m, m]
     y = y.transpose(0, 3, 1, 4, 2, 5).reshape(n, outputs, width, tiles[0] * m, tiles[1] * m)
     y = y[..., : counts[0], : counts[1]] + b[:, :, None, None]
+    pool = call.int("pool")
+    if pool > 1:
+        kept = [c // pool for c in counts]
+        y = y[..., : kept[0] * pool, : kept[1] * pool]
+        y = y.reshape(n, outputs, width, kept[0], pool, kept[1], pool).max((4, 6))
     return np.moveaxis(y, 2, -1).astype(numpy_dtype(element_of(call.results[0])))

@@ -21,7 +21,9 @@ PARTS = 3
 class WinogradConvolutionOp(Node):
     """
     Convolution of a blocked `input` [N, C / b, H, W, b] with a filter of 3 x 3, stride 1, without
-    padding, tile by tile of `tile` x `tile` outputs. The result is [N, O / b, H - 2, W - 2, b].
+    padding, tile by tile of `tile` x `tile` outputs. The result is [N, O / b, H - 2, W - 2, b]. If
+    `pool` is more than 1, it is the largest of each `pool` x `pool` outputs instead, as of max
+    pooling with that stride, which drops what is left over at the end; it divides `tile`.
 
     `filter` [(tile + 2)^2, O / b, C, b] is transformed: `G g G^T` for each pair of channels. Each
     tile of the input, d, becomes `B^T d B`, of which each element is multiplied by that of the
@@ -53,6 +55,7 @@ class WinogradConvolutionOp(Node):
     filter = operand_def(TensorType)
     bias = operand_def(TensorType)
     tile = prop_def(IntegerAttr.constr(i64))
+    pool = prop_def(IntegerAttr.constr(i64), default_value=IntegerAttr(1, i64))
     result = result_def(TensorType)
 
     traits = traits_def(AcceptsEpilogue())
@@ -64,14 +67,19 @@ class WinogradConvolutionOp(Node):
         tile = call.int("tile")
         if tile not in TILES:
             raise call.fail(f"expected a tile of 2 or 4, found {tile}")
+        pool = call.int("pool")
+        if pool < 1 or tile % pool:
+            raise call.fail(f"expected pool to divide the tile of {tile}, found {pool}")
         batch, inputs, *sizes, lanes = expect_rank(call, 0, 5, "a blocked input")
         outputs, block = expect_rank(call, 2, 2, "a bias")
         if call.element(2) != element:
             raise call.fail(f"expected a bias with elements {element}, found {call.operands[2]}")
         _expect_filter(call, (tile + 2) ** 2, inputs, lanes)
-        if min(sizes) < 3:
-            raise call.fail(f"expected an input of at least 3 x 3, found {call.operands[0]}")
-        return (with_shape(element, [batch, outputs, *(s - 2 for s in sizes), block]),)
+        if min(sizes) < 2 + pool:
+            least = f"{2 + pool} x {2 + pool}"
+            raise call.fail(f"expected an input of at least {least}, found {call.operands[0]}")
+        counts = [(s - 2) // pool for s in sizes]
+        return (with_shape(element, [batch, outputs, *counts, block]),)
 
 
 def has_parts(call: Call) -> bool:

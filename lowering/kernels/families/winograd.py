@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import replace
+from functools import partial, reduce
 from itertools import product
 from math import prod
 
@@ -29,7 +30,7 @@ from ..algebra import ArithAlgebra, Value
 from ..bf16_parts import pairs_of_parts, words_of_parts
 from ..machine import MachineDescription
 from ..nest import Combine, Nest, Reduction
-from ..primitives import add
+from ..primitives import add, maximum
 from ..registry import Kernel, kernel, total
 from ..transforms import by_column_pairs, by_row_pairs, sandwich
 from ..winograd_blocks import Edge, Span, choose_blocks, choose_large_blocks, edges
@@ -62,7 +63,8 @@ class _Winograd:
         self.x, self.filters, self.bias = k.operands
         self.element = self.x.element
         self.n = Dim("n", self.x.shape[0])
-        self.counts = k.result.shape[2:4]
+        self.pool = k.call.int("pool")
+        self.counts = [n * self.pool for n in k.result.shape[2:4]]
         self.lanes = self.x.shape[-1]
         self.outputs, self.block = self.bias.shape
         channels = (self.x.shape[1] * self.lanes, self.outputs * self.block)
@@ -162,12 +164,12 @@ class _Winograd:
         )
 
     def _transform_result(self, first: Sequence[Affine], width: int, part: Sequence[Edge]) -> None:
-        """`result = epilogue(A^T products A + bias)`, as much of each tile as there is."""
-        side, m = self.side, self.tile
+        """`result = epilogue(max(A^T products A) + bias)`, as much of each tile as there is."""
+        side, pool, each = self.side, self.pool, self.tile // self.pool
         o, out = Dim("o", self.outputs), Dim("k", self.block)
         tiles = [Dim("tr", part[0].tiles), Dim("tc", part[1].tiles)]
-        at = [(f + t + e.start) * m for f, t, e in zip(first, tiles, part, strict=True)]
-        rows, columns = (range(e.outputs) for e in part)
+        at = [(f + t + e.start) * each for f, t, e in zip(first, tiles, part, strict=True)]
+        rows, columns = (range(e.outputs // pool) for e in part)
         places: list[list[Index]] = [
             [self.n, o, at[0] + i, at[1] + j, out] for i in rows for j in columns
         ]
@@ -182,10 +184,18 @@ class _Winograd:
             *sums, bias = values
             lines = [sums[i::side] for i in range(side)]
             y = sandwich(alg, by_column_pairs, matrix, lines, element)
-            chosen = [y[i][j] for i in rows for j in columns]
-            return [add(alg, value, bias) for value in chosen if value is not None]
+            return [add(alg, _largest(alg, y, pool, i, j), bias) for i in rows for j in columns]
 
-        self.k.finish_tile((o, *tiles, out), places, reads, body, weight=len(places))
+        weight = len(places) * pool**2
+        self.k.finish_tile((o, *tiles, out), places, reads, body, weight=weight)
+
+
+def _largest(
+    alg: ArithAlgebra, y: Sequence[Sequence[Value | None]], pool: int, row: int, column: int
+) -> Value:
+    """The largest value of one window of a tile."""
+    window = [y[row * pool + i][column * pool + j] for i in range(pool) for j in range(pool)]
+    return reduce(partial(maximum, alg), [value for value in window if value is not None])
 
 
 class _Window:

@@ -57,3 +57,15 @@
 // CHECK: 'glow.winograd_convolution' op (%r): expected a bias with elements f32, found tensor<1x8xf64>
 %x, %u, %b = "test.op"() : () -> (tensor<1x1x9x9x8xf32>, tensor<16x1x8x8xf32>, tensor<1x8xf64>)
 %r = glow.winograd_convolution %x, %u, %b {tile = 2 : i64} : (tensor<1x1x9x9x8xf32>, tensor<16x1x8x8xf32>, tensor<1x8xf64>) -> tensor<1x1x7x7x8xf32>
+
+// -----
+
+// CHECK: 'glow.winograd_convolution' op (%r): expected pool to divide the tile of 4, found 3
+%x, %u, %b = "test.op"() : () -> (tensor<1x1x9x9x8xf32>, tensor<36x1x8x8xf32>, tensor<1x8xf32>)
+%r = glow.winograd_convolution %x, %u, %b {tile = 4 : i64, pool = 3 : i64} : (tensor<1x1x9x9x8xf32>, tensor<36x1x8x8xf32>, tensor<1x8xf32>) -> tensor<1x1x2x2x8xf32>
+
+// -----
+
+// CHECK: 'glow.winograd_convolution' op (%r): expected an input of at least 4 x 4, found tensor<1x1x3x9x8xf32>
+%x, %u, %b = "test.op"() : () -> (tensor<1x1x3x9x8xf32>, tensor<36x1x8x8xf32>, tensor<1x8xf32>)
+%r = glow.winograd_convolution %x, %u, %b {tile = 4 : i64, pool = 2 : i64} : (tensor<1x1x3x9x8xf32>, tensor<36x1x8x8xf32>, tensor<1x8xf32>) -> tensor<1x1x0x3x8xf32>

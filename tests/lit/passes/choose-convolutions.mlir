@@ -35,10 +35,6 @@ func.func @large(%x: tensor<1x4x58x58x16xf32>, %b: tensor<4x16xf32>) -> tensor<1
 // AUTO-LABEL: @large(
 // AUTO-NEXT:  %f = glow.constant #glow.blob<"memory:f#{{[0-9]+}}", 0, 589824> : tensor<36x4x64x16xf32>
 // AUTO-NEXT:  %y = glow.winograd_convolution %x, %f, %b {tile = 4 : i64} : (tensor<1x4x58x58x16xf32>, tensor<36x4x64x16xf32>, tensor<4x16xf32>) -> tensor<1x4x56x56x16xf32>
-// With tile registers for bf16, products of parts are faster here, in which the 64 channels are two pairs of blocks.
-// TILES-LABEL: @large(
-// TILES-NEXT:  %f = glow.constant #glow.blob<"memory:f#{{[0-9]+}}", 0, 884736> : tensor<36x4x2x3x16x16x2xbf16>
-// TILES-NEXT:  %y = glow.winograd_convolution %x, %f, %b {tile = 4 : i64} : (tensor<1x4x58x58x16xf32>, tensor<36x4x2x3x16x16x2xbf16>, tensor<4x16xf32>) -> tensor<1x4x56x56x16xf32>
 // DIRECT-LABEL: @large(
 // DIRECT:       glow.blocked_convolution
 
@@ -55,6 +51,21 @@ func.func @few_pixels(%x: tensor<1x64x5x5x16xf32>, %b: tensor<64x16xf32>) -> ten
 // CHECK:       glow.winograd_convolution
 // AUTO-LABEL: @few_pixels(
 // AUTO:       glow.blocked_convolution
+
+// -----
+
+// With tile registers for bf16, products of parts are faster where there are many pixels; the 64 channels are two pairs of blocks.
+func.func @many_pixels(%x: tensor<1x4x226x226x16xf32>, %b: tensor<4x16xf32>) -> tensor<1x4x224x224x16xf32> {
+  %f = glow.constant #glow.blob<"filter.bin", 0, 147456> : tensor<4x4x3x3x16x16xf32>
+  %y = glow.blocked_convolution %x, %f, %b {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>} : (tensor<1x4x226x226x16xf32>, tensor<4x4x3x3x16x16xf32>, tensor<4x16xf32>) -> tensor<1x4x224x224x16xf32>
+  func.return %y : tensor<1x4x224x224x16xf32>
+}
+
+// AUTO-LABEL: @many_pixels(
+// AUTO:       glow.winograd_convolution {{.*}} : (tensor<1x4x226x226x16xf32>, tensor<36x4x64x16xf32>
+// TILES-LABEL: @many_pixels(
+// TILES-NEXT:  %f = glow.constant #glow.blob<"memory:f#{{[0-9]+}}", 0, 884736> : tensor<36x4x2x3x16x16x2xbf16>
+// TILES-NEXT:  %y = glow.winograd_convolution %x, %f, %b {tile = 4 : i64} : (tensor<1x4x226x226x16xf32>, tensor<36x4x2x3x16x16x2xbf16>, tensor<4x16xf32>) -> tensor<1x4x224x224x16xf32>
 
 // -----
 

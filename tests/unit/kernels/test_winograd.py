@@ -57,10 +57,10 @@ def layer(
     return [pack_channels(x, block), u, pack_channels(b, block)[0]], w
 
 
-def program(operands: list[np.ndarray], tile: int) -> ModuleOp:
+def program(operands: list[np.ndarray], tile: int, pool: int = 1) -> ModuleOp:
     types = [TensorType(element_type(a.dtype), a.shape) for a in operands]
     block = Block(arg_types=types)
-    node = WinogradConvolutionOp.of(*block.args, tile=tile)
+    node = WinogradConvolutionOp.of(*block.args, tile=tile, pool=pool)
     block.add_ops([node, func.ReturnOp(*node.results)])
     t = FunctionType.from_lists(types, [r.type for r in node.results])
     module = ModuleOp([func.FuncOp("main", t, Region(block))])
@@ -114,6 +114,26 @@ def test_products_of_parts_agree_with_the_interpreter(
     operands, _ = layer(np.random.default_rng(), *case, tile)
     operands[1] = filter_in_parts(operands[1], 16)
     check_native(program(operands, tile), operands, host_machine(), 2e-5, threads=threads)
+
+
+@pytest.mark.parametrize(("tile", "pool"), [(2, 2), (4, 2), (4, 4)])
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize(
+    "case",
+    [
+        (1, 16, 16, (4, 4), 16),
+        (1, 20, 33, (7, 9), 16),
+        (2, 8, 24, (13, 22), 8),
+        (1, 5, 3, (4, 71), 4),
+    ],
+    ids=str,
+)
+def test_maxima_of_windows(
+    case: tuple[int, int, int, tuple[int, int], int], tile: int, pool: int, threads: int
+):
+    *sizes, block = case
+    operands, _ = layer(np.random.default_rng(), *sizes, tile, block)
+    check_native(program(operands, tile, pool), operands, MACHINES[block], 2e-5, threads=threads)
 
 
 def test_parts_need_tiles():

@@ -36,10 +36,11 @@ def test_choice(layer: Layer, tile: int | None):
 @pytest.mark.parametrize(
     ("layer", "parts"),
     [
-        (Layer(1, 64, 64, (56, 56)), True),
         (Layer(1, 64, 64, (224, 224)), True),
-        (Layer(1, 128, 128, (112, 112)), True),
-        (Layer(1, 256, 256, (56, 56)), True),
+        (Layer(2, 32, 64, (112, 112)), True),
+        (Layer(1, 64, 64, (56, 56)), False),
+        (Layer(1, 128, 128, (112, 112)), False),
+        (Layer(1, 256, 256, (56, 56)), False),
         (Layer(1, 512, 512, (28, 28)), False),
         (Layer(1, 128, 128, (28, 28)), False),
         (Layer(1, 512, 512, (7, 7)), False),
