@@ -20,6 +20,9 @@ no instruction in between writes what the moved one reads, or touches what it wr
 merged instruction writes must not be reachable through another of its views (other than the very
 same view, which is then `@inout`).
 
+A loop that reads the result of such an operator in another shape runs in the operator's shape, if
+strides can express its operands so.
+
 An instruction that only gives wider elements than it reads to one later loop, as `glow.dequantize`
 does, is left for that loop: what goes through memory is then narrow.
 
@@ -44,6 +47,7 @@ from ..glow_dialects.glow_inst import INSTRUCTIONS
 from ..glow_dialects.glow_inst.instruction import Instruction, OperatorInstruction, buffer_of
 from ..glow_dialects.glow_inst.memory import AllocActivationOp
 from ..glow_dialects.glow_inst.stacked import CopyOp
+from ..glow_dialects.views import is_whole, view_through
 from .loops import (
     SPLAT,
     Body,
@@ -53,11 +57,25 @@ from .loops import (
     is_loop,
     read_views,
 )
-from .program import Timeline, overlap, programs, same_view, tidy
+from .program import Timeline, memref, overlap, programs, same_view, tidy
+
+
+def is_reshaped(a: SSAValue, b: SSAValue) -> bool:
+    """Whether two views are all elements of one buffer, in order, in different shapes."""
+    buffer = memref(buffer_of(a))
+    return (
+        buffer_of(a) is buffer_of(b)
+        and memref(a).get_shape() != memref(b).get_shape()
+        and is_whole(memref(a), buffer)
+        and is_whole(memref(b), buffer)
+    )
 
 
 def producer_of(timeline: Timeline, view: SSAValue, slot: int) -> Instruction | None:
-    """The instruction that last wrote elements of `view`, if it wrote exactly this view."""
+    """
+    The instruction that last wrote elements of `view`, if it wrote exactly this view, or the whole
+    buffer in another shape.
+    """
     buffer = buffer_of(view)
     before = timeline.previous_write(buffer, slot)
     while before is not None:
@@ -65,7 +83,7 @@ def producer_of(timeline: Timeline, view: SSAValue, slot: int) -> Instruction | 
         assert op is not None
         for written in op.written():
             if overlap(written, view):
-                return op if same_view(written, view) else None
+                return op if same_view(written, view) or is_reshaped(written, view) else None
         before = timeline.previous_write(buffer, before)
     return None
 
@@ -182,6 +200,8 @@ class Stacker:
         size = body_size(producer) + body_size(consumer)
         if size > self.max_ops or size == 0:
             return None
+        if self._takes_epilogue(producer):
+            self._see_as(producer, consumer)
         passed = passed_views(producer, consumer)
         if not passed:
             return None
@@ -196,6 +216,29 @@ class Stacker:
             assert isinstance(producer, OperatorInstruction)
             return self._merge_epilogue(producer, consumer, passed, slot)
         return None
+
+    def _see_as(self, producer: Instruction, consumer: Instruction) -> None:
+        """
+        Let a loop see its operands in the shape of an operator's result, if it reads the result in
+        another one, nothing else does, and strides can express it for all operands.
+        """
+        result = producer.written()[0]
+        buffer = buffer_of(result)
+        if not any(is_reshaped(result, v) for v in consumer.read()):
+            return
+        if not is_private(self.timeline, buffer, producer, consumer):
+            return
+        shape = memref(result).get_shape()
+        seen: list[MemRefType] = []
+        for value in consumer.operands:
+            t = memref(value)
+            found = view_through(t, MemRefType(t.element_type, shape))
+            if found is None:
+                return
+            seen.append(found)
+        for i, t in enumerate(seen):
+            view = self.timeline.view(buffer_of(consumer.operands[i]), t)
+            self.timeline.redirect(consumer, i, view)
 
     def _takes_epilogue(self, producer: Instruction) -> bool:
         name = producer.name.removeprefix("glow_inst.")

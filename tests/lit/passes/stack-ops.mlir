@@ -207,3 +207,50 @@ func.func @narrow(%x: memref<1x2x4x4xf32> {glow.qualifier = "in"}, %w: memref<2x
 // CHECK-NEXT:     %5 = glow.add %2, %4 : (f32, f32) -> f32
 // CHECK-NEXT:     glow_inst.yield %5 : f32
 // CHECK-NEXT:   }
+
+// -----
+
+// The result of a matrix product is read in another shape: the loop runs in the shape of the product, on views of its operands.
+
+func.func @reshaped(%x: memref<6x4xf32> {glow.qualifier = "in"}, %w: memref<4x8xf32> {glow.qualifier = "in"}, %b: memref<2x4xf32> {glow.qualifier = "in"}, %y: memref<6x2x4xf32> {glow.qualifier = "out"}) {
+  %v = glow_inst.tensor_view %b : memref<2x4xf32> to memref<6x2x4xf32, strided<[0, 4, 1]>>
+  %p = glow_inst.alloc_activation : memref<6x8xf32>
+  %r = glow_inst.tensor_view %p : memref<6x8xf32> to memref<6x2x4xf32>
+  glow_inst.matmul @out %p, @in %x, @in %w : memref<6x8xf32>, memref<6x4xf32>, memref<4x8xf32>
+  glow_inst.add @out %y, @in %r, @in %v : memref<6x2x4xf32>, memref<6x2x4xf32>, memref<6x2x4xf32, strided<[0, 4, 1]>>
+  glow_inst.dealloc_activation %p : memref<6x8xf32>
+  func.return
+}
+
+// CHECK:      func.func @reshaped(
+// CHECK-NEXT:   %[[B:.*]] = glow_inst.tensor_view %b : memref<2x4xf32> to memref<6x8xf32, strided<[0, 1]>>
+// CHECK-NEXT:   %[[Y:.*]] = glow_inst.tensor_view %y : memref<6x2x4xf32> to memref<6x8xf32>
+// CHECK-NEXT:   glow_inst.matmul @out %[[Y]], @in %x, @in %w {{.*}} epilogue @in %[[B]] : memref<6x8xf32, strided<[0, 1]>> {
+// CHECK:        glow.add
+// CHECK-NEXT:   glow_inst.yield
+
+// -----
+
+// Strides cannot express an operand in the shape of the product, or something else needs the product.
+
+func.func @not_reshaped(%x: memref<6x4xf32> {glow.qualifier = "in"}, %w: memref<4x8xf32> {glow.qualifier = "in"}, %b: memref<4x2xf32> {glow.qualifier = "in"}, %y: memref<6x2x4xf32> {glow.qualifier = "out"}, %z: memref<6x2x4xf32> {glow.qualifier = "out"}, %t: memref<8x6xf32> {glow.qualifier = "out"}) {
+  %v = glow_inst.tensor_view %b : memref<4x2xf32> to memref<6x2x4xf32, strided<[0, 1, 2]>>
+  %p = glow_inst.alloc_activation : memref<6x8xf32>
+  %r = glow_inst.tensor_view %p : memref<6x8xf32> to memref<6x2x4xf32>
+  glow_inst.matmul @out %p, @in %x, @in %w : memref<6x8xf32>, memref<6x4xf32>, memref<4x8xf32>
+  glow_inst.add @out %y, @in %r, @in %v : memref<6x2x4xf32>, memref<6x2x4xf32>, memref<6x2x4xf32, strided<[0, 1, 2]>>
+  glow_inst.dealloc_activation %p : memref<6x8xf32>
+  %q = glow_inst.alloc_activation : memref<6x8xf32>
+  %s = glow_inst.tensor_view %q : memref<6x8xf32> to memref<6x2x4xf32>
+  glow_inst.matmul @out %q, @in %x, @in %w : memref<6x8xf32>, memref<6x4xf32>, memref<4x8xf32>
+  glow_inst.relu @out %z, @in %s : memref<6x2x4xf32>, memref<6x2x4xf32>
+  glow_inst.transpose @out %t, @in %q {permutation = array<i64: 1, 0>} : memref<8x6xf32>, memref<6x8xf32>
+  glow_inst.dealloc_activation %q : memref<6x8xf32>
+  func.return
+}
+
+// CHECK:      func.func @not_reshaped(
+// CHECK:      glow_inst.matmul @out %p, @in %x, @in %w :
+// CHECK-NEXT: glow_inst.add @out %y, @in %r, @in %v
+// CHECK:      glow_inst.matmul @out %q, @in %x, @in %w :
+// CHECK-NEXT: glow_inst.relu @out %z, @in %s

@@ -99,3 +99,30 @@ def test_light_and_heavy_epilogues(rows: str, activation: str):
     assert "glow_inst.stacked" not in names
     n = int(rows)
     check_native(module, [random(1, n, 20), random(2, 2, 20, 48), random(3, n, 70)], None, 2e-5)
+
+
+RESHAPED = """
+func.func @main(%x: tensor<ROWSx20xf32>, %w: tensor<2x20x48xf32>, %m: tensor<10x7xf32>,
+                %r: tensor<ROWSx10x7xf16>) -> tensor<ROWSx10x7xf32> {
+  %p = glow.packed_matmul %x, %w {columns = 70 : i64}
+     : (tensor<ROWSx20xf32>, tensor<2x20x48xf32>) -> tensor<ROWSx70xf32>
+  %h = glow.reshape %p : (tensor<ROWSx70xf32>) -> tensor<ROWSx10x7xf32>
+  %b = glow.broadcast %m : (tensor<10x7xf32>) -> tensor<ROWSx10x7xf32>
+  %s = glow.mul %h, %b
+     : (tensor<ROWSx10x7xf32>, tensor<ROWSx10x7xf32>) -> tensor<ROWSx10x7xf32>
+  %c = glow.cast %r : (tensor<ROWSx10x7xf16>) -> tensor<ROWSx10x7xf32>
+  %y = glow.add %c, %s
+     : (tensor<ROWSx10x7xf32>, tensor<ROWSx10x7xf32>) -> tensor<ROWSx10x7xf32>
+  func.return %y : tensor<ROWSx10x7xf32>
+}"""
+
+
+@pytest.mark.parametrize("rows", ["1", "9", "64"])
+def test_epilogues_of_another_shape(rows: str):
+    module = parse(RESHAPED.replace("ROWS", rows))
+    apply(module, "glow-irgen,glow-eliminate-copies,glow-stack-ops,glow-allocate")
+    names = [op.name for op in module.walk() if op.name.startswith("glow_inst.")]
+    assert not {"glow_inst.stacked", "glow_inst.cast", "glow_inst.mul"} & set(names)
+    n = int(rows)
+    arrays = [random(1, n, 20), random(2, 2, 20, 48), random(3, 10, 7)]
+    check_native(module, [*arrays, random(4, n, 10, 7, dtype=np.float16)], None, 2e-5)
