@@ -83,6 +83,8 @@ class Nest:
     """Whether elements are only moved, so that they stay in the type that memory holds."""
     weight: int = 1
     """Estimate of how many operations the body emits; a heavy body is not unrolled."""
+    ahead: int = 0
+    """How many bytes ahead vectors of parameters that operands load are prefetched."""
 
     def accesses(self) -> list[Access]:
         reads = (*self.reduction.reads, *self.reduction.soon) if self.reduction else ()

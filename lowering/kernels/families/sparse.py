@@ -14,6 +14,8 @@ from ..registry import Kernel, kernel
 
 _ROWS = 8
 """How many rows are added at a time: each sum is loaded and stored once for all of them."""
+_AHEAD_BYTES = 512
+"""How far ahead rows are prefetched."""
 _FEWEST_COLUMNS = 64
 """Of a thread: shorter parts of rows are read slowly."""
 
@@ -73,4 +75,8 @@ def _add_rows(k: Kernel, places: Sequence[Dim], sums: View, j: Dim, column: Inde
         return [add(alg, before, total)]
 
     factors = [a for t in places for a in (x[[*row, t]], weights[[t, column]])]
-    k.nest(Nest((j,), (sums[[j]],), body, (sums[[j]], *factors), in_place=True, weight=len(places)))
+    operands = (sums[[j]], *factors)
+    weight = len(places)
+    k.nest(
+        Nest((j,), (sums[[j]],), body, operands, in_place=True, weight=weight, ahead=_AHEAD_BYTES)
+    )
