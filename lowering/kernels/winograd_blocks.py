@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
 
-from ...semantics.cook_toom import KERNEL
 from .partition import is_balanced
 
 FILTER_SHARE = 2
@@ -29,8 +28,6 @@ MOST_SHARED = 0.75
 """How much of an image such blocks cover at least."""
 NEAR_CACHE = 0.8
 """How much of the second cache blocks and filters fill that are to stay there."""
-PLANE_CACHE = 0.25
-"""The same of one plane of the transformed input and products of a block."""
 
 
 @dataclass(frozen=True)
@@ -125,27 +122,6 @@ def all_blocks(counts: Sequence[int], tile: int) -> list[Blocks]:
     ]
 
 
-def choose_large_blocks(
-    counts: Sequence[int], tile: int, tile_bytes: int, filter_bytes: int, cache: int, threads: int
-) -> Blocks:
-    """
-    The largest blocks that stay in the second cache together with the filters; where there are none
-    of enough tiles, the largest of which one plane of the transformed input takes no more than a
-    part of it. The arguments are those of `choose_blocks`.
-    """
-    choices = [b for b in all_blocks(counts, tile) if b.count % threads == 0 or threads == 1]
-    choices = choices or all_blocks(counts, tile)
-    near = [
-        b
-        for b in choices
-        if b.tiles >= LEAST_SHARED and b.tiles * tile_bytes + filter_bytes <= NEAR_CACHE * cache
-    ]
-    planes = (tile + KERNEL - 1) ** 2
-    few = [b for b in choices if b.tiles * tile_bytes <= PLANE_CACHE * cache * planes]
-    smallest = min(b.tiles for b in choices)
-    return max(near or few or [b for b in choices if b.tiles == smallest], key=lambda b: b.tiles)
-
-
 def choose_blocks(
     counts: Sequence[int],
     tile: int,
@@ -168,3 +144,27 @@ def choose_blocks(
     if threads > 1 and rows * columns * filter_bytes < LITTLE_WORK:
         allowed = [b for b in allowed if b.is_shared(threads)] or allowed
     return min(allowed, key=lambda blocks: blocks.cost(tile_bytes, filter_bytes, cache))
+
+
+def choose_near_blocks(
+    counts: Sequence[int],
+    tile: int,
+    tile_bytes: int,
+    filter_bytes: int,
+    cache: int,
+    threads: int = 1,
+) -> Blocks:
+    """
+    The largest blocks that stay in the second cache together with all filters, and that threads can
+    divide; those of `choose_blocks`, whose arguments these are, if such blocks have too few tiles.
+    """
+    near = [
+        b
+        for b in all_blocks(counts, tile)
+        if b.tiles >= LEAST_SHARED
+        and b.tiles * tile_bytes + filter_bytes <= NEAR_CACHE * cache
+        and b.count % threads == 0
+    ]
+    if near:
+        return max(near, key=lambda b: b.tiles)
+    return choose_blocks(counts, tile, tile_bytes, filter_bytes, cache, threads)

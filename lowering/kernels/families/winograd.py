@@ -33,7 +33,7 @@ from ..nest import Combine, Nest, Reduction
 from ..primitives import add, maximum
 from ..registry import Kernel, kernel, total
 from ..transforms import by_column_pairs, by_row_pairs, sandwich
-from ..winograd_blocks import Edge, Span, choose_blocks, choose_large_blocks, edges
+from ..winograd_blocks import Edge, Span, choose_blocks, choose_near_blocks, edges
 
 _LINE = 64
 _PAGE = 4096
@@ -241,7 +241,7 @@ class _Window:
 class _WinogradInParts(_Winograd):
     """With products of parts of bf16 instead of f32."""
 
-    choose = staticmethod(choose_large_blocks)
+    choose = staticmethod(choose_near_blocks)
 
     @property
     def input_bytes(self) -> int:

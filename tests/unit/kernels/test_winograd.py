@@ -16,7 +16,7 @@ from glow.lowering.kernels.register_tile import tiled_product
 from glow.lowering.kernels.winograd_blocks import (
     MOST_CACHES,
     choose_blocks,
-    choose_large_blocks,
+    choose_near_blocks,
     edges,
     spans,
 )
@@ -206,18 +206,16 @@ SIZES = st.sampled_from([16, 64, 96, 256, 512])
     st.tuples(SIZES, SIZES),
     st.integers(1, 3),
 )
-def test_large_blocks(counts: tuple[int, int], tile: int, channels: tuple[int, int], threads: int):
-    """They cover all tiles; they are near if such blocks are not too small, or a plane of them."""
+def test_near_blocks(counts: tuple[int, int], tile: int, channels: tuple[int, int], threads: int):
+    """They cover all tiles, and stay near with all filters; or they are the usual ones."""
     planes, cache = (tile + 2) ** 2, 1 << 21
     inputs, outputs = channels
-    bytes_of_tile = 6 * inputs + 4 * outputs
-    filters = planes * 6 * inputs * outputs
-    chosen = choose_large_blocks(counts, tile, planes * bytes_of_tile, filters, cache, threads)
+    sizes = (planes * (6 * inputs + 4 * outputs), planes * 6 * inputs * outputs, cache, threads)
+    chosen = choose_near_blocks(counts, tile, *sizes)
     rows, columns = (sum(s.blocks * s.tiles for s in d) for d in (chosen.rows, chosen.columns))
     assert (rows, columns) == tuple(-(-n // tile) for n in counts)
-    is_near = chosen.tiles * planes * bytes_of_tile + filters <= cache
-    is_small = chosen.tiles == 1 or (threads > 1 and chosen.count % threads == 0)
-    assert is_near or is_small or chosen.tiles * bytes_of_tile <= cache / 4
+    is_near = chosen.tiles * sizes[0] + sizes[1] <= cache and chosen.count % threads == 0
+    assert is_near or chosen == choose_blocks(counts, tile, *sizes)
 
 
 @given(st.integers(1, 300), st.sampled_from(TILES), st.integers(1, 80))
