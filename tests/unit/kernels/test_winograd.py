@@ -131,8 +131,8 @@ def test_products_of_parts_agree_with_the_interpreter(
 def test_maxima_of_windows(
     case: tuple[int, int, int, tuple[int, int], int], tile: int, pool: int, threads: int
 ):
-    *sizes, block = case
-    operands, _ = layer(np.random.default_rng(), *sizes, tile, block)
+    images, inputs, outputs, counts, block = case
+    operands, _ = layer(np.random.default_rng(), images, inputs, outputs, counts, tile, block)
     check_native(program(operands, tile, pool), operands, MACHINES[block], 2e-5, threads=threads)
 
 
