@@ -24,7 +24,7 @@ from .partition import Group, Share, Span, Split, choose_split, groups_of, weigh
 from .records import interleaved, interleaves
 from .register_tile import tiled_product
 from .row_lanes import LaneReduction
-from .schedule import Schedule, choose_schedule
+from .schedule import Chunks, Schedule, choose_schedule
 from .tile_generator import TileGenerator
 from .tiles import plan_tiles
 from .turning import copy_turned
@@ -117,6 +117,8 @@ class NestGenerator:
         self._fixed: Loaded = {}
         """Operands that are the same at all points."""
         self._loaded: Loaded = {}
+        self._has_sums: SSAValue | None = None
+        """In a chunk of the reduction: whether there are sums of former chunks."""
         self._split: Split | None = None
         self._share: Share | None = None
 
@@ -172,6 +174,10 @@ class NestGenerator:
             self._divided(self._split, places, stale)
             return
         dim = self.schedule.order[level]
+        chunks = self.schedule.chunks
+        if chunks is not None and dim is chunks.inside and self._has_sums is None:
+            self._chunks(chunks, level, places, stale)
+            return
         for span in self._spans(dim):
 
             def body(
@@ -181,6 +187,20 @@ class NestGenerator:
                 return ()
 
             self.e.loop(span.stop, span.step, (), body)
+
+    def _chunks(
+        self, chunks: Chunks, level: int, places: Places, stale: SSAValue | int | None
+    ) -> None:
+        """The loops from a level on, for one chunk of the reduction after the other."""
+
+        def body(iv: SSAValue | int, _: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            at = self.e.index(iv) if isinstance(iv, int) else iv
+            self._has_sums = self.e.compare("ne", at, self.e.index(0))
+            self._parallel(level, self.memory.advance(places, chunks.number, iv), stale)
+            return ()
+
+        self.e.loop(chunks.number.size, 1, (), body)
+        self._has_sums = None
 
     def _at(
         self,
@@ -327,7 +347,8 @@ class NestGenerator:
         if self.across and self.schedule.vector is not None:
             inner = self._points([self.schedule.vector], self.schedule)
         spread = [{**p, **q} for p in self._rows(points) for q in inner]
-        accumulators = self._reduced(0, places, spread, self._starts(places, spread), None)
+        first = 0 if self._has_sums is None else 1  # the loop over chunks is further outside
+        accumulators = self._reduced(first, places, spread, self._starts(places, spread), None)
         if not self.across:
             return [Value(a, reduction.element) for a in accumulators]
         n = len(inner)
@@ -357,8 +378,14 @@ class NestGenerator:
         if self._starts_with_operand:
             loads = Loads(self.nest, self.schedule, self.memory, places, self.wide)
             return [loads(self.nest.operands[0], point).ssa for point in points]
-        neutral = identity(reduction.combine, reduction.element)
-        return [self.wide.number(neutral, reduction.element).ssa] * len(points)
+        neutral = self.wide.number(
+            identity(reduction.combine, reduction.element), reduction.element
+        )
+        if self._has_sums is None:
+            return [neutral.ssa] * len(points)
+        loads = Loads(self.nest, self.schedule, self.memory, places, self.wide)
+        sums = [loads(self.nest.writes[0], point).ssa for point in points]
+        return [self.e.select(self._has_sums, s, neutral.ssa) for s in sums]
 
     def _reduced(
         self,

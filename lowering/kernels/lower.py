@@ -78,6 +78,8 @@ class LowerToKernelsPass(ModulePass):
     """Whether products of bytes may be computed with tile registers (AMX)."""
     has_bf16_tiles: bool = False
     """Whether products of bf16 may be computed with tile registers (AMX)."""
+    l1_bytes: int = MachineDescription.l1_bytes
+    """Size of the nearest data cache of a core."""
     l2_bytes: int = MachineDescription.l2_bytes
     """Size of the second cache of a core."""
     target_cpu: str | None = None
@@ -106,8 +108,9 @@ class LowerToKernelsPass(ModulePass):
             raise CompileError(
                 f"expected vector-bits to be a power of two from 64, found {self.vector_bits}"
             )
-        if self.l2_bytes < 1:
-            raise CompileError(f"expected l2-bytes of at least 1, found {self.l2_bytes}")
+        for name, size in (("l1-bytes", self.l1_bytes), ("l2-bytes", self.l2_bytes)):
+            if size < 1:
+                raise CompileError(f"expected {name} of at least 1, found {size}")
         if self.vector_registers < 4:
             raise CompileError(
                 f"expected vector-registers of at least 4, found {self.vector_registers}"
@@ -116,6 +119,7 @@ class LowerToKernelsPass(ModulePass):
             self.vector_bits,
             self.vector_registers,
             self.has_fma,
+            l1_bytes=self.l1_bytes,
             l2_bytes=self.l2_bytes,
             has_bf16_dot=self.has_bf16_dot,
             int8_dots=self._int8_dots(),

@@ -50,7 +50,7 @@ class MachineDescription:
     """Whether there are tile registers whose products of bytes add up in i32 (AMX)."""
     has_bf16_tiles: bool = field(default=False, repr=False)
     """Whether there are tile registers whose products of bf16 add up in f32 (AMX)."""
-    l1_bytes: int = field(default=32 << 10, repr=False)
+    l1_bytes: int = 32 << 10
     """Nearest data cache of a core."""
     l2_bytes: int = 1 << 20
     """Second cache of a core, from which the limits below derive."""
@@ -166,7 +166,8 @@ class MachineDescription:
         tiles += f" int8-dots={','.join(self.int8_dots)}" if self.int8_dots else ""
         return (
             f"vector-bits={self.vector_bits} vector-registers={self.vector_registers} "
-            f"has-fma={str(self.has_fma).lower()} l2-bytes={self.l2_bytes}{tiles}"
+            f"has-fma={str(self.has_fma).lower()} "
+            f"l1-bytes={self.l1_bytes} l2-bytes={self.l2_bytes}{tiles}"
         )
 
 

@@ -24,7 +24,7 @@ from ...glow_dialects.elements import element_bytes
 from .affine import Access, Affine, Dim
 from .machine import MachineDescription
 from .nest import Nest, mapped
-from .schedule import Part, Schedule
+from .schedule import Chunks, Part, Schedule
 from .types import bits, value_type
 
 _LINE = 64
@@ -39,6 +39,12 @@ _FAR_PIXEL = 0.35
 """Cycles to broadcast a pixel that comes from a far cache."""
 _TILE_OVERHEAD = 16.0
 """Cycles to start and to finish a tile, besides its stores."""
+_FIRST_CACHE = 0.7
+"""How much of the first cache the filters of a chunk of the reduction may fill."""
+_FEWEST_TILES = 3
+"""Fewer tiles of pixels that meet the same filters are not worth chunks of the reduction."""
+_FEWEST_STEPS = 64
+"""Of a chunk; before and after it, sums are loaded and stored."""
 _LATENCY = 4
 """Cycles until the result of a multiplication and addition can be added to."""
 
@@ -58,6 +64,12 @@ class Roles:
     """Parallel dimensions that only the filter depends on, without the vector."""
     pixels: tuple[Dim, ...]
     """Parallel dimensions that only the image depends on."""
+
+    def of(self, nest: Nest) -> Roles:
+        """The same roles in a nest with other loops over the reduction."""
+        assert nest.reduction is not None
+        reads, number = nest.reduction.reads, self.filter_number
+        return replace(self, image=reads[1 - number], filter=reads[number])
 
 
 def roles_of(nest: Nest, machine: MachineDescription) -> Roles | None:
@@ -131,14 +143,18 @@ def tiled_product(nest: Nest, machine: MachineDescription) -> tuple[Nest, Schedu
         return None
     order = _order(nest, roles, machine)
     parts, static = dict(best.parts), frozenset[Dim]()
+    chunks: Chunks | None = None
     if best.static:
         nest, one = listed(replace(nest, parallel=order), best.static)
         order = nest.parallel
         parts[one] = parts.pop(best.static[-1])
         static = frozenset([one])
-    elif nest.reduction is not None and _spreads(nest, roles, parts, machine):
-        soon = _next_filters(nest, roles, parts)
-        nest = replace(nest, reduction=replace(nest.reduction, soon=soon))
+    elif nest.reduction is not None:
+        nest, chunks = _chunks(nest, roles, parts, order, machine)
+        roles = roles.of(nest)
+        if _spreads(nest, roles, parts, machine):
+            soon = _next_filters(nest, roles, parts, chunks)
+            nest = replace(nest, reduction=replace(nest.reduction, soon=soon))
     unrolled = frozenset(
         d for d in nest.reduced if any(isinstance(a.stride(d), tuple) for a in nest.accesses())
     )
@@ -154,6 +170,7 @@ def tiled_product(nest: Nest, machine: MachineDescription) -> tuple[Nest, Schedu
         # so that what is broadcast for a pixel is needed no longer than for that pixel
         fastest=roles.blocks[-1] if roles.blocks else None,
         ahead=_ahead(nest, roles, machine),
+        chunks=chunks,
         next_tile=_next_tile(nest, roles, parts, static, machine),
     )
     return nest, schedule
@@ -189,25 +206,78 @@ def _spreads(
 
 
 def _next_filters(
-    nest: Nest, roles: Roles, parts: Mapping[Dim, Sequence[Part]]
+    nest: Nest, roles: Roles, parts: Mapping[Dim, Sequence[Part]], chunks: Chunks | None
 ) -> tuple[Access, ...]:
     """
     What to prefetch in each step, so that the filters of the next tile of blocks are near when all
     pixels have met the present ones.
     """
     pixel, panel = roles.pixels[-1], _panel(roles, parts)
-    # each tile of pixels prefetches its share, the largest of them without a gap
-    most = max(p.tile for p in parts[pixel])
-    steps = pixel.size * prod(d.size for d in nest.reduced)
-    step = -(-panel * most // steps)
-    place = Affine({pixel: panel // pixel.size}, roles.filter.place.constant + panel)
+    place = Affine({}, roles.filter.place.constant + panel)
     for dim in nest.parallel:
         if dim is not roles.vector:
             place += Affine({dim: roles.filter.stride(dim)})
-    for position, dim in enumerate(nest.reduced):
-        place += dim * (step * prod(d.size for d in nest.reduced[position + 1 :]))
+    reduced, share = nest.reduced, panel
+    if chunks is not None:
+        share //= chunks.number.size
+        place += chunks.number * share
+        reduced = reduced[1:]
+    # each tile of pixels prefetches its share, the largest of them without a gap
+    most = max(p.tile for p in parts[pixel])
+    step = -(-share * most // (pixel.size * prod(d.size for d in reduced)))
+    place += pixel * (share // pixel.size)
+    for position, dim in enumerate(reduced):
+        place += dim * (step * prod(d.size for d in reduced[position + 1 :]))
     line = _LINE // element_bytes(roles.filter.element)
     return tuple(Access(roles.filter.buffer, place + i) for i in range(0, step, line))
+
+
+def _chunks(
+    nest: Nest,
+    roles: Roles,
+    parts: Mapping[Dim, Sequence[Part]],
+    order: Sequence[Dim],
+    machine: MachineDescription,
+) -> tuple[Nest, Chunks | None]:
+    """
+    Where many tiles of pixels meet the filters of a tile of blocks, and these do not fit into the
+    first cache: a nest with chunks of the reduction, of which they do.
+    """
+    if not roles.blocks or not roles.pixels or not _writes_sums(nest):
+        return nest, None
+    inside = order[order.index(roles.blocks[-1]) + 1]
+    tiles = sum(p.tiles for p in parts.get(inside, ()))
+    if inside not in roles.pixels or tiles < _FEWEST_TILES:
+        return nest, None
+    outer, *rest = nest.reduced
+    steps = prod(d.size for d in rest)
+    filters = parts[roles.blocks[-1]][0].tile * roles.vector.size * steps
+    most = int(_FIRST_CACHE * machine.l1_bytes) // (filters * element_bytes(roles.filter.element))
+    size = max((n for n in range(1, most + 1) if outer.size % n == 0), default=0)
+    if not _FEWEST_STEPS <= size * steps < outer.size * steps:
+        return nest, None
+    number, place = Dim("chunk", outer.size // size), Dim(outer.name, size)
+
+    def divided(at: Affine) -> Affine:
+        stride = at.terms.get(outer, 0)
+        assert isinstance(stride, int)
+        terms = {d: s for d, s in at.terms.items() if d is not outer}
+        return Affine({**terms, number: stride * size, place: stride}, at.constant)
+
+    nest = replace(mapped(nest, divided), reduced=(number, place, *rest))
+    return nest, Chunks(number, inside)
+
+
+def _writes_sums(nest: Nest) -> bool:
+    """Whether sums are all that a nest writes, in the type in which they are added."""
+    reduction = nest.reduction
+    return (
+        reduction is not None
+        and reduction.terms == 1
+        and nest.raw
+        and not nest.operands
+        and [w.element for w in nest.writes] == [reduction.element]
+    )
 
 
 def _size(nest: Nest, access: Access) -> int:

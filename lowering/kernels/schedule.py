@@ -49,6 +49,19 @@ class Part:
 
 
 @dataclass(frozen=True)
+class Chunks:
+    """
+    A reduction in chunks: the steps of one are done in all tiles of the loops inside, then those of
+    the next. Meanwhile sums wait where the nest writes them.
+    """
+
+    number: Dim
+    """The first reduction dimension, which counts chunks."""
+    inside: Dim
+    """The first of the parallel loops inside."""
+
+
+@dataclass(frozen=True)
 class Schedule:
     order: tuple[Dim, ...]
     """Parallel loops, outermost first."""
@@ -70,6 +83,8 @@ class Schedule:
     next_tile: Mapping[int, Dim] = field(default_factory=dict)
     """Reads, by number, of which the next tile along a dimension is prefetched, before each run of
     the innermost loop of the reduction."""
+    chunks: Chunks | None = None
+    """If what all steps of a tile read would not stay in the nearest cache from tile to tile."""
     rows: Dim | None = None
     """Where lanes run over a reduced dimension: the parallel one of which a tile's results become
     lanes of vectors."""

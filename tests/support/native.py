@@ -46,12 +46,8 @@ def apply(module: ModuleOp, pipeline: str, verify: bool = True) -> ModuleOp:
 
 
 def kernels_pipeline(machine: MachineDescription, threads: int = 1) -> str:
-    options = f"vector-bits={machine.vector_bits} vector-registers={machine.vector_registers}"
-    options += f" has-fma={str(machine.has_fma).lower()} threads={threads}"
+    options = f"{machine.pass_options()} threads={threads}"
     options += " has-bf16-dot=true" if machine.has_bf16_dot else ""
-    options += " has-int8-tiles=true" if machine.has_int8_tiles else ""
-    options += " has-bf16-tiles=true" if machine.has_bf16_tiles else ""
-    options += f" int8-dots={','.join(machine.int8_dots)}" if machine.int8_dots else ""
     return f"glow-lower-to-kernels{{{options}}}"
 
 

@@ -45,6 +45,12 @@ def test_limits_grow_with_the_cache():
     assert f"l2-bytes={twice.l2_bytes}" in twice.pass_options()
 
 
+def test_the_first_cache_is_part_of_a_machine():
+    machine = replace(MachineDescription(), l1_bytes=48 << 10)
+    assert repr(machine) != repr(MachineDescription())
+    assert f"l1-bytes={48 << 10}" in machine.pass_options()
+
+
 @pytest.mark.parametrize("features", [["avx512f", "avx512bw", "avx512vl"], ["avx2"], ["neon"], []])
 def test_processors_that_are_not_here_have_caches(features: list[str]):
     machine = describe(dict.fromkeys(features, True))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from itertools import product
+from math import prod
 
 import numpy as np
 import pytest
@@ -85,6 +86,28 @@ def test_agrees_with_the_interpreter(case: tuple[int, int, int, tuple[int, int],
     rng = np.random.default_rng(list(counts))
     operands, _ = layer(rng, images, inputs, outputs, counts, tile, block)
     check_native(program(operands, tile), operands, MACHINES[block], 2e-5)
+
+
+@pytest.mark.parametrize("tile", TILES)
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize(
+    ("machine", "inputs"),
+    [
+        (MachineDescription(l1_bytes=24 << 10), 190),
+        (MachineDescription(256, 16, l1_bytes=16 << 10), 175),
+        (MachineDescription(128, 16, False, l1_bytes=8 << 10), 189),
+    ],
+    ids=str,
+)
+def test_sums_in_chunks(machine: MachineDescription, inputs: int, tile: int, threads: int):
+    """Of the steps of long sums, some are done for all tiles before others."""
+    rng = np.random.default_rng()
+    rows, columns = rng.integers(25, 35, 2)
+    images, outputs = (int(n) for n in rng.integers([1, 50], [3, 80]))
+    block = machine.channel_block
+    counts = (int(rows), int(columns))
+    operands, _ = layer(rng, images, inputs, outputs, counts, tile, block)
+    check_native(program(operands, tile), operands, machine, 2e-5, threads=threads)
 
 
 needs_tiles = pytest.mark.skipif(
@@ -266,8 +289,8 @@ def test_points_do_not_grow_numbers():
     assert max(abs(c) for row in (*t.inputs, *t.outputs) for c in row) < Fraction(4)
 
 
-@given(st.integers(1, 60), st.integers(2, 40), st.integers(1, 12))
-def test_prefetch_covers_the_next_filters(tiles: int, outputs: int, inputs: int):
+@given(st.integers(1, 60), st.integers(2, 40), st.integers(1, 12), st.booleans())
+def test_prefetch_covers_the_next_filters(tiles: int, outputs: int, inputs: int, raw: bool):
     """
     While all tiles meet some filters, the cache lines of as many that follow are prefetched, except
     perhaps the last few, because of rounding.
@@ -287,7 +310,8 @@ def test_prefetch_covers_the_next_filters(tiles: int, outputs: int, inputs: int)
         streams=True,
     )
     write = (result[[o, t, out]],)
-    nest = Nest((o, t, out), write, lambda _, v: v, reduction=products, reduced=(c, lane))
+    dims, sums = (o, t, out), (c, lane)
+    nest = Nest(dims, write, lambda _, v: v, reduction=products, reduced=sums, raw=raw)
     found = tiled_product(simplified(nest), MachineDescription())
     assert found is not None
     nest, schedule = found
@@ -313,7 +337,44 @@ def test_prefetch_covers_the_next_filters(tiles: int, outputs: int, inputs: int)
                     )
                     lines.add(place // 16)
     missing = set(range(panel // 16, 2 * panel // 16)) - lines
-    assert len(missing) <= tiles // 16 + 1
+    chunks = 1 if schedule.chunks is None else schedule.chunks.number.size
+    assert len(missing) <= chunks * (tiles // 16 + 1)
+
+
+@pytest.mark.parametrize(
+    ("inputs", "tiles", "raw", "is_cut"),
+    [
+        (512, 49, True, True),
+        (80, 49, True, False),
+        (592, 49, True, False),
+        (512, 49, False, False),
+        (512, 4, True, False),
+    ],
+    ids=["far", "near", "prime number of blocks", "body", "few tiles"],
+)
+def test_chunks_stay_in_the_first_cache(inputs: int, tiles: int, raw: bool, is_cut: bool):
+    """Sums are cut where all filters that a tile meets do not."""
+    machine = MachineDescription()
+    image = View.dense(Buffer(f32, 0, 1 << 30, parameter=0), (inputs // 16, tiles, 16))
+    filters = View.dense(Buffer(f32, 0, 1 << 30, parameter=1), (16, inputs, 16))
+    result = View.dense(Buffer(f32, 0, 1 << 30, parameter=2), (16, tiles, 16))
+    o, t, c, lane, out = (
+        Dim(name, size)
+        for name, size in zip("otclk", (16, tiles, inputs // 16, 16, 16), strict=True)
+    )
+    reads = image[[c, t, lane]], filters[[o, Affine({c: 16, lane: 1}), out]]
+    products = Reduction(Combine.ADD, f32, reads, streams=True)
+    write, dims, sums = (result[[o, t, out]],), (o, t, out), (c, lane)
+    nest = Nest(dims, write, lambda _, v: v, reduction=products, reduced=sums, raw=raw)
+    found = tiled_product(simplified(nest), machine)
+    assert found is not None
+    changed, schedule = found
+    assert prod(d.size for d in changed.reduced) == inputs
+    assert (schedule.chunks is not None) == is_cut
+    if schedule.chunks is not None:
+        (blocks,) = (schedule.parts[d][0].tile for d in schedule.parts if d.name == "o")
+        steps = inputs // schedule.chunks.number.size
+        assert blocks * 16 * 4 * steps < machine.l1_bytes < blocks * 16 * 4 * inputs
 
 
 def test_threads_share_blocks_of_little_work():
