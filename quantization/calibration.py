@@ -142,7 +142,8 @@ def entropy(h: Histogram, target: Target) -> Range:
     its outermost bins; the candidate is the same without that, its bins put together to as many
     levels as can be stored, each level spread evenly over its bins that are not empty. A range that
     will be symmetric is judged by absolute numbers, on half of the levels. CANDIDATES thresholds
-    are tried, those with at least one bin for each level; among equals the largest wins. Zero is
+    are tried, those with at least one bin for each level, and each lowered to where there are
+    numbers next to it; among equals the largest wins. Zero is
     represented exactly, so the spike of zeros that `relu` makes is taken out first, as NVIDIA's
     pytorch-quantization does: it would be spread over a level, and thereby rule out all but the
     smallest thresholds.
@@ -165,8 +166,9 @@ def entropy(h: Histogram, target: Target) -> Range:
             f"found {h.bins}; profile with more bins"
         )
     best, least = reach, np.inf
+    widths = _widths_at_numbers(counts, zero, reach)
     for k in range(CANDIDATES, 0, -1):
-        width = -(-reach * k // CANDIDATES)
+        width = int(widths[-(-reach * k // CANDIDATES)])
         first, last = max(zero - width, 0), min(zero + width, len(counts))
         if last - first < levels:
             break
@@ -174,6 +176,19 @@ def entropy(h: Histogram, target: Target) -> Range:
         if loss < least:
             best, least = width, loss
     return _clipped(h, largest * best / reach)
+
+
+def _widths_at_numbers(counts: np.ndarray, zero: int, reach: int) -> np.ndarray:
+    """
+    For widths from 0 to `reach`: the largest up to that, or 0, with which all that is outside can
+    be added to bins that are not empty. By chance, hardly any width above most numbers is such.
+    """
+    widths = np.arange(reach + 1)
+    fits = np.ones(reach + 1, bool)
+    for side in (counts[zero:], counts[:zero][::-1]):
+        ends = np.flatnonzero(side) + 1
+        fits &= np.isin(widths, ends) | (widths >= ends.max(initial=0))
+    return np.maximum.accumulate(np.where(fits, widths, 0))
 
 
 def divergence(counts: np.ndarray, first: int, last: int, levels: int) -> float:
