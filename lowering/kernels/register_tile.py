@@ -149,10 +149,10 @@ def tiled_product(nest: Nest, machine: MachineDescription) -> tuple[Nest, Schedu
         order = nest.parallel
         parts[one] = parts.pop(best.static[-1])
         static = frozenset([one])
-    elif nest.reduction is not None:
+    else:
         nest, chunks = _chunks(nest, roles, parts, order, machine)
         roles = roles.of(nest)
-        if _spreads(nest, roles, parts, machine):
+        if _spreads(nest, roles, parts, machine) and nest.reduction is not None:
             soon = _next_filters(nest, roles, parts, chunks)
             nest = replace(nest, reduction=replace(nest.reduction, soon=soon))
     unrolled = frozenset(
