@@ -11,7 +11,10 @@ half empty, the matrix stays as it is.
 A vector that is likely to have many zeros, because a rectifier made it, skips the rows of a large
 matrix that meet them: `glow.sparse_vector_matmul`, whose matrix lies in memory row by row. Nearly
 all the time goes into reading the matrix, so half of its rows take half the time. A matrix with
-an element that is not finite is read whole, because zero times such an element is NaN.
+an element that is not finite is read whole, because zero times such an element is NaN. For the same
+reason the matrix of f32 becomes one of fixed-point numbers of 28 bits,
+`glow.sparse_vector_words_matmul`, if that changes no number by more than f32 rounds a number that
+is as large as the root of the mean square of all.
 
 Products of narrow integers become `glow.dot_matmul`, with rows of the matrix in pairs or quads as
 the machine multiplies them, in panels of one vector. Where it multiplies quads of u8 only, i8 are
@@ -25,11 +28,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from math import prod
+from math import isfinite, nan, prod, sqrt
 
 import numpy as np
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, TensorType, i8, i32
+from xdsl.dialects.builtin import ModuleOp, TensorType, f32, i8, i32
 from xdsl.ir import Attribute, SSAValue
 from xdsl.passes import ModulePass
 
@@ -43,10 +46,17 @@ from ..glow_dialects.glow.logic import CastOp
 from ..glow_dialects.glow.matrix import FullyConnectedOp, MatMulOp, PackedMatMulOp
 from ..glow_dialects.glow.quantization import StorageCastOp
 from ..glow_dialects.glow.shape import PadOp, ReshapeOp
-from ..glow_dialects.glow.sparse import SparseVectorMatMulOp
+from ..glow_dialects.glow.sparse import (
+    GROUP_COLUMNS,
+    WORD_LANES,
+    WORDS,
+    SparseVectorMatMulOp,
+    SparseVectorWordsMatMulOp,
+)
 from ..glow_dialects.operator import element_of, shape_of, with_shape
 from ..semantics.arrays import constant_array, constant_reader, lazy_constant, make_constant
 from ..semantics.dot import group_rows
+from ..semantics.fixed_words import rounding_of, scale_of, write_words
 from .layouts.quads import U8, are_factors, quads_option, terms_of
 from .rewriting import Build, RuleTable, apply_rules, maker
 from .zeros import is_rectified
@@ -99,23 +109,57 @@ def turned(matrix: np.ndarray) -> np.ndarray:
     return result
 
 
-def all_finite(read: Callable[[], np.ndarray]) -> bool:
-    """Whether a constant can be read and has neither infinite elements nor NaN."""
-    try:
-        array = read().reshape(-1)
-    except (OSError, ValueError):
-        return False
-    starts = range(0, array.size, _CHECKED)
-    finite = all(np.isfinite(array[i : i + _CHECKED]).all() for i in starts)
-    release_files()
-    return finite
+@dataclass(frozen=True)
+class Magnitudes:
+    """How large the numbers of a constant are."""
+
+    largest: float
+    """The largest absolute value; NaN or infinity if a number is not finite."""
+    mean_square: float
+
+    @staticmethod
+    def of(read: Callable[[], np.ndarray]) -> Magnitudes:
+        """Of what can be read; if nothing can, as if it were not finite."""
+        try:
+            array = read().reshape(-1)
+        except (OSError, ValueError):
+            return Magnitudes(nan, nan)
+        largest, squares = 0.0, 0.0
+        for start in range(0, array.size, _CHECKED):
+            part = array[start : start + _CHECKED]
+            part = part if part.dtype == np.float64 else part.astype(np.float32, copy=False)
+            low, high = float(part.min()), float(part.max())
+            if not (isfinite(low) and isfinite(high)):
+                return Magnitudes(nan, nan)
+            largest = max(largest, -low, high)
+            squares += float(part @ part)
+        release_files()
+        return Magnitudes(largest, squares / max(1, array.size))
+
+    @property
+    def fit_words(self) -> bool:
+        """Whether numbers of f32 may be rounded to 28 bits."""
+        if not _LEAST <= self.largest <= 1 / _LEAST:
+            return False
+        return rounding_of(self.largest) <= sqrt(self.mean_square) * _HALF_STEP
+
+
+_LEAST = 2.0**-50
+"""Fixed-point numbers and their inverses are far from the limits of f32."""
+_HALF_STEP = 2.0**-24
+"""By how much f32 rounds a number, relative to it."""
+_MOST_FILLED = 15 / 16
+"""How many words fixed-point numbers may take, relative to those of f32."""
 
 
 class _Rules:
     """The rules for a machine."""
 
-    def __init__(self, lanes: int, vectors: int, quads: Sequence[Attribute], far_bytes: int):
+    def __init__(
+        self, lanes: int, vectors: int, quads: Sequence[Attribute], far_bytes: int, words: bool
+    ):
         self.far_bytes = far_bytes
+        self.words = words
         self.lanes = lanes
         self.vectors = vectors
         self.quads = quads
@@ -154,8 +198,22 @@ class _Rules:
             return None
         read = constant_reader(weights)
         assert read is not None
-        if not all_finite(read):
+        magnitudes = Magnitudes.of(read)
+        if not isfinite(magnitudes.largest):
             return None
+        columns = shape_of(t)[0 if transposed else 1]
+        groups = -(-columns // GROUP_COLUMNS)
+        if (
+            self.words
+            and element_of(t) == element_of(x.type) == f32
+            and groups * WORDS * WORD_LANES <= _MOST_FILLED * columns
+            and magnitudes.fit_words
+        ):
+            scale = scale_of(magnitudes.largest)
+            words = _words(weights, transposed, groups, scale, read)
+            return build(
+                SparseVectorWordsMatMulOp, x, build.add(words), columns=columns, scale=scale
+            )
         if transposed:
             hint, shape = weights.name_hint or "weights", shape_of(t)[::-1]
             compute, write = lambda: turned(read()), lambda target: turn(read(), target)
@@ -233,6 +291,29 @@ class _Rules:
         return build(SubOp, product, build.broadcast(sums, shape_of(product.type)))
 
 
+def _words(
+    weights: SSAValue, transposed: bool, groups: int, scale: float, read: Callable[[], np.ndarray]
+) -> ConstantOp:
+    """The words of a matrix, or of its transpose."""
+    inner = shape_of(weights.type)[1 if transposed else 0]
+    shape = (inner, groups, WORDS, WORD_LANES)
+
+    def write(target: np.ndarray) -> None:
+        matrix = read()
+        for group in range(groups):
+            at = slice(group * GROUP_COLUMNS, (group + 1) * GROUP_COLUMNS)
+            columns = matrix[at].T if transposed else matrix[:, at]
+            write_words(columns, scale, target[:, group])
+            release_files()
+
+    def compute() -> np.ndarray:
+        words = np.empty(shape, np.int32)
+        write(words)
+        return words
+
+    return lazy_constant(shape, i32, weights.name_hint or "weights", compute, write)
+
+
 _SIGN = 128
 """The sign bit of a byte."""
 
@@ -284,6 +365,9 @@ class PackWeightsPass(ModulePass):
     """Types (`u8`, `i8`) whose products with i8 the machine adds in quads, not pairs."""
     far_bytes: int = 1 << 20
     """Matrices from this size on are not in a near cache, so that it pays to skip rows of them."""
+    words: bool = True
+    """Whether such a matrix may be rounded to numbers of 28 bits, which change products less than
+    their sum in f32 does."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if self.lanes < 1 or self.vectors < 1:
@@ -293,4 +377,5 @@ class PackWeightsPass(ModulePass):
         if self.far_bytes < 0:
             raise CompileError(f"expected far-bytes of at least 0, found {self.far_bytes}")
         quads = quads_option(self.quads)
-        apply_rules(op, _Rules(self.lanes, self.vectors, quads, self.far_bytes).table)
+        rules = _Rules(self.lanes, self.vectors, quads, self.far_bytes, self.words)
+        apply_rules(op, rules.table)

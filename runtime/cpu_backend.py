@@ -122,7 +122,8 @@ class CpuBackend(Backend):
             kernels += f",glow-time-kernels{{threads={self.threads}}}"
         split = f"glow-split-batch{{images={self.threads} cache={m.l2_bytes}}}"
         convolutions = self._convolutions(m)
-        pack = f"glow-pack-weights{{{m.packing_options()}}}"
+        exact = " words=false" if self.conv_algorithm == "direct" else ""
+        pack = f"glow-pack-weights{{{m.packing_options()}{exact}}}"
         expand = "glow-expand-math" if m.has_fma else "glow-expand-math{has-fma=false}"
         return (
             *self._optimized(m),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from itertools import product
 
 from xdsl.dialects import arith
@@ -12,9 +11,8 @@ from xdsl.ir import SSAValue
 
 from .affine import Access, Dim
 from .algebra import ArithAlgebra, Value, identity
+from .best_schedule import scheduled
 from .emit import Emitter
-from .field_products import field_schedule
-from .lane_table import table_schedule
 from .lists import Bound, fill_list, repeat, repeat_listed
 from .loads import Loaded, Loads, Places, Point, loaded_before, offset_of
 from .machine import MachineDescription
@@ -22,9 +20,8 @@ from .memory import Memory, Place
 from .nest import Listing, Nest, Repeat, RepeatListed, Step, simplified
 from .partition import Group, Share, Span, Split, choose_split, groups_of, weight_of
 from .records import interleaved, interleaves
-from .register_tile import tiled_product
 from .row_lanes import LaneReduction
-from .schedule import Chunks, Schedule, choose_schedule
+from .schedule import Chunks, Schedule
 from .tile_generator import TileGenerator
 from .tiles import plan_tiles
 from .turning import copy_turned
@@ -56,25 +53,6 @@ def generate(
             repeat(step, emitter, inner)
         else:
             repeat_listed(step, emitter, memory, bound, inner)
-
-
-def scheduled(nest: Nest, machine: MachineDescription) -> tuple[Nest, Schedule]:
-    """A simplified nest, perhaps with some dimensions as one, and the schedule that is best."""
-    for special in (field_schedule, table_schedule):
-        if (schedule := special(nest, machine)) is not None:
-            return nest, schedule
-    tiled = tiled_product(nest, machine)
-    if tiled is None and nest.reduction is not None and nest.reduction.terms > 1:
-        raise ValueError("products of groups need panels of as many columns as vectors have")
-    return tiled or (nest, choose_schedule(nest, machine))
-
-
-def _finishing(schedule: Schedule) -> Schedule:
-    """Lanes over the dimension whose results become lanes."""
-    rows, lanes = schedule.rows, schedule.row_lanes
-    assert rows is not None
-    tile = {**schedule.tile, rows: schedule.tiles(rows) // lanes}
-    return replace(schedule, vector=rows, lanes=lanes, tile=tile)
 
 
 class NestGenerator:
@@ -110,7 +88,7 @@ class NestGenerator:
         self.wide = ArithAlgebra(emitter, machine, schedule.lanes)
         lanes = schedule.row_lanes if self.across else schedule.lanes
         self.narrow = ArithAlgebra(emitter, machine, lanes)
-        self.finishing = _finishing(schedule) if schedule.rows is not None else schedule
+        self.finishing = schedule.finishing
         """How results are written, if not as they are reduced."""
         self.tile_of: dict[Dim, range] = {}
         """For dimensions with parts: the elements of the present tile, from where it is."""

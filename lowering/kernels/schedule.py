@@ -11,7 +11,7 @@ must all fit.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import product
 from math import inf, prod
 
@@ -101,6 +101,14 @@ class Schedule:
 
     def step(self, dim: Dim) -> int:
         return self.tiles(dim) * (self.lanes if dim is self.vector else 1)
+
+    @property
+    def finishing(self) -> Schedule:
+        """How results are written: with lanes over `rows`, if there are such."""
+        if self.rows is None:
+            return self
+        tile = {**self.tile, self.rows: self.tiles(self.rows) // self.row_lanes}
+        return replace(self, vector=self.rows, lanes=self.row_lanes, tile=tile)
 
 
 def choose_schedule(nest: Nest, machine: MachineDescription) -> Schedule:

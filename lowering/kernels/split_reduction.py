@@ -22,7 +22,7 @@ from dataclasses import dataclass, replace
 from math import prod
 
 from .affine import Access, Affine, Dim, View
-from .generate import scheduled
+from .best_schedule import scheduled
 from .machine import MachineDescription
 from .nest import Nest, Reduction, Repeat, Step, mapped, simplified
 from .register_tile import listed

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
+
+from xdsl.dialects.builtin import f32, i32
 
 from ....glow_dialects.elements import compute_type, element_bytes
-from ....glow_dialects.glow.sparse import SparseVectorMatMulOp
-from ..affine import Dim, Index, View, affine
+from ....glow_dialects.glow.sparse import (
+    GROUP_COLUMNS,
+    WORD_LANES,
+    WORDS,
+    SparseVectorMatMulOp,
+    SparseVectorWordsMatMulOp,
+)
+from ....glow_dialects.scalar import Primitive
+from ..affine import Affine, Dim, Index, View, affine
 from ..algebra import ArithAlgebra, Value
-from ..nest import Nest
+from ..nest import Body, Nest
 from ..primitives import add, multiply
 from ..registry import Kernel, kernel
 
@@ -27,23 +37,45 @@ def sparse_vector_matmul(k: Kernel) -> None:
     `sums[j] += x[t] * weights[t, j]` over as many columns as have sums that fit into the nearest
     cache. Each thread has columns of its own.
     """
-    x, weights = k.operands
-    inner, columns = weights.shape
+    _multiply(k, k.operands[1].shape[1], 1, _add_rows)
+
+
+@kernel(SparseVectorWordsMatMulOp)
+def sparse_vector_words_matmul(k: Kernel) -> None:
+    """The same with groups of columns. What integers stand for is taken into account at the end."""
+    factor = k.call.float("scale")
+
+    def scaled(alg: ArithAlgebra, values: Sequence[Value]) -> Sequence[Value]:
+        return [multiply(alg, values[0], alg.number(factor, f32))]
+
+    _multiply(k, k.call.int("columns"), GROUP_COLUMNS, _add_words, scaled)
+
+
+AddRows: TypeAlias = "Callable[[Kernel, Sequence[Dim], View, int, Affine], None]"
+"""Adds the rows at some places to sums, of so many columns from one on."""
+
+
+def _multiply(
+    k: Kernel, columns: int, unit: int, add_rows: AddRows, body: Body | None = None
+) -> None:
+    """The product with a matrix of so many columns, of which `unit` are read together."""
+    x = k.operands[0]
     row: list[Index] = [0] * (x.rank - 1)
-    t = Dim("t", inner)
+    t = Dim("t", x.shape[-1])
     listing = k.list_nonzeros(t, x[[*row, t]])
-    width = _width(k, columns)
+    width = _width(k, columns, unit)
     parts, rest = divmod(columns, width)
     sums = k.scratch((width,), compute_type(k.element))
 
     def visit(first: Index, size: int) -> None:
-        j = Dim("j", size)
-        at = affine(first) + j
-        k.map([j], sums[[j]], (), lambda alg, _: [alg.number(0, sums.element)], weight=0)
+        whole = -(-size // unit) * unit
+        every, j = Dim("j", whole), Dim("j", size)
+        zero = sums[[every]]
+        k.map([every], zero, (), lambda alg, _: [alg.number(0, sums.element)], weight=0)
         for together, after in ((_ROWS, 0), (1, _ROWS)):
             with k.repeat_listed(listing, together, after) as places:
-                _add_rows(k, places, sums, j, at)
-        k.finish([j], [*row, at], [sums[[j]]])
+                add_rows(k, places, sums, whole, affine(first))
+        k.finish([j], [*row, affine(first) + j], [sums[[j]]], body)
 
     if parts:
         part = Dim("p", parts)
@@ -53,30 +85,106 @@ def sparse_vector_matmul(k: Kernel) -> None:
         visit(parts * width, rest)
 
 
-def _width(k: Kernel, columns: int) -> int:
-    """How many columns are summed at a time: so many that threads have about as many each."""
-    most = k.machine.l1_bytes // 2 // element_bytes(compute_type(k.element))
+def _width(k: Kernel, columns: int, unit: int) -> int:
+    """
+    How many columns are summed at a time, a multiple of `unit`: so many that threads have about as
+    many each.
+    """
+    units = -(-columns // unit)
+    most = max(1, k.machine.l1_bytes // 2 // element_bytes(compute_type(k.element)) // unit)
     threads = k.threads if columns >= _FEWEST_COLUMNS * k.threads else 1
-    parts = threads * -(-columns // (threads * most))
-    return max(1, columns // max(1, parts))
+    parts = threads * -(-units // (threads * most))
+    return max(1, units // max(1, parts)) * unit
 
 
-def _add_rows(k: Kernel, places: Sequence[Dim], sums: View, j: Dim, column: Index) -> None:
-    """Adds the rows of the matrix at some places, each times the element of `x` there."""
+def _add_rows(k: Kernel, places: Sequence[Dim], sums: View, size: int, first: Affine) -> None:
+    """Adds rows of the matrix, each times the element of `x` there."""
     x, weights = k.operands
     row: list[Index] = [0] * (x.rank - 1)
+    j = Dim("j", size)
 
     def body(alg: ArithAlgebra, values: Sequence[Value]) -> Sequence[Value]:
         before, *factors = (alg.convert(v, sums.element) for v in values)
-        # their sum first: less is lost to rounding than if each were added to a large sum
-        total = multiply(alg, factors[1], factors[0])
-        for element, weight in zip(factors[2::2], factors[3::2], strict=True):
-            total = alg.multiply_add(weight, element, total)
-        return [add(alg, before, total)]
+        return [_sum(alg, before, factors[::2], factors[1::2])]
 
-    factors = [a for t in places for a in (x[[*row, t]], weights[[t, column]])]
+    factors = [a for t in places for a in (x[[*row, t]], weights[[t, first + j]])]
     operands = (sums[[j]], *factors)
     weight = len(places)
     k.nest(
         Nest((j,), (sums[[j]],), body, operands, in_place=True, weight=weight, ahead=_AHEAD_BYTES)
     )
+
+
+def _add_words(k: Kernel, places: Sequence[Dim], sums: View, size: int, first: Affine) -> None:
+    """
+    Adds rows of the matrix in groups of words: first those that are in the high bits of words, the
+    low bits of which come together meanwhile.
+    """
+    x, weights = k.operands
+    row: list[Index] = [0] * (x.rank - 1)
+    group, lane = Dim("g", size // GROUP_COLUMNS), Dim("l", WORD_LANES)
+    start = _divided(first, GROUP_COLUMNS)
+    columns = [sums[[group * GROUP_COLUMNS + w * WORD_LANES + lane]] for w in range(WORDS + 1)]
+    words = [weights[[t, start + group, w, lane]] for w in range(WORDS) for t in places]
+    n = len(places)
+
+    def body(alg: ArithAlgebra, values: Sequence[Value]) -> Sequence[Value]:
+        before, factors, bits = values[: WORDS + 1], values[WORDS + 1 :][:n], values[-len(words) :]
+        added: list[Value] = []
+        last = [alg.number(0, i32)] * n
+        for w in range(WORDS):
+            line = bits[w * n : (w + 1) * n]
+            numbers = [alg.convert(_masked(alg, word, ~_SPARE), f32) for word in line]
+            added.append(_sum(alg, before[w], factors, numbers))
+            last = [
+                alg.apply(Primitive.OR, _shifted(alg, rest), _masked(alg, word, _SPARE))
+                for rest, word in zip(last, line, strict=True)
+            ]
+        numbers = [alg.convert(_shifted(alg, rest), f32) for rest in last]
+        return [*added, _sum(alg, before[-1], factors, numbers)]
+
+    operands = (*columns, *(x[[*row, t]] for t in places), *words)
+    nest = Nest(
+        (group, lane),
+        tuple(columns),
+        body,
+        operands,
+        in_place=True,
+        weight=8 * n,
+        ahead=_AHEAD_BYTES,
+    )
+    k.nest(nest)
+
+
+def _divided(place: Affine, divisor: int) -> Affine:
+    """An affine form whose strides and constant are multiples of the divisor, divided by it."""
+    terms: dict[Dim, int] = {}
+    for dim, stride in place.terms.items():
+        assert isinstance(stride, int)
+        terms[dim] = stride // divisor
+    return Affine({**terms}, place.constant // divisor)
+
+
+def _sum(
+    alg: ArithAlgebra, before: Value, factors: Sequence[Value], numbers: Sequence[Value]
+) -> Value:
+    """
+    `before` and products. Their sum comes first: less is lost to rounding than if each were added
+    to a large sum.
+    """
+    total = multiply(alg, numbers[0], factors[0])
+    for factor, number in zip(factors[1:], numbers[1:], strict=True):
+        total = alg.multiply_add(number, factor, total)
+    return add(alg, before, total)
+
+
+_SPARE = 0xF
+"""The bits of a word that belong to another number."""
+
+
+def _masked(alg: ArithAlgebra, word: Value, mask: int) -> Value:
+    return alg.apply(Primitive.AND, word, alg.number(mask, i32))
+
+
+def _shifted(alg: ArithAlgebra, word: Value) -> Value:
+    return multiply(alg, word, alg.number(_SPARE + 1, i32))
