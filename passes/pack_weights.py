@@ -156,7 +156,7 @@ class _Rules:
     """The rules for a machine."""
 
     def __init__(
-        self, lanes: int, vectors: int, quads: Sequence[Attribute], far_bytes: int, words: bool
+        self, lanes: int, vectors: int, quads: Sequence[Attribute], far_bytes: int, words: int
     ):
         self.far_bytes = far_bytes
         self.words = words
@@ -204,7 +204,7 @@ class _Rules:
         columns = shape_of(t)[0 if transposed else 1]
         groups = -(-columns // GROUP_COLUMNS)
         if (
-            self.words
+            0 < self.words <= columns
             and element_of(t) == element_of(x.type) == f32
             and groups * WORDS * WORD_LANES <= _MOST_FILLED * columns
             and magnitudes.fit_words
@@ -365,9 +365,9 @@ class PackWeightsPass(ModulePass):
     """Types (`u8`, `i8`) whose products with i8 the machine adds in quads, not pairs."""
     far_bytes: int = 1 << 20
     """Matrices from this size on are not in a near cache, so that it pays to skip rows of them."""
-    words: bool = True
-    """Whether such a matrix may be rounded to numbers of 28 bits, which change products less than
-    their sum in f32 does."""
+    words: int = 2048
+    """From how many columns on such a matrix may be rounded to numbers of 28 bits, which changes
+    products less than their sum in f32 does; 0 for never. Shorter rows are not worth it."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if self.lanes < 1 or self.vectors < 1:
@@ -376,6 +376,8 @@ class PackWeightsPass(ModulePass):
             )
         if self.far_bytes < 0:
             raise CompileError(f"expected far-bytes of at least 0, found {self.far_bytes}")
+        if self.words < 0:
+            raise CompileError(f"expected words of at least 0, found {self.words}")
         quads = quads_option(self.quads)
         rules = _Rules(self.lanes, self.vectors, quads, self.far_bytes, self.words)
         apply_rules(op, rules.table)

@@ -26,6 +26,8 @@ _ROWS = 8
 """How many rows are added at a time: each sum is loaded and stored once for all of them."""
 _AHEAD_BYTES = 512
 """How far ahead rows are prefetched."""
+_WORDS_AHEAD_BYTES = 1024
+"""How far ahead rows in words are prefetched, of which each place takes longer."""
 _FEWEST_COLUMNS = 64
 """Of a thread: shorter parts of rows are read slowly."""
 
@@ -151,7 +153,7 @@ def _add_words(k: Kernel, places: Sequence[Dim], sums: View, size: int, first: A
         operands,
         in_place=True,
         weight=8 * n,
-        ahead=_AHEAD_BYTES,
+        ahead=_WORDS_AHEAD_BYTES,
     )
     k.nest(nest)
 

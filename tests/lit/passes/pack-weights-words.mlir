@@ -1,5 +1,9 @@
-// RUN: glow-opt %s --pack-weights="far-bytes=24" | filecheck %s
-// RUN: glow-opt %s --pack-weights="far-bytes=24 words=false" | filecheck %s --check-prefix=EXACT
+// RUN: glow-opt %s --pack-weights="far-bytes=24 words=128" | filecheck %s
+// RUN: glow-opt %s --pack-weights="far-bytes=24 words=0" | filecheck %s --check-prefix=EXACT
+// RUN: glow-opt %s --pack-weights="far-bytes=24" | filecheck %s --check-prefix=EXACT
+// RUN: not glow-opt %s --pack-weights="words=-1" 2>&1 | filecheck %s --check-prefix=ERROR
+
+// ERROR: expected words of at least 0, found -1
 
 // Large matrices of f32 as numbers of 28 bits, if their columns fill groups of 128 and their
 // largest number is not too large for the others.

@@ -137,7 +137,7 @@ def test_skipping_rows_keeps_results(transposed: bool, words: bool, rng: np.rand
     }}""")
     x = rng.standard_normal((1, k)).astype(np.float32)
     want = interpret(module, [x])["y"]
-    run("glow-pack-weights{far-bytes=0}", module)
+    run("glow-pack-weights{far-bytes=0 words=128}", module)
     name = "glow.sparse_vector_words_matmul" if words else "glow.sparse_vector_matmul"
     assert count(module)[name] == 1
     np.testing.assert_allclose(interpret(module, [x])["y"], want, rtol=1e-4, atol=1e-5)
