@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import errno
+import faulthandler
 import os
 import signal
 import subprocess
@@ -278,11 +279,17 @@ def test_glow_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
 
 
 def in_child(work: Callable[[], bool]) -> bool:
-    """Whether `work` returns True in a forked child, within a minute."""
+    """
+    Whether `work` returns True in a forked child, within a minute. One that does not end says where
+    it is.
+    """
     child = os.fork()
     if child == 0:
         status = 1
         try:
+            faulthandler.dump_traceback_later(
+                50, file=2
+            )  # standard error, whatever takes its place
             status = 0 if work() else 2
         finally:
             os._exit(status)
