@@ -48,10 +48,9 @@ from ..glow_dialects.glow.quantization import StorageCastOp
 from ..glow_dialects.glow.shape import PadOp, ReshapeOp
 from ..glow_dialects.glow.sparse import (
     GROUP_COLUMNS,
-    WORD_LANES,
-    WORDS,
     SparseVectorMatMulOp,
     SparseVectorWordsMatMulOp,
+    words_shape,
 )
 from ..glow_dialects.operator import element_of, shape_of, with_shape
 from ..semantics.arrays import constant_array, constant_reader, lazy_constant, make_constant
@@ -201,21 +200,21 @@ class _Rules:
         magnitudes = Magnitudes.of(read)
         if not isfinite(magnitudes.largest):
             return None
-        columns = shape_of(t)[0 if transposed else 1]
-        groups = -(-columns // GROUP_COLUMNS)
+        inner, columns = reversed(shape_of(t)) if transposed else shape_of(t)
+        hint = weights.name_hint or "weights"
         if (
             0 < self.words <= columns
             and element_of(t) == element_of(x.type) == f32
-            and groups * WORDS * WORD_LANES <= _MOST_FILLED * columns
+            and prod(words_shape(1, columns)) <= _MOST_FILLED * columns
             and magnitudes.fit_words
         ):
             scale = scale_of(magnitudes.largest)
-            words = _words(weights, transposed, groups, scale, read)
+            words = _words(words_shape(inner, columns), hint, transposed, scale, read)
             return build(
                 SparseVectorWordsMatMulOp, x, build.add(words), columns=columns, scale=scale
             )
         if transposed:
-            hint, shape = weights.name_hint or "weights", shape_of(t)[::-1]
+            shape = shape_of(t)[::-1]
             compute, write = lambda: turned(read()), lambda target: turn(read(), target)
             weights = build.add(lazy_constant(shape, element_of(t), hint, compute, write))
         return build(SparseVectorMatMulOp, x, weights)
@@ -292,18 +291,19 @@ class _Rules:
 
 
 def _words(
-    weights: SSAValue, transposed: bool, groups: int, scale: float, read: Callable[[], np.ndarray]
+    shape: Sequence[int],
+    hint: str,
+    transposed: bool,
+    scale: float,
+    read: Callable[[], np.ndarray],
 ) -> ConstantOp:
-    """The words of a matrix, or of its transpose."""
-    inner = shape_of(weights.type)[1 if transposed else 0]
-    shape = (inner, groups, WORDS, WORD_LANES)
+    """The words of a matrix, or of its transpose, in that shape."""
 
     def write(target: np.ndarray) -> None:
-        matrix = read()
-        for group in range(groups):
-            at = slice(group * GROUP_COLUMNS, (group + 1) * GROUP_COLUMNS)
-            columns = matrix[at].T if transposed else matrix[:, at]
-            write_words(columns, scale, target[:, group])
+        matrix = read().T if transposed else read()
+        for group in range(shape[1]):
+            first = group * GROUP_COLUMNS
+            write_words(matrix[:, first : first + GROUP_COLUMNS], scale, target[:, group])
             release_files()
 
     def compute() -> np.ndarray:
@@ -311,7 +311,7 @@ def _words(
         write(words)
         return words
 
-    return lazy_constant(shape, i32, weights.name_hint or "weights", compute, write)
+    return lazy_constant(shape, i32, hint, compute, write)
 
 
 _SIGN = 128

@@ -9,12 +9,9 @@ from math import frexp
 
 import numpy as np
 
-from ..glow_dialects.glow.sparse import GROUP_COLUMNS, WORD_LANES, WORDS
+from ..glow_dialects.glow.sparse import GROUP_COLUMNS, SPARE_BITS, WORD_LANES, WORDS
 
-NUMBER_BITS = 28
-_SPARE_BITS = 32 - NUMBER_BITS
-"""Low bits of a word, which hold a part of another number."""
-_SPARE = (1 << _SPARE_BITS) - 1
+_SPARE = (1 << SPARE_BITS) - 1
 
 
 def scale_of(largest: float) -> float:
@@ -27,7 +24,7 @@ def scale_of(largest: float) -> float:
 
 def rounding_of(largest: float) -> float:
     """How far a number may be from what stands for it."""
-    return scale_of(largest) * 2.0 ** (_SPARE_BITS - 1)
+    return scale_of(largest) * 2.0 ** (SPARE_BITS - 1)
 
 
 def write_words(columns: np.ndarray, scale: float, words: np.ndarray) -> None:
@@ -36,14 +33,14 @@ def write_words(columns: np.ndarray, scale: float, words: np.ndarray) -> None:
     [K, 7, 16]. `scale` and its inverse are normal numbers of f32.
     """
     inner, count = columns.shape
-    inverse = np.float32(1 / (scale * (1 << _SPARE_BITS)))
+    inverse = np.float32(1 / (scale * (1 << SPARE_BITS)))
     numbers = np.zeros((inner, WORDS + 1, WORD_LANES), np.int32)
     # a power of two times a number is exact, and so are integers of up to 24 bits
     rounded = np.rint(columns * inverse).astype(np.int32)
-    numbers.reshape(inner, GROUP_COLUMNS)[:, :count] = rounded << _SPARE_BITS
+    numbers.reshape(inner, GROUP_COLUMNS)[:, :count] = rounded << SPARE_BITS
     last = numbers[:, WORDS].view(np.uint32)
     for word in range(WORDS):
-        part = last >> np.uint32(32 - _SPARE_BITS * (word + 1)) & np.uint32(_SPARE)
+        part = last >> np.uint32(32 - SPARE_BITS * (word + 1)) & np.uint32(_SPARE)
         np.bitwise_or(numbers[:, word], part.view(np.int32), out=words[:, word])
 
 
@@ -56,6 +53,6 @@ def numbers_of(words: np.ndarray) -> np.ndarray:
     bits = words.view(np.uint32)
     numbers[:, :, :WORDS] = bits & np.uint32(0xFFFFFFFF - _SPARE)
     for word in range(WORDS):
-        part = (bits[:, :, word] & np.uint32(_SPARE)) << np.uint32(32 - _SPARE_BITS * (word + 1))
+        part = (bits[:, :, word] & np.uint32(_SPARE)) << np.uint32(32 - SPARE_BITS * (word + 1))
         numbers[:, :, WORDS] |= part
     return numbers.view(np.int32).reshape(inner, groups * GROUP_COLUMNS)

@@ -26,6 +26,13 @@ WORD_LANES = 16
 """Neighbouring columns whose numbers are in neighbouring words."""
 GROUP_COLUMNS = (WORDS + 1) * WORD_LANES
 """Columns of a group of words."""
+SPARE_BITS = 4
+"""Low bits of a word, which hold a part of another number."""
+
+
+def words_shape(inner: int, columns: int) -> tuple[int, ...]:
+    """The shape of the words of a matrix [inner, columns]."""
+    return inner, -(-columns // GROUP_COLUMNS), WORDS, WORD_LANES
 
 
 @irdl_op_definition
@@ -98,8 +105,7 @@ class SparseVectorWordsMatMulOp(Node):
         *rows, inner = _expect_row(call)
         expect_at_least(call, "columns", 1)
         columns = call.int("columns")
-        groups = -(-columns // GROUP_COLUMNS)
-        expect_shape(call, 1, (inner, groups, WORDS, WORD_LANES), "weights")
+        expect_shape(call, 1, words_shape(inner, columns), "weights")
         return (with_shape(f32, [*rows, columns]),)
 
 

@@ -83,8 +83,9 @@ class Emitter:
 
     # constants
 
-    def index(self, value: int) -> SSAValue:
-        return self.constant(INDEX, value)
+    def index(self, value: SSAValue | int) -> SSAValue:
+        """A number or a loop variable, which may be one, as an index."""
+        return self.constant(INDEX, value) if isinstance(value, int) else value
 
     def constant(self, t: Attribute, value: float | Sequence[int | float]) -> SSAValue:
         """A constant scalar or vector of type `t`; one number is repeated in every lane."""

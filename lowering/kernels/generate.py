@@ -172,8 +172,7 @@ class NestGenerator:
         """The loops from a level on, for one chunk of the reduction after the other."""
 
         def body(iv: SSAValue | int, _: Sequence[SSAValue]) -> Sequence[SSAValue]:
-            at = self.e.index(iv) if isinstance(iv, int) else iv
-            self._has_sums = self.e.compare("ne", at, self.e.index(0))
+            self._has_sums = self.e.compare("ne", self.e.index(iv), self.e.index(0))
             self._parallel(level, self.memory.advance(places, chunks.number, iv), stale)
             return ()
 

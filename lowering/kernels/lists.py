@@ -42,7 +42,7 @@ def fill_list(
 
     def body(iv: SSAValue | int, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
         (count,) = carried
-        number = e.index(iv) if isinstance(iv, int) else iv
+        number = e.index(iv)
         end = memory.advance({step.numbers: places[step.numbers]}, dim, count)[step.numbers]
         e.store(
             e.cast("index_cast", number, kind), memory.memref(step.numbers.buffer), memory.at(end)

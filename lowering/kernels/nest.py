@@ -120,7 +120,7 @@ class Listing:
     @property
     def touched(self) -> Nest:
         """What it accesses: no more than this nest."""
-        return Nest((self.dim,), (self.numbers, self.count), _nothing, (self.source,))
+        return Nest((self.dim,), (self.numbers, self.count), same, (self.source,))
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,10 +140,11 @@ class RepeatListed:
     def touched(self) -> Nest:
         """What it accesses itself, apart from its steps: no more than this nest."""
         listing = self.listing
-        return Nest((listing.dim,), (), _nothing, (listing.numbers, listing.count))
+        return Nest((listing.dim,), (), same, (listing.numbers, listing.count))
 
 
-def _nothing(_: ArithAlgebra, values: Sequence[Value]) -> Sequence[Value]:
+def same(_: ArithAlgebra, values: Sequence[Value]) -> Sequence[Value]:
+    """The body of a nest that writes what it reads."""
     return values
 
 

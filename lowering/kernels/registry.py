@@ -26,7 +26,7 @@ from ...glow_dialects.operator import Call, element_of
 from .affine import Access, Buffer, Dim, Index, View
 from .algebra import ArithAlgebra, Value
 from .machine import MachineDescription
-from .nest import Body, Combine, Listing, Nest, Reduction, Repeat, RepeatListed, Step
+from .nest import Body, Combine, Listing, Nest, Reduction, Repeat, RepeatListed, Step, same
 
 ALIGNMENT = 64
 """Bytes; of each scratch buffer."""
@@ -206,7 +206,7 @@ class Kernel:
         """`write = read` at each point, converted if the element types differ."""
         element = write.element
         if read.element == element:
-            self.nest(Nest(tuple(dims), (write,), _same, (read,), raw=True))
+            self.nest(Nest(tuple(dims), (write,), same, (read,), raw=True))
         else:
             self.map(dims, write, (read,), lambda alg, v: [alg.convert(v[0], element)])
 
@@ -292,10 +292,6 @@ class Kernel:
 def view_dims(view: View, prefix: str = "d") -> tuple[Dim, ...]:
     """A loop variable for each dimension of a view."""
     return tuple(Dim(f"{prefix}{i}", size) for i, size in enumerate(view.shape))
-
-
-def _same(_: ArithAlgebra, values: Sequence[Value]) -> Sequence[Value]:
-    return values
 
 
 def total(combine: Combine, element: Attribute, *reads: Access) -> Reduction:

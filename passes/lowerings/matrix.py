@@ -13,6 +13,7 @@ from ...glow_dialects.glow.matrix import FullyConnectedOp, MatMulOp, PackedMatMu
 from ...glow_dialects.glow.shape import ConcatOp, SliceOp, TransposeOp
 from ...glow_dialects.glow.sparse import (
     GROUP_COLUMNS,
+    SPARE_BITS,
     WORD_LANES,
     WORDS,
     SparseVectorMatMulOp,
@@ -63,8 +64,8 @@ def sparse_vector_words_matmul(node: SparseVectorWordsMatMulOp, build: Build) ->
     """The product with the numbers as f32."""
     words, columns = node.weights, node.columns.value.data
     inner, groups, *_ = shape_of(words.type)
-    high = build(ShiftRightOp, words, build.splat(_SPARE_BITS, words.type))
-    high = build(MulOp, high, build.splat(1 << _SPARE_BITS, words.type))
+    high = build(ShiftRightOp, words, build.splat(SPARE_BITS, words.type))
+    high = build(MulOp, high, build.splat(1 << SPARE_BITS, words.type))
     spare = build(SubOp, words, high)
     last: SSAValue | None = None
     for word in range(WORDS):
@@ -83,9 +84,5 @@ def sparse_vector_words_matmul(node: SparseVectorWordsMatMulOp, build: Build) ->
     return build(SparseVectorMatMulOp, node.input, matrix)
 
 
-_SPARE_BITS = 4
-"""Low bits of a word, which belong to another number."""
-
-
 def _shifted(build: Build, value: SSAValue) -> SSAValue:
-    return build(MulOp, value, build.splat(1 << _SPARE_BITS, value.type))
+    return build(MulOp, value, build.splat(1 << SPARE_BITS, value.type))

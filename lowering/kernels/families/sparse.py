@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import f32, i32
 from ....glow_dialects.elements import compute_type, element_bytes
 from ....glow_dialects.glow.sparse import (
     GROUP_COLUMNS,
+    SPARE_BITS,
     WORD_LANES,
     WORDS,
     SparseVectorMatMulOp,
@@ -54,7 +55,7 @@ def sparse_vector_words_matmul(k: Kernel) -> None:
 
 
 AddRows: TypeAlias = "Callable[[Kernel, Sequence[Dim], View, int, Affine], None]"
-"""Adds the rows at some places to sums, of so many columns from one on."""
+"""Adds the rows at some places to sums, of so many units of columns from one on."""
 
 
 def _multiply(
@@ -65,38 +66,36 @@ def _multiply(
     row: list[Index] = [0] * (x.rank - 1)
     t = Dim("t", x.shape[-1])
     listing = k.list_nonzeros(t, x[[*row, t]])
-    width = _width(k, columns, unit)
+    units = _units(k, columns, unit)
+    width = units * unit
     parts, rest = divmod(columns, width)
     sums = k.scratch((width,), compute_type(k.element))
 
-    def visit(first: Index, size: int) -> None:
-        whole = -(-size // unit) * unit
-        every, j = Dim("j", whole), Dim("j", size)
+    def visit(first: Affine, size: int) -> None:
+        count = -(-size // unit)
+        every, j = Dim("j", count * unit), Dim("j", size)
         zero = sums[[every]]
         k.map([every], zero, (), lambda alg, _: [alg.number(0, sums.element)], weight=0)
         for together, after in ((_ROWS, 0), (1, _ROWS)):
             with k.repeat_listed(listing, together, after) as places:
-                add_rows(k, places, sums, whole, affine(first))
-        k.finish([j], [*row, affine(first) + j], [sums[[j]]], body)
+                add_rows(k, places, sums, count, first)
+        k.finish([j], [*row, first * unit + j], [sums[[j]]], body)
 
     if parts:
         part = Dim("p", parts)
         with k.repeat(part):
-            visit(part * width, width)
+            visit(part * units, width)
     if rest:
-        visit(parts * width, rest)
+        visit(affine(parts * units), rest)
 
 
-def _width(k: Kernel, columns: int, unit: int) -> int:
-    """
-    How many columns are summed at a time, a multiple of `unit`: so many that threads have about as
-    many each.
-    """
+def _units(k: Kernel, columns: int, unit: int) -> int:
+    """How many units of columns are summed at a time: threads have about as many each."""
     units = -(-columns // unit)
     most = max(1, k.machine.l1_bytes // 2 // element_bytes(compute_type(k.element)) // unit)
     threads = k.threads if columns >= _FEWEST_COLUMNS * k.threads else 1
     parts = threads * -(-units // (threads * most))
-    return max(1, units // max(1, parts)) * unit
+    return max(1, units // max(1, parts))
 
 
 def _add_rows(k: Kernel, places: Sequence[Dim], sums: View, size: int, first: Affine) -> None:
@@ -117,17 +116,16 @@ def _add_rows(k: Kernel, places: Sequence[Dim], sums: View, size: int, first: Af
     )
 
 
-def _add_words(k: Kernel, places: Sequence[Dim], sums: View, size: int, first: Affine) -> None:
+def _add_words(k: Kernel, places: Sequence[Dim], sums: View, groups: int, first: Affine) -> None:
     """
     Adds rows of the matrix in groups of words: first those that are in the high bits of words, the
     low bits of which come together meanwhile.
     """
     x, weights = k.operands
     row: list[Index] = [0] * (x.rank - 1)
-    group, lane = Dim("g", size // GROUP_COLUMNS), Dim("l", WORD_LANES)
-    start = _divided(first, GROUP_COLUMNS)
+    group, lane = Dim("g", groups), Dim("l", WORD_LANES)
     columns = [sums[[group * GROUP_COLUMNS + w * WORD_LANES + lane]] for w in range(WORDS + 1)]
-    words = [weights[[t, start + group, w, lane]] for w in range(WORDS) for t in places]
+    words = [weights[[t, first + group, w, lane]] for w in range(WORDS) for t in places]
     n = len(places)
 
     def body(alg: ArithAlgebra, values: Sequence[Value]) -> Sequence[Value]:
@@ -158,15 +156,6 @@ def _add_words(k: Kernel, places: Sequence[Dim], sums: View, size: int, first: A
     k.nest(nest)
 
 
-def _divided(place: Affine, divisor: int) -> Affine:
-    """An affine form whose strides and constant are multiples of the divisor, divided by it."""
-    terms: dict[Dim, int] = {}
-    for dim, stride in place.terms.items():
-        assert isinstance(stride, int)
-        terms[dim] = stride // divisor
-    return Affine({**terms}, place.constant // divisor)
-
-
 def _sum(
     alg: ArithAlgebra, before: Value, factors: Sequence[Value], numbers: Sequence[Value]
 ) -> Value:
@@ -180,8 +169,7 @@ def _sum(
     return add(alg, before, total)
 
 
-_SPARE = 0xF
-"""The bits of a word that belong to another number."""
+_SPARE = (1 << SPARE_BITS) - 1
 
 
 def _masked(alg: ArithAlgebra, word: Value, mask: int) -> Value:
@@ -189,4 +177,4 @@ def _masked(alg: ArithAlgebra, word: Value, mask: int) -> Value:
 
 
 def _shifted(alg: ArithAlgebra, word: Value) -> Value:
-    return multiply(alg, word, alg.number(_SPARE + 1, i32))
+    return multiply(alg, word, alg.number(1 << SPARE_BITS, i32))
