@@ -8,8 +8,8 @@ a futex of that counter; who counts wakes sleepers, if there are any. `sleepers`
 the counter is looked at for the last time, and read after the counter is raised, all in one order
 (`seq_cst`), so no wake-up is lost.
 
-Work is divided while it runs, so that a thread that is slower, or came later, does less of it. All
-threads draw tickets from one counter. The portions of all pieces of work of a call are numbered
+Some work is divided while it runs, so that a thread that is slower, or came later, does less of it.
+All threads draw tickets from one counter. The portions of all pieces of work of a call are numbered
 one after the other; a ticket is the right to the portion of that number. A thread that draws a
 ticket beyond the piece that it works on is done with that piece, and keeps the ticket for the next
 one. So nothing is ever reset, and threads may be in different pieces at a time. When a call ends,

@@ -26,6 +26,10 @@ if TYPE_CHECKING:
 Addresses: TypeAlias = "ctypes.Array[ctypes.c_void_p]"
 ALIGNMENT = 64
 """Bytes. The weight segment and the arena start at a multiple of this."""
+_LARGE_PAGE = 2 << 20
+"""Bytes, on x86-64 and AArch64."""
+_LEAST_LARGE = 4 << 20
+"""Bytes of an array from which on numpy asks for large pages."""
 
 
 class CpuProgram:
@@ -114,11 +118,15 @@ class _Workspace:
 
 
 def aligned_bytes(size: int) -> np.ndarray:
-    """Uninitialized uint8[size] whose first byte is at a multiple of `ALIGNMENT`."""
+    """
+    Uninitialized uint8[size] whose first byte is at a multiple of `ALIGNMENT`. If it is large, of
+    a large page, so that all of it can be in such pages, which numpy asks the system for.
+    """
     import numpy as np
 
-    raw = np.empty(size + ALIGNMENT, np.uint8)
-    start = -raw.ctypes.data % ALIGNMENT
+    alignment = _LARGE_PAGE if size >= _LEAST_LARGE else ALIGNMENT
+    raw = np.empty(size + -size % alignment + alignment, np.uint8)
+    start = -raw.ctypes.data % alignment
     return raw[start : start + size]
 
 

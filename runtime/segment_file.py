@@ -15,6 +15,7 @@ import os
 import struct
 import zlib
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import BinaryIO
@@ -22,6 +23,8 @@ from typing import BinaryIO
 PAGE = 4096
 """Bytes. Segments start at a multiple of this in their file and in memory."""
 
+_MADV_POPULATE_READ = 22
+"""Of Linux 5.14 and later: enter all pages into the table of pages. Python has no name for it."""
 _MAGIC = b"glowseg1"
 _FIELDS = struct.Struct("<8sQI36s")
 """Magic number, size of the segment, CRC-32 of the segment, boot."""
@@ -68,11 +71,14 @@ def map_segment(path: Path, size: int) -> mmap.mmap | None:
 
 
 def _mapped(file: BinaryIO) -> mmap.mmap:
-    if not hasattr(mmap, "MAP_POPULATE"):
-        return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-    # every page is needed at once, so all of them are entered into the page table now
-    flags = mmap.MAP_SHARED | mmap.MAP_POPULATE
-    return mmap.mmap(file.fileno(), 0, flags=flags, prot=mmap.PROT_READ)
+    mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    if hasattr(mmap, "MADV_HUGEPAGE"):
+        # what has to be read, in large pages: weights are read once, at a speed that misses of the
+        # table of pages limit; and all of it now, as all of it is needed
+        for advice in (mmap.MADV_HUGEPAGE, _MADV_POPULATE_READ):
+            with suppress(OSError):  # not known to this kernel
+                mapped.madvise(advice)
+    return mapped
 
 
 def _header(size: int, crc: int) -> bytes:

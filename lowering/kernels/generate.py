@@ -439,6 +439,7 @@ class NestGenerator:
             access = reduction.reads[number]
             for offset in sorted({offset_of(access, point) for point in points}):
                 self.memory.prefetch(access, places[access], offset + distance)
+        start = {d: tile.start for d, tile in self.tile_of.items()}
         for access in reduction.soon:
-            self.memory.prefetch(access, places[access], 0, 2)
+            self.memory.prefetch(access, places[access], offset_of(access, start), 2)
         return results

@@ -76,6 +76,19 @@ def repeat_listed(
         groups = e.binary(arith.DivUIOp, count, e.index(size))
         return e.binary(arith.MuliOp, groups, e.index(size))
 
+    def of_part(start: SSAValue, end: SSAValue, part: Dim) -> list[SSAValue]:
+        """Where the groups of a part start and end."""
+        groups = e.binary(arith.DivUIOp, e.binary(arith.SubiOp, end, start), e.index(size))
+        number = e.index(bound[part])
+        after = e.binary(arith.AddiOp, number, e.index(1))
+        ends: list[SSAValue] = []
+        for n in (number, after):
+            before = e.binary(arith.MuliOp, groups, n)
+            before = e.binary(arith.DivUIOp, before, e.index(part.size))
+            before = e.binary(arith.MuliOp, before, e.index(size))
+            ends.append(e.binary(arith.AddiOp, start, before))
+        return ends
+
     def body(at: SSAValue) -> None:
         first = memory.advance(numbers, listing.dim, at)
         values: dict[Dim, SSAValue | int] = {}
@@ -85,8 +98,11 @@ def repeat_listed(
         inner(values)
 
     count = loaded(listing.count, places[listing.count])
-    start = complete(step.after) if step.after else e.index(0)
-    e.loop_between(start, complete(len(step.dims)), len(step.dims), body)
+    size = len(step.dims)
+    start, end = complete(step.after) if step.after else e.index(0), complete(size)
+    if step.part is not None and step.part.size > 1:
+        start, end = of_part(start, end, step.part)
+    e.loop_between(start, end, size, body)
 
 
 def _places(accesses: Sequence[Access], memory: Memory, bound: Bound) -> dict[Access, Place]:

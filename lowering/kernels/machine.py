@@ -20,6 +20,8 @@ from ...glow_dialects.dot_kinds import UNSIGNED_LHS, DotKind
 if TYPE_CHECKING:
     from xdsl.ir import Attribute
 
+LINE = 64
+"""Bytes of a line of a cache."""
 _CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
 _LEAST_BLOCK = 8
 """Channels of a block, as far as registers allow."""

@@ -11,10 +11,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from math import prod
 from typing import TYPE_CHECKING
 
 from xdsl.ir import Attribute
 
+from ...glow_dialects.elements import element_bytes
 from .affine import Access, Affine, Dim
 
 if TYPE_CHECKING:
@@ -90,6 +92,13 @@ class Nest:
         reads = (*self.reduction.reads, *self.reduction.soon) if self.reduction else ()
         return [*reads, *self.operands, *self.writes]
 
+    def touched_bytes(self, access: Access) -> int:
+        """About how much an access touches in all, if it does not touch any twice."""
+        strides = {d: access.stride(d) for d in (*self.parallel, *self.reduced)}
+        ends = ((d.size - 1) * s if isinstance(s, int) else max(s) for d, s in strides.items())
+        used = prod(d.size for d, s in strides.items() if s)
+        return min(1 + sum(ends), used) * element_bytes(access.element)
+
     @property
     def is_empty(self) -> bool:
         return any(d.size == 0 for d in self.parallel)
@@ -134,6 +143,8 @@ class RepeatListed:
     listing: Listing
     after: int = 0
     """If not 0: only for the numbers behind the last complete group of so many."""
+    part: Dim | None = None
+    """The loop variable around this that tells which part of the list to run over, if not all."""
     steps: list[Step] = field(default_factory=list)
 
     @property

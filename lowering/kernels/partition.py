@@ -1,12 +1,12 @@
 """
 How the tiles of a nest are divided between threads.
 
-The loops over tiles of neighbouring dimensions are taken together as one range of units, of which
-each thread does as many as it can while others do theirs, or, where that is known beforehand,
-thread `t` of `n` does `t * units / n` to `(t + 1) * units / n - 1`. Loops outside of these are run
-by all threads. Where tiles of different sizes have different code, either the units of each code
-are divided, or all of them as one range, in which a unit counts as much as it has elements. The
-choice is by the time of the thread that has most to do.
+The loops over tiles of neighbouring dimensions are taken together as one range of units. The part
+of thread `t` of `n` is `t * units / n` to `(t + 1) * units / n - 1`; of much work, it leaves the
+end of its part to whichever thread is ready. Loops outside of these are run by all threads. Where
+tiles of different sizes have different code, either the units of each code are divided, or all of
+them as one range, in which a unit counts as much as it has elements. The choice is by the time of
+the thread that has most to do.
 """
 
 from __future__ import annotations
@@ -25,6 +25,11 @@ _LEAST_CYCLES = 2000
 """Less work than this takes one thread no longer than it takes several to share it."""
 _UNIT_CYCLES = 8
 """To find the place of a unit in each further loop."""
+_INTERRUPTED = 0.03
+"""What it costs, of much work, if each thread does a part of it that is known beforehand: others
+wait for one that was interrupted, or came late."""
+LEAST_DRAWN = 20000
+"""Cycles of work; of less, each thread does a part that is known beforehand."""
 _BALANCED = 0.85
 """How busy threads are, on average, where whole iterations of a sequence are worth dividing."""
 
@@ -111,19 +116,19 @@ def weight_of(groups: Sequence[Group]) -> int:
 
 
 _LARGE = 0.85
-"""How much of a piece of work is done in one portion for each thread."""
+"""How much of its part of the work each thread does in one portion."""
 _SMALL = 4
-"""How many portions for each thread the rest is cut into."""
+"""How many portions the rest of each part is cut into, for any thread to take."""
 
 
 def portions_of(units: int, threads: int) -> tuple[int, int]:
     """
-    How many units each of as many large portions has as there are threads, and how many small
-    portions, equal up to one unit, the rest is cut into; none if there are too few units for that.
+    How many units the large portion of each thread has, and how many small portions the rest of its
+    part is cut into, equal up to one unit; none if there are too few units for that.
     """
     large = int(units * _LARGE) // threads
-    small = min(units - large * threads, _SMALL * threads)
-    return (large, small) if small > threads else (-(-units // threads), 0)
+    rest = -(-units // threads) - large
+    return large, min(rest, _SMALL) if units >= 2 * threads else 0
 
 
 def busy(units: int, threads: int) -> float:
@@ -155,6 +160,11 @@ def choose_split(
                 # to find the places of units; inner loops begin anew in each outer iteration
                 overhead = units * (last - first) + len(groups) * (together + (first > 0))
                 time = work * share / covered + overhead * outer * _UNIT_CYCLES
+                drawn = first == 0 and (
+                    together or all(portions_of(g.units, threads)[1] for g in groups)
+                )
+                if work >= LEAST_DRAWN and not drawn:
+                    time += work * _INTERRUPTED
                 if time < least:
                     best, least = Split(first, last, together, work), time
     return best

@@ -22,13 +22,11 @@ from math import inf, prod
 
 from ...glow_dialects.elements import element_bytes
 from .affine import Access, Affine, Dim
-from .machine import MachineDescription
+from .machine import LINE, MachineDescription
 from .nest import Nest, mapped
 from .schedule import Chunks, Part, Schedule
 from .types import bits, value_type
 
-_LINE = 64
-"""Bytes of a cache line."""
 PREFETCH_BYTES = 4096
 """How far ahead filters are prefetched."""
 _MOST_LISTED = 10
@@ -149,12 +147,14 @@ def tiled_product(nest: Nest, machine: MachineDescription) -> tuple[Nest, Schedu
         order = nest.parallel
         parts[one] = parts.pop(best.static[-1])
         static = frozenset([one])
+        pixels = [d for d in roles.pixels if d not in best.static]
+        roles = replace(roles, pixels=(*pixels, one))
     else:
         nest, chunks = _chunks(nest, roles, parts, order, machine)
-        roles = roles.of(nest)
-        if _spreads(nest, roles, parts, machine) and nest.reduction is not None:
-            soon = _next_filters(nest, roles, parts, chunks)
-            nest = replace(nest, reduction=replace(nest.reduction, soon=soon))
+    roles = roles.of(nest)
+    if _spreads(nest, roles, parts, order, machine) and nest.reduction is not None:
+        soon = _next_filters(nest, roles, parts, order, chunks)
+        nest = replace(nest, reduction=replace(nest.reduction, soon=soon))
     unrolled = frozenset(
         d for d in nest.reduced if any(isinstance(a.stride(d), tuple) for a in nest.accesses())
     )
@@ -169,7 +169,7 @@ def tiled_product(nest: Nest, machine: MachineDescription) -> tuple[Nest, Schedu
         static=static,
         # so that what is broadcast for a pixel is needed no longer than for that pixel
         fastest=roles.blocks[-1] if roles.blocks else None,
-        ahead=_ahead(nest, roles, machine),
+        ahead=_ahead(nest, roles, parts, machine),
         chunks=chunks,
         next_tile=_next_tile(nest, roles, parts, static, machine),
     )
@@ -184,35 +184,51 @@ def _panel(roles: Roles, parts: Mapping[Dim, Sequence[Part]]) -> int:
     return parts[block][0].tile * stride
 
 
+def _panel_bytes(roles: Roles, parts: Mapping[Dim, Sequence[Part]]) -> int:
+    return _panel(roles, parts) * element_bytes(roles.filter.element)
+
+
 def _spreads(
     nest: Nest,
     roles: Roles,
     parts: Mapping[Dim, Sequence[Part]],
+    order: Sequence[Dim],
     machine: MachineDescription,
 ) -> bool:
     """
     Whether to read the filters of the next tile of blocks from memory all the while that pixels
     meet the present ones. While the first pixels meet them, they are needed faster than memory
-    gives them. An image that fills the cache, however, would push them out again, and many filters
-    of a tile would push out what pixels meet.
+    gives them. The filters of two tiles must fit into the cache, however, beside the image.
     """
-    if not roles.blocks or not roles.pixels or nest.reduction is None:
+    if nest.reduction is None or not _inner_pixels(roles, order):
         return False
     if nest.reduction.streams:
         return True
-    panel = _panel(roles, parts) * element_bytes(roles.filter.element)
-    is_far = _size(nest, roles.filter) > machine.prefetched_bytes > panel
-    return is_far and _size(nest, roles.image) <= machine.near_bytes
+    size, panel = nest.touched_bytes(roles.filter), _panel_bytes(roles, parts)
+    fits = nest.touched_bytes(roles.image) + 2 * panel <= machine.l2_bytes
+    return size > machine.prefetched_bytes and fits
+
+
+def _inner_pixels(roles: Roles, order: Sequence[Dim]) -> list[Dim]:
+    """The dimensions of pixels that meet the filters of a tile of blocks one after the other."""
+    if not roles.blocks:
+        return []
+    block = order.index(roles.blocks[-1])
+    return [d for d in order[block + 1 :] if d in roles.pixels]
 
 
 def _next_filters(
-    nest: Nest, roles: Roles, parts: Mapping[Dim, Sequence[Part]], chunks: Chunks | None
+    nest: Nest,
+    roles: Roles,
+    parts: Mapping[Dim, Sequence[Part]],
+    order: Sequence[Dim],
+    chunks: Chunks | None,
 ) -> tuple[Access, ...]:
     """
     What to prefetch in each step, so that the filters of the next tile of blocks are near when all
     pixels have met the present ones.
     """
-    pixel, panel = roles.pixels[-1], _panel(roles, parts)
+    pixels, panel = _inner_pixels(roles, order), _panel(roles, parts)
     place = Affine({}, roles.filter.place.constant + panel)
     for dim in nest.parallel:
         if dim is not roles.vector:
@@ -223,12 +239,15 @@ def _next_filters(
         place += chunks.number * share
         reduced = reduced[1:]
     # each tile of pixels prefetches its share, the largest of them without a gap
-    most = max(p.tile for p in parts[pixel])
-    step = -(-share * most // (pixel.size * prod(d.size for d in reduced)))
-    place += pixel * (share // pixel.size)
+    most = max(p.tile for p in parts[pixels[-1]])
+    count = prod(p.size for p in pixels)
+    step = -(-share * most // (count * prod(d.size for d in reduced)))
+    for position, pixel in enumerate(pixels):
+        inner = prod(d.size for d in pixels[position + 1 :])
+        place += pixel * (share * inner // count)
     for position, dim in enumerate(reduced):
         place += dim * (step * prod(d.size for d in reduced[position + 1 :]))
-    line = _LINE // element_bytes(roles.filter.element)
+    line = LINE // element_bytes(roles.filter.element)
     return tuple(Access(roles.filter.buffer, place + i) for i in range(0, step, line))
 
 
@@ -280,20 +299,12 @@ def _writes_sums(nest: Nest) -> bool:
     )
 
 
-def _size(nest: Nest, access: Access) -> int:
-    """About how many bytes a read touches in all, if it does not touch any twice."""
-    strides = {d: access.stride(d) for d in (*nest.parallel, *nest.reduced)}
-    spread = 1 + sum((d.size - 1) * s if isinstance(s, int) else max(s) for d, s in strides.items())
-    used = prod(d.size for d, s in strides.items() if s)
-    return min(spread, used) * element_bytes(access.element)
-
-
 def _order(nest: Nest, roles: Roles, machine: MachineDescription) -> tuple[Dim, ...]:
     """
     Blocks outside pixels, so that the filters of a tile stay in a near cache while all pixels meet
     them; unless the image does not stay near meanwhile, but all filters would.
     """
-    image, filters = (_size(nest, a) for a in (roles.image, roles.filter))
+    image, filters = (nest.touched_bytes(a) for a in (roles.image, roles.filter))
     if image <= machine.near_bytes or filters > machine.near_bytes:
         return nest.parallel
     rest = [d for d in nest.parallel if d not in roles.blocks and d is not roles.vector]
@@ -308,20 +319,27 @@ def _next_tile(
     machine: MachineDescription,
 ) -> dict[int, Dim]:
     """An image that comes from a far cache, where no window of the same tile reads it before."""
-    far = _size(nest, roles.image) > machine.near_bytes
+    far = nest.touched_bytes(roles.image) > machine.near_bytes
     if not far or len(nest.reduced) != 2 or not roles.pixels:
         return {}
     dim = roles.pixels[-1]
     return {1 - roles.filter_number: dim} if dim in parts and dim not in static else {}
 
 
-def _ahead(nest: Nest, roles: Roles, machine: MachineDescription) -> dict[int, int]:
-    """Filters that come from a far cache are prefetched, unless the nest says what to prefetch."""
-    size = element_bytes(roles.filter.element)
-    near = _size(nest, roles.filter) <= machine.prefetched_bytes
-    if near or (nest.reduction and nest.reduction.soon):
+def _ahead(
+    nest: Nest, roles: Roles, parts: Mapping[Dim, Sequence[Part]], machine: MachineDescription
+) -> dict[int, int]:
+    """
+    Filters that come from a far cache are prefetched, unless the nest says what to prefetch, and
+    the filters of a tile stay near.
+    """
+    far = machine.prefetched_bytes
+    if nest.touched_bytes(roles.filter) <= far:
         return {}
-    return {roles.filter_number: PREFETCH_BYTES // size}
+    says = nest.reduction is not None and nest.reduction.soon
+    if says and (not roles.blocks or _panel_bytes(roles, parts) <= far):
+        return {}
+    return {roles.filter_number: PREFETCH_BYTES // element_bytes(roles.filter.element)}
 
 
 def _tilings(nest: Nest, roles: Roles, machine: MachineDescription) -> Iterator[_Tiling]:
@@ -355,7 +373,7 @@ def _tilings(nest: Nest, roles: Roles, machine: MachineDescription) -> Iterator[
 
 def _far_reads(nest: Nest, roles: Roles, steps: int, machine: MachineDescription) -> float:
     """What part of the pixels of a tile come from a far cache: windows read one several times."""
-    size = _size(nest, roles.image)
+    size = nest.touched_bytes(roles.image)
     if size <= machine.near_bytes:
         return 0.0
     reads = prod(d.size for d in nest.parallel if roles.image.stride(d)) * steps

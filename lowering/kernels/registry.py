@@ -170,14 +170,15 @@ class Kernel:
 
     @contextmanager
     def repeat_listed(
-        self, listing: Listing, together: int, after: int = 0
+        self, listing: Listing, together: int, after: int = 0, part: Dim | None = None
     ) -> Iterator[Sequence[Dim]]:
         """
         The nests that are added inside run for each `together` numbers of a list, with `after` only
-        for those behind the last complete group of so many. Yields their loop variables.
+        for those behind the last complete group of so many, with `part` only for that part of the
+        list, of equal ones. Yields their loop variables.
         """
         dims = tuple(Dim(f"n{i}", listing.dim.size) for i in range(together))
-        with self._inside(RepeatListed(dims, listing, after)):
+        with self._inside(RepeatListed(dims, listing, after, part)):
             yield dims
 
     @contextmanager

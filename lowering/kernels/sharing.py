@@ -27,12 +27,10 @@ from .machine import MachineDescription
 from .memory import Memory
 from .nest import Listing, Nest, Repeat, RepeatListed, Step
 from .overlap import is_self_contained, may_meet, nests_of, reads_of
-from .partition import Portion, is_balanced, portions_of
+from .partition import LEAST_DRAWN, Portion, is_balanced, portions_of
 from .types import INDEX
 
 _BARRIER, _NEXT = SymbolRefAttr(BARRIER), SymbolRefAttr(NEXT)
-_LEAST_DRAWN = 20000
-"""Cycles of work; of less, each thread does a part that is known beforehand."""
 Bound = Mapping[Dim, "SSAValue | int"]
 
 
@@ -178,7 +176,7 @@ class Sharing:
             self._when_first(lambda: generator.run(bound))
             return
         # drawing tickets in each iteration of a loop outside costs more than it gains
-        draws = split.first == 0 and split.cycles >= _LEAST_DRAWN
+        draws = split.first == 0 and split.cycles >= LEAST_DRAWN
         generator.run(bound, split, self.drawn if draws else self.fixed)
 
     def _alone(self, step: Listing | RepeatListed, bound: Bound) -> None:
@@ -192,53 +190,60 @@ class Sharing:
 
     def drawn(self, units: int, portion: Portion) -> None:
         """
-        The thread does portions until none is left: some large ones first, one for each thread,
-        and then small ones, so that all threads end at about the same time.
+        The thread does its large portion, and then small ones, of whichever part, until none is
+        left, so that all threads end at about the same time.
         """
         large, small = portions_of(units, self.threads)
         if not small:
             self.fixed(units, portion)
             return
         e, n = self.emitter, self.threads
-        count = e.index(n + small)
-        rest = units - n * large
+        count = e.index(n + n * small)
 
-        def bound(number: SSAValue) -> SSAValue:
-            """Where a portion starts: `large` units each, then equal parts of the rest."""
+        def ends(number: SSAValue) -> tuple[SSAValue, SSAValue]:
+            """Portion `number` is the large one of a thread, or a small one of any part."""
             of_small = e.binary(arith.SubiOp, number, e.index(n))
-            of_small = e.binary(arith.MaxSIOp, of_small, e.index(0))
-            behind = e.binary(arith.MuliOp, of_small, e.index(rest))
-            behind = e.binary(arith.DivUIOp, behind, e.index(small))
-            of_large = e.binary(arith.MinUIOp, number, e.index(n))
-            before = e.binary(arith.MuliOp, of_large, e.index(large))
-            return e.binary(arith.AddiOp, before, behind)
+            part = e.binary(arith.RemUIOp, of_small, e.index(n))
+            is_large = e.compare("ult", number, e.index(n))
+            start, end = self._part(units, e.select(is_large, number, part))
+            rest_start = e.binary(arith.AddiOp, start, e.index(large))
+            rest = e.binary(arith.SubiOp, end, rest_start)
 
-        def next_portion() -> SSAValue:
-            return e.call(_NEXT, (self.team, self.thread, count), INDEX)
+            def cut(place: SSAValue) -> SSAValue:
+                share = e.binary(arith.MuliOp, place, rest)
+                share = e.binary(arith.DivUIOp, share, e.index(small))
+                return e.binary(arith.AddiOp, rest_start, share)
+
+            place = e.binary(arith.DivUIOp, of_small, e.index(n))
+            after = e.binary(arith.AddiOp, place, e.index(1))
+            return (
+                e.select(is_large, start, cut(place)),
+                e.select(is_large, rest_start, cut(after)),
+            )
 
         def body(number: SSAValue) -> SSAValue:
-            after = e.binary(arith.AddiOp, number, e.index(1))
-            portion(bound(number), bound(after))
-            return next_portion()
+            portion(*ends(number))
+            drawn = e.call(_NEXT, (self.team, self.thread, e.index(n * small)), INDEX)
+            return e.binary(arith.AddiOp, drawn, e.index(n))
 
-        e.loop_while(next_portion(), count, n + small, body)
+        e.loop_while(self.thread, count, 1 + n * small, body)
 
     def fixed(self, units: int, portion: Portion) -> None:
         """The thread does one portion, which depends on its number alone."""
-        portion(*self._fixed(units))
+        portion(*self._part(units, self.thread))
 
-    def _fixed(self, units: int) -> tuple[SSAValue, SSAValue]:
-        """The first unit of this thread, and the first of the next."""
+    def _part(self, units: int, thread: SSAValue) -> tuple[SSAValue, SSAValue]:
+        """The first unit of a thread's part, and the first of the next."""
         e = self.emitter
         if units % self.threads == 0:
             each = e.index(units // self.threads)
-            first = e.binary(arith.MuliOp, self.thread, each)
+            first = e.binary(arith.MuliOp, thread, each)
             return first, e.binary(arith.AddiOp, first, each)
         threads, total = e.index(self.threads), e.index(units)
-        after = e.binary(arith.AddiOp, self.thread, e.index(1))
+        after = e.binary(arith.AddiOp, thread, e.index(1))
         bounds = [
             e.binary(arith.DivUIOp, e.binary(arith.MuliOp, t, total), threads)
-            for t in (self.thread, after)
+            for t in (thread, after)
         ]
         return bounds[0], bounds[1]
 

@@ -31,6 +31,11 @@ _WORDS_AHEAD_BYTES = 1024
 """How far ahead rows in words are prefetched, of which each place takes longer."""
 _FEWEST_COLUMNS = 64
 """Of a thread: shorter parts of rows are read slowly."""
+_PARTS = 2
+"""Of the list, each with sums of its own: two threads read whole rows, which is faster than parts
+of all rows."""
+_FEWEST_ROWS = 1024
+"""Of a part, if none met a zero."""
 
 
 @kernel(SparseVectorMatMulOp)
@@ -38,7 +43,7 @@ def sparse_vector_matmul(k: Kernel) -> None:
     """
     First a list of the places where `x` is not zero. Then, for some of these places at a time,
     `sums[j] += x[t] * weights[t, j]` over as many columns as have sums that fit into the nearest
-    cache. Each thread has columns of its own.
+    cache. Each thread has a part of the list, or columns of its own.
     """
     _multiply(k, k.operands[1].shape[1], 1, _add_rows)
 
@@ -54,8 +59,8 @@ def sparse_vector_words_matmul(k: Kernel) -> None:
     _multiply(k, k.call.int("columns"), GROUP_COLUMNS, _add_words, scaled)
 
 
-AddRows: TypeAlias = "Callable[[Kernel, Sequence[Dim], View, int, Affine], None]"
-"""Adds the rows at some places to sums, of so many units of columns from one on."""
+AddRows: TypeAlias = "Callable[[Kernel, Sequence[Dim], View, Dim, int, Affine], None]"
+"""Adds the rows at some places to the sums of a part, of so many units of columns from one on."""
 
 
 def _multiply(
@@ -66,39 +71,52 @@ def _multiply(
     row: list[Index] = [0] * (x.rank - 1)
     t = Dim("t", x.shape[-1])
     listing = k.list_nonzeros(t, x[[*row, t]])
-    units = _units(k, columns, unit)
-    width = units * unit
-    parts, rest = divmod(columns, width)
-    sums = k.scratch((width,), compute_type(k.element))
+    lists = _PARTS if t.size >= _PARTS * _FEWEST_ROWS else 1
+    units = _units(k, columns, unit, lists)
+    all_units = -(-columns // unit)
+    sums = k.scratch((lists, all_units * unit), compute_type(k.element))
 
-    def visit(first: Affine, size: int) -> None:
-        count = -(-size // unit)
-        every, j = Dim("j", count * unit), Dim("j", size)
-        zero = sums[[every]]
+    def visit(part: Dim, first: Affine, count: int) -> None:
+        every = Dim("j", count * unit)
+        zero = sums[[part, first * unit + every]]
         k.map([every], zero, (), lambda alg, _: [alg.number(0, sums.element)], weight=0)
         for together, after in ((_ROWS, 0), (1, _ROWS)):
-            with k.repeat_listed(listing, together, after) as places:
-                add_rows(k, places, sums, count, first)
-        k.finish([j], [*row, first * unit + j], [sums[[j]]], body)
+            with k.repeat_listed(listing, together, after, part) as places:
+                add_rows(k, places, sums, part, count, first)
 
-    if parts:
-        part = Dim("p", parts)
-        with k.repeat(part):
-            visit(part * units, width)
-    if rest:
-        visit(affine(parts * units), rest)
+    for first, size, count in (
+        (0, units, all_units // units),
+        (all_units // units * units, all_units % units, 1),
+    ):
+        if not size:
+            continue
+        part, block = Dim("part", lists), Dim("p", count)
+        with k.repeat(part), k.repeat(block):
+            visit(part, affine(first) + block * units, size)
+
+    def total(alg: ArithAlgebra, values: Sequence[Value]) -> Sequence[Value]:
+        result = values[0]
+        for value in values[1:]:
+            result = add(alg, result, value)
+        return [result] if body is None else body(alg, [result])
+
+    j = Dim("j", columns)
+    k.finish([j], [*row, j], [sums[[part, j]] for part in range(lists)], total)
 
 
-def _units(k: Kernel, columns: int, unit: int) -> int:
+def _units(k: Kernel, columns: int, unit: int, lists: int) -> int:
     """How many units of columns are summed at a time: threads have about as many each."""
     units = -(-columns // unit)
     most = max(1, k.machine.l1_bytes // 2 // element_bytes(compute_type(k.element)) // unit)
-    threads = k.threads if columns >= _FEWEST_COLUMNS * k.threads else 1
+    threads = -(-k.threads // lists)
+    threads = threads if columns >= _FEWEST_COLUMNS * threads else 1
     parts = threads * -(-units // (threads * most))
     return max(1, units // max(1, parts))
 
 
-def _add_rows(k: Kernel, places: Sequence[Dim], sums: View, size: int, first: Affine) -> None:
+def _add_rows(
+    k: Kernel, places: Sequence[Dim], sums: View, part: Dim, size: int, first: Affine
+) -> None:
     """Adds rows of the matrix, each times the element of `x` there."""
     x, weights = k.operands
     row: list[Index] = [0] * (x.rank - 1)
@@ -109,14 +127,15 @@ def _add_rows(k: Kernel, places: Sequence[Dim], sums: View, size: int, first: Af
         return [_sum(alg, before, factors[::2], factors[1::2])]
 
     factors = [a for t in places for a in (x[[*row, t]], weights[[t, first + j]])]
-    operands = (sums[[j]], *factors)
+    there = sums[[part, first + j]]
+    operands = (there, *factors)
     weight = len(places)
-    k.nest(
-        Nest((j,), (sums[[j]],), body, operands, in_place=True, weight=weight, ahead=_AHEAD_BYTES)
-    )
+    k.nest(Nest((j,), (there,), body, operands, in_place=True, weight=weight, ahead=_AHEAD_BYTES))
 
 
-def _add_words(k: Kernel, places: Sequence[Dim], sums: View, groups: int, first: Affine) -> None:
+def _add_words(
+    k: Kernel, places: Sequence[Dim], sums: View, part: Dim, groups: int, first: Affine
+) -> None:
     """
     Adds rows of the matrix in groups of words: first those that are in the high bits of words, the
     low bits of which come together meanwhile.
@@ -124,7 +143,8 @@ def _add_words(k: Kernel, places: Sequence[Dim], sums: View, groups: int, first:
     x, weights = k.operands
     row: list[Index] = [0] * (x.rank - 1)
     group, lane = Dim("g", groups), Dim("l", WORD_LANES)
-    columns = [sums[[group * GROUP_COLUMNS + w * WORD_LANES + lane]] for w in range(WORDS + 1)]
+    column = (first + group) * GROUP_COLUMNS + lane
+    columns = [sums[[part, column + w * WORD_LANES]] for w in range(WORDS + 1)]
     words = [weights[[t, first + group, w, lane]] for w in range(WORDS) for t in places]
     n = len(places)
 

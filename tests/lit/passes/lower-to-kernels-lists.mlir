@@ -1,5 +1,5 @@
-// RUN: glow-opt %s --lower-to-kernels="vector-bits=512 vector-registers=32" | filecheck %s
-// RUN: glow-opt %s --lower-to-kernels="vector-bits=512 vector-registers=32 threads=2" | filecheck %s --check-prefix=TWO
+// RUN: glow-opt %s --lower-to-kernels="vector-bits=512 vector-registers=32" --split-input-file | filecheck %s
+// RUN: glow-opt %s --lower-to-kernels="vector-bits=512 vector-registers=32 threads=2" --split-input-file | filecheck %s --check-prefix=TWO
 
 // The places where a vector is not zero are listed without branches: each is stored behind those
 // before it, which stay only if the next one goes behind them. Then the rows at eight of these places
@@ -47,3 +47,33 @@ func.func @main(%x: memref<1x20xf32> {glow.name = "x", glow.qualifier = "in"}, %
 // TWO-NEXT:    scf.for %{{.*}} = %[[PART]] to %[[END]] step %[[ONE]] {
 // TWO-NOT:       func.call @glow_barrier
 // TWO:         func.return
+
+// -----
+
+// Of many rows, the list is added up in two parts, each of which has sums of its own: threads take a
+// part each, and read whole rows. A part has the same number of groups of eight, or one more.
+
+func.func @main(%x: memref<1x2048xf32> {glow.name = "x", glow.qualifier = "in"}, %w: memref<2048x128xf32> {glow.name = "w", glow.qualifier = "in"}, %y: memref<1x128xf32> {glow.name = "y", glow.qualifier = "out"}) attributes {glow.arena_size = 0 : i64, glow.weights_size = 0 : i64} {
+  glow_inst.sparse_vector_matmul @out %y, @in %x, @in %w : memref<1x128xf32>, memref<1x2048xf32>, memref<2048x128xf32>
+  func.return
+}
+
+// CHECK-LABEL: func.func private @k_sparse_vector_matmul_
+// CHECK:         %[[SUMS:.*]] = memref.view %{{.*}} to memref<256xf32>
+// CHECK:         scf.for %[[PART:.*]] = %[[ZERO:.*]] to %[[TWO:.*]] step %[[ONE:.*]] {
+// CHECK:           %[[LISTED:.*]] = arith.subi
+// CHECK-NEXT:      %[[GROUPS:.*]] = arith.divui %[[LISTED]], %[[EIGHT:.*]] : index
+// CHECK-NEXT:      %[[AFTER:.*]] = arith.addi %[[PART]], %[[ONE]] : index
+// CHECK-NEXT:      %[[A:.*]] = arith.muli %[[GROUPS]], %[[PART]] : index
+// CHECK-NEXT:      %[[B:.*]] = arith.divui %[[A]], %[[TWO]] : index
+// CHECK-NEXT:      %[[C:.*]] = arith.muli %[[B]], %[[EIGHT]] : index
+// CHECK:           %[[D:.*]] = arith.muli %[[GROUPS]], %[[AFTER]] : index
+// CHECK:         vector.load %[[SUMS]]
+// CHECK-NEXT:    vector.load %[[SUMS]]
+
+// TWO-LABEL: func.func private @k_sparse_vector_matmul_
+// TWO:         func.call @glow_barrier(%team, %thread)
+// TWO-NEXT:    %[[PART:.*]] = arith.muli %thread, %[[ONE:.*]] : index
+// TWO-NEXT:    %[[END:.*]] = arith.addi %[[PART]], %[[ONE]] : index
+// TWO-NEXT:    scf.for %{{.*}} = %[[PART]] to %[[END]] step %[[ONE]] {
+// TWO:         func.call @glow_barrier(%team, %thread)

@@ -106,8 +106,9 @@ func.func @main(%x: memref<1x40x30x30xf32> {glow.name = "x", glow.qualifier = "i
 
 // -----
 
-// Much work is done in portions: a large one for each thread, then small ones, for which threads
-// draw tickets until none is left.
+// Much work is done in portions: each thread does a large one, the start of its part, which has the
+// thread's number, then small ones, the rest of any part, for which it draws tickets until none is
+// left.
 
 func.func @main(%x: memref<1024x1024xf32> {glow.name = "x", glow.qualifier = "in"}, %y: memref<1024x1024xf32> {glow.name = "y", glow.qualifier = "out"}) attributes {glow.arena_size = 0 : i64, glow.weights_size = 0 : i64} {
   glow_inst.relu @out %y, @in %x : memref<1024x1024xf32>, memref<1024x1024xf32>
@@ -118,11 +119,23 @@ func.func @main(%x: memref<1024x1024xf32> {glow.name = "x", glow.qualifier = "in
 // CHECK-LABEL: func.func private @k_relu_
 // CHECK-SAME:    %thread: index, %team: !llvm.ptr,
 // CHECK:         %[[PORTIONS:.*]] = arith.constant 10 : index
-// CHECK:         %[[FIRST:.*]] = func.call @glow_next(%team, %thread, %[[PORTIONS]])
-// CHECK:         scf.for %{{.*}} iter_args(%[[NUMBER:.*]] = %[[FIRST]]) -> (index) {
+// CHECK-NEXT:    %[[THREADS:.*]] = arith.constant 2 : index
+// CHECK-NEXT:    %[[PART:.*]] = arith.constant 32768 : index
+// CHECK-NEXT:    %[[LARGE:.*]] = arith.constant 27852 : index
+// CHECK:         %[[SMALL:.*]] = arith.constant 8 : index
+// CHECK:         scf.for %{{.*}} iter_args(%[[NUMBER:.*]] = %thread) -> (index) {
 // CHECK-NEXT:      %[[MORE:.*]] = arith.cmpi ult, %[[NUMBER]], %[[PORTIONS]] : index
 // CHECK-NEXT:      scf.if %[[MORE]] -> (index) {
-// CHECK:             %[[NEXT:.*]] = func.call @glow_next(%team, %thread, %[[PORTIONS]])
+// CHECK:             %[[IS_LARGE:.*]] = arith.cmpi ult, %[[NUMBER]], %[[THREADS]] : index
+// CHECK-NEXT:        %[[OWNER:.*]] = arith.select %[[IS_LARGE]], %[[NUMBER]], %{{.*}} : index
+// CHECK-NEXT:        %[[START:.*]] = arith.muli %[[OWNER]], %[[PART]] : index
+// CHECK-NEXT:        arith.addi %[[START]], %[[PART]] : index
+// CHECK-NEXT:        %[[REST:.*]] = arith.addi %[[START]], %[[LARGE]] : index
+// CHECK:             %[[FROM:.*]] = arith.select %[[IS_LARGE]], %[[START]], %{{.*}} : index
+// CHECK:             %[[TO:.*]] = arith.select %[[IS_LARGE]], %[[REST]], %{{.*}} : index
+// CHECK-NEXT:        scf.for %{{.*}} = %[[FROM]] to %[[TO]] step
+// CHECK:             %[[TICKET:.*]] = func.call @glow_next(%team, %thread, %[[SMALL]])
+// CHECK-NEXT:        %[[NEXT:.*]] = arith.addi %[[TICKET]], %[[THREADS]] : index
 // CHECK-NEXT:        scf.yield %[[NEXT]] : index
 // CHECK-NEXT:      } else {
 // CHECK-NEXT:        scf.yield %[[NUMBER]] : index

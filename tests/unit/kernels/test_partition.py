@@ -44,11 +44,13 @@ def test_busy_threads():
 def test_portions_are_all_units_and_the_small_ones_are_small(units: int, threads: int):
     large, small = portions_of(units, threads)
     if not small:
-        assert large == -(-units // threads)
+        assert units < 2 * threads
         return
-    rest = units - large * threads
-    assert threads < small <= rest
-    assert -(-rest // small) <= max(1, -(-units // threads) // 2)
+    for thread in range(threads):
+        part = (thread + 1) * units // threads - thread * units // threads
+        assert 0 <= part - large
+        assert small == 1 or -(-(part - large) // small) <= max(1, part // 2)
+    assert small <= -(-units // threads) - large
 
 
 def test_the_outermost_balanced_loop_is_divided():
@@ -63,14 +65,20 @@ def test_loops_that_are_unbalanced_alone_are_divided_together():
     assert choose_split(*elementwise(5, 5, 400), 2) is not None
 
 
+def test_much_work_is_divided_so_that_it_can_be_drawn():
+    """As two units it cannot, and as one range of more it can."""
+    assert choose_split(*elementwise(2, 300, 4000), 2) == Split(0, 1)
+    assert choose_split(*elementwise(2, 30, 20), 2) == Split(0, 0)
+
+
 def test_little_work_is_for_one_thread():
     assert choose_split(*elementwise(8, 8), 2) is None
 
 
 def test_tiles_of_different_code_are_divided_together_if_they_are_few():
-    nest, schedule, spans = elementwise(3, 40, 101)
+    nest, schedule, spans = elementwise(3, 40, 51)
     listed = [Span(0, 1, 1, range(start, start + 10)) for start in range(0, 40, 10)]
-    tile = [Span(0, 101, 101)]
+    tile = [Span(0, 51, 51)]
     assert choose_split(nest, schedule, [spans[0], listed, tile], 4) == Split(0, 1, True)
     assert choose_split(nest, schedule, [spans[0], listed, tile], 3) == Split(0, 0)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import product
+from unittest import mock
 
 import ml_dtypes
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 from glow.glow_dialects.glow.sparse import SparseVectorMatMulOp, SparseVectorWordsMatMulOp
 from glow.glow_dialects.glow_inst.instruction import Instruction
 from glow.glow_dialects.operator import with_shape
+from glow.lowering.kernels.families import sparse
 from glow.semantics import element_type
 from glow.semantics.fixed_words import scale_of, write_words
 from glow.tests.support.graph_text import parse
@@ -21,6 +23,12 @@ from xdsl.dialects.builtin import ModuleOp
 from .test_operators import MACHINES, TOLERANCE, check, one_node, random
 
 SIZES = [(1, 1), (7, 1), (8, 16), (9, 3), (16, 129), (31, 64), (65, 67), (130, 211), (3, 4100)]
+
+
+@pytest.fixture(params=[1024, 4], ids=["one list", "parts of the list"])
+def parts(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Few rows are one list otherwise."""
+    monkeypatch.setattr(sparse, "_FEWEST_ROWS", request.param)
 
 
 def with_zeros(rng: np.random.Generator, count: int, share: float) -> np.ndarray:
@@ -46,6 +54,7 @@ def sum_of_rows(x: np.ndarray, w: np.ndarray) -> np.ndarray:
     return total
 
 
+@pytest.mark.usefixtures("parts")
 @pytest.mark.parametrize("size", SIZES, ids=str)
 @pytest.mark.parametrize("dtype", [np.float32, np.float16, np.float64, ml_dtypes.bfloat16], ids=str)
 def test_sizes(size: tuple[int, int], dtype: type, rng: np.random.Generator):
@@ -54,6 +63,7 @@ def test_sizes(size: tuple[int, int], dtype: type, rng: np.random.Generator):
     check(SparseVectorMatMulOp, x, random(1, inner, columns, dtype=dtype), tolerance=2e-5)
 
 
+@pytest.mark.usefixtures("parts")
 @pytest.mark.parametrize("threads", [1, 2, 3])
 @pytest.mark.parametrize("count", [0, 1, 7, 8, 9, 41, 64])
 def test_any_number_of_zeros(count: int, threads: int, rng: np.random.Generator):
@@ -67,12 +77,21 @@ def test_any_number_of_zeros(count: int, threads: int, rng: np.random.Generator)
 
 
 @settings(max_examples=40)
-@given(st.integers(0, 1 << 30), st.integers(1, 60), st.integers(1, 300), st.integers(2, 3))
-def test_same_bytes_on_several_threads(seed: int, inner: int, columns: int, threads: int):
+@given(
+    st.integers(0, 1 << 30),
+    st.integers(1, 60),
+    st.integers(1, 300),
+    st.integers(2, 5),
+    st.integers(1, 40),
+)
+def test_same_bytes_on_several_threads(
+    seed: int, inner: int, columns: int, threads: int, rows: int
+):
     rng = np.random.default_rng(seed)
     x, w = with_zeros(rng, inner, rng.random()), random(seed, inner, columns)
     module, machine = allocated(x, w), MACHINES[seed % len(MACHINES)]
-    (single,), (several,) = (run_native(module, [x, w], machine, n) for n in (1, threads))
+    with mock.patch.object(sparse, "_FEWEST_ROWS", rows):
+        (single,), (several,) = (run_native(module, [x, w], machine, n) for n in (1, threads))
     assert single.tobytes() == several.tobytes()
     np.testing.assert_allclose(single, sum_of_rows(x, w), rtol=0, atol=1e-4)
 
@@ -103,6 +122,7 @@ def words_of(w: np.ndarray) -> tuple[np.ndarray, float]:
     return words, scale
 
 
+@pytest.mark.usefixtures("parts")
 @pytest.mark.parametrize("threads", [1, 2, 3])
 @pytest.mark.parametrize(
     "size", [(1, 1), (7, 130), (40, 257), (65, 1000), (9, 4100), (30, 128)], ids=str

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 from math import prod
@@ -14,6 +16,7 @@ from glow.lowering.kernels import MachineDescription, host_machine
 from glow.lowering.kernels.affine import Affine, Buffer, Dim, View
 from glow.lowering.kernels.nest import Combine, Nest, Reduction, simplified
 from glow.lowering.kernels.register_tile import tiled_product
+from glow.lowering.kernels.schedule import Schedule
 from glow.lowering.kernels.winograd_blocks import (
     MOST_CACHES,
     choose_blocks,
@@ -322,23 +325,60 @@ def test_prefetch_covers_the_next_filters(tiles: int, outputs: int, inputs: int,
     if not parts:
         assert not soon
         return
-    (block,) = (d for d in schedule.parts if d.name == "o")
-    panel = schedule.parts[block][0].tile * inputs * 256
-    lines: set[int] = set()
-    for part in parts:
-        for start in range(part.start, part.stop, part.tile):
-            for step in product(*(range(d.size) for d in nest.reduced)):
-                at = {pixels[0]: start, **dict(zip(nest.reduced, step, strict=True))}
-                for access in soon:
-                    terms = access.place.terms
-                    place = access.place.constant + sum(
-                        terms.get(d, 0) * i
-                        for d, i in at.items()  # pyright: ignore
-                    )
-                    lines.add(place // 16)
-    missing = set(range(panel // 16, 2 * panel // 16)) - lines
+    missing, _ = missing_lines(nest, schedule, pixels)
     chunks = 1 if schedule.chunks is None else schedule.chunks.number.size
-    assert len(missing) <= chunks * (tiles // 16 + 1)
+    assert missing <= chunks * (tiles // 16 + 1)
+
+
+def missing_lines(nest: Nest, schedule: Schedule, pixels: Sequence[Dim]) -> tuple[int, int]:
+    """
+    How many cache lines of the next filters are not prefetched while all pixels meet some, the last
+    dimension of which is cut into tiles; and how many there are.
+    """
+    assert nest.reduction is not None
+    (block,) = (d for d in schedule.parts if d.name == "o")
+    panel = schedule.parts[block][0].tile * prod(d.size for d in nest.reduced) * 16
+    *rows, last = pixels
+    starts = [i for p in schedule.parts[last] for i in range(p.start, p.stop, p.tile)]
+    dims = (*pixels, *nest.reduced)
+    lines: set[int] = set()
+    before, behind = ([range(d.size) for d in some] for some in (rows, nest.reduced))
+    for place in product(*before, starts, *behind):
+        for access in nest.reduction.soon:
+            at = access.place.constant
+            for dim, i in zip(dims, place, strict=True):
+                stride = access.stride(dim)
+                assert isinstance(stride, int)
+                at += stride * i
+            lines.add(at // 16)
+    return len(set(range(panel // 16, 2 * panel // 16)) - lines), panel // 16
+
+
+@given(st.integers(2, 30), st.integers(2, 30), st.integers(1, 8))
+def test_prefetch_covers_the_next_filters_of_images(rows: int, columns: int, inputs: int):
+    """As before, where pixels lie in rows, or in a list of the pixels of all rows."""
+    machine = replace(MachineDescription(), l2_bytes=2 << 20)
+    outputs = machine.prefetched_bytes // (inputs << 10) + 2
+    image = View.dense(Buffer(f32, 0, 1 << 30, parameter=0), (inputs, rows, columns, 16))
+    filters = View.dense(Buffer(f32, 0, 1 << 30, parameter=1), (outputs, inputs * 16, 16))
+    # with a border, so that rows are no single range
+    result = View.dense(Buffer(f32, 0, 1 << 30, parameter=2), (outputs, rows, columns + 2, 16))
+    sizes = (outputs, rows, columns, inputs, 16, 16)
+    o, y, x, c, lane, out = (Dim(n, s) for n, s in zip("oyxclk", sizes, strict=True))
+    reads = image[[c, y, x, lane]], filters[[o, Affine({c: 16, lane: 1}), out]]
+    products = Reduction(Combine.ADD, f32, reads)
+    write, dims, sums = (result[[o, y, x, out]],), (o, y, x, out), (c, lane)
+    nest = Nest(dims, write, lambda _, v: v, reduction=products, reduced=sums)
+    found = tiled_product(simplified(nest), machine)
+    assert found is not None
+    nest, schedule = found
+    assert nest.reduction is not None
+    assert nest.reduction.soon
+    pixels = [d for d in schedule.order if set(d.name) <= set("yx")]
+    assert (len(pixels) == 1) == bool(schedule.static)
+    missing, lines = missing_lines(nest, schedule, pixels)
+    tiles = sum(p.tiles for p in schedule.parts[pixels[-1]]) * prod(d.size for d in pixels[:-1])
+    assert missing <= min(tiles + 1, lines // 4)
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ import glow
 import numpy as np
 import pytest
 from glow.lowering.llvm.translate import translate_function
+from glow.runtime import segment_file
 from glow.runtime.brief_turns import SECONDS, brief_turns
 from glow.runtime.cpu_backend import CpuBackend
 from glow.runtime.segment_file import PAGE, map_segment, write_segment
@@ -58,7 +59,12 @@ def test_the_lock_is_passed_on_soon_until_the_last_user_is_gone():
     assert sys.getswitchinterval() == pytest.approx(usual)
 
 
-def test_segments_are_written_and_read_back(tmp_path, rng: np.random.Generator):
+@pytest.mark.parametrize("advice", ["known", "unknown"])
+def test_segments_are_written_and_read_back(
+    advice: str, tmp_path, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+):
+    if advice == "unknown":  # as for an older kernel, which has to answer with an error
+        monkeypatch.setattr(segment_file, "_MADV_POPULATE_READ", 9999)
     data = rng.integers(0, 256, 3 * PAGE + 17).astype(np.uint8)
     file = io.BytesIO()
     write_segment(file, data.data)
