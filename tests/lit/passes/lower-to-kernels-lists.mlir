@@ -60,7 +60,8 @@ func.func @main(%x: memref<1x2048xf32> {glow.name = "x", glow.qualifier = "in"},
 
 // CHECK-LABEL: func.func private @k_sparse_vector_matmul_
 // CHECK:         %[[SUMS:.*]] = memref.view %{{.*}} to memref<256xf32>
-// CHECK:         scf.for %[[PART:.*]] = %[[ZERO:.*]] to %[[TWO:.*]] step %[[ONE:.*]] {
+// CHECK:         memref.store %{{.*}} : memref<1xi32>
+// CHECK-NEXT:    scf.for %[[PART:.*]] = %[[ZERO:.*]] to %[[TWO:.*]] step %[[ONE:.*]] {
 // CHECK:           %[[LISTED:.*]] = arith.subi
 // CHECK-NEXT:      %[[GROUPS:.*]] = arith.divui %[[LISTED]], %[[EIGHT:.*]] : index
 // CHECK-NEXT:      %[[AFTER:.*]] = arith.addi %[[PART]], %[[ONE]] : index
