@@ -34,7 +34,8 @@ func.func @main(%x: memref<1x20xf32> {glow.name = "x", glow.qualifier = "in"}, %
 // CHECK-NEXT:        arith.addf
 // CHECK:         scf.for %{{.*}} = %{{.*}} to %{{.*}} step %[[ONE]] {
 
-// One thread makes the list, for which others wait. Then each has columns of its own.
+// One thread makes the list, for which others wait. Then each has columns of its own, which go to the
+// result at the end.
 
 // TWO-LABEL: func.func private @k_sparse_vector_matmul_
 // TWO-SAME:    (%thread: index, %team: !llvm.ptr,
@@ -45,7 +46,9 @@ func.func @main(%x: memref<1x20xf32> {glow.name = "x", glow.qualifier = "in"}, %
 // TWO-NEXT:    %[[PART:.*]] = arith.muli %thread, %[[ONE:.*]] : index
 // TWO-NEXT:    %[[END:.*]] = arith.addi %[[PART]], %[[ONE]] : index
 // TWO-NEXT:    scf.for %{{.*}} = %[[PART]] to %[[END]] step %[[ONE]] {
-// TWO-NOT:       func.call @glow_barrier
+// TWO:         vector.fma
+// TWO:         func.call @glow_barrier(%team, %thread)
+// TWO-NOT:     func.call @glow_barrier
 // TWO:         func.return
 
 // -----
@@ -61,16 +64,17 @@ func.func @main(%x: memref<1x2048xf32> {glow.name = "x", glow.qualifier = "in"},
 // CHECK-LABEL: func.func private @k_sparse_vector_matmul_
 // CHECK:         %[[SUMS:.*]] = memref.view %{{.*}} to memref<256xf32>
 // CHECK:         memref.store %{{.*}} : memref<1xi32>
-// CHECK-NEXT:    scf.for %[[PART:.*]] = %[[ZERO:.*]] to %[[TWO:.*]] step %[[ONE:.*]] {
+// CHECK-NEXT:    scf.for %[[PART:.*]] = %[[ZERO:.*]] to %[[PARTS:.*]] step %[[ONE:.*]] {
 // CHECK:           %[[LISTED:.*]] = arith.subi
 // CHECK-NEXT:      %[[GROUPS:.*]] = arith.divui %[[LISTED]], %[[EIGHT:.*]] : index
 // CHECK-NEXT:      %[[AFTER:.*]] = arith.addi %[[PART]], %[[ONE]] : index
 // CHECK-NEXT:      %[[A:.*]] = arith.muli %[[GROUPS]], %[[PART]] : index
-// CHECK-NEXT:      %[[B:.*]] = arith.divui %[[A]], %[[TWO]] : index
+// CHECK-NEXT:      %[[B:.*]] = arith.divui %[[A]], %[[PARTS]] : index
 // CHECK-NEXT:      %[[C:.*]] = arith.muli %[[B]], %[[EIGHT]] : index
 // CHECK:           %[[D:.*]] = arith.muli %[[GROUPS]], %[[AFTER]] : index
-// CHECK:         vector.load %[[SUMS]]
-// CHECK-NEXT:    vector.load %[[SUMS]]
+// CHECK:         vector.load %[[SUMS]][%{{.*}}] : memref<256xf32>, vector<16xf32>
+// CHECK:         vector.store %{{.*}}, %[[SUMS]][%{{.*}}] : memref<256xf32>, vector<16xf32>
+// CHECK:         vector.store %{{.*}} : memref<128xf32>, vector<16xf32>
 
 // TWO-LABEL: func.func private @k_sparse_vector_matmul_
 // TWO:         func.call @glow_barrier(%team, %thread)
