@@ -26,8 +26,8 @@ _LEAST_CYCLES = 2000
 _UNIT_CYCLES = 8
 """To find the place of a unit in each further loop."""
 _INTERRUPTED = 0.03
-"""What it costs, of much work, if each thread does a part of it that is known beforehand: others
-wait for one that was interrupted, or came late."""
+"""What it costs, of much work, if a range is too short to leave an end of each part to whichever
+thread is ready: others wait for one that was interrupted, or came late."""
 LEAST_DRAWN = 20000
 """Cycles of work; of less, each thread does a part that is known beforehand."""
 _BALANCED = 0.85
@@ -160,10 +160,8 @@ def choose_split(
                 # to find the places of units; inner loops begin anew in each outer iteration
                 overhead = units * (last - first) + len(groups) * (together + (first > 0))
                 time = work * share / covered + overhead * outer * _UNIT_CYCLES
-                drawn = first == 0 and (
-                    together or all(portions_of(g.units, threads)[1] for g in groups)
-                )
-                if work >= LEAST_DRAWN and not drawn:
+                cut = together or all(portions_of(g.units, threads)[1] for g in groups)
+                if work >= LEAST_DRAWN and first == 0 and not cut:
                     time += work * _INTERRUPTED
                 if time < least:
                     best, least = Split(first, last, together, work), time

@@ -41,6 +41,9 @@ _FIRST_CACHE = 0.7
 """How much of the first cache the filters of a chunk of the reduction may fill."""
 _FEWEST_TILES = 3
 """Fewer tiles of pixels that meet the same filters are not worth chunks of the reduction."""
+_FEWEST_FILTERS = 4
+"""Elements of filters of a tile of blocks for each pixel that meets them. Where they are fewer, the
+first pixels, which wait for them, are few among all."""
 _FEWEST_STEPS = 64
 """Of a chunk; before and after it, sums are loaded and stored."""
 _LATENCY = 4
@@ -200,10 +203,13 @@ def _spreads(
     meet the present ones. While the first pixels meet them, they are needed faster than memory
     gives them. The filters of two tiles must fit into the cache, however, beside the image.
     """
-    if nest.reduction is None or not _inner_pixels(roles, order):
+    pixels = _inner_pixels(roles, order)
+    if nest.reduction is None or not pixels:
         return False
     if nest.reduction.streams:
         return True
+    if _panel(roles, parts) < _FEWEST_FILTERS * prod(d.size for d in pixels):
+        return False
     size, panel = nest.touched_bytes(roles.filter), _panel_bytes(roles, parts)
     fits = nest.touched_bytes(roles.image) + 2 * panel <= machine.l2_bytes
     return size > machine.prefetched_bytes and fits
