@@ -67,7 +67,7 @@ def test_loops_that_are_unbalanced_alone_are_divided_together():
 
 def test_much_work_is_divided_so_that_it_can_be_drawn():
     """As two units it cannot, and as one range of more it can."""
-    assert choose_split(*elementwise(2, 300, 4000), 2) == Split(0, 1)
+    assert choose_split(*elementwise(2, 301, 4000), 2) == Split(0, 1)
     assert choose_split(*elementwise(2, 30, 20), 2) == Split(0, 0)
 
 
