@@ -82,7 +82,8 @@ class Layer:
 def direct_cost(layer: Layer) -> float:
     """Time of direct convolution, in floating-point operations at full speed."""
     filters = layer.channels * KERNEL**2
-    return 2 * filters * layer.images * prod(layer.counts) + 4 * filters * FLOPS_PER_BYTE
+    # each image meets all filters before the next one does
+    return layer.images * (2 * filters * prod(layer.counts) + 4 * filters * FLOPS_PER_BYTE)
 
 
 @dataclass(frozen=True)
@@ -105,13 +106,14 @@ def winograd_cost(layer: Layer, way: Winograd, cache: int = 0) -> float:
     products = 2 * points * layer.channels / PRODUCT_EFFICIENCY
     transforms = points * (INPUT_FLOPS * layer.inputs + OUTPUT_FLOPS * layer.outputs)
     if not way.parts:
-        return products + transforms + 4 * elements * layer.channels * FLOPS_PER_BYTE
+        filters = layer.images * 4 * elements * layer.channels
+        return products + transforms + filters * FLOPS_PER_BYTE
     size = 2 * PARTS
     block = NEAR_TILES * (size * layer.inputs + 4 * layer.outputs)
     is_near = elements * (block + size * layer.channels) <= NEAR_CACHE * cache
     transforms += points * (layer.inputs + layer.outputs) * (NEAR_FLOPS if is_near else FAR_FLOPS)
-    filters = size * elements * layer.channels * PARTS_FLOPS_PER_BYTE
-    return START_FLOPS + products / PARTS_SPEED + transforms + filters
+    filters = layer.images * size * elements * layer.channels
+    return START_FLOPS + products / PARTS_SPEED + transforms + filters * PARTS_FLOPS_PER_BYTE
 
 
 def best_way(layer: Layer, forced: bool, parts: bool, cache: int) -> Winograd | None:

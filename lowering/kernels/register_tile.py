@@ -211,7 +211,9 @@ def _spreads(
     if _panel(roles, parts) < _FEWEST_FILTERS * prod(d.size for d in pixels):
         return False
     size, panel = nest.touched_bytes(roles.filter), _panel_bytes(roles, parts)
-    fits = nest.touched_bytes(roles.image) + 2 * panel <= machine.l2_bytes
+    # of a batch, one image at a time meets all filters
+    images = prod(d.size for d in roles.pixels if d not in pixels)
+    fits = nest.touched_bytes(roles.image) // images + 2 * panel <= machine.l2_bytes
     return size > machine.prefetched_bytes and fits
 
 
