@@ -103,6 +103,10 @@ class Emitter:
     def binary(self, kind: type[Operation], a: SSAValue, b: SSAValue) -> SSAValue:
         return self.op(kind, (a, b), a.type)
 
+    def fraction(self, a: SSAValue, b: SSAValue, count: int) -> SSAValue:
+        """`a * b // count` of indices: where part `a` of `count` of `b` starts, or the reverse."""
+        return self.binary(arith.DivUIOp, self.binary(arith.MuliOp, a, b), self.index(count))
+
     def float_binary(self, kind: type[Operation], a: SSAValue, b: SSAValue) -> SSAValue:
         return self.op(kind, (a, b), a.type, {"fastmath": FAST_NONE})
 

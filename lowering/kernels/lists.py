@@ -76,18 +76,17 @@ def repeat_listed(
         groups = e.binary(arith.DivUIOp, count, e.index(size))
         return e.binary(arith.MuliOp, groups, e.index(size))
 
-    def of_part(start: SSAValue, end: SSAValue, part: Dim) -> list[SSAValue]:
+    def of_part(start: SSAValue, end: SSAValue, part: Dim) -> tuple[SSAValue, SSAValue]:
         """Where the groups of a part start and end."""
         groups = e.binary(arith.DivUIOp, e.binary(arith.SubiOp, end, start), e.index(size))
+
+        def before(number: SSAValue) -> SSAValue:
+            numbers = e.fraction(groups, number, part.size)
+            return e.binary(arith.AddiOp, start, e.binary(arith.MuliOp, numbers, e.index(size)))
+
         number = e.index(bound[part])
         after = e.binary(arith.AddiOp, number, e.index(1))
-        ends: list[SSAValue] = []
-        for n in (number, after):
-            before = e.binary(arith.MuliOp, groups, n)
-            before = e.binary(arith.DivUIOp, before, e.index(part.size))
-            before = e.binary(arith.MuliOp, before, e.index(size))
-            ends.append(e.binary(arith.AddiOp, start, before))
-        return ends
+        return before(number), before(after)
 
     def body(at: SSAValue) -> None:
         first = memory.advance(numbers, listing.dim, at)

@@ -28,7 +28,7 @@ _UNIT_CYCLES = 8
 _INTERRUPTED = 0.03
 """What it costs, of much work, if a range is too short to leave an end of each part to whichever
 thread is ready: others wait for one that was interrupted, or came late."""
-LEAST_DRAWN = 20000
+_LEAST_DRAWN = 20000
 """Cycles of work; of less, each thread does a part that is known beforehand."""
 _BALANCED = 0.85
 """How busy threads are, on average, where whole iterations of a sequence are worth dividing."""
@@ -77,6 +77,14 @@ class Split:
     """Whether tiles of different code are one range."""
     cycles: float = field(default=0.0, compare=False)
     """About how long one thread would take."""
+
+    @property
+    def draws(self) -> bool:
+        """
+        Whether tickets are worth drawing. In each iteration of a loop outside they would cost more
+        than they gain.
+        """
+        return self.first == 0 and self.cycles >= _LEAST_DRAWN
 
 
 @dataclass(frozen=True)
@@ -160,11 +168,12 @@ def choose_split(
                 # to find the places of units; inner loops begin anew in each outer iteration
                 overhead = units * (last - first) + len(groups) * (together + (first > 0))
                 time = work * share / covered + overhead * outer * _UNIT_CYCLES
+                split = Split(first, last, together, work)
                 cut = together or all(portions_of(g.units, threads)[1] for g in groups)
-                if work >= LEAST_DRAWN and first == 0 and not cut:
+                if split.draws and not cut:
                     time += work * _INTERRUPTED
                 if time < least:
-                    best, least = Split(first, last, together, work), time
+                    best, least = split, time
     return best
 
 

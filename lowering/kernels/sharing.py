@@ -27,7 +27,7 @@ from .machine import MachineDescription
 from .memory import Memory
 from .nest import Listing, Nest, Repeat, RepeatListed, Step
 from .overlap import is_self_contained, may_meet, nests_of, reads_of
-from .partition import LEAST_DRAWN, Portion, is_balanced, portions_of
+from .partition import Portion, is_balanced, portions_of
 from .types import INDEX
 
 _BARRIER, _NEXT = SymbolRefAttr(BARRIER), SymbolRefAttr(NEXT)
@@ -175,9 +175,7 @@ class Sharing:
         if split is None:
             self._when_first(lambda: generator.run(bound))
             return
-        # drawing tickets in each iteration of a loop outside costs more than it gains
-        draws = split.first == 0 and split.cycles >= LEAST_DRAWN
-        generator.run(bound, split, self.drawn if draws else self.fixed)
+        generator.run(bound, split, self.drawn if split.draws else self.fixed)
 
     def _alone(self, step: Listing | RepeatListed, bound: Bound) -> None:
         """Thread 0 does all of a step whose length is not known beforehand."""
@@ -210,9 +208,7 @@ class Sharing:
             rest = e.binary(arith.SubiOp, end, rest_start)
 
             def cut(place: SSAValue) -> SSAValue:
-                share = e.binary(arith.MuliOp, place, rest)
-                share = e.binary(arith.DivUIOp, share, e.index(small))
-                return e.binary(arith.AddiOp, rest_start, share)
+                return e.binary(arith.AddiOp, rest_start, e.fraction(place, rest, small))
 
             place = e.binary(arith.DivUIOp, of_small, e.index(n))
             after = e.binary(arith.AddiOp, place, e.index(1))
@@ -239,13 +235,9 @@ class Sharing:
             each = e.index(units // self.threads)
             first = e.binary(arith.MuliOp, thread, each)
             return first, e.binary(arith.AddiOp, first, each)
-        threads, total = e.index(self.threads), e.index(units)
+        n, total = self.threads, e.index(units)
         after = e.binary(arith.AddiOp, thread, e.index(1))
-        bounds = [
-            e.binary(arith.DivUIOp, e.binary(arith.MuliOp, t, total), threads)
-            for t in (thread, after)
-        ]
-        return bounds[0], bounds[1]
+        return e.fraction(thread, total, n), e.fraction(after, total, n)
 
     def _divided(self, divided: Divided, bound: Bound) -> None:
         self._meet(list(nests_of(divided.body)), alone=False, private=divided.private)

@@ -76,23 +76,21 @@ def _multiply(
     all_units = -(-columns // unit)
     sums = k.scratch((lists, all_units * unit), compute_type(k.element))
 
-    def visit(part: Dim, first: Affine, count: int) -> None:
-        every = Dim("j", count * unit)
-        zero = sums[[part, first * unit + every]]
-        k.map([every], zero, (), lambda alg, _: [alg.number(0, sums.element)], weight=0)
-        for together, after in ((_ROWS, 0), (1, _ROWS)):
-            with k.repeat_listed(listing, together, after, part) as places:
-                add_rows(k, places, sums, part, count, first)
-
-    for first, size, count in (
-        (0, units, all_units // units),
-        (all_units // units * units, all_units % units, 1),
-    ):
-        if not size:
-            continue
-        part, block = Dim("part", lists), Dim("p", count)
+    def visit(start: int, size: int, blocks: int) -> None:
+        """Blocks of as many units of columns, from one on."""
+        part, block, every = Dim("part", lists), Dim("p", blocks), Dim("j", size * unit)
         with k.repeat(part), k.repeat(block):
-            visit(part, affine(first) + block * units, size)
+            first = affine(start) + block * size
+            zero = sums[[part, first * unit + every]]
+            k.map([every], zero, (), lambda alg, _: [alg.number(0, sums.element)], weight=0)
+            for together, after in ((_ROWS, 0), (1, _ROWS)):
+                with k.repeat_listed(listing, together, after, part) as places:
+                    add_rows(k, places, sums, part, size, first)
+
+    blocks, rest = divmod(all_units, units)
+    visit(0, units, blocks)
+    if rest:
+        visit(blocks * units, rest, 1)
 
     def total(alg: ArithAlgebra, values: Sequence[Value]) -> Sequence[Value]:
         result = values[0]

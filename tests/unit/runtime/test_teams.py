@@ -287,9 +287,8 @@ def in_child(work: Callable[[], bool]) -> bool:
     if child == 0:
         status = 1
         try:
-            faulthandler.dump_traceback_later(
-                50, file=2
-            )  # standard error, whatever takes its place
+            # to standard error, whatever takes its place
+            faulthandler.dump_traceback_later(50, file=2)
             status = 0 if work() else 2
         finally:
             os._exit(status)
