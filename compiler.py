@@ -206,8 +206,6 @@ def compile(
     - `conv_algorithm`: how convolutions are computed: `auto` (the default) for what is estimated to
       be fastest, `direct` by the definition, `winograd` wherever it applies. Winograd convolution
       rounds differently: its results are within 2e-5 of the root mean square of the exact ones.
-      With `direct`, large matrices behind a rectifier also stay as they are, which are otherwise
-      rounded to 28 bits; that changes results less than sums in f32 do.
     - `precision`: `f32` (the default), or `bf16` to round the operands of convolutions and matrix
       products to bf16, with sums in f32, which needs a CPU with AVX512-BF16. Expect differences
       of about 1 % of the root mean square of results.

@@ -36,7 +36,7 @@ from .glow.normalization import (
 from .glow.pooling import Pool
 from .glow.quantization import StorageCastOp
 from .glow.shape import BroadcastOp, GatherOp, ReshapeOp, SliceOp
-from .glow.sparse import SparseVectorMatMulOp, SparseVectorWordsMatMulOp
+from .glow.sparse import SparseVectorMatMulOp
 from .glow.transposed import TransposedConvolutionOp
 from .glow.winograd import WinogradConvolutionOp
 from .operator import Call, element_of, shape_of
@@ -172,7 +172,7 @@ def _transposed(call: Call) -> int:
     return _elements(call.operands[0]) * prod(call.shape(1)[1:])
 
 
-@products(PackedMatMulOp, DotMatMulOp, SparseVectorMatMulOp, SparseVectorWordsMatMulOp)
+@products(PackedMatMulOp, DotMatMulOp, SparseVectorMatMulOp)
 def _packed(call: Call) -> int:
     return _elements(call.results[0]) * call.shape(0)[-1]
 

@@ -11,10 +11,7 @@ half empty, the matrix stays as it is.
 A vector that is likely to have many zeros, because a rectifier made it, skips the rows of a large
 matrix that meet them: `glow.sparse_vector_matmul`, whose matrix lies in memory row by row. Nearly
 all the time goes into reading the matrix, so half of its rows take half the time. A matrix with
-an element that is not finite is read whole, because zero times such an element is NaN. For the same
-reason the matrix of f32 becomes one of fixed-point numbers of 28 bits,
-`glow.sparse_vector_words_matmul`, if that changes no number by more than f32 rounds a number that
-is as large as the root of the mean square of all.
+an element that is not finite is read whole, because zero times such an element is NaN.
 
 Products of narrow integers become `glow.dot_matmul`, with rows of the matrix in pairs or quads as
 the machine multiplies them, in panels of one vector. Where it multiplies quads of u8 only, i8 are
@@ -28,11 +25,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from math import isfinite, nan, prod, sqrt
+from math import prod
 
 import numpy as np
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, TensorType, f32, i8, i32
+from xdsl.dialects.builtin import ModuleOp, TensorType, i8, i32
 from xdsl.ir import Attribute, SSAValue
 from xdsl.passes import ModulePass
 
@@ -46,16 +43,10 @@ from ..glow_dialects.glow.logic import CastOp
 from ..glow_dialects.glow.matrix import FullyConnectedOp, MatMulOp, PackedMatMulOp
 from ..glow_dialects.glow.quantization import StorageCastOp
 from ..glow_dialects.glow.shape import PadOp, ReshapeOp
-from ..glow_dialects.glow.sparse import (
-    GROUP_COLUMNS,
-    SparseVectorMatMulOp,
-    SparseVectorWordsMatMulOp,
-    words_shape,
-)
+from ..glow_dialects.glow.sparse import SparseVectorMatMulOp
 from ..glow_dialects.operator import element_of, shape_of, with_shape
 from ..semantics.arrays import constant_array, constant_reader, lazy_constant, make_constant
 from ..semantics.dot import group_rows
-from ..semantics.fixed_words import rounding_of, scale_of, write_words
 from .layouts.quads import U8, are_factors, quads_option, terms_of
 from .rewriting import Build, RuleTable, apply_rules, maker
 from .zeros import is_rectified
@@ -108,57 +99,23 @@ def turned(matrix: np.ndarray) -> np.ndarray:
     return result
 
 
-@dataclass(frozen=True)
-class Magnitudes:
-    """How large the numbers of a constant are."""
-
-    largest: float
-    """The largest absolute value; NaN or infinity if a number is not finite."""
-    mean_square: float
-
-    @staticmethod
-    def of(read: Callable[[], np.ndarray]) -> Magnitudes:
-        """Of what can be read; if nothing can, as if it were not finite."""
-        try:
-            array = read().reshape(-1)
-        except (OSError, ValueError):
-            return Magnitudes(nan, nan)
-        largest, squares = 0.0, 0.0
-        for start in range(0, array.size, _CHECKED):
-            part = array[start : start + _CHECKED]
-            part = part if part.dtype == np.float64 else part.astype(np.float32, copy=False)
-            low, high = float(part.min()), float(part.max())
-            if not (isfinite(low) and isfinite(high)):
-                return Magnitudes(nan, nan)
-            largest = max(largest, -low, high)
-            squares += float(part @ part)
-        release_files()
-        return Magnitudes(largest, squares / max(1, array.size))
-
-    @property
-    def fit_words(self) -> bool:
-        """Whether numbers of f32 may be rounded to 28 bits."""
-        if not _LEAST <= self.largest <= 1 / _LEAST:
-            return False
-        return rounding_of(self.largest) <= sqrt(self.mean_square) * _HALF_STEP
-
-
-_LEAST = 2.0**-50
-"""Fixed-point numbers and their inverses are far from the limits of f32."""
-_HALF_STEP = 2.0**-24
-"""By how much f32 rounds a number, relative to it."""
-_MOST_FILLED = 15 / 16
-"""How many words fixed-point numbers may take, relative to those of f32."""
+def all_finite(read: Callable[[], np.ndarray]) -> bool:
+    """Whether a constant can be read and has neither infinite elements nor NaN."""
+    try:
+        array = read().reshape(-1)
+    except (OSError, ValueError):
+        return False
+    starts = range(0, array.size, _CHECKED)
+    finite = all(np.isfinite(array[i : i + _CHECKED]).all() for i in starts)
+    release_files()
+    return finite
 
 
 class _Rules:
     """The rules for a machine."""
 
-    def __init__(
-        self, lanes: int, vectors: int, quads: Sequence[Attribute], far_bytes: int, words: int
-    ):
+    def __init__(self, lanes: int, vectors: int, quads: Sequence[Attribute], far_bytes: int):
         self.far_bytes = far_bytes
-        self.words = words
         self.lanes = lanes
         self.vectors = vectors
         self.quads = quads
@@ -197,24 +154,10 @@ class _Rules:
             return None
         read = constant_reader(weights)
         assert read is not None
-        magnitudes = Magnitudes.of(read)
-        if not isfinite(magnitudes.largest):
+        if not all_finite(read):
             return None
-        inner, columns = reversed(shape_of(t)) if transposed else shape_of(t)
-        hint = weights.name_hint or "weights"
-        if (
-            0 < self.words <= columns
-            and element_of(t) == element_of(x.type) == f32
-            and prod(words_shape(1, columns)) <= _MOST_FILLED * columns
-            and magnitudes.fit_words
-        ):
-            scale = scale_of(magnitudes.largest)
-            words = _words(words_shape(inner, columns), hint, transposed, scale, read)
-            return build(
-                SparseVectorWordsMatMulOp, x, build.add(words), columns=columns, scale=scale
-            )
         if transposed:
-            shape = shape_of(t)[::-1]
+            hint, shape = weights.name_hint or "weights", shape_of(t)[::-1]
             compute, write = lambda: turned(read()), lambda target: turn(read(), target)
             weights = build.add(lazy_constant(shape, element_of(t), hint, compute, write))
         return build(SparseVectorMatMulOp, x, weights)
@@ -290,30 +233,6 @@ class _Rules:
         return build(SubOp, product, build.broadcast(sums, shape_of(product.type)))
 
 
-def _words(
-    shape: Sequence[int],
-    hint: str,
-    transposed: bool,
-    scale: float,
-    read: Callable[[], np.ndarray],
-) -> ConstantOp:
-    """The words of a matrix, or of its transpose, in that shape."""
-
-    def write(target: np.ndarray) -> None:
-        matrix = read().T if transposed else read()
-        for group in range(shape[1]):
-            first = group * GROUP_COLUMNS
-            write_words(matrix[:, first : first + GROUP_COLUMNS], scale, target[:, group])
-            release_files()
-
-    def compute() -> np.ndarray:
-        words = np.empty(shape, np.int32)
-        write(words)
-        return words
-
-    return lazy_constant(shape, i32, hint, compute, write)
-
-
 _SIGN = 128
 """The sign bit of a byte."""
 
@@ -365,9 +284,6 @@ class PackWeightsPass(ModulePass):
     """Types (`u8`, `i8`) whose products with i8 the machine adds in quads, not pairs."""
     far_bytes: int = 1 << 20
     """Matrices from this size on are not in a near cache, so that it pays to skip rows of them."""
-    words: int = 2048
-    """From how many columns on such a matrix may be rounded to numbers of 28 bits, which changes
-    products less than their sum in f32 does; 0 for never. Shorter rows are not worth it."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if self.lanes < 1 or self.vectors < 1:
@@ -376,8 +292,5 @@ class PackWeightsPass(ModulePass):
             )
         if self.far_bytes < 0:
             raise CompileError(f"expected far-bytes of at least 0, found {self.far_bytes}")
-        if self.words < 0:
-            raise CompileError(f"expected words of at least 0, found {self.words}")
         quads = quads_option(self.quads)
-        rules = _Rules(self.lanes, self.vectors, quads, self.far_bytes, self.words)
-        apply_rules(op, rules.table)
+        apply_rules(op, _Rules(self.lanes, self.vectors, quads, self.far_bytes).table)

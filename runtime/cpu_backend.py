@@ -122,8 +122,7 @@ class CpuBackend(Backend):
             kernels += f",glow-time-kernels{{threads={self.threads}}}"
         split = f"glow-split-batch{{images={self.threads} cache={m.l2_bytes}}}"
         convolutions = self._convolutions(m)
-        exact = " words=0" if self.conv_algorithm == "direct" else ""
-        pack = f"glow-pack-weights{{{m.packing_options()}{exact}}}"
+        pack = f"glow-pack-weights{{{m.packing_options()}}}"
         expand = "glow-expand-math" if m.has_fma else "glow-expand-math{has-fma=false}"
         return (
             *self._optimized(m),

@@ -4,21 +4,13 @@ from __future__ import annotations
 
 from math import prod
 
-from xdsl.dialects.builtin import f32
 from xdsl.ir import SSAValue
 
-from ...glow_dialects.glow.arithmetic import AddOp, MulOp, ShiftRightOp, SubOp
-from ...glow_dialects.glow.logic import CastOp, EqualOp, SelectOp
+from ...glow_dialects.glow.arithmetic import AddOp
+from ...glow_dialects.glow.logic import EqualOp, SelectOp
 from ...glow_dialects.glow.matrix import FullyConnectedOp, MatMulOp, PackedMatMulOp
-from ...glow_dialects.glow.shape import ConcatOp, SliceOp, TransposeOp
-from ...glow_dialects.glow.sparse import (
-    GROUP_COLUMNS,
-    SPARE_BITS,
-    WORD_LANES,
-    WORDS,
-    SparseVectorMatMulOp,
-    SparseVectorWordsMatMulOp,
-)
+from ...glow_dialects.glow.shape import SliceOp, TransposeOp
+from ...glow_dialects.glow.sparse import SparseVectorMatMulOp
 from ...glow_dialects.operator import element_of, shape_of, with_shape
 from ..rewriting import Build
 from .registry import lowering
@@ -57,32 +49,3 @@ def sparse_vector_matmul(node: SparseVectorMatMulOp, build: Build) -> SSAValue:
     matrix = build(SelectOp, skipped, zero, node.weights)
     product = build(MatMulOp, build.reshape(node.input, [1, shape[0]]), matrix)
     return build.reshape(product, shape_of(node.result.type))
-
-
-@lowering(SparseVectorWordsMatMulOp)
-def sparse_vector_words_matmul(node: SparseVectorWordsMatMulOp, build: Build) -> SSAValue:
-    """The product with the numbers as f32."""
-    words, columns = node.weights, node.columns.value.data
-    inner, groups, *_ = shape_of(words.type)
-    high = build(ShiftRightOp, words, build.splat(SPARE_BITS, words.type))
-    high = build(MulOp, high, build.splat(1 << SPARE_BITS, words.type))
-    spare = build(SubOp, words, high)
-    last: SSAValue | None = None
-    for word in range(WORDS):
-        sizes = [inner, groups, 1, WORD_LANES]
-        part = build(SliceOp, spare, starts=[0, 0, word, 0], sizes=sizes, strides=[1] * 4)
-        if last is not None:
-            part = build(AddOp, _shifted(build, last), part)
-        last = part
-    assert last is not None
-    numbers = build(ConcatOp, high, _shifted(build, last), axis=2)
-    matrix = build(CastOp, numbers, result_types=[with_shape(f32, shape_of(numbers.type))])
-    matrix = build.reshape(matrix, [inner, groups * GROUP_COLUMNS])
-    if columns < groups * GROUP_COLUMNS:
-        matrix = build(SliceOp, matrix, starts=[0, 0], sizes=[inner, columns], strides=[1, 1])
-    matrix = build(MulOp, matrix, build.splat(node.scale.value.data, matrix.type))
-    return build(SparseVectorMatMulOp, node.input, matrix)
-
-
-def _shifted(build: Build, value: SSAValue) -> SSAValue:
-    return build(MulOp, value, build.splat(1 << SPARE_BITS, value.type))

@@ -12,11 +12,7 @@ from ...glow_dialects.elements import is_float
 from ...glow_dialects.glow.attention import AttentionOp, MaskedAttentionOp
 from ...glow_dialects.glow.convolution import ConvolutionOp
 from ...glow_dialects.glow.matrix import FullyConnectedOp, MatMulOp, PackedMatMulOp
-from ...glow_dialects.glow.sparse import (
-    SparseVectorMatMulOp,
-    SparseVectorWordsMatMulOp,
-    words_shape,
-)
+from ...glow_dialects.glow.sparse import SparseVectorMatMulOp
 from ...glow_dialects.glow.transposed import TransposedConvolutionOp
 from ...glow_dialects.quant import QuantizedType
 from .cases import FLOATS, U8, UNIFORM, Case, Draw, Row, Values, cases
@@ -154,22 +150,6 @@ def sparse_vector_matmul(draw: Draw) -> Iterator[Case]:
             (k, n),
             values=lambda a, few=few, scale=scale: scale(a) * (few if a.shape == few.shape else 1),
             constants=(1,),
-        )
-
-
-@cases(SparseVectorWordsMatMulOp, rows=[Row((f32, i32), (f32,))])
-def sparse_vector_words_matmul(draw: Draw) -> Iterator[Case]:
-    for rows, k, n in draw.some((((1,), 17, 130), ((1, 1), 7, 128), ((), 33, 3)), 2):
-        words = draw.rng.integers(-(2**31), 2**31, words_shape(k, n))
-        few = draw.rng.integers(0, 2, (*rows, k))
-        vector = draw.rng.standard_normal((*rows, k)) * few / k**0.5
-        yield draw.case(
-            vector.shape,
-            words.shape,
-            arrays={0: vector, 1: words},
-            constants=(1,),
-            columns=n,
-            scale=2.0**-30,
         )
 
 

@@ -121,21 +121,6 @@ func.func @sparse_vector_matmul(%x: tensor<1x1x4xf32>, %w: tensor<4x9xf32>) -> t
 
 // -----
 
-// Numbers of 28 bits become f32: the last sixteen of a group come from the low bits of all words.
-func.func @sparse_vector_words_matmul(%x: tensor<1x4xf32>, %w: tensor<4x1x7x16xi32>) -> tensor<1x9xf32> {
-  %a = glow.sparse_vector_words_matmul %x, %w {columns = 9 : i64, scale = 0.25 : f64} : (tensor<1x4xf32>, tensor<4x1x7x16xi32>) -> tensor<1x9xf32>
-  func.return %a : tensor<1x9xf32>
-}
-
-// CHECK-LABEL: @sparse_vector_words_matmul(
-// CHECK:       glow.shift_right %w
-// CHECK:       glow.concat {{.*}} {axis = 2 : i64} : (tensor<4x1x7x16xi32>, tensor<4x1x1x16xi32>) -> tensor<4x1x8x16xi32>
-// CHECK:       glow.slice {{.*}} : (tensor<4x128xf32>) -> tensor<4x9xf32>
-// CHECK:       glow.matmul
-// CHECK:       func.return
-
-// -----
-
 func.func @attention(%q: tensor<1x7x2x4xf16>, %m: tensor<1x2x7x7xf16>) -> tensor<1x7x2x4xf16> {
   %a = glow.masked_attention %q, %q, %q, %m {scale = 0.5 : f64} : (tensor<1x7x2x4xf16>, tensor<1x7x2x4xf16>, tensor<1x7x2x4xf16>, tensor<1x2x7x7xf16>) -> tensor<1x7x2x4xf16>
   func.return %a : tensor<1x7x2x4xf16>

@@ -8,12 +8,11 @@ from unittest import mock
 import ml_dtypes
 import numpy as np
 import pytest
-from glow.glow_dialects.glow.sparse import SparseVectorMatMulOp, SparseVectorWordsMatMulOp
+from glow.glow_dialects.glow.sparse import SparseVectorMatMulOp
 from glow.glow_dialects.glow_inst.instruction import Instruction
 from glow.glow_dialects.operator import with_shape
 from glow.lowering.kernels.families import sparse
 from glow.semantics import element_type
-from glow.semantics.fixed_words import scale_of, write_words
 from glow.tests.support.graph_text import parse
 from glow.tests.support.native import apply, check_native, run_native
 from hypothesis import given, settings
@@ -110,36 +109,6 @@ def test_what_is_not_finite(threads: int, rng: np.random.Generator):
         x[place] = number
         check_native(allocated(x, w), [x, w], tolerance=2e-5, threads=threads)
         assert not np.isfinite(run_native(allocated(x, w), [x, w], threads=threads)[0]).any()
-
-
-def words_of(w: np.ndarray) -> tuple[np.ndarray, float]:
-    """A matrix as groups of words, and what their integers stand for."""
-    inner, columns = w.shape
-    groups, scale = -(-columns // 128), scale_of(float(np.abs(w).max()))
-    words = np.empty((inner, groups, 7, 16), np.int32)
-    for group in range(groups):
-        write_words(w[:, 128 * group : 128 * (group + 1)], scale, words[:, group])
-    return words, scale
-
-
-@pytest.mark.usefixtures("parts")
-@pytest.mark.parametrize("threads", [1, 2, 3])
-@pytest.mark.parametrize(
-    "size", [(1, 1), (7, 130), (40, 257), (65, 1000), (9, 4100), (30, 128)], ids=str
-)
-def test_numbers_in_words(size: tuple[int, int], threads: int, rng: np.random.Generator):
-    """They give what the matrix gives that they were made from, as exactly as sums of f32 do."""
-    inner, columns = size
-    x, w = with_zeros(rng, inner, 0.4), random(7, inner, columns)
-    words, scale = words_of(w)
-    types = [with_shape(element_type(a.dtype), a.shape) for a in (x, words)]
-    module = one_node(SparseVectorWordsMatMulOp, types, columns=columns, scale=scale)
-    apply(module, "glow-irgen,glow-eliminate-copies,glow-allocate")
-    want = sum_of_rows(x, w)
-    for machine in MACHINES:
-        check_native(module, [x, words], machine, 2e-6, threads=threads)
-        (found,) = run_native(module, [x, words], machine, threads)
-        np.testing.assert_allclose(found, want, rtol=0, atol=2e-6 * max(1, np.abs(want).max()))
 
 
 LAYERS = """

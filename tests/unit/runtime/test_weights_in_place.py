@@ -7,7 +7,6 @@ from pathlib import Path
 import glow
 import numpy as np
 import onnx
-import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 
@@ -33,13 +32,8 @@ def layers(path: Path, rng: np.random.Generator, columns: int) -> tuple[np.ndarr
     return weights, bias
 
 
-@pytest.mark.parametrize(
-    ("columns", "name"), [(1030, "sparse_vector_matmul"), (2170, "sparse_vector_words_matmul")]
-)
-def test_transposed_weights_of_a_file(
-    columns: int, name: str, tmp_path: Path, rng: np.random.Generator
-):
-    weights, bias = layers(tmp_path / "m.onnx", rng, columns)
+def test_transposed_weights_of_a_file(tmp_path: Path, rng: np.random.Generator):
+    weights, bias = layers(tmp_path / "m.onnx", rng, 1030)
     x = rng.standard_normal((1, 1 << 12)).astype(np.float32)
     want = np.maximum(x, 0).astype(np.float64) @ weights.T.astype(np.float64) + bias
     for threads in (1, 2):
@@ -48,4 +42,4 @@ def test_transposed_weights_of_a_file(
             model = glow.compile(tmp_path / "m.onnx", cache=tmp_path / "c", threads=threads)
             (found,) = model(x)
             np.testing.assert_allclose(found, want, rtol=0, atol=1e-4 * np.abs(want).max())
-            assert f"glow_inst.{name}" in str(model.stages["allocated"])
+            assert "glow_inst.sparse_vector_matmul" in str(model.stages["allocated"])
