@@ -11,7 +11,6 @@ model = glow.compile("resnet50.onnx")
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -20,6 +19,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from .backend import Backend, Program, find_backend
 from .errors import GlowError, ModelError
+from .runtime.environment import verifies
 from .runtime.memory_plan import MemoryPlan, plan_of
 from .runtime.model_source import ModelSource
 from .runtime.peak_memory import peak_resident_bytes
@@ -265,7 +265,7 @@ def _source(
 
 def _verifies(verify: bool | None) -> bool:
     """Whether all IR is to be verified, so that all of it must be made."""
-    return verify is True or (verify is None and os.environ.get("GLOW_VERIFY", "0") != "0")
+    return verifies() if verify is None else verify
 
 
 def _stages(source: ModelSource, model: Model, target: Backend, verify: bool | None) -> Stages:

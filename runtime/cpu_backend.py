@@ -75,6 +75,8 @@ class CpuBackend(Backend):
         quantize: str | None = None,
         timed: bool = False,
     ):
+        from .object_cache import open_cache
+
         if not 1 <= threads <= MOST_THREADS:
             raise GlowError(f"expected threads to be 1 to {MOST_THREADS}, found {threads}")
         if conv_algorithm not in CONV_ALGORITHMS:
@@ -89,7 +91,7 @@ class CpuBackend(Backend):
         self.threads = threads
         self.timed = timed
         self.pin = pin
-        self.cache = cache
+        self.cache = open_cache(cache)
         self.cpu = cpu
         self.features = features
         self.triple = triple
@@ -197,12 +199,11 @@ class CpuBackend(Backend):
         return CpuProgram(run, weights, plan, signature_of(stages["imported"]).outputs)
 
     def restore(self, source: ModelSource) -> Restored | None:
-        from .object_cache import open_cache
         from .program_plan import LinkPlan
         from .release_code import release_code
         from .saved_program import find_program
 
-        cache, target = open_cache(self.cache), self.target()
+        cache, target = self.cache, self.target()
         if cache is None or target.missing_here():
             return None
         found = find_program(cache, source, self._details(target))
@@ -228,11 +229,10 @@ class CpuBackend(Backend):
         self, source: ModelSource, stages: Mapping[str, ModuleOp], program: Program
     ) -> None:
         from .memory_plan import plan_of
-        from .object_cache import open_cache
         from .saved_program import SavedProgram, store_program
         from .signature import signature_of
 
-        cache = open_cache(self.cache)
+        cache = self.cache
         if cache is None or not isinstance(program, CpuProgram):
             return
         plan, signature = program.plan, signature_of(stages["imported"])
@@ -289,9 +289,8 @@ class CpuBackend(Backend):
     ) -> tuple[Sequence[bytes], LinkPlan]:
         """The objects of the program, generated or from the cache, and what they are."""
         from . import program_cache
-        from .object_cache import open_cache
 
-        cache = open_cache(self.cache)
+        cache = self.cache
         if cache is None:
             return self._generate(_llvm_modules(stages), target, None)
         key = program_cache.program_key(stages["allocated"], target, self.threads, self.timed)

@@ -2,10 +2,7 @@
 What a model is, by content: the key under which its compiled program is found again.
 
 The bytes of a file are hashed, which takes a second for one or two gigabytes, so the hash is
-remembered in the cache for the file's identity: its place, inode, size, and times of modification
-and of change of status. The last of these cannot be set by programs. Hashes are remembered only of
-files whose times are older than the clock's grain, so whatever changes a file later changes its
-identity.
+remembered in the cache for the file's identity (`file_identity`).
 """
 
 from __future__ import annotations
@@ -19,13 +16,10 @@ from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+from .file_identity import identity, is_older
 from .fingerprint import COMPILER, source_hash
 from .object_cache import ObjectCache, key_of
 
-_GRAIN_NS = 20_000_000
-"""How far times of files may lag behind the clock."""
-_COARSE_GRAIN_NS = 2_000_000_000
-"""The same for file systems that keep whole milliseconds or seconds."""
 _PACKAGES = ("numpy", "ml_dtypes", "onnx", "xdsl")
 
 
@@ -94,19 +88,6 @@ class ModelSource:
         return self._model.parent if isinstance(self._model, Path) else Path(os.path.abspath(""))
 
 
-def identity(path: Path) -> tuple[int, ...]:
-    """What differs between a file and another, or itself after a change. Raises OSError."""
-    s = path.stat()
-    return (s.st_dev, s.st_ino, s.st_size, s.st_mtime_ns, s.st_ctime_ns)
-
-
-def is_older(status: tuple[int, ...], moment: int) -> bool:
-    """Whether a change of the file after `moment` (in ns) is sure to give it another identity."""
-    latest = status[-1]
-    grain = _GRAIN_NS if latest % 1_000_000 else _COARSE_GRAIN_NS
-    return latest + grain < moment
-
-
 def file_hash(path: Path, cache: ObjectCache) -> str:
     """SHA-256 of a file's content, from the cache if it knows the file. Raises OSError."""
     before = identity(path)
@@ -117,7 +98,8 @@ def file_hash(path: Path, cache: ObjectCache) -> str:
     with path.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
     if identity(path) == before and is_older(before, moment):
-        cache.put(key, digest.encode())
+        # what is read from a cache that cannot be written is no reason for a warning
+        cache.put(key, digest.encode(), warn=False)
     return digest
 
 

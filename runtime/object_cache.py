@@ -13,8 +13,11 @@ passes the limit, the entries that were not used for longest are deleted; a prog
 keeps it until it ends. The sum is kept up to date in memory, so that the directory is listed only
 once per process and at each clean-up.
 
-A cache never fails: with a directory that cannot be read or written, or a full disk, everything is
-compiled again, and the first failure is reported once as a warning.
+Entries are machine code, so a directory or file that another user can have written is not used
+(`private_files`).
+
+A cache never fails: with a directory that cannot be trusted, read or written, or a full disk,
+everything is compiled again, and the first failure of each directory is reported as a warning.
 """
 
 from __future__ import annotations
@@ -30,33 +33,25 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO
 
-from .segment_file import PAGE, map_segment, write_segment
+from .environment import cache_directory, cache_limit
+from .private_files import (
+    UntrustedError,
+    expect_private_directory,
+    make_private_directory,
+    open_private,
+)
+from .segment_file import PAGE, map_segment, trust_written, write_segment
 
 MAGIC = b"glowobj1"
 _HEADER = len(MAGIC) + 32
 _SUFFIX = ".o"
 _SEGMENT_SUFFIX = ".weights"
 _STALE_SECONDS = 3600
-DEFAULT_LIMIT = 4 << 30
+_RECORD_SUFFIX = ".checked"
+"""Says when the segment with the same name was checked, and by its time when it was used."""
 
-
-def default_directory() -> Path:
-    """
-    `$GLOW_CACHE_DIR`, or `glow` in the user's cache directory (`$XDG_CACHE_HOME`, `~/.cache`).
-    """
-    if chosen := os.environ.get("GLOW_CACHE_DIR"):
-        return Path(chosen)
-    base = os.environ.get("XDG_CACHE_HOME", "")
-    # the XDG specification says that a relative path is to be ignored
-    return (Path(base) if os.path.isabs(base) else Path("~/.cache").expanduser()) / "glow"
-
-
-def default_limit() -> int:
-    """Bytes: `$GLOW_CACHE_SIZE` if it is a number, otherwise 4 GiB."""
-    try:
-        return int(os.environ["GLOW_CACHE_SIZE"])
-    except (KeyError, ValueError):
-        return DEFAULT_LIMIT
+_warned: set[str] = set()
+"""Directories that a warning was given for."""
 
 
 def key_of(*parts: str) -> str:
@@ -78,12 +73,13 @@ class ObjectCache:
     """
 
     def __init__(self, directory: str | Path | None = None, limit: int | None = None):
-        self.directory = default_directory() if directory is None else Path(directory)
-        self.limit = default_limit() if limit is None else limit
+        self.directory = cache_directory() if directory is None else Path(directory)
+        self.limit = cache_limit() if limit is None else limit
         self._size: int | None = None
         """Sum of all entries, in bytes; None before the directory was listed."""
         self._lock = threading.Lock()
-        self._warned = False
+        self._is_trusted: bool | None = None
+        """Whether the directory may be used; None before it was found."""
 
     def path(self, key: str) -> Path:
         return self.directory / f"{key}{_SUFFIX}"
@@ -92,7 +88,10 @@ class ObjectCache:
         """The bytes stored under `key`, or None if there are none or they are damaged."""
         path = self.path(key)
         try:
-            data = path.read_bytes()
+            if not self._may_use():
+                return None
+            with open_private(path) as file:
+                data = file.read()
         except FileNotFoundError:
             return None
         except OSError as error:
@@ -104,42 +103,77 @@ class ObjectCache:
         _touch(path)
         return payload
 
-    def put(self, key: str, payload: bytes) -> None:
-        """Store `payload` under `key`. Silently keeps nothing if it alone exceeds the limit."""
-        size = _HEADER + len(payload)
-        self._store(self.path(key), size, lambda file: file.write(_header(payload) + payload))
+    def put(self, key: str, payload: bytes, warn: bool = True) -> None:
+        """
+        Store `payload` under `key`. Silently keeps nothing if it alone exceeds the limit, and with
+        `warn=False` if nothing can be written.
+        """
+        data = _header(payload) + payload
+        self._store(self.path(key), len(data), lambda file: file.write(data), warn)
 
     def map_weights(self, key: str, size: int) -> mmap.mmap | None:
         """
         The weight segment stored under `key`, mapped into memory from `segment_file.PAGE` on, or
         None if there is none of `size` bytes or it is damaged.
         """
-        path = self.directory / f"{key}{_SEGMENT_SUFFIX}"
+        path, record = self._segment(key)
         try:
-            mapped = map_segment(path, size)
+            mapped = map_segment(path, size, record) if self._may_use() else None
+        except FileNotFoundError:
+            return None
         except OSError as error:
             self._warn("read", error)
             return None
         if mapped is not None:
-            _touch(path)
+            _touch(record)
         return mapped
 
     def put_weights(self, key: str, segment: memoryview) -> bool:
         """Store a weight segment under `key`; whether it is there now. Not if it is too large."""
         if len(segment) > self.limit // 2:
             return False
-        path = self.directory / f"{key}{_SEGMENT_SUFFIX}"
-        return self._store(path, PAGE + len(segment), lambda file: write_segment(file, segment))
+        path, record = self._segment(key)
+        size = PAGE + len(segment)
+        if not self._store(path, size, lambda file: write_segment(file, segment)):
+            return False
+        trust_written(path, record)
+        return True
 
-    def _store(self, path: Path, size: int, write: Callable[[BinaryIO], object]) -> bool:
+    def _segment(self, key: str) -> tuple[Path, Path]:
+        """The file of a weight segment, and its record."""
+        directory = self.directory
+        return directory / f"{key}{_SEGMENT_SUFFIX}", directory / f"{key}{_RECORD_SUFFIX}"
+
+    def _may_use(self) -> bool:
+        """
+        Whether only this user, or root, can have written into the directory. Raises
+        FileNotFoundError if there is none; OSError, the first time, if it may not be used.
+        """
+        if self._is_trusted is None:
+            try:
+                expect_private_directory(self.directory)
+            except FileNotFoundError:
+                raise
+            except OSError:
+                self._is_trusted = False
+                raise
+            self._is_trusted = True
+        return self._is_trusted
+
+    def _store(
+        self, path: Path, size: int, write: Callable[[BinaryIO], object], warn: bool = True
+    ) -> bool:
         if size > self.limit:
             return False
         try:
-            self.directory.mkdir(parents=True, exist_ok=True)
+            make_private_directory(self.directory)
+            if not self._may_use():
+                return False
             _write_atomically(path, write)
             self._account(size)
         except OSError as error:
-            self._warn("write", error)
+            if warn:
+                self._warn("write", error)
             return False
         return True
 
@@ -161,7 +195,7 @@ class ObjectCache:
                     status = item.stat()
                 except FileNotFoundError:
                     continue  # deleted by another process since the listing
-                if item.name.endswith((_SUFFIX, _SEGMENT_SUFFIX)):
+                if item.name.endswith((_SUFFIX, _SEGMENT_SUFFIX, _RECORD_SUFFIX)):
                     found.append((Path(item.path), status))
                 elif item.name.startswith(".tmp-") and _is_stale(status):
                     Path(item.path).unlink(missing_ok=True)
@@ -170,26 +204,39 @@ class ObjectCache:
     def _evict(self) -> int:
         """
         Delete the least recently used entries down to 3/4 of the limit; the bytes that remain.
+        Files with one key go together.
         """
-        entries = sorted(self._entries(), key=lambda entry: entry[1].st_mtime_ns)
-        size = sum(status.st_size for _, status in entries)
-        for path, status in entries:
+        entries: dict[str, list[tuple[Path, os.stat_result]]] = {}
+        for path, status in self._entries():
+            entries.setdefault(path.stem, []).append((path, status))
+        used = {key: max(s.st_mtime_ns for _, s in files) for key, files in entries.items()}
+        size = sum(status.st_size for files in entries.values() for _, status in files)
+        for key in sorted(entries, key=lambda key: used[key]):
             if size <= self.limit * 3 // 4:
                 break
-            path.unlink(missing_ok=True)
-            size -= status.st_size
+            for path, status in entries[key]:
+                path.unlink(missing_ok=True)
+                size -= status.st_size
         return size
 
     def _warn(self, what: str, error: OSError) -> None:
-        if self._warned:
+        name = os.path.abspath(self.directory)
+        if name in _warned:
             return
-        self._warned = True
-        warnings.warn(
-            f"cannot {what} the cache of compiled code in {self.directory} "
-            f"({error.strerror or error}); compiling without it",
-            RuntimeWarning,
-            stacklevel=3,
-        )
+        _warned.add(name)
+        if isinstance(error, UntrustedError):
+            text = (
+                f"not using the cache of compiled code in {name}, which others could change: "
+                f"{error}; compiling without it. The option cache, or GLOW_CACHE_DIR, can name a "
+                "directory of your own"
+            )
+        else:
+            reason = error.strerror or error
+            text = (
+                f"cannot {what} the cache of compiled code in {name} ({reason}); "
+                "compiling without it"
+            )
+        warnings.warn(text, RuntimeWarning, stacklevel=3)
 
 
 def open_cache(cache: bool | str | Path | ObjectCache) -> ObjectCache | None:

@@ -1,11 +1,13 @@
 """
 Weight segments on disk: the packed weights of a program as it reads them, to be mapped into memory.
 
-A file is a header page, then the segment. The header holds its size and a CRC-32, has a checksum
-of its own, and names the boot of the machine in which the file was written. While that is the
-current one, no crash can have lost part of what was written, so that a look at the header and at
-the size of the file is enough. After a reboot the whole segment is checked once, when it is first
-used, and the header renewed. With `$GLOW_VERIFY` set (and not `0`) it is checked each time.
+A file is a header page, then the segment. The header holds its size and a CRC-32, and has a
+checksum of its own. A look at them and at the size of the file is all that a start takes, as long
+as the file is what it was when its CRC was checked: a small file beside it, the record, names the
+identity that it had then (`file_identity`), and the boot of the machine, since a crash may lose
+part of what was written. Otherwise the whole segment is checked, and the record written again.
+Segments are written once and never touched, because that would change their identity. With
+`$GLOW_VERIFY=1` they are checked each time.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ from __future__ import annotations
 import mmap
 import os
 import struct
+import time
 import zlib
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -20,15 +23,23 @@ from functools import cache
 from pathlib import Path
 from typing import BinaryIO
 
+from .environment import verifies
+from .file_identity import Identity, identity, is_older, wait_until_older
+from .private_files import open_private
+
 PAGE = 4096
 """Bytes. Segments start at a multiple of this in their file and in memory."""
 
 _MADV_POPULATE_READ = 22
 """Of Linux 5.14 and later: enter all pages into the table of pages. Python has no name for it."""
-_MAGIC = b"glowseg1"
-_FIELDS = struct.Struct("<8sQI36s")
-"""Magic number, size of the segment, CRC-32 of the segment, boot."""
+_MAGIC = b"glowseg2"
+_FIELDS = struct.Struct("<8sQI")
+"""Magic number, size of the segment, CRC-32 of the segment."""
 _CHECKSUM = struct.Struct("<I")
+_SIZE = 2
+"""The place of the size in an identity."""
+_LARGE_BYTES = 32 << 20
+"""To check more takes longer than the grain of clocks."""
 
 
 def write_segment(file: BinaryIO, segment: memoryview) -> None:
@@ -45,28 +56,45 @@ def write_segment(file: BinaryIO, segment: memoryview) -> None:
     file.write(_header(len(segment), crc.result()))
 
 
-def map_segment(path: Path, size: int) -> mmap.mmap | None:
+def trust_written(path: Path, record: Path) -> None:
     """
-    The file of a segment of `size` bytes, mapped read-only; the segment begins at `PAGE`. Processes
-    that map one file share its memory, which outlives the deletion of the file.
-
-    None if there is no such file or it is damaged. Raises OSError if it cannot be read.
+    Record that a segment that was just moved into place is as it was written. That takes until its
+    times are older than the clock's grain, so small ones are rather checked when they are first
+    used.
     """
     try:
-        file = path.open("rb")
+        status = identity(path)
+        if status[_SIZE] >= _LARGE_BYTES and wait_until_older(status):
+            _remember(record, status)
+    except OSError:
+        pass  # it is checked when it is used
+
+
+def map_segment(path: Path, size: int, record: Path) -> mmap.mmap | None:
+    """
+    The file of a segment of `size` bytes, mapped read-only; the segment begins at `PAGE`. Processes
+    that map one file share its memory, which outlives the deletion of the file. `record` is the
+    file that says when the segment was checked.
+
+    None if there is no such file or it is damaged. Raises UntrustedError if another user can have
+    written it, OSError if it cannot be read.
+    """
+    try:
+        file = open_private(path)
     except FileNotFoundError:
         return None
     with file:
+        moment, status = time.time_ns(), identity(file.fileno())
         fields = _fields(file.read(PAGE))
-        if fields is None or fields[0] != size or os.fstat(file.fileno()).st_size != PAGE + size:
+        if fields is None or fields[0] != size or status[_SIZE] != PAGE + size:
             return None
         mapped = _mapped(file)
-    _, crc, boot = fields
-    if boot == _boot() and os.environ.get("GLOW_VERIFY", "0") == "0":
+    if not verifies() and _is_remembered(record, status):
         return mapped
-    if zlib.crc32(memoryview(mapped)[PAGE:]) != crc:
+    if zlib.crc32(memoryview(mapped)[PAGE:]) != fields[1]:
         return None
-    _renew(path, _header(size, crc))
+    if is_older(status, moment):
+        _remember(record, status)
     return mapped
 
 
@@ -82,33 +110,46 @@ def _mapped(file: BinaryIO) -> mmap.mmap:
 
 
 def _header(size: int, crc: int) -> bytes:
-    fields = _FIELDS.pack(_MAGIC, size, crc, _boot())
+    fields = _FIELDS.pack(_MAGIC, size, crc)
     return (fields + _CHECKSUM.pack(zlib.crc32(fields))).ljust(PAGE, b"\0")
 
 
-def _fields(header: bytes) -> tuple[int, int, bytes] | None:
-    """Size, CRC-32 and boot; None if this is no header."""
+def _fields(header: bytes) -> tuple[int, int] | None:
+    """Size and CRC-32; None if this is no header."""
     if len(header) < PAGE:
         return None
     fields = header[: _FIELDS.size]
     (checksum,) = _CHECKSUM.unpack_from(header, _FIELDS.size)
-    magic, size, crc, boot = _FIELDS.unpack(fields)
-    return (size, crc, boot) if magic == _MAGIC and checksum == zlib.crc32(fields) else None
+    magic, size, crc = _FIELDS.unpack(fields)
+    return (size, crc) if magic == _MAGIC and checksum == zlib.crc32(fields) else None
 
 
-def _renew(path: Path, header: bytes) -> None:
+def _remember(record: Path, status: Identity) -> None:
+    """Record that the file of this identity is whole."""
+    with suppress(OSError):  # a read-only cache still serves, but is checked each time
+        # if two processes write at once, the record is that of one or of no identity
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
+        with open(os.open(record, flags, 0o600), "wb") as file:
+            file.write(_record(status))
+
+
+def _is_remembered(record: Path, status: Identity) -> bool:
     try:
-        with path.open("r+b") as file:
-            file.write(header)
+        with open_private(record) as file:
+            found = file.read()
     except OSError:
-        pass  # a read-only cache still serves, but is checked each time
+        return False
+    return found == _record(status)
+
+
+def _record(status: Identity) -> bytes:
+    return " ".join([_boot(), *map(str, status)]).encode()
 
 
 @cache
-def _boot() -> bytes:
+def _boot() -> str:
     """What tells this boot of the machine from others; of no boot if that is unknown."""
     try:
-        text = Path("/proc/sys/kernel/random/boot_id").read_bytes().strip()
+        return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
     except OSError:
-        text = os.urandom(18).hex().encode()
-    return text[:36].ljust(36, b"\0")
+        return os.urandom(18).hex()

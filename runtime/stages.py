@@ -8,7 +8,6 @@ at, and a program whose code is found in the cache never generates kernels at al
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -28,6 +27,7 @@ from ..errors import CompileError, GlowError, ModelError
 from ..passes.collector import without_garbage_collection
 from ..universe import UNIVERSE
 from .brief_turns import python_turn
+from .environment import verifies
 
 IMPORTED = "imported"
 
@@ -37,12 +37,12 @@ class Stages(Mapping[str, ModuleOp]):
     Stage name to module, in order of compilation; `imported` is the graph before any pass.
 
     `verify` says what is verified after each pass: True for everything, False for nothing, None
-    for all but bulky stages (everything if `$GLOW_VERIFY` is set and not `0`). The modules must
+    for all but bulky stages (everything if `$GLOW_VERIFY` asks for it). The modules must
     not be changed.
     """
 
     def __init__(self, module: ModuleOp, stages: Sequence[Stage], verify: bool | None = None):
-        if verify is None and os.environ.get("GLOW_VERIFY", "0") != "0":
+        if verify is None and verifies():
             verify = True
         self.times: dict[str, float] = {}
         """Seconds that each stage took, for those that were computed."""

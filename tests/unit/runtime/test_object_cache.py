@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from glow.runtime import object_cache
-from glow.runtime.object_cache import ObjectCache, default_directory, key_of, open_cache
+from glow.runtime.object_cache import ObjectCache, key_of, open_cache
 
 
 def test_keys_depend_on_every_part_and_on_where_parts_end():
@@ -149,28 +149,21 @@ def test_disk_that_fills_while_writing_leaves_nothing(tmp_path: Path, monkeypatc
 def test_path_that_is_a_file_warns_once(tmp_path: Path):
     file = tmp_path / "file"
     file.write_text("not a directory")
-    cache = ObjectCache(file)
     with pytest.warns(RuntimeWarning, match="cannot read"):
-        assert cache.get("key") is None
+        assert ObjectCache(file).get("key") is None
     with warnings.catch_warnings():
         warnings.simplefilter("error")
+        cache = ObjectCache(file)
         cache.put("key", b"x")
+        assert cache.get("key") is None
+        assert not cache.put_weights("key", memoryview(b"x"))
+        assert cache.map_weights("key", 1) is None
 
 
 def test_entries_of_a_read_only_directory_are_used(tmp_path: Path, monkeypatch):
     ObjectCache(tmp_path).put("key", b"x")
     monkeypatch.setattr(object_cache.os, "utime", _fails_with(errno.EROFS))
     assert ObjectCache(tmp_path).get("key") == b"x"
-
-
-def test_default_directory(monkeypatch, tmp_path: Path):
-    monkeypatch.delenv("GLOW_CACHE_DIR", raising=False)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert default_directory() == tmp_path / "glow"
-    monkeypatch.setenv("XDG_CACHE_HOME", "relative/is/ignored")
-    assert default_directory() == Path.home() / ".cache" / "glow"
-    monkeypatch.setenv("GLOW_CACHE_DIR", str(tmp_path / "own"))
-    assert default_directory() == tmp_path / "own"
 
 
 def test_options(monkeypatch, tmp_path: Path):
@@ -184,5 +177,3 @@ def test_options(monkeypatch, tmp_path: Path):
     assert chosen is not None
     assert chosen.directory == tmp_path / "chosen"
     assert open_cache(chosen) is chosen
-    monkeypatch.setenv("GLOW_CACHE_SIZE", "much")
-    assert object_cache.default_limit() == object_cache.DEFAULT_LIMIT

@@ -70,6 +70,6 @@ def test_segments_are_written_and_read_back(
     write_segment(file, data.data)
     path = tmp_path / "segment"
     path.write_bytes(file.getvalue())
-    mapped = map_segment(path, data.size)
+    mapped = map_segment(path, data.size, tmp_path / "record")
     assert mapped is not None
     np.testing.assert_array_equal(np.frombuffer(mapped, np.uint8)[PAGE:], data)

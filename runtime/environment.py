@@ -1,0 +1,53 @@
+"""
+The environment variables that settle what no option names: where the cache is, how large it may
+become, and what is verified. A variable that is empty counts as unset.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+from ..errors import GlowError
+
+DEFAULT_LIMIT = 4 << 30
+"""Bytes that the cache may hold."""
+_SIZE = re.compile(r"(\d+)\s*(?:([KMGT])(?:iB)?)?", re.IGNORECASE | re.ASCII)
+_SHIFTS = {"": 0, "K": 10, "M": 20, "G": 30, "T": 40}
+_TRUTHS = {"": False, "0": False, "false": False, "1": True, "true": True}
+
+
+def cache_directory() -> Path:
+    """
+    `$GLOW_CACHE_DIR`, or `glow` in the user's cache directory (`$XDG_CACHE_HOME`, `~/.cache`).
+    """
+    if chosen := os.environ.get("GLOW_CACHE_DIR"):
+        return Path(chosen)
+    base = os.environ.get("XDG_CACHE_HOME", "")
+    # the XDG specification says that a relative path is to be ignored
+    return (Path(base) if os.path.isabs(base) else Path("~/.cache").expanduser()) / "glow"
+
+
+def cache_limit() -> int:
+    """`$GLOW_CACHE_SIZE` in bytes, by default 4 GiB. Raises GlowError if it is no size."""
+    text = os.environ.get("GLOW_CACHE_SIZE", "").strip()
+    if not text:
+        return DEFAULT_LIMIT
+    found = _SIZE.fullmatch(text)
+    if found is None:
+        raise GlowError(
+            "GLOW_CACHE_SIZE: expected a number of bytes, or of K, M, G or T (KiB, MiB, GiB, TiB) "
+            f"such as 512M, found {text!r}"
+        )
+    number, unit = found.groups(default="")
+    return int(number) << _SHIFTS[unit.upper()]
+
+
+def verifies() -> bool:
+    """Whether `$GLOW_VERIFY` asks to verify everything. Raises GlowError for another value."""
+    text = os.environ.get("GLOW_VERIFY", "").strip()
+    found = _TRUTHS.get(text.lower())
+    if found is None:
+        raise GlowError(f"GLOW_VERIFY: expected 1 or true, 0 or false, found {text!r}")
+    return found
