@@ -44,12 +44,12 @@ lit: $(VENV)/installed-dev
 
 bench: $(VENV)/installed-dev
 	$(PIP) -e '.[bench]'
-	$(BIN)/python benchmarks/run.py --json build/benchmarks.json --svg build/benchmarks.svg $(BENCH)
+	$(BIN)/python -m glow.benchmarks.run --json build/benchmarks.json --svg build/benchmarks.svg $(BENCH)
 	$(BIN)/python -m glow.benchmarks.kernels $(KERNELS)
 	$(BIN)/python -m glow.benchmarks.compile_time $(COMPILED)
-	$(BIN)/python benchmarks/quantized.py --json build/quantized.json
-	$(BIN)/python benchmarks/host.py
-	$(BIN)/python benchmarks/scaling.py
+	$(BIN)/python -m glow.benchmarks.quantized --json build/quantized.json
+	$(BIN)/python -m glow.benchmarks.host examples/digits/digits.onnx
+	$(BIN)/python -m glow.benchmarks.scaling
 
 $(VENV)/created:
 	@test -n "$(PYTHON)" || { echo "error: Python 3.11 or newer with the venv module is needed; \

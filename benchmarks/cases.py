@@ -1,7 +1,7 @@
 """
 Makes the file of a network, for a batch of images, and random inputs; `run.py` starts it.
 
-    python benchmarks/cases.py NETWORK FOLDER FEED [--batch 1]
+    python -m glow.benchmarks.cases NETWORK FOLDER FEED [--batch 1]
 
 NETWORK is a name or an .onnx file. Files of named networks are kept in FOLDER; the inputs are
 written to FEED, an .npz file. The path of the model is printed. This is a process of its own, since

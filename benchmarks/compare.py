@@ -32,8 +32,8 @@ class Settings:
     """A process that has spent so long on timed runs ends them."""
     timeout: float = 900.0
     """Seconds after which a process counts as failed."""
-    models: Path = HERE.parent / "build" / "networks"
-    """Where files of networks are kept."""
+    models: Path = Path("build", "networks")
+    """Where files of networks are kept: by default in the current directory."""
 
 
 @dataclass

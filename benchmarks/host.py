@@ -1,12 +1,12 @@
 """
 What a request costs beside the network itself.
 
-    python benchmarks/host.py [NETWORK] [--requests 2000] [--rounds 7] [--in-flight 32]
+    python -m glow.benchmarks.host NETWORK [--requests 2000] [--rounds 7] [--in-flight 32]
 
-A small network (by default the digit classifier) runs in a loop: called directly; through a host
-manager, one request after the other; and with several in flight. In each round every way has its
-turn, and a time is the median of the rounds, per request. What is more than the direct call is the
-overhead: the checks of inputs, the queues, futures, statistics, and changes between threads.
+A small network runs in a loop: called directly; through a host manager, one request after the
+other; and with several in flight. In each round every way has its turn, and a time is the median of
+the rounds, per request. What is more than the direct call is the overhead: the checks of inputs,
+the queues, futures, statistics, and changes between threads.
 """
 
 from __future__ import annotations
@@ -16,14 +16,11 @@ import statistics
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
-from pathlib import Path
 
 import glow
 import numpy as np
 from rich.console import Console
 from rich.table import Table
-
-DIGITS = Path(__file__).resolve().parents[1] / "examples" / "digits" / "digits.onnx"
 
 
 def direct(model: glow.CompiledModel, inputs: Sequence[np.ndarray], requests: int) -> None:
@@ -61,7 +58,7 @@ def medians(ways: dict[str, Callable[[], None]], rounds: int, requests: int) -> 
 
 def parser() -> argparse.ArgumentParser:
     described = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
-    described.add_argument("network", nargs="?", default=DIGITS, help="a file (digits)")
+    described.add_argument("network", help="a file")
     described.add_argument("--requests", type=int, default=2000, help="in a round (2000)")
     described.add_argument("--rounds", type=int, default=7, help="(7)")
     described.add_argument("--in-flight", type=int, default=32, help="at most (32)")

@@ -1,9 +1,9 @@
 """
 Writes the chart and the tables of the README from the results that are kept in the repository.
 
-    python benchmarks/publish.py                # after a change of the tables or the chart
-    python benchmarks/publish.py RESULTS.json   # keep these results from now on
-    python benchmarks/publish.py --check        # say what is out of date; the exit code is 1 then
+    python -m glow.benchmarks.publish                # after a change of the tables or the chart
+    python -m glow.benchmarks.publish RESULTS.json   # keep these results from now on
+    python -m glow.benchmarks.publish --check        # say what is out of date, with exit code 1
 
 `run.py --json` writes results.
 """
@@ -18,7 +18,6 @@ from glow.benchmarks.chart import svg
 from glow.benchmarks.measurements import Results
 from glow.benchmarks.report import machine, start_and_memory, times, without_winograd
 
-ROOT = Path(__file__).resolve().parents[1]
 KEPT = "benchmarks/results/cpu.json"
 CHART = "docs/images/benchmarks.svg"
 README = "README.md"
@@ -72,15 +71,17 @@ def main(args: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="Publish benchmark results in the README.")
     parser.add_argument("results", nargs="?", type=Path, help="results to keep from now on")
     parser.add_argument("--check", action="store_true", help="only say what is out of date")
-    parser.add_argument("--root", type=Path, default=ROOT, help="the repository")
+    parser.add_argument("--root", type=Path, default=".", help="the repository (.)")
     parsed = parser.parse_args(args)
+    if not (parsed.root / README).is_file():
+        parser.error(f"no {README} in {parsed.root}: run this in the repository, or give --root")
     kept = parsed.root / KEPT
     source = parsed.results or (kept if kept.is_file() else None)
     results = Results.read(source) if source else None
     if parsed.check:
         found = stale(parsed.root, results)
         for path in found:
-            print(f"{path.relative_to(parsed.root)}: out of date, run benchmarks/publish.py")
+            print(f"{path.relative_to(parsed.root)}: out of date, run glow.benchmarks.publish")
         return 1 if found else 0
     files = dict(generated(parsed.root, results))
     if parsed.results and results:

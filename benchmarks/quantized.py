@@ -1,8 +1,8 @@
 """
 Quantized networks beside other runtimes, and beside ourselves in f32, in one run.
 
-    python benchmarks/quantized.py                       # the usual networks and kinds
-    python benchmarks/quantized.py resnet50 --kinds qdq --rounds 3 --json found.json
+    python -m glow.benchmarks.quantized                       # the usual networks and kinds
+    python -m glow.benchmarks.quantized resnet50 --kinds qdq --rounds 3 --json found.json
 
 Each network is quantized as `quantized_networks.py` says: `qdq` and `dynamic` by onnxruntime, and
 `ours`, exported as an ONNX model, so that all runtimes run the same file. Time is measured as by

@@ -1,7 +1,7 @@
 """
 Makes the quantized versions of a network, for `quantized.py`, in a process of its own.
 
-    python benchmarks/quantized_networks.py NETWORK FOLDER KIND
+    python -m glow.benchmarks.quantized_networks NETWORK FOLDER KIND
 
 KIND is `qdq` for static quantization by onnxruntime's quantizer, `ours` for our own, exported as an
 ONNX model, or `dynamic` for onnxruntime's dynamic quantization of matrix products. NETWORK is a

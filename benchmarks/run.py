@@ -1,14 +1,14 @@
 """
 Glow beside other runtimes, in one run on the same machine.
 
-    python benchmarks/run.py                       # all networks, all installed runtimes
-    python benchmarks/run.py squeezenet my.onnx --runtimes glow onnxruntime --threads 1 --rounds 5
+    python -m glow.benchmarks.run                   # all networks, all installed runtimes
+    python -m glow.benchmarks.run squeezenet my.onnx --runtimes glow onnxruntime --threads 1
 
 Every measurement is a process of its own, and the runtimes take turns, so that a busy moment of the
 machine hits all of them. A time is the median over all runs of all rounds; the first runs of a
 process warm it up and do not count. Outputs are compared with those of the first other runtime: the
 exit code is 1 if a runtime failed or differs by more than `--tolerance`. Networks are those of
-`benchmarks/networks.py`, or files.
+`glow.benchmarks.networks`, or files.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """
 How the time of each pass grows with the graph.
 
-    python benchmarks/scaling.py [--small 200] [--large 2000] [--limit 12]
+    python -m glow.benchmarks.scaling [--small 200] [--large 2000] [--limit 12]
 
 Two graphs of the same blocks, one ten times as large, go through all passes of the CPU backend up
 to memory allocation. A pass that is linear takes ten times as long. The exit code is 1 if all

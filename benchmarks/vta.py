@@ -1,7 +1,7 @@
 """
 What VTA takes for ResNet-18, layer by layer, by the estimate of the simulator.
 
-    python benchmarks/vta.py [--size 224] [--markdown] [--simulate]
+    python -m glow.benchmarks.vta [--size 224] [--width 64] [--markdown] [--simulate]
 
 The network (He et al. 2016) has seeded random weights and is quantized with scales that are powers
 of two. `use` is the share of cycles in which the GEMM core begins a product, and `traffic` the DRAM
@@ -31,7 +31,7 @@ from rich.console import Console
 from rich.table import Table
 from xdsl.dialects.builtin import ModuleOp
 
-SIZE = 224
+SIZE, WIDTH = 224, 64
 OPSET, IR_VERSION = 17, 9
 
 
@@ -64,7 +64,7 @@ class _Graph:
         )  # fmt: skip
 
 
-def resnet18(rng: np.random.Generator, size: int = SIZE, width: int = 64) -> ModelProto:
+def resnet18(rng: np.random.Generator, size: int = SIZE, width: int = WIDTH) -> ModelProto:
     """f32 [1, 3, size, size] to logits [1, 1000]; batch normalisation is in the convolutions."""
     g = _Graph(rng)
     x = g.op("Relu", "relu1", g.conv("image", "conv1", (3, width), 7, 2))
@@ -157,6 +157,7 @@ def print_table(found: list[Row], markdown: bool) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
     parser.add_argument("--size", type=int, default=SIZE, help="rows and columns of the image")
+    parser.add_argument("--width", type=int, default=WIDTH, help="channels of the first layer")
     parser.add_argument("--markdown", action="store_true", help="print a table for documents")
     parser.add_argument("--simulate", action="store_true", help="run it, and compare the results")
     arguments = parser.parse_args()
@@ -165,7 +166,7 @@ def main() -> None:
         rng.standard_normal((1, 3, arguments.size, arguments.size)).astype(np.float32)
         for _ in range(2)
     ]
-    graph = quantized(resnet18(rng, arguments.size), images)
+    graph = quantized(resnet18(rng, arguments.size, arguments.width), images)
     start = time.perf_counter()
     model = glow.compile(graph, backend=VtaBackend(), cache=False)
     print(f"compiled in {time.perf_counter() - start:.1f} s")

@@ -1,7 +1,7 @@
 """
 The process that measures one runtime on one network; `run.py` starts it.
 
-    python benchmarks/worker.py RUNTIME MODEL FEED OUTPUT [--threads 1] [--repeat 50] [--seconds 3]
+    python -m glow.benchmarks.worker RUNTIME MODEL FEED OUTPUT [--threads 1] [--repeat 50]
 
 FEED is an .npz file of inputs by name; the outputs are written to OUTPUT, and what was measured is
 printed as JSON. Only what the runtime needs is imported, so that memory is that of the runtime.

@@ -56,7 +56,7 @@ def random_results(seed: int) -> Results:
 def test_comparison(tmp_path: Path) -> None:
     target, chart = tmp_path / "new" / "found.json", tmp_path / "chart.svg"
     arguments = ["--rounds", "2", "--threads", "1,2", "--json", target, "--svg", chart]
-    printed = run("benchmarks/run.py", DIGITS, *TINY, *arguments)
+    printed = run("-m", "glow.benchmarks.run", DIGITS, *TINY, *arguments)
     assert "digits" in printed
     results = Results.read(target)
     assert [(c.network, c.batch, c.threads) for c in results.cases] == [
@@ -80,7 +80,7 @@ def test_comparison_of_batches_as_markdown(tmp_path: Path) -> None:
     model = tmp_path / "reshaped.onnx"
     onnx.save(reshaped_network(), model)
     arguments = ["--rounds", "1", "--threads", "1", "--batch", "1,3", "--markdown"]
-    printed = run("benchmarks/run.py", model, *TINY, *arguments, "--models", tmp_path)
+    printed = run("-m", "glow.benchmarks.run", model, *TINY, *arguments, "--models", tmp_path)
     assert "| network | glow | onnxruntime | speed | glow, batch 1 |" in printed
     for table in printed.split("\n\n"):
         lines = [line for line in table.splitlines() if line.startswith("|")]
@@ -130,14 +130,14 @@ def test_networks_of_the_benchmark_take_batches(network: str) -> None:
 def test_comparison_reports_failures(tmp_path: Path) -> None:
     model = tmp_path / "broken.onnx"
     model.write_bytes(DIGITS.read_bytes()[:-5000])
-    command = [sys.executable, ROOT / "benchmarks" / "run.py", model, "--runtimes", "glow"]
+    command = [sys.executable, "-m", "glow.benchmarks.run", model, "--runtimes", "glow"]
     found = subprocess.run(command, capture_output=True, text=True, timeout=600)
     assert found.returncode == 1
     assert "broken.onnx" in found.stderr
 
 
 def test_comparison_names_the_networks_there_are() -> None:
-    command = [sys.executable, ROOT / "benchmarks" / "run.py", "resnet", "--runtimes", "glow"]
+    command = [sys.executable, "-m", "glow.benchmarks.run", "resnet", "--runtimes", "glow"]
     found = subprocess.run(command, capture_output=True, text=True, timeout=600)
     assert found.returncode == 1
     assert "resnet50" in found.stderr
@@ -226,7 +226,7 @@ def test_what_is_published_is_current() -> None:
 def test_scaling(sizes: tuple[str, str]) -> None:
     small, large = sizes
     arguments = ["--small", small, "--large", large, "--rounds", "1", "--limit", "1000"]
-    printed = run("benchmarks/scaling.py", *arguments)
+    printed = run("-m", "glow.benchmarks.scaling", *arguments)
     assert "glow-allocate" in printed
     assert "all passes" in printed
 
@@ -246,7 +246,7 @@ def test_compile_time(tmp_path: Path) -> None:
 def test_quantized(tmp_path: Path) -> None:
     target = tmp_path / "found.json"
     arguments = ["--rounds", "1", "--kinds", "qdq", "ours", "--models", tmp_path, "--json", target]
-    printed = run("benchmarks/quantized.py", DIGITS, *TINY, *arguments)
+    printed = run("-m", "glow.benchmarks.quantized", DIGITS, *TINY, *arguments)
     assert "gain" in printed
     rows = json.loads(target.read_text())["rows"]
     assert [r["kind"] for r in rows] == ["qdq", "ours"]
@@ -261,7 +261,7 @@ def test_quantized(tmp_path: Path) -> None:
 def test_variant_without_winograd(tmp_path: Path) -> None:
     target = tmp_path / "found.json"
     arguments = ["--rounds", "1", "--threads", "1", "--no-winograd", "--json", target]
-    printed = run("benchmarks/run.py", DIGITS, *TINY, *arguments, "--markdown")
+    printed = run("-m", "glow.benchmarks.run", DIGITS, *TINY, *arguments, "--markdown")
     assert "| digits |" in printed
     assert "glow --no-winograd, 1T" in printed
     results = Results.read(target)
@@ -283,8 +283,9 @@ def test_make_bench_runs_all_benchmarks() -> None:
     printed = subprocess.run(
         ["make", "--dry-run", "bench", "PYTHON=python3"], capture_output=True, text=True, cwd=ROOT
     ).stdout
-    for part in ("run.py", "--no-winograd", "benchmarks.kernels", "benchmarks.compile_time"):
-        assert part in printed
+    for part in ("run", "kernels", "compile_time", "quantized", "host examples/", "scaling"):
+        assert f"-m glow.benchmarks.{part}" in printed
+    assert "--no-winograd" in printed
 
 
 def test_kernels() -> None:
@@ -295,6 +296,15 @@ def test_kernels() -> None:
 
 
 def test_host() -> None:
-    printed = run("benchmarks/host.py", "--requests", "5", "--rounds", "1", "--in-flight", "2")
+    printed = run(
+        "-m", "glow.benchmarks.host", DIGITS, "--requests", "5", "--rounds", "1", "--in-flight", "2"
+    )
     for way in ("direct", "one at a time", "2 in flight"):
         assert way in printed
+
+
+def test_vta() -> None:
+    arguments = ["--size", "8", "--width", "16", "--markdown", "--simulate"]
+    printed = run("-m", "glow.benchmarks.vta", *arguments)
+    assert "| block4.2.relu2 |" in printed
+    assert "\nequal to the interpreter" in printed

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
+import shutil
 import subprocess
 import sys
+import sysconfig
 import tomllib
 import venv
 import zipfile
@@ -15,8 +18,8 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 FOLDERS = (
-    *("frontend", "glow_dialects", "lowering", "passes", "quantization", "runtime", "semantics"),
-    "tools",
+    *("benchmarks", "frontend", "glow_dialects", "lowering", "passes", "quantization", "runtime"),
+    *("semantics", "tools"),
 )
 """The folders of the root that belong to the package."""
 
@@ -38,7 +41,7 @@ def test_every_folder_of_the_package_is_a_package() -> None:
 
 
 def test_no_folder_of_the_package_is_forgotten() -> None:
-    apart = {"tests", "docs", "examples", "benchmarks", "build", "dist"}
+    apart = {"tests", "docs", "examples", "build", "dist"}
     found = {p.parent.name for p in ROOT.glob("*/__init__.py")} - apart
     assert found == set(FOLDERS)
 
@@ -57,6 +60,66 @@ def run(*command: str | Path, cwd: Path, **environment: str) -> str:
     )
     assert found.returncode == 0, f"{command}\n{found.stdout}{found.stderr}"
     return found.stdout
+
+
+@pytest.fixture
+def installed(tmp_path: Path) -> Path:
+    """
+    The Python of an environment that has a copy of the package, as `pip install .` makes one, and
+    what the package needs from the environment of the tests.
+    """
+    environment = tmp_path / "environment"
+    venv.create(environment)
+    script = "import sysconfig; print(sysconfig.get_path('purelib'))"
+    python = environment / ("Scripts" if os.name == "nt" else "bin") / "python"
+    packages_of = Path(run(python, "-c", script, cwd=tmp_path).strip())
+    # the line adds a folder, but not what editable installs have in .pth files there
+    (packages_of / "needed.pth").write_text(sysconfig.get_path("purelib") + "\n")
+    for package in PROJECT["tool"]["setuptools"]["packages"]:
+        folder = Path(*package.split(".")[1:])
+        (packages_of / "glow" / folder).mkdir(parents=True)
+        for file in (ROOT / folder).glob("*.py"):
+            shutil.copy(file, packages_of / "glow" / folder)
+    return python
+
+
+def documented_benchmarks() -> list[str]:
+    """The programs that docs/benchmarks.md says how to run."""
+    text = (ROOT / "docs" / "benchmarks.md").read_text()
+    return re.findall(r"^python -m (glow\.benchmarks\.\w+)", text, re.MULTILINE)
+
+
+HELP_OF_ALL = """
+import contextlib, io, runpy, sys
+names = sys.argv[1:]
+for name in names:
+    sys.argv = [name, "--help"]
+    printed = io.StringIO()
+    try:
+        with contextlib.redirect_stdout(printed):
+            runpy.run_module(name, run_name="__main__")
+    except SystemExit as end:
+        assert end.code == 0, (name, end.code)
+    assert "usage: " in printed.getvalue(), name
+import glow.benchmarks
+print(glow.benchmarks.__file__)
+"""
+
+
+def test_benchmarks_run_as_documented_after_an_install(installed: Path, tmp_path: Path) -> None:
+    names = documented_benchmarks()
+    assert len(set(names)) >= 7
+    place = run(installed, "-c", HELP_OF_ALL, *names, cwd=tmp_path)
+    assert Path(place.strip()).is_relative_to(tmp_path)
+    digits = ROOT / "examples" / "digits" / "digits.onnx"
+    small = ["--runtimes", "glow", "--rounds", "1", "--threads", "1", "--repeat", "1"]
+    command = [installed, "-m", "glow.benchmarks.run", digits, *small, "--models", "networks"]
+    assert "digits" in run(*command, cwd=tmp_path)
+
+
+def test_documents_name_no_benchmark_that_a_clone_alone_has() -> None:
+    for document in (ROOT / "README.md", ROOT / "Makefile", *(ROOT / "docs").glob("*.md")):
+        assert not re.search(r"python3? benchmarks/", document.read_text()), document
 
 
 @pytest.fixture(scope="module")
@@ -87,7 +150,7 @@ def test_wheel_holds_the_package_and_nothing_else(wheel: Path) -> None:
     tops = {name.split("/")[0] for name in names}
     (info,) = [top for top in tops if top.endswith(".dist-info")]
     assert tops == {"glow", info}
-    apart = ("tests", "docs", "examples", "benchmarks", "build")
+    apart = ("tests", "docs", "examples", "build")
     assert not [n for n in names if n.split("/")[1] in apart]
     assert any(name.endswith("licenses/LICENSE") for name in names)
 
