@@ -226,9 +226,8 @@ class ObjectCache:
         _warned.add(name)
         if isinstance(error, UntrustedError):
             text = (
-                f"not using the cache of compiled code in {name}, which others could change: "
-                f"{error}; compiling without it. The option cache, or GLOW_CACHE_DIR, can name a "
-                "directory of your own"
+                f"not using the cache of compiled code in {name}: {error}; compiling without it. "
+                "The option cache, or GLOW_CACHE_DIR, can name a directory of your own"
             )
         else:
             reason = error.strerror or error
