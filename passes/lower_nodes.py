@@ -118,11 +118,30 @@ class LowerNodesPass(ModulePass):
     """
     keep: tuple[str, ...] = ()
     """Operators to keep besides those of the backend, such as `relu,softmax`."""
+    target_cpu: str | None = None
+    """LLVM's name of the CPU that the backend `cpu` generates code for; default: this one."""
+    target_features: str | None = None
+    """What differs from that CPU, for example `"-fma"`."""
+    target_triple: str | None = None
+    """LLVM's name of the platform, for example `"aarch64-unknown-linux-gnu"`."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        kept = _operators(self.keep)
+        kept, target = _operators(self.keep), self._target()
         if self.backend == NO_BACKEND:
             lower_nodes(op, lambda call: call.operator in kept or not is_composite(call.operator))
             return
-        backend = find_backend(self.backend)
+        backend = find_backend(self.backend, **target)
         lower_nodes(op, lambda call: call.operator in kept or backend.keeps(call))
+
+    def _target(self) -> dict[str, str]:
+        """The options of the backend that say what code is generated for."""
+        given = {
+            "cpu": self.target_cpu,
+            "features": self.target_features,
+            "triple": self.target_triple,
+        }
+        options = {name: value for name, value in given.items() if value is not None}
+        if options and self.backend != "cpu":
+            names = ", ".join(f"target-{name}" for name in options)
+            raise CompileError(f"{names}: for the backend cpu only, found {self.backend!r}")
+        return options

@@ -33,7 +33,6 @@ PRECISIONS = ("f32", "bf16")
 
 _CLEAN = "glow-fold-constants,canonicalize,cse,dce"
 
-_LOWERED = Stage("lowered", f"glow-lower-nodes{{backend=cpu}},{_CLEAN}")
 _TO_ALLOCATED = (
     Stage("instructions", "glow-irgen"),
     Stage(
@@ -128,7 +127,7 @@ class CpuBackend(Backend):
         expand = "glow-expand-math" if m.has_fma else "glow-expand-math{has-fma=false}"
         return (
             *self._optimized(m),
-            _LOWERED,
+            self._lowered(),
             Stage("laid-out", layouts),
             Stage("convolutions", f"glow-choose-convolutions{{{convolutions}}},glow-fuse-pooling"),
             Stage("packed", f"{pack},glow-simplify-shapes,{_CLEAN}"),
@@ -152,6 +151,12 @@ class CpuBackend(Backend):
         if self.quantize is None:
             return (optimized,)
         return optimized, Stage("quantized", f"{self.quantize},{integers},{_CLEAN}")
+
+    def _lowered(self) -> Stage:
+        """What has no kernel on the target is decomposed."""
+        given = {"cpu": self.cpu, "features": self.features, "triple": self.triple}
+        options = "".join(f' target-{n}="{v}"' for n, v in given.items() if v is not None)
+        return Stage("lowered", f"glow-lower-nodes{{backend=cpu{options}}},{_CLEAN}")
 
     def _convolutions(self, machine: MachineDescription) -> str:
         """
