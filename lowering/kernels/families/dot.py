@@ -20,10 +20,10 @@ _PAIR = 2
 
 
 def _has_products(machine: MachineDescription, call: Call) -> bool:
-    """Weights end with [panel, group]; a panel is as wide as some vectors."""
+    """Weights end with [panel, group]; a panel is a vector of sums, or a block of channels."""
     *_, panel, terms = call.shape(1)
-    is_whole = panel % machine.lanes(32) == 0
-    return is_whole and machine.dot_kind(call.element(0), call.element(1), terms) is not None
+    fits = panel in (machine.lanes(32), machine.channel_block)
+    return fits and machine.dot_kind(call.element(0), call.element(1), terms) is not None
 
 
 @kernel(DotConvolutionOp, on=_has_products)

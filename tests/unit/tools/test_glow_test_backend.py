@@ -14,9 +14,11 @@ from glow.glow_dialects.glow import NODES, DataParallel
 from glow.glow_dialects.glow.arithmetic import AddOp, MulOp
 from glow.glow_dialects.glow.convolution import ConvolutionOp
 from glow.glow_dialects.glow.normalization import SoftmaxOp
+from glow.runtime.cpu_backend import CpuBackend
 from glow.runtime.interpreter_backend import InterpretedProgram
+from glow.runtime.stages import Stages
 from glow.tools.conformance.cases import family_of
-from glow.tools.conformance.check import check, limit_of
+from glow.tools.conformance.check import check, limit_of, network
 from glow.tools.conformance.plan import plan
 from glow.tools.glow_test_backend import main
 from xdsl.dialects.builtin import ModuleOp, f16, f32, i8, i32
@@ -97,6 +99,16 @@ def test_some_operators_of_the_cpu_pass():
         assert not subject.problems
         failed = [str(o) for o in check(backend, subject.cases) if not o.passed]
         assert not failed, f"seed {seed}"
+
+
+@pytest.mark.parametrize("cpu", ["haswell", "cortex-a76"])
+def test_claims_of_other_cpus_have_kernels(cpu: str):
+    """Which products of groups there are depends on the CPU."""
+    backend = CpuBackend(cache=False, cpu=cpu)
+    (subject,) = plan(backend, random.randrange(1 << 32), "glow.dot_matmul")
+    module, _ = network(subject.cases)
+    kernels = str(Stages(module, backend.stages())["kernels"])
+    assert kernels.count("call @k_dot_matmul") == len(subject.cases)
 
 
 def test_a_seed_repeats_the_cases():
