@@ -35,7 +35,7 @@ Of float operators between conversions, stored results may differ by one: roundi
 integer arithmetic is not that after arithmetic in floats.
 """
 TOGETHER = 24
-"""Cases that are compiled as one network."""
+"""Cases that are compiled as one network, unless the caller says otherwise."""
 
 
 @dataclass(frozen=True)
@@ -54,16 +54,16 @@ class Outcome:
         return not self.error and self.difference <= self.limit
 
 
-def check(backend: Backend, cases: Sequence[Case]) -> list[Outcome]:
+def check(backend: Backend, cases: Sequence[Case], together: int = TOGETHER) -> list[Outcome]:
     """
-    The outcome of each case. Several are one network; if that fails, its halves are tried, so that
-    in the end a failure has one case.
+    The outcome of each case. `together` of them are one network; if that fails, its halves are
+    tried, so that in the end a failure has one case.
     """
-    if len(cases) > TOGETHER:
+    if len(cases) > together:
         return [
             outcome
-            for i in range(0, len(cases), TOGETHER)
-            for outcome in check(backend, cases[i : i + TOGETHER])
+            for i in range(0, len(cases), together)
+            for outcome in check(backend, cases[i : i + together], together)
         ]
     module, inputs = network(cases)
     expected = execute(main_function(module), inputs)
@@ -73,7 +73,8 @@ def check(backend: Backend, cases: Sequence[Case]) -> list[Outcome]:
         if len(cases) == 1:
             return [Outcome(cases[0], error=f"{type(error).__name__}: {error}")]
         half = len(cases) // 2
-        return check(backend, cases[:half]) + check(backend, cases[half:])
+        parts = (cases[:half], cases[half:])
+        return [outcome for part in parts for outcome in check(backend, part, together)]
     return [_compared(*pair) for pair in zip(cases, found, expected, strict=True)]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 
 import glow
 import numpy as np
@@ -20,10 +21,11 @@ from glow.glow_dialects.glow.shape import BroadcastOp, ConcatOp, PadOp
 from glow.glow_dialects.operator import shape_of, with_shape
 from glow.glow_dialects.quant import QuantizedType
 from glow.lowering.llvm.translate import translate_module
-from glow.lowering.target import find_target, host_target
-from glow.runtime.jit import compile_object
+from glow.lowering.target import host_target
+from glow.runtime.cpu_backend import CpuBackend
+from glow.runtime.stages import Stages
 from glow.semantics.arrays import make_constant
-from glow.tests.support.native import apply
+from glow.tests.support.cross import EmulatedBackend, needs_emulator
 from xdsl.dialects import func
 from xdsl.dialects.builtin import (
     ArrayAttr,
@@ -192,27 +194,48 @@ def test_matrix_products(target: Mapping[str, str], signed: bool, rng: np.random
     assert z.type == with_shape(i32, [rows, columns])
 
 
-@pytest.mark.parametrize(
-    ("cpu", "features", "names"),
-    [("cortex-a76", None, ["sdot"]), ("cortex-a76", "+i8mm", ["sdot", "usdot"])],
-)
-def test_aarch64(cpu: str, features: str | None, names: list[str], rng: np.random.Generator):
-    """Products of i8, and of u8 where there is an instruction, are in quads."""
+def bytes_network(rng: np.random.Generator) -> ModuleOp:
+    """A convolution of i8 and one of u8."""
     net = Network(rng, 1, 8, 5, 6)
     results: list[SSAValue] = []
     for stored, point in ((i8, -7), (U8, 7)):
         element = QuantizedType(stored, f32, 0.25, point)
         x = net.conv(net.typed(QuantizeOp, net.x, element), 16, 3, border=1, to=element)
         results.append(net.typed(DequantizeOp, x, f32))
-    target = find_target(cpu, features)
-    machine = target.describe()
-    module = net.module(*results)
-    pipeline = (
-        f"glow-assign-layouts{{{machine.layout_options()}}},cse,dce,glow-schedule,glow-irgen,"
-        "glow-eliminate-copies,glow-stack-ops,glow-share-buffers,glow-allocate,"
-        f"glow-lower-to-kernels{{{machine.pass_options()}}},glow-expand-math,glow-convert-to-llvm"
-    )
-    text = translate_module(apply(module, pipeline, verify=False))
+    return net.module(*results)
+
+
+@pytest.mark.parametrize(
+    ("cpu", "features", "names"),
+    [
+        ("cortex-a72", None, []),
+        ("cortex-a76", None, ["sdot"]),
+        ("cortex-a76", "+i8mm", ["sdot", "usdot"]),
+    ],
+)
+def test_aarch64(cpu: str, features: str | None, names: list[str], rng: np.random.Generator):
+    """Products of i8, and of u8 where there is an instruction, are in quads."""
+    backend = CpuBackend(cache=False, cpu=cpu, features=features)
+    text = translate_module(Stages(bytes_network(rng), backend.stages())["llvm"])
     for name in ("sdot", "usdot"):
         assert (f"llvm.aarch64.neon.{name}." in text) == (name in names)
-    assert compile_object(text, target)
+
+
+@needs_emulator()
+@pytest.mark.parametrize(
+    ("cpu", "features", "emulated"),
+    [
+        ("cortex-a76", None, "neoverse-n1"),
+        ("cortex-a76", "+i8mm", "max"),
+    ],
+)
+def test_aarch64_runs(
+    cpu: str, features: str | None, emulated: str, tmp_path: Path, rng: np.random.Generator
+):
+    module = bytes_network(rng)
+    noise = (3 * rng.standard_normal((1, 8, 5, 6))).astype(np.float32)
+    backend = EmulatedBackend(tmp_path, emulated, cpu=cpu, features=features)
+    wanted = glow.compile(module, "interpreter")(noise)
+    for want, have in zip(wanted, glow.compile(module, backend)(noise), strict=True):
+        assert want.std() > 0.25
+        np.testing.assert_array_equal(have, want)

@@ -12,7 +12,8 @@ import pytest
 from glow.errors import GlowError
 from glow.lowering.target import find_target, host_target
 from glow.runtime.cpu_backend import CpuBackend
-from glow.tests.support.cross import missing_tools, object_files, run_emulated
+from glow.runtime.stages import Stages
+from glow.tests.support.cross import EmulatedBackend, needs_emulator
 from glow.tests.support.random_graphs import random_graph, random_inputs
 from glow.tests.support.rounding import rounding_slack
 from onnx import TensorProto, helper, numpy_helper
@@ -120,23 +121,23 @@ def test_random_graphs(cpu: str, floats, rng: np.random.Generator):
             close(a, b, s)
 
 
-def test_aarch64_objects(tmp_path: Path, rng: np.random.Generator):
+def test_aarch64_objects(rng: np.random.Generator):
+    backend = CpuBackend(cache=False, cpu=ARM)
     module = random_graph(int(rng.integers(2**31)), 8)
-    _, names = object_files(module, CpuBackend(cache=False, cpu=ARM), tmp_path)
-    assert names
-    for name in names:
-        header = (tmp_path / name).read_bytes()[:20]
+    objects = backend.objects(Stages(module, backend.stages()))
+    assert objects
+    for header in objects:
         assert header[:4] == b"\x7fELF"
         assert int.from_bytes(header[18:20], "little") == 183  # EM_AARCH64
 
 
+@needs_emulator()
 def test_aarch64_runs(tmp_path: Path, rng: np.random.Generator):
-    if missing := missing_tools():
-        pytest.skip(f"needs {', '.join(missing)}")
-    module = glow.compiler.load_model(network(rng))
+    model = network(rng)
     image = rng.standard_normal((1, 3, 23, 30), np.float32)
-    (expected,) = glow.compile(module, "interpreter")(image)
-    (found,) = run_emulated(module, [image], CpuBackend(cache=False, cpu=ARM), tmp_path)
+    (expected,) = glow.compile(model, "interpreter")(image)
+    backend = EmulatedBackend(tmp_path, "neoverse-n1", cpu=ARM, threads=2)
+    (found,) = glow.compile(model, backend)(image)
     close(found, expected)
 
 

@@ -1,0 +1,108 @@
+"""
+Code for AArch64, run by an emulator of several CPUs: kernels of every family, and networks.
+
+An emulator shows that instructions and calls are right. That threads meet as they must does not
+follow from it: the machine that it runs on orders accesses to memory more strictly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import glow
+import numpy as np
+import pytest
+from glow.glow_dialects.operator import element_of
+from glow.lowering.kernels.registry import algorithm_of
+from glow.runtime.interpreter import execute
+from glow.runtime.signature import main_function
+from glow.tests.support.cross import EmulatedBackend, needs_emulator
+from glow.tools.conformance.cases import Case, short
+from glow.tools.conformance.check import check
+from glow.tools.conformance.plan import Subject, plan
+
+pytestmark = needs_emulator()
+
+DIGITS = Path(__file__).resolve().parents[3] / "examples" / "digits" / "digits.onnx"
+BASIC = "cortex-a72"
+KERNELS = [
+    pytest.param(BASIC, BASIC, ("f32", "bf16", "i8"), id="basic"),
+    pytest.param("neoverse-n1", "neoverse-n1", ("f16", "i8"), id="dotprod"),
+    pytest.param("neoverse-v1", "max", ("bf16", "ui8", "i8"), id="i8mm-bf16-sve"),
+]
+"""Names of a CPU for LLVM and for the emulator, and the element types to try there."""
+OTHERS = 10
+"""Operators without an algorithm, of data-parallel loops and copies, that one test tries."""
+
+
+def cases_of(subject: Subject, elements: tuple[str, ...], rng: np.random.Generator) -> list[Case]:
+    """A case for each of the types, of the first operand, that the operator has."""
+    found: list[Case] = []
+    for element in elements:
+        cases = [c for c in subject.cases if element_of_case(c) == element]
+        if cases:
+            found.append(cases[rng.integers(len(cases))])
+    return found
+
+
+def element_of_case(case: Case) -> str:
+    return short(element_of((*case.call.operands, *case.call.results)[0]))
+
+
+def some_cases(
+    backend: EmulatedBackend, elements: tuple[str, ...], rng: np.random.Generator
+) -> Iterator[Case]:
+    """Of one operator for each algorithm of kernels, and of some that need none."""
+    subjects: dict[object, list[Subject]] = {}
+    for subject in plan(backend, int(rng.integers(1 << 32))):
+        subjects.setdefault(algorithm_of(subject.operator), []).append(subject)
+    others = subjects.pop(None)
+    chosen = [found[rng.integers(len(found))] for found in subjects.values()]
+    chosen += [others[i] for i in rng.permutation(len(others))[:OTHERS]]
+    for subject in chosen:
+        yield from cases_of(subject, elements, rng)
+
+
+@pytest.mark.parametrize(("cpu", "emulated", "elements"), KERNELS)
+def test_kernels(
+    cpu: str,
+    emulated: str,
+    elements: tuple[str, ...],
+    tmp_path: Path,
+    rng: np.random.Generator,
+):
+    backend = EmulatedBackend(tmp_path, emulated, cpu=cpu)
+    cases = list(some_cases(backend, elements, rng))
+    assert len(cases) > 40
+    failed = [
+        f"{o.case}: {o.difference} {o.error}" for o in check(backend, cases, 1000) if not o.passed
+    ]
+    assert not failed
+
+
+@pytest.mark.parametrize(
+    ("threads", "flags"),
+    [(1, ()), (2, ()), (3, ("-DSPINS=0",))],
+    ids=["1", "2", "3-asleep"],
+)
+def test_digits(threads: int, flags: tuple[str, ...], tmp_path: Path, rng: np.random.Generator):
+    """Threads that spin, and threads that sleep until another one wakes them."""
+    image = rng.random((1, 1, 8, 8), np.float32)
+    backend = EmulatedBackend(tmp_path, BASIC, cpu=BASIC, threads=threads)
+    backend.flags = flags
+    (found,) = glow.compile(DIGITS, backend)(image)
+    (expected,) = glow.compile(DIGITS, "interpreter")(image)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-5)
+
+
+def test_digits_in_integers(tmp_path: Path, rng: np.random.Generator):
+    image = rng.random((1, 1, 8, 8), np.float32)
+    backend = EmulatedBackend(
+        tmp_path, "max", cpu="neoverse-v1", threads=2, quantize="glow-quantize{dynamic=true}"
+    )
+    model = glow.compile(DIGITS, backend)
+    quantized = model.stages["quantized"]
+    assert "glow.dot_matmul" in str(model.stages["packed"])
+    (expected,) = execute(main_function(quantized), [image])
+    np.testing.assert_allclose(model(image)[0], expected, rtol=0, atol=1e-5)
