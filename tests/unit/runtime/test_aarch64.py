@@ -13,14 +13,19 @@ from pathlib import Path
 import glow
 import numpy as np
 import pytest
+from glow.glow_dialects.elements import storage_type
+from glow.glow_dialects.glow.quantization import DequantizeOp, QuantizeOp, RescaleOp
+from glow.glow_dialects.glow.transposed import TransposedConvolutionOp
 from glow.glow_dialects.operator import element_of
 from glow.lowering.kernels.registry import algorithm_of
 from glow.runtime.interpreter import execute
 from glow.runtime.signature import main_function
 from glow.tests.support.cross import EmulatedBackend, needs_emulator
-from glow.tools.conformance.cases import Case, short
+from glow.tools.conformance.cases import Case, Draw, Row
 from glow.tools.conformance.check import check
 from glow.tools.conformance.plan import Subject, plan
+from glow.tools.conformance.products import transposed_convolution
+from xdsl.dialects.builtin import f32
 
 pytestmark = needs_emulator()
 
@@ -29,11 +34,12 @@ BASIC = "cortex-a72"
 KERNELS = [
     pytest.param(BASIC, BASIC, ("f32", "bf16", "i8"), id="basic"),
     pytest.param("neoverse-n1", "neoverse-n1", ("f16", "i8"), id="dotprod"),
-    pytest.param("neoverse-v1", "max", ("bf16", "ui8", "i8"), id="i8mm-bf16-sve"),
+    pytest.param("neoverse-v1", "max", ("f32", "bf16", "ui8"), id="i8mm-bf16-sve"),
 ]
 """Names of a CPU for LLVM and for the emulator, and the element types to try there."""
-OTHERS = 10
-"""Operators without an algorithm, of data-parallel loops and copies, that one test tries."""
+CONVERSIONS = (QuantizeOp, DequantizeOp, RescaleOp)
+OTHERS = 8
+"""Further operators without an algorithm, loops over elements or copies, that one test tries."""
 
 
 def cases_of(subject: Subject, elements: tuple[str, ...], rng: np.random.Generator) -> list[Case]:
@@ -47,21 +53,26 @@ def cases_of(subject: Subject, elements: tuple[str, ...], rng: np.random.Generat
 
 
 def element_of_case(case: Case) -> str:
-    return short(element_of((*case.call.operands, *case.call.results)[0]))
+    return str(storage_type(element_of((*case.call.operands, *case.call.results)[0])))
 
 
 def some_cases(
     backend: EmulatedBackend, elements: tuple[str, ...], rng: np.random.Generator
 ) -> Iterator[Case]:
-    """Of one operator for each algorithm of kernels, and of some that need none."""
+    """
+    Of one operator for each algorithm of kernels, of those that convert integers, of some that need
+    no algorithm, and of transposed convolution, which becomes others.
+    """
     subjects: dict[object, list[Subject]] = {}
     for subject in plan(backend, int(rng.integers(1 << 32))):
         subjects.setdefault(algorithm_of(subject.operator), []).append(subject)
-    others = subjects.pop(None)
+    simple = subjects.pop(None)
     chosen = [found[rng.integers(len(found))] for found in subjects.values()]
-    chosen += [others[i] for i in rng.permutation(len(others))[:OTHERS]]
+    chosen += [s for s in simple if s.operator in CONVERSIONS]
+    chosen += [simple[i] for i in rng.permutation(len(simple))[:OTHERS]]
     for subject in chosen:
         yield from cases_of(subject, elements, rng)
+    yield from transposed_convolution(Draw(TransposedConvolutionOp, Row((f32,)), rng))
 
 
 @pytest.mark.parametrize(("cpu", "emulated", "elements"), KERNELS)
