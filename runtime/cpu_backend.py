@@ -285,7 +285,8 @@ class CpuBackend(Backend):
         together and with the C library's `libm`, their entry is
         `void glow_main(void *weights, void **io, void *arena)`, where `arena_bytes` says how large
         the arena must be; a program for several threads is called as `lowering.threads` says. Where
-        the target has tile registers, the process must ask for them first (docs/targets.md).
+        the target has tile registers, the process must ask for them first (docs/targets.md). What
+        else a C program needs is written by `bundle.write_bundle`.
         """
         return self._objects(stages, self.target())[0]
 

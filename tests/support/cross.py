@@ -17,6 +17,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 MAIN = Path(__file__).resolve().parents[2] / "examples" / "c_program" / "main.c"
 COMPILER, EMULATOR = "aarch64-linux-gnu-gcc", "qemu-aarch64"
+TRACE = "trace.txt"
 TOOLS = {COMPILER: "gcc-aarch64-linux-gnu libc6-dev-arm64-cross", EMULATOR: "qemu-user"}
 """Commands, and the packages of Debian that have them."""
 
@@ -42,6 +43,8 @@ class EmulatedBackend(CpuBackend):
         self.emulated = emulated
         self.flags: Sequence[str] = ()
         """Further options of the C compiler."""
+        self.options: Sequence[str] = ()
+        """Further options of the emulator; it writes to a file `TRACE` beside the program."""
 
     def compile(self, stages: Mapping[str, ModuleOp]) -> EmulatedProgram:
         assert isinstance(stages, Stages)
@@ -51,7 +54,8 @@ class EmulatedBackend(CpuBackend):
         command = [COMPILER, *self.flags, "-static", "-I.", "-o", "run", str(MAIN), *names]
         subprocess.run([*command, "-lm", "-pthread"], cwd=folder, check=True, timeout=300)
         outputs = signature_of(stages["imported"]).outputs
-        return EmulatedProgram(folder, [EMULATOR, "-cpu", self.emulated, "./run"], outputs)
+        command = [EMULATOR, "-cpu", self.emulated, "-D", TRACE, *self.options, "./run"]
+        return EmulatedProgram(folder, command, outputs)
 
 
 class EmulatedProgram:

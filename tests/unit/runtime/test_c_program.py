@@ -10,6 +10,11 @@ from pathlib import Path
 import glow
 import numpy as np
 import pytest
+from glow.lowering.threads import team_bytes
+from glow.runtime.bundle import write_bundle
+from glow.runtime.cpu_backend import CpuBackend
+from glow.runtime.stages import Stages
+from glow.tests.support.small_models import GRAPH, graph
 
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
 DIGITS = EXAMPLES / "digits" / "digits.onnx"
@@ -35,3 +40,18 @@ def test_network_in_a_c_program(tmp_path: Path, rng: np.random.Generator) -> Non
     subprocess.run([tmp_path / "run"], cwd=tmp_path, check=True, timeout=60)
     found = np.fromfile(tmp_path / "output0.bin", np.float32).reshape(wanted.shape)
     np.testing.assert_array_equal(found, wanted)
+
+
+def test_the_header_of_a_bundle(tmp_path: Path) -> None:
+    """Names cannot end its comments, sizes are in bytes, and an older bundle leaves nothing."""
+    backend = CpuBackend(cache=False, threads=2)
+    text = GRAPH.replace('"x"', '"*/x"')
+    stages = Stages(graph(text), backend.stages())
+    (tmp_path / "glow0999.o").write_bytes(b"")
+    objects = write_bundle(stages, backend, tmp_path)
+    assert sorted(tmp_path.glob("*.o")) == sorted(objects)
+    header = (tmp_path / "network.h").read_text()
+    assert "#define GLOW_INPUTS 2\n" in header
+    assert "  24, /* ??x: float32[2, 3] */ \\\n  24, /* y: float32[2, 3] */ \\\n}" in header
+    assert "#define GLOW_THREADS 2\n" in header
+    assert f"#define GLOW_TEAM_BYTES {team_bytes(2)}\n" in header

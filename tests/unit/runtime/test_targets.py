@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
 import glow
+import llvmlite.binding as binding
 import numpy as np
 import onnx
 import pytest
 from glow.errors import GlowError
 from glow.lowering.target import find_target, host_target
+from glow.lowering.threads import llvm_text
 from glow.runtime.cpu_backend import CpuBackend
 from glow.runtime.stages import Stages
 from glow.tests.support.cross import EmulatedBackend, needs_emulator
@@ -129,6 +132,19 @@ def test_aarch64_objects(rng: np.random.Generator):
     for header in objects:
         assert header[:4] == b"\x7fELF"
         assert int.from_bytes(header[18:20], "little") == 183  # EM_AARCH64
+
+
+def test_threads_of_aarch64_order_memory():
+    """Who waits loads with acquire, who counts stores with release: plain moves are on x86."""
+    target = find_target(triple="aarch64-unknown-linux-gnu")
+    module = binding.parse_assembly(llvm_text(target.triple))
+    text = target.create().emit_assembly(module)
+    functions = dict(re.findall(r"^(glow_\w+):\n(.*?)^\.Lfunc_end", text, re.MULTILINE | re.DOTALL))
+    assert "ldar" in functions["glow_wait"]
+    assert "stlxr" in functions["glow_count"]
+    # who counts itself as a sleeper looks at the counter again; who counts looks for sleepers
+    assert functions["glow_wait"].count("ldar") == 2
+    assert re.search(r"stlxr.*ldar\b", functions["glow_count"], re.DOTALL)
 
 
 @needs_emulator()
