@@ -8,7 +8,7 @@ import onnx
 from onnx import ValueInfoProto, helper
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from ....errors import GlowError, UnsupportedError
@@ -22,7 +22,8 @@ IR_VERSION = 10
 
 def export_onnx(module: ModuleOp) -> onnx.ModelProto:
     """
-    The graph of `@main` as an ONNX model that computes the same. Weights are copied into it.
+    The graph of `@main` as an ONNX model that computes the same. Weights are copied into it; what
+    no output needs is left out.
 
     Inputs and outputs have the names in `glow.name`, or those of the values; quantized ones hold
     their stored numbers. Raises GlowError if there is no graph, UnsupportedError with a list of all
@@ -40,9 +41,11 @@ def export_onnx(module: ModuleOp) -> onnx.ModelProto:
     ]
     outputs = [writer.fresh(name) for name in names]
     problems: list[str] = []
+    needed = _needed(block)
     for op in block.ops:
         if isinstance(op, Node):
-            _write(writer, op, problems)
+            if op in needed:
+                _write(writer, op, problems)
         elif not isinstance(op, ReturnOp):
             problems.append(f"{op.name}: is no node of a graph")
     if problems:
@@ -58,6 +61,18 @@ def export_onnx(module: ModuleOp) -> onnx.ModelProto:
         opset_imports=[helper.make_opsetid("", writer.opset)],
         ir_version=IR_VERSION,
     )
+
+
+def _needed(block: Block) -> set[Operation]:
+    """The operations of which the terminator needs a result, directly or through others."""
+    found: set[Operation] = set()
+    pending = [block.last_op]
+    while pending:
+        op = pending.pop()
+        if isinstance(op, Operation) and op not in found:
+            found.add(op)
+            pending += [v.owner for v in op.operands if isinstance(v.owner, Operation)]
+    return found
 
 
 def _main(module: ModuleOp) -> FuncOp:

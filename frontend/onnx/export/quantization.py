@@ -30,18 +30,20 @@ def _axis(q: QuantizedType) -> int | None:
 
 
 def _parameters(writer: Writer, q: QuantizedType, expressed: Attribute, hint: str) -> list[str]:
-    """Names of the scale and the zero point."""
+    """
+    Names of the scale and the zero point. Integers of more than 16 bits whose zero points are all 0
+    have none.
+    """
     if q.storage.width.data in (4, 16):
         writer.needs(21)
     scales = np.array(q.scale_values(), np.float64).astype(numpy_dtype(expressed))
     points = np.array(q.zero_point_values()).astype(numpy_dtype(q.storage))
     if _axis(q) is None:
         scales, points = scales.reshape(()), points.reshape(())
-    code = code_of(q.storage)
-    return [
-        writer.constant(scales, f"{hint}_scale"),
-        writer.constant(points, f"{hint}_zero_point", code),
-    ]
+    scale = writer.constant(scales, f"{hint}_scale")
+    if q.storage.width.data > _WIDEST_RESULT and not points.any():
+        return [scale]
+    return [scale, writer.constant(points, f"{hint}_zero_point", code_of(q.storage))]
 
 
 @exporter(QuantizeOp)
@@ -65,8 +67,6 @@ def dequantize(writer: Writer, node: DequantizeOp) -> str:
     q = _quantized(node.input)
     hint = hint_of(node) or "real"
     parameters = _parameters(writer, q, q.expressed, hint)
-    if q.storage.width.data > _WIDEST_RESULT and not any(q.zero_point_values()):
-        parameters.pop()  # integers of 32 bits have none
     name = writer.name(node.input)
     return writer.emit("DequantizeLinear", name, *parameters, hint=hint, axis=_axis(q))
 

@@ -9,6 +9,7 @@ import numpy as np
 import onnx
 import onnxruntime
 import pytest
+from glow import quantization
 from glow.context import make_context
 from glow.errors import UnsupportedError
 from glow.frontend.onnx import import_onnx
@@ -37,8 +38,18 @@ def parsed(text: str) -> ModuleOp:
     return Parser(make_context(), text).parse_module()
 
 
+def unused(model: onnx.ModelProto) -> set[str]:
+    """What is computed or kept in a model, and read by no node and no output."""
+    graph = model.graph
+    made = {t.name for t in graph.initializer} | {n for node in graph.node for n in node.output}
+    made |= {info.name for info in graph.value_info}
+    read = {o.name for o in graph.output} | {n for node in graph.node for n in node.input}
+    return made - read
+
+
 def by_session(model: onnx.ModelProto, inputs: dict[str, np.ndarray]) -> list[np.ndarray]:
     onnx.checker.check_model(model)
+    assert not unused(model)
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads, options.log_severity_level = 1, 4
     session = onnxruntime.InferenceSession(
@@ -73,6 +84,7 @@ def test_quantized_networks(
     net = NETWORKS[network](rng)
     model = quantize(net, tmp_path, quant_format=form, per_channel=True)
     exported = export_onnx(import_onnx(model))
+    assert not unused(exported)
     assert {"QuantizeLinear", "DequantizeLinear"} <= {n.op_type for n in exported.graph.node}
     assert not [n for n in exported.graph.node if n.domain]
     x = random_input(net)
@@ -122,3 +134,29 @@ def test_all_that_is_missing_is_listed() -> None:
         export_onnx(graph)
     assert "glow.matmul %a: a product of tensor<2x4xi16>" in str(error.value)
     assert "glow.shift_right %b: a shift of tensor<2x3xi32>" in str(error.value)
+
+
+def test_weights_that_were_quantized_are_not_kept(rng: np.random.Generator, tmp_path: Path) -> None:
+    """Of a product that became one of integers, the file has the integers alone."""
+    weights = (rng.standard_normal((96, 128)) * 0.1).astype(np.float32)
+    graph = parsed(
+        f"""
+    func.func @main(%x: tensor<4x128xf32> {{glow.name = "x"}}) -> tensor<4x96xf32> {{
+      %w = glow.constant dense<{weights.tolist()}> : tensor<96x128xf32>
+      %b = glow.splat {{value = 0.5 : f64}} : tensor<96xf32>
+      %y = glow.fully_connected %x, %w, %b
+        : (tensor<4x128xf32>, tensor<96x128xf32>, tensor<96xf32>) -> tensor<4x96xf32>
+      %dead = glow.shift_right %i, %i : (tensor<2xi32>, tensor<2xi32>) -> tensor<2xi32>
+      func.return %y : tensor<4x96xf32>
+    }}
+    """.replace("%dead", "%i = glow.splat {value = 2 : i64} : tensor<2xi32>\n      %dead")
+    )
+    x = rng.standard_normal((4, 128)).astype(np.float32)
+    profile = quantization.profile(graph, [{"x": x}], cache=False)
+    assert quantization.quantize(graph, profile).quantized == ["y"]
+    path = tmp_path / "quantized.onnx"
+    onnx.save(export_onnx(graph), path)
+    assert weights.size < path.stat().st_size < 2 * weights.size  # 4 bytes each before
+    exact = x @ weights.T + 0.5
+    (found,) = by_session(onnx.load(path), {"x": x})
+    assert np.abs(found - exact).max() < 0.05 * np.abs(exact).max()
