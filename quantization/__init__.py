@@ -40,7 +40,8 @@ from .options import Quantization
 from .pictures import draw_profile
 from .profiles import Match, Profile, ValueProfile
 from .profiling import Profiler, optimized_graph, profile
-from .quantize import Report, quantize
+from .quantize import quantize
+from .report import Report
 from .schemas import (
     SCHEMAS,
     STORAGES,

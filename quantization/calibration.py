@@ -92,13 +92,23 @@ def calibrated_range(
     """
     The range that a method chooses, which contains 0. See `calibrate`.
     """
-    if method not in METHODS:
-        raise QuantizationError(f"expected a calibration of {', '.join(METHODS)}, found {method!r}")
-    if not 50 < percentile <= 100:
-        raise QuantizationError(f"expected a percentile above 50 and up to 100, found {percentile}")
+    expect_method(method)
+    expect_percentile(percentile)
     schema_of(schema)
     histogram.expect_numbers()
     return METHODS[method](histogram, Target(schema, storage_of(storage), percentile)).with_zero()
+
+
+def expect_method(name: str) -> None:
+    """Raises QuantizationError unless there is such a method of calibration."""
+    if name not in METHODS:
+        raise QuantizationError(f"expected a calibration of {', '.join(METHODS)}, found {name!r}")
+
+
+def expect_percentile(value: float) -> None:
+    """Raises QuantizationError unless more than half of the numbers stay within the threshold."""
+    if not (isinstance(value, int | float) and 50 < value <= 100):
+        raise QuantizationError(f"expected a percentile above 50 and up to 100, found {value!r}")
 
 
 @method("min-max")

@@ -46,35 +46,43 @@ _LEVELS = 255.0
 
 def quantize_dynamically(
     main: func.FuncOp, is_kept: Callable[[Node], bool]
-) -> dict[SSAValue, SSAValue]:
+) -> tuple[dict[SSAValue, SSAValue], dict[SSAValue, str]]:
     """
     Rewrite all products of f32 by constant matrices, but those to keep in float. Returns what took
-    the place of each result.
+    the place of each result, and why other products of matrices stay, by their results.
     """
     replaced: dict[SSAValue, SSAValue] = {}
+    others: dict[SSAValue, str] = {}
     dynamic: dict[SSAValue, tuple[SSAValue, SSAValue, SSAValue]] = {}
     for node in list(main.body.block.ops):
         if not isinstance(node, MatMulOp | FullyConnectedOp) or is_kept(node):
             continue
         weights = _matrix(node)
-        if weights is None or element_of(node.operands[0].type) != f32:
+        if isinstance(weights, str):
+            others[node.results[0]] = weights
             continue
         build = Build()
         value = _product(node, weights, build, dynamic)
         replaced[node.results[0]] = value
         replace_node(node, build.ops, value)
-    return replaced
+    return replaced, others
 
 
-def _matrix(node: MatMulOp | FullyConnectedOp) -> np.ndarray | None:
-    """The constant matrix [K, N] of a product whose left operand is not transposed."""
+def _matrix(node: MatMulOp | FullyConnectedOp) -> np.ndarray | str:
+    """The constant matrix [K, N] that a product is quantized with, or why there is none."""
     array = constant_of(node.operands[1])
-    if array is None or array.dtype != np.float32 or not array.size:
-        return None
+    if array is None:
+        return "its weights are not constant"
+    if array.dtype != np.float32 or element_of(node.operands[0].type) != f32:
+        return "it is no product of f32"
+    if not array.size:
+        return "its weights have no elements"
     if isinstance(node, FullyConnectedOp):
         return array.T
-    if node.transpose_lhs.value.data or any(d != 1 for d in array.shape[:-2]):
-        return None
+    if node.transpose_lhs.value.data:
+        return "its left operand is transposed"
+    if any(d != 1 for d in array.shape[:-2]):
+        return "its weights are several matrices"
     matrix = array.reshape(array.shape[-2:])
     return matrix.T if node.transpose_rhs.value.data else matrix
 

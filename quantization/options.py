@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 
 from ..errors import QuantizationError
-from .calibration import DEFAULT_PERCENTILE, METHODS
+from .calibration import DEFAULT_PERCENTILE, expect_method, expect_percentile
 from .schemas import schema_of, storage_of
 
 _BIASES = ("i32", "i8", "float")
@@ -18,11 +18,11 @@ _EMBEDDINGS = ("float", "u8", "u4")
 @dataclass(frozen=True)
 class Quantization:
     """
-    Choices of quantization. Names are keys of `METHODS`, `SCHEMAS` and `STORAGES`.
+    Choices of quantization. Names are keys of `METHODS`, `SCHEMAS` and `STORAGES` of this package.
 
     As text, it is the pass `glow-quantize` with these options, which `glow.compile` takes too:
     `glow.compile(model, quantize=Quantization(profile="profile.json"))`.
-    Raises QuantizationError for unknown names.
+    Raises QuantizationError for unknown names and numbers out of range.
     """
 
     profile: str | None = None
@@ -30,7 +30,7 @@ class Quantization:
     calibration: str = "min-max"
     """From histograms of activations to ranges."""
     percentile: float = DEFAULT_PERCENTILE
-    """For the calibration `percentile`."""
+    """For the calibration `percentile`: above 50 and up to 100."""
     schema: str = "asymmetric"
     """Of activations."""
     activations: str = "i8"
@@ -61,11 +61,11 @@ class Quantization:
     """How what single products read is stored, as `name=i16` with the name of their result."""
 
     def __post_init__(self) -> None:
+        for f in fields(Quantization):
+            _expect_type(f.name, getattr(self, f.name), f.default)
         for method in (self.calibration, self.weight_calibration):
-            if method not in METHODS:
-                raise QuantizationError(
-                    f"expected a calibration of {', '.join(METHODS)}, found {method!r}"
-                )
+            expect_method(method)
+        expect_percentile(self.percentile)
         for schema in (self.schema, self.weight_schema):
             schema_of(schema)
         for storage in (self.activations, self.weights, *self.product_storages().values()):
@@ -73,6 +73,13 @@ class Quantization:
         for name, known in (("bias", _BIASES), ("embeddings", _EMBEDDINGS)):
             if (found := getattr(self, name)) not in known:
                 raise QuantizationError(f"expected {name} of {', '.join(known)}, found {found!r}")
+
+    def expect_source(self, profiled: bool) -> None:
+        """Raises QuantizationError if nothing, not even a profile, says what to quantize."""
+        if not profiled and not self.dynamic and self.embeddings == "float":
+            raise QuantizationError(
+                "quantization needs a profile, or dynamic=true; see glow-profile"
+            )
 
     def product_storages(self) -> dict[str, str]:
         """`storages` by the name of the product. Raises QuantizationError for another form."""
@@ -100,6 +107,20 @@ class Quantization:
             return hashlib.sha256(Path(self.profile or "").read_bytes()).hexdigest()
         except OSError as error:
             raise QuantizationError(f"{self.profile}: cannot be read: {error.strerror}") from None
+
+
+def _expect_type(name: str, value: object, default: object) -> None:
+    """Raises QuantizationError unless a field has the type of its default, None for a path."""
+    if isinstance(default, tuple):
+        fits = isinstance(value, tuple) and all(isinstance(v, str) for v in value)
+    elif isinstance(default, float):
+        fits = isinstance(value, int | float) and not isinstance(value, bool)
+    else:
+        fits = isinstance(value, str if default is None else type(default)) or value is default
+    if not fits:
+        kinds = {tuple: "a tuple of names", float: "a number", bool: "True or False"}
+        kind = kinds.get(type(default), "a text")
+        raise QuantizationError(f"expected {name} to be {kind}, found {value!r}")
 
 
 def _text(value: object) -> str:

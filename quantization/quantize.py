@@ -20,7 +20,7 @@ What stays float is reported, with the reason.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from xdsl.context import Context
@@ -46,29 +46,10 @@ from .embeddings import quantize_embeddings
 from .histogram import Histogram
 from .options import Quantization
 from .profiles import Profile
+from .report import KEPT_OPERATOR, KEPT_VALUE, Report
 from .roles import AVERAGES, MOVERS, Roles, moved, roles_of
 from .schemas import bias_type, quantize_array
 from .storages import chosen_storages, origin, schema_for
-
-
-@dataclass
-class Report:
-    """What became of a graph."""
-
-    quantized: list[str] = field(default_factory=list)
-    """Names of the results of products that compute in integers now."""
-    types: dict[str, QuantizedType] = field(default_factory=dict)
-    """The types of activations, by the name of the value."""
-    kept: dict[str, str] = field(default_factory=dict)
-    """Why products and values stay float, by name."""
-    unmatched: str = ""
-    """What of the profile and the graph did not match."""
-
-    def lines(self) -> list[str]:
-        """The report as text."""
-        text = [f"{len(self.quantized)} products quantized, {len(self.types)} activations"]
-        text += [f"{name} stays float: {why}" for name, why in self.kept.items()]
-        return [*text, self.unmatched] if self.unmatched else text
 
 
 def quantize(
@@ -81,14 +62,13 @@ def quantize(
     Quantize the function @main of `module`, which is changed.
 
     Without a profile, only what `dynamic` and `embeddings` ask for is quantized. Raises
-    QuantizationError if the profile is of another network, and for names to keep in float that
-    there are not.
+    QuantizationError if the profile is of another network, for names to keep in float that there
+    are not, and if nothing is quantized though not all products are to be kept in float.
     """
     options = options or Quantization()
+    options.expect_source(profile is not None)
     target = find_backend(backend) if isinstance(backend, str) else backend
     main = main_function(module)
-    if profile is None and not options.dynamic and options.embeddings == "float":
-        raise QuantizationError("quantization needs a profile, or dynamic=true; see glow-profile")
     report = Report()
     histograms: dict[SSAValue, Histogram] = {}
     names = _names(main)
@@ -99,13 +79,17 @@ def quantize(
     _expect_known(options.keep_float, main, names)
 
     def is_kept(node: Node) -> bool:
-        return bool(_why_kept(node, options, names))
+        why = _why_kept(node, options, names)
+        if why:
+            report.kept[names[node.results[0]]] = why
+        return bool(why)
 
     replaced: dict[SSAValue, SSAValue] = {}
     if options.embeddings != "float":
         replaced = quantize_embeddings(main, options.embeddings, is_kept)
     if options.dynamic:
-        products = quantize_dynamically(main, is_kept)
+        products, others = quantize_dynamically(main, is_kept)
+        report.kept |= {names[value]: why for value, why in others.items()}
         report.quantized += [names[old] for old in products]
         replaced |= products
     for old, new in replaced.items():
@@ -115,6 +99,7 @@ def quantize(
     if profile is not None:
         names = _names(main) | names
         _Quantizer(main.body.block, histograms, names, options, target, report).run()
+    report.expect_success(options, profile is not None, bool(replaced))
     return report
 
 
@@ -127,8 +112,8 @@ def _why_kept(node: Node, options: Quantization, names: Mapping[SSAValue, str]) 
     """Why the options keep a node in float; "" if they do not."""
     keep = options.keep_float
     if node.name in keep or node.name.removeprefix("glow.") in keep:
-        return "its operator is kept in float"
-    return "it is kept in float" if names.get(node.results[0], "") in keep else ""
+        return KEPT_OPERATOR
+    return KEPT_VALUE if names.get(node.results[0], "") in keep else ""
 
 
 def _expect_known(keep: tuple[str, ...], main: func.FuncOp, names: Mapping[SSAValue, str]) -> None:

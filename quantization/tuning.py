@@ -136,7 +136,7 @@ class Tuner:
         self.products = report.quantized
         if not self.products:
             why = "; ".join(f"{name}: {reason}" for name, reason in report.kept.items())
-            raise QuantizationError(f"there are no products to quantize: {why or 'none at all'}")
+            raise QuantizationError(f"no product is quantized, so there is nothing to tune: {why}")
         self.state = TuningState(self._identity(), state)
         if resume:
             self.state.load()

@@ -71,11 +71,11 @@ def test_choices_come_back_from_a_file(tmp_path: Path, profiled: Profile):
         ('{"format": "glow-quantization", "version": 1, "options": {"x": 1}}', "unknown option"),
         (
             '{"format": "glow-quantization", "version": 1, "options": {"schema": 1}}',
-            "option 'schema': unexpected 1",
+            "expected schema to be a text, found 1",
         ),
         (
             '{"format": "glow-quantization", "version": 1, "options": {"keep_float": [1]}}',
-            "option 'keep_float': unexpected",
+            "expected keep_float to be a tuple of names",
         ),
         (
             '{"format": "glow-quantization", "version": 1, "options": {"storages": ["i16"]}}',

@@ -17,7 +17,8 @@ from glow.glow_dialects.quant import QuantizedType
 from glow.quantization import Profile
 from glow.quantization.options import Quantization
 from glow.quantization.profiling import optimized_graph
-from glow.quantization.quantize import Report, quantize
+from glow.quantization.quantize import quantize
+from glow.quantization.report import Report
 from glow.quantization.schemas import SCHEMAS
 from glow.tests.support.graph_text import run
 from xdsl.dialects.builtin import ModuleOp
@@ -154,6 +155,9 @@ def test_what_is_kept_in_float():
         "c1": "it is kept in float",
         "y": "its operator is kept in float",
     }
+    # all that was asked for is that nothing is quantized
+    _, report = quantized(keep_float=("convolution", "y"))
+    assert not report.quantized
     with pytest.raises(QuantizationError, match="cannot keep c9 in float"):
         quantized(keep_float=("c9",))
 
@@ -200,6 +204,56 @@ def test_unknown_choices():
     for options in ({"schema": "x"}, {"calibration": "x"}, {"activations": "i7"}, {"bias": "i4"}):
         with pytest.raises(QuantizationError, match=r"expected (a|bias) "):
             Quantization(**options)  # pyright: ignore
+
+
+@pytest.mark.parametrize(
+    ("choices", "message"),
+    [
+        ({"percentile": 200.0}, "a percentile above 50 and up to 100, found 200.0"),
+        ({"percentile": 50}, "a percentile above 50"),
+        ({"percentile": float("nan")}, "a percentile above 50"),
+        ({"percentile": "99"}, "expected percentile to be a number, found '99'"),
+        ({"calibration": 3}, "expected calibration to be a text, found 3"),
+        ({"keep_float": "softmax"}, "expected keep_float to be a tuple of names, found 'softmax'"),
+        ({"per_channel": 1}, "expected per_channel to be True or False, found 1"),
+    ],
+)
+def test_choices_out_of_range(choices: dict, message: str):
+    with pytest.raises(QuantizationError, match=message):
+        Quantization(**choices)
+
+
+def test_options_of_the_pass_out_of_range():
+    with pytest.raises(QuantizationError, match="a percentile above 50"):
+        glow.compile(network(), quantize="glow-quantize{dynamic=true percentile=200.0}")
+
+
+@pytest.mark.parametrize(
+    ("choices", "message"),
+    [
+        ({"profile": True}, "the profile has no range of x"),
+        ({"dynamic": True}, "matrix products, .*y stays float: its weights are not constant"),
+        ({"embeddings": "u8"}, "lookups in constant tables of f32: the network has none"),
+    ],
+)
+def test_nothing_to_quantize(choices: dict, message: str):
+    """The error names what was looked at, and what was missing."""
+    module = Parser(
+        make_context(),
+        """
+        func.func @main(%x: tensor<2x3xf32>, %z: tensor<3x2xf32>) -> tensor<2x2xf32> {
+          %y = glow.matmul %x, %z : (tensor<2x3xf32>, tensor<3x2xf32>) -> tensor<2x2xf32>
+          func.return %y : tensor<2x2xf32>
+        }""",
+    ).parse_module()
+    profile = None
+    if choices.pop("profile", False):
+        profile = quantization.profile(
+            module, [{"input_0": np.ones((2, 3), "f4"), "input_1": np.ones((3, 2), "f4")}]
+        )
+        del profile.values["x"]
+    with pytest.raises(QuantizationError, match=f"nothing is quantized, of .*{message}"):
+        quantize(module, profile, Quantization(**choices))
 
 
 def test_compile_quantizes(tmp_path: Path):
@@ -268,6 +322,6 @@ def test_an_accelerator_says_what_is_quantized():
     choices = Quantization(schema="power_of_two", weight_schema="power_of_two", everything=True)
     assert quantize(module, profiled(), choices, "vta").quantized == ["c1", "c2", "y"]
     module = network()
-    report = quantize(module, profiled(), Quantization(), "vta")
-    assert not report.quantized
-    assert report.kept["c1"] == "vta does not compute glow.convolution on these types"
+    why = r"nothing is quantized.*c1 stays float: vta does not compute glow\.convolution on these"
+    with pytest.raises(QuantizationError, match=why):
+        quantize(module, profiled(), Quantization(), "vta")

@@ -127,7 +127,7 @@ def test_wrong_goals():
     with pytest.raises(QuantizationError, match="there are no data"):
         Tuner(network(), given()[0], [], Goal(1.0))
     kept = Quantization(keep_float=("convolution", "fully_connected"))
-    with pytest.raises(QuantizationError, match="no products to quantize: c1: its operator"):
+    with pytest.raises(QuantizationError, match="nothing to tune: c1: its operator"):
         tuner(Goal(1.0), options=kept)
     with pytest.raises(QuantizationError, match="needs the class of each sample"):
         tuner(Goal(1.0, metric="labels"))

@@ -279,7 +279,7 @@ def test_arrays_with_several_samples(
 def test_dynamic_quantization(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([MODEL, "--quantize", "dynamic", "--compare", "float"]) == 0
     printed = capsys.readouterr().out
-    assert "1 products quantized, 0 activations" in printed
+    assert "1 product quantized, 0 activations" in printed
     assert "outputs against float, 1 samples" in printed
 
 
