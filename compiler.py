@@ -147,20 +147,13 @@ class CompiledModel:
     def dump_stages(self, directory: str | Path) -> list[Path]:
         """
         Write each stage as `NN-name.mlir`, and what else the backend has to show (LLVM IR), to
-        `directory`, which is made if need be. Weights are written as references. Returns the files.
+        `directory`, which is made if need be, and the constants of all stages to
+        `weights.safetensors`, to which the stages refer. Returns the files. `glow.compile` takes
+        each file of a stage that has weights, and continues after that stage.
         """
-        folder = Path(directory)
-        folder.mkdir(parents=True, exist_ok=True)
-        written: list[Path] = []
-        for number, (name, module) in enumerate(self.stages.walk()):
-            path = folder / f"{number:02}-{name}.mlir"
-            path.write_text(f"{module!s}\n", encoding="utf-8")
-            written.append(path)
-        for name, text in self.backend.texts(self.stages).items():
-            path = folder / f"{len(written):02}-{name}"
-            path.write_text(text, encoding="utf-8")
-            written.append(path)
-        return written
+        from .runtime.stage_files import write_stages
+
+        return write_stages(self.stages, self.backend, Path(directory))
 
 
 def compile(
@@ -182,9 +175,10 @@ def compile(
     """
     Compile a network for a backend.
 
-    - `model`: path of an ONNX file, or of a file of the graph dialect (`.mlir`, `.glow`); the
-      bytes of an ONNX file; an `onnx.ModelProto`; or a module of the graph dialect, which is not
-      modified. All shapes must be static, or made so by `symbols`.
+    - `model`: path of an ONNX file, of a file of the graph dialect (`.mlir`, `.glow`), or of a file
+      of a stage (see `CompiledModel.dump_stages`), after which compilation continues; the bytes of
+      an ONNX file; an `onnx.ModelProto`; or a module of the graph dialect, which is not modified.
+      All shapes must be static, or made so by `symbols`.
     - `backend`: its name (`cpu`, `interpreter`, or an installed one), or an instance with options
       of its own.
     - `threads`: how many threads run the network together, the calling one included. The others
@@ -233,6 +227,7 @@ def compile(
         if found is not None:
             return found
     from .passes.collector import without_garbage_collection
+    from .runtime.resume import remaining_stages
     from .runtime.stages import Stages
 
     start = time.perf_counter()
@@ -240,8 +235,9 @@ def compile(
         external = None if source is None else source.external
         module = load_model(model, symbols, max_elements, external)
         imported = time.perf_counter()
+        done, remaining = remaining_stages(module, target)
+        stages = Stages(module, remaining, verify, done)
         signature = signature_of(module)
-        stages = Stages(module, target.stages(), verify)
         if stages.verify:
             _compute_all(stages)
         program = target.compile(stages)

@@ -201,7 +201,7 @@ class CpuBackend(Backend):
             objects, plan = self._objects(stages, target)
             filled.result()
         run = self._linked(objects, target)
-        return CpuProgram(run, weights, plan, signature_of(stages["imported"]).outputs)
+        return CpuProgram(run, weights, plan, signature_of(_first(stages)).outputs)
 
     def restore(self, source: ModelSource) -> Restored | None:
         from .program_plan import LinkPlan
@@ -240,7 +240,7 @@ class CpuBackend(Backend):
         cache = self.cache
         if cache is None or not isinstance(program, CpuProgram):
             return
-        plan, signature = program.plan, signature_of(stages["imported"])
+        plan, signature = program.plan, signature_of(_first(stages))
         memory = plan_of(stages["allocated"])
         saved = SavedProgram(signature, memory, plan.objects, plan.arena_bytes)
         details = self._details(self.target())
@@ -343,6 +343,11 @@ class CpuBackend(Backend):
         from ..lowering.llvm.translate import translate_module
 
         return {"llvm.ll": translate_module(stages["llvm"])}
+
+
+def _first(stages: Mapping[str, ModuleOp]) -> ModuleOp:
+    """What compilation began with: the imported graph, or what some stage had made before."""
+    return stages[next(iter(stages))]
 
 
 def _llvm_modules(stages: Mapping[str, ModuleOp]) -> Iterable[ModuleOp]:

@@ -112,14 +112,42 @@ def main_function(module: ModuleOp) -> FuncOp:
 
 def signature_of(module: ModuleOp) -> Signature:
     """
-    The signature of the function @main over tensors. Raises ModelError if the module has none.
+    The signature of the function @main, over tensors or, of an instruction program, over buffers.
+    Raises ModelError if the module has none.
     """
     main = main_function(module)
+    if is_program(main):
+        return _signature_of_program(main)
     types = main.function_type
     return Signature(
         _infos(types.inputs.data, main.arg_attrs, "input"),
         _infos(types.outputs.data, main.res_attrs, "output"),
     )
+
+
+def is_program(main: FuncOp) -> bool:
+    """Whether a function has buffers as arguments, instead of tensors."""
+    from xdsl.dialects.builtin import MemRefType
+
+    return any(isinstance(t, MemRefType) for t in main.function_type.inputs)
+
+
+def _signature_of_program(main: FuncOp) -> Signature:
+    """Of an instruction program: its arguments are qualified as inputs and outputs."""
+    from xdsl.dialects.builtin import ArrayAttr, MemRefType, StringAttr, TensorType
+
+    from ..glow_dialects.glow_inst.memory import QUALIFIER
+
+    def infos(qualifier: str, kind: str) -> tuple[TensorInfo, ...]:
+        attributes = main.arg_attrs.data if main.arg_attrs is not None else ()
+        chosen = [
+            (TensorType(t.element_type, t.get_shape()), about)
+            for t, about in zip(main.function_type.inputs, attributes, strict=False)
+            if isinstance(t, MemRefType) and about.data.get(QUALIFIER) == StringAttr(qualifier)
+        ]
+        return _infos([t for t, _ in chosen], ArrayAttr(about for _, about in chosen), kind)
+
+    return Signature(infos("in", "input"), infos("out", "output"))
 
 
 def _infos(

@@ -36,32 +36,48 @@ class Stages(Mapping[str, ModuleOp]):
     """
     Stage name to module, in order of compilation; `imported` is the graph before any pass.
 
+    `done` are the names of the stages that were run before, the last of which made `module`; the
+    others are not there.
+
     `verify` says what is verified after each pass: True for everything, False for nothing, None
     for all but bulky stages (everything if `$GLOW_VERIFY` asks for it). The modules must
     not be changed.
     """
 
-    def __init__(self, module: ModuleOp, stages: Sequence[Stage], verify: bool | None = None):
+    def __init__(
+        self,
+        module: ModuleOp,
+        stages: Sequence[Stage],
+        verify: bool | None = None,
+        done: Sequence[str] = (IMPORTED,),
+    ):
         if verify is None and verifies():
             verify = True
         self.times: dict[str, float] = {}
         """Seconds that each stage took, for those that were computed."""
-        self._stages = (Stage(IMPORTED, ""), *stages)
+        self.done = done
+        self._stages = (Stage(done[-1], ""), *stages)
         self._index = {stage.name: i for i, stage in enumerate(self._stages)}
         self._kept = {0: module}
         self.verify = verify
         self._context = make_context()
         self._lock = threading.RLock()
         if verify is not False:
-            verify_module(module, "the imported graph")
+            imported = len(done) == 1
+            verify_module(module, "the imported graph" if imported else f"stage {done[-1]}")
 
     def __getitem__(self, name: str) -> ModuleOp:
         """
         The module after the stage called `name`.
 
-        Raises KeyError if there is none, and CompileError, naming the pass and the operator, if a
-        pass fails.
+        Raises KeyError if there is none, CompileError, naming the pass and the operator, if a pass
+        fails, and GlowError for a stage before the one that the module came from.
         """
+        if name in self.done[:-1]:
+            raise GlowError(
+                f"the module is at the stage {self.done[-1]}, which lacks what the stage {name} "
+                f"has: start from a file of the stage {name}, or of one before it"
+            )
         index = self._index[name]
         with self._lock:
             return self._kept[index] if index in self._kept else self._compute(index)

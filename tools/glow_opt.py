@@ -378,9 +378,9 @@ class GlowOptMain(xDSLOptMain):
 
     def output_resulting_program(self, prog: ModuleOp) -> str:
         if self.args.weights_out is not None:
-            from .weights_file import write_weights
+            from ..runtime.weights_file import write_weights
 
-            write_weights(prog, self.args.weights_out)
+            write_weights([prog], self.args.weights_out)
         if self.args.dump_dag is not None:
             self._draw(prog)
         try:

@@ -1,5 +1,5 @@
 """
-Writes the constants of a module into one safetensors file, and makes the module refer to it.
+Writes the constants of modules into one safetensors file, and makes the modules refer to it.
 
 The format: 8 bytes with the length of the header (little endian), a JSON header that gives for each
 tensor its dtype, shape and byte range, and the bytes. See
@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, MemRefType, ModuleOp, TensorType, i8
@@ -59,18 +60,18 @@ class _Entry:
     size: int
 
 
-def write_weights(module: ModuleOp, path: str | Path) -> None:
+def write_weights(modules: Sequence[ModuleOp], path: str | Path) -> None:
     """
     Write every constant that is a reference, or inline with more than 16 elements, to `path`.
 
-    The constants of `module` become references into `path`, as it is given. Equal constants are
-    written once. The file appears only when it is complete.
+    The constants of `modules` become references into `path`, as it is given. Equal constants are
+    written once, also those of several modules. The file appears only when it is complete.
 
     Raises GlowError if bytes that a constant refers to cannot be read, and OSError if `path` cannot
     be written.
     """
     # large elements first, so that each tensor is aligned to its element size
-    entries = sorted(_entries(module), key=lambda e: -e.itemsize)
+    entries = sorted(_entries(modules), key=lambda e: -e.itemsize)
     header: dict[str, object] = {}
     offset = 0
     for entry in entries:
@@ -122,6 +123,11 @@ def _read(entry: _Entry) -> memoryview | bytes:
         raise GlowError(f"cannot read the weights: {e}") from None
 
 
+def has_constants(module: ModuleOp) -> bool:
+    """Whether there is anything that `write_weights` might write."""
+    return any(True for _ in _constants(module))
+
+
 def _constants(module: ModuleOp) -> Iterator[tuple[Operation, Attribute, TensorType | MemRefType]]:
     """All constants, and what they are of: regions of VTA programs are bytes."""
     for op in module.walk():
@@ -134,10 +140,10 @@ def _constants(module: ModuleOp) -> Iterator[tuple[Operation, Attribute, TensorT
         yield op, value, held
 
 
-def _entries(module: ModuleOp) -> list[_Entry]:
+def _entries(modules: Sequence[ModuleOp]) -> list[_Entry]:
     entries: dict[tuple[Attribute, str], _Entry] = {}
     names: set[str] = set()
-    for op, value, result_type in _constants(module):
+    for op, value, result_type in chain.from_iterable(map(_constants, modules)):
         if isinstance(value, DenseIntOrFPElementsAttr):
             size = len(value.data.data)
             if len(value) <= INLINE:

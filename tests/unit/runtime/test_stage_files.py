@@ -1,0 +1,119 @@
+"""Files of stages can be compiled again, and continue where they are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import glow
+import numpy as np
+import pytest
+from glow.errors import GlowError
+from glow.tools.glow_opt import main as glow_opt
+from glow.tools.glow_run import main as glow_run
+from safetensors.numpy import load_file
+
+DIGITS = str(Path(__file__).resolve().parents[3] / "examples" / "digits" / "digits.onnx")
+WITHOUT_WEIGHTS = ("kernels", "llvm")
+
+
+def stage_of(path: Path) -> str:
+    return path.stem.split("-", 1)[1]
+
+
+def image(rng: np.random.Generator) -> np.ndarray:
+    return rng.uniform(0, 1, (1, 1, 8, 8)).astype(np.float32)
+
+
+@pytest.mark.parametrize("options", [{}, {"quantize": "glow-quantize{dynamic=true}", "threads": 2}])
+def test_all_stages_run_again(options: dict, rng: np.random.Generator, tmp_path: Path) -> None:
+    """
+    Each gives the same bits under the same names: where it stops, all that is before was done. The
+    model is no longer needed.
+    """
+    source = tmp_path / "model.onnx"
+    source.write_bytes(Path(DIGITS).read_bytes())
+    model = glow.compile(source, **options, cache=tmp_path / "cache")
+    files = model.dump_stages(tmp_path / "stages")
+    source.unlink()
+    x = image(rng)
+    wanted = model(x)[0]
+    numbered = [path for path in files if path.suffix == ".mlir"]
+    assert [stage_of(p) for p in numbered] == list(model.stages)
+    again = {"threads": options.get("threads", 1)}
+    for path in numbered:
+        if stage_of(path) in WITHOUT_WEIGHTS:
+            with pytest.raises(GlowError, match=r"start from a file of"):
+                glow.compile(path, **again)
+            continue
+        done = list(model.stages).index(stage_of(path))
+        given = options if "quantized" in list(model.stages)[done + 1 :] else again
+        found = glow.compile(path, **given, cache=tmp_path / "cache")
+        (y,) = found.run(["probabilities"], {"image": x})
+        np.testing.assert_array_equal(y, wanted, err_msg=path.name)
+        assert list(found.stages) == list(model.stages)[done:]
+
+
+def test_weights_are_written_once(tmp_path: Path) -> None:
+    """The file has the bytes of the network and those that were packed, for all stages together."""
+    files = glow.compile(DIGITS).dump_stages(tmp_path)
+    (weights,) = (path for path in files if path.suffix == ".safetensors")
+    arrays = load_file(weights)
+    assert sum(array.nbytes for array in arrays.values()) < 3 * Path(DIGITS).stat().st_size
+    text = "".join(path.read_text() for path in files if path.suffix == ".mlir")
+    assert "memory:" not in text
+    assert "digits.onnx" not in text
+
+
+def test_stages_are_written_from_where_they_are(tmp_path: Path, rng: np.random.Generator) -> None:
+    """Also onto the file that they came from, whose weights are replaced."""
+    model = glow.compile(DIGITS)
+    model.dump_stages(tmp_path)
+    packed = glow.compile(tmp_path / "05-packed.mlir")
+    names = [path.name for path in packed.dump_stages(tmp_path)]
+    assert names[:2] == ["05-packed.mlir", "06-scheduled.mlir"]
+    x = image(rng)
+    np.testing.assert_array_equal(glow.compile(tmp_path / "06-scheduled.mlir")(x), model(x))
+    with pytest.raises(GlowError, match="at the stage packed, which lacks what the stage lowered"):
+        packed.stages["lowered"]
+
+
+def test_modules_that_do_not_say_their_stage(rng: np.random.Generator) -> None:
+    """Instruction programs are known by their form."""
+    model = glow.compile(DIGITS)
+    x = image(rng)
+    for stage in ("instructions", "allocated"):
+        np.testing.assert_array_equal(glow.compile(model.stages[stage])(x), model(x))
+    with pytest.raises(GlowError, match=r"has kernels, but no weights.*stage allocated"):
+        glow.compile(model.stages["kernels"])
+    with pytest.raises(GlowError, match="which this backend does not take"):
+        glow.compile(model.stages["allocated"], backend="interpreter")
+
+
+def test_other_backends_and_options(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], rng: np.random.Generator
+) -> None:
+    model = glow.compile(DIGITS)
+    model.dump_stages(tmp_path)
+    x = image(rng)
+    # a graph is for any backend, a program is not
+    (y,) = glow.compile(tmp_path / "05-packed.mlir", backend="interpreter")(x)
+    np.testing.assert_allclose(y, model(x)[0], rtol=1e-4, atol=1e-6)
+    with pytest.raises(GlowError, match="a program of the backend cpu, found the backend interp"):
+        glow.compile(tmp_path / "09-allocated.mlir", backend="interpreter")
+    path = tmp_path / "05-packed.mlir"
+    path.write_text(path.read_text().replace('"scheduled"', '"rounded"'))
+    assert glow_run([str(path)]) == 1
+    message = "continues with the stage rounded, but there are optimized, lowered, "
+    assert message in capsys.readouterr().err
+
+
+def test_a_changed_stage(tmp_path: Path, rng: np.random.Generator) -> None:
+    """What somebody changes in a file is what runs."""
+    model = glow.compile(DIGITS)
+    model.dump_stages(tmp_path)
+    changed = tmp_path / "changed.mlir"
+    assert glow_opt([str(tmp_path / "03-laid-out.mlir"), "--cse", "-o", str(changed)]) == 0
+    text = changed.read_text()
+    assert text.count("glow.relu") == 3
+    changed.write_text(text.replace("glow.relu", "glow.sigmoid"))
+    assert np.abs(glow.compile(changed)(image(rng))[0] - model(image(rng))[0]).max() > 1e-3
