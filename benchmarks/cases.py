@@ -115,7 +115,7 @@ def main() -> None:
     parser.add_argument("--batch", type=int, default=1)
     options = parser.parse_args()
     path = model_file(options.network, options.folder, options.batch)
-    np.savez(options.feed, allow_pickle=False, **random_feed(path, 0))
+    np.savez(options.feed, **random_feed(path, 0))
     print(path)
 
 

@@ -161,7 +161,7 @@ def main() -> None:
         options.runtime, options.model, feed, options.threads, options.repeat, options.seconds
     )
     arrays = {f"{i:03}": y for i, y in enumerate(outputs)}
-    np.savez(options.output, allow_pickle=False, **arrays)
+    np.savez(options.output, **arrays)
     print(json.dumps(found))
 
 

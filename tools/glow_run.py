@@ -26,6 +26,7 @@ from .arguments import (
     count,
     run_tool,
 )
+from .output_file import save_arrays
 
 if TYPE_CHECKING:
     import numpy as np
@@ -267,7 +268,6 @@ def run(args: argparse.Namespace, console: Console) -> int:
     """Do what the arguments say, and return the exit code."""
     if vta_run.is_program(args):
         return vta_run.run_program(args, console)
-    import numpy as np
 
     from .. import compile as glow_compile
     from . import quantized_runs
@@ -299,7 +299,7 @@ def run(args: argparse.Namespace, console: Console) -> int:
     times = model.times
     if args.dump_stages is not None:
         written = model.dump_stages(args.dump_stages)
-        console.print(f"{len(written)} stages written to {args.dump_stages}")
+        console.print(f"{len(written)} files written to {args.dump_stages}")
     infos = model.get_inputs()
     feed, origins = _inputs(args, model)
     outputs, runs = _timed_runs(model, feed, args.repeat)
@@ -315,7 +315,7 @@ def run(args: argparse.Namespace, console: Console) -> int:
     console.print(memory_table(model.memory, model.peak_memory))
     time_profiles.show(args, model, feed, console)
     if args.output is not None:
-        np.savez(args.output, allow_pickle=False, **outputs)
+        save_arrays(args.output, outputs)
         console.print(f"outputs written to {args.output}")
     if args.precision == "bf16":
         console.print(_precision_errors(args, feed, outputs))

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+import zipfile
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
 
 
 @contextmanager
@@ -27,3 +32,16 @@ def completed(name: str) -> Iterator[str]:
             partial.replace(path)
     finally:
         partial.unlink(missing_ok=True)
+
+
+def save_arrays(name: str, arrays: Mapping[str, np.ndarray]) -> None:
+    """
+    Write arrays into the file `name` as `.npz`. They may be called anything, also what is the name
+    of a parameter of `numpy.savez`.
+    """
+    from numpy.lib.format import write_array
+
+    with completed(name) as where, zipfile.ZipFile(where, "w") as archive:
+        for key, array in arrays.items():
+            with archive.open(f"{key}.npy", "w", force_zip64=True) as file:
+                write_array(file, array, allow_pickle=False)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import GlowError
 from ..runtime.vta.magic import is_container
+from .output_file import save_arrays
 
 if TYPE_CHECKING:
     import numpy as np
@@ -87,7 +88,7 @@ def run_program(args: argparse.Namespace, console: Console) -> int:
     console.print(run_table(reading, runs))
     _report(args, program, console)
     if args.output is not None:
-        np.savez(args.output, allow_pickle=False, **outputs)
+        save_arrays(args.output, outputs)
         console.print(f"outputs written to {args.output}")
     return 0
 
