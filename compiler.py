@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     import onnx
     from xdsl.dialects.builtin import ModuleOp
 
-    from .runtime.stages import Stages
+    from .runtime.stages import Progress, Stages
     from .runtime.time_profile import TimeProfile
 
 Model: TypeAlias = "str | Path | bytes | onnx.ModelProto | ModuleOp"
@@ -134,6 +134,11 @@ class CompiledModel:
         return peak_resident_bytes()
 
     @property
+    def from_cache(self) -> bool:
+        """Whether the program was found in the cache, so that nothing was compiled."""
+        return "import" not in self._times
+
+    @property
     def times(self) -> dict[str, float]:
         """
         Seconds of compilation by step: `import`, each stage that was computed, and `load`, which
@@ -171,6 +176,7 @@ def compile(
     max_elements: int | None = None,
     pin: bool = False,
     timed: bool = False,
+    progress: Callable[[Progress], None] | None = None,
 ) -> CompiledModel:
     """
     Compile a network for a backend.
@@ -206,6 +212,8 @@ def compile(
     - `quantize`: quantize the network: a `glow.quantization.Quantization`, or as text the pass
       with its options, such as `glow-quantize{profile="profile.json" schema=symmetric}`.
     - `max_elements`: no tensor of an ONNX model may have more elements; by default 2**31.
+    - `progress`: called by this thread with a `glow.runtime.stages.Progress` when a stage of
+      compilation begins and when kernels are finished. An exception in it ends the compilation.
 
     Raises ModelError for a model that cannot be read, UnsupportedError for one that needs
     operators or types that are missing (it lists all of them), CompileError if a pass fails, and
@@ -228,15 +236,17 @@ def compile(
             return found
     from .passes.collector import without_garbage_collection
     from .runtime.resume import remaining_stages
-    from .runtime.stages import Stages
+    from .runtime.stages import Progress, Stages
 
+    if progress is not None:
+        progress(Progress("import"))
     start = time.perf_counter()
     with without_garbage_collection():
         external = None if source is None else source.external
         module = load_model(model, symbols, max_elements, external)
         imported = time.perf_counter()
         done, remaining = remaining_stages(module, target)
-        stages = Stages(module, remaining, verify, done)
+        stages = Stages(module, remaining, verify, done, progress)
         signature = signature_of(module)
         if stages.verify:
             _compute_all(stages)

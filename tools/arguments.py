@@ -22,7 +22,7 @@ DEBUG_FLAG = "--traceback"
 class Parser(argparse.ArgumentParser):
     """
     With the flags that `run_tool` knows. Reports wrong arguments as other errors are reported: one
-    line, exit code 1.
+    line, exit code 1. What is parsed has the names of all that was given in `given`.
     """
 
     def __init__(self, prog: str, description: str):
@@ -34,6 +34,13 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str):
         raise GlowError(message)
+
+    def parse_args(self, args=None, namespace=None):  # pyright: ignore
+        parsed = super().parse_args(args, namespace)
+        for action in self._actions:
+            action.default = argparse.SUPPRESS
+        parsed.given = frozenset(vars(super().parse_args(args)))
+        return parsed
 
 
 def symbol(text: str) -> tuple[str, int]:

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import GlowError
+from ..wording import counted
 from . import time_profiles, vta_run
 from .arguments import (
     Parser,
@@ -117,7 +118,9 @@ def _arguments() -> argparse.ArgumentParser:
     group.add_argument(
         "--pin", action="store_true", help="keep each further thread on a processor of its own"
     )
-    group.add_argument("--repeat", type=count, default=1, metavar="N", help="timed runs")
+    group.add_argument(
+        "--repeat", type=count, default=1, metavar="N", help="timed runs after the first one"
+    )
     time_profiles.add_arguments(group)
     group.add_argument(
         "--compare",
@@ -167,16 +170,16 @@ def _labels(path: str | None) -> list[str]:
 
 def _timed_runs(
     model: CompiledModel, feed: dict[str, np.ndarray], repeat: int
-) -> tuple[dict[str, np.ndarray], list[float]]:
-    """Outputs by name and the time of each run; more than one run is preceded by one to warm up."""
+) -> tuple[dict[str, np.ndarray], float, list[float]]:
+    """Outputs by name, the time of the first run, and those of `repeat` more if that is above 1."""
     runs: list[float] = []
     outputs: list[np.ndarray] = []
-    for _ in range(repeat + (repeat > 1)):
+    for _ in range(1 + repeat * (repeat > 1)):
         start = time.perf_counter()
         outputs = model.run(None, feed)
         runs.append(time.perf_counter() - start)
     names = [info.name for info in model.get_outputs()]
-    return dict(zip(names, outputs, strict=True)), runs[-repeat:]
+    return dict(zip(names, outputs, strict=True)), runs[0], runs[1:]
 
 
 def _onnxruntime(path: str, feed: dict[str, np.ndarray]) -> list[np.ndarray]:
@@ -264,54 +267,70 @@ def _inputs(
     return load_inputs(args.input, infos, preprocessing, np.random.default_rng(args.seed))
 
 
-def run(args: argparse.Namespace, console: Console) -> int:
-    """Do what the arguments say, and return the exit code."""
-    if vta_run.is_program(args):
-        return vta_run.run_program(args, console)
-
+def _compiled(args: argparse.Namespace) -> CompiledModel:
     from .. import compile as glow_compile
     from . import quantized_runs
-    from .report import (
-        input_table,
-        is_classification,
-        memory_table,
-        summary_table,
-        time_table,
-        top_table,
-    )
+    from .compile_progress import shown_progress
 
-    labels = _labels(args.labels)
-    model = glow_compile(
-        args.model,
-        backend=args.backend,
-        threads=args.threads,
-        pin=args.pin,
-        symbols=dict(args.define_symbol),
-        cache=not args.no_cache,
-        target_cpu=args.target_cpu,
-        target_features=args.target_features,
-        conv_algorithm=args.conv_algorithm,
-        max_elements=args.max_elements,
-        precision=args.precision,
-        quantize=quantized_runs.pipeline_of(args),
-        timed=time_profiles.is_timed(args),
-    )
-    times = model.times
-    if args.dump_stages is not None:
-        written = model.dump_stages(args.dump_stages)
-        console.print(f"{len(written)} files written to {args.dump_stages}")
-    infos = model.get_inputs()
-    feed, origins = _inputs(args, model)
-    outputs, runs = _timed_runs(model, feed, args.repeat)
-    if infos:
-        console.print(input_table(infos, origins))
+    with shown_progress() as progress:
+        return glow_compile(
+            args.model,
+            backend=args.backend,
+            threads=args.threads,
+            pin=args.pin,
+            symbols=dict(args.define_symbol),
+            cache=not args.no_cache,
+            target_cpu=args.target_cpu,
+            target_features=args.target_features,
+            conv_algorithm=args.conv_algorithm,
+            max_elements=args.max_elements,
+            precision=args.precision,
+            quantize=quantized_runs.pipeline_of(args),
+            timed=time_profiles.is_timed(args),
+            progress=progress,
+        )
+
+
+def _show_outputs(
+    args: argparse.Namespace,
+    outputs: dict[str, np.ndarray],
+    labels: Sequence[str],
+    console: Console,
+) -> bool:
+    """Print scores of classes and summaries of other outputs; whether there are such scores."""
+    from .report import is_classification, summary_table, top_table
+
     classified = {n: a for n, a in outputs.items() if is_classification(a)}
     for name, array in classified.items():
         console.print(top_table(name, array, args.top_k, labels))
     rest = {n: a for n, a in outputs.items() if n not in classified}
     if rest:
         console.print(summary_table(rest))
-    console.print(time_table(times, runs))
+    return bool(classified)
+
+
+def run(args: argparse.Namespace, console: Console) -> int:
+    """Do what the arguments say, and return the exit code."""
+    if vta_run.is_program(args):
+        return vta_run.run_program(args, console)
+    from . import quantized_runs
+    from .ignored_options import warn_after_run, warn_before_run
+    from .report import input_table, memory_table, time_table
+
+    warn_before_run(args)
+    labels = _labels(args.labels)
+    model = _compiled(args)
+    times = model.times
+    if args.dump_stages is not None:
+        written = model.dump_stages(args.dump_stages)
+        console.print(f"{counted(len(written), 'file')} written to {args.dump_stages}")
+    infos = model.get_inputs()
+    feed, origins = _inputs(args, model)
+    outputs, first, runs = _timed_runs(model, feed, args.repeat)
+    if infos:
+        console.print(input_table(infos, origins))
+    classified = _show_outputs(args, outputs, labels, console)
+    console.print(time_table(times, first, runs, cached=model.from_cache))
     console.print(memory_table(model.memory, model.peak_memory))
     time_profiles.show(args, model, feed, console)
     if args.output is not None:
@@ -320,9 +339,11 @@ def run(args: argparse.Namespace, console: Console) -> int:
     if args.precision == "bf16":
         console.print(_precision_errors(args, feed, outputs))
     quantized_runs.show_report(args, model, console)
+    warn_after_run(args, model, origins, classified)
     if args.compare == quantized_runs.FLOAT:
         batches = quantized_runs.batches_of(args, model, feed)
-        quantized_runs.compare_with_float(args, model, batches, console)
+        random = args.data is None and "random" in origins.values()
+        quantized_runs.compare_with_float(args, model, batches, random, console)
     elif args.compare is not None:
         return 0 if _compare(args, feed, outputs, console) else 1
     return 0

@@ -13,6 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ..errors import GlowError, InputError, QuantizationError
+from ..wording import counted
 from .arguments import quantization_choices
 
 if TYPE_CHECKING:
@@ -91,11 +92,13 @@ def compare_with_float(
     args: argparse.Namespace,
     model: CompiledModel,
     batches: Iterable[Mapping[str, np.ndarray]],
+    random: bool,
     console: Console,
 ) -> None:
     """
     Print how far each value is from that of the network in floats, worst first, and the same of
-    the outputs of `model`. Raises GlowError if the network is compiled in floats anyway.
+    the outputs of `model`; and, if inputs are `random`, that this says little. Raises GlowError if
+    the network is compiled in floats anyway.
     """
     from ..context import make_context
     from ..quantization import Comparison, name_values, optimized_graph
@@ -123,11 +126,18 @@ def compare_with_float(
             dict(zip(names, model.run(None, dict(feed)), strict=True)),
         )
         samples += _rows(feed)
-    console.print(comparison_table(nodes, f"each value against float, {samples} samples"))
-    console.print(comparison_table(outputs, f"outputs against float, {samples} samples", True))
+    measured = counted(samples, "random sample" if random else "sample")
+    console.print(comparison_table(nodes, f"each value against float, {measured}"))
+    console.print(comparison_table(outputs, f"outputs against float, {measured}", True))
     worst = nodes.worst
     assert worst is not None
     console.print(f"worst value: {worst.name}, {decibels(worst.snr_db)}", soft_wrap=True)
+    if random:
+        console.print(
+            "the inputs were random numbers, and ratios on these say little of real data: compare "
+            "on samples with --data DIR",
+            soft_wrap=True,
+        )
 
 
 def _rows(feed: Mapping[str, np.ndarray]) -> int:

@@ -140,16 +140,24 @@ def seconds(value: float) -> str:
     return f"{value * 1e3:.3g} ms" if value >= 1e-3 else f"{value * 1e6:.3g} us"
 
 
-def time_table(compile_times: Mapping[str, float], runs: Sequence[float]) -> Table:
-    """Compilation by step, and the median and the fastest of several runs."""
+def time_table(
+    compile_times: Mapping[str, float], first: float, runs: Sequence[float], cached: bool
+) -> Table:
+    """
+    Compilation by step, or that the program came from the cache; the first run, in which memory is
+    touched for the first time, and the median and the fastest of those that followed.
+    """
     table = _table("times")
     table.add_column("step")
     table.add_column("time", justify="right")
     for name, value in compile_times.items():
-        table.add_row(name, seconds(value))
-    table.add_row("compilation in all", seconds(sum(compile_times.values())), end_section=True)
-    table.add_row(f"run, median of {len(runs)}", Text(seconds(median(runs)), "bold"))
-    if len(runs) > 1:
+        table.add_row("load the program from the cache" if cached else name, seconds(value))
+    if not cached:
+        table.add_row("compilation in all", seconds(sum(compile_times.values())))
+    table.add_section()
+    table.add_row("first run", seconds(first))
+    if runs:
+        table.add_row(f"run, median of {len(runs)}", Text(seconds(median(runs)), "bold"))
         table.add_row("run, fastest", seconds(min(runs)))
     return table
 

@@ -263,6 +263,7 @@ def test_comparison_with_float(profile: str, capsys: pytest.CaptureFixture[str])
     assert values == sorted(values)
     worst = printed.splitlines()[-1]
     assert worst.startswith("worst value: ")
+    assert "random" not in printed
     assert float(worst.split()[-2]) == min(float(line.split("│")[2].split()[0]) for line in rows)
 
 
@@ -280,7 +281,8 @@ def test_dynamic_quantization(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([MODEL, "--quantize", "dynamic", "--compare", "float"]) == 0
     printed = capsys.readouterr().out
     assert "1 product quantized, 0 activations" in printed
-    assert "outputs against float, 1 samples" in printed
+    assert "outputs against float, 1 random sample" in printed
+    assert "say little of real data: compare on samples with --data DIR" in printed
 
 
 @pytest.mark.parametrize(

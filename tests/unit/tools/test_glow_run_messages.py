@@ -1,0 +1,107 @@
+"""What glow-run says of times and of options that change nothing, and how it writes outputs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import glow
+import numpy as np
+import pytest
+from glow.tools.glow_run import main
+from glow.tools.output_file import save_arrays
+from glow.wording import counted
+
+DIGITS = Path(__file__).resolve().parents[3] / "examples" / "digits"
+MODEL = str(DIGITS / "digits.onnx")
+IMAGE = str(DIGITS / "images" / "027_is_7.png")
+SUMS = """
+func.func @main(%x: tensor<2x3xf32> {glow.name = "x"}) -> (tensor<2x3xf32> {glow.name = "file"}) {
+  %y = glow.add %x, %x : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+  func.return %y : tensor<2x3xf32>
+}
+"""
+
+
+def test_first_and_warm_runs_are_told_apart(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("GLOW_CACHE_DIR", str(tmp_path))
+    assert main([MODEL]) == 0
+    cold = capsys.readouterr().out
+    assert "compilation in all" in cold
+    assert "from the cache" not in cold
+    assert "first run" in cold
+    assert "median" not in cold
+    assert main([MODEL, "--repeat", "3"]) == 0
+    warm = capsys.readouterr().out
+    assert "load the program from the cache" in warm
+    assert "compilation in all" not in warm
+    assert warm.index("first run") < warm.index("run, median of 3") < warm.index("run, fastest")
+    assert glow.compile(MODEL, cache=tmp_path).from_cache
+    assert not glow.compile(MODEL, cache=False, backend="interpreter").from_cache
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--input", IMAGE, "--seed", "0"], "--seed changes nothing: no input is random"),
+        (["--image-mean", "0"], "--image-mean changes nothing: no input is an image"),
+        (["--limit", "3"], "--limit changes nothing: there is no --data"),
+        (["--tolerance", "1"], "--tolerance changes nothing: there is no --compare"),
+        (["--ranges", "p", "--overflow", "refuse"], "--overflow, --ranges change nothing: there"),
+        (["--threads", "2"], "--threads changes nothing: the backend interpreter runs on one"),
+        (["--no-cache"], "--no-cache changes nothing: the backend interpreter keeps no code"),
+        (["--input", IMAGE, "--data", "x"], "--data changes nothing: the inputs are given by"),
+    ],
+)
+def test_ignored_options_warn(
+    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([MODEL, "--backend", "interpreter", *arguments]) == 0
+    error = capsys.readouterr().err
+    assert error.startswith(f"glow-run: warning: {message}")
+    assert error.count("\n") == 1
+
+
+def test_ignored_choices_of_quantization_warn(capsys: pytest.CaptureFixture[str]) -> None:
+    assert (
+        main([MODEL, "--quantize", "dynamic", "--percentile", "99", "--schema", "symmetric"]) == 0
+    )
+    assert "warning: --percentile, --schema change nothing" in capsys.readouterr().err
+
+
+def test_options_that_count_do_not_warn(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["--seed", "2", "--top-k", "3", "--compare", "interpreter", "--tolerance", "1e-3"]
+    assert main([MODEL, "--threads", "1", "--repeat", "2", *arguments]) == 0
+    assert main([MODEL, "--input", IMAGE, "--image-scale", "1/255", "--no-cache"]) == 0
+    assert not capsys.readouterr().err
+
+
+def test_outputs_that_are_no_classes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Also with a name that means something to numpy.savez."""
+    model, output = tmp_path / "model.mlir", tmp_path / "out.npz"
+    model.write_text(SUMS)
+    arguments = [str(model), "--backend", "interpreter", "--top-k", "3", "--output", str(output)]
+    assert main(arguments) == 0
+    assert "--top-k changes nothing: no output has scores" in capsys.readouterr().err
+    with np.load(output) as found:
+        assert list(found) == ["file"]
+        assert found["file"].shape == (2, 3)
+
+
+def test_arrays_of_any_name(tmp_path: Path, rng: np.random.Generator) -> None:
+    arrays = {
+        "allow_pickle": rng.standard_normal((2, 0, 3)),
+        "a/b": rng.integers(0, 9, (3, 2)).T,
+        "kwds": np.float32(rng.standard_normal()),
+    }
+    save_arrays(str(tmp_path / "x.npz"), arrays)  # pyright: ignore[reportArgumentType]
+    with np.load(tmp_path / "x.npz", allow_pickle=False) as found:
+        assert list(found) == list(arrays)
+        for name, array in arrays.items():
+            np.testing.assert_array_equal(found[name], array)
+
+
+def test_counted() -> None:
+    assert [counted(n, "sample") for n in (0, 1, 2)] == ["0 samples", "1 sample", "2 samples"]
+    assert [counted(n, "entry", "entries") for n in (1, 2)] == ["1 entry", "2 entries"]
