@@ -298,21 +298,21 @@ class CpuBackend(Backend):
 
         cache = self.cache
         if cache is None:
-            return self._generate(_llvm_modules(stages), target, None)
+            return self._generate(stages, target, None)
         key = program_cache.program_key(stages["allocated"], target, self.threads, self.timed)
         plan = program_cache.find_plan(cache, key)
         found = [cache.get(k) for k in plan.objects] if plan is not None else []
         objects = [data for data in found if data is not None]
         if plan is not None and len(objects) == len(found):
             return objects, plan
-        objects, plan = self._generate(_llvm_modules(stages), target, cache)
+        objects, plan = self._generate(stages, target, cache)
         program_cache.store_plan(cache, key, plan)
         return objects, plan
 
     def _generate(
-        self, modules: Iterable[ModuleOp], target: Target, cache: ObjectCache | None
+        self, stages: Mapping[str, ModuleOp], target: Target, cache: ObjectCache | None
     ) -> tuple[list[bytes], LinkPlan]:
-        """The objects of the functions of the `llvm` stage, which is in one or several modules."""
+        """The objects of the functions of the `llvm` stage."""
         from ..lowering.llvm.translate import translate_function
         from ..lowering.threads import llvm_text
         from .jit import object_key, object_of
@@ -322,7 +322,7 @@ class CpuBackend(Backend):
 
         def texts() -> Iterator[str]:
             nonlocal arena
-            for module in modules:
+            for module in _llvm_modules(stages):
                 arena = max(arena, arena_bytes(module))
                 for function in _defined_functions(module):
                     yield translate_function(function, module)
@@ -331,12 +331,16 @@ class CpuBackend(Backend):
 
         keys: list[str] = []
         jobs: list[Future[bytes]] = []
+        objects: list[bytes] = []
         with ThreadPoolExecutor(1) as pool:
             # LLVM compiles one function, without Python's global lock, while the next ones are made
             for text in texts():
                 keys.append(object_key(text, target, _version()))
                 jobs.append(pool.submit(object_of, text, target, _version(), cache))
-            objects = [job.result() for job in jobs]
+                _tell(stages, objects, jobs)
+            while len(objects) < len(jobs):
+                objects.append(jobs[len(objects)].result())
+                _tell(stages, objects, jobs)
         return objects, LinkPlan(keys, arena)
 
     def texts(self, stages: Mapping[str, ModuleOp]) -> Mapping[str, str]:
@@ -355,6 +359,20 @@ def _llvm_modules(stages: Mapping[str, ModuleOp]) -> Iterable[ModuleOp]:
     from .stages import Stages
 
     return stages.by_function("llvm") if isinstance(stages, Stages) else [stages["llvm"]]
+
+
+def _tell(
+    stages: Mapping[str, ModuleOp], objects: list[bytes], jobs: Sequence[Future[bytes]]
+) -> None:
+    """Take the objects that are finished, and say how many there are, if somebody listens."""
+    from .stages import Progress, Stages
+
+    if not isinstance(stages, Stages) or stages.progress is None:
+        return
+    while len(objects) < len(jobs) and jobs[len(objects)].done():
+        objects.append(jobs[len(objects)].result())
+    total = None if stages.functions is None else max(stages.functions, len(jobs))
+    stages.progress(Progress("llvm", len(objects), total))
 
 
 def _defined_functions(module: ModuleOp) -> list[llvm.FuncOp]:

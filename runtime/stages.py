@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from types import TracebackType
 
 from xdsl.context import Context
@@ -32,6 +33,18 @@ from .environment import verifies
 IMPORTED = "imported"
 
 
+@dataclass(frozen=True)
+class Progress:
+    """What a compilation is doing."""
+
+    stage: str
+    """`import`, or the stage that is being computed."""
+    kernels: int = 0
+    """How many kernels have machine code already, in a stage that makes it."""
+    total: int | None = None
+    """How many kernels there are to be, if that is known."""
+
+
 class Stages(Mapping[str, ModuleOp]):
     """
     Stage name to module, in order of compilation; `imported` is the graph before any pass.
@@ -50,12 +63,17 @@ class Stages(Mapping[str, ModuleOp]):
         stages: Sequence[Stage],
         verify: bool | None = None,
         done: Sequence[str] = (IMPORTED,),
+        progress: Callable[[Progress], None] | None = None,
     ):
         if verify is None and verifies():
             verify = True
         self.times: dict[str, float] = {}
         """Seconds that each stage took, for those that were computed."""
         self.done = done
+        self.progress = progress
+        """Called when a stage begins, and by backends when a kernel is made."""
+        self.functions: int | None = None
+        """How many parts `by_function` gives, once it has begun."""
         self._stages = (Stage(done[-1], ""), *stages)
         self._index = {stage.name: i for i, stage in enumerate(self._stages)}
         self._kept = {0: module}
@@ -115,7 +133,9 @@ class Stages(Mapping[str, ModuleOp]):
                 return
             whole = self._compute(index - 1)
             self.times[name] = 0.0
-            for function in list(whole.body.block.ops):
+            functions = list(whole.body.block.ops)
+            self.functions = len(functions)
+            for function in functions:
                 function.detach()
                 start = time.perf_counter()
                 with python_turn, without_garbage_collection():
@@ -134,6 +154,8 @@ class Stages(Mapping[str, ModuleOp]):
     def _next(self, index: int, before: ModuleOp) -> ModuleOp:
         """Run one stage on its predecessor, in place unless that is kept."""
         stage = self._stages[index]
+        if self.progress is not None:
+            self.progress(Progress(stage.name))
         start = time.perf_counter()
         with python_turn, without_garbage_collection():
             module = before.clone() if index - 1 in self._kept else before
