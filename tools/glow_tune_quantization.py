@@ -168,18 +168,13 @@ def _tune(args: argparse.Namespace, goal: Goal) -> Tuning:
 
 def loss_table(tuning: Tuning) -> Table:
     """The products, those that lose most first."""
-    from rich.table import Table
-
     from .quantized_runs import signal_to_noise
     from .report import seconds
+    from .tables import DataTable
 
     title = "each product, quantized alone"
-    table = Table(title=title, title_justify="left", min_width=len(title) + 4)
-    table.add_column("product", overflow="fold")
-    table.add_column("operator")
-    for column in ("loss", "signal to noise", "saves"):
-        table.add_column(column, justify="right")
-    table.add_column("choice")
+    table = DataTable(title).texts("product", "operator")
+    table.numbers("loss", "signal to noise", "saves").texts("choice")
     for row in tuning.products:
         numbers = ["not tried"] * 3
         if row.alone is not None:

@@ -9,12 +9,12 @@ import warnings
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from rich.table import Table
 from rich.text import Text
 
 from ..errors import GlowError, InputError, QuantizationError
 from ..wording import counted
 from .arguments import quantization_choices
+from .tables import DataTable
 
 if TYPE_CHECKING:
     import numpy as np
@@ -150,15 +150,13 @@ def decibels(value: float) -> str:
     return "exact" if value == math.inf else f"{value:.1f} dB"
 
 
-def comparison_table(comparison: Comparison, title: str, scores: bool = False) -> Table:
+def comparison_table(comparison: Comparison, title: str, scores: bool = False) -> DataTable:
     """
     Values with the least ratio of signal to noise first; with `scores`, also in how many rows the
     largest element is at the same place.
     """
-    table = Table(title=title, title_justify="left", min_width=len(title) + 4)
-    table.add_column("value", overflow="fold")
-    for column in ("signal to noise", "largest difference", *(["top-1 agreement"] * scores)):
-        table.add_column(column, justify="right")
+    table = DataTable(title).texts("value")
+    table.numbers("signal to noise", "largest difference", *(["top-1 agreement"] * scores))
     for v in sorted(comparison.values.values(), key=lambda v: v.snr_db):
         agreement = [f"{v.top1_agreement:.1%} of {v.rows}"] * scores
         table.add_row(v.name, Text(decibels(v.snr_db)), f"{v.largest:.3g}", *agreement)

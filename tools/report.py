@@ -8,8 +8,9 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 import numpy as np
-from rich.table import Table
 from rich.text import Text
+
+from .tables import DataTable, shortened
 
 if TYPE_CHECKING:
     from ..runtime.memory_plan import MemoryPlan
@@ -49,25 +50,20 @@ def difference(found: np.ndarray, reference: np.ndarray) -> Difference:
     return Difference(worst, worst / largest if largest else float("inf"))
 
 
-def _table(title: str) -> Table:
-    # wide enough for the title, which would wrap otherwise
-    return Table(title=title, title_justify="left", min_width=len(title) + 4)
-
-
 def is_classification(array: np.ndarray) -> bool:
     """One score for each of several classes: floats with a single dimension longer than 1."""
     return array.dtype.kind in "fV" and array.size > 1 and max(array.shape) == array.size
 
 
-def top_table(name: str, array: np.ndarray, k: int, labels: Sequence[str]) -> Table:
+def top_table(name: str, array: np.ndarray, k: int, labels: Sequence[str]) -> DataTable:
     """The `k` largest scores, and their shares in percent if the scores are probabilities."""
     scores = wide(array).ravel()
     probabilities = bool((scores >= 0).all()) and abs(scores.sum() - 1) < 0.01
-    table = _table(f"{name}: top {min(k, scores.size)} of {scores.size}")
-    table.add_column("class", justify="right")
+    table = DataTable(f"{shortened(name)}: top {min(k, scores.size)} of {scores.size}")
+    table.numbers("class")
     if labels:
-        table.add_column("label")
-    table.add_column("probability" if probabilities else "score", justify="right")
+        table.texts("label")
+    table.numbers("probability" if probabilities else "score")
     for index in np.argsort(-scores, kind="stable")[:k]:
         score = f"{scores[index]:.2%}" if probabilities else f"{scores[index]:.6g}"
         label = [labels[int(index)] if index < len(labels) else "?"] if labels else []
@@ -75,11 +71,10 @@ def top_table(name: str, array: np.ndarray, k: int, labels: Sequence[str]) -> Ta
     return table
 
 
-def summary_table(arrays: Mapping[str, np.ndarray]) -> Table:
+def summary_table(arrays: Mapping[str, np.ndarray]) -> DataTable:
     """Shape, range and mean of each output, and how many values are not finite."""
-    table = _table("outputs")
-    for column in ("output", "type", "min", "mean", "max", "not finite"):
-        table.add_column(column, justify="left" if column in ("output", "type") else "right")
+    table = DataTable("outputs").texts("output", "type")
+    table.numbers("min", "mean", "max", "not finite")
     for name, array in arrays.items():
         kind = f"{array.dtype.name}{list(array.shape)}"
         values = wide(array)
@@ -91,21 +86,18 @@ def summary_table(arrays: Mapping[str, np.ndarray]) -> Table:
     return table
 
 
-def input_table(infos: Sequence[TensorInfo], origins: Mapping[str, str]) -> Table:
-    table = _table("inputs")
-    for column in ("input", "type", "from"):
-        table.add_column(column)
+def input_table(infos: Sequence[TensorInfo], origins: Mapping[str, str]) -> DataTable:
+    table = DataTable("inputs").texts("input", "type", "from")
     for info in infos:
         table.add_row(info.name, str(info), origins[info.name])
     return table
 
 
-def difference_table(differences: Mapping[str, Difference], reference: str, limit: float) -> Table:
-    table = _table(f"difference from {reference}")
-    table.add_column("output")
-    table.add_column("absolute", justify="right")
-    table.add_column("relative to the largest", justify="right")
-    table.add_column(f"within {limit:g}")
+def difference_table(
+    differences: Mapping[str, Difference], reference: str, limit: float
+) -> DataTable:
+    table = DataTable(f"difference from {reference}").texts("output")
+    table.numbers("absolute", "relative to the largest").texts(f"within {limit:g}")
     for name, d in differences.items():
         verdict = "yes" if d.relative <= limit else Text("no", "bold red")
         table.add_row(name, f"{d.absolute:.3g}", f"{d.relative:.3g}", verdict)
@@ -122,11 +114,10 @@ def relative_errors(found: np.ndarray, exact: np.ndarray) -> tuple[float, float]
     return float(apart.max()) / scale, float(np.sqrt(np.mean(np.square(apart)))) / scale
 
 
-def error_table(outputs: Mapping[str, tuple[np.ndarray, np.ndarray]]) -> Table:
+def error_table(outputs: Mapping[str, tuple[np.ndarray, np.ndarray]]) -> DataTable:
     """Errors of outputs, each found and exact, relative to the root mean square of the output."""
-    table = _table("error of bf16 against f32, relative to the rms of the output")
-    for name in ("output", "largest", "rms"):
-        table.add_column(name, justify="left" if name == "output" else "right")
+    table = DataTable("error of bf16 against f32, relative to the rms of the output")
+    table.texts("output").numbers("largest", "rms")
     for name, (found, exact) in outputs.items():
         largest, typical = relative_errors(found, exact)
         table.add_row(name, f"{largest:.3g}", f"{typical:.3g}")
@@ -142,14 +133,12 @@ def seconds(value: float) -> str:
 
 def time_table(
     compile_times: Mapping[str, float], first: float, runs: Sequence[float], cached: bool
-) -> Table:
+) -> DataTable:
     """
     Compilation by step, or that the program came from the cache; the first run, in which memory is
     touched for the first time, and the median and the fastest of those that followed.
     """
-    table = _table("times")
-    table.add_column("step")
-    table.add_column("time", justify="right")
+    table = DataTable("times").texts("step").numbers("time")
     for name, value in compile_times.items():
         table.add_row("load the program from the cache" if cached else name, seconds(value))
     if not cached:
@@ -170,14 +159,12 @@ def size(value: int) -> str:
     return f"{value} B"
 
 
-def memory_table(plan: MemoryPlan | None, peak: int) -> Table:
+def memory_table(plan: MemoryPlan | None, peak: int) -> DataTable:
     """
     Activations against the least that this order of instructions needs, weights, and the peak of
     the process.
     """
-    table = _table("memory")
-    table.add_column("segment")
-    table.add_column("size", justify="right")
+    table = DataTable("memory").texts("segment").numbers("size")
     if plan is not None:
         table.add_row("weights", size(plan.weight_bytes))
         table.add_row("activations", size(plan.arena_bytes))

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from rich.table import Table
-from rich.text import Text
-
+from ..wording import counted
 from .report import seconds
+from .tables import DataTable, shortened
 
 if TYPE_CHECKING:
     from ..runtime.time_profile import InstructionTime, TimeProfile, Work
@@ -18,20 +17,6 @@ LEAST_SHARE = 0.002
 MOST_FUSED = 3
 """Operators of an epilogue that are listed; of more, the number is."""
 _NUMBERS = ("time", "share", "GFLOP/s", "GB/s")
-
-
-def _table(title: str, texts: Sequence[str], numbers: Sequence[str]) -> Table:
-    table = Table(title=title, title_justify="left", min_width=len(title) + 4)
-    for name in texts:
-        table.add_column(name)
-    for name in numbers:
-        table.add_column(name, justify="right", no_wrap=True)
-    return table
-
-
-def _cut(text: str) -> Text:
-    """In one line, which ends where there is no more room."""
-    return Text(text, no_wrap=True, overflow="ellipsis")
 
 
 def _numbers(profile: TimeProfile, work: Work) -> list[str]:
@@ -54,16 +39,17 @@ def _columns(profile: TimeProfile) -> Sequence[str]:
     return (*_NUMBERS, "waiting") if profile.threads > 1 else _NUMBERS
 
 
-def kind_table(profile: TimeProfile) -> Table:
+def kind_table(profile: TimeProfile) -> DataTable:
     """The sums of each kind of instruction, and what remains of the time of a run."""
     threads = f", thread 0 of {profile.threads}" if profile.threads > 1 else ""
-    title = f"time by kind of instruction, medians of {len(profile.runs)} runs{threads}"
-    table = _table(title, ("kind",), ("number", *_columns(profile)))
+    runs = counted(len(profile.runs), "run")
+    table = DataTable(f"time by kind of instruction, medians of {runs}{threads}").texts("kind")
+    table.numbers("number", *_columns(profile))
     for k in profile.kinds():
-        table.add_row(_cut(k.kind), str(k.count), *_numbers(profile, k))
+        table.add_row(k.kind, str(k.count), *_numbers(profile, k))
     table.add_section()
     sums = {
-        f"{len(profile.instructions)} instructions": profile.computing,
+        counted(len(profile.instructions), "instruction"): profile.computing,
         "between them": profile.waiting,
         "before and after": profile.outside,
         "a run": profile.seconds,
@@ -73,14 +59,14 @@ def kind_table(profile: TimeProfile) -> Table:
     return table
 
 
-def instruction_table(profile: TimeProfile) -> Table:
+def instruction_table(profile: TimeProfile) -> DataTable:
     """Each instruction that takes a notable share of the time, the longest first."""
-    texts = ("#", "value", "instruction", "sizes")
-    table = _table("time by instruction", texts, _columns(profile))
+    table = DataTable("time by instruction").texts("#", "value", "instruction", "sizes")
+    table.numbers(*_columns(profile))
     ordered = sorted(profile.instructions, key=lambda i: -i.seconds)
     shown = [i for i in ordered if i.seconds >= LEAST_SHARE * profile.seconds]
     for i in shown:
-        about = (_cut(text) for text in (i.name, _what(i), _sizes(i)))
+        about = (shortened(i.name), _what(i), _sizes(i))
         table.add_row(str(i.number), *about, *_numbers(profile, i))
     rest = ordered[len(shown) :]
     if rest:

@@ -16,13 +16,13 @@ from .output_file import save_arrays
 if TYPE_CHECKING:
     import numpy as np
     from rich.console import Console
-    from rich.table import Table
 
     from ..runtime.signature import Signature
     from ..runtime.vta.program import VtaProgram
     from ..runtime.vta.simulator import Simulator
     from ..runtime.vta.timing import Estimate, LayerEstimate
     from ..runtime.vta.words import Memory
+    from .tables import DataTable
 
 _COMPILER_OPTIONS = (
     *("compare", "dump_stages", "conv_algorithm", "precision", "target_cpu", "profile"),
@@ -140,7 +140,7 @@ def _report(args: argparse.Namespace, program: VtaProgram, console: Console) -> 
         console.print(f"timeline written to {args.trace}")
 
 
-def run_table(reading: float, runs: Sequence[float]) -> Table:
+def run_table(reading: float, runs: Sequence[float]) -> DataTable:
     """Seconds that the simulator takes, which say nothing about those of the machine."""
     from .report import seconds
 
@@ -150,7 +150,7 @@ def run_table(reading: float, runs: Sequence[float]) -> Table:
     return table
 
 
-def engine_table(found: Estimate, clock_mhz: float) -> Table:
+def engine_table(found: Estimate, clock_mhz: float) -> DataTable:
     """Cycles in all, and how long each engine and the GEMM core are busy."""
     table = _table(f"estimated cycles at {clock_mhz:g} MHz", "engine", "cycles", "share")
     cycles = found.cycles
@@ -162,7 +162,7 @@ def engine_table(found: Estimate, clock_mhz: float) -> Table:
     return table
 
 
-def traffic_table(found: Estimate) -> Table:
+def traffic_table(found: Estimate) -> DataTable:
     """Bytes between DRAM and the scratchpads by memory type."""
     from .report import size
 
@@ -173,7 +173,7 @@ def traffic_table(found: Estimate) -> Table:
     return table
 
 
-def layer_table(layers: Sequence[LayerEstimate]) -> Table:
+def layer_table(layers: Sequence[LayerEstimate]) -> DataTable:
     """Cycles, use of the GEMM core, and traffic of each layer."""
     from ..runtime.vta.words import Memory
     from .report import size
@@ -192,10 +192,7 @@ def layer_table(layers: Sequence[LayerEstimate]) -> Table:
     return table
 
 
-def _table(title: str, *columns: str) -> Table:
-    from rich.table import Table
+def _table(title: str, text: str, *numbers: str) -> DataTable:
+    from .tables import DataTable
 
-    table = Table(title=title, title_justify="left", min_width=len(title) + 4)
-    for n, column in enumerate(columns):
-        table.add_column(column, justify="right" if n else "left")
-    return table
+    return DataTable(title).texts(text).numbers(*numbers)
