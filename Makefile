@@ -1,5 +1,7 @@
 # make demo   classify real images with a small network, compiled for this CPU
 # make test   lint, types, and all tests
+# make lowest the demo and a sample of the tests with the lowest versions that pyproject.toml allows,
+#             which Python 3.11 or 3.12 can install
 # make bench  this compiler beside onnxruntime and OpenVINO; BENCH="resnet50 --threads 1" for less,
 #             then single kernels (KERNELS="resnet50 --only 3x3") and compile time (COMPILED="vgg19")
 #
@@ -10,13 +12,19 @@ BIN := $(VENV)/bin
 CANDIDATES := python3 python3.14 python3.13 python3.12 python3.11 python
 PYTHON ?= $(shell for p in $(CANDIDATES); do \
 	$$p -c 'import sys, venv; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 && echo $$p && break; done)
+LOWEST := .venv-lowest
+LOWEST_PYTHON ?= $(shell for p in python3.11 python3.12; do \
+	$$p -c 'import venv' >/dev/null 2>&1 && echo $$p && break; done)
+# the tools, weights of all types, and kernels
+SAMPLE := $(addprefix tests/unit/,tools/test_glow_run.py tools/test_glow_profile.py \
+	tools/test_inputs.py frontend/test_weights.py kernels/test_rows.py runtime/test_half.py)
 JOBS ?= 2
 BENCH ?= --no-winograd
 KERNELS ?= resnet50
 COMPILED ?= resnet50 vgg19
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test lint types unit lit bench clean
+.PHONY: demo test lint types unit lit lowest bench clean
 .NOTPARALLEL:
 
 demo: $(VENV)/installed
@@ -42,6 +50,19 @@ unit: $(VENV)/installed-dev
 lit: $(VENV)/installed-dev
 	$(BIN)/lit -j $(JOBS) tests/lit
 
+lowest: $(LOWEST)/installed
+	$(LOWEST)/bin/python examples/digits/demo.py
+	$(LOWEST)/bin/python -m pytest -q -p no:cacheprovider $(SAMPLE)
+
+$(LOWEST)/installed: pyproject.toml .ci/lowest.py
+	@test -n "$(LOWEST_PYTHON)" || { echo "error: Python 3.11 or 3.12 with the venv module is needed; \
+	set LOWEST_PYTHON=/path/to/python3.11 if it is not on the PATH" >&2; exit 1; }
+	$(LOWEST_PYTHON) -m venv --clear $(LOWEST)
+	$(LOWEST)/bin/python .ci/lowest.py >$(LOWEST)/constraints.txt
+	$(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check --prefer-binary \
+		--constraint $(LOWEST)/constraints.txt -e . pytest hypothesis onnxruntime
+	@touch $@
+
 bench: $(VENV)/installed-dev
 	$(PIP) -e '.[bench]'
 	$(BIN)/python -m glow.benchmarks.run --json build/benchmarks.json --svg build/benchmarks.svg $(BENCH)
@@ -66,4 +87,4 @@ $(VENV)/installed-dev: $(VENV)/created pyproject.toml
 	@touch $@ $(VENV)/installed
 
 clean:
-	rm -rf $(VENV) build dist *.egg-info
+	rm -rf $(VENV) $(LOWEST) build dist *.egg-info
