@@ -45,6 +45,7 @@ from .runtime.host.request import Request
 from .runtime.host.statistics import HostStatistics
 from .runtime.host.table import Table
 from .runtime.host.timeline import Record, timeline
+from .wording import counted
 
 if TYPE_CHECKING:
     import numpy as np
@@ -382,8 +383,8 @@ def _count(replicas: object, configuration: Configuration) -> int | None:
     most = most_replicas(configuration.devices)
     if replicas > most:
         raise GlowError(
-            f"expected at most {most} replicas, found {replicas}: that is how many devices of one "
-            f"kind there are among {configuration.names()}"
+            f"expected at most {counted(most, 'replica')}, found {replicas}: that is how many "
+            f"devices of one kind there are among {configuration.names()}"
         )
     return replicas
 

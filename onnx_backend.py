@@ -26,6 +26,7 @@ from .compiler import CompiledModel, compile
 from .errors import InputError, UnsupportedError
 from .frontend.onnx import NEWEST_OPSET, import_onnx
 from .frontend.onnx.inputs import real_inputs, symbol_sizes
+from .wording import counted
 
 
 class GlowBackendRep(BackendRep):
@@ -66,7 +67,9 @@ class GlowBackendRep(BackendRep):
         values = list(inputs) if isinstance(inputs, Sequence) else [inputs]
         names = [i.name for i in self._inputs]
         if len(values) != len(names):
-            raise InputError(f"expected {len(names)} inputs ({names}), found {len(values)}")
+            raise InputError(
+                f"expected {counted(len(names), 'input')} ({names}), found {len(values)}"
+            )
         return {name: _array(value) for name, value in zip(names, values, strict=True)}
 
     def _program(self, feed: Mapping[str, np.ndarray]) -> CompiledModel:
@@ -160,7 +163,7 @@ def _named(node: NodeProto, inputs: Any) -> dict[str, np.ndarray]:
         return {name: _array(value) for name, value in inputs.items()}
     given = [name for name in node.input if name]
     if len(given) != len(inputs):
-        raise InputError(f"expected {len(given)} inputs ({given}), found {len(inputs)}")
+        raise InputError(f"expected {counted(len(given), 'input')} ({given}), found {len(inputs)}")
     return {name: _array(value) for name, value in zip(given, inputs, strict=True)}
 
 

@@ -7,6 +7,7 @@ from html import escape
 
 from glow.benchmarks.measurements import Results
 from glow.benchmarks.report import TITLES, milliseconds, number
+from glow.wording import counted
 
 COLORS = ("#3b82f6", "#8b949e", "#b08968", "#7aa874")
 """Of the runtimes, ours first. These and the grey of the text are legible on white and on black."""
@@ -46,8 +47,9 @@ def svg(results: Results) -> str:
         parts.append(f'<text x="{LEFT - 8}" y="{middle:g}" text-anchor="end">{escape(name)}</text>')
     for i, threads in enumerate(results.threads()):
         left = LEFT + i * (PANEL + GAP)
-        plural = "s" if threads > 1 else ""
-        parts.append(f'<text x="{left}" y="36" font-weight="bold">{threads} thread{plural}</text>')
+        parts.append(
+            f'<text x="{left}" y="36" font-weight="bold">{counted(threads, "thread")}</text>'
+        )
         for j, name in enumerate(rows):
             parts += _bars(results, name, threads, left, HEAD + j * group, scale)
         x = left + scale

@@ -27,6 +27,7 @@ from glow.benchmarks.quantized_networks import KINDS
 from glow.benchmarks.report import TITLES, Section, milliseconds, number
 from glow.benchmarks.run import FILE_WIDTH, describe
 from glow.benchmarks.worker import RUNTIMES
+from glow.wording import counted
 from rich.console import Console
 
 USUAL = (
@@ -109,7 +110,7 @@ def section(rows: Sequence[Row], runtimes: Sequence[str], threads: int) -> Secti
         line += [number(row.case.speed(), 2), milliseconds(row.f32)]
         lines.append([*line, number(row.gain(), 2), number(row.size, 3)])
     title = (
-        f"Milliseconds per inference in int8, {threads} threads"
+        f"Milliseconds per inference in int8, {counted(threads, 'thread')}"
         if threads > 1
         else ("Milliseconds per inference in int8, 1 thread")
     )

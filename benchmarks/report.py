@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from glow.benchmarks.measurements import DIRECT, OURS, Case, Results
+from glow.wording import counted
 from rich.table import Table
 
 TITLES = {"openvino": "OpenVINO", DIRECT: "glow --no-winograd"}
@@ -127,7 +128,7 @@ def start_and_memory(results: Results, threads: int) -> Section:
 
 
 def _threads(count: int) -> str:
-    return "1 thread" if count == 1 else f"{count} threads"
+    return counted(count, "thread")
 
 
 def machine(results: Results) -> str:

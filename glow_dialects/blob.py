@@ -25,6 +25,8 @@ from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 
+from ..wording import counted
+
 MEMORY = "memory:"
 _counter = itertools.count()
 
@@ -150,8 +152,8 @@ class Blob:
         data = self.source.read()
         if self.offset < 0 or self.offset + self.size > len(data):
             raise ValueError(
-                f"{self.path} has {len(data)} bytes, "
-                f"but a constant needs {self.size} bytes at offset {self.offset}"
+                f"{self.path} has {counted(len(data), 'byte')}, "
+                f"but a constant needs {counted(self.size, 'byte')} at offset {self.offset}"
             )
         return data[self.offset : self.offset + self.size]
 

@@ -29,6 +29,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute
 from xdsl.utils.exceptions import VerifyException
 
+from ..wording import counted
 from .elements import is_float, is_integer, storage_type
 
 if TYPE_CHECKING:
@@ -153,7 +154,9 @@ def expect_shape(call: Call, operand: int, shape: Sequence[int], name: str) -> N
 def expect_length(call: Call, prop: str, length: int) -> tuple[int, ...]:
     values = call.ints(prop)
     if len(values) != length:
-        raise VerifyException(f"expected {length} values in {prop}, found {list(values)}")
+        raise VerifyException(
+            f"expected {counted(length, 'value')} in {prop}, found {list(values)}"
+        )
     return values
 
 

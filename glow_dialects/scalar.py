@@ -21,6 +21,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar
 
+from ..wording import counted
+
 if TYPE_CHECKING:
     from xdsl.ir import Attribute
 
@@ -151,7 +153,7 @@ class Expr:
 def apply(kind: Primitive, *operands: Operand) -> Expr:
     """`kind` applied to expressions or numbers. Raises ValueError on a wrong number of operands."""
     if len(operands) != ARITY[kind]:
-        raise ValueError(f"{kind} takes {ARITY[kind]} operands, got {len(operands)}")
+        raise ValueError(f"{kind} takes {counted(ARITY[kind], 'operand')}, got {len(operands)}")
     args = tuple(o if isinstance(o, Expr) else Expr.constant(o) for o in operands)
     return Expr(kind, args)
 

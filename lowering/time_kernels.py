@@ -29,6 +29,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from ..errors import CompileError
 from ..passes.allocate import ARENA_SIZE
+from ..wording import counted
 
 COUNTER = "llvm.readcyclecounter"
 _LINE = 64
@@ -105,7 +106,7 @@ def _arena(main: func.FuncOp, block: Block, threads: int) -> SSAValue[MemRefType
     if any(not isinstance(use.operation, memref.ViewOp) for use in arena.uses):
         raise CompileError("expected main to use its arena through memref.view only")
     if (first.type == _INDEX) != (threads > 1):
-        wanted, made = ("1 thread", "several") if threads == 1 else (f"{threads} threads", "1")
+        wanted, made = (counted(threads, "thread"), "several" if threads == 1 else "1")
         raise CompileError(f"expected a program for {wanted}, found one for {made}")
     if any(isinstance(o, llvm.CallIntrinsicOp) for o in block.ops):
         raise CompileError("main records times already")

@@ -27,6 +27,7 @@ from ..errors import CompileError
 from ..glow_dialects.glow import NODES
 from ..glow_dialects.glow.base import DataParallel, Node
 from ..glow_dialects.operator import Call
+from ..wording import counted
 from .lowerings import LOWERINGS, lower_data_parallel
 from .lowerings.data_parallel import is_primitive
 from .rewriting import Build, check_type, erase_if_dead, failure, replace_node, tensor_nodes
@@ -92,7 +93,7 @@ def _cannot_lower(stuck: Sequence[Node]) -> CompileError:
         lines.append(f"{name} ({', '.join(described)}{more})")
     return failure(
         stuck[0],
-        f"{len(stuck)} nodes are neither implemented by the backend nor decomposable: "
+        f"neither implemented by the backend nor decomposable: {counted(len(stuck), 'node')}: "
         + "; ".join(lines),
     )
 

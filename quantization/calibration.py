@@ -17,6 +17,7 @@ from xdsl.ir import Attribute
 
 from ..errors import QuantizationError
 from ..glow_dialects.quant import QuantizedType, storage_range
+from ..wording import counted
 from .histogram import DEFAULT_BINS, Histogram
 from .schemas import Range, choose, choose_per_axis, schema_of, storage_of
 
@@ -368,5 +369,7 @@ def _rows(array: np.ndarray, axis: int | None) -> np.ndarray:
     if axis is None:
         return array.reshape(1, -1)
     if not 0 <= axis < array.ndim:
-        raise QuantizationError(f"expected an axis of {array.ndim} dimensions, found {axis}")
+        raise QuantizationError(
+            f"expected an axis of {counted(array.ndim, 'dimension')}, found {axis}"
+        )
     return np.moveaxis(array, axis, 0).reshape(array.shape[axis], -1)

@@ -71,7 +71,7 @@ def conversion_lines(conversions: list[Conversion]) -> list[str]:
     by_reason: dict[tuple[bool, str], list[str]] = defaultdict(list)
     for c in conversions:
         by_reason[c.to_integers, c.why].append(c.value)
-    lines = [f"{len(conversions)} conversions remain"]
+    lines = [f"conversions that remain: {len(conversions)}"]
     for (to_integers, why), names in by_reason.items():
         listed = ", ".join(names[:_LISTED]) + (", ..." if len(names) > _LISTED else "")
         kind = "to" if to_integers else "from"

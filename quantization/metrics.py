@@ -14,6 +14,7 @@ from typing import TypeAlias
 import numpy as np
 
 from ..errors import QuantizationError
+from ..wording import counted
 
 Outputs: TypeAlias = Sequence[Sequence[np.ndarray]]
 """The arrays of all outputs, for each batch."""
@@ -68,7 +69,9 @@ def labelled(reference: Outputs, found: Outputs, labels: np.ndarray | None) -> f
     if labels is None:
         raise QuantizationError("the metric labels needs the class of each sample")
     if len(labels) != len(exact):
-        raise QuantizationError(f"expected {len(exact)} labels, one a sample, found {len(labels)}")
+        raise QuantizationError(
+            f"expected a label for each of {counted(len(exact), 'sample')}, found {len(labels)}"
+        )
     return max(0.0, float(np.mean(exact == labels) - np.mean(quantized == labels)))
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
+from ..wording import counted
 from .calibration import calibrated_range
 from .histogram import Histogram
 from .profiles import Profile
@@ -105,7 +106,7 @@ def draw_profile(
         found = calibrated_range(h, method, schema, storage, percentile)
         chosen = choose(found, schema, storage)
         note = (
-            f"{h.count} numbers from {h.low:.5g} to {h.high:.5g}; {method}, {schema}: "
+            f"{counted(h.count, 'number')} from {h.low:.5g} to {h.high:.5g}; {method}, {schema}: "
             f"{found.low:.5g} to {found.high:.5g}, {chosen}"
         )
         name = re.sub(r"[^A-Za-z0-9_.-]", "_", value.key.name)[:100]

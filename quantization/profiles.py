@@ -33,6 +33,7 @@ from xdsl.ir import SSAValue
 from ..errors import QuantizationError
 from ..passes.value_keys import ValueKey, profiled_values
 from ..runtime.signature import main_function
+from ..wording import counted
 from .histogram import Histogram
 
 FORMAT = "glow-profile"
@@ -161,7 +162,8 @@ class Profile:
             of = f" of {self.model!r}" if self.model else ""
             raise QuantizationError(
                 f"the profile{of} is of another model: it knows {len(found)} of the "
-                f"{len(wanted)} values of this one, and not {_listed(_names(wanted, found))}; "
+                f"{counted(len(wanted), 'value')} of this one, "
+                f"and not {_listed(_names(wanted, found))}; "
                 "make a profile of this model with glow-profile"
             )
         return Match(

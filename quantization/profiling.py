@@ -18,6 +18,7 @@ from ..passes.value_keys import profiled_values
 from ..runtime.cpu_backend import CpuBackend
 from ..runtime.signature import main_function
 from ..runtime.stages import Stages
+from ..wording import counted
 from .histogram import DEFAULT_BINS, Histogram
 from .profiles import Profile, ValueProfile
 
@@ -109,11 +110,12 @@ class Profiler:
         key, array = self._values[wrong[0]].key, seen[wrong[0]]
         wide = array.astype(np.float64)
         nans, infinities = int(np.isnan(wide).sum()), int(np.isinf(wide).sum())
-        others = f", and {len(wrong) - 1} other values" if len(wrong) > 1 else ""
+        others = f", and {counted(len(wrong) - 1, 'other value')}" if len(wrong) > 1 else ""
+        samples = counted(self.samples, "sample")
         raise QuantizationError(
-            f"value {key.name!r} ({key.operator}) has {nans} NaN and {infinities} infinite numbers "
-            f"of {array.size} after {self.samples} samples{others}; look at the data, or ignore "
-            'such numbers (nan="ignore", --nan ignore)'
+            f"value {key.name!r} ({key.operator}) has {nans} NaN and "
+            f"{counted(infinities, 'infinite number')} of {array.size} after {samples}{others}; "
+            'look at the data, or ignore such numbers (nan="ignore", --nan ignore)'
         )
 
     def profile(self) -> Profile:

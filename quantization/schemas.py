@@ -23,6 +23,7 @@ from ..glow_dialects.glow.quantization import DequantizeOp, QuantizeOp
 from ..glow_dialects.operator import Call
 from ..glow_dialects.quant import QuantizedType, storage_range
 from ..semantics import evaluate, numpy_dtype
+from ..wording import counted
 
 ZERO_SCALE = 1.0
 """The scale of a range in which there is nothing but 0; onnxruntime's quantizer takes it too."""
@@ -222,7 +223,9 @@ def bias_type(
     products = np.array(weights.scale_values()) * input.scale_values()[0]
     products = _scales(products)
     if len(products) not in (1, bias.size):
-        raise QuantizationError(f"expected a bias of {len(products)} elements, found {bias.size}")
+        raise QuantizationError(
+            f"expected a bias of {counted(len(products), 'element')}, found {bias.size}"
+        )
     if not np.isfinite(bias.astype(np.float64)).all():
         raise QuantizationError("expected a bias of finite numbers, found NaN or infinity")
     axis = 0 if weights.is_per_axis else None

@@ -26,6 +26,7 @@ from ..glow_dialects.glow_inst.memory import (
 )
 from ..glow_dialects.glow_inst.stacked import CopyOp, StackedOp
 from ..semantics import constant_array, evaluate, numpy_dtype
+from ..wording import counted
 from .memory_plan import ARENA_SIZE
 
 GARBAGE = 0xFF
@@ -191,7 +192,7 @@ def _arena_size(main: func.FuncOp) -> int | None:
 def _view(flat: np.ndarray, t: MemRefType) -> np.ndarray:
     """The elements of `flat` that `t` describes, as an array that shares memory with it."""
     if lowest_index(t) < 0 or extent(t) > flat.size:
-        raise CompileError(f"expected a view of {flat.size} elements, found {t}")
+        raise CompileError(f"expected a view of {counted(flat.size, 'element')}, found {t}")
     if not extent(t):
         return np.empty(t.get_shape(), flat.dtype)
     strides = [s * flat.itemsize for s in strides_of(t)]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..errors import InputError, ModelError
+from ..wording import counted
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp
@@ -49,7 +50,9 @@ class Signature:
         Inputs by name, from positional and keyword arguments. Raises InputError as a call would.
         """
         if len(args) > len(self.inputs):
-            raise InputError(f"expected at most {len(self.inputs)} inputs, found {len(args)}")
+            raise InputError(
+                f"expected at most {counted(len(self.inputs), 'input')}, found {len(args)}"
+            )
         feed = {info.name: value for info, value in zip(self.inputs, args, strict=False)}
         if not kwargs:
             return feed

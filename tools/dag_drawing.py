@@ -19,6 +19,7 @@ from ..glow_dialects.glow.constant import ConstantOp, SplatOp
 from ..glow_dialects.glow.quantization import DequantizeOp
 from ..passes.partitioning.devices import Configuration, configuration_of
 from ..passes.partitions import Partition, PartitionedNetwork, Source, read_partitions
+from ..wording import counted
 from .layered_layout import Layout, Size, lay_out
 from .report import size as size_text
 
@@ -115,7 +116,7 @@ def _listed(nodes: Sequence[Operation]) -> list[str]:
     shown = counts if len(counts) <= LISTED else counts[: LISTED - 1]
     lines = [f"{count} x {name}" for name, count in shown]
     more = sum(count for _, count in counts[len(shown) :])
-    return [*lines, f"{more} others"] if more else lines
+    return [*lines, counted(more, "other")] if more else lines
 
 
 def _operator(op: Operation) -> str:

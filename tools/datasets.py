@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..errors import InputError
+from ..wording import counted
 from .inputs import IMAGE_SUFFIXES, Preprocessing, load_image
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ class Dataset:
         self.left_over = len(pending)
         if not batches:
             raise InputError(
-                f"{self.files[0].parent}: {len(pending)} samples do not fill a batch of "
+                f"{self.files[0].parent}: {counted(len(pending), 'sample')} cannot fill a batch of "
                 f"{self.batch_size}; use more data, or a model of another batch size"
             )
 

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..errors import QuantizationError
+from ..wording import counted
 from .arguments import (
     Parser,
     add_image_arguments,
@@ -151,7 +152,7 @@ def _run(args: argparse.Namespace) -> Profile:
             bar.update(task, completed=profiler.samples)
     if data.left_over:
         warnings.warn(
-            f"{data.left_over} samples do not fill a batch of {data.batch_size} and were left out",
+            f"{counted(data.left_over, 'sample')} left out: a batch has {data.batch_size}",
             stacklevel=2,
         )
     return profiler.profile()
@@ -165,16 +166,16 @@ def _merged(paths: Sequence[str]) -> Profile:
 
 
 def _report(profile: Profile, console: Console) -> None:
-    console.print(f"{len(profile.values)} values, {profile.samples} samples")
+    console.print(f"{counted(len(profile.values), 'value')}, {counted(profile.samples, 'sample')}")
     wrong = [v for v in profile.values.values() if v.histogram.nans or v.histogram.infinities]
     for value in wrong[:LISTED]:
         h = value.histogram
         console.print(
             f"ignored in {value.key.name} ({value.key.operator}): "
-            f"{h.nans} NaN, {h.infinities} infinite; {h.count} numbers counted"
+            f"{h.nans} NaN, {h.infinities} infinite; {counted(h.count, 'number')} counted"
         )
     if len(wrong) > LISTED:
-        console.print(f"and in {len(wrong) - LISTED} more values")
+        console.print(f"and in {counted(len(wrong) - LISTED, 'more value')}")
 
 
 def run(args: argparse.Namespace, console: Console) -> int:
@@ -195,7 +196,7 @@ def run(args: argparse.Namespace, console: Console) -> int:
         written = draw_profile(
             profile, args.pictures, args.calibration, args.schema, args.storage, args.percentile
         )
-        console.print(f"{len(written)} pictures written to {args.pictures}")
+        console.print(f"{counted(len(written), 'picture')} written to {args.pictures}")
     return 0
 
 

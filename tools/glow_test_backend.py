@@ -24,6 +24,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ..errors import GlowError
+from ..wording import counted
 
 if TYPE_CHECKING:
     from ..backend import Backend
@@ -124,7 +125,8 @@ def run(backend: Backend, seed: int, wanted: str) -> int:
             print(f"  {text}")
     count = sum(len(r.failures) for r in reports)
     cases = sum(len(r.outcomes) for r in reports)
-    print(f"\n{cases} cases of {len(reports)} operators: {count or 'none'} failed (seed {seed})")
+    tested = f"{counted(cases, 'case')} of {counted(len(reports), 'operator')}"
+    print(f"\n{tested}: {count or 'none'} failed (seed {seed})")
     return count
 
 

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..errors import QuantizationError
+from ..wording import counted
 from .arguments import (
     Parser,
     add_image_arguments,
@@ -119,7 +120,7 @@ def _data(args: argparse.Namespace, graph: ModuleOp) -> Sequence[Mapping[str, np
     batches = list(data)
     if data.left_over:
         warnings.warn(
-            f"{data.left_over} samples do not fill a batch of {data.batch_size} and were left out",
+            f"{counted(data.left_over, 'sample')} left out: a batch has {data.batch_size}",
             stacklevel=2,
         )
     return batches
@@ -206,7 +207,7 @@ def run(args: argparse.Namespace, console: Console) -> int:
             f"time was over after {args.time:g} s: --resume --time continues", soft_wrap=True
         )
     console.print(
-        f"{tuning.trials} trials; best: loss {best.loss:.3g} by {args.metric} "
+        f"{counted(tuning.trials, 'trial')}; best: loss {best.loss:.3g} by {args.metric} "
         f"({signal_to_noise(best.error)}), {seconds(best.cost)} {args.cost}, "
         f"in float {seconds(exact.cost)}",
         soft_wrap=True,

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..errors import InputError
+from ..wording import counted
 
 if TYPE_CHECKING:
     from ..runtime.signature import TensorInfo
@@ -164,8 +165,8 @@ def load_image(path: Path, info: TensorInfo, preprocessing: Preprocessing) -> np
     modes = {1: "L", 3: "RGB", 4: "RGBA"}
     if channels not in modes:
         raise InputError(
-            f"input {info.name!r} of shape {info.shape} has {channels} channels in the layout "
-            f"{preprocessing.layout}; images have 1, 3 or 4"
+            f"input {info.name!r} of shape {info.shape} has {counted(channels, 'channel')} in the "
+            f"layout {preprocessing.layout}; images have 1, 3 or 4"
         )
     try:
         with Image.open(path) as opened:
@@ -209,6 +210,6 @@ def _scale(preprocessing: Preprocessing, info: TensorInfo) -> tuple[float, ...]:
 
 def _channelwise(values: tuple[float, ...], channels: int, what: str) -> np.ndarray:
     if len(values) not in (1, channels):
-        count = "1" if channels == 1 else f"1 or {channels}"
-        raise InputError(f"expected {count} values for --image-{what}, found {len(values)}")
+        expected = "1 value" if channels == 1 else f"1 or {channels} values"
+        raise InputError(f"expected {expected} for --image-{what}, found {len(values)}")
     return np.asarray(values, np.float32)

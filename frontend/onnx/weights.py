@@ -22,6 +22,7 @@ from ...glow_dialects.blob import BlobAttr
 from ...glow_dialects.elements import element_bytes
 from ...glow_dialects.glow.constant import ConstantOp
 from ...semantics.arrays import INLINE_ELEMENTS, make_constant, numpy_dtype
+from ...wording import counted
 from .element_types import PACKED, check_shape, element_of_onnx, type_name
 from .load import Model
 from .problems import Unsupported
@@ -101,8 +102,8 @@ class WeightReader:
         available = path.stat().st_size
         if offset + size > available:
             raise ModelError(
-                f"{what}: external data {path} is too short: expected {size} bytes at offset "
-                f"{offset}, the file has {available}"
+                f"{what}: external data {path} is too short: expected "
+                f"{counted(size, 'byte')} at offset {offset}, the file has {available}"
             )
         self.external.add(str(path))
         return BlobAttr.in_file(path, offset, size)
@@ -144,7 +145,7 @@ def _number(text: str, key: str, what: str) -> int:
 def _expect_bytes(tensor: TensorProto, found: int, expected: int, what: str) -> None:
     if found != expected:
         raise ModelError(
-            f"{what}: expected {expected} bytes for {type_name(tensor.data_type)} "
+            f"{what}: expected {counted(expected, 'byte')} for {type_name(tensor.data_type)} "
             f"{list(tensor.dims)}, found {found}"
         )
 

@@ -8,6 +8,7 @@ from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, TensorType, i64
 from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def
 
+from ...wording import counted
 from ..operator import (
     Call,
     expect_at_least,
@@ -69,8 +70,8 @@ class ConvolutionOp(Node):
         expect_at_least(call, "group", 1)
         if channels != per_group * group or outputs % group:
             raise call.fail(
-                f"expected {group} groups of {per_group} input channels and an output channel "
-                f"count divisible by {group}, "
+                f"expected {counted(group, 'group')} of {per_group} input channels and an output "
+                f"channel count divisible by {group}, "
                 f"found input {call.operands[0]} and filter {call.operands[1]}"
             )
         n = len(sizes)

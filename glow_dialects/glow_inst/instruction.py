@@ -35,6 +35,7 @@ from xdsl.printer import Printer
 from xdsl.traits import EffectInstance, MemoryEffect, MemoryEffectKind
 from xdsl.utils.exceptions import VerifyException
 
+from ...wording import counted
 from ..elements import tensor_of
 from ..glow.base import AcceptsEpilogue, DataParallel, Node
 from ..operator import Call, element_of, shape_of, with_shape
@@ -145,7 +146,7 @@ def parse_qualified(parser: Parser) -> list[tuple[Qualifier, object]]:
 def parse_types(parser: Parser, count: int) -> Sequence[Attribute]:
     types = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type)
     if len(types) != count:
-        parser.raise_error(f"expected {count} types, found {len(types)}")
+        parser.raise_error(f"expected {counted(count, 'type')}, found {len(types)}")
     return types
 
 
@@ -243,7 +244,9 @@ class OperatorInstruction(Instruction, abc.ABC):
         definition = self.OPERATOR.get_irdl_definition()
         expected = len(definition.results) + len(definition.operands)
         if len(self.arguments) != expected:
-            raise VerifyException(f"expected {expected} operands, found {len(self.arguments)}")
+            raise VerifyException(
+                f"expected {counted(expected, 'operand')}, found {len(self.arguments)}"
+            )
         call = self.call
         for i, (want, have) in enumerate(zip(self.OPERATOR.infer(call), call.results, strict=True)):
             if want != have:

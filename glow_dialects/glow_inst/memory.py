@@ -35,6 +35,7 @@ from xdsl.traits import (
 )
 from xdsl.utils.exceptions import VerifyException
 
+from ...wording import counted
 from ..blob import BlobAttr
 from ..elements import extent, is_contiguous, lowest_index, num_elements, storage_type, type_bytes
 
@@ -81,7 +82,8 @@ class WeightOp(IRDLOperation):
         if isinstance(self.value, BlobAttr):
             if self.value.data.size != wanted:
                 raise VerifyException(
-                    f"expected {wanted} bytes for {self.result.type}, found {self.value.data.size}"
+                    f"expected {counted(wanted, 'byte')} for {self.result.type}, "
+                    f"found {self.value.data.size}"
                 )
             return
         found = self.value.type

@@ -34,6 +34,7 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
+from ...wording import counted
 from ..elements import FLOAT_TYPES
 
 INDEX_VECTOR = VectorType.constr(base(IndexType) | base(IntegerType))
@@ -50,7 +51,7 @@ def lanes(vector: Attribute) -> int:
 def expect_lanes(number: int, *vectors: SSAValue) -> None:
     for vector in vectors:
         if lanes(vector.type) != number:
-            raise VerifyException(f"expected {number} lanes, found {vector.type}")
+            raise VerifyException(f"expected {counted(number, 'lane')}, found {vector.type}")
 
 
 class CastKind(StrEnum):

@@ -34,6 +34,7 @@ from xdsl.irdl import (
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
 from xdsl.utils.exceptions import VerifyException
 
+from ...wording import counted
 from .lanes import INDEX_VECTOR, MASK, expect_lanes, lanes
 
 
@@ -52,7 +53,9 @@ def _verify_access(op: GatherOp | ScatterOp, vector: SSAValue) -> None:
 def _expect_indices(memory: MemRefType, indices: Sequence[SSAValue]) -> None:
     rank = len(memory.get_shape())
     if len(indices) != rank:
-        raise VerifyException(f"expected {rank} indices for {memory}, found {len(indices)}")
+        raise VerifyException(
+            f"expected {counted(rank, 'index', 'indices')} for {memory}, found {len(indices)}"
+        )
 
 
 @irdl_op_definition

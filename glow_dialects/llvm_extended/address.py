@@ -28,6 +28,7 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
+from ...wording import counted
 from .common import (
     INTEGERS,
     POINTER,
@@ -78,7 +79,7 @@ class GEPOp(IRDLOperation):
             raise VerifyException("expected at least one index")
         if indices.count(DYNAMIC) != len(self.dynamicIndices):
             raise VerifyException(
-                f"expected {indices.count(DYNAMIC)} indices as operands, "
+                f"expected {counted(indices.count(DYNAMIC), 'index', 'indices')} as operands, "
                 f"found {len(self.dynamicIndices)}"
             )
 

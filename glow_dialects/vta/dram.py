@@ -35,6 +35,7 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
+from ...wording import counted
 from ..blob import BlobAttr
 from ..elements import element_bytes, type_bytes
 from .attributes import DRAM, config_of, number, numbers
@@ -149,8 +150,8 @@ class RegionOp(IRDLOperation):
     def _check_value(self) -> None:
         if self.first_byte < 0 or self.num_bytes < 1:
             raise VerifyException(
-                f"expected an address from 0 on and at least 1 byte, found {self.num_bytes} bytes "
-                f"at {self.first_byte}"
+                "expected an address from 0 on and at least 1 byte, found "
+                f"{counted(self.num_bytes, 'byte')} at {self.first_byte}"
             )
         is_constant = self.kind.data is RegionKind.CONSTANT
         if is_constant != (self.value is not None):
@@ -158,7 +159,8 @@ class RegionOp(IRDLOperation):
             raise VerifyException(f"expected {wanted}, found {self.value or 'none'}")
         if self.value is not None and _value_bytes(self.value) != self.num_bytes:
             raise VerifyException(
-                f"expected a value of {self.num_bytes} bytes, found {_value_bytes(self.value)}"
+                f"expected a value of {counted(self.num_bytes, 'byte')}, "
+                f"found {_value_bytes(self.value)}"
             )
 
     def _check_array(self) -> None:
@@ -198,7 +200,9 @@ class MicroOpList(CustomDirective):
         def parse_micro_op() -> Sequence[int]:
             found = parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_integer)
             if len(found) != len(MICRO_OP_FIELDS):
-                parser.raise_error(f"expected (dst, src, wgt), found {len(found)} numbers")
+                parser.raise_error(
+                    f"expected (dst, src, wgt), found {counted(len(found), 'number')}"
+                )
             return found
 
         found = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parse_micro_op)

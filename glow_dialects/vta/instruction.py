@@ -26,6 +26,7 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
+from ...wording import counted
 from .attributes import Tokens, TokensAttr, config_of, tokens_attr
 from .config import Engine, Opcode, VtaConfig
 from .fields import Layout, generic_layout
@@ -43,7 +44,7 @@ def values_of(attribute: DenseArrayBase[IntegerType] | None, count: int) -> tupl
         return (0,) * count
     values = attribute.get_values()
     if len(values) != count:
-        raise VerifyException(f"expected {count} numbers, found {attribute}")
+        raise VerifyException(f"expected {counted(count, 'number')}, found {attribute}")
     return values
 
 

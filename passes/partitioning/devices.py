@@ -38,6 +38,7 @@ from ...backend import Backend, Rates, find_backend
 from ...errors import GlowError
 from ...glow_dialects.operator import Call, to_attribute, to_python
 from ...glow_dialects.work import work_of
+from ...wording import counted
 
 HOST = "host"
 """Where inputs and outputs of the network lie: in links, it stands beside the devices."""
@@ -141,7 +142,8 @@ def of_backends(backends: Sequence[str], memory: Sequence[int] = ()) -> Configur
     """
     if len(memory) not in (0, 1, len(backends)):
         raise GlowError(
-            f"expected memory of one device, or of {len(backends)}, found {len(memory)} numbers"
+            f"expected memory of one device, or of {len(backends)}, "
+            f"found {counted(len(memory), 'number')}"
         )
     sizes = [*memory] * (len(backends) if len(memory) == 1 else 1) or [None] * len(backends)
     seen: dict[str, int] = {}

@@ -18,6 +18,7 @@ from ...glow_dialects.glow.base import Node
 from ...glow_dialects.glow.constant import ConstantOp, SplatOp
 from ...glow_dialects.glow.quantization import QuantizeOp
 from ...glow_dialects.operator import Call
+from ...wording import counted
 from ..lower_nodes import decompose
 from ..rewriting import Build, failure
 from .devices import HOST, Configuration, Device
@@ -254,6 +255,6 @@ def _nowhere(units: Sequence[Unit], configuration: Configuration) -> CompileErro
     more = f" and {len(units) - LISTED} more" if len(units) > LISTED else ""
     return failure(
         units[0].nodes[0],
-        f"none of the devices {configuration.names()} can compute {len(units)} nodes: "
+        f"none of the devices {configuration.names()} can compute {counted(len(units), 'node')}: "
         f"{listed}{more}",
     )

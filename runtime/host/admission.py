@@ -8,6 +8,7 @@ from heapq import heapify, heappop, heappush
 from typing import TYPE_CHECKING
 
 from ...errors import GlowError, QueueFullError
+from ...wording import counted
 
 if TYPE_CHECKING:
     from .request import Request
@@ -56,8 +57,8 @@ class Admission:
             started = self._try(request)
         if started is None:
             raise QueueFullError(
-                f"{self.most_active} requests are running and {self.most_waiting} wait, which is "
-                "as many as may: try again when some are done"
+                f"{counted(self.most_active, 'request')} running and {self.most_waiting} waiting "
+                "are as many as may be: try again when some are done"
             )
         return started
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from ...errors import DeviceMemoryError, RejectedError
 from ...passes.partitioning.plans import HAND_OVER
+from ...wording import counted
 from .footprint import Footprint, measured
 from .statistics import DeviceStatistics
 
@@ -191,9 +192,10 @@ class DeviceManager:
             needed = _bytes([*found, footprint])
             if limit is not None and needed > limit:
                 raise DeviceMemoryError(
-                    f"{what} needs {footprint}; device {self.name} has {limit} bytes of memory, "
-                    f"of which {used} are taken: remove networks, give the device more memory, or "
-                    "split the network over more devices",
+                    f"{what} needs {footprint}; device {self.name} has "
+                    f"{counted(limit, 'byte')} of memory, of which {used} are taken: "
+                    "remove networks, give the device more memory, or split the network over more "
+                    "devices",
                     self.name,
                     needed - limit,
                 )

@@ -15,6 +15,7 @@ from typing import TypeAlias
 
 from ...errors import GlowError
 from ...passes.partitioning.devices import Configuration, Device
+from ...wording import counted
 
 Slots: TypeAlias = "dict[str, tuple[str, ...]]"
 """For each device of the first replica, the devices that are in its place: one for each replica."""
@@ -94,7 +95,8 @@ def expect_different(slots: Slots, used: Iterable[str], configuration: Configura
     if possible >= wanted:
         return
     parts = [
-        f"{sum(d.name in rows for d in kind)} of {len(kind)} devices with {kind[0].backend.name}"
+        f"{sum(d.name in rows for d in kind)} of {counted(len(kind), 'device')} "
+        f"with {kind[0].backend.name}"
         for kind in kinds_of(configuration.devices)
         if any(d.name in rows for d in kind)
     ]

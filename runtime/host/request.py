@@ -19,6 +19,7 @@ from weakref import ref
 import numpy as np
 
 from ...errors import DeadlineError, DeviceError, GlowError, RejectedError
+from ...wording import counted
 from .statistics import Outcome
 
 if TYPE_CHECKING:
@@ -333,7 +334,7 @@ def _described(error: BaseException) -> str:
 def _received(outputs: Sequence[np.ndarray], infos: Sequence[TensorInfo]) -> list[np.ndarray]:
     """What a program returned, as other programs may have it: contiguous. Raises GlowError."""
     if len(outputs) != len(infos):
-        raise GlowError(f"expected {len(infos)} results, found {len(outputs)}")
+        raise GlowError(f"expected {counted(len(infos), 'result')}, found {len(outputs)}")
     return [_checked(array, info) for array, info in zip(outputs, infos, strict=True)]
 
 

@@ -33,6 +33,7 @@ import numpy as np
 
 from ...errors import GlowError, ModelError
 from ...glow_dialects.vta.config import VtaConfig
+from ...wording import counted
 from .magic import MAGIC
 from .program import Kind, LayerRange, Region, VtaProgram
 
@@ -131,7 +132,7 @@ def _encoded(region: Region, payload: bytearray) -> dict[str, object]:
 def _decoded(found: Mapping, payload: np.ndarray) -> VtaProgram:
     instructions = _range(found["instructions"], payload)
     if instructions.size % 16:
-        raise ModelError(f"{instructions.size} bytes of instructions; each has 16")
+        raise ModelError(f"{counted(instructions.size, 'byte')} of instructions; each has 16")
     return VtaProgram(
         VtaConfig(**found["config"]),
         instructions.view("<u8").astype(np.uint64).reshape(-1, 2),

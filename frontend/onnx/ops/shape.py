@@ -8,6 +8,7 @@ from xdsl.ir import SSAValue
 
 from ....errors import ModelError
 from ....glow_dialects.glow.shape import PadOp
+from ....wording import counted
 from ..builder import rank, shape, size
 from ..node import OnnxNode, converter, normal_axes
 from ..problems import Unsupported
@@ -97,7 +98,8 @@ def split(node: OnnxNode) -> list[SSAValue]:
         sizes = _equal_parts(total, node.attr("num_outputs") or len(node.proto.output))
     if sum(sizes) != total or len(sizes) != len(node.proto.output) or min(sizes) < 0:
         raise ModelError(
-            f"expected {len(node.proto.output)} parts with {total} elements in all, found {sizes}"
+            f"expected {counted(len(node.proto.output), 'part')} with {counted(total, 'element')} "
+            f"in all, found {sizes}"
         )
     parts = []
     start = [0] * rank(x)
@@ -167,7 +169,7 @@ def _pads(node: OnnxNode, n: int) -> tuple[list[int], list[int]]:
     given = node.known_ints(3)
     axes = list(range(n)) if given is None else [a % n if -n <= a < n else n for a in given]
     if len(pads) != 2 * len(axes) or len(set(axes)) != len(axes) or max(axes, default=-1) >= n:
-        raise ModelError(f"expected two pads for each of {n} dimensions, found {pads}")
+        raise ModelError(f"expected two pads for each of {counted(n, 'dimension')}, found {pads}")
     low, high = [0] * n, [0] * n
     for i, axis in enumerate(axes):
         low[axis], high[axis] = pads[i], pads[i + len(axes)]

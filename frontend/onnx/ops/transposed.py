@@ -8,6 +8,7 @@ from xdsl.ir import SSAValue
 
 from ....errors import ModelError
 from ....glow_dialects.glow.transposed import TransposedConvolutionOp, transposed_extent
+from ....wording import counted
 from ..builder import element, rank, shape
 from ..node import OnnxNode, converter
 from .windows import spatial_rank, window_lists, window_pads
@@ -25,7 +26,7 @@ def conv_transpose(node: OnnxNode) -> SSAValue:
     strides, dilations = window_lists(node, n, "strides", "dilations")
     added = node.ints("output_padding") or [0] * n
     if len(added) != n or min(added) < 0:
-        raise ModelError(f"expected {n} values of at least 0 in output_padding, found {added}")
+        raise ModelError(f"expected {counted(n, 'value')} from 0 in output_padding, found {added}")
     group = node.attr("group")
     outputs = shape(w)[1] * group
     if b is None:
@@ -64,7 +65,7 @@ def _pads(
         # the first versions of the operator had examples with all dimensions
         wanted = wanted[-n:] if len(wanted) == n + 2 else wanted
     if wanted and (len(wanted) != n or min(wanted) < 1):
-        raise ModelError(f"expected {n} sizes in output_shape, found {wanted}")
+        raise ModelError(f"expected {counted(n, 'size')} in output_shape, found {wanted}")
     if not wanted and mode in ("SAME_UPPER", "SAME_LOWER"):
         wanted = list(same)
     if not wanted:

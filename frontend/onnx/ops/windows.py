@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ....errors import ModelError
+from ....wording import counted
 from ..node import OnnxNode
 from ..problems import Unsupported
 
@@ -26,7 +27,7 @@ def window_lists(node: OnnxNode, n: int, *names: str) -> list[list[int]]:
     for name in names:
         values = node.ints(name) or [1] * n
         if len(values) != n:
-            raise ModelError(f"expected {n} values in {name}, found {values}")
+            raise ModelError(f"expected {counted(n, 'value')} in {name}, found {values}")
         if min(values) < 1:
             raise ModelError(f"expected {name} of at least 1, found {values}")
         found.append(values)

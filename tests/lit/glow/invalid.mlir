@@ -171,7 +171,7 @@
 
 // -----
 
-// CHECK: 'glow.slice' op (%r): expected 1 values in sizes, found [1, 1]
+// CHECK: 'glow.slice' op (%r): expected 1 value in sizes, found [1, 1]
 %a = "test.op"() : () -> tensor<4xf32>
 %r = glow.slice %a {sizes = array<i64: 1, 1>, starts = array<i64: 0>, strides = array<i64: 1>} : (tensor<4xf32>) -> tensor<1xf32>
 
@@ -201,7 +201,7 @@
 
 // -----
 
-// CHECK: 'glow.convolution' op (%r): expected 1 groups of 2 input channels and an output channel count divisible by 1, found input tensor<1x3x8xf32> and filter tensor<4x2x3xf32>
+// CHECK: 'glow.convolution' op (%r): expected 1 group of 2 input channels and an output channel count divisible by 1, found input tensor<1x3x8xf32> and filter tensor<4x2x3xf32>
 %x, %w, %b = "test.op"() : () -> (tensor<1x3x8xf32>, tensor<4x2x3xf32>, tensor<4xf32>)
 %r = glow.convolution %x, %w, %b {dilations = array<i64: 1>, pads = array<i64: 0, 0>, strides = array<i64: 1>} : (tensor<1x3x8xf32>, tensor<4x2x3xf32>, tensor<4xf32>) -> tensor<1x4x6xf32>
 

@@ -20,7 +20,7 @@ llvm.intr.masked.store %v, %p, %m {alignment = 4 : i32} : vector<8xf32>, vector<
 
 %p = "test.op"() : () -> !llvm.ptr
 %0 = "llvm.getelementptr"(%p) <{elem_type = f32, noWrapFlags = 0 : i32, rawConstantIndices = array<i32: -2147483648>}> : (!llvm.ptr) -> !llvm.ptr
-// CHECK: expected 1 indices as operands, found 0
+// CHECK: expected 1 index as operands, found 0
 
 // -----
 

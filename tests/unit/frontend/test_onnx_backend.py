@@ -83,7 +83,7 @@ def test_unsupported_models() -> None:
 
 def test_wrong_number_of_inputs(x: np.ndarray) -> None:
     prepared = backend.prepare(model([], [value("x", [2, 3])], ["x"]), **OPTIONS)
-    with pytest.raises(InputError, match="expected 1 inputs"):
+    with pytest.raises(InputError, match="expected 1 input "):
         prepared.run([x, x])
     with pytest.raises(InputError, match="expected 2 inputs"):
         backend.run_node(node("Add", ["a", "b"], ["y"]), [x], **OPTIONS)

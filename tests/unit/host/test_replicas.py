@@ -152,7 +152,7 @@ def test_what_is_on_a_shared_device_alone_is_no_replica() -> None:
         '"d1", glow.backend = "gated"', '"cpu", glow.backend = "interpreter"'
     )
     with HostManager(shared_device()) as host:
-        with pytest.raises(GlowError, match="at most 1: one takes 1 of 1 devices with interpreter"):
+        with pytest.raises(GlowError, match="at most 1: one takes 1 of 1 device with interpreter"):
             host.add_network("a", parse(text), replicas=2).result(SECONDS)
         assert host.add_network("a", parse(text), replicas="all").result(SECONDS).replicas == 1
 

@@ -206,7 +206,7 @@ def test_programs_do_not_end_a_device(
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
-        (lambda y: [], "expected 1 results, found 0"),
+        (lambda y: [], "expected 1 result, found 0"),
         (lambda y: [y[0][:, :3]], r"expected float32\[1, 7\] as a result, found float32\[1, 3\]"),
         (lambda y: [y[0].astype(np.float64)], "found float64"),
     ],
@@ -236,7 +236,9 @@ def test_queue_is_bounded(host: HostManager, first: GatedBackend) -> None:
     futures = [host.run("single", [row()]) for _ in range(5)]
     found = host.statistics()
     assert (found.active, found.waiting) == (2, 3)
-    with pytest.raises(QueueFullError, match="2 requests are running and 3 wait"):
+    with pytest.raises(
+        QueueFullError, match="2 requests running and 3 waiting are as many as may be"
+    ):
         host.run("single", [row()])
     assert host.statistics().networks["single"].refused == 1
     assert futures[4].cancel()

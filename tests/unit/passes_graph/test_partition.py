@@ -307,7 +307,7 @@ def test_what_integers_can_compute_goes_to_the_device_for_integers(strategy: str
 
 
 def test_nodes_that_nobody_computes_are_listed() -> None:
-    with pytest.raises(CompileError, match=r"none of the devices integers can compute 1 nodes: %p"):
+    with pytest.raises(CompileError, match=r"none of the devices integers can compute 1 node: %p"):
         split(parse(TRIPLE), Configuration((integer_device(),)))
 
 

@@ -270,7 +270,7 @@ def test_rows(rng: np.random.Generator, bits: int) -> None:
 def test_wrong_weights() -> None:
     with pytest.raises(QuantizationError, match="weights of finite numbers"):
         calibrate_weights(np.array([1.0, np.inf]))
-    with pytest.raises(QuantizationError, match="axis of 1 dimensions, found 1"):
+    with pytest.raises(QuantizationError, match="axis of 1 dimension, found 1"):
         calibrate_weights(np.array([1.0]), axis=1)
     with pytest.raises(QuantizationError, match=r"weights with elements, found shape \(0, 3\)"):
         calibrate_weights(np.empty((0, 3)))

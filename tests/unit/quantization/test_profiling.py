@@ -85,7 +85,7 @@ def test_nan_and_infinity_are_refused(rng: np.random.Generator, backend: str) ->
     with pytest.raises(QuantizationError) as error:
         profiler.add({"x": bad})
     assert str(error.value) == (
-        "value 'log' (glow.log) has 1 NaN and 1 infinite numbers of 6 after 2 samples, and 2 other "
+        "value 'log' (glow.log) has 1 NaN and 1 infinite number of 6 after 2 samples, and 2 other "
         'values; look at the data, or ignore such numbers (nan="ignore", --nan ignore)'
     )
     # nothing of the batch was counted

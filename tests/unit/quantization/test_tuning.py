@@ -146,7 +146,7 @@ def test_metrics(rng: np.random.Generator):
     labels = np.concatenate([x[0].reshape(2, 5).argmax(axis=1) for x in a])
     assert METRICS["labels"](a, b, labels) == 1 / 8
     assert METRICS["labels"](b, a, labels) == 0
-    with pytest.raises(QuantizationError, match="expected 8 labels, one a sample, found 3"):
+    with pytest.raises(QuantizationError, match="expected a label for each of 8 samples, found 3"):
         METRICS["labels"](a, b, labels[:3])
     with pytest.raises(QuantizationError, match="no scores of several classes"):
         METRICS["top1"]([[np.ones((4, 1))]], [[np.ones((4, 1))]], None)

@@ -81,13 +81,13 @@ def test_no_data(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"notes\.txt: expected a directory, an image, \.npy"):
         dataset(tmp_path / "notes.txt", info("x", 1, 3))
     np.save(tmp_path / "x.npy", np.ones((0, 3)))
-    with pytest.raises(InputError, match="0 samples do not fill a batch of 1"):
+    with pytest.raises(InputError, match="0 samples cannot fill a batch of 1"):
         list(dataset(tmp_path, info("x", 1, 3)))
 
 
 def test_too_little_data(tmp_path: Path) -> None:
     np.save(tmp_path / "x.npy", np.ones((3, 2)))
-    with pytest.raises(InputError, match="3 samples do not fill a batch of 5"):
+    with pytest.raises(InputError, match="3 samples cannot fill a batch of 5"):
         list(dataset(tmp_path, info("x", 5, 2)))
 
 

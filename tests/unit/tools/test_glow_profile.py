@@ -73,7 +73,7 @@ def test_nan(
     captured = capsys.readouterr()
     assert "ignored in x (input): 1 NaN, 0 infinite; 11 numbers counted" in captured.out
     assert "ignored in y (glow.log): 2 NaN, 1 infinite; 9 numbers counted" in captured.out
-    assert "warning: 1 samples do not fill a batch of 2 and were left out" in captured.err
+    assert "warning: 1 sample left out: a batch has 2" in captured.err
     assert Profile.load(output).samples == 4
 
 
