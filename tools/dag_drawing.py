@@ -64,7 +64,8 @@ def draw_partitions(module: ModuleOp) -> str:
     edges = _edges(network)
     layout = lay_out([box.size for box in boxes], list(edges))
     legend = [_legend_entry(name, network, configuration) for name in names]
-    width = max(layout.width, _legend_width(legend)) + 2 * MARGIN
+    beyond = _beyond(layout, edges)
+    width = max(layout.width + 2 * beyond, _legend_width(legend)) + 2 * MARGIN
     height = layout.height + 2 * MARGIN + LEGEND
     drawn = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '
@@ -224,14 +225,28 @@ def _curve(points: Sequence[tuple[float, float]]) -> str:
     return f'<path d="{" ".join(parts)} {tip}" fill="none" stroke="#555555" stroke-width="1.2"/>'
 
 
-def _label(points: Sequence[tuple[float, float]], sizes: Sequence[int]) -> str:
-    """How much crosses, in the middle of the last part of an edge."""
-    (a, b), (x, y) = points[-2:]
+def _label_text(sizes: Sequence[int]) -> str:
+    """How much crosses an edge."""
     text = size_text(sum(sizes))
-    if len(sizes) > 1:
-        text = f"{len(sizes)} tensors, {text}"
-    width = len(text) * CHARACTER * 0.95
-    x, y = (a + x) / 2, (b + y) / 2
+    return f"{len(sizes)} tensors, {text}" if len(sizes) > 1 else text
+
+
+def _label_place(points: Sequence[tuple[float, float]], text: str) -> tuple[float, float, float]:
+    """The middle of the last part of an edge, where its label is, and the width of that."""
+    (a, b), (x, y) = points[-2:]
+    return (a + x) / 2, (b + y) / 2, len(text) * CHARACTER * 0.95
+
+
+def _beyond(layout: Layout, edges: dict[tuple[int, int], list[int]]) -> float:
+    """How far labels of edges stand out of the layout, at the side where they do most."""
+    places = [_label_place(layout.edges[e], _label_text(sizes)) for e, sizes in edges.items()]
+    sides = [w / 2 - min(x, layout.width - x) for x, _, w in places]
+    return max([0.0, *sides])
+
+
+def _label(points: Sequence[tuple[float, float]], sizes: Sequence[int]) -> str:
+    text = _label_text(sizes)
+    x, y, width = _label_place(points, text)
     return (
         f'<rect x="{x - width / 2:.1f}" y="{y - 8:.1f}" width="{width:.1f}" height="16" '
         f'fill="white" fill-opacity="0.85"/><text x="{x:.1f}" y="{y + 4:.1f}" '

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from xml.etree import ElementTree
@@ -19,6 +20,7 @@ from glow.benchmarks.compare import difference
 from glow.benchmarks.measurements import Case, Measurement, Results, geometric_mean
 from glow.benchmarks.networks import network_graph_file
 from glow.benchmarks.report import milliseconds, sections
+from glow.tests.support.drawn import cut_off
 from onnx import helper
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -186,13 +188,29 @@ def test_milliseconds() -> None:
 
 
 def test_chart_is_well_formed_and_fits() -> None:
-    root = ElementTree.fromstring(svg(random_results(5)))
+    chart = svg(random_results(5))
+    assert not cut_off(chart)
+    assert chart.count("speed / speed of the faster peer") == 2
+    root = ElementTree.fromstring(chart)
     assert root.tag.endswith("svg")
     bars = [e for e in root if e.tag.endswith("rect")]
     assert len(bars) == 2 * 4 * len(NAMES) + len(NAMES)
     for bar in bars:
         assert float(bar.attrib["x"]) + float(bar.attrib["width"]) <= float(root.attrib["width"])
         assert float(bar.attrib["y"]) + float(bar.attrib["height"]) <= float(root.attrib["height"])
+
+
+def test_long_names_and_one_panel_fit() -> None:
+    """The title and the legend are wider than a single panel."""
+    results = random_results(7)
+    renamed = [
+        replace(case, network=f"a network with a long name, {case.network}")
+        for case in results.cases
+        if case.threads == 1
+    ]
+    chart = svg(replace(results, cases=renamed))
+    assert chart.count("a network with a long name") == len(NAMES)
+    assert not cut_off(chart)
 
 
 def test_publishing(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from glow.errors import CompileError
 from glow.passes.partition import partition
 from glow.passes.partitioning.devices import of_backends, read_configuration
 from glow.passes.partitions import read_partitions
+from glow.tests.support.drawn import cut_off
 from glow.tests.support.graph_text import parse
 from glow.tests.support.partition_graphs import layered_graph, layered_inputs
 from glow.tools.dag_drawing import draw_partitions, seconds_text
@@ -92,12 +93,34 @@ BRANCHES = """
 
 
 def test_what_is_written_in_a_drawing() -> None:
-    found = texts(draw_partitions(parse(BRANCHES)))
+    drawing = draw_partitions(parse(BRANCHES))
+    assert not cut_off(drawing)
+    found = texts(drawing)
     assert {"one on a<b", "two on c", "neg %left", "exp %right", "add %y"} <= set(found)
     assert "2.5 ms, 0 B + 0 B" in found
     assert found.count("2 tensors, 40 B") == 1
     assert found.count("20 B") == 3
     assert "a<b (interpreter): 8 B" in found
+
+
+def test_labels_that_are_wider_than_boxes_fit() -> None:
+    """Many tensors between two small boxes have a label that stands out on both sides."""
+    count = 40
+    names = ", ".join(f"%v{i}" for i in range(count))
+    types = ", ".join(["tensor<2xf32>"] * count)
+    arguments = ", ".join(f"%v{i}: tensor<2xf32>" for i in range(count))
+    module = parse(f"""
+    func.func private @p({arguments}) -> tensor<2xf32>
+        attributes {{glow.device = "a", glow.backend = "interpreter"}} {{
+      func.return %v0 : tensor<2xf32>
+    }}
+    func.func @main({arguments}) -> tensor<2xf32> {{
+      %y = func.call @p({names}) : ({types}) -> tensor<2xf32>
+      func.return %y : tensor<2xf32>
+    }}""")
+    drawing = draw_partitions(module)
+    assert f"{count} tensors, 320 B" in texts(drawing)
+    assert not cut_off(drawing)
 
 
 def test_many_nodes_are_counted() -> None:

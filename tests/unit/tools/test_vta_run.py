@@ -11,9 +11,11 @@ import pytest
 from glow.glow_dialects.vta.config import VtaConfig
 from glow.runtime.vta.program import Kind, Region
 from glow.tests.support import vta_assembler as asm
+from glow.tests.support.drawn import SVG, cut_off
 from glow.tests.support.vta_assembler import INP, UOP, WGT
 from glow.tools.glow_opt import main as glow_opt
 from glow.tools.glow_run import main
+from glow.tools.timeline_drawing import draw_timeline
 
 SHAPE = (1, 5, 3, 4)
 """Of the input; its channels are padded to 16."""
@@ -80,6 +82,8 @@ def test_a_drawing(program: tuple[Path, np.ndarray], tmp_path: Path) -> None:
     for path in (drawing, trace):
         assert main([str(program[0]), "--trace", str(path)]) == 0
     events = [e for e in json.loads(trace.read_text())["traceEvents"] if e["ph"] == "X"]
+    assert not cut_off(drawing.read_text())
+    assert "time in us; " in drawing.read_text()
     bars = [
         bar.attrib | {"title": bar[0].text or ""}
         for bar in ElementTree.parse(drawing).iter()
@@ -91,6 +95,27 @@ def test_a_drawing(program: tuple[Path, np.ndarray], tmp_path: Path) -> None:
     whole = max(e["ts"] + e["dur"] for e in events)
     wanted = [max(e["dur"] / whole * longest, 0.5) for e in events]
     np.testing.assert_allclose([float(bar["width"]) for bar in bars], wanted, atol=0.2)
+
+
+@pytest.mark.parametrize("end", [0.0, 0.03, 1.0, 77.7, 98765.4])
+def test_kinds_and_names_of_a_timeline_fit(end: float) -> None:
+    """However many kinds there are, and however long the names of the rows."""
+    names = ["layers", "an engine with a long name"]
+    kinds = [f"KIND{i:03}" for i in range(25)]
+    events = [
+        *({"ph": "M", "name": "thread_name", "tid": t, "args": {"name": n}}
+          for t, n in enumerate(names)),
+        *({"ph": "X", "tid": 1, "ts": end * i / 25, "dur": end / 25, "name": k, "args": {}}
+          for i, k in enumerate(kinds)),
+    ]  # fmt: skip
+    drawing = draw_timeline({"traceEvents": events})
+    assert not cut_off(drawing)
+    found = [t.text or "" for t in ElementTree.fromstring(drawing).iter(f"{SVG}text")]
+    assert {*kinds, *names} <= set(found)
+    marks = [float(text) for text in found if text.replace(".", "").isdecimal()]
+    assert marks[0] == 0.0
+    assert all(mark <= end for mark in marks)
+    assert end == 0 or 4 <= len(marks) <= 10
 
 
 def test_a_program_as_text_with_its_weights(
