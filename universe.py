@@ -60,6 +60,7 @@ PASSES = {
     # programs for an accelerator
     "glow-prepare-for-vta": "lowering.vta.prepare:PrepareForVtaPass",
     "glow-lower-to-vta": "lowering.vta.lower:LowerToVtaPass",
+    "glow-verify-vta-design": "passes.verify_vta_design:VerifyVtaDesignPass",
     "glow-verify-vta-tokens": "passes.verify_vta_tokens:VerifyVtaTokensPass",
     # instructions to machine code
     "glow-lower-to-kernels": "lowering.kernels.lower:LowerToKernelsPass",

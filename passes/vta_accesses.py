@@ -146,6 +146,33 @@ class Accesses:
             for name, column, memory, writes in operands
         ]
 
+    def reads_written(self, op: Loop) -> tuple[np.ndarray, ...]:
+        """
+        The accumulators of an instruction in each of its iterations, in their order: those that it
+        writes, and one array for each operand among them that it reads.
+        """
+        if isinstance(op, GemmOp) and op.reset is not None:
+            return (self._sequence(op, "dst", DST),)
+        sources = [
+            (name, column) for name, column, memory, _ in _sources(op) if memory is Memory.ACC
+        ]
+        written = self._sequence(op, "dst", DST)
+        return written, written, *(self._sequence(op, name, column) for name, column in sources)
+
+    def key(self, op: Loop) -> tuple:
+        """What is equal for instructions that reach the same elements."""
+        begin, end = op.uops.get_values()
+        return *_key(op), self._micro_ops[begin:end].tobytes()
+
+    def _sequence(self, op: Loop, name: str, column: int) -> np.ndarray:
+        """The elements that one operand reaches, in the order of the iterations."""
+        fields = op.fields(self._config)
+        found = self._micro_ops[fields["uop_bgn"] : fields["uop_end"], column]
+        for x in ("in", "out"):
+            steps = np.arange(fields[f"iter_{x}"]) * fields[f"{name}_factor_{x}"]
+            found = (steps[:, None] + found).reshape(-1)
+        return found
+
     def _indices(
         self, fields: dict[str, int], name: str, column: int, memory: Memory
     ) -> np.ndarray:

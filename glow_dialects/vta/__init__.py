@@ -23,6 +23,7 @@ from .attributes import (
     config_of,
 )
 from .config import DEFAULT, AluOpcode, Engine, Memory, Opcode, VtaConfig
+from .designs import DESIGNS, Design
 from .dram import MicroOpsOp, RegionKind, RegionKindAttr, RegionOp
 from .instruction import FinishOp, VtaInstruction
 from .loops import AluOp, GemmOp, Loop
@@ -38,12 +39,14 @@ VTA = Dialect(
 __all__ = [
     "CONFIG",
     "DEFAULT",
+    "DESIGNS",
     "DRAM",
     "LAYER",
     "VTA",
     "AluOp",
     "AluOpcode",
     "ConfigAttr",
+    "Design",
     "DramType",
     "Engine",
     "FinishOp",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import fields
 from enum import IntFlag
 from functools import cache, lru_cache
+from typing import Any
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, IntegerType, i64
@@ -21,7 +22,7 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from .config import DEFAULT, AluOpcode, Engine, Memory, VtaConfig
+from .config import DEFAULT, AluOpcode, Engine, Memory, VtaConfig, changed
 
 CONFIG = "vta.config"
 LAYER = "vta.layer"
@@ -36,20 +37,22 @@ _CACHED = 1 << 16
 @irdl_attr_definition
 class ConfigAttr(Data[VtaConfig]):
     """
-    The sizes of the machine: the shape of the GEMM core, and what differs from the default.
+    The machine: the shape of the GEMM core, and what differs from the default.
 
-    `#vta.config<batch = 1, block_in = 16, block_out = 16, inp_depth = 512>`
+    `#vta.config<batch = 1, block_in = 16, block_out = 16, inp_depth = 512, design = "chisel">`
     """
 
     name = "vta.config"
 
     @classmethod
     def parse_parameter(cls, parser: AttrParser) -> VtaConfig:
-        def parse_size() -> tuple[str, int]:
+        def parse_size() -> tuple[str, Any]:
             name = parser.parse_identifier("the name of a size")
             if name not in _PARAMETERS:
                 parser.raise_error(f"expected one of {', '.join(_PARAMETERS)}, found {name}")
             parser.parse_punctuation("=")
+            if isinstance(getattr(DEFAULT, name), str):
+                return name, parser.parse_str_literal()
             return name, parser.parse_integer(allow_boolean=False, allow_negative=False)
 
         sizes = parser.parse_comma_separated_list(parser.Delimiter.ANGLE, parse_size)
@@ -59,11 +62,10 @@ class ConfigAttr(Data[VtaConfig]):
             parser.raise_error(str(e))
 
     def print_parameter(self, printer: Printer) -> None:
-        sizes = ((name, getattr(self.data, name)) for name in _PARAMETERS)
+        always = {name: getattr(self.data, name) for name in _ALWAYS_PRINTED}
         shown = [
-            f"{name} = {size}"
-            for name, size in sizes
-            if name in _ALWAYS_PRINTED or size != getattr(DEFAULT, name)
+            f'{name} = "{value}"' if isinstance(value, str) else f"{name} = {value}"
+            for name, value in (always | changed(self.data)).items()
         ]
         printer.print_string(f"<{', '.join(shown)}>")
 

@@ -1,5 +1,6 @@
 """
-The sizes of a VTA, and what follows from them: elements, depths, and the widths of all fields.
+The machine: sizes of a VTA, and what follows from them: elements, depths, and the widths of all
+fields; its design, the lengths of its queues, and where its DRAM begins.
 
 The accelerator has three engines, LOAD, COMPUTE and STORE, and on-chip memories that hold elements:
 small matrices, addressed by their number. Every size is a parameter; the defaults are those of
@@ -13,6 +14,8 @@ from enum import IntEnum
 from functools import cached_property
 
 from xdsl.utils.str_enum import StrEnum
+
+from .designs import FUNCTIONAL, Design, find_design
 
 
 class Engine(StrEnum):
@@ -112,19 +115,24 @@ _FIELD_BITS = {
     *("sram_base_bits", "dram_base_bits", "size_bits", "stride_bits"),
     *("pad_bits", "loop_bits", "imm_bits"),
 }
+_FROM_ZERO = {"queue_length", "base_address"}
 
 
 @dataclass(frozen=True)
 class VtaConfig:
     """
-    The sizes of one VTA.
+    One VTA.
 
     The GEMM core multiplies `batch` x `block_in` activations by `block_out` x `block_in` weights
     into `batch` x `block_out` accumulators per cycle. `*_bits` are the widths of the numbers,
-    `*_depth` the numbers of elements of the buffers (powers of two, from 2 on). The last group are
-    the widths, in bits, of instruction fields.
+    `*_depth` the numbers of elements of the buffers (powers of two, from 2 on). The next group
+    are the widths, in bits, of instruction fields.
 
-    Raises ValueError for sizes that no machine can have.
+    `design` is a name of `designs.py`, `queue_length` how many tokens a queue between two engines
+    holds (0: as many as the design says), and `base_address` the first byte of DRAM that programs
+    may use.
+
+    Raises ValueError for an unknown design, and for sizes that no machine can have.
     """
 
     batch: int = 1
@@ -150,11 +158,21 @@ class VtaConfig:
     loop_bits: int = 14
     imm_bits: int = 16
 
+    design: str = FUNCTIONAL.name
+    queue_length: int = 0
+    base_address: int = 0
+
     def __post_init__(self) -> None:
+        find_design(self.design)
         for f in fields(self):
             value = getattr(self, f.name)
-            if value < 1:
-                raise ValueError(f"expected {f.name} of a VTA to be at least 1, found {value}")
+            if isinstance(value, str):
+                continue
+            least = 0 if f.name in _FROM_ZERO else 1
+            if value < least:
+                raise ValueError(
+                    f"expected {f.name} of a VTA to be at least {least}, found {value}"
+                )
             if f.name.endswith("_depth") and (value < 2 or value & (value - 1)):
                 raise ValueError(
                     f"expected {f.name} of a VTA to be a power of 2 above 1, found {value}"
@@ -200,6 +218,22 @@ class VtaConfig:
         """Bytes of the buffer on the chip."""
         return self.depth(memory) * self.element_bytes(memory.buffer)
 
+    @cached_property
+    def capabilities(self) -> Design:
+        """What the design can do."""
+        return find_design(self.design)
+
+    @property
+    def queue_limit(self) -> int | None:
+        """Tokens that a queue between two engines holds; None is no limit."""
+        return self.queue_length or self.capabilities.queue_length
+
+    @property
+    def usable_micro_ops(self) -> int:
+        """Micro-ops that the buffer holds, of those that fields can number."""
+        most = self.capabilities.micro_ops
+        return self.uop_depth if most is None else min(self.uop_depth, most)
+
     @property
     def log_uop_depth(self) -> int:
         """Bits of the number of a micro-op."""
@@ -222,3 +256,9 @@ class VtaConfig:
 
 
 DEFAULT = VtaConfig()
+
+
+def changed(config: VtaConfig) -> dict[str, int | str]:
+    """The fields of a machine that differ from the default."""
+    values = {f.name: getattr(config, f.name) for f in fields(config)}
+    return {name: value for name, value in values.items() if value != getattr(DEFAULT, name)}

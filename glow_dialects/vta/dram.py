@@ -14,7 +14,7 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.dialects.utils import EnumAttribute
-from xdsl.ir import Attribute, SpacedOpaqueSyntaxAttribute
+from xdsl.ir import Attribute, Operation, SpacedOpaqueSyntaxAttribute
 from xdsl.irdl import (
     IRDLOperation,
     irdl_attr_definition,
@@ -65,6 +65,15 @@ class RegionKind(StrEnum):
 @irdl_attr_definition
 class RegionKindAttr(EnumAttribute[RegionKind], SpacedOpaqueSyntaxAttribute):
     name = "vta.region_kind"
+
+
+def _check_base(op: Operation, address: int) -> None:
+    """Raises VerifyException for an address before those that programs may use."""
+    base = config_of(op).base_address
+    if 0 <= address < base:
+        raise VerifyException(
+            f"expected an address from {base} on, the base address of the machine, found {address}"
+        )
 
 
 @irdl_op_definition
@@ -143,7 +152,7 @@ class RegionOp(IRDLOperation):
         return (1,) * (self.array.get_num_dims() if self.array is not None else 0)
 
     def verify_(self) -> None:
-        config_of(self)
+        _check_base(self, self.first_byte)
         self._check_value()
         self._check_array()
 
@@ -275,6 +284,7 @@ class MicroOpsOp(IRDLOperation):
             raise VerifyException(str(e)) from None
         if self.first_byte < 0:
             raise VerifyException(f"expected an address from 0 on, found {self.first_byte}")
+        _check_base(self, self.first_byte)
         values = self.ops.get_values()
         if len(values) % len(MICRO_OP_FIELDS) or not values:
             raise VerifyException("expected at least one triple (dst, src, wgt)")

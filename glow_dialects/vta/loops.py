@@ -50,9 +50,10 @@ class Loop(VtaInstruction, abc.ABC):
 
     def check(self, config: VtaConfig) -> None:
         begin, end = self.uops.get_values()
-        if begin > end or end > config.uop_depth:
+        if begin > end or end > config.usable_micro_ops:
             raise VerifyException(
-                f"expected a range of the {config.uop_depth} micro-ops, found {begin} to {end}"
+                f"expected a range of the {config.usable_micro_ops} micro-ops, found {begin} to "
+                f"{end}"
             )
 
 

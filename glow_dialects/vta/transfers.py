@@ -127,6 +127,8 @@ class Transfer(VtaInstruction, abc.ABC):
         begin = self.sram.value.data
         end = begin + (top + y_size + bottom) * (left + x_size + right)
         depth = config.depth(self.memory_type)
+        if self.memory_type is Memory.UOP:
+            depth = config.usable_micro_ops
         if end > depth:
             raise VerifyException(
                 f"expected elements below {depth} of {self.memory_type}, found {begin} to {end - 1}"
@@ -140,6 +142,11 @@ class Transfer(VtaInstruction, abc.ABC):
         if self.region is not None and region is None:
             raise VerifyException("expected the result of vta.region or vta.micro_ops")
         if region is None:
+            if first * element < config.base_address:
+                raise VerifyException(
+                    f"expected addresses from {config.base_address} on, the base address of the "
+                    f"machine, found {first * element}"
+                )
             return
         if region.first_byte % element:
             raise VerifyException(

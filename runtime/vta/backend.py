@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from ...backend import Backend, Memory, ProgramMemory, Rates, Stage
 from ...errors import GlowError
-from ...glow_dialects.vta.config import DEFAULT, VtaConfig
+from ...glow_dialects.vta.config import DEFAULT, VtaConfig, changed
 from .program import Kind
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ class VtaBackend(Backend):
     """
     Compiles networks that are quantized with scales that are powers of two.
 
-    - `config`: the sizes of the machine, a `VtaConfig` or keyword arguments of one;
+    - `config`: the machine, its sizes and its design, a `VtaConfig` or keyword arguments of one;
     - `timing`: how fast it is, for estimates, a `VtaTiming` or keyword arguments of one.
 
     `threads` and `cache` mean nothing to it.
@@ -64,7 +64,7 @@ class VtaBackend(Backend):
         self,
         threads: int = 1,
         cache: object = True,
-        config: VtaConfig | Mapping[str, int] = DEFAULT,
+        config: VtaConfig | Mapping[str, int | str] = DEFAULT,
         timing: VtaTiming | Mapping[str, float] | None = None,
     ):
         self.config = _made(VtaConfig, config, "sizes")
@@ -104,11 +104,7 @@ class VtaBackend(Backend):
         return Rates(operations * clock, t.bytes_per_cycle * clock, _LAYER / clock)
 
     def stages(self) -> Sequence[Stage]:
-        sizes = " ".join(
-            f"{f.name.replace('_', '-')}={getattr(self.config, f.name)}"
-            for f in fields(VtaConfig)
-            if getattr(self.config, f.name) != getattr(DEFAULT, f.name)
-        )
+        sizes = " ".join(f"{n.replace('_', '-')}={v}" for n, v in changed(self.config).items())
         lower = f"glow-lower-to-vta{{{sizes}}}" if sizes else "glow-lower-to-vta"
         return (
             Stage(
@@ -123,7 +119,7 @@ class VtaBackend(Backend):
                 f"glow-eliminate-copies,glow-stack-ops{{epilogues={_WITH_EPILOGUES}}},"
                 "glow-eliminate-dead-stores",
             ),
-            Stage(PROGRAM, f"{lower},glow-verify-vta-tokens"),
+            Stage(PROGRAM, f"{lower},glow-verify-vta-tokens,glow-verify-vta-design"),
         )
 
     def compile(self, stages: Mapping[str, ModuleOp]) -> VtaExecutable:

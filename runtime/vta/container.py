@@ -15,7 +15,8 @@ endian:
 | 32-39 | zero |
 
 The payload begins at the next multiple of 64 bytes behind the description. In the description,
-`config` holds the fields of `VtaConfig`; `regions` the fields of `Region`, where `contents` is the
+`config` holds the fields of `VtaConfig` (sizes always; design, queues and base address if they
+are not the default's); `regions` the fields of `Region`, where `contents` is the
 range [offset, bytes] of the payload or null; `instructions` the range of the instructions, 16 bytes
 each; and `layers` lists [name, first, last].
 """
@@ -32,7 +33,7 @@ from pathlib import Path
 import numpy as np
 
 from ...errors import GlowError, ModelError
-from ...glow_dialects.vta.config import VtaConfig
+from ...glow_dialects.vta.config import VtaConfig, changed
 from ...wording import counted
 from .magic import MAGIC
 from .program import Kind, LayerRange, Region, VtaProgram
@@ -40,6 +41,7 @@ from .program import Kind, LayerRange, Region, VtaProgram
 VERSION = 1
 _HEADER = struct.Struct("<8sIIQIIQ")
 _ALIGNMENT = 64
+_OPTIONAL = ("design", "queue_length", "base_address")
 
 
 def write_program(path: Path, program: VtaProgram) -> None:
@@ -51,7 +53,7 @@ def container_bytes(program: VtaProgram) -> bytes:
     """The bytes of a container."""
     payload = bytearray()
     description = {
-        "config": asdict(program.config),
+        "config": _machine(program.config),
         "regions": [_encoded(region, payload) for region in program.regions],
         "instructions": _append(payload, program.instructions.astype("<u8").tobytes()),
         "layers": [list(layer) for layer in program.layers],
@@ -62,6 +64,11 @@ def container_bytes(program: VtaProgram) -> bytes:
     )
     start = _aligned(len(header) + len(text))
     return b"".join([(header + text).ljust(start, b"\0"), payload])
+
+
+def _machine(config: VtaConfig) -> dict[str, int | str]:
+    given = changed(config)
+    return {n: v for n, v in asdict(config).items() if n not in _OPTIONAL or n in given}
 
 
 def read_program(path: Path) -> VtaProgram:

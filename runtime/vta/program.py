@@ -114,8 +114,8 @@ class VtaProgram:
     """
     A program for VTA.
 
-    Raises CompileError if regions overlap that are not both scratch, two have the same name, or one
-    lacks what its kind needs.
+    Raises CompileError if regions overlap that are not both scratch, two have the same name, one
+    lacks what its kind needs, or one begins before the base address of the machine.
     """
 
     config: VtaConfig
@@ -135,6 +135,11 @@ class VtaProgram:
         _check_names(self.regions)
         for region in self.regions:
             _check_region(region)
+            if region.address < self.config.base_address:
+                raise CompileError(
+                    f"region {region.name!r} of DRAM begins at {region.address:#x}, before the "
+                    f"base address {self.config.base_address:#x} of the machine"
+                )
         _check_overlaps(self.regions)
         for layer in self.layers:
             if not 0 <= layer.first <= layer.last < len(words):

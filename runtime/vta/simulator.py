@@ -3,7 +3,7 @@ A simulator of VTA, exact to the bit in function.
 
 It executes the binary words of a program, in an order that the dependence tokens permit, and
 refuses what has no defined result on the machine: reads of what nobody has written, addresses out
-of range, shifts by more than 31 places, and deadlock. Every error names the instruction.
+of range, what its design cannot do (`limits.py`), and deadlock. Every error names the instruction.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import numpy as np
 
 from ...errors import InputError
 from .dram import Dram, DramError
+from .limits import Limits
 from .plans import AluPlan, Factors, GemmPlan, Indices, Kind, Plans, pieces
 from .program import Region, VtaProgram
 from .tokens import Dependences, check_finish_waits, dependences
@@ -35,7 +36,6 @@ from .words import (
 
 _EXACT_PRODUCTS = 1 << 10
 """So many products of int8 have a sum of at most 2**24, which float32 holds exactly."""
-_MAX_SHIFT = 31
 
 
 class Simulator:
@@ -138,6 +138,7 @@ class _Machine:
         c = self._config = program.config
         self._dram = dram
         self._plans = plans
+        self._limits = Limits(c)
         self._uop = np.zeros(c.uop_depth, np.uint32)
         # floats, because products are computed by BLAS; weights are transposed
         floats = np.float32 if c.block_in <= _EXACT_PRODUCTS else np.float64
@@ -153,6 +154,9 @@ class _Machine:
         self._valid = {memory: np.zeros(depth, bool) for memory, depth in depths.items()}
         for view in (Memory.OUT, Memory.ACC_8BIT):
             self._valid[view] = self._valid[Memory.ACC]
+        self._computed = np.zeros(c.acc_depth, bool)
+        """Which accumulators are in a memory that GEMM and ALU alone write."""
+        self._stores_all = c.capabilities.stores_accumulators
 
     def execute(self, i: Instruction) -> None:
         """Raises VtaError."""
@@ -180,7 +184,10 @@ class _Machine:
         padded = i.width != i.x_size or i.height != i.y_size
         if padded and (i.store or i.memory in (Memory.WGT, Memory.UOP)):
             raise error_at(i, "only LOADs of INP and ACC can pad")
+        self._limits.transfer(i)
         end = i.sram_base + i.width * i.height
+        if i.memory is Memory.UOP:
+            self._limits.micro_ops(i, end)
         depth = self._valid[i.memory].size
         if end > depth:
             raise error_at(
@@ -193,6 +200,8 @@ class _Machine:
         end = i.sram_base + i.width * i.height
         target = target[i.sram_base : end].reshape(*shape, *target.shape[1:])
         valid = self._valid[i.memory][i.sram_base : end].reshape(shape)
+        if i.memory in (Memory.ACC, Memory.ACC_8BIT):
+            self._computed[i.sram_base : end] = False
         inner = (
             slice(i.y_pad_0, i.y_pad_0 + i.y_size),
             slice(i.x_pad_0, i.x_pad_0 + i.x_size),
@@ -228,6 +237,8 @@ class _Machine:
             return
         places = slice(i.sram_base, i.sram_base + i.y_size * i.x_size)
         self._check_valid(i, Memory.ACC, places, 0)
+        if not self._stores_all:
+            self._limits.stored(i, self._computed[places])
         size = element_bytes(self._config, Memory.OUT)
         rows = self._acc[places].astype(np.int8).reshape(i.y_size, i.x_size * size)
         self._dram.store(i.dram_base * size, rows, i.x_stride * size)
@@ -242,6 +253,7 @@ class _Machine:
             for plan, (dst,) in self._planned(i, Kind.RESET, loops[:1]):
                 self._acc[dst:][plan] = 0
                 self._valid[Memory.ACC][dst:][plan] = True
+                self._computed[dst:][plan] = False
             return
         for plan, bases in self._planned(i, Kind.GEMM, loops):
             self._multiply(i, plan, bases)
@@ -254,8 +266,10 @@ class _Machine:
             return
         if i.uop_end > self._uop.size:
             raise error_at(i, f"micro-op {i.uop_end - 1}, but there are {self._uop.size}")
+        self._limits.micro_ops(i, i.uop_end)
         self._check_valid(i, Memory.UOP, slice(i.uop_begin, i.uop_end), 0)
         words = self._uop[i.uop_begin : i.uop_end]
+        self._limits.distance(i, words)
         for piece in pieces(i.iter_out, i.iter_in, words.size):
             plan, operands = self._plans.find(kind, words, loops, piece)
             for memory, last in zip(_OPERANDS[kind], operands.last, strict=True):
@@ -269,6 +283,7 @@ class _Machine:
         self._check_valid(i, Memory.ACC, plan.dst, d)
         self._check_valid(i, Memory.INP, plan.src, s)
         self._check_valid(i, Memory.WGT, plan.wgt, w)
+        self._computed[d:][plan.dst] = True
         acc, inp, wgt = self._acc[d:], self._inp[s:], self._wgt[w:]
         step = max(_EXACT_PRODUCTS // self._config.block_in, 1)
         for product in plan.products:
@@ -280,6 +295,7 @@ class _Machine:
                 )
 
     def alu(self, i: Alu) -> None:
+        self._limits.alu(i)
         loops = (Factors(i.dst_out, i.dst_in), Factors(i.src_out, i.src_in))
         kind = Kind.IMMEDIATE if i.use_imm else Kind.ALU
         for plan, bases in self._planned(i, kind, loops[:1] if i.use_imm else loops):
@@ -292,8 +308,9 @@ class _Machine:
         for dst, src in plan.steps:
             operand = np.int32(i.imm) if i.use_imm else acc[src]
             if i.op is AluOp.SHR:
-                _check_shift(i, operand)
+                self._limits.shift(i, operand)
             acc[dst] = compute(acc[dst], operand)
+            self._computed[base:][dst] = True
 
     def _check_valid(self, i: Instruction, memory: Memory, places: Indices, base: int) -> None:
         valid = self._valid[memory][base:][places]
@@ -314,13 +331,6 @@ def _sums(src: np.ndarray, wgt: np.ndarray) -> np.ndarray:
     left = src.swapaxes(2, 3).reshape(groups, rows * batch, count * inner)
     sums = left @ wgt.reshape(groups, count * inner, outer)
     return sums.astype(np.int32).reshape(groups * rows, batch * outer)
-
-
-def _check_shift(i: Alu, operand: np.ndarray | np.int32) -> None:
-    wrong = (operand < -_MAX_SHIFT) | (operand > _MAX_SHIFT)
-    if np.any(wrong):
-        worst = int(np.reshape(operand, -1)[np.argmax(wrong)])
-        raise error_at(i, f"a shift by {worst} places; it can be -{_MAX_SHIFT} to {_MAX_SHIFT}")
 
 
 def _shift(values: np.ndarray, places: np.ndarray | np.int32) -> np.ndarray:
