@@ -9,10 +9,12 @@ the one after it is: virtual threads, without a limit of two.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Iterator
+from math import prod
 from typing import Any, NamedTuple
 
 from ...glow_dialects.vta import AluOpcode, Memory, VtaConfig
+from .commands import Bytes, Ring, alu, clipped, load_padded, reset
 from .layers import (
     Accumulate,
     Action,
@@ -25,35 +27,14 @@ from .layers import (
     Vector,
     parts,
 )
+from .memory_map import MemoryMap
 from .micro_ops import Axis, MicroOps
-from .regions import Dim, Dram, Grid, Move, Tensor, moves
+from .regions import Dim, Grid, Move, Tensor, moves
 from .stream import Span, Stream
 from .tiling import Tiling, choose_tiling
 
 _BYTE = 8
 """Bits that a store takes of an accumulator."""
-
-
-class Ring:
-    """A buffer that holds as many pieces of one size as fit."""
-
-    def __init__(self, memory: Memory, depth: int, size: int):
-        self.memory = memory
-        self.size = size
-        self._room = depth // max(size, 1)
-        self._next = 0
-        self._held: dict[Hashable, int] = {}
-
-    def find(self, key: Hashable) -> tuple[int, bool]:
-        """Where a piece is, or is to be loaded to; and whether it is there."""
-        found = self._held.get(key)
-        if found is not None:
-            return found, True
-        place = self._next * self.size
-        self._next = (self._next + 1) % self._room
-        self._held = {k: p for k, p in self._held.items() if p != place}
-        self._held[key] = place
-        return place, False
 
 
 class Pitch(NamedTuple):
@@ -93,28 +74,50 @@ class Tile(NamedTuple):
         return [row, column, block] if is_flat else [block, row, column]
 
 
-def emit_layer(layer: Layer, stream: Stream, micro_ops: MicroOps) -> Tiling:
+def emit_layer(layer: Layer, stream: Stream, micro_ops: MicroOps, memory: MemoryMap) -> Tiling:
     """Emit the instructions of a layer. Raises CompileError if no tile fits into the buffers."""
-    return _Emitter(layer, stream, micro_ops).run()
+    return _Emitter(layer, stream, micro_ops, memory).run()
 
 
 class _Emitter:
-    def __init__(self, layer: Layer, stream: Stream, micro_ops: MicroOps):
-        applied = sum(isinstance(a, Apply | Duplicate) for a in layer.actions)
-        fetched = sum(isinstance(a, Fetch) for a in layer.actions)
+    def __init__(self, layer: Layer, stream: Stream, micro_ops: MicroOps, memory: MemoryMap):
         self.layer = layer
         self.stream = stream
         self.micro_ops = micro_ops
+        self.memory = memory
         self.config: VtaConfig = stream.config
-        self.tiling = choose_tiling(layer, applied, fetched)
+        self.tiling, self.idle = self._chosen()
         t, c = self.tiling, self.config
         self.inputs = Ring(Memory.INP, c.inp_depth, t.input_piece)
         self.weights = Ring(Memory.WGT, c.wgt_depth, t.weight_piece)
-        self.accumulators = Ring(Memory.ACC, c.acc_depth, t.accumulators)
+        self.accumulators = Ring(Memory.ACC, c.acc_depth - self.idle, t.accumulators)
+        self.bytes = Bytes(stream, micro_ops, memory, self.inputs, self.weights)
         self._vectors: dict[int, int] = {}
         """Which block of channels the vectors at a place of the accumulators begin with."""
 
+    def _chosen(self) -> tuple[Tiling, int]:
+        """The tiles, and how many idle accumulators products into the smallest tile need."""
+        layer = self.layer
+        applied = sum(isinstance(a, Apply | Duplicate) for a in layer.actions)
+        fetched = sum(isinstance(a, Fetch) for a in layer.actions)
+        tiling = choose_tiling(layer, applied, fetched)
+        idle = self.config.capabilities.distance - 1
+        if not idle or not layer.products or self._least(tiling) > idle:
+            return tiling, 0
+        return choose_tiling(layer, applied, fetched, idle), idle
+
+    def _least(self, t: Tiling) -> int:
+        """Accumulators of the smallest tile."""
+        grid = self._grid(self.layer.output.grid)
+        sizes = (
+            (self.layer.blocks, t.blocks), (grid.rows.size, t.rows), (grid.columns.size, t.columns)
+        )  # fmt: skip
+        return prod(list(parts(count, size))[-1][1] for count, size in sizes)
+
     def run(self) -> Tiling:
+        if self.idle:
+            depth = self.config.acc_depth
+            reset(self.stream, self.micro_ops, Span(Memory.ACC, depth - self.idle, depth))
         for number, tile in enumerate(self._tiles()):
             place, _ = self.accumulators.find(number)
             if self.layer.vectors:
@@ -184,8 +187,8 @@ class _Emitter:
         grid = self._grid(action.source.grid)
         first = grid.first(tile.image, self.layer.first + tile.block, tile.row, tile.column)
         span = self._slot(tile, place, action.slot)
-        for offset, move in moves(first, tile.dims(grid, self.layer.is_flat), self.config):
-            self.stream.load(Memory.ACC_8BIT, span.begin + offset, action.source.dram, move)
+        dims = tile.dims(grid, self.layer.is_flat)
+        self.bytes.fetch(action.source.dram, first, dims, span)
 
     def apply(self, tile: Tile, place: int, action: Apply) -> None:
         span, operand = self._slot(tile, place, action.slot), action.operand
@@ -229,7 +232,7 @@ class _Emitter:
                 Span(Memory.WGT, weights, weights + tile.blocks * count * p.places),
             )
             bases = (span.begin, inputs, weights)
-            for uops, loops in self.micro_ops.loops(self._axes(tile, p, count), bases):
+            for uops, loops in self.micro_ops.loops(self._axes(tile, p, count), bases, sums=True):
                 self.stream.gemm(uops, loops, span, read)
 
     def _reach(self, tile: Tile, p: Product) -> int:
@@ -285,7 +288,10 @@ class _Emitter:
         size = rows.reach * columns.reach
         for n in range(count):
             begin = start + n * grid.blocks.stride
-            load_padded(self.stream, place + n * size, dram, begin, (row, column), (rows, columns))
+            target = place + n * size
+            load_padded(
+                self.stream, self.memory, target, dram, begin, (row, column), (rows, columns)
+            )
 
 
 _ACTIONS: dict[type[Action], Callable[[_Emitter, Tile, int, Any], None]] = {
@@ -294,90 +300,3 @@ _ACTIONS: dict[type[Action], Callable[[_Emitter, Tile, int, Any], None]] = {
     Apply: _Emitter.apply,
     Duplicate: _Emitter.duplicate,
 }
-
-
-class Clipped(NamedTuple):
-    """The inputs of a tile in one dimension."""
-
-    first: int
-    """The first that is not padding."""
-    size: int
-    """How many are not padding."""
-    before: int
-    behind: int
-
-    @property
-    def reach(self) -> int:
-        return self.before + self.size + self.behind
-
-    @property
-    def is_padded(self) -> bool:
-        return self.before > 0 or self.behind > 0
-
-
-def clipped(window: Any, first: int, outputs: int, size: int) -> Clipped:
-    """What a number of outputs need of `size` inputs."""
-    begin, reach = window.first(first), window.reach(outputs)
-    low = min(max(begin, 0), size)
-    high = max(min(begin + reach, size), low)
-    count = high - low
-    before = min(max(-begin, 0), reach - count) if count else reach
-    return Clipped(low if count else 0, count, before, reach - count - before)
-
-
-def load_padded(
-    stream: Stream,
-    place: int,
-    dram: Dram,
-    first: int,
-    dims: tuple[Dim, Dim],
-    inputs: tuple[Clipped, Clipped],
-) -> None:
-    """Rows and columns of one block of inputs, with zeros around them."""
-    (row, column), (rows, columns), c = dims, inputs, stream.config
-    pads = (rows.before, rows.behind, columns.before, columns.behind)
-    simple = rows.size and columns.size and column.stride == 1 and max(pads) < 1 << c.pad_bits
-    if simple and max(row.stride, rows.size) < 1 << min(c.stride_bits, c.size_bits):
-        move = Move(first, rows.size, columns.size, row.stride)
-        stream.load(Memory.INP, place, dram, move, pads)
-        return
-    # more than the fields can say: zeros everywhere, and then the rows
-    most = min((1 << c.size_bits) - 1, dram.elements)
-    for start, count in parts(rows.reach * columns.reach, most):
-        stream.load(Memory.INP, place + start, dram, Move(0, 0, count, count), (1, 0, 0, 0))
-    if not columns.size:
-        return
-    for n in range(rows.size):
-        begin = place + (rows.before + n) * columns.reach + columns.before
-        for offset, move in moves(first + n * row.stride, [column], c):
-            stream.load(Memory.INP, begin + offset, dram, move)
-
-
-def reset(stream: Stream, micro_ops: MicroOps, span: Span) -> None:
-    """Zeros into accumulators."""
-    for uops, loops in micro_ops.loops([*_run(span, stream.config)], (span.begin, 0, 0)):
-        stream.gemm(uops, loops, span, reset=True)
-
-
-def _run(span: Span, config: VtaConfig) -> Sequence[Axis]:
-    """Consecutive accumulators; as two axes if there are more than a loop can count."""
-    count, most = span.end - span.begin, (1 << config.loop_bits) - 1
-    inner = next(n for n in range(min(count, most), 0, -1) if count % n == 0)
-    return Axis(count // inner, inner), Axis(inner, 1)
-
-
-def alu(
-    stream: Stream,
-    micro_ops: MicroOps,
-    opcode: AluOpcode,
-    axes: Sequence[Axis],
-    span: Span,
-    operand: Span | int,
-) -> None:
-    """An operation of accumulators of `span` with a number, or with those of another span."""
-    source = span.begin if isinstance(operand, int) else operand.begin
-    if isinstance(operand, int):
-        # the source is not read; the same micro-op as that of the destination serves
-        axes, source = [axis._replace(src=0) for axis in axes], 0
-    for uops, loops in micro_ops.loops(axes, (span.begin, source, 0)):
-        stream.alu(opcode, uops, loops, span, operand)

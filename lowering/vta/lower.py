@@ -82,9 +82,9 @@ def program(network: Network, scratch_bytes: int, least_bytes: int) -> func.Func
             name = layer.name
             stream.begin(name)
         if isinstance(layer, Layer):
-            emit_layer(layer, stream, micro_ops)
+            emit_layer(layer, stream, micro_ops, memory)
         else:
-            emit_pooling(layer, stream, micro_ops)
+            emit_pooling(layer, stream, micro_ops, memory)
     stream.finish()
     instructions = stream.instructions()
     table.properties["ops"] = DenseArrayBase.from_list(i64, micro_ops.table().reshape(-1).tolist())

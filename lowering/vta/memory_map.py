@@ -25,7 +25,9 @@ class MemoryMap:
         self.config = config
         self.regions: list[RegionOp] = []
         self._alignment = lcm(*(config.element_bytes(memory) for memory in Memory))
-        self._end = 0
+        self._end = -(-config.base_address // self._alignment) * self._alignment
+        self._shared: dict[str, Dram] = {}
+        """Constants that several layers use, by name."""
         self._names: set[str] = set()
         self._scratch: list[tuple[RegionOp, Tensor]] = []
 
@@ -80,6 +82,21 @@ class MemoryMap:
         op = RegionOp.of(RegionKind.CONSTANT, self._unused(name), address, stored.size, value)
         self.regions.append(op)
         return Dram(op.result, stored.size // self.config.element_bytes(memory))
+
+    def identity(self) -> Dram:
+        """One element of weights, the identity, which makes accumulators of activations."""
+        return self._once("identity", np.eye(self.config.block_out, dtype=np.int8), Memory.WGT)
+
+    def zeros(self, count: int) -> Dram:
+        """So many activations of zeros."""
+        size = count * self.config.element_bytes(Memory.INP)
+        return self._once(f"zeros{count}", np.zeros(size, np.int8), Memory.INP)
+
+    def _once(self, name: str, array: np.ndarray, memory: Memory) -> Dram:
+        found = self._shared.get(name)
+        if found is None:
+            found = self._shared[name] = self.constant(name, array, memory)
+        return found
 
     def _unused(self, name: str) -> str:
         found, count = name, 1

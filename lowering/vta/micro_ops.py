@@ -5,12 +5,17 @@ An instruction repeats a range of micro-ops in two loops, which add factors to t
 the dimensions of a computation on a tile, the two longest become loops, and the others are written
 out as micro-ops. Tiles of equal shape at the same place of the buffers have equal micro-ops, so a
 sequence is kept in DRAM once and loaded when it is not in the buffer.
+
+On designs that need some iterations between two sums into the same accumulator, sums are outside,
+and accumulators inside. Where there are too few of these, products into idle accumulators, the last
+ones of the buffer, come between.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import combinations
+from math import prod
 from typing import NamedTuple
 
 import numpy as np
@@ -49,13 +54,17 @@ class MicroOps:
         return np.concatenate(self._table or [np.zeros((1, 3), np.int64)])
 
     def loops(
-        self, axes: Sequence[Axis], bases: tuple[int, int, int]
+        self, axes: Sequence[Axis], bases: tuple[int, int, int], sums: bool = False
     ) -> Iterator[tuple[tuple[int, int], Loops]]:
         """
         Instructions that compute in all iterations of `axes`, whose indices begin at `bases`: for
-        each the range of micro-ops, which is in the buffer then, and the loops.
+        each the range of micro-ops, which is in the buffer then, and the loops. With `sums`, axes
+        that stay at the same accumulators add to them.
         """
-        outer, inner, rest = _split(_merged(axes), self._config)
+        distance = self._config.capabilities.distance if sums else 1
+        axes = _merged(axes)
+        choose = _split if distance == 1 else _split_apart
+        outer, inner, rest = choose(axes, self._config)
         ops = np.array([bases], np.int64)
         for axis in rest:
             steps = np.arange(axis.size)[:, None] * np.array(axis[1:])
@@ -67,16 +76,35 @@ class MicroOps:
             (outer.wgt, inner.wgt),
         )
         # half of the buffer at most, so that what the next instruction needs can stay
-        most = min(self._config.uop_depth // 2, (1 << self._config.size_bits) - 1)
-        for start in range(0, len(ops), most):
-            yield self._find(ops[start : start + most]), loops
+        most = min(self._config.usable_micro_ops // 2, (1 << self._config.size_bits) - 1)
+        if distance > 1:
+            parts = _whole_groups(self._with_idle(ops, axes, rest, distance), most)
+        else:
+            parts = (ops[start : start + most] for start in range(0, len(ops), most))
+        for part in parts:
+            yield self._find(part), loops
+
+    def _with_idle(
+        self, ops: np.ndarray, axes: Sequence[Axis], rest: Sequence[Axis], distance: int
+    ) -> np.ndarray:
+        """
+        Micro-ops in groups [group, micro-op, 3] of different accumulators, with idle ones if there
+        are sums, but fewer accumulators than needed.
+        """
+        groups = ops.reshape(-1, prod(axis.size for axis in rest if axis.dst), 3)
+        missing = distance - prod(axis.size for axis in axes if axis.dst)
+        if missing <= 0 or all(axis.dst for axis in axes):
+            return groups
+        idle = np.repeat(groups[:, :1], missing, axis=1)
+        idle[:, :, 0] = self._config.acc_depth - 1 - np.arange(missing)
+        return np.concatenate([groups, idle], axis=1)
 
     def _find(self, ops: np.ndarray) -> tuple[int, int]:
         key = ops.tobytes()
         found = self._held.get(key)
         if found is not None:
             return found
-        if self._end + len(ops) > self._config.uop_depth:
+        if self._end + len(ops) > self._config.usable_micro_ops:
             self._end = 0
         begin, end = self._end, self._end + len(ops)
         self._held = {k: r for k, r in self._held.items() if r[1] <= begin or r[0] >= end}
@@ -115,6 +143,45 @@ def _split(axes: list[Axis], config: VtaConfig) -> tuple[Axis, Axis, list[Axis]]
     best = max(pairs, key=lambda pair: np.prod([axes[i].size for i in pair], initial=1))
     outer, inner = [*(none for _ in range(2 - len(best))), *(axes[i] for i in best)]
     return outer, inner, [axis for i, axis in enumerate(axes) if i not in best]
+
+
+def _split_apart(axes: list[Axis], config: VtaConfig) -> tuple[Axis, Axis, list[Axis]]:
+    """As `_split`, with as many accumulators inside of all sums as the design needs."""
+    none, distance = Axis(1), config.capabilities.distance
+    sums, places = [a for a in axes if not a.dst], [a for a in axes if a.dst]
+    axes = [*sums, *places]
+    # with too few accumulators, they are all micro-ops, followed by idle ones
+    few = bool(sums) and prod(a.size for a in places) < distance
+    fitting = [i for i, axis in enumerate(axes) if _fits(axis, config) and not (few and axis.dst)]
+    best: tuple[Axis, Axis, list[Axis]] = none, none, axes
+    for pair in [*combinations(fitting, 2), *((i,) for i in fitting)]:
+        outer, inner = [*(none for _ in range(2 - len(pair))), *(axes[i] for i in pair)]
+        rest = [axis for i, axis in enumerate(axes) if i not in pair]
+        better = outer.size * inner.size > best[0].size * best[1].size
+        if better and (few or _are_apart([outer, inner, *rest], distance)):
+            best = outer, inner, rest
+    return best
+
+
+def _are_apart(axes: Sequence[Axis], distance: int) -> bool:
+    """Whether enough accumulators are inside of each sum."""
+    return all(
+        prod(inner.size for inner in axes[i + 1 :] if inner.dst) >= distance
+        for i, axis in enumerate(axes)
+        if axis.size > 1 and not axis.dst
+    )
+
+
+def _whole_groups(groups: np.ndarray, most: int) -> Iterator[np.ndarray]:
+    """Parts of at most `most` micro-ops of groups [group, micro-op, 3]."""
+    count, size, _ = groups.shape
+    if size <= most:
+        step = most // size
+        for start in range(0, count, step):
+            yield groups[start : start + step].reshape(-1, 3)
+        return
+    for group in groups:
+        yield from np.array_split(group, -(-size // most))
 
 
 def _fits(axis: Axis, config: VtaConfig) -> bool:

@@ -35,7 +35,9 @@ from .buffers import (
     with_bodies,
 )
 from .builder import INT8, Builder, is_product, root_of
+from .epilogue import Chain
 from .layers import Layer, Pooling
+from .legalize import legalized
 from .memory_map import MemoryMap
 from .operators import windows
 from .regions import Tensor
@@ -116,7 +118,8 @@ class Network:
         if buffer in self._wide:
             builder = self._builder(buffer)
             low, *higher = self._wide[buffer]
-            self.layers.extend(builder.layers(builder.defined(made), low, higher))
+            chain = self._legal(builder.defined(made), op)
+            self.layers.extend(builder.layers(chain, low, higher))
         elif buffer not in self.tensors and not self._is_stored(made):
             return
         elif isinstance(op, OperatorInstruction) and op.OPERATOR is MaxPoolOp:
@@ -148,10 +151,17 @@ class Network:
             self.tensors[buffer] = same
             return
         output = self._output(made, chain.bounds)
-        self.layers.extend(builder.layers(chain, output))
+        self.layers.extend(builder.layers(self._legal(chain, op), output))
         root = root_of(made)
         if root is not None:
             self.tensors[root] = output
+
+    def _legal(self, chain: Chain, op: Operation) -> Chain:
+        """A chain in steps that the design can execute."""
+        try:
+            return legalized(chain, self.memory.config.capabilities)
+        except CompileError as e:
+            unsupported(op, str(e))
 
     def _pool(self, op: OperatorInstruction, made: Definition) -> None:
         (view,) = op.sources

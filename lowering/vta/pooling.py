@@ -12,8 +12,9 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from ...glow_dialects.vta import AluOpcode, Memory, VtaConfig
-from .emit import Clipped, Ring, alu, clipped, reset
+from .commands import Bytes, Clipped, Ring, alu, clipped, reset
 from .layers import Pooling, Window, parts
+from .memory_map import MemoryMap
 from .micro_ops import Axis, MicroOps
 from .regions import Dim, moves
 from .stream import Span, Stream
@@ -28,7 +29,7 @@ class _Part(NamedTuple):
     inputs: Clipped
 
 
-def emit_pooling(pool: Pooling, stream: Stream, micro_ops: MicroOps) -> None:
+def emit_pooling(pool: Pooling, stream: Stream, micro_ops: MicroOps, memory: MemoryMap) -> None:
     """Emit the instructions of a pooling. Raises CompileError if no tile fits into the buffers."""
     grid, c = pool.output.grid, stream.config
     windows = (pool.rows, pool.columns)
@@ -37,6 +38,9 @@ def emit_pooling(pool: Pooling, stream: Stream, micro_ops: MicroOps) -> None:
     )
     most = rows * columns + _reach(pool.rows, rows) * _reach(pool.columns, columns)
     ring = Ring(Memory.ACC, c.acc_depth, blocks * most)
+    piece = blocks * _reach(pool.rows, rows) * _reach(pool.columns, columns)
+    inputs = Ring(Memory.INP, c.inp_depth, piece)
+    read = Bytes(stream, micro_ops, memory, inputs, Ring(Memory.WGT, c.wgt_depth, 1))
     number = 0
     for image in range(grid.images.size):
         for block, count in parts(grid.blocks.size, blocks):
@@ -46,7 +50,7 @@ def emit_pooling(pool: Pooling, stream: Stream, micro_ops: MicroOps) -> None:
                 ):
                     place, _ = ring.find(number)
                     number += 1
-                    tile = _Tile(pool, stream, micro_ops, (image, block, count), row, column)
+                    tile = _Tile(pool, stream, micro_ops, read, (image, block, count), row, column)
                     tile.emit(place)
 
 
@@ -65,11 +69,12 @@ class _Tile:
         pool: Pooling,
         stream: Stream,
         micro_ops: MicroOps,
+        read: Bytes,
         channels: tuple[int, int, int],
         row: _Part,
         column: _Part,
     ):
-        self.pool, self.stream, self.micro_ops = pool, stream, micro_ops
+        self.pool, self.stream, self.micro_ops, self.read = pool, stream, micro_ops, read
         self.image, self.block, self.blocks = channels
         self.row, self.column = row, column
         self.config: VtaConfig = stream.config
@@ -100,9 +105,7 @@ class _Tile:
         ]
         if not row.size or not column.size:
             return
-        for offset, move in moves(first, dims, self.config):
-            place = inputs.begin + offset
-            self.stream.load(Memory.ACC_8BIT, place, self.pool.source.dram, move)
+        self.read.fetch(self.pool.source.dram, first, dims, inputs)
 
     def _combine(self, y: int, x: int, outputs: Span, inputs: Span) -> None:
         """The inputs at a place of the window."""

@@ -83,13 +83,20 @@ class _Problem:
     applied: int
     """Operations of the ALU for each accumulator."""
     fetched: int
+    idle: int
+    """Accumulators that no tile may take."""
     config: VtaConfig
 
+    @property
+    def acc_depth(self) -> int:
+        return self.config.acc_depth - self.idle
 
-def choose_tiling(layer: Layer, applied: int, fetched: int) -> Tiling:
+
+def choose_tiling(layer: Layer, applied: int, fetched: int, idle: int = 0) -> Tiling:
     """
-    The tiles of a layer with so many operations of the ALU, and tensors that are loaded into
-    accumulators. Raises CompileError if the least tile does not fit into the buffers.
+    The tiles of a layer with so many operations of the ALU, tensors that are loaded into
+    accumulators, and accumulators that no tile may take. Raises CompileError if the least tile does
+    not fit into the buffers.
     """
     grid = layer.output.grid.flat() if layer.is_flat else layer.output.grid
     sums = []
@@ -106,6 +113,7 @@ def choose_tiling(layer: Layer, applied: int, fetched: int) -> Tiling:
         layer.vectors,
         applied,
         fetched,
+        idle,
         layer.output.config,
     )
     found = _choose(problem)
@@ -172,6 +180,10 @@ class _Candidates:
             for s, pixels in zip(p.products, self.pieces, strict=True):
                 self.input_piece = np.maximum(self.input_piece, pixels)
                 self.weight_piece = np.maximum(self.weight_piece, blocks * s.places)
+        if p.fetched and not c.capabilities.loads_bytes:
+            # what is loaded into accumulators passes through these buffers
+            self.input_piece = np.maximum(self.input_piece, self.pixels * blocks)
+            self.weight_piece = np.maximum(self.weight_piece, 1)
         self.chunks = [
             np.minimum.reduce(
                 [
@@ -188,7 +200,7 @@ class _Candidates:
                 np.zeros_like(blocks),
             )
         self.fits = (
-            (self.accumulators <= c.acc_depth)
+            (self.accumulators <= p.acc_depth)
             & (self.input_piece <= c.inp_depth)
             & (self.weight_piece <= c.wgt_depth)
         )
@@ -231,7 +243,7 @@ class _Candidates:
             patterns = np.minimum(tiles, _PATTERNS) * (1 + len(p.products))
             cycles += patterns * self.costs.latency
             cycles += elements * (out + self.costs.interval * p.applied)
-            alone = self.accumulators * 2 > c.acc_depth
+            alone = self.accumulators * 2 > p.acc_depth
             cycles += np.where(alone, tiles * (elements * out + self.costs.latency), 0)
             vectors = p.vectors * self.blocks * c.element_bytes(Memory.ACC)
             cycles += np.where(self.weights_first, groups, tiles) * (
@@ -309,7 +321,9 @@ def choose_pooling(
     score = loaded * 2.0 + images * -(-rows // r) * -(-columns // c) * -(-blocks // b) * 400.0
     score = np.where(size * 2 <= config.acc_depth, score, score * 2)
     score = np.where(size <= config.acc_depth, score, np.inf)
+    if not config.capabilities.loads_bytes:
+        score = np.where(b * high * wide <= config.inp_depth, score, np.inf)
     i = int(np.argmin(score))
     if not np.isfinite(score[i]):
-        raise CompileError(f"not even one window fits into the accumulators of {config}")
+        raise CompileError(f"not even one window fits into the buffers of {config}")
     return int(b[i]), int(r[i]), int(c[i])
