@@ -4,7 +4,8 @@ Checks that the dependence tokens of programs for VTA order what must be ordered
 The three engines execute their instructions in order, and wait for each other only by tokens. Each
 queue of tokens has one producer and one consumer, so its n-th pop waits for its n-th push, whatever
 the speed of the engines. The check executes the program symbolically and proves that
-- it ends: no engine waits for ever (deadlock), and no token is left over for the next program;
+- it ends: no engine waits for ever for a token or for room in a queue (deadlock), and no token is
+  left over for the next program; where a full queue loses tokens, it never is too full;
 - it has no data race: if two engines access the same element of a buffer or the same byte of DRAM,
   and one of them writes, then tokens order the two;
 - all stores are done when `vta.finish`, the last instruction, is executed.
@@ -17,6 +18,7 @@ accesses.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import deque
 from dataclasses import dataclass, field
 from io import StringIO
@@ -34,6 +36,7 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 from ..glow_dialects.vta import (
+    DEFAULT,
     Engine,
     FinishOp,
     Memory,
@@ -74,58 +77,100 @@ class Step:
 class _Queues:
     """The instructions of each engine, and tokens, each with the clock of its sender."""
 
-    def __init__(self, instructions: list[VtaInstruction]):
+    def __init__(self, instructions: list[VtaInstruction], config: VtaConfig):
+        self.limit = config.queue_limit
+        self._design = config.capabilities
         self.waiting: list[deque[tuple[int, VtaInstruction]]] = [deque() for _ in ENGINES]
         for i, op in enumerate(instructions):
             self.waiting[_NUMBERS[op.engine]].append((i, op))
-        self.tokens: dict[tuple[Engine, Engine], deque[Clock]] = {
-            pair: deque() for a, b in pairwise(ENGINES) for pair in ((a, b), (b, a))
-        }
+        pairs = [pair for a, b in pairwise(ENGINES) for pair in ((a, b), (b, a))]
+        self.tokens: dict[tuple[Engine, Engine], deque[Clock]] = {pair: deque() for pair in pairs}
+        self.unsent: list[list[Engine]] = [[] for _ in ENGINES]
+        """The engines for which an instruction that is done still has tokens."""
+        self.last: list[tuple[int, VtaInstruction] | None] = [None for _ in ENGINES]
         self._clocks: list[Clock] = [[0] * len(ENGINES) for _ in ENGINES]
+        self._popped: dict[tuple[Engine, Engine], list[int]] = {pair: [] for pair in pairs}
+        """Which instructions of the receiver popped tokens."""
 
     def missing(self, op: VtaInstruction) -> list[Engine]:
         """The engines whose tokens an instruction has to wait for."""
         return [e for e in op.tokens.data.popped(op.engine) if e and not self.tokens[e, op.engine]]
 
+    def is_ready(self, engine: int) -> bool:
+        """Whether the next instruction of an engine can be executed."""
+        waiting = self.waiting[engine]
+        return bool(waiting) and not self.unsent[engine] and not self.missing(waiting[0][1])
+
     def run(self, engine: int) -> Step:
-        """Execute the next instruction of an engine, whose tokens are there."""
-        number, op = self.waiting[engine].popleft()
+        """Execute the next instruction of an engine, which is ready."""
+        number, op = self.last[engine] = self.waiting[engine].popleft()
         clock = self._clocks[engine]
         for other in op.tokens.data.popped(op.engine):
             assert other is not None
             token = self.tokens[other, op.engine].popleft()
+            self._popped[other, op.engine].append(self._clocks[engine][engine])
             clock = [max(a, b) for a, b in zip(clock, token, strict=True)]
         done = list(clock)
         done[engine] += 1
         self._clocks[engine] = done
-        for other in op.tokens.data.pushed(op.engine):
-            assert other is not None
-            self.tokens[op.engine, other].append(done)
+        self.unsent[engine] = [e for e in op.tokens.data.pushed(op.engine) if e]
         return Step(op, number, engine, clock[engine], clock)
 
+    def send(self, engine: int) -> bool:
+        """Send tokens of an engine for which there is room. Whether there were any."""
+        sender, before = ENGINES[engine], self.unsent[engine]
+        while self.unsent[engine]:
+            pair = sender, self.unsent[engine][0]
+            if self._design.full_queues_block:
+                if self.limit is not None and len(self.tokens[pair]) >= self.limit:
+                    break
+            else:
+                self._check_room(engine, pair)
+            self.tokens[pair].append(self._clocks[engine])
+            self.unsent[engine] = self.unsent[engine][1:]
+        return len(self.unsent[engine]) < len(before)
 
-def execution_order(instructions: list[VtaInstruction]) -> list[Step]:
+    def _check_room(self, engine: int, pair: tuple[Engine, Engine]) -> None:
+        """Raises VerifyException if a token may find a full queue, which loses it."""
+        popped = self._popped[pair]
+        sent = len(popped) + len(self.tokens[pair]) + 1
+        held = sent - bisect_left(popped, self._clocks[engine][_NUMBERS[pair[1]]])
+        if self.limit is not None and held > self.limit:
+            number, op = self.last[engine] or (0, None)
+            assert op is not None
+            lacks = self._design.lacks(
+                f"loses tokens if a queue has more than {self.limit}, but that from {pair[0]} to "
+                f"{pair[1]} may have {held} after {_describe(number, op)}",
+                f"let {pair[0]} wait for {pair[1]} before",
+            )
+            _fail(op, lacks)
+
+
+def execution_order(instructions: list[VtaInstruction], config: VtaConfig = DEFAULT) -> list[Step]:
     """
     The instructions in an order in which the engines may execute them.
 
-    Raises VerifyException for a deadlock, and for tokens that are left over.
+    Raises VerifyException for a deadlock, for tokens that are left over, and for those that a full
+    queue may lose.
     """
-    queues = _Queues(instructions)
+    queues = _Queues(instructions, config)
     order: list[Step] = []
     progress = True
     while progress:
         progress = False
-        for engine, waiting in enumerate(queues.waiting):
-            while waiting and not queues.missing(waiting[0][1]):
-                order.append(queues.run(engine))
+        for engine in range(len(ENGINES)):
+            while queues.send(engine) or queues.is_ready(engine):
+                if queues.is_ready(engine):
+                    order.append(queues.run(engine))
                 progress = True
     if len(order) < len(instructions):
         _report_deadlock(queues)
     for (sender, receiver), tokens in queues.tokens.items():
-        if tokens:
+        count = len(tokens) + queues.unsent[_NUMBERS[sender]].count(receiver)
+        if count:
             _fail(
                 instructions[-1],
-                f"expected all tokens to be used, but {receiver} never pops {len(tokens)} of those "
+                f"expected all tokens to be used, but {receiver} never pops {count} of those "
                 f"that {sender} pushes",
             )
     return order
@@ -134,12 +179,22 @@ def execution_order(instructions: list[VtaInstruction]) -> list[Step]:
 def _report_deadlock(queues: _Queues) -> NoReturn:
     stuck = []
     first: VtaInstruction | None = None
-    for engine, waiting in zip(ENGINES, queues.waiting, strict=True):
-        if waiting:
+    for engine, waiting, unsent, last in zip(
+        ENGINES, queues.waiting, queues.unsent, queues.last, strict=True
+    ):
+        if unsent and last is not None:
+            number, op = last
+            stuck.append(
+                f"{engine} waits for room in its queue to {unsent[0]}, which holds {queues.limit} "
+                f"tokens, in {_describe(number, op)}"
+            )
+        elif waiting:
             number, op = waiting[0]
-            first = first or op
             senders = " and ".join(queues.missing(op))
             stuck.append(f"{engine} waits for {senders} in {_describe(number, op)}")
+        else:
+            continue
+        first = first or op
     assert first is not None
     _fail(first, f"deadlock: {', '.join(stuck)}")
 
@@ -271,7 +326,7 @@ def verify_tokens(function: func.FuncOp) -> None:
     instructions = contents(function)[1]
     if not instructions:
         _fail(function, "expected instructions, and vta.finish as the last of them")
-    order = execution_order(instructions)
+    order = execution_order(instructions, config)
     _check_end(instructions, order, config)
     races = _Races(config, order)
     for step in order:

@@ -12,6 +12,11 @@ bytes are parts of one space, whose elements are kept in order whatever they are
 Tokens of a pair of engines form a queue. The k-th pop finds the k-th push, because each wait is
 for a later instruction than all waits of the same pair before it. Every instruction waits for
 earlier ones only, so there is no deadlock, and no token is left over.
+
+Queues have a length. If all instructions were executed one after the other, no queue would ever
+hold more tokens; so engines that wait at full queues do not stop each other for ever. Where one
+more token would be too many, the wait before it in the same queue waits for the later instruction
+instead, which is done by then too.
 """
 
 from __future__ import annotations
@@ -65,8 +70,17 @@ class _Issued:
     engine: int
     clock: Clock
     """When it is done."""
+    place: int
+    """Its number in the program."""
     pops: set[int] = field(default_factory=set)
     pushes: set[int] = field(default_factory=set)
+
+
+class _Token(NamedTuple):
+    """The instruction that pushes a token, and the number in the program of the one that pops."""
+
+    sender: _Issued
+    popped: int
 
 
 class _Shadow:
@@ -95,6 +109,11 @@ class Stream:
         """The layer that begins with the next instruction."""
         self._by_engine: list[list[_Issued]] = [[] for _ in _ENGINES]
         self._clocks: list[Clock] = [[0] * len(_ENGINES) for _ in _ENGINES]
+        self._queues: dict[tuple[int, int], list[_Token]] = {
+            (a, b): []
+            for a, b in ((LOAD, COMPUTE), (COMPUTE, LOAD), (COMPUTE, STORE), (STORE, COMPUTE))
+        }
+        """All tokens that one engine sends to another, in order."""
         self._shadows: dict[object, _Shadow] = {m: _Shadow(config.depth(m)) for m in _BUFFERS}
 
     def instructions(self) -> list[VtaInstruction]:
@@ -193,8 +212,8 @@ class Stream:
             if other == engine or self._clocks[engine][other] >= needs[other]:
                 continue
             before = self._by_engine[other][needs[other] - 1]
-            before.pushes.add(engine)
-            pops.add(other)
+            if self._send(before, engine):
+                pops.add(other)
             joined = zip(self._clocks[engine], before.clock, strict=True)
             self._clocks[engine] = [max(pair) for pair in joined]
         done = list(self._clocks[engine])
@@ -203,9 +222,27 @@ class Stream:
         if self._layer:
             op.attributes[LAYER] = StringAttr(self._layer)
             self._layer = ""
-        issued = _Issued(op, engine, done, pops)
+        issued = _Issued(op, engine, done, len(self._issued), pops)
         self._issued.append(issued)
         self._by_engine[engine].append(issued)
+
+    def _send(self, sender: _Issued, receiver: int) -> bool:
+        """
+        Send a token of an instruction to another engine. Whether the next instruction there pops
+        it; otherwise one that popped the token before waits for this one instead.
+        """
+        queue, length = self._queues[sender.engine, receiver], self.config.queue_limit
+        is_full = (
+            length is not None and len(queue) >= length and queue[-length].popped > sender.place
+        )
+        popped = len(self._issued)
+        if is_full:
+            last = queue.pop()
+            last.sender.pushes.discard(receiver)
+            popped = last.popped
+        sender.pushes.add(receiver)
+        queue.append(_Token(sender, popped))
+        return not is_full
 
     def _messengers(self, engine: int, needs: list[int]) -> tuple[int, ...]:
         """

@@ -55,7 +55,7 @@ class Simulator:
     @cached_property
     def dependences(self) -> Dependences:
         """Who waits for whom. Raises VtaError, see `tokens.dependences`."""
-        return dependences(self.instructions)
+        return dependences(self.instructions, self.program.config)
 
     @cached_property
     def _order(self) -> list[int]:

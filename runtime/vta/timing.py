@@ -12,9 +12,9 @@ engine is free and the tokens that it pops are there, and pushes its tokens when
 - All engines share one AXI port, as in the published designs: LOADs its read channel, one after the
   other in the order of their requests, STOREs its write channel.
 
-Instruction fetch and the limited lengths of queues are left out. The intervals are those of the
-design for Xilinx FPGAs in `tvm-vta` (`hardware/xilinx/src/vta.cc`: the pipelines of GEMM and ALU
-begin an iteration every cycle and every second one) and so is the shared 64-bit port
+Instruction fetch and the time for which engines wait at full queues are left out. The intervals are
+those of the design for Xilinx FPGAs in `tvm-vta` (`hardware/xilinx/src/vta.cc`: the pipelines of
+GEMM and ALU begin an iteration every cycle and every second one) and so is the shared 64-bit port
 (`hardware/xilinx/scripts/vivado.tcl`). That design says nothing about `start` and `dram_latency`:
 their defaults are assumptions, to be replaced by what is measured on a board.
 """
@@ -109,7 +109,7 @@ def estimate(program: VtaProgram, timing: VtaTiming | None = None) -> Estimate:
     """
     instructions = decode_instructions(program.instructions, program.config)
     clock = _Clock(program, timing or VtaTiming(), instructions)
-    clock.run(dependences(instructions))
+    clock.run(dependences(instructions, program.config))
     everything = LayerRange("total", 0, len(instructions) - 1)
     (total,) = _layers(program, instructions, clock, [everything])
     busy = dict.fromkeys(Engine, 0)

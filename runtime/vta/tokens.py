@@ -4,15 +4,19 @@ The order of instructions that dependence tokens impose.
 Each engine executes its instructions in the order of the program. Between neighbouring engines
 there are two queues of tokens, one in each direction, with one producer and one consumer each, so
 the n-th pop of a queue always waits for the n-th push. That makes a fixed graph of dependences.
-Queues have no limit here; those of the published designs hold at least 8 tokens.
+
+Queues have the length that the machine says. An instruction whose token finds a full queue keeps
+its engine until there is room; in designs that lose such tokens instead, it is an error.
 """
 
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ...glow_dialects.vta.config import DEFAULT, VtaConfig
 from .words import (
     POP_NEXT,
     POP_PREV,
@@ -26,6 +30,7 @@ from .words import (
 )
 
 _NEIGHBOUR = {POP_PREV: -1, PUSH_PREV: -1, POP_NEXT: 1, PUSH_NEXT: 1}
+_POPS, _PUSHES = (POP_PREV, POP_NEXT), (PUSH_PREV, PUSH_NEXT)
 _MISSING = -1
 """Instead of the number of an instruction: a token that nobody pushes."""
 
@@ -44,6 +49,7 @@ class Dependences:
     """
     left_over: int
     """Tokens that nobody pops."""
+    config: VtaConfig
 
     def order(self, shuffle: int | None = None) -> list[int]:
         """
@@ -65,33 +71,76 @@ class Progress:
 
     def __init__(self, found: Dependences):
         self._found = found
+        self._limit = found.config.queue_limit
+        self._design = found.config.capabilities
         self._heads = [0, 0, 0]
-        self._done = bytearray(len(found.instructions))
+        self._sent: set[tuple[int, int]] = set()
+        """Instructions and the engines that they have sent tokens to."""
+        self._held: Counter[tuple[int, int]] = Counter()
+        """Tokens by sender and receiver."""
+        self._unsent: dict[int, list[int]] = {}
+        """Instructions that keep their engine, and to whom they still have to send tokens."""
 
     def ready(self) -> list[int]:
         """
         The instructions that can start now, at most one of each engine; none if all are done.
         Raises VtaError for a deadlock.
         """
+        stopped = {self._found.instructions[number].engine for number in self._unsent}
         waiting = [
             queue[head]
-            for queue, head in zip(self._found.by_engine, self._heads, strict=True)
-            if head < len(queue)
+            for engine, (queue, head) in enumerate(
+                zip(self._found.by_engine, self._heads, strict=True)
+            )
+            if head < len(queue) and engine not in stopped
         ]
         ready = [number for number in waiting if not self._missing(number)]
-        if waiting and not ready:
-            reasons = "; ".join(self._reason(number) for number in waiting)
-            raise VtaError(f"deadlock: {reasons}")
+        unfinished = sum(map(len, self._found.by_engine)) - sum(self._heads)
+        if unfinished and not ready:
+            stuck = [self._reason(n) for n in waiting] + [self._no_room(n) for n in self._unsent]
+            raise VtaError(f"deadlock: {'; '.join(stuck)}")
         return ready
 
     def finish(self, number: int) -> None:
-        """An instruction that was ready has been executed."""
-        self._done[number] = 1
-        self._heads[self._found.instructions[number].engine] += 1
+        """
+        An instruction that was ready has been executed. Raises VtaError if its token is lost.
+        """
+        i = self._found.instructions[number]
+        self._heads[i.engine] += 1
+        for bit in _POPS:
+            if i.flags & bit:
+                self._held[i.engine + _NEIGHBOUR[bit], i.engine] -= 1
+        self._unsent[number] = [i.engine + _NEIGHBOUR[bit] for bit in _PUSHES if i.flags & bit]
+        for sender in list(self._unsent):
+            self._send(sender)
+
+    def _send(self, number: int) -> None:
+        """Send the tokens of an instruction for which there is room."""
+        i = self._found.instructions[number]
+        while self._unsent[number]:
+            queue = i.engine, self._unsent[number][0]
+            if self._limit is not None and self._held[queue] >= self._limit:
+                if self._design.full_queues_block:
+                    return
+                what = f"loses tokens of full queues, which hold {self._limit}"
+                raise error_at(i, self._design.lacks(what, "let it wait for the other engine"))
+            self._held[queue] += 1
+            self._sent.add((number, queue[1]))
+            del self._unsent[number][0]
+        del self._unsent[number]
+
+    def _no_room(self, number: int) -> str:
+        i = self._found.instructions[number]
+        receiver = Engine(self._unsent[number][0]).name
+        return (
+            f"instruction {number} ({i}) waits for room in the queue to {receiver}, which holds "
+            f"{self._limit} tokens"
+        )
 
     def _missing(self, number: int) -> list[int]:
         """The tokens that an instruction still waits for, by who pushes them."""
-        return [w for w in self._found.waits[number] if w == _MISSING or not self._done[w]]
+        engine = self._found.instructions[number].engine
+        return [w for w in self._found.waits[number] if (w, engine) not in self._sent]
 
     def _reason(self, number: int) -> str:
         i = self._found.instructions[number]
@@ -102,9 +151,9 @@ class Progress:
         return f"instruction {number} ({i}) waits for {tokens}"
 
 
-def dependences(instructions: Sequence[Instruction]) -> Dependences:
+def dependences(instructions: Sequence[Instruction], config: VtaConfig = DEFAULT) -> Dependences:
     """
-    The dependences of a program.
+    The dependences of a program for a machine.
 
     Raises VtaError if a flag names a neighbour that its engine does not have, or the program does
     not end with a FINISH that waits for every STORE.
@@ -118,7 +167,7 @@ def dependences(instructions: Sequence[Instruction]) -> Dependences:
         for bit, step in _NEIGHBOUR.items():
             if i.flags & bit:
                 other = _neighbour(i, step)
-                if bit in (PUSH_PREV, PUSH_NEXT):
+                if bit in _PUSHES:
                     pushed.setdefault((i.engine, other), []).append(i.number)
                 else:
                     pops.setdefault((other, i.engine), []).append(i.number)
@@ -130,7 +179,7 @@ def dependences(instructions: Sequence[Instruction]) -> Dependences:
         left_over += max(len(sources) - len(readers), 0)
         for n, reader in enumerate(readers):
             waits[reader].append(sources[n] if n < len(sources) else _MISSING)
-    return Dependences(instructions, by_engine, waits, left_over)
+    return Dependences(instructions, by_engine, waits, left_over, config)
 
 
 def _check_end(instructions: Sequence[Instruction]) -> None:
