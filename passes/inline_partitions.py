@@ -15,6 +15,7 @@ from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
 from .partitioning.devices import DEVICES, LINKS
+from .partitioning.idle import IDLE
 from .partitions import is_partitioned, read_partitions
 
 
@@ -40,7 +41,7 @@ def inline_partitions(module: ModuleOp) -> None:
         call.erase()
         partition.function.detach()
         partition.function.erase()
-    for name in (DEVICES, LINKS):
+    for name in (DEVICES, LINKS, IDLE):
         module.attributes.pop(name, None)
 
 

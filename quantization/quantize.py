@@ -332,9 +332,13 @@ class _Quantizer:
             yield value
 
     def _insert(self, value: SSAValue) -> None:
-        """Let all users but the function's result read the value quantized and dequantized."""
+        """
+        Let all users read the value quantized and dequantized; the function's result stays as it
+        was computed, unless integers alone are to compute it.
+        """
         t = self.types[value]
-        uses = [u for u in value.uses if not isinstance(u.operation, func.ReturnOp)]
+        whole = self.options.everything and self._needs_integers(value)
+        uses = [u for u in value.uses if whole or not isinstance(u.operation, func.ReturnOp)]
         q = QuantizeOp.of(value, result_types=[with_shape(t, shape_of(value.type))])
         d = DequantizeOp.of(q.result)
         for node in (q, d):
@@ -349,6 +353,21 @@ class _Quantizer:
         for use in uses:
             use.operation.operands[use.index] = d.result
         self.report.types[self.names.get(value, "?")] = t
+
+    def _needs_integers(self, value: SSAValue) -> bool:
+        """
+        Whether a result is neither what a product accumulates nor a stored value, with elementwise
+        operators on it alone, of which floats can be made at the end.
+        """
+        node = value.owner
+        while isinstance(node, DataParallel) and node not in self.weights:
+            variables = [o for o in node.operands if not is_constant(o)]
+            if len(variables) != 1:
+                return True
+            if isinstance(node, DequantizeOp) or variables[0] in self.types:
+                return False
+            node = variables[0].owner
+        return type(node) in AVERAGES
 
     def _quantize_weights(self, node: Node, roles: Roles, weights: QuantizedType | None) -> None:
         if roles.weights is None or weights is None:

@@ -16,6 +16,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from ...glow_dialects.glow.base import Node
 from ..partitions import ACTIVATION_BYTES, BACKEND, COST, DEVICE, WEIGHT_BYTES
 from .devices import Device, attributes_of
+from .idle import idle_attribute
 from .placement import Problem
 from .plans import Group, activation_bytes, weight_bytes
 from .units import UnitGraph
@@ -76,6 +77,7 @@ def outline(module: ModuleOp, main: func.FuncOp, problem: Problem, groups: Seque
         block.insert_op_before(call, last)
     last.operands = [remote[v] for v in last.operands]
     module.attributes |= attributes_of(problem.configuration)
+    module.attributes |= idle_attribute(problem, groups)
     for node in nodes:
         node.detach()
         node.drop_all_references()

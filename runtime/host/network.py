@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -141,6 +141,8 @@ class NetworkInfo:
     """How often it is loaded."""
     seconds: float
     """How long it took to compile and load them."""
+    idle: Mapping[str, str] = field(default_factory=dict)
+    """Why devices got no partition, by their names."""
 
 
 class Network:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from ...errors import CompileError, DeviceMemoryError, GlowError, ModelError
 from ...passes.partition import partition
+from ...passes.partitioning.idle import idle_devices
 from ...passes.partitioning.strategies import NoRoomError
 from ...passes.partitions import Partition, is_partitioned, read_partitions
 from ..brief_turns import python_turn
@@ -192,7 +193,8 @@ class Provisioner:
         )
         signature = signature_of(module)
         seconds = time.perf_counter() - start
-        about = NetworkInfo(order.name, signature.inputs, signature.outputs, infos, count, seconds)
+        ends = signature.inputs, signature.outputs
+        about = NetworkInfo(order.name, *ends, infos, count, seconds, idle_devices(module))
         plan = plan_of(found, len(signature.inputs), [piece.outputs for piece in pieces])
         replicas = [Replica(number, tuple(row)) for number, row in enumerate(rows)]
         return Network(signature, plan, replicas, about)

@@ -81,9 +81,9 @@ class VtaBackend(Backend):
         return self._timing or VtaTiming()
 
     def claims(self) -> Sequence[Claim]:
-        from .claims import CLAIMS
+        from .claims import claims_for
 
-        return CLAIMS
+        return claims_for(self.config.capabilities)
 
     def memories(self) -> Sequence[Memory]:
         """DRAM, as far as addresses reach; buffers on the chip are not for tensors."""

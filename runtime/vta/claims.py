@@ -8,11 +8,12 @@ two; weights may have one for each output channel.
 
 from __future__ import annotations
 
+from functools import cache
 from math import prod
 
 from xdsl.dialects.builtin import f32, i8, i32
 
-from ...glow_dialects.claims import Elements, Quantized, Schema, claims
+from ...glow_dialects.claims import Claim, Elements, Quantized, Schema, claims
 from ...glow_dialects.glow.activation import ClipOp, ReluOp
 from ...glow_dialects.glow.arithmetic import AddOp, MulOp, SubOp
 from ...glow_dialects.glow.base import Node
@@ -23,6 +24,7 @@ from ...glow_dialects.glow.quantization import DequantizeOp, QuantizeOp
 from ...glow_dialects.glow.reduction import ReduceMeanOp
 from ...glow_dialects.glow.shape import ReshapeOp
 from ...glow_dialects.operator import Call, shape_of
+from ...glow_dialects.vta.designs import Design
 
 ACTIVATION = Quantized(i8, Schema.POWER_OF_TWO)
 WEIGHTS = Quantized(i8, Schema.POWER_OF_TWO, per_axis=True)
@@ -85,7 +87,7 @@ _BIASED = [
 ]
 _UNBIASED = [Elements((ACTIVATION, WEIGHTS), (r,)) for r in _RESULTS]
 
-CLAIMS = (
+_CLAIMS = (
     *claims(ConvolutionOp, elements=_BIASED, when=_is_image),
     *claims(FullyConnectedOp, elements=_BIASED),
     *claims(MatMulOp, elements=_UNBIASED, when=_is_matrix),
@@ -98,3 +100,9 @@ CLAIMS = (
     *claims(QuantizeOp, elements=[Elements((f32,), (ACTIVATION,))], when=_is_tensor),
     *claims(DequantizeOp, elements=[Elements((ACTIVATION,), (f32,))], when=_is_tensor),
 )
+
+
+@cache
+def claims_for(design: Design) -> tuple[Claim, ...]:
+    """What a design computes: without multiplication on the ALU, no products of two tensors."""
+    return tuple(c for c in _CLAIMS if design.multiplies or c.operator is not MulOp)
