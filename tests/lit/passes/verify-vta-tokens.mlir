@@ -277,3 +277,54 @@ func.func @too_early() attributes {vta.config = #vta.config<batch = 1, block_in 
   vta.finish pop(store)
   func.return
 }
+
+// -----
+
+// A queue for two tokens: LOAD waits at the third until COMPUTE has taken one.
+
+func.func @waits() attributes {vta.config = #vta.config<batch = 1, block_in = 16, block_out = 16, queue_length = 2>} {
+  vta.load inp[0] from dram[0] size [1, 0] push(compute)
+  vta.load inp[0] from dram[0] size [1, 0] push(compute)
+  vta.load inp[0] from dram[0] size [1, 0] push(compute)
+  vta.load acc[0] from dram[0] size [1, 0] pop(load)
+  vta.load acc[0] from dram[0] size [1, 0] pop(load)
+  vta.finish pop(load)
+  func.return
+}
+
+// CHECK: func.func @waits
+
+// -----
+
+// COMPUTE waits for STORE, and STORE for what COMPUTE sends behind a full queue.
+
+func.func @full() attributes {vta.config = #vta.config<batch = 1, block_in = 16, block_out = 16, queue_length = 1>} {
+  vta.load inp[0] from dram[0] size [1, 0] push(compute)
+  vta.load inp[0] from dram[0] size [1, 0] push(compute)
+  vta.load inp[0] from dram[0] size [1, 0] pop(compute)
+  vta.load acc[0] from dram[0] size [1, 0] push(load)
+  vta.load acc[0] from dram[0] size [1, 0] push(load)
+  vta.load acc[0] from dram[0] size [1, 0] pop(load)
+  vta.load acc[0] from dram[0] size [1, 0] pop(load)
+  vta.load inp[0] from dram[0] size [1, 0] pop(compute)
+  vta.finish
+  func.return
+}
+
+// CHECK: deadlock: load waits for room in its queue to compute, which holds 1 tokens, in instruction 1 ({{.*}}), compute waits for room in its queue to load, which holds 1 tokens, in instruction 4
+
+// -----
+
+// A counter that does not count further: COMPUTE may be slow.
+
+func.func @lost() attributes {vta.config = #vta.config<batch = 1, block_in = 16, block_out = 16, design = "chisel", queue_length = 2>} {
+  vta.load inp[0] from dram[0] size [1, 0] push(compute)
+  vta.load inp[0] from dram[0] size [1, 0] push(compute)
+  vta.load acc[0] from dram[0] size [1, 0] pop(load)
+  vta.load inp[0] from dram[0] size [1, 0] push(compute)
+  vta.load acc[0] from dram[0] size [1, 0] pop(load)
+  vta.finish pop(load)
+  func.return
+}
+
+// CHECK: the design chisel loses tokens if a queue has more than 2, but that from load to compute may have 3 after instruction 3 ({{.*}}): let load wait for compute before

@@ -358,3 +358,29 @@ func.func @main() attributes {vta.config = #vta.config<batch = 1, block_in = 16,
   func.return
 }
 // CHECK: found #vta.tokens<push_next> on an instruction of store
+
+// -----
+
+func.func @main() attributes {vta.config = #vta.config<batch = 1, block_in = 16, block_out = 16, base_address = 4096>} {
+  %x = vta.region input "x" at 4096 bytes 64
+  %y = vta.region output "y" at 4080 bytes 64
+  func.return
+}
+// CHECK: expected an address from 4096 on, the base address of the machine, found 4080
+
+// -----
+
+func.func @main() attributes {vta.config = #vta.config<batch = 1, block_in = 16, block_out = 16, base_address = 4096>} {
+  %u = vta.micro_ops "u" at 0 [(0, 0, 0)]
+  func.return
+}
+// CHECK: expected an address from 4096 on, the base address of the machine, found 0
+
+// -----
+
+func.func @main() attributes {vta.config = #vta.config<batch = 1, block_in = 16, block_out = 16, base_address = 4096>} {
+  vta.load inp[0] from dram[255] size [1, 1]
+  vta.finish
+  func.return
+}
+// CHECK: expected addresses from 4096 on, the base address of the machine, found 4080

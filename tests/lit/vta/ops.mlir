@@ -66,6 +66,13 @@ func.func @small() attributes {vta.config = #vta.config<batch = 2, loop_bits = 1
   func.return
 }
 
+// CHECK: #vta.config<batch = 1, block_in = 16, block_out = 16, design = "chisel", queue_length = 8, base_address = 4096>
+func.func @designed() attributes {vta.config = #vta.config<batch = 1, block_in = 16, block_out = 16, base_address = 4096, queue_length = 8, design = "chisel">} {
+  // CHECK-NEXT: vta.load inp[0] from dram[256] size [1, 1]
+  vta.load inp[0] from dram[256] size [1, 1]
+  func.return
+}
+
 // A configuration whose instructions do not fit can be written, but has no such instructions.
 
 // CHECK: uop_depth = 1048576

@@ -75,3 +75,10 @@ func.func private @f() attributes {vta.config = #vta.config<block_in = 1, inp_bi
 
 func.func private @f() attributes {vta.config = #vta.config<dram_base_bits = 33>}
 // CHECK: expected dram_base_bits of a VTA to be at most 32, found 33
+
+// -----
+
+func.func @main() attributes {vta.config = #vta.config<batch = 1, block_in = 16, block_out = 16, design = "verilog">} {
+  func.return
+}
+// CHECK: expected design to be one of functional, xilinx-hls, chisel, intelfocl, found verilog
