@@ -48,7 +48,8 @@ class Quantization:
     everything: bool = False
     """
     Whether values between operators that are not products are quantized too, which programs of
-    integers alone need. By default, what can be computed in the registers of a loop stays float.
+    integers alone need, and results that are not made of one product or stored value. By default,
+    what can be computed in the registers of a loop stays float.
     """
     dynamic: bool = False
     """

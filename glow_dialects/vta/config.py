@@ -126,11 +126,7 @@ class VtaConfig:
     The GEMM core multiplies `batch` x `block_in` activations by `block_out` x `block_in` weights
     into `batch` x `block_out` accumulators per cycle. `*_bits` are the widths of the numbers,
     `*_depth` the numbers of elements of the buffers (powers of two, from 2 on). The next group
-    are the widths, in bits, of instruction fields.
-
-    `design` is a name of `designs.py`, `queue_length` how many tokens a queue between two engines
-    holds (0: as many as the design says), and `base_address` the first byte of DRAM that programs
-    may use.
+    are the widths, in bits, of instruction fields. `design` is a name of `designs.py`.
 
     Raises ValueError for an unknown design, and for sizes that no machine can have.
     """
@@ -159,8 +155,11 @@ class VtaConfig:
     imm_bits: int = 16
 
     design: str = FUNCTIONAL.name
+    """What the machine can do: `functional`, `xilinx-hls`, `chisel` or `intelfocl`."""
     queue_length: int = 0
+    """Tokens that a queue between two engines holds; 0 is as many as the design says."""
     base_address: int = 0
+    """The first byte of DRAM that programs may use."""
 
     def __post_init__(self) -> None:
         find_design(self.design)

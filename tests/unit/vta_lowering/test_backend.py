@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import glow
 import numpy as np
 import pytest
+from glow import quantization
 from glow.backend import find_backend
 from glow.errors import CompileError, GlowError
 from glow.glow_dialects.glow.convolution import ConvolutionOp
@@ -12,6 +15,7 @@ from glow.glow_dialects.operator import Call, with_shape
 from glow.glow_dialects.quant import QuantizedType
 from glow.glow_dialects.vta import Memory, VtaConfig
 from glow.lowering.vta.lower import lower
+from glow.quantization import Quantization
 from glow.runtime.interpreter import interpret
 from glow.runtime.signature import main_function
 from glow.runtime.vta.backend import VtaBackend
@@ -184,3 +188,52 @@ def test_a_layer_that_fits_into_no_buffer_is_an_error():
     assert small.depth(Memory.ACC) == 2
     with pytest.raises(CompileError, match="fits into the"):
         lowered(module, small)
+
+
+_T = "tensor<1x16x6x6xf32>"
+_MEAN = "tensor<1x16x1x1xf32>"
+RESULTS = {
+    "sum": (f"%y = glow.add %r, %x : ({_T}, {_T}) -> {_T}", _T),
+    "relu-of-sum": (
+        f"%s = glow.add %c, %x : ({_T}, {_T}) -> {_T}\n%y = glow.relu %s : ({_T}) -> {_T}",
+        _T,
+    ),
+    "difference": (f"%y = glow.sub %r, %x : ({_T}, {_T}) -> {_T}", _T),
+    "relu": (f"%y = glow.relu %c : ({_T}) -> {_T}", _T),
+    "mean": (
+        "%y = glow.reduce_mean %r {axes = array<i64: 2, 3>, keep_dims = true} : "
+        f"({_T}) -> {_MEAN}",
+        _MEAN,
+    ),
+}
+
+
+@pytest.mark.parametrize("result", RESULTS)
+def test_networks_end_in_any_operator(result: str, rng: np.random.Generator, tmp_path: Path):
+    """With the options that docs/vta-lowering.md names."""
+    last, shape = RESULTS[result]
+    weights = rng.standard_normal((16, 16, 3, 3)).round(3).tolist()
+    text = f"""
+    func.func @main(%x: {_T} {{glow.name = "x"}}) -> ({shape} {{glow.name = "y"}}) {{
+      %w = glow.constant dense<{weights}> : tensor<16x16x3x3xf32>
+      %b = glow.constant dense<0.5> : tensor<16xf32>
+      %c = glow.convolution %x, %w, %b {{dilations = array<i64: 1, 1>, group = 1 : i64,
+             pads = array<i64: 1, 1, 1, 1>, strides = array<i64: 1, 1>}}
+         : ({_T}, tensor<16x16x3x3xf32>, tensor<16xf32>) -> {_T}
+      %r = glow.relu %c : ({_T}) -> {_T}
+      {last}
+      func.return %y : {shape}
+    }}"""
+    path = tmp_path / "network.mlir"
+    path.write_text(text)
+    images = [rng.standard_normal((1, 16, 6, 6)).astype(np.float32) for _ in range(2)]
+    profile = quantization.profile(path, [{"x": image} for image in images], cache=False)
+    graph = quantization.optimized_graph(path)
+    options = Quantization(schema="power_of_two", weight_schema="power_of_two", everything=True)
+    quantization.quantize(graph, profile, options, "interpreter")
+    model = glow.compile(graph, backend="vta")
+    (found,) = model(images[0])
+    (wanted,) = interpret(model.stages["integers"], images[:1]).values()
+    np.testing.assert_array_equal(found, wanted)
+    (real,) = glow.compile(path, backend="interpreter")(images[0])
+    assert np.abs(found - real).max() < 0.05 * np.abs(real).max()
