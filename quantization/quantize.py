@@ -47,7 +47,7 @@ from .histogram import Histogram
 from .options import Quantization
 from .profiles import Profile
 from .report import KEPT_OPERATOR, KEPT_VALUE, Report
-from .roles import AVERAGES, MOVERS, Roles, moved, roles_of
+from .roles import AVERAGES, MOVERS, Roles, moved, needs_integers, roles_of
 from .schemas import bias_type, quantize_array
 from .storages import chosen_storages, origin, schema_for
 
@@ -337,7 +337,7 @@ class _Quantizer:
         was computed, unless integers alone are to compute it.
         """
         t = self.types[value]
-        whole = self.options.everything and self._needs_integers(value)
+        whole = self.options.everything and needs_integers(value, self.types, self.weights)
         uses = [u for u in value.uses if whole or not isinstance(u.operation, func.ReturnOp)]
         q = QuantizeOp.of(value, result_types=[with_shape(t, shape_of(value.type))])
         d = DequantizeOp.of(q.result)
@@ -353,21 +353,6 @@ class _Quantizer:
         for use in uses:
             use.operation.operands[use.index] = d.result
         self.report.types[self.names.get(value, "?")] = t
-
-    def _needs_integers(self, value: SSAValue) -> bool:
-        """
-        Whether a result is neither what a product accumulates nor a stored value, with elementwise
-        operators on it alone, of which floats can be made at the end.
-        """
-        node = value.owner
-        while isinstance(node, DataParallel) and node not in self.weights:
-            variables = [o for o in node.operands if not is_constant(o)]
-            if len(variables) != 1:
-                return True
-            if isinstance(node, DequantizeOp) or variables[0] in self.types:
-                return False
-            node = variables[0].owner
-        return type(node) in AVERAGES
 
     def _quantize_weights(self, node: Node, roles: Roles, weights: QuantizedType | None) -> None:
         if roles.weights is None or weights is None:

@@ -10,21 +10,23 @@ loop that dequantizes their operands.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from dataclasses import dataclass
 from typing import TypeAlias, TypeVar
 
-from xdsl.ir import SSAValue
+from xdsl.ir import Operation, SSAValue
 
-from ..glow_dialects.glow.base import Node
+from ..glow_dialects.glow.base import DataParallel, Node
 from ..glow_dialects.glow.constant import ConstantOp
 from ..glow_dialects.glow.convolution import ConvolutionOp
 from ..glow_dialects.glow.matrix import FullyConnectedOp, MatMulOp
 from ..glow_dialects.glow.pooling import AvgPoolOp, MaxPoolOp
+from ..glow_dialects.glow.quantization import DequantizeOp
 from ..glow_dialects.glow.reduction import ReduceMeanOp
 from ..glow_dialects.glow.shape import ReshapeOp, SliceOp, TransposeOp
 from ..glow_dialects.glow.transposed import TransposedConvolutionOp
 from ..glow_dialects.operator import shape_of
+from ..passes.rewriting import is_constant
 
 
 @dataclass(frozen=True)
@@ -101,3 +103,21 @@ def moved(value: SSAValue) -> SSAValue | None:
     """The value that another one is a rearrangement or a part of; None if it is computed."""
     owner = value.owner
     return owner.operands[0] if isinstance(owner, Node) and type(owner) in MOVERS else None
+
+
+def needs_integers(
+    result: SSAValue, stored: Container[SSAValue], products: Container[Operation]
+) -> bool:
+    """
+    Whether a result of a graph is neither what a quantized product accumulates nor a stored value,
+    with elementwise operators on it alone, of which floats can be made at the end.
+    """
+    node = result.owner
+    while isinstance(node, DataParallel) and node not in products:
+        variables = [o for o in node.operands if not is_constant(o)]
+        if len(variables) != 1:
+            return True
+        if isinstance(node, DequantizeOp) or variables[0] in stored:
+            return False
+        node = variables[0].owner
+    return type(node) in AVERAGES

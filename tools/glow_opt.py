@@ -40,6 +40,7 @@ from .diagnostics import (
     near,
 )
 from .output_file import completed
+from .partition_notes import note_idle_devices
 
 PREFIX = "glow-"
 DEBUG_FLAG = "--traceback"
@@ -383,7 +384,7 @@ class GlowOptMain(xDSLOptMain):
             write_weights([prog], self.args.weights_out)
         if self.args.dump_dag is not None:
             self._draw(prog)
-        _note_idle_devices(prog)
+        note_idle_devices(prog)
         try:
             return super().output_resulting_program(prog)
         except (ValueError, NotImplementedError, GlowError) as e:
@@ -398,16 +399,6 @@ class GlowOptMain(xDSLOptMain):
             raise self._failure(e, "--dump-dag") from e
         with open(self.args.dump_dag, "w", encoding="utf-8") as file:
             file.write(text)
-
-
-def _note_idle_devices(module: ModuleOp) -> None:
-    """Say on stderr why devices got nothing of a network that was split over them."""
-    if "glow.idle" not in module.attributes:
-        return
-    from ..passes.partitioning.idle import idle_devices
-
-    for name, why in idle_devices(module).items():
-        print(f"note: {name}: {why}", file=sys.stderr)
 
 
 def _message(error: BaseException) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import glow
 import numpy as np
@@ -81,7 +82,9 @@ def test_stages_and_texts_are_written(tmp_path):
 
 def test_configurations():
     x = image()
-    sizes = dict(block_in=8, block_out=8, inp_depth=128, wgt_depth=128, acc_depth=64)
+    sizes: dict[str, Any] = dict(
+        block_in=8, block_out=8, inp_depth=128, wgt_depth=128, acc_depth=64
+    )
     results = []
     for config in (VtaConfig(), VtaConfig(**sizes), sizes):
         model = glow.compile(network(), backend=VtaBackend(config=config))
