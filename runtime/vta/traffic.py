@@ -17,19 +17,20 @@ def compulsory_bytes(program: VtaProgram, layers: Sequence[LayerRange] = ()) -> 
     instructions.
     """
     instructions = decode_instructions(program.instructions, program.config)
-    size = max((region.end for region in program.regions), default=0)
+    start = min((region.address for region in program.regions), default=0)
+    size = max((region.end for region in program.regions), default=0) - start
     found = []
     for layer in layers or program.layers:
         moved = {False: np.zeros(size, bool), True: np.zeros(size, bool)}
         for i in instructions[layer.first : layer.last + 1]:
             if isinstance(i, Transfer) and i.x_size and i.y_size:
                 element = element_bytes(program.config, i.memory)
-                _rows(moved[i.store], i, element)[...] = True
+                _rows(moved[i.store], i, element, start)[...] = True
         found.append(sum(int(np.count_nonzero(m)) for m in moved.values()))
     return found
 
 
-def _rows(table: np.ndarray, i: Transfer, element: int) -> np.ndarray:
-    """What a transfer moves: bool[rows, bytes]."""
-    first, shape = i.dram_base * element, (i.y_size, i.x_size * element)
+def _rows(table: np.ndarray, i: Transfer, element: int, start: int) -> np.ndarray:
+    """What a transfer moves, of a table of the bytes from `start` on: bool[rows, bytes]."""
+    first, shape = i.dram_base * element - start, (i.y_size, i.x_size * element)
     return np.lib.stride_tricks.as_strided(table[first:], shape, (i.x_stride * element, 1))
