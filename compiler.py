@@ -326,7 +326,9 @@ def load_model(
         return model.clone() if keep_partitions else _whole(model.clone())
     if isinstance(model, str | Path) and Path(model).suffix in TEXT_SUFFIXES:
         _refuse(symbols)
-        module = _parse(Path(model))
+        from .parsing import read_module
+
+        module = read_module(Path(model))
         return module if keep_partitions else _whole(module)
     from .frontend.onnx import MAX_ELEMENTS, import_onnx
 
@@ -363,21 +365,3 @@ def _backend(
     if options and backend != "cpu":
         raise GlowError(f"{', '.join(options)}: options of the backend cpu, found {backend!r}")
     return find_backend(backend, threads=threads, cache=cache, **options)
-
-
-def _parse(path: Path) -> ModuleOp:
-    from xdsl.parser import Parser
-    from xdsl.utils.exceptions import ParseError
-
-    from .context import make_context
-
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise ModelError(f"cannot read {path}: {error}") from None
-    try:
-        return Parser(make_context(), text, str(path)).parse_module()
-    except ParseError as error:
-        raise ModelError(f"{error.span.get_location()}: {error.msg[:2000]}") from None
-    except RecursionError:
-        raise ModelError(f"{path}: the text is nested too deeply") from None

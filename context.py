@@ -6,6 +6,7 @@ from xdsl.context import Context
 from xdsl.universe import Universe
 
 from .glow_dialects.hex_floats import read_hex_floats
+from .glow_dialects.string_literals import read_string_literals
 from .universe import UNIVERSE
 
 
@@ -16,6 +17,7 @@ def make_context() -> Context:
     `llvm` is xDSL's dialect extended by the operations of upstream MLIR that it lacks.
     """
     read_hex_floats()
+    read_string_literals()
     context = Context()
     dialects = {**Universe.get_multiverse().all_dialects, **UNIVERSE.all_dialects}
     dialects["llvm"] = _extended_llvm

@@ -14,6 +14,13 @@ class ModelError(GlowError):
     """
 
 
+class TextError(ModelError):
+    """
+    MLIR text that cannot be read or is not valid. The message is complete: it begins with the file,
+    and the line and column if they are known, and ends with that line.
+    """
+
+
 class UnsupportedError(GlowError):
     """A valid model that needs something the compiler lacks. Lists every unsupported node."""
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from ..errors import GlowError, QuantizationError
+from ..errors import GlowError, QuantizationError, TextError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -220,6 +220,10 @@ def _run(
         from rich.console import Console
 
         return run(parsed, Console(highlight=False, markup=False))
+    except TextError as e:
+        # as glow-opt prints it
+        print(e, file=sys.stderr)
+        return 1
     except (GlowError, OSError, ValueError) as e:
         print(f"{tool}: error: {_one_line(e)}", file=sys.stderr)
         return 1

@@ -30,15 +30,9 @@ from xdsl.utils.exceptions import ArgSpecParseError, ParseError, ShrinkException
 from xdsl.xdsl_opt_main import xDSLOptMain
 
 from ..context import make_context
+from ..diagnostics import ToolError, describe_failure, keep_operation, near
 from ..errors import GlowError
-from .diagnostics import (
-    LocatedParseError,
-    LocatingParser,
-    ToolError,
-    describe_failure,
-    keep_operation,
-    near,
-)
+from ..parsing import parse_text
 from .output_file import completed
 from .partition_notes import note_idle_devices
 
@@ -126,13 +120,13 @@ class GlowOptMain(xDSLOptMain):
         self.available_frontends["vta"] = self._disassemble
 
     def _parse_mlir(self, io: IO[bytes]) -> ModuleOp:
-        name = self.get_input_name()
-        try:
-            text = io.read().decode("utf-8")
-        except UnicodeDecodeError as e:
-            raise ToolError(f"{name}: error: expected MLIR text, found bytes: {e}") from None
-        parser = LocatingParser(self.ctx, text, name, self._line_offset)
-        return parser.parse_module(not self.args.no_implicit_module)
+        return parse_text(
+            self.ctx,
+            io.read(),
+            self.get_input_name(),
+            self._line_offset,
+            not self.args.no_implicit_module,
+        )
 
     def _import_onnx(self, io: IO[bytes]) -> ModuleOp:
         from ..frontend.onnx import MAX_ELEMENTS, import_onnx
@@ -330,10 +324,7 @@ class GlowOptMain(xDSLOptMain):
         self, chunk: IO[bytes], file_extension: str, start_offset: int = 0
     ) -> ModuleOp | None:
         self._line_offset = start_offset
-        try:
-            return super().parse_chunk(chunk, file_extension, start_offset)
-        except ParseError as e:
-            raise LocatedParseError(e.span, e.msg) from e
+        return super().parse_chunk(chunk, file_extension, start_offset)
 
     def apply_passes(self, prog: ModuleOp) -> None:
         self._check(prog, None)
@@ -358,7 +349,7 @@ class GlowOptMain(xDSLOptMain):
     def _check(self, module: ModuleOp, after: str | None) -> None:
         if self.args.disable_verify:
             return
-        from .checks import verify_all
+        from ..checks import verify_all
 
         try:
             verify_all(module)

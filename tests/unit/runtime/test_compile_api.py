@@ -200,10 +200,10 @@ def test_text_of_the_graph_dialect(tmp_path: Path, xy):
     path.write_text("func.func @main( nonsense")
     with pytest.raises(glow.ModelError, match=r"graph\.mlir"):
         glow.compile(path, "interpreter")
-    with pytest.raises(glow.ModelError, match="cannot read"):
+    with pytest.raises(glow.ModelError, match=r"absent\.mlir: error: No such file"):
         glow.compile(tmp_path / "absent.mlir", "interpreter")
     path.write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(glow.ModelError, match="cannot read"):
+    with pytest.raises(glow.ModelError, match=r"graph\.mlir:1:1: error: expected text in UTF-8"):
         glow.compile(path, "interpreter")
 
 
@@ -319,7 +319,9 @@ def test_feeds_that_are_no_dictionaries():
 def test_text_that_is_nested_too_deeply(tmp_path: Path):
     path = tmp_path / "deep.mlir"
     path.write_text('"test.op"() ({\n' * 9000)
-    with pytest.raises(glow.ModelError, match=r"deep\.mlir: the text is nested too deeply"):
+    with pytest.raises(
+        glow.ModelError, match=r"deep\.mlir:\d+:\d+: error: the text is nested too deeply"
+    ):
         glow.compile(path)
 
 

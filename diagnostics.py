@@ -1,102 +1,29 @@
 """
 Errors as `file:line:col: error: message`.
 
-xDSL prints the whole module into the exception when an operation does not verify, and its parser
-does not record where operations come from. Here, errors stay short: the parser gives each operation
-its position, and a failed check keeps the operation instead of a dump of everything around it.
+xDSL prints the whole module into the exception when an operation does not verify. Here, errors stay
+short: a failed check keeps the operation instead of a dump of everything around it.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Iterable
 from typing import NoReturn
 
-from xdsl.context import Context
-from xdsl.dialects.builtin import FileLineColLoc, IntAttr, ModuleOp, StringAttr, UnknownLoc
+from xdsl.dialects.builtin import FileLineColLoc
 from xdsl.ir import IRNode, Operation, SSAValue
-from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.utils.diagnostic import Diagnostic
 from xdsl.utils.exceptions import DiagnosticException, ParseError
-from xdsl.utils.lexer import Input, Span
-from xdsl.utils.mlir_lexer import MLIRTokenKind
 
 LONGEST_LINE = 160
+REPLACEMENT = "\ufffd"
+"""Stands for a character that a screen does not show."""
 LONGEST_MESSAGE = 2000
 """Characters of one line of a message; names and types of the input may be of any length."""
 
 
 class ToolError(DiagnosticException):
     """An error whose text is complete: position, what went wrong, what to do."""
-
-
-class LocatedParseError(ParseError):
-    """A parse error that prints as all errors do."""
-
-    def __str__(self) -> str:
-        return describe_parse_error(self)
-
-
-class LocatingParser(Parser):
-    """A parser that records in each operation where its text begins."""
-
-    def __init__(self, ctx: Context, text: str, name: str, line_offset: int = 0):
-        super().__init__(ctx, text, name)
-        self._text = text
-        self._is_empty = self._current_token.kind is MLIRTokenKind.EOF
-        self._file = StringAttr(name)
-        self._line_offset = line_offset
-        self._line_starts = [0]
-        self._forward_uses: dict[str, Span] = {}
-        start = text.find("\n")
-        while start >= 0:
-            self._line_starts.append(start + 1)
-            start = text.find("\n", start + 1)
-
-    def parse_operation(self) -> Operation:
-        start = self._current_token.span.start
-        op = super().parse_operation()
-        if isinstance(op.location, UnknownLoc):
-            line = bisect_right(self._line_starts, start)
-            column = start - self._line_starts[line - 1] + 1
-            op.location = FileLineColLoc(
-                self._file, IntAttr(line + self._line_offset), IntAttr(column)
-            )
-        return op
-
-    def _get_op_by_name(self, name: str) -> type[Operation]:
-        try:
-            return super()._get_op_by_name(name)
-        except ParseError:
-            # the parser is already one token further
-            start = self._text.rfind(name, 0, self.pos)
-            if start < 0:
-                raise
-            span = Span(start, start + len(name), Input(self._text, self._file.data))
-            raise ParseError(span, f"unknown operation {name}{self._near(name)}") from None
-
-    def _near(self, name: str) -> str:
-        dialect = self.ctx.get_optional_dialect(name.split(".")[0])
-        if dialect is None:
-            return "; there is no such dialect"
-        return near(name, [op.name for op in dialect.operations])
-
-    def resolve_operand(self, operand: UnresolvedOperand, type):
-        if operand.operand_name not in self.ssa_values:
-            self._forward_uses.setdefault(operand.operand_name, operand.span)
-        return super().resolve_operand(operand, type)
-
-    def parse_module(self, allow_implicit_module: bool = True) -> ModuleOp:
-        if allow_implicit_module and self._is_empty:
-            return ModuleOp([])
-        try:
-            return super().parse_module(allow_implicit_module)
-        except ParseError as e:
-            missing = next(iter(self.forward_ssa_references), None)
-            if missing is None or not e.msg.startswith("values used but not defined"):
-                raise
-            span = self._forward_uses.get(missing, e.span)
-            raise ParseError(span, f"%{missing} is used but not defined") from None
 
 
 def near(word: str, known: Iterable[str]) -> str:
@@ -128,7 +55,7 @@ def shorten(message: str) -> str:
 def describe_parse_error(error: ParseError) -> str:
     """The message, and the line it is about with a caret."""
     position = error.span.get_location()
-    message = shorten(" ".join(error.msg.split()))
+    message = shorten(_visible(" ".join(error.msg.split())))
     if message.startswith("in "):
         # xDSL's wording for an unexpected token
         message = f"unexpected token {message}"
@@ -138,14 +65,23 @@ def describe_parse_error(error: ParseError) -> str:
         return head
     start = content.rfind("\n", 0, error.span.start) + 1
     end = content.find("\n", start)
-    line = content[start : end if end >= 0 else len(content)]
+    line = content[start : end if end >= 0 else len(content)].removesuffix("\r")
     column = error.span.start - start
     width = max(1, min(error.span.len, len(line) - column, LONGEST_LINE // 2))
     if column + width > LONGEST_LINE:
         # a long line: show the part around the error
         shift = column - LONGEST_LINE // 2
         line, column = line[shift:], column - shift
-    return f"{head}\n  {line[:LONGEST_LINE]}\n  {' ' * column}{'^' * width}"
+    line = line[:LONGEST_LINE]
+    # tabs are as wide below as above
+    margin = "".join("\t" if c == "\t" else " " for c in line[:column])
+    shown = "".join(c if c.isprintable() or c == "\t" else REPLACEMENT for c in line)
+    return f"{head}\n  {shown}\n  {margin}{'^' * width}"
+
+
+def _visible(message: str) -> str:
+    """The message with escapes of the characters that a screen does not show."""
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in message)
 
 
 def find_invalid(module: Operation | None) -> Operation | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 
-from ..passes.verify_dominance import verify_dominance
+from .passes.verify_dominance import verify_dominance
 
 
 def has_instructions(module: ModuleOp) -> bool:
@@ -27,6 +27,6 @@ def verify_all(module: ModuleOp) -> None:
     module.verify()
     verify_dominance(module)
     if has_instructions(module):
-        from ..passes.verify_memory import verify_memory
+        from .passes.verify_memory import verify_memory
 
         verify_memory(module)
