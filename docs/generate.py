@@ -19,7 +19,6 @@ from __future__ import annotations
 import argparse
 import ast
 import contextlib
-import inspect
 import io
 import os
 import re
@@ -27,12 +26,11 @@ import shlex
 import sys
 import textwrap
 from collections.abc import Callable, Sequence
-from dataclasses import fields
 from pathlib import Path
 
 from glow.tools.glow_opt import main as glow_opt
+from glow.tools.glow_opt_help import documented_options
 from glow.universe import UNIVERSE
-from xdsl.passes import ModulePass, get_pass_option_infos
 
 DOCS = Path(__file__).resolve().parent
 PART = re.compile(
@@ -105,38 +103,13 @@ def _plain(annotation: ast.expr | None) -> str:
     return "" if annotation is None else ast.unparse(annotation)
 
 
-def attribute_docs(pass_class: type[ModulePass]) -> dict[str, str]:
-    """The strings below the attributes of a class, and of the classes that it extends."""
-    ours = [c for c in pass_class.__mro__ if c.__module__.startswith("glow.")]
-    return {n: text for c in reversed(ours) for n, text in own_attribute_docs(c).items()}
-
-
-def own_attribute_docs(described: type) -> dict[str, str]:
-    tree = ast.parse(textwrap.dedent(inspect.getsource(described))).body[0]
-    assert isinstance(tree, ast.ClassDef)
-    found = {}
-    for statement, after in zip(tree.body, tree.body[1:], strict=False):
-        if isinstance(statement, ast.AnnAssign) and isinstance(after, ast.Expr):
-            if isinstance(after.value, ast.Constant) and isinstance(after.value.value, str):
-                assert isinstance(statement.target, ast.Name)
-                found[statement.target.id] = " ".join(after.value.value.split())
-    return found
-
-
 def options(name: str) -> str:
     """A list of a pass's options, or that it has none."""
-    pass_class = UNIVERSE.all_passes[name]()
-    docs = attribute_docs(pass_class)
-    infos = [
-        i
-        for i in get_pass_option_infos(pass_class)
-        if i.name in {f.name for f in fields(pass_class)}
-    ]
     lines = []
-    for info in infos:
+    for info, documentation in documented_options(UNIVERSE.all_passes[name]()):
         kind = info.expected_type.strip("'")
         default = f", default `{info.default_value}`" if info.default_value is not None else ""
-        text = f": {docs[info.name]}" if info.name in docs else ""
+        text = f": {documentation}" if documentation else ""
         lines.append(f"- `{info.name.replace('_', '-')}` ({kind}{default}){text}")
     return "\n".join(lines) + "\n" if lines else "No options.\n"
 

@@ -31,6 +31,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import IsolatedFromAbove
 
+from ..passes.levels import KERNELS
 from . import elementary
 from .lanes import Constants, Lanes
 
@@ -137,6 +138,7 @@ class ExpandMathPass(ModulePass):
     """
 
     name = "glow-expand-math"
+    level = KERNELS
 
     has_fma: bool = True
     """Whether to use fused multiply-add; without it, the results are as accurate but cost more."""

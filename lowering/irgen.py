@@ -52,6 +52,7 @@ from ..glow_dialects.glow_inst.memory import (
 )
 from ..glow_dialects.glow_inst.stacked import CopyOp
 from ..glow_dialects.views import broadcast_view, slice_view, view_through
+from ..passes.levels import GRAPH
 from ..passes.program import tidy
 
 
@@ -317,6 +318,7 @@ class IRGenPass(ModulePass):
     """Turns every function over tensors into an instruction program over buffers."""
 
     name = "glow-irgen"
+    level = GRAPH
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in list(op.ops):

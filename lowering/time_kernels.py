@@ -29,6 +29,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from ..errors import CompileError
 from ..passes.allocate import ARENA_SIZE
+from ..passes.levels import KERNELS
 from ..wording import counted
 
 COUNTER = "llvm.readcyclecounter"
@@ -56,6 +57,7 @@ class TimeKernelsPass(ModulePass):
     """
 
     name = "glow-time-kernels"
+    level = KERNELS
 
     threads: int = 1
     """How many threads run the program together, as `glow-lower-to-kernels` was told."""

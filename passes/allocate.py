@@ -25,6 +25,7 @@ from xdsl.utils.exceptions import PassFailedException
 
 from ..glow_dialects.elements import type_bytes
 from ..glow_dialects.glow_inst.memory import AllocActivationOp, DeallocActivationOp, WeightOp
+from .levels import PROGRAM
 from .memory_planner import Lifetime, align, lower_bound, plan_arena
 from .program import memref, programs
 
@@ -85,6 +86,7 @@ class AllocatePass(ModulePass):
     """Gives every weight and activation its offset."""
 
     name = "glow-allocate"
+    level = PROGRAM
 
     alignment: int = 64
     """Offsets are multiples of this many bytes."""

@@ -32,6 +32,7 @@ from ..errors import CompileError
 from ..glow_dialects.glow.base import Node
 from ..glow_dialects.glow.blocked import PackChannelsOp
 from .layouts import Layouts, block_sizes, demands, quads_option, rule_of
+from .levels import GRAPH
 from .rewriting import tensor_nodes
 
 
@@ -66,6 +67,7 @@ class AssignLayoutsPass(ModulePass):
     """Give convolutions and their surroundings a layout with `block` channels together."""
 
     name = "glow-assign-layouts"
+    level = GRAPH
 
     block: int = 16
     """How many channels are a vector register of f32 or i32, and a block."""

@@ -26,6 +26,7 @@ from ..glow_dialects.glow.winograd import PARTS, TILES, WinogradConvolutionOp
 from ..glow_dialects.operator import element_of, shape_of
 from ..semantics.arrays import constant_reader, lazy_constant
 from ..semantics.winograd import filter_in_parts, transform_filter
+from .levels import GRAPH
 from .rewriting import Build, erase_if_dead, replace_node, tensor_nodes
 
 KERNEL = 3
@@ -173,6 +174,7 @@ class ChooseConvolutionsPass(ModulePass):
     """Choose the algorithm of convolutions of blocked tensors."""
 
     name = "glow-choose-convolutions"
+    level = GRAPH
 
     algorithm: str = AUTO
     """`direct`, `winograd` wherever it applies, or `auto` for what is estimated to be faster."""

@@ -31,6 +31,7 @@ from ..glow_dialects.glow.logic import CastOp
 from ..glow_dialects.glow.quantization import DequantizeOp, QuantizeOp
 from ..glow_dialects.operator import Call, element_of, shape_of, to_python, with_shape
 from ..semantics.arrays import constant_of, constant_reader, lazy_constant, numpy_dtype
+from .levels import GRAPH
 from .rewriting import erase_if_dead, failure, is_constant, tensor_nodes
 from .value_keys import value_keys
 
@@ -46,6 +47,7 @@ class ConvertToPass(ModulePass):
     """Compute nodes of f32 in 16-bit floats where the backend supports that."""
 
     name = "glow-convert-to"
+    level = GRAPH
 
     element: str = "f16"
     """`f16` or `bf16`."""

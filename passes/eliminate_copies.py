@@ -37,6 +37,7 @@ from ..glow_dialects.glow_inst.instruction import buffer_of
 from ..glow_dialects.glow_inst.memory import AllocActivationOp
 from ..glow_dialects.glow_inst.stacked import CopyOp
 from ..glow_dialects.views import is_whole, view_through
+from .levels import PROGRAM
 from .loops import SPLAT
 from .program import Timeline, memref, programs, same_view, tidy
 
@@ -137,6 +138,7 @@ class EliminateCopiesPass(ModulePass):
     """Removes copies by computing where the result is wanted, or by reading the original."""
 
     name = "glow-eliminate-copies"
+    level = PROGRAM
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in programs(op):

@@ -23,6 +23,7 @@ from ..glow_dialects.glow_inst.instruction import Instruction, Qualifier, buffer
 from ..glow_dialects.glow_inst.memory import is_input
 from ..glow_dialects.glow_inst.stacked import StackedOp
 from ..glow_dialects.views import is_whole
+from .levels import PROGRAM
 from .loops import Body
 from .program import memref, overlap, programs, same_view, tidy
 
@@ -91,6 +92,7 @@ class EliminateDeadStoresPass(ModulePass):
     """Removes instructions, or stores of stacks, whose results nobody reads."""
 
     name = "glow-eliminate-dead-stores"
+    level = PROGRAM
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in programs(op):

@@ -40,6 +40,7 @@ from ..glow_dialects.operator import element_of, shape_of
 from ..semantics.arrays import constant_of, constant_reader, lazy_constant, numpy_dtype
 from ..semantics.numpy_algebra import convert
 from .channel_affine import CHANNEL, ChannelAffine, Step, step_of
+from .levels import GRAPH
 from .lowerings.precision import cast
 from .rewriting import Build, check_type, erase_if_dead, failure, replace_node, tensor_nodes
 
@@ -262,6 +263,7 @@ class FoldBatchNormPass(ModulePass):
     """Fold maps of channels into the weights before them, and combine the others."""
 
     name = "glow-fold-batch-norm"
+    level = GRAPH
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         chains = Chains()

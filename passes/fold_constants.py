@@ -51,6 +51,7 @@ from ..semantics.arrays import (
     numpy_dtype,
 )
 from ..semantics.registry import evaluate
+from .levels import GRAPH
 from .rewriting import erase_if_dead, failure, is_constant, replace_node, tensor_nodes
 
 LARGE = 65536
@@ -255,6 +256,7 @@ class FoldConstantsPass(ModulePass):
     """Replace nodes whose operands are all constant by constants."""
 
     name = "glow-fold-constants"
+    level = GRAPH
 
     max_elements: int = 65536
     """

@@ -28,6 +28,7 @@ from xdsl.passes import ModulePass
 from ..glow_dialects.glow.quantization import DequantizeOp, QuantizeOp
 from .fold_constants import FoldConstantsPass
 from .integers import EPILOGUES, INTEGERS, MOVES, PRODUCTS
+from .levels import GRAPH
 from .rewriting import apply_rules, tensor_nodes
 
 
@@ -36,6 +37,7 @@ class FormIntegersPass(ModulePass):
     """Compute on stored numbers between dequantization and quantization."""
 
     name = "glow-form-integers"
+    level = GRAPH
 
     integer_only: bool = False
     """

@@ -27,6 +27,7 @@ from ..glow_dialects.glow.matrix import MatMulOp
 from ..glow_dialects.glow.normalization import SoftmaxOp
 from ..glow_dialects.glow.shape import TransposeOp
 from ..glow_dialects.operator import element_of, shape_of
+from .levels import GRAPH
 from .rewriting import Build, RuleTable, apply_rules, maker, uniform
 
 _HEADS_LAST_BUT_ONE = (0, 2, 1, 3)
@@ -135,6 +136,7 @@ class FuseAttentionPass(ModulePass):
     """Make one node of attention."""
 
     name = "glow-fuse-attention"
+    level = GRAPH
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         table = RuleTable()

@@ -28,6 +28,7 @@ from ..glow_dialects.glow.normalization import LayerNormOp, RmsNormOp
 from ..glow_dialects.glow.reduction import ReduceMeanOp
 from ..glow_dialects.glow.shape import BroadcastOp
 from ..glow_dialects.operator import element_of, shape_of, with_shape
+from .levels import GRAPH
 from .rewriting import Build, RuleTable, apply_rules, maker, uniform
 
 FUSIONS = RuleTable()
@@ -234,6 +235,7 @@ class FuseOperatorsPass(ModulePass):
     """Make one node of operators that frontends have decomposed."""
 
     name = "glow-fuse-operators"
+    level = GRAPH
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         apply_rules(op, FUSIONS)

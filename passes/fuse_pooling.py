@@ -17,6 +17,7 @@ from ..glow_dialects.glow.activation import ClipOp, ReluOp
 from ..glow_dialects.glow.blocked import BlockedMaxPoolOp
 from ..glow_dialects.glow.winograd import WinogradConvolutionOp
 from ..glow_dialects.operator import shape_of
+from .levels import GRAPH
 from .rewriting import Build, RuleTable, apply_rules
 
 _KEEP_ORDER = (ReluOp, ClipOp)
@@ -58,6 +59,7 @@ class FusePoolingPass(ModulePass):
     """Let Winograd convolutions write the maxima of max pooling."""
 
     name = "glow-fuse-pooling"
+    level = GRAPH
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         apply_rules(op, _RULES)

@@ -14,6 +14,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
+from .levels import GRAPH
 from .partitioning.devices import DEVICES, LINKS
 from .partitioning.idle import IDLE
 from .partitions import is_partitioned, read_partitions
@@ -50,6 +51,7 @@ class InlinePartitionsPass(ModulePass):
     """Makes one graph of the partitions of a network; other modules stay as they are."""
 
     name = "glow-inline-partitions"
+    level = GRAPH
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if is_partitioned(op):

@@ -28,6 +28,7 @@ from ..glow_dialects.glow import NODES
 from ..glow_dialects.glow.base import DataParallel, Node
 from ..glow_dialects.operator import Call
 from ..wording import counted
+from .levels import GRAPH
 from .lowerings import LOWERINGS, lower_data_parallel
 from .lowerings.data_parallel import is_primitive
 from .rewriting import Build, check_type, erase_if_dead, failure, replace_node, tensor_nodes
@@ -112,6 +113,7 @@ class LowerNodesPass(ModulePass):
     """Decompose the nodes that the backend does not implement."""
 
     name = "glow-lower-nodes"
+    level = GRAPH
 
     backend: str = "cpu"
     """

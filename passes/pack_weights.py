@@ -48,6 +48,7 @@ from ..glow_dialects.operator import element_of, shape_of, with_shape
 from ..semantics.arrays import constant_array, constant_reader, lazy_constant, make_constant
 from ..semantics.dot import group_rows
 from .layouts.quads import U8, are_factors, quads_option, terms_of
+from .levels import GRAPH
 from .rewriting import Build, RuleTable, apply_rules, maker
 from .zeros import is_rectified
 
@@ -275,6 +276,7 @@ class PackWeightsPass(ModulePass):
     """Pack the constant matrices of products."""
 
     name = "glow-pack-weights"
+    level = GRAPH
 
     lanes: int = 16
     """How many elements a vector register holds."""

@@ -24,6 +24,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from ..errors import CompileError, GlowError
+from .levels import GRAPH
 from .partitioning.devices import Configuration, of_backends, read_configuration
 from .partitioning.outline import outline
 from .partitioning.placement import problem_of
@@ -64,6 +65,7 @@ class PartitionPass(ModulePass):
     """Splits a graph over devices: a function for each part, and `@main` that calls them."""
 
     name = "glow-partition"
+    level = GRAPH
 
     devices: tuple[str, ...] = ("cpu",)
     """The backends of the devices; a backend may repeat. Devices are called `cpu0`, `cpu1`."""

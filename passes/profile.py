@@ -22,6 +22,7 @@ from xdsl.ir import Attribute, BlockArgument, OpResult, SSAValue
 from xdsl.passes import ModulePass
 
 from ..glow_dialects.glow.profile import ProfileOp
+from .levels import GRAPH
 from .value_keys import ValueKey, profiled_values
 
 PROFILED = "glow.profiled"
@@ -34,6 +35,7 @@ class ProfilePass(ModulePass):
     """Observes every float value of a graph that is not constant, for a profile."""
 
     name = "glow-profile"
+    level = GRAPH
 
     as_outputs: bool = False
     """

@@ -36,6 +36,7 @@ from ..glow_dialects.elements import type_bytes
 from ..glow_dialects.glow.base import DataParallel
 from ..glow_dialects.glow.constant import ConstantOp
 from ..glow_dialects.glow.shape import BroadcastOp, ReshapeOp, SliceOp
+from .levels import GRAPH
 
 VIEWS = (ReshapeOp, BroadcastOp, SliceOp)
 
@@ -267,6 +268,7 @@ class SchedulePass(ModulePass):
     """Reorders nodes to lower the peak of memory in use; the peak is never higher than before."""
 
     name = "glow-schedule"
+    level = GRAPH
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in op.ops:

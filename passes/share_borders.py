@@ -27,6 +27,7 @@ from xdsl.passes import ModulePass
 from ..glow_dialects.elements import type_bytes
 from ..glow_dialects.glow_inst.instruction import Instruction
 from ..glow_dialects.glow_inst.memory import AllocActivationOp
+from .levels import PROGRAM
 from .loops import SPLAT
 from .program import Access, Timeline, memref, overlap, programs, tidy
 
@@ -143,6 +144,7 @@ class ShareBordersPass(ModulePass):
     """Fills the borders of buffers early, and once for several buffers where memory allows it."""
 
     name = "glow-share-borders"
+    level = PROGRAM
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in programs(op):

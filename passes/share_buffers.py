@@ -27,6 +27,7 @@ from ..glow_dialects.glow_inst.memory import AllocActivationOp
 from ..glow_dialects.glow_inst.stacked import CopyOp
 from ..glow_dialects.views import is_whole
 from .eliminate_copies import move_buffer, takes_all
+from .levels import PROGRAM
 from .loops import accepts_epilogue, as_inout, is_loop, read_views
 from .program import Timeline, memref, programs, same_view, tidy
 
@@ -100,6 +101,7 @@ class ShareBuffersPass(ModulePass):
     """Lets instructions overwrite an operand that nothing reads afterwards."""
 
     name = "glow-share-buffers"
+    level = PROGRAM
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in programs(op):

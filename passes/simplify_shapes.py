@@ -27,6 +27,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
+from .levels import GRAPH
 from .rewriting import apply_rules
 from .shapes import SHAPES
 
@@ -36,6 +37,7 @@ class SimplifyShapesPass(ModulePass):
     """Merge, cancel and move nodes that only move data."""
 
     name = "glow-simplify-shapes"
+    level = GRAPH
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         apply_rules(op, SHAPES)

@@ -48,6 +48,7 @@ from ..glow_dialects.glow.shape import (
 )
 from ..glow_dialects.operator import element_of, shape_of, with_shape
 from ..glow_dialects.quant import QuantizedType
+from .levels import GRAPH
 from .permutations import (
     Permutation,
     compose,
@@ -250,6 +251,7 @@ class SinkTransposesPass(ModulePass):
     """Move transposes towards the results, and merge or cancel those that meet."""
 
     name = "glow-sink-transposes"
+    level = GRAPH
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         apply_rules(op, SINKING)

@@ -58,6 +58,7 @@ from ..glow_dialects.glow.shape import (
 )
 from ..glow_dialects.glow.winograd import WinogradConvolutionOp
 from ..glow_dialects.operator import element_of, shape_of, with_shape
+from .levels import GRAPH
 from .rewriting import erase_if_dead
 
 N = TypeVar("N", bound=Node)
@@ -331,6 +332,7 @@ class SplitBatchPass(ModulePass):
     """Compute the first nodes of graphs for a few images of a batch at a time, where that pays."""
 
     name = "glow-split-batch"
+    level = GRAPH
 
     images: int = 1
     """How many images at a time: as many as there are threads. Large batches: a multiple."""

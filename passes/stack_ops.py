@@ -48,6 +48,7 @@ from ..glow_dialects.glow_inst.instruction import Instruction, OperatorInstructi
 from ..glow_dialects.glow_inst.memory import AllocActivationOp
 from ..glow_dialects.glow_inst.stacked import CopyOp
 from ..glow_dialects.views import is_whole, view_through
+from .levels import PROGRAM
 from .loops import (
     SPLAT,
     Body,
@@ -333,6 +334,7 @@ class StackOpsPass(ModulePass):
     """Turns chains and trees of data-parallel instructions into one loop each."""
 
     name = "glow-stack-ops"
+    level = PROGRAM
 
     max_ops: int = 64
     """The largest number of nodes in one body."""

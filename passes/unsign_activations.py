@@ -27,6 +27,7 @@ from ..glow_dialects.glow.shape import ConcatOp, PadOp, ReshapeOp, SliceOp, Tran
 from ..glow_dialects.operator import Python, shape_of, to_python, with_shape
 from ..glow_dialects.quant import QuantizedType
 from .integers.grids import bounds, dequantize, per_tensor, quantize, scale_of, zero_of
+from .levels import GRAPH
 from .rewriting import Build, erase_if_dead, tensor_nodes
 
 _U8 = IntegerType(8, Signedness.UNSIGNED)
@@ -113,6 +114,7 @@ class UnsignActivationsPass(ModulePass):
     """Store activations as u8 that are stored as i8."""
 
     name = "glow-unsign-activations"
+    level = GRAPH
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         counterparts = Unsigned()

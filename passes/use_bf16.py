@@ -29,6 +29,7 @@ from ..glow_dialects.glow.shape import PadOp
 from ..glow_dialects.operator import element_of, shape_of, to_python
 from ..semantics.arrays import constant_reader, lazy_constant
 from ..semantics.dot import pair_rows
+from .levels import GRAPH
 from .lowerings.precision import cast
 from .pack_weights import packed
 from .rewriting import Build, RuleTable, apply_rules, maker
@@ -103,6 +104,7 @@ class UseBf16Pass(ModulePass):
     """Round the operands of convolutions and matrix products to bf16."""
 
     name = "glow-use-bf16"
+    level = GRAPH
 
     lanes: int = 16
     """How many f32 a vector register holds, and channels a block."""

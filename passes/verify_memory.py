@@ -37,6 +37,7 @@ from ..glow_dialects.glow_inst.memory import (
 )
 from ..glow_dialects.views import is_whole
 from .allocate import ARENA_SIZE, lifetimes_of
+from .levels import PROGRAM
 from .memory_planner import check_no_overlap
 from .program import memref, overlap, programs
 
@@ -218,6 +219,7 @@ class VerifyMemoryPass(ModulePass):
     """Checks the use of memory and changes nothing."""
 
     name = "glow-verify-memory"
+    level = PROGRAM
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         verify_memory(op)

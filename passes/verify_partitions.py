@@ -17,6 +17,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
+from .levels import GRAPH
 from .partitioning.devices import Configuration, Device, configuration_of
 from .partitioning.placement import problem_of
 from .partitioning.plans import activation_bytes, weight_bytes
@@ -87,6 +88,7 @@ class VerifyPartitionsPass(ModulePass):
     """Checks a network that is split over devices, and changes nothing."""
 
     name = "glow-verify-partitions"
+    level = GRAPH
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         verify_partitions(op)

@@ -46,6 +46,7 @@ from ..glow_dialects.vta import (
     contents,
     programs,
 )
+from .levels import VTA
 from .vta_accesses import Accesses, DramAccess, dram_access
 
 ENGINES = tuple(Engine)
@@ -338,6 +339,7 @@ class VerifyVtaTokensPass(ModulePass):
     """Checks the dependence tokens of programs for VTA and changes nothing."""
 
     name = "glow-verify-vta-tokens"
+    level = VTA
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in programs(op):

@@ -37,6 +37,7 @@ from ..glow_dialects.glow.quantization import DequantizeOp, QuantizeOp
 from ..glow_dialects.glow.shape import ConcatOp
 from ..glow_dialects.operator import Call, element_of, shape_of, with_shape
 from ..glow_dialects.quant import QuantizedType
+from ..passes.levels import GRAPH
 from ..passes.rewriting import is_constant
 from ..runtime.signature import main_function
 from ..semantics.arrays import constant_of, constant_reader, lazy_constant
@@ -407,6 +408,7 @@ class QuantizePass(Quantization, ModulePass):
     """Quantize a graph by a profile: float operators between dequantize and quantize."""
 
     name = "glow-quantize"
+    level = GRAPH
 
     digest: str | None = None
     """A hash of the profile, which tells cached programs apart. It is not checked."""

@@ -16,78 +16,27 @@ import argparse
 import os
 import sys
 import time
-from collections.abc import Iterable, Sequence
-from dataclasses import fields
+from collections.abc import Sequence
 from typing import IO, Any, NoReturn
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.passes import ModulePass, PassPipeline, get_pass_option_infos
+from xdsl.ir import Attribute
+from xdsl.passes import ModulePass
 from xdsl.printer import Printer
 from xdsl.universe import Universe
-from xdsl.utils.arg_spec import ArgSpec, parse_pipeline, parse_spec
+from xdsl.utils.arg_spec import parse_spec
 from xdsl.utils.diagnostic import Diagnostic
-from xdsl.utils.exceptions import ArgSpecParseError, ParseError, ShrinkException
+from xdsl.utils.exceptions import ParseError, ShrinkException
 from xdsl.xdsl_opt_main import xDSLOptMain
 
 from ..context import make_context
 from ..diagnostics import ToolError, describe_failure, keep_operation, near
 from ..errors import GlowError
 from ..parsing import parse_text
+from .opt_arguments import DEBUG_FLAG, PREFIX, add_options, hint, normalized
+from .opt_pipeline import Preparation, make_passes, pass_names
 from .output_file import completed
 from .partition_notes import note_idle_devices
-
-PREFIX = "glow-"
-DEBUG_FLAG = "--traceback"
-
-
-class _PassFlag(argparse.Action):
-    """`--my-pass` or `--my-pass="a=1 b=2,3"`: append to the pipeline of `-p`."""
-
-    def __call__(self, parser, namespace, values, option_string=None):
-        assert option_string is not None
-        name = option_string.removeprefix("--")
-        spec = f"{name}{{{values}}}" if values else name
-        namespace.passes = f"{namespace.passes},{spec}" if namespace.passes else spec
-
-
-class _PassList(argparse.Action):
-    """`-p a,b{c=1}`: append, so that it mixes with pass flags in order."""
-
-    def __call__(self, parser, namespace, values, option_string=None):
-        namespace.passes = f"{namespace.passes},{values}" if namespace.passes else values
-
-
-def _close_bare_flags(args: Iterable[str], passes: Iterable[str]) -> list[str]:
-    """Spell `--my-pass` as `--my-pass=`, or it would take the file after it as its options."""
-    flags = {f"--{name}" for name in passes}
-    flags |= {f"--{name.removeprefix(PREFIX)}" for name in passes if name.startswith(PREFIX)}
-    return [f"{arg}=" if arg in flags else arg for arg in args]
-
-
-def _symbol(text: str) -> tuple[str, int]:
-    name, _, value = text.partition("=")
-    if not name or not value.isdecimal():
-        raise ToolError(f"error: --define-symbol takes name=size, found {text!r}")
-    return name, int(value)
-
-
-def _count(text: str) -> int:
-    if not text.isdecimal() or int(text) < 1:
-        raise ToolError(f"error: expected a number of at least 1, found {text!r}")
-    return int(text)
-
-
-def _wrong_value(pass_class: type[ModulePass], spec: ArgSpec) -> str | None:
-    """The option whose value has the wrong type, if that is what is wrong."""
-    types = {o.name: o.expected_type.strip("'") for o in get_pass_option_infos(pass_class)}
-    for option, values in spec.parameters.items():
-        try:
-            pass_class.from_spec(ArgSpec(pass_class.name, {option: values}))
-        except ValueError as e:
-            if str(e).startswith(("Incompatible types", "Argument must")):
-                found = ",".join(str(v) for v in values) or "nothing"
-                return f"expected {option} to be {types[option.replace('-', '_')]}, found {found}"
-    return None
 
 
 class GlowOptMain(xDSLOptMain):
@@ -98,10 +47,12 @@ class GlowOptMain(xDSLOptMain):
         self._helping = "-h" in given or "--help" in given
         self._line_offset = 0
         self._universe = Universe.get_multiverse()
-        given = _close_bare_flags(given, self._universe.all_passes)
+        given = normalized(given, self._universe.all_passes)
         super().__init__("Run passes over MLIR text or ONNX models.", given)
         if self.args.input_file == "-":
             self.args.input_file = None  # standard input
+        if self.args.output_file == "-":
+            self.args.output_file = None  # standard output
 
     # what is available
 
@@ -152,81 +103,28 @@ class GlowOptMain(xDSLOptMain):
         except GlowError as e:
             raise ToolError(f"{name}: error: {str(e).removeprefix(f'{name}: ')}") from None
 
-    @property
-    def version_format(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
-        from importlib.metadata import version
-
-        return f"glow-opt {version('glow-compiler')}, xdsl {{xdsl_version}}"
-
     # arguments
 
     def register_all_arguments(self, arg_parser: argparse.ArgumentParser) -> None:
-        super().register_all_arguments(arg_parser)
         arg_parser.prog = "glow-opt"
         arg_parser.allow_abbrev = False
         arg_parser.error = self._usage_error
-        for action in arg_parser._actions:
-            if action.dest == "target":
-                action.type = self._qualify_target
-        self._replace_passes_option(arg_parser)
-        self._add_own_arguments(arg_parser)
-        self._add_pass_flags(arg_parser)
+        add_options(
+            arg_parser,
+            list(self.available_frontends),
+            self._qualify_target,
+            {"version": _versions, "dialects": self._dialects, "passes": self._all_passes},
+        )
         if self._helping:
-            from .glow_opt_help import describe_options
+            from .glow_opt_help import describe_passes
 
-            describe_options(arg_parser, self.available_passes, self.available_targets)
+            describe_passes(arg_parser, self.available_passes, self.available_targets)
 
-    def _replace_passes_option(self, arg_parser: argparse.ArgumentParser) -> None:
-        option = arg_parser._option_string_actions["--passes"]
-        replacement = _PassList(option.option_strings, "passes", type=str, default="")
-        arg_parser._actions[arg_parser._actions.index(option)] = replacement
-        for group in arg_parser._action_groups:
-            if option in group._group_actions:
-                group._group_actions[group._group_actions.index(option)] = replacement
-        for string in option.option_strings:
-            arg_parser._option_string_actions[string] = replacement
+    def _dialects(self) -> str:
+        return "\n".join(sorted(self.ctx.registered_dialect_names))
 
-    def _add_own_arguments(self, arg_parser: argparse.ArgumentParser) -> None:
-        arg_parser.add_argument(
-            "--define-symbol",
-            dest="symbols",
-            metavar="NAME=SIZE",
-            action="append",
-            type=_symbol,
-            default=[],
-            help="size of a symbolic dimension of an ONNX model; may repeat",
-        )
-        arg_parser.add_argument(
-            "--max-elements",
-            metavar="N",
-            type=_count,
-            help="refuse an ONNX model with larger tensors; default: 2**31",
-        )
-        arg_parser.add_argument(
-            "--weights-out",
-            metavar="FILE.safetensors",
-            help="write the bytes of all constants to a file and refer to them there",
-        )
-        arg_parser.add_argument(
-            "--dump-dag",
-            metavar="FILE.svg",
-            help="draw a network that --partition has split over devices",
-        )
-        arg_parser.add_argument(
-            DEBUG_FLAG, action="store_true", help="show the Python traceback of an error"
-        )
-
-    def _add_pass_flags(self, arg_parser: argparse.ArgumentParser) -> None:
-        taken = set(arg_parser._option_string_actions)
-        for name in self.available_passes:
-            spellings = [f"--{name}"]
-            if name.startswith(PREFIX):
-                spellings.append(f"--{name.removeprefix(PREFIX)}")
-            free = [s for s in spellings if s not in taken]
-            if free:
-                arg_parser.add_argument(
-                    *free, action=_PassFlag, nargs="?", metavar="OPTIONS", help=argparse.SUPPRESS
-                )
+    def _all_passes(self) -> str:
+        return "\n".join(sorted(self.available_passes))
 
     def _usage_error(self, message: str) -> NoReturn:
         unknown = message.removeprefix("unrecognized arguments: ")
@@ -234,15 +132,11 @@ class GlowOptMain(xDSLOptMain):
             flag = unknown.split()[0].split("=")[0]
             if not flag.startswith("-"):
                 raise ToolError(f"error: expected one input file, found {flag} as well")
-            known = [f"--{n}" for n in self._pass_names()]
-            message = f"unknown option {flag}{near(flag, known)}"
+            known = [f"--{n}" for n in pass_names(self.available_passes)]
+            message = f"unknown option {flag}{hint(flag, known)}"
         raise ToolError(f"error: {message}")
 
     # passes
-
-    def _pass_names(self) -> list[str]:
-        own = [n.removeprefix(PREFIX) for n in self.available_passes if n.startswith(PREFIX)]
-        return [*self.available_passes, *own]
 
     def _qualify_target(self, target: str) -> str:
         name, brace, options = target.partition("{")
@@ -253,33 +147,8 @@ class GlowOptMain(xDSLOptMain):
         return target
 
     def setup_pipeline(self) -> None:
-        try:
-            specs = list(parse_pipeline(self.args.passes))
-        except ArgSpecParseError as e:
-            detail = [line.strip() for line in str(e).splitlines() if line.strip()]
-            raise ToolError(
-                f"error: cannot read pass options: {detail[-1]} in {detail[2]!r}"
-            ) from None
-        self.pipeline = PassPipeline(tuple(self._make_pass(spec) for spec in specs))
-
-    def _make_pass(self, spec: ArgSpec) -> ModulePass:
-        name = spec.name if spec.name in self.available_passes else PREFIX + spec.name
-        if name not in self.available_passes:
-            raise ToolError(
-                f"error: unknown pass {spec.name!r}{near(spec.name, self._pass_names())}"
-            )
-        pass_class = self.available_passes[name]()
-        known = [f.name.replace("_", "-") for f in fields(pass_class)]
-        for option in spec.parameters:
-            if option.replace("_", "-") not in known:
-                takes = f"; it takes {', '.join(known) or 'none'}"
-                hint = near(option, known) or takes
-                raise ToolError(f"error: {name} has no option {option!r}{hint}")
-        try:
-            return pass_class.from_spec(ArgSpec(name, spec.parameters))
-        except (ValueError, GlowError) as e:
-            problem = _wrong_value(pass_class, spec) or e
-            raise ToolError(f"error: {name}: {problem}") from None
+        self._passes = make_passes(",".join(self.args.passes), self.available_passes)
+        self._preparation = Preparation(self.available_passes, self.args.strict)
 
     # running
 
@@ -328,23 +197,36 @@ class GlowOptMain(xDSLOptMain):
 
     def apply_passes(self, prog: ModuleOp) -> None:
         self._check(prog, None)
-        passes = self.pipeline.passes
-        for i, module_pass in enumerate(passes):
-            start = time.perf_counter()
-            try:
-                module_pass.apply(self.ctx, prog)
-            except (ShrinkException, RecursionError):
-                raise
-            except Exception as e:
-                raise self._failure(e, module_pass.name) from e
-            if self.args.time_passes:
-                seconds = time.perf_counter() - start
-                print(f"Pass {module_pass.name} took {seconds} seconds", file=sys.stderr)
-            self._check(prog, module_pass.name)
-            if self.args.print_between_passes and i + 1 < len(passes):
-                print(f"IR after {module_pass.name}:")
-                Printer(stream=sys.stdout).print_op(prog)
-                print("\n\n\n")
+        for i, module_pass in enumerate(self._passes):
+            before = self._preparation.passes_before(module_pass, prog, self.get_input_name())
+            for step in (*before, module_pass):
+                self._apply(step, prog)
+                is_last = step is module_pass and i + 1 == len(self._passes)
+                self._show(step, prog, is_last)
+
+    def _apply(self, module_pass: ModulePass, prog: ModuleOp) -> None:
+        start = time.perf_counter()
+        try:
+            module_pass.apply(self.ctx, prog)
+        except (ShrinkException, RecursionError):
+            raise
+        except Exception as e:
+            raise self._failure(e, module_pass.name) from e
+        if self.args.time_passes:
+            seconds = time.perf_counter() - start
+            print(f"Pass {module_pass.name} took {seconds} seconds", file=sys.stderr)
+        self._check(prog, module_pass.name)
+
+    def _show(self, module_pass: ModulePass, prog: ModuleOp, is_last: bool) -> None:
+        """Print the module after a pass, if that is asked for."""
+        if self.args.print_ir_after_all:
+            print(f"// -----// IR Dump After {module_pass.name} //----- //", file=sys.stderr)
+            Printer(stream=sys.stderr).print_op(prog)
+            print("\n", file=sys.stderr)
+        if self.args.print_between_passes and not is_last:
+            print(f"IR after {module_pass.name}:")
+            Printer(stream=sys.stdout).print_op(prog)
+            print("\n\n\n")
 
     def _check(self, module: ModuleOp, after: str | None) -> None:
         if self.args.disable_verify:
@@ -392,6 +274,12 @@ class GlowOptMain(xDSLOptMain):
             file.write(text)
 
 
+def _versions() -> str:
+    from importlib.metadata import version
+
+    return f"glow-opt {version('glow-compiler')}, xdsl {version('xdsl')}"
+
+
 def _message(error: BaseException) -> str:
     match error:
         case ToolError() | ParseError():
@@ -415,7 +303,7 @@ def main(args: Sequence[str] | None = None) -> int:
     Every error is printed on stderr as `file:line:col: error: message`, with exit code 1.
     """
     given: Sequence[Any] = sys.argv[1:] if args is None else args
-    print_module = Diagnostic.raise_exception
+    print_module, check_attribute = Diagnostic.raise_exception, Attribute.__post_init__
     Diagnostic.raise_exception = keep_operation
     try:
         GlowOptMain(args).run()
@@ -433,6 +321,7 @@ def main(args: Sequence[str] | None = None) -> int:
         return 1
     finally:
         Diagnostic.raise_exception = print_module
+        Attribute.__post_init__ = check_attribute  # which --disable-verify replaces
     return 0
 
 

@@ -3,76 +3,86 @@
 from __future__ import annotations
 
 import argparse
+import ast
+import inspect
 import sys
 import textwrap
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
-from xdsl.passes import ModulePass, get_pass_option_infos
+from xdsl.passes import ModulePass, PassOptionInfo, get_pass_option_infos
 
-PREFIX = "glow-"
+from .opt_arguments import PREFIX
+
 USEFUL = {
     "canonicalize": "Fold constants and apply the simplifications that operations define.",
     "cse": "Compute equal pure expressions once.",
     "dce": "Remove pure operations whose results are not used.",
 }
 """xDSL passes that work on our dialects, and so are described as well."""
+_WIDTH = 98
 
 
-def describe_options(
+def describe_passes(
     parser: argparse.ArgumentParser,
     passes: Mapping[str, Callable[[], type[ModulePass]]],
     targets: Mapping[str, object],
 ) -> None:
     """Add the description of passes and targets to `parser`; imports the passes of this package."""
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.usage = 'glow-opt [--PASS[="option=value ..."]]... [options] [input.mlir|model.onnx]'
-    for action in parser._actions:
-        if action.dest == "passes":
-            action.help = "comma-separated passes, with options: a,b{option=value option=1,2}"
-        elif action.dest == "target":
-            action.metavar = "TARGET"
-            action.help = "what to print (default: mlir), see below"
+    parser.usage = 'glow-opt [--PASS[="option=value ..."]]... [options] [FILE]'
     own = [name for name in passes if name.startswith(PREFIX)]
     described = [*own, *(n for n in USEFUL if n in passes)]
-    others = [n for n in passes if n not in described]
     parser.epilog = "\n".join(
         [
             "passes, each a flag, run in the order of the command line:",
             *(_describe(name, passes[name]) for name in described),
             "",
-            "further passes of xDSL:",
-            _wrap(", ".join(sorted(others))),
+            f"{len(passes) - len(described)} further passes of xDSL are flags as well: "
+            "glow-opt --list-passes prints their names.",
             "",
             "targets:",
-            _wrap(", ".join(name.removeprefix(PREFIX) for name in targets)),
+            _wrap(", ".join(n.removeprefix(PREFIX) for n in targets if _is_useful(n)), "  "),
             "",
             "Passes and targets whose name begins with glow- are also accepted with this prefix.",
         ]
     )
 
 
-def _wrap(text: str) -> str:
+def _is_useful(target: str) -> bool:
+    return target == "mlir" or target.startswith(PREFIX)
+
+
+def _wrap(text: str, indent: str, first: str | None = None) -> str:
     return textwrap.fill(
-        text, 98, initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False
+        text,
+        _WIDTH,
+        initial_indent=indent if first is None else first,
+        subsequent_indent=indent,
+        break_on_hyphens=False,
+        break_long_words=False,
     )
 
 
 def _describe(name: str, load: Callable[[], type[ModulePass]]) -> str:
+    flag = f"  --{name.removeprefix(PREFIX)}"
     try:
         pass_class = load()
     except ImportError as e:
         # a pass may need a package that is not installed; the others can still be described
-        return f"  --{name.removeprefix(PREFIX)}\n      (not available: {e})"
-    options = ", ".join(
-        f"{o.name.replace('_', '-')}: {o.expected_type.strip(chr(39))}"
-        + (f" = {o.default_value}" if o.default_value is not None else "")
-        for o in get_pass_option_infos(pass_class)
-    )
-    lines = [f"  --{name.removeprefix(PREFIX)}"]
-    lines.append(textwrap.indent(USEFUL.get(name) or summary(pass_class), "      "))
-    if options:
-        lines.append(f"      options: {options}")
-    return "\n".join(lines)
+        return f"{flag}\n      (not available: {e})"
+    text = USEFUL.get(name) or summary(pass_class)
+    options = (f"{_option(*option)}" for option in documented_options(pass_class))
+    return "\n".join([flag, _wrap(text, " " * 6), *options])
+
+
+def _option(info: PassOptionInfo, documentation: str) -> str:
+    # as it is written on the command line: lists without brackets
+    kind = info.expected_type.strip("'").removesuffix(" | None").replace("...", "")
+    value = info.default_value if info.default_value not in (None, "none", "()") else ""
+    value = value.strip("()").replace("'", "").rstrip(",")
+    shown = value or f"<{kind.removeprefix('tuple[').removesuffix(', ]')}>"
+    text = f"{info.name.replace('_', '-')}={shown}  {documentation}".rstrip()
+    return _wrap(text, " " * 12, first=" " * 8)
 
 
 def summary(pass_class: type[ModulePass]) -> str:
@@ -81,5 +91,28 @@ def summary(pass_class: type[ModulePass]) -> str:
     if text.startswith(f"{pass_class.__name__}("):
         # what the dataclass decorator writes where there is no documentation
         text = sys.modules[pass_class.__module__].__doc__ or ""
-    text = text.strip().split("\n\n")[0]
-    return textwrap.fill(" ".join(text.split()), 92) or "(no description)"
+    return " ".join(text.strip().split("\n\n")[0].split()) or "(no description)"
+
+
+def documented_options(pass_class: type[ModulePass]) -> Iterator[tuple[PassOptionInfo, str]]:
+    """The options of a pass, and the string below each one's attribute in the source, or ""."""
+    ours = [c for c in pass_class.__mro__ if c.__module__.startswith("glow.")]
+    documentation = {n: text for c in reversed(ours) for n, text in _attribute_strings(c).items()}
+    for info in get_pass_option_infos(pass_class):
+        yield info, documentation.get(info.name, "")
+
+
+def _attribute_strings(described: type) -> dict[str, str]:
+    (tree,) = ast.parse(textwrap.dedent(inspect.getsource(described))).body
+    assert isinstance(tree, ast.ClassDef)
+    found = {}
+    for statement, after in zip(tree.body, tree.body[1:], strict=False):
+        if (
+            isinstance(statement, ast.AnnAssign)
+            and isinstance(statement.target, ast.Name)
+            and isinstance(after, ast.Expr)
+            and isinstance(after.value, ast.Constant)
+            and isinstance(after.value.value, str)
+        ):
+            found[statement.target.id] = " ".join(after.value.value.split())
+    return found

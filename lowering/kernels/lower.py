@@ -43,6 +43,7 @@ from ...glow_dialects.glow_inst.memory import AllocActivationOp, WeightOp
 from ...glow_dialects.glow_vec import DOT_RULES, DotKind
 from ...passes.allocate import ARENA_SIZE, WEIGHTS_SIZE
 from ...passes.collector import without_garbage_collection
+from ...passes.levels import PLANNED
 from ..threads import BARRIER, NEXT
 from .emit import Emitter
 from .function import KernelFunction, build_function, reinterpreted, view_of
@@ -66,10 +67,14 @@ class LowerToKernelsPass(ModulePass):
     """
 
     name = "glow-lower-to-kernels"
+    level = PLANNED
 
     vector_bits: int = 512
+    """Width of a vector register, a power of two."""
     vector_registers: int = 32
+    """How many vector registers there are."""
     has_fma: bool = True
+    """Whether the machine has fused multiply-add."""
     has_bf16_dot: bool = False
     """Whether products of bf16 may be computed with AVX512-BF16."""
     int8_dots: tuple[str, ...] = ()

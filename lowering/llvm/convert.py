@@ -28,6 +28,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 
 from ...passes.collector import without_garbage_collection
+from ...passes.levels import KERNELS
 from ..threads import BARRIER
 from . import arithmetic, control, conversions, mathematics, memory, products, tiles, vectors
 from .control import make_call
@@ -55,6 +56,7 @@ class ConvertToLLVMPass(ModulePass):
     """
 
     name = "glow-convert-to-llvm"
+    level = KERNELS
 
     contract: bool = True
     """Whether a product may be fused with the sum that it feeds."""

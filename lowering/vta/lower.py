@@ -19,6 +19,7 @@ from ...errors import CompileError
 from ...glow_dialects.vta import CONFIG, ConfigAttr, MicroOpsOp, VtaConfig
 from ...glow_dialects.vta.attributes import number
 from ...passes.allocate import ARENA_LOWER_BOUND, ARENA_SIZE
+from ...passes.levels import PROGRAM
 from ...passes.program import programs
 from . import elements as _elements  # noqa: F401
 from .emit import emit_layer
@@ -41,6 +42,7 @@ class LowerToVtaPass(VtaConfig, ModulePass):
     """
 
     name = "glow-lower-to-vta"
+    level = PROGRAM
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         main = next(programs(op), None)

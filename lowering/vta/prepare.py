@@ -33,6 +33,7 @@ from ...glow_dialects.glow.logic import CastOp
 from ...glow_dialects.glow.quantization import StorageCastOp
 from ...glow_dialects.glow.reduction import ReduceSumOp
 from ...glow_dialects.operator import shape_of
+from ...passes.levels import GRAPH
 from ...passes.rewriting import (
     Build,
     RuleTable,
@@ -77,6 +78,7 @@ class PrepareForVtaPass(ModulePass):
     """Leave floats at the borders of a graph to the host, and make convolutions of sums."""
 
     name = "glow-prepare-for-vta"
+    level = GRAPH
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in op.ops:

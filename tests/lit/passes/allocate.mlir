@@ -58,12 +58,17 @@ func.func @again(%x: memref<3xi8> {glow.qualifier = "in"}, %y: memref<3xi8> {glo
 
 // -----
 
-// A graph is left alone.
+// A graph beside a program is left alone.
 
+func.func @program(%y: memref<2xf32> {glow.qualifier = "out"}) {
+  glow_inst.splat @out %y {value = 1.0 : f64} : memref<2xf32>
+  func.return
+}
 func.func @graph(%x: tensor<2xf32>) -> tensor<2xf32> {
   func.return %x : tensor<2xf32>
 }
 
+// CHECK: func.func @program({{.*}}) attributes {glow.arena_size = 0 : i64
 // CHECK: func.func @graph(%x: tensor<2xf32>) -> tensor<2xf32> {
 // CHECK-NEXT:   func.return %x : tensor<2xf32>
 // CHECK-NEXT: }

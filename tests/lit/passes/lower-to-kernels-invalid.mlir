@@ -1,4 +1,4 @@
-// RUN: not glow-opt %s --lower-to-kernels 2>&1 | filecheck %s
+// RUN: not xdsl-opt %s -p glow-lower-to-kernels 2>&1 | filecheck %s
 
 // Memory must be planned first.
 

@@ -21,7 +21,11 @@
 // HELP:   usage: glow-opt
 // HELP:     --lower-nodes
 // HELP:     --stack-ops
-// HELP-NEXT: {{[A-Z]}}
+// HELP-NEXT: Turns chains
+// HELP-NEXT:   max-ops=64 The largest number of nodes in one body.
+// HELP-NEXT:   epilogues=<str> Operators that take epilogues
+// HELP-NOT: riscv
+// HELP:   further passes of xDSL {{.*}} --list-passes
 // HELP:   targets:
 // VERSION: glow-opt {{[0-9.]+}}, xdsl 0.74.0
 

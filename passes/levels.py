@@ -1,0 +1,105 @@
+"""
+The levels of the compiler: what passes work on, and which passes lead from one level to the next.
+
+```
+graph ──▶ instructions ──▶ planned ──▶ kernels ──▶ llvm
+               └──▶ vta
+```
+
+Each pass names its level in its class attribute `level`. A pass ignores functions of other levels,
+so by itself it may do nothing; `glow-opt` runs the passes of `path` before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ModuleOp, TensorType
+from xdsl.ir import Operation
+from xdsl.passes import ModulePass
+
+
+@dataclass(frozen=True)
+class Level:
+    """A form that functions have between two conversions."""
+
+    name: str
+    """What functions consist of, as in `works on instructions`."""
+    before: Level | None = None
+    """The level from which the conversion starts."""
+    made_by: tuple[str, ...] = ()
+    """The passes that lead here from `before`, in order; the last one is the conversion."""
+
+
+GRAPH = Level("nodes of a graph (glow)")
+PROGRAM = Level("instructions (glow_inst)", GRAPH, ("glow-schedule", "glow-irgen"))
+PLANNED = Level("instructions with planned memory", PROGRAM, ("glow-allocate",))
+KERNELS = Level("kernels (scf, arith, vector)", PLANNED, ("glow-lower-to-kernels",))
+LLVM = Level("the llvm dialect", KERNELS, ("glow-expand-math", "glow-convert-to-llvm"))
+VTA = Level("programs for VTA", PROGRAM, ("glow-lower-to-vta",))
+
+LEVELS = (GRAPH, PROGRAM, PLANNED, KERNELS, LLVM, VTA)
+_OF_DIALECT = {"glow": GRAPH, "glow_inst": PROGRAM, "vta": VTA, "llvm": LLVM}
+
+
+def level_of(pass_class: type[ModulePass]) -> Level | None:
+    """What a pass works on; None for passes that work on everything, as those of xDSL do."""
+    return getattr(pass_class, "level", None)
+
+
+def levels_of(module: ModuleOp) -> frozenset[Level]:
+    """The levels of the functions of a module. Planned instructions are instructions as well."""
+    return frozenset(level for op in module.ops for level in _levels(op))
+
+
+def path(found: frozenset[Level], wanted: Level) -> tuple[str, ...] | None:
+    """
+    The passes that lead to `wanted` from the nearest of the levels `found`: none if it is one of
+    them, and None if no conversion leads there.
+    """
+    passes: tuple[str, ...] = ()
+    level: Level | None = wanted
+    while level is not None:
+        if level in found:
+            return passes
+        passes = level.made_by + passes
+        level = level.before
+    return None
+
+
+def _levels(op: Operation) -> Iterator[Level]:
+    if not isinstance(op, func.FuncOp):
+        level = _OF_DIALECT.get(_dialect(op))
+        if level is not None:
+            yield level
+        return
+    from .allocate import ARENA_SIZE
+
+    level = _level_of_function(op)
+    yield level
+    if level is PROGRAM and ARENA_SIZE in op.attributes:
+        yield PLANNED
+
+
+def _level_of_function(function: func.FuncOp) -> Level:
+    from ..glow_dialects.glow_inst.memory import QUALIFIER, argument_attributes
+
+    ops = [op for block in function.body.blocks for op in block.ops]
+    for op in ops:
+        if (level := _OF_DIALECT.get(_dialect(op))) in (GRAPH, PROGRAM, VTA):
+            return level
+    types = (*function.function_type.inputs, *function.function_type.outputs)
+    if any(isinstance(t, TensorType) for t in types):
+        return GRAPH
+    # a program without instructions has qualified arguments; that of kernels has calls as well
+    is_empty = all(isinstance(op, func.ReturnOp) for op in ops)
+    arguments = [a for block in function.body.blocks for a in block.args]
+    if is_empty and any(QUALIFIER in argument_attributes(a) for a in arguments):
+        return PROGRAM
+    return KERNELS
+
+
+def _dialect(op: Operation) -> str:
+    return op.name.partition(".")[0]
