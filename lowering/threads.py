@@ -118,7 +118,7 @@ llvm.func @syscall(i64, !llvm.ptr, i64, i64, !llvm.ptr, !llvm.ptr, i64) -> i64
 llvm.func @glow_pauses(%n: i64) {
   %zero = llvm.mlir.constant(0) : i64
   %one = llvm.mlir.constant(1) : i64
-  %yield = llvm.mlir.constant(1) : i32
+  %yield = llvm.mlir.constant(1 : i32) : i32
   llvm.br ^spin(%zero : i64)
 ^spin(%i: i64):
   PAUSE
@@ -132,9 +132,9 @@ llvm.func @glow_pauses(%n: i64) {
 llvm.func @glow_wait(%team: !llvm.ptr, %counter: !llvm.ptr, %wanted: i32) {
   %zero = llvm.mlir.constant(0) : i64
   %one = llvm.mlir.constant(1) : i64
-  %none = llvm.mlir.constant(0) : i32
-  %single = llvm.mlir.constant(1) : i32
-  %yield = llvm.mlir.constant(1) : i32
+  %none = llvm.mlir.constant(0 : i32) : i32
+  %single = llvm.mlir.constant(1 : i32) : i32
+  %yield = llvm.mlir.constant(1 : i32) : i32
   %futex = llvm.mlir.constant(FUTEX) : i64
   %wait_private = llvm.mlir.constant(128) : i64
   %null = llvm.mlir.zero : !llvm.ptr
@@ -174,7 +174,7 @@ llvm.func @glow_wait(%team: !llvm.ptr, %counter: !llvm.ptr, %wanted: i32) {
 
 llvm.func @glow_count(%team: !llvm.ptr, %counter: !llvm.ptr, %value: i32) {
   %zero = llvm.mlir.constant(0) : i64
-  %none = llvm.mlir.constant(0) : i32
+  %none = llvm.mlir.constant(0 : i32) : i32
   %futex = llvm.mlir.constant(FUTEX) : i64
   %wake_private = llvm.mlir.constant(129) : i64
   %everyone = llvm.mlir.constant(2147483647) : i64
@@ -195,7 +195,7 @@ llvm.func @glow_count(%team: !llvm.ptr, %counter: !llvm.ptr, %value: i32) {
 llvm.func @glow_barrier(%team: !llvm.ptr, %thread: i64) {
   %zero = llvm.mlir.constant(0) : i64
   %one = llvm.mlir.constant(1) : i64
-  %single = llvm.mlir.constant(1) : i32
+  %single = llvm.mlir.constant(1 : i32) : i32
   %threads_at = llvm.getelementptr %team[160] : (!llvm.ptr) -> !llvm.ptr, i8
   %threads = llvm.load %threads_at {alignment = 8 : i64} : !llvm.ptr -> i64
   %lines = llvm.getelementptr %team[256] : (!llvm.ptr) -> !llvm.ptr, i8
@@ -280,8 +280,8 @@ llvm.func @glow_work(%team: !llvm.ptr, %thread: i64) {
 }
 
 llvm.func @glow_worker(%line: !llvm.ptr) -> !llvm.ptr {
-  %none = llvm.mlir.constant(0) : i32
-  %single = llvm.mlir.constant(1) : i32
+  %none = llvm.mlir.constant(0 : i32) : i32
+  %single = llvm.mlir.constant(1 : i32) : i32
   %null = llvm.mlir.zero : !llvm.ptr
   %team_at = llvm.getelementptr %line[8] : (!llvm.ptr) -> !llvm.ptr, i8
   %thread_at = llvm.getelementptr %line[16] : (!llvm.ptr) -> !llvm.ptr, i8
@@ -308,7 +308,7 @@ llvm.func @glow_run(%team: !llvm.ptr, %entry: !llvm.ptr, %weights: !llvm.ptr, %i
                     %arena: !llvm.ptr) {
   %zero = llvm.mlir.constant(0) : i64
   %one = llvm.mlir.constant(1) : i64
-  %single = llvm.mlir.constant(1) : i32
+  %single = llvm.mlir.constant(1 : i32) : i32
   %entry_at = llvm.getelementptr %team[128] : (!llvm.ptr) -> !llvm.ptr, i8
   %weights_at = llvm.getelementptr %team[136] : (!llvm.ptr) -> !llvm.ptr, i8
   %io_at = llvm.getelementptr %team[144] : (!llvm.ptr) -> !llvm.ptr, i8
@@ -339,7 +339,7 @@ llvm.func @glow_run(%team: !llvm.ptr, %entry: !llvm.ptr, %weights: !llvm.ptr, %i
 }
 
 llvm.func @glow_end(%team: !llvm.ptr) {
-  %single = llvm.mlir.constant(1) : i32
+  %single = llvm.mlir.constant(1 : i32) : i32
   %end_at = llvm.getelementptr %team[176] : (!llvm.ptr) -> !llvm.ptr, i8
   llvm.store %single, %end_at {alignment = 4 : i64} : i32, !llvm.ptr
   %before = llvm.load %team atomic monotonic {alignment = 4 : i64} : !llvm.ptr -> i32

@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import (
     VectorType,
     i1,
     i32,
+    i64,
 )
 from xdsl.irdl import (
     AnyAttr,
@@ -31,6 +32,9 @@ from .common import (
     expect_same_shape,
 )
 
+ALIGNMENT = IntegerAttr.constr(i64) | IntegerAttr.constr(i32)
+"""In bytes. LLVM 24 writes numbers of 64 bits, and LLVM 23 and older those of 32 bits."""
+
 
 @irdl_op_definition
 class MaskedLoadOp(IRDLOperation):
@@ -38,7 +42,7 @@ class MaskedLoadOp(IRDLOperation):
     Loads the lanes that the mask selects; the others are those of `pass_thru`.
 
     ```mlir
-    %r = llvm.intr.masked.load %p, %mask, %pass {alignment = 4 : i32}
+    %r = llvm.intr.masked.load %p, %mask, %pass {alignment = 4 : i64}
         : (!llvm.ptr, vector<4xi1>, vector<4xf32>) -> vector<4xf32>
     ```
     """
@@ -50,7 +54,7 @@ class MaskedLoadOp(IRDLOperation):
     data = operand_def(POINTER)
     mask = operand_def(MASK)
     pass_thru = operand_def(T)
-    alignment = prop_def(IntegerAttr.constr(i32))
+    alignment = prop_def(ALIGNMENT)
     res = result_def(T)
 
     traits = traits_def(MemoryReadEffect())
@@ -69,7 +73,7 @@ class MaskedStoreOp(IRDLOperation):
     Stores the lanes that the mask selects.
 
     ```mlir
-    llvm.intr.masked.store %v, %p, %mask {alignment = 4 : i32}
+    llvm.intr.masked.store %v, %p, %mask {alignment = 4 : i64}
         : vector<4xf32>, vector<4xi1> into !llvm.ptr
     ```
     """
@@ -79,7 +83,7 @@ class MaskedStoreOp(IRDLOperation):
     value = operand_def(VectorType)
     data = operand_def(POINTER)
     mask = operand_def(MASK)
-    alignment = prop_def(IntegerAttr.constr(i32))
+    alignment = prop_def(ALIGNMENT)
 
     traits = traits_def(MemoryWriteEffect())
     irdl_options = (ParsePropInAttrDict(),)
@@ -97,7 +101,7 @@ class MaskedGatherOp(IRDLOperation):
     Loads each selected lane from its own address.
 
     ```mlir
-    %r = llvm.intr.masked.gather %p, %mask, %pass {alignment = 4 : i32}
+    %r = llvm.intr.masked.gather %p, %mask, %pass {alignment = 4 : i64}
         : (vector<4x!llvm.ptr>, vector<4xi1>, vector<4xf32>) -> vector<4xf32>
     ```
     """
@@ -109,7 +113,7 @@ class MaskedGatherOp(IRDLOperation):
     ptrs = operand_def(POINTERS)
     mask = operand_def(MASK)
     pass_thru = operand_def(T)
-    alignment = prop_def(IntegerAttr.constr(i32))
+    alignment = prop_def(ALIGNMENT)
     res = result_def(T)
 
     traits = traits_def(MemoryReadEffect())
@@ -128,7 +132,7 @@ class MaskedScatterOp(IRDLOperation):
     Stores each selected lane to its own address, in the order of the lanes.
 
     ```mlir
-    llvm.intr.masked.scatter %v, %p, %mask {alignment = 4 : i32}
+    llvm.intr.masked.scatter %v, %p, %mask {alignment = 4 : i64}
         : vector<4xf32>, vector<4xi1> into vector<4x!llvm.ptr>
     ```
     """
@@ -138,7 +142,7 @@ class MaskedScatterOp(IRDLOperation):
     value = operand_def(VectorType)
     ptrs = operand_def(POINTERS)
     mask = operand_def(MASK)
-    alignment = prop_def(IntegerAttr.constr(i32))
+    alignment = prop_def(ALIGNMENT)
 
     traits = traits_def(MemoryWriteEffect())
     irdl_options = (ParsePropInAttrDict(),)
@@ -163,9 +167,9 @@ class PrefetchOp(IRDLOperation):
     name = "llvm.intr.prefetch"
 
     addr = operand_def(POINTER)
-    rw = prop_def(IntegerAttr.constr(i32))
-    hint = prop_def(IntegerAttr.constr(i32))
-    cache = prop_def(IntegerAttr.constr(i32))
+    rw = prop_def(ALIGNMENT)
+    hint = prop_def(ALIGNMENT)
+    cache = prop_def(ALIGNMENT)
 
     traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
 

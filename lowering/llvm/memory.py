@@ -17,12 +17,12 @@ from .linear import Linear, combine
 from .registry import converts, failure
 from .types import (
     PTR,
-    alignment64,
     convert_type,
     element_size,
     i1,
     int_attr,
     memory_type,
+    natural_alignment,
 )
 
 STACK_ALIGNMENT = 64
@@ -64,7 +64,7 @@ def element_address(
 def load(fn: FunctionConverter, pointer: SSAValue, t: Attribute, element: Attribute) -> SSAValue:
     """A value of converted type `t` from memory that is aligned for one `element`."""
     stored = memory_type(t)
-    properties = {"ordering": _ORDERING, "alignment": alignment64(element)}
+    properties = {"ordering": _ORDERING, "alignment": natural_alignment(element)}
     value = fn.emit(llvm.LoadOp, (pointer,), stored, properties)
     if stored == t:
         return value
@@ -81,7 +81,7 @@ def store(fn: FunctionConverter, value: SSAValue, pointer: SSAValue, element: At
     fn.add(
         llvm.StoreOp.create(
             operands=(as_stored(fn, value), pointer),
-            properties={"ordering": _ORDERING, "alignment": alignment64(element)},
+            properties={"ordering": _ORDERING, "alignment": natural_alignment(element)},
         )
     )
 

@@ -103,14 +103,8 @@ def int_attr(value: int, t: Attribute = i64) -> IntegerAttr:
 
 
 @cache
-def alignment32(t: Attribute) -> IntegerAttr:
-    """The natural alignment of an element type as the masked intrinsics want it."""
-    return int_attr(element_size(t), i32)
-
-
-@cache
-def alignment64(t: Attribute) -> IntegerAttr:
-    """The natural alignment of an element type as loads and stores want it."""
+def natural_alignment(t: Attribute) -> IntegerAttr:
+    """The natural alignment of an element type as an attribute of memory accesses."""
     return int_attr(element_size(t), i64)
 
 

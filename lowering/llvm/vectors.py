@@ -24,7 +24,6 @@ from .memory import as_stored, buffer_type, element_address, load, store
 from .registry import converts, failure
 from .types import (
     PTR,
-    alignment32,
     array_of,
     convert_type,
     dense_attr,
@@ -33,6 +32,7 @@ from .types import (
     index_array,
     int_attr,
     memory_type,
+    natural_alignment,
     splat_attr,
     vector_of,
 )
@@ -120,7 +120,7 @@ def masked_read(
     """A masked load or a gather, of bytes for a vector of i1."""
     t = convert_type(result)
     stored = memory_type(t)
-    properties = {"alignment": alignment32(element_of(stored))}
+    properties = {"alignment": natural_alignment(element_of(stored))}
     value = fn.emit(kind, operands, stored, properties)
     if stored == t:
         return value
@@ -131,7 +131,7 @@ def masked_read(
 def convert_masked_store(op: vector.MaskedStoreOp, fn: FunctionConverter) -> None:
     pointer = vector_address(fn, op.base, op.indices, op)
     value = as_stored(fn, fn.value(op.value_to_store))
-    properties = {"alignment": alignment32(element_of(value.type))}
+    properties = {"alignment": natural_alignment(element_of(value.type))}
     operands = (value, pointer, fn.value(op.mask))
     fn.add(lx.MaskedStoreOp.create(operands=operands, properties=properties))
 
@@ -162,7 +162,7 @@ def convert_gather(op: glow_vec.GatherOp, fn: FunctionConverter) -> None:
 def convert_scatter(op: glow_vec.ScatterOp, fn: FunctionConverter) -> None:
     value = as_stored(fn, fn.value(op.value))
     operands = (value, _lane_pointers(op, fn), fn.value(op.mask))
-    properties = {"alignment": alignment32(element_of(value.type))}
+    properties = {"alignment": natural_alignment(element_of(value.type))}
     fn.add(lx.MaskedScatterOp.create(operands=operands, properties=properties))
 
 

@@ -13,7 +13,7 @@
 // -----
 
 %p, %m, %v = "test.op"() : () -> (!llvm.ptr, vector<4xi1>, vector<8xf32>)
-llvm.intr.masked.store %v, %p, %m {alignment = 4 : i32} : vector<8xf32>, vector<4xi1> into !llvm.ptr
+llvm.intr.masked.store %v, %p, %m {alignment = 4 : i64} : vector<8xf32>, vector<4xi1> into !llvm.ptr
 // CHECK: expected scalars or vectors of one shape
 
 // -----

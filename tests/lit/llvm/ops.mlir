@@ -15,13 +15,13 @@ llvm.func @f(%p: !llvm.ptr {llvm.noalias, llvm.align = 16 : i64}, %q: !llvm.ptr 
   %5 = llvm.select %2, %a, %a : i1, vector<4xf32>
   %6 = llvm.getelementptr inbounds %p[%i] : (!llvm.ptr, i64) -> !llvm.ptr, !llvm.array<8 x f32>
   %7 = llvm.getelementptr %p[%n] : (!llvm.ptr, vector<4xi64>) -> vector<4x!llvm.ptr>, f32
-  %8 = llvm.intr.masked.gather %7, %m, %a {alignment = 4 : i32}
+  %8 = llvm.intr.masked.gather %7, %m, %a {alignment = 4 : i64}
       : (vector<4x!llvm.ptr>, vector<4xi1>, vector<4xf32>) -> vector<4xf32>
-  llvm.intr.masked.scatter %a, %7, %m {alignment = 4 : i32}
+  llvm.intr.masked.scatter %a, %7, %m {alignment = 4 : i64}
       : vector<4xf32>, vector<4xi1> into vector<4x!llvm.ptr>
-  %9 = llvm.intr.masked.load %p, %m, %a {alignment = 4 : i32}
+  %9 = llvm.intr.masked.load %p, %m, %a {alignment = 4 : i64}
       : (!llvm.ptr, vector<4xi1>, vector<4xf32>) -> vector<4xf32>
-  llvm.intr.masked.store %a, %p, %m {alignment = 4 : i32}
+  llvm.intr.masked.store %a, %p, %m {alignment = 4 : i64}
       : vector<4xf32>, vector<4xi1> into !llvm.ptr
   %10 = "llvm.intr.vector.reduce.fadd"(%x, %a) <{fastmathFlags = #llvm.fastmath<reassoc>}>
       : (f32, vector<4xf32>) -> f32
@@ -68,10 +68,10 @@ llvm.func @f(%p: !llvm.ptr {llvm.noalias, llvm.align = 16 : i64}, %q: !llvm.ptr 
 // CHECK-NEXT: {{(%[0-9a-z]+ = )?}}llvm.select {{%[0-9]+}}, %a, %a : i1, vector<4xf32>
 // CHECK-NEXT: {{(%[0-9a-z]+ = )?}}llvm.getelementptr inbounds %p[%i] : (!llvm.ptr, i64) -> !llvm.ptr, !llvm.array<8 x f32>
 // CHECK-NEXT: {{(%[0-9a-z]+ = )?}}llvm.getelementptr %p[%n] : (!llvm.ptr, vector<4xi64>) -> vector<4x!llvm.ptr>, f32
-// CHECK-NEXT: {{(%[0-9a-z]+ = )?}}llvm.intr.masked.gather {{%[0-9]+}}, %m, %a {alignment = 4 : i32} : (vector<4x!llvm.ptr>, vector<4xi1>, vector<4xf32>) -> vector<4xf32>
-// CHECK-NEXT: {{(%[0-9a-z]+ = )?}}llvm.intr.masked.scatter %a, {{%[0-9]+}}, %m {alignment = 4 : i32} : vector<4xf32>, vector<4xi1> into vector<4x!llvm.ptr>
-// CHECK-NEXT: {{(%[0-9a-z]+ = )?}}llvm.intr.masked.load %p, %m, %a {alignment = 4 : i32} : (!llvm.ptr, vector<4xi1>, vector<4xf32>) -> vector<4xf32>
-// CHECK-NEXT: {{(%[0-9a-z]+ = )?}}llvm.intr.masked.store %a, %p, %m {alignment = 4 : i32} : vector<4xf32>, vector<4xi1> into !llvm.ptr
+// CHECK-NEXT: {{(%[0-9a-z]+ = )?}}llvm.intr.masked.gather {{%[0-9]+}}, %m, %a {alignment = 4 : i64} : (vector<4x!llvm.ptr>, vector<4xi1>, vector<4xf32>) -> vector<4xf32>
+// CHECK-NEXT: {{(%[0-9a-z]+ = )?}}llvm.intr.masked.scatter %a, {{%[0-9]+}}, %m {alignment = 4 : i64} : vector<4xf32>, vector<4xi1> into vector<4x!llvm.ptr>
+// CHECK-NEXT: {{(%[0-9a-z]+ = )?}}llvm.intr.masked.load %p, %m, %a {alignment = 4 : i64} : (!llvm.ptr, vector<4xi1>, vector<4xf32>) -> vector<4xf32>
+// CHECK-NEXT: {{(%[0-9a-z]+ = )?}}llvm.intr.masked.store %a, %p, %m {alignment = 4 : i64} : vector<4xf32>, vector<4xi1> into !llvm.ptr
 // CHECK-NEXT: {{(%[0-9a-z]+ = )?}}"llvm.intr.vector.reduce.fadd"(%x, %a) <{fastmathFlags = #llvm.fastmath<reassoc>}> : (f32, vector<4xf32>) -> f32
 // CHECK-NEXT: {{(%[0-9a-z]+ = )?}}llvm.intr.vector.reduce.fmaximum(%a) : (vector<4xf32>) -> f32
 // CHECK-NEXT: {{(%[0-9a-z]+ = )?}}llvm.intr.maximum(%a, %a) {fastmathFlags = #llvm.fastmath<nsz>} : (vector<4xf32>, vector<4xf32>) -> vector<4xf32>

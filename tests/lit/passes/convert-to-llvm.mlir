@@ -130,5 +130,5 @@ func.func @masked(%n: index, %x: memref<9xf32>, %v: vector<8xf32>) {
 // CHECK-LABEL: llvm.func @masked
 // CHECK:         [[M:%[0-9]+]] = llvm.icmp "slt" {{.*}} : vector<8xi32>
 // CHECK-NEXT:    [[P:%[0-9]+]] = llvm.getelementptr inbounds %x[1] : (!llvm.ptr) -> !llvm.ptr, f32
-// CHECK-NEXT:    [[L:%[0-9]+]] = llvm.intr.masked.load [[P]], [[M]], %v {alignment = 4 : i32} : (!llvm.ptr, vector<8xi1>, vector<8xf32>) -> vector<8xf32>
-// CHECK-NEXT:    llvm.intr.masked.store [[L]], [[P]], [[M]] {alignment = 4 : i32} : vector<8xf32>, vector<8xi1> into !llvm.ptr
+// CHECK-NEXT:    [[L:%[0-9]+]] = llvm.intr.masked.load [[P]], [[M]], %v {alignment = 4 : i64} : (!llvm.ptr, vector<8xi1>, vector<8xf32>) -> vector<8xf32>
+// CHECK-NEXT:    llvm.intr.masked.store [[L]], [[P]], [[M]] {alignment = 4 : i64} : vector<8xf32>, vector<8xi1> into !llvm.ptr
