@@ -11,6 +11,7 @@ gone afterwards are the features of the CPU.
 from __future__ import annotations
 
 import difflib
+import os
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -27,6 +28,8 @@ from .kernels.machine import MachineDescription, describe, with_host_caches
 OTHER_TRIPLES = ("x86_64-unknown-linux-gnu", "aarch64-unknown-linux-gnu")
 """Where a CPU is looked for that the host's architecture does not have."""
 NATIVE = "native"
+DEFAULT_CPU = "GLOW_TARGET_CPU"
+"""The environment variable that names the CPU where nothing else does; empty is `native`."""
 
 _X86, _X86_32 = "x86_64", "i686-unknown-linux-gnu"
 _X86_NEEDS = "sse2"
@@ -158,12 +161,32 @@ def find_target(
     """
     The target with the CPU and features of these names, for example `haswell` and `-fma`.
 
-    Without a CPU (or with `native`) it is the host's. Without a triple it is the host's, or that of
-    another architecture which has such a CPU. Raises GlowError, with similar names, for a CPU or a
-    feature that LLVM does not know.
+    Without a CPU it is that of GLOW_TARGET_CPU, if that is set; otherwise, or with `native`, the
+    host's. Without a triple it is the host's, or that of another architecture which has such a CPU;
+    a triple of an architecture that has no such CPU makes GLOW_TARGET_CPU meaningless. Raises
+    GlowError, with similar names, for a CPU or a feature that LLVM does not know.
     """
+    return _find(cpu or _default_cpu(triple), features or "", triple)
+
+
+def _default_cpu(triple: str | None) -> str:
+    """What GLOW_TARGET_CPU names, if it can be meant. Raises GlowError for unknown names."""
+    cpu = os.environ.get(DEFAULT_CPU, "").strip() or NATIVE
+    if cpu == NATIVE:
+        return cpu
+    own = _triple_of(cpu)
+    try:
+        _expect_known("CPU", cpu, known_names(own)[0], own)
+    except GlowError as error:
+        raise GlowError(f"the environment variable {DEFAULT_CPU}: {error}") from None
+    same = triple is None or triple.split("-")[0] == own.split("-")[0]
+    return cpu if same else NATIVE
+
+
+@cache
+def _find(cpu: str, features: str, triple: str | None) -> Target:
     host = host_target()
-    named = None if cpu in (None, "", NATIVE) else cpu
+    named = None if cpu == NATIVE else cpu
     given = _features(features)
     if triple is not None and triple.split("-")[0] != host.architecture:
         named = named or "generic"
@@ -204,7 +227,7 @@ def _expect_known(what: str, name: str, names: Sequence[str], triple: str) -> No
     raise GlowError(f"LLVM knows no {what} {name!r} for {triple.split('-')[0]}{hint}")
 
 
-def _expect_64_bits(cpu: str, features: str, given: str | None) -> None:
+def _expect_64_bits(cpu: str, features: str, given: str) -> None:
     """Raises GlowError for x86 CPUs that LLVM has, and of which it ends the process."""
     # asked about as a CPU of 32 bits, which all of them can be
     found = _tried(Target(_X86_32, cpu, features), (_X86_NEEDS, _LATER))

@@ -61,26 +61,6 @@ define half @__truncsfhf2(float %x) {
   %y = bitcast i16 %cut to half
   ret half %y
 }
-
-define half @__truncdfhf2(double %x) {
-  ; to f32 with an odd last bit where that loses something, so that the rest rounds once
-  %near = fptrunc double %x to float
-  %back = fpext float %near to double
-  %inexact = fcmp one double %back, %x
-  %back_size = call double @llvm.fabs.f64(double %back)
-  %size = call double @llvm.fabs.f64(double %x)
-  %above = fcmp ogt double %back_size, %size
-  %bits = bitcast float %near to i32
-  %one = zext i1 %above to i32
-  %toward_zero = sub i32 %bits, %one
-  %sticky = zext i1 %inexact to i32
-  %odd = or i32 %toward_zero, %sticky
-  %f = bitcast i32 %odd to float
-  %y = call half @__truncsfhf2(float %f)
-  ret half %y
-}
-
-declare double @llvm.fabs.f64(double)
 """
 
 BF16 = """

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from glow.errors import GlowError
+from glow.lowering.target import DEFAULT_CPU, find_target
 from hypothesis import HealthCheck, settings
 
 # how fast examples are made and run depends on what else the machine does
@@ -22,9 +24,24 @@ SHARED = REPOSITORY.parent / "shared"
 _cache: str | None = None
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """`--target-cpu haswell` generates code for that CPU, which this machine must have."""
+    parser.addoption("--target-cpu", help="the CPU that code is generated for where no test says")
+
+
 def pytest_configure(config: pytest.Config) -> None:
-    """Keep compiled code in a directory of this run, which the worker processes share."""
+    """
+    Keep compiled code in a directory of this run, which the worker processes share; set the CPU
+    that code is generated for.
+    """
     global _cache
+    if (cpu := config.getoption("--target-cpu")) is not None:
+        # worker processes and the programs that tests start inherit it
+        os.environ[DEFAULT_CPU] = cpu
+    try:
+        find_target().expect_host_runs_it()
+    except GlowError as error:
+        raise pytest.UsageError(str(error)) from None
     if "GLOW_CACHE_DIR" not in os.environ:
         _cache = os.environ["GLOW_CACHE_DIR"] = tempfile.mkdtemp(prefix="glow-test-cache-")
 

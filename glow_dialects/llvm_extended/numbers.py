@@ -73,10 +73,10 @@ class BinaryIntegerIntrinsic(IRDLOperation, ABC):
 
 
 @irdl_op_definition
-class RoundEvenOp(UnaryFloatIntrinsic):
-    """Nearest integer, ties to even."""
+class RintOp(UnaryFloatIntrinsic):
+    """Nearest integer in the rounding mode of the thread: by default, ties to even."""
 
-    name = "llvm.intr.roundeven"
+    name = "llvm.intr.rint"
 
 
 @irdl_op_definition

@@ -96,7 +96,8 @@ class ArithAlgebra:
             ssa = self._from_float(value, element)
         elif computes_in_float(element):
             kind = "uitofp" if is_unsigned(value.element) else "sitofp"
-            ssa = self._rounded(self.emitter.cast(kind, value.ssa, target), element)
+            rounded = self.emitter.cast(kind, value.ssa, memory_type(element))
+            ssa = self._float_resized(rounded, target)
         elif element == i1:
             zero = self.number(0, value.element)
             ssa = value.ssa if source == i1 else self.emitter.compare("ne", value.ssa, zero.ssa)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from xdsl.dialects import arith, llvm
-from xdsl.dialects.builtin import VectorType, f32
+from xdsl.dialects.builtin import VectorType, f32, f64
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...glow_dialects import glow_vec
@@ -14,6 +14,7 @@ from ...glow_dialects.glow_vec import CastKind
 from .bfloat import is_bf16, round_to_bf16, to_f32
 from .function import FunctionConverter
 from .registry import converts
+from .rounding import f64_to_odd_f32, integer_to_odd_f64
 from .types import convert_type, element_of, element_size, i1, with_element
 
 _TRUNC = {"overflowFlags": llvm.OverflowAttr("none")}
@@ -46,11 +47,21 @@ def cast(fn: FunctionConverter, kind: CastKind, value: SSAValue, target: Attribu
         return _nearest(fn, value, target)
     operation, properties = _INTEGER_CASTS[kind]
     if kind in _TO_FLOAT and is_bf16(target):
-        wide = fn.emit(operation, (value,), with_element(target, f32), properties)
-        return round_to_bf16(fn, wide)
+        return _integer_to_bf16(fn, operation, value)
     if is_bf16(value.type):
         value = to_f32(fn, value)
     return fn.emit(operation, (value,), target, properties)
+
+
+def _integer_to_bf16(
+    fn: FunctionConverter, operation: type[Operation], value: SSAValue
+) -> SSAValue:
+    """Rounded once: integers of up to 16 bits are exact in f32, larger ones go through f64."""
+    if element_size(element_of(value.type)) <= 2:
+        wide = fn.emit(operation, (value,), with_element(value.type, f32))
+    else:
+        wide = f64_to_odd_f32(fn, integer_to_odd_f64(fn, operation, value))
+    return round_to_bf16(fn, wide)
 
 
 def _nearest(fn: FunctionConverter, value: SSAValue, target: Attribute) -> SSAValue:
@@ -105,11 +116,9 @@ def convert_extf(op: arith.ExtFOp, fn: FunctionConverter) -> None:
 @converts(arith.TruncFOp)
 def convert_truncf(op: arith.TruncFOp, fn: FunctionConverter) -> None:
     value, target = fn.value(op.input), convert_type(op.result.type)
-    if not is_bf16(target):
+    if element_of(value.type) == f64 and element_of(target) != f32:
+        value = f64_to_odd_f32(fn, value)
+    if is_bf16(target):
+        fn.define(op.result, round_to_bf16(fn, value))
+    else:
         fn.define(op.result, fn.emit(llvm.FPTruncOp, (value,), target))
-        return
-    wide = with_element(target, f32)
-    if value.type != wide:
-        # from f64; the double rounding can differ from one rounding in the last bit
-        value = fn.emit(llvm.FPTruncOp, (value,), wide)
-    fn.define(op.result, round_to_bf16(fn, value))

@@ -267,7 +267,7 @@ def named_intrinsic(op: llvm.CallIntrinsicOp, names: Names) -> str:
 _OVERLOADED_BY_FIRST = (
     *("fabs", "sqrt", "exp", "exp2", "log", "log2", "log10", "sin", "cos", "tan", "sinh", "cosh"),
     *("tanh", "asin", "acos", "atan", "atan2", "pow", "floor", "ceil", "trunc", "round"),
-    *("roundeven", "copysign", "fma", "fmuladd", "maxnum", "minnum", "maximum", "minimum"),
+    *("rint", "copysign", "fma", "fmuladd", "maxnum", "minnum", "maximum", "minimum"),
     *("smax", "smin", "umax", "umin"),
     *("vector.reduce.add", "vector.reduce.mul", "vector.reduce.and", "vector.reduce.or"),
     *("vector.reduce.xor", "vector.reduce.smax", "vector.reduce.smin", "vector.reduce.umax"),

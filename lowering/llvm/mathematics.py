@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from xdsl.dialects import llvm, math
-from xdsl.dialects.builtin import Float64Type, SymbolRefAttr, VectorType, f32
+from xdsl.dialects import llvm, math, vector
+from xdsl.dialects.builtin import Float64Type, SymbolRefAttr, VectorType, f16, f32
 from xdsl.ir import Operation, SSAValue
 
 from ...glow_dialects import llvm_extended as lx
@@ -12,6 +12,7 @@ from .bfloat import is_bf16, round_to_bf16, to_f32, widened
 from .control import make_call
 from .function import FunctionConverter
 from .registry import converts
+from .rounding import fused_f16
 from .types import element_of, i1, int_attr
 
 INTRINSICS: dict[type[Operation], type[Operation]] = {
@@ -27,12 +28,11 @@ INTRINSICS: dict[type[Operation], type[Operation]] = {
     math.Exp2Op: llvm.FExp2Op,
     math.ExpOp: llvm.FExpOp,
     math.FloorOp: llvm.FFloorOp,
-    math.FmaOp: llvm.FMAOp,
     math.Log10Op: lx.Log10Op,
     math.Log2Op: llvm.FLog2Op,
     math.LogOp: llvm.FLogOp,
     math.PowFOp: llvm.FPowOp,
-    math.RoundEvenOp: lx.RoundEvenOp,
+    math.RoundEvenOp: lx.RintOp,
     math.RoundOp: lx.RoundOp,
     math.SinOp: llvm.FSinOp,
     math.SinhOp: lx.SinhOp,
@@ -53,12 +53,27 @@ LIBRARY: dict[type[Operation], str] = {
 """Functions of libm, in their names for doubles; those for floats end with an f."""
 
 
+# `rint` rounds to even, because programs run in the default rounding mode. Where the machine has no
+# instruction for it, it is a function of C99, but `roundeven` is missing in many libraries.
+
+
 @converts(*INTRINSICS)
 def convert_intrinsic(op: Operation, fn: FunctionConverter) -> None:
     flags = fastmath(op.properties.get("fastmath"))
     operands = fn.values(op.operands)
     result = widened(fn, INTRINSICS[type(op)], operands, operands[0].type, flags)
     fn.define(op.results[0], result)
+
+
+@converts(math.FmaOp, vector.FMAOp)
+def convert_fma(op: Operation, fn: FunctionConverter) -> None:
+    operands = fn.values(op.operands)
+    t = operands[0].type
+    if element_of(t) == f16:
+        fn.define(op.results[0], fused_f16(fn, operands))
+        return
+    flags = fastmath(op.properties.get("fastmath"))
+    fn.define(op.results[0], widened(fn, llvm.FMAOp, operands, t, flags))
 
 
 @converts(math.RsqrtOp)

@@ -18,7 +18,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from ...glow_dialects import glow_vec
 from ...glow_dialects import llvm_extended as lx
 from .arithmetic import compare, fastmath
-from .bfloat import is_bf16, round_to_bf16, to_f32, widened
+from .bfloat import is_bf16, round_to_bf16, to_f32
 from .function import FunctionConverter
 from .memory import as_stored, buffer_type, element_address, load, store
 from .registry import converts, failure
@@ -231,13 +231,6 @@ def convert_broadcast(op: vector.BroadcastOp, fn: FunctionConverter) -> None:
         fn.define(op.vector, shuffle(fn, value, fn.poison(value.type), [0] * lanes))
     else:
         fn.define(op.vector, splat(fn, value, t))
-
-
-@converts(vector.FMAOp)
-def convert_fma(op: vector.FMAOp, fn: FunctionConverter) -> None:
-    operands = fn.values((op.lhs, op.rhs, op.acc))
-    result = widened(fn, llvm.FMAOp, operands, operands[0].type, fastmath(None))
-    fn.define(op.res, result)
 
 
 def _position(

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import ctypes
-from functools import cache
 from io import StringIO
 
-import llvmlite.binding as binding
 import numpy as np
 from glow.context import make_context
 from glow.lowering.llvm.convert import ConvertToLLVMPass
 from glow.lowering.llvm.translate import translate_module
+from glow.lowering.target import find_target
+from glow.runtime.jit import Executable, compile_object
+from xdsl.dialects import llvm
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.parser import Parser
 from xdsl.printer import Printer
@@ -47,50 +48,28 @@ def convert(text: str, *, contract: bool = True) -> ModuleOp:
     return reparse(module)
 
 
-@cache
-def target_machine() -> binding.TargetMachine:
-    binding.initialize_native_target()
-    binding.initialize_native_asmprinter()
-    return binding.Target.from_default_triple().create_target_machine(
-        cpu=binding.get_host_cpu_name(),
-        features=binding.get_host_cpu_features().flatten(),
-        opt=2,
-        reloc="pic",
-    )
-
-
-@cache
-def _jit() -> binding.LLJIT:
-    return binding.create_lljit_compiler(target_machine())
-
-
 class Kernels:
     """
-    Compiled functions of a module of kernels or, with `llvm=True`, of the `llvm` dialect.
+    Compiled functions of a module of kernels or, with `converted=True`, of the `llvm` dialect.
 
     `kernels.name(*arrays)` calls a function with pointers to arrays, which must be dense or views
     whose data pointer is the memref's.
     """
 
-    _count = 0
-
-    def __init__(self, text: str, *, llvm: bool = False, contract: bool = True):
-        module = reparse(parse(text)) if llvm else convert(text, contract=contract)
+    def __init__(self, text: str, *, converted: bool = False, contract: bool = True):
+        module = reparse(parse(text)) if converted else convert(text, contract=contract)
         self.ir = translate_module(module)
-        parsed = binding.parse_assembly(self.ir)
-        parsed.verify()
-        Kernels._count += 1
-        builder = binding.JITLibraryBuilder().add_ir(parsed).add_current_process()
-        names = [f.name for f in parsed.functions if not f.is_declaration]
-        for name in names:
-            builder.export_symbol(name)
-        self._library = builder.link(_jit(), f"kernels{Kernels._count}")
+        functions = [op for op in module.ops if isinstance(op, llvm.FuncOp) and op.body.blocks]
+        entry, *others = (function.sym_name.data for function in functions)
+        target = find_target()
+        objects = [compile_object(self.ir, target)]
+        self._executable = Executable(objects, entry, target, others)
 
     def __getattr__(self, name: str):
         def call(*arrays: np.ndarray) -> None:
             prototype = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * len(arrays))
             # through self, which keeps the code alive
-            function = prototype(self._library[name])
+            function = prototype(self._executable.address_of(name))
             function(*[a.ctypes.data for a in arrays])
 
         return call

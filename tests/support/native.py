@@ -8,9 +8,9 @@ from collections.abc import Sequence
 
 import numpy as np
 from glow.context import make_context
-from glow.lowering.kernels import MachineDescription, host_machine
+from glow.lowering.kernels import MachineDescription
 from glow.lowering.llvm.translate import translate_module
-from glow.lowering.target import host_target
+from glow.lowering.target import find_target
 from glow.lowering.threads import llvm_text
 from glow.runtime.cpu_program import aligned_bytes
 from glow.runtime.interpreter import interpret
@@ -62,10 +62,12 @@ def run_native(
     what lies behind each output and the arena must not change.
     """
     program = main_function(allocated)
-    kernels = apply(allocated.clone(), kernels_pipeline(machine or host_machine(), threads))
+    target = find_target()
+    machine = machine or target.describe()
+    kernels = apply(allocated.clone(), kernels_pipeline(machine, threads))
     arena_size = function_bytes(main_function(kernels), ARENA_SIZE)
-    apply(kernels, "glow-expand-math,glow-convert-to-llvm")
-    target = host_target()
+    has_fma = str(target.describe().has_fma).lower()
+    apply(kernels, f"glow-expand-math{{has-fma={has_fma}}},glow-convert-to-llvm")
     texts = [translate_module(kernels), *([llvm_text(target.triple)] if threads > 1 else [])]
     executable = Executable([compile_object(t, target) for t in texts], "glow_main", target)
     run = ParallelExecutable(executable, threads, pin=False) if threads > 1 else executable

@@ -24,11 +24,12 @@ from glow.glow_dialects.glow.reduction import (
     ReduceSumOp,
 )
 from glow.glow_dialects.operator import Python, with_shape
-from glow.lowering.kernels import MachineDescription, host_machine
+from glow.lowering.kernels import MachineDescription
 from glow.lowering.kernels.affine import Buffer, Dim, View
 from glow.lowering.kernels.nest import Combine, Nest, Repeat
 from glow.lowering.kernels.registry import Kernel, total
 from glow.lowering.kernels.split_reduction import split_reductions
+from glow.lowering.target import find_target
 from glow.passes.pack_weights import packed, panel_width
 from glow.semantics import element_type
 from glow.tests.support.graph_text import parse
@@ -39,7 +40,11 @@ from xdsl.dialects.builtin import ModuleOp, f32
 
 from .test_operators import one_node
 
-MACHINES = [host_machine(), MachineDescription(256, 16), MachineDescription(128, 16, False)]
+MACHINES = [
+    find_target().describe(),
+    MachineDescription(256, 16),
+    MachineDescription(128, 16, False),
+]
 THREADS = (1, 2, 3, 5)
 PREPARE = "glow-irgen,glow-eliminate-copies,glow-allocate"
 
@@ -198,8 +203,8 @@ def test_packed_columns_of_one_row():
 
 
 def test_products_of_bytes_of_one_row():
-    if not host_machine().byte_dot(True):
-        pytest.skip("this machine has no products of unsigned bytes (VNNI)")
+    if not find_target().describe().byte_dot(True):
+        pytest.skip("the target has no products of unsigned bytes (VNNI)")
     rng = np.random.default_rng()
     x = rng.integers(0, 256, (1, 40012)).astype(np.uint8)
     w = rng.integers(-128, 128, (1, 10003, 16, 4)).astype(np.int8)

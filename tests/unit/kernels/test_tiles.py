@@ -10,10 +10,11 @@ import pytest
 from glow.glow_dialects.glow.dot import DotConvolutionOp, DotMatMulOp
 from glow.glow_dialects.operator import Python, with_shape
 from glow.lowering.host_features import host_features, request_tiles
-from glow.lowering.kernels import MachineDescription, host_machine, tile_generator
+from glow.lowering.kernels import MachineDescription, tile_generator
 from glow.lowering.kernels.affine import Buffer, Dim, View, affine
 from glow.lowering.kernels.nest import Combine, Nest, Reduction, simplified
 from glow.lowering.kernels.tiles import TilePlan, plan_tiles
+from glow.lowering.target import find_target
 from glow.semantics import element_type
 from glow.tests.support.graph_text import parse
 from glow.tests.support.native import apply, check_native, kernels_pipeline
@@ -24,8 +25,8 @@ from xdsl.dialects.builtin import IntegerType, ModuleOp, Signedness, i8, i32
 from .test_operators import one_node
 
 needs_tiles = pytest.mark.skipif(
-    not host_machine().has_int8_tiles,
-    reason="this machine has no tile registers for bytes (AMX), or the system forbids them",
+    not find_target().describe().has_int8_tiles,
+    reason="the target has no tile registers for bytes (AMX), or the system forbids them",
 )
 UI8 = IntegerType(8, Signedness.UNSIGNED)
 
@@ -63,14 +64,14 @@ def lowered(operator: type, arrays: Sequence[np.ndarray], **properties: Python) 
 
 
 def uses_tiles(module: ModuleOp) -> bool:
-    kernels = apply(module.clone(), kernels_pipeline(host_machine()))
+    kernels = apply(module.clone(), kernels_pipeline(find_target().describe()))
     return any(op.name == "glow_vec.tile_dot" for op in kernels.walk())
 
 
 def check(operator: type, arrays: Sequence[np.ndarray], threads: int, **properties: Python) -> None:
     module = lowered(operator, arrays, **properties)
     assert uses_tiles(module)
-    check_native(module, arrays, host_machine(), threads=threads)
+    check_native(module, arrays, find_target().describe(), threads=threads)
 
 
 # batch, blocks of the input, blocks of the output, sizes, kernel, strides, dilations
@@ -163,7 +164,9 @@ def test_matmul(rows: tuple[int, ...], inner: int, columns: int, threads: int):
 
 
 @needs_tiles
-@pytest.mark.skipif(not host_machine().has_bf16_tiles, reason="no tile registers for bf16 here")
+@pytest.mark.skipif(
+    not find_target().describe().has_bf16_tiles, reason="no tile registers for bf16 here"
+)
 @pytest.mark.parametrize("case", CONVOLUTIONS[1:7], ids=str)
 def test_convolution_of_bf16(case: tuple):
     batch, channels, outputs, sizes, kernel, strides, dilations = case
@@ -211,7 +214,7 @@ def test_epilogue(threads: int):
         np.exp2(integers(-16, -12, (1, 2, 1, 1, 64), np.float32)),
         integers(0, 256, (1, 2, 7, 7, 64), np.uint8),
     ]
-    check_native(module, inputs, host_machine(), threads=threads)
+    check_native(module, inputs, find_target().describe(), threads=threads)
 
 
 # plans

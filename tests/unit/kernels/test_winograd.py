@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from glow.errors import CompileError
 from glow.glow_dialects.glow.winograd import TILES, WinogradConvolutionOp
-from glow.lowering.kernels import MachineDescription, host_machine
+from glow.lowering.kernels import MachineDescription
 from glow.lowering.kernels.affine import Affine, Buffer, Dim, View
 from glow.lowering.kernels.nest import Combine, Nest, Reduction, simplified
 from glow.lowering.kernels.register_tile import tiled_product
@@ -24,6 +24,7 @@ from glow.lowering.kernels.winograd_blocks import (
     edges,
     spans,
 )
+from glow.lowering.target import find_target
 from glow.semantics import element_type
 from glow.semantics.blocked import pack_channels, pack_filter
 from glow.semantics.winograd import filter_in_parts, transform_filter
@@ -114,8 +115,8 @@ def test_sums_in_chunks(machine: MachineDescription, inputs: int, tile: int, thr
 
 
 needs_tiles = pytest.mark.skipif(
-    not host_machine().has_bf16_tiles,
-    reason="this machine has no tile registers for bf16 (AMX), or the system forbids them",
+    not find_target().describe().has_bf16_tiles,
+    reason="the target has no tile registers for bf16 (AMX), or the system forbids them",
 )
 
 
@@ -139,7 +140,7 @@ def test_products_of_parts_agree_with_the_interpreter(
 ):
     operands, _ = layer(np.random.default_rng(), *case, tile)
     operands[1] = filter_in_parts(operands[1], 16)
-    check_native(program(operands, tile), operands, host_machine(), 2e-5, threads=threads)
+    check_native(program(operands, tile), operands, find_target().describe(), 2e-5, threads=threads)
 
 
 @pytest.mark.parametrize(("tile", "pool"), [(2, 2), (4, 2), (4, 4)])

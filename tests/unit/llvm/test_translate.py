@@ -127,7 +127,7 @@ def test_a_branch_to_one_block_with_two_sets_of_arguments():
       llvm.store %r, %y : f32, !llvm.ptr
       llvm.return
     }"""
-    kernels = Kernels(text, llvm=True)
+    kernels = Kernels(text, converted=True)
     for value, expected in ((5, 1), (0, 2)):
         y = np.zeros(1, np.float32)
         kernels.f(np.array([value], np.float32), y)
@@ -147,7 +147,7 @@ def test_blocks_need_not_be_in_the_order_of_dominance():
       llvm.br ^last
     }"""
     x = np.zeros(1, np.float32)
-    Kernels(text, llvm=True).f(x)
+    Kernels(text, converted=True).f(x)
     assert x[0] == 3
 
 

@@ -61,7 +61,7 @@ def _program(name: str, n: int, lanes: int, fma: bool) -> Executable:
     for p in parse_pipeline(f"glow-expand-math{{has-fma={str(fma).lower()}}},glow-convert-to-llvm"):
         apply_pass(p, context, module)
         module.verify()
-    machine = host_target() if fma else find_target("x86-64")
+    machine = find_target() if fma else find_target("x86-64")
     return Executable([compile_object(translate_module(module), machine)], "f", machine)
 
 

@@ -12,7 +12,7 @@ import pytest
 from glow.errors import CompileError, GlowError
 from glow.glow_dialects.glow.dot import DotConvolutionOp, DotMatMulOp
 from glow.glow_dialects.operator import with_shape
-from glow.lowering.target import host_target
+from glow.lowering.target import find_target, host_target
 from glow.runtime.cpu_backend import CpuBackend
 from glow.semantics.dot import pair_rows
 from glow.tests.support.native import apply, check_native
@@ -27,7 +27,7 @@ SYMBOLS = {"batch": 2}
 
 
 def expect_instructions() -> None:
-    if not host_target().describe().has_bf16_dot:
+    if not find_target().describe().has_bf16_dot:
         pytest.skip("this machine has no AVX512-BF16")
 
 
@@ -54,7 +54,7 @@ def test_convolution(case: tuple, rng: np.random.Generator):
     types = [with_shape(t, a.shape) for t, a in ((bf16, x), (bf16, w), (f32, b))]
     module = one_node(DotConvolutionOp, types, strides=strides, dilations=dilations)
     apply(module, "glow-irgen,glow-eliminate-copies,glow-allocate")
-    check_native(module, [x, w, b], host_target().describe(), 1e-5)
+    check_native(module, [x, w, b], find_target().describe(), 1e-5)
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_matmul(
     types = [with_shape(bf16, x.shape), with_shape(bf16, w.shape)]
     module = one_node(DotMatMulOp, types, columns=16 * panels - rest)
     apply(module, "glow-irgen,glow-eliminate-copies,glow-allocate")
-    check_native(module, [x, w], host_target().describe(), 1e-5)
+    check_native(module, [x, w], find_target().describe(), 1e-5)
 
 
 def test_meaning_of_paired_weights(rng: np.random.Generator):

@@ -9,7 +9,7 @@ from glow.glow_dialects.glow.dot import DotConvolutionOp, DotMatMulOp
 from glow.glow_dialects.glow_vec import DotKind
 from glow.glow_dialects.operator import with_shape
 from glow.lowering.kernels.machine import MachineDescription
-from glow.lowering.target import host_target
+from glow.lowering.target import find_target
 from glow.runtime.interpreter import interpret
 from glow.semantics.arrays import element_type
 from glow.semantics.blocked import pack_channels, unpack_channels
@@ -40,9 +40,9 @@ CONVOLUTIONS = [
 
 
 def expect(feature: str) -> None:
-    host = host_target()
-    if host.architecture != "x86_64" or not host.feature_set().get(feature, feature == "sse2"):
-        pytest.skip(f"this machine has no {feature}")
+    target = find_target()
+    if target.architecture != "x86_64" or not target.feature_set().get(feature, feature == "sse2"):
+        pytest.skip(f"the target has no {feature}")
 
 
 def numbers(rng: np.random.Generator, dtype: str, *shape: int) -> np.ndarray:

@@ -1,0 +1,90 @@
+"""
+Conversions of wide numbers to 16-bit floats, rounded once.
+
+Few machines convert f64 or i64 to f16 or bf16, and LLVM calls functions of the compiler's runtime
+on the others. Through f32, the number would be rounded twice, which is wrong next to ties. So the
+first rounding is to odd: a number that is not exact becomes the one of its two neighbours whose
+last bit is 1. It is never a tie of the shorter type, and lies on the same side of it.
+
+Source: Boldo and Melquiond, Emulation of FMA and correctly rounded sums: proved algorithms using
+rounding to odd, 2008.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects import llvm
+from xdsl.dialects.builtin import f32, f64, i32
+from xdsl.ir import Operation, SSAValue
+
+from ...glow_dialects import llvm_extended as lx
+from .function import FunctionConverter
+from .types import element_of, element_size, int_attr, mask_for, with_element
+
+_EXACT_BITS = 53
+"""Integers of so many bits are exact in f64."""
+_DROPPED = 64 - _EXACT_BITS
+_NO_OVERFLOW = {"overflowFlags": int_attr(0, i32)}
+_NO_FASTMATH = {"fastmathFlags": llvm.FastMathAttr(None)}
+_DIFFERENT = {"predicate": int_attr(llvm.FCmpPredicateFlag.ONE.to_int()), **_NO_FASTMATH}
+_GREATER = {"predicate": int_attr(llvm.FCmpPredicateFlag.OGT.to_int()), **_NO_FASTMATH}
+_NOT_EQUAL = {"predicate": int_attr(llvm.ICmpPredicateFlag.NE.to_int())}
+
+
+def f64_to_odd_f32(fn: FunctionConverter, value: SSAValue) -> SSAValue:
+    """An f64, scalar or vector, rounded to an odd f32; NaN and what is exact stay as they are."""
+    mask, bits_type = mask_for(value.type), with_element(value.type, i32)
+    near = fn.emit(llvm.FPTruncOp, (value,), with_element(value.type, f32))
+    back = fn.emit(llvm.FPExtOp, (near,), value.type)
+    inexact = fn.emit(lx.FCmpOp, (back, value), mask, _DIFFERENT)
+    sizes = [fn.emit(llvm.FAbsOp, (v,), value.type, _NO_FASTMATH) for v in (back, value)]
+    above = fn.emit(lx.FCmpOp, sizes, mask, _GREATER)
+    bits = fn.emit(llvm.BitcastOp, (near,), bits_type)
+    one = fn.emit(llvm.ZExtOp, (above,), bits_type)
+    truncated = fn.emit(llvm.SubOp, (bits, one), bits_type, _NO_OVERFLOW)
+    last = fn.emit(llvm.ZExtOp, (inexact,), bits_type)
+    odd = fn.emit(llvm.OrOp, (truncated, last), bits_type)
+    return fn.emit(llvm.BitcastOp, (odd,), near.type)
+
+
+def fused_f16(fn: FunctionConverter, operands: Sequence[SSAValue]) -> SSAValue:
+    """
+    `a * b + c` of f16, rounded once: in f64, products are exact, and sums are as soon as they can
+    be near a tie of f16.
+    """
+    t = operands[0].type
+    wide = with_element(t, f64)
+    a, b, c = (fn.emit(llvm.FPExtOp, (operand,), wide) for operand in operands)
+    product = fn.emit(llvm.FMulOp, (a, b), wide, _NO_FASTMATH)
+    total = fn.emit(llvm.FAddOp, (product, c), wide, _NO_FASTMATH)
+    return fn.emit(llvm.FPTruncOp, (f64_to_odd_f32(fn, total),), t)
+
+
+def integer_to_odd_f64(
+    fn: FunctionConverter, operation: type[Operation], value: SSAValue
+) -> SSAValue:
+    """
+    An integer as f64 by `operation`, which is `sitofp` or `uitofp`. Of those with 64 bits, large
+    ones are rounded to odd multiples of the unit of the largest f64 that is an integer of 64 bits.
+    """
+    if element_size(element_of(value.type)) == 8:
+        value = _odd_integer(fn, value, operation is llvm.SIToFPOp)
+    return fn.emit(operation, (value,), with_element(value.type, f64))
+
+
+def _odd_integer(fn: FunctionConverter, value: SSAValue, signed: bool) -> SSAValue:
+    """An i64 that is exact in f64: large ones without their last bits."""
+    t = value.type
+    low = fn.emit(llvm.AndOp, (value, fn.number((1 << _DROPPED) - 1, t)), t)
+    high = fn.emit(llvm.XOrOp, (value, low), t)
+    some = fn.emit(llvm.ICmpOp, (low, fn.number(0, t)), mask_for(t), _NOT_EQUAL)
+    unit = fn.emit(llvm.ZExtOp, (some,), t)
+    unit = fn.emit(llvm.ShlOp, (unit, fn.number(_DROPPED, t)), t, _NO_OVERFLOW)
+    odd = fn.emit(llvm.OrOp, (high, unit), t)
+    # those that are exact as they are: signed ones lie around 0
+    start = fn.number(1 << _EXACT_BITS if signed else 0, t)
+    shifted = fn.emit(llvm.AddOp, (value, start), t, _NO_OVERFLOW)
+    above = fn.emit(llvm.LShrOp, (shifted, fn.number(_EXACT_BITS + signed, t)), t)
+    large = fn.emit(llvm.ICmpOp, (above, fn.number(0, t)), mask_for(t), _NOT_EQUAL)
+    return fn.emit(lx.SelectOp, (large, odd, value), t, _NO_FASTMATH)
