@@ -173,13 +173,15 @@ def random_input(network: Network) -> np.ndarray:
     return network.rng.standard_normal(network.shape).astype(np.float32)
 
 
-def by_onnxruntime(model: onnx.ModelProto, x: np.ndarray, literally: bool = False) -> np.ndarray:
-    """The first output; with `literally`, every node by itself, as ONNX defines it."""
+def node_by_node(model: onnx.ModelProto, x: np.ndarray) -> np.ndarray:
+    """
+    The first output of a QDQ model by onnxruntime, which does not join conversions with the floats
+    between them: its products of integers saturate on some machines (see `reference`).
+    """
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
     options.log_severity_level = 3
-    if literally:
-        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     session = onnxruntime.InferenceSession(
         model.SerializeToString(), options, ["CPUExecutionProvider"]
     )

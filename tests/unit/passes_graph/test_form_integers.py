@@ -1,4 +1,4 @@
-"""Quantized networks computed with integers: the same numbers as onnxruntime's."""
+"""Quantized networks computed with integers: the same numbers as ONNX's reference evaluator."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from glow.passes.integers.report import Reason, conversions
 from glow.runtime.stages import apply_pass, parse_pipeline
 from glow.tests.support.quantized_models import (
     NETWORKS,
-    by_onnxruntime,
     quantize,
     quantum,
     random_input,
 )
+from glow.tests.support.reference import by_reference
 from hypothesis import given
 from hypothesis import strategies as st
 from xdsl.dialects.builtin import IntegerType, ModuleOp
@@ -62,14 +62,14 @@ def compare(found: np.ndarray, wanted: np.ndarray, step: float) -> None:
 
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("network", NETWORKS)
-def test_equals_onnxruntime(
+def test_equals_the_reference(
     network: str, form: str, rng: np.random.Generator, tmp_path: Path
 ) -> None:
     """Not one product of floats is left."""
     net = NETWORKS[network](rng)
     model = quantize(net, tmp_path, **FORMS[form])
     x = random_input(net)
-    wanted = by_onnxruntime(model, x, literally=True)
+    wanted = by_reference(model, {"x": x})[0]
     passes = "glow-unsign-activations,glow-form-integers"
     module = formed(import_onnx(model), passes if rng.integers(2) else "glow-form-integers")
     assert not float_products(module)
@@ -86,7 +86,7 @@ def test_machine_code_gives_the_same(
     x = random_input(net)
     compiled = glow.compile(model, cache=False)
     assert not float_products(compiled.stages["optimized"])
-    compare(compiled(x)[0], by_onnxruntime(model, x, literally=True), quantum(model))
+    compare(compiled(x)[0], by_reference(model, {"x": x})[0], quantum(model))
 
 
 def test_dynamic_quantization(rng: np.random.Generator, tmp_path: Path) -> None:
@@ -98,7 +98,7 @@ def test_dynamic_quantization(rng: np.random.Generator, tmp_path: Path) -> None:
     quantize_dynamic(tmp_path / "float.onnx", tmp_path / "dynamic.onnx")
     model = onnx.load(tmp_path / "dynamic.onnx")
     x = random_input(net)
-    wanted = by_onnxruntime(model, x, literally=True)
+    wanted = by_reference(model, {"x": x})[0]
     compiled = glow.compile(model, cache=False)
     assert not float_products(compiled.stages["optimized"])
     # a different rounding of one input may change the scale of all
@@ -141,7 +141,7 @@ def test_integers_alone(network: str, form: str, rng: np.random.Generator, tmp_p
     if form == "qdq":
         found.append(glow.compile(module, cache=False)(x)[0])
     for result in found:
-        compare(result, by_onnxruntime(model, x, literally=True), quantum(model))
+        compare(result, by_reference(model, {"x": x})[0], quantum(model))
 
 
 @given(st.lists(st.floats(2.0**-30, 2.0**20), min_size=1, max_size=5))
