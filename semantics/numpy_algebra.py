@@ -35,6 +35,8 @@ def convert(array: np.ndarray, dtype: np.dtype) -> np.ndarray:
         return array != 0
     if array.dtype == BFLOAT16:
         array = array.astype(np.float32)
+    if dtype == BFLOAT16 and array.dtype.kind in "iu" and array.itemsize >= 4:
+        array = _to_odd_f64(array)
     if dtype == BFLOAT16 and array.dtype == np.float64:
         return _to_bfloat16(array)
     return array.astype(dtype)
@@ -48,6 +50,16 @@ def _to_bfloat16(array: np.ndarray) -> np.ndarray:
     even = (narrow.view(np.uint32) & 1) == 0
     away = np.where(back < array, np.float32(np.inf), np.float32(-np.inf))
     return np.where(inexact & even, np.nextafter(narrow, away), narrow).astype(BFLOAT16)
+
+
+def _to_odd_f64(array: np.ndarray) -> np.ndarray:
+    # as above: integers that are not exact in f64 become odd multiples of the last bit that stays
+    if array.itemsize == 8:
+        large = (array >= 2**53) | (array <= -(2**53))
+        low = array & 0x7FF
+        odd = (array ^ low) | (low != 0).astype(array.dtype) << 11
+        array = np.where(large, odd, array)
+    return array.astype(np.float64)
 
 
 def erf(x: np.ndarray) -> np.ndarray:

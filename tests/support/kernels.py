@@ -56,12 +56,19 @@ class Kernels:
     whose data pointer is the memref's.
     """
 
-    def __init__(self, text: str, *, converted: bool = False, contract: bool = True):
+    def __init__(
+        self,
+        text: str,
+        *,
+        converted: bool = False,
+        contract: bool = True,
+        cpu: str | None = None,
+    ):
         module = reparse(parse(text)) if converted else convert(text, contract=contract)
         self.ir = translate_module(module)
         functions = [op for op in module.ops if isinstance(op, llvm.FuncOp) and op.body.blocks]
         entry, *others = (function.sym_name.data for function in functions)
-        target = find_target()
+        target = find_target(cpu)
         objects = [compile_object(self.ir, target)]
         self._executable = Executable(objects, entry, target, others)
 

@@ -48,7 +48,7 @@ _MEANINGS = {
 
 
 class MaxPool(ReferenceMaxPool):
-    """The evaluator pads with NaN, which integers do not have; those of 32 bits are exact in f64."""
+    """Also of integers, which have no NaN to pad with as the evaluator does; f64 is exact."""
 
     def _run(self, x: np.ndarray, **attributes: Any) -> tuple[np.ndarray, ...]:
         pooled, *places = super()._run(x.astype(np.float64), **attributes)

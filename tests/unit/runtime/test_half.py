@@ -65,11 +65,11 @@ def test_every_f16_is_widened(result: type):
     same(converted(ALL, result), ALL.astype(result))
 
 
-@pytest.mark.parametrize("source", [np.float32, np.float64])
 @np.errstate(all="ignore")
-def test_rounding_to_f16(source: type, rng: np.random.Generator):
+def test_rounding_to_f16(rng: np.random.Generator):
     """Random bits, values around each f16, and ties between neighbours."""
-    bits = rng.integers(0, 2**32, 50_000, dtype=np.uint32).view(np.float32).astype(source)
+    source = np.float32
+    bits = rng.integers(0, 2**32, 50_000, dtype=np.uint32).view(source)
     exact = ALL[np.isfinite(ALL)].astype(source)
     ties = (exact + np.nextafter(ALL, np.float16(np.inf))[np.isfinite(ALL)].astype(source)) / 2
     near = [np.nextafter(ties, source(s)) for s in (np.inf, -np.inf)]
