@@ -285,10 +285,16 @@ class CpuBackend(Backend):
         together and with the C library's `libm`, their entry is
         `void glow_main(void *weights, void **io, void *arena)`, where `arena_bytes` says how large
         the arena must be; a program for several threads is called as `lowering.threads` says. Where
-        the target has tile registers, the process must ask for them first (docs/targets.md). What
-        else a C program needs is written by `bundle.write_bundle`.
+        the target has tile registers, the process must ask for them first. docs/targets.md lists
+        all functions that they call; those for 16-bit floats that the target needs are in the last
+        object. What else a C program needs is written by `bundle.write_bundle`.
         """
-        return self._objects(stages, self.target())[0]
+        from .jit import support_object
+
+        target = self.target()
+        objects = self._objects(stages, target)[0]
+        support = support_object(target)
+        return objects if support is None else [*objects, support]
 
     def _objects(
         self, stages: Mapping[str, ModuleOp], target: Target

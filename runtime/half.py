@@ -2,8 +2,11 @@
 Conversions of f16 and bf16 for processors that have no instruction for them.
 
 LLVM calls functions of the compiler's runtime library for these, which no shared library provides
-everywhere, so they are part of each program that may call them. Generated code rounds to bf16 with
-integer arithmetic, but where LLVM sees that a vector of bf16 is constant, it may call as well.
+everywhere, so they are part of each program that may call them. They are weak, because a program
+that is linked elsewhere may have them. Generated code rounds to bf16 with integer arithmetic, but
+where LLVM sees that a vector of bf16 is constant, it may call as well. Numbers of 64 bits reach f16
+and bf16 through f32 (see `lowering.llvm.rounding`), so no other function is needed;
+tests/unit/runtime/test_symbols.py looks at what object code calls.
 """
 
 from __future__ import annotations
@@ -11,7 +14,7 @@ from __future__ import annotations
 from ..lowering.target import Target
 
 F16 = """
-define float @__extendhfsf2(half %x) {
+define weak float @__extendhfsf2(half %x) {
   %h = bitcast half %x to i16
   %bits = zext i16 %h to i32
   %sign = and i32 %bits, 32768
@@ -30,7 +33,7 @@ define float @__extendhfsf2(half %x) {
   ret float %y
 }
 
-define half @__truncsfhf2(float %x) {
+define weak half @__truncsfhf2(float %x) {
   %bits = bitcast float %x to i32
   %high = lshr i32 %bits, 16
   %sign = and i32 %high, 32768
@@ -64,7 +67,7 @@ define half @__truncsfhf2(float %x) {
 """
 
 BF16 = """
-define bfloat @__truncsfbf2(float %x) {
+define weak bfloat @__truncsfbf2(float %x) {
   %bits = bitcast float %x to i32
   %kept = lshr i32 %bits, 16
   %odd = and i32 %kept, 1

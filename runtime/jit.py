@@ -102,8 +102,8 @@ def object_of(text: str, target: Target, version: str, cache: ObjectCache | None
 
 
 @cache
-def _support(target: Target) -> bytes | None:
-    """The object of functions that LLVM may call and no library has."""
+def support_object(target: Target) -> bytes | None:
+    """The object of functions that LLVM may call and that not every library has."""
     text = half_conversions(target)
     return None if text is None else compile_object(text, target)
 
@@ -119,7 +119,7 @@ class Executable:
         builder = llvm.JITLibraryBuilder()
         for data in objects:
             builder.add_object_img(data)
-        if (support := _support(target)) is not None:
+        if (support := support_object(target)) is not None:
             builder.add_object_img(support)
         builder.add_current_process()
         for name in (entry, *exports):

@@ -1,0 +1,179 @@
+"""
+What object code calls, for every operator and element type: nothing but what docs/targets.md lists.
+
+LLVM turns what a processor has no instruction for into calls of the C library or of the compiler's
+runtime, some of which a process may not have.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+import struct
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+import llvmlite.binding as llvm
+import pytest
+from glow.glow_dialects.glow import NODES, DataParallel, Node
+from glow.glow_dialects.glow.logic import CastOp, SelectOp
+from glow.glow_dialects.operator import with_shape
+from glow.lowering.llvm.translate import translate_module
+from glow.lowering.target import DEFAULT_CPU, Target, find_target
+from glow.lowering.threads import llvm_text
+from glow.runtime.cpu_backend import CpuBackend
+from glow.runtime.jit import compile_object, support_object
+from glow.runtime.stages import Stages
+from glow.tests.support.native import apply, kernels_pipeline
+from glow.tools.conformance.cases import Case
+from glow.tools.conformance.check import network
+from glow.tools.conformance.plan import plan
+from xdsl.dialects import func
+from xdsl.dialects.builtin import (
+    FunctionType,
+    IntegerType,
+    ModuleOp,
+    Signedness,
+    bf16,
+    f16,
+    f32,
+    f64,
+    i1,
+    i8,
+    i16,
+    i32,
+    i64,
+)
+from xdsl.ir import Attribute, Block, Region
+from xdsl.utils.exceptions import VerifyException
+
+BASELINES = {"x86-64": 8, "cortex-a53": 1}
+"""The oldest CPUs, and how many elements: vectors or scalars."""
+U32, U64 = (IntegerType(width, Signedness.UNSIGNED) for width in (32, 64))
+TYPES = (f16, bf16, f32, f64, i1, i32, i64, U64)
+FURTHER = (i8, i16, U32)
+"""These differ from others in conversions only, and smaller unsigned ones not even there."""
+LINKER = {"_GLOBAL_OFFSET_TABLE_"}
+
+
+def symbols(data: bytes) -> tuple[set[str], set[str]]:
+    """The names that an ELF object of 64 bits defines, and those that it leaves to others."""
+    sections = {s.name(): s.data() for s in llvm.ObjectFileRef.from_data(data).sections()}
+    names = {key.decode() if isinstance(key, bytes) else key: d for key, d in sections.items()}
+    table, strings = names[".symtab"], names[".strtab"]
+    defined: set[str] = set()
+    undefined: set[str] = set()
+    for start, info, _, section, _, _ in struct.iter_unpack("<IBBHQQ", table):
+        if info >> 4:  # not local
+            name = strings[start : strings.index(b"\0", start)].decode()
+            (defined if section else undefined).add(name)
+    return defined, undefined
+
+
+def called(objects: Iterable[bytes]) -> set[str]:
+    """What objects that are linked together leave to libraries."""
+    found = [symbols(data) for data in objects]
+    own = set().union(*(defined for defined, _ in found))
+    return set().union(*(undefined for _, undefined in found)) - own - LINKER
+
+
+@pytest.fixture(scope="module")
+def documented() -> tuple[set[str], set[str]]:
+    """The names that docs/targets.md lists: of libraries, and of the compiler's runtime."""
+    text = (Path(__file__).resolve().parents[3] / "docs" / "targets.md").read_text()
+    section = text.split("## What object code calls")[1].split("\n## ")[0]
+    listed = [line.partition(": ")[2] for line in section.splitlines() if line.startswith("- ")]
+    libm, threads, runtime = (set(re.findall(r"`(\w+)`", line)) for line in listed)
+    return libm | threads, runtime
+
+
+def rows(operator: type[Node]) -> Iterator[tuple[Sequence[Attribute], Sequence[Attribute]]]:
+    """Element types of operands, and of results if these do not follow."""
+    if operator is CastOp:
+        pairs = itertools.product((*TYPES, *FURTHER), repeat=2)
+        yield from (([a], [b]) for a, b in pairs)
+        return
+    count = len(operator.get_irdl_definition().operands)
+    for t in TYPES:
+        yield ([i1, t, t] if operator is SelectOp else [t] * count), []
+
+
+def all_on_elements(count: int) -> ModuleOp:
+    """A graph of every data-parallel operator on all element types that it admits."""
+    block, results = Block(), []
+    for operator in NODES:
+        if not issubclass(operator, DataParallel):
+            continue
+        for operands, declared in rows(operator):
+            arguments = [
+                block.insert_arg(with_shape(t, [count]), len(block.args)) for t in operands
+            ]
+            types = [with_shape(t, [count]) for t in declared] or None
+            try:
+                node = operator.of(*arguments, result_types=types)
+                node.verify()
+            except VerifyException:
+                continue
+            block.add_op(node)
+            results += node.results
+    block.add_op(func.ReturnOp(*results))
+    t = FunctionType.from_lists([a.type for a in block.args], [r.type for r in results])
+    return ModuleOp([func.FuncOp("main", t, Region(block))])
+
+
+def object_of_all(target: Target, count: int) -> bytes:
+    machine = target.describe()
+    module = all_on_elements(count)
+    fma = str(machine.has_fma).lower()
+    steps = (
+        "glow-irgen,glow-eliminate-copies,glow-allocate",
+        kernels_pipeline(machine),
+        f"glow-expand-math{{has-fma={fma}}},glow-convert-to-llvm",
+    )
+    apply(module, ",".join(steps), verify=False)
+    return compile_object(translate_module(module), target)
+
+
+@pytest.mark.parametrize("cpu", BASELINES)
+def test_elementwise_operators(cpu: str, documented: tuple[set[str], set[str]]):
+    libraries, runtime = documented
+    target = find_target(cpu)
+    found = called([object_of_all(target, BASELINES[cpu])])
+    assert found - runtime <= libraries
+    # the check sees calls at all, and what is listed is needed
+    assert {"exp", "fmod"} <= found
+    support = support_object(target)
+    provided = set() if support is None else symbols(support)[0]
+    assert found & runtime <= provided <= runtime
+
+
+def one_of_each(backend: CpuBackend) -> list[Case]:
+    """The first case of each operator that is not data-parallel, on floats of 16 bits if it can."""
+    found: list[Case] = []
+    for subject in plan(backend, seed=1):
+        if not issubclass(subject.operator, DataParallel):
+            of_f16 = [c for c in subject.cases if "xf16" in str(c)]
+            found += (of_f16 or subject.cases)[:1]
+    return found
+
+
+def test_other_kernels_and_threads(
+    monkeypatch: pytest.MonkeyPatch, documented: tuple[set[str], set[str]]
+):
+    """Objects of a whole program are complete but for libraries."""
+    libraries, _ = documented
+    # passes that ask for the backend by name are to find this one
+    monkeypatch.setenv(DEFAULT_CPU, "x86-64")
+    backend = CpuBackend(threads=2, cache=False, timed=True)
+    module, _ = network(one_of_each(backend))
+    objects = backend.objects(Stages(module, backend.stages(), False))
+    assert called(objects) <= libraries
+    assert "syscall" in called(objects)
+
+
+def test_threads_of_other_architectures(documented: tuple[set[str], set[str]]):
+    target = find_target("cortex-a53")
+    assert (
+        called([compile_object(llvm_text(target.triple), target)]) - {"glow_program"}
+        <= (documented[0])
+    )
