@@ -1,5 +1,5 @@
 # make demo   classify real images with a small network, compiled for this CPU
-# make test   lint, types, and all tests
+# make test   lint, types, and all tests; some of them also for the CPUs in TARGETS, by LLVM's names
 # make lowest the demo and a sample of the tests with the lowest versions that pyproject.toml allows,
 #             which Python 3.11 or 3.12 can install
 # make bench  this compiler beside onnxruntime and OpenVINO; BENCH="resnet50 --threads 1" for less,
@@ -22,15 +22,18 @@ JOBS ?= 2
 BENCH ?= --no-winograd
 KERNELS ?= resnet50
 COMPILED ?= resnet50 vgg19
+TARGETS ?= $(if $(filter x86_64,$(shell uname -m)),x86-64 haswell)
+TARGET_TESTS := $(addprefix tests/unit/,kernels/test_operators.py kernels/test_products.py \
+	kernels/test_integer_products.py runtime/test_compile_api.py frontend/test_quantized.py)
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test lint types unit lit lowest bench clean
+.PHONY: demo test lint types unit targets lit lowest bench clean
 .NOTPARALLEL:
 
 demo: $(VENV)/installed
 	$(BIN)/python examples/digits/demo.py
 
-test: lint types unit
+test: lint types unit targets
 
 lint: $(VENV)/installed-dev
 	$(BIN)/ruff check .
@@ -46,6 +49,12 @@ $(VENV)/typing/glow: $(VENV)/created
 # pytest also runs the FileCheck tests (tests/unit/test_lit.py)
 unit: $(VENV)/installed-dev
 	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -q
+
+# code for poorer CPUs than this one, which has to run it
+targets: $(VENV)/installed-dev
+	@for cpu in $(TARGETS); do \
+		$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -q --target-cpu $$cpu $(TARGET_TESTS) || exit 1; \
+	done
 
 lit: $(VENV)/installed-dev
 	$(BIN)/lit -j $(JOBS) tests/lit

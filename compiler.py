@@ -201,8 +201,8 @@ def compile(
     - `verify`: what is checked after each pass: True for all IR (slow), False for none, None for
       all but generated kernels.
     - `target_cpu`, `target_features`: generate code as for this CPU, with these changes, in the
-      names of LLVM (`"haswell"`, `"+avx2,-fma"`); by default as for the CPU of this machine, which
-      must be able to run it.
+      names of LLVM (`"haswell"`, `"+avx2,-fma"`); by default as for the CPU that the environment
+      variable GLOW_TARGET_CPU names, or that of this machine, which must be able to run it.
     - `conv_algorithm`: how convolutions are computed: `auto` (the default) for what is estimated to
       be fastest, `direct` by the definition, `winograd` wherever it applies. Winograd convolution
       rounds differently: its results are within 2e-5 of the root mean square of the exact ones.

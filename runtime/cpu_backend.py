@@ -47,7 +47,8 @@ _TO_ALLOCATED = (
 class CpuBackend(Backend):
     """
     Machine code for the CPU of this process, or for another: `cpu`, `features` and `triple` are
-    names of LLVM, such as `haswell` and `-fma` (see `lowering.target.find_target`).
+    names of LLVM, such as `haswell` and `-fma`, and where there is none, GLOW_TARGET_CPU may name
+    one (see `lowering.target.find_target`).
 
     `cache` is True for the default directory of object code, False for none, or a directory.
     `conv_algorithm` is how convolutions are computed: `auto` for what is estimated to be fastest,

@@ -54,7 +54,8 @@ def _arguments() -> argparse.ArgumentParser:
     group.add_argument(
         "--target-cpu",
         metavar="NAME",
-        help="generate code as for this CPU, in LLVM's names (haswell, x86-64); default: this one",
+        help="generate code as for this CPU, in LLVM's names (haswell, x86-64); default: that of "
+        "the environment variable GLOW_TARGET_CPU, or this machine's",
     )
     group.add_argument(
         "--target-features",

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import glow
 import pytest
 from glow.errors import CompileError, GlowError
 from glow.lowering.kernels.machine import MachineDescription, cache_sizes, describe, host_machine
-from glow.lowering.target import features_of, find_target, host_target
+from glow.lowering.target import DEFAULT_CPU, features_of, find_target, host_target
+from glow.runtime.cpu_backend import CpuBackend
+from glow.tests.support.small_models import small_network
 from llvmlite import binding
 
 X86 = "x86_64-unknown-linux-gnu"
@@ -56,11 +59,58 @@ def test_machines_by_name(
     assert target.architecture == ("aarch64" if cpu.startswith("cortex") else "x86_64")
 
 
-def test_the_host_is_the_default():
+def test_the_host_is_the_default(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.delenv(DEFAULT_CPU, raising=False)
     assert find_target() == find_target("native") == host_target()
+    monkeypatch.setenv(DEFAULT_CPU, "native")
+    assert find_target() == host_target()
     assert host_target().describe() == host_machine()
     assert not host_target().missing_here()
     assert find_target(triple=ARM).architecture == "aarch64"
+
+
+def test_the_environment_names_the_default(monkeypatch: pytest.MonkeyPatch):
+    """Unless a CPU is named, or a triple without such a CPU."""
+    if host_target().architecture != "x86_64":
+        pytest.skip("finds x86 CPUs first")
+    monkeypatch.setenv(DEFAULT_CPU, "nehalem")
+    assert find_target() == find_target("nehalem")
+    assert find_target(features="+avx2") == find_target("nehalem", "+avx2")
+    assert find_target(triple=X86).cpu == "nehalem"
+    assert find_target("haswell").cpu == "haswell"
+    assert find_target("native") == host_target()
+    assert find_target(triple=ARM) == find_target("generic", triple=ARM)
+    assert "has-fma=false" in CpuBackend().stages()[-2].pipeline
+    monkeypatch.setenv(DEFAULT_CPU, "cortex-a76")
+    assert find_target().architecture == "aarch64"
+    assert find_target(triple=X86) == find_target(triple=X86, cpu="native")
+
+
+def test_nonsense_in_the_environment_is_an_error(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv(DEFAULT_CPU, "cortex-a67")
+    message = r"variable GLOW_TARGET_CPU: LLVM knows no CPU 'cortex-a67' for "
+    with pytest.raises(GlowError, match=message):
+        find_target()
+    with pytest.raises(GlowError, match=message):
+        glow.compile(small_network(1), symbols={"batch": 1}, cache=False)
+    assert find_target("native") == host_target()
+
+
+def test_cached_programs_are_those_of_the_cpu_in_the_environment(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+):
+    if host_target().architecture != "x86_64":
+        pytest.skip("compiles for x86 CPUs")
+    data = small_network(2).SerializeToString()
+
+    def stages_that_ran(cpu: str) -> bool:
+        monkeypatch.setenv(DEFAULT_CPU, cpu)
+        model = glow.compile(data, symbols={"batch": 1}, cache=tmp_path)
+        return "kernels" in model.times
+
+    assert stages_that_ran("x86-64")
+    assert not stages_that_ran("x86-64")
+    assert stages_that_ran("nehalem")
 
 
 def test_unknown_names_are_errors():
