@@ -48,7 +48,7 @@ $(VENV)/typing/glow: $(VENV)/created
 
 # pytest also runs the FileCheck tests (tests/unit/test_lit.py)
 unit: $(VENV)/installed-dev
-	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -q
+	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -q $(SEED:%=--seed %)
 
 # code for poorer CPUs than this one, which has to run it
 targets: $(VENV)/installed-dev

@@ -1,20 +1,41 @@
-"""Fixtures that all tests share."""
+"""
+Fixtures that all tests share, and the seed of their random numbers.
+
+A run of pytest has one seed. `--seed` gives it (`make test SEED=...`), otherwise it is fresh; the
+run prints it. The seed of each test follows from it and from the node id of the test, for the
+fixture `rng` and for hypothesis, so a test that fails names the command that repeats it:
+
+    python -m pytest 'tests/unit/test_x.py::test_y[case]' --seed 1234
+
+Tests take random numbers from `rng`, their helpers from `tests.support.seeds.generator()` or from a
+seed that they are given, fixtures of modules from `shared_generator`, and scripts that run in other
+processes from a seed among their arguments. `tests/unit/test_seeds.py` finds other sources.
+"""
 
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import tempfile
+from argparse import ArgumentTypeError
+from collections.abc import Generator
 from pathlib import Path
+from types import FunctionType
+from typing import Any
 
+import hypothesis
 import numpy as np
 import pytest
 from glow.errors import GlowError
 from glow.lowering.target import DEFAULT_CPU, find_target
+from glow.tests.support import seeds
 from hypothesis import HealthCheck, settings
 
 # how fast examples are made and run depends on what else the machine does
-settings.register_profile("glow", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile(
+    "glow", deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True
+)
 settings.load_profile("glow")
 
 REPOSITORY = Path(__file__).resolve().parent.parent
@@ -24,17 +45,31 @@ SHARED = REPOSITORY.parent / "shared"
 _cache: str | None = None
 
 
+def _seed(text: str) -> int:
+    if not text.isdecimal():
+        raise ArgumentTypeError(f"expected a number of at least 0, found {text!r}")
+    return int(text)
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     """`--target-cpu haswell` generates code for that CPU, which this machine must have."""
     parser.addoption("--target-cpu", help="the CPU that code is generated for where no test says")
+    parser.addoption(
+        "--seed", type=_seed, help="of the random numbers of all tests; default: another each time"
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """
-    Keep compiled code in a directory of this run, which the worker processes share; set the CPU
-    that code is generated for.
+    Draw a seed unless one is given; the worker processes get this one's options. Set the CPU that
+    code is generated for.
+
+    Keep compiled code in a directory of this run, which the worker processes share.
     """
     global _cache
+    if config.option.seed is None:
+        config.option.seed = seeds.fresh_seed()
+    seeds.start_run(config.option.seed)
     if (cpu := config.getoption("--target-cpu")) is not None:
         # worker processes and the programs that tests start inherit it
         os.environ[DEFAULT_CPU] = cpu
@@ -49,6 +84,39 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_unconfigure(config: pytest.Config) -> None:
     if _cache is not None:
         shutil.rmtree(_cache, ignore_errors=True)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Print the seed, even of a quiet run, which has no header."""
+    terminal: Any = session.config.pluginmanager.get_plugin("terminalreporter")
+    if terminal is not None and not hasattr(session.config, "workerinput"):
+        terminal.write_line(f"seed of the random numbers: {session.config.option.seed}")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Give the test its generator, and hypothesis the same seed."""
+    seeds.start_test(item.nodeid)
+    test = getattr(getattr(item, "obj", None), "__func__", getattr(item, "obj", None))
+    if isinstance(test, FunctionType) and hypothesis.is_hypothesis_test(test):
+        if item.config.getoption("--hypothesis-seed") is None:
+            hypothesis.seed(seeds.seed_of(item.config.option.seed, item.nodeid))(test)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, Any, Any]:
+    """Show how to repeat a test that failed."""
+    report: Any = yield
+    if report.failed:
+        options = [f"--seed {item.config.option.seed}"]
+        if (cpu := item.config.getoption("--target-cpu")) is not None:
+            options.append(f"--target-cpu {cpu}")
+        command = f"python -m pytest {shlex.quote(item.nodeid)} {' '.join(options)}"
+        report.sections.append(("to repeat with the same random numbers", command))
+    return report
 
 
 @pytest.fixture
@@ -67,7 +135,5 @@ def shared() -> Path:
 
 @pytest.fixture
 def rng() -> np.random.Generator:
-    """A generator with a fresh seed, which pytest shows if the test fails."""
-    seed = int(np.random.SeedSequence().generate_state(1)[0])
-    print(f"rng seed: {seed}")
-    return np.random.default_rng(seed)
+    """The generator of the test, which the seed of the run repeats."""
+    return seeds.generator()

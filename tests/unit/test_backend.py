@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import random
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -26,6 +25,7 @@ from glow.glow_dialects.quant import QuantizedType
 from glow.glow_dialects.work import Work, operations_of, products_of, work_of
 from glow.lowering.kernels import MachineDescription, implements, kernel_claims
 from glow.runtime.cpu_rates import clock, cpu_rates
+from glow.tests.support.seeds import generator
 from glow.tools.conformance.cases import Case
 from glow.tools.conformance.plan import plan
 from xdsl.dialects.builtin import IntegerType, ModuleOp, Signedness, bf16, f16, f32, f64, i8, i32
@@ -163,7 +163,7 @@ def test_claims_are_alternatives():
 
 
 def cases_of_all_operators() -> list[Case]:
-    subjects = plan(find_backend("interpreter"), random.randrange(1 << 32))
+    subjects = plan(find_backend("interpreter"), int(generator().integers(2**32)))
     return [case for subject in subjects for case in subject.cases]
 
 
@@ -187,8 +187,7 @@ def test_every_case_has_work_and_takes_time():
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_products_of_convolutions(seed: int):
-    rng = np.random.default_rng()
+def test_products_of_convolutions(seed: int, rng: np.random.Generator):
     n, c, o, k, stride = (int(v) for v in rng.integers(1, 6, 5))
     x, y = k + int(rng.integers(0, 9)), k + int(rng.integers(0, 9))
     windows = len(range(0, x - k + 1, stride)) * len(range(0, y - k + 1, stride))

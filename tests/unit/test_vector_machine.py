@@ -19,6 +19,7 @@ from glow.backend import Backend, backend_names, find_backend
 from glow.context import make_context
 from glow.errors import CompileError
 from glow.glow_dialects.glow.base import Node
+from glow.tests.support.seeds import generator
 from glow.tools.glow_test_backend import main as glow_test_backend
 from xdsl.parser import Parser
 
@@ -53,7 +54,7 @@ def layers(sizes: Sequence[int], rows: int) -> str:
     """Layers with a residual sum each, whose results are joined, and cut with a stride."""
     first = f"tensor<{rows}x{sizes[0]}xf32>"
     lines, last, joined = [], "%x", []
-    rng = np.random.default_rng()
+    rng = generator()
     for i, (k, n) in enumerate(pairwise(sizes)):
         w, b = (rng.standard_normal(shape).round(3).tolist() for shape in ((n, k), (n,)))
         x, t = f"tensor<{rows}x{k}xf32>", f"tensor<{rows}x{n}xf32>"
@@ -82,9 +83,11 @@ def layers(sizes: Sequence[int], rows: int) -> str:
 
 @pytest.mark.parametrize(("rows", "sizes"), [(1, (3, 20)), (5, (7, 17, 33, 1)), (2, (1, 16, 32))])
 @pytest.mark.usefixtures("vector_machine")
-def test_networks_equal_the_interpreter(rows: int, sizes: tuple[int, ...]):
+def test_networks_equal_the_interpreter(
+    rows: int, sizes: tuple[int, ...], rng: np.random.Generator
+):
     module = parse(layers(sizes, rows))
-    x = np.random.default_rng().standard_normal((rows, sizes[0])).astype(np.float32)
+    x = rng.standard_normal((rows, sizes[0])).astype(np.float32)
     model = glow.compile(module, "vector_machine")
     for found, expected in zip(model(x), glow.compile(module, "interpreter")(x), strict=True):
         assert found.dtype == np.float32

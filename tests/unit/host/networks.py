@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from glow.context import make_context
+from glow.tests.support.seeds import generator
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.parser import Parser
 
@@ -77,4 +78,4 @@ def parse(text: str, scale: float = 3.0) -> ModuleOp:
 
 def row() -> np.ndarray:
     """A random input."""
-    return np.random.default_rng().standard_normal((1, WIDTH)).astype(np.float32)
+    return generator().standard_normal((1, WIDTH)).astype(np.float32)

@@ -319,9 +319,8 @@ def test_a_loop_that_is_closed_loses_nothing() -> None:
         assert host.statistics().networks["single"].completed == 2
 
 
-def test_real_networks_compiled_at_the_same_time() -> None:
+def test_real_networks_compiled_at_the_same_time(rng: np.random.Generator) -> None:
     """As one after the other: the compiler has no state that gets mixed up."""
-    rng = np.random.default_rng()
     models = [small_network(int(rng.integers(2**31))) for _ in range(4)]
     x = rng.standard_normal((1, 3, 8, 10)).astype(np.float32)
     devices = Configuration(tuple(Device(f"d{i}", CpuBackend(cache=False)) for i in range(2)))

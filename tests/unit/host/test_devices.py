@@ -13,6 +13,7 @@ from glow.passes.partitioning.devices import of_backends
 from glow.runtime.interpreter import interpret
 from glow.semantics.arrays import make_constant
 from glow.tests.support.gates import SECONDS
+from glow.tests.support.seeds import generator
 from glow.tests.support.small_models import small_network
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp, f32
@@ -25,7 +26,7 @@ MEMORY = 20_000
 
 def layers() -> ModuleOp:
     """Fully connected layers with random weights."""
-    rng = np.random.default_rng()
+    rng = generator()
     t = with_shape(f32, (3, WIDTH))
     block = Block(arg_types=[t])
     value = block.args[0]
@@ -42,7 +43,7 @@ def layers() -> ModuleOp:
 
 
 def rows() -> np.ndarray:
-    return np.random.default_rng().standard_normal((3, WIDTH)).astype(np.float32)
+    return generator().standard_normal((3, WIDTH)).astype(np.float32)
 
 
 def close(found: np.ndarray, wanted: np.ndarray) -> None:
@@ -87,9 +88,9 @@ def test_a_module_that_is_partitioned_already() -> None:
     np.testing.assert_array_equal(found, reference)
 
 
-def test_a_network_with_several_results() -> None:
-    model = small_network(int(np.random.SeedSequence().generate_state(1)[0]))
-    x = np.random.default_rng().standard_normal((1, 3, 8, 10)).astype(np.float32)
+def test_a_network_with_several_results(rng: np.random.Generator) -> None:
+    model = small_network(int(rng.integers(2**32)))
+    x = rng.standard_normal((1, 3, 8, 10)).astype(np.float32)
     whole = glow.compile(model, symbols={"batch": 1})
     with HostManager("cpu") as host:
         host.add_network("small", model, symbols={"batch": 1}).result(SECONDS)

@@ -9,6 +9,7 @@ import sys
 import threading
 from pathlib import Path
 
+import numpy as np
 import pytest
 from glow import HostManager
 from glow.tests.support.gates import SECONDS, gated_devices
@@ -22,7 +23,7 @@ from glow.passes.partitioning.devices import Configuration, Device
 from glow.runtime.cpu_backend import CpuBackend
 from glow.runtime.interpreter_backend import InterpreterBackend
 
-x = np.random.default_rng().standard_normal((1, 7)).astype(np.float32)
+x = np.random.default_rng(int(sys.argv[2])).standard_normal((1, 7)).astype(np.float32)
 def check(y):
     np.testing.assert_array_equal(y[0], x * np.float32(5))
     return True
@@ -79,23 +80,25 @@ print("parent goes on", flush=True)
 """
 
 
-def run(script: str, tmp_path: Path) -> str:
+def run(script: str, tmp_path: Path, seed: int) -> str:
     network = tmp_path / "network.mlir"
     network.write_text(SINGLE.replace("SCALE", "5.0"))
-    command = [sys.executable, "-c", START + script, str(network)]
+    command = [sys.executable, "-c", START + script, str(network), str(seed)]
     found = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert found.returncode == 0, found.stdout + found.stderr
     assert not found.stderr
     return found.stdout
 
 
-def test_the_end_of_the_interpreter_finishes_requests(tmp_path: Path) -> None:
-    assert run(EXIT, tmp_path) == "all done\n"
+def test_the_end_of_the_interpreter_finishes_requests(
+    tmp_path: Path, rng: np.random.Generator
+) -> None:
+    assert run(EXIT, tmp_path, int(rng.integers(2**32))) == "all done\n"
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the platform has no fork")
-def test_a_forked_child_makes_its_own(tmp_path: Path) -> None:
-    assert run(FORK, tmp_path) == "parent goes on\n"
+def test_a_forked_child_makes_its_own(tmp_path: Path, rng: np.random.Generator) -> None:
+    assert run(FORK, tmp_path, int(rng.integers(2**32))) == "parent goes on\n"
 
 
 def test_threads_end_with_the_host_manager() -> None:

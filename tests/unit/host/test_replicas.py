@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import threading
 from collections.abc import Sequence
 from typing import Any
@@ -340,9 +339,10 @@ def test_traces_say_which_replica_ran() -> None:
     assert sorted(runs) == [(1, 0), (2, 1)]
 
 
-def test_many_requests_on_replicas_while_one_raises_now_and_then() -> None:
+def test_many_requests_on_replicas_while_one_raises_now_and_then(
+    rng: np.random.Generator,
+) -> None:
     devices = gated_devices(4)
-    rng = random.Random()
 
     def now_and_then(inputs: Sequence[np.ndarray]) -> None:
         if rng.random() < 0.1:

@@ -11,6 +11,7 @@ from glow.backend import backend_names
 from glow.runtime.interpreter import interpret
 from glow.tests.support.gates import SECONDS
 from glow.tests.support.graph_text import parse, run
+from glow.tests.support.seeds import generator
 from xdsl.dialects.builtin import ModuleOp
 
 pytestmark = pytest.mark.skipif("vta" not in backend_names(), reason="there is no backend vta")
@@ -23,7 +24,7 @@ IMAGE, STORED = "tensor<2x8x7x5xf32>", "tensor<2x8x7x5x!quant.uniform<i8:f32, 0.
 
 def network() -> ModuleOp:
     """Floats, a quantized convolution with random weights, and floats again."""
-    rng = np.random.default_rng()
+    rng = generator()
     weights = rng.integers(-128, 128, (8, 3, 3, 3)).tolist()
     bias = rng.integers(-4096, 4096, 8).tolist()
     text = f"""
@@ -58,14 +59,13 @@ def host() -> Iterator[HostManager]:
         yield host
 
 
-def test_half_on_the_cpu_and_half_on_vta(host: HostManager) -> None:
+def test_half_on_the_cpu_and_half_on_vta(host: HostManager, rng: np.random.Generator) -> None:
     model = network()
     reference = with_integers(model)
     info = host.add_network("both", model, strategy="capability").result(SECONDS)
     assert [p.device for p in info.partitions] == ["cpu0", "vta0", "cpu0"]
     # in DRAM, three channels take the room of sixteen
     assert info.partitions[1].memory.weights >= 16 * 16 * 3 * 3
-    rng = np.random.default_rng()
     images = [rng.standard_normal((2, 3, 7, 5)).astype(np.float32) for _ in range(5)]
     futures = [host.run("both", [x]) for x in images]
     for x, future in zip(images, futures, strict=True):

@@ -38,9 +38,10 @@ func.func @main(%x: !x {{glow.name = "x"}},
 
 
 @pytest.mark.parametrize(("n", "c", "o", "group"), [(1, 5, 6, 1), (2, 6, 9, 3), (1, 7, 7, 7)])
-def test_convolution_with_an_epilogue_is_one_instruction(n: int, c: int, o: int, group: int):
+def test_convolution_with_an_epilogue_is_one_instruction(
+    n: int, c: int, o: int, group: int, rng: np.random.Generator
+):
     module = parse(SOURCE.format(n=n, c=c, o=o, g=c // group, group=group, u8=U8))
-    rng = np.random.default_rng()
     arrays = [
         rng.integers(0, 256, (n, c, 9, 7)).astype(np.uint8),
         rng.integers(0, 256, (n, o, 9, 7)).astype(np.uint8),
@@ -59,7 +60,7 @@ def test_convolution_with_an_epilogue_is_one_instruction(n: int, c: int, o: int,
 
 @pytest.mark.parametrize(("rows", "terms", "columns"), [(1, 13, 7), (5, 64, 33), (17, 300, 1)])
 @pytest.mark.parametrize("left", ["ui8", "i8"])
-def test_matrix_products(rows: int, terms: int, columns: int, left: str):
+def test_matrix_products(rows: int, terms: int, columns: int, left: str, rng: np.random.Generator):
     module = parse(f"""
     func.func @main(%x: tensor<{rows}x{terms}x{left}> {{glow.name = "x"}},
         %w: tensor<{terms}x{columns}xi8> {{glow.name = "w"}})
@@ -69,7 +70,6 @@ def test_matrix_products(rows: int, terms: int, columns: int, left: str):
         -> tensor<{rows}x{columns}xi32>
       func.return %y : tensor<{rows}x{columns}xi32>
     }}""")
-    rng = np.random.default_rng()
     dtype = np.uint8 if left == "ui8" else np.int8
     info = np.iinfo(dtype)
     x = rng.integers(info.min, info.max + 1, (rows, terms)).astype(dtype)
@@ -78,7 +78,7 @@ def test_matrix_products(rows: int, terms: int, columns: int, left: str):
     np.testing.assert_array_equal(found, x.astype(np.int32) @ w.astype(np.int32))
 
 
-def test_quantization_with_scales_of_channels():
+def test_quantization_with_scales_of_channels(rng: np.random.Generator):
     t = "!quant.uniform<i8:f32:1, {0.1:3, 0.5, 0.01:-7}>"
     module = parse(f"""
     func.func @main(%x: tensor<5x3x7xf32> {{glow.name = "x"}})
@@ -87,7 +87,7 @@ def test_quantization_with_scales_of_channels():
       %y = glow.dequantize %q : (tensor<5x3x7x{t}>) -> tensor<5x3x7xf32>
       func.return %q, %y : tensor<5x3x7x{t}>, tensor<5x3x7xf32>
     }}""")
-    x = (4 * np.random.default_rng().standard_normal((5, 3, 7))).astype(np.float32)
+    x = (4 * rng.standard_normal((5, 3, 7))).astype(np.float32)
     x[0, :, 0] = [np.nan, np.inf, -np.inf]
     want = glow.compile(module, backend="interpreter")(x)
     found = glow.compile(module, cache=False)(x)

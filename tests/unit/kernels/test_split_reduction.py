@@ -34,6 +34,7 @@ from glow.passes.pack_weights import packed, panel_width
 from glow.semantics import element_type
 from glow.tests.support.graph_text import parse
 from glow.tests.support.native import apply, check_native, run_native
+from glow.tests.support.seeds import generator
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from xdsl.dialects.builtin import ModuleOp, f32
@@ -51,7 +52,7 @@ PREPARE = "glow-irgen,glow-eliminate-copies,glow-allocate"
 
 def fresh(*shape: int, dtype: type = np.float32) -> np.ndarray:
     """Random numbers that differ in each run of the tests."""
-    return np.random.default_rng().standard_normal(shape).astype(dtype)
+    return generator().standard_normal(shape).astype(dtype)
 
 
 def prepared(operator: type[Node], *arrays: np.ndarray, **properties: Python) -> ModuleOp:
@@ -158,10 +159,10 @@ def test_reductions_to_few_results(
 
 
 @pytest.mark.parametrize("operator", [ReduceSumOp, ReduceMaxOp, ReduceMinOp, ReduceProdOp])
-def test_integers_are_exact(operator: type[Node]):
+def test_integers_are_exact(operator: type[Node], rng: np.random.Generator):
     for dtype, shape in ((np.int32, (300007,)), (np.int64, (40009, 3)), (np.int8, (500009,))):
         info = np.iinfo(dtype)
-        x = np.random.default_rng().integers(info.min, info.max, shape, dtype=dtype)
+        x = rng.integers(info.min, info.max, shape, dtype=dtype)
         x |= 1  # so that products do not become 0
         check_native(prepared(operator, x, axes=(0,), keep_dims=False), [x], threads=3)
 
@@ -202,10 +203,9 @@ def test_packed_columns_of_one_row():
         check_sum(module, (x, weights), wanted, x.size, MACHINES[0], threads)
 
 
-def test_products_of_bytes_of_one_row():
+def test_products_of_bytes_of_one_row(rng: np.random.Generator):
     if not find_target().describe().byte_dot(True):
         pytest.skip("the target has no products of unsigned bytes (VNNI)")
-    rng = np.random.default_rng()
     x = rng.integers(0, 256, (1, 40012)).astype(np.uint8)
     w = rng.integers(-128, 128, (1, 10003, 16, 4)).astype(np.int8)
     check_native(prepared(DotMatMulOp, x, w, columns=11), [x, w], threads=3)

@@ -18,6 +18,7 @@ from glow.lowering.target import find_target
 from glow.semantics import element_type
 from glow.tests.support.graph_text import parse
 from glow.tests.support.native import apply, check_native, kernels_pipeline
+from glow.tests.support.seeds import generator
 from hypothesis import given
 from hypothesis import strategies as st
 from xdsl.dialects.builtin import IntegerType, ModuleOp, Signedness, i8, i32
@@ -32,7 +33,7 @@ UI8 = IntegerType(8, Signedness.UNSIGNED)
 
 
 def integers(low: int, high: int, shape: Sequence[int], dtype: type) -> np.ndarray:
-    return np.random.default_rng().integers(low, high, shape).astype(dtype)
+    return generator().integers(low, high, shape).astype(dtype)
 
 
 def convolution(
@@ -168,10 +169,9 @@ def test_matmul(rows: tuple[int, ...], inner: int, columns: int, threads: int):
     not find_target().describe().has_bf16_tiles, reason="no tile registers for bf16 here"
 )
 @pytest.mark.parametrize("case", CONVOLUTIONS[1:7], ids=str)
-def test_convolution_of_bf16(case: tuple):
+def test_convolution_of_bf16(case: tuple, rng: np.random.Generator):
     batch, channels, outputs, sizes, kernel, strides, dilations = case
     count, block = outputs
-    rng = np.random.default_rng()
     x = rng.standard_normal((batch, channels[0], *sizes, channels[1]))
     w = rng.standard_normal((count * block // 16, channels[0], *kernel, channels[1] // 2, 16, 2))
     b = rng.standard_normal(outputs).astype(np.float32)

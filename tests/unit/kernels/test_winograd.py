@@ -103,9 +103,10 @@ def test_agrees_with_the_interpreter(case: tuple[int, int, int, tuple[int, int],
     ],
     ids=str,
 )
-def test_sums_in_chunks(machine: MachineDescription, inputs: int, tile: int, threads: int):
+def test_sums_in_chunks(
+    machine: MachineDescription, inputs: int, tile: int, threads: int, rng: np.random.Generator
+):
     """Of the steps of long sums, some are done for all tiles before others."""
-    rng = np.random.default_rng()
     rows, columns = rng.integers(25, 35, 2)
     images, outputs = (int(n) for n in rng.integers([1, 50], [3, 80]))
     block = machine.channel_block
@@ -136,9 +137,9 @@ needs_tiles = pytest.mark.skipif(
     ids=str,
 )
 def test_products_of_parts_agree_with_the_interpreter(
-    case: tuple[int, int, int, tuple[int, int]], tile: int, threads: int
+    case: tuple[int, int, int, tuple[int, int]], tile: int, threads: int, rng: np.random.Generator
 ):
-    operands, _ = layer(np.random.default_rng(), *case, tile)
+    operands, _ = layer(rng, *case, tile)
     operands[1] = filter_in_parts(operands[1], 16)
     check_native(program(operands, tile), operands, find_target().describe(), 2e-5, threads=threads)
 
@@ -156,15 +157,19 @@ def test_products_of_parts_agree_with_the_interpreter(
     ids=str,
 )
 def test_maxima_of_windows(
-    case: tuple[int, int, int, tuple[int, int], int], tile: int, pool: int, threads: int
+    case: tuple[int, int, int, tuple[int, int], int],
+    tile: int,
+    pool: int,
+    threads: int,
+    rng: np.random.Generator,
 ):
     images, inputs, outputs, counts, block = case
-    operands, _ = layer(np.random.default_rng(), images, inputs, outputs, counts, tile, block)
+    operands, _ = layer(rng, images, inputs, outputs, counts, tile, block)
     check_native(program(operands, tile, pool), operands, MACHINES[block], 2e-5, threads=threads)
 
 
-def test_parts_need_tiles():
-    operands, _ = layer(np.random.default_rng(), 1, 16, 16, (4, 4), 4)
+def test_parts_need_tiles(rng: np.random.Generator):
+    operands, _ = layer(rng, 1, 16, 16, (4, 4), 4)
     operands[1] = filter_in_parts(operands[1], 16)
     with pytest.raises(CompileError, match=r"winograd_convolution: .* no tile registers for bf16"):
         run_native(program(operands, 4), operands, MachineDescription())
@@ -202,9 +207,8 @@ def test_sum_in_place():
 @pytest.mark.parametrize("tile", TILES)
 @pytest.mark.parametrize("channels", [64, 128, 256])
 @pytest.mark.parametrize("parts", [False, pytest.param(True, marks=needs_tiles)])
-def test_error(tile: int, channels: int, parts: bool):
+def test_error(tile: int, channels: int, parts: bool, rng: np.random.Generator):
     """Within 2e-5 of the root mean square of what float64 computes from the same f32 numbers."""
-    rng = np.random.default_rng()
     seed = int(rng.integers(2**32))
     rng = np.random.default_rng(seed)
     size = 12

@@ -73,8 +73,7 @@ def clip(low: float | None, high: float | None) -> str:
 
 
 @pytest.mark.parametrize(("low", "high"), list(product(BOUNDS, BOUNDS)), ids=str)
-def test_clips_of_clips(low: float | None, high: float | None):
-    rng = np.random.default_rng()
+def test_clips_of_clips(low: float | None, high: float | None, rng: np.random.Generator):
     values = [*rng.uniform(-3, 3, 20), np.nan, np.inf, -np.inf, -0.0]
     inputs = [np.array(values, np.float32)]
     for inner in product(BOUNDS, BOUNDS):
@@ -108,8 +107,7 @@ def test_sinking_never_adds_transposes(seed: int):
     assert count(module)["glow.transpose"] <= before
 
 
-def test_permutations():
-    rng = np.random.default_rng()
+def test_permutations(rng: np.random.Generator):
     for rank in range(6):
         p, q = (tuple(int(i) for i in rng.permutation(rank)) for _ in range(2))
         shape = tuple(int(d) for d in rng.integers(1, 4, rank))

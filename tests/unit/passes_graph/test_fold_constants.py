@@ -138,8 +138,10 @@ def test_uniform_means_the_same_bits():
     assert not is_uniform(np.zeros((0, 3)))
 
 
-def test_large_results_are_computed_when_their_bytes_are_needed(tmp_path: Path):
-    array = np.random.default_rng().standard_normal((300, 301)).astype(np.float32)
+def test_large_results_are_computed_when_their_bytes_are_needed(
+    tmp_path: Path, rng: np.random.Generator
+):
+    array = rng.standard_normal((300, 301)).astype(np.float32)
     path = tmp_path / "weights.bin"
     path.write_bytes(array.tobytes())
     module = parse(f"""

@@ -161,7 +161,7 @@ AXIS = "!quant.uniform<i8:f32:1, {0.1:3, 0.5, 0.01:-7, 0.02, 0.3, 0.04, 0.25:9}>
         (WIDE, "f32"),
     ],
 )
-def test_quantization_is_arithmetic(source: str, result: str):
+def test_quantization_is_arithmetic(source: str, result: str, rng: np.random.Generator):
     name = "dequantize" if source.startswith("!") else "quantize"
     module = parse(f"""
     func.func @main(%x: tensor<3x7x{source}> {{glow.name = "x"}})
@@ -169,7 +169,6 @@ def test_quantization_is_arithmetic(source: str, result: str):
       %y = glow.{name} %x : (tensor<3x7x{source}>) -> tensor<3x7x{result}>
       func.return %y : tensor<3x7x{result}>
     }}""")
-    rng = np.random.default_rng()
     x = (4 * rng.standard_normal((3, 7))).astype(np.float16 if source == "f16" else np.float32)
     if name == "dequantize":
         dtype = {Q: np.uint8, WIDE: np.int32}.get(source, np.int8)
@@ -180,7 +179,7 @@ def test_quantization_is_arithmetic(source: str, result: str):
     np.testing.assert_array_equal(interpret(module, [x])["y"], want)
 
 
-def test_rescaling_is_arithmetic():
+def test_rescaling_is_arithmetic(rng: np.random.Generator):
     module = parse(f"""
     func.func @main(%x: tensor<3x7xi32> {{glow.name = "x"}},
         %m: tensor<3x7xi32> {{glow.name = "m"}}, %s: tensor<3x7xi32> {{glow.name = "s"}})
@@ -189,7 +188,6 @@ def test_rescaling_is_arithmetic():
          : (tensor<3x7xi32>, tensor<3x7xi32>, tensor<3x7xi32>) -> tensor<3x7x{Q}>
       func.return %y : tensor<3x7x{Q}>
     }}""")
-    rng = np.random.default_rng()
     x = rng.integers(-(2**30), 2**30, (3, 7), np.int32)
     m, s = rng.integers(1, 2**31, (3, 7)).astype(np.int32), np.full((3, 7), 53, np.int32)
     want = interpret(module, [x, m, s])["y"]

@@ -43,8 +43,7 @@ NETWORK = """
     }"""
 
 
-def test_integers_on_vta_and_the_rest_on_the_cpu() -> None:
-    rng = np.random.default_rng()
+def test_integers_on_vta_and_the_rest_on_the_cpu(rng: np.random.Generator) -> None:
     weights = rng.integers(-9, 10, (18, 5, 3, 3)).tolist()
     text = NETWORK.replace("WEIGHTS", str(weights))
     before = parse(text.replace("xA>", f"x{ACTIVATION}>").replace("xW>", f"x{WEIGHT}>"))

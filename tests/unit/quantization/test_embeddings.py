@@ -39,8 +39,9 @@ def lookups(table: np.ndarray) -> ModuleOp:
 
 @pytest.mark.parametrize("columns", [8, 13, 30])
 @pytest.mark.parametrize(("storage", "levels"), [("u8", 255), ("u4", 15)])
-def test_rows_are_within_half_a_step(storage: str, levels: int, columns: int):
-    rng = np.random.default_rng()
+def test_rows_are_within_half_a_step(
+    storage: str, levels: int, columns: int, rng: np.random.Generator
+):
     # rows of very different sizes, one of them constant
     table = rng.standard_normal((ROWS, columns)).astype(np.float32)
     table *= 10.0 ** rng.uniform(-3, 3, (ROWS, 1)).astype(np.float32)

@@ -12,6 +12,7 @@ import pytest
 from glow.errors import QuantizationError
 from glow.quantization import Histogram, Profile, ValueProfile, optimized_graph, profile
 from glow.tests.support.graph_text import parse
+from glow.tests.support.seeds import shared_generator
 from glow.tests.support.small_models import small_network
 
 
@@ -22,7 +23,7 @@ def batches(rng: np.random.Generator, count: int, size: int = 1) -> list[dict[st
 
 @pytest.fixture(scope="module")
 def made() -> Profile:
-    rng = np.random.default_rng()
+    rng = shared_generator(f"{__name__}.made")
     return profile(small_network(3), batches(rng, 3), symbols={"batch": 1}, bins=64)
 
 
@@ -120,8 +121,7 @@ def test_a_missing_file(tmp_path: Path) -> None:
         Profile.load(tmp_path / "no.json")
 
 
-def test_merging_is_as_one_run() -> None:
-    rng = np.random.default_rng()
+def test_merging_is_as_one_run(rng: np.random.Generator) -> None:
     model, data = small_network(5), batches(rng, 4)
     parts = [profile(model, half, symbols={"batch": 1}, bins=512) for half in (data[:1], data[1:])]
     merged, whole = parts[0].merge(parts[1]), profile(model, data, symbols={"batch": 1}, bins=512)
@@ -175,7 +175,7 @@ func.func @main(%x: tensor<4xf32> {glow.name = "x"}) -> tensor<4xf32> {
 
 @pytest.fixture(scope="module")
 def chain() -> Profile:
-    x = np.random.default_rng().standard_normal(4).astype(np.float32)
+    x = shared_generator(f"{__name__}.chain").standard_normal(4).astype(np.float32)
     return profile(parse(GRAPH), [{"x": x}], backend="interpreter")
 
 

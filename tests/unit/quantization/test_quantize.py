@@ -21,6 +21,7 @@ from glow.quantization.quantize import quantize
 from glow.quantization.report import Report
 from glow.quantization.schemas import SCHEMAS
 from glow.tests.support.graph_text import run
+from glow.tests.support.seeds import shared_generator
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.parser import Parser
 
@@ -66,11 +67,7 @@ def network(batch: int = 2, seed: int = 0) -> ModuleOp:
     return optimized_graph(module)
 
 
-def images(batch: int = 2) -> np.ndarray:
-    return np.random.default_rng().standard_normal((batch, 3, 9, 7)).astype(np.float32)
-
-
-BATCHES = [images() for _ in range(3)]
+BATCHES = shared_generator(f"{__name__}.BATCHES").standard_normal((3, 2, 3, 9, 7), np.float32)
 
 
 @cache
@@ -280,7 +277,7 @@ def test_choices_as_text():
         str(Quantization(profile="nowhere.json"))
 
 
-def test_parts_of_a_quantized_whole_have_its_type():
+def test_parts_of_a_quantized_whole_have_its_type(rng: np.random.Generator):
     """Each part is quantized once, where it is made, though it could have a finer scale."""
     text = """
 func.func @main(%x: tensor<1x2x4x4xf32> {glow.name = "x"}) -> tensor<1x1x2x2xf32> {
@@ -305,7 +302,7 @@ func.func @main(%x: tensor<1x2x4x4xf32> {glow.name = "x"}) -> tensor<1x1x2x2xf32
 }
 """
     module = optimized_graph(Parser(make_context(), text).parse_module())
-    x = np.random.default_rng().standard_normal((1, 2, 4, 4)).astype(np.float32)
+    x = rng.standard_normal((1, 2, 4, 4)).astype(np.float32)
     report = quantize(module, quantization.profile(module, [{"x": x}], cache=False))
     assert list(report.types) == ["x", "m"]
     lines = [str(c.why) for c in quantization.remaining_conversions(formed(module))]

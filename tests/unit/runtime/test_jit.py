@@ -52,12 +52,12 @@ def run(executable: Executable, *arrays: np.ndarray) -> None:
     executable(0, io, 0)
 
 
-def test_objects_of_several_functions_link_and_run():
+def test_objects_of_several_functions_link_and_run(rng: np.random.Generator):
     machine = host_target()
     executable = Executable(
         [compile_object(t, machine) for t in (KERNEL, MAIN)], "glow_main", machine
     )
-    x = np.random.default_rng().standard_normal(16, dtype=np.float32)
+    x = rng.standard_normal(16, dtype=np.float32)
     y = np.zeros(16, np.float32)
     run(executable, x, y)
     np.testing.assert_array_equal(y, x + np.float32(1.5))

@@ -11,6 +11,7 @@ import onnx
 import pytest
 from glow.runtime.peak_memory import peak_resident_bytes
 from glow.tests.support.compiler_sources import skip_if_changed, sources
+from glow.tests.support.seeds import generator
 from onnx import TensorProto, helper, numpy_helper
 
 MEGABYTE = 1 << 20
@@ -33,7 +34,7 @@ print(before, compiled, model.peak_memory, model.memory.weight_bytes, "optimized
 
 def network(layers: int, path: Path) -> int:
     """Convolutions with batch normalisation, of 9 MiB each; the bytes of their filters."""
-    rng = np.random.default_rng()
+    rng = generator()
     nodes, weights, size = [], {}, 0
     for i in range(layers):
         w = rng.random((512, 512, 3, 3), np.float32) / 4608

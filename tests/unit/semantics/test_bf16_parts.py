@@ -28,8 +28,8 @@ def test_sum(numbers: list[float]):
         assert np.all(np.abs(smaller) <= np.abs(larger) * 2.0**-7)
 
 
-def test_filters_have_channels_in_pairs():
-    u = np.random.default_rng().standard_normal((16, 2, 40, 8)).astype(np.float32)
+def test_filters_have_channels_in_pairs(rng: np.random.Generator):
+    u = rng.standard_normal((16, 2, 40, 8)).astype(np.float32)
     w = filter_in_parts(u, 8)
     assert w.shape == (16, 2, 3, 3, 8, 8, 2)
     total = w.astype(np.float64).sum(3)

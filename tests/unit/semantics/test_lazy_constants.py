@@ -31,8 +31,9 @@ def test_small_constants_are_computed_at_once():
 
 
 @pytest.mark.parametrize("element", [f32, bf16])
-def test_large_constants_are_computed_at_each_reading_and_not_kept(element):
-    rng = np.random.default_rng()
+def test_large_constants_are_computed_at_each_reading_and_not_kept(
+    element, rng: np.random.Generator
+):
     shape = (LAZY_ELEMENTS // 8 + 1, 9)
     source = rng.standard_normal(shape).astype(numpy_dtype(element))
     made: list[weakref.ref] = []
@@ -56,8 +57,7 @@ def test_large_constants_are_computed_at_each_reading_and_not_kept(element):
     assert all(ref() is None for ref in made)
 
 
-def test_a_chain_computes_through_without_its_operations():
-    rng = np.random.default_rng()
+def test_a_chain_computes_through_without_its_operations(rng: np.random.Generator):
     values = rng.standard_normal((64, 128)).astype(np.float32)
     first = make_constant(values, "first")
     read = constant_reader(first.result)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -17,6 +16,7 @@ from glow.glow_dialects.glow.normalization import SoftmaxOp
 from glow.runtime.cpu_backend import CpuBackend
 from glow.runtime.interpreter_backend import InterpretedProgram
 from glow.runtime.stages import Stages
+from glow.tests.support.seeds import generator
 from glow.tools.conformance.cases import family_of
 from glow.tools.conformance.check import check, limit_of, network
 from glow.tools.conformance.plan import plan
@@ -77,7 +77,7 @@ def install(monkeypatch: pytest.MonkeyPatch):
 @pytest.mark.parametrize("operator", NODES, ids=lambda n: n.name)
 def test_every_operator_has_cases(operator: type):
     assert family_of(operator) is not None
-    (subject,) = plan(Adder(claims(operator)), random.randrange(1 << 32))
+    (subject,) = plan(Adder(claims(operator)), int(generator().integers(2**32)))
     assert not subject.problems
     assert len(subject.cases) >= len(subject.rows) > 0
     for case in subject.cases:
@@ -88,14 +88,17 @@ def test_every_operator_has_cases(operator: type):
 
 
 def test_the_interpreter_passes(capsys: pytest.CaptureFixture[str]):
-    assert main(["interpreter"]) == 0, capsys.readouterr().out
+    assert main(["interpreter", "--seed", str(generator().integers(2**32))]) == 0, (
+        capsys.readouterr().out
+    )
 
 
 def test_some_operators_of_the_cpu_pass():
-    seed, backend = random.randrange(1 << 32), find_backend("cpu", cache=False)
+    seed, backend = int(generator().integers(2**32)), find_backend("cpu", cache=False)
     subjects = list(plan(backend, seed))
     assert len(subjects) > 60
-    for subject in random.sample(subjects, SAMPLE):
+    for i in generator().choice(len(subjects), SAMPLE, replace=False):
+        subject = subjects[i]
         assert not subject.problems
         failed = [str(o) for o in check(backend, subject.cases) if not o.passed]
         assert not failed, f"seed {seed}"
@@ -163,7 +166,7 @@ def test_only_supported_cases_run():
         return len(call.shape(0)) < 2
 
     backend = Adder(claims(AddOp, elements=same(f32), when=is_flat))
-    (subject,) = plan(backend, random.randrange(1 << 32))
+    (subject,) = plan(backend, int(generator().integers(2**32)))
     assert subject.cases
     assert all(is_flat(case.call) for case in subject.cases)
 
@@ -173,7 +176,7 @@ def test_cases_fit_into_the_memory():
         def memories(self) -> Sequence[Memory]:
             return (Memory("small", 200),)
 
-    (subject,) = plan(Small(claims(AddOp, elements=same(f32))), random.randrange(1 << 32))
+    (subject,) = plan(Small(claims(AddOp, elements=same(f32))), int(generator().integers(2**32)))
     assert subject.cases
     assert all(3 * 4 * case.arrays[0].size * 2 <= 200 for case in subject.cases)
 
@@ -181,14 +184,14 @@ def test_cases_fit_into_the_memory():
 def test_float_operators_between_conversions(install, capsys: pytest.CaptureFixture[str]):
     q, w, b = (Quantized(t, Schema.POWER_OF_TWO) for t in (i8, i8, i32))
     backend = Adder(claims(ConvolutionOp, elements=[Elements((q, w, b), (q,))]))
-    (subject,) = plan(backend, random.randrange(1 << 32))
+    (subject,) = plan(backend, int(generator().integers(2**32)))
     assert subject.cases
     for case in subject.cases:
         assert case.real is not None
         assert limit_of(case) == 1
         assert len(np.unique(case.arrays[0])) > 1
     install(backend)
-    assert main(["adder"]) == 0, capsys.readouterr().out
+    assert main(["adder", "--seed", str(generator().integers(2**32))]) == 0, capsys.readouterr().out
 
 
 def test_the_list_of_claims(install, capsys: pytest.CaptureFixture[str]):

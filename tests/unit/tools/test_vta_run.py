@@ -23,10 +23,9 @@ TILE = (1, 16, 1, 1)
 
 
 @pytest.fixture
-def program(tmp_path: Path) -> tuple[Path, np.ndarray]:
+def program(tmp_path: Path, rng: np.random.Generator) -> tuple[Path, np.ndarray]:
     """A 1 x 1 convolution of 5 channels to 3 with relu, and its weights."""
     config = VtaConfig()
-    rng = np.random.default_rng()
     weights = rng.integers(-3, 4, (3, 5), np.int8)
     padded = np.zeros((16, 16), np.int8)
     padded[:3, :5] = weights
@@ -54,9 +53,11 @@ def program(tmp_path: Path) -> tuple[Path, np.ndarray]:
     return path, weights
 
 
-def test_outputs(program: tuple[Path, np.ndarray], tmp_path: Path) -> None:
+def test_outputs(
+    program: tuple[Path, np.ndarray], tmp_path: Path, rng: np.random.Generator
+) -> None:
     path, weights = program
-    x = np.random.default_rng().integers(-8, 8, SHAPE, np.int8)
+    x = rng.integers(-8, 8, SHAPE, np.int8)
     np.save(tmp_path / "x.npy", x)
     output = tmp_path / "y.npz"
     assert main([str(path), "--input", str(tmp_path / "x.npy"), "--output", str(output)]) == 0

@@ -23,6 +23,7 @@ from glow.runtime.vta.backend import VtaBackend
 from glow.runtime.vta.container import container_bytes, parse_program
 from glow.runtime.vta.simulator import Simulator
 from glow.tests.support.graph_text import parse
+from glow.tests.support.seeds import generator
 from glow.tests.support.vta_networks import RandomNetwork, lowered
 from xdsl.dialects.builtin import ModuleOp, f32, i8, i32
 from xdsl.utils.test_value import create_ssa_value
@@ -36,7 +37,7 @@ KERNEL = f"tensor<9x5x3x3x!quant.uniform<i8:f32:0, {{{AXIS}}}>>"
 
 def network(result: str = "%d") -> ModuleOp:
     """In QDQ form, with a scale for each output channel; `%c` are floats of accumulators."""
-    rng = np.random.default_rng()
+    rng = generator()
     weights = rng.integers(-128, 128, (9, 5, 3, 3)).tolist()
     bias = [float(n) for n in rng.integers(-9, 9, 9)]
     return parse(f"""
@@ -57,7 +58,7 @@ def network(result: str = "%d") -> ModuleOp:
 
 
 def image() -> np.ndarray:
-    return np.random.default_rng().standard_normal((2, 5, 7, 3)).astype(np.float32) * 4
+    return generator().standard_normal((2, 5, 7, 3)).astype(np.float32) * 4
 
 
 @pytest.mark.parametrize("result", ["%d", "%c"])
@@ -95,7 +96,9 @@ def test_configurations():
     assert results[1] == results[2]
 
 
-def test_one_argument_for_several_inputs_and_one_value_for_several_results():
+def test_one_argument_for_several_inputs_and_one_value_for_several_results(
+    rng: np.random.Generator,
+):
     other = "tensor<3x4x!quant.uniform<i8:f32, 0.5>>"
     element = "tensor<3x4x!quant.uniform<i8:f32, 0.125>>"
     model = glow.compile(
@@ -108,7 +111,6 @@ def test_one_argument_for_several_inputs_and_one_value_for_several_results():
         }}"""),
         backend="vta",
     )
-    rng = np.random.default_rng()
     x = rng.standard_normal((3, 4)).astype(np.float32)
     z = rng.integers(-128, 128, (3, 4)).astype(np.int8)
     wanted = interpret(model.stages["imported"], [x, z]).values()
@@ -116,12 +118,12 @@ def test_one_argument_for_several_inputs_and_one_value_for_several_results():
         np.testing.assert_array_equal(found, array)
 
 
-def test_programs_survive_their_container():
+def test_programs_survive_their_container(rng: np.random.Generator):
     net = RandomNetwork(5)
     module = net.grow(4)
     model = glow.compile(module, backend="vta")
     program = model._program.program  # pyright: ignore
-    x = np.random.default_rng().integers(-128, 128, program.inputs[0].shape).astype(np.int8)
+    x = rng.integers(-128, 128, program.inputs[0].shape).astype(np.int8)
     again = Simulator(parse_program(container_bytes(program), "x.vta")).run([x])
     for found, array in zip(again, model(x), strict=True):
         np.testing.assert_array_equal(found, array)

@@ -39,17 +39,19 @@ def expect_goals(program: VtaProgram) -> None:
         *((256, 256, 14, 1), (256, 512, 14, 2), (512, 512, 7, 1)),
     ],
 )
-def test_convolutions(inputs: int, outputs: int, size: int, stride: int):
-    net = RandomNetwork(int(np.random.default_rng().integers(2**32)), (1, inputs, size, size))
+def test_convolutions(inputs: int, outputs: int, size: int, stride: int, rng: np.random.Generator):
+    net = RandomNetwork(int(rng.integers(2**32)), (1, inputs, size, size))
     x = net.values[0]
     result = net.build(ReluOp, net.wide(convolved(net, x, inputs, outputs, 3, stride)))
     expect_goals(program_of(net, net.rescale(result, 0)))
 
 
 @pytest.mark.parametrize(("channels", "size"), [(64, 56), (128, 28), (256, 14)])
-def test_a_shortcut_is_computed_with_the_convolution_that_it_is_added_to(channels: int, size: int):
+def test_a_shortcut_is_computed_with_the_convolution_that_it_is_added_to(
+    channels: int, size: int, rng: np.random.Generator
+):
     """Alone it has too few products for each result: here it costs neither a store nor a load."""
-    seed = int(np.random.default_rng().integers(2**32))
+    seed = int(rng.integers(2**32))
     net = RandomNetwork(seed, (1, channels, size, size))
     x, wide = net.values[0], 2 * channels
     inner = convolved(net, x, channels, wide, 3, 2)

@@ -18,20 +18,21 @@ from glow.runtime.vta.assemble import assemble
 from glow.runtime.vta.program import Kind, VtaProgram
 from glow.runtime.vta.simulator import Simulator
 from glow.runtime.vta.timing import estimate
+from glow.tests.support.seeds import generator
 from glow.tests.support.vta_networks import RandomNetwork, convolved, lowered
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 
 
 def network(*shape: int) -> RandomNetwork:
-    return RandomNetwork(int(np.random.default_rng().integers(2**32)), shape)
+    return RandomNetwork(int(generator().integers(2**32)), shape)
 
 
 def checked(module: ModuleOp) -> VtaProgram:
     """The program, which gives what the interpreter gives."""
     main = main_function(module)
     shape = shape_of(main.function_type.inputs.data[0])
-    x = np.random.default_rng().integers(-128, 128, shape).astype(np.int8)
+    x = generator().integers(-128, 128, shape).astype(np.int8)
     program = assemble(lowered(module, VtaConfig()))
     wanted = interpret(module, [x])
     for region, array in zip(program.outputs, Simulator(program).run([x]), strict=True):

@@ -28,8 +28,8 @@ def compiled(graph: ModuleOp, **options: object) -> tuple[glow.CompiledModel, Vt
     return model, model._program
 
 
-def test_resnet18_is_computed_exactly_also_in_a_random_order():
-    seed = int(np.random.default_rng().integers(2**32))
+def test_resnet18_is_computed_exactly_also_in_a_random_order(rng: np.random.Generator):
+    seed = int(rng.integers(2**32))
     rng = np.random.default_rng(seed)
     size = 41
     images = [rng.standard_normal((1, 3, size, size)).astype(np.float32) for _ in range(2)]
@@ -54,8 +54,7 @@ def test_resnet18_is_computed_exactly_also_in_a_random_order():
 
 
 @pytest.mark.slow
-def test_resnet18_at_full_size_keeps_the_gemm_core_busy():
-    rng = np.random.default_rng()
+def test_resnet18_at_full_size_keeps_the_gemm_core_busy(rng: np.random.Generator):
     images = [rng.standard_normal((1, 3, 224, 224)).astype(np.float32) for _ in range(2)]
     model, program = compiled(quantized(resnet18(rng), images))
     (found,) = model(images[0])

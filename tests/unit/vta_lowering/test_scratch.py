@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 from glow.glow_dialects.vta import (
     CONFIG,
@@ -24,6 +23,7 @@ from glow.lowering.vta.scratch import place_scratch
 from glow.lowering.vta.stream import Span, Stream
 from glow.passes.memory_planner import Plan
 from glow.passes.verify_vta_tokens import verify_tokens
+from glow.tests.support.seeds import generator
 from glow.tests.support.vta_networks import CONFIGS, RandomNetwork, convolved, instructions
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -34,7 +34,7 @@ from xdsl.utils.exceptions import VerifyException
 
 def chain(layers: int, config: VtaConfig) -> func.FuncOp:
     """Convolutions behind each other, on images of several tiles."""
-    net = RandomNetwork(int(np.random.default_rng().integers(2**32)), (1, 16, 24, 24))
+    net = RandomNetwork(int(generator().integers(2**32)), (1, 16, 24, 24))
     x = net.values[0]
     for _ in range(layers):
         x = convolved(net, x, 16, 16, 3, 1)

@@ -56,9 +56,9 @@ def test_round_trip(tmp_path_factory: pytest.TempPathFactory, seed: int) -> None
 
 
 @pytest.fixture
-def saved(tmp_path: Path) -> Path:
+def saved(tmp_path: Path, rng: np.random.Generator) -> Path:
     path = tmp_path / "p.vta"
-    example(np.random.default_rng()).save(path)
+    example(rng).save(path)
     return path
 
 
@@ -173,9 +173,9 @@ def test_instructions_are_pairs_of_words() -> None:
         VtaProgram(VtaConfig(), np.zeros((3, 2), np.int64), ())
 
 
-def test_layout_of_blocked_channels() -> None:
+def test_layout_of_blocked_channels(rng: np.random.Generator) -> None:
     """N, C, H, W is stored as N, C/16, H, W, 1, 16, with channels padded with zeros."""
-    x = np.random.default_rng().integers(-128, 128, (2, 21, 3, 5), np.int8)
+    x = rng.integers(-128, 128, (2, 21, 3, 5), np.int8)
     region = Region("x", Kind.INPUT, 0, 10**4, None, I8, x.shape, (1, 16, 1, 1))
     wanted = np.zeros((2, 2, 3, 5, 1, 16), np.int8)
     for n, c, h, w in np.ndindex(*x.shape):
@@ -184,9 +184,9 @@ def test_layout_of_blocked_channels() -> None:
     np.testing.assert_array_equal(region.pack(x).view(np.int8), wanted.reshape(-1))
 
 
-def test_layout_of_weights() -> None:
+def test_layout_of_weights(rng: np.random.Generator) -> None:
     """O, I, H, W is stored as O/16, I/16, H, W, 16, 16."""
-    x = np.random.default_rng().integers(-128, 128, (17, 5, 3, 1), np.int8)
+    x = rng.integers(-128, 128, (17, 5, 3, 1), np.int8)
     region = Region("w", Kind.INPUT, 0, 10**4, None, I8, x.shape, (16, 16, 1, 1))
     wanted = np.zeros((2, 1, 3, 1, 16, 16), np.int8)
     for o, i, h, w in np.ndindex(*x.shape):

@@ -272,9 +272,8 @@ def test_runs_do_not_see_each_other() -> None:
             assert np.array_equal(y, wanted) == bool(n % 2)
 
 
-def test_plans_are_kept_within_their_limit() -> None:
+def test_plans_are_kept_within_their_limit(rng: np.random.Generator) -> None:
     kept = plans.Plans(CONFIG, limit=10_000)
-    rng = np.random.default_rng()
     for _ in range(20):
         words = asm.micro_ops([(int(n), 0, 0) for n in rng.integers(0, 999, 100)], CONFIG)
         loops = (plans.Factors(1, 1),) * 3
