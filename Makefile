@@ -46,7 +46,7 @@ $(VENV)/typing/glow: $(VENV)/created
 	@mkdir -p $(VENV)/typing
 	@ln -sfn ../.. $@
 
-# pytest also runs the FileCheck tests (tests/unit/test_lit.py)
+# SEED=1234 repeats the random numbers of a run; pytest also runs the FileCheck tests (tests/unit/test_lit.py)
 unit: $(VENV)/installed-dev
 	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -q $(SEED:%=--seed %)
 

@@ -27,4 +27,4 @@ tools = str(Path(sys.executable).absolute().parent)
 config.environment["PATH"] = os.pathsep.join([tools, os.environ.get("PATH", "")])
 if find_spec("psutil"):
     # a test that hangs fails, instead of the whole run
-    config.maxIndividualTestTime = 60
+    config.maxIndividualTestTime = 300
