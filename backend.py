@@ -11,10 +11,11 @@ runs. What it says of its memories and of its speed serves to split networks ove
 from __future__ import annotations
 
 import abc
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from importlib.metadata import entry_points
+from functools import cached_property, lru_cache
+from importlib.metadata import EntryPoints, entry_points
 from typing import TYPE_CHECKING, ClassVar, Protocol, runtime_checkable
 
 from .errors import GlowError
@@ -237,9 +238,15 @@ class Backend(abc.ABC):
         return {}
 
 
+@lru_cache(maxsize=8)
+def _entries(search_path: tuple[str, ...]) -> EntryPoints:
+    # kept, because the metadata of all packages is read for it
+    return entry_points(group=GROUP)
+
+
 def backend_names() -> list[str]:
     """The names of all installed backends."""
-    return sorted(e.name for e in entry_points(group=GROUP))
+    return sorted(e.name for e in _entries(tuple(sys.path)))
 
 
 def find_backend(name: str, **options: object) -> Backend:
@@ -248,7 +255,7 @@ def find_backend(name: str, **options: object) -> Backend:
 
     Raises GlowError, naming the installed backends, if there is none of that name.
     """
-    for entry in entry_points(group=GROUP):
+    for entry in _entries(tuple(sys.path)):
         if entry.name == name:
             return entry.load()(**options)
     raise GlowError(f"no backend is called {name!r}; installed: {', '.join(backend_names())}")

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from xdsl.context import Context
-from xdsl.universe import Universe
 
 from .glow_dialects.hex_floats import read_hex_floats
 from .glow_dialects.string_literals import read_string_literals
-from .universe import UNIVERSE
+from .universe import multiverse
 
 
 def make_context() -> Context:
@@ -19,8 +18,7 @@ def make_context() -> Context:
     read_hex_floats()
     read_string_literals()
     context = Context()
-    dialects = {**Universe.get_multiverse().all_dialects, **UNIVERSE.all_dialects}
-    dialects["llvm"] = _extended_llvm
+    dialects = {**multiverse().all_dialects, "llvm": _extended_llvm}
     for name, factory in dialects.items():
         context.register_dialect(name, factory)
     return context

@@ -7,7 +7,9 @@ Pass names carry the prefix `glow-`, because names must be unique among all inst
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
+from functools import lru_cache
 from importlib import import_module
 from typing import Any
 
@@ -87,3 +89,23 @@ UNIVERSE = Universe(
     all_passes={name: _loader(path) for name, path in PASSES.items()},
     all_targets={name: _loader(path) for name, path in TARGETS.items()},
 )
+
+
+def multiverse() -> Universe:
+    """
+    The dialects, passes and targets of this package and of all that are installed beside it.
+
+    To find them, the metadata of all packages is read, which takes as long as to compile a small
+    network; so that is done once for each search path of modules.
+    """
+    return _multiverse(tuple(sys.path))
+
+
+@lru_cache(maxsize=8)
+def _multiverse(search_path: tuple[str, ...]) -> Universe:
+    found = Universe.get_multiverse()
+    return Universe(
+        all_dialects={**found.all_dialects, **UNIVERSE.all_dialects},
+        all_passes={**found.all_passes, **UNIVERSE.all_passes},
+        all_targets={**found.all_targets, **UNIVERSE.all_targets},
+    )

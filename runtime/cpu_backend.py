@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
@@ -405,6 +406,7 @@ def arena_bytes(module: ModuleOp) -> int:
     return 0
 
 
+@cache
 def _version() -> str:
     from importlib.metadata import version
 

@@ -19,14 +19,13 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass, PassPipeline
-from xdsl.universe import Universe
 from xdsl.utils.exceptions import VerifyException
 
 from ..backend import Stage
 from ..context import make_context
 from ..errors import CompileError, GlowError, ModelError
 from ..passes.collector import without_garbage_collection
-from ..universe import UNIVERSE
+from ..universe import multiverse
 from .brief_turns import python_turn
 from .environment import verifies
 
@@ -191,9 +190,8 @@ def parse_pipeline(spec: str) -> tuple[ModulePass, ...]:
     """
     The passes that `spec` names, in the syntax of `glow-opt -p`. Raises GlowError if it is wrong.
     """
-    passes = {**Universe.get_multiverse().all_passes, **UNIVERSE.all_passes}
     try:
-        return PassPipeline.parse_spec(passes, spec).passes
+        return PassPipeline.parse_spec(multiverse().all_passes, spec).passes
     except ValueError as error:
         raise GlowError(f"wrong pass pipeline {spec!r}: {error}") from error
 

@@ -23,7 +23,6 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute
 from xdsl.passes import ModulePass
 from xdsl.printer import Printer
-from xdsl.universe import Universe
 from xdsl.utils.arg_spec import parse_spec
 from xdsl.utils.diagnostic import Diagnostic
 from xdsl.utils.exceptions import ParseError, ShrinkException
@@ -33,6 +32,7 @@ from ..context import make_context
 from ..diagnostics import ToolError, describe_failure, keep_operation, near
 from ..errors import GlowError
 from ..parsing import parse_text
+from ..universe import multiverse
 from .opt_arguments import DEBUG_FLAG, PREFIX, add_options, hint, normalized
 from .opt_pipeline import Preparation, make_passes, pass_names
 from .output_file import completed
@@ -46,7 +46,7 @@ class GlowOptMain(xDSLOptMain):
         given = sys.argv[1:] if args is None else list(args)
         self._helping = "-h" in given or "--help" in given
         self._line_offset = 0
-        self._universe = Universe.get_multiverse()
+        self._universe = multiverse()
         given = normalized(given, self._universe.all_passes)
         super().__init__("Run passes over MLIR text or ONNX models.", given)
         if self.args.input_file == "-":
