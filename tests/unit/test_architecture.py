@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -81,6 +82,11 @@ def sources() -> list[Path]:
     return [*ROOT.glob("*.py"), *(f for d in folders for f in (ROOT / d).rglob("*.py"))]
 
 
+@cache
+def tree_of(file: Path) -> ast.Module:
+    return ast.parse(file.read_text(encoding="utf-8"))
+
+
 def part_of(file: Path) -> str:
     first = file.relative_to(ROOT).parts[0]
     return "" if first == "__init__.py" else first.removesuffix(".py")
@@ -131,11 +137,11 @@ def modules_of(node: ast.AST, file: Path) -> Iterator[str]:
         yield inner if is_module(inner) else name
 
 
+@cache
 def imports() -> list[Import]:
     found = []
     for file in sources():
-        tree = ast.parse(file.read_text(encoding="utf-8"))
-        for node, lazy, typing in nodes(tree):
+        for node, lazy, typing in nodes(tree_of(file)):
             for module in modules_of(node, file):
                 found.append(Import(file, node.lineno, module, lazy, typing))  # pyright: ignore
     return found
@@ -167,7 +173,7 @@ def test_imports_inside_functions_point_downwards() -> None:
 def test_dialects_need_only_xdsl() -> None:
     found = set()
     for file in (ROOT / "glow_dialects").rglob("*.py"):
-        for node, _, _ in nodes(ast.parse(file.read_text(encoding="utf-8"))):
+        for node, _, _ in nodes(tree_of(file)):
             if isinstance(node, ast.Import):
                 found |= {alias.name.split(".")[0] for alias in node.names}
             elif isinstance(node, ast.ImportFrom) and not node.level:
