@@ -1,5 +1,6 @@
 # make demo   classify real images with a small network, compiled for this CPU
-# make test   lint, types, and all tests; some of them also for the CPUs in TARGETS, by LLVM's names
+# make test   lint, types, and all tests; some of them also for the CPUs in TARGETS, by LLVM's names;
+#             SEED=1234 repeats the random numbers of a run
 # make lowest the demo and a sample of the tests with the lowest versions that pyproject.toml allows,
 #             which Python 3.11 or 3.12 can install
 # make bench  this compiler beside onnxruntime and OpenVINO; BENCH="resnet50 --threads 1" for less,
@@ -46,7 +47,7 @@ $(VENV)/typing/glow: $(VENV)/created
 	@mkdir -p $(VENV)/typing
 	@ln -sfn ../.. $@
 
-# SEED=1234 repeats the random numbers of a run; pytest also runs the FileCheck tests (tests/unit/test_lit.py)
+# pytest also runs the FileCheck tests (tests/unit/test_lit.py)
 unit: $(VENV)/installed-dev
 	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -q $(SEED:%=--seed %)
 

@@ -94,6 +94,11 @@ def pytest_sessionstart(session: pytest.Session) -> None:
         terminal.write_line(f"seed of the random numbers: {session.config.option.seed}")
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Slow tests come first, so that no process is left with one when the others have ended."""
+    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Give the test its generator, and hypothesis the same seed."""

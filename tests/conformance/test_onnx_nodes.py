@@ -19,6 +19,8 @@ from glow.errors import UnsupportedError
 from onnx import ModelProto, TensorProto, numpy_helper
 from onnx.backend.test.case.node import collect_testcases
 
+pytestmark = pytest.mark.slow
+
 ROUNDING = {"float16": 2e-3, "bfloat16": 1.6e-2}
 """Two units in the last place: the reference rounds after each step, the compiler may not."""
 
