@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoints, entry_points
 from pathlib import Path
 
 import pytest
-from glow.universe import UNIVERSE
+from glow import backend
+from glow.universe import UNIVERSE, multiverse
 from xdsl.universe import Universe
 
 BIN = Path(sys.executable).parent
@@ -43,6 +44,29 @@ def test_universe_is_an_entry_point() -> None:
     (found,) = [e for e in entry_points(group="xdsl.universe") if e.name == "glow"]
     assert found.load() is UNIVERSE
     assert set(UNIVERSE.all_passes) <= set(Universe.get_multiverse().all_passes)
+
+
+def test_packages_are_searched_once_for_each_search_path(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    searches: list[str] = []
+
+    def universes() -> Universe:
+        searches.append("universes")
+        return Universe()
+
+    def backends(group: str) -> EntryPoints:
+        searches.append(group)
+        return EntryPoints()
+
+    monkeypatch.setattr(Universe, "get_multiverse", universes)
+    monkeypatch.setattr(backend, "entry_points", backends)
+    for count, folder in enumerate(("first", "second"), 1):
+        monkeypatch.syspath_prepend(tmp_path / folder)
+        for _ in range(3):
+            assert set(multiverse().all_passes) == set(UNIVERSE.all_passes)
+            assert backend.backend_names() == []
+        assert sorted(searches) == ["glow.backends"] * count + ["universes"] * count
 
 
 @pytest.mark.parametrize("name", sorted(UNIVERSE.all_passes))
