@@ -50,7 +50,7 @@ _MEANINGS = {
 class MaxPool(ReferenceMaxPool):
     """Also of integers, which have no NaN to pad with as the evaluator does; f64 is exact."""
 
-    def _run(self, x: np.ndarray, **attributes: Any) -> tuple[np.ndarray, ...]:
+    def _run(self, x: np.ndarray, **attributes: Any) -> tuple[np.ndarray, ...]:  # pyright: ignore
         pooled, *places = super()._run(x.astype(np.float64), **attributes)
         return (pooled.astype(x.dtype), *places)
 
@@ -104,7 +104,7 @@ def _matrix_product(node: NodeProto) -> Iterator[NodeProto]:
     a, a_scale, a_zero, b, b_scale, b_zero, c, *result = node.input
     base = node.output[0]
 
-    def made(operator: str, inputs: Sequence[str], output: str, **attributes: object) -> NodeProto:
+    def made(operator: str, inputs: Sequence[str], output: str, **attributes: Any) -> NodeProto:
         return helper.make_node(operator, inputs, [output], **attributes)
 
     yield made("Transpose", [b], f"{base}.b", perm=[1, 0])
