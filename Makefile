@@ -54,7 +54,8 @@ unit: $(VENV)/installed-dev
 # code for poorer CPUs than this one, which has to run it
 targets: $(VENV)/installed-dev
 	@for cpu in $(TARGETS); do \
-		$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -q --target-cpu $$cpu $(TARGET_TESTS) || exit 1; \
+		$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -q --target-cpu $$cpu \
+			$(SEED:%=--seed %) $(TARGET_TESTS) || exit 1; \
 	done
 
 lit: $(VENV)/installed-dev
