@@ -10,11 +10,11 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
+from unittest import mock
 
 import filecheck.main
 from glow.tools import glow_opt
@@ -98,14 +98,8 @@ def parsed(line: str) -> list[Command]:
     return pipeline.commands
 
 
-@contextmanager
-def _streams(streams: Mapping[str, IO[str]]) -> Iterator[None]:
-    before = {name: getattr(sys, name) for name in streams}
-    vars(sys).update(streams)
-    try:
-        yield
-    finally:
-        vars(sys).update(before)
+def _text(path: Path, mode: str) -> IO[str]:
+    return open(path, mode, encoding="utf-8", errors="surrogateescape")
 
 
 def _run(command: Command, source: Path, output: Path, errors: Path) -> int:
@@ -116,13 +110,18 @@ def _run(command: Command, source: Path, output: Path, errors: Path) -> int:
     errors = Path(redirects.get((">", 2), errors))
     negated = command.args[0] == "not"
     name, *arguments = command.args[negated:]
-    text = {"encoding": "utf-8", "errors": "surrogateescape"}
-    with open(source, **text) as i, open(output, "w", **text) as o, open(errors, "a", **text) as e:
-        with _streams({"stdin": i, "stdout": o, "stderr": o if (">&", 2) in redirects else e}):
-            try:
-                code = TOOLS[name](arguments)
-            except SystemExit as end:
-                code = end.code if isinstance(end.code, int) else int(end.code is not None)
+    with (
+        _text(source, "r") as stdin,
+        _text(output, "w") as stdout,
+        _text(errors, "a") as stderr,
+        mock.patch("sys.stdin", stdin),
+        mock.patch("sys.stdout", stdout),
+        mock.patch("sys.stderr", stdout if (">&", 2) in redirects else stderr),
+    ):
+        try:
+            code = TOOLS[name](arguments)
+        except SystemExit as end:
+            code = end.code if isinstance(end.code, int) else int(end.code is not None)
     return int(not code) if negated else code
 
 

@@ -74,6 +74,8 @@ def without_repetition(module: ModuleOp) -> ModuleOp:
     The module with bodies only for functions that have a line which no shorter one has, if names,
     numbers, and how many of the same are in a list do not count. The rest are declarations.
     """
+    if len(module.ops) == 1:
+        return module
     texts = sorted(((str(op), op) for op in module.ops), key=lambda pair: len(pair[0]))
     seen: set[str] = set()
     repeated: set[Operation] = set()

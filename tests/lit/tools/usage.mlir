@@ -7,7 +7,6 @@
 // RUN: not glow-opt -t llvmir %s 2>&1 | filecheck %s --check-prefix=TARGET
 // RUN: not glow-opt no-such-file.mlir 2>&1 | filecheck %s --check-prefix=FILE
 // RUN: not glow-opt --define-symbol batch %s 2>&1 | filecheck %s --check-prefix=SYMBOL
-// RUN: glow-opt --help | filecheck %s --check-prefix=HELP
 // RUN: glow-opt --version | filecheck %s --check-prefix=VERSION
 
 // FLAG:   error: unknown option --canonicalise; did you mean --canonicalize
@@ -18,15 +17,6 @@
 // TARGET: error: unknown target 'llvmir'; did you mean {{.*}}glow-llvm-ir
 // FILE:   no-such-file.mlir: error: No such file or directory
 // SYMBOL: error: {{.*}}batch
-// HELP:   usage: glow-opt
-// HELP:     --lower-nodes
-// HELP:     --stack-ops
-// HELP-NEXT: Turns chains
-// HELP-NEXT:   max-ops=64 The largest number of nodes in one body.
-// HELP-NEXT:   epilogues=<str> Operators that take epilogues
-// HELP-NOT: riscv
-// HELP:   further passes of xDSL {{.*}} --list-passes
-// HELP:   targets:
 // VERSION: glow-opt {{[0-9.]+}}, xdsl 0.74.0
 
 func.func @main() {

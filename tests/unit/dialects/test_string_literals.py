@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from glow.context import make_context
 from glow.parsing import parse_text
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from xdsl.dialects.builtin import BytesAttr, StringAttr
 from xdsl.parser import Parser
@@ -51,11 +51,13 @@ def test_closed(text: str) -> None:
     assert attribute.data in ("a", "//a")
 
 
+@settings(max_examples=30)
 @given(st.text(st.characters(max_codepoint=127), max_size=20))
 def test_any_ascii_string_comes_back(text: str) -> None:
     assert Parser(CONTEXT, str(StringAttr(text))).parse_attribute() == StringAttr(text)
 
 
+@settings(max_examples=30)
 @given(st.binary(min_size=1, max_size=20).filter(lambda data: not data.isascii()))
 def test_any_bytes_come_back(data: bytes) -> None:
     assert Parser(CONTEXT, str(BytesAttr(data))).parse_attribute() == BytesAttr(data)

@@ -112,12 +112,14 @@ def test_what_is_not_finite(threads: int, rng: np.random.Generator):
     run = compile_native(module, threads=threads)
     (found,) = run([zeros, w])
     assert np.isfinite(found).all()
-    np.testing.assert_allclose(found, *interpret(module, [zeros, w]).values(), rtol=0, atol=1e-4)
+    (want,) = interpret(module, [zeros, w]).values()
+    np.testing.assert_allclose(found, want, rtol=0, atol=1e-4)
     for number, place in product((np.nan, np.inf, -np.inf), (2, 20)):
         x = zeros.copy()
         x[place] = number
         (found,) = run([x, w])
-        np.testing.assert_array_equal(found, *interpret(module, [x, w]).values())
+        (want,) = interpret(module, [x, w]).values()
+        np.testing.assert_array_equal(found, want)
         assert not np.isfinite(found).any()
 
 

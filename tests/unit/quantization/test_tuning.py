@@ -15,6 +15,7 @@ from glow.quantization import Profile, Quantization, optimized_graph, profile, q
 from glow.quantization.metrics import METRICS
 from glow.quantization.tuning import Goal, Tuner
 from glow.quantization.tuning_state import Trial, TuningState
+from glow.tests.support.seeds import shared_generator
 from glow.tests.unit.quantization.test_quantize import images, network
 
 Feeds = list[Mapping[str, np.ndarray]]
@@ -22,7 +23,8 @@ Feeds = list[Mapping[str, np.ndarray]]
 
 @cache
 def given() -> tuple[Profile, Feeds]:
-    feeds: Feeds = [{"x": images()} for _ in range(3)]
+    rng = shared_generator(f"{__name__}.given")
+    feeds: Feeds = [{"x": images(rng)} for _ in range(3)]
     return profile(network(), feeds), feeds
 
 

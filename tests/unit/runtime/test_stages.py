@@ -12,8 +12,8 @@ import pytest
 from glow.backend import Backend, Stage
 from glow.context import make_context
 from glow.glow_dialects.claims import Claim
-from glow.runtime import stages as stages_module
 from glow.tests.support.small_models import graph, small_network
+from glow.universe import multiverse
 from xdsl.context import Context
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i64
 from xdsl.parser import Parser
@@ -106,7 +106,7 @@ class FakeBackend(Backend):
 
 @pytest.fixture
 def counting(monkeypatch):
-    monkeypatch.setitem(stages_module.UNIVERSE.all_passes, "test-count", lambda: CountingPass)
+    monkeypatch.setitem(multiverse().all_passes, "test-count", lambda: CountingPass)
 
 
 @pytest.mark.usefixtures("counting")
