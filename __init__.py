@@ -13,7 +13,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .compiler import CompiledModel, compile
+    from .compiled_model import CompiledModel
+    from .compiler import compile
     from .errors import (
         CompileError,
         DeadlineError,
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from .host import HostManager
 
 _EXPORTS = {
-    "CompiledModel": "compiler",
+    "CompiledModel": "compiled_model",
     "HostManager": "host",
     "compile": "compiler",
     "CompileError": "errors",

@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.metadata import entry_points
-from typing import TYPE_CHECKING, ClassVar, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 
 from .errors import GlowError
 
@@ -127,6 +127,11 @@ class Backend(abc.ABC):
     """
 
     name: ClassVar[str]
+    cache: Any = False
+    """
+    Where what is known of models is kept: True for the default directory, False for nowhere, or a
+    directory.
+    """
 
     def __init__(self, threads: int = 1, cache: object = True):
         pass

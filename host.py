@@ -45,6 +45,7 @@ from .runtime.host.request import Request
 from .runtime.host.statistics import HostStatistics
 from .runtime.host.table import Table
 from .runtime.host.timeline import Record, timeline
+from .runtime.symbols import checked_sizes
 
 if TYPE_CHECKING:
     import numpy as np
@@ -168,6 +169,7 @@ class HostManager:
             raise GlowError(f"expected the name of the network, found {type(name).__name__}")
         configuration = self._subset(devices)
         count = _count(replicas, configuration)
+        sizes = checked_sizes(symbols)
         if isinstance(model, ModuleOp):
             model = model.clone()  # the caller may change it meanwhile
         provisioner = self._provisioner
@@ -175,7 +177,7 @@ class HostManager:
 
         def load() -> Network:
             with python_turn:
-                module = load_model(model, symbols, keep_partitions=True)
+                module = load_model(model, sizes, keep_partitions=True)
             order = Order(name, module, configuration, strategy, count, addition.expect_wanted)
             return provisioner.provision(order)
 

@@ -18,6 +18,7 @@ from ..passes.value_keys import profiled_values
 from ..runtime.cpu_backend import CpuBackend
 from ..runtime.signature import main_function
 from ..runtime.stages import Stages
+from ..runtime.symbols import checked_sizes
 from .histogram import DEFAULT_BINS, Histogram
 from .profiles import Profile, ValueProfile
 
@@ -38,7 +39,7 @@ def optimized_graph(
     does.
     """
     stages = [s for s in CpuBackend().stages() if s.name == _OPTIMIZED]
-    return Stages(load_model(model, symbols, max_elements), stages)[_OPTIMIZED]
+    return Stages(load_model(model, checked_sizes(symbols), max_elements), stages)[_OPTIMIZED]
 
 
 class Profiler:

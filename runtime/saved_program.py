@@ -46,6 +46,7 @@ def find_program(
     if files is None:
         return None
     key = _key(source, model, json.loads(files), details, cache)
+    source.external |= {str(source.folder / name) for name in json.loads(files)}
     found = cache.get(key)
     return None if found is None else (key, _decoded(json.loads(found)))
 
@@ -72,6 +73,29 @@ def store_program(
         cache.put(_files_key(model), json.dumps(files).encode())
 
 
+def find_signature(cache: ObjectCache, source: ModelSource) -> Signature | None:
+    """
+    The inputs and outputs of a model before sizes are given to its symbols. Raises OSError if it
+    cannot be read.
+    """
+    found = cache.get(_signature_key(source, cache))
+    return None if found is None else _decoded_signature(json.loads(found))
+
+
+def store_signature(cache: ObjectCache, source: ModelSource, signature: Signature) -> None:
+    """Store the inputs and outputs of a model, unless its file may have changed meanwhile."""
+    try:
+        key = _signature_key(source, cache)
+    except OSError:
+        return
+    if source.is_unchanged([]):
+        cache.put(key, json.dumps(_encoded_signature(signature)).encode())
+
+
+def _signature_key(source: ModelSource, cache: ObjectCache) -> str:
+    return key_of("signature of a model", source.key(cache))
+
+
 def _files_key(model: str) -> str:
     return key_of("files of a model", model)
 
@@ -87,28 +111,33 @@ def _key(
 
 
 def _encoded(program: SavedProgram) -> dict[str, object]:
-    def infos(of: Sequence[TensorInfo]) -> list[object]:
-        return [[info.name, info.shape, info.dtype.name] for info in of]
-
-    signature = program.signature
     return {
-        "inputs": infos(signature.inputs),
-        "outputs": infos(signature.outputs),
+        **_encoded_signature(program.signature),
         "memory": asdict(program.memory),
         "objects": list(program.objects),
         "arena_bytes": program.arena_bytes,
     }
 
 
+def _encoded_signature(signature: Signature) -> dict[str, object]:
+    def infos(of: Sequence[TensorInfo]) -> list[object]:
+        return [[info.name, info.shape, info.dtype.name] for info in of]
+
+    return {"inputs": infos(signature.inputs), "outputs": infos(signature.outputs)}
+
+
 def _decoded(entry: Mapping[str, list]) -> SavedProgram:
+    memory: dict = dict(entry["memory"])
+    memory["buffers"] = tuple(Buffer(**buffer) for buffer in memory["buffers"])
+    arena: int = entry["arena_bytes"]  # pyright: ignore[reportAssignmentType]
+    return SavedProgram(_decoded_signature(entry), MemoryPlan(**memory), entry["objects"], arena)
+
+
+def _decoded_signature(entry: Mapping[str, list]) -> Signature:
     def infos(of: Sequence[Sequence]) -> tuple[TensorInfo, ...]:
         return tuple(TensorInfo(name, shape, _dtype(dtype)) for name, shape, dtype in of)
 
-    memory: dict = dict(entry["memory"])
-    memory["buffers"] = tuple(Buffer(**buffer) for buffer in memory["buffers"])
-    signature = Signature(infos(entry["inputs"]), infos(entry["outputs"]))
-    arena: int = entry["arena_bytes"]  # pyright: ignore[reportAssignmentType]
-    return SavedProgram(signature, MemoryPlan(**memory), entry["objects"], arena)
+    return Signature(infos(entry["inputs"]), infos(entry["outputs"]))
 
 
 def _dtype(name: str) -> np.dtype:

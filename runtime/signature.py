@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,7 +24,11 @@ class TensorInfo:
     """An input or output, described as onnxruntime does."""
 
     name: str
-    shape: list[int]
+    shape: list[Any]
+    """
+    Sizes. Of a model that is compiled when it is called, a string for a symbolic dimension, and
+    None for one of an output that has no name.
+    """
     dtype: np.dtype
     """In the machine's byte order. bfloat16 is that of the `ml_dtypes` package."""
 
@@ -33,8 +37,23 @@ class TensorInfo:
         """The type as onnxruntime spells it, for example `tensor(float)`."""
         return f"tensor({_ORT_NAMES.get(self.dtype.name, self.dtype.name)})"
 
+    def fits(self, shape: Sequence[int]) -> bool:
+        """Whether an array may have this shape."""
+        sizes = self.shape
+        if len(shape) != len(sizes):
+            return False
+        return all(a == b or type(b) is str for a, b in zip(shape, sizes, strict=True))
+
     def __str__(self) -> str:
-        return f"{self.dtype.name}{self.shape}"
+        return f"{self.dtype.name}[{self.shape_text}]"
+
+    @property
+    def shape_text(self) -> str:
+        """`4, 3`, with the names of symbolic dimensions."""
+        return ", ".join("?" if size is None else str(size) for size in self.shape)
+
+    def __repr__(self) -> str:
+        return f"TensorInfo({self.name!r}, {self})"
 
 
 @dataclass(frozen=True)
@@ -148,7 +167,7 @@ def _checked(value: object, info: TensorInfo) -> np.ndarray:
         # what most callers pass: little Python, as its code and data are rarely in a near cache
         type(value) is np.ndarray
         and value.dtype == info.dtype
-        and list(value.shape) == info.shape
+        and (list(value.shape) == info.shape or info.fits(value.shape))
         and value.flags.c_contiguous
     ):
         return value
@@ -161,9 +180,10 @@ def _checked(value: object, info: TensorInfo) -> np.ndarray:
             f"input {info.name!r}: expected dtype {info.dtype.name}, found {array.dtype.name}; "
             f"convert it with .astype({info.dtype.name!r})"
         )
-    if list(array.shape) != info.shape:
+    if not info.fits(array.shape):
+        comma = "," if len(info.shape) == 1 else ""
         raise InputError(
-            f"input {info.name!r}: expected shape {tuple(info.shape)}, found {array.shape}"
+            f"input {info.name!r}: expected shape ({info.shape_text}{comma}), found {array.shape}"
         )
     return np.asarray(array, dtype=info.dtype, order="C")
 

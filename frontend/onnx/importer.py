@@ -17,7 +17,7 @@ from .builder import GraphBuilder
 from .functions import Functions
 from .graph import GraphConverter, Scope
 from .inputs import input_types, real_inputs
-from .load import load_model
+from .load import Model, load_model
 from .order import check_defined, live_nodes, sort_nodes
 from .stand_ins import declared_types
 from .weights import WeightReader
@@ -26,7 +26,7 @@ MAX_ELEMENTS = 2**31
 
 
 def import_onnx(
-    model: str | os.PathLike[str] | bytes | onnx.ModelProto,
+    model: str | os.PathLike[str] | bytes | onnx.ModelProto | Model,
     symbols: Mapping[str, int] | None = None,
     max_elements: int = MAX_ELEMENTS,
     external: set[str] | None = None,
@@ -38,7 +38,8 @@ def import_onnx(
     where they are: constants refer to the model's file, to files of external data in its folder, or
     to the model in memory, which must not be changed while the module is in use.
 
-    `model` is a path, a serialized `ModelProto`, or a `ModelProto`. `symbols` gives a size to each
+    `model` is a path, a serialized `ModelProto`, a `ModelProto`, or what `load_model` made of one
+    of these, which may be imported several times. `symbols` gives a size to each
     symbolic dimension of the inputs; a dimension without a name is called `<input>_dim<index>`. No
     tensor may have more than `max_elements` elements. The paths of files of external data are added
     to `external`.

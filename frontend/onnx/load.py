@@ -32,13 +32,16 @@ class Model:
     """Opset version by domain; the default domain is the empty string."""
 
 
-def load_model(model: str | os.PathLike[str] | bytes | onnx.ModelProto) -> Model:
+def load_model(model: str | os.PathLike[str] | bytes | onnx.ModelProto | Model) -> Model:
     """
     Parse `model` and check that it has a graph and opsets that the installed onnx package knows.
+    A model that was loaded before is returned as it is.
 
     Raises ModelError if it cannot be read, UnsupportedError if its opset is too old or too new.
     """
     match model:
+        case Model():
+            return model
         case onnx.ModelProto():
             return _checked(model, None, None, "the model")
         case bytes() | bytearray() | memoryview():

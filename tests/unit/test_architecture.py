@@ -31,10 +31,13 @@ ALLOWED = {
     "backend": {"glow_dialects", "runtime"},  # their types only
     "universe": set(),
     "context": {"universe", "glow_dialects"},
-    "compiler": {"glow_dialects", "frontend", "runtime", "semantics", "passes", "context"},
+    "loading": {"frontend", "passes", "context"},
+    "compiled_model": {"runtime"},
+    "specialization": {"compiled_model", "runtime"},
+    "compiler": {"compiled_model", "frontend", "loading", "passes", "runtime", "specialization"},
     "onnx_backend": {"", "compiler", "glow_dialects", "frontend", "runtime", "semantics"},
     "host": {"compiler", "passes", "runtime"},
-    "": {"compiler", "host"},
+    "": {"compiled_model", "compiler", "host"},
 }
 """What each folder and each module of the root may import; "" is the package itself."""
 

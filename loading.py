@@ -1,0 +1,90 @@
+"""Models in all the forms that one can give them, as modules of the graph dialect."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
+
+from .errors import GlowError, ModelError
+
+# a program in the cache needs none of these
+if TYPE_CHECKING:
+    import onnx
+    from xdsl.dialects.builtin import ModuleOp
+
+    from .frontend.onnx import LoadedModel
+
+Model: TypeAlias = "str | Path | bytes | onnx.ModelProto | ModuleOp"
+
+TEXT_SUFFIXES = (".mlir", ".glow")
+"""Files with these suffixes hold the graph dialect as text; all others are ONNX."""
+
+
+def is_text(model: object) -> bool:
+    """Whether a model is a file of the graph dialect."""
+    return isinstance(model, str | Path) and Path(model).suffix in TEXT_SUFFIXES
+
+
+def load_model(
+    model: Model | LoadedModel,
+    symbols: Mapping[str, int] | None = None,
+    max_elements: int | None = None,
+    external: set[str] | None = None,
+    keep_partitions: bool = False,
+) -> ModuleOp:
+    """
+    A model in any form that `compile` accepts, as a module of the graph dialect that the caller
+    owns. The paths of the files of external data that an ONNX model has are added to `external`.
+    A network that is split over devices becomes whole, except with `keep_partitions`.
+
+    Raises ModelError and UnsupportedError as `compile` does.
+    """
+    from xdsl.dialects.builtin import ModuleOp
+
+    if isinstance(model, ModuleOp):
+        _refuse(symbols)
+        return model.clone() if keep_partitions else _whole(model.clone())
+    if isinstance(model, str | Path) and is_text(model):
+        _refuse(symbols)
+        module = _parse(Path(model))
+        return module if keep_partitions else _whole(module)
+    from .frontend.onnx import MAX_ELEMENTS, import_onnx
+
+    limit = MAX_ELEMENTS if max_elements is None else max_elements
+    if limit < 1:
+        raise GlowError(f"expected max_elements of at least 1, found {limit}")
+    return import_onnx(model, symbols, limit, external)
+
+
+def _whole(module: ModuleOp) -> ModuleOp:
+    """The graph of a network that was split over devices; other modules as they are."""
+    from .passes.inline_partitions import inline_partitions
+    from .passes.partitions import is_partitioned
+
+    if is_partitioned(module):
+        inline_partitions(module)
+    return module
+
+
+def _refuse(symbols: Mapping[str, int] | None) -> None:
+    if symbols:
+        raise GlowError("symbols apply to ONNX models; the graph dialect has static shapes")
+
+
+def _parse(path: Path) -> ModuleOp:
+    from xdsl.parser import Parser
+    from xdsl.utils.exceptions import ParseError
+
+    from .context import make_context
+
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ModelError(f"cannot read {path}: {error}") from None
+    try:
+        return Parser(make_context(), text, str(path)).parse_module()
+    except ParseError as error:
+        raise ModelError(f"{error.span.get_location()}: {error.msg[:2000]}") from None
+    except RecursionError:
+        raise ModelError(f"{path}: the text is nested too deeply") from None
