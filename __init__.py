@@ -13,6 +13,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    __version__: str
+    from . import onnx_backend as onnx_backend
+    from . import quantization as quantization
     from .compiled_model import CompiledModel
     from .compiler import compile
     from .errors import (
@@ -65,10 +68,24 @@ __all__ = [
 ]
 
 
+_MODULES = ("onnx_backend", "quantization")
+"""Parts of the package that need no import of their own."""
+
+
 def __getattr__(name: str) -> Any:
     # loaded on first use, so that tools which need only dialects start fast
     from importlib import import_module
 
     if name in _EXPORTS:
         return getattr(import_module(f".{_EXPORTS[name]}", __name__), name)
+    if name in _MODULES:
+        return import_module(f".{name}", __name__)
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("glow-compiler")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__, *_MODULES, "__version__"} - {"Any", "TYPE_CHECKING"})

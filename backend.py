@@ -11,6 +11,7 @@ runs. What it says of its memories and of its speed serves to split networks ove
 from __future__ import annotations
 
 import abc
+import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -135,6 +136,12 @@ class Backend(abc.ABC):
 
     def __init__(self, threads: int = 1, cache: object = True):
         pass
+
+    def __repr__(self) -> str:
+        options = inspect.signature(type(self)).parameters.values()
+        values = [(o, getattr(self, o.name, o.default)) for o in options]
+        shown = [f"{option.name}={value!r}" for option, value in values if value != option.default]
+        return f"{type(self).__name__}({', '.join(shown)})"
 
     # what it computes
 

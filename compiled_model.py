@@ -53,6 +53,10 @@ class CompiledModel:
         self._times = dict(times)
         self._sizes = dict(sizes or {})
 
+    def __repr__(self) -> str:
+        inputs, outputs = map(_listed, (self._signature.inputs, self._signature.outputs))
+        return f"<{type(self).__name__} on {self.backend.name}: {inputs} -> {outputs}>"
+
     def __call__(self, *args: object, **kwargs: object) -> list[np.ndarray]:
         """
         Run the network on its inputs, by position or by name, and return all outputs in order.
@@ -181,3 +185,10 @@ class CompiledModel:
             path.write_text(text, encoding="utf-8")
             written.append(path)
         return written
+
+
+def _listed(infos: Sequence[TensorInfo], most: int = 4) -> str:
+    """Some inputs or outputs in one line."""
+    shown = [f"{info.name} {info}" for info in infos[:most]]
+    more = [f"{len(infos) - most} more"] if len(infos) > most else []
+    return ", ".join([*shown, *more]) or "nothing"

@@ -23,6 +23,7 @@ from .compiled_model import CompiledModel
 from .errors import GlowError, ModelError
 from .loading import Model, is_text, load_model
 from .runtime.model_source import ModelFiles, ModelSource
+from .runtime.options import at_least_one, expect_types, pipeline_text
 from .runtime.signature import Signature, TensorInfo, signature_of
 from .runtime.symbols import Binding, checked_sizes
 from .specialization import SymbolicModel
@@ -98,14 +99,25 @@ def compile(
     GlowError for wrong options.
     """
     sizes = checked_sizes(symbols)
-    if not isinstance(max_specializations, int) or max_specializations < 1:
-        raise GlowError(f"expected max_specializations of at least 1, found {max_specializations}")
+    expect_types(
+        cache=cache,
+        verify=verify,
+        target_cpu=target_cpu,
+        target_features=target_features,
+        conv_algorithm=conv_algorithm,
+        precision=precision,
+        pin=pin,
+        timed=timed,
+    )
+    limit = at_least_one("max_specializations", max_specializations)
+    if max_elements is not None:
+        max_elements = at_least_one("max_elements", max_elements)
     names = {
         "cpu": target_cpu,
         "features": target_features,
         "conv_algorithm": conv_algorithm,
         "precision": precision,
-        "quantize": None if quantize is None else str(quantize),
+        "quantize": pipeline_text(quantize),
     }
     options: dict[str, object] = {k: value for k, value in names.items() if value is not None}
     options |= {name: True for name, given in (("pin", pin), ("timed", timed)) if given}
@@ -116,7 +128,7 @@ def compile(
     signature = job.symbolic_signature(sizes)
     if signature is None:
         return job.compiled(sizes)
-    return SymbolicModel(target, signature, sizes, job.specialized, max_specializations)
+    return SymbolicModel(target, signature, sizes, job.specialized, limit)
 
 
 class _Job:
@@ -131,6 +143,8 @@ class _Job:
         self._verify = verify
         self._is_onnx = not (is_text(model) or _is_module(model))
         is_file = self._is_onnx and isinstance(model, str | Path)
+        if is_file and "\0" in str(model):
+            raise ModelError(f"expected a path without a NUL character, found {model!r}")
         self._files = ModelFiles(Path(model) if is_file else None)  # pyright: ignore
         self._loaded: LoadedModel | None = None
         self._trial: tuple[Mapping[str, int], ModuleOp, set[str]] | None = None
@@ -327,8 +341,7 @@ def _compute_all(stages: Stages) -> None:
 def _backend(
     backend: str | Backend, threads: int, cache: bool | str | Path, options: Mapping[str, object]
 ) -> Backend:
-    if not isinstance(threads, int) or isinstance(threads, bool) or threads < 1:
-        raise GlowError(f"expected threads to be an integer of at least 1, found {threads!r}")
+    threads = at_least_one("threads", threads)
     if isinstance(backend, Backend):
         if options:
             raise GlowError("a backend that is given as an object has its own target and options")

@@ -52,8 +52,6 @@ def load_model(
     from .frontend.onnx import MAX_ELEMENTS, import_onnx
 
     limit = MAX_ELEMENTS if max_elements is None else max_elements
-    if limit < 1:
-        raise GlowError(f"expected max_elements of at least 1, found {limit}")
     return import_onnx(model, symbols, limit, external)
 
 
@@ -80,7 +78,7 @@ def _parse(path: Path) -> ModuleOp:
 
     try:
         text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+    except (OSError, ValueError) as error:
         raise ModelError(f"cannot read {path}: {error}") from None
     try:
         return Parser(make_context(), text, str(path)).parse_module()

@@ -118,6 +118,10 @@ class SymbolicModel(CompiledModel):
     def _model_for(self, inputs: Sequence[np.ndarray]) -> CompiledModel:
         return self._kept.get(self._binding.sizes(inputs))
 
+    def __repr__(self) -> str:
+        found, most = len(self._kept.values()), self._kept.limit
+        return f"{super().__repr__()[:-1]}; {found} of at most {most} specializations>"
+
     def specialize(self, symbols: Mapping[str, int] | None = None) -> CompiledModel:
         """
         The model for these sizes of all symbols that have none yet, such as `{"batch": 4}`:

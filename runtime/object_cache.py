@@ -30,7 +30,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO
 
-from .segment_file import PAGE, map_segment, write_segment
+from .segment_file import PAGE, has_segment, map_segment, write_segment
 
 MAGIC = b"glowobj1"
 _HEADER = len(MAGIC) + 32
@@ -63,7 +63,7 @@ def key_of(*parts: str) -> str:
     """The name of the entry that depends on `parts`: 64 hexadecimal digits."""
     digest = hashlib.sha256()
     for part in parts:
-        data = part.encode()
+        data = part.encode("utf-8", "surrogateescape")  # as names of files may be
         # lengths keep ("ab", "c") apart from ("a", "bc")
         digest.update(len(data).to_bytes(8, "little"))
         digest.update(data)
@@ -125,10 +125,19 @@ class ObjectCache:
         return mapped
 
     def put_weights(self, key: str, segment: memoryview) -> bool:
-        """Store a weight segment under `key`; whether it is there now. Not if it is too large."""
+        """
+        Store a weight segment under `key`, which stands for its content; whether it is there now.
+        Not if it is too large.
+        """
         if len(segment) > self.limit // 2:
             return False
         path = self.directory / f"{key}{_SEGMENT_SUFFIX}"
+        try:
+            if has_segment(path, len(segment)):
+                _touch(path)  # whoever has mapped it shares it with those who come
+                return True
+        except OSError:
+            pass  # writing says what is wrong
         return self._store(path, PAGE + len(segment), lambda file: write_segment(file, segment))
 
     def _store(self, path: Path, size: int, write: Callable[[BinaryIO], object]) -> bool:

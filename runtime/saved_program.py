@@ -4,7 +4,8 @@ Whole programs in the cache: what a process needs to run a network without compi
 An entry names the objects and the weight segment of a program, and describes its inputs, outputs
 and memory. Its key is the content of the model (`model_source`) with everything else that a program
 depends on, so a network is found before it is even parsed. Files other than the model that hold
-weights are listed in an entry of their own, whose key is that of the model.
+weights are listed in an entry of their own, whose key is that of the model. Programs with equal
+weights, for several batch sizes say, have one segment, whose key is the hash of its content.
 """
 
 from __future__ import annotations
@@ -30,13 +31,15 @@ class SavedProgram:
     objects: Sequence[str]
     """Keys of its object code."""
     arena_bytes: int
+    weights: str
+    """What its weight segment is known by, which other programs may have too."""
 
 
 def find_program(
     cache: ObjectCache, source: ModelSource, details: Sequence[str]
-) -> tuple[str, SavedProgram] | None:
+) -> SavedProgram | None:
     """
-    The program of a model, with its key, which is that of its weight segment too.
+    The program of a model.
 
     `details` are the options of the backend and the target. Raises OSError if the model cannot be
     read.
@@ -48,7 +51,7 @@ def find_program(
     key = _key(source, model, json.loads(files), details, cache)
     source.external |= {str(source.folder / name) for name in json.loads(files)}
     found = cache.get(key)
-    return None if found is None else (key, _decoded(json.loads(found)))
+    return None if found is None else _decoded(json.loads(found))
 
 
 def store_program(
@@ -68,7 +71,7 @@ def store_program(
         key = _key(source, model, files, details, cache)
     except OSError:
         return
-    if source.is_unchanged(files) and cache.put_weights(key, weights):
+    if source.is_unchanged(files) and cache.put_weights(program.weights, weights):
         cache.put(key, json.dumps(_encoded(program)).encode())
         cache.put(_files_key(model), json.dumps(files).encode())
 
@@ -116,6 +119,7 @@ def _encoded(program: SavedProgram) -> dict[str, object]:
         "memory": asdict(program.memory),
         "objects": list(program.objects),
         "arena_bytes": program.arena_bytes,
+        "weights": program.weights,
     }
 
 
@@ -130,7 +134,9 @@ def _decoded(entry: Mapping[str, list]) -> SavedProgram:
     memory: dict = dict(entry["memory"])
     memory["buffers"] = tuple(Buffer(**buffer) for buffer in memory["buffers"])
     arena: int = entry["arena_bytes"]  # pyright: ignore[reportAssignmentType]
-    return SavedProgram(_decoded_signature(entry), MemoryPlan(**memory), entry["objects"], arena)
+    signature, plan = _decoded_signature(entry), MemoryPlan(**memory)
+    weights: str = entry["weights"]  # pyright: ignore[reportAssignmentType]
+    return SavedProgram(signature, plan, entry["objects"], arena, weights)
 
 
 def _decoded_signature(entry: Mapping[str, list]) -> Signature:

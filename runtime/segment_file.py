@@ -70,6 +70,23 @@ def map_segment(path: Path, size: int) -> mmap.mmap | None:
     return mapped
 
 
+def has_segment(path: Path, size: int) -> bool:
+    """
+    Whether there is a file of a segment of `size` bytes that was written since the machine was
+    booted. Raises OSError if it cannot be read.
+    """
+    try:
+        with path.open("rb") as file:
+            fields = _fields(file.read(PAGE))
+            return fields is not None and (
+                fields[0] == size
+                and fields[2] == _boot()
+                and os.fstat(file.fileno()).st_size == PAGE + size
+            )
+    except FileNotFoundError:
+        return False
+
+
 def _mapped(file: BinaryIO) -> mmap.mmap:
     mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     if hasattr(mmap, "MADV_HUGEPAGE"):

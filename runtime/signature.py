@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -67,6 +67,11 @@ class Signature:
         """
         Inputs by name, from positional and keyword arguments. Raises InputError as a call would.
         """
+        if any(isinstance(value, Mapping) for value in args):
+            raise InputError(
+                "expected arrays, found a dictionary: give inputs by name as model(**feed), or as "
+                "model.run(None, feed)"
+            )
         if len(args) > len(self.inputs):
             raise InputError(f"expected at most {len(self.inputs)} inputs, found {len(args)}")
         feed = {info.name: value for info, value in zip(self.inputs, args, strict=False)}
@@ -110,8 +115,8 @@ class Signature:
         if names is None:
             return list(range(len(self.outputs)))
         known = [info.name for info in self.outputs]
-        if isinstance(names, str):
-            raise InputError(f"expected a list of output names, found the string {names!r}")
+        if isinstance(names, str) or not isinstance(names, Iterable):
+            raise InputError(f"expected a list of output names, found {names!r}")
         if unknown := [name for name in names if name not in known]:
             raise InputError(
                 f"no output is called {_names(unknown)}; the outputs are {_names(known)}"
@@ -144,9 +149,10 @@ def signature_of(module: ModuleOp) -> Signature:
 def _infos(
     types: Sequence[Attribute], attributes: ArrayAttr[DictionaryAttr] | None, kind: str
 ) -> tuple[TensorInfo, ...]:
-    from xdsl.dialects.builtin import StringAttr, TensorType
+    from xdsl.dialects.builtin import TensorType
 
     from ..glow_dialects.glow_inst.memory import NAME
+    from ..glow_dialects.operator import text_of
     from ..semantics.arrays import numpy_dtype
 
     named = [a.data for a in attributes.data] if attributes is not None else [{}] * len(types)
@@ -156,8 +162,8 @@ def _infos(
             raise ModelError(f"expected a tensor as {kind} {i} of @main, found {t}")
         if not t.has_static_shape():
             raise ModelError(f"expected a static shape of {kind} {i} of @main, found {t}")
-        name = about.get(NAME)
-        text = name.data if isinstance(name, StringAttr) else f"{kind}_{i}"
+        name = text_of(about.get(NAME))
+        text = f"{kind}_{i}" if name is None else name
         infos.append(TensorInfo(text, list(t.get_shape()), numpy_dtype(t.element_type)))
     return tuple(infos)
 
@@ -175,6 +181,9 @@ def _checked(value: object, info: TensorInfo) -> np.ndarray:
         array = np.asarray(value)
     except (ValueError, TypeError) as error:
         raise InputError(f"input {info.name!r}: expected {info}, found no array: {error}") from None
+    if array.dtype.kind in "OSU":
+        what = "None" if value is None else f"{type(value).__name__} without numbers"
+        raise InputError(f"input {info.name!r}: expected an array {info}, found {what}")
     if array.dtype.newbyteorder("=") != info.dtype:
         raise InputError(
             f"input {info.name!r}: expected dtype {info.dtype.name}, found {array.dtype.name}; "

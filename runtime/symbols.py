@@ -69,20 +69,38 @@ class Binding:
 
         Raises InputError, naming both inputs, if they give a symbol different sizes.
         """
+        return tuple(self._sizes([array.shape for array in arrays]))
+
+    def known(self, shapes: Mapping[str, Sequence[int | None]]) -> dict[str, int]:
+        """
+        The sizes that follow from the shapes of some inputs by name, which may lack sizes. Shapes
+        of another rank than the input's say nothing. Raises InputError as `sizes` does.
+        """
+        given: list[Sequence[int | None]] = []
+        for info in self._inputs:
+            shape = shapes.get(info.name, ())
+            given.append(shape if len(shape) == len(info.shape) else [None] * len(info.shape))
+        found = self._sizes(given)
+        return {s: size for s, size in zip(self.symbols, found, strict=True) if size >= 0}
+
+    def _sizes(self, shapes: Sequence[Sequence[int | None]]) -> list[int]:
+        """The size of each symbol, -1 for those that the shapes do not decide."""
         found = [-1] * len(self.symbols)
         for i, d, n in self._places:
-            size = arrays[i].shape[d]
-            if found[n] != size:
-                if found[n] >= 0:
-                    raise self._conflict(n, arrays)
-                found[n] = size
-        return tuple(found)
+            size = shapes[i][d]
+            if size is None or found[n] == size:
+                continue
+            if found[n] >= 0:
+                raise self._conflict(n, shapes)
+            found[n] = size
+        return found
 
-    def _conflict(self, number: int, arrays: Sequence[np.ndarray]) -> InputError:
+    def _conflict(self, number: int, shapes: Sequence[Sequence[int | None]]) -> InputError:
         sizes: dict[int, str] = {}
         for i, d, n in self._places:
-            if n == number:
-                sizes.setdefault(arrays[i].shape[d], self._place(i, d))
+            size = shapes[i][d]
+            if n == number and size is not None:
+                sizes.setdefault(size, self._place(i, d))
         found = ", but ".join(f"{size} in {place}" for size, place in sizes.items())
         return InputError(f"symbol {self.symbols[number]!r} is {found}: expected one size")
 

@@ -251,16 +251,14 @@ def _inputs(
     import numpy as np
 
     from . import quantized_runs
-    from .inputs import Preprocessing, load_inputs
+    from .inputs import load_inputs, preprocessing_of
 
     infos = model.get_inputs()
     if args.data is not None and not args.input:
         feed = quantized_runs.first_batch(args, model)
         return feed, {info.name: f"{args.data}, first batch" for info in infos}
-    preprocessing = Preprocessing(
-        args.image_mean, args.image_scale, args.image_channel_order, args.image_layout
-    )
-    return load_inputs(args.input, infos, preprocessing, np.random.default_rng(args.seed))
+    rng = np.random.default_rng(args.seed)
+    return load_inputs(args.input, infos, preprocessing_of(args), rng)
 
 
 def run(args: argparse.Namespace, console: Console) -> int:
@@ -279,6 +277,7 @@ def run(args: argparse.Namespace, console: Console) -> int:
         time_table,
         top_table,
     )
+    from .sizes import specialized
 
     labels = _labels(args.labels)
     model = glow_compile(
@@ -296,6 +295,7 @@ def run(args: argparse.Namespace, console: Console) -> int:
         quantize=quantized_runs.pipeline_of(args),
         timed=time_profiles.is_timed(args),
     )
+    model = specialized(args, model)
     times = model.times
     if args.dump_stages is not None:
         written = model.dump_stages(args.dump_stages)

@@ -16,8 +16,9 @@ from . import ops  # noqa: F401  (registers the converters)
 from .builder import GraphBuilder
 from .functions import Functions
 from .graph import GraphConverter, Scope
-from .inputs import input_types, real_inputs
+from .inputs import check_symbols, input_types, real_inputs
 from .load import Model, load_model
+from .old_opsets import with_known_opset
 from .order import check_defined, live_nodes, sort_nodes
 from .stand_ins import declared_types
 from .weights import WeightReader
@@ -48,11 +49,15 @@ def import_onnx(
     UnsupportedError with a list of everything in it that has no counterpart in the graph dialect.
     """
     loaded = load_model(model)
+    sizes = symbols or {}
+    inputs = real_inputs(loaded.proto.graph)
+    check_symbols(inputs, sizes)
+    loaded = with_known_opset(loaded, sizes)
     graph = loaded.proto.graph
     if graph.sparse_initializer:
         raise UnsupportedError(_unsupported_message(["sparse initializers"], graph))
-    initializers = _initializers(graph)
-    types, problems = input_types(real_inputs(graph), symbols or {}, max_elements)
+    initializers = _initializers(loaded.initializers)
+    types, problems = input_types(inputs, sizes, max_elements)
     block = Block(arg_types=[t for t in types.values() if t is not None])
     builder = GraphBuilder(block, max_elements)
     weights = WeightReader(loaded, max_elements)
@@ -69,9 +74,9 @@ def import_onnx(
     return _module(graph, list(types), block, results)
 
 
-def _initializers(graph: GraphProto) -> dict[str, TensorProto]:
+def _initializers(tensors: Sequence[TensorProto]) -> dict[str, TensorProto]:
     found: dict[str, TensorProto] = {}
-    for tensor in graph.initializer:
+    for tensor in tensors:
         if tensor.name in found:
             raise ModelError(f"initializer {tensor.name!r} is defined twice")
         found[tensor.name] = tensor

@@ -69,10 +69,9 @@ def input_types(
     """
     The type of each input by name, and what is unsupported: those inputs have the type None.
 
-    Raises ModelError if a symbol has no value, if a value is given for one that does not exist, or
-    if a dimension is negative or enormous.
+    `symbols` has all symbols (`check_symbols`). Raises ModelError if a dimension is negative or
+    enormous.
     """
-    check_symbols(inputs, symbols)
     dims = input_dims(inputs)
     types: dict[str, TensorType | None] = {}
     problems: list[str] = []
