@@ -37,7 +37,7 @@ ALLOWED = {
     "compiler": {"compiled_model", "frontend", "loading", "passes", "runtime", "specialization"},
     "onnx_backend": {"", "compiler", "glow_dialects", "frontend", "runtime", "semantics"},
     "host": {"compiler", "passes", "runtime"},
-    "": {"compiled_model", "compiler", "host"},
+    "": {"compiled_model", "compiler", "host", "onnx_backend", "quantization"},
 }
 """What each folder and each module of the root may import; "" is the package itself."""
 

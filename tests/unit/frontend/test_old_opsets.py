@@ -41,7 +41,8 @@ def test_weights_stay_where_they_are(kind: str, tmp_path: Path, rng: np.random.G
         source = made.SerializeToString()
     elif kind != "proto":
         source = tmp_path / "old.onnx"
-        onnx.save(made, source, save_as_external_data=kind == "external", location="w.bin")
+        place = {"save_as_external_data": True, "location": "w.bin", "size_threshold": 100}
+        onnx.save(made, source, **(place if kind == "external" else {}))
     with pytest.warns(UserWarning, match=NOTE):
         module = import_onnx(source)  # pyright: ignore[reportArgumentType]
     constants = [op for op in module.walk() if isinstance(op, ConstantOp)]
@@ -84,11 +85,8 @@ def test_old_models_of_onnx() -> None:
         path = Path(case.model_dir) / "model.onnx"
         if onnx.load(path).opset_import[0].version >= 7:
             continue
-        try:
-            with pytest.warns(UserWarning, match="version converter"):
-                compiled = glow.compile(path, "interpreter")
-        except glow.GlowError as error:
-            assert "reflect" in str(error) or "edge" in str(error) or "PRelu" in str(error)
+        compiled = _compiled(path)
+        if compiled is None:
             continue
         data = path.parent / "test_data_set_0"
         inputs = [_tensor(data / f"input_{i}.pb") for i in range(len(compiled.get_inputs()))]
@@ -96,6 +94,17 @@ def test_old_models_of_onnx() -> None:
         np.testing.assert_allclose(compiled(*inputs)[0], expected, rtol=1e-3, atol=1e-5)
         passed += 1
     assert passed >= 5
+
+
+def _compiled(path: Path) -> glow.CompiledModel | None:
+    """None for paddings that are not supported, and slopes that onnx's converter does not adapt."""
+    try:
+        with pytest.warns(UserWarning, match="version converter"):
+            return glow.compile(path, "interpreter")
+    except glow.GlowError as error:
+        if any(known in str(error) for known in ("reflect", "edge", "PRelu")):
+            return None
+        raise
 
 
 def _tensor(path: Path) -> np.ndarray:
