@@ -23,7 +23,7 @@ from .compiled_model import CompiledModel
 from .errors import GlowError, ModelError
 from .loading import Model, is_text, load_model
 from .runtime.model_source import ModelFiles, ModelSource
-from .runtime.options import at_least_one, expect_types, pipeline_text
+from .runtime.options import at_least_one, backend_options, expect_cache, expect_verify
 from .runtime.signature import Signature, TensorInfo, signature_of
 from .runtime.symbols import Binding, checked_sizes
 from .specialization import SymbolicModel
@@ -99,28 +99,20 @@ def compile(
     GlowError for wrong options.
     """
     sizes = checked_sizes(symbols)
-    expect_types(
-        cache=cache,
-        verify=verify,
+    expect_cache(cache)
+    expect_verify(verify)
+    limit = at_least_one("max_specializations", max_specializations)
+    if max_elements is not None:
+        max_elements = at_least_one("max_elements", max_elements)
+    options = backend_options(
         target_cpu=target_cpu,
         target_features=target_features,
         conv_algorithm=conv_algorithm,
         precision=precision,
+        quantize=quantize,
         pin=pin,
         timed=timed,
     )
-    limit = at_least_one("max_specializations", max_specializations)
-    if max_elements is not None:
-        max_elements = at_least_one("max_elements", max_elements)
-    names = {
-        "cpu": target_cpu,
-        "features": target_features,
-        "conv_algorithm": conv_algorithm,
-        "precision": precision,
-        "quantize": pipeline_text(quantize),
-    }
-    options: dict[str, object] = {k: value for k, value in names.items() if value is not None}
-    options |= {name: True for name, given in (("pin", pin), ("timed", timed)) if given}
     target = _backend(backend, threads, cache, options)
     job = _Job(model, target, max_elements, verify)
     if (found := job.restored(sizes)) is not None:

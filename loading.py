@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from .errors import GlowError, ModelError
+from .runtime.options import at_least_one, pipeline_text
+from .runtime.symbols import checked_sizes
 
 # a program in the cache needs none of these
 if TYPE_CHECKING:
@@ -53,6 +55,36 @@ def load_model(
 
     limit = MAX_ELEMENTS if max_elements is None else max_elements
     return import_onnx(model, symbols, limit, external)
+
+
+class Loading:
+    """A model that is to be loaded in the background, with how. Wrong options raise GlowError."""
+
+    def __init__(
+        self,
+        model: Model,
+        symbols: Mapping[str, int] | None,
+        max_elements: int | None,
+        quantize: object,
+    ):
+        from xdsl.dialects.builtin import ModuleOp
+
+        # the caller may change it meanwhile
+        self._model = model.clone() if isinstance(model, ModuleOp) else model
+        self._sizes = checked_sizes(symbols)
+        if max_elements is not None:
+            max_elements = at_least_one("max_elements", max_elements)
+        self._max_elements = max_elements
+        self._pipeline = pipeline_text(quantize)
+
+    def module(self) -> ModuleOp:
+        """The graph, which keeps its partitions. Raises what `glow.compile` does."""
+        from .runtime.brief_turns import python_turn
+        from .runtime.host.options import quantized_graph
+
+        with python_turn:
+            module = load_model(self._model, self._sizes, self._max_elements, keep_partitions=True)
+        return module if self._pipeline is None else quantized_graph(module, self._pipeline)
 
 
 def _whole(module: ModuleOp) -> ModuleOp:

@@ -8,15 +8,11 @@ from types import NoneType
 
 from ..errors import GlowError
 from .object_cache import ObjectCache
+from .symbols import did_you_mean
 
 _BOOLEAN = (bool,), "True or False"
 _TEXT = (str, NoneType), "a string"
 _KINDS: dict[str, tuple[tuple[type, ...], str]] = {
-    "cache": (
-        (bool, str, os.PathLike, ObjectCache),
-        "True, False or a directory",
-    ),
-    "verify": ((bool, NoneType), "True, False or None"),
     "target_cpu": _TEXT,
     "target_features": _TEXT,
     "conv_algorithm": _TEXT,
@@ -24,17 +20,57 @@ _KINDS: dict[str, tuple[tuple[type, ...], str]] = {
     "pin": _BOOLEAN,
     "timed": _BOOLEAN,
 }
-"""Options of `glow.compile` by name, with their types, and these in words."""
+"""Options of `glow.compile` that are the backend's, with their types, and these in words."""
 
 
-def expect_types(**options: object) -> None:
-    """Raises GlowError, naming it, for an option of a wrong type or with a NUL character."""
+_SHORT = {"target_cpu": "cpu", "target_features": "features"}
+"""What the backend `cpu` calls options of `glow.compile`."""
+
+
+def backend_options(**options: object) -> dict[str, object]:
+    """
+    Options of `glow.compile` as a backend's constructor takes them; those that are None or False
+    are left out. Raises GlowError, naming it, for an unknown one, one of a wrong type, or one with
+    a NUL character.
+    """
+    given: dict[str, object] = {}
     for name, value in options.items():
-        types, words = _KINDS[name]
-        if not isinstance(value, types):
-            raise GlowError(f"expected {name} to be {words}, found {value!r}")
-        if "\0" in str(value):
-            raise GlowError(f"expected {name} without a NUL character, found {value!r}")
+        if name == "quantize":
+            value = pipeline_text(value)
+        elif name == "threads":
+            value = at_least_one(name, value)
+        else:
+            _expect_type(name, value)
+        if value is not None and value is not False:
+            given[_SHORT.get(name, name)] = value
+    return given
+
+
+def _expect_type(name: str, value: object) -> None:
+    if name not in _KINDS:
+        known = sorted([*_KINDS, "quantize", "threads"])
+        raise GlowError(
+            f"there is no option {name!r}{did_you_mean(name, known)}; there are {', '.join(known)}"
+        )
+    types, words = _KINDS[name]
+    if not isinstance(value, types):
+        raise GlowError(f"expected {name} to be {words}, found {value!r}")
+    if "\0" in str(value):
+        raise GlowError(f"expected {name} without a NUL character, found {value!r}")
+
+
+def expect_cache(value: object) -> None:
+    """Raises GlowError unless `value` says where a cache is."""
+    if not isinstance(value, bool | str | os.PathLike | ObjectCache):
+        raise GlowError(f"expected cache to be True, False or a directory, found {value!r}")
+    if "\0" in str(value):
+        raise GlowError(f"expected cache without a NUL character, found {value!r}")
+
+
+def expect_verify(value: object) -> None:
+    """Raises GlowError unless `value` is True, False or None."""
+    if not isinstance(value, bool | NoneType):
+        raise GlowError(f"expected verify to be True, False or None, found {value!r}")
 
 
 def at_least_one(name: str, value: object) -> int:
