@@ -103,6 +103,10 @@ class HostManager:
         self._finalizer.atexit = False
         lifetime.register(self)
 
+    def __repr__(self) -> str:
+        ready = [] if self._forked else self._table.ready()
+        return f"<HostManager on {', '.join(self._devices)}: {', '.join(ready) or 'no networks'}>"
+
     # networks
 
     def add_network(

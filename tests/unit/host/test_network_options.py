@@ -23,12 +23,14 @@ def test_all_forms_of_models(tmp_path: Path) -> None:
     text.write_text(GRAPH)
     (expected, _) = glow.compile(network, "interpreter", symbols=SYMBOLS)(X)
     with HostManager("interpreter") as host:
+        assert repr(host) == "<HostManager on interpreter0: no networks>"
         for form in (network, network.SerializeToString(), path, str(path)):
             host.add_network("n", form, symbols=SYMBOLS).result(SECONDS)
             np.testing.assert_array_equal(host.run("n", [X]).result(SECONDS)[0], expected)
             host.remove_network("n")
         for form in (graph(), text):
             host.add_network("n", form).result(SECONDS)
+            assert repr(host) == "<HostManager on interpreter0: n>"
             host.remove_network("n")
 
 
