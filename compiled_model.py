@@ -57,7 +57,7 @@ class CompiledModel:
         inputs, outputs = map(_listed, (self._signature.inputs, self._signature.outputs))
         return f"<{type(self).__name__} on {self.backend.name}: {inputs} -> {outputs}>"
 
-    def __call__(self, *args: object, **kwargs: object) -> list[np.ndarray]:
+    def __call__(self, /, *args: object, **kwargs: object) -> list[np.ndarray]:
         """
         Run the network on its inputs, by position or by name, and return all outputs in order.
 
@@ -80,7 +80,7 @@ class CompiledModel:
         outputs = self._program.run(self._signature.arrays(input_feed))
         return [outputs[i] for i in wanted]
 
-    def profile(self, *args: object, repeat: int = 20, **kwargs: object) -> TimeProfile:
+    def profile(self, /, *args: object, repeat: int = 20, **kwargs: object) -> TimeProfile:
         """
         Run the network on inputs as for a call, `repeat` times and once before, and return the
         measured times of each of its instructions. The model must have been compiled with

@@ -146,7 +146,7 @@ class SymbolicModel(CompiledModel):
     def max_specializations(self) -> int:
         return self._kept.limit
 
-    def profile(self, *args: object, repeat: int = 20, **kwargs: object) -> TimeProfile:
+    def profile(self, /, *args: object, repeat: int = 20, **kwargs: object) -> TimeProfile:
         arrays = self._signature.arrays(self._signature.bind(args, kwargs))
         return self._model_for(arrays).profile(*arrays, repeat=repeat)
 

@@ -74,3 +74,10 @@ def test_any_names_are_told_apart(names: list[str]) -> None:
     outputs = glow.compile(chain(names), "interpreter").run(names[1:], {names[0]: x})
     for i, found in enumerate(outputs):
         np.testing.assert_array_equal(found, x if i % 2 else -x)
+
+
+def test_names_that_python_has_for_arguments() -> None:
+    names = ["self", "args", "input_feed"]
+    made = model([node("Sum", names, ["y"])], [value(n, [2]) for n in names], ["y"])
+    feed = {name: np.full(2, i, np.float32) for i, name in enumerate(names)}
+    np.testing.assert_array_equal(glow.compile(made, "interpreter")(**feed)[0], [3, 3])
