@@ -13,7 +13,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .compiler import CompiledModel, compile
+    __version__: str
+    from . import onnx_backend as onnx_backend
+    from . import quantization as quantization
+    from .compiled_model import CompiledModel
+    from .compiler import compile
     from .errors import (
         CompileError,
         DeadlineError,
@@ -30,7 +34,7 @@ if TYPE_CHECKING:
     from .host import HostManager
 
 _EXPORTS = {
-    "CompiledModel": "compiler",
+    "CompiledModel": "compiled_model",
     "HostManager": "host",
     "compile": "compiler",
     "CompileError": "errors",
@@ -64,10 +68,25 @@ __all__ = [
 ]
 
 
+_MODULES = ("onnx_backend", "quantization")
+"""Parts of the package that need no import of their own."""
+
+
 def __getattr__(name: str) -> Any:
     # loaded on first use, so that tools which need only dialects start fast
     from importlib import import_module
 
     if name in _EXPORTS:
         return getattr(import_module(f".{_EXPORTS[name]}", __name__), name)
+    if name in _MODULES:
+        return import_module(f".{name}", __name__)
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("glow-compiler")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    own = (name for name in globals() if name.startswith("__"))
+    return sorted({*own, *__all__, *_MODULES, "__version__"})

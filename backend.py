@@ -11,6 +11,7 @@ runs. What it says of its memories and of its speed serves to split networks ove
 from __future__ import annotations
 
 import abc
+import inspect
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from .glow_dialects.operator import Call
     from .runtime.memory_plan import MemoryPlan
     from .runtime.model_source import ModelSource
+    from .runtime.object_cache import ObjectCache
     from .runtime.signature import Signature
     from .runtime.time_profile import TimeProfile
 
@@ -128,9 +130,19 @@ class Backend(abc.ABC):
     """
 
     name: ClassVar[str]
+    keeps_code: ClassVar[bool] = False
+    """Whether compiled code is kept in `cache`, if there is one."""
+    cache: ObjectCache | None = None
+    """Where what is known of models is kept; None for nowhere."""
 
     def __init__(self, threads: int = 1, cache: object = True):
         pass
+
+    def __repr__(self) -> str:
+        options = inspect.signature(type(self)).parameters.values()
+        values = [(o, getattr(self, o.name, o.default)) for o in options]
+        shown = [f"{option.name}={value!r}" for option, value in values if value != option.default]
+        return f"{type(self).__name__}({', '.join(shown)})"
 
     # what it computes
 

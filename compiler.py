@@ -11,154 +11,29 @@ model = glow.compile("resnet50.onnx")
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
-from .backend import Backend, Program, find_backend
+from .backend import Backend, find_backend
+from .compiled_model import CompiledModel
 from .errors import GlowError, ModelError
+from .loading import Model, is_text, load_model
 from .runtime.environment import verifies
-from .runtime.memory_plan import MemoryPlan, plan_of
-from .runtime.model_source import ModelSource
-from .runtime.peak_memory import peak_resident_bytes
+from .runtime.model_source import ModelFiles, ModelSource
+from .runtime.options import at_least_one, backend_options, expect_cache, expect_verify
 from .runtime.signature import Signature, TensorInfo, signature_of
+from .runtime.symbols import Binding, checked_sizes
+from .specialization import SymbolicModel
 
 # what only a compilation needs is imported where it is used: a program in the cache needs nothing
 if TYPE_CHECKING:
-    import numpy as np
-    import onnx
     from xdsl.dialects.builtin import ModuleOp
 
+    from .frontend.onnx import Declaration, LoadedModel
     from .runtime.stages import Progress, Stages
-    from .runtime.time_profile import TimeProfile
-
-Model: TypeAlias = "str | Path | bytes | onnx.ModelProto | ModuleOp"
-
-TEXT_SUFFIXES = (".mlir", ".glow")
-"""Files with these suffixes hold the graph dialect as text; all others are ONNX."""
-
-
-class CompiledModel:
-    """
-    A network that is ready to run. Calls from several threads at once are safe.
-
-    Made by `glow.compile`. Running follows the conventions of onnxruntime's `InferenceSession`.
-    """
-
-    def __init__(
-        self,
-        stages: Stages | Callable[[], Stages],
-        backend: Backend,
-        program: Program,
-        signature: Signature,
-        times: Mapping[str, float],
-        memory: MemoryPlan | None = None,
-    ):
-        """`stages` may be a function that makes them; then `memory` is the plan of the program."""
-        self.backend = backend
-        self._stages = stages
-        self._stages_lock = threading.RLock()
-        self._memory = memory
-        self._program = program
-        self._signature = signature
-        self._times = dict(times)
-
-    def __call__(self, *args: object, **kwargs: object) -> list[np.ndarray]:
-        """
-        Run the network on its inputs, by position or by name, and return all outputs in order.
-
-        An input is a numpy array (or what `numpy.asarray` turns into one) of exactly the declared
-        shape and dtype, in any memory layout and byte order. Outputs are fresh arrays.
-        Raises InputError, saying what was expected and what was found.
-        """
-        return self.run(None, self._signature.bind(args, kwargs))
-
-    def run(
-        self, output_names: Sequence[str] | None, input_feed: Mapping[str, object]
-    ) -> list[np.ndarray]:
-        """
-        Run the network and return the outputs called `output_names`, in that order, or all for
-        None.
-
-        `input_feed` has an array for each input by name, as in `__call__`. Raises InputError.
-        """
-        wanted = self._signature.select(output_names)
-        outputs = self._program.run(self._signature.arrays(input_feed))
-        return [outputs[i] for i in wanted]
-
-    def profile(self, *args: object, repeat: int = 20, **kwargs: object) -> TimeProfile:
-        """
-        Run the network on inputs as for a call, `repeat` times and once before, and return the
-        measured times of each of its instructions. The model must have been compiled with
-        `timed=True` for the backend cpu; raises GlowError otherwise, and InputError. An input
-        called `repeat` can only be given by its position.
-        """
-        inputs = self._signature.arrays(self._signature.bind(args, kwargs))
-        return self.backend.profile(self._program, self.stages, inputs, repeat)
-
-    def get_inputs(self) -> list[TensorInfo]:
-        """Name, shape and type of each input, in order."""
-        return list(self._signature.inputs)
-
-    def get_outputs(self) -> list[TensorInfo]:
-        """Name, shape and type of each output, in order."""
-        return list(self._signature.outputs)
-
-    @property
-    def stages(self) -> Stages:
-        """
-        The module after each stage of compilation, by name and in order: `imported`, then the
-        stages of the backend. Large ones are computed when asked for, and all of them if the
-        program was found in the cache. Clone a module before changing it.
-        """
-        with self._stages_lock:
-            if callable(self._stages):
-                self._stages = self._stages()
-            return self._stages
-
-    @property
-    def memory(self) -> MemoryPlan | None:
-        """Where activations and weights lie; None for a backend that plans no memory."""
-        if self._memory is not None:
-            return self._memory
-        return plan_of(self.stages["allocated"]) if "allocated" in self.stages else None
-
-    @property
-    def peak_memory(self) -> int:
-        """
-        The largest amount of physical memory that this process had so far, in bytes: compilation,
-        runs, and all else. Mapped files count, also where other processes share them.
-        """
-        return peak_resident_bytes()
-
-    @property
-    def from_cache(self) -> bool:
-        """Whether the program was found in the cache, so that nothing was compiled."""
-        return "import" not in self._times
-
-    @property
-    def times(self) -> dict[str, float]:
-        """
-        Seconds of compilation by step: `import`, each stage that was computed, and `load`, which
-        makes the last stage runnable (machine code, linking, weights). A program that was found in
-        the cache has `load` only, and those stages that were looked at.
-        """
-        stages = {} if callable(self._stages) else self._stages.times
-        before = {name: seconds for name, seconds in self._times.items() if name != "load"}
-        return {**before, **stages, "load": self._times["load"]}
-
-    def dump_stages(self, directory: str | Path) -> list[Path]:
-        """
-        Write each stage as `NN-name.mlir`, and what else the backend has to show (LLVM IR), to
-        `directory`, which is made if need be, and the constants of all stages to
-        `weights.safetensors`, to which the stages refer. Returns the files. `glow.compile` takes
-        each file of a stage that has weights, and continues after that stage.
-        """
-        from .runtime.stage_files import write_stages
-
-        return write_stages(self.stages, self.backend, Path(directory))
 
 
 def compile(
@@ -176,6 +51,7 @@ def compile(
     max_elements: int | None = None,
     pin: bool = False,
     timed: bool = False,
+    max_specializations: int = 8,
     progress: Callable[[Progress], None] | None = None,
 ) -> CompiledModel:
     """
@@ -184,7 +60,9 @@ def compile(
     - `model`: path of an ONNX file, of a file of the graph dialect (`.mlir`, `.glow`), or of a file
       of a stage (see `CompiledModel.dump_stages`), after which compilation continues; the bytes of
       an ONNX file; an `onnx.ModelProto`; or a module of the graph dialect, which is not modified.
-      All shapes must be static, or made so by `symbols`.
+      An ONNX model whose inputs have symbolic dimensions is compiled when it is called, for the
+      sizes that the inputs have (`CompiledModel.specialize` does it before); an `onnx.ModelProto`
+      must not be changed meanwhile.
     - `backend`: its name (`cpu`, `interpreter`, or an installed one), or an instance with options
       of its own.
     - `threads`: how many threads run the network together, the calling one included. The others
@@ -193,7 +71,10 @@ def compile(
       nothing else runs on these. The calling thread goes where the system puts it.
     - `timed`: whether the program records when each of its kernels begins and ends, for
       `CompiledModel.profile`.
-    - `symbols`: sizes of the symbolic dimensions of an ONNX model, such as `{"batch": 4}`.
+    - `symbols`: sizes of symbolic dimensions of an ONNX model, such as `{"batch": 4}`. They are
+      fixed; those that are not named are taken from the inputs of each call.
+    - `max_specializations`: for how many combinations of such sizes programs are kept: those that
+      were used last.
     - `cache`: whether compiled code and packed weights are kept on disk: True for the default
       directory (`$GLOW_CACHE_DIR`, else `glow` in the user's cache directory), False, or a
       directory. A network that is given as an ONNX file or its bytes and was compiled before, by
@@ -201,102 +82,262 @@ def compile(
     - `verify`: what is checked after each pass: True for all IR (slow), False for none, None for
       all but generated kernels.
     - `target_cpu`, `target_features`: generate code as for this CPU, with these changes, in the
-      names of LLVM (`"haswell"`, `"+avx2,-fma"`); by default as for the CPU that the environment
-      variable GLOW_TARGET_CPU names, or that of this machine, which must be able to run it.
+      names of LLVM (`"haswell"`, `"+avx2,-fma"`); by default as for the CPU of this machine, which
+      must be able to run it.
     - `conv_algorithm`: how convolutions are computed: `auto` (the default) for what is estimated to
       be fastest, `direct` by the definition, `winograd` wherever it applies. Winograd convolution
       rounds differently: its results are within 2e-5 of the root mean square of the exact ones.
+      With `direct`, large matrices behind a rectifier also stay as they are, which are otherwise
+      rounded to 28 bits; that changes results less than sums in f32 do.
     - `precision`: `f32` (the default), or `bf16` to round the operands of convolutions and matrix
       products to bf16, with sums in f32, which needs a CPU with AVX512-BF16. Expect differences
       of about 1 % of the root mean square of results.
     - `quantize`: quantize the network: a `glow.quantization.Quantization`, or as text the pass
       with its options, such as `glow-quantize{profile="profile.json" schema=symmetric}`.
     - `max_elements`: no tensor of an ONNX model may have more elements; by default 2**31.
-    - `progress`: called by this thread with a `glow.runtime.stages.Progress` when a stage of
-      compilation begins and when kernels are finished. An exception in it ends the compilation.
+    - `progress`: called with a `glow.runtime.stages.Progress` when a stage of compilation begins
+      and when kernels are finished, by the thread that compiles. An exception in it ends the
+      compilation.
 
     Raises ModelError for a model that cannot be read, UnsupportedError for one that needs
     operators or types that are missing (it lists all of them), CompileError if a pass fails, and
     GlowError for wrong options.
     """
-    names = {
-        "cpu": target_cpu,
-        "features": target_features,
-        "conv_algorithm": conv_algorithm,
-        "precision": precision,
-        "quantize": None if quantize is None else str(quantize),
-    }
-    options: dict[str, object] = {k: value for k, value in names.items() if value is not None}
-    options |= {name: True for name, given in (("pin", pin), ("timed", timed)) if given}
+    sizes = checked_sizes(symbols)
+    expect_cache(cache)
+    expect_verify(verify)
+    limit = at_least_one("max_specializations", max_specializations)
+    if max_elements is not None:
+        max_elements = at_least_one("max_elements", max_elements)
+    options = backend_options(
+        target_cpu=target_cpu,
+        target_features=target_features,
+        conv_algorithm=conv_algorithm,
+        precision=precision,
+        quantize=quantize,
+        pin=pin,
+        timed=timed,
+    )
     target = _backend(backend, threads, cache, options)
-    source = _source(model, symbols, max_elements)
-    if source is not None and not _verifies(verify):
-        found = _restore(source, target, lambda: _stages(source, model, target, verify))
-        if found is not None:
-            return found
-    from .passes.collector import without_garbage_collection
-    from .runtime.resume import remaining_stages
-    from .runtime.stages import Progress, Stages
-
-    if progress is not None:
-        progress(Progress("import"))
-    start = time.perf_counter()
-    with without_garbage_collection():
-        external = None if source is None else source.external
-        module = load_model(model, symbols, max_elements, external)
-        imported = time.perf_counter()
-        done, remaining = remaining_stages(module, target)
-        stages = Stages(module, remaining, verify, done, progress)
-        signature = signature_of(module)
-        if stages.verify:
-            _compute_all(stages)
-        program = target.compile(stages)
-        if source is not None:
-            target.remember(source, stages, program)
-    total = time.perf_counter() - imported
-    times = {"import": imported - start, "load": total - sum(stages.times.values())}
-    return CompiledModel(stages, target, program, signature, times)
+    job = _Job(model, target, max_elements, verify, progress)
+    if (found := job.restored(sizes)) is not None:
+        return found
+    signature = job.symbolic_signature(sizes)
+    if signature is None:
+        return job.compiled(sizes)
+    return SymbolicModel(target, signature, sizes, job.specialized, limit)
 
 
-def _source(
-    model: Model, symbols: Mapping[str, int] | None, max_elements: int | None
-) -> ModelSource | None:
-    """What a cache can know the model by; None if it is neither an ONNX file nor its bytes."""
-    if isinstance(model, bytes):
-        return ModelSource(model, symbols, max_elements)
-    if not isinstance(model, str | Path) or Path(model).suffix in TEXT_SUFFIXES:
+class _Job:
+    """A model with the options of its compilation, for any sizes of its symbols."""
+
+    def __init__(
+        self,
+        model: Model,
+        target: Backend,
+        max_elements: int | None,
+        verify: bool | None,
+        progress: Callable[[Progress], None] | None,
+    ):
+        self._model = model
+        self._target = target
+        self._max_elements = max_elements
+        self._verify = verify
+        self._progress = progress
+        self._is_onnx = not (is_text(model) or _is_module(model))
+        is_file = self._is_onnx and isinstance(model, str | Path)
+        if is_file and "\0" in str(model):
+            raise ModelError(f"expected a path without a NUL character, found {model!r}")
+        self._files = ModelFiles(Path(model) if is_file else None)  # pyright: ignore
+        self._loaded: LoadedModel | None = None
+        self._trial: tuple[Mapping[str, int], ModuleOp, set[str]] | None = None
+        """An import that was tried and not used yet: its sizes, the graph, files with weights."""
+
+    def specialized(self, sizes: Mapping[str, int]) -> CompiledModel:
+        """The model for sizes of all symbols, from the cache or compiled."""
+        return self.restored(sizes) or self.compiled(sizes)
+
+    def restored(self, sizes: Mapping[str, int]) -> CompiledModel | None:
+        """The model for sizes of all symbols as the backend's cache has it."""
+        source = self._source(sizes)
+        if source is None or self._verifies():
+            return None
+        start = time.perf_counter()
+        try:
+            found = self._target.restore(source)
+        except OSError:
+            return None  # the import will say what is wrong with the file
+        if found is None:
+            return None
+        self._files.expect_unchanged(source.external)
+        times = {"load": time.perf_counter() - start}
+        return CompiledModel(
+            lambda: self._stages(sizes),
+            self._target,
+            found.program,
+            found.signature,
+            times,
+            found.memory,
+            sizes,
+        )
+
+    def compiled(self, sizes: Mapping[str, int]) -> CompiledModel:
+        """The model for sizes of all symbols, compiled."""
+        from .passes.collector import without_garbage_collection
+        from .runtime.stages import Progress
+
+        if self._progress is not None:
+            self._progress(Progress("import"))
+        source = self._source(sizes)
+        start = time.perf_counter()
+        with without_garbage_collection():
+            module, external = self._imported(sizes)
+            imported = time.perf_counter()
+            stages = self._stages_from(module)
+            signature = signature_of(module)
+            if stages.verify:
+                _compute_all(stages)
+            program = self._target.compile(stages)
+            self._files.expect_unchanged(external)
+            if source is not None:
+                source.external |= external
+                self._target.remember(source, stages, program)
+        total = time.perf_counter() - imported
+        times = {"import": imported - start, "load": total - sum(stages.times.values())}
+        return CompiledModel(stages, self._target, program, signature, times, sizes=sizes)
+
+    def symbolic_signature(self, sizes: Mapping[str, int]) -> Signature | None:
+        """
+        Inputs and outputs with the symbols that are not among `sizes`; None if there are none.
+
+        A network that cannot be compiled for any sizes raises UnsupportedError here already.
+        """
+        if not self._is_onnx:
+            return None
+        declared = self._declared(sizes)
+        if declared is None:
+            return None
+        known = Binding(declared.inputs).symbols
+        if not all(name in known for name in sizes):
+            self._imported(sizes)  # says what is wrong with them
+        if all(name in sizes for name in known):
+            return None
+        return Signature(
+            tuple(_with_sizes(info, sizes) for info in declared.inputs),
+            tuple(_with_sizes(info, sizes) for info in declared.outputs),
+        )
+
+    def _declared(self, sizes: Mapping[str, int]) -> Signature | None:
+        """Inputs and outputs with all symbols, None if there are none; from the cache if it can."""
+        from .runtime.saved_program import find_signature, store_signature
+
+        cache = self._target.cache
+        source = self._source({})
+        if cache is None or source is None:
+            return self._read_declared(sizes)
+        try:
+            found = find_signature(cache, source)
+        except OSError:
+            found = None  # the import will say what is wrong with the file
+        if found is None:
+            found = self._read_declared(sizes)
+            if found is not None:
+                store_signature(cache, source, found)
+        return found
+
+    def _read_declared(self, sizes: Mapping[str, int]) -> Signature | None:
+        from .frontend.onnx import declared_inputs, declared_outputs, model_symbols
+
+        model = self._loaded_model()
+        symbols = model_symbols(model)
+        if all(name in sizes for name in symbols):
+            return None
+        trial: Signature | None = None
+        problem = ModelError("the model does not declare its inputs and outputs")
+        try:
+            tried = {**dict.fromkeys(symbols, 1), **sizes}
+            module, external = self._imported(tried)
+            self._trial = tried, module, external
+            trial = signature_of(module)
+        except ModelError as error:
+            problem = error  # perhaps of these sizes only
+        inputs = declared_inputs(model), None if trial is None else trial.inputs
+        outputs = declared_outputs(model), None if trial is None else trial.outputs
+        try:
+            return Signature(_completed(*inputs), _completed(*outputs))
+        except KeyError:
+            raise problem from None
+
+    def _imported(self, sizes: Mapping[str, int]) -> tuple[ModuleOp, set[str]]:
+        """The graph, and the files other than the model's with its weights."""
+        trial, self._trial = self._trial, None
+        if trial is not None and trial[0] == sizes:
+            return trial[1:]
+        external: set[str] = set()
+        model = self._loaded_model() if self._is_onnx else self._model
+        return load_model(model, sizes, self._max_elements, external), external
+
+    def _loaded_model(self) -> LoadedModel:
+        from .frontend.onnx import load_onnx
+
+        if self._loaded is None:
+            self._loaded = load_onnx(self._model)  # pyright: ignore[reportArgumentType]
+        return self._loaded
+
+    def _stages(self, sizes: Mapping[str, int]) -> Stages:
+        """The stages of a model whose program was found in the cache."""
+        module, external = self._imported(sizes)
+        self._files.expect_unchanged(external)
+        return self._stages_from(module)
+
+    def _stages_from(self, module: ModuleOp) -> Stages:
+        """The stages that follow those which the module has been through."""
+        from .runtime.resume import remaining_stages
+        from .runtime.stages import Stages
+
+        done, remaining = remaining_stages(module, self._target)
+        return Stages(module, remaining, self._verify, done, self._progress)
+
+    def _source(self, sizes: Mapping[str, int]) -> ModelSource | None:
+        """What a cache can know the model by; None if it is neither an ONNX file nor its bytes."""
+        if isinstance(self._model, bytes):
+            return ModelSource(self._model, sizes, self._max_elements)
+        if self._is_onnx and isinstance(self._model, str | Path):
+            return ModelSource(Path(self._model), sizes, self._max_elements)
         return None
-    return ModelSource(Path(model), symbols, max_elements)
+
+    def _verifies(self) -> bool:
+        """Whether all IR is to be verified, so that all of it must be made."""
+        return verifies() if self._verify is None else self._verify
 
 
-def _verifies(verify: bool | None) -> bool:
-    """Whether all IR is to be verified, so that all of it must be made."""
-    return verifies() if verify is None else verify
+def _is_module(model: object) -> bool:
+    # without an import of xDSL: whoever made a module has done that
+    return type(model).__name__ == "ModuleOp"
 
 
-def _stages(source: ModelSource, model: Model, target: Backend, verify: bool | None) -> Stages:
-    """The stages of a model whose program was found in the cache."""
-    from .runtime.stages import Stages
-
-    module = load_model(model, source.symbols, source.max_elements)
-    if not source.is_same():
-        raise ModelError(f"{model} has changed since its program was loaded; compile it again")
-    return Stages(module, target.stages(), verify)
+def _with_sizes(info: TensorInfo, sizes: Mapping[str, int]) -> TensorInfo:
+    """An input or output with these symbols replaced."""
+    return replace(info, shape=[sizes.get(d, d) if isinstance(d, str) else d for d in info.shape])
 
 
-def _restore(
-    source: ModelSource, target: Backend, stages: Callable[[], Stages]
-) -> CompiledModel | None:
-    """The model as the backend's cache has it."""
-    start = time.perf_counter()
-    try:
-        found = target.restore(source)
-    except OSError:
-        return None  # the import will say what is wrong with the file
-    if found is None:
-        return None
-    times = {"load": time.perf_counter() - start}
-    return CompiledModel(stages, target, found.program, found.signature, times, found.memory)
+def _completed(
+    declared: Sequence[Declaration], trial: Sequence[TensorInfo] | None
+) -> tuple[TensorInfo, ...]:
+    """
+    Declarations, with what they leave out taken from a graph of certain sizes. Raises KeyError if
+    something is missing.
+    """
+    found: list[TensorInfo] = []
+    for i, each in enumerate(declared):
+        shape, dtype = each.shape, each.dtype
+        if shape is None or dtype is None:
+            if trial is None:
+                raise KeyError(each.name)
+            dtype = trial[i].dtype
+            shape = [None] * len(trial[i].shape) if shape is None else shape
+        found.append(TensorInfo(each.name, list(shape), dtype))
+    return tuple(found)
 
 
 def _compute_all(stages: Stages) -> None:
@@ -305,59 +346,10 @@ def _compute_all(stages: Stages) -> None:
         pass
 
 
-def load_model(
-    model: Model,
-    symbols: Mapping[str, int] | None = None,
-    max_elements: int | None = None,
-    external: set[str] | None = None,
-    keep_partitions: bool = False,
-) -> ModuleOp:
-    """
-    A model in any form that `compile` accepts, as a module of the graph dialect that the caller
-    owns. The paths of the files of external data that an ONNX model has are added to `external`.
-    A network that is split over devices becomes whole, except with `keep_partitions`.
-
-    Raises ModelError and UnsupportedError as `compile` does.
-    """
-    from xdsl.dialects.builtin import ModuleOp
-
-    if isinstance(model, ModuleOp):
-        _refuse(symbols)
-        return model.clone() if keep_partitions else _whole(model.clone())
-    if isinstance(model, str | Path) and Path(model).suffix in TEXT_SUFFIXES:
-        _refuse(symbols)
-        from .parsing import read_module
-
-        module = read_module(Path(model))
-        return module if keep_partitions else _whole(module)
-    from .frontend.onnx import MAX_ELEMENTS, import_onnx
-
-    limit = MAX_ELEMENTS if max_elements is None else max_elements
-    if limit < 1:
-        raise GlowError(f"expected max_elements of at least 1, found {limit}")
-    return import_onnx(model, symbols, limit, external)
-
-
-def _whole(module: ModuleOp) -> ModuleOp:
-    """The graph of a network that was split over devices; other modules as they are."""
-    from .passes.inline_partitions import inline_partitions
-    from .passes.partitions import is_partitioned
-
-    if is_partitioned(module):
-        inline_partitions(module)
-    return module
-
-
-def _refuse(symbols: Mapping[str, int] | None) -> None:
-    if symbols:
-        raise GlowError("symbols apply to ONNX models; the graph dialect has static shapes")
-
-
 def _backend(
     backend: str | Backend, threads: int, cache: bool | str | Path, options: Mapping[str, object]
 ) -> Backend:
-    if not isinstance(threads, int) or isinstance(threads, bool) or threads < 1:
-        raise GlowError(f"expected threads to be an integer of at least 1, found {threads!r}")
+    threads = at_least_one("threads", threads)
     if isinstance(backend, Backend):
         if options:
             raise GlowError("a backend that is given as an object has its own target and options")

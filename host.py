@@ -27,24 +27,23 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Literal, Self, TypeAlias
 from weakref import finalize
 
-from xdsl.dialects.builtin import ModuleOp
-
-from .compiler import Model, load_model
 from .errors import GlowError, InputError, QueueFullError
+from .loading import Loading, Model
 from .passes.partitioning.devices import Configuration, of_backends, read_configuration
-from .runtime.brief_turns import python_turn
 from .runtime.host import lifetime
 from .runtime.host.addition import Addition
 from .runtime.host.admission import Admission
 from .runtime.host.compilers import Compilers
 from .runtime.host.device import DeviceManager
 from .runtime.host.network import Network, NetworkInfo
+from .runtime.host.options import with_options
 from .runtime.host.provisioner import Order, Provisioner
 from .runtime.host.replicas import most_replicas
 from .runtime.host.request import Request
 from .runtime.host.statistics import HostStatistics
 from .runtime.host.table import Table
 from .runtime.host.timeline import Record, timeline
+from .runtime.options import backend_options
 from .wording import counted
 
 if TYPE_CHECKING:
@@ -105,6 +104,10 @@ class HostManager:
         self._finalizer.atexit = False
         lifetime.register(self)
 
+    def __repr__(self) -> str:
+        ready = [] if self._forked else self._table.ready()
+        return f"<HostManager on {', '.join(self._devices)}: {', '.join(ready) or 'no networks'}>"
+
     # networks
 
     def add_network(
@@ -116,12 +119,17 @@ class HostManager:
         strategy: str | None = None,
         replicas: Replicas = 1,
         symbols: Mapping[str, int] | None = None,
+        max_elements: int | None = None,
+        quantize: object = None,
+        **options: object,
     ) -> Future[NetworkInfo]:
         """
         Compile a network in the background, split over devices, and load it.
 
-        `model` and `symbols` are as in `glow.compile`; a module that is partitioned already keeps
-        its partitions. `devices` are the names of those that may be used, by default all, and
+        `model`, `symbols` (of all symbolic dimensions), `max_elements` and `quantize` are as in
+        `glow.compile`; a module that is partitioned already keeps its partitions. So are the other
+        `options`, such as `conv_algorithm` and `threads`: they are for those devices whose backend
+        has them. `devices` are the names of those that may be used, by default all, and
         `strategy` is a name from docs/partitioning.md. With `replicas`, it is loaded that often, or
         as often as it fits (`"all"`), on devices of the same kind, and each request goes to the
         replica with the shortest queue.
@@ -132,7 +140,8 @@ class HostManager:
         happens. Raises GlowError at once for a name that is taken, and for more replicas than there
         are devices.
         """
-        return self._add(name, model, devices, strategy, replicas, symbols).future
+        load = Loading(model, symbols, max_elements, quantize)
+        return self._add(name, load, devices, strategy, replicas, options).future
 
     async def add_network_async(
         self,
@@ -143,12 +152,16 @@ class HostManager:
         strategy: str | None = None,
         replicas: Replicas = 1,
         symbols: Mapping[str, int] | None = None,
+        max_elements: int | None = None,
+        quantize: object = None,
+        **options: object,
     ) -> NetworkInfo:
         """
         Add a network and await that it is ready: as `add_network`, for a task of `asyncio`. If the
         task is cancelled before, the network is not added.
         """
-        addition = self._add(name, model, devices, strategy, replicas, symbols)
+        load = Loading(model, symbols, max_elements, quantize)
+        addition = self._add(name, load, devices, strategy, replicas, options)
         try:
             return await asyncio.wrap_future(addition.future)
         except asyncio.CancelledError:
@@ -158,25 +171,22 @@ class HostManager:
     def _add(
         self,
         name: str,
-        model: Model,
+        loading: Loading,
         devices: Sequence[str] | None,
         strategy: str | None,
         replicas: Replicas,
-        symbols: Mapping[str, int] | None,
+        options: Mapping[str, object],
     ) -> Addition:
         self._expect_open()
         if not isinstance(name, str):
             raise GlowError(f"expected the name of the network, found {type(name).__name__}")
-        configuration = self._subset(devices)
+        configuration = with_options(self._subset(devices), backend_options(**options))
         count = _count(replicas, configuration)
-        if isinstance(model, ModuleOp):
-            model = model.clone()  # the caller may change it meanwhile
         provisioner = self._provisioner
         addition = Addition(name)
 
         def load() -> Network:
-            with python_turn:
-                module = load_model(model, symbols, keep_partitions=True)
+            module = loading.module()
             order = Order(name, module, configuration, strategy, count, addition.expect_wanted)
             return provisioner.provision(order)
 

@@ -22,32 +22,18 @@ import onnx
 from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
 from onnx.backend.base import Backend, BackendRep, namedtupledict
 
-from .compiler import CompiledModel, compile
+from .compiler import compile
 from .errors import InputError, UnsupportedError
-from .frontend.onnx import NEWEST_OPSET, import_onnx
-from .frontend.onnx.inputs import real_inputs, symbol_sizes
+from .frontend.onnx import NEWEST_OPSET, import_onnx, load_onnx, model_symbols
 from .wording import counted
 
 
 class GlowBackendRep(BackendRep):
-    """
-    A prepared model.
-
-    A model with symbolic dimensions that were not given a size is compiled when it is first run
-    with inputs of some shapes, and again for other shapes.
-    """
+    """A prepared model. Its symbolic dimensions have the sizes of each run's inputs."""
 
     def __init__(self, model: ModelProto, **options: Any):
         self._model = model
-        self._options = options
-        self._inputs = real_inputs(model.graph)
-        self._compiled: dict[tuple[tuple[int, ...], ...], CompiledModel] = {}
-        self._fixed = None
-        symbols = symbol_sizes(self._inputs, None)
-        if not all(i.type.HasField("tensor_type") for i in self._inputs):
-            self._fixed = compile(model, **{"symbols": symbols, **options})  # says what is wrong
-        elif options.get("symbols") or not symbols:
-            self._fixed = compile(model, **options)
+        self._compiled = compile(model, **options)
 
     def run(self, inputs: Any, **kwargs: Any) -> tuple[Any, ...]:
         """
@@ -57,7 +43,7 @@ class GlowBackendRep(BackendRep):
         names, or one array. Raises InputError if shapes or dtypes are not those of the model.
         """
         feed = self._feed(inputs)
-        results = self._program(feed).run(None, feed)
+        results = self._compiled.run(None, feed)
         names = [o.name for o in self._model.graph.output]
         return namedtupledict("Outputs", names)(*results)
 
@@ -65,21 +51,12 @@ class GlowBackendRep(BackendRep):
         if isinstance(inputs, Mapping):
             return {name: _array(value) for name, value in inputs.items()}
         values = list(inputs) if isinstance(inputs, Sequence) else [inputs]
-        names = [i.name for i in self._inputs]
+        names = [info.name for info in self._compiled.get_inputs()]
         if len(values) != len(names):
             raise InputError(
                 f"expected {counted(len(names), 'input')} ({names}), found {len(values)}"
             )
         return {name: _array(value) for name, value in zip(names, values, strict=True)}
-
-    def _program(self, feed: Mapping[str, np.ndarray]) -> CompiledModel:
-        if self._fixed is not None:
-            return self._fixed
-        shapes = tuple(np.shape(feed.get(i.name, ())) for i in self._inputs)
-        if shapes not in self._compiled:
-            symbols = symbol_sizes(self._inputs, shapes)
-            self._compiled[shapes] = compile(self._model, **{**self._options, "symbols": symbols})
-        return self._compiled[shapes]
 
 
 class GlowBackend(Backend):
@@ -91,9 +68,14 @@ class GlowBackend(Backend):
 
     @classmethod
     def is_compatible(cls, model: ModelProto, device: str = "CPU", **kwargs: Any) -> bool:
-        """Whether all operators of a model with static shapes are supported."""
+        """
+        Whether all operators of a model are supported. Symbolic dimensions without a size count as
+        1.
+        """
         try:
-            import_onnx(model, kwargs.get("symbols"))
+            loaded = load_onnx(model)
+            sizes = {**dict.fromkeys(model_symbols(loaded), 1), **kwargs.get("symbols", {})}
+            import_onnx(loaded, sizes)
         except UnsupportedError:
             return False
         return cls.supports_device(device)

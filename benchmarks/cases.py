@@ -16,6 +16,7 @@ from pathlib import Path
 
 import numpy as np
 import onnx
+from glow.tools.output_file import save_arrays
 from onnx import GraphProto, ModelProto, ValueInfoProto, numpy_helper
 
 
@@ -115,7 +116,7 @@ def main() -> None:
     parser.add_argument("--batch", type=int, default=1)
     options = parser.parse_args()
     path = model_file(options.network, options.folder, options.batch)
-    np.savez(options.feed, **random_feed(path, 0))
+    save_arrays(options.feed, random_feed(path, 0))
     print(path)
 
 

@@ -160,8 +160,9 @@ def main() -> None:
     found, outputs = measure(
         options.runtime, options.model, feed, options.threads, options.repeat, options.seconds
     )
-    arrays = {f"{i:03}": y for i, y in enumerate(outputs)}
-    np.savez(options.output, **arrays)
+    from glow.tools.output_file import save_arrays  # after all that is measured
+
+    save_arrays(options.output, {f"{i:03}": y for i, y in enumerate(outputs)})
     print(json.dumps(found))
 
 

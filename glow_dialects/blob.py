@@ -17,7 +17,7 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 from weakref import WeakValueDictionary
 
 from xdsl.ir import Data
@@ -68,40 +68,76 @@ def release_files() -> None:
 
 
 class _File(Source):
-    """A file, mapped into memory when it is first read."""
+    """
+    A file, mapped into memory when it is first read.
+
+    It must stay as it is when this object is made: an access to a page that a shorter file lacks
+    would end the process, and other bytes would change what was compiled from them.
+    """
 
     def __init__(self, path: str):
         super().__init__(self._read)
         self._path = path
         self._view: memoryview | None = None
-        self._status: tuple[int, ...] = ()
+        self._met = _status(path)
 
     def _read(self) -> memoryview:
         if self._view is None:
-            with Path(self._path).open("rb") as f:
-                status = os.fstat(f.fileno())
-                self._status = _which(status)
-                self._view = _mapped(f) if status.st_size else memoryview(b"")
+            self._view = self._map()
+        elif self._is_changed():
+            raise self._changed()
         return self._view
 
+    def _map(self) -> memoryview:
+        with Path(self._path).open("rb") as file:
+            found = _which(os.fstat(file.fileno()))
+            self._met = self._met or found
+            if found != self._met:
+                raise self._changed()
+            return memoryview(_mapped(file)) if found.size else memoryview(b"")
+
+    def _changed(self) -> ValueError:
+        return ValueError(f"{self._path} has changed since it was first read: read it again")
+
+    def _is_changed(self) -> bool:
+        """Whether the file that is mapped is another than it was, where that can be known."""
+        assert self._view is not None
+        assert self._met is not None
+        mapped = self._view.obj
+        if isinstance(mapped, mmap.mmap) and mapped.size() != self._met.size:
+            return True
+        found = _status(self._path)
+        is_there = found is not None and found.place == self._met.place
+        return is_there and found != self._met
+
     def is_replaced(self) -> bool:
-        """Whether another file is at the path than the one that was mapped."""
-        if self._view is None:
-            return False
-        try:
-            return _which(os.stat(self._path)) != self._status
-        except OSError:
-            return False
+        """Whether the file at the path is not the one that this object means."""
+        return self._met is not None and _status(self._path) not in (self._met, None)
 
 
-def _which(status: os.stat_result) -> tuple[int, ...]:
-    return (status.st_dev, status.st_ino, status.st_size)
+class _Status(NamedTuple):
+    """What tells a file from another, and from itself after a change."""
+
+    place: tuple[int, int]
+    size: int
+    modified: int
 
 
-def _mapped(file: BinaryIO) -> memoryview:
+def _which(status: os.stat_result) -> _Status:
+    return _Status((status.st_dev, status.st_ino), status.st_size, status.st_mtime_ns)
+
+
+def _status(path: str) -> _Status | None:
+    try:
+        return _which(os.stat(path))
+    except (OSError, ValueError):
+        return None
+
+
+def _mapped(file: BinaryIO) -> mmap.mmap:
     mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     _files[id(mapped)] = mapped
-    return memoryview(mapped)
+    return mapped
 
 
 def _source(path: str) -> Source | None:
@@ -141,8 +177,8 @@ class Blob:
         """
         The bytes, without a copy where the source allows.
 
-        Raises ValueError if the file is shorter than the reference says or the memory is gone, and
-        OSError if the file cannot be read.
+        Raises ValueError if the file is shorter than the reference says or has changed since it was
+        first referred to, or the memory is gone, and OSError if the file cannot be read.
         """
         if self.source is None:
             raise ValueError(
@@ -198,7 +234,7 @@ class BlobAttr(Data[Blob]):
 
     def print_parameter(self, printer: Printer) -> None:
         with printer.in_angle_brackets():
-            printer.print_string_literal(self.data.path)
+            printer.print_bytes_literal(self.data.path.encode("utf-8", "surrogateescape"))
             printer.print_string(f", {self.data.offset}, {self.data.size}")
 
 
@@ -207,4 +243,4 @@ def _parse_path(parser: AttrParser) -> str:
     raw = parser.parse_optional_bytes_literal()
     if raw is None:
         return parser.parse_str_literal(" for the path of the blob")
-    return raw.decode()
+    return raw.decode("utf-8", "surrogateescape")

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from xdsl.dialects.builtin import (
     ArrayAttr,
+    BytesAttr,
     DenseArrayBase,
     FloatAttr,
     IntegerAttr,
@@ -242,3 +243,20 @@ def expect_axis(call: Call, prop: str, rank: int) -> int:
     if not 0 <= axis < rank:
         raise VerifyException(f"expected {prop} in 0 to {rank - 1}, found {axis}")
     return axis
+
+
+def text_of(attribute: object) -> str | None:
+    """
+    The text of a string attribute, None for others. The parser takes a string with characters
+    beyond ASCII, which are printed as escapes, for bytes.
+    """
+    match attribute:
+        case StringAttr():
+            return attribute.data
+        case BytesAttr():
+            try:
+                return attribute.data.decode()
+            except UnicodeDecodeError:
+                return None
+        case _:
+            return None

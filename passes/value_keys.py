@@ -15,14 +15,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from xdsl.dialects.builtin import StringAttr, TensorType
+from xdsl.dialects.builtin import TensorType
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from ..glow_dialects.elements import is_float
 from ..glow_dialects.glow.constant import ConstantOp, SplatOp
 from ..glow_dialects.glow.shape import BroadcastOp, ReshapeOp, SliceOp
-from ..glow_dialects.operator import element_of, shape_of
+from ..glow_dialects.operator import element_of, shape_of, text_of
 
 INPUT = "input"
 """What takes the place of an operator for arguments of the function."""
@@ -72,7 +72,8 @@ def _is_float_tensor(value: SSAValue) -> bool:
 
 def _argument(argument: BlockArgument, main: FuncOp, name: str) -> ValueKey:
     given = main.arg_attrs.data[argument.index].data.get(_NAME) if main.arg_attrs else None
-    public = given.data if isinstance(given, StringAttr) else str(argument.index)
+    public = text_of(given)
+    public = str(argument.index) if public is None else public
     kind = _kind(argument)
     return ValueKey(name, INPUT, _hash(INPUT, public, kind), _hash(INPUT, kind))
 

@@ -91,6 +91,15 @@ class Quantization:
             raise QuantizationError(f"storages: expected name=storage, found {wrong[0]!r}")
         return {name: storage for name, _, storage in pairs}
 
+    @property
+    def pipeline(self) -> str:
+        """The same as its text; what `glow.compile` asks for."""
+        return str(self)
+
+    def __repr__(self) -> str:
+        given = [f for f in fields(self) if getattr(self, f.name) != f.default]
+        return f"Quantization({', '.join(f'{f.name}={getattr(self, f.name)!r}' for f in given)})"
+
     def __str__(self) -> str:
         """The pass with those options that are not the default, in the syntax of pipelines."""
         given = {

@@ -8,16 +8,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.dialects.builtin import ModuleOp
 
 from ..compiler import CompiledModel, Model, compile, load_model
 from ..context import make_context
 from ..errors import CompileError, QuantizationError, UnsupportedError
+from ..glow_dialects.operator import text_of
 from ..passes.profile import ProfilePass, profiled_places
 from ..passes.value_keys import profiled_values
 from ..runtime.cpu_backend import CpuBackend
 from ..runtime.signature import main_function
 from ..runtime.stages import Stages
+from ..runtime.symbols import checked_sizes
 from ..wording import counted
 from .histogram import DEFAULT_BINS, Histogram
 from .profiles import Profile, ValueProfile
@@ -39,7 +41,7 @@ def optimized_graph(
     does.
     """
     stages = [s for s in CpuBackend().stages() if s.name == _OPTIMIZED]
-    return Stages(load_model(model, symbols, max_elements), stages)[_OPTIMIZED]
+    return Stages(load_model(model, checked_sizes(symbols), max_elements), stages)[_OPTIMIZED]
 
 
 class Profiler:
@@ -70,12 +72,12 @@ class Profiler:
             raise QuantizationError("the network has no values of floats to profile")
         ProfilePass(as_outputs=True).apply(make_context(), graph)
         main = main_function(graph)
-        name = main.attributes.get("glow.model")
+        name = text_of(main.attributes.get("glow.model"))
         self._arguments, self._results = profiled_places(main)
         # in the order of computation, so that an error names the value where it began
         self._values = {key.name: ValueProfile(key, Histogram.empty(bins)) for key in keys}
         self._refuse = nan == "refuse"
-        self._model = name.data if isinstance(name, StringAttr) else ""
+        self._model = name or ""
         self.program = runnable(graph, backend, threads, cache)
         self.samples = 0
         """How many inputs were counted: the sum of the first dimensions of the first input."""

@@ -62,6 +62,7 @@ class CpuBackend(Backend):
     """
 
     name: ClassVar[str] = "cpu"
+    keeps_code: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -191,24 +192,31 @@ class CpuBackend(Backend):
         from .brief_turns import brief_turns
         from .memory_plan import WEIGHTS_SIZE, function_bytes
         from .signature import main_function, signature_of
-        from .weights import fill_weights
+        from .weights import fill_weights, segment_key, shared_segment
 
         target = self.target()
         target.expect_host_runs_it()
         main = main_function(stages["allocated"])
-        weights = aligned_bytes(function_bytes(main, WEIGHTS_SIZE))
+        own = aligned_bytes(function_bytes(main, WEIGHTS_SIZE))
+
+        def fill() -> str:
+            fill_weights(own, main)
+            return segment_key(own)
+
         with brief_turns(), ThreadPoolExecutor(1) as pool:
             # numpy and LLVM release Python's global lock, so weights are packed meanwhile
-            filled = pool.submit(fill_weights, weights, main)
+            filled = pool.submit(fill)
             objects, plan = self._objects(stages, target)
-            filled.result()
+            key = filled.result()
         run = self._linked(objects, target)
-        return CpuProgram(run, weights, plan, signature_of(_first(stages)).outputs)
+        weights = shared_segment(key, own)
+        return CpuProgram(run, weights, key, plan, signature_of(_first(stages)).outputs)
 
     def restore(self, source: ModelSource) -> Restored | None:
         from .program_plan import LinkPlan
         from .release_code import release_code
         from .saved_program import find_program
+        from .weights import shared_segment
 
         cache, target = self.cache, self.target()
         if cache is None or target.missing_here():
@@ -216,21 +224,22 @@ class CpuBackend(Backend):
         found = find_program(cache, source, self._details(target))
         if found is None:
             return None
-        key, saved = found
         # loading LLVM touched much that linking does not need
         release_code("llvmlite")
-        objects = [cache.get(k) for k in saved.objects]
+        objects = [cache.get(k) for k in found.objects]
         if None in objects:
             return None
         run = self._linked([data for data in objects if data is not None], target)
         # before weights come in, so that both are not in memory at once
         release_code("llvmlite")
-        mapped = cache.map_weights(key, saved.memory.weight_bytes)
+        key = found.weights
+        mapped = cache.map_weights(key, found.memory.weight_bytes)
         if mapped is None:
             return None
-        plan = LinkPlan(saved.objects, saved.arena_bytes)
-        program = CpuProgram(run, mapped_bytes(mapped), plan, saved.signature.outputs)
-        return Restored(program, saved.signature, saved.memory)
+        weights = shared_segment(key, mapped_bytes(mapped))
+        plan = LinkPlan(found.objects, found.arena_bytes)
+        program = CpuProgram(run, weights, key, plan, found.signature.outputs)
+        return Restored(program, found.signature, found.memory)
 
     def remember(
         self, source: ModelSource, stages: Mapping[str, ModuleOp], program: Program
@@ -244,7 +253,8 @@ class CpuBackend(Backend):
             return
         plan, signature = program.plan, signature_of(_first(stages))
         memory = plan_of(stages["allocated"])
-        saved = SavedProgram(signature, memory, plan.objects, plan.arena_bytes)
+        key = program.weights_key
+        saved = SavedProgram(signature, memory, plan.objects, plan.arena_bytes, key)
         details = self._details(self.target())
         store_program(cache, source, details, saved, program.weights.data)
 

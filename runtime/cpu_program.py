@@ -41,13 +41,16 @@ class CpuProgram:
         self,
         run: Callable[[int, Addresses, int], None],
         weights: np.ndarray,
+        weights_key: str,
         plan: LinkPlan,
         outputs: Sequence[TensorInfo],
     ):
         from numpy import empty
 
         self.weights = weights
-        """The weight segment, as uint8."""
+        """The weight segment, as uint8. Other programs may share it."""
+        self.weights_key = weights_key
+        """What its content is known by (`weights.segment_key`)."""
         self.plan = plan
         self._run = run
         self._weights_address = address_of(weights)
@@ -55,6 +58,12 @@ class CpuProgram:
         self._outputs = [(tuple(info.shape), info.dtype) for info in outputs]
         self._idle: list[_Workspace] = []
         """Those that no run uses now. Appending to and popping from a list are atomic."""
+
+    def __repr__(self) -> str:
+        return (
+            f"<CpuProgram: {self.weights.nbytes} bytes of weights, "
+            f"{self.plan.arena_bytes} of activations>"
+        )
 
     @property
     def memory(self) -> ProgramMemory:

@@ -20,6 +20,7 @@ from ..glow_dialects.glow import Node
 from ..glow_dialects.glow.constant import ConstantOp
 from ..glow_dialects.glow.profile import ProfileOp
 from ..glow_dialects.glow_inst.memory import NAME, QUALIFIER, argument_attributes, is_input
+from ..glow_dialects.operator import text_of
 from ..semantics import evaluate, numpy_dtype
 from .interpreter_program import run_program
 from .signature import Signature, TensorInfo, main_function, signature_of
@@ -114,7 +115,7 @@ def _program_signature(main: func.FuncOp) -> Signature:
     found: dict[Attribute, list[TensorInfo]] = {StringAttr("in"): [], StringAttr("out"): []}
     for argument in main.body.block.args:
         attributes, t = argument_attributes(argument), argument.type
-        qualifier, name = attributes.get(QUALIFIER), attributes.get(NAME)
+        qualifier, name = attributes.get(QUALIFIER), text_of(attributes.get(NAME))
         if not isinstance(qualifier, StringAttr) or qualifier not in found:
             raise CompileError(
                 f'expected argument {argument.index} of main with {QUALIFIER} = "in" or "out", '
@@ -122,7 +123,7 @@ def _program_signature(main: func.FuncOp) -> Signature:
             )
         infos = found[qualifier]
         # the same names as for the graph
-        text = name.data if isinstance(name, StringAttr) else f"{qualifier.data}put_{len(infos)}"
+        text = f"{qualifier.data}put_{len(infos)}" if name is None else name
         assert isinstance(t, MemRefType)
         infos.append(TensorInfo(text, list(t.get_shape()), numpy_dtype(t.element_type)))
     inputs, outputs = found.values()

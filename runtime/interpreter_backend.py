@@ -58,6 +58,9 @@ class InterpretedProgram:
 
         self._main = main_function(module)
 
+    def __repr__(self) -> str:
+        return f"<InterpretedProgram: {len(self._main.body.block.ops)} operations>"
+
     def run(self, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
         """See `glow.backend.Program`."""
         from .interpreter import execute

@@ -57,6 +57,12 @@ class MemoryPlan:
     buffers: tuple[Buffer, ...]
     """Activations in order of allocation."""
 
+    def __repr__(self) -> str:
+        return (
+            f"MemoryPlan(arena_bytes={self.arena_bytes}, lower_bound={self.lower_bound}, "
+            f"weight_bytes={self.weight_bytes}, buffers=({len(self.buffers)}))"
+        )
+
 
 def function_bytes(main: FuncOp, name: str) -> int:
     """A size in bytes from an attribute of the function; 0 if it is absent."""

@@ -11,11 +11,12 @@ import hashlib
 import json
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+from ..errors import ModelError
 from .file_identity import identity, is_older
 from .fingerprint import COMPILER, source_hash
 from .object_cache import ObjectCache, key_of
@@ -62,23 +63,14 @@ class ModelSource:
         """The files of external data, relative to the folder of the model."""
         return sorted(os.path.relpath(path, self.folder) for path in self.external)
 
-    def is_same(self) -> bool:
-        """Whether the model is what it was when its key was asked for."""
-        if not isinstance(self._model, Path):
-            return True
-        try:
-            return identity(self._model) == self._status
-        except OSError:
-            return False
-
     def is_unchanged(self, names: Sequence[str]) -> bool:
         """Whether no file has changed since this object was made."""
         if not isinstance(self._model, Path):
             return not names
-        if not self.is_same():
-            return False
         paths = [self._model, *(self.folder / name for name in names)]
         try:
+            if identity(self._model) != self._status:
+                return False
             return all(is_older(identity(path), self._start) for path in paths)
         except OSError:
             return False
@@ -86,6 +78,30 @@ class ModelSource:
     @property
     def folder(self) -> Path:
         return self._model.parent if isinstance(self._model, Path) else Path(os.path.abspath(""))
+
+
+class ModelFiles:
+    """The files of a model, which must stay as they were when they were first met."""
+
+    def __init__(self, model: Path | None):
+        self._met: dict[str, tuple[int, ...] | None] = {}
+        self._model = model
+        self.expect_unchanged()
+
+    def expect_unchanged(self, others: Iterable[str] = ()) -> None:
+        """
+        Look at the model's file and `others`, which have its weights. Raises ModelError if one has
+        changed.
+        """
+        for path in (*([] if self._model is None else [str(self._model)]), *others):
+            try:
+                found = identity(Path(path))
+            except (OSError, ValueError):
+                found = None
+            if self._met.setdefault(path, found) != found:
+                raise ModelError(
+                    f"{path} has changed since its program was loaded; compile it again"
+                )
 
 
 def file_hash(path: Path, cache: ObjectCache) -> str:

@@ -58,7 +58,7 @@ def key_of(*parts: str) -> str:
     """The name of the entry that depends on `parts`: 64 hexadecimal digits."""
     digest = hashlib.sha256()
     for part in parts:
-        data = part.encode()
+        data = part.encode("utf-8", "surrogateescape")  # as names of files may be
         # lengths keep ("ab", "c") apart from ("a", "bc")
         digest.update(len(data).to_bytes(8, "little"))
         digest.update(data)
@@ -129,9 +129,14 @@ class ObjectCache:
         return mapped
 
     def put_weights(self, key: str, segment: memoryview) -> bool:
-        """Store a weight segment under `key`; whether it is there now. Not if it is too large."""
+        """
+        Store a weight segment under `key`, which stands for its content; whether it is there now.
+        Not if it is too large.
+        """
         if len(segment) > self.limit // 2:
             return False
+        if self.map_weights(key, len(segment)) is not None:
+            return True  # whoever has mapped it shares it with those who come
         path, record = self._segment(key)
         size = PAGE + len(segment)
         if not self._store(path, size, lambda file: write_segment(file, segment)):

@@ -4,7 +4,8 @@ Whole programs in the cache: what a process needs to run a network without compi
 An entry names the objects and the weight segment of a program, and describes its inputs, outputs
 and memory. Its key is the content of the model (`model_source`) with everything else that a program
 depends on, so a network is found before it is even parsed. Files other than the model that hold
-weights are listed in an entry of their own, whose key is that of the model.
+weights are listed in an entry of their own, whose key is that of the model. Programs with equal
+weights, for several batch sizes say, have one segment, whose key is the hash of its content.
 """
 
 from __future__ import annotations
@@ -30,13 +31,15 @@ class SavedProgram:
     objects: Sequence[str]
     """Keys of its object code."""
     arena_bytes: int
+    weights: str
+    """What its weight segment is known by, which other programs may have too."""
 
 
 def find_program(
     cache: ObjectCache, source: ModelSource, details: Sequence[str]
-) -> tuple[str, SavedProgram] | None:
+) -> SavedProgram | None:
     """
-    The program of a model, with its key, which is that of its weight segment too.
+    The program of a model.
 
     `details` are the options of the backend and the target. Raises OSError if the model cannot be
     read.
@@ -46,8 +49,9 @@ def find_program(
     if files is None:
         return None
     key = _key(source, model, json.loads(files), details, cache)
+    source.external |= {str(source.folder / name) for name in json.loads(files)}
     found = cache.get(key)
-    return None if found is None else (key, _decoded(json.loads(found)))
+    return None if found is None else _decoded(json.loads(found))
 
 
 def store_program(
@@ -67,9 +71,32 @@ def store_program(
         key = _key(source, model, files, details, cache)
     except OSError:
         return
-    if source.is_unchanged(files) and cache.put_weights(key, weights):
+    if source.is_unchanged(files) and cache.put_weights(program.weights, weights):
         cache.put(key, json.dumps(_encoded(program)).encode())
         cache.put(_files_key(model), json.dumps(files).encode())
+
+
+def find_signature(cache: ObjectCache, source: ModelSource) -> Signature | None:
+    """
+    The inputs and outputs of a model before sizes are given to its symbols. Raises OSError if it
+    cannot be read.
+    """
+    found = cache.get(_signature_key(source, cache))
+    return None if found is None else _decoded_signature(json.loads(found))
+
+
+def store_signature(cache: ObjectCache, source: ModelSource, signature: Signature) -> None:
+    """Store the inputs and outputs of a model, unless its file may have changed meanwhile."""
+    try:
+        key = _signature_key(source, cache)
+    except OSError:
+        return
+    if source.is_unchanged([]):
+        cache.put(key, json.dumps(_encoded_signature(signature)).encode())
+
+
+def _signature_key(source: ModelSource, cache: ObjectCache) -> str:
+    return key_of("signature of a model", source.key(cache))
 
 
 def _files_key(model: str) -> str:
@@ -87,28 +114,36 @@ def _key(
 
 
 def _encoded(program: SavedProgram) -> dict[str, object]:
-    def infos(of: Sequence[TensorInfo]) -> list[object]:
-        return [[info.name, info.shape, info.dtype.name] for info in of]
-
-    signature = program.signature
     return {
-        "inputs": infos(signature.inputs),
-        "outputs": infos(signature.outputs),
+        **_encoded_signature(program.signature),
         "memory": asdict(program.memory),
         "objects": list(program.objects),
         "arena_bytes": program.arena_bytes,
+        "weights": program.weights,
     }
 
 
+def _encoded_signature(signature: Signature) -> dict[str, object]:
+    def infos(of: Sequence[TensorInfo]) -> list[object]:
+        return [[info.name, info.shape, info.dtype.name] for info in of]
+
+    return {"inputs": infos(signature.inputs), "outputs": infos(signature.outputs)}
+
+
 def _decoded(entry: Mapping[str, list]) -> SavedProgram:
+    memory: dict = dict(entry["memory"])
+    memory["buffers"] = tuple(Buffer(**buffer) for buffer in memory["buffers"])
+    arena: int = entry["arena_bytes"]  # pyright: ignore[reportAssignmentType]
+    signature, plan = _decoded_signature(entry), MemoryPlan(**memory)
+    weights: str = entry["weights"]  # pyright: ignore[reportAssignmentType]
+    return SavedProgram(signature, plan, entry["objects"], arena, weights)
+
+
+def _decoded_signature(entry: Mapping[str, list]) -> Signature:
     def infos(of: Sequence[Sequence]) -> tuple[TensorInfo, ...]:
         return tuple(TensorInfo(name, shape, _dtype(dtype)) for name, shape, dtype in of)
 
-    memory: dict = dict(entry["memory"])
-    memory["buffers"] = tuple(Buffer(**buffer) for buffer in memory["buffers"])
-    signature = Signature(infos(entry["inputs"]), infos(entry["outputs"]))
-    arena: int = entry["arena_bytes"]  # pyright: ignore[reportAssignmentType]
-    return SavedProgram(signature, MemoryPlan(**memory), entry["objects"], arena)
+    return Signature(infos(entry["inputs"]), infos(entry["outputs"]))
 
 
 def _dtype(name: str) -> np.dtype:

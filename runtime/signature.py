@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,7 +25,11 @@ class TensorInfo:
     """An input or output, described as onnxruntime does."""
 
     name: str
-    shape: list[int]
+    shape: list[Any]
+    """
+    Sizes. Of a model that is compiled when it is called, a string for a symbolic dimension, and
+    None for one of an output that has no name.
+    """
     dtype: np.dtype
     """In the machine's byte order. bfloat16 is that of the `ml_dtypes` package."""
 
@@ -34,8 +38,23 @@ class TensorInfo:
         """The type as onnxruntime spells it, for example `tensor(float)`."""
         return f"tensor({_ORT_NAMES.get(self.dtype.name, self.dtype.name)})"
 
+    def fits(self, shape: Sequence[int]) -> bool:
+        """Whether an array may have this shape."""
+        sizes = self.shape
+        if len(shape) != len(sizes):
+            return False
+        return all(a == b or type(b) is str for a, b in zip(shape, sizes, strict=True))
+
     def __str__(self) -> str:
-        return f"{self.dtype.name}{self.shape}"
+        return f"{self.dtype.name}[{self.shape_text}]"
+
+    @property
+    def shape_text(self) -> str:
+        """`4, 3`, with the names of symbolic dimensions."""
+        return ", ".join("?" if size is None else str(size) for size in self.shape)
+
+    def __repr__(self) -> str:
+        return f"TensorInfo({self.name!r}, {self})"
 
 
 @dataclass(frozen=True)
@@ -49,6 +68,11 @@ class Signature:
         """
         Inputs by name, from positional and keyword arguments. Raises InputError as a call would.
         """
+        if any(isinstance(value, Mapping) for value in args):
+            raise InputError(
+                "expected arrays, found a dictionary: give inputs by name as model(**feed), or as "
+                "model.run(None, feed)"
+            )
         if len(args) > len(self.inputs):
             raise InputError(
                 f"expected at most {counted(len(self.inputs), 'input')}, found {len(args)}"
@@ -94,8 +118,8 @@ class Signature:
         if names is None:
             return list(range(len(self.outputs)))
         known = [info.name for info in self.outputs]
-        if isinstance(names, str):
-            raise InputError(f"expected a list of output names, found the string {names!r}")
+        if isinstance(names, str) or not isinstance(names, Iterable):
+            raise InputError(f"expected a list of output names, found {names!r}")
         if unknown := [name for name in names if name not in known]:
             raise InputError(
                 f"no output is called {_names(unknown)}; the outputs are {_names(known)}"
@@ -156,9 +180,10 @@ def _signature_of_program(main: FuncOp) -> Signature:
 def _infos(
     types: Sequence[Attribute], attributes: ArrayAttr[DictionaryAttr] | None, kind: str
 ) -> tuple[TensorInfo, ...]:
-    from xdsl.dialects.builtin import StringAttr, TensorType
+    from xdsl.dialects.builtin import TensorType
 
     from ..glow_dialects.glow_inst.memory import NAME
+    from ..glow_dialects.operator import text_of
     from ..semantics.arrays import numpy_dtype
 
     named = [a.data for a in attributes.data] if attributes is not None else [{}] * len(types)
@@ -168,8 +193,8 @@ def _infos(
             raise ModelError(f"expected a tensor as {kind} {i} of @main, found {t}")
         if not t.has_static_shape():
             raise ModelError(f"expected a static shape of {kind} {i} of @main, found {t}")
-        name = about.get(NAME)
-        text = name.data if isinstance(name, StringAttr) else f"{kind}_{i}"
+        name = text_of(about.get(NAME))
+        text = f"{kind}_{i}" if name is None else name
         infos.append(TensorInfo(text, list(t.get_shape()), numpy_dtype(t.element_type)))
     return tuple(infos)
 
@@ -179,7 +204,7 @@ def _checked(value: object, info: TensorInfo) -> np.ndarray:
         # what most callers pass: little Python, as its code and data are rarely in a near cache
         type(value) is np.ndarray
         and value.dtype == info.dtype
-        and list(value.shape) == info.shape
+        and (list(value.shape) == info.shape or info.fits(value.shape))
         and value.flags.c_contiguous
     ):
         return value
@@ -187,14 +212,18 @@ def _checked(value: object, info: TensorInfo) -> np.ndarray:
         array = np.asarray(value)
     except (ValueError, TypeError) as error:
         raise InputError(f"input {info.name!r}: expected {info}, found no array: {error}") from None
+    if array.dtype.kind in "OSU":
+        what = "None" if value is None else f"{type(value).__name__} without numbers"
+        raise InputError(f"input {info.name!r}: expected an array {info}, found {what}")
     if array.dtype.newbyteorder("=") != info.dtype:
         raise InputError(
             f"input {info.name!r}: expected dtype {info.dtype.name}, found {array.dtype.name}; "
             f"convert it with .astype({info.dtype.name!r})"
         )
-    if list(array.shape) != info.shape:
+    if not info.fits(array.shape):
+        comma = "," if len(info.shape) == 1 else ""
         raise InputError(
-            f"input {info.name!r}: expected shape {tuple(info.shape)}, found {array.shape}"
+            f"input {info.name!r}: expected shape ({info.shape_text}{comma}), found {array.shape}"
         )
     return np.asarray(array, dtype=info.dtype, order="C")
 

@@ -19,7 +19,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass, PassPipeline
-from xdsl.utils.exceptions import VerifyException
+from xdsl.utils.exceptions import ArgSpecParseError, VerifyException
 
 from ..backend import Stage
 from ..context import make_context
@@ -108,6 +108,9 @@ class Stages(Mapping[str, ModuleOp]):
     def __contains__(self, name: object) -> bool:
         return name in self._index  # Mapping's own would compute the stage
 
+    def __repr__(self) -> str:
+        return f"<Stages: {', '.join(self._index)}>"
+
     def walk(self) -> Iterator[tuple[str, ModuleOp]]:
         """
         All stages in order, each pass run at most once. A bulky module changes after its turn.
@@ -192,6 +195,10 @@ def parse_pipeline(spec: str) -> tuple[ModulePass, ...]:
     """
     try:
         return PassPipeline.parse_spec(multiverse().all_passes, spec).passes
+    except ArgSpecParseError as error:
+        # its text ends with a line that says what is wrong, behind the line with its place
+        reason = str(error).strip().splitlines()[-1].strip()
+        raise GlowError(f"wrong pass pipeline {spec!r}: {reason}") from error
     except ValueError as error:
         raise GlowError(f"wrong pass pipeline {spec!r}: {error}") from error
 

@@ -1,9 +1,17 @@
-"""The weight segment of a program: made from the values in the IR."""
+"""
+The weight segment of a program: made from the values in the IR.
+
+Programs of one network for other sizes of its inputs often have the same segment. Equal segments of
+this process, and those in the cache, are one: they are known by the hash of their content.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import threading
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
+from weakref import WeakValueDictionary
 
 import numpy as np
 
@@ -18,6 +26,24 @@ ALIGNMENT = 64
 """Bytes. Each weight starts at a multiple of this."""
 _STEP = 16 << 20
 """How many bytes are copied before the memory of mapped files is given back."""
+
+
+_segments: WeakValueDictionary[str, np.ndarray] = WeakValueDictionary()
+_lock = threading.Lock()
+
+
+def segment_key(segment: np.ndarray) -> str:
+    """SHA-256 of the content of a segment."""
+    return hashlib.sha256(segment.data).hexdigest()
+
+
+def shared_segment(key: str, segment: np.ndarray) -> np.ndarray:
+    """
+    The segment of this content that a program of this process has already, else `segment`, which is
+    shared from now on and must not be changed.
+    """
+    with _lock:
+        return _segments.setdefault(key, segment)
 
 
 def fill_weights(segment: np.ndarray, main: FuncOp) -> None:

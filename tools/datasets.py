@@ -11,7 +11,7 @@ import numpy as np
 
 from ..errors import InputError
 from ..wording import counted
-from .inputs import IMAGE_SUFFIXES, Preprocessing, load_image
+from .inputs import IMAGE_SUFFIXES, Preprocessing, image_shape, load_image
 
 if TYPE_CHECKING:
     from ..runtime.signature import TensorInfo
@@ -80,6 +80,19 @@ class Dataset:
                 f"{self.files[0].parent}: {counted(len(pending), 'sample')} cannot fill a batch of "
                 f"{self.batch_size}; use more data, or a model of another batch size"
             )
+
+    def shapes(self) -> dict[str, Sequence[int | None]]:
+        """
+        The shapes of inputs by name, as the first file has them; the number of samples in a batch
+        is open.
+        """
+        file = self.files[0]
+        if file.suffix.lower() in IMAGE_SUFFIXES:
+            info = self._only_input(file)
+            return {info.name: image_shape(file, info, self.preprocessing.layout)}
+        arrays = self._arrays(file)
+        ranks = {info.name: len(info.shape) for info in self.infos}
+        return {n: (None, *arrays[n].shape[arrays[n].ndim - r + 1 :]) for n, r in ranks.items()}
 
     def _limited(self) -> Iterator[dict[str, np.ndarray]]:
         count = 0

@@ -256,25 +256,24 @@ def _inputs(
     import numpy as np
 
     from . import quantized_runs
-    from .inputs import Preprocessing, load_inputs
+    from .inputs import load_inputs, preprocessing_of
 
     infos = model.get_inputs()
     if args.data is not None and not args.input:
         feed = quantized_runs.first_batch(args, model)
         return feed, {info.name: f"{args.data}, first batch" for info in infos}
-    preprocessing = Preprocessing(
-        args.image_mean, args.image_scale, args.image_channel_order, args.image_layout
-    )
-    return load_inputs(args.input, infos, preprocessing, np.random.default_rng(args.seed))
+    rng = np.random.default_rng(args.seed)
+    return load_inputs(args.input, infos, preprocessing_of(args), rng)
 
 
 def _compiled(args: argparse.Namespace) -> CompiledModel:
     from .. import compile as glow_compile
     from . import quantized_runs
     from .compile_progress import shown_progress
+    from .sizes import specialized
 
     with shown_progress() as progress:
-        return glow_compile(
+        model = glow_compile(
             args.model,
             backend=args.backend,
             threads=args.threads,
@@ -290,6 +289,7 @@ def _compiled(args: argparse.Namespace) -> CompiledModel:
             timed=time_profiles.is_timed(args),
             progress=progress,
         )
+        return specialized(args, model)
 
 
 def _show_outputs(

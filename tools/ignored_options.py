@@ -43,15 +43,15 @@ def warn_after_run(
         _warn(args, ["seed"], "no input is random")
     if not classified:
         _warn(args, ["top_k", "labels"], "no output has scores of classes")
-    # a backend that makes use of these keeps them
+    # a backend that makes use of threads keeps their number
     if getattr(model.backend, "threads", None) is None:
         _warn(args, ["threads"], f"the backend {model.backend.name} runs on one thread")
-    if getattr(model.backend, "cache", None) is None:
+    if not model.backend.keeps_code:
         _warn(args, ["no_cache"], f"the backend {model.backend.name} keeps no code")
 
 
 def _by_options(args: argparse.Namespace) -> Iterator[tuple[list[str], str]]:
-    from ..compiler import TEXT_SUFFIXES
+    from ..loading import is_text
     from .inputs import IMAGE_SUFFIXES
 
     if args.data is None:
@@ -66,7 +66,7 @@ def _by_options(args: argparse.Namespace) -> Iterator[tuple[list[str], str]]:
         yield list(_CONVERSION), "there is no --convert-to"
     if args.threads == 1:
         yield ["pin"], "there are no further --threads"
-    if Path(args.model).suffix in TEXT_SUFFIXES:
+    if is_text(args.model):
         yield ["max_elements"], "the model is no ONNX model"
     yield from _of_quantization(args)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -56,6 +57,47 @@ def _range(dtype: np.dtype) -> tuple[int, int]:
     return int(limits.min), int(limits.max)
 
 
+def preprocessing_of(args: argparse.Namespace) -> Preprocessing:
+    """What the flags of `arguments.add_image_arguments` say."""
+    return Preprocessing(
+        args.image_mean, args.image_scale, args.image_channel_order, args.image_layout
+    )
+
+
+def given_shapes(
+    specs: Iterable[str], infos: Sequence[TensorInfo], preprocessing: Preprocessing
+) -> dict[str, Sequence[int | None]]:
+    """
+    The shapes of the inputs that have a spec of `load_inputs`, by name. An image decides height and
+    width, which are the last dimensions but channels. Raises InputError as `load_inputs` does.
+    """
+    by_name = {info.name: info for info in infos}
+    shapes: dict[str, Sequence[int | None]] = {}
+    for spec in specs:
+        name, path = _named(spec, by_name)
+        if name is not None and path.suffix.lower() in IMAGE_SUFFIXES:
+            shapes[name] = image_shape(path, by_name[name], preprocessing.layout)
+        else:
+            loaded = _load(spec, by_name, preprocessing)
+            shapes |= {name: array.shape for name, array, _ in loaded}
+    return shapes
+
+
+def image_shape(path: Path, info: TensorInfo, layout: str) -> Sequence[int | None]:
+    """The shape of an image as an input of the rank of `info`, without the sizes of batches."""
+    from PIL import Image, UnidentifiedImageError
+
+    try:
+        with Image.open(path) as opened:
+            width, height = opened.size
+    except (OSError, UnidentifiedImageError, ValueError) as e:
+        raise InputError(f"{path}: cannot be read: {_image_problem(e)}") from None
+    image = [height, width, 3] if layout == "NHWC" else [3, height, width]
+    if len(info.shape) == 2:
+        image = [height, width]
+    return [*[None] * (len(info.shape) - len(image)), *image]
+
+
 def load_inputs(
     specs: Iterable[str],
     infos: Sequence[TensorInfo],
@@ -88,15 +130,11 @@ def load_inputs(
 def _load(
     spec: str, infos: dict[str, TensorInfo], preprocessing: Preprocessing
 ) -> list[tuple[str, np.ndarray, str]]:
-    name, path = _split(spec, infos)
+    name, path = _named(spec, infos)
     suffix = path.suffix.lower()
     if suffix == ".npz":
         return _load_npz(name, path, infos)
-    if name is None:
-        if len(infos) != 1:
-            known = ", ".join(infos)
-            raise InputError(f"{path}: which input is this for? write name={path}, one of: {known}")
-        name = next(iter(infos))
+    assert name is not None
     if suffix in IMAGE_SUFFIXES:
         return [(name, load_image(path, infos[name], preprocessing), str(path))]
     if suffix == ".pb":
@@ -105,6 +143,17 @@ def _load(
         return [(name, _read_numpy(path), str(path))]
     known = ".npy, .npz, .pb or an image"
     raise InputError(f"{path}: expected {known}, found the suffix {suffix or '(none)'}")
+
+
+def _named(spec: str, infos: dict[str, TensorInfo]) -> tuple[str | None, Path]:
+    """The input and the file of a spec; None for a file that may have several inputs."""
+    name, path = _split(spec, infos)
+    if name is None and path.suffix.lower() != ".npz":
+        if len(infos) != 1:
+            known = ", ".join(infos)
+            raise InputError(f"{path}: which input is this for? write name={path}, one of: {known}")
+        name = next(iter(infos))
+    return name, path
 
 
 def _split(spec: str, infos: dict[str, TensorInfo]) -> tuple[str | None, Path]:
@@ -172,8 +221,7 @@ def load_image(path: Path, info: TensorInfo, preprocessing: Preprocessing) -> np
         with Image.open(path) as opened:
             image = opened.convert(modes[channels])
     except (OSError, UnidentifiedImageError, ValueError) as e:
-        reason = getattr(e, "strerror", None) or "it is not an image, or damaged"
-        raise InputError(f"{path}: cannot be read: {reason}") from None
+        raise InputError(f"{path}: cannot be read: {_image_problem(e)}") from None
     if image.size != (width, height):
         image = image.resize((width, height), Image.Resampling.BILINEAR)
     pixels = np.asarray(image, np.float32).reshape(height, width, channels)
@@ -189,6 +237,10 @@ def load_image(path: Path, info: TensorInfo, preprocessing: Preprocessing) -> np
         values = np.clip(np.round(values), *_range(info.dtype))
     values = values.reshape(shape[-2:]) if len(info.shape) == 2 else values
     return np.ascontiguousarray(np.broadcast_to(values, shape)).astype(info.dtype)
+
+
+def _image_problem(error: Exception) -> str:
+    return getattr(error, "strerror", None) or "it is not an image, or damaged"
 
 
 def _image_shape(info: TensorInfo, layout: str) -> tuple[int, int, int]:

@@ -174,12 +174,9 @@ def batches_of(
 
 def open_data(args: argparse.Namespace, model: CompiledModel) -> Iterable[Mapping[str, np.ndarray]]:
     from .datasets import open_dataset
-    from .inputs import Preprocessing
+    from .inputs import preprocessing_of
 
-    preprocessing = Preprocessing(
-        args.image_mean, args.image_scale, args.image_channel_order, args.image_layout
-    )
-    return open_dataset(args.data, model.get_inputs(), preprocessing, args.limit)
+    return open_dataset(args.data, model.get_inputs(), preprocessing_of(args), args.limit)
 
 
 def first_batch(args: argparse.Namespace, model: CompiledModel) -> dict[str, np.ndarray]:

@@ -8,6 +8,20 @@ a file for each family; operators without one that ONNX defines by others are ex
 from __future__ import annotations
 
 from .importer import MAX_ELEMENTS, import_onnx
+from .interface import Declaration, declared_inputs, declared_outputs, model_symbols
 from .load import NEWEST_OPSET, OLDEST_OPSET
+from .load import Model as LoadedModel
+from .load import load_model as load_onnx
 
-__all__ = ["MAX_ELEMENTS", "NEWEST_OPSET", "OLDEST_OPSET", "import_onnx"]
+__all__ = [
+    "MAX_ELEMENTS",
+    "NEWEST_OPSET",
+    "OLDEST_OPSET",
+    "Declaration",
+    "LoadedModel",
+    "declared_inputs",
+    "declared_outputs",
+    "import_onnx",
+    "load_onnx",
+    "model_symbols",
+]

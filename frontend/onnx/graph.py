@@ -32,13 +32,22 @@ Types = Mapping[str, TensorType]
 Inputs = Sequence[SSAValue | None]
 """Values of a node's inputs; None for those that are absent."""
 
+_LONGEST_NAME = 100
+"""Characters of an ONNX name that its SSA name shows."""
 _GRAPHS = (AttributeProto.GRAPH, AttributeProto.GRAPHS)
 
 
 def sanitize(name: str) -> str:
-    """An SSA name made from an ONNX name."""
-    clean = re.sub(r"[^A-Za-z0-9_$.-]", "_", name)
-    return clean if re.match(r"[A-Za-z_$.-]", clean) else f"v{clean}"
+    """
+    An SSA name made from an ONNX name, which may be any text.
+
+    The printer tells equal names apart by `_1`, `_2` and so on, so no name ends like that.
+    """
+    clean = re.sub(r"[^A-Za-z0-9_$.-]", "_", name[:_LONGEST_NAME])
+    plain = re.sub(r"(_\d+)+$", "", clean)
+    if re.match(r"[A-Za-z_$.-]", plain):
+        return plain
+    return re.sub(r"(_\d+)+$", "", f"v{clean.lstrip('_')}")
 
 
 class Scope:

@@ -16,8 +16,9 @@ from . import ops  # noqa: F401  (registers the converters)
 from .builder import GraphBuilder
 from .functions import Functions
 from .graph import GraphConverter, Scope
-from .inputs import input_types, real_inputs
-from .load import load_model
+from .inputs import check_symbols, input_types, real_inputs
+from .load import Model, load_model
+from .old_opsets import with_known_opset
 from .order import check_defined, live_nodes, sort_nodes
 from .stand_ins import declared_types
 from .weights import WeightReader
@@ -26,7 +27,7 @@ MAX_ELEMENTS = 2**31
 
 
 def import_onnx(
-    model: str | os.PathLike[str] | bytes | onnx.ModelProto,
+    model: str | os.PathLike[str] | bytes | onnx.ModelProto | Model,
     symbols: Mapping[str, int] | None = None,
     max_elements: int = MAX_ELEMENTS,
     external: set[str] | None = None,
@@ -38,7 +39,8 @@ def import_onnx(
     where they are: constants refer to the model's file, to files of external data in its folder, or
     to the model in memory, which must not be changed while the module is in use.
 
-    `model` is a path, a serialized `ModelProto`, or a `ModelProto`. `symbols` gives a size to each
+    `model` is a path, a serialized `ModelProto`, a `ModelProto`, or what `load_model` made of one
+    of these, which may be imported several times. `symbols` gives a size to each
     symbolic dimension of the inputs; a dimension without a name is called `<input>_dim<index>`. No
     tensor may have more than `max_elements` elements. The paths of files of external data are added
     to `external`.
@@ -47,11 +49,15 @@ def import_onnx(
     UnsupportedError with a list of everything in it that has no counterpart in the graph dialect.
     """
     loaded = load_model(model)
+    sizes = symbols or {}
+    inputs = real_inputs(loaded.proto.graph)
+    check_symbols(inputs, sizes)
+    loaded = with_known_opset(loaded, sizes)
     graph = loaded.proto.graph
     if graph.sparse_initializer:
         raise UnsupportedError(_unsupported_message(["sparse initializers"], graph))
-    initializers = _initializers(graph)
-    types, problems = input_types(real_inputs(graph), symbols or {}, max_elements)
+    initializers = _initializers(loaded.initializers)
+    types, problems = input_types(inputs, sizes, max_elements)
     block = Block(arg_types=[t for t in types.values() if t is not None])
     builder = GraphBuilder(block, max_elements)
     weights = WeightReader(loaded, max_elements)
@@ -68,9 +74,9 @@ def import_onnx(
     return _module(graph, list(types), block, results)
 
 
-def _initializers(graph: GraphProto) -> dict[str, TensorProto]:
+def _initializers(tensors: Sequence[TensorProto]) -> dict[str, TensorProto]:
     found: dict[str, TensorProto] = {}
-    for tensor in graph.initializer:
+    for tensor in tensors:
         if tensor.name in found:
             raise ModelError(f"initializer {tensor.name!r} is defined twice")
         found[tensor.name] = tensor

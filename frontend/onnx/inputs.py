@@ -3,25 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
 
-from onnx import GraphProto, TensorProto, ValueInfoProto
+from onnx import GraphProto, TensorProto, TensorShapeProto, ValueInfoProto
 from xdsl.dialects.builtin import TensorType
 
 from ...errors import ModelError
 from .element_types import check_shape, element_of_onnx
 from .problems import Unsupported, some
-
-
-def symbol_of(value: ValueInfoProto, index: int) -> str | None:
-    """
-    The symbol that stands for a dimension of an input; None if the dimension is a number.
-
-    A dimension without a name has the symbol `<input>_dim<index>`.
-    """
-    dim = value.type.tensor_type.shape.dim[index]
-    if dim.HasField("dim_value"):
-        return None
-    return dim.dim_param or f"{value.name}_dim{index}"
 
 
 def real_inputs(graph: GraphProto) -> list[ValueInfoProto]:
@@ -30,22 +19,48 @@ def real_inputs(graph: GraphProto) -> list[ValueInfoProto]:
     return [i for i in graph.input if i.name not in constants]
 
 
-def symbol_sizes(
-    inputs: Sequence[ValueInfoProto], shapes: Sequence[tuple[int, ...]] | None
-) -> dict[str, int]:
+def input_dims(inputs: Sequence[ValueInfoProto]) -> dict[str, list[int | str]]:
     """
-    The symbols of the inputs, with the sizes that they have if the inputs have these `shapes`.
+    The dimensions of each input by name: a size, or a symbol. A dimension without a name (`?`, -1,
+    or nothing at all) has a symbol of its own, `<input>_dim<index>`.
+    """
+    named = {d.dim_param for value in inputs for d in _dims(value)}
+    found: dict[str, list[int | str]] = {}
+    for value in inputs:
+        found[value.name] = [_size(d) for d in _dims(value)]
+        for i, size in enumerate(found[value.name]):
+            if size == UNNAMED:
+                symbol = f"{value.name}_dim{i}"
+                while symbol in named:
+                    symbol += "_"
+                found[value.name][i] = symbol
+    return found
 
-    Dimensions that a shape lacks, and all if `shapes` is None, get size 1.
-    """
-    sizes: dict[str, int] = {}
-    for i, value in enumerate(inputs):
-        shape = shapes[i] if shapes is not None else ()
-        for d in range(len(value.type.tensor_type.shape.dim)):
-            symbol = symbol_of(value, d)
-            if symbol is not None:
-                sizes.setdefault(symbol, shape[d] if d < len(shape) else 1)
-    return sizes
+
+def output_dims(value: ValueInfoProto) -> list[int | str | None] | None:
+    """The dimensions of an output, None for one without a name; None if nothing is declared."""
+    if not value.type.tensor_type.HasField("shape"):
+        return None
+    return [None if size == UNNAMED else size for size in map(_size, _dims(value))]
+
+
+UNNAMED = "?"
+
+
+def _size(dim: TensorShapeProto.Dimension) -> int | str:
+    if dim.HasField("dim_value") and dim.dim_value != -1:
+        return dim.dim_value
+    return dim.dim_param or UNNAMED
+
+
+def _dims(value: ValueInfoProto) -> Sequence[TensorShapeProto.Dimension]:
+    return value.type.tensor_type.shape.dim
+
+
+def symbols_of(inputs: Sequence[ValueInfoProto]) -> list[str]:
+    """All symbols, in the order in which inputs mention them."""
+    dims = input_dims(inputs).values()
+    return list(dict.fromkeys(size for sizes in dims for size in sizes if isinstance(size, str)))
 
 
 def input_types(
@@ -54,24 +69,25 @@ def input_types(
     """
     The type of each input by name, and what is unsupported: those inputs have the type None.
 
-    Raises ModelError if a symbol has no value, if a value is given for one that does not exist, or
-    if a dimension is negative or enormous.
+    `symbols` has all symbols (`check_symbols`). Raises ModelError if a dimension is negative or
+    enormous.
     """
-    check_symbols(inputs, symbols)
+    dims = input_dims(inputs)
     types: dict[str, TensorType | None] = {}
     problems: list[str] = []
     for value in inputs:
         if value.name in types:
             raise ModelError(f"input {value.name!r} is defined twice")
         try:
-            types[value.name] = _input_type(value, symbols, max_elements)
+            sizes = [d if isinstance(d, int) else symbols[d] for d in dims[value.name]]
+            types[value.name] = _input_type(value, sizes, max_elements)
         except Unsupported as reason:
             problems.append(str(reason))
             types[value.name] = None
     return types, problems
 
 
-def _input_type(value: ValueInfoProto, symbols: Mapping[str, int], max_elements: int) -> TensorType:
+def _input_type(value: ValueInfoProto, shape: list[int], max_elements: int) -> TensorType:
     what = f"input {value.name!r}"
     kind = value.type.WhichOneof("value")
     if kind is None:
@@ -84,10 +100,6 @@ def _input_type(value: ValueInfoProto, symbols: Mapping[str, int], max_elements:
     element = element_of_onnx(tensor.elem_type, what)
     if not tensor.HasField("shape"):
         raise Unsupported(f"{what} has no shape, not even a number of dimensions")
-    shape = []
-    for i, dim in enumerate(tensor.shape.dim):
-        symbol = symbol_of(value, i)
-        shape.append(dim.dim_value if symbol is None else symbols[symbol])
     check_shape(shape, what, max_elements)
     return TensorType(element, shape)
 
@@ -95,11 +107,18 @@ def _input_type(value: ValueInfoProto, symbols: Mapping[str, int], max_elements:
 def check_symbols(inputs: Sequence[ValueInfoProto], symbols: Mapping[str, int]) -> None:
     """Raises ModelError unless `symbols` has a value for each symbol of the inputs and no other."""
     users: dict[str, list[str]] = {}
-    for value in inputs:
-        for i in range(len(value.type.tensor_type.shape.dim)):
-            symbol = symbol_of(value, i)
-            if symbol is not None:
-                users.setdefault(symbol, []).append(f"dimension {i} of input {value.name!r}")
+    for name, dims in input_dims(inputs).items():
+        for i, size in enumerate(dims):
+            if isinstance(size, str):
+                users.setdefault(size, []).append(f"dimension {i} of input {name!r}")
+    if unused := [s for s in symbols if s not in users]:
+        known = some(list(users)) if users else "it has none"
+        near = get_close_matches(unused[0], users, 1)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        raise ModelError(
+            f"the model has no symbol {some(unused)}; its symbols: {known}{hint} (shapes of "
+            "outputs follow from those of inputs)"
+        )
     missing = [s for s in users if s not in symbols]
     if missing:
         where = "; ".join(f"{s} ({some(users[s], 4)})" for s in missing)
@@ -109,10 +128,6 @@ def check_symbols(inputs: Sequence[ValueInfoProto], symbols: Mapping[str, int]) 
             f"the model's shapes are not fixed; give numbers for: {where}. For example "
             f"{options}, or in Python symbols={{{values}}}"
         )
-    unused = [s for s in symbols if s not in users]
-    if unused:
-        known = some(list(users)) if users else "it has none"
-        raise ModelError(f"the model has no symbol {some(unused)}; its symbols: {known}")
     for symbol, size in symbols.items():
         if not isinstance(size, int) or isinstance(size, bool) or size < 0:
             raise ModelError(f"expected a size of at least 0 for symbol {symbol}, found {size!r}")

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import mmap
 import os
-from dataclasses import dataclass
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import onnx
@@ -30,15 +32,26 @@ class Model:
     """Where external data may lie; None for a model that does not come from a file."""
     opsets: dict[str, int]
     """Opset version by domain; the default domain is the empty string."""
+    heavy: Mapping[str, onnx.TensorProto] = field(default_factory=dict)
+    """Initializers by name of which `proto` has no data."""
+
+    @property
+    def initializers(self) -> list[onnx.TensorProto]:
+        """The initializers of the graph, with their data."""
+        return [self.heavy.get(t.name, t) for t in self.proto.graph.initializer]
 
 
-def load_model(model: str | os.PathLike[str] | bytes | onnx.ModelProto) -> Model:
+def load_model(model: str | os.PathLike[str] | bytes | onnx.ModelProto | Model) -> Model:
     """
     Parse `model` and check that it has a graph and opsets that the installed onnx package knows.
+    A model that was loaded before is returned as it is.
 
-    Raises ModelError if it cannot be read, UnsupportedError if its opset is too old or too new.
+    Raises ModelError if it cannot be read, UnsupportedError if its opset is too new. Warns of one
+    that is to be converted (`old_opsets`).
     """
     match model:
+        case Model():
+            return model
         case onnx.ModelProto():
             return _checked(model, None, None, "the model")
         case bytes() | bytearray() | memoryview():
@@ -55,15 +68,16 @@ def load_model(model: str | os.PathLike[str] | bytes | onnx.ModelProto) -> Model
 
 
 def _parse_file(path: Path) -> onnx.ModelProto:
-    if path.is_dir():
-        raise ModelError(f"{path}: is a directory, expected an ONNX file")
     try:
+        if path.is_dir():
+            raise ModelError(f"{path}: is a directory, expected an ONNX file")
         with path.open("rb") as file:
             if os.fstat(file.fileno()).st_size == 0:
                 raise ModelError(f"{path}: is empty, expected an ONNX file")
             mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-    except OSError as error:
-        raise ModelError(f"{path}: cannot be read: {error.strerror or error}") from error
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise ModelError(f"{path}: cannot be read: {reason}") from error
     return _parse(memoryview(mapped), str(path))
 
 
@@ -89,10 +103,16 @@ def _checked(
         raise ModelError(f"{name}: is not a valid ONNX model: it does not say which opset it uses")
     opsets = opset_versions(proto.opset_import)
     version = opsets.get("")
-    if version is not None and not OLDEST_OPSET <= version <= NEWEST_OPSET:
+    if version is not None and not 1 <= version <= NEWEST_OPSET:
         raise UnsupportedError(
-            f"{name}: uses opset {version}; opsets {OLDEST_OPSET} to {NEWEST_OPSET} are supported "
+            f"{name}: uses opset {version}; opsets 1 to {NEWEST_OPSET} are supported "
             f"(onnx.version_converter converts models between opsets)"
+        )
+    if version is not None and version < OLDEST_OPSET:
+        warnings.warn(
+            f"{name}: uses opset {version}, which onnx's version converter brings to opset "
+            f"{OLDEST_OPSET}",
+            stacklevel=2,
         )
     return Model(proto, source, folder, opsets)
 

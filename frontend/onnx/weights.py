@@ -123,13 +123,19 @@ class WeightReader:
                 "'..' in the model's folder"
             )
         path = self.folder / location
-        resolved = Path(os.path.realpath(path))
+        try:
+            resolved = Path(os.path.realpath(path))
+            is_file = resolved.is_file()
+        except (OSError, ValueError) as error:  # a NUL character, or too long a name
+            raise ModelError(
+                f"{what}: external data {location[:200]!r} cannot be found: {error}"
+            ) from error
         if not resolved.is_relative_to(os.path.realpath(self.folder)):
             raise ModelError(
                 f"{what}: external data {location!r} refused: it links to {resolved}, "
                 f"outside of the model's folder"
             )
-        if not resolved.is_file():
+        if not is_file:
             raise ModelError(f"{what}: external data {path} does not exist or is not a file")
         return resolved
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import NoReturn
 
 import numpy as np
-from xdsl.dialects.builtin import MemRefType, StringAttr, i8
+from xdsl.dialects.builtin import MemRefType, i8
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
 from ...glow_dialects.elements import offset_of, storage_type, strides_of
@@ -23,7 +23,7 @@ from ...glow_dialects.glow_inst.memory import (
     argument_attributes,
 )
 from ...glow_dialects.glow_inst.stacked import StackedOp
-from ...glow_dialects.operator import element_of, shape_of, to_python
+from ...glow_dialects.operator import element_of, shape_of, text_of, to_python
 from ...glow_dialects.views import is_whole
 from ...passes.loops import SPLAT, Body, is_loop
 from ...passes.program import memref
@@ -80,9 +80,9 @@ def with_bodies(block: Block) -> list[Instruction]:
 def name_of(buffer: SSAValue) -> str:
     """What the user calls a buffer, if he can know it."""
     if isinstance(buffer, BlockArgument):
-        name = argument_attributes(buffer).get(NAME)
-        if isinstance(name, StringAttr):
-            return name.data
+        name = text_of(argument_attributes(buffer).get(NAME))
+        if name is not None:
+            return name
     return buffer.name_hint or "value"
 
 

@@ -175,13 +175,15 @@ class Provisioner:
         if count > 1:
             expect_different(slots, {p.device for p in found.partitions}, order.configuration)
         pieces = [_Piece(order.name, each, count > 1) for each in found.partitions]
+        devices = {device.name: device for device in order.configuration.devices}
         loaded: list[tuple[_Piece, int, Place]] = []
         try:
             for number in range(count):
                 for piece in pieces:
                     order.expect_wanted()
-                    device = self._devices[slots[piece.partition.device][number]]
-                    loaded.append((piece, number, piece.load(device, number)))
+                    name = slots[piece.partition.device][number]
+                    place = piece.load(self._devices[name], devices[name], number)
+                    loaded.append((piece, number, place))
         except BaseException:
             for _, _, place in loaded:
                 place.device.evict(place.key)
@@ -236,16 +238,22 @@ class _Piece:
         except (OSError, ValueError) as error:
             raise ModelError(f"cannot read a weight in {self._what}: {error}") from error
 
-    def load(self, device: DeviceManager, replica: int) -> Place:
-        """Load it on a device, which may have it already."""
+    def load(self, device: DeviceManager, about: Device, replica: int) -> Place:
+        """
+        Load it on a device, which may have it already, with the backend that is said to be for this
+        network.
+        """
+        backend = about.backend
 
         def prepare() -> Prepared:
-            stages = self._stages_of(device.backend)
-            return footprint_of(stages, self.partition), lambda: device.backend.compile(stages)
+            stages = self._stages_of(backend)
+            return footprint_of(stages, self.partition), lambda: backend.compile(stages)
 
+        own = backend is device.backend
+        key = self._key if own else f"{self._key} {sorted(about.options.items())}"
         what = f"{self._what} (replica {replica})" if self._numbered else self._what
         try:
-            loaded = device.load(self._key, prepare, what, self.partition.cost)
+            loaded = device.load(key, prepare, what, self.partition.cost)
         except DeviceMemoryError:
             raise
         except GlowError as error:
@@ -253,7 +261,7 @@ class _Piece:
         except Exception as error:
             said = f"{what}, on device {device.name}: {type(error).__name__}: {error}"
             raise CompileError(said) from error
-        return Place(device, self._key, loaded)
+        return Place(device, key, loaded)
 
     def _stages_of(self, backend: Backend) -> Stages:
         if id(backend) not in self._stages:

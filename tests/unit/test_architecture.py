@@ -37,10 +37,13 @@ ALLOWED = {
     "checks": {"passes"},
     "diagnostics": set(),
     "parsing": {"checks", "context", "diagnostics"},
-    "compiler": {"glow_dialects", "frontend", "runtime", "semantics", "passes", "parsing"},
+    "loading": {"frontend", "passes", "parsing", "runtime"},
+    "compiled_model": {"runtime"},
+    "specialization": {"compiled_model", "runtime"},
+    "compiler": {"compiled_model", "frontend", "loading", "passes", "runtime", "specialization"},
     "onnx_backend": {"", "compiler", "glow_dialects", "frontend", "runtime", "semantics"},
-    "host": {"compiler", "passes", "runtime"},
-    "": {"compiler", "host"},
+    "host": {"loading", "passes", "runtime"},
+    "": {"compiled_model", "compiler", "host", "onnx_backend", "quantization"},
 }
 """What each folder and each module of the root may import; "" is the package itself."""
 

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 
 import onnx
 from onnx import ValueInfoProto, helper
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from ....errors import GlowError, UnsupportedError
 from ....glow_dialects.glow.base import Node
-from ....glow_dialects.operator import element_of, shape_of
+from ....glow_dialects.operator import element_of, shape_of, text_of
 from ..problems import Unsupported
 from .writer import EXPORTERS, Writer, code_of
 
@@ -83,13 +83,12 @@ def _main(module: ModuleOp) -> FuncOp:
 
 
 def _title(main: FuncOp) -> str:
-    title = main.attributes.get("glow.model")
-    return title.data if isinstance(title, StringAttr) else "main"
+    title = text_of(main.attributes.get("glow.model"))
+    return "main" if title is None else title
 
 
 def _name(attributes: ArrayAttr[DictionaryAttr] | None, index: int) -> str | None:
-    name = attributes.data[index].data.get("glow.name") if attributes is not None else None
-    return name.data if isinstance(name, StringAttr) else None
+    return None if attributes is None else text_of(attributes.data[index].data.get("glow.name"))
 
 
 def _declare(writer: Writer, value: SSAValue, name: str) -> ValueInfoProto:

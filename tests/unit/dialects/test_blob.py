@@ -79,3 +79,27 @@ def test_a_file_that_replaced_another_is_read_and_memory_is_given_back(tmp_path)
     assert bytes(new.data.read()) == b"new!"
     assert bytes(old.data.read()) == b"old!"
     assert old == new
+
+
+def test_a_file_that_changes_before_it_is_read(tmp_path: Path):
+    path = tmp_path / "weights.bin"
+    path.write_bytes(b"old!")
+    old = BlobAttr.in_file(path, 0, 4)
+    (tmp_path / "new.bin").write_bytes(b"new!")
+    (tmp_path / "new.bin").replace(path)
+    with pytest.raises(ValueError, match=r"weights\.bin has changed since it was first read"):
+        old.data.read()
+    assert bytes(BlobAttr.in_file(path, 0, 4).data.read()) == b"new!"
+
+
+def test_a_file_that_changes_in_place(tmp_path: Path):
+    path = tmp_path / "weights.bin"
+    path.write_bytes(b"old!" * 2000)
+    old = BlobAttr.in_file(path, 0, 4)
+    assert bytes(old.data.read()) == b"old!"
+    moved = path.rename(tmp_path / "moved.bin")
+    assert bytes(old.data.read()) == b"old!"
+    with moved.open("r+b") as file:
+        file.truncate(10)
+    with pytest.raises(ValueError, match="has changed"):
+        old.data.read()

@@ -200,6 +200,8 @@ def test_links_inside_the_folder_are_followed(folder: Path) -> None:
         ("", {}, "relative path"),
         ("absent.bin", {}, "does not exist"),
         ("sub", {}, "not a file"),
+        ("a\0b", {}, "cannot be found: embedded null"),
+        ("a" * 5000, {}, "cannot be found: .*too long"),
         ("data.bin", {"offset": 84}, "too short"),
         ("data.bin", {"offset": 10**30}, "too short"),
         ("data.bin", {"offset": -4}, "offset of at least 0"),

@@ -166,9 +166,13 @@ def test_wrong_inputs_are_explained(xy):
         (lambda: model(x, y.ravel()), r"'y': expected shape \(2, 3\), found \(6,\)"),
         (lambda: model(x.astype(np.float64), y), "'x': expected dtype float32, found float64"),
         (lambda: model(x.astype(int), y), "'x': expected dtype float32, found int64"),
-        (lambda: model("text", y), "'x': expected dtype float32"),
+        (lambda: model("text", y), r"'x': expected an array float32\[2, 3\], found str without nu"),
+        (lambda: model([{}], y), "'x': .*found list without numbers"),
+        (lambda: model({"x": x, "y": y}), r"found a dictionary.*model\(\*\*feed\)"),
+        (lambda: model(x, {"y": y}), r"found a dictionary.*model\.run\(None, feed\)"),
+        (lambda: model.run(3, {"x": x, "y": y}), "list of output names, found 3"),  # pyright: ignore
         (lambda: model([[1], [2, 3]], y), "'x'"),
-        (lambda: model(None, y), "'x': expected dtype float32, found object"),
+        (lambda: model(None, y), r"'x': expected an array float32\[2, 3\], found None"),
         (lambda: model.run(["total"], {"x": x, "y": y}), "no output is called 'total'"),
         (lambda: model.run("sum", {"x": x, "y": y}), "expected a list"),  # pyright: ignore
     ]
@@ -253,7 +257,7 @@ def test_limit_of_elements():
     glow.compile(model, "interpreter", symbols={"batch": 1}, max_elements=1200)
     with pytest.raises(glow.ModelError, match="limit of 1000; max_elements=1120 raises it"):
         glow.compile(model, "interpreter", symbols={"batch": 1}, max_elements=1000)
-    with pytest.raises(glow.GlowError, match="max_elements of at least 1"):
+    with pytest.raises(glow.GlowError, match="max_elements to be an integer of at least 1"):
         glow.compile(model, "interpreter", symbols={"batch": 1}, max_elements=0)
 
 

@@ -1,0 +1,191 @@
+"""What `glow.compile` returns: a network that one can call, and look into."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from .backend import Backend, Program
+from .errors import GlowError
+from .runtime.memory_plan import MemoryPlan, plan_of
+from .runtime.peak_memory import peak_resident_bytes
+from .runtime.signature import Signature, TensorInfo
+from .runtime.symbols import checked_sizes
+
+# what only a compilation needs is imported where it is used: a program in the cache needs nothing
+if TYPE_CHECKING:
+    import numpy as np
+
+    from .runtime.stages import Stages
+    from .runtime.time_profile import TimeProfile
+
+
+class CompiledModel:
+    """
+    A network that is ready to run. Calls from several threads at once are safe.
+
+    Made by `glow.compile`. Running follows the conventions of onnxruntime's `InferenceSession`.
+    """
+
+    def __init__(
+        self,
+        stages: Stages | Callable[[], Stages],
+        backend: Backend,
+        program: Program,
+        signature: Signature,
+        times: Mapping[str, float],
+        memory: MemoryPlan | None = None,
+        sizes: Mapping[str, int] | None = None,
+    ):
+        """
+        `stages` may be a function that makes them; then `memory` is the plan of the program.
+        `sizes` are those that symbolic dimensions of the model got.
+        """
+        self.backend = backend
+        self._stages = stages
+        self._stages_lock = threading.RLock()
+        self._memory = memory
+        self._program = program
+        self._signature = signature
+        self._times = dict(times)
+        self._sizes = dict(sizes or {})
+
+    def __repr__(self) -> str:
+        inputs, outputs = map(_listed, (self._signature.inputs, self._signature.outputs))
+        return f"<{type(self).__name__} on {self.backend.name}: {inputs} -> {outputs}>"
+
+    def __call__(self, /, *args: object, **kwargs: object) -> list[np.ndarray]:
+        """
+        Run the network on its inputs, by position or by name, and return all outputs in order.
+
+        An input is a numpy array (or what `numpy.asarray` turns into one) of exactly the declared
+        shape and dtype, in any memory layout and byte order. Outputs are fresh arrays.
+        Raises InputError, saying what was expected and what was found.
+        """
+        return self.run(None, self._signature.bind(args, kwargs))
+
+    def run(
+        self, output_names: Sequence[str] | None, input_feed: Mapping[str, object]
+    ) -> list[np.ndarray]:
+        """
+        Run the network and return the outputs called `output_names`, in that order, or all for
+        None.
+
+        `input_feed` has an array for each input by name, as in `__call__`. Raises InputError.
+        """
+        wanted = self._signature.select(output_names)
+        outputs = self._program.run(self._signature.arrays(input_feed))
+        return [outputs[i] for i in wanted]
+
+    def profile(self, /, *args: object, repeat: int = 20, **kwargs: object) -> TimeProfile:
+        """
+        Run the network on inputs as for a call, `repeat` times and once before, and return the
+        measured times of each of its instructions. The model must have been compiled with
+        `timed=True` for the backend cpu; raises GlowError otherwise, and InputError. An input
+        called `repeat` can only be given by its position.
+        """
+        inputs = self._signature.arrays(self._signature.bind(args, kwargs))
+        return self.backend.profile(self._program, self.stages, inputs, repeat)
+
+    def get_inputs(self) -> list[TensorInfo]:
+        """
+        Name, shape and type of each input, in order. A symbolic dimension is a string: its name,
+        or `<input>_dim<index>` if it has none.
+        """
+        return list(self._signature.inputs)
+
+    def get_outputs(self) -> list[TensorInfo]:
+        """Name, shape and type of each output, in order."""
+        return list(self._signature.outputs)
+
+    @property
+    def symbols(self) -> dict[str, int | None]:
+        """The sizes that symbolic dimensions have; None for those that inputs give at each call."""
+        return dict(self._sizes)
+
+    def specialize(self, symbols: Mapping[str, int] | None = None) -> CompiledModel:
+        """
+        The model for these sizes of all symbols that have none yet, such as `{"batch": 4}`. It is
+        compiled now, unless that was done before. A model without such symbols is its own.
+
+        Raises GlowError for wrong symbols, and what `glow.compile` raises.
+        """
+        for name, size in checked_sizes(symbols).items():
+            if name not in self._sizes:
+                raise GlowError(f"the model has no symbol {name!r}: its shapes are static")
+            if size != self._sizes[name]:
+                raise GlowError(f"symbol {name} has the size {self._sizes[name]}, not {size}")
+        return self
+
+    @property
+    def specializations(self) -> list[CompiledModel]:
+        """The models of which `specialize` returns one, as far as there are any now."""
+        return [self]
+
+    @property
+    def max_specializations(self) -> int:
+        """How many specializations are kept: those that were used last."""
+        return 1
+
+    @property
+    def stages(self) -> Stages:
+        """
+        The module after each stage of compilation, by name and in order: `imported`, then the
+        stages of the backend. Large ones are computed when asked for, and all of them if the
+        program was found in the cache. Clone a module before changing it.
+        """
+        with self._stages_lock:
+            if callable(self._stages):
+                self._stages = self._stages()
+            return self._stages
+
+    @property
+    def memory(self) -> MemoryPlan | None:
+        """Where activations and weights lie; None for a backend that plans no memory."""
+        if self._memory is not None:
+            return self._memory
+        return plan_of(self.stages["allocated"]) if "allocated" in self.stages else None
+
+    @property
+    def peak_memory(self) -> int:
+        """
+        The largest amount of physical memory that this process had so far, in bytes: compilation,
+        runs, and all else. Mapped files count, also where other processes share them.
+        """
+        return peak_resident_bytes()
+
+    @property
+    def from_cache(self) -> bool:
+        """Whether the program was found in the cache, so that nothing was compiled."""
+        return "import" not in self._times
+
+    @property
+    def times(self) -> dict[str, float]:
+        """
+        Seconds of compilation by step: `import`, each stage that was computed, and `load`, which
+        makes the last stage runnable (machine code, linking, weights). A program that was found in
+        the cache has `load` only, and those stages that were looked at.
+        """
+        stages = {} if callable(self._stages) else self._stages.times
+        before = {name: seconds for name, seconds in self._times.items() if name != "load"}
+        return {**before, **stages, "load": self._times["load"]}
+
+    def dump_stages(self, directory: str | Path) -> list[Path]:
+        """
+        Write each stage as `NN-name.mlir`, and what else the backend has to show (LLVM IR), to
+        `directory`, which is made if need be, and the constants of all stages to
+        `weights.safetensors`, to which the stages refer. Returns the files. `glow.compile` takes
+        each file of a stage that has weights, and continues after that stage.
+        """
+        from .runtime.stage_files import write_stages
+
+        return write_stages(self.stages, self.backend, Path(directory))
+
+
+def _listed(infos: Sequence[TensorInfo], most: int = 4) -> str:
+    """Some inputs or outputs in one line."""
+    shown = [f"{info.name} {info}" for info in infos[:most]]
+    more = [f"{len(infos) - most} more"] if len(infos) > most else []
+    return ", ".join([*shown, *more]) or "nothing"

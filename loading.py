@@ -1,0 +1,104 @@
+"""Models in all the forms that one can give them, as modules of the graph dialect."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
+
+from .errors import GlowError
+from .runtime.options import at_least_one, pipeline_text
+from .runtime.symbols import checked_sizes
+
+# a program in the cache needs none of these
+if TYPE_CHECKING:
+    import onnx
+    from xdsl.dialects.builtin import ModuleOp
+
+    from .frontend.onnx import LoadedModel
+
+Model: TypeAlias = "str | Path | bytes | onnx.ModelProto | ModuleOp"
+
+TEXT_SUFFIXES = (".mlir", ".glow")
+"""Files with these suffixes hold the graph dialect as text; all others are ONNX."""
+
+
+def is_text(model: object) -> bool:
+    """Whether a model is a file of the graph dialect."""
+    return isinstance(model, str | Path) and Path(model).suffix in TEXT_SUFFIXES
+
+
+def load_model(
+    model: Model | LoadedModel,
+    symbols: Mapping[str, int] | None = None,
+    max_elements: int | None = None,
+    external: set[str] | None = None,
+    keep_partitions: bool = False,
+) -> ModuleOp:
+    """
+    A model in any form that `compile` accepts, as a module of the graph dialect that the caller
+    owns. The paths of the files of external data that an ONNX model has are added to `external`.
+    A network that is split over devices becomes whole, except with `keep_partitions`.
+
+    Raises ModelError and UnsupportedError as `compile` does.
+    """
+    from xdsl.dialects.builtin import ModuleOp
+
+    if isinstance(model, ModuleOp):
+        _refuse(symbols)
+        return model.clone() if keep_partitions else _whole(model.clone())
+    if isinstance(model, str | Path) and is_text(model):
+        _refuse(symbols)
+        from .parsing import read_module
+
+        module = read_module(Path(model))
+        return module if keep_partitions else _whole(module)
+    from .frontend.onnx import MAX_ELEMENTS, import_onnx
+
+    limit = MAX_ELEMENTS if max_elements is None else max_elements
+    return import_onnx(model, symbols, limit, external)
+
+
+class Loading:
+    """A model that is to be loaded in the background, with how. Wrong options raise GlowError."""
+
+    def __init__(
+        self,
+        model: Model,
+        symbols: Mapping[str, int] | None,
+        max_elements: int | None,
+        quantize: object,
+    ):
+        from xdsl.dialects.builtin import ModuleOp
+
+        # the caller may change it meanwhile
+        self._model = model.clone() if isinstance(model, ModuleOp) else model
+        self._sizes = checked_sizes(symbols)
+        if max_elements is not None:
+            max_elements = at_least_one("max_elements", max_elements)
+        self._max_elements = max_elements
+        self._pipeline = pipeline_text(quantize)
+
+    def module(self) -> ModuleOp:
+        """The graph, which keeps its partitions. Raises what `glow.compile` does."""
+        from .runtime.brief_turns import python_turn
+        from .runtime.host.options import quantized_graph
+
+        with python_turn:
+            module = load_model(self._model, self._sizes, self._max_elements, keep_partitions=True)
+        return module if self._pipeline is None else quantized_graph(module, self._pipeline)
+
+
+def _whole(module: ModuleOp) -> ModuleOp:
+    """The graph of a network that was split over devices; other modules as they are."""
+    from .passes.inline_partitions import inline_partitions
+    from .passes.partitions import is_partitioned
+
+    if is_partitioned(module):
+        inline_partitions(module)
+    return module
+
+
+def _refuse(symbols: Mapping[str, int] | None) -> None:
+    if symbols:
+        raise GlowError("symbols apply to ONNX models; the graph dialect has static shapes")

@@ -1,0 +1,60 @@
+"""Options of a single network: for the backends of the devices that it may use, or its graph."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from ...backend import Backend, Stage, find_backend
+from ...errors import GlowError
+from ...passes.partitioning.devices import Configuration, Device
+from ...passes.partitions import is_partitioned
+from ..cpu_backend import CpuBackend
+from ..stages import Stages
+
+if TYPE_CHECKING:
+    from xdsl.dialects.builtin import ModuleOp
+
+
+def with_options(configuration: Configuration, options: Mapping[str, Any]) -> Configuration:
+    """
+    The devices with backends that have these options too, where these know them all. Devices that
+    share a backend share the new one.
+
+    Raises GlowError if no device knows them, and what backends raise for wrong values.
+    """
+    if not options:
+        return configuration
+    made: dict[int, Backend] = {}
+    devices = tuple(_device(device, options, made) for device in configuration.devices)
+    if not made:
+        kinds = ", ".join(sorted({d.backend.name for d in devices}))
+        raise GlowError(
+            f"{', '.join(options)}: no device of this network has a backend with such options; "
+            f"the backends are {kinds}"
+        )
+    return replace(configuration, devices=devices)
+
+
+def _device(device: Device, options: Mapping[str, Any], made: dict[int, Backend]) -> Device:
+    known = inspect.signature(type(device.backend)).parameters
+    if not options.keys() <= known.keys():
+        return device
+    merged = {**device.options, **options}
+    number = id(device.backend)
+    if number not in made:
+        made[number] = find_backend(device.backend.name, **merged)
+    return replace(device, backend=made[number], options=merged)
+
+
+def quantized_graph(module: ModuleOp, pipeline: str) -> ModuleOp:
+    """
+    A graph after the optimisations of a compilation in float and the passes of `pipeline`, which
+    quantize it: as a whole, before it is split. Raises GlowError if it is split already.
+    """
+    if is_partitioned(module):
+        raise GlowError("quantize is for networks that are not partitioned yet")
+    before = [stage for stage in CpuBackend().stages() if stage.name == "optimized"]
+    return Stages(module, [*before, Stage("quantized", pipeline)])["quantized"]

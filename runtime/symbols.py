@@ -1,0 +1,128 @@
+"""
+Sizes of symbolic dimensions: those that a caller names, and those that follow from inputs.
+
+A symbolic dimension is a string in the shape of a `TensorInfo`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from difflib import get_close_matches
+from numbers import Integral
+from typing import TYPE_CHECKING
+
+from ..errors import GlowError, InputError
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from .signature import TensorInfo
+
+
+def checked_sizes(symbols: object) -> dict[str, int]:
+    """
+    Sizes by symbol as plain integers; none for None. Raises GlowError unless `symbols` is a mapping
+    of names to integers of at least 1.
+    """
+    if symbols is None:
+        return {}
+    if not isinstance(symbols, Mapping):
+        raise GlowError(
+            f'expected symbols as a mapping of names to sizes, such as {{"batch": 4}}, found '
+            f"{symbols!r}"
+        )
+    for name, size in symbols.items():
+        if not isinstance(name, str):
+            raise GlowError(f"expected the name of a symbol as a string, found {name!r}")
+        if not isinstance(size, Integral) or isinstance(size, bool) or size < 1:
+            raise GlowError(
+                f"expected a whole number of at least 1 for symbol {name}, found {size!r}"
+            )
+    return {name: int(size) for name, size in symbols.items()}
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """`; did you mean 'batch'?` if a known name is similar, otherwise nothing."""
+    near = get_close_matches(name, known, 1)
+    return f"; did you mean {near[0]!r}?" if near else ""
+
+
+class Binding:
+    """How the sizes of symbols follow from the shapes of inputs."""
+
+    def __init__(self, inputs: Sequence[TensorInfo]):
+        self._inputs = inputs
+        places = {
+            (i, d): size
+            for i, info in enumerate(inputs)
+            for d, size in enumerate(info.shape)
+            if isinstance(size, str)
+        }
+        self.symbols: tuple[str, ...] = tuple(dict.fromkeys(places.values()))
+        """All symbols, in the order in which inputs mention them."""
+        number = {symbol: n for n, symbol in enumerate(self.symbols)}
+        self._places = [(i, d, number[symbol]) for (i, d), symbol in places.items()]
+
+    def sizes(self, arrays: Sequence[np.ndarray]) -> tuple[int, ...]:
+        """
+        The size of each symbol, if the inputs are these arrays, which have the right ranks.
+
+        Raises InputError, naming both inputs, if they give a symbol different sizes.
+        """
+        return tuple(self._sizes([array.shape for array in arrays]))
+
+    def known(self, shapes: Mapping[str, Sequence[int | None]]) -> dict[str, int]:
+        """
+        The sizes that follow from the shapes of some inputs by name, which may lack sizes. Shapes
+        of another rank than the input's say nothing. Raises InputError as `sizes` does.
+        """
+        given: list[Sequence[int | None]] = []
+        for info in self._inputs:
+            shape = shapes.get(info.name, ())
+            given.append(shape if len(shape) == len(info.shape) else [None] * len(info.shape))
+        found = self._sizes(given)
+        return {s: size for s, size in zip(self.symbols, found, strict=True) if size >= 0}
+
+    def _sizes(self, shapes: Sequence[Sequence[int | None]]) -> list[int]:
+        """The size of each symbol, -1 for those that the shapes do not decide."""
+        found = [-1] * len(self.symbols)
+        for i, d, n in self._places:
+            size = shapes[i][d]
+            if size is None or found[n] == size:
+                continue
+            if found[n] >= 0:
+                raise self._conflict(n, shapes)
+            found[n] = size
+        return found
+
+    def _conflict(self, number: int, shapes: Sequence[Sequence[int | None]]) -> InputError:
+        sizes: dict[int, str] = {}
+        for i, d, n in self._places:
+            size = shapes[i][d]
+            if n == number and size is not None:
+                sizes.setdefault(size, self._place(i, d))
+        found = ", but ".join(f"{size} in {place}" for size, place in sizes.items())
+        return InputError(f"symbol {self.symbols[number]!r} is {found}: expected one size")
+
+    def _place(self, index: int, dimension: int) -> str:
+        return f"dimension {dimension} of input {self._inputs[index].name!r}"
+
+    def places(self, symbol: str) -> str:
+        """Where a symbol occurs."""
+        return ", ".join(self._place(i, d) for i, d, n in self._places if self.symbols[n] == symbol)
+
+    def key(self, sizes: Mapping[str, int]) -> tuple[int, ...]:
+        """
+        The size of each symbol, as the caller names them. Raises GlowError unless there is one for
+        each symbol and no other.
+        """
+        if unknown := [name for name in sizes if name not in self.symbols]:
+            raise GlowError(
+                f"no symbol is called {unknown[0]!r}"
+                f"{did_you_mean(unknown[0], self.symbols)}; "
+                f"the symbols are {', '.join(self.symbols)}"
+            )
+        if missing := [s for s in self.symbols if s not in sizes]:
+            where = "; ".join(f"{s} ({self.places(s)})" for s in missing)
+            raise GlowError(f"give sizes to all symbols; there is none for: {where}")
+        return tuple(sizes[s] for s in self.symbols)
