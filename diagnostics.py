@@ -7,7 +7,6 @@ short: a failed check keeps the operation instead of a dump of everything around
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import NoReturn
 
 from xdsl.dialects.builtin import FileLineColLoc
@@ -24,14 +23,6 @@ LONGEST_MESSAGE = 2000
 
 class ToolError(DiagnosticException):
     """An error whose text is complete: position, what went wrong, what to do."""
-
-
-def near(word: str, known: Iterable[str]) -> str:
-    """`; did you mean ...?`, or nothing if nothing is close."""
-    from difflib import get_close_matches
-
-    matches = get_close_matches(word, list(known), n=3)
-    return f"; did you mean {' or '.join(matches)}?" if matches else ""
 
 
 def keep_operation(self: Diagnostic, ir: IRNode, underlying_error: Exception) -> NoReturn:

@@ -20,8 +20,9 @@ from xdsl.utils.exceptions import ParseError, VerifyException
 from xdsl.utils.lexer import Input, Span
 from xdsl.utils.mlir_lexer import MLIRTokenKind
 
-from .diagnostics import describe_failure, describe_parse_error, near
+from .diagnostics import describe_failure, describe_parse_error
 from .errors import TextError
+from .wording import did_you_mean
 
 
 class LocatedParseError(ParseError):
@@ -73,7 +74,7 @@ class LocatingParser(Parser):
         dialect = self.ctx.get_optional_dialect(name.split(".")[0])
         if dialect is None:
             return "; there is no such dialect"
-        return near(name, [op.name for op in dialect.operations])
+        return did_you_mean(name, [op.name for op in dialect.operations])
 
     def resolve_operand(self, operand: UnresolvedOperand, type):
         if operand.operand_name not in self.ssa_values:

@@ -1,8 +1,18 @@
-"""Words of messages that depend on numbers."""
+"""Parts of messages: words that depend on numbers, and names that may be meant."""
 
 from __future__ import annotations
+
+from collections.abc import Iterable
 
 
 def counted(number: int, noun: str, plural: str | None = None) -> str:
     """`1 sample`, `2 samples`; the plural is the noun with an s unless it is given."""
     return f"{number} {noun if number == 1 else plural or f'{noun}s'}"
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """`; did you mean a or b?` with the known names that are similar, or nothing if none is."""
+    from difflib import get_close_matches
+
+    similar = get_close_matches(name, list(known))
+    return f"; did you mean {' or '.join(similar)}?" if similar else ""

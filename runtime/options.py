@@ -7,8 +7,8 @@ from numbers import Integral
 from types import NoneType
 
 from ..errors import GlowError
+from ..wording import did_you_mean
 from .object_cache import ObjectCache
-from .symbols import did_you_mean
 
 _BOOLEAN = (bool,), "True or False"
 _TEXT = (str, NoneType), "a string"

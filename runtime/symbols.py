@@ -6,12 +6,12 @@ A symbolic dimension is a string in the shape of a `TensorInfo`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from difflib import get_close_matches
+from collections.abc import Mapping, Sequence
 from numbers import Integral
 from typing import TYPE_CHECKING
 
 from ..errors import GlowError, InputError
+from ..wording import did_you_mean
 
 if TYPE_CHECKING:
     import numpy as np
@@ -39,12 +39,6 @@ def checked_sizes(symbols: object) -> dict[str, int]:
                 f"expected a whole number of at least 1 for symbol {name}, found {size!r}"
             )
     return {name: int(size) for name, size in symbols.items()}
-
-
-def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """`; did you mean 'batch'?` if a known name is similar, otherwise nothing."""
-    near = get_close_matches(name, known, 1)
-    return f"; did you mean {near[0]!r}?" if near else ""
 
 
 class Binding:

@@ -29,10 +29,11 @@ from xdsl.utils.exceptions import ParseError, ShrinkException
 from xdsl.xdsl_opt_main import xDSLOptMain
 
 from ..context import make_context
-from ..diagnostics import ToolError, describe_failure, keep_operation, near
+from ..diagnostics import ToolError, describe_failure, keep_operation
 from ..errors import GlowError
 from ..parsing import parse_text
 from ..universe import multiverse
+from ..wording import did_you_mean
 from .opt_arguments import DEBUG_FLAG, PREFIX, add_options, hint, normalized
 from .opt_pipeline import Preparation, make_passes, pass_names
 from .output_file import completed
@@ -143,7 +144,9 @@ class GlowOptMain(xDSLOptMain):
         if name not in self.available_targets and PREFIX + name in self.available_targets:
             return f"{PREFIX}{name}{brace}{options}"
         if name not in self.available_targets:
-            raise ToolError(f"error: unknown target {name!r}{near(name, self.available_targets)}")
+            raise ToolError(
+                f"error: unknown target {name!r}{did_you_mean(name, self.available_targets)}"
+            )
         return target
 
     def setup_pipeline(self) -> None:

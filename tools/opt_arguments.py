@@ -8,7 +8,8 @@ import argparse
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from ..diagnostics import ToolError, near
+from ..diagnostics import ToolError
+from ..wording import did_you_mean
 
 PREFIX = "glow-"
 """Passes and targets of this package can be written with and without it."""
@@ -73,7 +74,7 @@ def normalized(args: Iterable[str], passes: Iterable[str]) -> list[str]:
 def hint(name: str, known: Iterable[str]) -> str:
     """What to write instead of the name of an option or a pass that does not exist."""
     bare = name.lstrip("-")
-    return f"; {ELSEWHERE[bare]}" if bare in ELSEWHERE else near(name, known)
+    return f"; {ELSEWHERE[bare]}" if bare in ELSEWHERE else did_you_mean(name, known)
 
 
 def pipeline(text: str) -> str:

@@ -11,9 +11,10 @@ from xdsl.passes import ModulePass, get_pass_option_infos
 from xdsl.utils.arg_spec import ArgSpec, parse_pipeline
 from xdsl.utils.exceptions import ArgSpecParseError
 
-from ..diagnostics import ToolError, near
+from ..diagnostics import ToolError
 from ..errors import GlowError
 from ..passes.levels import Level, level_of, levels_of, path
+from ..wording import did_you_mean
 from .opt_arguments import PREFIX, hint
 
 Passes = Mapping[str, Callable[[], type[ModulePass]]]
@@ -45,7 +46,9 @@ def _make(spec: ArgSpec, passes: Passes) -> ModulePass:
     for option in spec.parameters:
         if option.replace("_", "-") not in known:
             takes = f"; it takes {', '.join(known) or 'none'}"
-            raise ToolError(f"error: {name} has no option {option!r}{near(option, known) or takes}")
+            raise ToolError(
+                f"error: {name} has no option {option!r}{did_you_mean(option, known) or takes}"
+            )
     try:
         return pass_class.from_spec(ArgSpec(name, spec.parameters))
     except (ValueError, GlowError) as e:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from difflib import get_close_matches
 
 from onnx import GraphProto, TensorProto, TensorShapeProto, ValueInfoProto
 from xdsl.dialects.builtin import TensorType
 
 from ...errors import ModelError
+from ...wording import did_you_mean
 from .element_types import check_shape, element_of_onnx
 from .problems import Unsupported, some
 
@@ -113,8 +113,7 @@ def check_symbols(inputs: Sequence[ValueInfoProto], symbols: Mapping[str, int]) 
                 users.setdefault(size, []).append(f"dimension {i} of input {name!r}")
     if unused := [s for s in symbols if s not in users]:
         known = some(list(users)) if users else "it has none"
-        near = get_close_matches(unused[0], users, 1)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
+        hint = did_you_mean(unused[0], users)
         raise ModelError(
             f"the model has no symbol {some(unused)}; its symbols: {known}{hint} (shapes of "
             "outputs follow from those of inputs)"

@@ -28,7 +28,7 @@ ALLOWED = {
     "runtime": {"glow_dialects", "passes", "semantics", "lowering", "context", "universe"},
     "quantization": {"glow_dialects", "semantics", "passes", "runtime", "compiler", "context"},
     "tools": EVERYTHING
-    | {"", "checks", "compiler", "context", "diagnostics", "parsing", "universe"},
+    | {"", "checks", "compiler", "context", "diagnostics", "loading", "parsing", "universe"},
     "errors": set(),
     "wording": set(),
     "backend": {"glow_dialects", "runtime"},  # their types only

@@ -66,7 +66,7 @@ def test_options_of_backends_and_of_the_graph() -> None:
         ({"quantize": {}}, "expected quantize to be"),
         ({"symbols": ["batch"]}, "expected symbols as a mapping"),
         ({"symbols": {}}, "shapes are not fixed"),
-        ({"thread": 2}, "no option 'thread'; did you mean 'threads'"),
+        ({"thread": 2}, "no option 'thread'; did you mean threads"),
         ({"threads": 0}, "expected threads"),
         ({"conv_algorithm": "fast"}, "expected conv_algorithm to be one of"),
     ],

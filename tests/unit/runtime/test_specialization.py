@@ -149,13 +149,13 @@ def test_wrong_symbols():
     static = model.specialize({"batch": 2, "m": 3})
     ask = model.specialize
     cases = [
-        (lambda: ask({"bach": 1}), "no symbol is called 'bach'; did you mean 'batch'"),
+        (lambda: ask({"bach": 1}), "no symbol is called 'bach'; did you mean batch"),
         (lambda: ask(), r"there is none for: batch \(dimension 0 of input 'x', dimension 0 of"),
         (lambda: ask({"batch": 1, "m": 2}), "symbol m was fixed: it is 3"),
         (lambda: ask({"batch": 0}), "at least 1 for symbol batch, found 0"),
         (lambda: static.specialize({"batch": 3}), "batch has the size 2, not 3"),
         (lambda: static.specialize({"x": 3}), "no symbol 'x'"),
-        (lambda: glow.compile(two, symbols={"bach": 1}), "no symbol bach.*did you mean 'batch'"),
+        (lambda: glow.compile(two, symbols={"bach": 1}), "no symbol bach.*did you mean batch"),
         (lambda: glow.compile(two, symbols={"rows": 1}), "no symbol rows.*outputs follow from"),
         (
             lambda: glow.compile(two, max_specializations=0),
