@@ -25,6 +25,7 @@ from __future__ import annotations
 import hashlib
 import mmap
 import os
+import re
 import tempfile
 import threading
 import time
@@ -46,9 +47,11 @@ MAGIC = b"glowobj1"
 _HEADER = len(MAGIC) + 32
 _SUFFIX = ".o"
 _SEGMENT_SUFFIX = ".weights"
-_STALE_SECONDS = 3600
 _RECORD_SUFFIX = ".checked"
 """Says when the segment with the same name was checked, and by its time when it was used."""
+_ENTRY = re.compile(rf"[0-9a-f]{{64}}(\{_SUFFIX}|\{_SEGMENT_SUFFIX}|\{_RECORD_SUFFIX})")
+"""Names of entries; other files in the directory are not the cache's to delete."""
+_STALE_SECONDS = 3600
 
 _warned: set[str] = set()
 """Directories that a warning was given for."""
@@ -80,6 +83,9 @@ class ObjectCache:
         self._lock = threading.Lock()
         self._is_trusted: bool | None = None
         """Whether the directory may be used; None before it was found."""
+
+    def __repr__(self) -> str:
+        return f"ObjectCache({str(self.directory)!r})"
 
     def path(self, key: str) -> Path:
         return self.directory / f"{key}{_SUFFIX}"
@@ -200,7 +206,7 @@ class ObjectCache:
                     status = item.stat()
                 except FileNotFoundError:
                     continue  # deleted by another process since the listing
-                if item.name.endswith((_SUFFIX, _SEGMENT_SUFFIX, _RECORD_SUFFIX)):
+                if _ENTRY.fullmatch(item.name):
                     found.append((Path(item.path), status))
                 elif item.name.startswith(".tmp-") and _is_stale(status):
                     Path(item.path).unlink(missing_ok=True)

@@ -57,22 +57,31 @@ def test_damaged_entries_count_as_absent_and_are_rewritten(tmp_path: Path, damag
 def test_size_is_bounded_and_the_least_recently_used_go_first(tmp_path: Path):
     cache = ObjectCache(tmp_path, limit=10_000)
     payload = bytes(960)  # 1,000 bytes with the header
-    for i in range(9):
-        cache.put(f"old{i}", payload)
-        os.utime(cache.path(f"old{i}"), (1_000_000 + i, 1_000_000 + i))
-    assert cache.get("old0") == payload  # renews it
-    for i in range(3):
-        cache.put(f"new{i}", payload)
+    old, new = [key_of("old", str(i)) for i in range(9)], [key_of("new", str(i)) for i in range(3)]
+    for i, key in enumerate(old):
+        cache.put(key, payload)
+        os.utime(cache.path(key), (1_000_000 + i, 1_000_000 + i))
+    assert cache.get(old[0]) == payload  # renews it
+    for key in new:
+        cache.put(key, payload)
     assert sum(p.stat().st_size for p in tmp_path.iterdir()) <= cache.limit
-    assert cache.get("old0") == payload
-    assert cache.get("old1") is None
-    assert cache.get("new2") == payload
+    assert cache.get(old[0]) == payload
+    assert cache.get(old[1]) is None
+    assert cache.get(new[2]) == payload
 
 
 def test_bound_counts_what_earlier_processes_left(tmp_path: Path):
     for i in range(20):
-        ObjectCache(tmp_path, limit=5_000).put(f"entry{i}", bytes(960))
+        ObjectCache(tmp_path, limit=5_000).put(key_of(str(i)), bytes(960))
     assert sum(p.stat().st_size for p in tmp_path.iterdir()) <= 5_000
+
+
+def test_files_of_others_are_never_deleted(tmp_path: Path):
+    (tmp_path / "main.o").write_bytes(bytes(960))
+    os.utime(tmp_path / "main.o", (1, 1))
+    for i in range(9):
+        ObjectCache(tmp_path, limit=5_000).put(key_of(str(i)), bytes(960))
+    assert (tmp_path / "main.o").exists()
 
 
 def test_entry_larger_than_the_limit_is_not_stored(tmp_path: Path):

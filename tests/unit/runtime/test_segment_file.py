@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from glow.runtime import segment_file
 from glow.runtime.file_identity import identity, wait_until_older
-from glow.runtime.object_cache import ObjectCache
+from glow.runtime.object_cache import ObjectCache, key_of
 from glow.runtime.segment_file import PAGE
 from glow.tests.support.files import flip_bit, settled
 
@@ -149,19 +149,21 @@ def test_without_a_place_for_the_record(
 
 def test_use_counts_and_the_record_goes_with_the_segment(tmp_path: Path) -> None:
     cache = ObjectCache(tmp_path, limit=60_000)
-    for i in range(4):
-        assert cache.put_weights(f"key{i}", memoryview(bytes(9_000)))
-        settled(tmp_path / f"key{i}.weights")
-        assert cache.map_weights(f"key{i}", 9_000) is not None
-        os.utime(tmp_path / f"key{i}.checked", ns=(i, i))
-        os.utime(tmp_path / f"key{i}.weights", ns=(i, i))
-        cache.map_weights(f"key{i}", 9_000)
-        os.utime(tmp_path / f"key{i}.checked", ns=(i, i))
-    assert cache.map_weights("key0", 9_000) is not None  # renews it
-    assert cache.put_weights("new", memoryview(bytes(9_000)))
+    keys = [key_of(str(i)) for i in range(4)]
+    for i, key in enumerate(keys):
+        assert cache.put_weights(key, memoryview(bytes(9_000)))
+        settled(tmp_path / f"{key}.weights")
+        assert cache.map_weights(key, 9_000) is not None
+        os.utime(tmp_path / f"{key}.checked", ns=(i, i))
+        os.utime(tmp_path / f"{key}.weights", ns=(i, i))
+        cache.map_weights(key, 9_000)
+        os.utime(tmp_path / f"{key}.checked", ns=(i, i))
+    assert cache.map_weights(keys[0], 9_000) is not None  # renews it
+    new = key_of("new")
+    assert cache.put_weights(new, memoryview(bytes(9_000)))
     left = {path.name for path in tmp_path.iterdir()}
-    assert left >= {"key0.weights", "key0.checked", "new.weights"}
-    assert not left & {"key1.weights", "key1.checked"}
+    assert left >= {f"{keys[0]}.weights", f"{keys[0]}.checked", f"{new}.weights"}
+    assert not left & {f"{keys[1]}.weights", f"{keys[1]}.checked"}
 
 
 def test_times_that_are_coarse_or_ahead_are_not_waited_for() -> None:
