@@ -38,7 +38,7 @@ def test_every_pass_says_what_it_does(name: str) -> None:
 
 
 def test_links_lead_somewhere() -> None:
-    for path in [ROOT / "README.md", *DOCS.glob("*.md")]:
+    for path in [*ROOT.glob("*.md"), *DOCS.glob("*.md")]:
         for target in re.findall(r"\]\(([^)#]+)", path.read_text()):
             if "://" not in target:
                 assert (path.parent / target).exists(), f"{path.name}: {target}"
