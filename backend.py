@@ -15,11 +15,12 @@ import inspect
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from importlib.metadata import EntryPoints, entry_points
 from typing import TYPE_CHECKING, ClassVar, Protocol, runtime_checkable
 
 from .errors import GlowError
+from .lazy import lazy_property
 
 if TYPE_CHECKING:
     import numpy as np
@@ -140,7 +141,7 @@ class Backend(abc.ABC):
 
     def __repr__(self) -> str:
         options = inspect.signature(type(self)).parameters.values()
-        values = [(o, getattr(self, o.name, o.default)) for o in options]
+        values = [(o, getattr(self, o.name, o.default)) for o in options if o.name != "cache"]
         shown = [f"{option.name}={value!r}" for option, value in values if value != option.default]
         return f"{type(self).__name__}({', '.join(shown)})"
 
@@ -150,7 +151,7 @@ class Backend(abc.ABC):
     def claims(self) -> Sequence[Claim]:
         """Which operators it computes, and on which types: always the same."""
 
-    @cached_property
+    @lazy_property
     def _claims_by_operator(self) -> Mapping[type[Node], Sequence[Claim]]:
         table: dict[type[Node], list[Claim]] = {}
         for claim in self.claims():

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 from xdsl.context import Context
@@ -27,6 +26,7 @@ from xdsl.passes import ModulePass
 from ..glow_dialects.elements import type_bytes
 from ..glow_dialects.glow_inst.instruction import Instruction
 from ..glow_dialects.glow_inst.memory import AllocActivationOp
+from ..lazy import lazy_property
 from .levels import PROGRAM
 from .loops import SPLAT
 from .program import Access, Timeline, memref, overlap, programs, tidy
@@ -42,7 +42,7 @@ class Bordered:
     """The slot of what uses the buffer first, other than fills."""
     last: int
 
-    @cached_property
+    @lazy_property
     def form(self) -> tuple[Attribute, frozenset[tuple[Attribute, Attribute]]]:
         """What must be equal for the borders to be."""
         fills = ((op.operands[0].type, op.properties["value"]) for op in self.fills)

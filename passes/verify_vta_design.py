@@ -35,6 +35,7 @@ from ..glow_dialects.vta import (
     contents,
     programs,
 )
+from .levels import VTA
 from .vta_accesses import Access, Accesses
 
 
@@ -157,6 +158,7 @@ class VerifyVtaDesignPass(ModulePass):
     """Checks that programs for VTA do what their design can do, and changes nothing."""
 
     name = "glow-verify-vta-design"
+    level = VTA
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in programs(op):

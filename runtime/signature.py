@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..errors import InputError, ModelError
+from ..lazy import lazy_property
 from ..wording import counted
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ class Signature:
             self._check_names(feed)
         return [_checked(feed[info.name], info) for info in self.inputs]
 
-    @cached_property
+    @lazy_property
     def _names(self) -> frozenset[str]:
         return frozenset(info.name for info in self.inputs)
 

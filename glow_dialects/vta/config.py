@@ -11,10 +11,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from enum import IntEnum
-from functools import cached_property
 
 from xdsl.utils.str_enum import StrEnum
 
+from ...lazy import lazy_property
 from .designs import FUNCTIONAL, Design, find_design
 
 
@@ -182,7 +182,7 @@ class VtaConfig:
             if bits % 8:
                 raise ValueError(f"expected elements of {memory} of whole bytes, found {bits} bits")
 
-    @cached_property
+    @lazy_property
     def _element_bits(self) -> dict[Memory, int]:
         inputs, outputs = self.batch * self.block_in, self.batch * self.block_out
         return {
@@ -194,7 +194,7 @@ class VtaConfig:
             Memory.ACC_8BIT: outputs * 8,
         }
 
-    @cached_property
+    @lazy_property
     def _depths(self) -> dict[Memory, int]:
         return {
             Memory.UOP: self.uop_depth,
@@ -217,7 +217,7 @@ class VtaConfig:
         """Bytes of the buffer on the chip."""
         return self.depth(memory) * self.element_bytes(memory.buffer)
 
-    @cached_property
+    @lazy_property
     def capabilities(self) -> Design:
         """What the design can do."""
         return find_design(self.design)

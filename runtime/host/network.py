@@ -5,10 +5,10 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 from ...errors import RejectedError
+from ...lazy import lazy_property
 from ..signature import Signature, TensorInfo
 from .statistics import Counts, NetworkStatistics, Outcome
 
@@ -56,7 +56,7 @@ class Replica:
     places: tuple[Place, ...]
     """In the order of the partitions."""
 
-    @cached_property
+    @lazy_property
     def devices(self) -> tuple[DeviceManager, ...]:
         """Each once."""
         return tuple(dict.fromkeys(place.device for place in self.places))
@@ -82,7 +82,7 @@ class Plan:
     tensors: int
     """How many there are."""
 
-    @cached_property
+    @lazy_property
     def users(self) -> tuple[tuple[int, ...], ...]:
         """For each part, the parts that read what it makes."""
         found: list[list[int]] = [[] for _ in self.parts]
@@ -91,17 +91,17 @@ class Plan:
                 found[dependency].append(number)
         return tuple(map(tuple, found))
 
-    @cached_property
+    @lazy_property
     def sources(self) -> tuple[int, ...]:
         """The parts that need nothing but inputs."""
         return tuple(n for n, part in enumerate(self.parts) if not part.dependencies)
 
-    @cached_property
+    @lazy_property
     def missing(self) -> tuple[int, ...]:
         """For each part, how many parts must run before it."""
         return tuple(len(part.dependencies) for part in self.parts)
 
-    @cached_property
+    @lazy_property
     def readers(self) -> tuple[int, ...]:
         """For each tensor, how often it is read, by parts and as a result."""
         counts = [0] * self.tensors
@@ -109,7 +109,7 @@ class Plan:
             counts[number] += 1
         return tuple(counts)
 
-    @cached_property
+    @lazy_property
     def copied(self) -> tuple[bool, ...]:
         """For each result, whether it must be copied so that all are fresh arrays."""
         return tuple(

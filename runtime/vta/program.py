@@ -12,7 +12,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
@@ -20,6 +19,7 @@ import numpy as np
 
 from ...errors import CompileError
 from ...glow_dialects.vta.config import VtaConfig
+from ...lazy import lazy_property
 
 
 class Kind(StrEnum):
@@ -152,11 +152,11 @@ class VtaProgram:
         """The regions of these kinds, in order."""
         return [r for r in self.regions if r.kind in kinds]
 
-    @cached_property
+    @lazy_property
     def inputs(self) -> list[Region]:
         return self.of_kind(Kind.INPUT)
 
-    @cached_property
+    @lazy_property
     def outputs(self) -> list[Region]:
         return self.of_kind(Kind.OUTPUT)
 

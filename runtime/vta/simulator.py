@@ -9,12 +9,12 @@ of range, what its design cannot do (`limits.py`), and deadlock. Every error nam
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from ...errors import InputError
+from ...lazy import lazy_property
 from .dram import Dram, DramError
 from .limits import Limits
 from .plans import AluPlan, Factors, GemmPlan, Indices, Kind, Plans, pieces
@@ -52,12 +52,12 @@ class Simulator:
         self.instructions = decode_instructions(program.instructions, program.config)
         self._plans = Plans(program.config)
 
-    @cached_property
+    @lazy_property
     def dependences(self) -> Dependences:
         """Who waits for whom. Raises VtaError, see `tokens.dependences`."""
         return dependences(self.instructions, self.program.config)
 
-    @cached_property
+    @lazy_property
     def _order(self) -> list[int]:
         order = self.dependences.order()
         check_finish_waits(self.dependences, order)

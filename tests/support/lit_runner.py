@@ -11,6 +11,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -104,19 +105,27 @@ def _text(path: Path, mode: str) -> IO[str]:
 
 def _run(command: Command, source: Path, output: Path, errors: Path) -> int:
     """Run a command that reads `source` and writes `output` and `errors`; its exit code."""
-    redirects = dict(command.redirects)
-    source = Path(redirects.get(("<",), source))
-    output = Path(redirects.get((">",), output))
-    errors = Path(redirects.get((">", 2), errors))
+    output.touch()  # the next command reads it, even if nothing is written there
+    for operator, target in command.redirects:
+        # in their order: `2>&1 >file` writes errors to where output went before
+        match operator:
+            case ("<",):
+                source = Path(target)
+            case (">",):
+                output = Path(target)
+            case (">", 2):
+                errors = Path(target)
+            case (">&", 2):
+                errors = output
     negated = command.args[0] == "not"
     name, *arguments = command.args[negated:]
     with (
         _text(source, "r") as stdin,
         _text(output, "w") as stdout,
-        _text(errors, "a") as stderr,
+        nullcontext(stdout) if errors == output else _text(errors, "a") as stderr,
         mock.patch("sys.stdin", stdin),
         mock.patch("sys.stdout", stdout),
-        mock.patch("sys.stderr", stdout if (">&", 2) in redirects else stderr),
+        mock.patch("sys.stderr", stderr),
     ):
         try:
             code = TOOLS[name](arguments)

@@ -29,7 +29,7 @@ def test_read(tmp_path_factory: pytest.TempPathFactory, data: bytes, offset: int
     if offset + size <= len(data):
         assert bytes(blob.read()) == data[offset : offset + size]
         return
-    with pytest.raises(ValueError, match=f"has {len(data)} bytes, but a constant needs {size}"):
+    with pytest.raises(ValueError, match=f"has {len(data)} bytes?, but a constant needs {size}"):
         blob.read()
 
 

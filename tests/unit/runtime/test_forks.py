@@ -11,6 +11,7 @@ from contextlib import contextmanager
 
 import glow
 import pytest
+from glow.lazy import lazy_property
 from glow.passes.collector import without_garbage_collection
 from glow.runtime.brief_turns import brief_turns, python_turn
 
@@ -74,6 +75,33 @@ def test_a_thread_that_forks_while_it_compiles_goes_on_in_the_child():
     using.__enter__()
     assert in_child(leave)
     using.__exit__(None, None, None)
+
+
+class Slow:
+    """Something with a property that takes until it is told."""
+
+    def __init__(self, begun: threading.Event, may_end: threading.Event):
+        self.begun, self.may_end = begun, may_end
+
+    @lazy_property
+    def number(self) -> int:
+        self.begun.set()
+        self.may_end.wait(60)
+        return 1
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_child_reads_a_property_that_another_thread_computes():
+    begun, may_end, ended = threading.Event(), threading.Event(), threading.Event()
+    ended.set()
+    thread = threading.Thread(target=lambda: Slow(begun, may_end).number)
+    thread.start()
+    begun.wait(60)
+    try:
+        assert in_child(lambda: Slow(threading.Event(), ended).number == 1)
+    finally:
+        may_end.set()
+        thread.join()
 
 
 def compile_in_children() -> None:
