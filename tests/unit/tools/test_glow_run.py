@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from glow.tools.glow_opt import main as glow_opt
 from glow.tools.glow_profile import main as glow_profile
-from glow.tools.glow_run import _arguments as parser
 from glow.tools.glow_run import main
 from glow.tools.quantized_runs import pipeline_of
 from glow.tools.report import (
@@ -21,6 +20,7 @@ from glow.tools.report import (
     size,
     top_table,
 )
+from glow.tools.run_arguments import run_parser as parser
 
 DIGITS = Path(__file__).resolve().parents[3] / "examples" / "digits"
 MODEL = str(DIGITS / "digits.onnx")
