@@ -17,7 +17,7 @@ import numpy as np
 import onnx
 import pytest
 from glow.runtime import object_cache, segment_file
-from glow.runtime.object_cache import ObjectCache
+from glow.runtime.object_cache import ObjectCache, key_of
 from glow.tests.support.compiler_sources import skip_if_changed, sources
 from glow.tests.support.files import flip_bit, settled
 from glow.tests.support.small_models import small_network
@@ -250,15 +250,16 @@ def test_segments_that_exceed_the_limit_are_not_kept(path: Path, cache: Path, mo
 
 def test_segments_count_and_the_oldest_goes_first(tmp_path: Path):
     cache = ObjectCache(tmp_path, limit=40_000)
-    segments = {f"key{i}": bytes([i]) * 9_000 for i in range(4)}
+    segments = {key_of(str(i)): bytes([i]) * 9_000 for i in range(4)}
+    oldest, *_, newest = segments
     for i, (key, data) in enumerate(segments.items()):
         assert cache.put_weights(key, memoryview(data))
         if (file := tmp_path / f"{key}.weights").exists():
             os.utime(file, ns=(i, i))
-    assert cache.map_weights("key0", 9_000) is None
-    found = cache.map_weights("key3", 9_000)
+    assert cache.map_weights(oldest, 9_000) is None
+    found = cache.map_weights(newest, 9_000)
     assert found is not None
-    assert found[segment_file.PAGE :] == segments["key3"]
+    assert found[segment_file.PAGE :] == segments[newest]
 
 
 def test_the_cache_may_vanish_while_a_program_runs(path: Path, cache: Path):
