@@ -61,14 +61,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """
-    Draw a seed unless one is given; the worker processes get this one's options. Set the CPU that
-    code is generated for.
+    Draw a seed unless one is given; worker processes have that of the first process. Set the CPU
+    that code is generated for.
 
     Keep compiled code in a directory of this run, which the worker processes share.
     """
     global _cache
     if config.option.seed is None:
-        config.option.seed = seeds.fresh_seed()
+        given = getattr(config, "workerinput", {})
+        config.option.seed = given.get("seed") or seeds.fresh_seed()
     seeds.start_run(config.option.seed)
     if (cpu := config.getoption("--target-cpu")) is not None:
         # worker processes and the programs that tests start inherit it
@@ -79,6 +80,12 @@ def pytest_configure(config: pytest.Config) -> None:
         raise pytest.UsageError(str(error)) from None
     if "GLOW_CACHE_DIR" not in os.environ:
         _cache = os.environ["GLOW_CACHE_DIR"] = tempfile.mkdtemp(prefix="glow-test-cache-")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """Tell a worker process of pytest-xdist the seed."""
+    node.workerinput["seed"] = node.config.option.seed
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

@@ -157,3 +157,10 @@ def test_hypothesis_takes_the_seed_of_the_test(pytestconfig: pytest.Config, x: i
     wanted = seed_of(pytestconfig.option.seed, f"tests/unit/test_seeds.py::{test.__name__}")
     # hypothesis.seed keeps the number there, and has no function that reads it
     assert test._hypothesis_internal_use_seed == wanted
+
+
+def test_worker_processes_have_the_seed_of_the_run(request: pytest.FixtureRequest) -> None:
+    given = getattr(request.config, "workerinput", None)
+    if given is None:
+        pytest.skip("there are no worker processes, as with -n 2")
+    assert request.config.option.seed == given["seed"]
