@@ -8,6 +8,7 @@ this process, and those in the cache, are one: they are known by the hash of the
 from __future__ import annotations
 
 import hashlib
+import os
 import threading
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -30,6 +31,10 @@ _STEP = 16 << 20
 
 _segments: WeakValueDictionary[str, np.ndarray] = WeakValueDictionary()
 _lock = threading.Lock()
+# a process that is forked while another thread holds the lock would wait for it forever
+os.register_at_fork(
+    before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release
+)
 
 
 def segment_key(segment: np.ndarray) -> str:

@@ -10,10 +10,10 @@ from typing import Any
 
 from ..diagnostics import ToolError
 from ..wording import did_you_mean
+from .arguments import DEBUG_FLAG
 
 PREFIX = "glow-"
 """Passes and targets of this package can be written with and without it."""
-DEBUG_FLAG = "--traceback"
 
 ELSEWHERE = {
     "emit": "-t says what to print: mlir, llvm-ir, onnx, vta-asm or vta-binary",
