@@ -27,6 +27,6 @@ def verify_all(module: ModuleOp) -> None:
     module.verify()
     verify_dominance(module)
     if has_instructions(module):
-        from .passes.verify_memory import verify_memory
+        from .passes.instructions.verify_memory import verify_memory
 
         verify_memory(module)

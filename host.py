@@ -29,7 +29,7 @@ from weakref import finalize
 
 from .errors import GlowError, InputError, QueueFullError
 from .loading import Loading, Model
-from .passes.partitioning.devices import Configuration, of_backends, read_configuration
+from .passes.partition.devices import Configuration, of_backends, read_configuration
 from .runtime.host import lifetime
 from .runtime.host.addition import Addition
 from .runtime.host.admission import Admission

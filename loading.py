@@ -91,8 +91,8 @@ class Loading:
 
 def _whole(module: ModuleOp) -> ModuleOp:
     """The graph of a network that was split over devices; other modules as they are."""
-    from .passes.inline_partitions import inline_partitions
-    from .passes.partitions import is_partitioned
+    from .passes.partition.inline_partitions import inline_partitions
+    from .passes.partition.partitions import is_partitioned
 
     if is_partitioned(module):
         inline_partitions(module)

@@ -2,7 +2,7 @@
 From the tensor graph to a linear program over buffers.
 
 Every tensor gets a place: a buffer and the view of it that holds the tensor's elements. Nodes are
-emitted in the order in which they stand (`glow-schedule` chooses that order):
+emitted in the order in which they stand (`glow-schedule-nodes` chooses that order):
 
 - a constant is a weight, one for each distinct value;
 - a reshape, a broadcast or a slice is another view of its operand's buffer. Views compose: the
@@ -52,8 +52,8 @@ from ..glow_dialects.glow_inst.memory import (
 )
 from ..glow_dialects.glow_inst.stacked import CopyOp
 from ..glow_dialects.views import broadcast_view, slice_view, view_through
+from ..passes.instructions.program import tidy
 from ..passes.levels import GRAPH
-from ..passes.program import tidy
 
 
 @dataclass(frozen=True)

@@ -34,7 +34,7 @@ class Level:
 
 
 GRAPH = Level("nodes of a graph (glow)")
-PROGRAM = Level("instructions (glow_inst)", GRAPH, ("glow-schedule", "glow-irgen"))
+PROGRAM = Level("instructions (glow_inst)", GRAPH, ("glow-schedule-nodes", "glow-irgen"))
 PLANNED = Level("instructions with planned memory", PROGRAM, ("glow-allocate",))
 KERNELS = Level("kernels (scf, arith, vector)", PLANNED, ("glow-lower-to-kernels",))
 LLVM = Level("the llvm dialect", KERNELS, ("glow-expand-math", "glow-convert-to-llvm"))
@@ -75,7 +75,7 @@ def _levels(op: Operation) -> Iterator[Level]:
         if level is not None:
             yield level
         return
-    from .allocate import ARENA_SIZE
+    from .instructions.allocate import ARENA_SIZE
 
     level = _level_of_function(op)
     yield level

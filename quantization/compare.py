@@ -20,7 +20,7 @@ from ..errors import QuantizationError
 from ..glow_dialects.elements import is_float
 from ..glow_dialects.operator import element_of
 from ..glow_dialects.quant import QuantizedType
-from ..passes.value_keys import ValueKey, value_keys
+from ..passes.graph.value_keys import ValueKey, value_keys
 from ..runtime.interpreter import interpret
 from ..runtime.signature import main_function
 from .schemas import dequantize_array

@@ -2,8 +2,8 @@
 What is left of conversions in a graph that computes with integers, and why.
 
 The last operation of a loop that a product stores through may well convert: that costs no pass over
-memory. A graph is looked at after `glow-form-integers`, where a product of integers has results of
-i32, and a cast makes real numbers of them.
+memory. A graph is looked at after `glow-legalize-quantized`, where a product of integers has
+results of i32, and a cast makes real numbers of them.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ..glow_dialects.glow.logic import CastOp
 from ..glow_dialects.glow.quantization import DequantizeOp, QuantizeOp, StorageCastOp
 from ..glow_dialects.glow.shape import BroadcastOp
 from ..glow_dialects.operator import element_of
-from ..passes.rewriting import is_constant
+from ..passes.graph.rewriting import is_constant
 from ..runtime.signature import main_function
 from .roles import roles_of
 

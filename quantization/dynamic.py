@@ -35,7 +35,7 @@ from ..glow_dialects.glow.logic import CastOp, EqualOp, SelectOp
 from ..glow_dialects.glow.matrix import FullyConnectedOp, MatMulOp
 from ..glow_dialects.glow.reduction import ReduceMaxOp, ReduceMinOp
 from ..glow_dialects.operator import element_of, shape_of, with_shape
-from ..passes.rewriting import Build, replace_node
+from ..passes.graph.rewriting import Build, replace_node
 from ..semantics.arrays import constant_of, constant_reader, lazy_constant
 from .calibration import calibrate_weights
 from .schemas import quantize_array

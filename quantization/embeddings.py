@@ -24,7 +24,7 @@ from ..glow_dialects.glow.constant import ConstantOp
 from ..glow_dialects.glow.logic import AndOp, CastOp
 from ..glow_dialects.glow.shape import ConcatOp, GatherOp, SliceOp
 from ..glow_dialects.operator import element_of, shape_of, with_shape
-from ..passes.rewriting import Build, replace_node
+from ..passes.graph.rewriting import Build, replace_node
 from ..semantics.arrays import constant_reader, lazy_constant
 from .calibration import calibrate_rows
 

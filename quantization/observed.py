@@ -16,7 +16,7 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType, Modul
 from xdsl.ir import BlockArgument, OpResult, SSAValue
 
 from ..errors import QuantizationError
-from ..passes.value_keys import profiled_values
+from ..passes.graph.value_keys import profiled_values
 from ..runtime.signature import main_function
 from .compare import Comparison
 from .profiling import runnable

@@ -6,7 +6,7 @@ The file is JSON:
 ```
 {"format": "glow-profile", "version": 1, "model": "digits", "samples": 100,
  "values": [{"name": "conv0", "operator": "glow.convolution",
-             "key": "0f...", "local_key": "1c...",          # passes/value_keys.py
+             "key": "0f...", "local_key": "1c...",          # passes/graph/value_keys.py
              "min": -1.5, "max": 2.0, "sum": 12.0,          # of finite numbers, else null
              "nan": 0, "infinite": 0,                       # how many
              "counts": [0, 3, ...]}, ...]}                  # bins of equal width from min to max
@@ -31,7 +31,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 
 from ..errors import QuantizationError
-from ..passes.value_keys import ValueKey, profiled_values
+from ..passes.graph.value_keys import ValueKey, profiled_values
 from ..runtime.signature import main_function
 from ..wording import counted
 from .histogram import Histogram

@@ -14,8 +14,8 @@ from ..compiler import CompiledModel, Model, compile, load_model
 from ..context import make_context
 from ..errors import CompileError, QuantizationError, UnsupportedError
 from ..glow_dialects.operator import text_of
-from ..passes.profile import ProfilePass, profiled_places
-from ..passes.value_keys import profiled_values
+from ..passes.graph.profile import ProfilePass, profiled_places
+from ..passes.graph.value_keys import profiled_values
 from ..runtime.cpu_backend import CpuBackend
 from ..runtime.signature import main_function
 from ..runtime.stages import Stages

@@ -3,7 +3,7 @@ Quantizes a graph of floats by the ranges of a profile.
 
 The result has the form in which quantized networks come from elsewhere, too: operators in float
 between `glow.dequantize` of their operands and `glow.quantize` of their results. What becomes
-integer arithmetic follows from that (`glow-form-integers`).
+integer arithmetic follows from that (`glow-legalize-quantized`).
 
 1. Products (convolutions, fully connected layers, matrix products) are quantized if the backend
    computes them on the types that the options ask for, the profile knows the ranges of their
@@ -37,8 +37,8 @@ from ..glow_dialects.glow.quantization import DequantizeOp, QuantizeOp
 from ..glow_dialects.glow.shape import ConcatOp
 from ..glow_dialects.operator import Call, element_of, shape_of, with_shape
 from ..glow_dialects.quant import QuantizedType
+from ..passes.graph.rewriting import is_constant
 from ..passes.levels import GRAPH
-from ..passes.rewriting import is_constant
 from ..runtime.signature import main_function
 from ..semantics.arrays import constant_of, constant_reader, lazy_constant
 from .calibration import calibrate, calibrate_weights

@@ -26,7 +26,7 @@ from ..glow_dialects.glow.reduction import ReduceMeanOp
 from ..glow_dialects.glow.shape import ReshapeOp, SliceOp, TransposeOp
 from ..glow_dialects.glow.transposed import TransposedConvolutionOp
 from ..glow_dialects.operator import shape_of
-from ..passes.rewriting import is_constant
+from ..passes.graph.rewriting import is_constant
 
 
 @dataclass(frozen=True)

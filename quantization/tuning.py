@@ -32,7 +32,7 @@ from ..backend import Backend, find_backend
 from ..compiler import CompiledModel, compile
 from ..errors import QuantizationError
 from ..glow_dialects.glow.base import DataParallel, Node
-from ..passes.value_keys import value_keys
+from ..passes.graph.value_keys import value_keys
 from ..runtime.signature import main_function
 from .metrics import METRICS, Outputs
 from .options import Quantization

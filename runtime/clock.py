@@ -1,5 +1,5 @@
 """
-The counter of the processor that timed programs read (`lowering.time_kernels`), and its rate.
+The counter of the processor that timed programs read (`lowering.instrument_kernels`), and its rate.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ _READS = 5
 @cache
 def _counter() -> tuple[object, Callable[[], int]]:
     """What reads the counter, and the code behind it, which must stay."""
+    from ..lowering.instrument_kernels import COUNTER
     from ..lowering.target import host_target
-    from ..lowering.time_kernels import COUNTER
     from .jit import Executable, compile_object
 
     text = f"""

@@ -39,7 +39,7 @@ _TO_ALLOCATED = (
     Stage(
         "optimized-instructions",
         "glow-eliminate-copies,glow-stack-ops,glow-share-buffers,glow-eliminate-dead-stores,"
-        "glow-share-borders",
+        "glow-hoist-padding-fills",
     ),
     Stage("allocated", "glow-allocate"),
 )
@@ -123,8 +123,8 @@ class CpuBackend(Backend):
         options += f" threads={self.threads}" if self.threads > 1 else ""
         kernels = f"glow-lower-to-kernels{{{options}}}"
         if self.timed:
-            kernels += f",glow-time-kernels{{threads={self.threads}}}"
-        split = f"glow-split-batch{{images={self.threads} cache={m.l2_bytes}}}"
+            kernels += f",glow-instrument-kernels{{threads={self.threads}}}"
+        split = f"glow-tile-batch{{images={self.threads} cache={m.l2_bytes}}}"
         convolutions = self._convolutions(m)
         pack = f"glow-pack-weights{{{m.packing_options()}}}"
         expand = "glow-expand-math" if m.has_fma else "glow-expand-math{has-fma=false}"
@@ -135,7 +135,7 @@ class CpuBackend(Backend):
             Stage("convolutions", f"glow-choose-convolutions{{{convolutions}}},glow-fuse-pooling"),
             Stage("packed", f"{pack},glow-simplify-shapes,{_CLEAN}"),
             *bf16,
-            Stage("scheduled", f"glow-schedule,{split}"),
+            Stage("scheduled", f"glow-schedule-nodes,{split}"),
             *_TO_ALLOCATED,
             Stage("kernels", kernels, bulky=True),
             Stage("llvm", f"{expand},glow-convert-to-llvm", bulky=True),
@@ -143,8 +143,8 @@ class CpuBackend(Backend):
 
     def _optimized(self, machine: MachineDescription) -> Sequence[Stage]:
         """On quantized graphs, products of integers are made before constants are folded."""
-        unsign = "" if machine.byte_dot(unsigned=False) else "glow-unsign-activations,"
-        integers = f"{unsign}glow-form-integers"
+        unsign = "" if machine.byte_dot(unsigned=False) else "glow-activations-to-u8,"
+        integers = f"{unsign}glow-legalize-quantized"
         optimized = Stage(
             "optimized",
             "glow-fold-constants{keep-quantized=true},canonicalize,cse,glow-fuse-operators,"
@@ -180,7 +180,11 @@ class CpuBackend(Backend):
                 f"precision bf16 needs a CPU with AVX512-BF16, which {self.target().cpu!r} lacks; "
                 "leave out the precision to compute in f32"
             )
-        return (Stage("rounded", f"glow-use-bf16{{lanes={machine.channel_block}}},cse,dce"),)
+        return (
+            Stage(
+                "rounded", f"glow-demote-products-to-bf16{{lanes={machine.channel_block}}},cse,dce"
+            ),
+        )
 
     def target(self) -> Target:
         """What code is generated for. Raises GlowError for names that LLVM does not know."""

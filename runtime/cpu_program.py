@@ -82,7 +82,7 @@ class CpuProgram:
         self, inputs: Sequence[np.ndarray], shape: Sequence[int]
     ) -> tuple[int, np.ndarray, int]:
         """
-        Run a program that `lowering.time_kernels` has changed, on inputs as for `run`: the
+        Run a program that `lowering.instrument_kernels` has changed, on inputs as for `run`: the
         processor's counter at the call, the records (i64 of that `shape`), and the counter in the
         end.
         """

@@ -14,7 +14,7 @@ from ..glow_dialects.elements import storage_type
 from ..glow_dialects.operator import Call, element_of
 from ..glow_dialects.work import products_of
 from ..lowering.kernels.machine import MachineDescription
-from ..passes.choose_convolutions import FLOPS_PER_BYTE
+from ..passes.graph.choose_convolutions import FLOPS_PER_BYTE
 
 _CPUINFO = Path("/proc/cpuinfo")
 USUAL_CLOCK = 2.5e9

@@ -42,7 +42,7 @@ class _WithoutValues(Printer):
 def program_key(allocated: ModuleOp, target: Target, threads: int = 1, timed: bool = False) -> str:
     """
     The key of a module after `glow-allocate`, for a number of threads, and with
-    `glow-time-kernels` if it is `timed`. Equal programs with other weights share it.
+    `glow-instrument-kernels` if it is `timed`. Equal programs with other weights share it.
     """
     text = StringIO()
     _WithoutValues(text, allocated).print_op(allocated)

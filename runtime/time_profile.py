@@ -2,8 +2,8 @@
 Where the time of a program goes: measured seconds of each instruction, within runs of the network.
 
 A program that was compiled with `timed=True` records the processor's counter before and after each
-kernel (`lowering.time_kernels`). A profile has medians of several runs as thread 0 saw them, how
-much each instruction has to do, and all times of all threads.
+kernel (`lowering.instrument_kernels`). A profile has medians of several runs as thread 0 saw them,
+how much each instruction has to do, and all times of all threads.
 """
 
 from __future__ import annotations
@@ -214,7 +214,7 @@ def measure(
     and where the processor's counter cannot be read.
     """
     from ..glow_dialects.glow_inst.instruction import Instruction
-    from ..lowering.time_kernels import record_shape
+    from ..lowering.instrument_kernels import record_shape
 
     if repeat < 1:
         raise GlowError(f"expected repeat to be at least 1, found {repeat}")

@@ -17,8 +17,8 @@ from xdsl.ir import Operation
 from ..glow_dialects.elements import type_bytes
 from ..glow_dialects.glow.constant import ConstantOp, SplatOp
 from ..glow_dialects.glow.quantization import DequantizeOp
-from ..passes.partitioning.devices import Configuration, configuration_of
-from ..passes.partitions import Partition, PartitionedNetwork, Source, read_partitions
+from ..passes.partition.devices import Configuration, configuration_of
+from ..passes.partition.partitions import Partition, PartitionedNetwork, Source, read_partitions
 from ..wording import counted
 from .layered_layout import Layout, Size, lay_out
 from .report import size as size_text

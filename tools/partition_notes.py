@@ -11,7 +11,7 @@ def note_idle_devices(module: ModuleOp) -> None:
     """Say on stderr why devices got nothing of a network."""
     if "glow.idle" not in module.attributes:
         return
-    from ..passes.partitioning.idle import idle_devices
+    from ..passes.partition.idle import idle_devices
 
     for name, why in idle_devices(module).items():
         print(f"note: {name}: {why}", file=sys.stderr)

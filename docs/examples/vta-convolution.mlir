@@ -1,4 +1,4 @@
-// Two convolutions of 16 channels in integers, as glow-form-integers leaves them. The first result is divided by 16,
+// Two convolutions of 16 channels in integers, as glow-legalize-quantized leaves them. The first result is divided by 16,
 // rounded, and not negative. The host quantizes the image.
 !i = tensor<1x16x6x6xi32>
 !q = tensor<1x16x6x6x!quant.uniform<i8:f32, 0.5>>

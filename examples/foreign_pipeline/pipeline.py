@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from glow.glow_dialects.glow import GLOW
 from glow.glow_dialects.glow.activation import SigmoidOp
 from glow.glow_dialects.glow.arithmetic import MulOp
-from glow.passes.lower_nodes import LowerNodesPass
-from glow.passes.schedule import SchedulePass
+from glow.passes.graph.lower_nodes import LowerNodesPass
+from glow.passes.graph.schedule_nodes import ScheduleNodesPass
 from xdsl.context import Context
 from xdsl.dialects.builtin import Builtin, ModuleOp, TensorType
 from xdsl.dialects.func import Func
@@ -83,7 +83,7 @@ def compile_program(text: str) -> ModuleOp:
     for dialect in (Builtin, Func, GLOW, SHOP):
         context.load_dialect(dialect)
     module = Parser(context, text).parse_module()
-    pipeline = PassPipeline((LowerShopPass(), LowerNodesPass(backend="cpu"), SchedulePass()))
+    pipeline = PassPipeline((LowerShopPass(), LowerNodesPass(backend="cpu"), ScheduleNodesPass()))
     pipeline.apply(context, module)
     module.verify()
     return module

@@ -36,7 +36,7 @@ class Canonicalizes(HasCanonicalizationPatternsTrait):
     """Lets xDSL's `canonicalize` find the rules of a node; they are loaded when needed."""
 
     def get_patterns(self, op: type[Operation]) -> tuple[RewritePattern, ...]:
-        from ...passes.canonicalization import patterns_of
+        from ...passes.graph.canonicalization import patterns_of
 
         return patterns_of(op)
 

@@ -24,7 +24,7 @@ class ProfileOp(IRDLOperation):
     Counts the numbers of a tensor in the histogram of a profile.
 
     `value` is the name of the value, `key` and `local_key` are hashes of how it is computed; see
-    `passes/value_keys.py`. Programs have no instruction for it: `glow-profile{as-outputs=true}`
+    `passes/graph/value_keys.py`. Programs have no instruction for it: `glow-profile{as-outputs=true}`
     makes results of the profiled values instead.
 
     ```mlir

@@ -1,9 +1,10 @@
 """
 From instructions to kernels: functions over memrefs in upstream's structured dialects.
 
-What is computed is apart from how. `families` has one algorithm for each family of operators,
-written as loop nests (`nest`) over strided views (`affine`). `schedule` chooses vectors, tiles and
-loop order from a machine description. `generate` turns both into control flow.
+What is computed is apart from how. `algorithms` has one algorithm for each family of operators,
+written as loop nests (`nest`) over strided views (`affine`). `schedules` chooses vectors, tiles and
+loop order from a machine description, `threads` divides the work, and `codegen` turns all of it
+into control flow.
 """
 
 from __future__ import annotations
@@ -12,12 +13,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from . import families
+    from . import algorithms as algorithms
     from .claims import kernel_claims
     from .machine import MachineDescription, host_machine
     from .registry import implements
 
-__all__ = ["MachineDescription", "families", "host_machine", "implements", "kernel_claims"]
+__all__ = ["MachineDescription", "algorithms", "host_machine", "implements", "kernel_claims"]
 
 _EXPORTS = {
     "MachineDescription": "machine",
@@ -31,6 +32,6 @@ def __getattr__(name: str) -> Any:
     # loaded on first use: a program in the cache needs the machine description only
     if name in _EXPORTS:
         if _EXPORTS[name] in ("registry", "claims"):
-            import_module(f"{__name__}.families")
+            import_module(f"{__name__}.algorithms")
         return getattr(import_module(f"{__name__}.{_EXPORTS[name]}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

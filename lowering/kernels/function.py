@@ -13,14 +13,14 @@ from xdsl.ir import Attribute, Block, Region, SSAValue
 from ...glow_dialects.elements import element_bytes
 from ...glow_dialects.glow_inst.instruction import Instruction
 from .affine import Buffer, View
-from .emit import Emitter
-from .generate import generate
+from .codegen.emit import Emitter
+from .codegen.generate import generate
+from .codegen.memory import Memory
+from .codegen.types import INDEX, flat_type
 from .instructions import Parameter, describe
 from .machine import MachineDescription
-from .memory import Memory
 from .registry import ALIGNMENT, Kernel
-from .sharing import Sharing, buffers_outside, divided_loops
-from .types import INDEX, flat_type
+from .threads.sharing import Sharing, buffers_outside, divided_loops
 
 _PRIVATE = StringAttr("private")
 

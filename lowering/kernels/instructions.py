@@ -16,11 +16,11 @@ from ...glow_dialects.glow_inst.instruction import Instruction, OperatorInstruct
 from ...glow_dialects.glow_inst.stacked import CopyOp, StackedOp
 from ...glow_dialects.operator import Call
 from .affine import Buffer, View
-from .families.elementwise import block_body, copy, data_parallel, elementwise
+from .algorithms.elementwise import block_body, copy, data_parallel, elementwise
+from .codegen.types import memory_type, significant_strides
 from .machine import MachineDescription
 from .registry import Epilogue, Kernel, algorithm_of
-from .split_reduction import split_reductions
-from .types import memory_type, significant_strides
+from .schedules.split_reduction import split_reductions
 
 _HASH_DIGITS = 12
 

@@ -41,18 +41,18 @@ from ...glow_dialects.elements import (
 from ...glow_dialects.glow_inst.instruction import Instruction, Qualifier, buffer_of
 from ...glow_dialects.glow_inst.memory import AllocActivationOp, WeightOp
 from ...glow_dialects.glow_vec import DOT_RULES, DotKind
-from ...passes.allocate import ARENA_SIZE, WEIGHTS_SIZE
 from ...passes.collector import without_garbage_collection
+from ...passes.instructions.allocate import ARENA_SIZE, WEIGHTS_SIZE
 from ...passes.levels import PLANNED
 from ..threads import BARRIER, NEXT
-from .emit import Emitter
+from .codegen.emit import Emitter
+from .codegen.types import INDEX, memory_type, significant_strides
 from .function import KernelFunction, build_function, reinterpreted, view_of
-from .hazards import Hazards, Work
-from .hazards import Region as MemoryRegion
 from .instructions import Parameter, Signature, signature_of
 from .machine import MachineDescription
 from .scratch import scratch_places
-from .types import INDEX, memory_type, significant_strides
+from .threads.hazards import Hazards, Work
+from .threads.hazards import Region as MemoryRegion
 
 PTR = llvm.LLVMPointerType()
 _LEADING = (INDEX, PTR)

@@ -20,7 +20,7 @@ from ...glow_dialects.elements import element_bytes
 from .affine import Access, Affine, Dim
 
 if TYPE_CHECKING:
-    from .algebra import ArithAlgebra, Value
+    from .codegen.algebra import ArithAlgebra, Value
 
 Body = Callable[["ArithAlgebra", "Sequence[Value]"], "Sequence[Value]"]
 

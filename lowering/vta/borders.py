@@ -16,7 +16,7 @@ from ...glow_dialects.elements import is_integer, storage_type
 from ...glow_dialects.glow.base import DataParallel, Node
 from ...glow_dialects.glow.quantization import QuantizeOp
 from ...glow_dialects.operator import element_of
-from ...passes.rewriting import is_constant
+from ...passes.graph.rewriting import is_constant
 
 
 def stored_input(argument: SSAValue) -> Iterator[SSAValue]:

@@ -25,9 +25,9 @@ from ...glow_dialects.glow_inst.memory import (
 from ...glow_dialects.glow_inst.stacked import StackedOp
 from ...glow_dialects.operator import element_of, shape_of, text_of, to_python
 from ...glow_dialects.views import is_whole
-from ...passes.loops import SPLAT, Body, is_loop
-from ...passes.program import memref
-from ...passes.rewriting import failure
+from ...passes.graph.rewriting import failure
+from ...passes.instructions.loops import SPLAT, Body, is_loop
+from ...passes.instructions.program import memref
 from ...semantics.arrays import constant_array, numpy_dtype
 from .regions import spatial_shape
 

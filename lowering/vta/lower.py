@@ -18,9 +18,9 @@ from xdsl.passes import ModulePass
 from ...errors import CompileError
 from ...glow_dialects.vta import CONFIG, ConfigAttr, MicroOpsOp, VtaConfig
 from ...glow_dialects.vta.attributes import number
-from ...passes.allocate import ARENA_LOWER_BOUND, ARENA_SIZE
+from ...passes.instructions.allocate import ARENA_LOWER_BOUND, ARENA_SIZE
+from ...passes.instructions.program import programs
 from ...passes.levels import PROGRAM
-from ...passes.program import programs
 from . import elements as _elements  # noqa: F401
 from .emit import emit_layer
 from .layers import Layer

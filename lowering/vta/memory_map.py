@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, TensorType, i8
 from ...glow_dialects.blob import BlobAttr
 from ...glow_dialects.vta import Memory, RegionKind, RegionOp, VtaConfig
 from ...glow_dialects.vta.attributes import number
-from ...passes.memory_planner import Plan
+from ...passes.instructions.memory_planner import Plan
 from ...semantics.arrays import make_constant
 from .regions import Dram, Space, Tensor, grid_of, spatial_shape
 

@@ -23,7 +23,7 @@ from ...glow_dialects.glow_inst.memory import is_input
 from ...glow_dialects.operator import element_of, shape_of
 from ...glow_dialects.quant import QuantizedType
 from ...glow_dialects.vta import RegionKind
-from ...passes.loops import read_views
+from ...passes.instructions.loops import read_views
 from .buffers import (
     Buffers,
     Definition,

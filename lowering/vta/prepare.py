@@ -33,8 +33,7 @@ from ...glow_dialects.glow.logic import CastOp
 from ...glow_dialects.glow.quantization import StorageCastOp
 from ...glow_dialects.glow.reduction import ReduceSumOp
 from ...glow_dialects.operator import shape_of
-from ...passes.levels import GRAPH
-from ...passes.rewriting import (
+from ...passes.graph.rewriting import (
     Build,
     RuleTable,
     apply_rules,
@@ -43,6 +42,7 @@ from ...passes.rewriting import (
     maker,
     tensor_nodes,
 )
+from ...passes.levels import GRAPH
 from .borders import stored_inputs, stored_output
 from .buffers import is_byte
 

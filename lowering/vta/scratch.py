@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ...glow_dialects.vta import Memory
-from ...passes.memory_planner import Lifetime, lower_bound, plan_arena
+from ...passes.instructions.memory_planner import Lifetime, lower_bound, plan_arena
 from .layers import Fetch, Layer, Pooling
 from .memory_map import MemoryMap
 from .regions import Tensor

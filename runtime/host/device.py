@@ -16,7 +16,7 @@ from queue import SimpleQueue
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from ...errors import DeviceMemoryError, RejectedError
-from ...passes.partitioning.plans import HAND_OVER
+from ...passes.partition.plans import HAND_OVER
 from ...wording import counted
 from .footprint import Footprint, measured
 from .statistics import DeviceStatistics
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from ...backend import Backend, Program
-    from ...passes.partitioning.devices import Device
+    from ...passes.partition.devices import Device
 
 PAUSE, LONGEST_PAUSE = 1.0, 60.0
 """

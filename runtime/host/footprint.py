@@ -13,7 +13,7 @@ from ...glow_dialects.glow.constant import ConstantOp
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
 
-    from ...passes.partitions import Partition
+    from ...passes.partition.partitions import Partition
 
 ALLOCATED = "allocated"
 """The stage of a backend whose memory is planned (`glow-allocate`)."""

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from ...backend import Backend, Stage, find_backend
 from ...errors import GlowError
-from ...passes.partitioning.devices import Configuration, Device
-from ...passes.partitions import is_partitioned
+from ...passes.partition.devices import Configuration, Device
+from ...passes.partition.partitions import is_partitioned
 from ..cpu_backend import CpuBackend
 from ..stages import Stages
 

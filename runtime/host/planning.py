@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from .network import Part, Plan
 
 if TYPE_CHECKING:
-    from ...passes.partitions import PartitionedNetwork, Source
+    from ...passes.partition.partitions import PartitionedNetwork, Source
     from ..signature import TensorInfo
 
 

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NoReturn
 
 from ...errors import CompileError, DeviceMemoryError, GlowError, ModelError
-from ...passes.partition import partition
-from ...passes.partitioning.idle import idle_devices
-from ...passes.partitioning.strategies import NoRoomError
-from ...passes.partitions import Partition, is_partitioned, read_partitions
+from ...passes.partition.idle import idle_devices
+from ...passes.partition.partition import partition
+from ...passes.partition.partitions import Partition, is_partitioned, read_partitions
+from ...passes.partition.strategies import NoRoomError
 from ..brief_turns import python_turn
 from ..signature import TensorInfo, signature_of
 from ..stages import Stages
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
 
     from ...backend import Backend
-    from ...passes.partitioning.devices import Configuration, Device
+    from ...passes.partition.devices import Configuration, Device
     from .device import DeviceManager, Prepared
 
 ROUNDS = 8

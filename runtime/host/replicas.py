@@ -14,7 +14,7 @@ from math import inf
 from typing import TypeAlias
 
 from ...errors import GlowError
-from ...passes.partitioning.devices import Configuration, Device
+from ...passes.partition.devices import Configuration, Device
 from ...wording import counted
 
 Slots: TypeAlias = "dict[str, tuple[str, ...]]"

@@ -110,7 +110,7 @@ class VtaBackend(Backend):
             Stage(
                 INTEGERS,
                 f"glow-fold-constants{{keep-quantized=true}},{_CLEAN},"
-                f"glow-form-integers{{integer-only=true}},{_CLEAN}",
+                f"glow-legalize-quantized{{integer-only=true}},{_CLEAN}",
             ),
             Stage("prepared", "glow-prepare-for-vta,glow-simplify-shapes,dce"),
             Stage("instructions", "glow-irgen"),
@@ -193,7 +193,7 @@ class _Host:
     """Nodes on one value, with constants, one after the other."""
 
     def __init__(self, nodes: Sequence[Any]):
-        from ...passes.rewriting import is_constant
+        from ...passes.graph.rewriting import is_constant
 
         self._steps = [
             (node.call, [_constant(o) if is_constant(o) else None for o in node.operands])

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 from glow.backend import Backend, Program, Stage
 from glow.glow_dialects.claims import Claim
-from glow.passes.partitioning.devices import Configuration, Device
+from glow.passes.partition.devices import Configuration, Device
 from glow.runtime.interpreter_backend import InterpretedProgram, InterpreterBackend
 from xdsl.dialects.builtin import ModuleOp
 

@@ -1,4 +1,4 @@
-"""Random networks of integers, as `glow-form-integers` makes them, for tests of VTA programs."""
+"""Random networks of integers after `glow-legalize-quantized`, for tests of VTA programs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from glow.glow_dialects.glow.reduction import ReduceSumOp
 from glow.glow_dialects.operator import shape_of, with_shape
 from glow.glow_dialects.quant import QuantizedType
 from glow.glow_dialects.vta.config import VtaConfig
-from glow.passes.rewriting import Build
+from glow.passes.graph.rewriting import Build
 from glow.runtime.signature import main_function
 from glow.runtime.stages import Stages
 from glow.runtime.vta.backend import PROGRAM, VtaBackend

@@ -50,7 +50,7 @@ ALLOWED = {
 
 LAZY = {
     # as in xDSL, operations name their canonicalization patterns, which are rewrites
-    "glow_dialects/glow/base.py": "passes.canonicalization",
+    "glow_dialects/glow/base.py": "passes.graph.canonicalization",
 }
 """Imports inside functions that are allowed beyond that, by file."""
 

@@ -45,7 +45,9 @@ class VectorMachine(Backend):
         clean, lower = "glow-fold-constants,cse,dce", f"glow-lower-nodes{{backend={self.name}}}"
         return [
             Stage("lowered", f"canonicalize,{lower},{clean}"),
-            Stage("allocated", "glow-schedule,glow-irgen,glow-eliminate-copies,glow-allocate"),
+            Stage(
+                "allocated", "glow-schedule-nodes,glow-irgen,glow-eliminate-copies,glow-allocate"
+            ),
             Stage("program", LowerToVectorMachinePass.name),
         ]
 

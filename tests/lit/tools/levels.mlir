@@ -14,10 +14,10 @@ func.func @main(%x: tensor<4xf32> {glow.name = "x"}) -> (tensor<4xf32> {glow.nam
 // CHECK:      func.func @main({{.*}}) attributes {glow.arena_size = 0 : i64
 // CHECK-NEXT:   glow_inst.stacked
 
-// NOTE:      levels.mlir: note: --stack-ops works on instructions (glow_inst): --schedule --irgen run before it
+// NOTE:      levels.mlir: note: --stack-ops works on instructions (glow_inst): --schedule-nodes --irgen run before it
 // NOTE-NOT:  {{.}}
 
-// STRICT:   levels.mlir: error: --stack-ops works on instructions (glow_inst) and finds none: add --schedule --irgen before it
+// STRICT:   levels.mlir: error: --stack-ops works on instructions (glow_inst) and finds none: add --schedule-nodes --irgen before it
 
 // PLAIN:     glow.neg
 // PLAIN-NOT: note

@@ -1,6 +1,6 @@
 // The passes of the backend one by one, from a quantized graph to a program.
 
-// RUN: glow-opt %s --fold-constants="keep-quantized=true" --form-integers="integer-only=true" --canonicalize --cse --dce \
+// RUN: glow-opt %s --fold-constants="keep-quantized=true" --legalize-quantized="integer-only=true" --canonicalize --cse --dce \
 // RUN:   --prepare-for-vta --simplify-shapes --dce --irgen --eliminate-copies \
 // RUN:   --stack-ops="epilogues=convolution,fully_connected,matmul" --eliminate-dead-stores --verify-memory -o %t.mlir
 // RUN: filecheck --check-prefix=INST %s < %t.mlir

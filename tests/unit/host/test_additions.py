@@ -12,7 +12,7 @@ import glow
 import numpy as np
 import pytest
 from glow import CompileError, GlowError, HostManager, RejectedError
-from glow.passes.partitioning.devices import Configuration, Device
+from glow.passes.partition.devices import Configuration, Device
 from glow.runtime.cpu_backend import CpuBackend
 from glow.runtime.host.network import NetworkInfo
 from glow.tests.support.gates import SECONDS, backend_of, gated_devices

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import pytest
 from glow import DeviceError, GlowError, HostManager, InputError, RejectedError
-from glow.passes.partitioning.devices import Configuration
+from glow.passes.partition.devices import Configuration
 from glow.runtime.host.admission import Admission
 from glow.runtime.host.request import Request
 from glow.tests.support.gates import SECONDS, backend_of, gated_devices

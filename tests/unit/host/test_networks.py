@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from glow import CompileError, DeviceMemoryError, GlowError, HostManager, RejectedError
 from glow.backend import Program, ProgramMemory
-from glow.passes.partitioning.devices import Configuration, Device
+from glow.passes.partition.devices import Configuration, Device
 from glow.runtime.cpu_backend import CpuBackend
 from glow.tests.support.gates import SECONDS, GatedBackend, backend_of, gated_devices
 from glow.tests.unit.host.networks import CHAIN, DIAMOND, SINGLE, parse, row

@@ -19,7 +19,7 @@ START = """
 import os, sys
 import numpy as np
 from glow import GlowError, HostManager
-from glow.passes.partitioning.devices import Configuration, Device
+from glow.passes.partition.devices import Configuration, Device
 from glow.runtime.cpu_backend import CpuBackend
 from glow.runtime.interpreter_backend import InterpreterBackend
 

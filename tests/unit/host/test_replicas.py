@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from glow import DeviceError, DeviceMemoryError, GlowError, HostManager
 from glow.backend import Rates
-from glow.passes.partitioning.devices import Configuration, Device
+from glow.passes.partition.devices import Configuration, Device
 from glow.runtime.host import device as device_module
 from glow.runtime.interpreter_backend import InterpreterBackend
 from glow.tests.support.gates import SECONDS, GatedBackend, backend_of, gated_devices

@@ -20,7 +20,7 @@ from glow import (
     QueueFullError,
     RejectedError,
 )
-from glow.passes.partitioning.devices import Configuration
+from glow.passes.partition.devices import Configuration
 from glow.tests.support.gates import SECONDS, GatedBackend, backend_of, gated_devices
 from glow.tests.unit.host.networks import CHAIN, DIAMOND, SINGLE, parse, row
 

@@ -8,7 +8,7 @@ from concurrent.futures import Future
 
 import numpy as np
 from glow import DeviceError, GlowError, HostManager, RejectedError
-from glow.passes.partitioning.devices import Configuration, Device
+from glow.passes.partition.devices import Configuration, Device
 from glow.runtime.cpu_backend import CpuBackend
 from glow.runtime.interpreter_backend import InterpreterBackend
 from glow.tests.support.gates import SECONDS, backend_of, gated_devices

@@ -50,7 +50,7 @@ def network() -> ModuleOp:
 
 def with_integers(model: ModuleOp) -> ModuleOp:
     """The same network as VTA computes it: ties are rounded up instead of to even numbers."""
-    return run("glow-form-integers{integer-only=true}", model.clone())
+    return run("glow-legalize-quantized{integer-only=true}", model.clone())
 
 
 @pytest.fixture(scope="module")

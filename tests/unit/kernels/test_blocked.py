@@ -15,8 +15,8 @@ from glow.glow_dialects.glow.blocked import (
 )
 from glow.glow_dialects.operator import Python, with_shape
 from glow.lowering.kernels import MachineDescription
-from glow.lowering.kernels.families.blocked_pooling import segments
-from glow.lowering.kernels.register_tile import balanced
+from glow.lowering.kernels.algorithms.blocked_pooling import segments
+from glow.lowering.kernels.schedules.register_tile import balanced
 from glow.semantics import element_type
 from glow.tests.support.native import apply, check_native, parse
 from hypothesis import given

@@ -136,7 +136,7 @@ MACHINES = st.sampled_from(
 PIPELINES = st.sampled_from(
     [
         "glow-irgen,glow-allocate",
-        "glow-schedule,glow-irgen,glow-eliminate-copies,glow-stack-ops,glow-share-buffers,"
+        "glow-schedule-nodes,glow-irgen,glow-eliminate-copies,glow-stack-ops,glow-share-buffers,"
         "glow-eliminate-dead-stores,glow-allocate",
     ]
 )

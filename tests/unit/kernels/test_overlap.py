@@ -6,7 +6,7 @@ from itertools import product
 
 from glow.lowering.kernels.affine import Access, Affine, Buffer, Dim, View
 from glow.lowering.kernels.nest import Listing, Nest, Repeat, RepeatListed
-from glow.lowering.kernels.overlap import is_self_contained, may_meet
+from glow.lowering.kernels.threads.overlap import is_self_contained, may_meet
 from hypothesis import given
 from hypothesis import strategies as st
 from xdsl.dialects.builtin import f32, i32

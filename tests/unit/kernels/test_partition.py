@@ -5,9 +5,11 @@ from __future__ import annotations
 from glow.glow_dialects.elements import strided_memref
 from glow.glow_dialects.glow_inst.memory import AllocActivationOp, TensorViewOp
 from glow.lowering.kernels.affine import Buffer, Dim, View
-from glow.lowering.kernels.hazards import Hazards, Region, Work
 from glow.lowering.kernels.nest import Nest, Repeat
-from glow.lowering.kernels.partition import (
+from glow.lowering.kernels.schedules.schedule import Schedule
+from glow.lowering.kernels.threads.hazards import Hazards, Region, Work
+from glow.lowering.kernels.threads.sharing import divided_loops
+from glow.lowering.kernels.threads.split import (
     Span,
     Split,
     busy,
@@ -17,8 +19,6 @@ from glow.lowering.kernels.partition import (
     portions_of,
     weight_of,
 )
-from glow.lowering.kernels.schedule import Schedule
-from glow.lowering.kernels.sharing import divided_loops
 from hypothesis import given
 from hypothesis import strategies as st
 from xdsl.dialects.builtin import MemRefType, f32

@@ -8,7 +8,7 @@ from glow.glow_dialects import glow_vec
 from glow.glow_dialects.glow.blocked import BlockedConvolutionOp
 from glow.glow_dialects.glow.matrix import PackedMatMulOp
 from glow.glow_dialects.operator import with_shape
-from glow.passes.pack_weights import packed, panel_width
+from glow.passes.graph.pack_weights import packed, panel_width
 from glow.tests.support.graph_text import parse
 from glow.tests.support.native import apply, check_native
 from xdsl.dialects.builtin import f32

@@ -9,7 +9,7 @@ import pytest
 from glow.lowering.kernels.affine import Affine, Buffer, Dim, View, lookup
 from glow.lowering.kernels.machine import MachineDescription, host_machine
 from glow.lowering.kernels.nest import Combine, Nest, Reduction, simplified
-from glow.lowering.kernels.schedule import choose_schedule
+from glow.lowering.kernels.schedules.schedule import choose_schedule
 from hypothesis import given
 from hypothesis import strategies as st
 from xdsl.dialects.builtin import f32

@@ -12,7 +12,7 @@ from glow.glow_dialects.glow.sparse import SparseVectorMatMulOp
 from glow.glow_dialects.glow_inst.instruction import Instruction
 from glow.glow_dialects.operator import with_shape
 from glow.lowering.kernels import MachineDescription
-from glow.lowering.kernels.families import sparse
+from glow.lowering.kernels.algorithms import sparse
 from glow.runtime.interpreter import interpret
 from glow.semantics import element_type
 from glow.tests.support.graph_text import parse

@@ -28,9 +28,9 @@ from glow.lowering.kernels import MachineDescription
 from glow.lowering.kernels.affine import Buffer, Dim, View
 from glow.lowering.kernels.nest import Combine, Nest, Repeat
 from glow.lowering.kernels.registry import Kernel, total
-from glow.lowering.kernels.split_reduction import split_reductions
+from glow.lowering.kernels.schedules.split_reduction import split_reductions
 from glow.lowering.target import find_target
-from glow.passes.pack_weights import packed, panel_width
+from glow.passes.graph.pack_weights import packed, panel_width
 from glow.semantics import element_type
 from glow.tests.support.graph_text import parse
 from glow.tests.support.native import apply, check_native, run_native

@@ -14,16 +14,16 @@ from glow.errors import CompileError
 from glow.glow_dialects.glow.winograd import TILES, WinogradConvolutionOp
 from glow.lowering.kernels import MachineDescription
 from glow.lowering.kernels.affine import Affine, Buffer, Dim, View
-from glow.lowering.kernels.nest import Combine, Nest, Reduction, simplified
-from glow.lowering.kernels.register_tile import tiled_product
-from glow.lowering.kernels.schedule import Schedule
-from glow.lowering.kernels.winograd_blocks import (
+from glow.lowering.kernels.algorithms.winograd_blocks import (
     MOST_CACHES,
     choose_blocks,
     choose_near_blocks,
     edges,
     spans,
 )
+from glow.lowering.kernels.nest import Combine, Nest, Reduction, simplified
+from glow.lowering.kernels.schedules.register_tile import tiled_product
+from glow.lowering.kernels.schedules.schedule import Schedule
 from glow.lowering.target import find_target
 from glow.semantics import element_type
 from glow.semantics.blocked import pack_channels, pack_filter

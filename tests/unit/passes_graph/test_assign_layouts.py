@@ -192,7 +192,7 @@ def test_mixed_operands_follow_the_users(last: int):
 
 
 TO_ALLOCATED = (
-    "glow-assign-layouts{block=16},cse,dce,glow-schedule,glow-irgen,glow-eliminate-copies,"
+    "glow-assign-layouts{block=16},cse,dce,glow-schedule-nodes,glow-irgen,glow-eliminate-copies,"
     "glow-stack-ops,glow-share-buffers,glow-eliminate-dead-stores,glow-verify-memory,glow-allocate"
 )
 

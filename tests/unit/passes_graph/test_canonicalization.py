@@ -6,8 +6,8 @@ from itertools import product
 
 import numpy as np
 import pytest
-from glow.passes.canonicalization.logic import holds
-from glow.passes.permutations import compose, inverse, is_identity, moves_only_ones, remaining
+from glow.passes.graph.canonicalization.logic import holds
+from glow.passes.graph.permutations import compose, inverse, is_identity, moves_only_ones, remaining
 from glow.runtime.interpreter import interpret
 from glow.semantics.arrays import numpy_dtype
 from glow.semantics.numpy_algebra import convert

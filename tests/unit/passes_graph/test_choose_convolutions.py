@@ -5,7 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from glow.glow_dialects.glow.convolution import ConvolutionOp
-from glow.passes.choose_convolutions import Layer, Winograd, best_way, direct_cost, winograd_cost
+from glow.passes.graph.choose_convolutions import (
+    Layer,
+    Winograd,
+    best_way,
+    direct_cost,
+    winograd_cost,
+)
 from glow.runtime.interpreter import interpret
 from glow.semantics import make_constant
 from glow.tests.support.graph_text import count, run

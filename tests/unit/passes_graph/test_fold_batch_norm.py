@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from glow.glow_dialects.glow.constant import ConstantOp
-from glow.passes.fold_batch_norm import CHUNK, scale_rows
+from glow.passes.graph.fold_batch_norm import CHUNK, scale_rows
 from glow.runtime.interpreter import interpret
 from glow.semantics.arrays import constant_of, make_constant
 from glow.tests.support.graph_text import count, parse, run

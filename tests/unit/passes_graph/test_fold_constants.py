@@ -9,7 +9,7 @@ import pytest
 from glow.errors import CompileError
 from glow.glow_dialects.blob import BlobAttr
 from glow.glow_dialects.glow.constant import ConstantOp
-from glow.passes.fold_constants import is_uniform
+from glow.passes.graph.fold_constants import is_uniform
 from glow.runtime.interpreter import interpret
 from glow.tests.support.graph_text import count, parse, run
 

@@ -9,8 +9,8 @@ from glow.glow_dialects.glow import NODES, DataParallel
 from glow.glow_dialects.glow.logic import CastOp, SelectOp
 from glow.glow_dialects.operator import Call
 from glow.glow_dialects.scalar import Primitive
-from glow.passes.lower_nodes import is_composite, lower_nodes
-from glow.passes.lowerings.data_parallel import PRIMITIVE_NODES
+from glow.passes.graph.lower_nodes import is_composite, lower_nodes
+from glow.passes.graph.lowerings.data_parallel import PRIMITIVE_NODES
 from glow.runtime.interpreter import interpret
 from glow.tests.support.graph_text import count, parse, run
 from xdsl.dialects.builtin import f16, f32, i1, i32

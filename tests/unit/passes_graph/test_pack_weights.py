@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from glow.passes.pack_weights import all_finite, packed, panel_width, turned
+from glow.passes.graph.pack_weights import all_finite, packed, panel_width, turned
 from glow.runtime.interpreter import interpret
 from glow.tests.support.graph_text import count, parse, run
 

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 from glow.backend import Rates
 from glow.errors import GlowError
-from glow.passes.partitioning.devices import (
+from glow.passes.partition.devices import (
     LATENCY,
     configuration_of,
     read_configuration,
 )
-from glow.passes.partitions import read_partitions
+from glow.passes.partition.partitions import read_partitions
 from glow.tests.support.graph_text import parse, run
 
 CHAIN = """

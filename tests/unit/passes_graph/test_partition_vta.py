@@ -7,11 +7,11 @@ from pathlib import Path
 import glow
 import numpy as np
 from glow import quantization
-from glow.passes.partition import partition
-from glow.passes.partitioning.devices import of_backends
-from glow.passes.partitioning.idle import idle_devices
-from glow.passes.partitions import Source, read_partitions
-from glow.passes.verify_partitions import verify_partitions
+from glow.passes.partition.partition import partition
+from glow.passes.partition.devices import of_backends
+from glow.passes.partition.idle import idle_devices
+from glow.passes.partition.partitions import Source, read_partitions
+from glow.passes.partition.verify_partitions import verify_partitions
 from glow.quantization import Quantization
 from glow.runtime.interpreter import interpret
 from glow.tests.support.graph_text import parse

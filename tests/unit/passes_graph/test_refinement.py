@@ -7,11 +7,21 @@ from collections.abc import Sequence
 from math import inf
 
 import pytest
-from glow.passes.partitioning.devices import Configuration, Link, of_backends
-from glow.passes.partitioning.placement import Problem
-from glow.passes.partitioning.plans import Group, Plan, excess, form, merge_neighbours
-from glow.passes.partitioning.refinement import move_partitions, quality_of, refine
-from glow.passes.partitioning.strategies import STRATEGIES
+from glow.passes.partition.devices import Configuration, Link, of_backends
+from glow.passes.partition.placement import Problem
+from glow.passes.partition.plans import (
+    Group,
+    Plan,
+    excess,
+    form,
+    merge_neighbours,
+)
+from glow.passes.partition.refinement import (
+    move_partitions,
+    quality_of,
+    refine,
+)
+from glow.passes.partition.strategies import STRATEGIES
 from glow.tests.support.graph_text import parse
 from glow.tests.support.partition_graphs import layered_graph
 from glow.tests.unit.passes_graph.test_partition import SEEDS, devices, problem_from

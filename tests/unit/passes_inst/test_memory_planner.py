@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from glow.passes.memory_planner import (
+from glow.passes.instructions.memory_planner import (
     Lifetime,
     align,
     check_no_overlap,

@@ -12,7 +12,7 @@ from glow.context import make_context
 from glow.frontend.onnx import import_onnx
 from glow.glow_dialects.glow_inst.instruction import Instruction
 from glow.glow_dialects.operator import shape_of
-from glow.passes.verify_memory import verify_memory
+from glow.passes.instructions.verify_memory import verify_memory
 from xdsl.dialects import func
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp
 from xdsl.passes import PassPipeline
@@ -20,9 +20,9 @@ from xdsl.universe import Universe
 
 LIGHT = Path(onnx.__file__).parent / "backend/test/data/light"
 PIPELINE = (
-    "canonicalize,glow-lower-nodes{backend=none keep=softmax},canonicalize,cse,glow-schedule,"
+    "canonicalize,glow-lower-nodes{backend=none keep=softmax},canonicalize,cse,glow-schedule-nodes,"
     "glow-irgen,glow-eliminate-copies,glow-stack-ops,glow-share-buffers,"
-    "glow-eliminate-dead-stores,glow-share-borders,glow-allocate"
+    "glow-eliminate-dead-stores,glow-hoist-padding-fills,glow-allocate"
 )
 NETWORKS = ("resnet50", "densenet121", "inception_v2", "shufflenet", "squeezenet")
 

@@ -6,8 +6,8 @@ from __future__ import annotations
 
 import numpy as np
 from glow.context import make_context
+from glow.passes.instructions.verify_memory import verify_memory
 from glow.passes.verify_dominance import verify_dominance
-from glow.passes.verify_memory import verify_memory
 from glow.runtime.interpreter import interpret
 from glow.tests.support.random_graphs import BOTH, random_graph, random_inputs
 from hypothesis import HealthCheck, example, given, settings
@@ -25,7 +25,7 @@ USUAL = (
     "glow-stack-ops",
     "glow-share-buffers",
     "glow-eliminate-dead-stores",
-    "glow-share-borders",
+    "glow-hoist-padding-fills",
 )
 TOLERANCE = {True: 1e-5, False: 1e-2}
 """
@@ -80,7 +80,7 @@ def test_irgen(seed: int, steps: int, single: bool):
 @relaxed
 @given(**graphs)
 def test_schedule(seed: int, steps: int, single: bool):
-    check("glow-schedule,glow-irgen,glow-allocate", seed, steps, single)
+    check("glow-schedule-nodes,glow-irgen,glow-allocate", seed, steps, single)
 
 
 @relaxed
@@ -95,7 +95,7 @@ def test_usual_order(seed: int, steps: int, single: bool, lower: bool, max_ops: 
     graph_passes = ["canonicalize", "glow-fold-constants", "glow-lower-nodes{backend=none}"]
     usual = [f"{p}{{max-ops={max_ops}}}" if p == "glow-stack-ops" else p for p in USUAL]
     first = graph_passes if lower else []
-    pipeline = [*first, "glow-schedule", "glow-irgen", *usual, "glow-allocate"]
+    pipeline = [*first, "glow-schedule-nodes", "glow-irgen", *usual, "glow-allocate"]
     module = random_graph(seed, steps, (f32,) if single else BOTH)
     inputs = random_inputs(module, seed)
     want = interpret(module, inputs)

@@ -6,7 +6,7 @@ import itertools
 
 import numpy as np
 from glow.context import make_context
-from glow.passes.schedule import (
+from glow.passes.graph.schedule_nodes import (
     Problem,
     Task,
     best_order,

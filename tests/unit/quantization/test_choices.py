@@ -127,7 +127,7 @@ def test_conversions_that_remain(profiled: Profile):
     module = network()
     assert remaining_conversions(module) == []
     quantize(module, profiled)
-    run("glow-form-integers,canonicalize,cse,dce", module)
+    run("glow-legalize-quantized,canonicalize,cse,dce", module)
     lines = conversion_lines(remaining_conversions(module))
     assert "to integers, from the network's inputs: image" in lines[1]
     assert any("from integers" in line for line in lines)

@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 from glow.errors import QuantizationError
-from glow.passes.value_keys import ValueKey
+from glow.passes.graph.value_keys import ValueKey
 from glow.quantization import (
     METHODS,
     Histogram,

@@ -229,7 +229,7 @@ def test_equal_computations_are_paired_in_order() -> None:
       %b = glow.exp %x : (tensor<4xf32>) -> tensor<4xf32>
       func.return
     }"""
-    from glow.passes.value_keys import profiled_values
+    from glow.passes.graph.value_keys import profiled_values
     from glow.runtime.signature import main_function
 
     known = profiled_values(main_function(parse(text))).values()

@@ -315,7 +315,7 @@ func.func @main(%x: tensor<1x2x4x4xf32> {glow.name = "x"}) -> tensor<1x1x2x2xf32
 
 
 def formed(module: ModuleOp) -> ModuleOp:
-    return run("glow-form-integers,canonicalize,cse,dce", module)
+    return run("glow-legalize-quantized,canonicalize,cse,dce", module)
 
 
 def test_an_accelerator_says_what_is_quantized():

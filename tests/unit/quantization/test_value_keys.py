@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from glow.passes.value_keys import ValueKey, profiled_values, value_keys
+from glow.passes.graph.value_keys import ValueKey, profiled_values, value_keys
 from glow.runtime.signature import main_function
 from glow.tests.support.graph_text import parse
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from glow.glow_dialects.blob import BlobAttr
 from glow.glow_dialects.glow.constant import SplatOp
-from glow.passes.pack_weights import turn, turned
+from glow.passes.graph.pack_weights import turn, turned
 from glow.semantics.arrays import (
     LAZY_ELEMENTS,
     constant_array,

@@ -12,9 +12,9 @@ import glow
 import numpy as np
 import pytest
 from glow.errors import CompileError
-from glow.passes.partition import partition
-from glow.passes.partitioning.devices import of_backends, read_configuration
-from glow.passes.partitions import read_partitions
+from glow.passes.partition.partition import partition
+from glow.passes.partition.devices import of_backends, read_configuration
+from glow.passes.partition.partitions import read_partitions
 from glow.tests.support.drawn import cut_off
 from glow.tests.support.graph_text import parse
 from glow.tests.support.partition_graphs import layered_graph, layered_inputs

@@ -45,10 +45,10 @@ STACK = "--stack-ops works on instructions (glow_inst)"
 SPLAT = "%a = glow.splat {value = 1.0 : f64} : tensor<4xf32>"
 SIZE = "glow.arena_size = 8 : i64"
 FOLD = "--fold-constants works on nodes of a graph (glow) and finds none"
-IRGEN = f"{STACK}: --schedule --irgen run before it"
+IRGEN = f"{STACK}: --schedule-nodes --irgen run before it"
 CONVERT = (
     "--convert-to-llvm works on kernels (scf, arith, vector): "
-    "--schedule --irgen --allocate --lower-to-kernels run before it"
+    "--schedule-nodes --irgen --allocate --lower-to-kernels run before it"
 )
 
 
@@ -88,7 +88,7 @@ def test_levels_of_functions(text: str, expected: set[object]) -> None:
 
 def test_paths() -> None:
     assert path(frozenset({GRAPH}), GRAPH) == ()
-    assert path(frozenset({GRAPH}), PROGRAM) == ("glow-schedule", "glow-irgen")
+    assert path(frozenset({GRAPH}), PROGRAM) == ("glow-schedule-nodes", "glow-irgen")
     assert path(frozenset({GRAPH, PROGRAM}), PLANNED) == ("glow-allocate",), "the nearest level"
     assert path(frozenset({PROGRAM}), VTA) == ("glow-lower-to-vta",)
     assert path(frozenset({KERNELS}), PROGRAM) is None
@@ -130,11 +130,11 @@ def test_conversions_run_first(
 
 def test_strict(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["in.mlir", "--strict", "--stack-ops"]) == 1
-    expected = f"in.mlir: error: {STACK} and finds none: add --schedule --irgen before it\n"
+    expected = f"in.mlir: error: {STACK} and finds none: add --schedule-nodes --irgen before it\n"
     assert capsys.readouterr() == ("", expected)
-    assert main(["in.mlir", "--strict", "--schedule", "--irgen", "--fold-constants"]) == 1
+    assert main(["in.mlir", "--strict", "--schedule-nodes", "--irgen", "--fold-constants"]) == 1
     assert capsys.readouterr() == ("", f"in.mlir: error: {FOLD}\n")
-    assert main(["in.mlir", "--strict", "--schedule", "--irgen", "--stack-ops"]) == 0
+    assert main(["in.mlir", "--strict", "--schedule-nodes", "--irgen", "--stack-ops"]) == 0
     assert capsys.readouterr().err == ""
 
 
@@ -142,9 +142,9 @@ def test_passes_that_were_added_are_shown(capsys: pytest.CaptureFixture[str]) ->
     assert main(["in.mlir", "--stack-ops", "--print-between-passes", "--time-passes"]) == 0
     printed = capsys.readouterr()
     shown = [line for line in printed.out.splitlines() if line.startswith("IR after")]
-    assert shown == ["IR after glow-schedule:", "IR after glow-irgen:"]
+    assert shown == ["IR after glow-schedule-nodes:", "IR after glow-irgen:"]
     timed = [line.split()[1] for line in printed.err.splitlines() if line.startswith("Pass")]
-    assert timed == ["glow-schedule", "glow-irgen", "glow-stack-ops"]
+    assert timed == ["glow-schedule-nodes", "glow-irgen", "glow-stack-ops"]
 
 
 def test_onnx(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -153,4 +153,4 @@ def test_onnx(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([str(model), "--define-symbol=batch=2", "--lower-nodes", "--stack-ops"]) == 0
     printed = capsys.readouterr()
     assert "glow_inst.convolution" in printed.out
-    assert printed.err == f"{model}: note: {STACK}: --schedule --irgen run before it\n"
+    assert printed.err == f"{model}: note: {STACK}: --schedule-nodes --irgen run before it\n"

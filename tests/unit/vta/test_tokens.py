@@ -27,7 +27,7 @@ from glow.glow_dialects.vta import (
     VtaInstruction,
 )
 from glow.glow_dialects.vta.attributes import tokens_attr
-from glow.passes.verify_vta_tokens import execution_order, verify_tokens
+from glow.passes.vta.verify_vta_tokens import execution_order, verify_tokens
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from xdsl.dialects import func

@@ -18,7 +18,7 @@ from glow.glow_dialects.operator import shape_of, with_shape
 from glow.glow_dialects.vta import CONFIG, DESIGNS, AluOpcode, ConfigAttr, VtaConfig
 from glow.lowering.vta.epilogue import INT32, Chain, Leaf, Pair, Shared
 from glow.lowering.vta.legalize import legalized
-from glow.passes.verify_vta_tokens import verify_tokens
+from glow.passes.vta.verify_vta_tokens import verify_tokens
 from glow.runtime.interpreter import interpret
 from glow.runtime.vta.assemble import assemble
 from glow.runtime.vta.backend import VtaBackend

@@ -7,7 +7,7 @@ import pytest
 from glow.glow_dialects.glow.activation import ReluOp
 from glow.glow_dialects.glow.arithmetic import AddOp
 from glow.glow_dialects.vta import VtaConfig
-from glow.passes.verify_vta_tokens import verify_tokens
+from glow.passes.vta.verify_vta_tokens import verify_tokens
 from glow.runtime.vta.assemble import assemble
 from glow.runtime.vta.program import VtaProgram
 from glow.runtime.vta.timing import estimate

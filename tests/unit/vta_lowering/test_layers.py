@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from glow.glow_dialects.vta import VtaConfig
-from glow.passes.verify_vta_tokens import verify_tokens
+from glow.passes.vta.verify_vta_tokens import verify_tokens
 from glow.runtime.interpreter import interpret
 from glow.runtime.signature import main_function
 from glow.runtime.vta.assemble import assemble

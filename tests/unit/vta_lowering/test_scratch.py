@@ -21,8 +21,8 @@ from glow.lowering.vta.network import Network
 from glow.lowering.vta.regions import Dram, Move, Space
 from glow.lowering.vta.scratch import place_scratch
 from glow.lowering.vta.stream import Span, Stream
-from glow.passes.memory_planner import Plan
-from glow.passes.verify_vta_tokens import verify_tokens
+from glow.passes.instructions.memory_planner import Plan
+from glow.passes.vta.verify_vta_tokens import verify_tokens
 from glow.tests.support.seeds import generator
 from glow.tests.support.vta_networks import CONFIGS, RandomNetwork, convolved, instructions
 from hypothesis import given, settings

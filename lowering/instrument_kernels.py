@@ -1,0 +1,149 @@
+"""
+The pass `glow-instrument-kernels`: a program that records when each of its kernels begins and ends.
+
+`main` reads the counter of the processor before and after each call of a kernel, behind the barrier
+that may precede the call, and stores both numbers in its arena: behind everything else, at the next
+multiple of a cache line, as `memref<threads x kernels x 2 x i64>`. Each thread of the program has
+cache lines of its own, so the second dimension is rounded up (`record_shape`). So every run has
+records of its own, and nothing but `main` and the size of the arena is different from a program
+that is not timed.
+
+The counter is what LLVM's `readcyclecounter` reads: the time stamp counter of x86 (`rdtsc`), which
+counts at a constant rate on all processors of the last ten years, and the virtual counter of
+AArch64 (`cntvct_el0`). Both are the same for all cores. Reading it is not ordered with the
+instructions around it, so a few dozen cycles may count for a neighbour.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.context import Context
+from xdsl.dialects import arith, func, llvm, memref
+from xdsl.dialects.builtin import IndexType, IntegerAttr, MemRefType, ModuleOp, i8, i64
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from ..errors import CompileError
+from ..passes.instructions.allocate import ARENA_SIZE
+from ..passes.levels import KERNELS
+from ..wording import counted
+
+COUNTER = "llvm.readcyclecounter"
+_LINE = 64
+"""Bytes of a cache line."""
+_STAMP = 8
+"""Bytes of a number of the counter."""
+_INDEX = IndexType()
+
+
+def record_shape(threads: int, kernels: int) -> tuple[int, int, int]:
+    """
+    The shape of the records of a run, i64, which are the last bytes of its arena: for each thread
+    and kernel when it began and when it ended. Kernels that do not exist make cache lines full.
+    """
+    in_line = _LINE // (2 * _STAMP)
+    return threads, -(-kernels // in_line) * in_line, 2
+
+
+@dataclass(frozen=True)
+class InstrumentKernelsPass(ModulePass):
+    """
+    Makes `main`, which `glow-lower-to-kernels` made, record the processor's counter before and
+    after each kernel.
+    """
+
+    name = "glow-instrument-kernels"
+    level = KERNELS
+
+    threads: int = 1
+    """How many threads run the program together, as `glow-lower-to-kernels` was told."""
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        if self.threads < 1:
+            raise CompileError(f"expected threads to be at least 1, found {self.threads}")
+        functions = [f for f in op.body.block.ops if isinstance(f, func.FuncOp) and f.body.blocks]
+        main = next((f for f in functions if f.sym_name.data == "main"), None)
+        if main is None:
+            raise CompileError("expected a function called main, found none")
+        kernels = {f.sym_name.data for f in functions} - {"main"}
+        instrument_kernels(main, kernels, self.threads)
+
+
+def instrument_kernels(main: func.FuncOp, kernels: set[str], threads: int) -> None:
+    """
+    Record when `main` calls one of `kernels`, which are names of functions. Raises CompileError if
+    it is not what `glow-lower-to-kernels` makes for this number of threads.
+    """
+    block = main.body.blocks[0]
+    arena = _arena(main, block, threads)
+    calls = [o for o in block.ops if isinstance(o, func.CallOp)]
+    calls = [c for c in calls if c.callee.string_value() in kernels]
+    if not calls:
+        return
+    shape = record_shape(threads, len(calls))
+    start = -(-arena.type.get_shape()[0] // _LINE) * _LINE
+    size = start + prod(shape) * _STAMP
+    main.attributes[ARENA_SIZE] = IntegerAttr(size, i64)
+    larger = Rewriter.replace_value_with_new_type(arena, MemRefType(i8, [size]))
+    main.update_function_type()
+    recorder = _Recorder(block, larger, start, shape)
+    for number, call in enumerate(calls):
+        recorder.record(InsertPoint.before(call), number, 0)
+        recorder.record(InsertPoint.after(call), number, 1)
+    recorder.finish()
+
+
+def _arena(main: func.FuncOp, block: Block, threads: int) -> SSAValue[MemRefType]:
+    """The last parameter, whose size may be changed because it is only used through views."""
+    if len(block.args) < 2 or len(main.body.blocks) > 1 or not _is_bytes(block.args[-1].type):
+        raise CompileError(
+            "main has no arena as its last parameter: run glow-lower-to-kernels before "
+            "glow-instrument-kernels"
+        )
+    first, *_, arena = block.args
+    if any(not isinstance(use.operation, memref.ViewOp) for use in arena.uses):
+        raise CompileError("expected main to use its arena through memref.view only")
+    if (first.type == _INDEX) != (threads > 1):
+        wanted, made = (counted(threads, "thread"), "several" if threads == 1 else "1")
+        raise CompileError(f"expected a program for {wanted}, found one for {made}")
+    if any(isinstance(o, llvm.CallIntrinsicOp) for o in block.ops):
+        raise CompileError("main records times already")
+    return SSAValue.get(arena, type=MemRefType)
+
+
+def _is_bytes(t: Attribute) -> bool:
+    return isinstance(t, MemRefType) and len(t.get_shape()) == 1 and t.element_type == i8
+
+
+class _Recorder:
+    """What `main` needs to record times; constants and the view go to its start."""
+
+    def __init__(self, block: Block, arena: SSAValue, start: int, shape: Sequence[int]):
+        self._block = block
+        self._first: list[Operation] = []
+        self._numbers: dict[int, SSAValue] = {}
+        self._thread = block.args[0] if shape[0] > 1 else self._number(0)
+        view = memref.ViewOp(arena, self._number(start), [], MemRefType(i64, shape))
+        self._first.append(view)
+        self._records = view.result
+        self._records.name_hint = "records"
+
+    def _number(self, value: int) -> SSAValue:
+        if value not in self._numbers:
+            op = arith.ConstantOp(IntegerAttr(value, _INDEX))
+            self._first.append(op)
+            self._numbers[value] = op.result
+        return self._numbers[value]
+
+    def record(self, point: InsertPoint, kernel: int, end: int) -> None:
+        counter = llvm.CallIntrinsicOp(COUNTER, [], [i64])
+        place = [self._thread, self._number(kernel), self._number(end)]
+        store = memref.StoreOp.get(counter.results[0], self._records, place)
+        Rewriter.insert_op([counter, store], point)
+
+    def finish(self) -> None:
+        Rewriter.insert_op(self._first, InsertPoint.at_start(self._block))

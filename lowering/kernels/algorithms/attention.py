@@ -1,0 +1,98 @@
+"""Attention."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ....glow_dialects.elements import compute_type
+from ....glow_dialects.glow.attention import AttentionOp, MaskedAttentionOp
+from ..affine import Access, Dim, Index, View
+from ..codegen.algebra import ArithAlgebra, Value
+from ..nest import Combine, Reduction
+from ..registry import Kernel, kernel, total
+from .primitives import add, exponential, is_less, maximum, multiply, select, subtract
+from .row_blocks import Rows, in_blocks
+from .rows import softmax_of_rows, store_reduction
+
+_ROWS = 8
+"""How many positions of the query are visited at a time."""
+_MANY_ROWS = 2 * _ROWS
+"""So many rows repay turning the keys around first, and putting the values together."""
+_LEAST_EXPONENT = -64.0
+"""
+Of a power of e, relative to the largest in its row, which is 1. Smaller ones would not change a sum
+even in f64, but products with them can be below the least normal number, which takes processors
+many times as long.
+"""
+
+
+@kernel(AttentionOp, MaskedAttentionOp)
+def attention(k: Kernel) -> None:
+    """
+    For each image, head, and a few rows of the query: scores, their softmax but for its divisor,
+    and the mean of the values. Only the scores of these rows are ever in memory, in a near cache;
+    so are the keys and the values of the head, since rows of memory would compete for few lines.
+    """
+    query, key, value = k.operands[:3]
+    element = compute_type(query.element)
+    images, rows, heads, inner = query.shape
+    columns = key.shape[1]
+    count = min(_ROWS, rows)
+    n, h = Dim("n", images), Dim("h", heads)
+    j, t, d = Dim("j", columns), Dim("t", inner), Dim("d", value.shape[3])
+    keys, values = key[[n, j, h, t]], value[[n, j, h, d]]
+    copies: list[tuple[list[Dim], Access, Access]] = []
+    if rows >= _MANY_ROWS:
+        turned = k.scratch((inner, columns), element)[[t, j]]
+        dense = k.scratch((columns, d.size), element)[[j, d]]
+        copies = [([t, j], turned, keys), ([j, d], dense, values)]
+        keys, values = turned, dense
+    powers = k.scratch((count, columns), element)
+    peak, share = k.scratch((count,), element), k.scratch((count,), element)
+
+    def visit(at: Rows) -> None:
+        (i,) = at.place
+        row = at.row
+        products = total(Combine.ADD, element, query[[n, i, h, t]], keys)
+        mask = [view[[n, h, i, j]] for view in k.operands[3:]]
+        _scores(k, row, j, t, products, powers, mask)
+        softmax_of_rows(k, row, j, None, powers[[row, j]], peak[[row]], share[[row]], _power)
+        means = total(Combine.ADD, element, powers[[row, j]], values)
+        place: list[Index] = [n, i, h, d]
+        k.reduce([row, d], [j], means, place, [share[[row]]], _scaled)
+
+    with k.repeat(n), k.repeat(h):
+        for dims, copy, original in copies:
+            k.copy(dims, copy, original)
+        in_blocks(k, Rows((), 0, Dim("i", rows)), count, visit)
+
+
+def _scores(
+    k: Kernel,
+    row: Dim,
+    j: Dim,
+    t: Dim,
+    products: Reduction,
+    powers: View,
+    mask: Sequence[Access],
+) -> None:
+    """`powers[row, j] = products * scale + mask`."""
+    scale = k.call.float("scale")
+
+    def body(alg: ArithAlgebra, values: Sequence[Value]) -> Sequence[Value]:
+        scaled = multiply(alg, values[0], alg.number(scale, values[0].element))
+        return [scaled if len(values) == 1 else add(alg, scaled, values[1])]
+
+    store_reduction(k, [row, j], [t], products, powers[[row, j]], body, mask)
+
+
+def _power(alg: ArithAlgebra, values: Sequence[Value]) -> Sequence[Value]:
+    """`exp(score - peak)`, or zero where that is too small to matter."""
+    below = subtract(alg, values[0], values[1])
+    least = alg.number(_LEAST_EXPONENT, below.element)
+    power = exponential(alg, maximum(alg, below, least))
+    return [select(alg, is_less(alg, below, least), alg.number(0.0, below.element), power)]
+
+
+def _scaled(alg: ArithAlgebra, values: Sequence[Value]) -> Sequence[Value]:
+    return [multiply(alg, values[0], values[1])]

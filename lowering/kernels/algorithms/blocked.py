@@ -1,0 +1,128 @@
+"""Convolutions and changes of layout on blocks of channels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ....glow_dialects.elements import compute_type
+from ....glow_dialects.glow.blocked import (
+    BlockedConvolutionOp,
+    PackChannelsOp,
+    UnpackChannelsOp,
+    is_blocked_input,
+)
+from ....glow_dialects.operator import Call
+from ..affine import Affine, Dim, Index
+from ..codegen.algebra import ArithAlgebra, Value
+from ..codegen.types import memory_type, value_type
+from ..nest import Combine, Nest
+from ..registry import Kernel, kernel, total
+from .primitives import add
+
+_RECORDS = (2, 4)
+"""Blocks that are packed whole, from a vector of each channel."""
+
+
+@kernel(BlockedConvolutionOp)
+def convolution(k: Kernel) -> None:
+    """
+    `y[n, ob, w, o] = bias[ob, o] + sum(x[n, cb, w * stride + i * dilation, c] *
+    filter[ob, cb, i, c, o])` over channels `cb, c` and offsets `i` in the window; a plain input has
+    one channel in each block.
+    """
+    x, filters, bias = k.operands
+    y = k.result
+    n, ob, o = Dim("n", y.shape[0]), Dim("ob", y.shape[1]), Dim("o", y.shape[-1])
+    blocked = is_blocked_input(k.call)
+    cb = Dim("cb", filters.shape[1])
+    c = [Dim("c", filters.shape[-2])] if blocked else []
+    kernel_sizes = filters.shape[2 : len(filters.shape) - 1 - len(c)]
+    window, offset, places = windows(k.call, y.shape[2:-1], kernel_sizes)
+    k.reduce(
+        dims=[n, ob, *window, o],
+        reduced=[cb, *offset, *c],
+        reduction=total(
+            Combine.ADD,
+            compute_type(k.element),
+            x[[n, cb, *places, *c]],
+            filters[[ob, cb, *offset, *c, o]],
+        ),
+        place=[n, ob, *window, o],
+        operands=[bias[[ob, o]]],
+        body=add_bias,
+    )
+
+
+def windows(
+    call: Call, counts: Sequence[int], kernel_sizes: Sequence[int]
+) -> tuple[list[Dim], list[Dim], list[Affine]]:
+    """Loop variables over windows and over offsets in them, and the places that they read."""
+    window = [Dim(f"w{i}", size) for i, size in enumerate(counts)]
+    offset = [Dim(f"k{i}", size) for i, size in enumerate(kernel_sizes)]
+    steps = zip(window, offset, call.ints("strides"), call.ints("dilations"), strict=True)
+    return window, offset, [w * s + i * d for w, i, s, d in steps]
+
+
+def add_bias(alg: ArithAlgebra, values: Sequence[Value]) -> Sequence[Value]:
+    return [add(alg, values[0], values[1])]
+
+
+@kernel(PackChannelsOp)
+def pack(k: Kernel) -> None:
+    """The full blocks, then the lanes of the last block that have a channel and those without."""
+    (x,) = k.operands
+    y = k.result
+    block, channels = y.shape[-1], x.shape[1]
+    n = Dim("n", x.shape[0])
+    space = [Dim(f"s{i}", size) for i, size in enumerate(x.shape[2:])]
+    full, rest = divmod(channels, block)
+    if rest and block in _RECORDS and memory_type(x.element) == value_type(x.element):
+        _pack_records(k, n, space)
+        return
+    if full:
+        b, c = Dim("b", full), Dim("c", block)
+        channel = Affine({b: block, c: 1})
+        k.copy([n, b, *space, c], y[[n, b, *space, c]], x[[n, channel, *space]])
+    if rest:
+        c = Dim("c", rest)
+        k.copy([n, *space, c], y[[n, full, *space, c]], x[[n, c + full * block, *space]])
+        e = Dim("e", block - rest)
+        empty: list[Index] = [n, full, *space, e + rest]
+        k.map([n, *space, e], y[empty], (), lambda alg, _: [alg.number(0, y.element)])
+
+
+def _pack_records(k: Kernel, n: Dim, space: Sequence[Dim]) -> None:
+    """Blocks of few channels: those of a block at once."""
+    (x,) = k.operands
+    y = k.result
+    _, channels, *_ = x.shape
+    block = y.shape[-1]
+    for b in range(y.shape[1]):
+        present = range(b * block, min(channels, (b + 1) * block))
+
+        def body(
+            alg: ArithAlgebra, values: Sequence[Value], missing: int = block - len(present)
+        ) -> Sequence[Value]:
+            return [*values, *[alg.number(0, y.element)] * missing]
+
+        reads = tuple(x[[n, c, *space]] for c in present)
+        writes = tuple(y[[n, b, *space, c]] for c in range(block))
+        k.nest(Nest((n, *space), writes, body, reads))
+
+
+@kernel(UnpackChannelsOp)
+def unpack(k: Kernel) -> None:
+    """The full blocks, then the lanes of the last block that have a channel."""
+    (x,) = k.operands
+    y = k.result
+    block, channels = x.shape[-1], y.shape[1]
+    n = Dim("n", x.shape[0])
+    space = [Dim(f"s{i}", size) for i, size in enumerate(y.shape[2:])]
+    full, rest = divmod(channels, block)
+    if full:
+        b, c = Dim("b", full), Dim("c", block)
+        channel = Affine({b: block, c: 1})
+        k.copy([n, b, *space, c], y[[n, channel, *space]], x[[n, b, *space, c]])
+    if rest:
+        c = Dim("c", rest)
+        k.copy([n, *space, c], y[[n, c + full * block, *space]], x[[n, full, *space, c]])

@@ -1,0 +1,117 @@
+"""Direct convolution."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+from xdsl.ir import Attribute
+
+from ....glow_dialects.elements import compute_type, element_bytes
+from ....glow_dialects.glow.convolution import ConvolutionOp
+from ....glow_dialects.operator import Call
+from ..affine import Affine, Dim, Index, View, affine
+from ..codegen.algebra import ArithAlgebra, Value
+from ..nest import Combine
+from ..registry import Kernel, kernel, total, view_dims
+from .padding import PaddedCopy, Source, Windows, without_gaps
+from .primitives import add
+
+_NEAR_BYTES = 16 << 10
+"""Half of the nearest cache, or less."""
+_NEAR_PART = 8
+"""Images of at most this part of the second cache are copied as a whole."""
+
+
+def _windows(call: Call, counts: Sequence[int]) -> Windows:
+    n = len(counts)
+    return Windows(
+        sizes=call.shape(0)[2:],
+        counts=tuple(counts),
+        kernel=call.shape(1)[2:],
+        strides=call.ints("strides"),
+        dilations=call.ints("dilations"),
+        low=call.ints("pads")[:n],
+    )
+
+
+@kernel(ConvolutionOp)
+def convolution(k: Kernel) -> None:
+    """
+    `y[n, o, w] = bias[o] + sum(x[n, c, w * stride + i * dilation] * filter[o, c, i])` over the
+    group's channels `c` and the window's offsets `i`.
+
+    Where windows reach beyond the input, or do not read neighbouring elements, they read a padded
+    copy of the image; if the channels of a group are few enough to stay in the nearest cache, of
+    those of one group after the other.
+    """
+    windows, x = without_gaps(_windows(k.call, k.result.shape[2:]), k.operands[0])
+    n = Dim("n", x.shape[0])
+    filters = _computed(k, k.operands[1])
+    if windows.inside and windows.strides[-1] == 1 and x.strides[-1] in (0, 1):
+        _direct(k, [n], [n], Source(windows, x, 0), filters)
+        return
+    groups, element = k.call.int("group"), compute_type(x.element)
+    inner = x.shape[1] // groups
+    group_bytes = inner * prod(windows.extents) * element_bytes(element)
+    whole_is_far = groups * group_bytes > k.machine.l2_bytes // _NEAR_PART
+    if whole_is_far and group_bytes <= _NEAR_BYTES:
+        g = Dim("g", groups)
+        with k.repeat(n), k.repeat(g):
+            padded = PaddedCopy(k, windows, inner, element, 0.0)
+            padded.fill_from([n], x, g * inner)
+            _direct(k, [], [n], padded.source, filters, g)
+        return
+    padded = PaddedCopy(k, windows, x.shape[1], element, 0.0)
+    with k.repeat(n):
+        padded.fill_from([n], x)
+        _direct(k, [], [n], padded.source, filters)
+
+
+def _direct(
+    k: Kernel,
+    batch: Sequence[Dim],
+    image: Sequence[Index],
+    source: Source,
+    filters: View,
+    only: Dim | None = None,
+) -> None:
+    """All groups, or that of the enclosing loop variable `only`, whose channels the source has."""
+    call, y, bias = k.call, k.result, k.operands[2]
+    groups = call.int("group")
+    g = only or Dim("g", groups)
+    o = Dim("o", y.shape[1] // groups)
+    c = Dim("c", filters.shape[1])
+    window = [Dim(f"w{i}", size) for i, size in enumerate(y.shape[2:])]
+    offset = [Dim(f"k{i}", size) for i, size in enumerate(filters.shape[2:])]
+    channel = Affine({g: o.size, o: 1})
+    read = affine(c) if only else Affine({g: c.size, c: 1})
+    element = compute_type(k.element)
+    k.reduce(
+        dims=[*batch, *(() if only else (g,)), o, *window],
+        reduced=[c, *offset],
+        reduction=total(
+            Combine.ADD,
+            element,
+            source[[*batch, read], window, offset],
+            filters[[channel, c, *offset]],
+        ),
+        place=[*image, channel, *window],
+        operands=[bias[[channel]]],
+        body=_add_bias,
+    )
+
+
+def _add_bias(alg: ArithAlgebra, values: Sequence[Value]) -> Sequence[Value]:
+    return [add(alg, values[0], values[1])]
+
+
+def _computed(k: Kernel, view: View) -> View:
+    """The array in its compute type, so that inner loops need no conversion."""
+    element: Attribute = compute_type(view.element)
+    if element == view.element:
+        return view
+    copied = k.scratch(view.shape, element)
+    dims = view_dims(view)
+    k.copy(dims, copied[dims], view[dims])
+    return copied

@@ -1,0 +1,96 @@
+"""Depthwise convolution of blocked tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+from xdsl.dialects.builtin import f32, i8, i32
+from xdsl.ir import Attribute
+
+from ....glow_dialects.elements import compute_type
+from ....glow_dialects.glow.blocked import BlockedDepthwiseConvolutionOp
+from ..affine import Dim
+from ..codegen.algebra import ArithAlgebra, Value
+from ..codegen.types import bits, memory_type
+from ..nest import Combine, Nest, Reduction
+from ..registry import Kernel, kernel, total
+from .blocked import add_bias, windows
+from .primitives import add
+
+_EXACT_IN_F32 = 1 << 24
+_QUAD = 4
+
+
+@kernel(BlockedDepthwiseConvolutionOp)
+def depthwise_convolution(k: Kernel) -> None:
+    """
+    `y[n, b, w, c] = bias[b, c] + sum(x[n, b, w * stride + i * dilation, c] * filter[b, i, c])`.
+
+    Bytes are multiplied in quads of neighbouring pixels, where the machine adds such products and
+    windows are that narrow; else in f32 as long as all sums are exact there, because most
+    processors multiply f32 faster than i32.
+    """
+    x, filters, bias = k.operands
+    y = k.result
+    if _has_quads(k):
+        _in_quads(k)
+        return
+    n, b, c = Dim("n", y.shape[0]), Dim("b", y.shape[1]), Dim("c", y.shape[-1])
+    window, offset, places = windows(k.call, y.shape[2:-1], filters.shape[1:-1])
+    element, body = compute_type(k.element), add_bias
+    if element == i32 and _is_exact_in_f32(x.element, filters.element, prod(filters.shape[1:-1])):
+        element, body = f32, _add_integer_bias
+    k.reduce(
+        dims=[n, b, *window, c],
+        reduced=offset,
+        reduction=total(Combine.ADD, element, x[[n, b, *places, c]], filters[[b, *offset, c]]),
+        place=[n, b, *window, c],
+        operands=[bias[[b, c]]],
+        body=body,
+    )
+
+
+def _is_exact_in_f32(a: Attribute, b: Attribute, terms: int) -> bool:
+    """Whether each sum of so many products of integers is a number that f32 holds."""
+    return terms << (bits(memory_type(a)) + bits(memory_type(b)) - 1) <= _EXACT_IN_F32
+
+
+def _add_integer_bias(alg: ArithAlgebra, values: Sequence[Value]) -> Sequence[Value]:
+    return [add(alg, alg.convert(values[0], i32), values[1])]
+
+
+def _has_quads(k: Kernel) -> bool:
+    x, filters, _ = k.operands
+    *_, width, block = filters.shape
+    kind = k.machine.dot_kind(x.element, filters.element, _QUAD)
+    return kind is not None and 1 < width <= _QUAD and block % k.machine.lanes(32) == 0
+
+
+def _in_quads(k: Kernel) -> None:
+    """Rows of the filter become quads, with zeros behind the last column."""
+    x, filters, bias = k.operands
+    y = k.result
+    blocks, *rows, width, block = filters.shape
+    n, b, c = Dim("n", y.shape[0]), Dim("b", blocks), Dim("c", block)
+    window, offset, places = windows(k.call, y.shape[2:-1], [*rows, 1])
+    quads = k.scratch((blocks, *rows, block, _QUAD), i8)
+    down = offset[:-1]
+
+    def fill(alg: ArithAlgebra, values: Sequence[Value]) -> Sequence[Value]:
+        return [*values, *[alg.number(0, i8)] * (_QUAD - width)]
+
+    reads = tuple(filters[[b, *down, m, c]] for m in range(width))
+    writes = tuple(quads[[b, *down, c, m]] for m in range(_QUAD))
+    k.nest(Nest((b, *down, c), writes, fill, reads))
+    apart = x.strides[-2] * k.call.ints("dilations")[-1]
+    products = Reduction(
+        Combine.ADD,
+        i32,
+        (x[[n, b, *places, c]], quads[[b, *down, c, 0]]),
+        terms=_QUAD,
+        fields=tuple(m * apart for m in range(width)),
+        adds_operand=True,
+    )
+    place = [n, b, *window, c]
+    k.reduce(place, down, products, place, [bias[[b, c]]], add_bias)

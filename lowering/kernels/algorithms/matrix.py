@@ -1,0 +1,142 @@
+"""Matrix products."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ....glow_dialects.elements import compute_type
+from ....glow_dialects.glow.matrix import FullyConnectedOp, MatMulOp, PackedMatMulOp
+from ..affine import Access, Dim, Index, View, affine
+from ..nest import Combine, Reduction
+from ..registry import Kernel, kernel, total, view_dims
+from .primitives import add
+from .row_blocks import Rows, for_rows, in_blocks
+from .rows import store_reduction
+
+_FEW_TERMS = 256
+"""Inner sizes below this do not repay reducing across the lanes of vectors."""
+_MANY_ROWS = 16
+_HEAVY_EPILOGUE = 12
+"""Epilogues of more operations than this do not run on accumulators in registers, of which a tile
+would have to have few, but on results that are still in the nearest cache."""
+_ROWS = 32
+"""How many rows a heavy epilogue has at a time."""
+_TILE_ROWS = 8
+_LINE = 16
+"""Elements of a cache line."""
+_CACHED_PART = 8
+"""An eighth of the bytes of the second cache is how many elements of the left operand stay there
+while panels come and go."""
+
+
+@kernel(MatMulOp)
+def matmul(k: Kernel) -> None:
+    """
+    `y[b, i, j] = sum(lhs[b, i, t] * rhs[b, t, j])`.
+
+    A right operand that is stored transposed is read along `t`, unless many rows with few terms
+    each repay turning it around first.
+    """
+    lhs, rhs = k.operands
+    batch = view_dims(View(lhs.buffer, lhs.shape[:-2], lhs.strides[:-2]), "b")
+    if k.call.get("transpose_lhs"):
+        lhs = _swapped(lhs)
+    if k.call.get("transpose_rhs"):
+        rhs = _swapped(rhs)
+    terms = lhs.shape[-1]
+    if rhs.strides[-1] != 1 and lhs.shape[-2] >= _MANY_ROWS and terms < _FEW_TERMS:
+        rhs = _dense(k, rhs)
+    i, j, t = Dim("i", lhs.shape[-2]), Dim("j", rhs.shape[-1]), Dim("t", terms)
+    element = compute_type(k.element)
+    reduction = total(Combine.ADD, element, lhs[[*batch, i, t]], rhs[[*batch, t, j]])
+    k.reduce([*batch, i, j], [t], reduction, [*batch, i, j])
+
+
+@kernel(FullyConnectedOp)
+def fully_connected(k: Kernel) -> None:
+    """`y[i, j] = bias[j] + sum(x[i, t] * weights[j, t])`."""
+    x, weights, bias = k.operands
+    i, j, t = Dim("i", x.shape[0]), Dim("j", weights.shape[0]), Dim("t", x.shape[1])
+    element = compute_type(k.element)
+    reduction = total(Combine.ADD, element, x[[i, t]], weights[[j, t]])
+    k.reduce([i, j], [t], reduction, [i, j], [bias[[j]]], lambda alg, v: [add(alg, v[0], v[1])])
+
+
+@kernel(PackedMatMulOp)
+def packed_matmul(k: Kernel) -> None:
+    """
+    `y[r, p * width + j] = sum(x[r, t] * weights[p, t, j])`, for as many rows as fit into a cache
+    one panel `p` after the other: a panel stays in a near cache until all these rows have met it.
+    """
+    x, weights = k.operands
+    panels, inner, width = weights.shape
+    rest = k.call.int("columns") - (panels - 1) * width
+    p = Dim("p", panels if rest == width else panels - 1)
+
+    def visit(rows: Rows) -> None:
+        if p.size:
+            with k.repeat(p):
+                _panel(k, rows, p, width)
+        if rest < width:
+            _panel(k, rows, panels - 1, rest)
+
+    for_rows(k, x.rank - 1, [x], max(_ROWS, k.machine.l2_bytes // _CACHED_PART // inner), visit)
+
+
+def _panel(k: Kernel, rows: Rows, p: Dim | int, columns: int) -> None:
+    """The products of some rows with the first columns of a panel."""
+    if k.epilogue_weight <= _HEAVY_EPILOGUE:
+        dims, terms, products, place = _product(k, rows, rows, p, columns)
+        k.reduce(dims, terms, products, place)
+        return
+    sums = k.scratch((min(_ROWS, rows.row.size), columns), compute_type(k.element))
+
+    def visit(few: Rows) -> None:
+        dims, terms, products, place = _product(k, few, rows, p, columns)
+        store_reduction(k, dims, terms, products, sums[dims])
+        k.finish(dims, place, [sums[dims]])
+
+    in_blocks(k, rows, _ROWS, visit)
+
+
+def _product(
+    k: Kernel, rows: Rows, all_rows: Rows, p: Dim | int, columns: int
+) -> tuple[list[Dim], list[Dim], Reduction, list[Index]]:
+    """Loop variables, reduced ones, what is reduced, and where it goes, for some of `all_rows`."""
+    x, weights = k.operands
+    _, inner, width = weights.shape
+    j, t = Dim("j", columns), Dim("t", inner)
+    element = compute_type(k.element)
+    products = total(Combine.ADD, element, x[[*rows.place, t]], weights[[p, t, j]])
+    products = replace(products, soon=_next_panel(weights, rows, all_rows, p, t))
+    return [rows.row, j], [t], products, [*rows.place, affine(p) * width + j]
+
+
+def _next_panel(
+    weights: View, rows: Rows, all_rows: Rows, p: Dim | int, t: Dim
+) -> tuple[Access, ...]:
+    """
+    What to prefetch of the next panel in each step of the products of a tile of rows, so that it is
+    complete when all rows have met this one.
+    """
+    _, inner, width = weights.shape
+    step = -(-width * _TILE_ROWS // all_rows.row.size)
+    if isinstance(p, int) or step > _LINE:
+        return ()
+    row = affine(rows.first) + affine(all_rows.first) * -1 + rows.row
+    part = row * (inner * step // _TILE_ROWS) + t * step
+    return (Access(weights.buffer, weights[[p + 1, 0, 0]].place + part),)
+
+
+def _swapped(view: View) -> View:
+    """The same matrices with rows and columns exchanged."""
+    order = (*range(view.rank - 2), view.rank - 1, view.rank - 2)
+    shape = tuple(view.shape[d] for d in order)
+    return View(view.buffer, shape, tuple(view.strides[d] for d in order), view.offset)
+
+
+def _dense(k: Kernel, view: View) -> View:
+    copied = k.scratch(view.shape, view.element)
+    dims = view_dims(view)
+    k.copy(dims, copied[dims], view[dims])
+    return copied

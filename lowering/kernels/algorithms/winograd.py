@@ -1,0 +1,302 @@
+"""
+Winograd convolution: transform of the input, products, transform of the result, block by block.
+
+Blocks of tiles are so small that their transformed input and products stay near, yet so large that
+filters are not read too often. Edge tiles, which write fewer outputs and read fewer inputs, have
+nests of their own.
+
+A filter in parts of bf16 is multiplied with tile registers; then the transform of the input divides
+its results into parts as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from functools import partial, reduce
+from itertools import product
+from math import prod
+
+from xdsl.dialects.builtin import bf16, f32, i32
+from xdsl.ir import Attribute
+
+from ....glow_dialects.elements import element_bytes
+from ....glow_dialects.glow.winograd import PARTS, WinogradConvolutionOp, has_parts
+from ....glow_dialects.operator import Call
+from ....semantics.cook_toom import KERNEL, winograd_transforms
+from ..affine import Access, Affine, Dim, Index, View, affine
+from ..codegen.algebra import ArithAlgebra, Value
+from ..machine import MachineDescription
+from ..nest import Combine, Nest, Reduction
+from ..registry import Kernel, kernel, total
+from .bf16_parts import pairs_of_parts, words_of_parts
+from .primitives import add, maximum
+from .transforms import by_column_pairs, by_row_pairs, sandwich
+from .winograd_blocks import Edge, Span, choose_blocks, choose_near_blocks, edges
+
+_LINE = 64
+_PAGE = 4096
+
+
+def _has_products(machine: MachineDescription, call: Call) -> bool:
+    return machine.has_bf16_tiles or not has_parts(call)
+
+
+@kernel(WinogradConvolutionOp, when=lambda call: call.element(0) == f32, on=_has_products)
+def winograd_convolution(k: Kernel) -> None:
+    """See `glow.winograd_convolution` for the formulas."""
+    if not _has_products(k.machine, k.call):
+        raise ValueError("this machine has no tile registers for bf16, which filters in parts need")
+    (_WinogradInParts if has_parts(k.call) else _Winograd)(k).run()
+
+
+class _Winograd:
+    choose = staticmethod(choose_blocks)
+    """How an image is cut into blocks."""
+
+    def __init__(self, k: Kernel):
+        self.k = k
+        self.tile = k.call.int("tile")
+        self.transforms = winograd_transforms(self.tile)
+        self.side = self.tile + KERNEL - 1
+        self.x, self.filters, self.bias = k.operands
+        self.element = self.x.element
+        self.n = Dim("n", self.x.shape[0])
+        self.pool = k.call.int("pool")
+        self.counts = [n * self.pool for n in k.result.shape[2:4]]
+        self.lanes = self.x.shape[-1]
+        self.outputs, self.block = self.bias.shape
+        channels = (self.x.shape[1] * self.lanes, self.outputs * self.block)
+        size, elements = element_bytes(self.element), self.side**2
+        self.blocks = self.choose(
+            self.counts,
+            self.tile,
+            elements * (channels[0] * self.input_bytes + channels[1] * size),
+            elements * prod(channels) * self.input_bytes,
+            k.machine.l2_bytes,
+            k.threads,
+        )
+        self.inputs = self._planes(*self._inputs())
+        self.products = self._planes((self.outputs, self.blocks.tiles, self.block), self.element)
+
+    @property
+    def input_bytes(self) -> int:
+        """Of an element of the transformed input or filter."""
+        return element_bytes(self.element)
+
+    def _inputs(self) -> tuple[Sequence[int], Attribute]:
+        """Shape and elements of the transformed input of a block, without the plane."""
+        return (self.x.shape[1], self.blocks.tiles, self.lanes), self.element
+
+    def _planes(self, shape: Sequence[int], element: Attribute) -> View:
+        """
+        An array [side^2, *shape] in scratch. Planes are a cache line more than that apart, and not
+        near a multiple of a page, so that they do not compete for the same lines of a cache.
+        """
+        size = element_bytes(element)
+        dense = View.dense(self.x.buffer, shape)
+        stride = dense.shape[0] * dense.strides[0] + _LINE // size
+        if stride * size % _PAGE < 2 * _LINE:
+            stride += 3 * _LINE // size
+        whole = self.k.scratch((self.side**2 * stride,), element)
+        return View(whole.buffer, (self.side**2, *shape), (stride, *dense.strides))
+
+    def run(self) -> None:
+        with self.k.repeat(self.n):
+            for row, column in product(self.blocks.rows, self.blocks.columns):
+                self._blocks(row, column)
+
+    def _blocks(self, row: Span, column: Span) -> None:
+        with ExitStack() as loops:
+            first: list[Affine] = []
+            for span, name in ((row, "rb"), (column, "cb")):
+                at = Dim(name, span.blocks)
+                if span.blocks > 1:
+                    loops.enter_context(self.k.repeat(at))
+                    first.append(at * span.tiles + span.start)
+                else:
+                    first.append(Affine({}, span.start))
+            parts = list(product(edges(row, self.tile), edges(column, self.tile)))
+            for part in parts:
+                self._transform_input(first, column.tiles, part)
+            self._multiply(row.tiles * column.tiles)
+            for part in parts:
+                self._transform_result(first, column.tiles, part)
+
+    def _transform_input(self, first: Sequence[Affine], width: int, part: Sequence[Edge]) -> None:
+        """`inputs[., block, tile, lane] = B^T d B`."""
+        c, lane = Dim("c", self.x.shape[1]), Dim("l", self.lanes)
+        window = _Window(self, first, width, part, lane)
+        writes = [self.inputs[[i, c, window.tile, lane]] for i in range(self.side**2)]
+        dims = (c, *window.tiles, lane)
+        reads = tuple(window.reads(c))
+        self.k.nest(Nest(dims, tuple(writes), window.transform, reads, weight=len(writes)))
+
+    def _multiply(self, tiles: int) -> None:
+        """`products[p, o] = sum(inputs[p, c] * filters[p, o, c])` in each of the planes p."""
+        p, o, t = self._places(tiles)
+        c, lane, out = Dim("c", self.x.shape[1]), Dim("l", self.lanes), Dim("k", self.block)
+        channel = Affine({c: self.lanes, lane: 1})
+        products = total(
+            Combine.ADD,
+            self.element,
+            self.inputs[[p, c, t, lane]],
+            self.filters[[p, o, channel, out]],
+        )
+        self._sum(replace(products, streams=True), (p, o, t, out), (c, lane))
+
+    def _places(self, tiles: int) -> tuple[Dim, Dim, Dim]:
+        """Planes, blocks of output channels, and tiles."""
+        return Dim("p", self.side**2), Dim("o", self.outputs), Dim("t", tiles)
+
+    def _sum(self, products: Reduction, place: Sequence[Dim], reduced: Sequence[Dim]) -> None:
+        """`products[place]` as sums."""
+        self.k.nest(
+            Nest(
+                tuple(place),
+                (self.products[place],),
+                lambda _, values: values,
+                reduction=products,
+                reduced=tuple(reduced),
+                raw=True,
+            )
+        )
+
+    def _transform_result(self, first: Sequence[Affine], width: int, part: Sequence[Edge]) -> None:
+        """`result = epilogue(max(A^T products A) + bias)`, as much of each tile as there is."""
+        side, pool, each = self.side, self.pool, self.tile // self.pool
+        o, out = Dim("o", self.outputs), Dim("k", self.block)
+        tiles = [Dim("tr", part[0].tiles), Dim("tc", part[1].tiles)]
+        at = [(f + t + e.start) * each for f, t, e in zip(first, tiles, part, strict=True)]
+        rows, columns = (range(e.outputs // pool) for e in part)
+        places: list[list[Index]] = [
+            [self.n, o, at[0] + i, at[1] + j, out] for i in rows for j in columns
+        ]
+        tile = _in_block(tiles, part, width)
+        reads: list[Access] = [
+            self.products[[i * side + j, o, tile, out]] for j in range(side) for i in range(side)
+        ]
+        reads.append(self.bias[[o, out]])
+        matrix, element = self.transforms.outputs, self.element
+
+        def body(alg: ArithAlgebra, values: Sequence[Value]) -> Sequence[Value]:
+            *sums, bias = values
+            lines = [sums[i::side] for i in range(side)]
+            y = sandwich(alg, by_column_pairs, matrix, lines, element)
+            return [add(alg, _largest(alg, y, pool, i, j), bias) for i in rows for j in columns]
+
+        weight = len(places) * pool**2
+        self.k.finish_tile((o, *tiles, out), places, reads, body, weight=weight)
+
+
+def _largest(
+    alg: ArithAlgebra, y: Sequence[Sequence[Value | None]], pool: int, row: int, column: int
+) -> Value:
+    """The largest value of one window of a tile."""
+    window = [y[row * pool + i][column * pool + j] for i in range(pool) for j in range(pool)]
+    return reduce(partial(maximum, alg), [value for value in window if value is not None])
+
+
+class _Window:
+    """What tiles of the same form read of the input, and what becomes of it."""
+
+    def __init__(
+        self,
+        k: _Winograd,
+        first: Sequence[Affine],
+        width: int,
+        part: Sequence[Edge],
+        lane: Dim,
+    ):
+        self.k = k
+        self.lane = lane
+        self.tiles = [Dim("tr", part[0].tiles), Dim("tc", part[1].tiles)]
+        self.tile = _in_block(self.tiles, part, width)
+        self.at = [
+            (f + t + e.start) * k.tile for f, t, e in zip(first, self.tiles, part, strict=True)
+        ]
+        # what a tile that writes fewer outputs would read beyond the input is zero
+        self.seen = [min(k.side, e.outputs + KERNEL - 1) for e in part]
+
+    def reads(self, block: Index) -> list[Access]:
+        """A tile of one block of channels, column by column."""
+        k, at = self.k, self.at
+        return [
+            k.x[[k.n, block, at[0] + i, at[1] + j, self.lane]]
+            for j in range(self.seen[1])
+            for i in range(self.seen[0])
+        ]
+
+    def transform(self, alg: ArithAlgebra, values: Sequence[Value]) -> list[Value]:
+        """`B^T d B`, row by row."""
+        side, element = self.k.side, self.k.element
+        d: list[list[Value | None]] = [[None] * side for _ in range(side)]
+        for number, value in enumerate(values):
+            d[number % self.seen[0]][number // self.seen[0]] = value
+        v = sandwich(alg, by_row_pairs, self.k.transforms.inputs, d, element)
+        return [value or alg.number(0.0, element) for line in v for value in line]
+
+
+class _WinogradInParts(_Winograd):
+    """With products of parts of bf16 instead of f32."""
+
+    choose = staticmethod(choose_near_blocks)
+
+    @property
+    def input_bytes(self) -> int:
+        return PARTS * element_bytes(bf16)
+
+    def _inputs(self) -> tuple[Sequence[int], Attribute]:
+        """Words of two parts, for the channels of two blocks."""
+        return (self.filters.shape[2], PARTS, self.blocks.tiles, self.lanes), i32
+
+    def _transform_input(self, first: Sequence[Affine], width: int, part: Sequence[Edge]) -> None:
+        """`inputs[., pair of blocks, part, tile, lane]`; the last pair may lack a block."""
+        pairs, odd = divmod(self.x.shape[1], 2)
+        if pairs:
+            self._transform_blocks(Dim("c", pairs), 2, first, width, part)
+        if odd:
+            self._transform_blocks(pairs, 1, first, width, part)
+
+    def _transform_blocks(
+        self, c: Index, blocks: int, first: Sequence[Affine], width: int, part: Sequence[Edge]
+    ) -> None:
+        lane = Dim("l", self.lanes)
+        window = _Window(self, first, width, part, lane)
+        writes = [
+            self.inputs[[i, c, part_number, window.tile, lane]]
+            for i in range(self.side**2)
+            for part_number in range(PARTS)
+        ]
+        reads = [r for n in range(blocks) for r in window.reads(affine(c) * 2 + n)]
+
+        def body(alg: ArithAlgebra, values: Sequence[Value]) -> list[Value]:
+            each = len(values) // blocks
+            v = [window.transform(alg, values[n * each : (n + 1) * each]) for n in range(blocks)]
+            found = []
+            for i, value in enumerate(v[0]):
+                found += words_of_parts(alg, value, v[1][i] if blocks > 1 else None)
+            return found
+
+        dims = (*affine(c).terms, *window.tiles, lane)
+        self.k.nest(Nest(dims, tuple(writes), body, tuple(reads), weight=len(writes)))
+
+    def _multiply(self, tiles: int) -> None:
+        """`products[p, o] = sum(inputs[p, c, i] * filters[p, o, c, j])` over c and parts i, j."""
+        p, o, t = self._places(tiles)
+        c, lane, out = Dim("c", self.filters.shape[2]), Dim("l", self.lanes), Dim("k", self.block)
+        parts, i, j = pairs_of_parts()
+        products = total(
+            Combine.ADD,
+            self.element,
+            self.inputs[[p, c, i, t, lane]],
+            self.filters[[p, o, c, j, lane, out, 0]],
+        )
+        products = replace(products, terms=2, streams=True)
+        self._sum(products, (p, o, t, out), (c, parts, lane))
+
+
+def _in_block(tiles: Sequence[Dim], part: Sequence[Edge], width: int) -> Affine:
+    """The number of a tile within its block, which is `width` tiles wide."""
+    return (tiles[0] + part[0].start) * width + (tiles[1] + part[1].start)

@@ -1,0 +1,1 @@
+"""From nests and schedules to scf, arith, vector and memref operations."""

@@ -1,0 +1,355 @@
+"""
+Scalar expressions as `arith` and `math` operations on scalars or vectors.
+
+A value carries the element type that the graph gave it, because registers are signless: i8 and ui8
+compare and convert differently. 16-bit floats are f32 in registers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from xdsl.dialects import arith, math, vector
+from xdsl.dialects.builtin import IntegerType, f32, i1
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from ....glow_dialects.elements import storage_type
+from ....glow_dialects.glow_vec import DOT_RULES, DotKindAttr, DotOp, RemOp
+from ....glow_dialects.scalar import Expr, Number, Primitive, fold
+from ..machine import MachineDescription
+from ..nest import Combine
+from .emit import FAST_NONE, NO_SIGNED_ZEROS, Emitter, lanes_of, scalar_of
+from .types import bits, computes_in_float, is_unsigned, memory_type, value_type, vector_type
+
+
+class Value(NamedTuple):
+    """A scalar or vector in registers that stands for elements of type `element`."""
+
+    ssa: SSAValue
+    element: Attribute
+
+
+class ArithAlgebra:
+    """Emits the operations of expressions on values of `lanes` lanes."""
+
+    def __init__(self, emitter: Emitter, machine: MachineDescription, lanes: int):
+        self.emitter = emitter
+        self.machine = machine
+        self.lanes = lanes
+
+    def number(self, value: Number, element: Attribute) -> Value:
+        t = value_type(element)
+        return Value(self.emitter.constant(vector_type(t, self.lanes), _wrapped(value, t)), element)
+
+    def evaluate(self, expr: Expr, arguments: Sequence[Value], result: Attribute) -> Value:
+        """`expr` over `arguments`, as an element of type `result`."""
+        return fold(expr, arguments, _Expression(self, result))._replace(element=result)
+
+    def apply(self, kind: Primitive, *args: Value) -> Value:
+        """A primitive other than a conversion."""
+        if kind is Primitive.SELECT:
+            return Value(self.emitter.select(*(a.ssa for a in args)), args[1].element)
+        if kind in _COMPARISONS:
+            return self._compare(kind, *args)
+        if computes_in_float(args[0].element):
+            ssa = self._float(kind, [a.ssa for a in args])
+        else:
+            ssa = self._integer(kind, [a.ssa for a in args], is_unsigned(args[0].element))
+        return Value(ssa, args[0].element)
+
+    def combine(self, kind: Combine, a: Value, b: Value) -> Value:
+        if kind is Combine.LARGEST_NUMBER:
+            return self.apply(Primitive.SELECT, self.apply(Primitive.LT, a, b), b, a)
+        return self.apply(Primitive(kind.value), a, b)
+
+    def multiply_add(self, a: Value, b: Value, acc: Value) -> Value:
+        """`a * b + acc`, rounded once where the machine can and the values are floats."""
+        if not (computes_in_float(a.element) and self.machine.has_fma):
+            return self.apply(Primitive.ADD, acc, self.apply(Primitive.MUL, a, b))
+        operands = (a.ssa, b.ssa, acc.ssa)
+        if lanes_of(a.ssa) > 1:
+            return Value(self.emitter.op(vector.FMAOp, operands, acc.ssa.type), acc.element)
+        properties = {"fastmath": FAST_NONE}
+        return Value(
+            self.emitter.op(math.FmaOp, operands, acc.ssa.type, dict(properties)), acc.element
+        )
+
+    def dot(self, a: Value, b: Value, acc: Value, terms: int) -> Value:
+        """`acc` plus, in each lane, the products of its `terms` neighbours of `a` and `b`."""
+        kind = self.machine.dot_kind(a.element, b.element, terms)
+        if kind is None or self.machine.lanes(32) != self.lanes:
+            raise ValueError(
+                f"this machine has no instruction for sums of {terms} products of "
+                f"{a.element} and {b.element}"
+            )
+        element = DOT_RULES[kind].element
+        factors = [self._resized(v.ssa, element, is_unsigned(v.element)) for v in (a, b)]
+        properties: dict[str, Attribute] = {"kind": DotKindAttr(kind)}
+        ssa = self.emitter.op(DotOp, (acc.ssa, *factors), acc.ssa.type, properties)
+        return Value(ssa, acc.element)
+
+    def convert(self, value: Value, element: Attribute) -> Value:
+        """A C cast; to i1, whether the value is not 0. Rounds to `element` exactly once."""
+        source, target = value_type(value.element), value_type(element)
+        if computes_in_float(value.element):
+            ssa = self._from_float(value, element)
+        elif computes_in_float(element):
+            kind = "uitofp" if is_unsigned(value.element) else "sitofp"
+            rounded = self.emitter.cast(kind, value.ssa, memory_type(element))
+            ssa = self._float_resized(rounded, target)
+        elif element == i1:
+            zero = self.number(0, value.element)
+            ssa = value.ssa if source == i1 else self.emitter.compare("ne", value.ssa, zero.ssa)
+        else:
+            ssa = self._resized(value.ssa, target, is_unsigned(value.element))
+        return Value(ssa, element)
+
+    def bits(self, value: Value, element: Attribute) -> Value:
+        """The bits of a value as one of another type of the same width."""
+        ssa, target = value.ssa, value_type(element)
+        if self.lanes == 1:
+            return Value(self.emitter.cast("bitcast", ssa, target), element)
+        return Value(self.emitter.bitcast(ssa, target, self.lanes), element)
+
+    def _from_float(self, value: Value, element: Attribute) -> SSAValue:
+        target = value_type(element)
+        if computes_in_float(element):
+            narrow = memory_type(element)
+            if narrow != target:
+                return self._rounded(value.ssa, element)
+            return self._float_resized(value.ssa, target)
+        if element == i1:
+            return self.emitter.compare("une", value.ssa, self.number(0.0, value.element).ssa)
+        # through i32 or i64, as C compilers do, so that small types wrap around
+        wide = bits(target) + is_unsigned(element)
+        kind = "fptoui" if wide > 64 else "fptosi"
+        between = IntegerType(32 if wide <= 32 else 64)
+        rounding = value.ssa.owner
+        if isinstance(rounding, math.RoundEvenOp) and wide <= 32 and lanes_of(value.ssa) > 1:
+            if scalar_of(value.ssa.type) == f32:
+                nearest = self.emitter.cast("lrint", rounding.operand, between)
+                return self._resized(nearest, target, False)
+        return self._resized(self.emitter.cast(kind, value.ssa, between), target, False)
+
+    def _rounded(self, ssa: SSAValue, element: Attribute) -> SSAValue:
+        """A float to the precision of `element`, and back to the type that it computes in."""
+        narrow, wide = memory_type(element), value_type(element)
+        if narrow == wide:
+            return ssa
+        return self._float_resized(self._float_resized(ssa, narrow), wide)
+
+    def _float_resized(self, ssa: SSAValue, to: Attribute) -> SSAValue:
+        source = bits(scalar_of(ssa.type))
+        if source == bits(to):
+            return ssa
+        return self.emitter.cast("extf" if source < bits(to) else "truncf", ssa, to)
+
+    def _resized(self, ssa: SSAValue, to: Attribute, unsigned: bool) -> SSAValue:
+        source = bits(scalar_of(ssa.type))
+        if source == bits(to):
+            return ssa
+        if source > bits(to):
+            return self.emitter.cast("trunci", ssa, to)
+        return self.emitter.cast("extui" if unsigned else "extsi", ssa, to)
+
+    # between memory and registers
+
+    def from_memory(self, ssa: SSAValue, element: Attribute) -> Value:
+        """A loaded scalar or vector as a value."""
+        stored = storage_type(element)
+        if stored == i1:
+            zero = self.emitter.constant(ssa.type, 0)
+            return Value(self.emitter.compare("ne", ssa, zero), element)
+        if computes_in_float(element):
+            return Value(self._float_resized(ssa, value_type(element)), element)
+        return Value(ssa, element)
+
+    def to_memory(self, value: Value, element: Attribute) -> SSAValue:
+        """A value as what memory holds for an element of type `element`."""
+        stored = storage_type(element)
+        if stored == i1:
+            return self.emitter.cast("extui", value.ssa, memory_type(element))
+        if computes_in_float(element):
+            return self._float_resized(value.ssa, memory_type(element))
+        return value.ssa
+
+    # primitives
+
+    def _compare(self, kind: Primitive, a: Value, b: Value) -> Value:
+        predicate = kind.value
+        if computes_in_float(a.element):
+            predicate = "o" + predicate
+        elif kind is not Primitive.EQ:
+            predicate = ("u" if is_unsigned(a.element) else "s") + predicate
+        return Value(self.emitter.compare(predicate, a.ssa, b.ssa), i1)
+
+    def _float(self, kind: Primitive, args: Sequence[SSAValue]) -> SSAValue:
+        if kind is Primitive.REM:
+            return self.emitter.binary(RemOp, args[0], args[1])
+        if kind not in _FLOAT:
+            raise ValueError(f"{kind} is not defined on floats")
+        flags = NO_SIGNED_ZEROS if kind in _EITHER_ZERO else FAST_NONE
+        return self.emitter.op(_FLOAT[kind], args, args[0].type, {"fastmath": flags})
+
+    def _integer(self, kind: Primitive, args: Sequence[SSAValue], unsigned: bool) -> SSAValue:
+        table = _UNSIGNED if unsigned else _SIGNED
+        if kind in table:
+            return self.emitter.binary(table[kind], args[0], args[1])
+        if kind not in _COMPOSED:
+            raise ValueError(f"{kind} is not defined on integers")
+        return _COMPOSED[kind](self.emitter, args, unsigned)
+
+
+class _Expression:
+    """The algebra of one expression, whose constants without neighbours have the result's type."""
+
+    def __init__(self, algebra: ArithAlgebra, result: Attribute):
+        self.algebra = algebra
+        self.result = result
+
+    def constant(self, value: Number, like: Sequence[Value]) -> Value:
+        return self.algebra.number(value, like[0].element if like else self.result)
+
+    def convert(self, value: Value, target: Attribute | None) -> Value:
+        return self.algebra.convert(value, target or self.result)
+
+    def apply(self, kind: Primitive, args: Sequence[Value]) -> Value:
+        return self.algebra.apply(kind, *args)
+
+
+_EITHER_ZERO = {Primitive.MAXIMUM, Primitive.MINIMUM}
+_COMPARISONS = {Primitive.EQ, Primitive.LT, Primitive.LE}
+_FLOAT: dict[Primitive, type[Operation]] = {
+    Primitive.ADD: arith.AddfOp,
+    Primitive.SUB: arith.SubfOp,
+    Primitive.MUL: arith.MulfOp,
+    Primitive.DIV: arith.DivfOp,
+    Primitive.MAXIMUM: arith.MaximumfOp,
+    Primitive.MINIMUM: arith.MinimumfOp,
+    Primitive.NEG: arith.NegfOp,
+    Primitive.ABS: math.AbsFOp,
+    Primitive.SQRT: math.SqrtOp,
+    Primitive.EXP: math.ExpOp,
+    Primitive.LOG: math.LogOp,
+    Primitive.SIN: math.SinOp,
+    Primitive.COS: math.CosOp,
+    Primitive.TANH: math.TanhOp,
+    Primitive.ERF: math.ErfOp,
+    Primitive.POW: math.PowFOp,
+    Primitive.FLOOR: math.FloorOp,
+    Primitive.CEIL: math.CeilOp,
+    Primitive.ROUND_EVEN: math.RoundEvenOp,
+}
+_INTEGER: dict[Primitive, type[Operation]] = {
+    Primitive.ADD: arith.AddiOp,
+    Primitive.SUB: arith.SubiOp,
+    Primitive.MUL: arith.MuliOp,
+    Primitive.AND: arith.AndIOp,
+    Primitive.OR: arith.OrIOp,
+    Primitive.XOR: arith.XOrIOp,
+}
+_SIGNED = {
+    **_INTEGER,
+    Primitive.MAXIMUM: arith.MaxSIOp,
+    Primitive.MINIMUM: arith.MinSIOp,
+    Primitive.SHIFT_RIGHT: arith.ShRSIOp,
+}
+_UNSIGNED = {
+    **_INTEGER,
+    Primitive.MAXIMUM: arith.MaxUIOp,
+    Primitive.MINIMUM: arith.MinUIOp,
+    Primitive.SHIFT_RIGHT: arith.ShRUIOp,
+}
+
+
+def _divide(e: Emitter, args: Sequence[SSAValue], unsigned: bool, quotient: bool) -> SSAValue:
+    """
+    Division that never traps: by 0 it gives 0, and the smallest number by -1 wraps around.
+    """
+    a, b = args
+    zero, one = e.constant(a.type, 0), e.constant(a.type, 1)
+    by_zero = e.compare("eq", b, zero)
+    if unsigned:
+        kind = arith.DivUIOp if quotient else arith.RemUIOp
+        return e.select(by_zero, zero, e.binary(kind, a, e.select(by_zero, one, b)))
+    by_minus_one = e.compare("eq", b, e.constant(a.type, -1))
+    special = e.binary(arith.OrIOp, by_zero, by_minus_one)
+    kind = arith.DivSIOp if quotient else arith.RemSIOp
+    result = e.binary(kind, a, e.select(special, one, b))
+    negated = e.binary(arith.SubiOp, zero, a) if quotient else zero
+    return e.select(by_zero, zero, e.select(by_minus_one, negated, result))
+
+
+def _negate(e: Emitter, args: Sequence[SSAValue], unsigned: bool) -> SSAValue:
+    return e.binary(arith.SubiOp, e.constant(args[0].type, 0), args[0])
+
+
+def _absolute(e: Emitter, args: Sequence[SSAValue], unsigned: bool) -> SSAValue:
+    if unsigned:
+        return args[0]
+    return e.binary(arith.MaxSIOp, args[0], _negate(e, args, unsigned))
+
+
+def _complement(e: Emitter, args: Sequence[SSAValue], unsigned: bool) -> SSAValue:
+    ones = 1 if scalar_of(args[0].type) == i1 else -1
+    return e.binary(arith.XOrIOp, args[0], e.constant(args[0].type, ones))
+
+
+def _same(e: Emitter, args: Sequence[SSAValue], unsigned: bool) -> SSAValue:
+    return args[0]
+
+
+_COMPOSED: dict[Primitive, Callable[[Emitter, Sequence[SSAValue], bool], SSAValue]] = {
+    Primitive.DIV: lambda e, args, unsigned: _divide(e, args, unsigned, True),
+    Primitive.REM: lambda e, args, unsigned: _divide(e, args, unsigned, False),
+    Primitive.NEG: _negate,
+    Primitive.ABS: _absolute,
+    Primitive.NOT: _complement,
+    Primitive.FLOOR: _same,
+    Primitive.CEIL: _same,
+    Primitive.ROUND_EVEN: _same,
+}
+
+
+def _wrapped(value: Number, t: Attribute) -> Number:
+    """A number as one that a constant of type `t` holds: floats as floats, integers in range."""
+    if not isinstance(t, IntegerType):
+        return float(value)
+    width = t.width.data
+    if width == 1:
+        return int(value != 0)
+    half = 1 << (width - 1)
+    return (int(value) + half) % (1 << width) - half
+
+
+def lowest(element: Attribute) -> Number:
+    """The identity of the maximum: no value of this type is below it."""
+    return _extreme(element, highest=False)
+
+
+def highest(element: Attribute) -> Number:
+    """The identity of the minimum: no value of this type is above it."""
+    return _extreme(element, highest=True)
+
+
+def _extreme(element: Attribute, highest: bool) -> Number:
+    if computes_in_float(element):
+        return float("inf") if highest else float("-inf")
+    width = bits(value_type(element))
+    if is_unsigned(element):
+        return 2**width - 1 if highest else 0
+    return 2 ** (width - 1) - 1 if highest else -(2 ** (width - 1))
+
+
+def identity(combine: Combine, element: Attribute) -> Number:
+    """The neutral element of a combination."""
+    match combine:
+        case Combine.ADD:
+            return 0
+        case Combine.MUL:
+            return 1
+        case Combine.MAXIMUM | Combine.LARGEST_NUMBER:
+            return lowest(element)
+        case Combine.MINIMUM:
+            return highest(element)

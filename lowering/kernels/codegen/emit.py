@@ -1,0 +1,362 @@
+"""
+Emission of structured IR: scalars and vectors, loops, loads and stores.
+
+Operations are created without checks and with cached types and constants, because a network has
+thousands of them; tests verify the result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+
+from xdsl.dialects import arith, func, memref, scf, vector
+from xdsl.dialects.builtin import (
+    DenseArrayBase,
+    DenseIntOrFPElementsAttr,
+    FloatAttr,
+    IntegerAttr,
+    IntegerType,
+    SymbolRefAttr,
+    VectorType,
+    i1,
+    i64,
+)
+from xdsl.dialects.utils import FastMathFlag
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+
+from ....glow_dialects import glow_vec
+from .types import INDEX, vector_type
+
+FAST_NONE = arith.FastMathFlagsAttr("none")
+REASSOCIATE = arith.FastMathFlagsAttr([FastMathFlag.REASSOC])
+NO_SIGNED_ZEROS = arith.FastMathFlagsAttr([FastMathFlag.NO_SIGNED_ZEROS])
+"""Either zero will do: of a maximum of zeros, for example."""
+_PREDICATES = {"eq": 0, "ne": 1, "slt": 2, "sle": 3, "ult": 6, "ule": 7}
+_FLOAT_PREDICATES = {"oeq": 1, "olt": 4, "ole": 5, "une": 13}
+
+LoopBody = Callable[["SSAValue | int", Sequence[SSAValue]], Sequence[SSAValue]]
+
+
+def lanes_of(value: SSAValue) -> int:
+    t = value.type
+    return t.shape.data[0].data if isinstance(t, VectorType) else 1
+
+
+def scalar_of(t: Attribute) -> Attribute:
+    return t.element_type if isinstance(t, VectorType) else t
+
+
+class Emitter:
+    """Appends operations to a function's entry block and the loops within it."""
+
+    def __init__(self, entry: Block):
+        self._entry = entry
+        self._block = entry
+        self._constants: dict[tuple[Attribute, object], Operation] = {}
+
+    # basics
+
+    def op(
+        self,
+        kind: type[Operation],
+        operands: Sequence[SSAValue],
+        result: Attribute,
+        properties: dict[str, Attribute] | None = None,
+    ) -> SSAValue:
+        """Append an operation with one result."""
+        new = kind.create(operands=operands, result_types=(result,), properties=properties or {})
+        self._block.add_op(new)
+        return new.results[0]
+
+    def add(self, operation: Operation) -> None:
+        self._block.add_op(operation)
+
+    def finish(self) -> None:
+        """Put the constants in front of everything else."""
+        first = self._entry.first_op
+        constants = list(self._constants.values())
+        if first is None:
+            self._entry.add_ops(constants)
+        else:
+            self._entry.insert_ops_before(constants, first)
+
+    # constants
+
+    def index(self, value: SSAValue | int) -> SSAValue:
+        """A number or a loop variable, which may be one, as an index."""
+        return self.constant(INDEX, value) if isinstance(value, int) else value
+
+    def constant(self, t: Attribute, value: float | Sequence[int | float]) -> SSAValue:
+        """A constant scalar or vector of type `t`; one number is repeated in every lane."""
+        # -0.0 equals 0.0 and 1 equals 1.0, so the text distinguishes them
+        key = (t, repr(value))
+        if key not in self._constants:
+            attribute = _attribute(t, tuple(value) if isinstance(value, Sequence) else value)
+            self._constants[key] = arith.ConstantOp.create(
+                result_types=(t,), properties={"value": attribute}
+            )
+        return self._constants[key].results[0]
+
+    # scalars and vectors alike
+
+    def binary(self, kind: type[Operation], a: SSAValue, b: SSAValue) -> SSAValue:
+        return self.op(kind, (a, b), a.type)
+
+    def fraction(self, a: SSAValue, b: SSAValue, count: int) -> SSAValue:
+        """`a * b // count` of indices: where part `a` of `count` of `b` starts, or the reverse."""
+        return self.binary(arith.DivUIOp, self.binary(arith.MuliOp, a, b), self.index(count))
+
+    def float_binary(self, kind: type[Operation], a: SSAValue, b: SSAValue) -> SSAValue:
+        return self.op(kind, (a, b), a.type, {"fastmath": FAST_NONE})
+
+    def compare(self, predicate: str, a: SSAValue, b: SSAValue) -> SSAValue:
+        """`predicate` as in `arith.cmpi` or `arith.cmpf`; gives i1 or a vector of i1."""
+        lanes = lanes_of(a)
+        if lanes > 1:
+            kind = glow_vec.PredicateAttr(glow_vec.Predicate(predicate))
+            mask = vector_type(i1, lanes)
+            return self.op(glow_vec.CmpOp, (a, b), mask, {"predicate": kind})
+        if predicate in _PREDICATES:
+            number = IntegerAttr(_PREDICATES[predicate], i64)
+            return self.op(arith.CmpiOp, (a, b), i1, {"predicate": number})
+        number = IntegerAttr(_FLOAT_PREDICATES[predicate], i64)
+        return self.op(arith.CmpfOp, (a, b), i1, {"predicate": number, "fastmath": FAST_NONE})
+
+    def select(self, condition: SSAValue, then: SSAValue, otherwise: SSAValue) -> SSAValue:
+        kind = glow_vec.SelectOp if lanes_of(condition) > 1 else arith.SelectOp
+        return self.op(kind, (condition, then, otherwise), then.type)
+
+    def cast(self, kind: str, value: SSAValue, to: Attribute) -> SSAValue:
+        """The `arith` conversion called `kind` to the scalar type `to`, in every lane."""
+        lanes = lanes_of(value)
+        result = vector_type(to, lanes)
+        if kind in _FLOAT_CASTS:
+            return self.op(_FLOAT_CASTS[kind], (value,), result)
+        if lanes == 1:
+            return self.op(_SCALAR_CASTS[kind], (value,), result)
+        kind_attr = glow_vec.CastKindAttr(glow_vec.CastKind(kind))
+        return self.op(glow_vec.CastOp, (value,), result, {"kind": kind_attr})
+
+    # lanes
+
+    def broadcast(self, value: SSAValue, lanes: int) -> SSAValue:
+        if lanes == 1:
+            return value
+        return self.op(vector.BroadcastOp, (value,), vector_type(value.type, lanes))
+
+    def bitcast(self, value: SSAValue, element: Attribute, lanes: int) -> SSAValue:
+        """A vector of as many bits."""
+        return self.op(vector.BitcastOp, (value,), VectorType(element, [lanes]))
+
+    def shuffle(self, a: SSAValue, b: SSAValue, mask: Sequence[int]) -> SSAValue:
+        result = vector_type(scalar_of(a.type), len(mask))
+        return self.op(
+            vector.ShuffleOp, (a, b), result, {"mask": DenseArrayBase.from_list(i64, mask)}
+        )
+
+    def extract(self, value: SSAValue, lane: int) -> SSAValue:
+        position = DenseArrayBase.from_list(i64, [lane])
+        return self.op(
+            vector.ExtractOp, (value,), scalar_of(value.type), {"static_position": position}
+        )
+
+    def first_lanes(self, count: SSAValue, lanes: int) -> SSAValue:
+        """The mask whose first `count` lanes are true (none if negative)."""
+        return self.op(vector.CreateMaskOp, (count,), vector_type(i1, lanes))
+
+    # memory: memrefs have one dimension
+
+    def load(self, memory: SSAValue, at: SSAValue, element: Attribute, lanes: int) -> SSAValue:
+        if lanes == 1:
+            return self.op(memref.LoadOp, (memory, at), element)
+        return self.op(vector.LoadOp, (memory, at), vector_type(element, lanes))
+
+    def gather(
+        self, memory: SSAValue, at: SSAValue, element: Attribute, offsets: Sequence[int]
+    ) -> SSAValue:
+        """Lane `i` is loaded from `at + offsets[i]`."""
+        lanes = len(offsets)
+        t = vector_type(element, lanes)
+        zero = 0.0 if not isinstance(element, IntegerType) else 0
+        operands = (
+            *(memory, at, self.constant(vector_type(INDEX, lanes), offsets)),
+            *(self.constant(vector_type(i1, lanes), 1), self.constant(t, zero)),
+        )
+        segments = DenseArrayBase.from_list(_I32, [1, 1, 1, 1, 1])
+        return self.op(glow_vec.GatherOp, operands, t, {"operandSegmentSizes": segments})
+
+    def store(
+        self, value: SSAValue, memory: SSAValue, at: SSAValue, mask: SSAValue | None = None
+    ) -> None:
+        if lanes_of(value) == 1:
+            new = memref.StoreOp.create(operands=(value, memory, at))
+        elif mask is None:
+            new = vector.StoreOp.create(operands=(value, memory, at))
+        else:
+            new = vector.MaskedStoreOp.create(operands=(memory, at, mask, value))
+        self._block.add_op(new)
+
+    def prefetch(self, memory: SSAValue, at: SSAValue, locality: int = 3) -> None:
+        """Start to load the cache line of an element, which may lie beyond the memory's end."""
+        self._block.add_op(glow_vec.PrefetchOp(memory, [at], locality=locality))
+
+    # control flow
+
+    def loop(
+        self,
+        stop: int,
+        step: int,
+        carried: Sequence[SSAValue],
+        body: LoopBody,
+    ) -> Sequence[SSAValue]:
+        """
+        Run `body(index, carried)` for 0, step, ... below `stop`; returns the final carried values.
+
+        A loop of one iteration is the body alone, with the number 0, and one of none is nothing.
+        """
+        if stop <= 0:
+            return carried
+        if stop <= step:
+            return body(0, carried)
+        return self._loop(0, stop, step, carried, body)
+
+    def loop_between(
+        self, start: SSAValue, stop: SSAValue, step: int, body: Callable[[SSAValue], None]
+    ) -> None:
+        """Run `body(index)` for `start`, `start + step`, ... below `stop`, perhaps never."""
+
+        def without_values(iv: SSAValue | int, _: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            assert isinstance(iv, SSAValue)
+            body(iv)
+            return ()
+
+        self._loop(start, stop, step, (), without_values)
+
+    def _loop(
+        self,
+        start: SSAValue | int,
+        stop: SSAValue | int,
+        step: int,
+        carried: Sequence[SSAValue],
+        body: LoopBody,
+    ) -> Sequence[SSAValue]:
+        block = Block(arg_types=(INDEX, *(c.type for c in carried)))
+        outside, self._block = self._block, block
+        iv, *inner = block.args
+        results = body(iv, inner)
+        block.add_op(scf.YieldOp.create(operands=results))
+        self._block = outside
+        bounds = [self.index(b) if isinstance(b, int) else b for b in (start, stop, step)]
+        loop = scf.ForOp.create(
+            operands=(*bounds, *carried),
+            result_types=[c.type for c in carried],
+            regions=[Region(block)],
+        )
+        outside.add_op(loop)
+        return loop.results
+
+    def loop_units(
+        self,
+        sizes: Sequence[int],
+        first: SSAValue,
+        end: SSAValue,
+        body: Callable[[Sequence[SSAValue | int]], None],
+    ) -> None:
+        """
+        Run `body` for units `first` to `end - 1` of nested loops of these sizes, on the number of
+        each loop's iteration.
+        """
+
+        def places(unit: SSAValue) -> None:
+            numbers: list[SSAValue | int] = []
+            for size in reversed(sizes):
+                if size == 1:
+                    numbers.append(0)
+                elif len(numbers) == len(sizes) - 1:
+                    numbers.append(unit)
+                else:
+                    numbers.append(self.binary(arith.RemUIOp, unit, self.index(size)))
+                    unit = self.binary(arith.DivUIOp, unit, self.index(size))
+            body(numbers[::-1])
+
+        self.loop_between(first, end, 1, places)
+
+    def call(
+        self, callee: SymbolRefAttr, operands: Sequence[SSAValue], result: Attribute | None = None
+    ) -> SSAValue:
+        """Call a function that is declared elsewhere; its result, or else any value."""
+        types = [] if result is None else [result]
+        call = func.CallOp.create(
+            operands=list(operands), result_types=types, properties={"callee": callee}
+        )
+        self.add(call)
+        return call.results[0] if types else operands[0]
+
+    def loop_while(
+        self, first: SSAValue, end: SSAValue, most: int, body: Callable[[SSAValue], SSAValue]
+    ) -> None:
+        """
+        Run `body(number)`, which returns the next number, as long as the number is below `end`:
+        from `first`, at most `most` times.
+        """
+
+        def step(_: SSAValue | int, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            (number,) = carried
+            block = Block()
+            outside, self._block = self._block, block
+            following = body(number)
+            block.add_op(scf.YieldOp.create(operands=[following]))
+            self._block = outside
+            otherwise = Block()
+            otherwise.add_op(scf.YieldOp.create(operands=[number]))
+            branch = scf.IfOp.create(
+                operands=(self.compare("ult", number, end),),
+                result_types=[number.type],
+                regions=[Region(block), Region(otherwise)],
+            )
+            outside.add_op(branch)
+            return branch.results
+
+        self.loop(most, 1, [first], step)
+
+    def when(self, condition: SSAValue, body: Callable[[], None]) -> None:
+        """Run `body` if a condition holds."""
+        block = Block()
+        outside, self._block = self._block, block
+        body()
+        block.add_op(scf.YieldOp.create())
+        self._block = outside
+        outside.add_op(scf.IfOp.create(operands=(condition,), regions=[Region(block), Region()]))
+
+
+_I32 = IntegerType(32)
+_FLOAT_CASTS: dict[str, type[Operation]] = {"extf": arith.ExtFOp, "truncf": arith.TruncFOp}
+_SCALAR_CASTS: dict[str, type[Operation]] = {
+    "extsi": arith.ExtSIOp,
+    "extui": arith.ExtUIOp,
+    "trunci": arith.TruncIOp,
+    "sitofp": arith.SIToFPOp,
+    "uitofp": arith.UIToFPOp,
+    "fptosi": arith.FPToSIOp,
+    "fptoui": arith.FPToUIOp,
+    "index_cast": arith.IndexCastOp,
+    "bitcast": arith.BitcastOp,
+}
+
+
+@lru_cache(maxsize=4096)
+def _index_attribute(value: int) -> Attribute:
+    return IntegerAttr(value, INDEX)
+
+
+def _attribute(t: Attribute, value: float | tuple[int | float, ...]) -> Attribute:
+    if t == INDEX and isinstance(value, int):
+        return _index_attribute(value)
+    if isinstance(t, VectorType):
+        values = value if isinstance(value, Sequence) else [value]
+        return DenseIntOrFPElementsAttr.from_list(t, values)  # pyright: ignore
+    assert not isinstance(value, tuple)
+    if isinstance(t, IntegerType):
+        return IntegerAttr(int(value), t)
+    return FloatAttr(float(value), t)  # pyright: ignore

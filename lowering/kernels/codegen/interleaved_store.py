@@ -1,0 +1,45 @@
+"""
+Writes of several values that are neighbours in memory, as the fields of a record are.
+
+Vectors of each field are interleaved in registers and stored without gaps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.ir import SSAValue
+
+from ..affine import Dim
+from ..nest import Nest
+from .emit import Emitter
+
+_FIELDS = (2, 4)
+
+
+def interleaves(nest: Nest, dim: Dim | None) -> bool:
+    """Whether the writes of a nest, for all of a dimension, are records of two or four fields."""
+    first, *others = nest.writes
+    count = len(nest.writes)
+    if dim is None or count not in _FIELDS:
+        return False
+    if nest.in_place or nest.raw or nest.reduction is not None:
+        return False
+    return first.stride(dim) == count and all(
+        w.buffer is first.buffer
+        and w.place.terms == first.place.terms
+        and w.place.constant == first.place.constant + i
+        for i, w in enumerate(others, 1)
+    )
+
+
+def interleaved(emitter: Emitter, fields: Sequence[SSAValue], lanes: int) -> SSAValue:
+    """Lane 0 of each field, then lane 1 of each, and so on; fields are vectors of `lanes`."""
+    parts, size = list(fields), lanes
+    while len(parts) > 1:
+        # halves first: of a, b, c, d this makes a, c, ... and b, d, ...
+        half = len(parts) // 2
+        mask = [lane + part * size for lane in range(size) for part in (0, 1)]
+        parts = [emitter.shuffle(parts[i], parts[i + half], mask) for i in range(half)]
+        size *= 2
+    return parts[0]

@@ -1,0 +1,227 @@
+"""Loads and stores of elements at linear forms of loop variables, in scalars or vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import IntegerType, i8, i32, i64
+from xdsl.ir import Attribute, SSAValue
+
+from ..affine import Access, Buffer, Dim
+from .algebra import ArithAlgebra, Value
+from .emit import Emitter
+from .types import INDEX, bits, memory_type
+
+_WRAPS: dict[str, Attribute] = {"overflowFlags": arith.IntegerOverflowAttr("none")}
+_MAX_INTERLEAVE = 4
+"""Largest stride at which contiguous loads and shuffles replace a gather."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """An element of a buffer: a dynamic and a constant part."""
+
+    dynamic: SSAValue | None
+    constant: int
+
+
+def moved(access: Access, place: Place, dim: Dim, value: int) -> Place:
+    """The place where `dim` has a constant value, given the one where it is 0."""
+    stride = access.stride(dim)
+    distance = stride * value if isinstance(stride, int) else stride[value]
+    return Place(place.dynamic, place.constant + distance)
+
+
+class Memory:
+    """The buffers of one kernel as memrefs of one dimension."""
+
+    def __init__(self, emitter: Emitter, flat: Mapping[Buffer, SSAValue]):
+        self._emitter = emitter
+        self._flat = flat
+
+    def replaced(self, flat: Mapping[Buffer, SSAValue]) -> Memory:
+        """The same with other memrefs for some buffers."""
+        return Memory(self._emitter, {**self._flat, **flat})
+
+    def memref(self, buffer: Buffer) -> SSAValue:
+        return self._flat[buffer]
+
+    def start(self, access: Access) -> Place:
+        """The place where all loop variables are 0. Index 0 of a flat memref is element `low`."""
+        return Place(None, access.place.constant - access.buffer.low)
+
+    def advance(
+        self, places: Mapping[Access, Place], dim: Dim, value: SSAValue | int
+    ) -> dict[Access, Place]:
+        """The places of accesses where `dim` has a value, given those where it is 0."""
+        if isinstance(value, int):
+            return {a: moved(a, p, dim, value) for a, p in places.items()}
+        e = self._emitter
+        scaled: dict[int, SSAValue] = {}
+        moved_to: dict[tuple[SSAValue, int], SSAValue] = {}
+        result = dict(places)
+        for access, place in places.items():
+            stride = access.stride(dim)
+            if stride == 0:
+                continue
+            assert isinstance(stride, int)
+            if stride not in scaled:
+                step = e.index(stride)
+                scaled[stride] = value if stride == 1 else e.binary(arith.MuliOp, value, step)
+            distance = scaled[stride]
+            if place.dynamic is not None:
+                # accesses that differ by a constant share the rest
+                key = (place.dynamic, stride)
+                if key not in moved_to:
+                    moved_to[key] = e.binary(arith.AddiOp, place.dynamic, distance)
+                distance = moved_to[key]
+            result[access] = Place(distance, place.constant)
+        return result
+
+    def at(self, place: Place, offset: int = 0) -> SSAValue:
+        """The place, moved by a constant, as an index."""
+        constant = self._emitter.index(place.constant + offset)
+        if place.dynamic is None:
+            return constant
+        if place.constant + offset == 0:
+            return place.dynamic
+        return self._emitter.binary(arith.AddiOp, place.dynamic, constant)
+
+    def load(
+        self,
+        access: Access,
+        place: Place,
+        offset: int,
+        stride: int,
+        algebra: ArithAlgebra,
+        raw: bool,
+    ) -> Value:
+        """
+        The elements at a place, `stride` apart, in as many lanes as the algebra has; one element in
+        every lane if the stride is 0. If `raw`, as memory holds them.
+        """
+        e, element = self._emitter, memory_type(access.element)
+        lanes = algebra.lanes if stride else 1
+        memory = self._flat[access.buffer]
+        if lanes == 1 or stride == 1:
+            loaded = e.load(memory, self.at(place, offset), element, lanes)
+        elif stride == -1:
+            backwards = e.load(memory, self.at(place, offset - lanes + 1), element, lanes)
+            loaded = e.shuffle(backwards, backwards, range(lanes - 1, -1, -1))
+        elif 0 < stride <= _MAX_INTERLEAVE:
+            loaded = self._interleaved(memory, place, offset, stride, access, lanes)
+        else:
+            offsets = [i * stride for i in range(lanes)]
+            loaded = e.gather(memory, self.at(place, offset), element, offsets)
+        if raw:
+            return Value(e.broadcast(loaded, algebra.lanes // lanes), access.element)
+        value = algebra.from_memory(loaded, access.element)
+        return value._replace(ssa=e.broadcast(value.ssa, algebra.lanes // lanes))
+
+    def load_neighbours(
+        self, access: Access, place: Place, offset: int, stride: int, terms: int, lanes: int
+    ) -> SSAValue:
+        """
+        `terms` narrow elements for each lane, as memory holds them: those that follow each other at
+        a place, or the same ones in all lanes if the stride is 0.
+        """
+        e, element = self._emitter, memory_type(access.element)
+        memory, at = self._flat[access.buffer], self.at(place, offset)
+        if stride:
+            return e.load(memory, at, element, terms * lanes)
+        few = e.load(memory, at, element, terms)
+        whole = e.extract(e.bitcast(few, IntegerType(bits(element) * terms), 1), 0)
+        return e.bitcast(e.broadcast(whole, lanes), element, terms * lanes)
+
+    def load_fields(
+        self, access: Access, place: Place, fields: Sequence[int], lanes: int
+    ) -> SSAValue:
+        """
+        Four bytes for each lane: in lane i, those that are i elements behind each of up to four
+        fields, which lie at offsets from a place. Missing ones are zeros.
+        """
+        e, memory, total = self._emitter, self._flat[access.buffer], None
+        for number, field in enumerate(fields):
+            part = e.load(memory, self.at(place, field), i8, lanes)
+            part = e.cast("extui", part, i32)
+            if number:
+                shift = e.constant(part.type, 8 * number)
+                part = e.op(arith.ShLIOp, (part, shift), part.type, _WRAPS)
+            total = part if total is None else e.binary(arith.OrIOp, total, part)
+        assert total is not None
+        return e.bitcast(total, i8, 4 * lanes)
+
+    def prefetch(self, access: Access, place: Place, offset: int, locality: int = 3) -> None:
+        """A hint that the element at a place, moved by `offset`, will soon be read."""
+        self._emitter.prefetch(self._flat[access.buffer], self.at(place, offset), locality)
+
+    def _interleaved(
+        self, memory: SSAValue, place: Place, offset: int, stride: int, access: Access, lanes: int
+    ) -> SSAValue:
+        """
+        Every `stride`-th element: contiguous loads that together cover the last one and nothing
+        beyond it, so they stay within the buffer.
+        """
+        e, element = self._emitter, memory_type(access.element)
+        last = (lanes - 1) * stride
+        starts = [min(i * lanes, last + 1 - lanes) for i in range(stride)]
+        loads = [e.load(memory, self.at(place, offset + s), element, lanes) for s in starts]
+        # which load each lane of the result comes from
+        origin = [min(i * stride // lanes, stride - 1) for i in range(lanes)]
+        result = loads[0]
+        for load in range(1, stride):
+            # lanes of earlier loads: still at their place in the first load, later at their own
+            kept = [i * stride if load == 1 and origin[i] == 0 else i for i in range(lanes)]
+            mask = [
+                lanes + i * stride - starts[load] if origin[i] == load else kept[i]
+                for i in range(lanes)
+            ]
+            result = e.shuffle(result, loads[load], mask)
+        return result
+
+    def store(
+        self,
+        value: Value,
+        access: Access,
+        place: Place,
+        offset: int,
+        stride: int,
+        mask: SSAValue | None,
+        algebra: ArithAlgebra,
+        raw: bool,
+    ) -> None:
+        """Write the lanes of a value `stride` apart."""
+        e, memory = self._emitter, self._flat[access.buffer]
+        stored = value.ssa if raw else algebra.to_memory(value, access.element)
+        if algebra.lanes == 1 or stride == 1:
+            e.store(stored, memory, self.at(place, offset), mask)
+            return
+        assert mask is None
+        for lane in range(algebra.lanes):
+            e.store(e.extract(stored, lane), memory, self.at(place, offset + lane * stride))
+
+    def store_whole(self, value: SSAValue, access: Access, place: Place, offset: int) -> None:
+        """Write all lanes of a vector next to each other, as memory holds them."""
+        self._emitter.store(value, self._flat[access.buffer], self.at(place, offset))
+
+    def indirect(self, access: Access, place: Place, index_place: Place) -> Place:
+        """The place moved by what an index in memory says; see `Indirect`."""
+        assert access.indirect is not None
+        e, size, stride = self._emitter, access.indirect.size, access.indirect.stride
+        index = access.indirect.access
+        loaded = e.load(
+            self._flat[index.buffer], self.at(index_place), memory_type(index.element), 1
+        )
+        if loaded.type != i64:
+            loaded = e.cast("extsi", loaded, i64)
+        wrapped = e.binary(arith.AddiOp, loaded, e.constant(i64, size))
+        from_end = e.compare("slt", loaded, e.constant(i64, 0))
+        chosen = e.select(from_end, wrapped, loaded)
+        chosen = e.binary(arith.MaxSIOp, chosen, e.constant(i64, 0))
+        chosen = e.binary(arith.MinSIOp, chosen, e.constant(i64, size - 1))
+        distance = e.binary(arith.MuliOp, e.cast("index_cast", chosen, INDEX), e.index(stride))
+        if place.dynamic is not None:
+            distance = e.binary(arith.AddiOp, place.dynamic, distance)
+        return Place(distance, place.constant)

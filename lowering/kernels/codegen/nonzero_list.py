@@ -1,0 +1,111 @@
+"""Loops around nests, and lists in memory of the numbers that some of them run over."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from xdsl.dialects import arith
+from xdsl.ir import SSAValue
+
+from ..affine import Access, Dim
+from ..machine import MachineDescription
+from ..nest import Listing, Repeat, RepeatListed
+from .algebra import ArithAlgebra
+from .emit import Emitter
+from .memory import Memory, Place
+from .types import INDEX, computes_in_float, memory_type
+
+Bound = Mapping[Dim, "SSAValue | int"]
+Inner = Callable[[Bound], None]
+"""Emits the steps of a loop for values of its loop variables."""
+
+
+def repeat(step: Repeat, emitter: Emitter, inner: Inner) -> None:
+    def body(iv: SSAValue | int, _: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        inner({step.dim: iv})
+        return ()
+
+    emitter.loop(step.dim.size, 1, (), body)
+
+
+def fill_list(
+    step: Listing, emitter: Emitter, memory: Memory, machine: MachineDescription, bound: Bound
+) -> None:
+    """
+    Emit a loop without branches: it stores each number behind those that are listed so far, where
+    the next one takes its place if it is not to stay.
+    """
+    e, dim = emitter, step.dim
+    places = _places([step.source, step.numbers, step.count], memory, bound)
+    scalar = ArithAlgebra(e, machine, 1)
+    kind = memory_type(step.numbers.element)
+
+    def body(iv: SSAValue | int, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        (count,) = carried
+        number = e.index(iv)
+        end = memory.advance({step.numbers: places[step.numbers]}, dim, count)[step.numbers]
+        e.store(
+            e.cast("index_cast", number, kind), memory.memref(step.numbers.buffer), memory.at(end)
+        )
+        at = memory.advance({step.source: places[step.source]}, dim, iv)[step.source]
+        value = memory.load(step.source, at, 0, 0, scalar, raw=False)
+        differs = "une" if computes_in_float(value.element) else "ne"
+        listed = e.compare(differs, value.ssa, scalar.number(0, value.element).ssa)
+        return [e.binary(arith.AddiOp, count, e.select(listed, e.index(1), e.index(0)))]
+
+    (count,) = e.loop(dim.size, 1, [e.index(0)], body)
+    stored = e.cast("index_cast", count, memory_type(step.count.element))
+    e.store(stored, memory.memref(step.count.buffer), memory.at(places[step.count]))
+
+
+def repeat_listed(
+    step: RepeatListed, emitter: Emitter, memory: Memory, bound: Bound, inner: Inner
+) -> None:
+    """Emit a loop over groups of neighbours in a list."""
+    e, listing = emitter, step.listing
+    places = _places([listing.numbers, listing.count], memory, bound)
+    numbers = {listing.numbers: places[listing.numbers]}
+
+    def loaded(access: Access, place: Place) -> SSAValue:
+        element = memory_type(access.element)
+        value = e.load(memory.memref(access.buffer), memory.at(place), element, 1)
+        return e.cast("index_cast", value, INDEX)
+
+    def complete(size: int) -> SSAValue:
+        """How many numbers groups of a size have that are complete."""
+        groups = e.binary(arith.DivUIOp, count, e.index(size))
+        return e.binary(arith.MuliOp, groups, e.index(size))
+
+    def of_part(start: SSAValue, end: SSAValue, part: Dim) -> tuple[SSAValue, SSAValue]:
+        """Where the groups of a part start and end."""
+        groups = e.binary(arith.DivUIOp, e.binary(arith.SubiOp, end, start), e.index(size))
+
+        def before(number: SSAValue) -> SSAValue:
+            numbers = e.fraction(groups, number, part.size)
+            return e.binary(arith.AddiOp, start, e.binary(arith.MuliOp, numbers, e.index(size)))
+
+        number = e.index(bound[part])
+        after = e.binary(arith.AddiOp, number, e.index(1))
+        return before(number), before(after)
+
+    def body(at: SSAValue) -> None:
+        first = memory.advance(numbers, listing.dim, at)
+        values: dict[Dim, SSAValue | int] = {}
+        for i, dim in enumerate(step.dims):
+            place = memory.advance(first, listing.dim, i)[listing.numbers]
+            values[dim] = loaded(listing.numbers, place)
+        inner(values)
+
+    count = loaded(listing.count, places[listing.count])
+    size = len(step.dims)
+    start, end = complete(step.after) if step.after else e.index(0), complete(size)
+    if step.part is not None and step.part.size > 1:
+        start, end = of_part(start, end, step.part)
+    e.loop_between(start, end, size, body)
+
+
+def _places(accesses: Sequence[Access], memory: Memory, bound: Bound) -> dict[Access, Place]:
+    places = {a: memory.start(a) for a in accesses}
+    for dim, value in bound.items():
+        places = memory.advance(places, dim, value)
+    return places

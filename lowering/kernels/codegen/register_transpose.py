@@ -1,0 +1,42 @@
+"""Copies that turn: squares of vectors that are transposed in registers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ..affine import Access, Dim
+from ..nest import Nest
+from ..schedules.schedule import Schedule
+from .algebra import ArithAlgebra, Value
+from .memory import Memory, Place
+
+
+def copy_turned(
+    nest: Nest,
+    schedule: Schedule,
+    turned: Dim,
+    memory: Memory,
+    places: Mapping[Access, Place],
+    algebra: ArithAlgebra,
+) -> None:
+    """
+    Copy a square: vectors that are loaded along `turned` become vectors along the schedule's vector
+    dimension. Interleaving the first half of the rows with the second, as often as their number can
+    be halved, transposes them.
+    """
+    (read,), (write,) = nest.operands, nest.writes
+    lanes, vector = schedule.lanes, schedule.vector
+    assert vector is not None
+    across, down = read.stride(vector), write.stride(turned)
+    assert isinstance(across, int)
+    assert isinstance(down, int)
+    rows = [memory.load(read, places[read], i * across, 1, algebra, True).ssa for i in range(lanes)]
+    half = lanes // 2
+    low = [n for i in range(half) for n in (i, lanes + i)]
+    high = [n + half for n in low]
+    for _ in range(lanes.bit_length() - 1):
+        pairs = zip(rows[:half], rows[half:], strict=True)
+        rows = [algebra.emitter.shuffle(a, b, mask) for a, b in pairs for mask in (low, high)]
+    for i, row in enumerate(rows):
+        value = Value(row, write.element)
+        memory.store(value, write, places[write], i * down, 1, None, algebra, True)

@@ -1,0 +1,98 @@
+"""Types of kernels. Memory and values are signless; 16-bit floats compute in f32."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from xdsl.dialects.builtin import (
+    FixedBitwidthType,
+    IndexType,
+    IntegerType,
+    MemRefType,
+    Signedness,
+    StridedLayoutAttr,
+    VectorType,
+    i1,
+    i8,
+)
+from xdsl.ir import Attribute
+
+from ....glow_dialects.elements import (
+    compute_type,
+    is_float,
+    row_major_strides,
+    storage_type,
+    strides_of,
+)
+
+INDEX = IndexType()
+
+
+@cache
+def memory_type(element: Attribute) -> Attribute:
+    """The element type of a kernel's memref: i8 for i1, signless integers, else the type itself."""
+    stored = storage_type(element)
+    if stored == i1:
+        return i8
+    if isinstance(stored, IntegerType):
+        return IntegerType(stored.width.data)
+    return stored
+
+
+@cache
+def value_type(element: Attribute) -> Attribute:
+    """The type of a value in a register: f32 for 16-bit floats, signless integers, i1."""
+    computed = compute_type(element)
+    if isinstance(computed, IntegerType):
+        return IntegerType(computed.width.data)
+    return computed
+
+
+@cache
+def bits(t: Attribute) -> int:
+    """Bits of a scalar type; an index has 64."""
+    return t.bitwidth if isinstance(t, FixedBitwidthType) else 64
+
+
+@cache
+def vector_type(t: Attribute, lanes: int) -> Attribute:
+    """`t` itself for one lane, else a vector of it."""
+    return t if lanes == 1 else VectorType(t, [lanes])
+
+
+@cache
+def flat_type(element: Attribute, low: int, high: int) -> MemRefType:
+    """A memref of one dimension whose elements `low` to `high - 1` count from the pointer."""
+    layout = StridedLayoutAttr([1], low) if low else None
+    memory = memory_type(element)
+    return MemRefType(memory, [high - low], layout) if layout else MemRefType(memory, [high - low])
+
+
+def significant_strides(t: MemRefType) -> tuple[int, ...]:
+    """
+    The strides of a memref, where a dimension of size 1, whose stride does not matter, has the one
+    it would have in a dense array. So memrefs that lie alike have the same strides.
+    """
+    shape, strides = t.get_shape(), list(strides_of(t))
+    if 0 in shape:
+        return row_major_strides(shape)
+    dense = 1
+    for d in range(len(shape) - 1, -1, -1):
+        if shape[d] == 1:
+            strides[d] = dense
+        dense = strides[d] * shape[d]
+    return tuple(strides)
+
+
+@cache
+def is_unsigned(element: Attribute) -> bool:
+    """Whether integers of this element type compare, divide and convert as unsigned; i1 does."""
+    stored = storage_type(element)
+    if not isinstance(stored, IntegerType):
+        return False
+    return stored == i1 or stored.signedness.data is Signedness.UNSIGNED
+
+
+@cache
+def computes_in_float(element: Attribute) -> bool:
+    return is_float(storage_type(element))

@@ -1,0 +1,338 @@
+"""
+Schedules for tile registers: products of bytes or of bf16, 16 pixels times 16 channels at once.
+
+One tile of the image has a row for each of up to 16 pixels, with up to 64 bytes of neighbouring
+channels; a tile of the filter has as many channels of 16 outputs. A step loads some of both and
+adds their products to as many accumulators. So a nest qualifies whose filter and image have terms
+of four bytes together (a quad), whose filter has 16 outputs in a row of 64 bytes, and whose pixels
+are equally far apart.
+
+Numbers of f32 may be multiplied as sums of parts in bf16. Then one of the reduced dimensions is
+that of pairs of parts, whose places are tables; the image has words of two bf16.
+
+Rows of pixels are cut into tiles of equal size. Where rows are short, a tile has one row, and
+several rows make a group; or the rows of a whole image, with what is between them, are one list:
+what is computed for places between rows is left out at the end. Measured on a Sapphire Rapids, two
+by two accumulators are best nearly everywhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.dialects.builtin import IntegerType, bf16, f32, i32
+
+from ....glow_dialects.elements import element_bytes, storage_type
+from ....glow_dialects.glow_vec import TileProduct
+from ....glow_dialects.glow_vec.tiles import QUAD, TILE_BYTES, TILE_ROWS, TILES
+from ..affine import Access, Affine, Dim
+from ..codegen.types import is_unsigned
+from ..machine import MachineDescription
+from ..nest import Combine, Nest, Reduction
+
+COLUMNS = TILE_BYTES // QUAD
+"""Outputs of a tile of the filter."""
+_FEWEST_QUADS = 4
+"""With less depth than this in a tile, vectors are as fast, unless there is no more."""
+_SHORTEST = 9.5
+"""Cycles of a product of few rows; of more, a row takes one."""
+_GROUP_CYCLES = 60
+"""To start and to finish accumulators."""
+
+
+@dataclass(frozen=True)
+class TileRoles:
+    """What the dimensions of a product that qualifies for tiles do."""
+
+    image: Access
+    filter: Access
+    product: TileProduct
+    lane: Dim
+    """The outputs that lie in a row of the filter."""
+    depth: Dim | None
+    """Quads of terms that are neighbours in the image."""
+    quads: int
+    """How many of them a tile has."""
+    pitch: int
+    """Elements from a quad to the next in the filter."""
+    parts: Dim | None
+    """Pairs of parts of numbers, at places that tables hold."""
+    pixels: tuple[Dim, ...]
+    """Parallel dimensions that only the image depends on; the last one is that of tiles."""
+    panels: tuple[Dim, ...]
+    """Parallel dimensions that only the filter depends on, without `lane`."""
+    others: tuple[Dim, ...]
+
+    @property
+    def filter_size(self) -> int:
+        """Bytes of an element of the filter."""
+        return element_bytes(self.filter.element)
+
+
+_PRODUCTS = {
+    (False, False): TileProduct.I8_I8,
+    (False, True): TileProduct.I8_U8,
+    (True, False): TileProduct.U8_I8,
+    (True, True): TileProduct.U8_U8,
+}
+
+
+def tile_roles(nest: Nest, machine: MachineDescription) -> TileRoles | None:
+    """The roles of the dimensions of a simplified nest; None if it does not qualify."""
+    reduction = nest.reduction
+    if reduction is None or reduction.combine is not Combine.ADD or len(reduction.reads) != 2:
+        return None
+    image, filters = reduction.reads
+    product = _product(reduction, machine)
+    parts = next((d for d in nest.reduced if isinstance(image.stride(d), tuple)), None)
+    if product is None or len(nest.writes) != 1 or not _is_plain(nest, parts):
+        return None
+    terms = reduction.terms
+    lane = next((d for d in nest.parallel if _is_lane(nest, d)), None)
+    if lane is None:
+        return None
+    neighbours = QUAD // element_bytes(image.element)
+    depth = next((d for d in nest.reduced if image.stride(d) == neighbours), None)
+    quads = 1 if depth is None else _most_dividing(depth.size, TILE_ROWS)
+    pitch = COLUMNS * terms if depth is None else stride_of(filters, depth)
+    if pitch < COLUMNS * terms or (depth is not None and quads < min(_FEWEST_QUADS, depth.size)):
+        return None
+    rest = [d for d in nest.parallel if d is not lane]
+    pixels = [d for d in rest if stride_of(filters, d) == 0 and stride_of(image, d) > 0]
+    panels = [d for d in rest if stride_of(image, d) == 0 and stride_of(filters, d) != 0]
+    others = [d for d in rest if d not in pixels and d not in panels]
+    return TileRoles(
+        *(image, filters, product, lane, depth, quads, pitch, parts),
+        *(tuple(pixels), tuple(panels), tuple(others)),
+    )
+
+
+def _product(reduction: Reduction, machine: MachineDescription) -> TileProduct | None:
+    """The product of tiles that sums quads as a reduction does, if the machine has it."""
+    image, filters = (storage_type(a.element) for a in reduction.reads)
+    if machine.has_bf16_tiles and image in (bf16, i32) and filters == bf16:
+        return TileProduct.BF16 if (reduction.element, reduction.terms) == (f32, 2) else None
+    if not machine.has_int8_tiles or (reduction.element, reduction.terms) != (i32, QUAD):
+        return None
+    if not all(isinstance(t, IntegerType) and t.width.data == 8 for t in (image, filters)):
+        return None
+    return _PRODUCTS[is_unsigned(image), is_unsigned(filters)]
+
+
+def _is_plain(nest: Nest, parts: Dim | None) -> bool:
+    dims = [d for d in (*nest.parallel, *nest.reduced) if d is not parts]
+    return all(
+        a.indirect is None and all(isinstance(a.stride(d), int) for d in dims)
+        for a in nest.accesses()
+    )
+
+
+def _is_lane(nest: Nest, dim: Dim) -> bool:
+    """A dimension of whole rows of the filter, or of a part of one that is alone."""
+    assert nest.reduction is not None
+    image, filters = nest.reduction.reads
+    if (image.stride(dim), filters.stride(dim)) != (0, nest.reduction.terms):
+        return False
+    return nest.writes[0].stride(dim) == 1 and (dim.size < COLUMNS or dim.size % COLUMNS == 0)
+
+
+def stride_of(access: Access, dim: Dim) -> int:
+    stride = access.stride(dim)
+    assert isinstance(stride, int)
+    return stride
+
+
+def _most_dividing(number: int, most: int) -> int:
+    return max(d for d in range(1, most + 1) if number % d == 0)
+
+
+@dataclass(frozen=True)
+class Group:
+    """
+    Pixels whose accumulators are alive together, for points (i, j) of the last two dimensions of
+    pixels.
+    """
+
+    start: tuple[int, int]
+    """The first point of the first group of this kind."""
+    counts: tuple[int, int]
+    """How many groups of this kind there are along both dimensions."""
+    extent: tuple[int, int]
+    """Points of a group, and how far groups are apart."""
+    tiles: tuple[tuple[int, int, int], ...]
+    """Of each tile the first point, relative to that of the group, and its place in memory."""
+    place: int
+    """Where the results of the group's first point lie, in pixels."""
+    pitch: int
+    """Places from a row of the group to the next."""
+
+
+@dataclass(frozen=True)
+class TilePlan:
+    roles: TileRoles
+    rows: int
+    """Of each tile of the image and of accumulators."""
+    panels: int
+    """Tiles of the filter in a group."""
+    joined: Dim | None
+    """The dimension of panels of which a group has several; None if `roles.lane` is long enough."""
+    groups: tuple[Group, ...]
+    line: tuple[Dim, Dim]
+    """The dimensions of groups; those that the nest lacks have size 1."""
+
+    @property
+    def columns(self) -> int:
+        """Groups along the dimension of several panels."""
+        whole = self.joined.size if self.joined is not None else self.roles.lane.size // COLUMNS
+        return max(1, whole // self.panels)
+
+    @property
+    def panels_step(self) -> int:
+        """How far groups are apart along the dimension of several panels."""
+        return self.panels * (1 if self.joined is not None else COLUMNS)
+
+    @property
+    def panel_bytes(self) -> int:
+        """From a panel to the next in the filter."""
+        if self.joined is None:
+            return TILE_BYTES
+        return stride_of(self.roles.filter, self.joined) * self.roles.filter_size
+
+    @property
+    def places(self) -> int:
+        """Pixels that the memory for results of a group must hold."""
+        return max(at + self.rows for g in self.groups for *_, at in g.tiles)
+
+    @property
+    def images(self) -> int:
+        """Tiles of the image in a group, at most."""
+        return max(len(g.tiles) for g in self.groups)
+
+
+def plan_tiles(nest: Nest, machine: MachineDescription) -> TilePlan | None:
+    """How a simplified nest is computed with tiles; None if it is not."""
+    roles = tile_roles(nest, machine)
+    if roles is None:
+        return None
+    steps = prod(d.size for d in nest.reduced) // roles.quads
+    plans = _plans(roles)
+    return min(plans, key=lambda plan: _cost(plan, steps))
+
+
+def _plans(roles: TileRoles) -> Iterator[TilePlan]:
+    missing = [Dim("row", 1), Dim("pixel", 1)]
+    outer, inner = (*missing, *roles.pixels)[-2:]
+    joined = None
+    whole, choices = roles.lane.size // COLUMNS, (1, 2, 3)
+    if whole <= 1:
+        joined = roles.panels[-1] if roles.panels else None
+        whole = joined.size if joined is not None else 1
+    for panels in choices:
+        if whole % panels:
+            continue
+        most = min(4, (TILES - 1 - panels) // panels)
+        for rows, groups in _groupings(roles.image, outer, inner, most):
+            yield TilePlan(roles, rows, panels, joined, tuple(groups), (outer, inner))
+
+
+def _groupings(
+    image: Access, outer: Dim, inner: Dim, most: int
+) -> Iterator[tuple[int, list[Group]]]:
+    """Rows of a tile, and groups of at most `most` tiles."""
+    for tiles in range(1, most + 1):
+        yield _along(outer.size, inner.size, tiles, 1)
+        yield _along(outer.size, inner.size, tiles, tiles)
+        if inner.size <= TILE_ROWS and tiles <= outer.size:
+            yield inner.size, list(_across(outer.size, inner.size, tiles))
+    pitch, odd = divmod(stride_of(image, outer), stride_of(image, inner) or 1)
+    length = (outer.size - 1) * pitch + inner.size
+    if outer.size > 1 and not odd and pitch >= inner.size and length <= most * TILE_ROWS:
+        tiles = -(-length // TILE_ROWS)
+        rows = -(-length // tiles)
+        places = [min(i * rows, length - rows) for i in range(tiles)]
+        whole = tuple((0, at, at) for at in places)
+        yield rows, [Group((0, 0), (1, 1), (outer.size, inner.size), whole, 0, pitch)]
+
+
+def _along(lines: int, size: int, tiles: int, multiple: int) -> tuple[int, list[Group]]:
+    """
+    Tiles beside each other in a line: the fewest, or the fewest that are a multiple of a number.
+    Those of the last group end with the line.
+    """
+    rows = -(-size // (-(-size // (TILE_ROWS * multiple)) * multiple))
+    width = rows * tiles
+    full, rest = divmod(size, width)
+    groups = []
+    if full:
+        places = tuple((0, i * rows, i * rows) for i in range(tiles))
+        groups.append(Group((0, 0), (lines, full), (1, width), places, 0, width))
+    if rest:
+        last = -(-rest // rows)
+        first = max(rest - last * rows, -full * width)
+        ends = [min(first + i * rows, rest - rows) for i in range(last)]
+        places = tuple((0, at, at - first) for at in ends)
+        groups.append(Group((0, full * width), (lines, 1), (1, rest), places, -first, rest))
+    return rows, groups
+
+
+def _across(lines: int, size: int, tiles: int) -> Iterator[Group]:
+    """Tiles of one line each."""
+    full, rest = divmod(lines, tiles)
+    for start, count, some in ((0, full, tiles), (full * tiles, 1, rest)):
+        if count and some:
+            places = tuple((i, 0, i * size) for i in range(some))
+            yield Group((start, 0), (count, 1), (some, size), places, 0, size)
+
+
+def _cost(plan: TilePlan, steps: int) -> float:
+    """Cycles for all groups, without what is done with results."""
+    total = 0.0
+    for group in plan.groups:
+        images = len(group.tiles)
+        products = images * plan.panels * max(plan.rows, _SHORTEST)
+        loads = (images * plan.rows + plan.panels * plan.roles.quads) / 2
+        cycles = max(products, loads) + loads / 2
+        total += prod(group.counts) * (steps * cycles + _GROUP_CYCLES)
+    return total * plan.columns
+
+
+def substituted(access: Access, change: Mapping[Dim, Affine]) -> Access:
+    """The access with forms of other variables in the place of some variables."""
+    return Access(access.buffer, replaced(access.place, change))
+
+
+def replaced(place: Affine, change: Mapping[Dim, Affine]) -> Affine:
+    """The place with forms of other variables in the place of some variables."""
+    result = Affine({}, place.constant)
+    for dim, stride in place.terms.items():
+        if isinstance(stride, tuple):
+            result += Affine({dim: stride})
+        else:
+            result += change.get(dim, Affine({dim: 1})) * stride
+    return result
+
+
+def filter_bytes(nest: Nest, roles: TileRoles) -> int:
+    """Bytes of the filter that a nest reads for each point of the dimensions of all."""
+    dims = [d for d in (*nest.parallel, *nest.reduced) if d not in (*roles.others, roles.parts)]
+    copies = 1 if roles.parts is None else len(set(table_of(roles.filter, roles.parts)))
+    return QUAD * copies * prod(d.size for d in dims if stride_of(roles.filter, d))
+
+
+def image_bytes(nest: Nest, roles: TileRoles) -> int:
+    """Bytes from the first to the last element of the image, likewise."""
+    last = sum(
+        (d.size - 1) * stride_of(roles.image, d)
+        for d in (*nest.parallel, *nest.reduced)
+        if d not in (*roles.others, roles.parts)
+    )
+    last += 0 if roles.parts is None else max(table_of(roles.image, roles.parts))
+    return (last + 1) * element_bytes(roles.image.element)
+
+
+def table_of(access: Access, dim: Dim) -> tuple[int, ...]:
+    """Where an access is for each value of a dimension."""
+    stride = access.stride(dim)
+    return stride if isinstance(stride, tuple) else tuple(stride * i for i in range(dim.size))

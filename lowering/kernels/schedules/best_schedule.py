@@ -1,0 +1,21 @@
+"""The best schedule of a nest, whatever its kind."""
+
+from __future__ import annotations
+
+from ..machine import MachineDescription
+from ..nest import Nest
+from .gathered_dot import field_schedule
+from .lane_permutation import table_schedule
+from .register_tile import tiled_product
+from .schedule import Schedule, choose_schedule
+
+
+def scheduled(nest: Nest, machine: MachineDescription) -> tuple[Nest, Schedule]:
+    """A simplified nest, perhaps with other loops, and the schedule that is best."""
+    for special in (field_schedule, table_schedule):
+        if (schedule := special(nest, machine)) is not None:
+            return nest, schedule
+    tiled = tiled_product(nest, machine)
+    if tiled is None and nest.reduction is not None and nest.reduction.terms > 1:
+        raise ValueError("products of groups need panels of as many columns as vectors have")
+    return tiled or (nest, choose_schedule(nest, machine))

@@ -1,0 +1,53 @@
+"""
+Products of a vector and a matrix with few columns, several rows of which make one vector's lanes.
+
+Lanes run over a dimension that is a row, and a column of it. The matrix is contiguous along it. The
+elements of the vector are loaded as they lie in memory, and each goes to the lanes of its row: a
+table says which.
+"""
+
+from __future__ import annotations
+
+from ..affine import Access, Dim
+from ..machine import MachineDescription
+from ..nest import Nest
+from .schedule import Schedule, widest_lanes
+
+
+def table_schedule(nest: Nest, machine: MachineDescription) -> Schedule | None:
+    """The schedule of a product with a table for lanes; None if it has none."""
+    if nest.reduction is None or not nest.reduction.is_product or nest.reduction.terms > 1:
+        return None
+    lanes = widest_lanes(nest, machine)
+    vector = next((d for d in nest.parallel if _is_lanes(nest, d, lanes)), None)
+    if vector is None:
+        return None
+    return Schedule(
+        order=(*(d for d in nest.parallel if d is not vector), vector),
+        reduction_order=nest.reduced,
+        vector=vector,
+        lanes=lanes,
+        tile={vector: vector.size // lanes},
+    )
+
+
+def _is_lanes(nest: Nest, dim: Dim, lanes: int) -> bool:
+    assert nest.reduction is not None
+    reads, others = nest.reduction.reads, (*nest.operands, *nest.writes)
+    tables = [t for a in reads if isinstance(t := a.stride(dim), tuple)]
+    plain: list[Access] = [a for a in (*reads, *others) if not isinstance(a.stride(dim), tuple)]
+    return (
+        dim.size % lanes == 0
+        and bool(tables)
+        and len(tables) + len(plain) == len(reads) + len(others)
+        and all(a.stride(dim) == 1 for a in plain)
+        and all(_is_in_vectors(table, lanes) for table in tables)
+    )
+
+
+def _is_in_vectors(table: tuple[int, ...], lanes: int) -> bool:
+    """Whether each vector of lanes finds its elements in one whole vector."""
+    firsts = range(0, len(table), lanes)
+    return (max(table) + 1) % lanes == 0 and all(
+        {t // lanes for t in table[i : i + lanes]} == {table[i] // lanes} for i in firsts
+    )

@@ -1,0 +1,413 @@
+"""
+Register tiles for products whose vectors are blocks: the schedule of direct convolution.
+
+In such a nest, the lanes of one or of a few vectors run over a dimension of exactly that size,
+along which one operand (the filter) and the result are contiguous, and which the other operand (the
+image) does not depend on. A tile is `blocks` blocks of the filter, of so many vectors each, times
+`pixels` elements of the image, which are broadcast. All of its accumulators, the filter's vectors
+and one vector to broadcast must fit into the registers (`MachineDescription.fits`).
+
+A dimension is cut into parts as equal as possible (55 pixels into 14, 14, 14, 13) rather than into
+full tiles and a remainder: small tiles load more for each multiplication. Where rows are short,
+tiles cross them: the pixels of several dimensions become one list, each tile of which has its own
+code with constant offsets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from math import inf, prod
+
+from ....glow_dialects.elements import element_bytes
+from ..affine import Access, Affine, Dim
+from ..codegen.types import bits, value_type
+from ..machine import LINE, MachineDescription
+from ..nest import Nest, mapped
+from .schedule import Chunks, Part, Schedule
+
+PREFETCH_BYTES = 4096
+"""How far ahead filters are prefetched."""
+_MOST_LISTED = 10
+"""Tiles of a list of pixels; each has its own code."""
+_STEP_OVERHEAD = 0.5
+"""Cycles per step for counting and addresses."""
+_FAR_PIXEL = 0.35
+"""Cycles to broadcast a pixel that comes from a far cache."""
+_TILE_OVERHEAD = 16.0
+"""Cycles to start and to finish a tile, besides its stores."""
+_FIRST_CACHE = 0.7
+"""How much of the first cache the filters of a chunk of the reduction may fill."""
+_FEWEST_TILES = 3
+"""Fewer tiles of pixels that meet the same filters are not worth chunks of the reduction."""
+_FEWEST_FILTERS = 4
+"""Elements of filters of a tile of blocks for each pixel that meets them. Where they are fewer, the
+first pixels, which wait for them, are few among all."""
+_FEWEST_STEPS = 64
+"""Of a chunk; before and after it, sums are loaded and stored."""
+_LATENCY = 4
+"""Cycles until the result of a multiplication and addition can be added to."""
+
+
+@dataclass(frozen=True)
+class Roles:
+    """What the dimensions of a product with vectors over blocks do."""
+
+    vector: Dim
+    vectors: int
+    """How many vectors the lanes of a block fill."""
+    image: Access
+    filter: Access
+    filter_number: int
+    """Of the filter among the reads of the reduction."""
+    blocks: tuple[Dim, ...]
+    """Parallel dimensions that only the filter depends on, without the vector."""
+    pixels: tuple[Dim, ...]
+    """Parallel dimensions that only the image depends on."""
+
+    def of(self, nest: Nest) -> Roles:
+        """The same roles in a nest with other loops over the reduction."""
+        assert nest.reduction is not None
+        reads, number = nest.reduction.reads, self.filter_number
+        return replace(self, image=reads[1 - number], filter=reads[number])
+
+
+def roles_of(nest: Nest, machine: MachineDescription) -> Roles | None:
+    """The roles of the dimensions; None if the nest is no product with vectors over blocks."""
+    if nest.reduction is None or not nest.reduction.is_product:
+        return None
+    lanes = machine.lanes(bits(value_type(nest.reduction.element)))
+    a, b = nest.reduction.reads
+    for vector in nest.parallel:
+        fits = vector.size in (lanes, machine.channel_block) and vector.size >= lanes
+        if not fits or any(w.stride(vector) != 1 for w in nest.writes):
+            continue
+        for number, (image, filters) in ((1, (a, b)), (0, (b, a))):
+            if (image.stride(vector), filters.stride(vector)) == (0, nest.reduction.terms):
+                others = [d for d in nest.parallel if d is not vector]
+                blocks = [d for d in others if image.stride(d) == 0 != filters.stride(d)]
+                pixels = [d for d in others if filters.stride(d) == 0 != image.stride(d)]
+                vectors = vector.size // lanes
+                return Roles(vector, vectors, image, filters, number, tuple(blocks), tuple(pixels))
+    return None
+
+
+def balanced(size: int, most: int) -> tuple[Part, ...]:
+    """The fewest tiles of at most `most` that cover `size`, as equal as possible."""
+    count = -(-size // most)
+    small, larger = divmod(size, count)
+    parts = []
+    if larger:
+        parts.append(Part(0, larger * (small + 1), small + 1))
+    if larger < count:
+        parts.append(Part(larger * (small + 1), size, small))
+    return tuple(parts)
+
+
+def listed(nest: Nest, dims: Sequence[Dim]) -> tuple[Nest, Dim]:
+    """The nest with the points of neighbouring parallel dimensions as one table."""
+    one = Dim("".join(d.name for d in dims), prod(d.size for d in dims))
+    points = list(product(*(range(d.size) for d in dims)))
+
+    def renamed(place: Affine) -> Affine:
+        terms = {d: s for d, s in place.terms.items() if d not in dims}
+        strides = [place.terms.get(d, 0) for d in dims]
+        if any(strides):
+            table = [sum(s * i for s, i in zip(strides, p, strict=True)) for p in points]  # pyright: ignore
+            step = table[1] - table[0]
+            is_linear = all(t == i * step for i, t in enumerate(table))
+            terms[one] = step if is_linear else tuple(table)
+        return Affine(terms, place.constant)
+
+    at = nest.parallel.index(dims[0])
+    rest = [d for d in nest.parallel if d not in dims]
+    parallel = (*rest[:at], one, *rest[at:])
+    return replace(mapped(nest, renamed), parallel=parallel), one
+
+
+@dataclass(frozen=True)
+class _Tiling:
+    cost: float
+    parts: dict[Dim, tuple[Part, ...]]
+    static: tuple[Dim, ...] = ()
+    """Dimensions whose points become a list."""
+
+
+def tiled_product(nest: Nest, machine: MachineDescription) -> tuple[Nest, Schedule] | None:
+    """The nest, perhaps with a list of pixels, and its schedule; None if it is no such product."""
+    roles = roles_of(nest, machine)
+    if roles is None:
+        return None
+    best = min(_tilings(nest, roles, machine), key=lambda t: t.cost)
+    if best.cost == inf:
+        return None
+    order = _order(nest, roles, machine)
+    parts, static = dict(best.parts), frozenset[Dim]()
+    chunks: Chunks | None = None
+    if best.static:
+        nest, one = listed(replace(nest, parallel=order), best.static)
+        order = nest.parallel
+        parts[one] = parts.pop(best.static[-1])
+        static = frozenset([one])
+        pixels = [d for d in roles.pixels if d not in best.static]
+        roles = replace(roles, pixels=(*pixels, one))
+    else:
+        nest, chunks = _chunks(nest, roles, parts, order, machine)
+    roles = roles.of(nest)
+    if _spreads(nest, roles, parts, order, machine) and nest.reduction is not None:
+        soon = _next_filters(nest, roles, parts, order, chunks)
+        nest = replace(nest, reduction=replace(nest.reduction, soon=soon))
+    unrolled = frozenset(
+        d for d in nest.reduced if any(isinstance(a.stride(d), tuple) for a in nest.accesses())
+    )
+    schedule = Schedule(
+        order=order,
+        reduction_order=nest.reduced,
+        vector=roles.vector,
+        lanes=roles.vector.size // roles.vectors,
+        tile={roles.vector: roles.vectors},
+        unrolled=unrolled,
+        parts=parts,
+        static=static,
+        # so that what is broadcast for a pixel is needed no longer than for that pixel
+        fastest=roles.blocks[-1] if roles.blocks else None,
+        ahead=_ahead(nest, roles, parts, machine),
+        chunks=chunks,
+        next_tile=_next_tile(nest, roles, parts, static, machine),
+    )
+    return nest, schedule
+
+
+def _panel(roles: Roles, parts: Mapping[Dim, Sequence[Part]]) -> int:
+    """How many elements filters of a tile of blocks have."""
+    block = roles.blocks[-1]
+    stride = roles.filter.stride(block)
+    assert isinstance(stride, int)
+    return parts[block][0].tile * stride
+
+
+def _panel_bytes(roles: Roles, parts: Mapping[Dim, Sequence[Part]]) -> int:
+    return _panel(roles, parts) * element_bytes(roles.filter.element)
+
+
+def _spreads(
+    nest: Nest,
+    roles: Roles,
+    parts: Mapping[Dim, Sequence[Part]],
+    order: Sequence[Dim],
+    machine: MachineDescription,
+) -> bool:
+    """
+    Whether to read the filters of the next tile of blocks from memory all the while that pixels
+    meet the present ones. While the first pixels meet them, they are needed faster than memory
+    gives them. The filters of two tiles must fit into the cache, however, beside the image.
+    """
+    pixels = _inner_pixels(roles, order)
+    if nest.reduction is None or not pixels:
+        return False
+    if nest.reduction.streams:
+        return True
+    if _panel(roles, parts) < _FEWEST_FILTERS * prod(d.size for d in pixels):
+        return False
+    size, panel = nest.touched_bytes(roles.filter), _panel_bytes(roles, parts)
+    # of a batch, one image at a time meets all filters
+    images = prod(d.size for d in roles.pixels if d not in pixels)
+    fits = nest.touched_bytes(roles.image) // images + 2 * panel <= machine.l2_bytes
+    return size > machine.prefetched_bytes and fits
+
+
+def _inner_pixels(roles: Roles, order: Sequence[Dim]) -> list[Dim]:
+    """The dimensions of pixels that meet the filters of a tile of blocks one after the other."""
+    if not roles.blocks:
+        return []
+    block = order.index(roles.blocks[-1])
+    return [d for d in order[block + 1 :] if d in roles.pixels]
+
+
+def _next_filters(
+    nest: Nest,
+    roles: Roles,
+    parts: Mapping[Dim, Sequence[Part]],
+    order: Sequence[Dim],
+    chunks: Chunks | None,
+) -> tuple[Access, ...]:
+    """
+    What to prefetch in each step, so that the filters of the next tile of blocks are near when all
+    pixels have met the present ones.
+    """
+    pixels, panel = _inner_pixels(roles, order), _panel(roles, parts)
+    place = Affine({}, roles.filter.place.constant + panel)
+    for dim in nest.parallel:
+        if dim is not roles.vector:
+            place += Affine({dim: roles.filter.stride(dim)})
+    reduced, share = nest.reduced, panel
+    if chunks is not None:
+        share //= chunks.number.size
+        place += chunks.number * share
+        reduced = reduced[1:]
+    # each tile of pixels prefetches its share, the largest of them without a gap
+    most = max(p.tile for p in parts[pixels[-1]])
+    count = prod(p.size for p in pixels)
+    step = -(-share * most // (count * prod(d.size for d in reduced)))
+    for position, pixel in enumerate(pixels):
+        inner = prod(d.size for d in pixels[position + 1 :])
+        place += pixel * (share * inner // count)
+    for position, dim in enumerate(reduced):
+        place += dim * (step * prod(d.size for d in reduced[position + 1 :]))
+    line = LINE // element_bytes(roles.filter.element)
+    return tuple(Access(roles.filter.buffer, place + i) for i in range(0, step, line))
+
+
+def _chunks(
+    nest: Nest,
+    roles: Roles,
+    parts: Mapping[Dim, Sequence[Part]],
+    order: Sequence[Dim],
+    machine: MachineDescription,
+) -> tuple[Nest, Chunks | None]:
+    """
+    Where many tiles of pixels meet the filters of a tile of blocks, and these do not fit into the
+    first cache: a nest with chunks of the reduction, of which they do.
+    """
+    if not roles.blocks or not roles.pixels or not _writes_sums(nest):
+        return nest, None
+    inside = order[order.index(roles.blocks[-1]) + 1]
+    tiles = sum(p.tiles for p in parts.get(inside, ()))
+    if inside not in roles.pixels or tiles < _FEWEST_TILES:
+        return nest, None
+    outer, *rest = nest.reduced
+    steps = prod(d.size for d in rest)
+    filters = parts[roles.blocks[-1]][0].tile * roles.vector.size * steps
+    most = int(_FIRST_CACHE * machine.l1_bytes) // (filters * element_bytes(roles.filter.element))
+    size = max((n for n in range(1, most + 1) if outer.size % n == 0), default=0)
+    if not _FEWEST_STEPS <= size * steps < outer.size * steps:
+        return nest, None
+    number, place = Dim("chunk", outer.size // size), Dim(outer.name, size)
+
+    def divided(at: Affine) -> Affine:
+        stride = at.terms.get(outer, 0)
+        assert isinstance(stride, int)
+        terms = {d: s for d, s in at.terms.items() if d is not outer}
+        return Affine({**terms, number: stride * size, place: stride}, at.constant)
+
+    nest = replace(mapped(nest, divided), reduced=(number, place, *rest))
+    return nest, Chunks(number, inside)
+
+
+def _writes_sums(nest: Nest) -> bool:
+    """Whether sums are all that a nest writes, in the type in which they are added."""
+    reduction = nest.reduction
+    return (
+        reduction is not None
+        and reduction.terms == 1
+        and nest.raw
+        and not nest.operands
+        and [w.element for w in nest.writes] == [reduction.element]
+    )
+
+
+def _order(nest: Nest, roles: Roles, machine: MachineDescription) -> tuple[Dim, ...]:
+    """
+    Blocks outside pixels, so that the filters of a tile stay in a near cache while all pixels meet
+    them; unless the image does not stay near meanwhile, but all filters would.
+    """
+    image, filters = (nest.touched_bytes(a) for a in (roles.image, roles.filter))
+    if image <= machine.near_bytes or filters > machine.near_bytes:
+        return nest.parallel
+    rest = [d for d in nest.parallel if d not in roles.blocks and d is not roles.vector]
+    return (*rest, *roles.blocks, roles.vector)
+
+
+def _next_tile(
+    nest: Nest,
+    roles: Roles,
+    parts: Mapping[Dim, Sequence[Part]],
+    static: frozenset[Dim],
+    machine: MachineDescription,
+) -> dict[int, Dim]:
+    """An image that comes from a far cache, where no window of the same tile reads it before."""
+    far = nest.touched_bytes(roles.image) > machine.near_bytes
+    if not far or len(nest.reduced) != 2 or not roles.pixels:
+        return {}
+    dim = roles.pixels[-1]
+    return {1 - roles.filter_number: dim} if dim in parts and dim not in static else {}
+
+
+def _ahead(
+    nest: Nest, roles: Roles, parts: Mapping[Dim, Sequence[Part]], machine: MachineDescription
+) -> dict[int, int]:
+    """
+    Filters that come from a far cache are prefetched, unless the nest says what to prefetch, and
+    the filters of a tile stay near.
+    """
+    far = machine.prefetched_bytes
+    if nest.touched_bytes(roles.filter) <= far:
+        return {}
+    says = nest.reduction is not None and nest.reduction.soon
+    if says and (not roles.blocks or _panel_bytes(roles, parts) <= far):
+        return {}
+    return {roles.filter_number: PREFETCH_BYTES // element_bytes(roles.filter.element)}
+
+
+def _tilings(nest: Nest, roles: Roles, machine: MachineDescription) -> Iterator[_Tiling]:
+    steps = prod(d.size for d in nest.reduced)
+    block = roles.blocks[-1] if roles.blocks else None
+    choices: list[tuple[tuple[Dim, ...], int]] = [((), 1)]
+    if roles.pixels:
+        choices = [((roles.pixels[-1],), roles.pixels[-1].size)]
+    if len(roles.pixels) > 1:
+        last = roles.pixels[-2:]
+        if nest.parallel.index(last[1]) == nest.parallel.index(last[0]) + 1:
+            choices.append((last, prod(d.size for d in last)))
+    for blocks in range(1, min(8, block.size if block else 1) + 1):
+        block_parts = balanced(block.size, blocks) if block else ()
+        for dims, size in choices:
+            for most in range(1, min(size, machine.most_points(blocks * roles.vectors)) + 1):
+                pixel_parts = balanced(size, most)
+                count = sum(p.tiles for p in pixel_parts)
+                if len(dims) > 1 and count > _MOST_LISTED:
+                    continue
+                parts = {dims[-1]: pixel_parts} if dims else {}
+                if block:
+                    parts[block] = block_parts
+                listing = dims if len(dims) > 1 else ()
+                cost = _cost(nest, roles, block_parts, pixel_parts, steps, machine)
+                # as a list replaces one dimension, others are run more often
+                covered = prod(d.size for d in (*dims, *([block] if block else ())))
+                total = prod(d.size for d in nest.parallel if d is not roles.vector)
+                yield _Tiling(cost * total / covered, parts, listing)
+
+
+def _far_reads(nest: Nest, roles: Roles, steps: int, machine: MachineDescription) -> float:
+    """What part of the pixels of a tile come from a far cache: windows read one several times."""
+    size = nest.touched_bytes(roles.image)
+    if size <= machine.near_bytes:
+        return 0.0
+    reads = prod(d.size for d in nest.parallel if roles.image.stride(d)) * steps
+    return min(1.0, size / element_bytes(roles.image.element) / reads)
+
+
+def _cost(
+    nest: Nest,
+    roles: Roles,
+    block_parts: Sequence[Part],
+    pixel_parts: Sequence[Part],
+    steps: int,
+    machine: MachineDescription,
+) -> float:
+    """Cycles for all tiles."""
+    total, variants = 0.0, 0
+    far = _far_reads(nest, roles, steps, machine) * _FAR_PIXEL
+    for b in block_parts or (Part(0, 1, 1),):
+        for p in pixel_parts or (Part(0, 1, 1),):
+            filters = b.tile * roles.vectors
+            points = filters * p.tile
+            arithmetic = max(points / 2, _LATENCY)
+            loads = (filters + p.tile) / 2
+            cycles = max(arithmetic, loads) + 0.15 * loads + 0.5 * filters + far * p.tile
+            cycles += _STEP_OVERHEAD
+            tile = cycles * steps + _TILE_OVERHEAD + points * (2 + nest.weight / 2)
+            total += tile * b.tiles * p.tiles
+            variants += 1
+    return total * (1 + 0.002 * variants)

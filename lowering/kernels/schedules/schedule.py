@@ -1,0 +1,389 @@
+"""
+How a nest is computed: which dimension runs over the lanes of vectors, which points a register tile
+holds, and the order of loops. Chosen by a cost model from a machine description.
+
+The model counts, for one step of the innermost loop, arithmetic instructions (one per cycle) and
+loads (two per cycle), and multiplies by the number of steps. Tiles obey the register rule that was
+measured for such loops: accumulators, one register for each loaded vector, and one to broadcast
+must all fit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import product
+from math import inf, prod
+
+from ..affine import Access, Dim
+from ..codegen.interleaved_store import interleaves
+from ..codegen.types import bits, memory_type, value_type
+from ..machine import MachineDescription
+from ..nest import Nest
+
+PREFETCH_BYTES = 4096
+"""How far ahead."""
+_FEWEST_TURNED, _MOST_TURNED = 4, 16
+"""Sides of the square tiles of copies that turn; larger ones do not fit into registers."""
+_TILES = (1, 2, 3, 4, 5, 6, 7, 8)
+_FEWEST_ROWS = 4
+"""Fewer results do not become lanes of a vector."""
+_STEP_OVERHEAD = 2.0
+"""Cycles of loop control and address computation per step that nothing hides."""
+_FMA_LATENCY = 4
+_MAX_EMITTED = 240
+"""About how many operations the points of a tile may emit, loads aside."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """Elements `start` to `stop - 1` of a dimension, in tiles of `tile`, which divides them."""
+
+    start: int
+    stop: int
+    tile: int
+
+    @property
+    def tiles(self) -> int:
+        return (self.stop - self.start) // self.tile
+
+
+@dataclass(frozen=True)
+class Chunks:
+    """
+    A reduction in chunks: the steps of one are done in all tiles of the loops inside, then those of
+    the next. Meanwhile sums wait where the nest writes them.
+    """
+
+    number: Dim
+    """The first reduction dimension, which counts chunks."""
+    inside: Dim
+    """The first of the parallel loops inside."""
+
+
+@dataclass(frozen=True)
+class Schedule:
+    order: tuple[Dim, ...]
+    """Parallel loops, outermost first."""
+    reduction_order: tuple[Dim, ...] = ()
+    vector: Dim | None = None
+    lanes: int = 1
+    tile: Mapping[Dim, int] = field(default_factory=dict)
+    """How many elements (along `vector`: vectors) of a dimension a tile holds; default 1."""
+    unrolled: frozenset[Dim] = frozenset()
+    """Reduction dimensions without a loop."""
+    parts: Mapping[Dim, Sequence[Part]] = field(default_factory=dict)
+    """Parallel dimensions that are cut into parts, instead of tiles of one size."""
+    static: frozenset[Dim] = frozenset()
+    """Dimensions with parts whose tiles have code of their own each, instead of a loop."""
+    fastest: Dim | None = None
+    """The dimension along which points of a tile that come one after the other differ first."""
+    ahead: Mapping[int, int] = field(default_factory=dict)
+    """For reads of the reduction, by number: how many elements ahead to prefetch vectors."""
+    next_tile: Mapping[int, Dim] = field(default_factory=dict)
+    """Reads, by number, of which the next tile along a dimension is prefetched, before each run of
+    the innermost loop of the reduction."""
+    chunks: Chunks | None = None
+    """If what all steps of a tile read would not stay in the nearest cache from tile to tile."""
+    rows: Dim | None = None
+    """Where lanes run over a reduced dimension: the parallel one of which a tile's results become
+    lanes of vectors."""
+    row_lanes: int = 1
+    """How many lanes these vectors have; it divides the tile."""
+    shares_loads: bool = False
+    """Whether steps of a reduction without loops load only once what several of them read."""
+    turned: Dim | None = None
+    """For copies: the dimension along which vectors are loaded, while those along `vector` are
+    stored. A tile is a square of `lanes`, which is turned around in registers."""
+
+    def tiles(self, dim: Dim) -> int:
+        return self.tile.get(dim, 1)
+
+    def step(self, dim: Dim) -> int:
+        return self.tiles(dim) * (self.lanes if dim is self.vector else 1)
+
+    @property
+    def finishing(self) -> Schedule:
+        """How results are written: with lanes over `rows`, if there are such."""
+        if self.rows is None:
+            return self
+        tile = {**self.tile, self.rows: self.tiles(self.rows) // self.row_lanes}
+        return replace(self, vector=self.rows, lanes=self.row_lanes, tile=tile)
+
+
+def choose_schedule(nest: Nest, machine: MachineDescription) -> Schedule:
+    """The cheapest schedule of a simplified nest."""
+    if nest.reduction is None:
+        return _choose_elementwise(nest, machine)
+    return _choose_reduction(nest, machine)
+
+
+def _power_of_two_below(number: int) -> int:
+    return 1 << (number.bit_length() - 1)
+
+
+def widest_lanes(nest: Nest, machine: MachineDescription) -> int:
+    """Lanes of the widest element that the nest handles."""
+    type_of = memory_type if nest.raw else value_type
+    elements = {a.element for a in nest.accesses()}
+    if nest.reduction is not None:
+        elements.add(nest.reduction.element)
+    # an i1 computes as i1 but is loaded as i8
+    return machine.lanes(max([8, *(bits(type_of(e)) for e in elements)]))
+
+
+def _lanes(nest: Nest, dim: Dim, machine: MachineDescription) -> int:
+    return _power_of_two_below(min(dim.size, widest_lanes(nest, machine)))
+
+
+def load_cost(access: Access, dim: Dim | None, lanes: int) -> float:
+    """Load instructions for one vector along `dim`."""
+    if dim is None or lanes == 1:
+        return 1.0
+    if access.indirect is not None and access.indirect.access.stride(dim) != 0:
+        return inf
+    match access.stride(dim):
+        case 0 | 1:
+            return 1.0
+        case -1 | 2:
+            return 3.0
+        case 3 | 4 as stride:
+            return 2.0 * stride
+        case int():
+            return 1.5 * lanes
+        case _:
+            return inf
+
+
+# nests without reduction
+
+
+def _choose_turned(nest: Nest, machine: MachineDescription) -> Schedule | None:
+    """For a copy that reads along one dimension and writes along another."""
+    if not nest.raw or nest.in_place or len(nest.operands) != 1 or nest.operands[0].indirect:
+        return None
+    (read,), (write,) = nest.operands, nest.writes
+    if not all(isinstance(a.stride(d), int) for a in (read, write) for d in nest.parallel):
+        return None
+    stored = [d for d in nest.parallel if write.stride(d) == 1 and read.stride(d) != 1]
+    loaded = [d for d in nest.parallel if read.stride(d) == 1 and write.stride(d) not in (0, 1)]
+    if len(stored) != 1 or len(loaded) != 1:
+        return None
+    (vector,), (turned,) = stored, loaded
+    lanes = min(_lanes(nest, vector, machine), _lanes(nest, turned, machine), _MOST_TURNED)
+    if lanes < _FEWEST_TURNED or read.stride(vector) == 0:
+        return None
+    rest = [d for d in nest.parallel if d not in (vector, turned)]
+    order = (*rest, turned, vector)
+    return Schedule(order, vector=vector, lanes=lanes, tile={turned: lanes}, turned=turned)
+
+
+def _choose_elementwise(nest: Nest, machine: MachineDescription) -> Schedule:
+    if (schedule := _choose_turned(nest, machine)) is not None:
+        return schedule
+
+    def lanes_of(dim: Dim) -> int:
+        lanes = _lanes(nest, dim, machine)
+        return max(1, lanes // len(nest.writes)) if interleaves(nest, dim) else lanes
+
+    def cost(dim: Dim) -> float:
+        lanes = lanes_of(dim)
+        steps = -(-dim.size // lanes) * lanes / dim.size
+        reads = sum(load_cost(a, dim, lanes) for a in nest.operands)
+        return (reads + len(nest.writes) + nest.weight) / lanes * steps
+
+    scalar = len(nest.operands) + len(nest.writes) + nest.weight
+    candidates = [
+        d
+        for d in nest.parallel
+        if interleaves(nest, d) or all(w.stride(d) == 1 for w in nest.writes)
+    ]
+    vector = min(candidates, key=cost, default=None)
+    if vector is None or cost(vector) >= scalar:
+        return Schedule(nest.parallel)
+    lanes = lanes_of(vector)
+    return Schedule(_elementwise_order(nest, vector), vector=vector, lanes=lanes)
+
+
+def _elementwise_order(nest: Nest, vector: Dim) -> tuple[Dim, ...]:
+    """The vector loop innermost, but inside it loops along which gathered elements are near."""
+    rest = [d for d in nest.parallel if d is not vector]
+    gathered = [a for a in nest.operands if a.stride(vector) not in (0, 1)]
+    near = [d for d in rest if any(a.stride(d) in (1, -1) for a in gathered)]
+    far = [d for d in rest if d not in near]
+    return (*far, vector, *near)
+
+
+# nests with reduction
+
+
+@dataclass(frozen=True)
+class _Candidate:
+    vector: Dim | None
+    lanes: int
+    tile: dict[Dim, int]
+
+
+def _choose_reduction(nest: Nest, machine: MachineDescription) -> Schedule:
+    model = _Model(nest, machine)
+    best = min(model.candidates(), key=model.cost)
+    rows, row_lanes = model.rows(best)
+    return Schedule(
+        order=nest.parallel,
+        reduction_order=_reduction_order(nest, best.vector),
+        vector=best.vector,
+        lanes=best.lanes,
+        tile=best.tile,
+        unrolled=frozenset(model.unrolled),
+        rows=rows,
+        row_lanes=row_lanes,
+        ahead=_ahead(nest, best, machine),
+    )
+
+
+def _ahead(nest: Nest, candidate: _Candidate, machine: MachineDescription) -> dict[int, int]:
+    """
+    Large arrays of which each step of the reduction reads the next part, as packed weights are,
+    come from a far cache and are prefetched.
+    """
+    assert nest.reduction is not None
+    vector = candidate.vector
+    if vector is None or vector in nest.reduced or not nest.reduced:
+        return {}
+    width = candidate.lanes * candidate.tile.get(vector, 1)
+    found: dict[int, int] = {}
+    for number, access in enumerate(nest.reduction.reads):
+        size = bits(memory_type(access.element)) // 8
+        far = (access.buffer.high - access.buffer.low) * size > machine.prefetched_bytes
+        if far and access.stride(vector) == 1 and access.stride(nest.reduced[-1]) == width:
+            found[number] = PREFETCH_BYTES // size
+    return found
+
+
+def _reduction_order(nest: Nest, vector: Dim | None) -> tuple[Dim, ...]:
+    rest = tuple(d for d in nest.reduced if d is not vector)
+    return (*rest, vector) if vector in nest.reduced and vector is not None else rest
+
+
+class _Model:
+    """Estimated cycles of the schedules of one nest."""
+
+    def __init__(self, nest: Nest, machine: MachineDescription):
+        assert nest.reduction is not None
+        self.nest = nest
+        self.machine = machine
+        self.reads = nest.reduction.reads
+        self.depends = [{d for d in nest.parallel if a.stride(d) != 0} for a in self.reads]
+        self.points = prod(d.size for d in (*nest.parallel, *nest.reduced))
+        self.reduced_size = prod(d.size for d in nest.reduced)
+        self.unrolled = {
+            d for d in nest.reduced if any(isinstance(a.stride(d), tuple) for a in nest.accesses())
+        }
+        self.copies = prod(d.size for d in self.unrolled)
+        # a 16-bit float takes an instruction more to load
+        self.convert = [0.5 if memory_type(a.element) != value_type(a.element) else 0.0
+                        for a in self.reads]  # fmt: skip
+
+    def candidates(self) -> Iterator[_Candidate]:
+        yield _Candidate(None, 1, {})
+        for vector in self._vectors():
+            lanes = _lanes(self.nest, vector, self.machine)
+            if lanes == 1:
+                continue
+            for tile in self._tiles(vector, lanes):
+                yield _Candidate(vector, lanes, tile)
+
+    def _vectors(self) -> Iterator[Dim]:
+        for dim in (*self.nest.parallel, *self.nest.reduced):
+            # lanes that were visited before can be left out of a contiguous store only
+            if self.nest.in_place and any(w.stride(dim) not in (0, 1) for w in self.nest.writes):
+                continue
+            if (
+                dim.size > 1
+                and dim not in self.unrolled
+                and any(a.stride(dim) in (1, -1, 2, 3, 4) for a in (*self.reads, *self.nest.writes))
+            ):
+                yield dim
+
+    def _tiles(self, vector: Dim, lanes: int) -> Iterator[dict[Dim, int]]:
+        """Tiles of the vector's dimension and of up to two more along which loads are shared."""
+        others = [d for d in self.nest.parallel if d is not vector]
+        shared = [d for d in others if any(d not in s for s in self.depends)]
+        dims = [vector, *self._largest_unused(shared)]
+        for sizes in product(*(self._sizes(d, lanes if d is vector else 1) for d in dims)):
+            tile = {d: n for d, n in zip(dims, sizes, strict=True) if n > 1}
+            points = prod(sizes)
+            if points == 1 or points * (self.nest.weight + self.copies) <= _MAX_EMITTED:
+                yield tile
+
+    def _largest_unused(self, shared: Sequence[Dim]) -> list[Dim]:
+        """For each read, the innermost large dimension on which it does not depend."""
+        chosen: list[Dim] = []
+        for depends in self.depends:
+            unused = [d for d in shared if d not in depends and d not in chosen]
+            if unused:
+                chosen.append(max(reversed(unused), key=lambda d: min(d.size, 8)))
+        return chosen[:2]
+
+    def _sizes(self, dim: Dim, unit: int) -> list[int]:
+        most = max(1, dim.size // unit)
+        sizes = [t for t in _TILES if t <= most]
+        if dim in self.nest.reduced:
+            return [t for t in sizes if t in (1, 2, 4)]
+        if self.nest.in_place and unit == 1:
+            return [t for t in sizes if dim.size % t == 0]
+        return sizes
+
+    def cost(self, candidate: _Candidate) -> float:
+        tile, vector, lanes = candidate.tile, candidate.vector, candidate.lanes
+        accumulators = prod(tile.values())
+        loads, registers = self._loads(candidate)
+        spare = 1 if vector is None or accumulators == 1 else 0
+        if accumulators + registers + 1 - spare > self.machine.vector_registers:
+            return inf
+        steps = 1.0
+        for dim in (*self.nest.parallel, *self.nest.reduced):
+            step = tile.get(dim, 1) * (lanes if dim is vector else 1)
+            steps *= -(-dim.size // step)
+        arithmetic = max(accumulators * (1.0 if self.machine.has_fma else 2.0), _FMA_LATENCY)
+        cycles = max(arithmetic, loads / 2) + 0.25 * min(arithmetic, loads / 2) + _STEP_OVERHEAD
+        return steps * cycles + self._finish(candidate, steps, accumulators)
+
+    def _finish(self, candidate: _Candidate, steps: float, accumulators: int) -> float:
+        """Writing the tiles, after a reduction across lanes if these are reduced."""
+        nest, vector, lanes = self.nest, candidate.vector, candidate.lanes
+        reduced_steps = self.reduced_size
+        per_tile = accumulators * (nest.weight + 1.0)
+        if vector is not None and vector in nest.reduced:
+            step = lanes * candidate.tile.get(vector, 1)
+            reduced_steps = self.reduced_size / vector.size * -(-vector.size // step)
+            rows = self.rows(candidate)[1]
+            per_tile += accumulators * (2.0 * lanes.bit_length() if rows == 1 else 4.0)
+        elif any(w.stride(vector) != 1 for w in nest.writes if vector is not None):
+            per_tile += accumulators * 2.0 * lanes
+        return steps / max(1, reduced_steps) * per_tile
+
+    def rows(self, candidate: _Candidate) -> tuple[Dim | None, int]:
+        """The dimension whose results become lanes, if lanes are reduced, and how many."""
+        nest, vector = self.nest, candidate.vector
+        if vector is None or vector not in nest.reduced or len(nest.writes) != 1:
+            return None, 1
+        for dim, tile in candidate.tile.items():
+            lanes = min(tile & -tile, candidate.lanes)
+            if dim is not vector and lanes >= _FEWEST_ROWS and nest.writes[0].stride(dim) == 1:
+                if all(load_cost(a, dim, lanes) == 1.0 for a in nest.operands):
+                    return dim, lanes
+        return None, 1
+
+    def _loads(self, candidate: _Candidate) -> tuple[float, int]:
+        """Loads per step, and registers that the loaded vectors need."""
+        loads, registers = 0.0, 0
+        for access, depends, convert in zip(self.reads, self.depends, self.convert, strict=True):
+            vector = candidate.vector
+            count = prod(
+                n for d, n in candidate.tile.items() if d in depends or access.stride(d) != 0
+            )
+            loads += count * (load_cost(access, vector, candidate.lanes) + convert)
+            if vector is not None and access.stride(vector) != 0:
+                registers = count if registers == 0 else min(registers, count)
+        return loads, registers

@@ -1,0 +1,241 @@
+"""
+Reductions of much data to few results, in parts.
+
+Threads divide the results of a nest, and a register tile hides the latency of one sum behind those
+of others. Where there are few results, there is too little of both. Such a nest becomes two: one
+that reduces parts of a reduced dimension, into scratch, and one that combines the parts and does
+what the nest does with its results.
+
+- For threads, a dimension is cut into up to 32 parts one after the other.
+- For few columns of a matrix that lie next to each other, several rows are taken together as one
+  row, whose elements have sums of their own: lanes of vectors are then full, and there are as many
+  sums as hide latency.
+
+What is cut depends on sizes and on the machine, but not on the number of threads, so results do not
+either.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import prod
+
+from ..affine import Access, Affine, Dim, View
+from ..machine import MachineDescription
+from ..nest import Nest, Reduction, Repeat, Step, mapped, simplified
+from ..registry import Kernel
+from .amx_tile import plan_tiles
+from .best_schedule import scheduled
+from .register_tile import listed
+from .schedule import Schedule, widest_lanes
+
+_UNITS = 32
+"""Into how many pieces of work a nest is cut, so that threads have about equally much."""
+_FEW_UNITS = 8
+"""Nests with fewer tiles than this are cut."""
+_PART_CYCLES = 2048
+"""About how much work a part has at least, so that it repays a barrier and combining."""
+_PART_TERMS = 256
+"""How many terms a part of a sum has at least, beside which storing it counts little."""
+_VECTORS = 8
+"""How many sums hide the latency of additions."""
+_FEWEST_STEPS = 8
+"""Of a sum over rows that are taken together, to repay combining them."""
+_GRANULE = 64
+"""Parts of much more than so many terms begin at multiples of it, as cache lines do."""
+
+
+@dataclass(frozen=True)
+class _Cut:
+    """How a reduced dimension is cut: into equal parts of whole blocks, and a rest."""
+
+    dim: Dim
+    parts: int
+    block: int
+    """How many neighbours are taken together; 1 if each is alone."""
+
+    @property
+    def steps(self) -> int:
+        """Blocks of a part."""
+        steps = self.dim.size // (self.block * self.parts)
+        whole = steps // _GRANULE * _GRANULE
+        return whole if whole > steps * 31 // 32 else steps
+
+    @property
+    def rest(self) -> int:
+        return self.dim.size - self.parts * self.steps * self.block
+
+
+def split_reductions(k: Kernel) -> None:
+    """Cuts the reductions of a kernel that have few results."""
+    k.steps[:] = _split_steps(k, k.steps, 1)
+
+
+def _split_steps(k: Kernel, steps: Sequence[Step], times: int) -> list[Step]:
+    """`times`: how often the steps run, which is work that can be divided as well."""
+    found: list[Step] = []
+    for step in steps:
+        if isinstance(step, Repeat):
+            step.steps[:] = _split_steps(k, step.steps, times * step.dim.size)
+            found.append(step)
+        elif isinstance(step, Nest):
+            found += _split(k, step, times)
+        else:
+            found.append(step)
+    return found
+
+
+def _split(k: Kernel, nest: Nest, times: int) -> Sequence[Step]:
+    reduction = nest.reduction
+    if reduction is None or nest.is_empty or reduction.fields:
+        return [nest]
+    simple = simplified(nest)
+    if not simple.reduced or (reduction.terms > 1 and plan_tiles(simple, k.machine)):
+        return [nest]
+    cut = _choose(simple, k.machine, times)
+    return [nest] if cut is None else _cut(k, simple, cut)
+
+
+# what is cut
+
+
+def _choose(nest: Nest, machine: MachineDescription, times: int) -> _Cut | None:
+    dim = max(nest.reduced, key=lambda d: d.size)
+    if any(a.indirect or isinstance(a.stride(dim), tuple) for a in _reads(nest)):
+        return None
+    block = _block(nest, dim, machine)
+    parts = _parts(nest, dim, block, machine, times)
+    return _Cut(dim, parts, block) if parts > 1 or block > 1 else None
+
+
+def _block(nest: Nest, dim: Dim, machine: MachineDescription) -> int:
+    """How many rows of a matrix with few columns are taken together; 1 if it is none."""
+    if len(nest.parallel) != 1 or nest.reduction is None or nest.reduction.terms > 1:
+        return 1
+    (column,) = nest.parallel
+    roles = [_role(access, dim, column) for access in nest.reduction.reads]
+    if None in roles or "matrix" not in roles:
+        return 1
+    lanes = widest_lanes(nest, machine)
+    if "vector" in roles:
+        if not nest.reduction.is_product:
+            return 1
+        block = lanes * -(-_VECTORS // column.size)
+        fits = block * column.size // lanes <= machine.vector_registers - 3
+    else:
+        block = 1
+        while block * column.size < _VECTORS * lanes or block * column.size % lanes:
+            block *= 2
+        fits = block > 1
+    return block if fits and dim.size >= _FEWEST_STEPS * block else 1
+
+
+def _role(access: Access, row: Dim, column: Dim) -> str | None:
+    match access.stride(row), access.stride(column):
+        case int() as step, 1 if step == column.size:
+            return "matrix"
+        case 1, 0:
+            return "vector"
+        case _:
+            return None
+
+
+def _parts(nest: Nest, dim: Dim, block: int, machine: MachineDescription, times: int) -> int:
+    """Into how many parts the reduced dimension is cut, for threads."""
+    assert nest.reduction is not None
+    terms = prod(d.size for d in nest.reduced)
+    results, lanes = prod(d.size for d in nest.parallel), widest_lanes(nest, machine)
+    weight = 1 if nest.reduction.map is None else nest.weight
+    most = min(
+        int(results * terms * weight / lanes) // _PART_CYCLES,
+        terms // _PART_TERMS,
+        dim.size // (block * _FEWEST_STEPS),
+    )
+    if most < 2 or results * times > _FEW_UNITS * lanes * machine.vector_registers:
+        return 1
+    units = times * (1 if block > 1 else _units(nest, machine))
+    return 1 if units >= _FEW_UNITS else min(most, _UNITS // units)
+
+
+def _units(nest: Nest, machine: MachineDescription) -> int:
+    """The register tiles of a nest."""
+    nest, schedule = scheduled(nest, machine)
+    return prod(_tiles(schedule, d) for d in nest.parallel)
+
+
+def _tiles(schedule: Schedule, dim: Dim) -> int:
+    parts = schedule.parts.get(dim)
+    return sum(p.tiles for p in parts) if parts else -(-dim.size // schedule.step(dim))
+
+
+# cutting
+
+
+def _cut(k: Kernel, nest: Nest, cut: _Cut) -> list[Step]:
+    """What reduces the parts, and what combines them."""
+    reduction, size = nest.reduction, cut.dim.size
+    assert reduction is not None
+    sums = cut.parts * cut.block
+    shape = [d.size for d in nest.parallel]
+    partial = k.scratch((sums + (cut.rest > 0), *shape), reduction.element)
+    steps: list[Step] = []
+    if cut.rest:
+        rest = Dim(cut.dim.name, cut.rest)
+        part = _reducing(nest, cut.dim, {rest: 1}, size - cut.rest, rest)
+        part = replace(part, writes=(partial[[sums, *nest.parallel]],))
+        steps += _split(k, part, _UNITS)
+    steps.append(_main(nest, cut, partial))
+    row = Dim("part", sums + (cut.rest > 0))
+    combined = Reduction(reduction.combine, reduction.element, (partial[[row, *nest.parallel]],))
+    steps += _split(k, replace(nest, reduction=combined, reduced=(row,)), _UNITS)
+    return steps
+
+
+def _main(nest: Nest, cut: _Cut, partial: View) -> Nest:
+    """The nest that reduces equal parts."""
+    part, step = Dim("part", cut.parts), Dim(cut.dim.name, cut.steps)
+    row = Dim("row", cut.block)
+    strides = {part: cut.steps * cut.block, step: cut.block, row: 1}
+    new = _reducing(nest, cut.dim, strides, 0, step)
+    place = Affine({part: cut.block, row: 1})
+    new = replace(
+        new,
+        parallel=(part, row, *nest.parallel),
+        writes=(partial[[place, *nest.parallel]],),
+    )
+    has_table = cut.block > 1 and any(a.stride(nest.parallel[0]) == 0 for a in _reads(nest))
+    return listed(new, (row, *nest.parallel))[0] if has_table else new
+
+
+def _reads(nest: Nest) -> Sequence[Access]:
+    return () if nest.reduction is None else nest.reduction.reads
+
+
+def _reducing(nest: Nest, dim: Dim, strides: dict[Dim, int], start: int, reduced: Dim) -> Nest:
+    """
+    The nest without what it does with its results, where `dim` is `start` plus a form of others, of
+    which `reduced` takes its place among the reduced dimensions.
+    """
+    reduction = nest.reduction
+    assert reduction is not None
+
+    def change(place: Affine) -> Affine:
+        stride = place.terms.get(dim, 0)
+        if stride == 0:
+            return place
+        assert isinstance(stride, int)
+        terms = {d: s for d, s in place.terms.items() if d is not dim}
+        terms.update({d: s * stride for d, s in strides.items()})
+        return Affine(terms, place.constant + start * stride)
+
+    plain = replace(reduction, adds_operand=False, soon=())
+    bare = Nest(
+        nest.parallel,
+        nest.writes,
+        lambda _, values: values,
+        reduction=plain,
+        reduced=tuple(reduced if d is dim else d for d in nest.reduced),
+        weight=nest.weight,
+    )
+    return mapped(bare, change)

@@ -1,0 +1,179 @@
+"""
+Whether accesses of several threads can meet, decided from their linear forms.
+
+All answers are safe: "no" may mean that it cannot be told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import product
+from math import gcd
+
+import numpy as np
+from numpy.lib.stride_tricks import as_strided
+
+from ..affine import Access, Buffer, Dim
+from ..nest import Listing, Nest, Repeat, RepeatListed, Step
+
+_MOST_PAIRS = 64
+"""Of accesses that are compared; more are taken to meet."""
+_MOST_ELEMENTS = 1 << 24
+"""Of scratch buffers whose elements are followed one by one."""
+
+
+def nests_of(steps: Iterable[Step]) -> Iterator[Nest]:
+    """All nests, in order, and what lists and loops over them access, as nests."""
+    for step in steps:
+        if isinstance(step, Listing | RepeatListed):
+            yield step.touched
+        if isinstance(step, Repeat | RepeatListed):
+            yield from nests_of(step.steps)
+        elif isinstance(step, Nest):
+            yield step
+
+
+def reads_of(nest: Nest) -> list[Access]:
+    """What a nest reads, indices included."""
+    reads = [*(nest.reduction.reads if nest.reduction else ()), *nest.operands]
+    indices = [a.indirect.access for a in nest.accesses() if a.indirect is not None]
+    return [*reads, *indices]
+
+
+def may_meet(a: Sequence[Access], b: Sequence[Access], repeated: Dim | None = None) -> bool:
+    """
+    Whether an access of `a` and one of `b` may touch the same element, for any values of loop
+    variables; only for different values of `repeated`, if it is given.
+    """
+    pairs = [(x, y) for x in a for y in b if x.buffer is y.buffer]
+    if len(pairs) > _MOST_PAIRS and repeated is None:
+        return True
+    return not all(
+        _disjoint(x, y) or (repeated is not None and _apart(x, y, repeated)) for x, y in pairs
+    )
+
+
+def _terms(access: Access) -> list[tuple[int, int]] | None:
+    """Stride and size of each dimension that matters; None if they are not plain."""
+    if access.indirect is not None:
+        return None
+    terms = []
+    for dim, stride in access.place.terms.items():
+        if isinstance(stride, tuple) or stride < 0:
+            return None
+        if stride and dim.size > 1:
+            terms.append((stride, dim.size))
+    return terms
+
+
+def _disjoint(a: Access, b: Access) -> bool:
+    """
+    Whether accesses are apart in some digit of their place, written in the mixed base of their
+    strides. The digits are unique if none can carry into the next.
+    """
+    terms = (_terms(a), _terms(b))
+    if terms[0] is None or terms[1] is None:
+        return False
+    levels = sorted({1, *(s for t in terms for s, _ in t or ())}, reverse=True)
+    boxes = []
+    for access, own in zip((a, b), terms, strict=True):
+        rest, box = access.place.constant, []
+        if rest < 0:
+            return False
+        for level in levels:
+            digit, rest = divmod(rest, level)
+            box.append((digit, digit + sum(n - 1 for s, n in own or () if s == level)))
+        below = 0
+        for level, (_, high) in zip(reversed(levels), reversed(box), strict=True):
+            if below >= level:
+                return False
+            below += high * level
+        boxes.append(box)
+    return any(x[1] < y[0] or y[1] < x[0] for x, y in zip(*boxes, strict=True))
+
+
+def _apart(a: Access, b: Access, dim: Dim) -> bool:
+    """
+    Whether accesses for different values of `dim` are apart: steps of `dim` are longer than what
+    smaller strides reach, and altogether stay below the larger strides.
+    """
+    step = a.stride(dim)
+    if not isinstance(step, int) or step <= 0 or b.stride(dim) != step:
+        return False
+    low, high, beyond = [], [], 0
+    for access in (a, b):
+        if access.indirect is not None:
+            return False
+        least = most = access.place.constant
+        for other, stride in access.place.terms.items():
+            if other is dim:
+                continue
+            if isinstance(stride, int) and abs(stride) > step:
+                beyond = gcd(beyond, stride)
+                continue
+            reached = stride if isinstance(stride, tuple) else (0, stride * (other.size - 1))
+            least, most = least + min(reached), most + max(reached)
+        low.append(least)
+        high.append(most)
+    width = max(high) - min(low)
+    return width < step and (not beyond or step * (dim.size - 1) + width < beyond)
+
+
+# what is written before it is read
+
+
+def is_self_contained(steps: Sequence[Step], buffer: Buffer, without: Repeat | None = None) -> bool:
+    """
+    Whether steps, `without` left out, read only elements of a scratch buffer that they wrote
+    before.
+    """
+    if buffer.high > _MOST_ELEMENTS:
+        return False
+    return _is_followed(steps, buffer, np.zeros(buffer.high, bool), without)
+
+
+def _is_followed(
+    steps: Sequence[Step], buffer: Buffer, written: np.ndarray, without: Repeat | None
+) -> bool:
+    """The same where some elements were `written` before; those that steps write are added."""
+    for step in steps:
+        if step is without:
+            continue
+        if isinstance(step, Nest):
+            followed = _follow(step, buffer, written)
+        elif isinstance(step, Repeat):
+            followed = _is_followed(step.steps, buffer, written, without)
+        else:
+            followed = _follow(step.touched, buffer, written)
+        if followed and isinstance(step, RepeatListed):
+            # a list may be empty, so that nothing is written
+            followed = _is_followed(step.steps, buffer, written.copy(), without)
+        if not followed:
+            return False
+    return True
+
+
+def _follow(nest: Nest, buffer: Buffer, written: np.ndarray) -> bool:
+    for access in reads_of(nest):
+        if access.buffer is buffer and not all(v.all() for v in _elements(access, written)):
+            return False
+    for access in nest.writes:
+        if access.buffer is buffer:
+            for view in _elements(access, written):
+                view[...] = True
+    return not any(a.buffer is buffer and a.indirect is not None for a in nest.accesses())
+
+
+def _elements(access: Access, array: np.ndarray) -> Iterator[np.ndarray]:
+    """The elements that an access touches, as views: one for each entry of its tables."""
+    plain = [(d.size, s) for d, s in access.place.terms.items() if isinstance(s, int) and s]
+    tables = [s for s in access.place.terms.values() if isinstance(s, tuple)]
+    for offsets in product(*tables):
+        start = access.place.constant + sum(offsets)
+        start += sum((n - 1) * s for n, s in plain if s < 0)
+        shape = [n for n, _ in plain]
+        if 0 in shape:
+            continue
+        assert start >= 0
+        assert start + sum((n - 1) * abs(s) for n, s in plain) < array.size
+        yield as_strided(array[start:], shape, [abs(s) for _, s in plain])

@@ -1,0 +1,199 @@
+"""
+How the tiles of a nest are divided between threads.
+
+The loops over tiles of neighbouring dimensions are taken together as one range of units. The part
+of thread `t` of `n` is `t * units / n` to `(t + 1) * units / n - 1`; of much work, it leaves the
+end of its part to whichever thread is ready. Loops outside of these are run by all threads. Where
+tiles of different sizes have different code, either the units of each code are divided, or all of
+them as one range, in which a unit counts as much as it has elements. The choice is by the time of
+the thread that has most to do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from itertools import product
+from math import prod
+
+from xdsl.ir import SSAValue
+
+from ..nest import Nest
+from ..schedules.schedule import Schedule
+
+_LEAST_CYCLES = 2000
+"""Less work than this takes one thread no longer than it takes several to share it."""
+_UNIT_CYCLES = 8
+"""To find the place of a unit in each further loop."""
+_INTERRUPTED = 0.03
+"""What it costs, of much work, if a range is too short to leave an end of each part to whichever
+thread is ready: others wait for one that was interrupted, or came late."""
+_LEAST_DRAWN = 20000
+"""Cycles of work; of less, each thread does a part that is known beforehand."""
+_BALANCED = 0.85
+"""How busy threads are, on average, where whole iterations of a sequence are worth dividing."""
+
+
+Portion = Callable[[SSAValue, SSAValue], None]
+Share = Callable[[int, Portion], None]
+"""
+Given a number of units and what does those from one to before another, has this thread do its part
+of them.
+"""
+
+
+@dataclass(frozen=True)
+class Span:
+    """Tiles of a dimension that have the same code: every `step` elements from `start`."""
+
+    start: int
+    stop: int
+    """Relative to `start`; the last tile may begin before and end behind it."""
+    step: int
+    tile: range | None = None
+    """For dimensions with parts: the elements of a tile, from where `start` and steps lead."""
+    clamp: int | None = None
+    """Where the last tile is moved back to, if it would end behind the dimension."""
+    stale: int | None = None
+    """How many of the first elements of the only tile were visited before, if that matters."""
+
+    @property
+    def tiles(self) -> int:
+        return -(-self.stop // self.step)
+
+    @property
+    def elements(self) -> int:
+        """Of a tile."""
+        return self.step if self.tile is None else len(self.tile)
+
+
+@dataclass(frozen=True)
+class Split:
+    """Loops `first` to `last` of a schedule's order are divided between threads."""
+
+    first: int
+    last: int
+    together: bool = False
+    """Whether tiles of different code are one range."""
+    cycles: float = field(default=0.0, compare=False)
+    """About how long one thread would take."""
+
+    @property
+    def draws(self) -> bool:
+        """
+        Whether tickets are worth drawing. In each iteration of a loop outside they would cost more
+        than they gain.
+        """
+        return self.first == 0 and self.cycles >= _LEAST_DRAWN
+
+
+@dataclass(frozen=True)
+class Group:
+    """Units that have the same code: one span of each loop of a split."""
+
+    spans: tuple[Span, ...]
+    start: int
+    """The weight of all groups before this one."""
+
+    @property
+    def units(self) -> int:
+        return prod(s.tiles for s in self.spans)
+
+    @property
+    def weight(self) -> int:
+        """Elements of a unit."""
+        return prod(s.elements for s in self.spans)
+
+    def units_below(self, weight: int) -> int:
+        """How many units start below a weight, counted from the start of the first group."""
+        return min(max(0, weight - self.start + self.weight - 1) // self.weight, self.units)
+
+
+def groups_of(spans: Sequence[Sequence[Span]]) -> list[Group]:
+    """The groups of loops with these spans, in order."""
+    groups, start = [], 0
+    for combination in product(*spans):
+        group = Group(combination, start)
+        start += group.units * group.weight
+        groups.append(group)
+    return groups
+
+
+def weight_of(groups: Sequence[Group]) -> int:
+    return groups[-1].start + groups[-1].units * groups[-1].weight
+
+
+_LARGE = 0.85
+"""How much of its part of the work each thread does in one portion."""
+_SMALL = 4
+"""How many portions the rest of each part is cut into, for any thread to take."""
+
+
+def portions_of(units: int, threads: int) -> tuple[int, int]:
+    """
+    How many units the large portion of each thread has, and how many small portions the rest of its
+    part is cut into, equal up to one unit; none if there are too few units for that.
+    """
+    large = int(units * _LARGE) // threads
+    rest = -(-units // threads) - large
+    return large, min(rest, _SMALL) if units >= 2 * threads else 0
+
+
+def busy(units: int, threads: int) -> float:
+    """How many of the threads work, on average, until all units are done, as a fraction."""
+    return units / (threads * -(-units // threads)) if units else 1.0
+
+
+def is_balanced(units: int, threads: int) -> bool:
+    return busy(units, threads) >= _BALANCED
+
+
+def choose_split(
+    nest: Nest, schedule: Schedule, spans: Sequence[Sequence[Span]], threads: int
+) -> Split | None:
+    """
+    Which loops to divide; None if one thread is to do it all. `spans` are those of each loop.
+    """
+    work = _cycles(nest, schedule)
+    if work < _LEAST_CYCLES:
+        return None
+    best, least = None, work
+    for first in range(len(spans)):
+        for last in range(first, len(spans)):
+            groups = groups_of(spans[first : last + 1])
+            covered = prod(d.size for d in schedule.order[first : last + 1])
+            outer = prod(d.size for d in schedule.order[:first])
+            for together in (False, True) if len(groups) > 1 else (False,):
+                share, units = _most(groups, threads, together)
+                # to find the places of units; inner loops begin anew in each outer iteration
+                overhead = units * (last - first) + len(groups) * (together + (first > 0))
+                time = work * share / covered + overhead * outer * _UNIT_CYCLES
+                split = Split(first, last, together, work)
+                cut = together or all(portions_of(g.units, threads)[1] for g in groups)
+                if split.draws and not cut:
+                    time += work * _INTERRUPTED
+                if time < least:
+                    best, least = split, time
+    return best
+
+
+def _most(groups: Sequence[Group], threads: int, together: bool) -> tuple[int, int]:
+    """Elements and units of the thread that has most of them."""
+    if not together:
+        most = [-(-g.units // threads) for g in groups]
+        return sum(n * g.weight for n, g in zip(most, groups, strict=True)), sum(most)
+    total, shares = weight_of(groups), []
+    for t in range(threads):
+        low, high = t * total // threads, (t + 1) * total // threads
+        units = [g.units_below(high) - g.units_below(low) for g in groups]
+        elements = sum(n * g.weight for n, g in zip(units, groups, strict=True))
+        shares.append((elements, sum(units)))
+    return max(shares)
+
+
+def _cycles(nest: Nest, schedule: Schedule) -> float:
+    """A rough estimate for the whole nest."""
+    points = prod(d.size for d in nest.parallel)
+    steps = prod(d.size for d in nest.reduced) if nest.reduction is not None else 0
+    operations = steps + nest.weight + len(nest.operands) + len(nest.writes)
+    return points * operations / schedule.lanes

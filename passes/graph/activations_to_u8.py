@@ -1,0 +1,123 @@
+"""
+Stores activations as u8 that are stored as i8, with zero points 128 higher.
+
+The instructions of x86 that multiply 8-bit integers take one unsigned and one signed operand
+(`vpdpbusd`), of which the signed one is the weights. Every number keeps its meaning, so results are
+exactly the same.
+
+The results of quantization with one scale are changed, and what nodes make of them that only move
+numbers. Where other nodes need i8 (results of the network, say), or a dequantized value comes from
+elsewhere as i8, a dequantization and quantization convert between the two. Constants stay.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import IntegerType, ModuleOp, Signedness, i8
+from xdsl.ir import SSAValue
+from xdsl.passes import ModulePass
+
+from ...glow_dialects.glow.base import Node
+from ...glow_dialects.glow.constant import ConstantOp, SplatOp
+from ...glow_dialects.glow.pooling import MaxPoolOp
+from ...glow_dialects.glow.quantization import DequantizeOp, QuantizeOp
+from ...glow_dialects.glow.shape import ConcatOp, PadOp, ReshapeOp, SliceOp, TransposeOp
+from ...glow_dialects.operator import Python, shape_of, to_python, with_shape
+from ...glow_dialects.quant import QuantizedType
+from ..levels import GRAPH
+from .integers.grids import bounds, dequantize, per_tensor, quantize, scale_of, zero_of
+from .rewriting import Build, erase_if_dead, tensor_nodes
+
+_U8 = IntegerType(8, Signedness.UNSIGNED)
+_HALF = 128
+_MOVING = (ReshapeOp, TransposeOp, SliceOp, ConcatOp, PadOp, MaxPoolOp)
+
+
+def signed_type(value: SSAValue) -> QuantizedType | None:
+    """The type of an activation that is stored as i8, with one scale."""
+    q = per_tensor(value.type)
+    if q is None or q.storage != i8 or isinstance(value.owner, ConstantOp | SplatOp):
+        return None
+    return q
+
+
+def unsigned(q: QuantizedType) -> QuantizedType:
+    """The type of the same numbers, stored as u8."""
+    low, high = bounds(q)
+    limits = (low + _HALF, high + _HALF)
+    return QuantizedType(_U8, q.expressed, scale_of(q), zero_of(q) + _HALF, None, limits)
+
+
+class Unsigned:
+    """The counterparts of the values of one module that are stored as u8."""
+
+    def __init__(self) -> None:
+        self.values: dict[SSAValue, SSAValue] = {}
+
+    def of(self, value: SSAValue, q: QuantizedType, user: Node) -> SSAValue:
+        """The counterpart of an i8 value of type `q` for `user`; converted there, if need be."""
+        if value in self.values:
+            return self.values[value]
+        build = Build()
+        result = quantize(build, dequantize(build, value), unsigned(q))
+        put_before(user, build)
+        return result
+
+    def visit(self, node: Node) -> None:
+        """Make the counterpart of a node's result, or let it use that of its operand."""
+        q = signed_type(node.results[0])
+        if isinstance(node, DequantizeOp) and (source := signed_type(node.input)) is not None:
+            node.operands[0] = self.of(node.input, source, node)
+        elif isinstance(node, QuantizeOp) and q is not None:
+            build = Build()
+            self.values[node.result] = quantize(build, node.input, unsigned(q))
+            put_before(node, build)
+        elif isinstance(node, _MOVING) and q is not None:
+            self._move(node, q)
+
+    def _move(self, node: Node, q: QuantizedType) -> None:
+        operands = [self.of(operand, q, node) for operand in node.operands]
+        properties: dict[str, Python] = {**node.properties}
+        if isinstance(node, PadOp):
+            properties["value"] = float(to_python(node.value) + _HALF)
+        result = with_shape(unsigned(q), shape_of(node.results[0].type))
+        build = Build()
+        self.values[node.results[0]] = build(
+            type(node), *operands, result_types=[result], **properties
+        )
+        put_before(node, build)
+
+    def finish(self) -> None:
+        """Give the rest of the users i8 made from u8, and erase what was replaced."""
+        for old, new in reversed(self.values.items()):
+            node, q = old.owner, per_tensor(old.type)
+            assert isinstance(node, Node)
+            assert q is not None
+            if old.first_use is not None:
+                build = Build()
+                old.replace_all_uses_with(quantize(build, dequantize(build, new), q))
+                put_before(node, build)
+            erase_if_dead([old])
+
+
+def put_before(node: Node, build: Build) -> None:
+    assert node.parent is not None
+    for new in build.ops:
+        new.location = node.location
+    node.parent.insert_ops_before(build.ops, node)
+
+
+@dataclass(frozen=True)
+class ActivationsToU8Pass(ModulePass):
+    """Store activations as u8 that are stored as i8."""
+
+    name = "glow-activations-to-u8"
+    level = GRAPH
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        counterparts = Unsigned()
+        for node in tensor_nodes(op):
+            counterparts.visit(node)
+        counterparts.finish()

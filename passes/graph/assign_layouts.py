@@ -1,0 +1,86 @@
+"""
+Gives convolutions, and what lies between them, a layout with blocks of channels.
+
+A vector register holds the channels of one block (16 floats with AVX-512), so convolutions load and
+store whole registers whatever the sizes of images are. Nodes are visited in order. A dense
+convolution with a constant filter always works on a blocked input; pools, depthwise convolutions,
+data-parallel nodes, concatenations, reductions over space, slices and pads do so if their input is
+blocked already; of several operands, all must be, unless what uses the result would rather read it
+blocked. Whatever else uses a blocked value reads it unpacked. A value is packed or unpacked at most
+once, where that is first needed, so that `pack(unpack(x))` never comes about; and what is unpacked
+without spatial extent is only reshaped. Filters, biases and other constants are packed at compile
+time.
+
+Where the block does not divide the number of channels, the last block has lanes of no channel.
+Convolutions write zeros there and multiply by zeros what they read, so it must be finite: a node
+that would compute infinities or NaN there works on unpacked tensors.
+
+Padding of a convolution becomes a `glow.pad`; a value that convolutions read with several paddings
+gets the largest one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Block, Operation
+from xdsl.passes import ModulePass
+
+from ...errors import CompileError
+from ...glow_dialects.glow.base import Node
+from ...glow_dialects.glow.blocked import PackChannelsOp
+from ..levels import GRAPH
+from .layouts import Layouts, block_sizes, demands, quads_option, rule_of
+from .rewriting import tensor_nodes
+
+
+def assign_layouts(block: Block, layouts: Layouts, most: int) -> None:
+    """Rewrite the graph in `block`, around integers to blocks of at most `most` channels."""
+    layouts.demand = demands(block, layouts)
+    layouts.blocks = block_sizes(block, layouts, most)
+    replaced: list[Operation] = []
+    for op in list(block.ops):
+        layouts.look_at(op)
+        rule = rule_of(type(op))
+        blocked = None if rule is None else rule(layouts, op)
+        if blocked is not None:
+            layouts.replace(op.results[0], blocked)
+            replaced.append(op)
+            continue
+        known = layouts.blocked(op.operands[0]) if isinstance(op, PackChannelsOp) else None
+        if known is not None and known.value.type == op.results[0].type:
+            op.results[0].replace_all_uses_with(known.value)
+            replaced.append(op)
+            continue
+        for i, operand in enumerate(op.operands):
+            op.operands[i] = layouts.plain(operand)
+    for op in reversed(replaced):
+        op.detach()
+        op.erase()
+    layouts.merge_borders()
+
+
+@dataclass(frozen=True)
+class AssignLayoutsPass(ModulePass):
+    """Give convolutions and their surroundings a layout with `block` channels together."""
+
+    name = "glow-assign-layouts"
+    level = GRAPH
+
+    block: int = 16
+    """How many channels are a vector register of f32 or i32, and a block."""
+    integer_block: int = 0
+    """The most channels of a block around convolutions of integers, if more than `block`."""
+    quads: tuple[str, ...] = ()
+    """Types of images (`u8`, `i8`) whose products with i8 the machine adds in quads, not pairs."""
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        if self.block < 1:
+            raise CompileError(f"expected a block of at least 1 channel, found {self.block}")
+        quads = quads_option(self.quads)
+        blocks = {node.parent for node in tensor_nodes(op) if isinstance(node, Node)}
+        for block in blocks:
+            assert block is not None
+            assign_layouts(block, Layouts(self.block, quads), self.integer_block)

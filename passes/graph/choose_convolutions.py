@@ -1,0 +1,199 @@
+"""
+Chooses the algorithm of each convolution of blocked tensors: by definition, or Winograd's.
+
+Winograd convolution (`glow.winograd_convolution`) applies to filters of 3 x 3 with stride 1. It
+takes fewer multiplications, but transforms its inputs and results, computes whole tiles where the
+result ends within one, and reads filters that are 16 / 9 or 4 times as large. Where there are tile
+registers for bf16, the products may be those of three parts of each number, as exact as in f32, but
+faster; then filters take half as much again. A cost model decides; filters are transformed at
+compile time, when their bytes are needed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp, bf16, f32
+from xdsl.passes import ModulePass
+
+from ...errors import CompileError
+from ...glow_dialects.glow.blocked import BlockedConvolutionOp, is_blocked_input
+from ...glow_dialects.glow.constant import ConstantOp
+from ...glow_dialects.glow.winograd import PARTS, TILES, WinogradConvolutionOp
+from ...glow_dialects.operator import element_of, shape_of
+from ...semantics.arrays import constant_reader, lazy_constant
+from ...semantics.winograd import filter_in_parts, transform_filter
+from ..levels import GRAPH
+from .rewriting import Build, erase_if_dead, replace_node, tensor_nodes
+
+KERNEL = 3
+FLOPS_PER_BYTE = 10.0
+"""
+How many floating-point operations a core does in the time in which it reads a byte of filters from
+memory: 4 on a quiet desktop, 20 where many cores share the memory.
+"""
+PRODUCT_EFFICIENCY = 0.93
+"""Speed of the products of transformed tiles, relative to that of direct convolution."""
+INPUT_FLOPS, OUTPUT_FLOPS = 18.0, 9.0
+"""Time to transform tiles, in operations per element of the transformed tile; measured."""
+PARTS_SPEED = 2.0
+"""Speed of products of parts in tile registers, relative to those in f32."""
+PARTS_FLOPS_PER_BYTE = 15.0
+"""The same as `FLOPS_PER_BYTE` beside such products, which leave memory less time."""
+NEAR_FLOPS, FAR_FLOPS = 15.0, 120.0
+"""
+Further time for an element of a transformed tile that is divided into parts, or of its products,
+where a block of tiles and all filters stay in the second cache, and where they do not; measured.
+"""
+START_FLOPS = 2e7
+"""Time until tile registers are as fast as they can be."""
+NEAR_TILES = 28
+"""How many tiles such a block has."""
+NEAR_CACHE = 0.8
+"""How much of the second cache they may fill."""
+
+DIRECT, WINOGRAD, AUTO = "direct", "winograd", "auto"
+
+
+@dataclass(frozen=True)
+class Layer:
+    """The sizes of a convolution with a filter of 3 x 3 and stride 1."""
+
+    images: int
+    inputs: int
+    outputs: int
+    counts: tuple[int, int]
+    """Rows and columns of the result."""
+
+    @staticmethod
+    def of(node: BlockedConvolutionOp) -> Layer:
+        images, blocks, *counts, block = shape_of(node.result.type)
+        _, inputs, *_, rows, _ = shape_of(node.filter.type)
+        return Layer(images, inputs * rows, blocks * block, (counts[0], counts[1]))
+
+    @property
+    def channels(self) -> int:
+        """Pairs of an input and an output channel."""
+        return self.inputs * self.outputs
+
+
+def direct_cost(layer: Layer) -> float:
+    """Time of direct convolution, in floating-point operations at full speed."""
+    filters = layer.channels * KERNEL**2
+    # each image meets all filters before the next one does
+    return layer.images * (2 * filters * prod(layer.counts) + 4 * filters * FLOPS_PER_BYTE)
+
+
+@dataclass(frozen=True)
+class Winograd:
+    """A way to compute a Winograd convolution."""
+
+    tile: int
+    """Rows and columns of outputs of a tile."""
+    parts: bool = False
+    """Whether products are those of parts in bf16."""
+
+
+def winograd_cost(layer: Layer, way: Winograd, cache: int = 0) -> float:
+    """
+    Time of Winograd convolution, in the unit of `direct_cost`, with a second cache of so many
+    bytes.
+    """
+    elements = (way.tile + KERNEL - 1) ** 2
+    points = elements * layer.images * prod(-(-n // way.tile) for n in layer.counts)
+    products = 2 * points * layer.channels / PRODUCT_EFFICIENCY
+    transforms = points * (INPUT_FLOPS * layer.inputs + OUTPUT_FLOPS * layer.outputs)
+    if not way.parts:
+        filters = layer.images * 4 * elements * layer.channels
+        return products + transforms + filters * FLOPS_PER_BYTE
+    size = 2 * PARTS
+    block = NEAR_TILES * (size * layer.inputs + 4 * layer.outputs)
+    is_near = elements * (block + size * layer.channels) <= NEAR_CACHE * cache
+    transforms += points * (layer.inputs + layer.outputs) * (NEAR_FLOPS if is_near else FAR_FLOPS)
+    filters = layer.images * size * elements * layer.channels
+    return START_FLOPS + products / PARTS_SPEED + transforms + filters * PARTS_FLOPS_PER_BYTE
+
+
+def best_way(layer: Layer, forced: bool, parts: bool, cache: int) -> Winograd | None:
+    """
+    The fastest Winograd convolution, if `parts` also of those in parts; None if the definition is
+    faster still. The second cache has `cache` bytes.
+    """
+    ways = [Winograd(tile, p) for tile in TILES for p in ((False, True) if parts else (False,))]
+    costs: dict[Winograd | None, float] = {w: winograd_cost(layer, w, cache) for w in ways}
+    if not forced:
+        costs[None] = direct_cost(layer)
+    return min(costs, key=lambda choice: costs[choice])
+
+
+def applies(node: BlockedConvolutionOp) -> bool:
+    """Whether Winograd convolution computes the same."""
+    geometry = (node.strides.get_values(), node.dilations.get_values())
+    return (
+        geometry == ((1, 1), (1, 1))
+        and is_blocked_input(node.call)
+        and shape_of(node.filter.type)[2:4] == (KERNEL, KERNEL)
+        and 0 not in shape_of(node.result.type)
+        and element_of(node.input.type) == f32
+        and isinstance(node.filter.owner, ConstantOp)
+    )
+
+
+def rewrite(node: BlockedConvolutionOp, way: Winograd) -> None:
+    """Make a convolution a Winograd convolution."""
+    read = constant_reader(node.filter)
+    assert read is not None
+    build = Build()
+    hint = node.filter.name_hint
+    blocks, inputs, *_, rows, block = shape_of(node.filter.type)
+    elements = (way.tile + KERNEL - 1) ** 2
+    if way.parts:
+        shape = [elements, blocks, -(-inputs // 2), PARTS, rows, block, 2]
+        element = bf16
+    else:
+        shape = [elements, blocks, inputs * rows, block]
+        element = f32
+
+    def transformed() -> np.ndarray:
+        u = transform_filter(read(), way.tile)
+        return filter_in_parts(u, rows) if way.parts else u
+
+    u = build.add(lazy_constant(shape, element, hint or "filter", transformed))
+    u.name_hint = hint
+    y = build(WinogradConvolutionOp, node.input, u, node.bias, tile=way.tile)
+    filters = node.filter
+    replace_node(node, build.ops, y)
+    erase_if_dead([filters])
+
+
+@dataclass(frozen=True)
+class ChooseConvolutionsPass(ModulePass):
+    """Choose the algorithm of convolutions of blocked tensors."""
+
+    name = "glow-choose-convolutions"
+    level = GRAPH
+
+    algorithm: str = AUTO
+    """`direct`, `winograd` wherever it applies, or `auto` for what is estimated to be faster."""
+    has_bf16_tiles: bool = False
+    """Whether the machine has tile registers for bf16."""
+    cache: int = 1 << 20
+    """Bytes of a core's second cache."""
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        if self.algorithm not in (AUTO, DIRECT, WINOGRAD):
+            raise CompileError(
+                f"expected the algorithm of convolutions to be {AUTO}, {DIRECT} or {WINOGRAD}, "
+                f"found {self.algorithm!r}"
+            )
+        if self.algorithm == DIRECT:
+            return
+        for node in tensor_nodes(op):
+            if isinstance(node, BlockedConvolutionOp) and applies(node):
+                forced = self.algorithm == WINOGRAD
+                way = best_way(Layer.of(node), forced, self.has_bf16_tiles, self.cache)
+                if way is not None:
+                    rewrite(node, way)

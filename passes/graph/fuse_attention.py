@@ -1,0 +1,144 @@
+"""
+Recognises attention: the product of a softmax of a product.
+
+`softmax(q @ k^T * scale + mask) @ v`, where scale and mask may be missing and the scale may be a
+divisor, becomes one node, whose kernel need not write the scores of all positions to memory. The
+matrices may have one or two dimensions before them (images, or images and heads), and the softmax
+is along the last one. Nothing else may use what is in between.
+
+The node has positions before heads in its operands, as networks compute them. So a transposed
+operand loses its transpose here, and those that become necessary meet their inverses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import SSAValue
+from xdsl.passes import ModulePass
+
+from ...glow_dialects.elements import is_float
+from ...glow_dialects.glow.arithmetic import AddOp, DivOp, MulOp
+from ...glow_dialects.glow.attention import AttentionOp, MaskedAttentionOp
+from ...glow_dialects.glow.matrix import MatMulOp
+from ...glow_dialects.glow.normalization import SoftmaxOp
+from ...glow_dialects.glow.shape import TransposeOp
+from ...glow_dialects.operator import element_of, shape_of
+from ..levels import GRAPH
+from .rewriting import Build, RuleTable, apply_rules, maker, uniform
+
+_HEADS_LAST_BUT_ONE = (0, 2, 1, 3)
+
+
+@dataclass(frozen=True)
+class Scores:
+    """A product `product * scale + mask`."""
+
+    product: MatMulOp
+    scale: float
+    mask: SSAValue | None
+
+
+def scores_of(value: SSAValue) -> Scores | None:
+    """How `value` is computed, if it is scores that nothing else uses."""
+    mask = None
+    add = maker(value, AddOp)
+    if add is not None:
+        for scaled, other in ((add.lhs, add.rhs), (add.rhs, add.lhs)):
+            if _scaled_product(scaled) is not None:
+                value, mask = scaled, other
+                break
+        else:
+            return None
+    found = _scaled_product(value)
+    return None if found is None else Scores(*found, mask)
+
+
+def _scaled_product(value: SSAValue) -> tuple[MatMulOp, float] | None:
+    """A product and the number that it is multiplied with."""
+    if not value.has_one_use():
+        return None
+    owner = value.owner
+    if isinstance(owner, MatMulOp):
+        return owner, 1.0
+    if isinstance(owner, DivOp):
+        number, factor = owner.lhs, uniform(owner.rhs)
+        factor = 1 / factor if factor else None
+    elif isinstance(owner, MulOp):
+        number, factor = owner.lhs, uniform(owner.rhs)
+        if factor is None:
+            number, factor = owner.rhs, uniform(owner.lhs)
+    else:
+        return None
+    product = maker(number, MatMulOp)
+    if factor is None or product is None or not number.has_one_use():
+        return None
+    return product, float(factor)
+
+
+def _transposed(build: Build, value: SSAValue, permutation: Sequence[int]) -> SSAValue:
+    """`value` transposed; if it is a transpose itself, at most one transpose of what that has."""
+    inner = maker(value, TransposeOp)
+    if inner is not None:
+        before = inner.call.ints("permutation")
+        value, permutation = inner.input, [before[p] for p in permutation]
+    if list(permutation) == list(range(len(permutation))):
+        return value
+    return build(TransposeOp, value, permutation=permutation)
+
+
+def _by_position(build: Build, value: SSAValue, transposed: bool) -> SSAValue:
+    """Matrices [images, (heads,) positions, width] as [images, positions, heads, width]."""
+    shape = shape_of(value.type)
+    if len(shape) == 3:
+        if transposed:
+            value = _transposed(build, value, (0, 2, 1))
+            shape = shape_of(value.type)
+        return build.reshape(value, [shape[0], shape[1], 1, shape[2]])
+    permutation = (0, 3, 1, 2) if transposed else _HEADS_LAST_BUT_ONE
+    return _transposed(build, value, permutation)
+
+
+def attention(node: MatMulOp, build: Build) -> SSAValue | None:
+    """A product whose left operand is a softmax of scores."""
+    softmax = maker(node.lhs, SoftmaxOp)
+    shape = shape_of(node.result.type)
+    if softmax is None or not node.lhs.has_one_use() or node.transpose_lhs.value.data:
+        return None
+    if len(shape) not in (3, 4) or softmax.axis.value.data != len(shape) - 1:
+        return None
+    scores = scores_of(softmax.input)
+    if scores is None or not is_float(element_of(node.result.type)):
+        return None
+    product = scores.product
+    operands = [
+        _by_position(build, product.lhs, bool(product.transpose_lhs.value.data)),
+        _by_position(build, product.rhs, not product.transpose_rhs.value.data),
+        _by_position(build, node.rhs, bool(node.transpose_rhs.value.data)),
+    ]
+    if scores.mask is None:
+        result = build(AttentionOp, *operands, scale=scores.scale)
+    else:
+        mask = scores.mask
+        if len(shape) == 3:
+            mask = build.reshape(mask, [shape[0], 1, *shape_of(mask.type)[1:]])
+        result = build(MaskedAttentionOp, *operands, mask, scale=scores.scale)
+    if len(shape) == 3:
+        return build.reshape(result, shape)
+    return build(TransposeOp, result, permutation=_HEADS_LAST_BUT_ONE)
+
+
+@dataclass(frozen=True)
+class FuseAttentionPass(ModulePass):
+    """Make one node of attention."""
+
+    name = "glow-fuse-attention"
+    level = GRAPH
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        table = RuleTable()
+        table.rule(MatMulOp)(attention)
+        apply_rules(op, table)

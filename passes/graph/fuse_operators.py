@@ -1,0 +1,241 @@
+"""
+Recognises operators that frontends have decomposed: GELU, and layer and RMS normalisation.
+
+- `x * (1 + erf(x / sqrt(2))) / 2`, its factors in any order, is a GELU.
+- `d / sqrt(mean(d**2) + epsilon)`, the mean along the last dimensions, is an RMS normalisation of
+  `d`, or a layer normalisation of `x` if `d = x - mean(x)`.
+- A product and a sum with one number for each element of a row, after a normalisation without
+  scale or bias, become its scale and bias.
+
+What else uses a value in between still gets it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import isclose, sqrt
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import SSAValue
+from xdsl.passes import ModulePass
+
+from ...glow_dialects.elements import is_float
+from ...glow_dialects.glow.activation import ErfOp, GeluOp
+from ...glow_dialects.glow.arithmetic import AddOp, DivOp, MulOp, PowOp, ReciprocalOp, SqrtOp, SubOp
+from ...glow_dialects.glow.normalization import LayerNormOp, RmsNormOp
+from ...glow_dialects.glow.reduction import ReduceMeanOp
+from ...glow_dialects.glow.shape import BroadcastOp
+from ...glow_dialects.operator import element_of, shape_of, with_shape
+from ..levels import GRAPH
+from .rewriting import Build, RuleTable, apply_rules, maker, uniform
+
+FUSIONS = RuleTable()
+_PRECISION = 1e-6
+"""How far a number may be from what it stands for, relatively: frontends round to f32."""
+
+
+def _either_way(node: AddOp | MulOp) -> Iterator[tuple[SSAValue, SSAValue]]:
+    yield node.lhs, node.rhs
+    yield node.rhs, node.lhs
+
+
+def _near(value: float | None, target: float) -> bool:
+    return value is not None and isclose(value, target, rel_tol=_PRECISION)
+
+
+# GELU
+
+
+@FUSIONS.rule(MulOp, DivOp)
+def gelu(node: MulOp | DivOp, build: Build) -> SSAValue | None:
+    """A product of `x`, `1 + erf(x / sqrt(2))` and a half."""
+    factors, number = _factors(node)
+    if len(factors) != 2 or not _near(number, 0.5) or not is_float(element_of(node.result.type)):
+        return None
+    for x, other in (factors, factors[::-1]):
+        if _is_one_plus_erf(other, x):
+            return build(GeluOp, x)
+    return None
+
+
+def _factors(node: MulOp | DivOp) -> tuple[list[SSAValue], float]:
+    """The factors of nested products and quotients, and the product of those that are numbers."""
+    factors: list[SSAValue] = []
+    number = 1.0
+    pending: list[SSAValue] = [node.result]
+    while pending and len(factors) <= 2:
+        value = pending.pop()
+        owner = value.owner
+        inner = owner is node or value.has_one_use()
+        constant = uniform(value)
+        if constant is not None:
+            number *= constant
+        elif isinstance(owner, MulOp) and inner:
+            pending += owner.operands
+        elif isinstance(owner, DivOp) and inner and (divisor := uniform(owner.rhs)):
+            number /= divisor
+            pending.append(owner.lhs)
+        else:
+            factors.append(value)
+    return factors, number
+
+
+def _is_one_plus_erf(value: SSAValue, x: SSAValue) -> bool:
+    add = maker(value, AddOp)
+    if add is None:
+        return False
+    for one, other in _either_way(add):
+        erf = maker(other, ErfOp)
+        if erf is not None and uniform(one) == 1:
+            return _is_scaled(erf.input, x, sqrt(0.5))
+    return False
+
+
+def _is_scaled(value: SSAValue, x: SSAValue, factor: float) -> bool:
+    """Whether `value` is `x * factor`."""
+    owner = value.owner
+    if isinstance(owner, DivOp):
+        return owner.lhs is x and _near(uniform(owner.rhs), 1 / factor)
+    if isinstance(owner, MulOp):
+        return any(a is x and _near(uniform(b), factor) for a, b in _either_way(owner))
+    return False
+
+
+# normalisation
+
+
+@FUSIONS.rule(DivOp)
+def quotient(node: DivOp, build: Build) -> SSAValue | None:
+    """`d / sqrt(mean(d**2) + epsilon)`."""
+    root = _repeated(node.rhs)
+    return None if root is None else _normalized(node.lhs, maker(root, SqrtOp), build)
+
+
+@FUSIONS.rule(MulOp)
+def product_with_inverse(node: MulOp, build: Build) -> SSAValue | None:
+    """`d * (1 / sqrt(mean(d**2) + epsilon))`."""
+    for centred, other in _either_way(node):
+        inverse = _repeated(other)
+        root = None if inverse is None else _inverse_of(inverse)
+        if root is not None:
+            return _normalized(centred, maker(root, SqrtOp), build)
+    return None
+
+
+def _inverse_of(value: SSAValue) -> SSAValue | None:
+    """`x` if `value` is `1 / x`."""
+    owner = value.owner
+    if isinstance(owner, ReciprocalOp):
+        return owner.input
+    if isinstance(owner, DivOp) and uniform(owner.lhs) == 1:
+        return owner.rhs
+    return None
+
+
+def _repeated(value: SSAValue) -> SSAValue | None:
+    """What `value` repeats along some dimensions."""
+    broadcast = maker(value, BroadcastOp)
+    return None if broadcast is None else broadcast.input
+
+
+def _normalized(x: SSAValue, root: SqrtOp | None, build: Build) -> SSAValue | None:
+    """`x / root` as a normalisation without scale and bias, if it is one."""
+    add = None if root is None else maker(root.input, AddOp)
+    if add is None or not is_float(element_of(x.type)):
+        return None
+    for mean, other in _either_way(add):
+        epsilon, square = uniform(other), _mean_of_rows(mean)
+        if epsilon is None or square is None or not _is_square(square.input, x):
+            continue
+        axis = min(square.call.ints("axes"))
+        row = with_shape(element_of(x.type), shape_of(x.type)[axis:])
+        ones = build.splat(1.0, row)
+        source = _centred(x, axis)
+        if source is None:
+            return build(RmsNormOp, x, ones, axis=axis, epsilon=float(epsilon))
+        zeros = build.splat(0.0, row)
+        return build(LayerNormOp, source, ones, zeros, axis=axis, epsilon=float(epsilon))
+    return None
+
+
+def _mean_of_rows(value: SSAValue) -> ReduceMeanOp | None:
+    """A mean along the last dimensions, which stay as ones."""
+    mean = maker(value, ReduceMeanOp)
+    if mean is None or not mean.keep_dims.value.data:
+        return None
+    axes, rank = mean.call.ints("axes"), len(shape_of(mean.input.type))
+    last = tuple(range(rank - len(axes), rank))
+    return mean if axes and tuple(sorted(axes)) == last else None
+
+
+def _is_square(value: SSAValue, x: SSAValue) -> bool:
+    owner = value.owner
+    if isinstance(owner, PowOp):
+        return owner.lhs is x and uniform(owner.rhs) == 2
+    return isinstance(owner, MulOp) and owner.lhs is x and owner.rhs is x
+
+
+def _centred(value: SSAValue, axis: int) -> SSAValue | None:
+    """`x` if `value` is `x - mean(x)`, the mean along the dimensions from `axis` on."""
+    difference = maker(value, SubOp)
+    repeated = None if difference is None else _repeated(difference.rhs)
+    if difference is None or repeated is None:
+        return None
+    mean = _mean_of_rows(repeated)
+    if mean is None or mean.input is not difference.lhs or min(mean.call.ints("axes")) != axis:
+        return None
+    return difference.lhs
+
+
+@FUSIONS.rule(MulOp)
+def scale(node: MulOp, build: Build) -> SSAValue | None:
+    """A normalisation without scale, times one number for each element of a row."""
+    for value, other in _either_way(node):
+        norm = value.owner
+        if not isinstance(norm, LayerNormOp | RmsNormOp) or not value.has_one_use():
+            continue
+        rest = norm.operands[2:]
+        if uniform(norm.scale) != 1 or any(uniform(b) != 0 for b in rest):
+            continue
+        row = _row(other, shape_of(norm.scale.type), build)
+        if row is not None:
+            return build.like(norm, norm.input, row, *rest)
+    return None
+
+
+@FUSIONS.rule(AddOp)
+def bias(node: AddOp, build: Build) -> SSAValue | None:
+    """A layer normalisation without bias, plus one number for each element of a row."""
+    for value, other in _either_way(node):
+        norm = maker(value, LayerNormOp)
+        if norm is None or not value.has_one_use() or uniform(norm.bias) != 0:
+            continue
+        row = _row(other, shape_of(norm.bias.type), build)
+        if row is not None:
+            return build.like(norm, norm.input, norm.scale, row)
+    return None
+
+
+def _row(value: SSAValue, row: tuple[int, ...], build: Build) -> SSAValue | None:
+    """The row that `value` repeats in all rows, if it does."""
+    source = _repeated(value)
+    if source is None:
+        return None
+    shape = shape_of(source.type)
+    extra = max(0, len(shape) - len(row))
+    if any(size != 1 for size in shape[:extra]):
+        return None
+    return build.broadcast(build.reshape(source, shape[extra:]), row)
+
+
+@dataclass(frozen=True)
+class FuseOperatorsPass(ModulePass):
+    """Make one node of operators that frontends have decomposed."""
+
+    name = "glow-fuse-operators"
+    level = GRAPH
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        apply_rules(op, FUSIONS)

@@ -1,0 +1,65 @@
+"""
+Lets Winograd convolutions write the maxima of max pooling.
+
+Tiles of 4 x 4 or 2 x 2 outputs hold whole windows of 2 x 2 (or 4 x 4) with that stride, so the
+pooling after a convolution becomes part of it, and the large result never goes to memory. A
+rectifier or a clip between them moves behind: it keeps the order of numbers.
+"""
+
+from __future__ import annotations
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import SSAValue
+from xdsl.passes import ModulePass
+
+from ...glow_dialects.glow.activation import ClipOp, ReluOp
+from ...glow_dialects.glow.blocked import BlockedMaxPoolOp
+from ...glow_dialects.glow.winograd import WinogradConvolutionOp
+from ...glow_dialects.operator import shape_of
+from ..levels import GRAPH
+from .rewriting import Build, RuleTable, apply_rules
+
+_KEEP_ORDER = (ReluOp, ClipOp)
+"""Elementwise nodes of one operand whose result does not fall where the operand grows."""
+_RULES = RuleTable()
+
+
+@_RULES.rule(BlockedMaxPoolOp)
+def pool_of_convolution(node: BlockedMaxPoolOp, build: Build) -> SSAValue | None:
+    """`max_pool(relu(convolution))` as `relu(pooled convolution)`."""
+    value, between = node.input, []
+    while value.has_one_use() and isinstance(value.owner, _KEEP_ORDER):
+        between.append(value.owner)
+        value = value.owner.input
+    convolution = value.owner
+    if not isinstance(convolution, WinogradConvolutionOp) or not value.has_one_use():
+        return None
+    pool = _window(node)
+    if pool is None or convolution.tile.value.data % pool or convolution.pool.value.data > 1:
+        return None
+    if [n // pool for n in shape_of(value.type)[2:4]] != list(shape_of(node.result.type)[2:4]):
+        return None
+    result = build.like(convolution, *convolution.operands, pool=pool)
+    for step in reversed(between):
+        result = build.like(step, result)
+    return result
+
+
+def _window(node: BlockedMaxPoolOp) -> int | None:
+    """The size of square windows that lie side by side; None for others."""
+    size = node.kernel.get_values()[0]
+    n = len(shape_of(node.input.type)) - 3
+    wanted = ((size,) * n, (size,) * n, (1,) * n, (0,) * (2 * n))
+    attributes = (node.kernel, node.strides, node.dilations, node.pads)
+    return size if wanted == tuple(a.get_values() for a in attributes) else None
+
+
+class FusePoolingPass(ModulePass):
+    """Let Winograd convolutions write the maxima of max pooling."""
+
+    name = "glow-fuse-pooling"
+    level = GRAPH
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        apply_rules(op, _RULES)

@@ -1,0 +1,253 @@
+"""Convolutions and pools on blocked tensors."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+import numpy as np
+from xdsl.dialects.builtin import f32
+from xdsl.ir import SSAValue
+
+from ....glow_dialects.glow.blocked import (
+    BlockedAvgPoolOp,
+    BlockedConvolutionOp,
+    BlockedDepthwiseConvolutionOp,
+    BlockedMaxPoolOp,
+    num_blocks,
+)
+from ....glow_dialects.glow.constant import ConstantOp, SplatOp
+from ....glow_dialects.glow.convolution import ConvolutionOp
+from ....glow_dialects.glow.dot import DotConvolutionOp
+from ....glow_dialects.glow.pooling import AvgPoolOp, MaxPoolOp
+from ....glow_dialects.glow.shape import ConcatOp, PadOp, SliceOp
+from ....glow_dialects.operator import element_of, shape_of, to_python, with_shape
+from ....semantics.blocked import pack_channels, pack_filter
+from ....semantics.dot import dot_filter
+from .quads import QUAD, are_factors, terms_of
+from .state import Blocked, Layouts, rule
+
+FEW_CHANNELS = 4
+"""Inputs of up to so many channels are read plain: packing them would multiply their size."""
+MOST_GROUPS = 32
+"""Each group becomes a convolution of its own."""
+
+
+class Kind(Enum):
+    """How a convolution works on blocked tensors."""
+
+    DENSE = "dense"
+    GROUPED = "grouped"
+    DEPTHWISE = "depthwise"
+
+    @property
+    def needs_blocks(self) -> bool:
+        """Whether its input is packed if need be; a depthwise one costs little more than that."""
+        return self is not Kind.DEPTHWISE
+
+
+def convolution_kind(layouts: Layouts, node: ConvolutionOp) -> Kind | None:
+    """How a convolution works on blocked tensors; None if it does not."""
+    floats = element_of(node.input.type) == f32
+    if not (floats or is_integer(node)) or not isinstance(node.filter.owner, ConstantOp):
+        return None
+    if not isinstance(node.bias.owner, ConstantOp | SplatOp):
+        return None
+    outputs, per_group, *_ = shape_of(node.filter.type)
+    group = node.group.value.data
+    if 1 < group == outputs and per_group == 1:
+        return Kind.DEPTHWISE
+    if not floats and layouts.block % _terms(layouts, node):
+        return None
+    if group == 1:
+        return Kind.DENSE if 2 * outputs > layouts.block else None
+    fits = per_group % layouts.block == 0 and outputs // group % layouts.block == 0
+    return Kind.GROUPED if fits and group <= MOST_GROUPS else None
+
+
+def is_integer(node: ConvolutionOp) -> bool:
+    """Whether a convolution sums products of integers as `glow.dot_convolution` does."""
+    return are_factors(element_of(node.input.type), element_of(node.filter.type))
+
+
+def _terms(layouts: Layouts, node: ConvolutionOp) -> int:
+    """How many neighbouring channels the machine multiplies at once."""
+    return terms_of(element_of(node.input.type), layouts.quads)
+
+
+@rule(ConvolutionOp)
+def convolution(layouts: Layouts, node: ConvolutionOp) -> Blocked | None:
+    match convolution_kind(layouts, node):
+        case Kind.DENSE:
+            return _dense(layouts, node)
+        case Kind.GROUPED:
+            return _grouped(layouts, node)
+        case Kind.DEPTHWISE:
+            return _depthwise(layouts, node)
+        case None:
+            return None
+
+
+def _dense(layouts: Layouts, node: ConvolutionOp) -> Blocked:
+    channels = shape_of(node.input.type)[1]
+    known = layouts.blocked(node.input)
+    if known is None and channels <= FEW_CHANNELS and not is_integer(node):
+        return _on_plain(layouts, node)
+    x = known or _entering(layouts, node)
+    return Blocked(_products(layouts, node, _bordered(layouts, node, x.value)), _outputs(node))
+
+
+def _entering(layouts: Layouts, node: ConvolutionOp) -> Blocked:
+    """A plain input, packed; one with a border before that. Few integers need not fill a vector."""
+    x, block = node.input, layouts.block_of(node.input)
+    channels = shape_of(x.type)[1]
+    if is_integer(node) and channels < layouts.block:
+        block = -(-channels // QUAD) * QUAD
+    pad = x.owner
+    if not isinstance(pad, PadOp) or not is_integer(node):
+        return layouts.packed(x, block)
+    low, high = (list(p.get_values()) for p in (pad.low, pad.high))
+    if any((*low[:2], *high[:2])):
+        return layouts.packed(x, block)
+    inner = layouts.packed(pad.input, block)
+    number = float(to_python(pad.value))
+    return Blocked(layouts.padded(inner.value, low[2:], high[2:], number), channels, None)
+
+
+def _products(
+    layouts: Layouts, node: ConvolutionOp, x: SSAValue, rows: slice = slice(None)
+) -> SSAValue:
+    """The convolution of a blocked `x`, with its border, by the `rows` of the filter."""
+    return (_dot if is_integer(node) else _blocked)(layouts, node, x, rows=rows)
+
+
+def _dot(layouts: Layouts, node: ConvolutionOp, x: SSAValue, rows: slice) -> SSAValue:
+    """Filters are in panels of one vector, whatever the blocks of the result."""
+    filters, panel, terms = node.filter.owner, layouts.block, _terms(layouts, node)
+    assert isinstance(filters, ConstantOp)
+    outputs, inputs, *kernel = shape_of(node.filter.type)
+    outputs = len(range(outputs)[rows])
+    block = shape_of(x.type)[-1]
+    groups = -(-min(block, inputs) // terms)
+    shape = [num_blocks(outputs, panel), num_blocks(inputs, block), *kernel, groups, panel, terms]
+    w = layouts.constant(filters, lambda a: dot_filter(a[rows], block, panel, terms), shape)
+    return layouts.add(
+        DotConvolutionOp,
+        *(x, w, _bias(layouts, node, rows, layouts.block_of(node.result))),
+        strides=node.strides,
+        dilations=node.dilations,
+    )
+
+
+def _on_plain(layouts: Layouts, node: ConvolutionOp) -> Blocked:
+    """The input keeps its layout; the filter has a block of output channels together."""
+    pads = list(node.pads.get_values())
+    n = len(pads) // 2
+    x = node.input
+    if any(pads):
+        low, high = [0, 0, *pads[:n]], [0, 0, *pads[n:]]
+        x = layouts.add(PadOp, x, low=low, high=high, value=0.0)
+    return Blocked(_blocked(layouts, node, x, plain_input=True), _outputs(node))
+
+
+def _blocked(
+    layouts: Layouts,
+    node: ConvolutionOp,
+    x: SSAValue,
+    plain_input: bool = False,
+    rows: slice = slice(None),
+) -> SSAValue:
+    """The convolution of `x`, with its border, by the `rows` of the filter."""
+    block = layouts.block
+    filters = node.filter.owner
+    assert isinstance(filters, ConstantOp)
+    outputs, inputs, *kernel = shape_of(node.filter.type)
+    outputs = len(range(outputs)[rows])
+    shape = [num_blocks(outputs, block), inputs, *kernel, block]
+    if not plain_input:
+        shape = [shape[0], num_blocks(inputs, block), *kernel, block, block]
+    w = layouts.constant(filters, lambda a: pack_filter(a[rows], block, plain_input), shape)
+    return layouts.add(
+        BlockedConvolutionOp,
+        *(x, w, _bias(layouts, node, rows, block)),
+        strides=node.strides,
+        dilations=node.dilations,
+    )
+
+
+def _bias(layouts: Layouts, node: ConvolutionOp, rows: slice, block: int) -> SSAValue:
+    count = len(range(_outputs(node))[rows])
+    shape = [num_blocks(count, block), block]
+
+    def pack(bias: np.ndarray) -> np.ndarray:
+        return pack_channels(bias[rows], block, axis=0)
+
+    match node.bias.owner:
+        case SplatOp() as splat if count % block == 0 or not float(splat.value.value.data):  # pyright: ignore
+            t = with_shape(element_of(node.bias.type), shape)
+            return layouts.add(SplatOp, result_types=[t], value=splat.value)
+        case _:
+            return layouts.constant(node.bias.owner, pack, shape)  # pyright: ignore
+
+
+def _outputs(node: ConvolutionOp) -> int:
+    return shape_of(node.filter.type)[0]
+
+
+def _bordered(layouts: Layouts, node: ConvolutionOp, x: SSAValue) -> SSAValue:
+    pads = list(node.pads.get_values())
+    return layouts.padded(x, pads[: len(pads) // 2], pads[len(pads) // 2 :])
+
+
+def _depthwise(layouts: Layouts, node: ConvolutionOp) -> Blocked | None:
+    """Only where the input is blocked already: it costs little more than packing would."""
+    x = layouts.blocked(node.input)
+    if x is None:
+        return None
+    block, filters = x.block, node.filter.owner
+    assert isinstance(filters, ConstantOp)
+    channels, _, *kernel = shape_of(node.filter.type)
+    shape = [num_blocks(channels, block), *kernel, block]
+    w = layouts.constant(filters, lambda a: pack_channels(a[:, 0], block, axis=0), shape)
+    y = layouts.add(
+        BlockedDepthwiseConvolutionOp,
+        *(_bordered(layouts, node, x.value), w, _bias(layouts, node, slice(None), block)),
+        strides=node.strides,
+        dilations=node.dilations,
+    )
+    return Blocked(y, channels)
+
+
+def _grouped(layouts: Layouts, node: ConvolutionOp) -> Blocked:
+    """Each group reads its blocks of the input and writes its blocks of the result."""
+    packed = layouts.packed(node.input, layouts.block_of(node.input))
+    x = _bordered(layouts, node, packed.value)
+    group = node.group.value.data
+    outputs = _outputs(node) // group
+    whole = list(shape_of(x.type))
+    blocks = whole[1] // group
+    parts: list[SSAValue] = []
+    for g in range(group):
+        part = layouts.add(
+            SliceOp,
+            x,
+            starts=[0, g * blocks, *[0] * (len(whole) - 2)],
+            sizes=[whole[0], blocks, *whole[2:]],
+            strides=[1] * len(whole),
+        )
+        rows = slice(g * outputs, (g + 1) * outputs)
+        parts.append(_products(layouts, node, part, rows))
+    return Blocked(layouts.add(ConcatOp, *parts, axis=1), group * outputs)
+
+
+_POOLS = {MaxPoolOp: BlockedMaxPoolOp, AvgPoolOp: BlockedAvgPoolOp}
+
+
+@rule(MaxPoolOp, AvgPoolOp)
+def pool(layouts: Layouts, node: MaxPoolOp | AvgPoolOp) -> Blocked | None:
+    x = layouts.blocked(node.input)
+    if x is None:
+        return None
+    if not x.is_full and isinstance(node, AvgPoolOp) and x.fill != 0:
+        return None
+    y = layouts.add(_POOLS[type(node)], x.value, **node.properties)  # pyright: ignore[reportArgumentType]
+    return Blocked(y, x.channels, x.fill)

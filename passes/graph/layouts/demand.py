@@ -1,0 +1,40 @@
+"""
+Whether the users of a value would rather read it blocked.
+
+Counted from the results of the graph towards its arguments: a convolution that will work on blocked
+tensors is one user in favour; one that will not, or any other operator without a rule, is one
+against. Operators that work on either layout pass on what the users of their result want.
+"""
+
+from __future__ import annotations
+
+from xdsl.ir import Block, Operation, SSAValue
+
+from ....glow_dialects.glow.convolution import ConvolutionOp
+from ....glow_dialects.glow.shape import ReshapeOp
+from .convolutions import convolution_kind
+from .moves import keeps_channels
+from .state import Layouts, rule_of
+
+
+def demands(block: Block, layouts: Layouts) -> dict[SSAValue, int]:
+    """For each value of a graph: above 0 if more users want it blocked than plain."""
+    found: dict[SSAValue, int] = {}
+    for op in reversed(list(block.ops)):
+        for result in op.results:
+            users = [_of(use.operation, layouts, found) for use in result.uses]
+            found[result] = sum(users)
+    return found
+
+
+def _of(user: Operation, layouts: Layouts, found: dict[SSAValue, int]) -> int:
+    if isinstance(user, ConvolutionOp):
+        kind = convolution_kind(layouts, user)
+        if kind is None:
+            return -1
+        if kind.needs_blocks:
+            return 1
+    elif rule_of(type(user)) is None or (isinstance(user, ReshapeOp) and not keeps_channels(user)):
+        return -1
+    wanted = found.get(user.results[0], 0)
+    return (wanted > 0) - (wanted < 0)

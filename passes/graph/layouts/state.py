@@ -1,0 +1,291 @@
+"""
+Which values of a graph have a blocked version, and the table of rules that make these.
+
+A rule is a function `(layouts, node) -> Blocked | None`. It gets the blocked versions of the node's
+operands, adds nodes that compute the blocked result, and returns that; None leaves the node as it
+is, on plain tensors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import TypeAlias, TypeVar
+
+import numpy as np
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from ....glow_dialects.glow.base import Node
+from ....glow_dialects.glow.blocked import PackChannelsOp, UnpackChannelsOp, num_blocks
+from ....glow_dialects.glow.constant import ConstantOp, SplatOp
+from ....glow_dialects.glow.shape import BroadcastOp, PadOp, ReshapeOp, SliceOp
+from ....glow_dialects.operator import Python, element_of, shape_of, to_python, with_shape
+from ....glow_dialects.quant import QuantizedType
+from ....semantics.arrays import constant_array, lazy_constant
+from ....semantics.blocked import pack_channels
+
+
+@dataclass(frozen=True)
+class Blocked:
+    """The blocked version [N, ceil(C / b), *spatial, b] of a tensor [N, C, *spatial]."""
+
+    value: SSAValue
+    channels: int
+    fill: float | None = 0.0
+    """What lanes of no channel hold; None if they differ. Meaningless if there are none."""
+
+    @property
+    def block(self) -> int:
+        return shape_of(self.value.type)[-1]
+
+    @property
+    def is_full(self) -> bool:
+        """Whether every lane has a channel."""
+        return self.channels % self.block == 0
+
+
+N = TypeVar("N", bound=Node)
+Rule: TypeAlias = "Callable[[Layouts, N], Blocked | None]"
+_RULES: dict[type[Node], Rule] = {}
+
+
+def rule(*operators: type[Node]) -> Callable[[Rule[N]], Rule[N]]:
+    """Decorator: how operators work on blocked tensors."""
+
+    def register(function: Rule[N]) -> Rule[N]:
+        for operator in operators:
+            _RULES[operator] = function
+        return function
+
+    return register
+
+
+def rule_of(operator: type[Operation]) -> Rule | None:
+    return _RULES.get(operator)  # pyright: ignore[reportArgumentType, reportCallIssue]
+
+
+class Layouts:
+    """The blocked versions of values so far. New nodes go before the node that is looked at."""
+
+    def __init__(self, block: int, quads: Sequence[Attribute] = ()):
+        self.block = block
+        """Channels of a vector: of a block, unless `blocks` says otherwise."""
+        self.quads = quads
+        """Element types whose products with i8 the machine adds in quads, not in pairs."""
+        self.blocks: Mapping[SSAValue, int] = {}
+        """Channels of a block of values for which they are not `block`."""
+        self._blocked: dict[SSAValue, Blocked] = {}
+        self._replaced: set[SSAValue] = set()
+        """Values whose node works on blocked tensors now, so that they have to be unpacked."""
+        self._unpacked: dict[SSAValue, SSAValue] = {}
+        self._pads: dict[tuple[SSAValue, float], list[PadOp]] = {}
+        self._node: Operation | None = None
+        self.demand: Mapping[SSAValue, int] = {}
+        """Above 0 for values that more users want blocked than plain."""
+
+    def look_at(self, node: Operation) -> None:
+        self._node = node
+
+    def add(
+        self,
+        operator: type[Node],
+        *operands: SSAValue,
+        result_types: Sequence[Attribute] | None = None,
+        **properties: Python,
+    ) -> SSAValue:
+        """`operator.of(...)` in front of the current node; returns its only result."""
+        return self._insert(operator.of(*operands, result_types=result_types, **properties))
+
+    def _insert(self, new: Node) -> SSAValue:
+        node = self._node
+        assert node is not None
+        assert node.parent is not None
+        new.location = node.location
+        if node.results:
+            new.results[0].name_hint = node.results[0].name_hint
+        node.parent.insert_op_before(new, node)
+        return new.results[0]
+
+    # versions of values
+
+    def replace(self, value: SSAValue, blocked: Blocked) -> None:
+        """From now on, only the blocked version of a value is computed."""
+        self._blocked[value] = blocked
+        self._replaced.add(value)
+
+    def blocked(self, value: SSAValue) -> Blocked | None:
+        """The blocked version of a value, if there is one."""
+        return self._blocked.get(value)
+
+    def prefers_blocks(self, operands: Sequence[SSAValue], result: SSAValue) -> bool:
+        """
+        Whether an operator that works on either layout should take blocked operands: if all that
+        are not known at compile time are blocked, or some are and the result's users want it so.
+        """
+        known = (ConstantOp, SplatOp, BroadcastOp)
+        plain = [v for v in operands if v not in self._blocked]
+        if len(plain) == len(operands):
+            return False
+        computed = [v for v in plain if not isinstance(v.owner, known)]
+        return not computed or self.demand.get(result, 0) > 0
+
+    def block_of(self, value: SSAValue) -> int:
+        """How many channels a block of a value should have."""
+        return self.blocks.get(value, self.block)
+
+    def packed(self, value: SSAValue, block: int) -> Blocked:
+        """
+        The blocked version of a value of rank 2 or more, which is packed into blocks of that many
+        channels if there is none.
+        """
+        found = self._blocked.get(value)
+        if found is None:
+            found = self._packed(value, block)
+            if not isinstance(value.owner, ConstantOp | SplatOp | BroadcastOp):
+                self._blocked[value] = found
+        return found
+
+    def common_block(self, values: Sequence[SSAValue]) -> int | None:
+        """The block that the blocked ones of some values share; None if they do not."""
+        blocks = {self._blocked[v].block for v in values if v in self._blocked}
+        return blocks.pop() if len(blocks) == 1 else None
+
+    def _packed(self, value: SSAValue, block: int) -> Blocked:
+        batch, channels, *sizes = shape_of(value.type)
+        shape = [batch, num_blocks(channels, block), *sizes, block]
+        match value.owner:
+            case SplatOp() as splat:
+                result = with_shape(element_of(value.type), shape)
+                same = self.add(SplatOp, result_types=[result], value=splat.value)
+                return Blocked(same, channels, float(to_python(splat.value)))
+            case ConstantOp() as constant:
+                packed = self.constant(constant, lambda a: pack_channels(a, block), shape)
+                return Blocked(packed, channels)
+            case BroadcastOp() as broadcast:
+                return self._repeated(broadcast, shape)
+            case _:
+                return Blocked(self.add(PackChannelsOp, value, block=block), channels)
+
+    def _repeated(self, node: BroadcastOp, shape: Sequence[int]) -> Blocked:
+        """A broadcast along other dimensions, or along the channels."""
+        target, source = shape_of(node.result.type), shape_of(node.input.type)
+        aligned = [1] * (len(target) - len(source)) + list(source)
+        result = with_shape(element_of(node.result.type), shape)
+        if aligned[1] == target[1] and len(source) >= len(target) - 1 and target[1] != 1:
+            whole = self.packed(self.reshaped(node.input, aligned), shape[-1])
+            repeated = self.add(BroadcastOp, whole.value, result_types=[result])
+            return Blocked(repeated, target[1], whole.fill)
+        narrow = self.reshaped(self.plain(node.input), [*aligned, 1])
+        fill = None if aligned[1] == 1 else 0.0
+        return Blocked(self.add(BroadcastOp, narrow, result_types=[result]), target[1], fill)
+
+    def reshaped(self, value: SSAValue, shape: Sequence[int]) -> SSAValue:
+        if shape_of(value.type) == tuple(shape):
+            return value
+        result = with_shape(element_of(value.type), shape)
+        if isinstance(value.owner, ConstantOp):
+            return self.constant(value.owner, lambda a: a.reshape(shape), shape)
+        return self.add(ReshapeOp, self.plain(value), result_types=[result])
+
+    def plain(self, value: SSAValue) -> SSAValue:
+        """The plain version of a value, which is unpacked if need be."""
+        if value not in self._replaced:
+            return value
+        if value not in self._unpacked:
+            self._unpacked[value] = self._unpack(self._blocked[value], shape_of(value.type))
+        return self._unpacked[value]
+
+    def _unpack(self, found: Blocked, shape: Sequence[int]) -> SSAValue:
+        batch, channels, *sizes = shape
+        if prod(sizes) != 1:
+            return self.add(UnpackChannelsOp, found.value, channels=channels)
+        # without spatial extent, memory already has the plain order
+        element = element_of(found.value.type)
+        lanes = num_blocks(channels, found.block) * found.block
+        whole = with_shape(element, [batch, lanes, *sizes])
+        value = self.add(ReshapeOp, found.value, result_types=[whole])
+        if found.is_full:
+            return value
+        n = len(shape)
+        return self.add(SliceOp, value, starts=[0] * n, sizes=list(shape), strides=[1] * n)
+
+    def constant(
+        self,
+        source: ConstantOp,
+        change: Callable[[np.ndarray], np.ndarray],
+        shape: Sequence[int],
+    ) -> SSAValue:
+        """
+        A rearranged constant, of `shape`; with the stored numbers of one that is quantized per
+        axis. Large ones are rearranged when bytes are needed.
+        """
+        value, old = source.value, source.result.type
+        assert isinstance(old, TensorType)
+        hint = source.result.name_hint or "constant"
+
+        def changed() -> np.ndarray:
+            return change(constant_array(value, old))
+
+        element = old.element_type
+        if isinstance(element, QuantizedType) and element.is_per_axis:
+            element = element.storage
+        return self._insert(lazy_constant(shape, element, hint, changed))
+
+    # borders
+
+    def padded(
+        self,
+        blocked: SSAValue,
+        low: Sequence[int],
+        high: Sequence[int],
+        number: float = 0.0,
+    ) -> SSAValue:
+        """
+        A tensor with a number around its spatial dimensions; itself if there are none to add.
+        """
+        if not any((*low, *high)):
+            return blocked
+        made = self._pads.setdefault((blocked, number), [])
+        last = len(shape_of(blocked.type)) - 2 - len(low)
+        around = [[0, 0, *side, *[0] * last] for side in (low, high)]
+        for pad in made:
+            if [list(pad.low.get_values()), list(pad.high.get_values())] == around:
+                return pad.result
+        new = PadOp.of(blocked, low=around[0], high=around[1], value=number)
+        made.append(new)
+        return self._insert(new)
+
+    def merge_borders(self) -> None:
+        """
+        Give each value one border of a number, the largest that is wanted; its users read parts of
+        it. So the value is computed where all of them read it.
+        """
+        for (value, number), pads in self._pads.items():
+            if len(pads) < 2:
+                continue
+            sides = [(p.low.get_values(), p.high.get_values()) for p in pads]
+            low, high = (
+                [max(widths) for widths in zip(*side, strict=True)]
+                for side in zip(*sides, strict=True)
+            )
+            self.look_at(pads[0])
+            whole = self.add(PadOp, value, low=low, high=high, value=number)
+            for pad in pads:
+                if pad.result.type == whole.type:
+                    pad.result.replace_all_uses_with(whole)
+                    pad.detach()
+                    pad.erase()
+                    continue
+                self.look_at(pad)
+                part = self.add(
+                    SliceOp,
+                    whole,
+                    starts=[a - b for a, b in zip(low, pad.low.get_values(), strict=True)],
+                    sizes=list(shape_of(pad.result.type)),
+                    strides=[1] * len(low),
+                )
+                pad.result.replace_all_uses_with(part)
+                pad.detach()
+                pad.erase()

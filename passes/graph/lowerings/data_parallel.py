@@ -1,0 +1,106 @@
+"""
+Data-parallel operators from their scalar expressions.
+
+An expression is folded with an algebra whose values are graph values: each primitive becomes its
+node, each constant a splat. So an operator that has an expression needs no decomposition of its
+own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from xdsl.ir import Attribute, SSAValue
+
+from ....glow_dialects.elements import compute_type
+from ....glow_dialects.glow import arithmetic, logic
+from ....glow_dialects.glow.activation import ErfOp, TanhOp
+from ....glow_dialects.glow.base import DataParallel
+from ....glow_dialects.glow.quantization import StorageCastOp
+from ....glow_dialects.operator import element_of, shape_of, with_shape
+from ....glow_dialects.scalar import Expr, Number, Primitive, fold
+from ..rewriting import Build
+from .precision import convert, stored
+
+PRIMITIVE_NODES: Mapping[Primitive, type[DataParallel]] = {
+    Primitive.ADD: arithmetic.AddOp,
+    Primitive.SUB: arithmetic.SubOp,
+    Primitive.MUL: arithmetic.MulOp,
+    Primitive.DIV: arithmetic.DivOp,
+    Primitive.REM: arithmetic.RemOp,
+    Primitive.MAXIMUM: arithmetic.MaximumOp,
+    Primitive.MINIMUM: arithmetic.MinimumOp,
+    Primitive.POW: arithmetic.PowOp,
+    Primitive.NEG: arithmetic.NegOp,
+    Primitive.ABS: arithmetic.AbsOp,
+    Primitive.SQRT: arithmetic.SqrtOp,
+    Primitive.EXP: arithmetic.ExpOp,
+    Primitive.LOG: arithmetic.LogOp,
+    Primitive.SIN: arithmetic.SinOp,
+    Primitive.COS: arithmetic.CosOp,
+    Primitive.TANH: TanhOp,
+    Primitive.ERF: ErfOp,
+    Primitive.FLOOR: arithmetic.FloorOp,
+    Primitive.CEIL: arithmetic.CeilOp,
+    Primitive.ROUND_EVEN: arithmetic.RoundEvenOp,
+    Primitive.EQ: logic.EqualOp,
+    Primitive.LT: logic.LessOp,
+    Primitive.LE: logic.LessEqualOp,
+    Primitive.AND: logic.AndOp,
+    Primitive.OR: logic.OrOp,
+    Primitive.XOR: logic.XorOp,
+    Primitive.NOT: logic.NotOp,
+    Primitive.SELECT: logic.SelectOp,
+    Primitive.SHIFT_RIGHT: arithmetic.ShiftRightOp,
+    Primitive.CONVERT: logic.CastOp,
+}
+_PRIMITIVE_CLASSES = frozenset({*PRIMITIVE_NODES.values(), StorageCastOp})
+
+
+class NodeAlgebra:
+    """Builds nodes for primitives; `result` is the type of the whole expression."""
+
+    def __init__(self, build: Build, result: Attribute):
+        self.build = build
+        self.result = result
+
+    def constant(self, value: Number, like: Sequence[SSAValue]) -> SSAValue:
+        return self.build.splat(value, like[0].type if like else self.result)
+
+    def convert(self, value: SSAValue, target: Attribute | None) -> SSAValue:
+        return convert(self.build, value, target or element_of(self.result))
+
+    def apply(self, kind: Primitive, args: Sequence[SSAValue]) -> SSAValue:
+        return self.build(PRIMITIVE_NODES[kind], *args)
+
+
+def is_primitive(operator: type[DataParallel]) -> bool:
+    """Whether an operator is the node of a primitive, of which others are made."""
+    return operator in _PRIMITIVE_CLASSES
+
+
+def count_primitives(expr: Expr) -> int:
+    """How many operations an expression has, up to 2; each of them rounds."""
+    own = 0 if expr.kind is None else 1
+    return min(2, own + sum(count_primitives(a) for a in expr.args)) if own else 0
+
+
+def lower_data_parallel(node: DataParallel, build: Build) -> SSAValue | None:
+    """
+    The primitives of a node's expression; None if the node is a primitive itself.
+
+    Steps on 16-bit floats are computed in f32, and only the result is rounded, as the node does.
+    """
+    if is_primitive(type(node)):
+        return None
+    expr = node.scalar(node.call)
+    result = node.results[0].type
+    arguments: Sequence[SSAValue] = [stored(build, a) for a in node.operands]
+    wide = element_of(result)
+    if count_primitives(expr) > 1:
+        wide = compute_type(wide)
+        arguments = [convert(build, a, compute_type(element_of(a.type))) for a in arguments]
+    shaped = element_of(result) != result
+    wide_result = with_shape(wide, shape_of(result)) if shaped else wide
+    value = fold(expr, arguments, NodeAlgebra(build, wide_result))
+    return convert(build, value, element_of(result))

@@ -1,0 +1,298 @@
+"""
+Packs the constant right operands of matrix products into the panels that kernels read.
+
+A product with a constant matrix becomes `glow.packed_matmul`, whose weights lie in memory in the
+order in which its kernel needs them: panels of as many columns as a register tile has. So does a
+fully connected layer of more than one row, with the sum with its bias as a node of its own. One
+row reads each weight once, for which the rows of a fully connected layer are as good an order; only
+the columns of a matrix are packed, in wider panels. Where columns are so few that a panel would be
+half empty, the matrix stays as it is.
+
+A vector that is likely to have many zeros, because a rectifier made it, skips the rows of a large
+matrix that meet them: `glow.sparse_vector_matmul`, whose matrix lies in memory row by row. Nearly
+all the time goes into reading the matrix, so half of its rows take half the time. A matrix with
+an element that is not finite is read whole, because zero times such an element is NaN.
+
+Products of narrow integers become `glow.dot_matmul`, with rows of the matrix in pairs or quads as
+the machine multiplies them, in panels of one vector. Where it multiplies quads of u8 only, i8 are
+multiplied as u8 that are larger by 128, and the difference is subtracted.
+
+A reshape after a product that keeps its columns moves before it, so that what follows works on the
+product itself and can become its epilogue.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp, TensorType, i8, i32
+from xdsl.ir import Attribute, SSAValue
+from xdsl.passes import ModulePass
+
+from ...errors import CompileError
+from ...glow_dialects.blob import release_files
+from ...glow_dialects.elements import is_float, storage_type, type_bytes
+from ...glow_dialects.glow.arithmetic import AddOp, SubOp
+from ...glow_dialects.glow.constant import ConstantOp, SplatOp
+from ...glow_dialects.glow.dot import DotMatMulOp
+from ...glow_dialects.glow.logic import CastOp
+from ...glow_dialects.glow.matrix import FullyConnectedOp, MatMulOp, PackedMatMulOp
+from ...glow_dialects.glow.quantization import StorageCastOp
+from ...glow_dialects.glow.shape import PadOp, ReshapeOp
+from ...glow_dialects.glow.sparse import SparseVectorMatMulOp
+from ...glow_dialects.operator import element_of, shape_of, with_shape
+from ...semantics.arrays import constant_array, constant_reader, lazy_constant, make_constant
+from ...semantics.dot import group_rows
+from ..levels import GRAPH
+from .layouts.quads import U8, are_factors, quads_option, terms_of
+from .rewriting import Build, RuleTable, apply_rules, maker
+from .zeros import is_rectified
+
+_CHECKED = 1 << 16
+"""Elements that are looked at before the next ones are read."""
+_TURNED_ROWS = 64
+_ROW_VECTORS = 8
+"""Vectors of a panel for products of one row: one accumulator each, enough to hide latency."""
+_FEW_VECTORS = 2
+"""One row times fewer columns than fill so many vectors reads the matrix as it is."""
+
+
+def panel_width(columns: int, lanes: int, vectors: int) -> int:
+    """
+    How many columns a panel has: a multiple of `lanes`, at most `vectors` times that, and no more
+    than it takes for all panels to be about equally full.
+    """
+    panels = -(-columns // (lanes * vectors))
+    return -(-columns // (panels * lanes)) * lanes
+
+
+def packed(matrix: np.ndarray, width: int) -> np.ndarray:
+    """A matrix [K, N] as panels [ceil(N / width), K, width], zero beyond the last column."""
+    inner, columns = matrix.shape
+    panels = -(-columns // width)
+    result = np.zeros((panels, inner, width), matrix.dtype)
+    full = columns // width
+    result[:full] = matrix[:, : full * width].reshape(inner, full, width).transpose(1, 0, 2)
+    if full < panels:
+        result[full, :, : columns - full * width] = matrix[:, full * width :]
+    return result
+
+
+def turn(matrix: np.ndarray, result: np.ndarray) -> None:
+    """
+    Copy a matrix to `result`, its transpose, in parts that stay in a cache. The memory of the file
+    that it comes from is given back after each.
+    """
+    for start in range(0, len(matrix), _TURNED_ROWS):
+        rows = slice(start, start + _TURNED_ROWS)
+        result[:, rows] = matrix[rows].T
+        release_files()
+
+
+def turned(matrix: np.ndarray) -> np.ndarray:
+    """The transpose of a matrix, in row-major order."""
+    result = np.empty(matrix.shape[::-1], matrix.dtype)
+    turn(matrix, result)
+    return result
+
+
+def all_finite(read: Callable[[], np.ndarray]) -> bool:
+    """Whether a constant can be read and has neither infinite elements nor NaN."""
+    try:
+        array = read().reshape(-1)
+    except (OSError, ValueError):
+        return False
+    starts = range(0, array.size, _CHECKED)
+    finite = all(np.isfinite(array[i : i + _CHECKED]).all() for i in starts)
+    release_files()
+    return finite
+
+
+class _Rules:
+    """The rules for a machine."""
+
+    def __init__(self, lanes: int, vectors: int, quads: Sequence[Attribute], far_bytes: int):
+        self.far_bytes = far_bytes
+        self.lanes = lanes
+        self.vectors = vectors
+        self.quads = quads
+        self.table = RuleTable()
+        self.table.rule(MatMulOp)(self.matmul)
+        self.table.rule(FullyConnectedOp)(self.fully_connected)
+        self.table.rule(ReshapeOp)(reshape_of_product)
+
+    def matmul(self, node: MatMulOp, build: Build) -> SSAValue | None:
+        if node.transpose_lhs.value.data:
+            return None
+        transposed = node.transpose_rhs.value.data != 0
+        product = self._skipping(node.lhs, node.rhs, transposed, build)
+        if product is not None:
+            return product
+        return self._product(node.lhs, node.rhs, transposed, build)
+
+    def fully_connected(self, node: FullyConnectedOp, build: Build) -> SSAValue | None:
+        product = self._skipping(node.input, node.weights, True, build)
+        few = shape_of(node.input.type)[0] < 2
+        if product is None and (not few or _are_integers(node.input, node.weights)):
+            product = self._product(node.input, node.weights, True, build)
+        if product is None:
+            return None
+        return build(AddOp, product, build.broadcast(node.bias, shape_of(product.type)))
+
+    def _skipping(
+        self, x: SSAValue, weights: SSAValue, transposed: bool, build: Build
+    ) -> SSAValue | None:
+        """The product of a vector, likely to have zeros, with large constant `weights`."""
+        t = weights.type
+        assert isinstance(t, TensorType)
+        if not _is_matrix(weights) or type_bytes(t) < self.far_bytes:
+            return None
+        if prod(shape_of(x.type)[:-1]) != 1 or not is_float(element_of(t)) or not is_rectified(x):
+            return None
+        read = constant_reader(weights)
+        assert read is not None
+        if not all_finite(read):
+            return None
+        if transposed:
+            hint, shape = weights.name_hint or "weights", shape_of(t)[::-1]
+            compute, write = lambda: turned(read()), lambda target: turn(read(), target)
+            weights = build.add(lazy_constant(shape, element_of(t), hint, compute, write))
+        return build(SparseVectorMatMulOp, x, weights)
+
+    def _product(
+        self, x: SSAValue, weights: SSAValue, transposed: bool, build: Build
+    ) -> SSAValue | None:
+        """The product with constant `weights`; None if they are something else."""
+        if not _is_matrix(weights):
+            return None
+        if _are_integers(x, weights):
+            return self._integers(x, weights, transposed, build)
+        if not is_float(element_of(weights.type)):
+            return None
+        source, shape = weights.owner, shape_of(weights.type)
+        assert isinstance(source, ConstantOp)
+        inner, columns = reversed(shape) if transposed else shape
+        one_row = prod(shape_of(x.type)[:-1]) == 1
+        if not transposed and columns < (_FEW_VECTORS if one_row else 1) * self.lanes:
+            return None
+        vectors = _ROW_VECTORS if one_row else self.vectors
+        width = panel_width(columns, self.lanes, vectors)
+        value, t = source.value, source.result.type
+
+        def panels() -> np.ndarray:
+            matrix = constant_array(value, t)
+            return packed(matrix.T if transposed else matrix, width)
+
+        constant = build.add(
+            lazy_constant(
+                [-(-columns // width), inner, width],
+                element_of(weights.type),
+                weights.name_hint or "weights",
+                panels,
+            )
+        )
+        return build(PackedMatMulOp, x, constant, columns=columns)
+
+    def _integers(self, x: SSAValue, weights: SSAValue, transposed: bool, build: Build) -> SSAValue:
+        """The product of narrow integers."""
+        source, lanes = weights.owner, self.lanes
+        assert isinstance(source, ConstantOp)
+        value, t = source.value, source.result.type
+
+        def matrix() -> np.ndarray:
+            array = constant_array(value, t)
+            return array.T if transposed else array
+
+        shape = shape_of(weights.type)
+        inner, columns = reversed(shape) if transposed else shape
+        sums: SSAValue | None = None
+        if storage_type(element_of(x.type)) == i8 and i8 not in self.quads and U8 in self.quads:
+            x = _unsigned(build, x)
+            excess = (_SIGN * matrix().sum(0, np.int64)).astype(np.int32)
+            sums = build.add(make_constant(excess, "excess", i32))
+        terms = terms_of(element_of(x.type), self.quads)
+        groups = -(-inner // terms)
+        if groups * terms > inner:
+            rank = len(shape_of(x.type))
+            high = [0] * (rank - 1) + [groups * terms - inner]
+            x = build(PadOp, x, low=[0] * rank, high=high, value=0.0)
+        constant = build.add(
+            lazy_constant(
+                [-(-columns // lanes), groups, lanes, terms],
+                storage_type(element_of(weights.type)),
+                weights.name_hint or "weights",
+                lambda: group_rows(packed(matrix(), lanes), 1, terms),
+            )
+        )
+        product = build(DotMatMulOp, x, constant, columns=columns)
+        if sums is None:
+            return product
+        return build(SubOp, product, build.broadcast(sums, shape_of(product.type)))
+
+
+_SIGN = 128
+"""The sign bit of a byte."""
+
+
+def _is_matrix(weights: SSAValue) -> bool:
+    """Whether a value is a constant matrix with elements."""
+    shape = shape_of(weights.type)
+    return len(shape) == 2 and 0 not in shape and isinstance(weights.owner, ConstantOp)
+
+
+def _are_integers(x: SSAValue, weights: SSAValue) -> bool:
+    return are_factors(element_of(x.type), element_of(weights.type))
+
+
+def _unsigned(build: Build, x: SSAValue) -> SSAValue:
+    """Signed bytes, or those that are stored, larger by 128 as unsigned ones."""
+    shape = shape_of(x.type)
+    if element_of(x.type) != i8:
+        x = build(StorageCastOp, x, result_types=[with_shape(i8, shape)])
+    wrapped = build(CastOp, x, result_types=[with_shape(U8, shape)])
+    sign = build(SplatOp, result_types=[with_shape(U8, shape)], value=float(_SIGN))
+    return build(AddOp, wrapped, sign)
+
+
+def reshape_of_product(node: ReshapeOp, build: Build) -> SSAValue | None:
+    """The product of reshaped rows, where the reshape keeps the columns."""
+    product = maker(node.input, PackedMatMulOp) or maker(node.input, DotMatMulOp)
+    if product is None or not node.input.has_one_use():
+        return None
+    target = shape_of(node.result.type)
+    if not target or target[-1] != product.columns.value.data:
+        return None
+    inner = shape_of(product.input.type)[-1]
+    rows = build.reshape(product.input, [*target[:-1], inner])
+    return build.like(product, rows, product.weights)
+
+
+@dataclass(frozen=True)
+class PackWeightsPass(ModulePass):
+    """Pack the constant matrices of products."""
+
+    name = "glow-pack-weights"
+    level = GRAPH
+
+    lanes: int = 16
+    """How many elements a vector register holds."""
+    vectors: int = 3
+    """How many vectors wide the register tile of a product of several rows is."""
+    quads: tuple[str, ...] = ()
+    """Types (`u8`, `i8`) whose products with i8 the machine adds in quads, not pairs."""
+    far_bytes: int = 1 << 20
+    """Matrices from this size on are not in a near cache, so that it pays to skip rows of them."""
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        if self.lanes < 1 or self.vectors < 1:
+            raise CompileError(
+                f"expected lanes and vectors of at least 1, found {self.lanes} and {self.vectors}"
+            )
+        if self.far_bytes < 0:
+            raise CompileError(f"expected far-bytes of at least 0, found {self.far_bytes}")
+        quads = quads_option(self.quads)
+        apply_rules(op, _Rules(self.lanes, self.vectors, quads, self.far_bytes).table)

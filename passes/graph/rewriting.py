@@ -1,0 +1,277 @@
+"""
+Small rules that replace one graph node by others, and how they are applied.
+
+A rule is a function `(node, build) -> value | None`: it looks at the node, and either gives up
+(None) or builds what it needs with `build` and returns the value that takes the place of the node's
+result. New nodes are inserted before the node that a rule matched, so whatever the node could use
+they can use. Rules are collected in tables by the class of the node, so a step of a pass costs one
+lookup however many operators there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
+
+from xdsl.dialects.builtin import ModuleOp, TensorType
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.pattern_rewriter import (
+    GreedyRewritePatternApplier,
+    PatternRewriter,
+    PatternRewriteWalker,
+    RewritePattern,
+)
+
+from ...errors import CompileError
+from ...glow_dialects.elements import num_elements, storage_type
+from ...glow_dialects.glow.base import Node
+from ...glow_dialects.glow.constant import ConstantOp, SplatOp
+from ...glow_dialects.glow.shape import BroadcastOp, ReshapeOp
+from ...glow_dialects.operator import Python, element_of, shape_of, to_python, with_shape
+
+if TYPE_CHECKING:
+    import numpy as np
+
+SMALL = 16
+"""Constants of up to this many elements are looked at by rules; larger ones are never read."""
+
+
+class Build:
+    """Makes nodes, in order; whoever holds it decides where they go."""
+
+    def __init__(self) -> None:
+        self.ops: list[Node] = []
+
+    def __call__(
+        self,
+        node: type[Node],
+        *operands: SSAValue,
+        result_types: Sequence[Attribute] | None = None,
+        **properties: Python,
+    ) -> SSAValue:
+        """`node.of(...)`, of which the only result is returned."""
+        return self.add(node.of(*operands, result_types=result_types, **properties))
+
+    def add(self, node: Node) -> SSAValue:
+        """Take in a node that exists and return its only result."""
+        self.ops.append(node)
+        return node.results[0]
+
+    def like(self, node: Node, *operands: SSAValue, **changed: Python) -> SSAValue:
+        """
+        The same operator on other operands, with some properties changed.
+
+        A result type that is not inferred gets the shape of the first operand.
+        """
+        element = element_of(node.results[0].type)
+        shape = shape_of(operands[0].type)
+        return self(
+            type(node),
+            *operands,
+            result_types=[with_shape(element, shape)],
+            **{**node.properties, **changed},
+        )
+
+    def splat(self, value: float, type: Attribute) -> SSAValue:
+        """A tensor (or, in a stacked body, a number) of `type` that is `value` everywhere."""
+        return self(SplatOp, result_types=[type], value=value)
+
+    def constant(
+        self, array: np.ndarray, hint: str = "constant", element: Attribute | None = None
+    ) -> SSAValue:
+        """A constant with the elements of `array`, which must not be changed afterwards."""
+        from ...semantics.arrays import make_constant
+
+        return self.add(make_constant(array, hint, element))
+
+    def reshape(self, value: SSAValue, shape: Sequence[int]) -> SSAValue:
+        """`value` with another shape; `value` itself if it has that shape."""
+        if shape_of(value.type) == tuple(shape):
+            return value
+        return self(ReshapeOp, value, result_types=[with_shape(element_of(value.type), shape)])
+
+    def broadcast(self, value: SSAValue, shape: Sequence[int]) -> SSAValue:
+        """`value` broadcast to `shape`; `value` itself if it has that shape."""
+        if shape_of(value.type) == tuple(shape):
+            return value
+        return self(BroadcastOp, value, result_types=[with_shape(element_of(value.type), shape)])
+
+    def per_channel(self, value: SSAValue, shape: Sequence[int]) -> SSAValue:
+        """`value` [C] broadcast along dimension 1 of `shape`."""
+        (channels,) = shape_of(value.type)
+        column = self.reshape(value, [channels] + [1] * (len(shape) - 2))
+        return self.broadcast(column, shape)
+
+    def discard(self) -> None:
+        """Forget all nodes, so that their operands do not count them as users."""
+        for op in reversed(self.ops):
+            op.drop_all_references()
+        self.ops = []
+
+
+N = TypeVar("N", bound=Node)
+Rule: TypeAlias = Callable[[N, Build], SSAValue | None]
+
+
+class RuleTable:
+    """Rules by the class of the node that they match, in the order in which they are tried."""
+
+    def __init__(self, *included: RuleTable):
+        self._rules: dict[type[Node], list[Rule]] = {}
+        for table in included:
+            for operator, rules in table._rules.items():
+                self._rules.setdefault(operator, []).extend(rules)
+
+    def rule(self, *operators: type[Node]) -> Callable[[Rule[N]], Rule[N]]:
+        """Decorator: add a rule for some operators."""
+
+        def register(function: Rule[N]) -> Rule[N]:
+            for operator in operators:
+                self._rules.setdefault(operator, []).append(function)
+            return function
+
+        return register
+
+    def of(self, operator: type[Operation]) -> Sequence[Rule]:
+        return self._rules.get(operator, ())  # pyright: ignore[reportCallIssue, reportArgumentType]
+
+
+class ApplyRules(RewritePattern):
+    """Applies the first rule of a table that matches."""
+
+    def __init__(self, table: RuleTable):
+        self.table = table
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
+        for rule in self.table.of(type(op)):
+            build = Build()
+            value = rule(op, build)
+            if value is None:
+                build.discard()
+                continue
+            check_type(op, value)
+            for new in build.ops:
+                new.location = op.location
+            rewriter.replace(op, build.ops, [value])
+            return
+
+
+def apply_rules(module: ModuleOp, table: RuleTable) -> None:
+    """
+    Apply the rules of `table` until none matches; nodes without users disappear.
+
+    A worklist holds the nodes to look at: all at first, later those that a rewrite made or touched.
+    """
+    pattern = GreedyRewritePatternApplier([ApplyRules(table)])
+    PatternRewriteWalker(pattern).rewrite_module(module)
+
+
+def check_type(op: Operation, value: SSAValue) -> None:
+    """A rule must not change the type of a value: a mistake here would show up far away."""
+    if value.type != op.results[0].type:
+        raise failure(op, f"a rule made {value.type} of {op.results[0].type}; please report this")
+
+
+def replace_node(node: Node, ops: Sequence[Operation], value: SSAValue) -> None:
+    """Put `ops` before `node` and `value` in the place of its result; hand on name and location."""
+    block = node.parent
+    assert block is not None
+    block.insert_ops_before(ops, node)
+    old = node.results[0]
+    for op in ops:
+        op.location = node.location
+        if old.name_hint is not None:
+            for result in op.results:
+                result.name_hint = result.name_hint or old.name_hint
+    if value.name_hint is None:
+        value.name_hint = old.name_hint
+    old.replace_all_uses_with(value)
+    node.detach()
+    node.erase()
+
+
+def erase_if_dead(values: Sequence[SSAValue]) -> None:
+    """Erase the nodes that made `values` and, in turn, their operands, if nothing uses them."""
+    pending = list(values)
+    while pending:
+        owner = pending.pop().owner
+        if isinstance(owner, Node) and owner.parent is not None and not owner.results[0].first_use:
+            pending += owner.operands
+            owner.detach()
+            owner.erase()
+
+
+def tensor_nodes(module: ModuleOp) -> Iterator[Node]:
+    """
+    The nodes of all graphs in the module, in order: not those on single numbers in stacked
+    instructions.
+
+    The list is taken before the first one is yielded, so nodes may be replaced on the way; nodes
+    that are gone when their turn comes are left out.
+    """
+    for op in list(module.walk()):
+        if isinstance(op, Node) and op.parent is not None:
+            if all(isinstance(r.type, TensorType) for r in op.results):
+                yield op
+
+
+def failure(
+    op: Operation,
+    message: str,
+    kind: type[CompileError] = CompileError,
+    names: Sequence[str] | None = None,
+) -> CompileError:
+    """
+    An error to raise that says at which operation something is wrong: by `names`, or else those of
+    its results.
+    """
+    if names is None:
+        names = [r.name_hint for r in op.results if r.name_hint]
+    hints = [f"%{name}" for name in names]
+    error = kind(f"{' '.join([op.name, *hints])}: {message}")
+    error.operation = op  # pyright: ignore[reportAttributeAccessIssue]
+    return error
+
+
+def maker(value: SSAValue, kind: type[N]) -> N | None:
+    """The node of class `kind` that makes `value`, if one does."""
+    return value.owner if isinstance(value.owner, kind) else None
+
+
+def is_constant(value: SSAValue) -> bool:
+    """Whether a value is known at compile time: a constant, a splat, or a broadcast of one."""
+    owner = value.owner
+    if isinstance(owner, BroadcastOp):
+        owner = owner.input.owner
+    return isinstance(owner, ConstantOp | SplatOp)
+
+
+def uniform(value: SSAValue) -> bool | int | float | None:
+    """
+    The number that every element of `value` is, if that is easy to see: a splat, or a broadcast of
+    a splat or of a small constant whose elements are equal. Of a quantized value, the stored
+    number.
+    """
+    owner = value.owner
+    if isinstance(owner, BroadcastOp | ReshapeOp):
+        owner = owner.input.owner
+    if isinstance(owner, SplatOp):
+        return to_python(owner.value)
+    if (
+        not isinstance(owner, ConstantOp)
+        or not 0 < num_elements(shape_of(owner.result.type)) <= SMALL
+    ):
+        return None
+    from ...semantics.arrays import constant_of
+
+    array = constant_of(owner.result)
+    assert array is not None
+    if array.tobytes() != array.flat[:1].tobytes() * array.size:
+        return None
+    number = array.flat[0]
+    return float(number) if array.dtype.kind not in "biu" else number.item()
+
+
+def element_is(value: SSAValue, *kinds: type[Attribute]) -> bool:
+    """Whether the stored elements of `value` have one of these types."""
+    return isinstance(storage_type(element_of(value.type)), kinds)

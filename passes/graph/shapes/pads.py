@@ -1,0 +1,42 @@
+"""Pads of pads, and pads that a convolution can do itself."""
+
+from __future__ import annotations
+
+from xdsl.ir import SSAValue
+
+from ....glow_dialects.glow.convolution import ConvolutionOp
+from ....glow_dialects.glow.shape import PadOp
+from ....glow_dialects.operator import to_python
+from ..rewriting import Build, maker
+from .table import simplification
+
+
+def _sum(a: tuple[int, ...], b: tuple[int, ...]) -> list[int]:
+    return [x + y for x, y in zip(a, b, strict=True)]
+
+
+@simplification(PadOp)
+def pad_of_pad(node: PadOp, build: Build) -> SSAValue | None:
+    inner = maker(node.input, PadOp)
+    if inner is None or inner.value != node.value:
+        return None
+    return build(
+        PadOp,
+        inner.input,
+        low=_sum(inner.low.get_values(), node.low.get_values()),
+        high=_sum(inner.high.get_values(), node.high.get_values()),
+        value=node.value,
+    )
+
+
+@simplification(ConvolutionOp)
+def convolution_of_pad(node: ConvolutionOp, build: Build) -> SSAValue | None:
+    """Zeros around the spatial dimensions are padding of the convolution."""
+    pad = maker(node.input, PadOp)
+    if pad is None or to_python(pad.value) != 0:
+        return None
+    low, high = pad.low.get_values(), pad.high.get_values()
+    if any((*low[:2], *high[:2])):
+        return None
+    pads = _sum(node.pads.get_values(), (*low[2:], *high[2:]))
+    return build.like(node, pad.input, node.filter, node.bias, pads=pads)

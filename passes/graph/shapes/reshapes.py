@@ -1,0 +1,77 @@
+"""Reshapes that meet, cancel, or only drop the dimensions that a reduction kept."""
+
+from __future__ import annotations
+
+from xdsl.ir import SSAValue
+
+from ....glow_dialects.glow.base import DataParallel
+from ....glow_dialects.glow.constant import SplatOp
+from ....glow_dialects.glow.reduction import Reduction
+from ....glow_dialects.glow.shape import (
+    BroadcastOp,
+    GatherOp,
+    ReshapeOp,
+    SliceOp,
+    TransposeOp,
+)
+from ....glow_dialects.operator import shape_of
+from ..rewriting import Build, maker
+from .table import simplification
+
+LONGEST_CHAIN = 16
+"""How far a reshape looks for the one that it cancels with."""
+
+
+@simplification(ReshapeOp, BroadcastOp, SliceOp, TransposeOp, GatherOp)
+def move_splat(
+    node: ReshapeOp | BroadcastOp | SliceOp | TransposeOp | GatherOp, build: Build
+) -> SSAValue | None:
+    """Elements that are all equal may move as they like."""
+    splat = maker(node.operands[0], SplatOp)
+    if splat is None:
+        return None
+    return build(SplatOp, result_types=[node.result.type], value=splat.value)
+
+
+@simplification(ReshapeOp)
+def reshape_of_reshape(node: ReshapeOp, build: Build) -> SSAValue | None:
+    inner = maker(node.input, ReshapeOp)
+    return None if inner is None else build.reshape(inner.input, shape_of(node.result.type))
+
+
+@simplification(ReshapeOp)
+def reshape_around_unary(node: ReshapeOp, build: Build) -> SSAValue | None:
+    """A reshape, nodes on each element of one operand, and the reshape back."""
+    chain: list[DataParallel] = []
+    value = node.input
+    while isinstance(value.owner, DataParallel) and len(value.owner.operands) == 1:
+        if not value.has_one_use() or len(chain) == LONGEST_CHAIN:
+            return None
+        chain.append(value.owner)
+        value = value.owner.operands[0]
+    first = maker(value, ReshapeOp)
+    if not chain or first is None:
+        return None
+    if shape_of(first.input.type) != shape_of(node.result.type):
+        return None
+    value = first.input
+    for link in reversed(chain):
+        value = build.like(link, value)
+    return value
+
+
+@simplification(ReshapeOp)
+def reshape_of_reduction(node: ReshapeOp, build: Build) -> SSAValue | None:
+    """A reduction that keeps its dimensions, or not, as the reshape wants them."""
+    reduction = node.input.owner
+    if not isinstance(reduction, Reduction) or not node.input.has_one_use():
+        return None
+    keep = not reduction.keep_dims.value.data
+    flipped = build(type(reduction), reduction.input, axes=reduction.axes, keep_dims=keep)
+    return flipped if flipped.type == node.result.type else None
+
+
+def leading_ones(shape: tuple[int, ...], longer: tuple[int, ...]) -> bool:
+    """Whether `longer` is `shape` with nothing but ones before it."""
+    added = len(longer) - len(shape)
+    return added >= 0 and longer[added:] == shape and all(d == 1 for d in longer[:added])

@@ -1,0 +1,139 @@
+"""Slices of what other nodes put together, and gathers that are slices."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.ir import SSAValue
+
+from ....glow_dialects.elements import num_elements
+from ....glow_dialects.glow.constant import ConstantOp
+from ....glow_dialects.glow.shape import (
+    BroadcastOp,
+    ConcatOp,
+    GatherOp,
+    PadOp,
+    SliceOp,
+)
+from ....glow_dialects.operator import shape_of
+from ..rewriting import SMALL, Build, maker
+from .table import simplification
+
+
+def cut(
+    build: Build,
+    value: SSAValue,
+    starts: Sequence[int],
+    sizes: Sequence[int],
+    strides: Sequence[int],
+) -> SSAValue:
+    return build(SliceOp, value, starts=starts, sizes=sizes, strides=strides)
+
+
+def parts(node: SliceOp) -> tuple[list[int], list[int], list[int]]:
+    """Starts, sizes and strides."""
+    return (
+        list(node.starts.get_values()),
+        list(node.sizes.get_values()),
+        list(node.strides.get_values()),
+    )
+
+
+def reach(node: SliceOp, d: int) -> tuple[int, int]:
+    """The lowest and the highest index that a slice with elements takes in dimension `d`."""
+    starts, sizes, strides = parts(node)
+    last = starts[d] + (sizes[d] - 1) * strides[d]
+    return min(starts[d], last), max(starts[d], last)
+
+
+@simplification(SliceOp)
+def slice_of_slice(node: SliceOp, build: Build) -> SSAValue | None:
+    inner = maker(node.input, SliceOp)
+    if inner is None or 0 in shape_of(node.result.type):
+        return None
+    first, _, step = parts(inner)
+    starts, sizes, strides = parts(node)
+    return cut(
+        build,
+        inner.input,
+        [f + s * t for f, s, t in zip(first, starts, step, strict=True)],
+        sizes,
+        [s * t for s, t in zip(strides, step, strict=True)],
+    )
+
+
+@simplification(SliceOp)
+def slice_of_concat(node: SliceOp, build: Build) -> SSAValue | None:
+    """A slice that lies in one of the joined tensors."""
+    concat = maker(node.input, ConcatOp)
+    if concat is None or 0 in shape_of(node.result.type):
+        return None
+    axis = concat.axis.value.data
+    low, high = reach(node, axis)
+    begin = 0
+    for operand in concat.inputs:
+        end = begin + shape_of(operand.type)[axis]
+        if begin <= low and high < end:
+            starts, sizes, strides = parts(node)
+            starts[axis] -= begin
+            return cut(build, operand, starts, sizes, strides)
+        begin = end
+    return None
+
+
+@simplification(SliceOp)
+def slice_of_pad(node: SliceOp, build: Build) -> SSAValue | None:
+    """A slice without padding in it."""
+    pad = maker(node.input, PadOp)
+    if pad is None or 0 in shape_of(node.result.type):
+        return None
+    low, shape = pad.low.get_values(), shape_of(pad.input.type)
+    for d, (before, size) in enumerate(zip(low, shape, strict=True)):
+        first, last = reach(node, d)
+        if first < before or last >= before + size:
+            return None
+    starts, sizes, strides = parts(node)
+    inner = [s - before for s, before in zip(starts, low, strict=True)]
+    return cut(build, pad.input, inner, sizes, strides)
+
+
+@simplification(SliceOp)
+def slice_of_broadcast(node: SliceOp, build: Build) -> SSAValue | None:
+    """The slice of the source, broadcast; along repeated dimensions nothing is sliced."""
+    broadcast = maker(node.input, BroadcastOp)
+    if broadcast is None or 0 in shape_of(node.result.type):
+        return None
+    source = shape_of(broadcast.input.type)
+    added = len(shape_of(node.input.type)) - len(source)
+    starts, sizes, strides = (p[added:] for p in parts(node))
+    for d, size in enumerate(source):
+        if size == 1:
+            starts[d], sizes[d], strides[d] = 0, 1, 1
+    sliced = cut(build, broadcast.input, starts, sizes, strides)
+    return build.broadcast(sliced, shape_of(node.result.type))
+
+
+@simplification(GatherOp)
+def gather_in_steps(node: GatherOp, build: Build) -> SSAValue | None:
+    """A gather with known indices at equal distances is a slice."""
+    shape = shape_of(node.indices.type)
+    if not isinstance(node.indices.owner, ConstantOp) or not 0 < num_elements(shape) <= SMALL:
+        return None
+    from ....semantics.arrays import constant_of
+
+    array = constant_of(node.indices)
+    assert array is not None
+    axis = node.axis.value.data
+    data = shape_of(node.data.type)
+    size = data[axis]
+    found = [int(i) for i in array.flat]
+    if any(not -size <= i < size for i in found):
+        return None
+    indices = [i % size for i in found]
+    stride = indices[1] - indices[0] if len(indices) > 1 else 1
+    if not stride or indices != [indices[0] + i * stride for i in range(len(indices))]:
+        return None
+    starts, sizes, strides = [0] * len(data), list(data), [1] * len(data)
+    starts[axis], sizes[axis], strides[axis] = indices[0], len(indices), stride
+    sliced = cut(build, node.data, starts, sizes, strides)
+    return build.reshape(sliced, shape_of(node.result.type))

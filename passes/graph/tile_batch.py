@@ -1,0 +1,352 @@
+"""
+Takes a batch through the first nodes of a graph a few images at a time.
+
+What one node computes for an image may still be in a core's cache when the next node reads it; for
+a whole batch it is not. So the nodes up to some place in their order are computed for the first
+images, then for the next ones, and the results are put together where later nodes use them. Weights
+are read once for each group of images instead of once, so it does not pay where these are larger
+than what images would otherwise move: the place is the one at which most bytes are saved. Networks
+for images begin with few weights and large images, and end the other way round.
+
+Each group has code of its own, so there are not more than a few: large batches, which may be the
+rows of a matrix, come in groups of more images, if so many still fit into the cache.
+
+Nodes qualify that compute each image by itself: those in the table of rules below.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias, TypeVar
+
+from xdsl.context import Context
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ModuleOp, TensorType
+from xdsl.ir import Block, BlockArgument, SSAValue
+from xdsl.passes import ModulePass
+
+from ...errors import CompileError
+from ...glow_dialects.elements import type_bytes
+from ...glow_dialects.glow import NODES
+from ...glow_dialects.glow.base import DataParallel, Node
+from ...glow_dialects.glow.blocked import (
+    BlockedAvgPoolOp,
+    BlockedMaxPoolOp,
+    PackChannelsOp,
+    UnpackChannelsOp,
+    Windowed,
+)
+from ...glow_dialects.glow.constant import SplatOp
+from ...glow_dialects.glow.convolution import ConvolutionOp
+from ...glow_dialects.glow.normalization import LocalResponseNormOp, SoftmaxOp
+from ...glow_dialects.glow.pooling import AvgPoolOp, MaxPoolOp
+from ...glow_dialects.glow.reduction import (
+    ReduceMaxOp,
+    ReduceMeanOp,
+    ReduceMinOp,
+    ReduceSumOp,
+    Reduction,
+)
+from ...glow_dialects.glow.shape import (
+    BroadcastOp,
+    ConcatOp,
+    PadOp,
+    ReshapeOp,
+    SliceOp,
+    TransposeOp,
+)
+from ...glow_dialects.glow.winograd import WinogradConvolutionOp
+from ...glow_dialects.operator import element_of, shape_of, with_shape
+from ..levels import GRAPH
+from .rewriting import erase_if_dead
+
+N = TypeVar("N", bound=Node)
+Rule: TypeAlias = "Callable[[Graph, N], bool]"
+_RULES: dict[type[Node], Rule] = {}
+_VIEWS = (ReshapeOp, SliceOp, BroadcastOp)
+_MOST_GROUPS = 16
+
+
+def rule(*operators: type[N]) -> Callable[[Rule[N]], Rule[N]]:
+    """Decorator: whether a node, one operand of which has images, computes each by itself."""
+
+    def register(function: Rule[N]) -> Rule[N]:
+        for operator in operators:
+            _RULES[operator] = function  # pyright: ignore[reportArgumentType]
+        return function
+
+    return register
+
+
+@dataclass
+class Graph:
+    """Which values have a dimension 0 of images."""
+
+    batch: int
+    images: set[SSAValue] = field(default_factory=set)
+    """Computed from the images."""
+    same: set[SSAValue] = field(default_factory=set)
+    """The same for all images."""
+
+    def look_at(self, node: Node) -> bool:
+        """Take in a node; False if it does not compute each image by itself."""
+        has_batch = shape_of(node.results[0].type)[:1] == (self.batch,)
+        if not any(v in self.images for v in node.operands):
+            if has_batch and _repeats(node):
+                self.same.add(node.results[0])
+            return True
+        holds = _RULES.get(type(node))
+        if holds is None or not has_batch or not holds(self, node):
+            return False
+        self.images.add(node.results[0])
+        return True
+
+    def has_images(self, value: SSAValue) -> bool:
+        return value in self.images or value in self.same
+
+    def in_groups(self, node: Node, value: SSAValue) -> bool:
+        """Whether a node reads an operand for a group of images; it does not read a bias so."""
+        return value in self.images or (
+            value in self.same and isinstance(node, DataParallel | ConcatOp)
+        )
+
+
+def _repeats(node: Node) -> bool:
+    """Whether a node on constants gives the same for each index of dimension 0."""
+    if isinstance(node, SplatOp):
+        return True
+    if not isinstance(node, BroadcastOp):
+        return False
+    source, target = shape_of(node.input.type), shape_of(node.result.type)
+    return len(source) < len(target) or source[0] == 1
+
+
+@rule(
+    *[node for node in NODES if issubclass(node, Windowed)],
+    *(ConvolutionOp, WinogradConvolutionOp, MaxPoolOp, AvgPoolOp, BlockedMaxPoolOp),
+    *(BlockedAvgPoolOp, PackChannelsOp, UnpackChannelsOp, LocalResponseNormOp),
+)
+def _by_image(graph: Graph, node: Node) -> bool:
+    return not any(v in graph.images for v in node.operands[1:])
+
+
+@rule(*[node for node in NODES if issubclass(node, DataParallel)])
+def _by_element(graph: Graph, node: DataParallel) -> bool:
+    return all(graph.has_images(v) for v in node.operands)
+
+
+@rule(ConcatOp)
+def _concat(graph: Graph, node: ConcatOp) -> bool:
+    return node.axis.value.data != 0 and all(graph.has_images(v) for v in node.operands)
+
+
+@rule(SoftmaxOp)
+def _softmax(graph: Graph, node: SoftmaxOp) -> bool:
+    return node.axis.value.data != 0
+
+
+@rule(ReduceSumOp, ReduceMeanOp, ReduceMaxOp, ReduceMinOp)
+def _reduction(graph: Graph, node: Reduction) -> bool:
+    return 0 not in node.axes.get_values()
+
+
+@rule(TransposeOp)
+def _transpose(graph: Graph, node: TransposeOp) -> bool:
+    return node.permutation.get_values()[0] == 0
+
+
+@rule(ReshapeOp)
+def _reshape(graph: Graph, node: ReshapeOp) -> bool:
+    """Dimension 0 has the same size before and after."""
+    return shape_of(node.input.type)[0] == graph.batch
+
+
+@rule(PadOp)
+def _pad(graph: Graph, node: PadOp) -> bool:
+    return not node.low.get_values()[0] and not node.high.get_values()[0]
+
+
+@rule(SliceOp)
+def _slice(graph: Graph, node: SliceOp) -> bool:
+    """It has all images, so it begins with the first one."""
+    return node.strides.get_values()[0] == 1
+
+
+def _bytes(value: SSAValue) -> int:
+    return type_bytes(value.type) if isinstance(value.type, TensorType) else 0
+
+
+@dataclass(frozen=True)
+class Groups:
+    """A batch in groups."""
+
+    count: int
+    images: int
+    """In a group."""
+    each: int
+    """Of these, how many a thread has."""
+
+    @classmethod
+    def of(cls, batch: int, images: int) -> Groups:
+        """Groups of `images`, or of a multiple if they are too many."""
+        each = -(-batch // (images * _MOST_GROUPS))
+        return cls(-(-batch // (images * each)), images * each, each)
+
+
+def saved_bytes(graph: Graph, node: Node, groups: Groups, cache: int) -> int:
+    """
+    What a node saves if images come in `groups`: what other nodes wrote, and what it writes, need
+    not leave `cache` bytes. Below 0 if it has more weights than that.
+    """
+    if isinstance(node, _VIEWS):
+        return 0
+    operands = set(node.operands)
+    read = [v for v in operands if v in graph.images]
+    images = sum(_bytes(v) for v in (*read, *node.results))
+    weights = sum(_bytes(v) for v in operands if not graph.has_images(v))
+    saved = 0
+    if images * groups.each // graph.batch <= cache < images + weights:
+        saved = sum(_bytes(v) for v in read if not isinstance(v, BlockArgument))
+        saved += sum(_bytes(v) for v in node.results)
+    return saved - weights * (groups.count - 1)
+
+
+def best_place(graph: Graph, nodes: Sequence[Node], groups: Groups, cache: int) -> int:
+    """How many of the nodes to compute for a group of images at a time: none, or two and more."""
+    total = best = place = computed = 0
+    for number, node in enumerate(nodes):
+        if not graph.look_at(node):
+            break
+        if node.results[0] in graph.images:
+            total += saved_bytes(graph, node, groups, cache)
+            computed += not isinstance(node, _VIEWS)
+        if total > best and computed > 1:
+            best, place = total, number + 1
+    return place
+
+
+def _with_batch(value: SSAValue, count: int) -> TensorType:
+    return with_shape(element_of(value.type), [count, *shape_of(value.type)[1:]])
+
+
+def _part(value: SSAValue, first: int, count: int) -> SliceOp:
+    """Some images of an argument."""
+    shape = shape_of(value.type)
+    rest = [0] * (len(shape) - 1)
+    strides = [1] * len(shape)
+    node = SliceOp.of(value, starts=[first, *rest], sizes=[count, *shape[1:]], strides=strides)
+    node.results[0].name_hint = value.name_hint
+    return node
+
+
+def _for_images(node: Node, operands: Sequence[SSAValue], count: int) -> Node:
+    """The node for so many images."""
+    properties = dict(node.properties)
+    if isinstance(node, SliceOp):
+        _, *rest = node.sizes.get_values()
+        properties["sizes"] = type(node.sizes).from_list(node.sizes.elt_type, [count, *rest])
+    result = node.results[0]
+    made = type(node).create(
+        operands=operands, result_types=[_with_batch(result, count)], properties=properties
+    )
+    made.location = node.location
+    made.results[0].name_hint = result.name_hint
+    return made
+
+
+def split(block: Block, batch: int, images: int, cache: int) -> None:
+    """
+    Compute the first nodes of a graph for `images` of the `batch` at a time, or a multiple, if that
+    pays.
+    """
+    nodes = [op for op in block.ops if isinstance(op, Node)]
+    graph = Graph(batch, set(block.args))
+    groups = Groups.of(batch, images)
+    place = best_place(graph, nodes, groups, cache)
+    if not place:
+        return
+    # only nodes before that place count from now on
+    first = nodes[:place]
+    moved = [n for n in first if n.results[0] in graph.images]
+    again = [n for n in first if n.results[0] in graph.same]
+    before = nodes[place] if place < len(nodes) else block.last_op
+    assert before is not None
+    parts: dict[SSAValue, list[SSAValue]] = {n.results[0]: [] for n in moved}
+    same: dict[int, dict[SSAValue, SSAValue]] = {}
+    for start in range(0, batch, groups.images):
+        count = min(groups.images, batch - start)
+        if count not in same:
+            same[count] = {}
+            for node in again:
+                made = _for_images(node, node.operands, count)
+                block.insert_op_before(made, before)
+                same[count][node.results[0]] = made.results[0]
+        known = dict(same[count])
+        for argument in block.args:
+            made = _part(argument, start, count)
+            block.insert_op_before(made, before)
+            known[argument] = made.results[0]
+        for node in moved:
+            operands = [known[v] if graph.in_groups(node, v) else v for v in node.operands]
+            made = _for_images(node, operands, count)
+            block.insert_op_before(made, before)
+            known[node.results[0]] = made.results[0]
+            parts[node.results[0]].append(made.results[0])
+    _join(block, moved, parts)
+    for node in reversed(moved):
+        node.detach()
+        node.erase()
+    erase_if_dead([n.results[0] for n in again])
+
+
+def _join(block: Block, moved: Sequence[Node], parts: dict[SSAValue, list[SSAValue]]) -> None:
+    """Put the images together where later nodes use them."""
+    inside = set(moved)
+    for node in moved:
+        value = node.results[0]
+        later = [use for use in value.uses if use.operation not in inside]
+        if not later:
+            continue
+        whole = ConcatOp.of(*parts[value], axis=0)
+        whole.results[0].name_hint = value.name_hint
+        last = parts[value][-1].owner
+        assert isinstance(last, Node)
+        block.insert_op_after(whole, last)
+        for use in later:
+            use.operation.operands[use.index] = whole.results[0]
+
+
+def batch_of(function: func.FuncOp) -> int | None:
+    """The size of dimension 0 of all arguments, if it is the same and above 1."""
+    shapes = [shape_of(t) for t in function.function_type.inputs if isinstance(t, TensorType)]
+    sizes = {shape[:1] for shape in shapes}
+    if len(shapes) != len(function.function_type.inputs) or len(sizes) != 1:
+        return None
+    size = sizes.pop()
+    return size[0] if size and size[0] > 1 else None
+
+
+@dataclass(frozen=True)
+class TileBatchPass(ModulePass):
+    """Compute the first nodes of graphs for a few images of a batch at a time, where that pays."""
+
+    name = "glow-tile-batch"
+    level = GRAPH
+
+    images: int = 1
+    """How many images at a time: as many as there are threads. Large batches: a multiple."""
+    cache: int = 2**21
+    """Bytes that stay near a core."""
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        if self.images < 1 or self.cache < 1:
+            raise CompileError(
+                f"expected images and cache of at least 1, found {self.images} and {self.cache}"
+            )
+        for function in op.ops:
+            if not isinstance(function, func.FuncOp) or len(function.body.blocks) != 1:
+                continue
+            batch = batch_of(function)
+            if batch is not None and batch > self.images:
+                split(function.body.block, batch, self.images, self.cache)

@@ -1,0 +1,28 @@
+"""Which values are likely to have many zeros: those that a rectifier made, and what keeps them."""
+
+from __future__ import annotations
+
+from xdsl.ir import SSAValue
+
+from ...glow_dialects.glow.base import Node
+from ...glow_dialects.glow.blocked import BlockedMaxPoolOp, PackChannelsOp, UnpackChannelsOp
+from ...glow_dialects.glow.pooling import MaxPoolOp
+from ...glow_dialects.glow.shape import ReshapeOp, SliceOp, TransposeOp
+from .canonicalization.bounds import interval_of
+
+_KEEP: tuple[type[Node], ...] = (
+    *(ReshapeOp, TransposeOp, SliceOp, PackChannelsOp, UnpackChannelsOp),
+    *(MaxPoolOp, BlockedMaxPoolOp),
+)
+"""Operators on one tensor whose elements are some of those that they get."""
+
+
+def is_rectified(value: SSAValue) -> bool:
+    """
+    Whether the elements of a value are those of one that was limited to what is not negative. Then
+    many of them are 0, as a rule.
+    """
+    while isinstance(value.owner, _KEEP):
+        value = value.owner.operands[0]
+    interval = interval_of(value)
+    return interval is not None and interval[0] == 0 < interval[1]

@@ -1,0 +1,1 @@
+"""Rewrites of instruction programs: one pass per file, named as its flag."""

@@ -1,0 +1,108 @@
+"""
+Lets instructions work in place.
+
+A data-parallel instruction, or one with an epilogue, reads each element before it writes the
+element at the same place. If one of the views that it reads so is the whole of an activation that
+dies there, and the result is the whole of a buffer whose life begins there, of the same type, then
+the two become one buffer, and the operand becomes `@inout`:
+
+- if the result is an activation, its later uses move to the operand's buffer;
+- if the result is an output, the earlier uses of the operand move to the output.
+
+A copy between two such buffers disappears. Inputs and weights are never overwritten, and an
+operator whose epilogue reads the operand must not read the same buffer in the operator itself.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Block, BlockArgument, SSAValue
+from xdsl.passes import ModulePass
+
+from ...glow_dialects.glow_inst.instruction import Instruction, Qualifier, buffer_of
+from ...glow_dialects.glow_inst.memory import AllocActivationOp
+from ...glow_dialects.glow_inst.stacked import CopyOp
+from ...glow_dialects.views import is_whole
+from ..levels import PROGRAM
+from .eliminate_copies import move_buffer, takes_all
+from .loops import accepts_epilogue, as_inout, is_loop, read_views
+from .program import Timeline, memref, programs, same_view, tidy
+
+
+def dies_at(timeline: Timeline, view: SSAValue, op: Instruction) -> bool:
+    """True if `view` is all of an activation which `op` uses last, and only through this view."""
+    buffer = buffer_of(view)
+    return (
+        takes_all(view)
+        and timeline.span(buffer)[1] == timeline.slot_of[op]
+        and all(same_view(view, v) for v in op.operands if buffer_of(v) is buffer)
+    )
+
+
+def begins_at(timeline: Timeline, view: SSAValue, op: Instruction) -> bool:
+    """True if `view` is all of an activation or output that `op` uses first, only by this view."""
+    buffer = buffer_of(view)
+    return (isinstance(buffer.owner, AllocActivationOp) or isinstance(buffer, BlockArgument)) and (
+        is_whole(memref(view), memref(buffer))
+        and timeline.span(buffer)[0] == timeline.slot_of[op]
+        and sum(buffer_of(v) is buffer for v in op.operands) == 1
+    )
+
+
+def find_pair(timeline: Timeline, op: Instruction) -> tuple[SSAValue, SSAValue] | None:
+    """A view that `op` reads and one that it writes which can become one."""
+    whole = [] if is_loop(op) else [buffer_of(v) for v in op.sources]  # pyright: ignore
+    dying = [v for v in read_views(op) if dies_at(timeline, v, op) and buffer_of(v) not in whole]
+    for qualifier, written in op.qualified_operands():
+        if qualifier is not Qualifier.OUT or not begins_at(timeline, written, op):
+            continue
+        for read in dying:
+            if read.type == written.type and read not in op.written():
+                return read, written
+    return None
+
+
+def share(timeline: Timeline, op: Instruction, read: SSAValue, written: SSAValue) -> Instruction:
+    """Make the two views of `op` one; returns what `op` became."""
+    if isinstance(op, CopyOp):
+        new = op
+    else:
+        new = as_inout(op, read, written)
+        timeline.replace(op, new)
+    old, home = buffer_of(written), buffer_of(read)
+    if isinstance(old, BlockArgument):
+        moved = move_buffer(timeline, home, written)
+    else:
+        moved = move_buffer(timeline, old, read)
+    # whole dense buffers can always stand for each other
+    assert moved
+    return new
+
+
+def share_buffers(block: Block) -> None:
+    """Run as many instructions of a program in place as possible."""
+    timeline = Timeline(block)
+    for op in timeline.instructions():
+        if not (is_loop(op) or accepts_epilogue(op)):
+            continue
+        while (pair := find_pair(timeline, op)) is not None:
+            op = share(timeline, op, *pair)
+            if isinstance(op, CopyOp):
+                timeline.erase(op)
+                break
+    tidy(block, timeline.instructions())
+
+
+@dataclass(frozen=True)
+class ShareBuffersPass(ModulePass):
+    """Lets instructions overwrite an operand that nothing reads afterwards."""
+
+    name = "glow-share-buffers"
+    level = PROGRAM
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for function in programs(op):
+            share_buffers(function.body.block)

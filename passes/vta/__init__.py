@@ -1,0 +1,1 @@
+"""Rewrites and checks of programs of the VTA accelerator."""
