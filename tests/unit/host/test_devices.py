@@ -8,8 +8,8 @@ from glow import HostManager
 from glow.glow_dialects.glow.activation import ReluOp
 from glow.glow_dialects.glow.matrix import FullyConnectedOp
 from glow.glow_dialects.operator import with_shape
-from glow.passes.partition.partition import partition
 from glow.passes.partition.devices import of_backends
+from glow.passes.partition.partition import partition
 from glow.runtime.interpreter import interpret
 from glow.semantics.arrays import make_constant
 from glow.tests.support.gates import SECONDS

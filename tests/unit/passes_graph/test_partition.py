@@ -16,8 +16,6 @@ from glow.glow_dialects.claims import Elements, Quantized, Schema, claims
 from glow.glow_dialects.glow import NODES, activation, arithmetic
 from glow.glow_dialects.glow.constant import ConstantOp
 from glow.glow_dialects.glow.quantization import DequantizeOp, QuantizeOp
-from glow.passes.partition.inline_partitions import inline_partitions
-from glow.passes.partition.partition import partition
 from glow.passes.partition.choices import around_bytes
 from glow.passes.partition.cuts import _best_cuts, _crossing
 from glow.passes.partition.devices import (
@@ -26,16 +24,18 @@ from glow.passes.partition.devices import (
     Link,
     of_backends,
 )
-from glow.passes.partition.placement import Problem, problem_of
-from glow.passes.partition.plans import Plan, activation_bytes, excess, form
-from glow.passes.partition.strategies import STRATEGIES
-from glow.passes.partition.units import unit_graph
+from glow.passes.partition.inline_partitions import inline_partitions
+from glow.passes.partition.partition import partition
 from glow.passes.partition.partitions import (
     MAIN,
     PartitionedNetwork,
     Source,
     read_partitions,
 )
+from glow.passes.partition.placement import Problem, problem_of
+from glow.passes.partition.plans import Plan, activation_bytes, excess, form
+from glow.passes.partition.strategies import STRATEGIES
+from glow.passes.partition.units import unit_graph
 from glow.passes.partition.verify_partitions import verify_partitions
 from glow.runtime.interpreter import interpret
 from glow.tests.support.graph_text import parse, run

@@ -7,9 +7,9 @@ from pathlib import Path
 import glow
 import numpy as np
 from glow import quantization
-from glow.passes.partition.partition import partition
 from glow.passes.partition.devices import of_backends
 from glow.passes.partition.idle import idle_devices
+from glow.passes.partition.partition import partition
 from glow.passes.partition.partitions import Source, read_partitions
 from glow.passes.partition.verify_partitions import verify_partitions
 from glow.quantization import Quantization

@@ -12,8 +12,8 @@ import glow
 import numpy as np
 import pytest
 from glow.errors import CompileError
-from glow.passes.partition.partition import partition
 from glow.passes.partition.devices import of_backends, read_configuration
+from glow.passes.partition.partition import partition
 from glow.passes.partition.partitions import read_partitions
 from glow.tests.support.drawn import cut_off
 from glow.tests.support.graph_text import parse
