@@ -12,7 +12,7 @@ from xdsl.ir import Attribute, Block, Region, SSAValue
 
 from ...glow_dialects.elements import element_bytes
 from ...glow_dialects.glow_inst.instruction import Instruction
-from .affine import Buffer, View
+from ...glow_dialects.glow_nest.affine import Buffer, View
 from .codegen.emit import Emitter
 from .codegen.generate import generate
 from .codegen.memory import Memory

@@ -14,8 +14,8 @@ from ...glow_dialects.elements import offset_of, strided_memref
 from ...glow_dialects.glow.base import DataParallel
 from ...glow_dialects.glow_inst.instruction import Instruction, OperatorInstruction, Qualifier
 from ...glow_dialects.glow_inst.stacked import CopyOp, StackedOp
+from ...glow_dialects.glow_nest.affine import Buffer, View
 from ...glow_dialects.operator import Call
-from .affine import Buffer, View
 from .algorithms.elementwise import block_body, copy, data_parallel, elementwise
 from .codegen.types import memory_type, significant_strides
 from .machine import MachineDescription

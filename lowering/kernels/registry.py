@@ -22,11 +22,21 @@ from xdsl.ir import Attribute
 
 from ...glow_dialects.elements import element_bytes
 from ...glow_dialects.glow.base import DataParallel, Node, OnlyMovesData
+from ...glow_dialects.glow_nest.affine import Access, Buffer, Dim, Index, View
+from ...glow_dialects.glow_nest.nest import (
+    Body,
+    Combine,
+    Listing,
+    Nest,
+    Reduction,
+    Repeat,
+    RepeatListed,
+    Step,
+    same,
+)
 from ...glow_dialects.operator import Call, element_of
-from .affine import Access, Buffer, Dim, Index, View
 from .codegen.algebra import ArithAlgebra, Value
 from .machine import MachineDescription
-from .nest import Body, Combine, Listing, Nest, Reduction, Repeat, RepeatListed, Step, same
 
 ALIGNMENT = 64
 """Bytes; of each scratch buffer."""

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from ....glow_dialects.elements import compute_type
 from ....glow_dialects.glow.attention import AttentionOp, MaskedAttentionOp
-from ..affine import Access, Dim, Index, View
+from ....glow_dialects.glow_nest.affine import Access, Dim, Index, View
+from ....glow_dialects.glow_nest.nest import Combine, Reduction
 from ..codegen.algebra import ArithAlgebra, Value
-from ..nest import Combine, Reduction
 from ..registry import Kernel, kernel, total
 from .primitives import add, exponential, is_less, maximum, multiply, select, subtract
 from .row_blocks import Rows, in_blocks

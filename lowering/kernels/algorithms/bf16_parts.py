@@ -5,8 +5,8 @@ from __future__ import annotations
 from xdsl.dialects.builtin import IntegerType, Signedness, f32
 
 from ....glow_dialects.glow.winograd import PARTS
+from ....glow_dialects.glow_nest.affine import Affine, Dim, lookup
 from ....glow_dialects.scalar import Primitive
-from ..affine import Affine, Dim, lookup
 from ..codegen.algebra import ArithAlgebra, Value
 from .primitives import subtract
 

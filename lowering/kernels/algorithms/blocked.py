@@ -11,11 +11,11 @@ from ....glow_dialects.glow.blocked import (
     UnpackChannelsOp,
     is_blocked_input,
 )
+from ....glow_dialects.glow_nest.affine import Affine, Dim, Index
+from ....glow_dialects.glow_nest.nest import Combine, Nest
 from ....glow_dialects.operator import Call
-from ..affine import Affine, Dim, Index
 from ..codegen.algebra import ArithAlgebra, Value
 from ..codegen.types import memory_type, value_type
-from ..nest import Combine, Nest
 from ..registry import Kernel, kernel, total
 from .primitives import add
 

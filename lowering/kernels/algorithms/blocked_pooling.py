@@ -15,10 +15,10 @@ from math import prod
 
 from ....glow_dialects.elements import compute_type
 from ....glow_dialects.glow.blocked import BlockedAvgPoolOp, BlockedMaxPoolOp
+from ....glow_dialects.glow_nest.affine import Affine, Dim
+from ....glow_dialects.glow_nest.nest import Body, Combine
 from ....glow_dialects.operator import Call
-from ..affine import Affine, Dim
 from ..codegen.algebra import ArithAlgebra, Value
-from ..nest import Body, Combine
 from ..registry import Kernel, kernel, total
 from .primitives import multiply
 

@@ -10,10 +10,10 @@ from xdsl.ir import Attribute
 
 from ....glow_dialects.elements import compute_type
 from ....glow_dialects.glow.blocked import BlockedDepthwiseConvolutionOp
-from ..affine import Dim
+from ....glow_dialects.glow_nest.affine import Dim
+from ....glow_dialects.glow_nest.nest import Combine, Nest, Reduction
 from ..codegen.algebra import ArithAlgebra, Value
 from ..codegen.types import bits, memory_type
-from ..nest import Combine, Nest, Reduction
 from ..registry import Kernel, kernel, total
 from .blocked import add_bias, windows
 from .primitives import add

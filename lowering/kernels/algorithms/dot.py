@@ -8,10 +8,10 @@ from xdsl.dialects.builtin import IntegerType, i16, i32
 
 from ....glow_dialects.elements import storage_type
 from ....glow_dialects.glow.dot import DotConvolutionOp, DotMatMulOp
+from ....glow_dialects.glow_nest.affine import Affine, Dim, Index, View, affine
+from ....glow_dialects.glow_nest.nest import Combine, Reduction
 from ....glow_dialects.operator import Call
-from ..affine import Affine, Dim, Index, View, affine
 from ..machine import MachineDescription
-from ..nest import Combine, Reduction
 from ..registry import Kernel, kernel, view_dims
 from .blocked import add_bias, windows
 from .rows import store_reduction

@@ -9,11 +9,11 @@ from xdsl.ir import Block, SSAValue
 from ....glow_dialects.glow.base import DataParallel
 from ....glow_dialects.glow.constant import SplatOp
 from ....glow_dialects.glow.shape import GatherOp, TransposeOp
+from ....glow_dialects.glow_nest.affine import Access, Dim, Indirect, View
+from ....glow_dialects.glow_nest.nest import Body, Nest
 from ....glow_dialects.operator import Call, element_of
 from ....glow_dialects.scalar import Expr, Primitive
-from ..affine import Access, Dim, Indirect, View
 from ..codegen.algebra import ArithAlgebra, Value
-from ..nest import Body, Nest
 from ..registry import Kernel, kernel, view_dims
 
 _HEAVY = {

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from ....glow_dialects.elements import compute_type
 from ....glow_dialects.glow.matrix import FullyConnectedOp, MatMulOp, PackedMatMulOp
-from ..affine import Access, Dim, Index, View, affine
-from ..nest import Combine, Reduction
+from ....glow_dialects.glow_nest.affine import Access, Dim, Index, View, affine
+from ....glow_dialects.glow_nest.nest import Combine, Reduction
 from ..registry import Kernel, kernel, total, view_dims
 from .primitives import add
 from .row_blocks import Rows, for_rows, in_blocks

@@ -10,10 +10,10 @@ from ....glow_dialects.glow.normalization import (
     LogSoftmaxOp,
     SoftmaxOp,
 )
+from ....glow_dialects.glow_nest.affine import Dim, View
+from ....glow_dialects.glow_nest.nest import Combine, Nest, Reduction
 from ....glow_dialects.scalar import Primitive
-from ..affine import Dim, View
 from ..codegen.algebra import ArithAlgebra, Value
-from ..nest import Combine, Nest, Reduction
 from ..registry import Kernel, kernel, total, view_dims
 from .primitives import add, divide, exponential, multiply, square_root, subtract
 from .rows import EXPONENTIAL_WEIGHT, softmax_rows

@@ -7,9 +7,9 @@ from math import prod
 
 from ....glow_dialects.elements import compute_type
 from ....glow_dialects.glow.pooling import AvgPoolOp, MaxPoolOp
-from ..affine import Access, Dim, Index, View
+from ....glow_dialects.glow_nest.affine import Access, Dim, Index, View
+from ....glow_dialects.glow_nest.nest import Body, Combine, Nest
 from ..codegen.algebra import ArithAlgebra, Value, identity
-from ..nest import Body, Combine, Nest
 from ..registry import Kernel, kernel, total
 from .padding import PaddedCopy, Source, Windows
 from .primitives import divide

@@ -13,7 +13,7 @@ from ....glow_dialects.glow.reduction import (
     ReduceProdOp,
     ReduceSumOp,
 )
-from ..nest import Combine
+from ....glow_dialects.glow_nest.nest import Combine
 from ..registry import Kernel, kernel, total, view_dims
 from .primitives import multiply
 

@@ -12,9 +12,9 @@ from math import prod
 
 from ....glow_dialects.elements import compute_type
 from ....glow_dialects.glow.normalization import GroupNormOp, LayerNormOp, RmsNormOp
-from ..affine import Access, Affine, Dim
+from ....glow_dialects.glow_nest.affine import Access, Affine, Dim
+from ....glow_dialects.glow_nest.nest import Body, Combine, Nest, Reduction
 from ..codegen.algebra import ArithAlgebra, Value
-from ..nest import Body, Combine, Nest, Reduction
 from ..registry import Kernel, kernel, total, view_dims
 from .primitives import add, divide, exponential, multiply, square_root, subtract
 from .row_blocks import Rows, for_rows

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from ....glow_dialects.elements import compute_type, element_bytes
 from ....glow_dialects.glow.sparse import SparseVectorMatMulOp
-from ..affine import Access, Affine, Dim, Index, affine
+from ....glow_dialects.glow_nest.affine import Access, Affine, Dim, Index, affine
+from ....glow_dialects.glow_nest.nest import Nest
 from ..codegen.algebra import ArithAlgebra, Value
-from ..nest import Nest
 from ..registry import Kernel, kernel
 from .primitives import add, multiply
 

@@ -23,12 +23,12 @@ from xdsl.ir import Attribute
 
 from ....glow_dialects.elements import element_bytes
 from ....glow_dialects.glow.winograd import PARTS, WinogradConvolutionOp, has_parts
+from ....glow_dialects.glow_nest.affine import Access, Affine, Dim, Index, View, affine
+from ....glow_dialects.glow_nest.nest import Combine, Nest, Reduction
 from ....glow_dialects.operator import Call
 from ....semantics.cook_toom import KERNEL, winograd_transforms
-from ..affine import Access, Affine, Dim, Index, View, affine
 from ..codegen.algebra import ArithAlgebra, Value
 from ..machine import MachineDescription
-from ..nest import Combine, Nest, Reduction
 from ..registry import Kernel, kernel, total
 from .bf16_parts import pairs_of_parts, words_of_parts
 from .primitives import add, maximum

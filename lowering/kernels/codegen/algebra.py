@@ -15,10 +15,10 @@ from xdsl.dialects.builtin import IntegerType, f32, i1
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ....glow_dialects.elements import storage_type
+from ....glow_dialects.glow_nest.nest import Combine
 from ....glow_dialects.glow_vec import DOT_RULES, DotKindAttr, DotOp, RemOp
 from ....glow_dialects.scalar import Expr, Number, Primitive, fold
 from ..machine import MachineDescription
-from ..nest import Combine
 from .emit import FAST_NONE, NO_SIGNED_ZEROS, Emitter, lanes_of, scalar_of
 from .types import bits, computes_in_float, is_unsigned, memory_type, value_type, vector_type
 

@@ -18,10 +18,10 @@ from xdsl.ir import SSAValue
 
 from ....glow_dialects import glow_vec
 from ....glow_dialects.elements import element_bytes
+from ....glow_dialects.glow_nest.affine import Access, Affine, Buffer, Dim
+from ....glow_dialects.glow_nest.nest import Nest
 from ....glow_dialects.glow_vec.tiles import QUAD, TILE_BYTES, TILES
-from ..affine import Access, Affine, Buffer, Dim
 from ..machine import MachineDescription
-from ..nest import Nest
 from ..schedules.amx_tile import (
     COLUMNS,
     TilePlan,

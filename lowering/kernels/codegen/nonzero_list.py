@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from xdsl.dialects import arith
 from xdsl.ir import SSAValue
 
-from ..affine import Access, Dim
+from ....glow_dialects.glow_nest.affine import Access, Dim
+from ....glow_dialects.glow_nest.nest import Listing, Repeat, RepeatListed
 from ..machine import MachineDescription
-from ..nest import Listing, Repeat, RepeatListed
 from .algebra import ArithAlgebra
 from .emit import Emitter
 from .memory import Memory, Place

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from ....glow_dialects.glow_nest.nest import Nest
+from ....glow_dialects.glow_nest.schedule import VectorSchedule
 from ..machine import MachineDescription
-from ..nest import Nest
 from .gathered_dot import field_schedule
 from .lane_permutation import table_schedule
 from .register_tile import tiled_product
-from .schedule import Schedule, choose_schedule
+from .schedule import choose_schedule
 
 
-def scheduled(nest: Nest, machine: MachineDescription) -> tuple[Nest, Schedule]:
+def scheduled(nest: Nest, machine: MachineDescription) -> tuple[Nest, VectorSchedule]:
     """A simplified nest, perhaps with other loops, and the schedule that is best."""
     for special in (field_schedule, table_schedule):
         if (schedule := special(nest, machine)) is not None:

@@ -21,14 +21,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
-from ..affine import Access, Affine, Dim, View
+from ....glow_dialects.glow_nest.affine import Access, Affine, Dim, View
+from ....glow_dialects.glow_nest.nest import Nest, Reduction, Repeat, Step, mapped, simplified
+from ....glow_dialects.glow_nest.schedule import VectorSchedule
 from ..machine import MachineDescription
-from ..nest import Nest, Reduction, Repeat, Step, mapped, simplified
 from ..registry import Kernel
 from .amx_tile import plan_tiles
 from .best_schedule import scheduled
 from .register_tile import listed
-from .schedule import Schedule, widest_lanes
+from .schedule import widest_lanes
 
 _UNITS = 32
 """Into how many pieces of work a nest is cut, so that threads have about equally much."""
@@ -164,8 +165,8 @@ def _units(nest: Nest, machine: MachineDescription) -> int:
     return prod(_tiles(schedule, d) for d in nest.parallel)
 
 
-def _tiles(schedule: Schedule, dim: Dim) -> int:
-    parts = schedule.parts.get(dim)
+def _tiles(schedule: VectorSchedule, dim: Dim) -> int:
+    parts = schedule.parts_of(dim)
     return sum(p.tiles for p in parts) if parts else -(-dim.size // schedule.step(dim))
 
 

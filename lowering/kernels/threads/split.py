@@ -18,8 +18,8 @@ from math import prod
 
 from xdsl.ir import SSAValue
 
-from ..nest import Nest
-from ..schedules.schedule import Schedule
+from ....glow_dialects.glow_nest.nest import Nest
+from ....glow_dialects.glow_nest.schedule import VectorSchedule
 
 _LEAST_CYCLES = 2000
 """Less work than this takes one thread no longer than it takes several to share it."""
@@ -149,7 +149,7 @@ def is_balanced(units: int, threads: int) -> bool:
 
 
 def choose_split(
-    nest: Nest, schedule: Schedule, spans: Sequence[Sequence[Span]], threads: int
+    nest: Nest, schedule: VectorSchedule, spans: Sequence[Sequence[Span]], threads: int
 ) -> Split | None:
     """
     Which loops to divide; None if one thread is to do it all. `spans` are those of each loop.
@@ -191,7 +191,7 @@ def _most(groups: Sequence[Group], threads: int, together: bool) -> tuple[int, i
     return max(shares)
 
 
-def _cycles(nest: Nest, schedule: Schedule) -> float:
+def _cycles(nest: Nest, schedule: VectorSchedule) -> float:
     """A rough estimate for the whole nest."""
     points = prod(d.size for d in nest.parallel)
     steps = prod(d.size for d in nest.reduced) if nest.reduction is not None else 0

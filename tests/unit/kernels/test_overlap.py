@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from itertools import product
 
-from glow.lowering.kernels.affine import Access, Affine, Buffer, Dim, View
-from glow.lowering.kernels.nest import Listing, Nest, Repeat, RepeatListed
+from glow.glow_dialects.glow_nest.affine import Access, Affine, Buffer, Dim, View
+from glow.glow_dialects.glow_nest.nest import Listing, Nest, Repeat, RepeatListed
 from glow.lowering.kernels.threads.overlap import is_self_contained, may_meet
 from hypothesis import given
 from hypothesis import strategies as st

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from glow.glow_dialects.elements import strided_memref
 from glow.glow_dialects.glow_inst.memory import AllocActivationOp, TensorViewOp
-from glow.lowering.kernels.affine import Buffer, Dim, View
-from glow.lowering.kernels.nest import Nest, Repeat
-from glow.lowering.kernels.schedules.schedule import Schedule
+from glow.glow_dialects.glow_nest.affine import Buffer, Dim, View
+from glow.glow_dialects.glow_nest.nest import Nest, Repeat
+from glow.glow_dialects.glow_nest.schedule import Elementwise, VectorSchedule
 from glow.lowering.kernels.threads.hazards import Hazards, Region, Work
 from glow.lowering.kernels.threads.sharing import divided_loops
 from glow.lowering.kernels.threads.split import (
@@ -24,12 +24,12 @@ from hypothesis import strategies as st
 from xdsl.dialects.builtin import MemRefType, f32
 
 
-def elementwise(*sizes: int) -> tuple[Nest, Schedule, list[list[Span]]]:
+def elementwise(*sizes: int) -> tuple[Nest, VectorSchedule, list[list[Span]]]:
     dims = tuple(Dim(f"d{i}", size) for i, size in enumerate(sizes))
     x, y = (View.dense(Buffer(f32, 0, 1 << 20, parameter=i), sizes) for i in range(2))
     nest = Nest(dims, (y[dims],), lambda _, values: values, (x[dims],))
     spans = [[Span(0, size, 1)] for size in sizes]
-    return nest, Schedule(dims), spans
+    return nest, Elementwise(order=dims), spans
 
 
 def test_busy_threads():

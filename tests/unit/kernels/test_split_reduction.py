@@ -23,10 +23,10 @@ from glow.glow_dialects.glow.reduction import (
     ReduceProdOp,
     ReduceSumOp,
 )
+from glow.glow_dialects.glow_nest.affine import Buffer, Dim, View
+from glow.glow_dialects.glow_nest.nest import Combine, Nest, Repeat
 from glow.glow_dialects.operator import Python, with_shape
 from glow.lowering.kernels import MachineDescription
-from glow.lowering.kernels.affine import Buffer, Dim, View
-from glow.lowering.kernels.nest import Combine, Nest, Repeat
 from glow.lowering.kernels.registry import Kernel, total
 from glow.lowering.kernels.schedules.split_reduction import split_reductions
 from glow.lowering.target import find_target

@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING
 
 from xdsl.ir import Attribute
 
-from ...glow_dialects.elements import element_bytes
+from ..elements import element_bytes
 from .affine import Access, Affine, Dim
 
 if TYPE_CHECKING:
-    from .codegen.algebra import ArithAlgebra, Value
+    from ...lowering.kernels.codegen.algebra import ArithAlgebra, Value
 
 Body = Callable[["ArithAlgebra", "Sequence[Value]"], "Sequence[Value]"]
 
@@ -88,9 +88,12 @@ class Nest:
     ahead: int = 0
     """How many bytes ahead vectors of parameters that operands load are prefetched."""
 
-    def accesses(self) -> list[Access]:
-        reads = (*self.reduction.reads, *self.reduction.soon) if self.reduction else ()
-        return [*reads, *self.operands, *self.writes]
+    def accesses(self, soon: Sequence[Access] | None = None) -> list[Access]:
+        """All accesses, in order; with others that are prefetched, if `soon` is given."""
+        if self.reduction is None:
+            return [*self.operands, *self.writes]
+        fetched = self.reduction.soon if soon is None else soon
+        return [*self.reduction.reads, *fetched, *self.operands, *self.writes]
 
     def touched_bytes(self, access: Access) -> int:
         """About how much an access touches in all, if it does not touch any twice."""

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 from xdsl.ir import Attribute
 
-from ...glow_dialects.elements import row_major_strides
+from ..elements import row_major_strides
 
 Stride = int | tuple[int, ...]
 """Elements per step of a loop variable, or the offset for each of its values."""
