@@ -120,8 +120,8 @@ class CpuBackend(Backend):
         layouts = f"glow-assign-layouts{{{m.layout_options()}}},cse,dce"
         bf16 = self._bf16(m)
         options = m.pass_options() + (" has-bf16-dot=true" if bf16 else "")
-        options += f" threads={self.threads}" if self.threads > 1 else ""
-        kernels = f"glow-lower-to-kernels{{{options}}}"
+        threads = f" threads={self.threads}" if self.threads > 1 else ""
+        kernels = f"glow-generate-loops{{{options}}}"
         if self.timed:
             kernels += f",glow-instrument-kernels{{threads={self.threads}}}"
         split = f"glow-tile-batch{{images={self.threads} cache={m.l2_bytes}}}"
@@ -135,11 +135,24 @@ class CpuBackend(Backend):
             Stage("convolutions", f"glow-choose-convolutions{{{convolutions}}},glow-fuse-pooling"),
             Stage("packed", f"{pack},glow-simplify-shapes,{_CLEAN}"),
             *bf16,
-            Stage("scheduled", f"glow-schedule-nodes,{split}"),
+            Stage("ordered", f"glow-schedule-nodes,{split}"),
             *_TO_ALLOCATED,
+            Stage("nests", f"glow-build-nests{{{options}{threads}}}", bulky=True),
+            Stage(
+                "scheduled",
+                f"glow-split-reductions{{{options}}},glow-schedule-nests{{{options}}}",
+                bulky=True,
+            ),
+            *self._divided(),
             Stage("kernels", kernels, bulky=True),
             Stage("llvm", f"{expand},glow-convert-to-llvm", bulky=True),
         )
+
+    def _divided(self) -> Sequence[Stage]:
+        """The stage that divides work between threads, if there are several."""
+        if self.threads == 1:
+            return ()
+        return (Stage("divided", f"glow-divide-nests{{threads={self.threads}}}", bulky=True),)
 
     def _optimized(self, machine: MachineDescription) -> Sequence[Stage]:
         """On quantized graphs, products of integers are made before constants are folded."""

@@ -104,8 +104,6 @@ class Buffer:
     """One more than the last element that is accessed."""
     parameter: int | None = None
     """Number of the parameter; None for scratch."""
-    scratch_offset: int = 0
-    """Bytes from the start of the scratch region; only for scratch."""
 
 
 @dataclass(frozen=True)

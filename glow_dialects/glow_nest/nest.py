@@ -119,20 +119,28 @@ class Repeat:
 
 
 @dataclass(frozen=True, eq=False)
+class NumberList:
+    """Some values of a loop variable, in ascending order, in memory."""
+
+    dim: Dim
+    place: Access
+    """Where these values are, from the place where `dim` is 0."""
+    count: Access
+    """Where it is how many they are."""
+
+
+@dataclass(frozen=True, eq=False)
 class Listing:
     """Lists for which values of a loop variable an element of `source` is not zero; NaN is not."""
 
-    dim: Dim
+    numbers: NumberList
     source: Access
-    numbers: Access
-    """Where these values go, in ascending order, from the place where `dim` is 0."""
-    count: Access
-    """Where it goes how many they are."""
 
     @property
     def touched(self) -> Nest:
         """What it accesses: no more than this nest."""
-        return Nest((self.dim,), (self.numbers, self.count), same, (self.source,))
+        to = self.numbers
+        return Nest((to.dim,), (to.place, to.count), same, (self.source,))
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,7 +151,7 @@ class RepeatListed:
     """
 
     dims: tuple[Dim, ...]
-    listing: Listing
+    numbers: NumberList
     after: int = 0
     """If not 0: only for the numbers behind the last complete group of so many."""
     part: Dim | None = None
@@ -153,8 +161,8 @@ class RepeatListed:
     @property
     def touched(self) -> Nest:
         """What it accesses itself, apart from its steps: no more than this nest."""
-        listing = self.listing
-        return Nest((listing.dim,), (), same, (listing.numbers, listing.count))
+        of = self.numbers
+        return Nest((of.dim,), (), same, (of.place, of.count))
 
 
 def same(_: ArithAlgebra, values: Sequence[Value]) -> Sequence[Value]:
@@ -171,7 +179,7 @@ def simplified(nest: Nest) -> Nest:
     a single one are joined.
     """
     nest = _flipped(nest)
-    nest = _substituted(nest, {d: None for d in (*nest.parallel, *nest.reduced) if d.size == 1})
+    nest = substituted(nest, {d: None for d in (*nest.parallel, *nest.reduced) if d.size == 1})
     ordered = sorted(nest.parallel, key=lambda d: -_reach(nest, d))
     nest = replace(nest, parallel=tuple(ordered))
     return _joined(_joined(nest, "parallel"), "reduced")
@@ -191,7 +199,7 @@ def _joined(nest: Nest, group: str) -> Nest:
             position += 1
             continue
         both = Dim(f"{a.name}{b.name}", a.size * b.size)
-        nest = _substituted(nest, {a: None, b: both})
+        nest = substituted(nest, {a: None, b: both})
     return nest
 
 
@@ -233,7 +241,7 @@ def _flip(place: Affine, dim: Dim) -> Affine:
     return Affine({**place.terms, dim: -stride}, start)
 
 
-def _substituted(nest: Nest, change: dict[Dim, Dim | None]) -> Nest:
+def substituted(nest: Nest, change: dict[Dim, Dim | None]) -> Nest:
     """Renames dimensions, or drops them at value 0."""
     if not change:
         return nest
@@ -256,12 +264,19 @@ def _substituted(nest: Nest, change: dict[Dim, Dim | None]) -> Nest:
 
 
 def mapped(nest: Nest, change: Callable[[Affine], Affine]) -> Nest:
+    """The nest with other places of its accesses."""
+
     def one(access: Access) -> Access:
         indirect = access.indirect
         if indirect is not None:
             indirect = replace(indirect, access=one(indirect.access))
         return Access(access.buffer, change(access.place), indirect)
 
+    return with_accesses(nest, one)
+
+
+def with_accesses(nest: Nest, one: Callable[[Access], Access]) -> Nest:
+    """The nest with what `one` makes of each of its accesses."""
     reduction = nest.reduction
     if reduction is not None:
         reads, soon = (tuple(map(one, accesses)) for accesses in (reduction.reads, reduction.soon))

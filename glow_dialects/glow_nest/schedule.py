@@ -267,6 +267,18 @@ class AmxTile(Schedule):
     groups: tuple[TileGroup, ...]
 
 
+@dataclass(frozen=True)
+class Split:
+    """Loops `first` to `last` of a schedule's order are divided between threads."""
+
+    first: int
+    last: int
+    together: bool = False
+    """Whether tiles of different code are one range."""
+    drawn: bool = False
+    """Whether threads draw tickets for the end of the work, instead of knowing their parts."""
+
+
 KINDS: Mapping[str, type[Schedule]] = {
     kind.kind: kind
     for kind in (

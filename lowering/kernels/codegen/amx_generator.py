@@ -46,8 +46,6 @@ _IMAGE = 2
 """While pixels meet a large filter, one part in so many of the second cache is theirs."""
 _MOST_UNROLLED = 4
 _SUM_BYTES = 4
-_LEAST_STEPS = 32
-"""Less work than this takes one thread no longer than it takes several to share it."""
 
 Bound = Mapping[Dim, "SSAValue | int"]
 
@@ -67,6 +65,7 @@ class TileGenerator:
         memory: Memory,
         machine: MachineDescription,
         vectors: Callable[[Nest, Emitter, Memory, MachineDescription], _Runs],
+        threads: int = 1,
     ):
         """`vectors` makes the generator of a nest without reduction."""
         self.nest = nest
@@ -75,7 +74,7 @@ class TileGenerator:
         self.e = emitter
         self.machine = machine
         self._vectors = vectors
-        self._threads = 1
+        self._threads = threads
         assert nest.reduction is not None
         element, width = nest.reduction.element, plan.panels * COLUMNS
         self._sums = Buffer(element, 0, plan.places * width)
@@ -111,15 +110,6 @@ class TileGenerator:
         return [d for d in dims if d.size > 1], {depth: step * quads}
 
     # loops
-
-    def choose_split(self, threads: int) -> Split | None:
-        """Something if several threads divide the nest; None if one of them is to do it."""
-        self._threads = threads
-        panels = prod(d.size for d in (*self.roles.others, *self._panel_dims))
-        groups = sum(prod(g.counts) for g in self.plan.groups)
-        units = panels * groups * prod(d.size for d in self.roles.pixels[:-2])
-        steps = units * prod(d.size for d in self._steps)
-        return Split(0, 0) if units >= threads and steps >= _LEAST_STEPS else None
 
     def run(self, bound: Bound, split: Split | None = None, share: Share | None = None) -> None:
         """

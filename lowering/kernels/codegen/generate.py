@@ -10,72 +10,36 @@ from xdsl.dialects.builtin import i1
 from xdsl.ir import SSAValue
 
 from ....glow_dialects.glow_nest.affine import Access, Dim
-from ....glow_dialects.glow_nest.nest import Listing, Nest, Repeat, RepeatListed, Step, simplified
+from ....glow_dialects.glow_nest.nest import Nest, simplified
 from ....glow_dialects.glow_nest.schedule import (
+    AmxTile,
     Chunks,
     GatheredDot,
     Reducing,
     RegisterTile,
     RegisterTranspose,
+    Schedule,
+    Split,
     VectorSchedule,
 )
 from ..machine import MachineDescription
-from ..schedules.amx_tile import plan_tiles
-from ..schedules.best_schedule import scheduled
-from ..threads.split import Group, Share, Span, Split, choose_split, groups_of, weight_of
+from ..schedules.amx_tile import TilePlan
+from ..schedules.best_schedule import best_schedule
+from ..threads.split import Group, Share, Span, groups_of, spans_of, weight_of
 from .algebra import ArithAlgebra, Value, identity
 from .amx_generator import TileGenerator
 from .emit import Emitter
 from .interleaved_store import interleaved, interleaves
 from .loads import Loaded, Loads, Places, Point, loaded_before, offset_of
 from .memory import Memory, Place
-from .nonzero_list import Bound, fill_list, repeat, repeat_listed
+from .nonzero_list import Bound
 from .register_transpose import copy_turned
 from .row_lanes import LaneReduction
 from .types import vector_type
 
 
-def generate(
-    steps: Sequence[Step],
-    emitter: Emitter,
-    memory: Memory,
-    machine: MachineDescription,
-    bound: Bound | None = None,
-) -> None:
-    """Emit steps one after the other; `bound` has the values of enclosing loop variables."""
-    bound = bound or {}
-    for step in steps:
-        if isinstance(step, Nest):
-            if not step.is_empty:
-                NestGenerator.of(step, emitter, memory, machine).run(bound)
-            continue
-        if isinstance(step, Listing):
-            fill_list(step, emitter, memory, machine, bound)
-            continue
-
-        def inner(values: Bound, step: Repeat | RepeatListed = step) -> None:
-            generate(step.steps, emitter, memory, machine, {**bound, **values})
-
-        if isinstance(step, Repeat):
-            repeat(step, emitter, inner)
-        else:
-            repeat_listed(step, emitter, memory, bound, inner)
-
-
 class NestGenerator:
     """The code of one nest."""
-
-    @staticmethod
-    def of(
-        nest: Nest, emitter: Emitter, memory: Memory, machine: MachineDescription
-    ) -> NestGenerator | TileGenerator:
-        """With the schedule that is best for a nest."""
-        nest = simplified(nest)
-        plan = plan_tiles(nest, machine)
-        if plan is not None:
-            return TileGenerator(nest, plan, emitter, memory, machine, NestGenerator.of)
-        nest, schedule = scheduled(nest, machine)
-        return NestGenerator(nest, schedule, emitter, memory, machine)
 
     def __init__(
         self,
@@ -112,11 +76,6 @@ class NestGenerator:
         self._split: Split | None = None
         self._share: Share | None = None
 
-    def choose_split(self, threads: int) -> Split | None:
-        """How several threads divide the nest; None if one of them is to do it."""
-        spans = [self._spans(d) for d in self.schedule.order]
-        return choose_split(self.nest, self.schedule, spans, threads)
-
     def run(
         self,
         bound: Bound,
@@ -138,23 +97,6 @@ class NestGenerator:
 
     # loops over tiles
 
-    def _spans(self, dim: Dim) -> list[Span]:
-        """The tiles of a dimension, apart by their code."""
-        parts = self.schedule.parts_of(dim)
-        if self.schedule.lists_tiles(dim):
-            starts = [(i, p.tile) for p in parts for i in range(p.start, p.stop, p.tile)]
-            return [Span(0, 1, 1, range(i, i + tile)) for i, tile in starts]
-        if parts:
-            return [Span(p.start, p.stop - p.start, p.tile, range(p.tile)) for p in parts]
-        step = self.schedule.step(dim)
-        full, last = dim.size // step * step, dim.size - step
-        if full == dim.size:
-            return [Span(0, full, step)]
-        if self.nest.reduction is not None:
-            return [Span(0, dim.size, step, clamp=last)]
-        masked = self.nest.in_place and dim is self.schedule.vector
-        return [Span(0, full, step), Span(last, step, step, stale=full - last if masked else None)]
-
     def _parallel(self, level: int, places: Places, stale: SSAValue | int | None) -> None:
         """`stale`: how many of the tile's first elements along the vectors were already visited."""
         if level == len(self.schedule.order):
@@ -168,7 +110,7 @@ class NestGenerator:
         if chunks is not None and dim is chunks.inside and self._has_sums is None:
             self._chunks(chunks, level, places, stale)
             return
-        for span in self._spans(dim):
+        for span in spans_of(self.nest, self.schedule, dim):
 
             def body(
                 iv: SSAValue | int, _: Sequence[SSAValue], span: Span = span
@@ -216,7 +158,7 @@ class NestGenerator:
         """The loops of a split, as far as they are this thread's."""
         assert self._share is not None
         dims = self.schedule.order[split.first : split.last + 1]
-        groups = groups_of([self._spans(d) for d in dims])
+        groups = groups_of([spans_of(self.nest, self.schedule, d) for d in dims])
 
         def units(group: Group, first: SSAValue, end: SSAValue) -> None:
             def body(numbers: Sequence[SSAValue | int]) -> None:
@@ -456,3 +398,27 @@ class NestGenerator:
         for access in self._soon:
             self.memory.prefetch(access, places[access], offset_of(access, start), 2)
         return results
+
+
+def generator_of(
+    nest: Nest,
+    schedule: Schedule,
+    emitter: Emitter,
+    memory: Memory,
+    machine: MachineDescription,
+    threads: int = 1,
+) -> NestGenerator | TileGenerator:
+    """What emits a nest, of whatever schedule, for one of several threads."""
+    if isinstance(schedule, AmxTile):
+        plan = TilePlan.of(nest, schedule)
+        return TileGenerator(nest, plan, emitter, memory, machine, _finishing, threads)
+    assert isinstance(schedule, VectorSchedule)
+    return NestGenerator(nest, schedule, emitter, memory, machine)
+
+
+def _finishing(
+    nest: Nest, emitter: Emitter, memory: Memory, machine: MachineDescription
+) -> NestGenerator | TileGenerator:
+    """What emits a nest that was made of another, with the schedule that is best."""
+    nest, schedule = best_schedule(simplified(nest), machine)
+    return generator_of(nest, schedule, emitter, memory, machine)

@@ -39,6 +39,7 @@ _FEWEST_QUADS = 4
 """With less depth than this in a tile, vectors are as fast, unless there is no more."""
 _SHORTEST = 9.5
 """Cycles of a product of few rows; of more, a row takes one."""
+_WITH_TILES = MachineDescription(has_int8_tiles=True, has_bf16_tiles=True)
 _GROUP_CYCLES = 60
 """To start and to finish accumulators."""
 
@@ -167,13 +168,20 @@ class TilePlan:
         return AmxTile(rows=self.rows, panels=self.panels, joined=self.joined, groups=self.groups)
 
     @staticmethod
-    def of(nest: Nest, schedule: AmxTile, machine: MachineDescription) -> TilePlan:
+    def of(nest: Nest, schedule: AmxTile) -> TilePlan:
         """The plan that a schedule says. Raises ValueError if the nest is no product of tiles."""
-        roles = tile_roles(nest, machine)
+        roles = tile_roles(nest, _WITH_TILES)
         if roles is None:
-            raise ValueError("expected a product that tile registers of this machine compute")
+            raise ValueError("expected a product that tile registers compute")
         s = schedule
         return TilePlan(roles, s.rows, s.panels, s.joined, s.groups, _line(roles))
+
+    @property
+    def units(self) -> int:
+        """Groups of accumulators, which threads divide."""
+        outer = prod(d.size for d in (*self.roles.others, *self.roles.pixels[:-2]))
+        panels = prod(d.size for d in self.roles.panels if d is not self.joined)
+        return outer * panels * self.columns * sum(prod(g.counts) for g in self.groups)
 
     @property
     def columns(self) -> int:
