@@ -10,7 +10,7 @@ from xdsl.printer import Printer
 from .affine import Dim
 from .content import Content
 from .schedule import Schedule, Split
-from .schedule_text import read_schedule, write_schedule
+from .schedule_text import loops_of, read_schedule, write_schedule
 from .text import Reader, Writer
 
 
@@ -36,7 +36,9 @@ class ScheduleAttr(Data[Schedule]):
         return read_schedule(UnknownLoops(parser, lambda: None))
 
     def print_parameter(self, printer: Printer) -> None:
-        write_schedule(Writer(printer, {}, self.data.loops), self.data)
+        write_schedule(
+            Writer(printer, {}, sorted(loops_of(self.data), key=lambda d: d.name)), self.data
+        )
 
 
 @irdl_attr_definition

@@ -12,17 +12,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from math import prod
-from typing import TYPE_CHECKING
 
 from xdsl.ir import Attribute
 
 from ..elements import element_bytes
 from .affine import Access, Affine, Dim
-
-if TYPE_CHECKING:
-    from ...lowering.kernels.codegen.algebra import ArithAlgebra, Value
-
-Body = Callable[["ArithAlgebra", "Sequence[Value]"], "Sequence[Value]"]
+from .body import Body
 
 
 class Combine(StrEnum):
@@ -83,8 +78,6 @@ class Nest:
     """Whether a write may go to memory that `operands` read: then no point is visited twice."""
     raw: bool = False
     """Whether elements are only moved, so that they stay in the type that memory holds."""
-    weight: int = 1
-    """Estimate of how many operations the body emits; a heavy body is not unrolled."""
     ahead: int = 0
     """How many bytes ahead vectors of parameters that operands load are prefetched."""
 
@@ -95,12 +88,24 @@ class Nest:
         fetched = self.reduction.soon if soon is None else soon
         return [*self.reduction.reads, *fetched, *self.operands, *self.writes]
 
+    @property
+    def weight(self) -> int:
+        """About how many operations are emitted for a point; a heavy nest is not unrolled."""
+        each = self.reduction.map if self.reduction is not None else None
+        return self.body.weight + (each.weight if each is not None else 0)
+
     def touched_bytes(self, access: Access) -> int:
         """About how much an access touches in all, if it does not touch any twice."""
         strides = {d: access.stride(d) for d in (*self.parallel, *self.reduced)}
         ends = ((d.size - 1) * s if isinstance(s, int) else max(s) for d, s in strides.items())
         used = prod(d.size for d, s in strides.items() if s)
         return min(1 + sum(ends), used) * element_bytes(access.element)
+
+    @property
+    def given(self) -> list[Attribute]:
+        """The elements that the body is given: the result of the reduction, and what is read."""
+        result = [self.reduction.element] if self.reduction is not None else []
+        return [*result, *(a.element for a in self.operands)]
 
     @property
     def is_empty(self) -> bool:
@@ -140,7 +145,7 @@ class Listing:
     def touched(self) -> Nest:
         """What it accesses: no more than this nest."""
         to = self.numbers
-        return Nest((to.dim,), (to.place, to.count), same, (self.source,))
+        return Nest((to.dim,), (to.place, to.count), _NOTHING, (self.source,))
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,13 +167,10 @@ class RepeatListed:
     def touched(self) -> Nest:
         """What it accesses itself, apart from its steps: no more than this nest."""
         of = self.numbers
-        return Nest((of.dim,), (), same, (of.place, of.count))
+        return Nest((of.dim,), (), _NOTHING, (of.place, of.count))
 
 
-def same(_: ArithAlgebra, values: Sequence[Value]) -> Sequence[Value]:
-    """The body of a nest that writes what it reads."""
-    return values
-
+_NOTHING = Body((), ())
 
 Step = Nest | Repeat | Listing | RepeatListed
 

@@ -3,17 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from xdsl.ir import Attribute
 
+from ..scalar import arguments
 from .affine import Access, Dim
-from .nest import Body, Combine, Listing, Nest, NumberList, Reduction, RepeatListed
+from .body import Body
+from .nest import Combine, Listing, Nest, NumberList, Reduction, RepeatListed
 from .text import Reader, Writer
 
+PutBody = Callable[[Body, Sequence[Attribute]], None]
+"""Prints a body that is given elements of these types."""
+ReadBody = Callable[[Sequence[Attribute], Sequence[Attribute]], Body]
+"""Parses a body that is given elements of some types, from which it makes elements of others."""
 
-def write_nest(
-    writer: Writer, nest: Nest, put_body: Callable[[Body, Sequence[Attribute]], None]
-) -> None:
+
+def is_passing(body: Body, nest: Nest) -> bool:
+    """Whether a nest writes what it is given, in order."""
+    numbers = [r.index for r in body.results]
+    return numbers == list(range(len(nest.given))) == list(range(len(nest.writes)))
+
+
+def write_nest(writer: Writer, nest: Nest, put_body: PutBody) -> None:
     """` parallel(i: 8) reduce(k: 32) add f32 (%x[..]) reads(..) writes(..)`"""
     writer.put(" parallel")
     writer.loop_sizes(nest.parallel)
@@ -32,17 +44,15 @@ def write_nest(
         _write_words(writer, reduction, _OF_REDUCTIONS)
         if reduction.map is not None:
             writer.put(" map ")
-            put_body(reduction.map, nest.mapped_elements)
+            put_body(reduction.map, [a.element for a in reduction.reads])
     _write_accesses(writer, " reads", nest.operands)
     _write_accesses(writer, " writes", nest.writes)
     _write_words(writer, nest, _OF_NESTS)
-    if nest.weight != 1:
-        writer.put(f" weight {nest.weight}")
     if nest.ahead:
         writer.put(f" ahead {nest.ahead}")
-    if not nest.copies:
+    if not is_passing(nest.body, nest):
         writer.put(" body ")
-        put_body(nest.body, nest.body_elements)
+        put_body(nest.body, nest.given)
 
 
 _OF_REDUCTIONS = ("adds_operand", "streams")
@@ -62,7 +72,7 @@ def _write_words(writer: Writer, value: object, words: Sequence[str]) -> None:
             writer.put(f" {word}")
 
 
-def read_nest(reader: Reader, body: Callable[[], Body]) -> Nest:
+def read_nest(reader: Reader, body: ReadBody) -> Nest:
     parser = reader.parser
     parser.parse_keyword("parallel")
     parallel = reader.loop_sizes()
@@ -76,16 +86,19 @@ def read_nest(reader: Reader, body: Callable[[], Body]) -> Nest:
     if not writes:
         parser.raise_error("expected what the nest writes: writes(...)", position)
     words = _read_words(reader, _OF_NESTS)
-    weight = parser.parse_integer() if parser.parse_optional_keyword("weight") else 1
     ahead = parser.parse_integer() if parser.parse_optional_keyword("ahead") else 0
-    given = body() if parser.parse_optional_keyword("body") else None
-    return Nest(
-        *(parallel, writes, given or Nest.copying(writes), operands, reduction, reduced),
-        **words, weight=weight, ahead=ahead,
-    )  # fmt: skip
+    elements = tuple(w.element for w in writes)
+    nest = Nest(
+        *(parallel, writes, Body(arguments(len(writes)), elements), operands, reduction, reduced),
+        **words,
+        ahead=ahead,
+    )
+    if parser.parse_optional_keyword("body"):
+        return replace(nest, body=body(nest.given, elements))
+    return nest
 
 
-def _read_reduction(reader: Reader, body: Callable[[], Body]) -> Reduction:
+def _read_reduction(reader: Reader, body: ReadBody) -> Reduction:
     parser = reader.parser
     position = parser.pos
     name, names = parser.parse_identifier(), [c.name.lower() for c in Combine]
@@ -104,7 +117,9 @@ def _read_reduction(reader: Reader, body: Callable[[], Body]) -> Reduction:
         fields = parser.parse_comma_separated_list(square, parser.parse_integer)
     soon = _read_accesses(reader, "soon")
     words = _read_words(reader, _OF_REDUCTIONS)
-    mapped = body() if parser.parse_optional_keyword("map") else None
+    mapped = None
+    if parser.parse_optional_keyword("map"):
+        mapped = body([a.element for a in reads], [element])
     return Reduction(
         *(Combine[name.upper()], element, reads, mapped, terms, tuple(fields)), soon=soon, **words
     )

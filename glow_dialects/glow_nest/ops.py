@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from functools import partial
 from typing import TypeVar
 
 from xdsl.dialects.builtin import IndexType, IntegerAttr, MemRefType, StringAttr, i64
@@ -33,10 +34,11 @@ from xdsl.utils.exceptions import VerifyException
 from ..elements import is_contiguous
 from .affine import Dim
 from .attributes import ContentAttr, ScheduleAttr, SplitAttr
+from .body import Body
 from .body_text import body_region, read_body
 from .content import Content, Leaf, own_loops
 from .memory import buffer_for
-from .nest import Body, Listing, Nest, RepeatListed
+from .nest import Listing, Nest, RepeatListed
 from .nest_text import (
     read_listing,
     read_nest,
@@ -295,7 +297,7 @@ class NestOp(StepOp):
     def parse(cls, parser: Parser) -> NestOp:
         operands = _Operands(parser)
         reader = Reader(parser, operands.parse)
-        nest = read_nest(reader, lambda: read_body(parser, YieldOp))
+        nest = read_nest(reader, partial(read_body, parser, YieldOp))
         properties: dict[str, Attribute] = {}
         if parser.parse_optional_keyword("schedule"):
             properties["schedule"] = ScheduleAttr(read_schedule(reader))

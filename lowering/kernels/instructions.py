@@ -15,9 +15,10 @@ from ...glow_dialects.glow.base import DataParallel
 from ...glow_dialects.glow_inst.instruction import Instruction, OperatorInstruction, Qualifier
 from ...glow_dialects.glow_inst.stacked import CopyOp, StackedOp
 from ...glow_dialects.glow_nest.affine import Buffer, View
+from ...glow_dialects.glow_nest.body_text import body_of
 from ...glow_dialects.glow_nest.memory import reach
 from ...glow_dialects.operator import Call
-from .algorithms.elementwise import block_body, copy, data_parallel, elementwise
+from .algorithms.elementwise import copy, data_parallel, elementwise
 from .codegen.types import significant_strides
 from .machine import MachineDescription
 from .registry import Epilogue, Kernel, algorithm_of
@@ -127,8 +128,7 @@ def _stacked(
     outs, inouts = len(op.outs), len(op.inouts)
     written, read = views[: outs + inouts], views[outs:]
     k = Kernel(Call(DataParallel, (), (), {}), written, read, machine=machine)
-    body, weight = block_body(op.body.block)
-    elementwise(k, body, written, read, inouts > 0, weight)
+    elementwise(k, body_of(op.body.block), written, read, inouts > 0)
     return k
 
 
@@ -139,8 +139,8 @@ def _operator(
     outs, arguments = op.num_results(), len(op.arguments)
     epilogue = None
     if op.epilogue is not None:
-        body, weight = block_body(op.epilogue.block)
-        epilogue = Epilogue(body, views[arguments:], op.inout is not None, weight)
+        body = body_of(op.epilogue.block)
+        epilogue = Epilogue(body, views[arguments:], op.inout is not None)
     k = Kernel(op.call, views[:outs], views[outs:arguments], epilogue, machine, threads)
     algorithm = (
         data_parallel if issubclass(op.OPERATOR, DataParallel) else algorithm_of(op.OPERATOR)

@@ -1,4 +1,4 @@
-"""`main`, which computes the address of each buffer from the memory plan and calls kernels in order."""
+"""`main`, which computes addresses of buffers from the memory plan, and calls kernels in order."""
 
 from __future__ import annotations
 
