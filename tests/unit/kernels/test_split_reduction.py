@@ -23,8 +23,8 @@ from glow.glow_dialects.glow.reduction import (
     ReduceProdOp,
     ReduceSumOp,
 )
+from glow.glow_dialects.machine import MachineDescription
 from glow.glow_dialects.operator import Python, with_shape
-from glow.lowering.kernels import MachineDescription
 from glow.lowering.kernels.affine import Buffer, Dim, View
 from glow.lowering.kernels.nest import Combine, Nest, Repeat
 from glow.lowering.kernels.registry import Kernel, total
