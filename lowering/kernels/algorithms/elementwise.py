@@ -11,6 +11,7 @@ from ....glow_dialects.glow.constant import SplatOp
 from ....glow_dialects.glow.shape import GatherOp, TransposeOp
 from ....glow_dialects.operator import Call, element_of
 from ....glow_dialects.scalar import Expr, Primitive
+from ....glow_dialects.timings import TIMINGS
 from ..affine import Access, Dim, Indirect, View
 from ..codegen.algebra import ArithAlgebra, Value
 from ..nest import Body, Nest
@@ -20,7 +21,7 @@ _HEAVY = {
     *(Primitive.EXP, Primitive.LOG, Primitive.SIN, Primitive.COS, Primitive.TANH),
     *(Primitive.ERF, Primitive.POW),
 }
-_HEAVY_WEIGHT = 25
+_HEAVY_WEIGHT = TIMINGS.elementary_operations
 """About how many operations a transcendental function becomes."""
 
 

@@ -12,6 +12,7 @@ from math import prod
 
 from ....glow_dialects.elements import compute_type
 from ....glow_dialects.glow.normalization import GroupNormOp, LayerNormOp, RmsNormOp
+from ....glow_dialects.timings import TIMINGS
 from ..affine import Access, Affine, Dim
 from ..codegen.algebra import ArithAlgebra, Value
 from ..nest import Body, Combine, Nest, Reduction
@@ -21,7 +22,7 @@ from .row_blocks import Rows, for_rows
 
 ROWS = 4
 """How many rows are visited at a time."""
-EXPONENTIAL_WEIGHT = 25
+EXPONENTIAL_WEIGHT = TIMINGS.elementary_operations
 
 
 def _count(shape: Sequence[int]) -> int:
