@@ -28,11 +28,10 @@ from ...glow_dialects.machine import MachineDescription
 from ...glow_dialects.operator import element_of, shape_of
 from ...glow_dialects.timings import TIMINGS, Timings
 from ...semantics.arrays import constant_reader, lazy_constant
+from ...semantics.cook_toom import KERNEL
 from ...semantics.winograd import filter_in_parts, transform_filter
 from ..levels import GRAPH
 from .rewriting import Build, erase_if_dead, replace_node, tensor_nodes
-
-KERNEL = 3
 
 DIRECT, WINOGRAD, AUTO = "direct", "winograd", "auto"
 
