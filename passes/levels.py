@@ -84,6 +84,8 @@ def _levels(op: Operation) -> Iterator[Level]:
         level = _OF_DIALECT.get(_dialect(op))
         if level is not None:
             yield level
+        if level is NESTS and any("schedule" in nest.properties for nest in op.walk()):
+            yield SCHEDULED
         return
     from .instructions.allocate import ARENA_SIZE
 
@@ -97,6 +99,8 @@ def _level_of_function(function: func.FuncOp) -> Level:
     from ..glow_dialects.glow_inst.memory import QUALIFIER, argument_attributes
 
     ops = [op for block in function.body.blocks for op in block.ops]
+    if any(_dialect(op) == "glow_nest" for op in ops):
+        return NESTS
     for op in ops:
         if (level := _OF_DIALECT.get(_dialect(op))) in (GRAPH, PROGRAM, VTA):
             return level

@@ -32,6 +32,7 @@ from . import (
     winograd,
 )
 from .base import DataParallel, Node
+from .machine import MachineAttr
 
 _FAMILIES = (
     *(constant, shape, arithmetic, activation, logic, convolution, pooling, matrix),
@@ -54,6 +55,8 @@ def _nodes() -> list[type[Node]]:
 
 
 NODES: list[type[Node]] = _nodes()
-GLOW = Dialect("glow", [*list[type[IRDLOperation]](NODES), profile.ProfileOp], [BlobAttr])  # pyright: ignore
+GLOW = Dialect(
+    "glow", [*list[type[IRDLOperation]](NODES), profile.ProfileOp], [BlobAttr, MachineAttr]
+)  # pyright: ignore
 
 __all__ = ["GLOW", "NODES", "DataParallel", "Node"]

@@ -7,7 +7,14 @@ from collections.abc import Set as AbstractSet
 from functools import partial
 from typing import TypeVar
 
-from xdsl.dialects.builtin import IndexType, IntegerAttr, MemRefType, StringAttr, i64
+from xdsl.dialects.builtin import (
+    DictionaryAttr,
+    IndexType,
+    IntegerAttr,
+    MemRefType,
+    StringAttr,
+    i64,
+)
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
@@ -132,7 +139,7 @@ class KernelOp(IRDLOperation):
         return cls.create(
             properties=properties,
             regions=[body],
-            attributes=dict(attributes.data) if attributes is not None else {},
+            attributes=_given(attributes),
         )
 
 
@@ -376,7 +383,8 @@ class RepeatListedOp(StepOp):
         printer.print_string(" ")
         printer.print_list(self.body.block.args, printer.print_ssa_value)
         write_repeat_listed(Writer(printer, self.names, own_loops(self.step)), self.step)
-        _print_attributes(self, printer)
+        if self.attributes:
+            printer.print_op_attributes(self.attributes, print_keyword=True)
         printer.print_string(" ")
         printer.print_region(self.body, print_entry_block_args=False)
 
@@ -388,10 +396,10 @@ class RepeatListedOp(StepOp):
         operands = _Operands(parser)
         names = [v.name.text[1:] for v in variables]
         step = read_repeat_listed(Reader(parser, operands.parse), names)
-        attributes = parser.parse_optional_attr_dict()
+        attributes = parser.parse_optional_attr_dict_with_keyword()
         body = parser.parse_region([v.resolve(INDEX) for v in variables])
         _complete(body)
-        return step_op(cls, step, operands.values, {}, attributes, [body])
+        return step_op(cls, step, operands.values, {}, _given(attributes), [body])
 
 
 @irdl_op_definition
@@ -469,7 +477,8 @@ class RepeatOp(IRDLOperation):
             printer.print_string(" private(")
             printer.print_list(self.private, printer.print_ssa_value)
             printer.print_string(")")
-        _print_attributes(self, printer)
+        if self.attributes:
+            printer.print_op_attributes(self.attributes, print_keyword=True)
         printer.print_string(" ")
         printer.print_region(self.body, print_entry_block_args=False)
 
@@ -483,13 +492,13 @@ class RepeatOp(IRDLOperation):
         operands = _Operands(parser)
         if parser.parse_optional_keyword("private"):
             parser.parse_comma_separated_list(parser.Delimiter.PAREN, operands.parse)
-        attributes = parser.parse_optional_attr_dict()
+        attributes = parser.parse_optional_attr_dict_with_keyword()
         body = parser.parse_region([variable.resolve(INDEX)])
         _complete(body)
         return cls.create(
             operands=list(operands.values.values()),
             properties=properties,
-            attributes=attributes,
+            attributes=_given(attributes),
             regions=[body],
         )
 
@@ -559,6 +568,10 @@ def step_op(
         attributes=dict(attributes),
         regions=list(regions),
     )
+
+
+def _given(attributes: DictionaryAttr | None) -> dict[str, Attribute]:
+    return {} if attributes is None else dict(attributes.data)
 
 
 def _complete(body: Region) -> None:

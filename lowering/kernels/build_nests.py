@@ -14,24 +14,25 @@ from dataclasses import dataclass
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import BlockArgument
+from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from ...errors import CompileError
+from ...glow_dialects.glow.machine import machine_of
 from ...glow_dialects.glow_inst.instruction import Instruction, buffer_of
 from ...glow_dialects.glow_nest.call import CallOp
 from ...glow_dialects.glow_nest.ops import KernelOp
 from ...glow_dialects.glow_nest.steps import KernelSteps
+from ...glow_dialects.machine import MachineDescription
 from ...passes.collector import without_garbage_collection
 from ...passes.instructions.allocate import ARENA_SIZE, WEIGHTS_SIZE
 from ...passes.levels import PLANNED
 from .instructions import Parameter, Signature, describe, signature_of
-from .machine import MachineDescription
-from .machine_options import MachinePass
 from .main import main_of, planned_size
 
 
 @dataclass(frozen=True)
-class BuildNestsPass(MachinePass):
+class BuildNestsPass(ModulePass):
     """
     Makes a kernel of loop nests of each distinct instruction of `main`, whose memory
     `glow-allocate` has planned. What is computed is apart from how; but some algorithms depend on
@@ -48,7 +49,7 @@ class BuildNestsPass(MachinePass):
         if self.threads < 1:
             raise CompileError(f"expected threads to be at least 1, found {self.threads}")
         with without_garbage_collection():
-            build_nests(op, self.machine(), self.threads)
+            build_nests(op, machine_of(op), self.threads)
 
 
 def build_nests(module: ModuleOp, machine: MachineDescription, threads: int = 1) -> None:

@@ -8,8 +8,8 @@ from functools import cache
 from ...glow_dialects.claims import Claim
 from ...glow_dialects.glow import NODES
 from ...glow_dialects.glow.base import DataParallel, Node, OnlyMovesData
+from ...glow_dialects.machine import MachineDescription
 from ...glow_dialects.operator import Call
-from .machine import MachineDescription
 from .registry import algorithm_of, implements, runs_on
 
 

@@ -16,12 +16,12 @@ from ...glow_dialects.glow_nest.memory import buffer_for
 from ...glow_dialects.glow_nest.nest import Repeat
 from ...glow_dialects.glow_nest.ops import BarrierOp, KernelOp, NestOp, RepeatOp
 from ...glow_dialects.glow_nest.steps import KernelSteps
+from ...glow_dialects.machine import MachineDescription
 from .codegen.emit import Emitter
 from .codegen.memory import Memory
 from .codegen.sharing import Sharing
 from .codegen.step_generator import StepGenerator
 from .codegen.types import INDEX, flat_type, memory_type
-from .machine import MachineDescription
 from .scratch import ALIGNMENT
 from .threads.divided_loops import Divided, buffers_outside
 

@@ -12,20 +12,21 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp
+from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from ...glow_dialects.glow.machine import machine_of
 from ...glow_dialects.glow_nest.ops import KernelOp
+from ...glow_dialects.machine import MachineDescription
 from ...passes.collector import without_garbage_collection
 from ...passes.levels import SCHEDULED
 from .function import KernelFunction, build_function
 from .kernel_errors import of_kernel
-from .machine import MachineDescription
-from .machine_options import MachinePass
 from .main import THREADS, build_main, main_of
 
 
 @dataclass(frozen=True)
-class GenerateLoopsPass(MachinePass):
+class GenerateLoopsPass(ModulePass):
     """
     Generates the loops of kernels as their schedules say, and makes `main` compute addresses of
     buffers. In a program that is divided between threads, `main` and kernels have the number of the
@@ -36,7 +37,7 @@ class GenerateLoopsPass(MachinePass):
     level = SCHEDULED
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        machine = self.machine()
+        machine = machine_of(op)
         with without_garbage_collection():
             generate_loops(op, machine)
 

@@ -33,9 +33,9 @@ from ...glow_dialects.glow_nest.nest import (
     RepeatListed,
     Step,
 )
+from ...glow_dialects.machine import MachineDescription
 from ...glow_dialects.operator import Call, element_of
 from ...glow_dialects.scalar import Expr, arguments, convert
-from .machine import MachineDescription
 
 Algorithm = Callable[["Kernel"], None]
 _KERNELS: dict[type[Node], Algorithm] = {}

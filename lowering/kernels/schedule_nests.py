@@ -6,23 +6,24 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
 
+from ...glow_dialects.glow.machine import machine_of
 from ...glow_dialects.glow_nest.attributes import ScheduleAttr
 from ...glow_dialects.glow_nest.content import with_unique_names
 from ...glow_dialects.glow_nest.nest import simplified
 from ...glow_dialects.glow_nest.ops import KernelOp, NestOp
 from ...glow_dialects.glow_nest.schedule_text import with_loops
 from ...glow_dialects.glow_nest.steps import KernelSteps
+from ...glow_dialects.machine import MachineDescription
 from ...passes.collector import without_garbage_collection
 from ...passes.levels import NESTS
 from .kernel_errors import of_kernel
-from .machine import MachineDescription
-from .machine_options import MachinePass
 from .schedules.best_schedule import best_schedule
 
 
 @dataclass(frozen=True)
-class ScheduleNestsPass(MachinePass):
+class ScheduleNestsPass(ModulePass):
     """
     Gives each nest the schedule that a cost model finds best for a machine. Loops that memory
     cannot tell from one become one before. Nests that have a schedule keep it.
@@ -32,7 +33,7 @@ class ScheduleNestsPass(MachinePass):
     level = NESTS
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        machine = self.machine()
+        machine = machine_of(op)
         with without_garbage_collection():
             for kernel in op.body.block.ops:
                 if isinstance(kernel, KernelOp):

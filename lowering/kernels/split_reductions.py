@@ -7,20 +7,21 @@ from dataclasses import dataclass
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block
+from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from ...glow_dialects.glow.machine import machine_of
 from ...glow_dialects.glow_nest.ops import KernelOp, NestOp, RepeatOp
 from ...glow_dialects.glow_nest.steps import KernelSteps
+from ...glow_dialects.machine import MachineDescription
 from ...passes.collector import without_garbage_collection
 from ...passes.levels import NESTS
 from .kernel_errors import of_kernel
-from .machine import MachineDescription
-from .machine_options import MachinePass
 from .schedules.split_reduction import Splitter
 
 
 @dataclass(frozen=True)
-class SplitReductionsPass(MachinePass):
+class SplitReductionsPass(ModulePass):
     """
     Cuts reductions of much data to few results into one nest that reduces parts and one that
     combines them: threads and register tiles need several results. Nests that have a schedule stay.
@@ -30,7 +31,7 @@ class SplitReductionsPass(MachinePass):
     level = NESTS
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        machine = self.machine()
+        machine = machine_of(op)
         with without_garbage_collection():
             for kernel in op.body.block.ops:
                 if isinstance(kernel, KernelOp):

@@ -26,10 +26,10 @@ from ....glow_dialects.glow.winograd import PARTS, WinogradConvolutionOp, has_pa
 from ....glow_dialects.glow_nest.affine import Access, Affine, Dim, Index, View, affine
 from ....glow_dialects.glow_nest.body import Body
 from ....glow_dialects.glow_nest.nest import Combine, Nest, Reduction
+from ....glow_dialects.machine import MachineDescription
 from ....glow_dialects.operator import Call
 from ....glow_dialects.scalar import Expr, arguments, maximum
 from ....semantics.cook_toom import KERNEL, winograd_transforms
-from ..machine import MachineDescription
 from ..registry import Kernel, kernel, total
 from .bf16_parts import pairs_of_parts, words_of_parts
 from .transforms import by_column_pairs, by_row_pairs, sandwich

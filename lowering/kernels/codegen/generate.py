@@ -22,7 +22,7 @@ from ....glow_dialects.glow_nest.schedule import (
     Split,
     VectorSchedule,
 )
-from ..machine import MachineDescription
+from ....glow_dialects.machine import MachineDescription
 from ..schedules.amx_tile import TilePlan
 from ..schedules.best_schedule import best_schedule
 from ..threads.split import Group, Share, Span, groups_of, spans_of, weight_of

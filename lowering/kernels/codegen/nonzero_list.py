@@ -9,7 +9,7 @@ from xdsl.ir import SSAValue
 
 from ....glow_dialects.glow_nest.affine import Access, Dim
 from ....glow_dialects.glow_nest.nest import Listing, Repeat, RepeatListed
-from ..machine import MachineDescription
+from ....glow_dialects.machine import MachineDescription
 from .algebra import ArithAlgebra
 from .emit import Emitter
 from .memory import Memory, Place

@@ -19,7 +19,7 @@ from ....glow_dialects.glow_nest.ops import (
     RepeatOp,
 )
 from ....glow_dialects.glow_nest.steps import KernelSteps
-from ..machine import MachineDescription
+from ....glow_dialects.machine import MachineDescription
 from .emit import Emitter
 from .generate import generator_of
 from .memory import Memory

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ....glow_dialects.glow_nest.nest import Nest
 from ....glow_dialects.glow_nest.schedule import Schedule, VectorSchedule
-from ..machine import MachineDescription
+from ....glow_dialects.machine import MachineDescription
 from .amx_tile import plan_tiles
 from .gathered_dot import field_schedule
 from .lane_permutation import table_schedule

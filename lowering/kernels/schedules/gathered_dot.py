@@ -14,14 +14,11 @@ from itertools import product
 from ....glow_dialects.glow_nest.affine import Access, Dim
 from ....glow_dialects.glow_nest.nest import Nest
 from ....glow_dialects.glow_nest.schedule import GatheredDot
-from ..machine import MachineDescription
+from ....glow_dialects.machine import MachineDescription
+from ..costs import gathered_dot
 from .register_tile import balanced
 
 _MOST_ROWS, _MOST_COLUMNS = 4, 6
-_QUAD = 6.0
-"""Instructions that put the terms of lanes together, besides loads."""
-_TILE = 4.0
-"""Instructions to start and to finish a tile."""
 
 
 def field_schedule(nest: Nest, machine: MachineDescription) -> GatheredDot | None:
@@ -68,7 +65,7 @@ def _tiles(
         steps = len(list(product(*places)))
         # half of the registers for sums, the others for what rows share
         if 2 * points + steps + 1 <= machine.vector_registers:
-            yield steps + (_QUAD * len(loaded) + steps + _TILE) / points, sizes
+            yield gathered_dot(points, steps, len(loaded)), sizes
 
 
 def _place(image: Access, dims: Sequence[Dim], at: Sequence[int]) -> int:

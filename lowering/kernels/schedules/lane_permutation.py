@@ -11,7 +11,7 @@ from __future__ import annotations
 from ....glow_dialects.glow_nest.affine import Access, Dim
 from ....glow_dialects.glow_nest.nest import Nest
 from ....glow_dialects.glow_nest.schedule import LanePermutation
-from ..machine import MachineDescription
+from ....glow_dialects.machine import MachineDescription
 from .schedule import widest_lanes
 
 

@@ -8,8 +8,8 @@ from glow.glow_dialects.glow_nest.affine import Buffer, Dim, View
 from glow.glow_dialects.glow_nest.body import Body
 from glow.glow_dialects.glow_nest.nest import Nest, Repeat
 from glow.glow_dialects.glow_nest.schedule import Elementwise, VectorSchedule
+from glow.lowering.kernels.threads.divided_loops import divided_loops
 from glow.lowering.kernels.threads.hazards import Hazards, Region, Work
-from glow.lowering.kernels.threads.sharing import divided_loops
 from glow.lowering.kernels.threads.split import (
     Span,
     Split,
@@ -68,7 +68,7 @@ def test_loops_that_are_unbalanced_alone_are_divided_together():
 
 def test_much_work_is_divided_so_that_it_can_be_drawn():
     """As two units it cannot, and as one range of more it can."""
-    assert choose_split(*elementwise(2, 301, 4000), 2) == Split(0, 1)
+    assert choose_split(*elementwise(2, 301, 4000), 2) == Split(0, 1, drawn=True)
     assert choose_split(*elementwise(2, 30, 20), 2) == Split(0, 0)
 
 

@@ -11,8 +11,9 @@ from glow.glow_dialects.glow_nest.affine import Affine, Buffer, Dim, View, looku
 from glow.glow_dialects.glow_nest.body import Body
 from glow.glow_dialects.glow_nest.nest import Combine, Nest, Reduction, simplified
 from glow.glow_dialects.glow_nest.schedule import Reduce
+from glow.glow_dialects.machine import MachineDescription
 from glow.glow_dialects.scalar import Expr
-from glow.lowering.kernels.machine import MachineDescription, host_machine
+from glow.lowering.host_machine import host_machine
 from glow.lowering.kernels.schedules.schedule import choose_schedule
 from hypothesis import given
 from hypothesis import strategies as st

@@ -11,9 +11,9 @@ from glow.glow_dialects.glow.dot import DotConvolutionOp, DotMatMulOp
 from glow.glow_dialects.glow_nest.affine import Buffer, Dim, View, affine
 from glow.glow_dialects.glow_nest.body import Body
 from glow.glow_dialects.glow_nest.nest import Combine, Nest, Reduction, simplified
+from glow.glow_dialects.machine import MachineDescription
 from glow.glow_dialects.operator import Python, with_shape
 from glow.lowering.host_features import host_features, request_tiles
-from glow.lowering.kernels import MachineDescription
 from glow.lowering.kernels.codegen import amx_generator as tile_generator
 from glow.lowering.kernels.schedules.amx_tile import TilePlan, plan_tiles
 from glow.lowering.target import find_target

@@ -16,7 +16,7 @@ from glow.glow_dialects.glow_nest.affine import Affine, Buffer, Dim, View
 from glow.glow_dialects.glow_nest.body import Body
 from glow.glow_dialects.glow_nest.nest import Combine, Nest, Reduction, simplified
 from glow.glow_dialects.glow_nest.schedule import RegisterTile
-from glow.lowering.kernels import MachineDescription
+from glow.glow_dialects.machine import MachineDescription
 from glow.lowering.kernels.algorithms.winograd_blocks import (
     MOST_CACHES,
     choose_blocks,
@@ -24,6 +24,7 @@ from glow.lowering.kernels.algorithms.winograd_blocks import (
     edges,
     spans,
 )
+from glow.lowering.kernels.costs import prefetched_bytes
 from glow.lowering.kernels.schedules.register_tile import tiled_product
 from glow.lowering.target import find_target
 from glow.semantics import element_type
@@ -364,7 +365,7 @@ def missing_lines(nest: Nest, schedule: RegisterTile, pixels: Sequence[Dim]) -> 
 def test_prefetch_covers_the_next_filters_of_images(rows: int, columns: int, inputs: int):
     """As before, where pixels lie in rows, or in a list of the pixels of all rows."""
     machine = replace(MachineDescription(), l2_bytes=2 << 20)
-    outputs = machine.prefetched_bytes // (inputs << 10) + 2
+    outputs = prefetched_bytes(machine) // (inputs << 10) + 2
     image = View.dense(Buffer(f32, 0, 1 << 30, parameter=0), (inputs, rows, columns, 16))
     filters = View.dense(Buffer(f32, 0, 1 << 30, parameter=1), (outputs, inputs * 16, 16))
     # with a border, so that rows are no single range
