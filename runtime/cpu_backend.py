@@ -212,7 +212,7 @@ class CpuBackend(Backend):
 
         target = self.target()
         target.expect_host_runs_it()
-        main = main_function(stages["allocated"])
+        main = main_function(_planned(stages))
         own = aligned_bytes(function_bytes(main, WEIGHTS_SIZE))
 
         def fill() -> str:
@@ -268,7 +268,7 @@ class CpuBackend(Backend):
         if cache is None or not isinstance(program, CpuProgram):
             return
         plan, signature = program.plan, signature_of(_first(stages))
-        memory = plan_of(stages["allocated"])
+        memory = plan_of(_planned(stages))
         key = program.weights_key
         saved = SavedProgram(signature, memory, plan.objects, plan.arena_bytes, key)
         details = self._details(self.target())
@@ -286,7 +286,7 @@ class CpuBackend(Backend):
 
         if not self.timed or not isinstance(program, CpuProgram):
             raise GlowError("the program records no times: compile it with timed=True")
-        return measure(program, main_function(stages["allocated"]), self.threads, inputs, repeat)
+        return measure(program, main_function(_planned(stages)), self.threads, inputs, repeat)
 
     def _details(self, target: Target) -> list[str]:
         """Everything but the network that a program depends on."""
@@ -333,7 +333,7 @@ class CpuBackend(Backend):
         cache = self.cache
         if cache is None:
             return self._generate(stages, target, None)
-        key = program_cache.program_key(stages["allocated"], target, self.threads, self.timed)
+        key = program_cache.program_key(_planned(stages), target, self.threads, self.timed)
         plan = program_cache.find_plan(cache, key)
         found = [cache.get(k) for k in plan.objects] if plan is not None else []
         objects = [data for data in found if data is not None]
@@ -381,6 +381,11 @@ class CpuBackend(Backend):
         from ..lowering.llvm.translate import translate_module
 
         return {"llvm.ll": translate_module(stages["llvm"])}
+
+
+def _planned(stages: Mapping[str, ModuleOp]) -> ModuleOp:
+    """The program with planned memory; where compilation began with its nests, these."""
+    return stages["allocated"] if "allocated" in stages else _first(stages)
 
 
 def _first(stages: Mapping[str, ModuleOp]) -> ModuleOp:
