@@ -19,6 +19,7 @@ PACKAGE = __package__ or "glow"
 
 DIALECTS = {
     "glow": "glow_dialects.glow:GLOW",
+    "glow_cpu": "glow_dialects.glow_cpu:GLOW_CPU",
     "glow_inst": "glow_dialects.glow_inst:GLOW_INST",
     "glow_vec": "glow_dialects.glow_vec:GLOW_VEC",
     "quant": "glow_dialects.quant:QUANT",

@@ -30,7 +30,7 @@ from xdsl.passes import ModulePass
 
 from ...errors import CompileError
 from ...glow_dialects.glow.base import Node
-from ...glow_dialects.glow.blocked import PackChannelsOp
+from ...glow_dialects.glow_cpu.blocked import PackChannelsOp
 from ..levels import GRAPH
 from .layouts import Layouts, block_sizes, demands, quads_option, rule_of
 from .rewriting import tensor_nodes

@@ -21,11 +21,11 @@ from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
 from ...errors import CompileError
-from ...glow_dialects.glow.blocked import BlockedConvolutionOp, is_blocked_input
 from ...glow_dialects.glow.constant import ConstantOp
-from ...glow_dialects.glow.dot import DotConvolutionOp, DotMatMulOp
-from ...glow_dialects.glow.matrix import PackedMatMulOp
 from ...glow_dialects.glow.shape import PadOp
+from ...glow_dialects.glow_cpu.blocked import BlockedConvolutionOp, is_blocked_input
+from ...glow_dialects.glow_cpu.dot import DotConvolutionOp, DotMatMulOp
+from ...glow_dialects.glow_cpu.packed import PackedMatMulOp
 from ...glow_dialects.operator import element_of, shape_of, to_python
 from ...semantics.arrays import constant_reader, lazy_constant
 from ...semantics.dot import pair_rows

@@ -30,13 +30,6 @@ from ...errors import CompileError
 from ...glow_dialects.elements import type_bytes
 from ...glow_dialects.glow import NODES
 from ...glow_dialects.glow.base import DataParallel, Node
-from ...glow_dialects.glow.blocked import (
-    BlockedAvgPoolOp,
-    BlockedMaxPoolOp,
-    PackChannelsOp,
-    UnpackChannelsOp,
-    Windowed,
-)
 from ...glow_dialects.glow.constant import SplatOp
 from ...glow_dialects.glow.convolution import ConvolutionOp
 from ...glow_dialects.glow.normalization import LocalResponseNormOp, SoftmaxOp
@@ -56,7 +49,16 @@ from ...glow_dialects.glow.shape import (
     SliceOp,
     TransposeOp,
 )
-from ...glow_dialects.glow.winograd import WinogradConvolutionOp
+from ...glow_dialects.glow_cpu.blocked import (
+    BlockedAvgPoolOp,
+    BlockedConvolutionOp,
+    BlockedDepthwiseConvolutionOp,
+    BlockedMaxPoolOp,
+    PackChannelsOp,
+    UnpackChannelsOp,
+)
+from ...glow_dialects.glow_cpu.dot import DotConvolutionOp
+from ...glow_dialects.glow_cpu.winograd import WinogradConvolutionOp
 from ...glow_dialects.operator import element_of, shape_of, with_shape
 from ..levels import GRAPH
 from .rewriting import erase_if_dead
@@ -123,9 +125,9 @@ def _repeats(node: Node) -> bool:
 
 
 @rule(
-    *[node for node in NODES if issubclass(node, Windowed)],
-    *(ConvolutionOp, WinogradConvolutionOp, MaxPoolOp, AvgPoolOp, BlockedMaxPoolOp),
-    *(BlockedAvgPoolOp, PackChannelsOp, UnpackChannelsOp, LocalResponseNormOp),
+    *(ConvolutionOp, MaxPoolOp, AvgPoolOp, LocalResponseNormOp),
+    *(BlockedConvolutionOp, BlockedDepthwiseConvolutionOp, DotConvolutionOp, WinogradConvolutionOp),
+    *(BlockedMaxPoolOp, BlockedAvgPoolOp, PackChannelsOp, UnpackChannelsOp),
 )
 def _by_image(graph: Graph, node: Node) -> bool:
     return not any(v in graph.images for v in node.operands[1:])

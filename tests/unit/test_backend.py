@@ -10,17 +10,18 @@ import numpy as np
 import pytest
 from glow.backend import Backend, Memory, Program, Rates, Stage, find_backend
 from glow.glow_dialects.claims import Claim, Elements, Quantized, Schema, claims, same
-from glow.glow_dialects.glow import NODES, activation, arithmetic
+from glow.glow_dialects.glow import activation, arithmetic
 from glow.glow_dialects.glow.attention import AttentionOp
 from glow.glow_dialects.glow.base import Node
-from glow.glow_dialects.glow.blocked import BlockedConvolutionOp, BlockedDepthwiseConvolutionOp
 from glow.glow_dialects.glow.convolution import ConvolutionOp
 from glow.glow_dialects.glow.matrix import FullyConnectedOp, MatMulOp
 from glow.glow_dialects.glow.pooling import MaxPoolOp
 from glow.glow_dialects.glow.reduction import ReduceSumOp
 from glow.glow_dialects.glow.shape import ReshapeOp, TransposeOp
 from glow.glow_dialects.glow.transposed import TransposedConvolutionOp
+from glow.glow_dialects.glow_cpu.blocked import BlockedConvolutionOp, BlockedDepthwiseConvolutionOp
 from glow.glow_dialects.operator import Call, Python, to_attribute, with_shape
+from glow.glow_dialects.operators import OPERATORS
 from glow.glow_dialects.quant import QuantizedType
 from glow.glow_dialects.work import Work, operations_of, products_of, work_of
 from glow.lowering.kernels import MachineDescription, implements, kernel_claims
@@ -173,7 +174,7 @@ def test_the_claims_of_the_cpu_are_its_kernels():
         if backend.supports(case.call):
             assert implements(case.call)
     machine = MachineDescription(int8_dots=())
-    assert {c.operator for c in kernel_claims(machine)} < set(NODES)
+    assert {c.operator for c in kernel_claims(machine)} < set(OPERATORS)
     assert not any(c.operator is TransposedConvolutionOp for c in backend.claims())
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ....glow_dialects.elements import compute_type
-from ....glow_dialects.glow.blocked import (
+from ....glow_dialects.glow_cpu.blocked import (
     BlockedConvolutionOp,
     PackChannelsOp,
     UnpackChannelsOp,

@@ -14,7 +14,7 @@ from itertools import groupby, product
 from math import prod
 
 from ....glow_dialects.elements import compute_type
-from ....glow_dialects.glow.blocked import BlockedAvgPoolOp, BlockedMaxPoolOp
+from ....glow_dialects.glow_cpu.blocked import BlockedAvgPoolOp, BlockedMaxPoolOp
 from ....glow_dialects.operator import Call
 from ..affine import Affine, Dim
 from ..codegen.algebra import ArithAlgebra, Value

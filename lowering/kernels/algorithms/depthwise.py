@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import f32, i8, i32
 from xdsl.ir import Attribute
 
 from ....glow_dialects.elements import compute_type
-from ....glow_dialects.glow.blocked import BlockedDepthwiseConvolutionOp
+from ....glow_dialects.glow_cpu.blocked import BlockedDepthwiseConvolutionOp
 from ..affine import Dim
 from ..codegen.algebra import ArithAlgebra, Value
 from ..codegen.types import bits, memory_type

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from xdsl.dialects.builtin import IntegerType, i16, i32
 
 from ....glow_dialects.elements import storage_type
-from ....glow_dialects.glow.dot import DotConvolutionOp, DotMatMulOp
+from ....glow_dialects.glow_cpu.dot import DotConvolutionOp, DotMatMulOp
 from ....glow_dialects.operator import Call
 from ..affine import Affine, Dim, Index, View, affine
 from ..machine import MachineDescription

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ....glow_dialects.elements import compute_type, element_bytes
-from ....glow_dialects.glow.sparse import SparseVectorMatMulOp
+from ....glow_dialects.glow_cpu.sparse import SparseVectorMatMulOp
 from ..affine import Access, Affine, Dim, Index, affine
 from ..codegen.algebra import ArithAlgebra, Value
 from ..nest import Nest

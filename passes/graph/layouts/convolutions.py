@@ -8,18 +8,18 @@ import numpy as np
 from xdsl.dialects.builtin import f32
 from xdsl.ir import SSAValue
 
-from ....glow_dialects.glow.blocked import (
+from ....glow_dialects.glow.constant import ConstantOp, SplatOp
+from ....glow_dialects.glow.convolution import ConvolutionOp
+from ....glow_dialects.glow.pooling import AvgPoolOp, MaxPoolOp
+from ....glow_dialects.glow.shape import ConcatOp, PadOp, SliceOp
+from ....glow_dialects.glow_cpu.blocked import (
     BlockedAvgPoolOp,
     BlockedConvolutionOp,
     BlockedDepthwiseConvolutionOp,
     BlockedMaxPoolOp,
     num_blocks,
 )
-from ....glow_dialects.glow.constant import ConstantOp, SplatOp
-from ....glow_dialects.glow.convolution import ConvolutionOp
-from ....glow_dialects.glow.dot import DotConvolutionOp
-from ....glow_dialects.glow.pooling import AvgPoolOp, MaxPoolOp
-from ....glow_dialects.glow.shape import ConcatOp, PadOp, SliceOp
+from ....glow_dialects.glow_cpu.dot import DotConvolutionOp
 from ....glow_dialects.operator import element_of, shape_of, to_python, with_shape
 from ....semantics.blocked import pack_channels, pack_filter
 from ....semantics.dot import dot_filter
@@ -65,7 +65,7 @@ def convolution_kind(layouts: Layouts, node: ConvolutionOp) -> Kind | None:
 
 
 def is_integer(node: ConvolutionOp) -> bool:
-    """Whether a convolution sums products of integers as `glow.dot_convolution` does."""
+    """Whether a convolution sums products of integers as `glow_cpu.dot_convolution` does."""
     return are_factors(element_of(node.input.type), element_of(node.filter.type))
 
 

@@ -18,9 +18,9 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ....glow_dialects.glow.base import Node
-from ....glow_dialects.glow.blocked import PackChannelsOp, UnpackChannelsOp, num_blocks
 from ....glow_dialects.glow.constant import ConstantOp, SplatOp
 from ....glow_dialects.glow.shape import BroadcastOp, PadOp, ReshapeOp, SliceOp
+from ....glow_dialects.glow_cpu.blocked import PackChannelsOp, UnpackChannelsOp, num_blocks
 from ....glow_dialects.operator import Python, element_of, shape_of, to_python, with_shape
 from ....glow_dialects.quant import QuantizedType
 from ....semantics.arrays import constant_array, lazy_constant

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from glow.glow_dialects.glow.base import Node
-from glow.glow_dialects.glow.blocked import (
+from glow.glow_dialects.glow_cpu.blocked import (
     BlockedAvgPoolOp,
     BlockedConvolutionOp,
     BlockedDepthwiseConvolutionOp,

@@ -15,7 +15,7 @@ KERNELS = "glow-irgen,glow-eliminate-copies,glow-allocate,glow-lower-to-kernels{
 GRAPH = """
 func.func @main(%x: tensor<1x8x20x20x16xf32>, %w: tensor<8x8x1x1x16x16xf32>,
     %b: tensor<8x16xf32>) -> tensor<1x8x20x20x16xf32> {
-  %y = glow.blocked_convolution %x, %w, %b
+  %y = glow_cpu.blocked_convolution %x, %w, %b
      {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>}
      : (tensor<1x8x20x20x16xf32>, tensor<8x8x1x1x16x16xf32>, tensor<8x16xf32>)
      -> tensor<1x8x20x20x16xf32>

@@ -11,7 +11,7 @@ from math import prod
 import numpy as np
 import pytest
 from glow.errors import CompileError
-from glow.glow_dialects.glow.winograd import TILES, WinogradConvolutionOp
+from glow.glow_dialects.glow_cpu.winograd import TILES, WinogradConvolutionOp
 from glow.lowering.kernels import MachineDescription
 from glow.lowering.kernels.affine import Affine, Buffer, Dim, View
 from glow.lowering.kernels.algorithms.winograd_blocks import (
