@@ -62,7 +62,7 @@ def with_part(document: str, part: str) -> str:
 
 
 def generated(root: Path, results: Results | None) -> Mapping[Path, str]:
-    """The wanted content of each file. Without results there is no chart and there are no tables."""
+    """The wanted content of each file. Without results there are no chart and no tables."""
     parts = {README: chart(results) if results else "", TABLES: tables(results) if results else ""}
     files = {
         root / name: with_part((root / name).read_text(encoding="utf-8"), part)

@@ -86,6 +86,6 @@ def _draw_bar(
     x, width = left + event["ts"] * scale, max(event["dur"] * scale, 0.5)
     name = event["name"]
     details = str(event["args"].get("text", name))
-    picture.rect(x, y, width, BAR, f"{colour}/55", tip=details)
-    if text_width(name) < width:
+    picture.rect(x, y, width, BAR, f"{colour}/55", "page", tip=details)
+    if text_width(name) + 8 < width:
         picture.text(x + width / 2, y + BAR * 0.7, name, anchor="middle")
