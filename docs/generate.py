@@ -12,6 +12,8 @@ A Markdown file says what belongs where with comments, and everything up to the 
 - `<!-- interface: FILE CLASS -->`: the public methods of a class, with their documentation
 - `<!-- options: PASS -->`: the options of a pass
 - `<!-- operators -->`: the ONNX operators that can be imported
+
+The figures of `figures/` are written to `images/`.
 """
 
 from __future__ import annotations
@@ -28,6 +30,7 @@ import textwrap
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from figures import FIGURES
 from glow.tools.glow_opt import main as glow_opt
 from glow.tools.glow_opt_help import documented_options
 from glow.universe import UNIVERSE
@@ -148,14 +151,16 @@ def main(args: Sequence[str] | None = None) -> int:
     parser.add_argument("--check", action="store_true", help="only say what is out of date")
     parsed = parser.parse_args(args)
     os.chdir(DOCS)
-    stale = []
-    for path in sorted(DOCS.glob("*.md")):
-        before = path.read_text(encoding="utf-8")
-        after = generated(before)
-        if before != after:
-            stale.append(path.name)
-            if not parsed.check:
-                path.write_text(after, encoding="utf-8")
+    wanted = {Path("images", f"{name}.svg"): draw() for name, draw in FIGURES.items()}
+    for path in sorted(Path().glob("*.md")):
+        wanted[path] = generated(path.read_text(encoding="utf-8"))
+    stale = [
+        path
+        for path, text in wanted.items()
+        if not path.is_file() or path.read_text(encoding="utf-8") != text
+    ]
+    for path in stale if not parsed.check else ():
+        path.write_text(wanted[path], encoding="utf-8")
     for name in stale:
         print(f"docs/{name}: {'out of date, run docs/generate.py' if parsed.check else 'written'}")
     return 1 if stale and parsed.check else 0

@@ -32,6 +32,7 @@ ALLOWED = {
     "errors": set(),
     "lazy": set(),
     "wording": set(),
+    "svg": set(),
     "backend": {"glow_dialects", "runtime"},  # their types only
     "universe": set(),
     "context": {"universe", "glow_dialects"},
@@ -64,7 +65,7 @@ DIALECTS = {
 }
 """Which other dialects each dialect may know, also through what dialects share."""
 
-FOR_ALL = {"errors", "backend", "lazy", "wording"}
+FOR_ALL = {"errors", "backend", "lazy", "svg", "wording"}
 DIALECT_DEPENDENCIES = {"xdsl", "typing_extensions"}
 LONGEST_FILE = 450
 PLACES = re.compile(r"(?<![\w.])/(work|root|home|tmp/w)/\w")

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from glow.tests.support.drawn import cut_off, overlapping
 from glow.universe import UNIVERSE
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -42,3 +43,11 @@ def test_links_lead_somewhere() -> None:
         for target in re.findall(r"\]\(([^)#]+)", path.read_text()):
             if "://" not in target:
                 assert (path.parent / target).exists(), f"{path.name}: {target}"
+
+
+@pytest.mark.parametrize("path", sorted(DOCS.glob("images/*.svg")), ids=lambda p: p.stem)
+def test_pictures_are_legible(path: Path) -> None:
+    picture = path.read_text()
+    assert "prefers-color-scheme:dark" in picture
+    assert cut_off(picture) == []
+    assert overlapping(picture) == []
