@@ -29,7 +29,7 @@ from ...glow_dialects.glow.reduction import ReduceMeanOp
 from ...glow_dialects.glow.shape import BroadcastOp
 from ...glow_dialects.operator import element_of, shape_of, with_shape
 from ..levels import GRAPH
-from .rewriting import Build, RuleTable, apply_rules, maker, uniform
+from .rewriting import Build, RuleTable, apply_rules, defining_op, uniform
 
 FUSIONS = RuleTable()
 _PRECISION = 1e-6
@@ -83,11 +83,11 @@ def _factors(node: MulOp | DivOp) -> tuple[list[SSAValue], float]:
 
 
 def _is_one_plus_erf(value: SSAValue, x: SSAValue) -> bool:
-    add = maker(value, AddOp)
+    add = defining_op(value, AddOp)
     if add is None:
         return False
     for one, other in _either_way(add):
-        erf = maker(other, ErfOp)
+        erf = defining_op(other, ErfOp)
         if erf is not None and uniform(one) == 1:
             return _is_scaled(erf.input, x, sqrt(0.5))
     return False
@@ -110,7 +110,7 @@ def _is_scaled(value: SSAValue, x: SSAValue, factor: float) -> bool:
 def quotient(node: DivOp, build: Build) -> SSAValue | None:
     """`d / sqrt(mean(d**2) + epsilon)`."""
     root = _repeated(node.rhs)
-    return None if root is None else _normalized(node.lhs, maker(root, SqrtOp), build)
+    return None if root is None else _normalized(node.lhs, defining_op(root, SqrtOp), build)
 
 
 @FUSIONS.rule(MulOp)
@@ -120,7 +120,7 @@ def product_with_inverse(node: MulOp, build: Build) -> SSAValue | None:
         inverse = _repeated(other)
         root = None if inverse is None else _inverse_of(inverse)
         if root is not None:
-            return _normalized(centred, maker(root, SqrtOp), build)
+            return _normalized(centred, defining_op(root, SqrtOp), build)
     return None
 
 
@@ -136,13 +136,13 @@ def _inverse_of(value: SSAValue) -> SSAValue | None:
 
 def _repeated(value: SSAValue) -> SSAValue | None:
     """What `value` repeats along some dimensions."""
-    broadcast = maker(value, BroadcastOp)
+    broadcast = defining_op(value, BroadcastOp)
     return None if broadcast is None else broadcast.input
 
 
 def _normalized(x: SSAValue, root: SqrtOp | None, build: Build) -> SSAValue | None:
     """`x / root` as a normalisation without scale and bias, if it is one."""
-    add = None if root is None else maker(root.input, AddOp)
+    add = None if root is None else defining_op(root.input, AddOp)
     if add is None or not is_float(element_of(x.type)):
         return None
     for mean, other in _either_way(add):
@@ -162,7 +162,7 @@ def _normalized(x: SSAValue, root: SqrtOp | None, build: Build) -> SSAValue | No
 
 def _mean_of_rows(value: SSAValue) -> ReduceMeanOp | None:
     """A mean along the last dimensions, which stay as ones."""
-    mean = maker(value, ReduceMeanOp)
+    mean = defining_op(value, ReduceMeanOp)
     if mean is None or not mean.keep_dims.value.data:
         return None
     axes, rank = mean.call.ints("axes"), len(shape_of(mean.input.type))
@@ -179,7 +179,7 @@ def _is_square(value: SSAValue, x: SSAValue) -> bool:
 
 def _centred(value: SSAValue, axis: int) -> SSAValue | None:
     """`x` if `value` is `x - mean(x)`, the mean along the dimensions from `axis` on."""
-    difference = maker(value, SubOp)
+    difference = defining_op(value, SubOp)
     repeated = None if difference is None else _repeated(difference.rhs)
     if difference is None or repeated is None:
         return None
@@ -209,7 +209,7 @@ def scale(node: MulOp, build: Build) -> SSAValue | None:
 def bias(node: AddOp, build: Build) -> SSAValue | None:
     """A layer normalisation without bias, plus one number for each element of a row."""
     for value, other in _either_way(node):
-        norm = maker(value, LayerNormOp)
+        norm = defining_op(value, LayerNormOp)
         if norm is None or not value.has_one_use() or uniform(norm.bias) != 0:
             continue
         row = _row(other, shape_of(norm.bias.type), build)

@@ -233,7 +233,7 @@ def failure(
     return error
 
 
-def maker(value: SSAValue, kind: type[N]) -> N | None:
+def defining_op(value: SSAValue, kind: type[N]) -> N | None:
     """The node of class `kind` that makes `value`, if one does."""
     return value.owner if isinstance(value.owner, kind) else None
 

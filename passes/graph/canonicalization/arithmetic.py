@@ -23,7 +23,7 @@ from ....glow_dialects.glow.arithmetic import (
 from ....glow_dialects.glow.elementwise import Binary
 from ....glow_dialects.glow.logic import AndOp, EqualOp, OrOp, XorOp
 from ....glow_dialects.operator import element_of
-from ..rewriting import Build, element_is, is_constant, maker, uniform
+from ..rewriting import Build, defining_op, element_is, is_constant, uniform
 from .table import canonical
 
 _EXPONENTS = range(-14, 15)
@@ -44,14 +44,14 @@ def add_zero(node: Binary, build: Build) -> SSAValue | None:
 
 @canonical(AddOp)
 def add_negated(node: AddOp, build: Build) -> SSAValue | None:
-    if (negated := maker(node.rhs, NegOp)) is not None:
+    if (negated := defining_op(node.rhs, NegOp)) is not None:
         return build(SubOp, node.lhs, negated.input)
     return None
 
 
 @canonical(SubOp)
 def subtract_negated(node: SubOp, build: Build) -> SSAValue | None:
-    if (negated := maker(node.rhs, NegOp)) is not None:
+    if (negated := defining_op(node.rhs, NegOp)) is not None:
         return build(AddOp, node.lhs, negated.input)
     return None
 
@@ -94,13 +94,13 @@ def simple_power(node: PowOp, build: Build) -> SSAValue | None:
 
 @canonical(NegOp)
 def negate_twice(node: NegOp, build: Build) -> SSAValue | None:
-    inner = maker(node.input, NegOp)
+    inner = defining_op(node.input, NegOp)
     return None if inner is None else inner.input
 
 
 @canonical(AbsOp)
 def absolute_of_sign(node: AbsOp, build: Build) -> SSAValue | None:
     """The inner sign does not matter."""
-    if (inner := maker(node.input, NegOp)) is not None:
+    if (inner := defining_op(node.input, NegOp)) is not None:
         return build(AbsOp, inner.input)
-    return None if maker(node.input, AbsOp) is None else node.input
+    return None if defining_op(node.input, AbsOp) is None else node.input
