@@ -28,7 +28,7 @@ from ...glow_dialects.glow.normalization import SoftmaxOp
 from ...glow_dialects.glow.shape import TransposeOp
 from ...glow_dialects.operator import element_of, shape_of
 from ..levels import GRAPH
-from .rewriting import Build, RuleTable, apply_rules, defining_op, uniform
+from .rewriting import Build, RuleTable, apply_rules, defining_op, splat_value
 
 _HEADS_LAST_BUT_ONE = (0, 2, 1, 3)
 
@@ -65,12 +65,12 @@ def _scaled_product(value: SSAValue) -> tuple[MatMulOp, float] | None:
     if isinstance(owner, MatMulOp):
         return owner, 1.0
     if isinstance(owner, DivOp):
-        number, factor = owner.lhs, uniform(owner.rhs)
+        number, factor = owner.lhs, splat_value(owner.rhs)
         factor = 1 / factor if factor else None
     elif isinstance(owner, MulOp):
-        number, factor = owner.lhs, uniform(owner.rhs)
+        number, factor = owner.lhs, splat_value(owner.rhs)
         if factor is None:
-            number, factor = owner.rhs, uniform(owner.lhs)
+            number, factor = owner.rhs, splat_value(owner.lhs)
     else:
         return None
     product = defining_op(number, MatMulOp)

@@ -23,7 +23,7 @@ from ....glow_dialects.glow.arithmetic import (
 from ....glow_dialects.glow.elementwise import Binary
 from ....glow_dialects.glow.logic import AndOp, EqualOp, OrOp, XorOp
 from ....glow_dialects.operator import element_of
-from ..rewriting import Build, defining_op, element_is, is_constant, uniform
+from ..rewriting import Build, defining_op, element_is, is_constant, splat_value
 from .table import canonical
 
 _EXPONENTS = range(-14, 15)
@@ -39,7 +39,7 @@ def constant_to_the_right(node: Binary, build: Build) -> SSAValue | None:
 
 @canonical(AddOp, SubOp)
 def add_zero(node: Binary, build: Build) -> SSAValue | None:
-    return node.lhs if uniform(node.rhs) == 0 else None
+    return node.lhs if splat_value(node.rhs) == 0 else None
 
 
 @canonical(AddOp)
@@ -58,19 +58,19 @@ def subtract_negated(node: SubOp, build: Build) -> SSAValue | None:
 
 @canonical(MulOp, DivOp)
 def multiply_by_one(node: Binary, build: Build) -> SSAValue | None:
-    return node.lhs if uniform(node.rhs) == 1 else None
+    return node.lhs if splat_value(node.rhs) == 1 else None
 
 
 @canonical(MulOp)
 def multiply_by_zero(node: MulOp, build: Build) -> SSAValue | None:
     # 0 * NaN and 0 * inf are NaN, so only integers
-    return node.rhs if element_is(node.rhs, IntegerType) and uniform(node.rhs) == 0 else None
+    return node.rhs if element_is(node.rhs, IntegerType) and splat_value(node.rhs) == 0 else None
 
 
 @canonical(DivOp)
 def divide_by_power_of_two(node: DivOp, build: Build) -> SSAValue | None:
     """`x / 2**n` is `x * 2**-n`, which rounds alike and is faster."""
-    divisor = uniform(node.rhs)
+    divisor = splat_value(node.rhs)
     if not isinstance(divisor, float) or not is_float(element_of(node.rhs.type)):
         return None
     mantissa, exponent = frexp(divisor)
@@ -81,7 +81,7 @@ def divide_by_power_of_two(node: DivOp, build: Build) -> SSAValue | None:
 
 @canonical(PowOp)
 def simple_power(node: PowOp, build: Build) -> SSAValue | None:
-    match uniform(node.rhs):
+    match splat_value(node.rhs):
         case 1:
             return node.lhs
         case 2:
