@@ -7,7 +7,7 @@ import sys
 import threading
 from contextlib import AbstractContextManager
 
-from ..passes.while_used import WhileUsed
+from ..passes.scoped_setting import ScopedSetting
 
 SECONDS = 5e-5
 """How long a thread waits for the lock before it asks the one that has it; Python's own is 5 ms."""
@@ -46,7 +46,7 @@ def _shorten() -> float:
     return before
 
 
-_shortening = WhileUsed(_shorten, sys.setswitchinterval)
+_shortening = ScopedSetting(_shorten, sys.setswitchinterval)
 
 
 def brief_turns() -> AbstractContextManager[None]:
