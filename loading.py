@@ -81,7 +81,7 @@ class Loading:
 
     def module(self) -> ModuleOp:
         """The graph, which keeps its partitions. Raises what `glow.compile` does."""
-        from .runtime.brief_turns import python_turn
+        from .runtime.gil_switch import python_turn
         from .runtime.host.options import quantized_graph
 
         with python_turn:

@@ -193,7 +193,7 @@ class CpuBackend(Backend):
         return find_target(self.cpu, self.features, self.triple)
 
     def compile(self, stages: Mapping[str, ModuleOp]) -> Program:
-        from .brief_turns import brief_turns
+        from .gil_switch import short_gil_switch
         from .memory_plan import WEIGHTS_SIZE, function_bytes
         from .signature import main_function, signature_of
         from .weights import fill_weights, segment_key, shared_segment
@@ -207,7 +207,7 @@ class CpuBackend(Backend):
             fill_weights(own, main)
             return segment_key(own)
 
-        with brief_turns(), ThreadPoolExecutor(1) as pool:
+        with short_gil_switch(), ThreadPoolExecutor(1) as pool:
             # numpy and LLVM release Python's global lock, so weights are packed meanwhile
             filled = pool.submit(fill)
             objects, plan = self._objects(stages, target)

@@ -26,8 +26,8 @@ from ..context import make_context
 from ..errors import CompileError, GlowError, ModelError
 from ..passes.collector import without_garbage_collection
 from ..universe import multiverse
-from .brief_turns import python_turn
 from .environment import verifies
+from .gil_switch import python_turn
 
 IMPORTED = "imported"
 

@@ -17,7 +17,7 @@ from ...passes.partition.idle import idle_devices
 from ...passes.partition.partition import partition
 from ...passes.partition.partitions import Partition, is_partitioned, read_partitions
 from ...passes.partition.strategies import NoRoomError
-from ..brief_turns import python_turn
+from ..gil_switch import python_turn
 from ..signature import TensorInfo, signature_of
 from ..stages import Stages
 from .addition import Turns

@@ -13,7 +13,7 @@ import glow
 import pytest
 from glow.lazy import lazy_property
 from glow.passes.collector import without_garbage_collection
-from glow.runtime.brief_turns import brief_turns, python_turn
+from glow.runtime.gil_switch import python_turn, short_gil_switch
 
 from .test_teams import check_same, graph, in_child
 
@@ -46,11 +46,11 @@ def test_a_child_has_the_settings_of_a_process_that_does_not_compile():
     interval = sys.getswitchinterval()
 
     def compiling(wait: Wait) -> None:
-        with python_turn, brief_turns(), without_garbage_collection():
+        with python_turn, short_gil_switch(), without_garbage_collection():
             wait()
 
     def is_free() -> bool:
-        with python_turn, brief_turns(), without_garbage_collection():
+        with python_turn, short_gil_switch(), without_garbage_collection():
             used = not gc.isenabled() and sys.getswitchinterval() < interval
         return used and gc.isenabled() and sys.getswitchinterval() == interval
 

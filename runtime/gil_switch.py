@@ -49,7 +49,7 @@ def _shorten() -> float:
 _shortening = ScopedSetting(_shorten, sys.setswitchinterval)
 
 
-def brief_turns() -> AbstractContextManager[None]:
+def short_gil_switch() -> AbstractContextManager[None]:
     """
     Let other threads have Python's global lock soon when they want it.
 
