@@ -217,8 +217,8 @@ class CpuBackend(Backend):
         return CpuProgram(run, weights, key, plan, signature_of(_first(stages)).outputs)
 
     def restore(self, source: ModelSource) -> Restored | None:
+        from .drop_clean_pages import drop_clean_pages
         from .program_plan import LinkPlan
-        from .release_code import release_code
         from .saved_program import find_program
         from .weights import shared_segment
 
@@ -229,13 +229,13 @@ class CpuBackend(Backend):
         if found is None:
             return None
         # loading LLVM touched much that linking does not need
-        release_code("llvmlite")
+        drop_clean_pages("llvmlite")
         objects = [cache.get(k) for k in found.objects]
         if None in objects:
             return None
         run = self._linked([data for data in objects if data is not None], target)
         # before weights come in, so that both are not in memory at once
-        release_code("llvmlite")
+        drop_clean_pages("llvmlite")
         key = found.weights
         mapped = cache.map_weights(key, found.memory.weight_bytes)
         if mapped is None:
