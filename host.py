@@ -31,12 +31,12 @@ from .errors import GlowError, InputError, QueueFullError
 from .loading import Loading, Model
 from .passes.partition.devices import Configuration, of_backends, read_configuration
 from .runtime.host import lifetime
-from .runtime.host.addition import Addition
 from .runtime.host.admission import Admission
 from .runtime.host.compilers import Compilers
 from .runtime.host.device import DeviceManager
 from .runtime.host.network import Network, NetworkInfo
 from .runtime.host.options import with_options
+from .runtime.host.pending import PendingNetwork
 from .runtime.host.provisioner import Order, Provisioner
 from .runtime.host.replicas import most_replicas
 from .runtime.host.request import Request
@@ -161,11 +161,11 @@ class HostManager:
         task is cancelled before, the network is not added.
         """
         load = Loading(model, symbols, max_elements, quantize)
-        addition = self._add(name, load, devices, strategy, replicas, options)
+        pending = self._add(name, load, devices, strategy, replicas, options)
         try:
-            return await asyncio.wrap_future(addition.future)
+            return await asyncio.wrap_future(pending.future)
         except asyncio.CancelledError:
-            self._table.give_up(addition, "its task was cancelled")
+            self._table.give_up(pending, "its task was cancelled")
             raise
 
     def _add(
@@ -176,22 +176,22 @@ class HostManager:
         strategy: str | None,
         replicas: Replicas,
         options: Mapping[str, object],
-    ) -> Addition:
+    ) -> PendingNetwork:
         self._expect_open()
         if not isinstance(name, str):
             raise GlowError(f"expected the name of the network, found {type(name).__name__}")
         configuration = with_options(self._subset(devices), backend_options(**options))
         count = _count(replicas, configuration)
         provisioner = self._provisioner
-        addition = Addition(name)
+        pending = PendingNetwork(name)
 
         def load() -> Network:
             module = loading.module()
-            order = Order(name, module, configuration, strategy, count, addition.expect_wanted)
+            order = Order(name, module, configuration, strategy, count, pending.expect_wanted)
             return provisioner.provision(order)
 
-        self._compilers.submit(addition, load)
-        return addition
+        self._compilers.submit(pending, load)
+        return pending
 
     def _subset(self, names: Sequence[str] | None) -> Configuration:
         """The devices that a network may use."""

@@ -9,8 +9,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 from ...errors import GlowError
 from . import lifetime
-from .addition import Addition
 from .network import Network
+from .pending import PendingNetwork
 from .table import Table
 
 USUAL = 4
@@ -28,38 +28,38 @@ class Compilers:
         self._pool = ThreadPoolExecutor(most or min(USUAL, os.cpu_count() or 1), "glow compiler")
         self._working: set[threading.Thread] = set()
 
-    def submit(self, addition: Addition, load: Callable[[], Network]) -> None:
+    def submit(self, pending: PendingNetwork, load: Callable[[], Network]) -> None:
         """
-        Have a thread load a network. The future of the addition has its errors.
+        Have a thread load a network. The future of the pending has its errors.
 
         Raises GlowError if the name is taken, or if the table is closed.
         """
-        self._table.begin(addition)
-        addition.future.add_done_callback(lambda _: self._ended(addition))
+        self._table.begin(pending)
+        pending.future.add_done_callback(lambda _: self._ended(pending))
         try:
-            self._pool.submit(self._work, addition, load)
+            self._pool.submit(self._work, pending, load)
         except RuntimeError:  # it shut down in this moment
-            self._table.give_up(addition, "the host manager shut down")
+            self._table.give_up(pending, "the host manager shut down")
 
-    def _ended(self, addition: Addition) -> None:
-        if addition.future.cancelled():
-            self._table.forget(addition)
-            addition.ended.set()
+    def _ended(self, pending: PendingNetwork) -> None:
+        if pending.future.cancelled():
+            self._table.forget(pending)
+            pending.ended.set()
 
-    def _work(self, addition: Addition, load: Callable[[], Network]) -> None:
-        if not addition.begin():
+    def _work(self, pending: PendingNetwork, load: Callable[[], Network]) -> None:
+        if not pending.begin():
             return
         thread = threading.current_thread()
         self._working.add(thread)
         try:
             network = load()
             lifetime.run_first_at_exit()
-            self._table.enter(addition, network)
+            self._table.enter(pending, network)
         except BaseException as error:  # the caller's to handle
-            self._table.forget(addition)
-            addition.end(error)
+            self._table.forget(pending)
+            pending.end(error)
         else:
-            addition.end(network.info)
+            pending.end(network.info)
         finally:
             self._working.discard(thread)
 

@@ -20,10 +20,10 @@ from ...passes.partition.strategies import NoRoomError
 from ..gil_switch import python_turn
 from ..signature import TensorInfo, signature_of
 from ..stages import Stages
-from .addition import Turns
 from .digest import digest
 from .footprint import footprint_of
 from .network import Network, NetworkInfo, PartitionInfo, Place, Replica
+from .pending import SharedExclusiveLock
 from .planning import plan_of
 from .replicas import (
     Slots,
@@ -68,7 +68,7 @@ class Provisioner:
 
     def __init__(self, devices: Mapping[str, DeviceManager]):
         self._devices = devices
-        self._turns = Turns()
+        self._turns = SharedExclusiveLock()
 
     def provision(self, order: Order) -> Network:
         """

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from .network import NetworkInfo
 
 
-class Addition:
+class PendingNetwork:
     """A network that is compiled, or waits for that."""
 
     def __init__(self, name: str):
@@ -65,20 +65,20 @@ class Addition:
         return RejectedError(f"network {self.name!r} was not added: {self.unwanted}")
 
 
-class Turns:
+class SharedExclusiveLock:
     """Work that several threads do at once, or one alone. Who waits to be alone goes first."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
-        self._together: set[Turn] = set()
+        self._together: set[SharedHold] = set()
         self._waiting = 0
         """How many threads want to be alone."""
         self._alone = False
 
     @contextmanager
-    def together(self) -> Iterator[Turn]:
+    def together(self) -> Iterator[SharedHold]:
         """Beside others, unless one is or wants to be alone."""
-        turn = Turn()
+        turn = SharedHold()
         with self._changed:
             self._changed.wait_for(lambda: not (self._alone or self._waiting))
             self._together.add(turn)
@@ -108,7 +108,7 @@ class Turns:
                 self._changed.notify_all()
 
 
-class Turn:
+class SharedHold:
     """One thread's stay."""
 
     def __init__(self) -> None:
