@@ -11,20 +11,20 @@ from ...errors import GlowError
 from . import lifetime
 from .network import Network
 from .pending import PendingNetwork
-from .table import Table
+from .registry import NetworkRegistry
 
 USUAL = 4
 """How many networks are compiled at once at most, unless something else is said."""
 
 
 class Compilers:
-    """Threads that enter networks into a table: a bounded number of them."""
+    """Threads that enter networks into a registry: a bounded number of them."""
 
-    def __init__(self, table: Table, most: int | None):
+    def __init__(self, registry: NetworkRegistry, most: int | None):
         """`most` threads; for None as many as there are processors, but at most `USUAL`."""
         if most is not None and most < 1:
             raise GlowError(f"expected at least one network to be compiled at once, found {most}")
-        self._table = table
+        self._registry = registry
         self._pool = ThreadPoolExecutor(most or min(USUAL, os.cpu_count() or 1), "glow compiler")
         self._working: set[threading.Thread] = set()
 
@@ -32,18 +32,18 @@ class Compilers:
         """
         Have a thread load a network. The future of the pending has its errors.
 
-        Raises GlowError if the name is taken, or if the table is closed.
+        Raises GlowError if the name is taken, or if the registry is closed.
         """
-        self._table.begin(pending)
+        self._registry.begin(pending)
         pending.future.add_done_callback(lambda _: self._ended(pending))
         try:
             self._pool.submit(self._work, pending, load)
         except RuntimeError:  # it shut down in this moment
-            self._table.give_up(pending, "the host manager shut down")
+            self._registry.give_up(pending, "the host manager shut down")
 
     def _ended(self, pending: PendingNetwork) -> None:
         if pending.future.cancelled():
-            self._table.forget(pending)
+            self._registry.forget(pending)
             pending.ended.set()
 
     def _work(self, pending: PendingNetwork, load: Callable[[], Network]) -> None:
@@ -54,9 +54,9 @@ class Compilers:
         try:
             network = load()
             lifetime.run_first_at_exit()
-            self._table.enter(pending, network)
+            self._registry.enter(pending, network)
         except BaseException as error:  # the caller's to handle
-            self._table.forget(pending)
+            self._registry.forget(pending)
             pending.end(error)
         else:
             pending.end(network.info)

@@ -24,7 +24,7 @@ class PendingNetwork:
         self.ended = threading.Event()
         """Whether it is loaded, or nothing of it remains."""
         self.unwanted = ""
-        """Why it is to be given up. Whoever writes it holds the lock of the table of networks."""
+        """Why it is to be given up. Whoever writes it holds the lock of the registry of networks."""
         self._lock = threading.Lock()
         self._claimed = False
 

@@ -10,7 +10,7 @@ from .network import Network
 from .pending import PendingNetwork
 
 
-class Table:
+class NetworkRegistry:
     """Its lock is held for moments only, and never while a network does anything."""
 
     def __init__(self) -> None:
