@@ -32,7 +32,7 @@ from .loading import Loading, Model
 from .passes.partition.devices import Configuration, of_backends, read_configuration
 from .runtime.host import lifetime
 from .runtime.host.admission import Admission
-from .runtime.host.compilers import Compilers
+from .runtime.host.compile_pool import CompilePool
 from .runtime.host.device import DeviceManager
 from .runtime.host.network import Network, NetworkInfo
 from .runtime.host.options import with_options
@@ -95,7 +95,7 @@ class HostManager:
         self._records: deque[Record] = deque(maxlen=traced)
         self._numbers = itertools.count()
         self._registry = NetworkRegistry()
-        self._compilers = Compilers(self._registry, max_compiling)
+        self._compile_pool = CompilePool(self._registry, max_compiling)
         self._forked = False
         self._devices = {d.name: DeviceManager(d) for d in self._configuration.devices}
         self._provisioner = Provisioner(self._devices)
@@ -190,7 +190,7 @@ class HostManager:
             order = Order(name, module, configuration, strategy, count, pending.expect_wanted)
             return provisioner.provision(order)
 
-        self._compilers.submit(pending, load)
+        self._compile_pool.submit(pending, load)
         return pending
 
     def _subset(self, names: Sequence[str] | None) -> Configuration:
@@ -339,10 +339,10 @@ class HostManager:
         if self._forked:
             return
         self._expect_other_thread()
-        if self._compilers.is_here():
+        if self._compile_pool.is_here():
             raise GlowError("a callback of add_network cannot shut down: use another thread")
         self._registry.close(drain)
-        self._compilers.shutdown()
+        self._compile_pool.shutdown()
         self._registry.remove_all(drain)
         _close(list(self._devices.values()))
         for device in self._devices.values():

@@ -17,7 +17,7 @@ USUAL = 4
 """How many networks are compiled at once at most, unless something else is said."""
 
 
-class Compilers:
+class CompilePool:
     """Threads that enter networks into a registry: a bounded number of them."""
 
     def __init__(self, registry: NetworkRegistry, most: int | None):
