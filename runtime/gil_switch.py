@@ -1,4 +1,4 @@
-"""How threads take turns with Python's global lock: more often than usual, or for a while."""
+"""Python's global lock (GIL): a shorter switch interval, and a lock for long work in Python."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from contextlib import AbstractContextManager
 from ..passes.scoped_setting import ScopedSetting
 
 SECONDS = 5e-5
-"""How long a thread waits for the lock before it asks the one that has it; Python's own is 5 ms."""
+"""The switch interval: how long a thread waits before it asks for the GIL. Python's own is 5 ms."""
 
 
-class _Turn:
+class _ForkSafeLock:
     """A reentrant lock that is free in a forked child, if another thread held it."""
 
     def __init__(self):
@@ -33,10 +33,10 @@ class _Turn:
             self._lock = threading.RLock()
 
 
-python_turn = _Turn()
+python_lock = _ForkSafeLock()
 """
-Held by a thread that compiles, while it runs Python for long. Python runs in one thread at a time
-anyway, and two that want it all the time would take it from each other every few microseconds.
+A thread that compiles holds this lock while it runs Python for long. Two threads that always want
+the GIL would take it from each other every few microseconds, and Python runs in one of them anyway.
 """
 
 
@@ -51,9 +51,9 @@ _shortening = ScopedSetting(_shorten, sys.setswitchinterval)
 
 def short_gil_switch() -> AbstractContextManager[None]:
     """
-    Let other threads have Python's global lock soon when they want it.
+    Shorten the switch interval of the GIL as long as the context is open.
 
-    LLVM works without the lock, but needs it for a moment between two calls. Beside a thread that
-    runs Python all the time it would wait 5 ms each time, which is more than most calls take.
+    LLVM works without the GIL, but a thread needs the GIL for a moment between two calls of LLVM.
+    Beside a thread that always runs Python it would wait 5 ms each time, longer than most calls.
     """
     return _shortening.use()

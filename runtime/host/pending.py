@@ -1,4 +1,4 @@
-"""Networks that are being added: one may be given up, and several are compiled at once."""
+"""Networks that are not ready yet, and the lock between threads that compile them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class PendingNetwork:
         self.ended = threading.Event()
         """Whether it is loaded, or nothing of it remains."""
         self.unwanted = ""
-        """Why it is to be given up. Whoever writes it holds the lock of the registry of networks."""
+        """Why it is to be given up. Writers hold the lock of the registry."""
         self._lock = threading.Lock()
         self._claimed = False
 
@@ -66,7 +66,7 @@ class PendingNetwork:
 
 
 class SharedExclusiveLock:
-    """Work that several threads do at once, or one alone. Who waits to be alone goes first."""
+    """A lock that several threads share or one holds alone. Threads that wait to be alone go first."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
@@ -109,7 +109,7 @@ class SharedExclusiveLock:
 
 
 class SharedHold:
-    """One thread's stay."""
+    """The time for which one thread shares the lock."""
 
     def __init__(self) -> None:
         self.had_company = False

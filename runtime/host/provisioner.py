@@ -17,7 +17,7 @@ from ...passes.partition.idle import idle_devices
 from ...passes.partition.partition import partition
 from ...passes.partition.partitions import Partition, is_partitioned, read_partitions
 from ...passes.partition.strategies import NoRoomError
-from ..gil_switch import python_turn
+from ..gil_switch import python_lock
 from ..signature import TensorInfo, signature_of
 from ..stages import Stages
 from .digest import digest
@@ -142,7 +142,7 @@ class Provisioner:
             slots = slots_for(order.configuration, count, free)
             split = order.module.clone()
             try:
-                with python_turn:
+                with python_lock:
                     partition(split, configuration_for(slots, order.configuration, free), **given)
             except CompileError as error:
                 if lacking is None:
@@ -233,7 +233,7 @@ class _Piece:
         """By backend: what devices that share one have in common."""
         self.outputs: tuple[TensorInfo, ...] = signature_of(self._module).outputs
         try:
-            with python_turn:
+            with python_lock:
                 self._key = digest(self._module)
         except (OSError, ValueError) as error:
             raise ModelError(f"cannot read a weight in {self._what}: {error}") from error
