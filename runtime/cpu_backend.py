@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from ..backend import Backend, Memory, Program, Rates, Restored, Stage
+from ..backend import Backend, DeviceMemory, Program, Rates, Restored, Stage
 from ..errors import GlowError
 from .cpu_program import ALIGNMENT, Addresses, CpuProgram, aligned_bytes, mapped_bytes
 
@@ -105,10 +105,10 @@ class CpuBackend(Backend):
         # products of bf16 are made by a pass behind `glow-lower-nodes`, and only if asked for
         return kernel_claims(replace(self.target().describe(), has_bf16_dot=False))
 
-    def memories(self) -> Sequence[Memory]:
+    def memories(self) -> Sequence[DeviceMemory]:
         block = self.target().describe().channel_block
         layouts = ("row-major", f"channels in blocks of {block}")
-        return (Memory("host", None, ALIGNMENT, layouts),)
+        return (DeviceMemory("host", None, ALIGNMENT, layouts),)
 
     def rates(self, call: Call) -> Rates:
         from .cpu_rates import cpu_rates

@@ -66,7 +66,7 @@ class PendingNetwork:
 
 
 class SharedExclusiveLock:
-    """A lock that several threads share or one holds alone. Threads that wait to be alone go first."""
+    """A lock that several threads share, or one holds alone. An exclusive hold is granted first."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()

@@ -22,7 +22,7 @@ from ..signature import TensorInfo, signature_of
 from ..stages import Stages
 from .digest import digest
 from .footprint import footprint_of
-from .network import Network, NetworkInfo, PartitionInfo, Place, Replica
+from .network import Network, NetworkInfo, PartitionInfo, PartitionPlacement, Replica
 from .pending import SharedExclusiveLock
 from .planning import plan_of
 from .replicas import (
@@ -176,7 +176,7 @@ class Provisioner:
             expect_different(slots, {p.device for p in found.partitions}, order.configuration)
         pieces = [_Piece(order.name, each, count > 1) for each in found.partitions]
         devices = {device.name: device for device in order.configuration.devices}
-        loaded: list[tuple[_Piece, int, Place]] = []
+        loaded: list[tuple[_Piece, int, PartitionPlacement]] = []
         try:
             for number in range(count):
                 for piece in pieces:
@@ -238,7 +238,7 @@ class _Piece:
         except (OSError, ValueError) as error:
             raise ModelError(f"cannot read a weight in {self._what}: {error}") from error
 
-    def load(self, device: DeviceManager, about: Device, replica: int) -> Place:
+    def load(self, device: DeviceManager, about: Device, replica: int) -> PartitionPlacement:
         """
         Load it on a device, which may have it already, with the backend that is said to be for this
         network.
@@ -261,7 +261,7 @@ class _Piece:
         except Exception as error:
             said = f"{what}, on device {device.name}: {type(error).__name__}: {error}"
             raise CompileError(said) from error
-        return Place(device, key, loaded)
+        return PartitionPlacement(device, key, loaded)
 
     def _stages_of(self, backend: Backend) -> Stages:
         if id(backend) not in self._stages:
