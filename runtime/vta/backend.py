@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 from ...backend import Backend, DeviceMemory, ProgramMemory, Rates, Stage
 from ...errors import GlowError
 from ...glow_dialects.vta.config import DEFAULT, VtaConfig, changed
-from .program import RegionKind
+from .program import RegionRole
 
 if TYPE_CHECKING:
     import numpy as np
@@ -236,7 +236,7 @@ class VtaExecutable:
     def memory(self) -> ProgramMemory:
         """DRAM but that of inputs and outputs."""
         fixed = self.program.of_kind(
-            RegionKind.CONSTANT, RegionKind.MICRO_OPS, RegionKind.INSTRUCTIONS
+            RegionRole.CONSTANT, RegionRole.MICRO_OPS, RegionRole.INSTRUCTIONS
         )
         return ProgramMemory(sum(r.size for r in fixed), self.program.scratch_bytes)
 
