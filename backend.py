@@ -95,7 +95,7 @@ class Restored:
 
 
 @dataclass(frozen=True)
-class Memory:
+class DeviceMemory:
     """A memory of a device, as programs see it."""
 
     name: str
@@ -189,12 +189,12 @@ class Backend(abc.ABC):
 
     # what the device is like
 
-    def memories(self) -> Sequence[Memory]:
+    def memories(self) -> Sequence[DeviceMemory]:
         """
         The device's memories. The first holds weights, inputs, outputs and activations; by default
         that is the host's memory.
         """
-        return (Memory("host", None),)
+        return (DeviceMemory("host", None),)
 
     def rates(self, call: Call) -> Rates:
         """

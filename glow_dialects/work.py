@@ -52,7 +52,7 @@ _FREE = frozenset({ConstantOp, SplatOp, ReshapeOp, BroadcastOp, SliceOp, Storage
 
 
 @dataclass(frozen=True)
-class Work:
+class OperatorWork:
     """What one call of an operator takes."""
 
     operations: int
@@ -116,15 +116,15 @@ def operations_of(call: Call) -> int:
     return max(_elements(t) for t in (*full.operands, *full.results))
 
 
-def work_of(call: Call) -> Work:
+def work_of(call: Call) -> OperatorWork:
     """What a call of tensors takes. Its results may be left out if they follow from operands."""
     if call.operator in _FREE:
-        return Work(0, 0)
+        return OperatorWork(0, 0)
     full = _with_results(call)
     known = known_bytes(full)
     if known is None:
         known = sum(map(_bytes, (*full.operands, *full.results)))
-    return Work(operations_of(full), known)
+    return OperatorWork(operations_of(full), known)
 
 
 def _find(table: dict[type[Node], Count], operator: type[Node]) -> Count | None:

@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from ..backend import Backend, Memory, Program, Rates, Restored, Stage
+from ..backend import Backend, DeviceMemory, Program, Rates, Restored, Stage
 from ..errors import GlowError
 from .cpu_program import ALIGNMENT, Addresses, CpuProgram, aligned_bytes, mapped_bytes
 
@@ -105,10 +105,10 @@ class CpuBackend(Backend):
         # products of bf16 are made by a pass behind `glow-lower-nodes`, and only if asked for
         return kernel_claims(replace(self.target().describe(), has_bf16_dot=False))
 
-    def memories(self) -> Sequence[Memory]:
+    def memories(self) -> Sequence[DeviceMemory]:
         block = self.target().describe().channel_block
         layouts = ("row-major", f"channels in blocks of {block}")
-        return (Memory("host", None, ALIGNMENT, layouts),)
+        return (DeviceMemory("host", None, ALIGNMENT, layouts),)
 
     def rates(self, call: Call) -> Rates:
         from .cpu_rates import cpu_rates
@@ -193,7 +193,7 @@ class CpuBackend(Backend):
         return find_target(self.cpu, self.features, self.triple)
 
     def compile(self, stages: Mapping[str, ModuleOp]) -> Program:
-        from .brief_turns import brief_turns
+        from .gil_switch import short_gil_switch
         from .memory_plan import WEIGHTS_SIZE, function_bytes
         from .signature import main_function, signature_of
         from .weights import fill_weights, segment_key, shared_segment
@@ -207,7 +207,7 @@ class CpuBackend(Backend):
             fill_weights(own, main)
             return segment_key(own)
 
-        with brief_turns(), ThreadPoolExecutor(1) as pool:
+        with short_gil_switch(), ThreadPoolExecutor(1) as pool:
             # numpy and LLVM release Python's global lock, so weights are packed meanwhile
             filled = pool.submit(fill)
             objects, plan = self._objects(stages, target)
@@ -217,8 +217,8 @@ class CpuBackend(Backend):
         return CpuProgram(run, weights, key, plan, signature_of(_first(stages)).outputs)
 
     def restore(self, source: ModelSource) -> Restored | None:
+        from .drop_clean_pages import drop_clean_pages
         from .program_plan import LinkPlan
-        from .release_code import release_code
         from .saved_program import find_program
         from .weights import shared_segment
 
@@ -229,13 +229,13 @@ class CpuBackend(Backend):
         if found is None:
             return None
         # loading LLVM touched much that linking does not need
-        release_code("llvmlite")
+        drop_clean_pages("llvmlite")
         objects = [cache.get(k) for k in found.objects]
         if None in objects:
             return None
         run = self._linked([data for data in objects if data is not None], target)
         # before weights come in, so that both are not in memory at once
-        release_code("llvmlite")
+        drop_clean_pages("llvmlite")
         key = found.weights
         mapped = cache.map_weights(key, found.memory.weight_bytes)
         if mapped is None:

@@ -26,8 +26,8 @@ from ..context import make_context
 from ..errors import CompileError, GlowError, ModelError
 from ..passes.collector import without_garbage_collection
 from ..universe import multiverse
-from .brief_turns import python_turn
 from .environment import verifies
+from .gil_switch import python_lock
 
 IMPORTED = "imported"
 
@@ -140,7 +140,7 @@ class Stages(Mapping[str, ModuleOp]):
             for function in functions:
                 function.detach()
                 start = time.perf_counter()
-                with python_turn, without_garbage_collection():
+                with python_lock, without_garbage_collection():
                     part = ModuleOp([function])
                     self._apply(index, part)
                 self.times[name] += time.perf_counter() - start
@@ -159,7 +159,7 @@ class Stages(Mapping[str, ModuleOp]):
         if self.progress is not None:
             self.progress(Progress(stage.name))
         start = time.perf_counter()
-        with python_turn, without_garbage_collection():
+        with python_lock, without_garbage_collection():
             module = before.clone() if index - 1 in self._kept else before
             self._apply(index, module)
         self.times[stage.name] = time.perf_counter() - start

@@ -32,7 +32,7 @@ _SHORTEST_WAIT = 1e-7
 
 
 @dataclass(frozen=True)
-class Work:
+class MeasuredWork:
     """Time, and what was done in it."""
 
     seconds: float
@@ -56,7 +56,7 @@ class Work:
 
 
 @dataclass(frozen=True)
-class InstructionTime(Work):
+class InstructionTime(MeasuredWork):
     """One instruction of the program."""
 
     number: int
@@ -74,7 +74,7 @@ class InstructionTime(Work):
 
 
 @dataclass(frozen=True)
-class KindTime(Work):
+class KindTime(MeasuredWork):
     """All instructions of one kind."""
 
     kind: str

@@ -10,7 +10,7 @@ from .report import seconds
 from .tables import DataTable, shortened
 
 if TYPE_CHECKING:
-    from ..runtime.time_profile import InstructionTime, TimeProfile, Work
+    from ..runtime.time_profile import InstructionTime, MeasuredWork, TimeProfile
 
 LEAST_SHARE = 0.002
 """Of the time of a run: instructions that take less have one line together."""
@@ -19,7 +19,7 @@ MOST_FUSED = 3
 _NUMBERS = ("time", "share", "GFLOP/s", "GB/s")
 
 
-def _numbers(profile: TimeProfile, work: Work) -> list[str]:
+def _numbers(profile: TimeProfile, work: MeasuredWork) -> list[str]:
     rates = [_rate(work.gflops), _rate(work.gigabytes)]
     waiting = [seconds(work.waiting)] if profile.threads > 1 else []
     return [seconds(work.seconds), _share(profile, work.seconds), *rates, *waiting]

@@ -42,7 +42,7 @@ def assign_layouts(block: Block, layouts: Layouts, most: int) -> None:
     layouts.blocks = block_sizes(block, layouts, most)
     replaced: list[Operation] = []
     for op in list(block.ops):
-        layouts.look_at(op)
+        layouts.visit(op)
         rule = rule_of(type(op))
         blocked = None if rule is None else rule(layouts, op)
         if blocked is not None:

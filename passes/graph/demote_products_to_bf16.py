@@ -32,14 +32,14 @@ from ...semantics.dot import pair_rows
 from ..levels import GRAPH
 from .lowerings.precision import cast
 from .pack_weights import packed
-from .rewriting import Build, RuleTable, apply_rules, maker
+from .rewriting import Build, RuleTable, apply_rules, defining_op
 
 PAIR = 2
 
 
 def rounded(build: Build, value: SSAValue) -> SSAValue:
     """A value in bf16; of a padded one, what is padded."""
-    pad = maker(value, PadOp)
+    pad = defining_op(value, PadOp)
     if pad is None:
         return cast(build, value, bf16)
     low, high = pad.low.get_values(), pad.high.get_values()

@@ -50,7 +50,7 @@ from ...semantics.arrays import constant_array, constant_reader, lazy_constant, 
 from ...semantics.dot import group_rows
 from ..levels import GRAPH
 from .layouts.quads import U8, are_factors, quads_option, terms_of
-from .rewriting import Build, RuleTable, apply_rules, maker
+from .rewriting import Build, RuleTable, apply_rules, defining_op
 from .zeros import is_rectified
 
 _CHECKED = 1 << 16
@@ -261,7 +261,7 @@ def _unsigned(build: Build, x: SSAValue) -> SSAValue:
 
 def reshape_of_product(node: ReshapeOp, build: Build) -> SSAValue | None:
     """The product of reshaped rows, where the reshape keeps the columns."""
-    product = maker(node.input, PackedMatMulOp) or maker(node.input, DotMatMulOp)
+    product = defining_op(node.input, PackedMatMulOp) or defining_op(node.input, DotMatMulOp)
     if product is None or not node.input.has_one_use():
         return None
     target = shape_of(node.result.type)

@@ -91,7 +91,7 @@ class Graph:
     same: set[SSAValue] = field(default_factory=set)
     """The same for all images."""
 
-    def look_at(self, node: Node) -> bool:
+    def visit(self, node: Node) -> bool:
         """Take in a node; False if it does not compute each image by itself."""
         has_batch = shape_of(node.results[0].type)[:1] == (self.batch,)
         if not any(v in self.images for v in node.operands):
@@ -218,7 +218,7 @@ def best_place(graph: Graph, nodes: Sequence[Node], groups: Groups, cache: int) 
     """How many of the nodes to compute for a group of images at a time: none, or two and more."""
     total = best = place = computed = 0
     for number, node in enumerate(nodes):
-        if not graph.look_at(node):
+        if not graph.visit(node):
             break
         if node.results[0] in graph.images:
             total += saved_bytes(graph, node, groups, cache)

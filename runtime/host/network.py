@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Part:
+class NetworkPart:
     """A partition. Tensors of the network have numbers."""
 
     name: str
@@ -34,7 +34,7 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Place:
+class PartitionPlacement:
     """Where a partition is loaded."""
 
     device: DeviceManager
@@ -53,7 +53,7 @@ class Replica:
     """All partitions of a network, each on a device. Replicas may share devices, but not all."""
 
     number: int
-    places: tuple[Place, ...]
+    places: tuple[PartitionPlacement, ...]
     """In the order of the partitions."""
 
     @lazy_property
@@ -74,7 +74,7 @@ class Replica:
 class Plan:
     """What the executor needs to know. The first tensors are the inputs of the network."""
 
-    parts: tuple[Part, ...]
+    parts: tuple[NetworkPart, ...]
     outputs: tuple[int, ...]
     """The tensors that are the results, in order."""
     inputs: int

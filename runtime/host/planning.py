@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from .network import Part, Plan
+from .network import NetworkPart, Plan
 
 if TYPE_CHECKING:
     from ...passes.partition.partitions import PartitionedNetwork, Source
@@ -30,7 +30,7 @@ def plan_of(
         return source.index + (0 if source.partition is None else first[source.partition])
 
     parts = tuple(
-        Part(
+        NetworkPart(
             each.name,
             tuple(map(number, each.inputs)),
             tuple(range(begin, begin + len(infos))),

@@ -183,7 +183,7 @@ def _compact(indices: np.ndarray) -> Indices:
     return indices
 
 
-class Kind(Enum):
+class PlanKind(Enum):
     """What is planned."""
 
     GEMM = "gemm"
@@ -201,11 +201,11 @@ class Operands(NamedTuple):
 
 Plan = GemmPlan | AluPlan | Indices
 
-_MAKERS: dict[Kind, Callable[..., Plan]] = {
-    Kind.GEMM: plan_gemm,
-    Kind.RESET: plan_reset,
-    Kind.ALU: plan_alu,
-    Kind.IMMEDIATE: plan_alu,
+_MAKERS: dict[PlanKind, Callable[..., Plan]] = {
+    PlanKind.GEMM: plan_gemm,
+    PlanKind.RESET: plan_reset,
+    PlanKind.ALU: plan_alu,
+    PlanKind.IMMEDIATE: plan_alu,
 }
 
 
@@ -224,7 +224,7 @@ class Plans:
         self._by_indices: dict[tuple, Plan] = {}
 
     def find(
-        self, kind: Kind, words: np.ndarray, loops: Sequence[Factors], piece: Piece
+        self, kind: PlanKind, words: np.ndarray, loops: Sequence[Factors], piece: Piece
     ) -> tuple[Plan, Operands]:
         """The plan of the micro-ops `words` in a piece of loops, one `Factors` for each operand."""
         key = (kind, words.tobytes(), tuple(loops), piece)
@@ -235,13 +235,13 @@ class Plans:
         return found
 
     def _find(
-        self, kind: Kind, words: np.ndarray, loops: Sequence[Factors], piece: Piece
+        self, kind: PlanKind, words: np.ndarray, loops: Sequence[Factors], piece: Piece
     ) -> tuple[Plan, Operands]:
         starts = [f.step(piece.first_outer, piece.first_inner) for f in loops]
         decoded = decode_micro_ops(words, self._config)
         indices = [index + start for index, start in zip(decoded, starts, strict=False)]
         bases = [int(index.min()) for index in indices]
-        if kind is Kind.ALU:
+        if kind is PlanKind.ALU:
             # both operands are accumulators, and which of them are the same matters
             bases = [min(bases)] * 2
         relative = [index - base for index, base in zip(indices, bases, strict=True)]

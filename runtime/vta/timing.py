@@ -34,7 +34,7 @@ from .words import (
     Finish,
     Gemm,
     Instruction,
-    Memory,
+    MemoryCode,
     Transfer,
     decode_instructions,
     element_bytes,
@@ -79,7 +79,7 @@ class LayerEstimate:
     """Products of an input and a weight matrix; those of resets are not counted."""
     gemm_utilisation: float
     """The share of `cycles` in which the GEMM core begins a product."""
-    dram_bytes: Mapping[Memory, int]
+    dram_bytes: Mapping[MemoryCode, int]
     """By memory type, without padding."""
 
 
@@ -200,7 +200,7 @@ def _layers(
         part = instructions[first : last + 1]
         end = max(before, *(clock.end[i.number] for i in part))
         products = sum(i.iterations for i in part if isinstance(i, Gemm) and not i.reset)
-        moved = dict.fromkeys(Memory, 0)
+        moved = dict.fromkeys(MemoryCode, 0)
         for i in part:
             if isinstance(i, Transfer):
                 elements = i.x_size * i.y_size

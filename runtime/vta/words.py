@@ -30,7 +30,7 @@ class Engine(IntEnum):
     STORE = 2
 
 
-class Memory(IntEnum):
+class MemoryCode(IntEnum):
     """What LOAD and STORE move."""
 
     UOP = 0
@@ -70,7 +70,7 @@ class Transfer(NamedTuple):
     number: int
     flags: int
     store: bool
-    memory: Memory
+    memory: MemoryCode
     sram_base: int
     dram_base: int
     """In elements of `memory`."""
@@ -86,7 +86,7 @@ class Transfer(NamedTuple):
     def engine(self) -> Engine:
         if self.store:
             return Engine.STORE
-        return Engine.LOAD if self.memory in (Memory.INP, Memory.WGT) else Engine.COMPUTE
+        return Engine.LOAD if self.memory in (MemoryCode.INP, MemoryCode.WGT) else Engine.COMPUTE
 
     @property
     def width(self) -> int:
@@ -285,7 +285,7 @@ def _transfers(words: np.ndarray, numbers: list[int], config: VtaConfig) -> list
         *(pad, pad, pad, pad),
     )
     stores = ((words[:, 0] & np.uint64(7)) == _STORE).tolist()
-    known = {int(m): m for m in Memory}
+    known = {int(m): m for m in MemoryCode}
     found: list[Instruction] = []
     for number, store, flag, memory, *fields in zip(
         numbers, stores, flags, memories, *rest, strict=True
@@ -344,14 +344,14 @@ def decode_micro_ops(words: np.ndarray, config: VtaConfig) -> tuple[np.ndarray, 
     return tuple(f.astype(np.int64) for f in _unpacked(wide, 32, (acc, max(acc, inp), wgt)))
 
 
-def element_bytes(config: VtaConfig, memory: Memory) -> int:
+def element_bytes(config: VtaConfig, memory: MemoryCode) -> int:
     """Bytes of an element in DRAM, in which DRAM is addressed for this memory type."""
     inputs, outputs = config.batch * config.block_in, config.batch * config.block_out
     return {
-        Memory.UOP: 4,
-        Memory.WGT: config.block_out * config.block_in,
-        Memory.INP: inputs,
-        Memory.ACC: outputs * 4,
-        Memory.OUT: outputs,
-        Memory.ACC_8BIT: outputs,
+        MemoryCode.UOP: 4,
+        MemoryCode.WGT: config.block_out * config.block_in,
+        MemoryCode.INP: inputs,
+        MemoryCode.ACC: outputs * 4,
+        MemoryCode.OUT: outputs,
+        MemoryCode.ACC_8BIT: outputs,
     }[memory]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from glow.backend import Backend, Memory, Program, Rates, Stage
+from glow.backend import Backend, DeviceMemory, Program, Rates, Stage
 from glow.glow_dialects.claims import Claim, claims
 from glow.glow_dialects.glow import Node
 from glow.glow_dialects.operator import Call
@@ -41,8 +41,8 @@ class LimitedBackend(Backend):
     def compile(self, stages: Mapping[str, ModuleOp]) -> Program:
         return InterpretedProgram(stages["imported"])
 
-    def memories(self) -> Sequence[Memory]:
-        return (Memory("words", self._memory),)
+    def memories(self) -> Sequence[DeviceMemory]:
+        return (DeviceMemory("words", self._memory),)
 
     def rates(self, call: Call) -> Rates:
         return self._rates

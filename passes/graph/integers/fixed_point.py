@@ -33,7 +33,7 @@ from ....semantics.arrays import constant_of
 from ....semantics.registry import evaluate
 from ..canonicalization.bounds import interval_of
 from ..lowerings.precision import cast
-from ..rewriting import Build, is_constant, maker
+from ..rewriting import Build, defining_op, is_constant
 from .bounds import limited, stored_interval
 from .grids import dequantized_from, per_tensor, scale_of, storage_cast, zero_of
 from .table import integer
@@ -165,7 +165,7 @@ def stored(node: DequantizeOp, by: FixedPoint) -> Fixed | None:
 @computed(MulOp)
 def scaled(node: MulOp, by: FixedPoint) -> Fixed | None:
     """An accumulator times constants."""
-    inner = maker(node.lhs, CastOp)
+    inner = defining_op(node.lhs, CastOp)
     if inner is None or element_of(inner.input.type) != i32 or not is_constant(node.rhs):
         return _product(node, by)
     scales = _known(node.rhs).astype(np.float64)

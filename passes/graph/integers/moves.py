@@ -31,7 +31,7 @@ from ....glow_dialects.glow.shape import (
 )
 from ....glow_dialects.operator import element_of, shape_of, to_python, with_shape
 from ....glow_dialects.quant import QuantizedType
-from ..rewriting import Build, maker
+from ..rewriting import Build, defining_op
 from .grids import (
     dequantize,
     dequantized_from,
@@ -62,7 +62,7 @@ def moved(build: Build, node: Node, *operands: SSAValue) -> SSAValue:
 def merge_storage_casts(node: StorageCastOp, build: Build) -> SSAValue | None:
     if node.input.type == node.result.type:
         return node.input
-    inner = maker(node.input, StorageCastOp)
+    inner = defining_op(node.input, StorageCastOp)
     if inner is not None:
         return storage_cast(build, inner.input, element_of(node.result.type))
     return None
@@ -94,7 +94,7 @@ def quantize_once(node: QuantizeOp, build: Build) -> SSAValue | None:
     needs that.
     """
     source = dequantized_from(node.input)
-    first = None if source is None else maker(source, QuantizeOp)
+    first = None if source is None else defining_op(source, QuantizeOp)
     to = per_tensor(node.result.type)
     before = None if first is None else per_tensor(first.result.type)
     if first is None or to is None or before is None or not same_grid(before, to):
@@ -110,7 +110,7 @@ def dequantize_first(node: DequantizeOp, build: Build) -> SSAValue | None:
     What was only brought into another storage of the same grid. From signed to unsigned storage it
     was brought for the sake of products.
     """
-    second = maker(node.input, QuantizeOp)
+    second = defining_op(node.input, QuantizeOp)
     source = None if second is None else dequantized_from(second.input)
     if source is None:
         return None
@@ -176,7 +176,7 @@ def sink_below_concat(node: ConcatOp, build: Build) -> SSAValue | None:
 
 @move(TransposeOp)
 def sink_scales_below_transpose(node: TransposeOp, build: Build) -> SSAValue | None:
-    inner = maker(node.input, DequantizeOp)
+    inner = defining_op(node.input, DequantizeOp)
     q = None if inner is None else element_of(inner.input.type)
     if inner is None or not isinstance(q, QuantizedType) or not isinstance(q.axis, IntAttr):
         return None
@@ -187,7 +187,7 @@ def sink_scales_below_transpose(node: TransposeOp, build: Build) -> SSAValue | N
 @move(ReshapeOp)
 def sink_scales_below_reshape(node: ReshapeOp, build: Build) -> SSAValue | None:
     """If the dimension that has the scales stays one."""
-    inner = maker(node.input, DequantizeOp)
+    inner = defining_op(node.input, DequantizeOp)
     q = None if inner is None else element_of(inner.input.type)
     if inner is None or not isinstance(q, QuantizedType) or not isinstance(q.axis, IntAttr):
         return None
@@ -213,7 +213,7 @@ def _with_axis(build: Build, source: SSAValue, node: Node, q: QuantizedType, axi
 
 @move(*_ONE_OPERAND)
 def sink_storage_cast(node: Node, build: Build) -> SSAValue | None:
-    inner = maker(node.operands[0], StorageCastOp)
+    inner = defining_op(node.operands[0], StorageCastOp)
     if inner is None or per_tensor(inner.input.type) is None:
         return None
     return storage_cast(build, moved(build, node, inner.input), element_of(inner.result.type))
@@ -221,7 +221,7 @@ def sink_storage_cast(node: Node, build: Build) -> SSAValue | None:
 
 @move(PadOp)
 def sink_storage_cast_below_pad(node: PadOp, build: Build) -> SSAValue | None:
-    inner = maker(node.input, StorageCastOp)
+    inner = defining_op(node.input, StorageCastOp)
     if inner is None or per_tensor(inner.input.type) is None:
         return None
     return storage_cast(build, moved(build, node, inner.input), element_of(inner.result.type))
@@ -229,7 +229,7 @@ def sink_storage_cast_below_pad(node: PadOp, build: Build) -> SSAValue | None:
 
 @move(ConcatOp)
 def sink_storage_cast_below_concat(node: ConcatOp, build: Build) -> SSAValue | None:
-    inner = [maker(part, StorageCastOp) for part in node.inputs]
+    inner = [defining_op(part, StorageCastOp) for part in node.inputs]
     casts = [c for c in inner if c is not None and per_tensor(c.input.type)]
     if len(casts) < len(inner) or len({element_of(c.input.type) for c in casts}) > 1:
         return None

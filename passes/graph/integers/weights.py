@@ -14,7 +14,7 @@ from ....glow_dialects.glow.quantization import DequantizeOp
 from ....glow_dialects.operator import element_of, shape_of
 from ....glow_dialects.quant import QuantizedType
 from ....semantics.arrays import constant_reader, lazy_constant, numpy_dtype
-from ..rewriting import Build, maker
+from ..rewriting import Build, defining_op
 from .grids import is_unsigned
 
 
@@ -32,7 +32,7 @@ class Weights:
 
     @staticmethod
     def of(value: SSAValue, axis: int) -> Weights | None:
-        node = maker(value, DequantizeOp)
+        node = defining_op(value, DequantizeOp)
         read = None if node is None else constant_reader(node.input)
         if node is None or read is None:
             return None

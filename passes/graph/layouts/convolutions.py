@@ -32,7 +32,7 @@ MOST_GROUPS = 32
 """Each group becomes a convolution of its own."""
 
 
-class Kind(Enum):
+class ConvolutionKind(Enum):
     """How a convolution works on blocked tensors."""
 
     DENSE = "dense"
@@ -42,10 +42,10 @@ class Kind(Enum):
     @property
     def needs_blocks(self) -> bool:
         """Whether its input is packed if need be; a depthwise one costs little more than that."""
-        return self is not Kind.DEPTHWISE
+        return self is not ConvolutionKind.DEPTHWISE
 
 
-def convolution_kind(layouts: Layouts, node: ConvolutionOp) -> Kind | None:
+def convolution_kind(layouts: Layouts, node: ConvolutionOp) -> ConvolutionKind | None:
     """How a convolution works on blocked tensors; None if it does not."""
     floats = element_of(node.input.type) == f32
     if not (floats or is_integer(node)) or not isinstance(node.filter.owner, ConstantOp):
@@ -55,13 +55,13 @@ def convolution_kind(layouts: Layouts, node: ConvolutionOp) -> Kind | None:
     outputs, per_group, *_ = shape_of(node.filter.type)
     group = node.group.value.data
     if 1 < group == outputs and per_group == 1:
-        return Kind.DEPTHWISE
+        return ConvolutionKind.DEPTHWISE
     if not floats and layouts.block % _terms(layouts, node):
         return None
     if group == 1:
-        return Kind.DENSE if 2 * outputs > layouts.block else None
+        return ConvolutionKind.DENSE if 2 * outputs > layouts.block else None
     fits = per_group % layouts.block == 0 and outputs // group % layouts.block == 0
-    return Kind.GROUPED if fits and group <= MOST_GROUPS else None
+    return ConvolutionKind.GROUPED if fits and group <= MOST_GROUPS else None
 
 
 def is_integer(node: ConvolutionOp) -> bool:
@@ -77,11 +77,11 @@ def _terms(layouts: Layouts, node: ConvolutionOp) -> int:
 @rule(ConvolutionOp)
 def convolution(layouts: Layouts, node: ConvolutionOp) -> Blocked | None:
     match convolution_kind(layouts, node):
-        case Kind.DENSE:
+        case ConvolutionKind.DENSE:
             return _dense(layouts, node)
-        case Kind.GROUPED:
+        case ConvolutionKind.GROUPED:
             return _grouped(layouts, node)
-        case Kind.DEPTHWISE:
+        case ConvolutionKind.DEPTHWISE:
             return _depthwise(layouts, node)
         case None:
             return None

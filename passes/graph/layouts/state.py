@@ -85,7 +85,7 @@ class Layouts:
         self.demand: Mapping[SSAValue, int] = {}
         """Above 0 for values that more users want blocked than plain."""
 
-    def look_at(self, node: Operation) -> None:
+    def visit(self, node: Operation) -> None:
         self._node = node
 
     def add(
@@ -270,7 +270,7 @@ class Layouts:
                 [max(widths) for widths in zip(*side, strict=True)]
                 for side in zip(*sides, strict=True)
             )
-            self.look_at(pads[0])
+            self.visit(pads[0])
             whole = self.add(PadOp, value, low=low, high=high, value=number)
             for pad in pads:
                 if pad.result.type == whole.type:
@@ -278,7 +278,7 @@ class Layouts:
                     pad.detach()
                     pad.erase()
                     continue
-                self.look_at(pad)
+                self.visit(pad)
                 part = self.add(
                     SliceOp,
                     whole,

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pytest
 from glow import backend as backends
-from glow.backend import Backend, Memory, Program, Stage, find_backend
+from glow.backend import Backend, DeviceMemory, Program, Stage, find_backend
 from glow.glow_dialects.claims import Claim, Elements, Quantized, Schema, claims, same
 from glow.glow_dialects.glow import DataParallel
 from glow.glow_dialects.glow.arithmetic import AddOp, MulOp
@@ -174,8 +174,8 @@ def test_only_supported_cases_run():
 
 def test_cases_fit_into_the_memory():
     class Small(Adder):
-        def memories(self) -> Sequence[Memory]:
-            return (Memory("small", 200),)
+        def memories(self) -> Sequence[DeviceMemory]:
+            return (DeviceMemory("small", 200),)
 
     (subject,) = plan(Small(claims(AddOp, elements=same(f32))), int(generator().integers(2**32)))
     assert subject.cases

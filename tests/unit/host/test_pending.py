@@ -114,7 +114,7 @@ def test_removal_of_what_is_being_compiled() -> None:
         future = c.add("a", CHAIN)
         c.gates[0].wait_for_arrival()
         thread = in_thread(lambda: c.host.remove_network("a"))
-        while not c.host._table._entries["a"].unwanted:  # pyright: ignore
+        while not c.host._registry._entries["a"].unwanted:  # pyright: ignore
             pass
         assert thread.is_alive()  # what is being made cannot be interrupted
         c.gates[0].open()  # the other one is closed, but nothing is compiled there any more

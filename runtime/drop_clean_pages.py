@@ -13,7 +13,7 @@ _DONTNEED = 4
 """MADV_DONTNEED of Linux."""
 
 
-def release_code(library: str) -> int:
+def drop_clean_pages(library: str) -> int:
     """
     Take the unchanged pages of a shared library out of this process; bytes that were resident.
 

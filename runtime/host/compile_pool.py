@@ -9,57 +9,57 @@ from concurrent.futures import ThreadPoolExecutor
 
 from ...errors import GlowError
 from . import lifetime
-from .addition import Addition
 from .network import Network
-from .table import Table
+from .pending import PendingNetwork
+from .registry import NetworkRegistry
 
 USUAL = 4
 """How many networks are compiled at once at most, unless something else is said."""
 
 
-class Compilers:
-    """Threads that enter networks into a table: a bounded number of them."""
+class CompilePool:
+    """Threads that enter networks into a registry: a bounded number of them."""
 
-    def __init__(self, table: Table, most: int | None):
+    def __init__(self, registry: NetworkRegistry, most: int | None):
         """`most` threads; for None as many as there are processors, but at most `USUAL`."""
         if most is not None and most < 1:
             raise GlowError(f"expected at least one network to be compiled at once, found {most}")
-        self._table = table
+        self._registry = registry
         self._pool = ThreadPoolExecutor(most or min(USUAL, os.cpu_count() or 1), "glow compiler")
         self._working: set[threading.Thread] = set()
 
-    def submit(self, addition: Addition, load: Callable[[], Network]) -> None:
+    def submit(self, pending: PendingNetwork, load: Callable[[], Network]) -> None:
         """
-        Have a thread load a network. The future of the addition has its errors.
+        Have a thread load a network. The future of the pending has its errors.
 
-        Raises GlowError if the name is taken, or if the table is closed.
+        Raises GlowError if the name is taken, or if the registry is closed.
         """
-        self._table.begin(addition)
-        addition.future.add_done_callback(lambda _: self._ended(addition))
+        self._registry.begin(pending)
+        pending.future.add_done_callback(lambda _: self._ended(pending))
         try:
-            self._pool.submit(self._work, addition, load)
+            self._pool.submit(self._work, pending, load)
         except RuntimeError:  # it shut down in this moment
-            self._table.give_up(addition, "the host manager shut down")
+            self._registry.give_up(pending, "the host manager shut down")
 
-    def _ended(self, addition: Addition) -> None:
-        if addition.future.cancelled():
-            self._table.forget(addition)
-            addition.ended.set()
+    def _ended(self, pending: PendingNetwork) -> None:
+        if pending.future.cancelled():
+            self._registry.forget(pending)
+            pending.ended.set()
 
-    def _work(self, addition: Addition, load: Callable[[], Network]) -> None:
-        if not addition.begin():
+    def _work(self, pending: PendingNetwork, load: Callable[[], Network]) -> None:
+        if not pending.begin():
             return
         thread = threading.current_thread()
         self._working.add(thread)
         try:
             network = load()
             lifetime.run_first_at_exit()
-            self._table.enter(addition, network)
+            self._registry.enter(pending, network)
         except BaseException as error:  # the caller's to handle
-            self._table.forget(addition)
-            addition.end(error)
+            self._registry.forget(pending)
+            pending.end(error)
         else:
-            addition.end(network.info)
+            pending.end(network.info)
         finally:
             self._working.discard(thread)
 

@@ -1,4 +1,4 @@
-"""Networks that are being added: one may be given up, and several are compiled at once."""
+"""Networks that are not ready yet, and the lock between threads that compile them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from .network import NetworkInfo
 
 
-class Addition:
+class PendingNetwork:
     """A network that is compiled, or waits for that."""
 
     def __init__(self, name: str):
@@ -24,7 +24,7 @@ class Addition:
         self.ended = threading.Event()
         """Whether it is loaded, or nothing of it remains."""
         self.unwanted = ""
-        """Why it is to be given up. Whoever writes it holds the lock of the table of networks."""
+        """Why it is to be given up. Writers hold the lock of the registry."""
         self._lock = threading.Lock()
         self._claimed = False
 
@@ -65,20 +65,20 @@ class Addition:
         return RejectedError(f"network {self.name!r} was not added: {self.unwanted}")
 
 
-class Turns:
-    """Work that several threads do at once, or one alone. Who waits to be alone goes first."""
+class SharedExclusiveLock:
+    """A lock that several threads share, or one holds alone. An exclusive hold is granted first."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
-        self._together: set[Turn] = set()
+        self._together: set[SharedHold] = set()
         self._waiting = 0
         """How many threads want to be alone."""
         self._alone = False
 
     @contextmanager
-    def together(self) -> Iterator[Turn]:
+    def together(self) -> Iterator[SharedHold]:
         """Beside others, unless one is or wants to be alone."""
-        turn = Turn()
+        turn = SharedHold()
         with self._changed:
             self._changed.wait_for(lambda: not (self._alone or self._waiting))
             self._together.add(turn)
@@ -108,8 +108,8 @@ class Turns:
                 self._changed.notify_all()
 
 
-class Turn:
-    """One thread's stay."""
+class SharedHold:
+    """The time for which one thread shares the lock."""
 
     def __init__(self) -> None:
         self.had_company = False

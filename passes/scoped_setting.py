@@ -11,7 +11,7 @@ from typing import Generic, TypeVar
 T = TypeVar("T")
 
 
-class WhileUsed(Generic[T]):
+class ScopedSetting(Generic[T]):
     """
     Changes a setting for the first thread that wants it, and restores it after the last one. Lives
     as long as the process.

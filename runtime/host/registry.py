@@ -6,16 +6,16 @@ import threading
 from collections.abc import Mapping, Sequence
 
 from ...errors import GlowError, RejectedError
-from .addition import Addition
 from .network import Network
+from .pending import PendingNetwork
 
 
-class Table:
+class NetworkRegistry:
     """Its lock is held for moments only, and never while a network does anything."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._entries: dict[str, Network | Addition] = {}
+        self._entries: dict[str, Network | PendingNetwork] = {}
         self._leaving: set[Network] = set()
         """Those that are being removed."""
         self.closed = False
@@ -43,50 +43,50 @@ class Table:
 
     # coming
 
-    def begin(self, addition: Addition) -> None:
+    def begin(self, pending: PendingNetwork) -> None:
         """Keep a name for a network. Raises GlowError if it is taken, or after `close`."""
         with self._lock:
             self.expect_open()
-            found = self._entries.get(addition.name)
-            if isinstance(found, Addition):
+            found = self._entries.get(pending.name)
+            if isinstance(found, PendingNetwork):
                 raise GlowError(
-                    f"network {addition.name!r} is being compiled already; wait for the future of "
+                    f"network {pending.name!r} is being compiled already; wait for the future of "
                     "the other add_network, or remove the network"
                 )
             if found is not None:
-                raise GlowError(f"there is a network {addition.name!r} already; remove it first")
-            self._entries[addition.name] = addition
+                raise GlowError(f"there is a network {pending.name!r} already; remove it first")
+            self._entries[pending.name] = pending
 
-    def enter(self, addition: Addition, network: Network) -> None:
+    def enter(self, pending: PendingNetwork, network: Network) -> None:
         """
         A network is ready. Raises RejectedError if nobody wants it any more; it is evicted then.
         """
         with self._lock:
-            if not addition.unwanted:
-                self._entries[addition.name] = network
+            if not pending.unwanted:
+                self._entries[pending.name] = network
                 return
         network.evict()
-        raise addition.error()
+        raise pending.error()
 
-    def forget(self, addition: Addition) -> None:
+    def forget(self, pending: PendingNetwork) -> None:
         """The name is free again, unless the network is there."""
         with self._lock:
-            if self._entries.get(addition.name) is addition:
-                del self._entries[addition.name]
+            if self._entries.get(pending.name) is pending:
+                del self._entries[pending.name]
 
-    def give_up(self, addition: Addition, why: str) -> None:
+    def give_up(self, pending: PendingNetwork, why: str) -> None:
         """Have a network not be added, unless it is there already. Returns at once."""
         with self._lock:
-            if self._entries.get(addition.name) is not addition:
+            if self._entries.get(pending.name) is not pending:
                 return
-            addition.unwanted = why
-        self._drop(addition)
+            pending.unwanted = why
+        self._drop(pending)
 
-    def _drop(self, addition: Addition) -> None:
-        """End an unwanted addition, unless a thread works on it, which does so soon."""
-        if addition.drop():
-            self.forget(addition)
-            addition.end(addition.error())
+    def _drop(self, pending: PendingNetwork) -> None:
+        """End an unwanted pending, unless a thread works on it, which does so soon."""
+        if pending.drop():
+            self.forget(pending)
+            pending.end(pending.error())
 
     # going
 
@@ -116,10 +116,10 @@ class Table:
         """Add no more networks: not even those that are not compiled yet, or being compiled."""
         with self._lock:
             self.closed = True
-            found = [e for e in self._entries.values() if isinstance(e, Addition)]
-        for addition in found:
-            if not (drain and addition.has_begun):
-                self.give_up(addition, "the host manager shut down")
+            found = [e for e in self._entries.values() if isinstance(e, PendingNetwork)]
+        for pending in found:
+            if not (drain and pending.has_begun):
+                self.give_up(pending, "the host manager shut down")
 
     def remove_all(self, drain: bool) -> None:
         """Remove all networks that are there, and wait for those that are being removed."""

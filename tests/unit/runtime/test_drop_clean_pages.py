@@ -8,7 +8,7 @@ from pathlib import Path
 import glow
 import numpy as np
 import pytest
-from glow.runtime.release_code import release_code
+from glow.runtime.drop_clean_pages import drop_clean_pages
 from glow.tests.support.small_models import small_network
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
@@ -19,7 +19,7 @@ def test_code_is_released_and_used_again():
     first = glow.compile(small_network(5), symbols={"batch": 1}, cache=False)
     x = np.random.default_rng(5).standard_normal((1, 3, 8, 10)).astype(np.float32)
     want = first(x)
-    assert release_code("llvmlite") > 1 << 20
+    assert drop_clean_pages("llvmlite") > 1 << 20
     again = glow.compile(small_network(5), symbols={"batch": 1}, cache=False)
     for found, expected in zip(again(x), want, strict=True):
         np.testing.assert_array_equal(found, expected)
@@ -27,9 +27,9 @@ def test_code_is_released_and_used_again():
 
 @linux
 def test_a_library_that_is_not_there():
-    assert release_code("no-such-library") == 0
+    assert drop_clean_pages("no-such-library") == 0
 
 
 def test_other_systems(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("glow.runtime.release_code._MAPS", Path("/no/such/file"))
-    assert release_code("llvmlite") == 0
+    monkeypatch.setattr("glow.runtime.drop_clean_pages._MAPS", Path("/no/such/file"))
+    assert drop_clean_pages("llvmlite") == 0
