@@ -29,6 +29,8 @@ DIALECTS = {
 _GRAPH, _INSTRUCTIONS, _PARTITION = "passes.graph.", "passes.instructions.", "passes.partition."
 
 PASSES = {
+    # what a module is for
+    "glow-set-machine": "lowering.set_machine:SetMachinePass",
     # graph
     "glow-fold-constants": _GRAPH + "fold_constants:FoldConstantsPass",
     "glow-activations-to-u8": _GRAPH + "activations_to_u8:ActivationsToU8Pass",

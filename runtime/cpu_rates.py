@@ -11,9 +11,9 @@ from xdsl.ir import Attribute
 
 from ..backend import Rates
 from ..glow_dialects.elements import storage_type
+from ..glow_dialects.machine import MachineDescription
 from ..glow_dialects.operator import Call, element_of
 from ..glow_dialects.work import products_of
-from ..lowering.kernels.machine import MachineDescription
 from ..passes.graph.choose_convolutions import FLOPS_PER_BYTE
 
 _CPUINFO = Path("/proc/cpuinfo")
@@ -46,7 +46,7 @@ def lane_bits(machine: MachineDescription, element: Attribute, product: bool) ->
             # one instruction adds products of two neighbours of 16 bits, or of four bytes
             if width.data > 16:
                 return 32
-            return 8 if width.data == 8 and machine.has_int8_dot else 16
+            return 8 if width.data == 8 and machine.int8_dots else 16
         case IntegerType(width=width):
             return max(8, width.data)
         case _:
@@ -55,14 +55,13 @@ def lane_bits(machine: MachineDescription, element: Attribute, product: bool) ->
 
 def cpu_rates(machine: MachineDescription, call: Call, threads: int) -> Rates:
     """
-    The rates of `threads` cores: those of the vector unit for the type of the first operand, and
-    of memory as `passes.choose_convolutions` relates it to the vector unit.
+    The rates of `threads` cores of a machine: those of the vector unit for the type of the first
+    operand, and of memory as `passes.choose_convolutions` relates it to the vector unit.
     """
     product = products_of(call) > 0
     element = element_of((*call.operands, *call.results)[0])
     lanes = machine.lanes(lane_bits(machine, element, product))
     fused = 2 if product and machine.has_fma else 1
-    cores = min(threads, machine.cores)
-    cycles = clock() * VECTOR_UNITS * EFFICIENCY * cores
-    memory = clock() * VECTOR_UNITS * 2 * machine.lanes(32) * cores / FLOPS_PER_BYTE
+    cycles = clock() * VECTOR_UNITS * EFFICIENCY * threads
+    memory = clock() * VECTOR_UNITS * 2 * machine.lanes(32) * threads / FLOPS_PER_BYTE
     return Rates(cycles * fused * lanes, memory)

@@ -28,11 +28,14 @@ from . import (
     transposed,
 )
 from .base import DataParallel, Node, nodes_of
+from .machine import MachineAttr
 
 NODES: list[type[Node]] = nodes_of(
     *(constant, shape, arithmetic, activation, logic, convolution, pooling, matrix),
     *(normalization, attention, reduction, quantization, transposed),
 )
-GLOW = Dialect("glow", [*list[type[IRDLOperation]](NODES), profile.ProfileOp], [BlobAttr])  # pyright: ignore
+GLOW = Dialect(
+    "glow", [*list[type[IRDLOperation]](NODES), profile.ProfileOp], [BlobAttr, MachineAttr]
+)  # pyright: ignore
 
 __all__ = ["GLOW", "NODES", "DataParallel", "Node"]

@@ -7,9 +7,9 @@ from functools import cache
 
 from ...glow_dialects.claims import Claim
 from ...glow_dialects.glow.base import DataParallel, Node, OnlyMovesData
+from ...glow_dialects.machine import MachineDescription
 from ...glow_dialects.operator import Call
 from ...glow_dialects.operators import OPERATORS
-from .machine import MachineDescription
 from .registry import algorithm_of, implements, runs_on
 
 

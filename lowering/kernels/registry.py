@@ -22,10 +22,10 @@ from xdsl.ir import Attribute
 
 from ...glow_dialects.elements import element_bytes
 from ...glow_dialects.glow.base import DataParallel, Node, OnlyMovesData
+from ...glow_dialects.machine import MachineDescription
 from ...glow_dialects.operator import Call, element_of
 from .affine import Access, Buffer, Dim, Index, View
 from .codegen.algebra import ArithAlgebra, Value
-from .machine import MachineDescription
 from .nest import Body, Combine, Listing, Nest, Reduction, Repeat, RepeatListed, Step, same
 
 ALIGNMENT = 64

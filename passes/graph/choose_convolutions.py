@@ -21,8 +21,10 @@ from xdsl.passes import ModulePass
 
 from ...errors import CompileError
 from ...glow_dialects.glow.constant import ConstantOp
+from ...glow_dialects.glow.machine import machine_of
 from ...glow_dialects.glow_cpu.blocked import BlockedConvolutionOp, is_blocked_input
 from ...glow_dialects.glow_cpu.winograd import PARTS, TILES, WinogradConvolutionOp
+from ...glow_dialects.machine import MachineDescription
 from ...glow_dialects.operator import element_of, shape_of
 from ...semantics.arrays import constant_reader, lazy_constant
 from ...semantics.winograd import filter_in_parts, transform_filter
@@ -97,11 +99,8 @@ class Winograd:
     """Whether products are those of parts in bf16."""
 
 
-def winograd_cost(layer: Layer, way: Winograd, cache: int = 0) -> float:
-    """
-    Time of Winograd convolution, in the unit of `direct_cost`, with a second cache of so many
-    bytes.
-    """
+def winograd_cost(layer: Layer, way: Winograd, machine: MachineDescription) -> float:
+    """Time of Winograd convolution, in the unit of `direct_cost`."""
     elements = (way.tile + KERNEL - 1) ** 2
     points = elements * layer.images * prod(-(-n // way.tile) for n in layer.counts)
     products = 2 * points * layer.channels / PRODUCT_EFFICIENCY
@@ -111,19 +110,20 @@ def winograd_cost(layer: Layer, way: Winograd, cache: int = 0) -> float:
         return products + transforms + filters * FLOPS_PER_BYTE
     size = 2 * PARTS
     block = NEAR_TILES * (size * layer.inputs + 4 * layer.outputs)
-    is_near = elements * (block + size * layer.channels) <= NEAR_CACHE * cache
+    is_near = elements * (block + size * layer.channels) <= NEAR_CACHE * machine.l2_bytes
     transforms += points * (layer.inputs + layer.outputs) * (NEAR_FLOPS if is_near else FAR_FLOPS)
     filters = layer.images * size * elements * layer.channels
     return START_FLOPS + products / PARTS_SPEED + transforms + filters * PARTS_FLOPS_PER_BYTE
 
 
-def best_way(layer: Layer, forced: bool, parts: bool, cache: int) -> Winograd | None:
+def best_way(layer: Layer, forced: bool, machine: MachineDescription) -> Winograd | None:
     """
-    The fastest Winograd convolution, if `parts` also of those in parts; None if the definition is
-    faster still. The second cache has `cache` bytes.
+    The fastest Winograd convolution, with tile registers for bf16 also of those in parts; None if
+    the definition is faster still.
     """
-    ways = [Winograd(tile, p) for tile in TILES for p in ((False, True) if parts else (False,))]
-    costs: dict[Winograd | None, float] = {w: winograd_cost(layer, w, cache) for w in ways}
+    parts = (False, True) if machine.has_bf16_tiles else (False,)
+    ways = [Winograd(tile, p) for tile in TILES for p in parts]
+    costs: dict[Winograd | None, float] = {w: winograd_cost(layer, w, machine) for w in ways}
     if not forced:
         costs[None] = direct_cost(layer)
     return min(costs, key=lambda choice: costs[choice])
@@ -178,10 +178,6 @@ class ChooseConvolutionsPass(ModulePass):
 
     algorithm: str = AUTO
     """`direct`, `winograd` wherever it applies, or `auto` for what is estimated to be faster."""
-    has_bf16_tiles: bool = False
-    """Whether the machine has tile registers for bf16."""
-    cache: int = 1 << 20
-    """Bytes of a core's second cache."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if self.algorithm not in (AUTO, DIRECT, WINOGRAD):
@@ -191,9 +187,10 @@ class ChooseConvolutionsPass(ModulePass):
             )
         if self.algorithm == DIRECT:
             return
+        machine = machine_of(op)
         for node in tensor_nodes(op):
             if isinstance(node, BlockedConvolutionOp) and applies(node):
                 forced = self.algorithm == WINOGRAD
-                way = best_way(Layer.of(node), forced, self.has_bf16_tiles, self.cache)
+                way = best_way(Layer.of(node), forced, machine)
                 if way is not None:
                     rewrite(node, way)

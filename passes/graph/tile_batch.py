@@ -32,6 +32,7 @@ from ...glow_dialects.glow import NODES
 from ...glow_dialects.glow.base import DataParallel, Node
 from ...glow_dialects.glow.constant import SplatOp
 from ...glow_dialects.glow.convolution import ConvolutionOp
+from ...glow_dialects.glow.machine import machine_of
 from ...glow_dialects.glow.normalization import LocalResponseNormOp, SoftmaxOp
 from ...glow_dialects.glow.pooling import AvgPoolOp, MaxPoolOp
 from ...glow_dialects.glow.reduction import (
@@ -338,17 +339,14 @@ class TileBatchPass(ModulePass):
 
     images: int = 1
     """How many images at a time: as many as there are threads. Large batches: a multiple."""
-    cache: int = 2**21
-    """Bytes that stay near a core."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        if self.images < 1 or self.cache < 1:
-            raise CompileError(
-                f"expected images and cache of at least 1, found {self.images} and {self.cache}"
-            )
+        if self.images < 1:
+            raise CompileError(f"expected images of at least 1, found {self.images}")
+        cache = machine_of(op).l2_bytes
         for function in op.ops:
             if not isinstance(function, func.FuncOp) or len(function.body.blocks) != 1:
                 continue
             batch = batch_of(function)
             if batch is not None and batch > self.images:
-                split(function.body.block, batch, self.images, self.cache)
+                split(function.body.block, batch, self.images, cache)

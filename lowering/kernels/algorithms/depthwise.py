@@ -10,6 +10,7 @@ from xdsl.ir import Attribute
 
 from ....glow_dialects.elements import compute_type
 from ....glow_dialects.glow_cpu.blocked import BlockedDepthwiseConvolutionOp
+from ....glow_dialects.glow_vec import dot_kind
 from ..affine import Dim
 from ..codegen.algebra import ArithAlgebra, Value
 from ..codegen.types import bits, memory_type
@@ -63,7 +64,7 @@ def _add_integer_bias(alg: ArithAlgebra, values: Sequence[Value]) -> Sequence[Va
 def _has_quads(k: Kernel) -> bool:
     x, filters, _ = k.operands
     *_, width, block = filters.shape
-    kind = k.machine.dot_kind(x.element, filters.element, _QUAD)
+    kind = dot_kind(k.machine, x.element, filters.element, _QUAD)
     return kind is not None and 1 < width <= _QUAD and block % k.machine.lanes(32) == 0
 
 

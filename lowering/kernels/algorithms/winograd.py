@@ -23,11 +23,11 @@ from xdsl.ir import Attribute
 
 from ....glow_dialects.elements import element_bytes
 from ....glow_dialects.glow_cpu.winograd import PARTS, WinogradConvolutionOp, has_parts
+from ....glow_dialects.machine import MachineDescription
 from ....glow_dialects.operator import Call
 from ....semantics.cook_toom import KERNEL, winograd_transforms
 from ..affine import Access, Affine, Dim, Index, View, affine
 from ..codegen.algebra import ArithAlgebra, Value
-from ..machine import MachineDescription
 from ..nest import Combine, Nest, Reduction
 from ..registry import Kernel, kernel, total
 from .bf16_parts import pairs_of_parts, words_of_parts

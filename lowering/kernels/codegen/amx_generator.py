@@ -19,8 +19,8 @@ from xdsl.ir import SSAValue
 from ....glow_dialects import glow_vec
 from ....glow_dialects.elements import element_bytes
 from ....glow_dialects.glow_vec.tiles import QUAD, TILE_BYTES, TILES
+from ....glow_dialects.machine import MachineDescription
 from ..affine import Access, Affine, Buffer, Dim
-from ..machine import MachineDescription
 from ..nest import Nest
 from ..schedules.amx_tile import (
     COLUMNS,

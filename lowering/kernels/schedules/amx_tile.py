@@ -27,9 +27,9 @@ from xdsl.dialects.builtin import IntegerType, bf16, f32, i32
 from ....glow_dialects.elements import element_bytes, storage_type
 from ....glow_dialects.glow_vec import TileProduct
 from ....glow_dialects.glow_vec.tiles import QUAD, TILE_BYTES, TILE_ROWS, TILES
+from ....glow_dialects.machine import MachineDescription
 from ..affine import Access, Affine, Dim
 from ..codegen.types import is_unsigned
-from ..machine import MachineDescription
 from ..nest import Combine, Nest, Reduction
 
 COLUMNS = TILE_BYTES // QUAD

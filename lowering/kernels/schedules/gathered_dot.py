@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import product
 
+from ....glow_dialects.machine import MachineDescription
 from ..affine import Access, Dim
-from ..machine import MachineDescription
 from ..nest import Nest
 from .register_tile import balanced
 from .schedule import Schedule

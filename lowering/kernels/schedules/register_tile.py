@@ -21,9 +21,9 @@ from itertools import product
 from math import inf, prod
 
 from ....glow_dialects.elements import element_bytes
+from ....glow_dialects.machine import LINE_BYTES, MachineDescription
 from ..affine import Access, Affine, Dim
 from ..codegen.types import bits, value_type
-from ..machine import LINE, MachineDescription
 from ..nest import Nest, mapped
 from .schedule import Chunks, Part, Schedule
 
@@ -255,7 +255,7 @@ def _next_filters(
         place += pixel * (share * inner // count)
     for position, dim in enumerate(reduced):
         place += dim * (step * prod(d.size for d in reduced[position + 1 :]))
-    line = LINE // element_bytes(roles.filter.element)
+    line = LINE_BYTES // element_bytes(roles.filter.element)
     return tuple(Access(roles.filter.buffer, place + i) for i in range(0, step, line))
 
 

@@ -15,10 +15,10 @@ from dataclasses import dataclass, field, replace
 from itertools import product
 from math import inf, prod
 
+from ....glow_dialects.machine import MachineDescription
 from ..affine import Access, Dim
 from ..codegen.interleaved_store import interleaves
 from ..codegen.types import bits, memory_type, value_type
-from ..machine import MachineDescription
 from ..nest import Nest
 
 PREFETCH_BYTES = 4096

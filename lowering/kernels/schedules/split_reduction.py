@@ -21,8 +21,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
+from ....glow_dialects.machine import MachineDescription
 from ..affine import Access, Affine, Dim, View
-from ..machine import MachineDescription
 from ..nest import Nest, Reduction, Repeat, Step, mapped, simplified
 from ..registry import Kernel
 from .amx_tile import plan_tiles

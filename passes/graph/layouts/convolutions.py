@@ -20,10 +20,11 @@ from ....glow_dialects.glow_cpu.blocked import (
     num_blocks,
 )
 from ....glow_dialects.glow_cpu.dot import DotConvolutionOp
+from ....glow_dialects.glow_vec import dot_terms
 from ....glow_dialects.operator import element_of, shape_of, to_python, with_shape
 from ....semantics.blocked import pack_channels, pack_filter
 from ....semantics.dot import dot_filter
-from .quads import QUAD, are_factors, terms_of
+from .quads import QUAD, are_factors
 from .state import Blocked, Layouts, rule
 
 FEW_CHANNELS = 4
@@ -71,7 +72,7 @@ def is_integer(node: ConvolutionOp) -> bool:
 
 def _terms(layouts: Layouts, node: ConvolutionOp) -> int:
     """How many neighbouring channels the machine multiplies at once."""
-    return terms_of(element_of(node.input.type), layouts.quads)
+    return dot_terms(layouts.machine, element_of(node.input.type))
 
 
 @rule(ConvolutionOp)

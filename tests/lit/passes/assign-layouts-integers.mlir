@@ -1,7 +1,7 @@
-// RUN: glow-opt %s --assign-layouts="block=4 integer-block=16 quads=u8" --cse --dce --split-input-file | filecheck %s
+// RUN: glow-opt %s --set-machine="vector-bits=128 vector-registers=8 int8-dots=vpdpbusd has-int8-tiles=true" --assign-layouts --cse --dce --split-input-file | filecheck %s
 
 // The image of 3 channels is packed into one quad, before its border. The result has 8 channels in
-// one block, as the next convolution has 24 in two; both are in panels of 4.
+// one block, as the next convolution has 24 in one; both are in panels of 4.
 
 func.func @chain(%x: tensor<1x3x5x5x!quant.uniform<u8:f32, 0.5:7>>, %s: tensor<8x1x1xf32>) -> tensor<1x24x3x3xi32> {
   %w = glow.constant dense<1> : tensor<8x3x3x3xi8>
@@ -22,7 +22,7 @@ func.func @chain(%x: tensor<1x3x5x5x!quant.uniform<u8:f32, 0.5:7>>, %s: tensor<8
 // CHECK:       [[Y:%.*]] = glow_cpu.dot_convolution [[P]], {{.*}} : (tensor<1x1x7x7x4x!quant.uniform<u8:f32, 0.5:7>>, tensor<2x1x3x3x1x4x4xi8>, tensor<1x8xi32>) -> tensor<1x1x3x3x8xi32>
 // CHECK:       glow.cast [[Y]] : (tensor<1x1x3x3x8xi32>) -> tensor<1x1x3x3x8xf32>
 // CHECK:       glow.quantize
-// CHECK:       glow_cpu.dot_convolution {{.*}} : (tensor<1x1x3x3x8x!quant.uniform<u8:f32, 0.25:9>>, tensor<6x1x1x1x2x4x4xi8>, tensor<2x12xi32>) -> tensor<1x2x3x3x12xi32>
+// CHECK:       glow_cpu.dot_convolution {{.*}} : (tensor<1x1x3x3x8x!quant.uniform<u8:f32, 0.25:9>>, tensor<6x1x1x1x2x4x4xi8>, tensor<1x24xi32>) -> tensor<1x1x3x3x24xi32>
 // CHECK:       glow_cpu.unpack_channels {{.*}} {channels = 24 : i64}
 
 // -----
@@ -54,8 +54,8 @@ func.func @joined(%x: tensor<1x16x4x4xi8>) -> (tensor<1x24x4x4xi32>, tensor<1x24
 // CHECK:       glow.concat {{.*}} -> tensor<1x3x4x4x8xi32>
 // CHECK:       [[P:%.*]] = glow.pad {{.*}} value = 3.000000e+00
 // CHECK:       [[Q:%.*]] = glow.pad {{.*}} value = 0.000000e+00
-// CHECK:       glow_cpu.dot_convolution [[P]], {{.*}} -> tensor<1x2x4x4x12xi32>
-// CHECK:       glow_cpu.dot_convolution [[Q]], {{.*}} -> tensor<1x2x4x4x12xi32>
+// CHECK:       glow_cpu.dot_convolution [[P]], {{.*}} -> tensor<1x1x4x4x24xi32>
+// CHECK:       glow_cpu.dot_convolution [[Q]], {{.*}} -> tensor<1x1x4x4x24xi32>
 
 // -----
 

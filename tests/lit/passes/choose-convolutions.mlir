@@ -1,6 +1,6 @@
 // RUN: glow-opt %s --choose-convolutions="algorithm=winograd" --split-input-file | filecheck %s
 // RUN: glow-opt %s --choose-convolutions --split-input-file | filecheck %s --check-prefix=AUTO
-// RUN: glow-opt %s --choose-convolutions="has-bf16-tiles=true cache=2097152" --split-input-file | filecheck %s --check-prefix=TILES
+// RUN: glow-opt %s --set-machine="has-bf16-tiles=true l2-bytes=2097152" --choose-convolutions --split-input-file | filecheck %s --check-prefix=TILES
 // RUN: glow-opt %s --choose-convolutions="algorithm=direct" --split-input-file | filecheck %s --check-prefix=DIRECT
 
 // The filter [1, 2, 1] x [1, 0, -1] transformed for tiles of 2 x 2: G = [[-1, 0, 0], [.5, .5, .5], [.5, -.5, .5], [0, 0, 1]].

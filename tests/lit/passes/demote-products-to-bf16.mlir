@@ -1,4 +1,4 @@
-// RUN: glow-opt %s --demote-products-to-bf16="lanes=2" --split-input-file | filecheck %s
+// RUN: glow-opt %s --set-machine="vector-bits=64 vector-registers=8" --demote-products-to-bf16 --split-input-file | filecheck %s
 
 // Rows of the matrix are in pairs, in panels of as many columns as there are lanes.
 func.func @matrix(%x: tensor<3x2xf32>) -> tensor<3x4xf32> {

@@ -1,6 +1,5 @@
-// RUN: glow-opt %s --pack-weights="lanes=2 quads=u8" --split-input-file | filecheck %s
-// RUN: glow-opt %s --pack-weights="lanes=2" --split-input-file | filecheck %s --check-prefix=PAIRS
-// RUN: not glow-opt %s --pack-weights="quads=f32" --split-input-file 2>&1 | filecheck %s --check-prefix=ERROR
+// RUN: glow-opt %s --set-machine="vector-bits=64 int8-dots=vpdpbusd" --pack-weights --split-input-file | filecheck %s
+// RUN: glow-opt %s --set-machine="vector-bits=64" --pack-weights --split-input-file | filecheck %s --check-prefix=PAIRS
 
 // ERROR: expected quads of u8, i8, found 'f32'
 

@@ -1,8 +1,5 @@
-// RUN: glow-opt %s --pack-weights="lanes=2 far-bytes=24" --split-input-file | filecheck %s
-// RUN: glow-opt %s --pack-weights="lanes=2 far-bytes=25" --split-input-file | filecheck %s --check-prefix=NEAR
-// RUN: not glow-opt %s --pack-weights="far-bytes=-1" --split-input-file 2>&1 | filecheck %s --check-prefix=ERROR
-
-// ERROR: expected far-bytes of at least 0, found -1
+// RUN: glow-opt %s --set-machine="vector-bits=64 l2-bytes=24" --pack-weights --split-input-file | filecheck %s
+// RUN: glow-opt %s --set-machine="vector-bits=64 l2-bytes=25" --pack-weights --split-input-file | filecheck %s --check-prefix=NEAR
 
 // NEAR-NOT: glow_cpu.sparse_vector_matmul
 

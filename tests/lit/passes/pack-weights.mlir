@@ -1,4 +1,4 @@
-// RUN: glow-opt %s --pack-weights="lanes=2 vectors=2" --split-input-file | filecheck %s
+// RUN: glow-opt %s --set-machine="vector-bits=64 vector-registers=16" --pack-weights --split-input-file | filecheck %s
 
 // Five columns in panels of four would leave the second almost empty, but a panel has whole vectors.
 func.func @matmul(%x: tensor<2x2xf32>) -> tensor<2x5xf32> {

@@ -60,8 +60,8 @@ def localities(inputs: int, outputs: int, size: int) -> set[int]:
         with_shape(f32, (outputs, 16)),
     ]
     module = one_node(BlockedConvolutionOp, types, strides=(1, 1), dilations=(1, 1))
-    lower = "glow-lower-to-kernels{l2-bytes=2097152}"
-    apply(module, f"glow-irgen,glow-eliminate-copies,glow-allocate,{lower}")
+    passes = "glow-irgen,glow-eliminate-copies,glow-allocate,glow-lower-to-kernels"
+    apply(module, f"glow-set-machine{{l2-bytes=2097152}},{passes}")
     found = [op for op in module.walk() if isinstance(op, glow_vec.PrefetchOp)]
     return {op.locality.value.data for op in found}
 

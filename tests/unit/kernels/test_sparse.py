@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from glow.glow_dialects.glow_cpu.sparse import SparseVectorMatMulOp
 from glow.glow_dialects.glow_inst.instruction import Instruction
+from glow.glow_dialects.machine import MachineDescription
 from glow.glow_dialects.operator import with_shape
-from glow.lowering.kernels import MachineDescription
 from glow.lowering.kernels.algorithms import sparse
 from glow.runtime.interpreter import interpret
 from glow.semantics import element_type

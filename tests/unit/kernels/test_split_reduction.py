@@ -24,8 +24,8 @@ from glow.glow_dialects.glow.reduction import (
 )
 from glow.glow_dialects.glow_cpu.dot import DotMatMulOp
 from glow.glow_dialects.glow_cpu.packed import PackedMatMulOp
+from glow.glow_dialects.machine import MachineDescription
 from glow.glow_dialects.operator import Python, with_shape
-from glow.lowering.kernels import MachineDescription
 from glow.lowering.kernels.affine import Buffer, Dim, View
 from glow.lowering.kernels.nest import Combine, Nest, Repeat
 from glow.lowering.kernels.registry import Kernel, total

@@ -11,8 +11,8 @@ import pytest
 from glow.glow_dialects.glow.matrix import MatMulOp
 from glow.glow_dialects.glow.normalization import LogSoftmaxOp, SoftmaxOp
 from glow.glow_dialects.glow.reduction import ReduceMaxOp, ReduceMeanOp, ReduceSumOp
+from glow.glow_dialects.machine import MachineDescription
 from glow.glow_dialects.operator import with_shape
-from glow.lowering.kernels import MachineDescription
 from glow.lowering.kernels.threads import split as partition
 from glow.semantics import element_type
 from glow.tests.support.native import apply, check_native, run_native

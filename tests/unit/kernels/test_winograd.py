@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from glow.errors import CompileError
 from glow.glow_dialects.glow_cpu.winograd import TILES, WinogradConvolutionOp
-from glow.lowering.kernels import MachineDescription
+from glow.glow_dialects.machine import MachineDescription
 from glow.lowering.kernels.affine import Affine, Buffer, Dim, View
 from glow.lowering.kernels.algorithms.winograd_blocks import (
     MOST_CACHES,

@@ -125,11 +125,10 @@ def all_on_elements(count: int) -> ModuleOp:
 def object_of_all(target: Target, count: int) -> bytes:
     machine = target.describe()
     module = all_on_elements(count)
-    fma = str(machine.has_fma).lower()
     steps = (
         "glow-irgen,glow-eliminate-copies,glow-allocate",
         kernels_pipeline(machine),
-        f"glow-expand-math{{has-fma={fma}}},glow-convert-to-llvm",
+        "glow-expand-math,glow-convert-to-llvm",
     )
     apply(module, ",".join(steps), verify=False)
     return compile_object(translate_module(module), target)
