@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
+from enum import Enum
 from pathlib import Path
 
 import glow
@@ -22,7 +23,7 @@ from xdsl.dialects.builtin import (
     IntegerType,
     ModuleOp,
 )
-from xdsl.ir import Attribute, EnumAttribute, Operation, ParametrizedAttribute
+from xdsl.ir import Attribute, Data, Operation, ParametrizedAttribute
 from xdsl.parser import Parser
 
 LIGHT = sorted(NETWORKS)
@@ -77,7 +78,7 @@ def kind_of(attribute: Attribute) -> Hashable:
             return ArrayAttr, frozenset(map(kind_of, data))
         case DictionaryAttr(data=data):
             return DictionaryAttr, frozenset((key, kind_of(a)) for key, a in data.items())
-        case EnumAttribute() | IntegerType() | FixedBitwidthType():
+        case Data(data=Enum()) | IntegerType() | FixedBitwidthType():
             return attribute
         case ParametrizedAttribute():
             return type(attribute), *map(kind_of, attribute.parameters)
