@@ -28,6 +28,7 @@ def plan_of(model: str) -> str:
     import glow
 
     memory = glow.compile(model).memory
+    assert memory is not None
     moments = sorted({t for b in memory.buffers for t in (b.first, b.last)})
     when = {t: i for i, t in enumerate(moments)}
     rows = [(b.name, b.offset, b.size, when[b.first], when[b.last]) for b in memory.buffers]
