@@ -186,6 +186,15 @@ class CpuBackend(Backend):
 
         return find_target(self.cpu, self.features, self.triple)
 
+    def resume(self, module: ModuleOp) -> None:
+        from ..glow_dialects.glow.machine import MACHINE, MachineAttr, machine_of
+
+        target = self.target()
+        if MACHINE in module.attributes:
+            target.expect_runs(machine_of(module))
+        else:
+            module.attributes[MACHINE] = MachineAttr(target.describe())
+
     def compile(self, stages: Mapping[str, ModuleOp]) -> Program:
         from .gil_switch import short_gil_switch
         from .memory_plan import WEIGHTS_SIZE, function_bytes
@@ -309,14 +318,9 @@ class CpuBackend(Backend):
     def _objects(
         self, stages: Mapping[str, ModuleOp], target: Target
     ) -> tuple[Sequence[bytes], LinkPlan]:
-        """
-        The objects of the program, generated or from the cache, and what they are. Raises
-        CompileError for a program with instructions that the target lacks.
-        """
-        from ..glow_dialects.glow.machine import machine_of
+        """The objects of the program, generated or from the cache, and what they are."""
         from . import program_cache
 
-        target.expect_runs(machine_of(stages["allocated"]))
         cache = self.cache
         if cache is None:
             return self._generate(stages, target, None)
