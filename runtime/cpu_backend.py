@@ -142,7 +142,10 @@ class CpuBackend(Backend):
         )
 
     def _optimized(self, machine: MachineDescription) -> Sequence[Stage]:
-        """On quantized graphs, products of integers are made before constants are folded."""
+        """
+        The passes that optimise a graph. On quantized graphs, integer products are made before
+        constants are folded.
+        """
         unsign = "" if machine.byte_dot(unsigned=False) else "glow-activations-to-u8,"
         integers = f"{unsign}glow-legalize-quantized"
         optimized = Stage(
