@@ -1,8 +1,8 @@
 """
 Runs a graph with all its values as results, at the speed of the backend.
 
-Values have the names that `name_values` recorded, so that the values of two graphs can be compared if
-passes made one graph from the other.
+Values have the names that `name_values` recorded, so that the values of two graphs can
+be compared if passes made one graph from the other.
 """
 
 from __future__ import annotations
