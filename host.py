@@ -308,7 +308,7 @@ class HostManager:
     # what happened
 
     def statistics(self) -> HostStatistics:
-        """What was counted up to now."""
+        """The counts up to now."""
         self._expect_own_process()
         return HostStatistics(
             self._admission.active,
@@ -349,7 +349,7 @@ class HostManager:
             device.join()
 
     def _forget(self) -> None:
-        """In a forked child: nothing can be run, and there is nothing to end."""
+        """Forget everything in a forked child, where nothing can run and nothing has to end."""
         self._forked = True
         self._finalizer.detach()  # locks may be held by threads that do not exist here
 
@@ -383,7 +383,7 @@ class HostManager:
 
 
 def _count(replicas: object, configuration: Configuration) -> int | None:
-    """How many replicas are wanted; None for as many as fit."""
+    """The number of replicas that are wanted; None for as many as fit."""
     if replicas == "all":
         return None
     if not isinstance(replicas, int) or replicas < 1:
@@ -400,7 +400,9 @@ def _count(replicas: object, configuration: Configuration) -> int | None:
 
 
 def _expect_numbers(priority: object, timeout: object) -> None:
-    """That a queue can be ordered by a priority, and that a time can be over."""
+    """
+    Check that a queue can be ordered by a priority, and that a time can be over. Raises GlowError.
+    """
     if type(priority) is not int and not isinstance(priority, Integral):
         raise InputError(f"expected a whole number as priority, found {priority!r}")
     if timeout is not None and not (isinstance(timeout, Real) and timeout == timeout):

@@ -8,7 +8,7 @@ from glow.svg import Picture, text_width
 from glow.wording import counted
 
 COLOURS = ("blue", "grey", "brown", "green")
-"""Of the runtimes; ours is the first."""
+"""The colours of the runtimes; ours is the first."""
 
 MEAN = "geometric mean"
 PANEL, GAP = 330, 28

@@ -1,5 +1,5 @@
 """
-From the tensor graph to a linear program over buffers.
+The lowering of the tensor graph to a linear program over buffers.
 
 Every tensor gets a place: a buffer and the view of it that holds the tensor's elements. Nodes are
 emitted in the order in which they stand (`glow-schedule-nodes` chooses that order):
@@ -58,7 +58,7 @@ from ..passes.levels import GRAPH
 
 @dataclass(frozen=True)
 class BufferView:
-    """Where a tensor lies: a buffer, and the view of it as a type."""
+    """The place of a tensor: a buffer, and the view of it as a type."""
 
     buffer: SSAValue
     type: MemRefType

@@ -1,4 +1,4 @@
-"""A setting of the process that differs as long as any thread wants it so."""
+"""A setting of the process that changes while any thread uses it."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ T = TypeVar("T")
 
 class ScopedSetting(Generic[T]):
     """
-    Changes a setting for the first thread that wants it, and restores it after the last one. Lives
-    as long as the process.
+    Changes a setting for the first thread that uses it, and restores it after the last one. The
+    object lives as long as the process.
     """
 
     def __init__(self, change: Callable[[], T], restore: Callable[[T], object]):
@@ -46,7 +46,7 @@ class ScopedSetting(Generic[T]):
             self._restore(self._before.pop())
 
     def _forked(self) -> None:
-        """In a child, only the thread that forked lives on."""
+        """Forget the users in a forked child, except the thread that forked."""
         self._lock = threading.Lock()
         self._users = [t for t in self._users if t == threading.get_ident()]
         self._restore_if_unused()

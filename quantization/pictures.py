@@ -18,7 +18,7 @@ from .schemas import Range, choose
 WIDTH, HEIGHT, MARGIN = 640, 240, 40
 """Pixels of a picture; of its margins on all sides."""
 COLUMNS = 256
-"""How many bars are drawn at most: bins are put together."""
+"""The largest number of bars. More bins are put together."""
 
 
 def histogram_svg(title: str, histogram: Histogram, range: Range, note: str = "") -> str:
@@ -51,7 +51,7 @@ def histogram_svg(title: str, histogram: Histogram, range: Range, note: str = ""
 
 
 def _shown(h: Histogram, range: Range) -> tuple[float, float]:
-    """What is drawn: everything, and something if there is only one number."""
+    """The range that is drawn: all numbers, and a range around a single number."""
     h.expect_numbers()
     low, high = min(h.low, range.low), max(h.high, range.high)
     return (low, high) if low < high else (low - 1.0, high + 1.0)
@@ -81,9 +81,9 @@ def draw_profile(
     percentile: float = 99.99,
 ) -> list[Path]:
     """
-    Write `NNN-name.svg` for each value of which numbers were counted, in order, with the range that
-    a calibration chooses; return the files. The directory is made if need be. Arguments are those
-    of `calibrate`. Raises QuantizationError as that does, and OSError.
+    Write `NNN-name.svg` for each value with counted numbers, in order, with the range that a
+    calibration chooses. Return the files. The directory is made if need be. Arguments are those of
+    `calibrate`. Raises QuantizationError as that does, and OSError.
     """
     folder = Path(directory)
     folder.mkdir(parents=True, exist_ok=True)

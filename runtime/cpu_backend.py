@@ -139,7 +139,7 @@ class CpuBackend(Backend):
 
     def _optimized(self, machine: MachineDescription) -> Sequence[Stage]:
         """
-        The graph for the machine. On quantized graphs, products of integers are made before
+        The passes that optimise a graph. On quantized graphs, integer products are made before
         constants are folded.
         """
         unsign = "" if machine.byte_dot(unsigned=False) else "glow-activations-to-u8,"

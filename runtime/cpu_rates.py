@@ -22,7 +22,7 @@ USUAL_CLOCK = 2.5e9
 VECTOR_UNITS = 2
 """Vector instructions that a core starts in a cycle: so on AVX2, AVX-512 and recent Arm cores."""
 EFFICIENCY = 0.8
-"""Of the peak: that of the products of a whole network, as `glow.benchmarks.kernels` finds it."""
+"""The share of the peak that the products of a whole network reach (`glow.benchmarks.kernels`)."""
 
 
 @cache

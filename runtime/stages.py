@@ -46,7 +46,7 @@ class Progress:
 
 class Stages(Mapping[str, ModuleOp]):
     """
-    Stage name to module, in order of compilation; `imported` is the graph before any pass.
+    The modules of stages by name, in order of compilation; `imported` is the graph before any pass.
 
     `done` are the names of the stages that were run before, the last of which made `module`; the
     others are not there.

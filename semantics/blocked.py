@@ -70,7 +70,7 @@ def _filter(call: Call, w: np.ndarray) -> np.ndarray:
 
 
 def _convolve(call: Call, x: np.ndarray, w: np.ndarray, b: np.ndarray, group: int) -> np.ndarray:
-    """A plain convolution, of which the result is packed."""
+    """A plain convolution with a packed result."""
     element = element_of(call.results[0])
     batch, blocks, *counts, block = shape_of(call.results[0])
     properties = {

@@ -29,7 +29,10 @@ def group_rows(w: np.ndarray, axis: int, terms: int) -> np.ndarray:
 
 
 def pair_rows(w: np.ndarray, axis: int) -> np.ndarray:
-    """In bf16, pairs of neighbours along `axis` last: [.., K, ..] becomes [.., K / 2, .., 2]."""
+    """
+    The weights in bf16, with pairs of neighbours along `axis` in a last dimension: [.., K, ..]
+    becomes [.., K / 2, .., 2].
+    """
     return group_rows(w, axis, 2).astype(ml_dtypes.bfloat16)
 
 

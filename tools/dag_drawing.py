@@ -32,12 +32,12 @@ LEGEND = 28
 
 @dataclass(frozen=True)
 class Box:
-    """What stands in a box; the first line is a heading."""
+    """The text of a box. The first line is a heading."""
 
     lines: tuple[str, ...]
     colour: str
     details: str = ""
-    """What is shown when the pointer is on it."""
+    """The text that a pointer on the box shows."""
 
     @property
     def size(self) -> Size:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from ..runtime.time_profile import InstructionTime, MeasuredWork, TimeProfile
 
 LEAST_SHARE = 0.002
-"""Of the time of a run: instructions that take less have one line together."""
+"""The least share of the time of a run. Instructions that take less share one line."""
 MOST_FUSED = 3
 """Operators of an epilogue that are listed; of more, the number is."""
 _NUMBERS = ("time", "share", "GFLOP/s", "GB/s")
@@ -83,7 +83,7 @@ def _what(i: InstructionTime) -> str:
 
 
 def _sizes(i: InstructionTime) -> str:
-    """Of what it writes, and of what it reads."""
+    """The sizes of the outputs and of the operands."""
     written, read = (", ".join(_without_element(t) for t in ts) for ts in (i.outputs, i.inputs))
     return f"{written} <- {read}" if read else written
 

@@ -49,7 +49,7 @@ class Build:
         result_types: Sequence[Attribute] | None = None,
         **properties: Python,
     ) -> SSAValue:
-        """`node.of(...)`, of which the only result is returned."""
+        """Insert `node.of(...)` and return its only result."""
         return self.add(node.of(*operands, result_types=result_types, **properties))
 
     def add(self, node: Node) -> SSAValue:

@@ -152,7 +152,7 @@ def sink_below_elements(node: DataParallel, build: Build) -> SSAValue | None:
 
 @sinking(QuantizeOp, DequantizeOp)
 def sink_below_quantization(node: QuantizeOp | DequantizeOp, build: Build) -> SSAValue | None:
-    """With one scale for the whole tensor."""
+    """Move a transpose below a quantization with one scale for the whole tensor."""
     p = common_permutation(node, node.operands)
     elements = (element_of(node.input.type), element_of(node.result.type))
     per_axis = any(isinstance(e, QuantizedType) and e.is_per_axis for e in elements)

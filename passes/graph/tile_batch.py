@@ -72,7 +72,10 @@ _MOST_GROUPS = 16
 
 
 def rule(*operators: type[N]) -> Callable[[Rule[N]], Rule[N]]:
-    """Decorator: whether a node, one operand of which has images, computes each by itself."""
+    """
+    Decorator for a rule: whether a node with a batch of images as an operand computes each image by
+    itself.
+    """
 
     def register(function: Rule[N]) -> Rule[N]:
         for operator in operators:
@@ -186,9 +189,9 @@ class Groups:
 
     count: int
     images: int
-    """In a group."""
+    """The number of images in a group."""
     each: int
-    """Of these, how many a thread has."""
+    """The number of images of a group that one thread computes."""
 
     @classmethod
     def of(cls, batch: int, images: int) -> Groups:

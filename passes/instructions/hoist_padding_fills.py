@@ -34,7 +34,7 @@ from .program import OperandAccess, Timeline, memref, overlap, programs, tidy
 
 @dataclass(frozen=True)
 class Bordered:
-    """A buffer of which disjoint parts are filled with numbers, and never written otherwise."""
+    """A buffer with disjoint parts that are filled with numbers and never written otherwise."""
 
     buffer: SSAValue
     fills: tuple[Instruction, ...]

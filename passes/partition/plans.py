@@ -32,8 +32,8 @@ server's CPU, and a message to the device.
 """
 MOST_GROUPS = 100
 """
-Up to so many partitions, results that others wait for are sent early, and merging must not make
-the network slower.
+The largest number of partitions for which results that others wait for are sent early, and merging
+must not make the network slower.
 """
 
 
@@ -163,11 +163,13 @@ class Timing:
     """When the partitions of a plan are estimated to run."""
 
     starts: dict[int, float] = field(default_factory=dict)
-    """Without those that wait for each other in a circle, and what follows them."""
+    """
+    The starts of partitions, except those that wait for each other in a cycle and their successors.
+    """
     seconds: float = 0.0
     """Until all results are with the host."""
     work: float = 0.0
-    """Of all partitions and all transfers, one after the other."""
+    """The seconds of all partitions and all transfers, one after the other."""
 
 
 def _seconds(problem: Problem, group: UnitGroup) -> float:
@@ -182,7 +184,7 @@ class Plan:
         self.groups = dict(enumerate(groups))
         self.costs = {i: _seconds(problem, g) for i, g in self.groups.items()}
         self.sends: dict[int, dict[int, set[int]]] = {i: {} for i in self.groups}
-        """For each partition, the values that it sends, with those that read them."""
+        """The values that each partition sends, with the partitions that read them."""
         self.host_reads: dict[int, set[int]] = {i: set() for i in self.groups}
         """The values of each partition that the network returns."""
         self.host_sends: dict[int, set[int]] = {i: set() for i in self.groups}

@@ -32,7 +32,7 @@ UNIT_TRIALS, UNIT_TRIAL_WORK = 1500, 40_000
 CANDIDATES = 100
 """How many moves of units are looked at in the first step of a pass."""
 PATIENCE = 6
-"""After so many steps that did not lead to a better plan, a pass ends."""
+"""A pass ends after this number of steps without a better plan."""
 
 Quality: TypeAlias = "tuple[float, int, float]"
 """
@@ -40,7 +40,7 @@ Estimated seconds of a run, the number of partitions, and the sum of the times o
 transfers. What is less is better.
 """
 CYCLIC: Quality = (inf, 0, inf)
-"""Of partitions that wait for each other in a circle."""
+"""The quality of partitions that wait for each other in a cycle."""
 
 
 def quality_of(plan: Plan) -> Quality:

@@ -66,8 +66,8 @@ def by_capability(problem: Problem) -> list[UnitGroup] | None:
 @strategy("memory")
 def by_memory(problem: Problem) -> list[UnitGroup] | None:
     """
-    As `capability`, but equal devices get consecutive pieces of the network of similar size in
-    memory, with few bytes between them.
+    The strategy `memory`: as `capability`, but equal devices get consecutive pieces of the network,
+    of similar size in memory and with few bytes between them.
     """
     return _within_memory(problem, balanced_cut)
 

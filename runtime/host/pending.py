@@ -72,12 +72,12 @@ class SharedExclusiveLock:
         self._changed = threading.Condition()
         self._together: set[SharedHold] = set()
         self._waiting = 0
-        """How many threads want to be alone."""
+        """The number of threads that wait to be alone."""
         self._alone = False
 
     @contextmanager
     def together(self) -> Iterator[SharedHold]:
-        """Beside others, unless one is or wants to be alone."""
+        """Share the lock with others. Waits while a thread has the lock alone or waits for that."""
         turn = SharedHold()
         with self._changed:
             self._changed.wait_for(lambda: not (self._alone or self._waiting))
@@ -94,7 +94,7 @@ class SharedExclusiveLock:
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """While nobody else is there."""
+        """Hold the lock alone. Waits until no other thread has it."""
         with self._changed:
             self._waiting += 1
             self._changed.wait_for(lambda: not (self._alone or self._together))
@@ -113,4 +113,4 @@ class SharedHold:
 
     def __init__(self) -> None:
         self.had_company = False
-        """Whether anybody else was there at any time."""
+        """Whether another thread shared the lock at any time."""

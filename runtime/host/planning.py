@@ -20,7 +20,7 @@ def plan_of(
     numbered: first the inputs of the network, then what partitions make, in their order.
     """
     first: list[int] = []
-    """For each partition, the number of what it makes first."""
+    """The number of the first output of each partition."""
     total = inputs
     for infos in outputs:
         first.append(total)

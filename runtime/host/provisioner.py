@@ -224,13 +224,13 @@ class _Piece:
     """A partition that is being loaded, on one device after the other."""
 
     def __init__(self, network: str, partition: Partition, numbered: bool):
-        """With `numbered`, errors say which replica it is."""
+        """A partition of a network. With `numbered`, errors name the replica."""
         self.partition = partition
         self._module = partition.module()
         self._what = f"{partition.name} of network {network!r}"
         self._numbered = numbered
         self._stages: dict[int, Stages] = {}
-        """By backend: what devices that share one have in common."""
+        """The stages by backend, for devices that share one."""
         self.outputs: tuple[TensorInfo, ...] = signature_of(self._module).outputs
         try:
             with python_lock:

@@ -11,13 +11,13 @@ from .pending import PendingNetwork
 
 
 class NetworkRegistry:
-    """Its lock is held for moments only, and never while a network does anything."""
+    """The networks by name. The lock is held for moments only, and never while a network works."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._entries: dict[str, Network | PendingNetwork] = {}
         self._leaving: set[Network] = set()
-        """Those that are being removed."""
+        """The networks that are being removed."""
         self.closed = False
         """Whether no more networks can be added."""
 

@@ -23,7 +23,7 @@ class Record(NamedTuple):
     network: str
     number: int
     replica: int | None
-    """Of the network, unless it did not get that far."""
+    """The replica of the network; None if the request ended before it had one."""
     priority: int
     submitted: float
     admitted: float | None

@@ -1,5 +1,5 @@
 """
-Between the `vta` dialect and programs that the machine executes.
+Conversion between the `vta` dialect and programs that the machine executes.
 
 A function becomes one `VtaProgram`: its regions and tables of micro-ops are the memory map, its
 instructions the words. An input or output that does not say which tensor it holds is one of bytes.

@@ -177,14 +177,14 @@ def _levels(dst: np.ndarray, src: np.ndarray) -> np.ndarray:
 
 
 def _compact(indices: np.ndarray) -> Indices:
-    """As a slice if they are consecutive, which numpy reads and writes much faster."""
+    """The indices as a slice if they are consecutive; numpy reads and writes slices much faster."""
     if indices.size and (np.diff(indices) == 1).all():
         return slice(int(indices[0]), int(indices[-1]) + 1)
     return indices
 
 
 class PlanKind(Enum):
-    """What is planned."""
+    """The kind of instruction that is planned."""
 
     GEMM = "gemm"
     RESET = "reset"

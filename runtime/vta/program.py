@@ -23,7 +23,7 @@ from ...lazy import lazy_property
 
 
 class RegionRole(StrEnum):
-    """What a region holds. Programs write to outputs and scratch only."""
+    """The content of a region. Programs write to outputs and scratch only."""
 
     INPUT = "input"
     OUTPUT = "output"
@@ -49,9 +49,9 @@ class Region:
     contents: np.ndarray | None = None
     """uint8[size], for constants and micro-ops."""
     dtype: np.dtype | None = None
-    """Of the elements, little endian; inputs and outputs need it."""
+    """The dtype of the elements, little endian. Inputs and outputs need it."""
     shape: tuple[int, ...] = ()
-    """Of the array as users see it, for example N, C, H, W."""
+    """The shape of the array as users see it, for example N, C, H, W."""
     tile: tuple[int, ...] = ()
     """
     How the array is stored: for each dimension the elements of a tile, or nothing for plain row
@@ -171,7 +171,7 @@ class VtaProgram:
 
     @property
     def micro_ops(self) -> np.ndarray:
-        """All micro-ops in DRAM, one region behind the other: uint32[N]."""
+        """All micro-ops in DRAM, one region after the other: uint32[N]."""
         found = [r.contents for r in self.of_kind(RegionRole.MICRO_OPS) if r.contents is not None]
         return np.concatenate([np.zeros(0, np.uint8), *found]).view("<u4")
 

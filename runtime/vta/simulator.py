@@ -35,7 +35,7 @@ from .words import (
 )
 
 _EXACT_PRODUCTS = 1 << 10
-"""So many products of int8 have a sum of at most 2**24, which float32 holds exactly."""
+"""The number of int8 products whose sum is at most 2**24, which float32 holds exactly."""
 
 
 class Simulator:
@@ -54,7 +54,7 @@ class Simulator:
 
     @lazy_property
     def dependences(self) -> Dependences:
-        """Who waits for whom. Raises VtaError, see `tokens.dependences`."""
+        """The instructions that wait for each other. Raises VtaError, see `tokens.dependences`."""
         return dependences(self.instructions, self.program.config)
 
     @lazy_property

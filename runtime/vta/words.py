@@ -31,7 +31,7 @@ class Engine(IntEnum):
 
 
 class MemoryCode(IntEnum):
-    """What LOAD and STORE move."""
+    """The memory types of LOAD and STORE."""
 
     UOP = 0
     WGT = 1
@@ -73,7 +73,7 @@ class Transfer(NamedTuple):
     memory: MemoryCode
     sram_base: int
     dram_base: int
-    """In elements of `memory`."""
+    """The DRAM address in elements of `memory`."""
     y_size: int
     x_size: int
     x_stride: int
@@ -149,7 +149,7 @@ class Alu(NamedTuple):
     number: int
     flags: int
     reset: int
-    """Without meaning here."""
+    """A field without meaning for ALU instructions."""
     uop_begin: int
     uop_end: int
     iter_out: int
@@ -235,7 +235,7 @@ def _decoded(found: Instruction | None, number: int, words: np.ndarray) -> Instr
 _Fields = list[list[int]]
 _Decoder = Callable[[np.ndarray, list[int], VtaConfig], list[Instruction]]
 _DECODERS: dict[int, _Decoder] = {}
-"""By opcode."""
+"""The decoders by opcode."""
 
 
 def _decoder(*opcodes: int) -> Callable[[_Decoder], _Decoder]:

@@ -19,7 +19,7 @@ def per_tensor(t: Attribute) -> QuantizedType | None:
 
 
 def dequantized_from(value: SSAValue) -> SSAValue | None:
-    """The quantized value, with one scale, of which `value` is the real numbers."""
+    """The quantized value with one scale whose real numbers are `value`."""
     node = defining_op(value, DequantizeOp)
     return node.input if node is not None and per_tensor(node.input.type) else None
 

@@ -46,7 +46,10 @@ from .table import move
 
 _ONE_OPERAND = (ReshapeOp, TransposeOp, SliceOp, MaxPoolOp)
 _RISING = (ReshapeOp, TransposeOp, BroadcastOp, MaxPoolOp)
-"""Not slices: more would be quantized than is needed."""
+"""
+Operators that quantization moves above. Slices are not among them: more would be quantized than is
+needed.
+"""
 
 
 def moved(build: Build, node: Node, *operands: SSAValue) -> SSAValue:
@@ -90,8 +93,8 @@ def cancel(node: QuantizeOp, build: Build) -> SSAValue | None:
 @move(QuantizeOp)
 def quantize_once(node: QuantizeOp, build: Build) -> SSAValue | None:
     """
-    From real numbers to another storage of the same grid without the first one, if nothing else
-    needs that.
+    Quantize real numbers directly to the second storage of a grid, if nothing else needs the first
+    one.
     """
     source = dequantized_from(node.input)
     first = None if source is None else defining_op(source, QuantizeOp)
@@ -133,7 +136,10 @@ def sink_dequantize(node: Node, build: Build) -> SSAValue | None:
 
 @move(BroadcastOp)
 def sink_below_broadcast(node: BroadcastOp, build: Build) -> SSAValue | None:
-    """Only to a product: otherwise more would be computed."""
+    """
+    Move a dequantization below a broadcast that a product reads. Elsewhere it would convert more
+    numbers.
+    """
     source = dequantized_from(node.input)
     if source is None or not any(isinstance(u.operation, MatMulOp) for u in node.result.uses):
         return None
@@ -150,7 +156,7 @@ def sink_below_gather(node: GatherOp, build: Build) -> SSAValue | None:
 
 @move(PadOp)
 def sink_below_pad(node: PadOp, build: Build) -> SSAValue | None:
-    """If the number to pad with is on the grid."""
+    """Move a dequantization below a pad whose number is on the grid."""
     source = dequantized_from(node.input)
     number = to_python(node.value)
     if source is None:
@@ -166,7 +172,7 @@ def sink_below_pad(node: PadOp, build: Build) -> SSAValue | None:
 
 @move(ConcatOp)
 def sink_below_concat(node: ConcatOp, build: Build) -> SSAValue | None:
-    """If all parts have one type."""
+    """Move dequantizations below a concatenation whose parts all have one type."""
     sources = [dequantized_from(part) for part in node.inputs]
     found = [s for s in sources if s is not None]
     if len(found) < len(sources) or len({element_of(s.type) for s in found}) > 1:
@@ -186,7 +192,7 @@ def sink_scales_below_transpose(node: TransposeOp, build: Build) -> SSAValue | N
 
 @move(ReshapeOp)
 def sink_scales_below_reshape(node: ReshapeOp, build: Build) -> SSAValue | None:
-    """If the dimension that has the scales stays one."""
+    """Move a dequantization below a reshape that keeps the dimension of the scales."""
     inner = defining_op(node.input, DequantizeOp)
     q = None if inner is None else element_of(inner.input.type)
     if inner is None or not isinstance(q, QuantizedType) or not isinstance(q.axis, IntAttr):

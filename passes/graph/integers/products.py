@@ -212,7 +212,7 @@ def fully_connected(node: FullyConnectedOp, build: Build) -> SSAValue | None:
 
 @product(MatMulOp)
 def product_by_constant(node: MatMulOp, build: Build) -> SSAValue | None:
-    """Single matrices, of which the right one is constant: a fully connected layer."""
+    """A product of single matrices with a constant right one becomes a fully connected layer."""
     if len(shape_of(node.result.type)) != 2 or node.transpose_lhs.value.data:
         return None
     transposed = bool(node.transpose_rhs.value.data)

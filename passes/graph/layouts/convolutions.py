@@ -200,7 +200,10 @@ def _bordered(layouts: Layouts, node: ConvolutionOp, x: SSAValue) -> SSAValue:
 
 
 def _depthwise(layouts: Layouts, node: ConvolutionOp) -> Blocked | None:
-    """Only where the input is blocked already: it costs little more than packing would."""
+    """
+    A blocked depthwise convolution, if the input is blocked already. It costs little more than
+    packing would.
+    """
     x = layouts.blocked(node.input)
     if x is None:
         return None

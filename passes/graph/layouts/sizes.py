@@ -54,7 +54,7 @@ class _Classes:
         self._fixed.add(value)
 
     def blocks(self, most: int) -> dict[SSAValue, int]:
-        """Of the values that are wanted, and of those that share their block."""
+        """The block sizes of the wanted values, and of the values that share a block with them."""
         wanted, fixed = ({self.find(v) for v in s} for s in (self._wanted, self._fixed))
         vectors: dict[SSAValue, int] = {}
         for value, count in self._vectors.items():

@@ -111,7 +111,7 @@ class Layouts:
     # versions of values
 
     def replace(self, value: SSAValue, blocked: Blocked) -> None:
-        """From now on, only the blocked version of a value is computed."""
+        """Replace a value by its blocked version. From now on only that version is computed."""
         self._blocked[value] = blocked
         self._replaced.add(value)
 

@@ -45,7 +45,10 @@ def broadcast_of_reshape(node: BroadcastOp, build: Build) -> SSAValue | None:
 
 @simplification(*_ELEMENTWISE)
 def compute_before_broadcast(node: DataParallel, build: Build) -> SSAValue | None:
-    """If all operands repeat tensors of one shape, compute on those and repeat the result."""
+    """
+    Compute on the tensors before a broadcast, if all operands repeat tensors of one shape, and
+    repeat the result.
+    """
     sources = {
         shape_of(operand.owner.input.type)
         for operand in node.operands
