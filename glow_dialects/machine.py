@@ -152,16 +152,6 @@ class MachineDescription:
         """
         return max((v for v in (1, 2, 3) if self.most_points(v) >= _POINTS), default=1)
 
-    @property
-    def near_bytes(self) -> int:
-        """What can be expected to stay in the second cache beside what else streams through it."""
-        return self.l2_bytes * 3 // 8
-
-    @property
-    def prefetched_bytes(self) -> int:
-        """Larger arrays that are read from front to back are prefetched."""
-        return self.l2_bytes // 16
-
 
 DEFAULT_MACHINE = MachineDescription()
 """What modules that do not say it are for."""

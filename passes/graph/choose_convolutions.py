@@ -26,36 +26,12 @@ from ...glow_dialects.glow_cpu.blocked import BlockedConvolutionOp, is_blocked_i
 from ...glow_dialects.glow_cpu.winograd import PARTS, TILES, WinogradConvolutionOp
 from ...glow_dialects.machine import MachineDescription
 from ...glow_dialects.operator import element_of, shape_of
+from ...glow_dialects.timings import TIMINGS, Timings
 from ...semantics.arrays import constant_reader, lazy_constant
+from ...semantics.cook_toom import KERNEL
 from ...semantics.winograd import filter_in_parts, transform_filter
 from ..levels import GRAPH
 from .rewriting import Build, erase_if_dead, replace_node, tensor_nodes
-
-KERNEL = 3
-FLOPS_PER_BYTE = 10.0
-"""
-How many floating-point operations a core does in the time in which it reads a byte of filters from
-memory: 4 on a quiet desktop, 20 where many cores share the memory.
-"""
-PRODUCT_EFFICIENCY = 0.93
-"""Speed of the products of transformed tiles, relative to that of direct convolution."""
-INPUT_FLOPS, OUTPUT_FLOPS = 18.0, 9.0
-"""Time to transform tiles, in operations per element of the transformed tile; measured."""
-PARTS_SPEED = 2.0
-"""Speed of products of parts in tile registers, relative to those in f32."""
-PARTS_FLOPS_PER_BYTE = 15.0
-"""The same as `FLOPS_PER_BYTE` beside such products, which leave memory less time."""
-NEAR_FLOPS, FAR_FLOPS = 15.0, 120.0
-"""
-Further time for an element of a transformed tile that is divided into parts, or of its products,
-where a block of tiles and all filters stay in the second cache, and where they do not; measured.
-"""
-START_FLOPS = 2e7
-"""Time until tile registers are as fast as they can be."""
-NEAR_TILES = 28
-"""How many tiles such a block has."""
-NEAR_CACHE = 0.8
-"""How much of the second cache they may fill."""
 
 DIRECT, WINOGRAD, AUTO = "direct", "winograd", "auto"
 
@@ -82,11 +58,12 @@ class Layer:
         return self.inputs * self.outputs
 
 
-def direct_cost(layer: Layer) -> float:
+def direct_cost(layer: Layer, timings: Timings = TIMINGS) -> float:
     """Time of direct convolution, in floating-point operations at full speed."""
     filters = layer.channels * KERNEL**2
     # each image meets all filters before the next one does
-    return layer.images * (2 * filters * prod(layer.counts) + 4 * filters * FLOPS_PER_BYTE)
+    reading = 4 * filters * timings.flops_per_byte
+    return layer.images * (2 * filters * prod(layer.counts) + reading)
 
 
 @dataclass(frozen=True)
@@ -99,21 +76,27 @@ class Winograd:
     """Whether products are those of parts in bf16."""
 
 
-def winograd_cost(layer: Layer, way: Winograd, machine: MachineDescription) -> float:
+def winograd_cost(
+    layer: Layer, way: Winograd, machine: MachineDescription, timings: Timings = TIMINGS
+) -> float:
     """Time of Winograd convolution, in the unit of `direct_cost`."""
-    elements = (way.tile + KERNEL - 1) ** 2
+    t, elements = timings, (way.tile + KERNEL - 1) ** 2
     points = elements * layer.images * prod(-(-n // way.tile) for n in layer.counts)
-    products = 2 * points * layer.channels / PRODUCT_EFFICIENCY
-    transforms = points * (INPUT_FLOPS * layer.inputs + OUTPUT_FLOPS * layer.outputs)
+    products = 2 * points * layer.channels / t.winograd_product_speed
+    inputs, outputs = layer.inputs, layer.outputs
+    transforms = points * (t.winograd_input_flops * inputs + t.winograd_output_flops * outputs)
     if not way.parts:
         filters = layer.images * 4 * elements * layer.channels
-        return products + transforms + filters * FLOPS_PER_BYTE
+        return products + transforms + filters * t.flops_per_byte
     size = 2 * PARTS
-    block = NEAR_TILES * (size * layer.inputs + 4 * layer.outputs)
-    is_near = elements * (block + size * layer.channels) <= NEAR_CACHE * machine.l2_bytes
-    transforms += points * (layer.inputs + layer.outputs) * (NEAR_FLOPS if is_near else FAR_FLOPS)
+    block = t.near_block_tiles * (size * inputs + 4 * outputs)
+    near_bytes = t.resident_l2_share * machine.l2_bytes
+    is_near = elements * (block + size * layer.channels) <= near_bytes
+    further = t.parts_near_flops if is_near else t.parts_far_flops
+    transforms += points * (inputs + outputs) * further
     filters = layer.images * size * elements * layer.channels
-    return START_FLOPS + products / PARTS_SPEED + transforms + filters * PARTS_FLOPS_PER_BYTE
+    reading = filters * t.parts_flops_per_byte
+    return t.parts_start_flops + products / t.parts_speed + transforms + reading
 
 
 def best_way(layer: Layer, forced: bool, machine: MachineDescription) -> Winograd | None:

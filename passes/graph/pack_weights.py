@@ -48,6 +48,7 @@ from ...glow_dialects.glow_cpu.sparse import SparseVectorMatMulOp
 from ...glow_dialects.glow_vec import dot_terms
 from ...glow_dialects.machine import MachineDescription
 from ...glow_dialects.operator import element_of, shape_of, with_shape
+from ...glow_dialects.timings import TIMINGS
 from ...semantics.arrays import constant_array, constant_reader, lazy_constant, make_constant
 from ...semantics.dot import group_rows
 from ..levels import GRAPH
@@ -58,8 +59,6 @@ from .zeros import is_rectified
 _CHECKED = 1 << 16
 """Elements that are looked at before the next ones are read."""
 _TURNED_ROWS = 64
-_ROW_VECTORS = 8
-"""Vectors of a panel for products of one row: one accumulator each, enough to hide latency."""
 _FEW_VECTORS = 2
 """One row times fewer columns than fill so many vectors reads the matrix as it is."""
 
@@ -180,7 +179,8 @@ class _Rules:
         one_row = prod(shape_of(x.type)[:-1]) == 1
         if not transposed and columns < (_FEW_VECTORS if one_row else 1) * self.lanes:
             return None
-        vectors = _ROW_VECTORS if one_row else self.machine.panel_vectors
+        # of one row, each vector of a panel is a sum of its own
+        vectors = TIMINGS.independent_sums if one_row else self.machine.panel_vectors
         width = panel_width(columns, self.lanes, vectors)
         value, t = source.value, source.result.type
 

@@ -8,6 +8,7 @@ import pytest
 from glow.glow_dialects.machine import MachineDescription
 from glow.lowering.host_machine import describe
 from glow.lowering.kernels.algorithms.winograd import choose_blocks
+from glow.lowering.kernels.costs import near_bytes, prefetched_bytes
 from glow.tests.support.graph_text import parse, run
 from xdsl.dialects import func
 
@@ -42,8 +43,8 @@ def test_kernels_for_other_caches_have_other_names():
 def test_limits_grow_with_the_cache():
     machine = MachineDescription()
     twice = replace(machine, l2_bytes=2 * machine.l2_bytes)
-    assert twice.near_bytes == 2 * machine.near_bytes < twice.l2_bytes
-    assert twice.prefetched_bytes == 2 * machine.prefetched_bytes < machine.near_bytes
+    assert near_bytes(twice) == 2 * near_bytes(machine) < twice.l2_bytes
+    assert prefetched_bytes(twice) == 2 * prefetched_bytes(machine) < near_bytes(machine)
     assert twice.kernel_identity() != machine.kernel_identity()
 
 
