@@ -28,7 +28,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from ..errors import CompileError
-from ..passes.instructions.allocate import ARENA_SIZE
+from ..glow_dialects.plan_attributes import ARENA_SIZE
 from ..passes.levels import KERNELS
 from ..wording import counted
 

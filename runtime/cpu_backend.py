@@ -193,8 +193,9 @@ class CpuBackend(Backend):
         return find_target(self.cpu, self.features, self.triple)
 
     def compile(self, stages: Mapping[str, ModuleOp]) -> Program:
+        from ..glow_dialects.plan_attributes import WEIGHTS_SIZE
         from .brief_turns import brief_turns
-        from .memory_plan import WEIGHTS_SIZE, function_bytes
+        from .memory_plan import function_bytes
         from .signature import main_function, signature_of
         from .weights import fill_weights, segment_key, shared_segment
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ..glow_dialects.plan_attributes import ARENA_LOWER_BOUND, ARENA_SIZE, WEIGHTS_SIZE
 from .signature import main_function
 
 if TYPE_CHECKING:
@@ -13,10 +14,6 @@ if TYPE_CHECKING:
     from xdsl.ir import Operation
 
     from ..glow_dialects.glow_inst.memory import AllocActivationOp
-
-ARENA_SIZE = "glow.arena_size"
-ARENA_LOWER_BOUND = "glow.arena_lower_bound"
-WEIGHTS_SIZE = "glow.weights_size"
 
 
 @dataclass(frozen=True)

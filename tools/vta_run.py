@@ -66,13 +66,13 @@ def run_program(args: argparse.Namespace, console: Console) -> int:
     """Run a VTA program as the arguments say, and return the exit code."""
     import numpy as np
 
-    from ..runtime.vta.program import VtaProgram
+    from ..runtime.vta.container import read_program
     from ..runtime.vta.simulator import Simulator
     from .inputs import Preprocessing, load_inputs
     from .report import input_table, summary_table
 
     start = time.perf_counter()
-    program = VtaProgram.load(args.model)
+    program = read_program(args.model)
     simulator = Simulator(program)
     reading = time.perf_counter() - start
     signature = _signature(program)
