@@ -17,14 +17,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .backend import Backend, find_backend
 from .compiled_model import CompiledModel
 from .errors import GlowError, ModelError
+from .interface.backend import Backend, find_backend
+from .interface.signature import Signature, TensorInfo
 from .loading import Model, is_text, load_model
 from .runtime.environment import verifies
-from .runtime.model_source import ModelFiles, ModelSource
+from .runtime.model_source import ModelFiles, OnnxSource
 from .runtime.options import at_least_one, backend_options, expect_cache, expect_verify
-from .runtime.signature import Signature, TensorInfo, signature_of
+from .runtime.signature import signature_of
 from .runtime.symbols import Binding, checked_sizes
 from .specialization import SymbolicModel
 
@@ -298,12 +299,12 @@ class _Job:
         done, remaining = remaining_stages(module, self._target)
         return Stages(module, remaining, self._verify, done, self._progress)
 
-    def _source(self, sizes: Mapping[str, int]) -> ModelSource | None:
+    def _source(self, sizes: Mapping[str, int]) -> OnnxSource | None:
         """What a cache can know the model by; None if it is neither an ONNX file nor its bytes."""
         if isinstance(self._model, bytes):
-            return ModelSource(self._model, sizes, self._max_elements)
+            return OnnxSource(self._model, sizes, self._max_elements)
         if self._is_onnx and isinstance(self._model, str | Path):
-            return ModelSource(Path(self._model), sizes, self._max_elements)
+            return OnnxSource(Path(self._model), sizes, self._max_elements)
         return None
 
     def _verifies(self) -> bool:

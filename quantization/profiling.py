@@ -25,7 +25,7 @@ from .histogram import DEFAULT_BINS, Histogram
 from .profiles import Profile, ValueProfile
 
 if TYPE_CHECKING:
-    from ..backend import Backend
+    from ..interface.backend import Backend
 
 NAN_CHOICES = ("refuse", "ignore")
 INTERPRETER = "interpreter"

@@ -9,8 +9,9 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from ..backend import Backend, Memory, Program, Rates, Restored, Stage
 from ..errors import GlowError
+from ..interface.backend import Backend, Memory, Rates, Stage
+from ..interface.program import Program, Restored
 from .cpu_program import ALIGNMENT, Addresses, CpuProgram, aligned_bytes, mapped_bytes
 
 if TYPE_CHECKING:
@@ -20,12 +21,12 @@ if TYPE_CHECKING:
 
     from ..glow_dialects.claims import Claim
     from ..glow_dialects.operator import Call
+    from ..interface.model_source import ModelSource
+    from ..interface.time_profile import TimeProfile
     from ..lowering.kernels.machine import MachineDescription
     from ..lowering.target import Target
-    from .model_source import ModelSource
     from .object_cache import ObjectCache
     from .program_plan import LinkPlan
-    from .time_profile import TimeProfile
 
 MOST_THREADS = 1024
 """More are a mistake: they would take longer to meet than to compute."""

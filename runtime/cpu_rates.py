@@ -9,10 +9,10 @@ from pathlib import Path
 from xdsl.dialects.builtin import BFloat16Type, Float64Type, IntegerType
 from xdsl.ir import Attribute
 
-from ..backend import Rates
 from ..glow_dialects.elements import storage_type
 from ..glow_dialects.operator import Call, element_of
 from ..glow_dialects.work import products_of
+from ..interface.backend import Rates
 from ..lowering.kernels.machine import MachineDescription
 from ..passes.graph.choose_convolutions import FLOPS_PER_BYTE
 

@@ -10,7 +10,7 @@ from .report import seconds
 from .tables import DataTable, shortened
 
 if TYPE_CHECKING:
-    from ..runtime.time_profile import InstructionTime, TimeProfile, Work
+    from ..interface.time_profile import InstructionTime, TimeProfile, Work
 
 LEAST_SHARE = 0.002
 """Of the time of a run: instructions that take less have one line together."""

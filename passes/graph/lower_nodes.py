@@ -22,11 +22,11 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
-from ...backend import find_backend
 from ...errors import CompileError
 from ...glow_dialects.glow import NODES
 from ...glow_dialects.glow.base import DataParallel, Node
 from ...glow_dialects.operator import Call
+from ...interface.backend import find_backend
 from ...wording import counted
 from ..levels import GRAPH
 from .lowerings import LOWERINGS, lower_data_parallel

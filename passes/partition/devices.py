@@ -34,10 +34,10 @@ from typing import Any
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp
 from xdsl.ir import Attribute
 
-from ...backend import Backend, Rates, find_backend
 from ...errors import GlowError
 from ...glow_dialects.operator import Call, to_attribute, to_python
 from ...glow_dialects.work import work_of
+from ...interface.backend import Backend, Rates, find_backend
 from ...wording import counted
 
 HOST = "host"

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 from ...errors import RejectedError
+from ...interface.signature import Signature, TensorInfo
 from ...lazy import lazy_property
-from ..signature import Signature, TensorInfo
 from .statistics import Counts, NetworkStatistics, Outcome
 
 if TYPE_CHECKING:

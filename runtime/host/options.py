@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from ...backend import Backend, Stage, find_backend
 from ...errors import GlowError
+from ...interface.backend import Backend, Stage, find_backend
 from ...passes.partition.devices import Configuration, Device
 from ...passes.partition.partitions import is_partitioned
 from ..cpu_backend import CpuBackend

@@ -9,9 +9,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from glow.interface.signature import TensorInfo
 from glow.runtime.bundle import write_bundle
 from glow.runtime.cpu_backend import CpuBackend
-from glow.runtime.signature import TensorInfo, signature_of
+from glow.runtime.signature import signature_of
 from glow.runtime.stages import Stages
 from xdsl.dialects.builtin import ModuleOp
 

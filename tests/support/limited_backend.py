@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from glow.backend import Backend, Memory, Program, Rates, Stage
 from glow.glow_dialects.claims import Claim, claims
 from glow.glow_dialects.glow import NODES, Node
 from glow.glow_dialects.operator import Call
+from glow.interface.backend import Backend, Memory, Rates, Stage
+from glow.interface.program import Program
 from glow.runtime.interpreter_backend import InterpretedProgram
 from glow.semantics import has_meaning
 from xdsl.dialects.builtin import ModuleOp

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from glow.backend import Backend, Memory, Program, Rates, Stage, find_backend
 from glow.glow_dialects.claims import Claim, Elements, Quantized, Schema, claims, same
 from glow.glow_dialects.glow import NODES, activation, arithmetic
 from glow.glow_dialects.glow.attention import AttentionOp
@@ -23,6 +22,8 @@ from glow.glow_dialects.glow.transposed import TransposedConvolutionOp
 from glow.glow_dialects.operator import Call, Python, to_attribute, with_shape
 from glow.glow_dialects.quant import QuantizedType
 from glow.glow_dialects.work import Work, operations_of, products_of, work_of
+from glow.interface.backend import Backend, Memory, Rates, Stage, find_backend
+from glow.interface.program import Program
 from glow.lowering.kernels import MachineDescription, implements, kernel_claims
 from glow.runtime.cpu_rates import clock, cpu_rates
 from glow.tests.support.seeds import generator

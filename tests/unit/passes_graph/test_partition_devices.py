@@ -7,8 +7,8 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from glow.backend import Rates
 from glow.errors import GlowError
+from glow.interface.backend import Rates
 from glow.passes.partition.devices import (
     LATENCY,
     configuration_of,

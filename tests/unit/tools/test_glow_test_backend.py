@@ -6,13 +6,14 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pytest
-from glow import backend as backends
-from glow.backend import Backend, Memory, Program, Stage, find_backend
 from glow.glow_dialects.claims import Claim, Elements, Quantized, Schema, claims, same
 from glow.glow_dialects.glow import NODES, DataParallel
 from glow.glow_dialects.glow.arithmetic import AddOp, MulOp
 from glow.glow_dialects.glow.convolution import ConvolutionOp
 from glow.glow_dialects.glow.normalization import SoftmaxOp
+from glow.interface import backend as backends
+from glow.interface.backend import Backend, Memory, Stage, find_backend
+from glow.interface.program import Program
 from glow.runtime.cpu_backend import CpuBackend
 from glow.runtime.interpreter_backend import InterpretedProgram
 from glow.runtime.stages import Stages

@@ -17,23 +17,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.metadata import EntryPoints, entry_points
-from typing import TYPE_CHECKING, ClassVar, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, ClassVar
 
-from .errors import GlowError
-from .lazy import lazy_property
+from ..errors import GlowError
+from ..lazy import lazy_property
 
 if TYPE_CHECKING:
     import numpy as np
     from xdsl.dialects.builtin import ModuleOp
 
-    from .glow_dialects.claims import Claim
-    from .glow_dialects.glow.base import Node
-    from .glow_dialects.operator import Call
-    from .runtime.memory_plan import MemoryPlan
-    from .runtime.model_source import ModelSource
-    from .runtime.object_cache import ObjectCache
-    from .runtime.signature import Signature
-    from .runtime.time_profile import TimeProfile
+    from ..glow_dialects.claims import Claim
+    from ..glow_dialects.glow.base import Node
+    from ..glow_dialects.operator import Call
+    from .cache import Cache
+    from .model_source import ModelSource
+    from .program import Program, Restored
+    from .time_profile import TimeProfile
 
 GROUP = "glow.backends"
 
@@ -54,44 +53,6 @@ class Stage:
     Whether its IR is generated code, much larger than the network: such a stage is verified only on
     request, and computed again when somebody looks at it instead of being kept.
     """
-
-
-class Program(Protocol):
-    """A network that is ready to run. Calls from several threads at once are safe."""
-
-    def run(self, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
-        """
-        Run once on contiguous arrays of the exact shapes and dtypes that the network declares, in
-        the order of its arguments, and return fresh arrays in the order of its results.
-        """
-        ...
-
-
-@dataclass(frozen=True)
-class ProgramMemory:
-    """Bytes of a device that a program takes as long as it is loaded."""
-
-    weights: int
-    """What all runs share: weights, tables, code in the device's memory."""
-    arena: int
-    """What one run needs beside inputs and outputs, kept from run to run."""
-
-
-@runtime_checkable
-class MeasuredProgram(Program, Protocol):
-    """A program that knows its memory, which a host manager asks for. It is optional."""
-
-    @property
-    def memory(self) -> ProgramMemory: ...
-
-
-@dataclass(frozen=True)
-class Restored:
-    """A program that was compiled before, found in a cache."""
-
-    program: Program
-    signature: Signature
-    memory: MemoryPlan | None
 
 
 @dataclass(frozen=True)
@@ -133,7 +94,7 @@ class Backend(abc.ABC):
     name: ClassVar[str]
     keeps_code: ClassVar[bool] = False
     """Whether compiled code is kept in `cache`, if there is one."""
-    cache: ObjectCache | None = None
+    cache: Cache | None = None
     """Where what is known of models is kept; None for nowhere."""
 
     def __init__(self, threads: int = 1, cache: object = True):
@@ -208,7 +169,7 @@ class Backend(abc.ABC):
         Estimated seconds of a node, alone: the roofline of its work (Williams et al. 2009) at
         `rates`. Zero for what is another view of the same bytes or known at compile time.
         """
-        from .glow_dialects.work import work_of
+        from ..glow_dialects.work import work_of
 
         work = work_of(call)
         if not (work.operations or work.bytes):
