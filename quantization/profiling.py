@@ -40,7 +40,7 @@ def optimized_graph(
     operators are decomposed. Raises ModelError, UnsupportedError and CompileError as compiling
     does.
     """
-    stages = [s for s in CpuBackend().stages() if s.name == _OPTIMIZED]
+    stages = CpuBackend().optimizing_stages()
     return Stages(load_model(model, checked_sizes(symbols), max_elements), stages)[_OPTIMIZED]
 
 

@@ -23,7 +23,8 @@ from pathlib import Path
 from ..glow_dialects.plan_attributes import WEIGHTS_SIZE
 from ..interface.signature import TensorInfo
 from ..lowering import threads as layout
-from .cpu_backend import CpuBackend, arena_bytes
+from .cpu_backend import CpuBackend
+from .cpu_compilation import arena_bytes
 from .cpu_program import ALIGNMENT, aligned_bytes
 from .memory_plan import function_bytes
 from .signature import main_function, signature_of

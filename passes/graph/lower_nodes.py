@@ -139,12 +139,12 @@ class LowerNodesPass(ModulePass):
     def _target(self) -> dict[str, str]:
         """The options of the backend that say what code is generated for."""
         given = {
-            "cpu": self.target_cpu,
-            "features": self.target_features,
-            "triple": self.target_triple,
+            "target_cpu": self.target_cpu,
+            "target_features": self.target_features,
+            "target_triple": self.target_triple,
         }
         options = {name: value for name, value in given.items() if value is not None}
-        if options and self.backend != "cpu":
-            names = ", ".join(f"target-{name}" for name in options)
-            raise CompileError(f"{names}: for the backend cpu only, found {self.backend!r}")
+        if options and self.backend == NO_BACKEND:
+            names = ", ".join(name.replace("_", "-") for name in options)
+            raise CompileError(f"{names}: options of a backend, found {self.backend!r}")
         return options

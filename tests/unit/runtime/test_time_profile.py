@@ -214,7 +214,7 @@ def test_the_cache_keeps_timed_programs_apart(
 
 
 def test_code_for_aarch64_reads_its_virtual_counter():
-    backend = CpuBackend(cache=False, triple="aarch64-unknown-linux-gnu", timed=True)
+    backend = CpuBackend(cache=False, target_triple="aarch64-unknown-linux-gnu", timed=True)
     stages = Stages(graph(), backend.stages())
     found = 0
     for code in backend.objects(stages):

@@ -108,7 +108,7 @@ def test_some_operators_of_the_cpu_pass():
 @pytest.mark.parametrize("cpu", ["haswell", "cortex-a76"])
 def test_claims_of_other_cpus_have_kernels(cpu: str):
     """Which products of groups there are depends on the CPU."""
-    backend = CpuBackend(cache=False, cpu=cpu)
+    backend = CpuBackend(cache=False, target_cpu=cpu)
     (subject,) = plan(backend, int(generator().integers(1 << 32)), "glow.dot_matmul")
     module, _ = network(subject.cases)
     kernels = str(Stages(module, backend.stages())["kernels"])
