@@ -13,8 +13,8 @@ from glow.tests.support.graph_text import parse, run
 from xdsl.dialects import func
 
 KERNELS = (
-    "glow-set-machine{{l2-bytes={}}},"
-    "glow-irgen,glow-eliminate-copies,glow-allocate,glow-lower-to-kernels"
+    "glow-set-machine{{l2-bytes={}}},glow-irgen,glow-eliminate-copies,glow-allocate,"
+    "glow-build-nests,glow-split-reductions,glow-schedule-nests,glow-generate-loops"
 )
 GRAPH = """
 func.func @main(%x: tensor<1x8x20x20x16xf32>, %w: tensor<8x8x1x1x16x16xf32>,

@@ -8,13 +8,13 @@ import ml_dtypes
 import numpy as np
 import pytest
 from glow.glow_dialects.glow_cpu.dot import DotConvolutionOp, DotMatMulOp
+from glow.glow_dialects.glow_nest.affine import Buffer, Dim, View, affine
 from glow.glow_dialects.glow_nest.body import Body
+from glow.glow_dialects.glow_nest.nest import Combine, Nest, Reduction, simplified
 from glow.glow_dialects.machine import MachineDescription
 from glow.glow_dialects.operator import Python, with_shape
 from glow.lowering.host_features import host_features, request_tiles
-from glow.lowering.kernels.affine import Buffer, Dim, View, affine
 from glow.lowering.kernels.codegen import amx_generator as tile_generator
-from glow.lowering.kernels.nest import Combine, Nest, Reduction, simplified
 from glow.lowering.kernels.schedules.amx_tile import TilePlan, plan_tiles
 from glow.lowering.target import find_target
 from glow.semantics import element_type

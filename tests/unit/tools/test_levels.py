@@ -48,7 +48,8 @@ FOLD = "--fold-constants works on nodes of a graph (glow) and finds none"
 IRGEN = f"{STACK}: --schedule-nodes --irgen run before it"
 CONVERT = (
     "--convert-to-llvm works on kernels (scf, arith, vector): "
-    "--schedule-nodes --irgen --allocate --lower-to-kernels run before it"
+    "--schedule-nodes --irgen --allocate --build-nests --split-reductions "
+    "--schedule-nests --generate-loops run before it"
 )
 
 

@@ -1,6 +1,6 @@
-// RUN: glow-opt %s --lower-to-kernels="threads=2" --split-input-file | filecheck %s
-// RUN: glow-opt %s --lower-to-kernels="threads=3" --split-input-file | filecheck %s --check-prefix=THREE
-// RUN: glow-opt %s --lower-to-kernels="threads=2" --convert-to-llvm --split-input-file | filecheck %s --check-prefix=LLVM
+// RUN: glow-opt %s --build-nests="threads=2" --divide-nests="threads=2" --generate-loops --split-input-file | filecheck %s
+// RUN: glow-opt %s --build-nests="threads=3" --divide-nests="threads=3" --generate-loops --split-input-file | filecheck %s --check-prefix=THREE
+// RUN: glow-opt %s --build-nests="threads=2" --divide-nests="threads=2" --generate-loops --convert-to-llvm --split-input-file | filecheck %s --check-prefix=LLVM
 
 // Each thread does a part of each kernel; between them, threads wait for each other. A third kernel
 // that does not need what the second one computes does not wait.

@@ -1,5 +1,5 @@
-// RUN: glow-opt %s --irgen --eliminate-copies --allocate --set-machine="has-int8-tiles=true int8-dots=vpdpbusd" --lower-to-kernels | filecheck %s
-// RUN: glow-opt %s --irgen --eliminate-copies --allocate --set-machine="int8-dots=vpdpbusd" --lower-to-kernels | filecheck %s --check-prefix=VECTORS
+// RUN: glow-opt %s --irgen --eliminate-copies --allocate --set-machine="has-int8-tiles=true int8-dots=vpdpbusd" --generate-loops | filecheck %s
+// RUN: glow-opt %s --irgen --eliminate-copies --allocate --set-machine="int8-dots=vpdpbusd" --generate-loops | filecheck %s --check-prefix=VECTORS
 
 // 20 rows are two tiles of ten, 32 columns two panels of 16, and 64 terms one step.
 

@@ -1,4 +1,4 @@
-// RUN: glow-opt %s --lower-to-kernels --split-input-file | filecheck %s
+// RUN: glow-opt %s --generate-loops --split-input-file | filecheck %s
 
 // A copy of dense buffers is one loop over vectors, and a last vector that ends with the buffer.
 
