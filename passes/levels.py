@@ -45,7 +45,7 @@ _OF_DIALECT = {"glow": GRAPH, "glow_inst": PROGRAM, "vta": VTA, "llvm": LLVM}
 
 
 def level_of(pass_class: type[ModulePass]) -> Level | None:
-    """What a pass works on; None for passes that work on everything, as those of xDSL do."""
+    """The level of a pass; None for passes that work on everything, such as those of xDSL."""
     return getattr(pass_class, "level", None)
 
 

@@ -1,4 +1,4 @@
-"""How a network is to be quantized."""
+"""The choices for quantizing a network."""
 
 from __future__ import annotations
 

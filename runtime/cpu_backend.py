@@ -166,8 +166,8 @@ class CpuBackend(Backend):
 
     def _convolutions(self, machine: MachineDescription) -> str:
         """
-        How convolutions are computed, as options. Those that are rounded to bf16 are faster with
-        tiles of it than Winograd's.
+        The algorithm of convolutions, as options. Convolutions that are rounded to bf16 are faster
+        with AMX tiles than with Winograd's algorithm.
         """
         direct = self.precision == "bf16" and machine.has_bf16_tiles
         algorithm = "direct" if direct and self.conv_algorithm == "auto" else self.conv_algorithm
@@ -190,7 +190,7 @@ class CpuBackend(Backend):
         )
 
     def target(self) -> Target:
-        """What code is generated for. Raises GlowError for names that LLVM does not know."""
+        """The target of the generated code. Raises GlowError for names that LLVM does not know."""
         from ..lowering.target import find_target
 
         return find_target(self.cpu, self.features, self.triple)

@@ -1,5 +1,6 @@
 """
-Where the time of a program goes: measured seconds of each instruction, within runs of the network.
+A profile of the time of a program: measured seconds of each instruction, within runs of the
+network.
 
 A program that was compiled with `timed=True` records the processor's counter before and after each
 kernel (`lowering.instrument_kernels`). A profile has medians of several runs as thread 0 saw them,

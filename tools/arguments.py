@@ -72,7 +72,7 @@ def count(text: str) -> int:
 
 
 def add_model_arguments(group: Any) -> None:
-    """What an ONNX model is imported with."""
+    """The options of the import of an ONNX model."""
     group.add_argument(
         "--define-symbol",
         metavar="NAME=SIZE",

@@ -218,7 +218,7 @@ class _Conversion:
 
 
 def _names(node: Node) -> set[str]:
-    """What a node is called in `keep`."""
+    """The name of a node in `keep`."""
     hints = {r.name_hint for r in node.results if r.name_hint}
     return {node.name, node.name.removeprefix("glow."), *hints}
 

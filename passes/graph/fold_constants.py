@@ -66,7 +66,7 @@ def known_array(value: SSAValue) -> np.ndarray:
 
 
 def stored_elements(values: Sequence[SSAValue]) -> int:
-    """How many elements the constants behind `values` hold in memory; a splat holds one."""
+    """The number of elements that the constants of `values` hold in memory; a splat holds one."""
     total = 0
     for value in values:
         source = value.owner.input if isinstance(value.owner, BroadcastOp) else value

@@ -121,7 +121,7 @@ def _dictionaries(
 def profiled_places(
     function: func.FuncOp,
 ) -> tuple[dict[int, ValueKey], dict[int, ValueKey]]:
-    """Which arguments and which results of a function with profiles as results are profiled."""
+    """The arguments and results that are profiled, of a function with profiles as results."""
     places = [
         {
             index: _key(about)

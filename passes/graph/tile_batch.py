@@ -84,7 +84,7 @@ def rule(*operators: type[N]) -> Callable[[Rule[N]], Rule[N]]:
 
 @dataclass
 class Graph:
-    """Which values have a dimension 0 of images."""
+    """The values whose dimension 0 is the batch."""
 
     batch: int
     images: set[SSAValue] = field(default_factory=set)
@@ -199,8 +199,8 @@ class Groups:
 
 def saved_bytes(graph: Graph, node: Node, groups: Groups, cache: int) -> int:
     """
-    What a node saves if images come in `groups`: what other nodes wrote, and what it writes, need
-    not leave `cache` bytes. Below 0 if it has more weights than that.
+    The bytes that a node saves if images come in `groups`: its operands and results then stay
+    within `cache` bytes. The number is below 0 if the node has more weights than that.
     """
     if isinstance(node, _VIEWS):
         return 0
@@ -216,7 +216,7 @@ def saved_bytes(graph: Graph, node: Node, groups: Groups, cache: int) -> int:
 
 
 def best_place(graph: Graph, nodes: Sequence[Node], groups: Groups, cache: int) -> int:
-    """How many of the nodes to compute for a group of images at a time: none, or two and more."""
+    """The number of nodes to compute for a group of images at a time: none, or two and more."""
     total = best = place = computed = 0
     for number, node in enumerate(nodes):
         if not graph.visit(node):

@@ -34,7 +34,7 @@ _TOKENS: dict[type[Operation], _Token] = {}
 
 @dataclass(frozen=True)
 class ValueKey:
-    """What identifies a value."""
+    """The identity of a value."""
 
     name: str
     """The name in the printed graph, without `%`. An unnamed value has the name of its operator."""

@@ -1,4 +1,4 @@
-"""Which integers are multiplied in groups of neighbours, and of how many."""
+"""The integer types that are multiplied in groups of adjacent elements, and the sizes of groups."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def are_factors(x: Attribute, weights: Attribute) -> bool:
 
 
 def terms_of(x: Attribute, quads: Collection[Attribute]) -> int:
-    """How many neighbours make a group, on a machine that adds quads of products of `quads`."""
+    """The number of elements in a group, on a machine that adds groups of 4 products of `quads`."""
     return QUAD if storage_type(x) in quads else PAIR
 
 
