@@ -189,6 +189,12 @@ class Backend(abc.ABC):
         computes a stage when it is first asked for. The modules must not be changed.
         """
 
+    def resume(self, module: ModuleOp) -> None:
+        """
+        Check and complete a module that was read from a file and continues with a later stage than
+        the first. By default nothing is to be done.
+        """
+
     # what the device is like
 
     def memories(self) -> Sequence[DeviceMemory]:

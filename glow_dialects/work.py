@@ -19,11 +19,9 @@ from xdsl.ir import Attribute
 from .elements import element_bytes
 from .glow.attention import AttentionOp, MaskedAttentionOp
 from .glow.base import DataParallel, Node, OnlyMovesData
-from .glow.blocked import Windowed
 from .glow.constant import ConstantOp, SplatOp
 from .glow.convolution import ConvolutionOp
-from .glow.dot import DotMatMulOp
-from .glow.matrix import FullyConnectedOp, MatMulOp, PackedMatMulOp
+from .glow.matrix import FullyConnectedOp, MatMulOp
 from .glow.normalization import (
     BatchNormOp,
     GroupNormOp,
@@ -36,9 +34,12 @@ from .glow.normalization import (
 from .glow.pooling import Pool
 from .glow.quantization import StorageCastOp
 from .glow.shape import BroadcastOp, GatherOp, ReshapeOp, SliceOp
-from .glow.sparse import SparseVectorMatMulOp
 from .glow.transposed import TransposedConvolutionOp
-from .glow.winograd import WinogradConvolutionOp
+from .glow_cpu.blocked import Windowed
+from .glow_cpu.dot import DotMatMulOp
+from .glow_cpu.packed import PackedMatMulOp
+from .glow_cpu.sparse import SparseVectorMatMulOp
+from .glow_cpu.winograd import WinogradConvolutionOp
 from .operator import Call, element_of, shape_of
 from .scalar import Expr
 

@@ -141,7 +141,7 @@ class Stages(Mapping[str, ModuleOp]):
                 function.detach()
                 start = time.perf_counter()
                 with python_lock, without_garbage_collection():
-                    part = ModuleOp([function])
+                    part = ModuleOp([function], dict(whole.attributes))
                     self._apply(index, part)
                 self.times[name] += time.perf_counter() - start
                 yield part

@@ -30,15 +30,9 @@ from ...errors import CompileError
 from ...glow_dialects.elements import type_bytes
 from ...glow_dialects.glow import NODES
 from ...glow_dialects.glow.base import DataParallel, Node
-from ...glow_dialects.glow.blocked import (
-    BlockedAvgPoolOp,
-    BlockedMaxPoolOp,
-    PackChannelsOp,
-    UnpackChannelsOp,
-    Windowed,
-)
 from ...glow_dialects.glow.constant import SplatOp
 from ...glow_dialects.glow.convolution import ConvolutionOp
+from ...glow_dialects.glow.machine import machine_of
 from ...glow_dialects.glow.normalization import LocalResponseNormOp, SoftmaxOp
 from ...glow_dialects.glow.pooling import AvgPoolOp, MaxPoolOp
 from ...glow_dialects.glow.reduction import (
@@ -56,7 +50,16 @@ from ...glow_dialects.glow.shape import (
     SliceOp,
     TransposeOp,
 )
-from ...glow_dialects.glow.winograd import WinogradConvolutionOp
+from ...glow_dialects.glow_cpu.blocked import (
+    BlockedAvgPoolOp,
+    BlockedConvolutionOp,
+    BlockedDepthwiseConvolutionOp,
+    BlockedMaxPoolOp,
+    PackChannelsOp,
+    UnpackChannelsOp,
+)
+from ...glow_dialects.glow_cpu.dot import DotConvolutionOp
+from ...glow_dialects.glow_cpu.winograd import WinogradConvolutionOp
 from ...glow_dialects.operator import element_of, shape_of, with_shape
 from ..levels import GRAPH
 from .rewriting import erase_if_dead
@@ -126,9 +129,9 @@ def _repeats(node: Node) -> bool:
 
 
 @rule(
-    *[node for node in NODES if issubclass(node, Windowed)],
-    *(ConvolutionOp, WinogradConvolutionOp, MaxPoolOp, AvgPoolOp, BlockedMaxPoolOp),
-    *(BlockedAvgPoolOp, PackChannelsOp, UnpackChannelsOp, LocalResponseNormOp),
+    *(ConvolutionOp, MaxPoolOp, AvgPoolOp, LocalResponseNormOp),
+    *(BlockedConvolutionOp, BlockedDepthwiseConvolutionOp, DotConvolutionOp, WinogradConvolutionOp),
+    *(BlockedMaxPoolOp, BlockedAvgPoolOp, PackChannelsOp, UnpackChannelsOp),
 )
 def _by_image(graph: Graph, node: Node) -> bool:
     return not any(v in graph.images for v in node.operands[1:])
@@ -339,17 +342,14 @@ class TileBatchPass(ModulePass):
 
     images: int = 1
     """How many images at a time: as many as there are threads. Large batches: a multiple."""
-    cache: int = 2**21
-    """Bytes that stay near a core."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        if self.images < 1 or self.cache < 1:
-            raise CompileError(
-                f"expected images and cache of at least 1, found {self.images} and {self.cache}"
-            )
+        if self.images < 1:
+            raise CompileError(f"expected images of at least 1, found {self.images}")
+        cache = machine_of(op).l2_bytes
         for function in op.ops:
             if not isinstance(function, func.FuncOp) or len(function.body.blocks) != 1:
                 continue
             batch = batch_of(function)
             if batch is not None and batch > self.images:
-                split(function.body.block, batch, self.images, self.cache)
+                split(function.body.block, batch, self.images, cache)

@@ -8,22 +8,23 @@ import numpy as np
 from xdsl.dialects.builtin import f32
 from xdsl.ir import SSAValue
 
-from ....glow_dialects.glow.blocked import (
+from ....glow_dialects.glow.constant import ConstantOp, SplatOp
+from ....glow_dialects.glow.convolution import ConvolutionOp
+from ....glow_dialects.glow.pooling import AvgPoolOp, MaxPoolOp
+from ....glow_dialects.glow.shape import ConcatOp, PadOp, SliceOp
+from ....glow_dialects.glow_cpu.blocked import (
     BlockedAvgPoolOp,
     BlockedConvolutionOp,
     BlockedDepthwiseConvolutionOp,
     BlockedMaxPoolOp,
     num_blocks,
 )
-from ....glow_dialects.glow.constant import ConstantOp, SplatOp
-from ....glow_dialects.glow.convolution import ConvolutionOp
-from ....glow_dialects.glow.dot import DotConvolutionOp
-from ....glow_dialects.glow.pooling import AvgPoolOp, MaxPoolOp
-from ....glow_dialects.glow.shape import ConcatOp, PadOp, SliceOp
+from ....glow_dialects.glow_cpu.dot import DotConvolutionOp
+from ....glow_dialects.glow_vec import dot_terms
 from ....glow_dialects.operator import element_of, shape_of, to_python, with_shape
 from ....semantics.blocked import pack_channels, pack_filter
 from ....semantics.dot import dot_filter
-from .quads import QUAD, are_factors, terms_of
+from .quads import QUAD, are_factors
 from .state import Blocked, Layouts, rule
 
 FEW_CHANNELS = 4
@@ -65,13 +66,13 @@ def convolution_kind(layouts: Layouts, node: ConvolutionOp) -> ConvolutionKind |
 
 
 def is_integer(node: ConvolutionOp) -> bool:
-    """Whether a convolution sums products of integers as `glow.dot_convolution` does."""
+    """Whether a convolution sums products of integers as `glow_cpu.dot_convolution` does."""
     return are_factors(element_of(node.input.type), element_of(node.filter.type))
 
 
 def _terms(layouts: Layouts, node: ConvolutionOp) -> int:
     """The number of adjacent channels that the machine multiplies at once."""
-    return terms_of(element_of(node.input.type), layouts.quads)
+    return dot_terms(layouts.machine, element_of(node.input.type))
 
 
 @rule(ConvolutionOp)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ....glow_dialects.elements import is_float
-from ....glow_dialects.glow.blocked import UnpackChannelsOp
 from ....glow_dialects.glow.shape import ConcatOp, PadOp, ReshapeOp, SliceOp
+from ....glow_dialects.glow_cpu.blocked import UnpackChannelsOp
 from ....glow_dialects.operator import element_of, shape_of, to_python, with_shape
 from .state import Blocked, Layouts, rule
 

@@ -14,9 +14,9 @@ from math import gcd
 
 from xdsl.ir import Block, Operation, SSAValue
 
-from ....glow_dialects.glow.blocked import num_blocks
 from ....glow_dialects.glow.constant import ConstantOp, SplatOp
 from ....glow_dialects.glow.convolution import ConvolutionOp
+from ....glow_dialects.glow_cpu.blocked import num_blocks
 from ....glow_dialects.operator import shape_of
 from .convolutions import ConvolutionKind, convolution_kind, is_integer
 from .state import Layouts, rule_of

@@ -18,9 +18,10 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ....glow_dialects.glow.base import Node
-from ....glow_dialects.glow.blocked import PackChannelsOp, UnpackChannelsOp, num_blocks
 from ....glow_dialects.glow.constant import ConstantOp, SplatOp
 from ....glow_dialects.glow.shape import BroadcastOp, PadOp, ReshapeOp, SliceOp
+from ....glow_dialects.glow_cpu.blocked import PackChannelsOp, UnpackChannelsOp, num_blocks
+from ....glow_dialects.machine import MachineDescription
 from ....glow_dialects.operator import Python, element_of, shape_of, to_python, with_shape
 from ....glow_dialects.quant import QuantizedType
 from ....semantics.arrays import constant_array, lazy_constant
@@ -69,11 +70,10 @@ def rule_of(operator: type[Operation]) -> Rule | None:
 class Layouts:
     """The blocked versions of values so far. New nodes go before the node that is looked at."""
 
-    def __init__(self, block: int, quads: Sequence[Attribute] = ()):
-        self.block = block
+    def __init__(self, machine: MachineDescription, block: int | None = None):
+        self.machine = machine
+        self.block = block or machine.channel_block
         """Channels of a vector: of a block, unless `blocks` says otherwise."""
-        self.quads = quads
-        """Element types whose products with i8 the machine adds in quads, not in pairs."""
         self.blocks: Mapping[SSAValue, int] = {}
         """Channels of a block of values for which they are not `block`."""
         self._blocked: dict[SSAValue, Blocked] = {}

@@ -11,8 +11,9 @@ from math import prod
 import numpy as np
 import pytest
 from glow.errors import CompileError
-from glow.glow_dialects.glow.winograd import TILES, WinogradConvolutionOp
-from glow.lowering.kernels import MachineDescription
+from glow.glow_dialects.glow_cpu.winograd import TILES, WinogradConvolutionOp
+from glow.glow_dialects.glow_nest.body import Body
+from glow.glow_dialects.machine import MachineDescription
 from glow.lowering.kernels.affine import Affine, Buffer, Dim, View
 from glow.lowering.kernels.algorithms.winograd_blocks import (
     MOST_CACHES,
@@ -21,6 +22,7 @@ from glow.lowering.kernels.algorithms.winograd_blocks import (
     edges,
     spans,
 )
+from glow.lowering.kernels.costs import prefetched_bytes
 from glow.lowering.kernels.nest import Combine, Nest, Reduction, simplified
 from glow.lowering.kernels.schedules.register_tile import tiled_product
 from glow.lowering.kernels.schedules.schedule import Schedule
@@ -319,7 +321,7 @@ def test_prefetch_covers_the_next_filters(tiles: int, outputs: int, inputs: int,
     )
     write = (result[[o, t, out]],)
     dims, sums = (o, t, out), (c, lane)
-    nest = Nest(dims, write, lambda _, v: v, reduction=products, reduced=sums, raw=raw)
+    nest = Nest(dims, write, Body.passing(f32), reduction=products, reduced=sums, raw=raw)
     found = tiled_product(simplified(nest), MachineDescription())
     assert found is not None
     nest, schedule = found
@@ -363,7 +365,7 @@ def missing_lines(nest: Nest, schedule: Schedule, pixels: Sequence[Dim]) -> tupl
 def test_prefetch_covers_the_next_filters_of_images(rows: int, columns: int, inputs: int):
     """As before, where pixels lie in rows, or in a list of the pixels of all rows."""
     machine = replace(MachineDescription(), l2_bytes=2 << 20)
-    outputs = machine.prefetched_bytes // (inputs << 10) + 2
+    outputs = prefetched_bytes(machine) // (inputs << 10) + 2
     image = View.dense(Buffer(f32, 0, 1 << 30, parameter=0), (inputs, rows, columns, 16))
     filters = View.dense(Buffer(f32, 0, 1 << 30, parameter=1), (outputs, inputs * 16, 16))
     # with a border, so that rows are no single range
@@ -373,7 +375,7 @@ def test_prefetch_covers_the_next_filters_of_images(rows: int, columns: int, inp
     reads = image[[c, y, x, lane]], filters[[o, Affine({c: 16, lane: 1}), out]]
     products = Reduction(Combine.ADD, f32, reads)
     write, dims, sums = (result[[o, y, x, out]],), (o, y, x, out), (c, lane)
-    nest = Nest(dims, write, lambda _, v: v, reduction=products, reduced=sums)
+    nest = Nest(dims, write, Body.passing(f32), reduction=products, reduced=sums)
     found = tiled_product(simplified(nest), machine)
     assert found is not None
     nest, schedule = found
@@ -413,7 +415,7 @@ def test_chunks_stay_in_the_first_cache(inputs: int, tiles: int, raw: bool, is_c
     reads = image[[c, t, lane]], filters[[o, Affine({c: 16, lane: 1}), out]]
     products = Reduction(Combine.ADD, f32, reads, streams=True)
     write, dims, sums = (result[[o, t, out]],), (o, t, out), (c, lane)
-    nest = Nest(dims, write, lambda _, v: v, reduction=products, reduced=sums, raw=raw)
+    nest = Nest(dims, write, Body.passing(f32), reduction=products, reduced=sums, raw=raw)
     found = tiled_product(simplified(nest), machine)
     assert found is not None
     changed, schedule = found

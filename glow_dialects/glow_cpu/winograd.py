@@ -8,8 +8,8 @@ from xdsl.dialects.builtin import IntegerAttr, TensorType, bf16, f32, i64
 from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def
 
+from ..glow.base import AcceptsEpilogue, Node
 from ..operator import Call, expect_float, expect_rank, expect_shape, with_shape
-from .base import AcceptsEpilogue, Node
 
 TILES = (2, 4)
 """Sizes of tiles that there are transforms for."""
@@ -43,13 +43,13 @@ class WinogradConvolutionOp(Node):
     mean square of the exact ones.
 
     ```mlir
-    %r = glow.winograd_convolution %x, %u, %b {tile = 4 : i64}
+    %r = glow_cpu.winograd_convolution %x, %u, %b {tile = 4 : i64}
        : (tensor<1x4x58x58x16xf32>, tensor<36x8x64x16xf32>, tensor<8x16xf32>)
       -> tensor<1x8x56x56x16xf32>
     ```
     """
 
-    name = "glow.winograd_convolution"
+    name = "glow_cpu.winograd_convolution"
 
     input = operand_def(TensorType)
     filter = operand_def(TensorType)

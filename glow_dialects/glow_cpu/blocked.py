@@ -15,6 +15,9 @@ from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, TensorType, i1, i
 from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def
 
+from ..glow.base import AcceptsEpilogue, Node
+from ..glow.convolution import window_extent
+from ..glow.pooling import Pool
 from ..operator import (
     Call,
     expect_at_least,
@@ -28,9 +31,6 @@ from ..operator import (
     shape_of,
     with_shape,
 )
-from .base import AcceptsEpilogue, Node
-from .convolution import window_extent
-from .pooling import Pool
 
 _INTS = DenseArrayBase.constr(i64)
 
@@ -48,11 +48,12 @@ class PackChannelsOp(Node):
     Lanes of no channel are zero.
 
     ```mlir
-    %r = glow.pack_channels %x {block = 16 : i64} : (tensor<1x24x7x7xf32>) -> tensor<1x2x7x7x16xf32>
+    %r = glow_cpu.pack_channels %x {block = 16 : i64}
+       : (tensor<1x24x7x7xf32>) -> tensor<1x2x7x7x16xf32>
     ```
     """
 
-    name = "glow.pack_channels"
+    name = "glow_cpu.pack_channels"
 
     input = operand_def(TensorType)
     block = prop_def(IntegerAttr.constr(i64))
@@ -73,12 +74,12 @@ class UnpackChannelsOp(Node):
     The tensor [N, channels, *spatial] that a blocked tensor [N, B, *spatial, b] holds.
 
     ```mlir
-    %r = glow.unpack_channels %x {channels = 24 : i64}
+    %r = glow_cpu.unpack_channels %x {channels = 24 : i64}
        : (tensor<1x2x7x7x16xf32>) -> tensor<1x24x7x7xf32>
     ```
     """
 
-    name = "glow.unpack_channels"
+    name = "glow_cpu.unpack_channels"
 
     input = operand_def(TensorType)
     channels = prop_def(IntegerAttr.constr(i64))
@@ -136,14 +137,14 @@ class BlockedConvolutionOp(Windowed):
     [N, C, *spatial]; then `filter` is [O / b, C, *kernel, b]. 16-bit floats accumulate in f32.
 
     ```mlir
-    %r = glow.blocked_convolution %x, %w, %b {dilations = array<i64: 1, 1>,
+    %r = glow_cpu.blocked_convolution %x, %w, %b {dilations = array<i64: 1, 1>,
            strides = array<i64: 1, 1>}
        : (tensor<1x4x58x58x16xf32>, tensor<8x4x3x3x16x16xf32>, tensor<8x16xf32>)
       -> tensor<1x8x56x56x16xf32>
     ```
     """
 
-    name = "glow.blocked_convolution"
+    name = "glow_cpu.blocked_convolution"
 
     @classmethod
     def infer(cls, call: Call) -> Sequence[Attribute]:
@@ -181,14 +182,14 @@ class BlockedDepthwiseConvolutionOp(Windowed):
     quantized numbers have sums in i32, as in `glow.convolution`.
 
     ```mlir
-    %r = glow.blocked_depthwise_convolution %x, %w, %b {dilations = array<i64: 1, 1>,
+    %r = glow_cpu.blocked_depthwise_convolution %x, %w, %b {dilations = array<i64: 1, 1>,
            strides = array<i64: 2, 2>}
        : (tensor<1x4x58x58x16xf32>, tensor<4x3x3x16xf32>, tensor<4x16xf32>)
       -> tensor<1x4x28x28x16xf32>
     ```
     """
 
-    name = "glow.blocked_depthwise_convolution"
+    name = "glow_cpu.blocked_depthwise_convolution"
 
     @classmethod
     def infer(cls, call: Call) -> Sequence[Attribute]:
@@ -225,13 +226,13 @@ class BlockedMaxPoolOp(_BlockedPool):
     `glow.max_pool` of a blocked tensor.
 
     ```mlir
-    %r = glow.blocked_max_pool %x {ceil_mode = false, dilations = array<i64: 1, 1>,
+    %r = glow_cpu.blocked_max_pool %x {ceil_mode = false, dilations = array<i64: 1, 1>,
            kernel = array<i64: 2, 2>, pads = array<i64: 0, 0, 0, 0>, strides = array<i64: 2, 2>}
        : (tensor<1x8x4x4x16xf32>) -> tensor<1x8x2x2x16xf32>
     ```
     """
 
-    name = "glow.blocked_max_pool"
+    name = "glow_cpu.blocked_max_pool"
 
 
 @irdl_op_definition
@@ -240,14 +241,14 @@ class BlockedAvgPoolOp(_BlockedPool):
     `glow.avg_pool` of a blocked tensor.
 
     ```mlir
-    %r = glow.blocked_avg_pool %x {ceil_mode = false, count_include_pad = false,
+    %r = glow_cpu.blocked_avg_pool %x {ceil_mode = false, count_include_pad = false,
            dilations = array<i64: 1, 1>, kernel = array<i64: 2, 2>,
            pads = array<i64: 0, 0, 0, 0>, strides = array<i64: 2, 2>}
        : (tensor<1x8x4x4x16xf32>) -> tensor<1x8x2x2x16xf32>
     ```
     """
 
-    name = "glow.blocked_avg_pool"
+    name = "glow_cpu.blocked_avg_pool"
 
     count_include_pad = prop_def(IntegerAttr.constr(i1), default_value=IntegerAttr(0, i1))
 

@@ -15,8 +15,8 @@ from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def
 
 from ..elements import storage_type
+from ..glow.base import AcceptsEpilogue, Node
 from ..operator import Call, expect_rank, expect_shape, with_shape
-from .base import AcceptsEpilogue, Node
 from .blocked import Windowed
 
 
@@ -55,7 +55,7 @@ def _expect_sum(call: Call, operand: int, element: Attribute) -> None:
 @irdl_op_definition
 class DotConvolutionOp(Windowed):
     """
-    `glow.blocked_convolution` of a blocked `input` [N, C / b, *spatial, b] by a `filter`
+    `glow_cpu.blocked_convolution` of a blocked `input` [N, C / b, *spatial, b] by a `filter`
     [O / p, C / b, *kernel, g, p, t], which has the t input channels of a group together, for panels
     of p output channels. If the g groups are fewer than a block has, its other channels do not
     count.
@@ -66,14 +66,14 @@ class DotConvolutionOp(Windowed):
     are the bias alone.
 
     ```mlir
-    %r = glow.dot_convolution %x, %w, %b {dilations = array<i64: 1, 1>,
+    %r = glow_cpu.dot_convolution %x, %w, %b {dilations = array<i64: 1, 1>,
            strides = array<i64: 1, 1>}
        : (tensor<1x4x58x58x16xui8>, tensor<8x4x3x3x4x16x4xi8>, tensor<8x16xi32>)
       -> tensor<1x8x56x56x16xi32>
     ```
     """
 
-    name = "glow.dot_convolution"
+    name = "glow_cpu.dot_convolution"
 
     @classmethod
     def infer(cls, call: Call) -> Sequence[Attribute]:
@@ -101,16 +101,16 @@ class DotConvolutionOp(Windowed):
 class DotMatMulOp(Node):
     """
     An `input` [..., K] times a matrix [K, N] that is stored in panels of C columns, with groups of
-    t rows together: [ceil(N / C), K / t, C, t]. Element types are those of `glow.dot_convolution`.
-    What the last panel holds beyond column N does not matter.
+    t rows together: [ceil(N / C), K / t, C, t]. Element types are those of
+    `glow_cpu.dot_convolution`. What the last panel holds beyond column N does not matter.
 
     ```mlir
-    %r = glow.dot_matmul %x, %w {columns = 80 : i64}
+    %r = glow_cpu.dot_matmul %x, %w {columns = 80 : i64}
        : (tensor<1x128x64xbf16>, tensor<5x32x16x2xbf16>) -> tensor<1x128x80xf32>
     ```
     """
 
-    name = "glow.dot_matmul"
+    name = "glow_cpu.dot_matmul"
 
     input = operand_def(TensorType)
     weights = operand_def(TensorType)

@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 
+from ..glow.base import AcceptsEpilogue, Node
 from ..operator import (
     Call,
     expect_float,
@@ -17,7 +18,6 @@ from ..operator import (
     expect_shape,
     with_shape,
 )
-from .base import AcceptsEpilogue, Node
 
 
 @irdl_op_definition
@@ -31,12 +31,12 @@ class SparseVectorMatMulOp(Node):
     takes less time the more elements of `input` are zero. 16-bit floats accumulate in f32.
 
     ```mlir
-    %r = glow.sparse_vector_matmul %x, %w
+    %r = glow_cpu.sparse_vector_matmul %x, %w
        : (tensor<1x256xf32>, tensor<256x10xf32>) -> tensor<1x10xf32>
     ```
     """
 
-    name = "glow.sparse_vector_matmul"
+    name = "glow_cpu.sparse_vector_matmul"
 
     input = operand_def(TensorType)
     weights = operand_def(TensorType)
