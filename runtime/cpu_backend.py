@@ -163,8 +163,8 @@ class CpuBackend(Backend):
 
     def _algorithm(self, machine: MachineDescription) -> str:
         """
-        The algorithm of convolutions. Convolutions that are rounded to bf16 are faster with AMX tiles
-        than with Winograd's algorithm.
+        The algorithm of convolutions. Convolutions that are rounded to bf16 are faster with AMX
+        tiles than with Winograd's algorithm.
         """
         direct = self.precision == "bf16" and machine.has_bf16_tiles
         return "direct" if direct and self.conv_algorithm == "auto" else self.conv_algorithm
