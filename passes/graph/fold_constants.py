@@ -265,7 +265,7 @@ class FoldConstantsPass(ModulePass):
     """
 
     keep_quantized: bool = False
-    """Leave dequantization of constants, which says what integers they are."""
+    """Keep the dequantization of constants, whose types give the meaning of their integers."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for node in tensor_nodes(op):

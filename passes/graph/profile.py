@@ -40,7 +40,7 @@ class ProfilePass(ModulePass):
     as_outputs: bool = False
     """
     Whether values become further results of the function, which every backend can compute, instead
-    of operands of `glow.profile`. Those that are profiled already do so too.
+    of operands of `glow.profile`. Operands of existing `glow.profile` nodes become results too.
     """
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:

@@ -341,7 +341,9 @@ class TileBatchPass(ModulePass):
     level = GRAPH
 
     images: int = 1
-    """How many images at a time: as many as there are threads. Large batches: a multiple."""
+    """
+    The number of images at a time: the number of threads, or a multiple of it for large batches.
+    """
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if self.images < 1:
