@@ -84,13 +84,31 @@ TARGETS = {
 }
 
 
+CANONICALIZATION = _GRAPH + "canonicalization"
+"""What gives nodes their canonicalization patterns, by being imported."""
+
+
 def _loader(path: str) -> Callable[[], Any]:
     module, name = path.split(":")
     return lambda: getattr(import_module(f"{PACKAGE}.{module}"), name)
 
 
+def _with_patterns(load: Callable[[], Any]) -> Callable[[], Any]:
+    """What loads something by whose time nodes have their canonicalization patterns."""
+
+    def loaded() -> Any:
+        import_module(f"{PACKAGE}.{CANONICALIZATION}")
+        return load()
+
+    return loaded
+
+
 UNIVERSE = Universe(
-    all_dialects={name: _loader(path) for name, path in DIALECTS.items()},
+    # with its patterns, because xDSL's own tools load `canonicalize` by themselves
+    all_dialects={
+        **{name: _loader(path) for name, path in DIALECTS.items()},
+        "glow": _with_patterns(_loader(DIALECTS["glow"])),
+    },
     all_passes={name: _loader(path) for name, path in PASSES.items()},
     all_targets={name: _loader(path) for name, path in TARGETS.items()},
 )
@@ -109,8 +127,11 @@ def multiverse() -> Universe:
 @lru_cache(maxsize=8)
 def _multiverse(search_path: tuple[str, ...]) -> Universe:
     found = Universe.get_multiverse()
+    # a graph may have been built without its dialect being loaded
+    passes = found.all_passes.items()
+    canonicalize = {n: _with_patterns(load) for n, load in passes if n == "canonicalize"}
     return Universe(
         all_dialects={**found.all_dialects, **UNIVERSE.all_dialects},
-        all_passes={**found.all_passes, **UNIVERSE.all_passes},
+        all_passes={**found.all_passes, **UNIVERSE.all_passes, **canonicalize},
         all_targets={**found.all_targets, **UNIVERSE.all_targets},
     )

@@ -1,16 +1,18 @@
 """
-What graph nodes and instructions have in common: an operator applied to types and properties.
+Operators: the base class of graph nodes, and an operator applied to types and properties.
 
-An operator is defined once, as a graph node. Its instruction has the same operands (as `@in`), the
-same results (as `@out`) and the same properties, so shape inference, the numpy meaning and the
-kernels all look at a `Call` and do not care which of the two dialects it came from.
+An operator is defined once, as a graph node, with shape inference and syntax. Its instruction has
+the same operands (as `@in`), the same results (as `@out`) and the same properties, so shape
+inference, the numpy meaning and the kernels all look at a `Call` and do not care which of the two
+dialects it came from.
 """
 
 from __future__ import annotations
 
+import abc
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, Self, TypeAlias
 
 from xdsl.dialects.builtin import (
     ArrayAttr,
@@ -27,14 +29,15 @@ from xdsl.dialects.builtin import (
     i32,
     i64,
 )
-from xdsl.ir import Attribute
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.irdl import IRDLOperation, ParsePropInAttrDict, traits_def
+from xdsl.pattern_rewriter import RewritePattern
+from xdsl.traits import HasCanonicalizationPatternsTrait, Pure
 from xdsl.utils.exceptions import VerifyException
 
+from ..table import Table
 from ..wording import counted
 from .elements import is_float, is_integer, storage_type
-
-if TYPE_CHECKING:
-    from .glow.base import Node
 
 Python: TypeAlias = "bool | int | float | str | Sequence[int] | Sequence[float] | Attribute"
 
@@ -119,6 +122,83 @@ class Call:
 
 
 Shaped: TypeAlias = "TensorType | MemRefType"
+
+
+CANONICALIZATION: Table[type[Operation], Sequence[RewritePattern]] = Table("patterns")
+"""What nodes contribute to xDSL's `canonicalize`; `passes.graph.canonicalization` adds it."""
+
+
+class Canonicalizes(HasCanonicalizationPatternsTrait):
+    """A node whose patterns are in `CANONICALIZATION`, as far as it has any."""
+
+    def get_patterns(self, op: type[Operation]) -> tuple[RewritePattern, ...]:
+        return tuple(CANONICALIZATION.get(op, ()))
+
+    @classmethod
+    def get_canonicalization_patterns(cls) -> tuple[RewritePattern, ...]:
+        return ()
+
+
+class Node(IRDLOperation, abc.ABC):
+    """
+    A node of the tensor graph: pure, statically shaped, with inferred result types.
+
+    A subclass declares operands, results and properties, and implements `infer`.
+    """
+
+    traits = traits_def(Pure(), Canonicalizes())
+    irdl_options = (ParsePropInAttrDict(),)
+
+    assembly_format = "operands attr-dict `:` functional-type(operands, results)"
+
+    @classmethod
+    @abc.abstractmethod
+    def infer(cls, call: Call) -> Sequence[Attribute]:
+        """
+        The result types that follow from operand types and properties.
+
+        Raises VerifyException, saying what was expected and what was found. An operator whose
+        result type is a parameter (a reshape, say) checks `call.results` and returns them.
+        """
+
+    @property
+    def call(self) -> Call:
+        return Call(
+            type(self),
+            tuple(o.type for o in self.operands),
+            tuple(r.type for r in self.results),
+            self.properties,
+        )
+
+    def verify_(self) -> None:
+        for i, (want, have) in enumerate(
+            zip(self.infer(self.call), (r.type for r in self.results), strict=True)
+        ):
+            if want != have:
+                raise VerifyException(f"expected result {i} of type {want}, found {have}")
+
+    @classmethod
+    def of(
+        cls,
+        *operands: SSAValue,
+        result_types: Sequence[Attribute] | None = None,
+        **properties: Python,
+    ) -> Self:
+        """
+        Build a node from values and Python properties: `SoftmaxOp.of(x, axis=1)`.
+
+        Result types are inferred unless given. Omitted properties take their defaults.
+        Raises VerifyException if the operands do not fit.
+        """
+        attributes = {name: to_attribute(value) for name, value in properties.items()}
+        for name, definition in cls.get_irdl_definition().properties.items():
+            if name not in attributes and (default := definition.default_value) is not None:
+                attributes[name] = default
+        declared = tuple(result_types or ())
+        call = Call(cls, tuple(o.type for o in operands), declared, attributes)
+        return cls.create(
+            operands=operands, result_types=list(cls.infer(call)), properties=attributes
+        )
 
 
 def shape_of(t: Attribute) -> tuple[int, ...]:

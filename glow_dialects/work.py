@@ -16,6 +16,7 @@ from math import prod
 from xdsl.dialects.builtin import MemRefType, TensorType
 from xdsl.ir import Attribute
 
+from ..table import Table
 from .elements import element_bytes
 from .glow.attention import AttentionOp, MaskedAttentionOp
 from .glow.base import DataParallel, Node, OnlyMovesData
@@ -44,9 +45,9 @@ from .operator import Call, element_of, shape_of
 from .scalar import Expr
 
 Count = Callable[[Call], int]
-_OPERATIONS: dict[type[Node], Count] = {}
-_PRODUCTS: dict[type[Node], Count] = {}
-_BYTES: dict[type[Node], Count] = {}
+_OPERATIONS: Table[type[Node], Count] = Table("a number of operations", inherited=True)
+_PRODUCTS: Table[type[Node], Count] = Table("a number of products", inherited=True)
+_BYTES: Table[type[Node], Count] = Table("a number of bytes", inherited=True)
 _FREE = frozenset({ConstantOp, SplatOp, ReshapeOp, BroadcastOp, SliceOp, StorageCastOp})
 """What is known at compile time, or another view of the same bytes."""
 
@@ -65,7 +66,7 @@ class OperatorWork:
 
 def operations(*operators: type[Node]) -> Callable[[Count], Count]:
     """Registers how many operations a call of `operators` takes."""
-    return _register(_OPERATIONS, operators)
+    return _OPERATIONS.entry(*operators)
 
 
 def products(*operators: type[Node]) -> Callable[[Count], Count]:
@@ -73,33 +74,23 @@ def products(*operators: type[Node]) -> Callable[[Count], Count]:
     Registers how many products a call of `operators` sums. A product and its addition are two
     operations.
     """
-    return _register(_PRODUCTS, operators)
+    return _PRODUCTS.entry(*operators)
 
 
 def moved(*operators: type[Node]) -> Callable[[Count], Count]:
     """Registers how many bytes a call of `operators`, which do not read all operands, moves."""
-    return _register(_BYTES, operators)
-
-
-def _register(
-    table: dict[type[Node], Count], operators: tuple[type[Node], ...]
-) -> Callable[[Count], Count]:
-    def register(count: Count) -> Count:
-        table.update(dict.fromkeys(operators, count))
-        return count
-
-    return register
+    return _BYTES.entry(*operators)
 
 
 def products_of(call: Call) -> int:
     """How many products a convolution or matrix product sums; 0 for other operators."""
-    count = _find(_PRODUCTS, call.operator)
+    count = _PRODUCTS.get(call.operator)
     return count(_with_results(call)) if count is not None else 0
 
 
 def known_bytes(call: Call) -> int | None:
     """Bytes that a call moves if it does not read all of its operands; None if it does."""
-    count = _find(_BYTES, call.operator)
+    count = _BYTES.get(call.operator)
     return count(_with_results(call)) if count is not None else None
 
 
@@ -108,7 +99,7 @@ def operations_of(call: Call) -> int:
     if count := products_of(call):
         return 2 * count
     full = _with_results(call)
-    registered = _find(_OPERATIONS, call.operator)
+    registered = _OPERATIONS.get(call.operator)
     if registered is not None:
         return registered(full)
     if call.operator.has_trait(OnlyMovesData):
@@ -127,10 +118,6 @@ def work_of(call: Call) -> OperatorWork:
     if known is None:
         known = sum(map(_bytes, (*full.operands, *full.results)))
     return OperatorWork(operations_of(full), known)
-
-
-def _find(table: dict[type[Node], Count], operator: type[Node]) -> Count | None:
-    return next((table[c] for c in operator.__mro__ if c in table), None)
 
 
 def _with_results(call: Call) -> Call:

@@ -20,6 +20,8 @@ from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
+from ..glow_dialects.plan_attributes import ARENA_SIZE
+
 
 @dataclass(frozen=True)
 class Level:
@@ -75,8 +77,6 @@ def _levels(op: Operation) -> Iterator[Level]:
         if level is not None:
             yield level
         return
-    from .instructions.allocate import ARENA_SIZE
-
     level = _level_of_function(op)
     yield level
     if level is PROGRAM and ARENA_SIZE in op.attributes:

@@ -14,22 +14,18 @@ from typing import TypeAlias
 import numpy as np
 
 from ..errors import QuantizationError
+from ..table import Table
 from ..wording import counted
 
 Outputs: TypeAlias = Sequence[Sequence[np.ndarray]]
 """The arrays of all outputs, for each batch."""
 Metric: TypeAlias = Callable[[Outputs, Outputs, "np.ndarray | None"], float]
-METRICS: dict[str, Metric] = {}
+METRICS: Table[str, Metric] = Table("a metric")
 
 
 def metric(name: str) -> Callable[[Metric], Metric]:
     """Decorator: a metric by its name in command lines."""
-
-    def register(function: Metric) -> Metric:
-        METRICS[name] = function
-        return function
-
-    return register
+    return METRICS.entry(name)
 
 
 @metric("error")

@@ -29,7 +29,6 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 from xdsl.passes import ModulePass
 
-from ..backend import Backend, find_backend
 from ..errors import QuantizationError
 from ..glow_dialects.glow.base import DataParallel, Node
 from ..glow_dialects.glow.constant import SplatOp
@@ -37,6 +36,7 @@ from ..glow_dialects.glow.quantization import DequantizeOp, QuantizeOp
 from ..glow_dialects.glow.shape import ConcatOp
 from ..glow_dialects.operator import Call, element_of, shape_of, with_shape
 from ..glow_dialects.quant import QuantizedType
+from ..interface.backend import Backend, find_backend
 from ..passes.graph.rewriting import is_constant
 from ..passes.levels import GRAPH
 from ..runtime.signature import main_function

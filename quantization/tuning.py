@@ -28,10 +28,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 
-from ..backend import Backend, find_backend
 from ..compiler import CompiledModel, compile
 from ..errors import QuantizationError
 from ..glow_dialects.glow.base import DataParallel, Node
+from ..interface.backend import Backend, find_backend
 from ..passes.graph.value_keys import value_keys
 from ..runtime.signature import main_function
 from .metrics import METRICS, Outputs

@@ -15,13 +15,13 @@ from ctypes import addressof, c_char
 from math import prod
 from typing import TYPE_CHECKING, TypeAlias
 
-from ..backend import ProgramMemory
+from ..interface.program import ProgramMemory
 
 if TYPE_CHECKING:
     import numpy as np
 
+    from ..interface.signature import TensorInfo
     from .program_plan import LinkPlan
-    from .signature import TensorInfo
 
 Addresses: TypeAlias = "ctypes.Array[ctypes.c_void_p]"
 ALIGNMENT = 64

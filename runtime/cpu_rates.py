@@ -9,12 +9,12 @@ from pathlib import Path
 from xdsl.dialects.builtin import BFloat16Type, Float64Type, IntegerType
 from xdsl.ir import Attribute
 
-from ..backend import Rates
 from ..glow_dialects.elements import storage_type
 from ..glow_dialects.machine import MachineDescription
 from ..glow_dialects.operator import Call, element_of
 from ..glow_dialects.timings import TIMINGS
 from ..glow_dialects.work import products_of
+from ..interface.backend import Rates
 
 _CPUINFO = Path("/proc/cpuinfo")
 

@@ -10,7 +10,7 @@ import os
 from functools import cache
 from pathlib import Path
 
-GENERATORS = ("glow_dialects", "lowering", "runtime")
+GENERATORS = ("glow_dialects", "interface", "lowering", "runtime")
 """The folders whose code turns instructions into objects."""
 COMPILER = (*GENERATORS, "frontend", "passes", "quantization", "semantics")
 """The folders that results of a compilation depend on."""

@@ -12,10 +12,10 @@ from collections.abc import Sequence
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp
 
-from ..backend import Backend, Stage
 from ..errors import GlowError
 from ..glow_dialects.glow_inst.memory import QUALIFIER, argument_attributes
-from .memory_plan import ARENA_SIZE
+from ..glow_dialects.plan_attributes import ARENA_SIZE
+from ..interface.backend import Backend, Stage
 from .signature import is_program
 from .stages import IMPORTED
 

@@ -21,9 +21,9 @@ from xdsl.ir import Operation
 from xdsl.passes import ModulePass, PassPipeline
 from xdsl.utils.exceptions import ArgSpecParseError, VerifyException
 
-from ..backend import Stage
 from ..context import make_context
 from ..errors import CompileError, GlowError, ModelError
+from ..interface.backend import Stage
 from ..passes.collector import without_garbage_collection
 from ..universe import multiverse
 from .environment import verifies

@@ -16,7 +16,7 @@ from ..wording import did_you_mean
 if TYPE_CHECKING:
     import numpy as np
 
-    from .signature import TensorInfo
+    from ..interface.signature import TensorInfo
 
 
 def checked_sizes(symbols: object) -> dict[str, int]:

@@ -14,7 +14,7 @@ from ..wording import counted
 from .inputs import IMAGE_SUFFIXES, Preprocessing, image_shape, load_image
 
 if TYPE_CHECKING:
-    from ..runtime.signature import TensorInfo
+    from ..interface.signature import TensorInfo
 
 ARRAY_SUFFIXES = (".npy", ".npz")
 

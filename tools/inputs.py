@@ -15,7 +15,7 @@ from ..errors import InputError
 from ..wording import counted
 
 if TYPE_CHECKING:
-    from ..runtime.signature import TensorInfo
+    from ..interface.signature import TensorInfo
 
 IMAGE_SUFFIXES = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".webp", ".ppm", ".pgm", ".tif", ".tiff")
 

@@ -42,8 +42,8 @@ from ...glow_dialects.glow.machine import machine_of
 from ...glow_dialects.glow_inst.instruction import Instruction, Qualifier, buffer_of
 from ...glow_dialects.glow_inst.memory import AllocActivationOp, WeightOp
 from ...glow_dialects.machine import MachineDescription
+from ...glow_dialects.plan_attributes import ARENA_SIZE, WEIGHTS_SIZE
 from ...passes.collector import without_garbage_collection
-from ...passes.instructions.allocate import ARENA_SIZE, WEIGHTS_SIZE
 from ...passes.levels import PLANNED
 from ..threads import BARRIER, NEXT
 from .codegen.emit import Emitter

@@ -16,9 +16,9 @@ from xdsl.ir import Block, Region
 from xdsl.passes import ModulePass
 
 from ...errors import CompileError
+from ...glow_dialects.plan_attributes import ARENA_LOWER_BOUND, ARENA_SIZE
 from ...glow_dialects.vta import CONFIG, ConfigAttr, MicroOpsOp, VtaConfig
 from ...glow_dialects.vta.attributes import number
-from ...passes.instructions.allocate import ARENA_LOWER_BOUND, ARENA_SIZE
 from ...passes.instructions.program import programs
 from ...passes.levels import PROGRAM
 from . import elements as _elements  # noqa: F401

@@ -23,13 +23,13 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 from xdsl.passes import ModulePass
 
-from ...backend import Backend, find_backend
 from ...errors import CompileError
 from ...glow_dialects.glow.base import Node
 from ...glow_dialects.glow.constant import ConstantOp, SplatOp
 from ...glow_dialects.glow.logic import CastOp
 from ...glow_dialects.glow.quantization import DequantizeOp, QuantizeOp
 from ...glow_dialects.operator import Call, element_of, shape_of, to_python, with_shape
+from ...interface.backend import Backend, find_backend
 from ...semantics.arrays import constant_of, constant_reader, lazy_constant, numpy_dtype
 from ..levels import GRAPH
 from .rewriting import erase_if_dead, failure, is_constant, tensor_nodes

@@ -132,6 +132,10 @@ class RuleTable:
 
         return register
 
+    def __iter__(self) -> Iterator[type[Node]]:
+        """The operators that have rules."""
+        return iter(self._rules)
+
     def of(self, operator: type[Operation]) -> Sequence[Rule]:
         return self._rules.get(operator, ())  # pyright: ignore[reportCallIssue, reportArgumentType]
 

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from xdsl.context import Context
 from xdsl.dialects import func
@@ -61,28 +61,20 @@ from ...glow_dialects.glow_cpu.blocked import (
 from ...glow_dialects.glow_cpu.dot import DotConvolutionOp
 from ...glow_dialects.glow_cpu.winograd import WinogradConvolutionOp
 from ...glow_dialects.operator import element_of, shape_of, with_shape
+from ...table import Table
 from ..levels import GRAPH
 from .rewriting import erase_if_dead
 
 N = TypeVar("N", bound=Node)
 Rule: TypeAlias = "Callable[[Graph, N], bool]"
-_RULES: dict[type[Node], Rule] = {}
+_RULES: Table[type[Node], Rule[Any]] = Table("a rule for images")
 _VIEWS = (ReshapeOp, SliceOp, BroadcastOp)
 _MOST_GROUPS = 16
 
 
 def rule(*operators: type[N]) -> Callable[[Rule[N]], Rule[N]]:
-    """
-    Decorator for a rule: whether a node with a batch of images as an operand computes each image by
-    itself.
-    """
-
-    def register(function: Rule[N]) -> Rule[N]:
-        for operator in operators:
-            _RULES[operator] = function  # pyright: ignore[reportArgumentType]
-        return function
-
-    return register
+    """Decorator: whether a node, one operand of which has images, computes each by itself."""
+    return _RULES.entry(*operators)
 
 
 @dataclass

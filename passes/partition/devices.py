@@ -34,10 +34,10 @@ from typing import Any
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp
 from xdsl.ir import Attribute
 
-from ...backend import Backend, Rates, find_backend
 from ...errors import GlowError
 from ...glow_dialects.operator import Call, to_attribute, to_python
 from ...glow_dialects.work import work_of
+from ...interface.backend import Backend, Rates, find_backend
 from ...wording import counted
 
 HOST = "host"
@@ -212,8 +212,8 @@ def _device(found: object, backends: dict[str, Backend]) -> Device:
     key = f"{table['backend']} {sorted(options.items())}"
     try:
         backend = backends.get(key) or find_backend(table["backend"], **options)
-    except TypeError as error:
-        raise GlowError(f"device {name}: wrong options of {table['backend']}: {error}") from None
+    except GlowError as error:
+        raise GlowError(f"device {name}: {error}") from None
     backends[key] = backend
     memory = table.get("memory", backend.memories()[0].bytes)
     if memory is not None and memory < 0:

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from ...backend import MeasuredProgram, Program
 from ...glow_dialects.elements import type_bytes
 from ...glow_dialects.glow.constant import ConstantOp
+from ...interface.program import MeasuredProgram, Program
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp

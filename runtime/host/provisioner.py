@@ -13,12 +13,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NoReturn
 
 from ...errors import CompileError, DeviceMemoryError, GlowError, ModelError
+from ...interface.signature import TensorInfo
 from ...passes.partition.idle import idle_devices
 from ...passes.partition.partition import partition
 from ...passes.partition.partitions import Partition, is_partitioned, read_partitions
 from ...passes.partition.strategies import NoRoomError
 from ..gil_switch import python_lock
-from ..signature import TensorInfo, signature_of
+from ..signature import signature_of
 from ..stages import Stages
 from .digest import digest
 from .footprint import footprint_of
@@ -38,7 +39,7 @@ from .replicas import (
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
 
-    from ...backend import Backend
+    from ...interface.backend import Backend
     from ...passes.partition.devices import Configuration, Device
     from .device import DeviceManager, Prepared
 

@@ -23,8 +23,8 @@ from ...wording import counted
 from .statistics import Outcome
 
 if TYPE_CHECKING:
-    from ...backend import Program
-    from ..signature import TensorInfo
+    from ...interface.program import Program
+    from ...interface.signature import TensorInfo
     from .device import Loaded
     from .network import Network, PartitionPlacement, Replica
 

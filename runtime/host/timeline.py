@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import count
 from typing import TYPE_CHECKING, NamedTuple
 
-from .. import perfetto
+from ... import perfetto
 
 if TYPE_CHECKING:
     from .request import PartitionRun, Request

@@ -7,9 +7,10 @@ from dataclasses import fields
 from math import prod
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
-from ...backend import Backend, DeviceMemory, ProgramMemory, Rates, Stage
 from ...errors import GlowError
 from ...glow_dialects.vta.config import DEFAULT, VtaConfig, changed
+from ...interface.backend import Backend, DeviceMemory, Rates, Stage
+from ...interface.program import ProgramMemory
 from .program import RegionRole
 
 if TYPE_CHECKING:
@@ -241,5 +242,5 @@ class VtaExecutable:
         return ProgramMemory(sum(r.size for r in fixed), self.program.scratch_bytes)
 
     def run(self, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
-        """See `glow.backend.Program`."""
+        """See `glow.interface.backend.Program`."""
         return self._borders.outputs(self.simulator.run(self._borders.inputs(inputs)))

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from ..perfetto import Event, document, process, slice_event, track
+from ...perfetto import Event, document, process, slice_event, track
 from .program import VtaProgram
 from .timing import Estimate, VtaTiming, estimate
 from .words import (

@@ -15,10 +15,10 @@ from pathlib import Path
 import glow
 import numpy as np
 import pytest
-from glow.backend import Backend, backend_names, find_backend
 from glow.context import make_context
 from glow.errors import CompileError
 from glow.glow_dialects.glow.base import Node
+from glow.interface.backend import Backend, backend_names, find_backend
 from glow.tests.support.seeds import generator
 from glow.tools.glow_test_backend import main as glow_test_backend
 from xdsl.parser import Parser

@@ -42,6 +42,7 @@ from ...glow_dialects.glow.base import Node
 from ...glow_dialects.operator import Call, Python, element_of, to_attribute, with_shape
 from ...glow_dialects.quant import QuantizedType, storage_range
 from ...semantics import numpy_dtype
+from ...table import Table
 
 U8, U16 = (IntegerType(width, Signedness.UNSIGNED) for width in (8, 16))
 FLOATS: tuple[Attribute, ...] = (f32, f16, bf16, f64)
@@ -184,7 +185,7 @@ class Family:
     rows: tuple[Row, ...]
 
 
-_FAMILIES: dict[type, Family] = {}
+_FAMILIES: Table[type, Family] = Table("a generator of cases", inherited=True)
 
 
 def cases(
@@ -196,16 +197,15 @@ def cases(
     """
 
     def register(generate: Generator) -> Generator:
-        family = Family(generate, tuple(rows))
-        _FAMILIES.update(dict.fromkeys(operators, family))
+        _FAMILIES.entry(*operators)(Family(generate, tuple(rows)))
         return generate
 
     return register
 
 
 def family_of(operator: type[Node]) -> Family | None:
-    """The family of the nearest base class that has one."""
-    return next((_FAMILIES[c] for c in operator.__mro__ if c in _FAMILIES), None)
+    """That of the nearest base class that has one."""
+    return _FAMILIES.get(operator)
 
 
 EXAMPLES: Mapping[Schema, tuple[float, int]] = {

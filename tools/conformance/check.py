@@ -10,7 +10,6 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import FunctionType, ModuleOp
 from xdsl.ir import Attribute, Block, Region, SSAValue
 
-from ...backend import Backend
 from ...compiler import compile as glow_compile
 from ...glow_dialects.elements import is_integer, storage_type
 from ...glow_dialects.glow.base import Node
@@ -18,6 +17,7 @@ from ...glow_dialects.glow.constant import ConstantOp
 from ...glow_dialects.glow.quantization import DequantizeOp, QuantizeOp
 from ...glow_dialects.operator import element_of, with_shape
 from ...glow_dialects.quant import QuantizedType
+from ...interface.backend import Backend
 from ...runtime.interpreter import execute
 from ...runtime.signature import main_function
 from ...semantics.arrays import make_constant

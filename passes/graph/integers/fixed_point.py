@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import frexp, prod
-from typing import TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 from xdsl.dialects.builtin import f32, i8, i32
@@ -31,6 +31,7 @@ from ....glow_dialects.operator import element_of, shape_of, with_shape
 from ....glow_dialects.quant import QuantizedType
 from ....semantics.arrays import constant_of
 from ....semantics.registry import evaluate
+from ....table import Table
 from ..canonicalization.bounds import interval_of
 from ..lowerings.precision import cast
 from ..rewriting import Build, defining_op, is_constant
@@ -89,18 +90,12 @@ def fixed_point(factors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 Compute: TypeAlias = "Callable[[N, FixedPoint], Fixed | None]"
-_COMPUTED: dict[type[Node], Compute] = {}
+_COMPUTED: Table[type[Node], Compute[Any]] = Table("an integer form")
 
 
 def computed(*operators: type[N]) -> Callable[[Compute[N]], Compute[N]]:
     """Decorator: how the result of an operator is had as integers."""
-
-    def register(function: Compute[N]) -> Compute[N]:
-        for operator in operators:
-            _COMPUTED[operator] = function
-        return function
-
-    return register
+    return _COMPUTED.entry(*operators)
 
 
 class FixedPoint:
@@ -118,11 +113,11 @@ class FixedPoint:
         """None if some node on the way has no integer form."""
         if is_constant(value):
             return self._constant(value)
-        compute = _COMPUTED.get(type(value.owner))  # pyright: ignore
+        compute = _COMPUTED.get(type(value.owner))
         if compute is None or self._depth == _DEEPEST:
             return None
         self._depth += 1
-        result = compute(value.owner, self)  # pyright: ignore
+        result = compute(value.owner, self)
         self._depth -= 1
         return result
 

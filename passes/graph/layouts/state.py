@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 from xdsl.dialects.builtin import TensorType
@@ -26,6 +26,7 @@ from ....glow_dialects.operator import Python, element_of, shape_of, to_python, 
 from ....glow_dialects.quant import QuantizedType
 from ....semantics.arrays import constant_array, lazy_constant
 from ....semantics.blocked import pack_channels
+from ....table import Table
 
 
 @dataclass(frozen=True)
@@ -49,22 +50,16 @@ class Blocked:
 
 N = TypeVar("N", bound=Node)
 Rule: TypeAlias = "Callable[[Layouts, N], Blocked | None]"
-_RULES: dict[type[Node], Rule] = {}
+_RULES: Table[type[Node], Rule[Any]] = Table("a rule for blocked tensors")
 
 
 def rule(*operators: type[Node]) -> Callable[[Rule[N]], Rule[N]]:
     """Decorator: how operators work on blocked tensors."""
-
-    def register(function: Rule[N]) -> Rule[N]:
-        for operator in operators:
-            _RULES[operator] = function
-        return function
-
-    return register
+    return _RULES.entry(*operators)
 
 
 def rule_of(operator: type[Operation]) -> Rule | None:
-    return _RULES.get(operator)  # pyright: ignore[reportArgumentType, reportCallIssue]
+    return _RULES.get(operator)
 
 
 class Layouts:

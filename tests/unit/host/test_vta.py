@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 from glow import HostManager
-from glow.backend import backend_names
+from glow.interface.backend import backend_names
 from glow.runtime.interpreter import interpret
 from glow.tests.support.gates import SECONDS
 from glow.tests.support.graph_text import parse, run

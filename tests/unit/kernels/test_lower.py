@@ -6,8 +6,9 @@ import pytest
 from glow.errors import CompileError
 from glow.glow_dialects.glow_inst.stacked import CopyOp
 from glow.glow_dialects.machine import MachineDescription
+from glow.glow_dialects.plan_attributes import ARENA_SIZE
 from glow.lowering.kernels.scratch import scratch_places
-from glow.runtime.memory_plan import ARENA_SIZE, function_bytes
+from glow.runtime.memory_plan import function_bytes
 from glow.runtime.signature import main_function
 from glow.tests.support.native import apply, check_native, kernels_pipeline, parse
 from glow.tests.support.random_graphs import BOTH, random_graph, random_inputs

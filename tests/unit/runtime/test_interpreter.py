@@ -8,9 +8,9 @@ import weakref
 import ml_dtypes
 import numpy as np
 import pytest
-from glow.backend import find_backend
 from glow.context import make_context
 from glow.errors import CompileError, InputError, ModelError
+from glow.interface.backend import find_backend
 from glow.runtime.interpreter import interpret
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue

@@ -9,12 +9,12 @@ import glow
 import numpy as np
 import pytest
 from glow import quantization
-from glow.backend import find_backend
 from glow.errors import CompileError, GlowError
 from glow.glow_dialects.glow.convolution import ConvolutionOp
 from glow.glow_dialects.operator import Call, with_shape
 from glow.glow_dialects.quant import QuantizedType
 from glow.glow_dialects.vta import Memory, VtaConfig
+from glow.interface.backend import find_backend
 from glow.lowering.vta.lower import lower
 from glow.quantization import Quantization
 from glow.runtime.interpreter import interpret
