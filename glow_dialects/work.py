@@ -59,7 +59,9 @@ class OperatorWork:
     operations: int
     """Additions, multiplications, comparisons, and so on; a function such as exp counts as one."""
     bytes: int
-    """Of operands, as far as they are read, and of results, each once, if nothing is cached."""
+    """
+    The bytes of operands, as far as they are read, and of results, each once, if nothing is cached.
+    """
 
 
 def operations(*operators: type[Node]) -> Callable[[Count], Count]:
@@ -130,7 +132,7 @@ def _elements(t: Attribute) -> int:
 
 
 def _bytes(t: Attribute) -> int:
-    """Of a dense tensor; of a view, those that it shows."""
+    """The bytes of a dense tensor; for a view, the bytes that it shows."""
     shaped = isinstance(t, TensorType | MemRefType)
     return _elements(t) * element_bytes(element_of(t)) if shaped else 0
 
@@ -172,7 +174,7 @@ def _matrix(call: Call) -> int:
 
 @products(WinogradConvolutionOp)
 def _winograd(call: Call) -> int:
-    """Those of transformed tiles; transforming them is not counted."""
+    """The operations of transformed tiles, without the transforms."""
     tile, (_, inputs, *_, lanes) = call.int("tile"), call.shape(0)
     batch, blocks, *sizes, block = shape_of(call.results[0])
     points = (tile + 2) ** 2 * batch * prod(-(-s * call.int("pool") // tile) for s in sizes)
@@ -188,7 +190,7 @@ def _attention(call: Call) -> int:
 
 @moved(GatherOp)
 def _gather(call: Call) -> int:
-    """Of the table, only the slices that the indices name."""
+    """The bytes of a gather: of the table, only the slices that the indices name."""
     return 2 * _bytes(call.results[0]) + _bytes(call.operands[1])
 
 

@@ -57,7 +57,7 @@ _OF_DIALECT = {
 
 
 def level_of(pass_class: type[ModulePass]) -> Level | None:
-    """What a pass works on; None for passes that work on everything, as those of xDSL do."""
+    """The level of a pass; None for passes that work on everything, such as those of xDSL."""
     return getattr(pass_class, "level", None)
 
 

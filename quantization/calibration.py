@@ -33,7 +33,7 @@ _HALF_WIDTH = 8
 
 @dataclass(frozen=True)
 class Target:
-    """How the numbers of a histogram will be stored."""
+    """The storage of the numbers of a histogram."""
 
     schema: str = "asymmetric"
     storage: IntegerType = storage_of("i8")  # noqa: RUF009 (attributes are immutable)
@@ -41,7 +41,7 @@ class Target:
 
     @property
     def levels(self) -> int:
-        """How many numbers can be stored."""
+        """The number of levels."""
         return 2**self.storage.width.data
 
     def folds(self, h: Histogram) -> bool:

@@ -122,7 +122,7 @@ class Profiler:
         )
 
     def profile(self) -> Profile:
-        """What was counted so far. Raises QuantizationError if there were no batches."""
+        """The profile of the batches so far. Raises QuantizationError if there were no batches."""
         if not self.samples:
             raise QuantizationError("there are no data: a profile needs at least one batch")
         return Profile(dict(self._values), self.samples, self._model)

@@ -117,7 +117,7 @@ class CpuProgram:
 
 
 class _Workspace:
-    """What a run needs for itself."""
+    """The memory that a run needs for itself."""
 
     def __init__(self, size: int, arguments: int):
         self.arena = aligned_bytes(size)

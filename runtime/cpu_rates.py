@@ -1,4 +1,4 @@
-"""How fast a CPU is estimated to compute, from its description: the roofline of its cores."""
+"""The estimated speed of a CPU from its description: the roofline of its cores."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def clock() -> float:
 
 
 def lane_bits(machine: MachineDescription, element: Attribute, product: bool) -> int:
-    """How much of a vector register one operation on elements takes."""
+    """The share of a vector register that one operation on elements takes."""
     match storage_type(element):
         case Float64Type():
             return 64

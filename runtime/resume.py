@@ -71,7 +71,7 @@ def remaining_stages(module: ModuleOp, backend: Backend) -> tuple[Sequence[str],
 
 
 def _by_form(main: FuncOp, stages: Sequence[Stage]) -> tuple[Sequence[str], Sequence[Stage]]:
-    """Where an instruction program is that does not say it."""
+    """The stage of an instruction program that does not name its stage."""
     names = [s.name for s in stages]
     stage = "allocated" if ARENA_SIZE in main.attributes else "instructions"
     if stage not in names:

@@ -34,7 +34,7 @@ IMPORTED = "imported"
 
 @dataclass(frozen=True)
 class Progress:
-    """What a compilation is doing."""
+    """The progress of a compilation."""
 
     stage: str
     """`import`, or the stage that is being computed."""

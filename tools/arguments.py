@@ -93,7 +93,7 @@ def cpu_options(args: argparse.Namespace, *without: str) -> dict[str, object]:
 
 
 def add_model_arguments(group: Any) -> None:
-    """What an ONNX model is imported with."""
+    """The options of the import of an ONNX model."""
     group.add_argument(
         "--define-symbol",
         metavar="NAME=SIZE",

@@ -1,4 +1,4 @@
-// A convolution with batch normalisation, a residual sum, and a softmax over the channels.
+// A convolution with batch normalisation, a residual sum, and a hard-swish.
 func.func @main(%x: tensor<1x2x4x4xf32> {glow.name = "x"}) -> (tensor<1x2x4x4xf32> {glow.name = "y"}) {
   %w = glow.constant dense<[[[[1.0]], [[2.0]]], [[[3.0]], [[4.0]]]]> : tensor<2x2x1x1xf32>
   %b = glow.constant dense<[0.5, -0.5]> : tensor<2xf32>

@@ -54,11 +54,14 @@ class ConvertToPass(ModulePass):
     keep: tuple[str, ...] = ()
     """Names of values, or operators such as `softmax`, that stay in f32."""
     wide: tuple[str, ...] = ()
-    """Names of values beyond the range of the type: what makes or reads them stays in f32."""
+    """
+    The names of values beyond the range of the type. The operators that make or read them stay in
+    f32.
+    """
     overflow: str = "saturate"
     """Constants beyond the range: `saturate` with a warning, or `refuse` with an error."""
     backend: str = "cpu"
-    """Which backend's claims decide."""
+    """The backend whose claims decide."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if self.element not in ELEMENTS:
@@ -218,7 +221,7 @@ class _Conversion:
 
 
 def _names(node: Node) -> set[str]:
-    """What a node is called in `keep`."""
+    """The name of a node in `keep`."""
     hints = {r.name_hint for r in node.results if r.name_hint}
     return {node.name, node.name.removeprefix("glow."), *hints}
 

@@ -79,7 +79,7 @@ def rule(*operators: type[N]) -> Callable[[Rule[N]], Rule[N]]:
 
 @dataclass
 class Graph:
-    """Which values have a dimension 0 of images."""
+    """The values whose dimension 0 is the batch."""
 
     batch: int
     images: set[SSAValue] = field(default_factory=set)
@@ -194,8 +194,8 @@ class Groups:
 
 def saved_bytes(graph: Graph, node: Node, groups: Groups, cache: int) -> int:
     """
-    What a node saves if images come in `groups`: what other nodes wrote, and what it writes, need
-    not leave `cache` bytes. Below 0 if it has more weights than that.
+    The bytes that a node saves if images come in `groups`: its operands and results then stay
+    within `cache` bytes. The number is below 0 if the node has more weights than that.
     """
     if isinstance(node, _VIEWS):
         return 0
@@ -211,7 +211,7 @@ def saved_bytes(graph: Graph, node: Node, groups: Groups, cache: int) -> int:
 
 
 def best_place(graph: Graph, nodes: Sequence[Node], groups: Groups, cache: int) -> int:
-    """How many of the nodes to compute for a group of images at a time: none, or two and more."""
+    """The number of nodes to compute for a group of images at a time: none, or two and more."""
     total = best = place = computed = 0
     for number, node in enumerate(nodes):
         if not graph.visit(node):
@@ -333,7 +333,9 @@ class TileBatchPass(ModulePass):
     level = GRAPH
 
     images: int = 1
-    """How many images at a time: as many as there are threads. Large batches: a multiple."""
+    """
+    The number of images at a time: the number of threads, or a multiple of it for large batches.
+    """
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if self.images < 1:

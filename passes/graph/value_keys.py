@@ -35,7 +35,7 @@ _TOKENS: Table[type[Operation], _Token] = Table("a token")
 
 @dataclass(frozen=True)
 class ValueKey:
-    """What identifies a value."""
+    """The identity of a value."""
 
     name: str
     """The name in the printed graph, without `%`. An unnamed value has the name of its operator."""

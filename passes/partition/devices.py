@@ -51,7 +51,7 @@ message from one Python thread to another, as measured on a server's CPU.
 
 @dataclass(frozen=True)
 class Link:
-    """How fast tensors get from one device to another, in both directions."""
+    """The speed of transfers between two devices, in both directions."""
 
     bandwidth: float = BANDWIDTH
     """Bytes per second."""
@@ -59,7 +59,7 @@ class Link:
     """Seconds, for each tensor."""
 
     def seconds(self, size: int) -> float:
-        """How long a tensor of `size` bytes takes."""
+        """The seconds of a transfer of `size` bytes."""
         return self.latency + size / self.bandwidth
 
 
@@ -92,7 +92,7 @@ class Device:
 
     @property
     def kind(self) -> tuple[object, ...]:
-        """What is equal for devices that compute the same equally fast."""
+        """A key that is equal for devices that compute the same at the same speed."""
         return id(self.backend), self.rates
 
     def is_called(self, name: str) -> bool:

@@ -1,5 +1,5 @@
 """
-How the partitions of a network are chosen.
+Strategies choose the partitions of a network.
 
 Every strategy obeys capability, annotations, and the memory of devices. A strategy is a function
 `(problem) -> partitions`, registered with a decorator. It chooses a device for each unit; what

@@ -1,4 +1,4 @@
-"""How much memory of its device a partition takes."""
+"""The memory that a partition takes on its device."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Footprint:
 
     @property
     def resident(self) -> int:
-        """What it takes as long as it is loaded."""
+        """The bytes that a partition takes as long as it is loaded."""
         return self.weights + self.arena
 
     def __str__(self) -> str:

@@ -62,8 +62,8 @@ class Replica:
 
     def rank(self, now: float) -> tuple[bool, float, int]:
         """
-        What is less is better for the next request: whether one of its programs raised a while
-        ago, and the estimated seconds that are queued at its devices.
+        The order of replicas for the next request, the least first: whether one of its programs
+        raised a while ago, then the estimated seconds that are queued at its devices.
         """
         avoided = any(place.loaded.avoided > now for place in self.places)
         return avoided, sum(device.backlog() for device in self.devices), self.number
@@ -71,7 +71,7 @@ class Replica:
 
 @dataclass(frozen=True)
 class Plan:
-    """What the executor needs to know. The first tensors are the inputs of the network."""
+    """The plan of the executor. The first tensors are the inputs of the network."""
 
     parts: tuple[NetworkPart, ...]
     outputs: tuple[int, ...]
@@ -119,7 +119,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class PartitionInfo:
-    """Where a partition runs, and what it takes there."""
+    """The device of a partition, and the memory that it takes there."""
 
     name: str
     device: str
@@ -129,7 +129,7 @@ class PartitionInfo:
 
 @dataclass(frozen=True)
 class NetworkInfo:
-    """What was added."""
+    """The description of a network that was added."""
 
     name: str
     inputs: tuple[TensorInfo, ...]

@@ -50,7 +50,7 @@ DOES_NOT_FIT = (DeviceMemoryError, NoRoomError, TooFewDevicesError)
 
 @dataclass(frozen=True)
 class Order:
-    """What is to be loaded."""
+    """The program that is to be loaded."""
 
     name: str
     module: ModuleOp
@@ -119,7 +119,7 @@ class Provisioner:
         raise type(error)(said) from error
 
     def _possible(self, order: Order, most: int) -> int:
-        """How many replicas fit, up to a number."""
+        """The number of replicas that fit, up to a limit."""
         for count in range(most, 0, -1):
             try:
                 self._fit(order, count).evict()
@@ -158,7 +158,7 @@ class Provisioner:
         raise lacking
 
     def _free(self, less: Mapping[str, int]) -> Callable[[Device], int | None]:
-        """What is free now of the memory of devices, and less on some."""
+        """The free memory of devices now, with less on some."""
         sizes = {name: device.free for name, device in self._devices.items()}
 
         def free(device: Device) -> int | None:

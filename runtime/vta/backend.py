@@ -143,7 +143,7 @@ class VtaBackend(Backend):
 
 
 class Borders:
-    """What the host computes: integers from inputs of floats, and results from integers."""
+    """The computation of the host: integers from float inputs, and results from integers."""
 
     def __init__(self, integers: ModuleOp):
         from ...lowering.vta.borders import host_nodes, stored_inputs

@@ -161,7 +161,7 @@ class VtaProgram:
 
     @property
     def scratch_bytes(self) -> int:
-        """How many bytes scratch covers; what several regions share counts once."""
+        """The bytes that scratch covers. Bytes that several regions share count once."""
         size = end = 0
         for region in sorted(self.of_kind(RegionRole.SCRATCH), key=lambda r: r.address):
             size += max(region.end - max(region.address, end), 0)

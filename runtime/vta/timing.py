@@ -44,7 +44,7 @@ from .words import (
 @dataclass(frozen=True)
 class VtaTiming:
     """
-    How fast a VTA is. Times are cycles of its clock.
+    The speed of a VTA. Times are cycles of its clock.
 
     Raises GlowError for numbers that no machine can have.
     """
@@ -91,7 +91,7 @@ class LayerEstimate:
 
 @dataclass(frozen=True)
 class Estimate:
-    """What `estimate` finds out."""
+    """The result of `estimate`."""
 
     total: LayerEstimate
     layers: tuple[LayerEstimate, ...]
@@ -132,7 +132,7 @@ def estimate(program: VtaProgram, timing: VtaTiming | None = None) -> Estimate:
 
 
 class _Clock:
-    """When instructions start and end."""
+    """The starts and ends of instructions."""
 
     def __init__(self, program: VtaProgram, timing: VtaTiming, instructions: Sequence[Instruction]):
         self._config = program.config

@@ -179,7 +179,7 @@ Generator: TypeAlias = "Callable[[Draw], Iterator[Case]]"
 
 @dataclass(frozen=True)
 class Family:
-    """What generates the cases of an operator, and the element types to try by default."""
+    """The generator of the cases of an operator, and the element types to try by default."""
 
     generate: Generator
     rows: tuple[Row, ...]

@@ -263,7 +263,7 @@ def average(node: AvgPoolOp, by: FixedPoint) -> Fixed | None:
 
 
 def _counts(node: AvgPoolOp) -> np.ndarray | None:
-    """How many elements each mean is of, as f64 that broadcasts to the result."""
+    """The number of elements of each mean, as f64 that broadcasts to the result."""
     kernel = node.kernel.get_values()
     if node.count_include_pad.value.data or not any(node.pads.get_values()):
         return np.full([1] * (2 + len(kernel)), float(prod(kernel)))
@@ -317,7 +317,7 @@ def _chain(value: SSAValue) -> tuple[DequantizeOp, list[DataParallel]] | None:
 
 @integer(QuantizeOp)
 def table(node: QuantizeOp, build: Build) -> SSAValue | None:
-    """What is stored for each of 256 operands, computed as the interpreter does."""
+    """The stored number for each of 256 operands, computed as the interpreter does."""
     to, found = per_tensor(node.result.type), _chain(node.input)
     q = None if found is None else per_tensor(found[0].input.type)
     if found is None or to is None or q is None or q.storage.width.data != 8:

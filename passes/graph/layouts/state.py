@@ -1,5 +1,5 @@
 """
-Which values of a graph have a blocked version, and the table of rules that make these.
+The blocked versions of the values of a graph, and the table of rules that make them.
 
 A rule is a function `(layouts, node) -> Blocked | None`. It gets the blocked versions of the node's
 operands, adds nodes that compute the blocked result, and returns that; None leaves the node as it
@@ -127,7 +127,7 @@ class Layouts:
         return not computed or self.demand.get(result, 0) > 0
 
     def block_of(self, value: SSAValue) -> int:
-        """How many channels a block of a value should have."""
+        """The number of channels that a block of a value should have."""
         return self.blocks.get(value, self.block)
 
     def packed(self, value: SSAValue, block: int) -> Blocked:
