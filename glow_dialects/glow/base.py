@@ -9,8 +9,10 @@ from typing import Self
 
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.irdl import IRDLOperation, ParsePropInAttrDict, traits_def
+from xdsl.irdl import IRDLOperation, traits_def
+from xdsl.parser import Parser
 from xdsl.pattern_rewriter import RewritePattern
+from xdsl.printer import Printer
 from xdsl.traits import HasCanonicalizationPatternsTrait, OpTrait, Pure
 from xdsl.utils.exceptions import VerifyException
 
@@ -23,6 +25,7 @@ from ..operator import (
     to_attribute,
 )
 from ..scalar import Expr
+from ..syntax import fill_defaults, parse_properties, print_properties
 
 
 class AcceptsEpilogue(OpTrait):
@@ -54,9 +57,6 @@ class Node(IRDLOperation, abc.ABC):
     """
 
     traits = traits_def(Pure(), Canonicalizes())
-    irdl_options = (ParsePropInAttrDict(),)
-
-    assembly_format = "operands attr-dict `:` functional-type(operands, results)"
 
     @classmethod
     @abc.abstractmethod
@@ -84,6 +84,47 @@ class Node(IRDLOperation, abc.ABC):
             if want != have:
                 raise VerifyException(f"expected result {i} of type {want}, found {have}")
 
+    def __post_init__(self) -> None:
+        result = self.results[0].type if self.results else None
+        fill_defaults(self, self.get_irdl_definition().properties, result)
+        super().__post_init__()
+
+    def print(self, printer: Printer) -> None:
+        if self.operands:
+            printer.print_string(" ")
+            printer.print_list(self.operands, printer.print_ssa_value)
+        properties = self.get_irdl_definition().properties
+        result = self.results[0].type
+        print_properties(printer, properties, self.properties, self.attributes, result)
+        printer.print_string(" : ")
+        if self.get_irdl_definition().operands:
+            printer.print_operation_type(self)
+        else:
+            printer.print_list(self.result_types, printer.print_attribute)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        definition, start = cls.get_irdl_definition(), parser.pos
+        operands = (
+            parser.parse_optional_undelimited_comma_separated_list(
+                parser.parse_optional_unresolved_operand, parser.parse_unresolved_operand
+            )
+            or []
+        )
+        properties, attributes = parse_properties(parser, cls.name, definition.properties)
+        parser.parse_punctuation(":")
+        if definition.operands:
+            function_type = parser.parse_function_type()
+            types, results = function_type.inputs.data, function_type.outputs.data
+        else:
+            types, results = (), (parser.parse_type(),)
+        return cls.create(
+            operands=parser.resolve_operands(operands, types, start),
+            result_types=results,
+            properties=properties,
+            attributes=attributes,
+        )
+
     @classmethod
     def of(
         cls,
@@ -94,8 +135,9 @@ class Node(IRDLOperation, abc.ABC):
         """
         Build a node from values and Python properties: `SoftmaxOp.of(x, axis=1)`.
 
-        Result types are inferred unless given. Omitted properties take their defaults.
-        Raises VerifyException if the operands do not fit.
+        Result types are inferred unless given. Omitted properties take their defaults, except for
+        lists of a number for each dimension, which have to be given. Raises VerifyException if the
+        operands do not fit.
         """
         attributes = {name: to_attribute(value) for name, value in properties.items()}
         for name, definition in cls.get_irdl_definition().properties.items():

@@ -148,8 +148,7 @@ func.func @main(%x: memref<1x2x9x9x16xf32> {{glow.name = "x", glow.qualifier = "
     %r: memref<1x3x{h}x{h}x16xf32> {{glow.name = "r", glow.qualifier = "in"}},
     %y: memref<1x3x{h}x{h}x16xf32> {{glow.name = "y", glow.qualifier = "out"}}) {{
   glow_inst.copy @out %y, @in %r : memref<1x3x{h}x{h}x16xf32>, memref<1x3x{h}x{h}x16xf32>
-  glow_inst.blocked_convolution @inout %y, @in %x, @in %w, @in %b
-      {{dilations = array<i64: 1, 1>, strides = array<i64: {s}, {s}>}}
+  glow_inst.blocked_convolution @inout %y, @in %x, @in %w, @in %b strides [{s}, {s}]
       : memref<1x3x{h}x{h}x16xf32>, memref<1x2x9x9x16xf32>, memref<3x2x3x3x16x16xf32>,
         memref<3x16xf32> epilogue {{
   ^bb0(%0: f32, %1: f32):

@@ -237,7 +237,7 @@ def test_what_follows_a_sum_runs_once_when_it_is_whole():
 CHAIN = """
 func.func @main(%x: tensor<1x50021xf32>, %w: tensor<50021x2xf32>) -> tensor<1x2xf32> {
   %a = glow.matmul %x, %w : (tensor<1x50021xf32>, tensor<50021x2xf32>) -> tensor<1x2xf32>
-  %s = glow.softmax %x {axis = 1 : i64} : (tensor<1x50021xf32>) -> tensor<1x50021xf32>
+  %s = glow.softmax %x axis 1 : (tensor<1x50021xf32>) -> tensor<1x50021xf32>
   %b = glow.matmul %s, %w : (tensor<1x50021xf32>, tensor<50021x2xf32>) -> tensor<1x2xf32>
   %y = glow.add %a, %b : (tensor<1x2xf32>, tensor<1x2xf32>) -> tensor<1x2xf32>
   func.return %y : tensor<1x2xf32>
