@@ -68,6 +68,7 @@ PASSES = {
     "glow-allocate": _INSTRUCTIONS + "allocate:AllocatePass",
     # programs for an accelerator
     "glow-prepare-for-vta": "lowering.vta.prepare:PrepareForVtaPass",
+    "glow-tile-vta-layers": "lowering.vta.tile:TileVtaLayersPass",
     "glow-lower-to-vta": "lowering.vta.lower:LowerToVtaPass",
     "glow-verify-vta-design": "passes.vta.verify_vta_design:VerifyVtaDesignPass",
     "glow-verify-vta-tokens": "passes.vta.verify_vta_tokens:VerifyVtaTokensPass",

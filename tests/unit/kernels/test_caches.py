@@ -20,7 +20,6 @@ GRAPH = """
 func.func @main(%x: tensor<1x8x20x20x16xf32>, %w: tensor<8x8x1x1x16x16xf32>,
     %b: tensor<8x16xf32>) -> tensor<1x8x20x20x16xf32> {
   %y = glow_cpu.blocked_convolution %x, %w, %b
-     {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>}
      : (tensor<1x8x20x20x16xf32>, tensor<8x8x1x1x16x16xf32>, tensor<8x16xf32>)
      -> tensor<1x8x20x20x16xf32>
   func.return %y : tensor<1x8x20x20x16xf32>

@@ -184,7 +184,7 @@ func.func @main(%x: memref<1x2x9x12x16xf32> {glow.name = "x", glow.qualifier = "
     %r: memref<1x3x7x10x16xf32> {glow.name = "r", glow.qualifier = "in"},
     %y: memref<1x3x7x10x16xf32> {glow.name = "y", glow.qualifier = "out"}) {
   glow_inst.copy @out %y, @in %r : memref<1x3x7x10x16xf32>, memref<1x3x7x10x16xf32>
-  glow_inst.winograd_convolution @inout %y, @in %x, @in %u, @in %b {tile = 4 : i64}
+  glow_inst.winograd_convolution @inout %y, @in %x, @in %u, @in %b tile 4
       : memref<1x3x7x10x16xf32>, memref<1x2x9x12x16xf32>, memref<36x3x32x16xf32>,
         memref<3x16xf32> epilogue {
   ^bb0(%0: f32, %1: f32):
