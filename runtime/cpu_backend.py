@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..errors import GlowError
 from ..interface.backend import Backend, Memory, Rates, Stage
-from ..interface.model_source import ModelSource
 from ..interface.program import Program, Restored
 from ..lowering.target import Target, find_target
 from .cpu_link import linked
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
 
     from ..glow_dialects.claims import Claim
     from ..glow_dialects.operator import Call
+    from ..interface.model_source import ModelSource
     from ..interface.time_profile import TimeProfile
     from .cpu_compilation import CpuCompilation
 
