@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 
-from ..compiler import CompiledModel, Model, compile, load_model
+from ..compiled_model import CompiledModel
+from ..compiler import compile
 from ..context import make_context
 from ..errors import CompileError, QuantizationError, UnsupportedError
 from ..glow_dialects.operator import text_of
+from ..loading import Model, load_model
 from ..passes.graph.profile import ProfilePass, profiled_places
 from ..passes.graph.value_keys import profiled_values
 from ..runtime.cpu_backend import CpuBackend

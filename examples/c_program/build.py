@@ -12,7 +12,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from glow.compiler import load_model
+from glow.loading import load_model
 from glow.runtime.bundle import write_bundle
 from glow.runtime.cpu_backend import CpuBackend
 from glow.runtime.stages import Stages
