@@ -44,6 +44,7 @@ from ...glow_dialects.glow_vec import DOT_RULES, DotKind
 from ...glow_dialects.plan_attributes import ARENA_SIZE, WEIGHTS_SIZE
 from ...passes.collector import without_garbage_collection
 from ...passes.levels import PLANNED
+from ...passes.looked_at import each
 from ..threads import BARRIER, NEXT
 from .codegen.emit import Emitter
 from .codegen.types import INDEX, memory_type, significant_strides
@@ -161,7 +162,7 @@ class _Lowering:
     def run(self) -> list[Operation]:
         arena = self._size(ARENA_SIZE)
         program = list(self.main.body.block.ops)
-        calls = [(op, self._kernel(op)) for op in program if isinstance(op, Instruction)]
+        calls = [(op, self._kernel(op)) for op in each(program) if isinstance(op, Instruction)]
         needs: dict[Operation, int] = {op: k.scratch_bytes for op, k in calls if k.scratch_bytes}
         places = scratch_places(program, needs)
         size = max([arena, *(at + needs[op] for op, at in places.items())])

@@ -28,6 +28,7 @@ from ...glow_dialects.glow.base import Node
 from ...glow_dialects.glow.constant import ConstantOp, SplatOp
 from ...glow_dialects.glow.shape import BroadcastOp, ReshapeOp
 from ...glow_dialects.operator import Python, element_of, shape_of, to_python, with_shape
+from ..looked_at import each, look_at
 
 if TYPE_CHECKING:
     import numpy as np
@@ -149,6 +150,7 @@ class ApplyRules(RewritePattern):
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         for rule in self.table.of(type(op)):
             build = Build()
+            look_at(op)
             value = rule(op, build)
             if value is None:
                 build.discard()
@@ -213,7 +215,7 @@ def tensor_nodes(module: ModuleOp) -> Iterator[Node]:
     The list is taken before the first one is yielded, so nodes may be replaced on the way; nodes
     that are gone when their turn comes are left out.
     """
-    for op in list(module.walk()):
+    for op in each(list(module.walk())):
         if isinstance(op, Node) and op.parent is not None:
             if all(isinstance(r.type, TensorType) for r in op.results):
                 yield op

@@ -77,7 +77,7 @@ class CountingPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if self.mode == "raise":
-            for node in op.body.block.first_op.body.block.ops:  # pyright: ignore
+            for _ in each(op.body.block.first_op.body.block.ops):  # pyright: ignore
                 raise KeyError("lost")
         if self.mode == "break":
             main = op.body.block.first_op
