@@ -240,5 +240,5 @@ class VtaExecutable:
         return ProgramMemory(sum(r.size for r in fixed), self.program.scratch_bytes)
 
     def run(self, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
-        """See `glow.interface.backend.Program`."""
+        """See `glow.interface.program.Program`."""
         return self._borders.outputs(self.simulator.run(self._borders.inputs(inputs)))
