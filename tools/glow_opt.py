@@ -121,7 +121,7 @@ class GlowOptMain(xDSLOptMain):
     # arguments
 
     def _parser(self, helping: bool) -> OptParser:
-        """The parser; if it is `helping`, with the description of all passes, which takes a while."""
+        """The parser, with the description of all passes if `helping`; it takes a while."""
         names = pass_names(self.available_passes)
         if not helping:
             return OptParser(names)
