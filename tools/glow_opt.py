@@ -284,7 +284,7 @@ class GlowOptMain(xDSLOptMain):
             file.write(text)
 
 
-def _unchecked(attribute: Attribute) -> None:
+def _unchecked(self: Attribute) -> None:
     """Takes the place of the check of an attribute."""
 
 
