@@ -308,17 +308,15 @@ def in_order_of_creation(results: Sequence[Expr]) -> tuple[Expr, ...]:
 def _bottom_up(results: Sequence[Expr]) -> list[Expr]:
     """All that `results` depend on, operands first, without constants that operations type."""
     found: dict[Expr, None] = {}
-
-    def visit(node: Expr) -> None:
-        if node in found:
-            return
-        for operand in node.args:
-            if not operand.is_untyped:
-                visit(operand)
-        found[node] = None
-
-    for result in results:
-        visit(result)
+    pending = list(reversed(results))
+    while pending:
+        node = pending[-1]
+        missing = (a for a in node.args if not a.is_untyped and a not in found)
+        operand = None if node in found else next(missing, None)
+        if operand is not None:
+            pending.append(operand)
+            continue
+        found[pending.pop()] = None
     return list(found)
 
 

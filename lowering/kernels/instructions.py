@@ -20,6 +20,7 @@ from .algorithms.elementwise import block_body, copy, data_parallel, elementwise
 from .codegen.types import memory_type, significant_strides
 from .machine import MachineDescription
 from .registry import Epilogue, Kernel, algorithm_of
+from .schedules.prefetch import plan_prefetches
 from .schedules.split_reduction import split_reductions
 
 _HASH_DIGITS = 12
@@ -116,6 +117,7 @@ def describe(
     for kind, build in _BUILDERS.items():
         if isinstance(op, kind):
             kernel = build(op, views, machine, threads)
+            plan_prefetches(kernel.steps)
             split_reductions(kernel)
             return kernel
     raise ValueError(f"no kernel for {op.name}")

@@ -11,8 +11,7 @@ from ....glow_dialects.glow.pooling import AvgPoolOp, MaxPoolOp
 from ....glow_dialects.glow_nest.body import Body
 from ....glow_dialects.scalar import Expr
 from ..affine import Access, Dim, Index, View
-from ..codegen.algebra import identity
-from ..nest import Combine, Nest
+from ..nest import Combine, Nest, identity
 from ..registry import Kernel, kernel, total
 from .padding import PaddedCopy, Source, Windows
 

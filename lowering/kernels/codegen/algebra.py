@@ -334,35 +334,3 @@ def _wrapped(value: Number, t: Attribute) -> Number:
         return int(value != 0)
     half = 1 << (width - 1)
     return (int(value) + half) % (1 << width) - half
-
-
-def lowest(element: Attribute) -> Number:
-    """The identity of the maximum: no value of this type is below it."""
-    return _extreme(element, highest=False)
-
-
-def highest(element: Attribute) -> Number:
-    """The identity of the minimum: no value of this type is above it."""
-    return _extreme(element, highest=True)
-
-
-def _extreme(element: Attribute, highest: bool) -> Number:
-    if computes_in_float(element):
-        return float("inf") if highest else float("-inf")
-    width = bits(value_type(element))
-    if is_unsigned(element):
-        return 2**width - 1 if highest else 0
-    return 2 ** (width - 1) - 1 if highest else -(2 ** (width - 1))
-
-
-def identity(combine: Combine, element: Attribute) -> Number:
-    """The neutral element of a combination."""
-    match combine:
-        case Combine.ADD:
-            return 0
-        case Combine.MUL:
-            return 1
-        case Combine.MAXIMUM | Combine.LARGEST_NUMBER:
-            return lowest(element)
-        case Combine.MINIMUM:
-            return highest(element)

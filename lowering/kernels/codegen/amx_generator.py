@@ -31,6 +31,7 @@ from ..schedules.amx_tile import (
     substituted,
     table_of,
 )
+from ..schedules.prefetch import streams
 from ..threads.split import Share, Split, is_balanced
 from .amx_groups import GroupLoops
 from .emit import Emitter
@@ -84,7 +85,7 @@ class TileGenerator:
         emitter.add(array)
         self.memory = memory.replaced({self._sums: array.memref})
         size = filter_bytes(nest, self.roles)
-        self._streams = nest.reduction.streams
+        self._streams = streams(nest, self.roles.filter)
         """Whether the next part of the filter is prefetched while this one is used."""
         self._prefetches = size > _PREFETCHED and not self._streams
         self._is_near = size <= machine.l2_bytes // _NEAR

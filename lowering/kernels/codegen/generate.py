@@ -11,12 +11,12 @@ from xdsl.ir import SSAValue
 
 from ..affine import Access, Dim
 from ..machine import MachineDescription
-from ..nest import Listing, Nest, Repeat, RepeatListed, Step, simplified
+from ..nest import Listing, Nest, Repeat, RepeatListed, Step, identity, simplified
 from ..schedules.amx_tile import plan_tiles
 from ..schedules.best_schedule import scheduled
 from ..schedules.schedule import Chunks, Schedule
 from ..threads.split import Group, Share, Span, Split, choose_split, groups_of, weight_of
-from .algebra import ArithAlgebra, Value, identity
+from .algebra import ArithAlgebra, Value
 from .amx_generator import TileGenerator
 from .emit import Emitter
 from .interleaved_store import interleaved, interleaves

@@ -24,6 +24,7 @@ from ....glow_dialects.elements import (
     storage_type,
     strides_of,
 )
+from ....glow_dialects.scalar import Number
 
 INDEX = IndexType()
 
@@ -96,3 +97,22 @@ def is_unsigned(element: Attribute) -> bool:
 @cache
 def computes_in_float(element: Attribute) -> bool:
     return is_float(storage_type(element))
+
+
+def lowest(element: Attribute) -> Number:
+    """The identity of the maximum: no value of this type is below it."""
+    return _extreme(element, highest=False)
+
+
+def highest(element: Attribute) -> Number:
+    """The identity of the minimum: no value of this type is above it."""
+    return _extreme(element, highest=True)
+
+
+def _extreme(element: Attribute, highest: bool) -> Number:
+    if computes_in_float(element):
+        return float("inf") if highest else float("-inf")
+    width = bits(value_type(element))
+    if is_unsigned(element):
+        return 2**width - 1 if highest else 0
+    return 2 ** (width - 1) - 1 if highest else -(2 ** (width - 1))

@@ -25,6 +25,7 @@ from ..affine import Access, Affine, Dim
 from ..codegen.types import bits, value_type
 from ..machine import LINE, MachineDescription
 from ..nest import Nest, mapped
+from .prefetch import streams
 from .schedule import Chunks, Part, Schedule
 
 PREFETCH_BYTES = 4096
@@ -206,7 +207,7 @@ def _spreads(
     pixels = _inner_pixels(roles, order)
     if nest.reduction is None or not pixels:
         return False
-    if nest.reduction.streams:
+    if streams(nest, roles.filter):
         return True
     if _panel(roles, parts) < _FEWEST_FILTERS * prod(d.size for d in pixels):
         return False
