@@ -300,3 +300,28 @@ def test_no_paths_of_one_machine() -> None:
             if PLACES.search(line):
                 found.append(f"{path.relative_to(ROOT)}:{number}: {line.strip()}")
     assert not found
+
+
+ALGORITHMS = "lowering/kernels/algorithms"
+OF_SCHEDULES = re.compile(
+    r"(?i)\bcache|prefetch|\bl[123]_|\bweight\b|\bsoon\b|\bstreams\b|\bahead\b"
+)
+
+
+def test_algorithms_say_what_is_computed_not_how() -> None:
+    """They ask schedules how much to do at a time, and never emit code."""
+    emitting = [
+        str(i)
+        for i in imports()
+        if ALGORITHMS in i.file.as_posix()
+        and i.module.startswith("lowering.kernels.codegen")
+        and not i.module.startswith("lowering.kernels.codegen.types")
+    ]
+    assert not emitting
+    lines = [
+        f"{path.name}:{number}: {line.strip()}"
+        for path in sorted((ROOT / ALGORITHMS).glob("*.py"))
+        for number, line in enumerate(path.read_text().splitlines(), 1)
+        if OF_SCHEDULES.search(line)
+    ]
+    assert not lines
