@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 from glow.lowering.kernels import MachineDescription
-from glow.lowering.kernels.algorithms.winograd import choose_blocks
 from glow.lowering.kernels.machine import describe
+from glow.lowering.kernels.schedules.tile_blocks import choose_blocks
 from glow.tests.support.graph_text import parse, run
 from xdsl.dialects import func
 
