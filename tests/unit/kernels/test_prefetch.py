@@ -91,7 +91,7 @@ def test_panels_that_stay_are_not_prefetched():
 
 
 def test_rows_of_a_list_are_read_ahead():
-    x, rows, sums = view(50, parameter=0), view(50, 64, parameter=1), view(64)
+    rows, sums = view(50, 64, parameter=1), view(64)
     numbers, count, t, n, j = view(50), view(), Dim("t", 50), Dim("n", 50), Dim("j", 64)
     nest = Nest((j,), (sums[[j]],), Body.passing(f32), (rows[[n, j]],), in_place=True)
     loop = RepeatListed((n,), NumberList(t, numbers[[t]], count[()]), steps=[nest])
