@@ -30,23 +30,17 @@ from .errors import GlowError, InputError, QueueFullError
 from .loading import Loading, Model
 from .passes.partition.devices import Configuration
 from .runtime.host import lifetime
-from .runtime.host.addition import Addition
 from .runtime.host.admission import Admission
-from .runtime.host.arguments import (
-    Devices,
-    Replicas,
-    configuration_of,
-    expect_order,
-    replica_count,
-)
-from .runtime.host.compilers import Compilers
+from .runtime.host.arguments import Devices, Replicas, configuration_of, expect_order, replica_count
+from .runtime.host.compile_pool import CompilePool
 from .runtime.host.device import DeviceManager
 from .runtime.host.network import Network, NetworkInfo
 from .runtime.host.options import with_options
+from .runtime.host.pending import PendingNetwork
 from .runtime.host.provisioner import Order, Provisioner
+from .runtime.host.registry import NetworkRegistry
 from .runtime.host.request import Request
 from .runtime.host.statistics import HostStatistics
-from .runtime.host.table import Table
 from .runtime.host.timeline import Record, timeline
 
 if TYPE_CHECKING:
@@ -92,8 +86,8 @@ class HostManager:
         self._start = time.perf_counter()
         self._records: deque[Record] = deque(maxlen=traced)
         self._numbers = itertools.count()
-        self._table = Table()
-        self._compilers = Compilers(self._table, max_compiling)
+        self._registry = NetworkRegistry()
+        self._compile_pool = CompilePool(self._registry, max_compiling)
         self._forked = False
         self._devices = {d.name: DeviceManager(d) for d in self._configuration.devices}
         self._provisioner = Provisioner(self._devices)
@@ -103,7 +97,7 @@ class HostManager:
         lifetime.register(self)
 
     def __repr__(self) -> str:
-        ready = [] if self._forked else self._table.ready()
+        ready = [] if self._forked else self._registry.ready()
         return f"<HostManager on {', '.join(self._devices)}: {', '.join(ready) or 'no networks'}>"
 
     # networks
@@ -159,11 +153,11 @@ class HostManager:
         task is cancelled before, the network is not added.
         """
         load = Loading(model, symbols, max_elements, quantize)
-        addition = self._add(name, load, devices, strategy, replicas, options)
+        pending = self._add(name, load, devices, strategy, replicas, options)
         try:
-            return await asyncio.wrap_future(addition.future)
+            return await asyncio.wrap_future(pending.future)
         except asyncio.CancelledError:
-            self._table.give_up(addition, "its task was cancelled")
+            self._registry.give_up(pending, "its task was cancelled")
             raise
 
     def _add(
@@ -174,22 +168,22 @@ class HostManager:
         strategy: str | None,
         replicas: Replicas,
         options: Mapping[str, object],
-    ) -> Addition:
+    ) -> PendingNetwork:
         self._expect_open()
         if not isinstance(name, str):
             raise GlowError(f"expected the name of the network, found {type(name).__name__}")
         configuration = with_options(self._subset(devices), options)
         count = replica_count(replicas, configuration)
         provisioner = self._provisioner
-        addition = Addition(name)
+        pending = PendingNetwork(name)
 
         def load() -> Network:
             module = loading.module()
-            order = Order(name, module, configuration, strategy, count, addition.expect_wanted)
+            order = Order(name, module, configuration, strategy, count, pending.expect_wanted)
             return provisioner.provision(order)
 
-        self._compilers.submit(addition, load)
-        return addition
+        self._compile_pool.submit(pending, load)
+        return pending
 
     def _subset(self, names: Sequence[str] | None) -> Configuration:
         """The devices that a network may use."""
@@ -218,13 +212,13 @@ class HostManager:
         """
         self._expect_own_process()
         self._expect_other_thread()
-        self._table.remove(name, drain)
+        self._registry.remove(name, drain)
 
     @property
     def networks(self) -> dict[str, NetworkInfo]:
         """The networks that can be run, by name."""
         self._expect_own_process()
-        return {name: network.info for name, network in self._table.ready().items()}
+        return {name: network.info for name, network in self._registry.ready().items()}
 
     # requests
 
@@ -256,7 +250,7 @@ class HostManager:
         if there is no such network.
         """
         self._expect_open()
-        found = self._table.find(network)
+        found = self._registry.find(network)
         expect_order(priority, timeout)
         if isinstance(inputs, str | bytes) or not isinstance(inputs, Mapping | Sequence):
             raise InputError(
@@ -306,12 +300,12 @@ class HostManager:
     # what happened
 
     def statistics(self) -> HostStatistics:
-        """What was counted up to now."""
+        """The counts up to now."""
         self._expect_own_process()
         return HostStatistics(
             self._admission.active,
             self._admission.waiting,
-            {name: n.statistics() for name, n in self._table.ready().items()},
+            {name: n.statistics() for name, n in self._registry.ready().items()},
             {d.name: d.statistics() for d in self._devices.values()},
         )
 
@@ -337,17 +331,17 @@ class HostManager:
         if self._forked:
             return
         self._expect_other_thread()
-        if self._compilers.is_here():
+        if self._compile_pool.is_here():
             raise GlowError("a callback of add_network cannot shut down: use another thread")
-        self._table.close(drain)
-        self._compilers.shutdown()
-        self._table.remove_all(drain)
+        self._registry.close(drain)
+        self._compile_pool.shutdown()
+        self._registry.remove_all(drain)
         _close(list(self._devices.values()))
         for device in self._devices.values():
             device.join()
 
     def _forget(self) -> None:
-        """In a forked child: nothing can be run, and there is nothing to end."""
+        """Forget everything in a forked child, where nothing can run and nothing has to end."""
         self._forked = True
         self._finalizer.detach()  # locks may be held by threads that do not exist here
 
@@ -364,9 +358,9 @@ class HostManager:
         self.shutdown(drain=error is None)
 
     def _expect_open(self) -> None:
-        if self._forked or self._table.closed:
+        if self._forked or self._registry.closed:
             self._expect_own_process()
-            self._table.expect_open()
+            self._registry.expect_open()
 
     def _expect_own_process(self) -> None:
         if self._forked:

@@ -13,11 +13,11 @@ from typing import Any, TypeAlias
 
 Event: TypeAlias = "dict[str, Any]"
 DIGITS = 6
-"""Of times behind the point: picoseconds."""
+"""Digits of times after the point: picoseconds."""
 
 
 def document(events: Iterable[Event]) -> dict[str, object]:
-    """What a file has: an object for JSON."""
+    """The content of a file: an object for JSON."""
     return {"traceEvents": [*events], "displayTimeUnit": "ns"}
 
 

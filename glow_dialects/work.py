@@ -20,11 +20,9 @@ from ..table import Table
 from .elements import element_bytes
 from .glow.attention import AttentionOp, MaskedAttentionOp
 from .glow.base import DataParallel, Node, OnlyMovesData
-from .glow.blocked import Windowed
 from .glow.constant import ConstantOp, SplatOp
 from .glow.convolution import ConvolutionOp
-from .glow.dot import DotMatMulOp
-from .glow.matrix import FullyConnectedOp, MatMulOp, PackedMatMulOp
+from .glow.matrix import FullyConnectedOp, MatMulOp
 from .glow.normalization import (
     BatchNormOp,
     GroupNormOp,
@@ -37,9 +35,12 @@ from .glow.normalization import (
 from .glow.pooling import Pool
 from .glow.quantization import StorageCastOp
 from .glow.shape import BroadcastOp, GatherOp, ReshapeOp, SliceOp
-from .glow.sparse import SparseVectorMatMulOp
 from .glow.transposed import TransposedConvolutionOp
-from .glow.winograd import WinogradConvolutionOp
+from .glow_cpu.blocked import Windowed
+from .glow_cpu.dot import DotMatMulOp
+from .glow_cpu.packed import PackedMatMulOp
+from .glow_cpu.sparse import SparseVectorMatMulOp
+from .glow_cpu.winograd import WinogradConvolutionOp
 from .operator import Call, element_of, shape_of
 from .scalar import Expr
 
@@ -52,13 +53,15 @@ _FREE = frozenset({ConstantOp, SplatOp, ReshapeOp, BroadcastOp, SliceOp, Storage
 
 
 @dataclass(frozen=True)
-class Work:
+class OperatorWork:
     """What one call of an operator takes."""
 
     operations: int
     """Additions, multiplications, comparisons, and so on; a function such as exp counts as one."""
     bytes: int
-    """Of operands, as far as they are read, and of results, each once, if nothing is cached."""
+    """
+    The bytes of operands, as far as they are read, and of results, each once, if nothing is cached.
+    """
 
 
 def operations(*operators: type[Node]) -> Callable[[Count], Count]:
@@ -106,15 +109,15 @@ def operations_of(call: Call) -> int:
     return max(_elements(t) for t in (*full.operands, *full.results))
 
 
-def work_of(call: Call) -> Work:
+def work_of(call: Call) -> OperatorWork:
     """What a call of tensors takes. Its results may be left out if they follow from operands."""
     if call.operator in _FREE:
-        return Work(0, 0)
+        return OperatorWork(0, 0)
     full = _with_results(call)
     known = known_bytes(full)
     if known is None:
         known = sum(map(_bytes, (*full.operands, *full.results)))
-    return Work(operations_of(full), known)
+    return OperatorWork(operations_of(full), known)
 
 
 def _with_results(call: Call) -> Call:
@@ -129,7 +132,7 @@ def _elements(t: Attribute) -> int:
 
 
 def _bytes(t: Attribute) -> int:
-    """Of a dense tensor; of a view, those that it shows."""
+    """The bytes of a dense tensor; for a view, the bytes that it shows."""
     shaped = isinstance(t, TensorType | MemRefType)
     return _elements(t) * element_bytes(element_of(t)) if shaped else 0
 
@@ -171,7 +174,7 @@ def _matrix(call: Call) -> int:
 
 @products(WinogradConvolutionOp)
 def _winograd(call: Call) -> int:
-    """Those of transformed tiles; transforming them is not counted."""
+    """The operations of transformed tiles, without the transforms."""
     tile, (_, inputs, *_, lanes) = call.int("tile"), call.shape(0)
     batch, blocks, *sizes, block = shape_of(call.results[0])
     points = (tile + 2) ** 2 * batch * prod(-(-s * call.int("pool") // tile) for s in sizes)
@@ -187,7 +190,7 @@ def _attention(call: Call) -> int:
 
 @moved(GatherOp)
 def _gather(call: Call) -> int:
-    """Of the table, only the slices that the indices name."""
+    """The bytes of a gather: of the table, only the slices that the indices name."""
     return 2 * _bytes(call.results[0]) + _bytes(call.operands[1])
 
 

@@ -24,7 +24,7 @@ _SHORTEST_WAIT = 1e-7
 
 
 @dataclass(frozen=True)
-class Work:
+class MeasuredWork:
     """Time, and what was done in it."""
 
     seconds: float
@@ -48,7 +48,7 @@ class Work:
 
 
 @dataclass(frozen=True)
-class InstructionTime(Work):
+class InstructionTime(MeasuredWork):
     """One instruction of the program."""
 
     number: int
@@ -66,7 +66,7 @@ class InstructionTime(Work):
 
 
 @dataclass(frozen=True)
-class KindTime(Work):
+class KindTime(MeasuredWork):
     """All instructions of one kind."""
 
     kind: str

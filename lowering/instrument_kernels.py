@@ -28,13 +28,12 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from ..errors import CompileError
-from ..glow_dialects.plan_attributes import ARENA_SIZE
+from ..glow_dialects.machine import LINE_BYTES
+from ..passes.instructions.allocate import ARENA_SIZE
 from ..passes.levels import KERNELS
 from ..wording import counted
 
 COUNTER = "llvm.readcyclecounter"
-_LINE = 64
-"""Bytes of a cache line."""
 _STAMP = 8
 """Bytes of a number of the counter."""
 _INDEX = IndexType()
@@ -45,14 +44,14 @@ def record_shape(threads: int, kernels: int) -> tuple[int, int, int]:
     The shape of the records of a run, i64, which are the last bytes of its arena: for each thread
     and kernel when it began and when it ended. Kernels that do not exist make cache lines full.
     """
-    in_line = _LINE // (2 * _STAMP)
+    in_line = LINE_BYTES // (2 * _STAMP)
     return threads, -(-kernels // in_line) * in_line, 2
 
 
 @dataclass(frozen=True)
 class InstrumentKernelsPass(ModulePass):
     """
-    Makes `main`, which `glow-lower-to-kernels` made, record the processor's counter before and
+    Makes `main`, which `glow-generate-loops` made, record the processor's counter before and
     after each kernel.
     """
 
@@ -60,7 +59,7 @@ class InstrumentKernelsPass(ModulePass):
     level = KERNELS
 
     threads: int = 1
-    """How many threads run the program together, as `glow-lower-to-kernels` was told."""
+    """How many threads run the program together, as `glow-divide-nests` was told."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if self.threads < 1:
@@ -76,7 +75,7 @@ class InstrumentKernelsPass(ModulePass):
 def instrument_kernels(main: func.FuncOp, kernels: set[str], threads: int) -> None:
     """
     Record when `main` calls one of `kernels`, which are names of functions. Raises CompileError if
-    it is not what `glow-lower-to-kernels` makes for this number of threads.
+    it is not what `glow-generate-loops` makes for this number of threads.
     """
     block = main.body.blocks[0]
     arena = _arena(main, block, threads)
@@ -85,7 +84,7 @@ def instrument_kernels(main: func.FuncOp, kernels: set[str], threads: int) -> No
     if not calls:
         return
     shape = record_shape(threads, len(calls))
-    start = -(-arena.type.get_shape()[0] // _LINE) * _LINE
+    start = -(-arena.type.get_shape()[0] // LINE_BYTES) * LINE_BYTES
     size = start + prod(shape) * _STAMP
     main.attributes[ARENA_SIZE] = IntegerAttr(size, i64)
     larger = Rewriter.replace_value_with_new_type(arena, MemRefType(i8, [size]))
@@ -101,7 +100,7 @@ def _arena(main: func.FuncOp, block: Block, threads: int) -> SSAValue[MemRefType
     """The last parameter, whose size may be changed because it is only used through views."""
     if len(block.args) < 2 or len(main.body.blocks) > 1 or not _is_bytes(block.args[-1].type):
         raise CompileError(
-            "main has no arena as its last parameter: run glow-lower-to-kernels before "
+            "main has no arena as its last parameter: run glow-generate-loops before "
             "glow-instrument-kernels"
         )
     first, *_, arena = block.args

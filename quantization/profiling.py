@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 
-from ..compiled_model import CompiledModel
-from ..compiler import compile
+from ..compiler import CompiledModel, compile
 from ..context import make_context
 from ..errors import CompileError, QuantizationError, UnsupportedError
 from ..glow_dialects.operator import text_of
@@ -123,7 +122,7 @@ class Profiler:
         )
 
     def profile(self) -> Profile:
-        """What was counted so far. Raises QuantizationError if there were no batches."""
+        """The profile of the batches so far. Raises QuantizationError if there were no batches."""
         if not self.samples:
             raise QuantizationError("there are no data: a profile needs at least one batch")
         return Profile(dict(self._values), self.samples, self._model)

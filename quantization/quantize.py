@@ -117,9 +117,9 @@ class QuantizePass(Quantization, ModulePass):
     digest: str | None = None
     """A hash of the profile, which tells cached programs apart. It is not checked."""
     backend: str = "cpu"
-    """Which backend's claims decide what is quantized."""
+    """The backend whose claims decide what is quantized."""
     report: str | None = None
-    """A file for the report of what was quantized, and what was not and why."""
+    """A file for the report: what was quantized, what was not, and why."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         profile = None if self.profile is None else Profile.load(self.profile)

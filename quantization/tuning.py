@@ -46,12 +46,12 @@ if TYPE_CHECKING:
 FLOAT = "float"
 WIDE = "i16"
 _RUNS = 5
-"""Of which a measured cost is the median, at least."""
+"""The least number of runs whose median is a measured cost."""
 
 
 @dataclass(frozen=True)
 class ProductLoss:
-    """What one product loses, quantized alone."""
+    """The loss of one product that is quantized alone."""
 
     name: str
     operator: str
@@ -65,14 +65,14 @@ class ProductLoss:
 
 @dataclass(frozen=True)
 class Tuning:
-    """What was found."""
+    """The result of a tuning."""
 
     choices: Quantization
     best: Trial
     exact: Trial
     """Everything in float."""
     products: list[ProductLoss]
-    """Those that lose most first."""
+    """The products in descending order of their loss."""
     finished: bool
     """False if time was over before everything was tried."""
     trials: int
@@ -80,7 +80,7 @@ class Tuning:
 
 @dataclass(frozen=True)
 class Goal:
-    """What is asked for."""
+    """The task of a tuning."""
 
     max_loss: float
     metric: str = "error"
@@ -254,7 +254,7 @@ class Tuner:
         return ProductLoss(name, operator, alone, saved, choice)
 
     def _identity(self) -> dict[str, str]:
-        """What a state belongs to."""
+        """The identity of the task to which a state belongs."""
         keys = value_keys(main_function(self.graph)).values()
         data, seen = hashlib.sha256(), hashlib.sha256()
         for feed in self.batches:

@@ -111,7 +111,7 @@ def _header(stages: Stages, backend: CpuBackend, weights: int) -> str:
 
 
 def _tensors(kind: str, infos: Sequence[TensorInfo]) -> str:
-    """How many inputs or outputs there are, and the size of each with its name."""
+    """The number of inputs or outputs, and the size of each with its name."""
     lines = [f"#define GLOW_{kind}S {len(infos)}", f"#define GLOW_{kind}_BYTES {{ \\"]
     for info in infos:
         size = info.dtype.itemsize

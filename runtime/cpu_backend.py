@@ -13,16 +13,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..errors import GlowError
-from ..interface.backend import Backend, Memory, Rates, Stage
+from ..interface.backend import Backend, DeviceMemory, Rates, Stage
+from ..interface.model_source import ModelSource
 from ..interface.program import Program, Restored
 from ..lowering.target import Target, find_target
 from .cpu_link import linked
 from .cpu_options import CpuOptions
 from .cpu_program import ALIGNMENT, CpuProgram, mapped_bytes
 from .cpu_stages import CpuStages
+from .drop_clean_pages import drop_clean_pages
 from .object_cache import ObjectCache, open_cache
 from .program_plan import LinkPlan
-from .release_code import release_code
 from .saved_program import find_program, store_program
 from .weights import shared_segment
 
@@ -77,15 +78,16 @@ class CpuBackend(Backend):
         # products of bf16 are made by a pass behind `glow-lower-nodes`, and only if asked for
         return kernel_claims(replace(self.target().describe(), has_bf16_dot=False))
 
-    def memories(self) -> Sequence[Memory]:
+    def memories(self) -> Sequence[DeviceMemory]:
         block = self.target().describe().channel_block
         layouts = ("row-major", f"channels in blocks of {block}")
-        return (Memory("host", None, ALIGNMENT, layouts),)
+        return (DeviceMemory("host", None, ALIGNMENT, layouts),)
 
     def rates(self, call: Call) -> Rates:
+        from ..lowering.host_machine import usable_cores
         from .cpu_rates import cpu_rates
 
-        return cpu_rates(self.target().describe(), call, self.threads)
+        return cpu_rates(self.target().describe(), call, min(self.threads, usable_cores()))
 
     # programs from the cache
 
@@ -97,13 +99,13 @@ class CpuBackend(Backend):
         if found is None:
             return None
         # loading LLVM touched much that linking does not need
-        release_code("llvmlite")
+        drop_clean_pages("llvmlite")
         objects = [cache.get(k) for k in found.objects]
         if None in objects:
             return None
         run = linked([data for data in objects if data is not None], self.options, target)
         # before weights come in, so that both are not in memory at once
-        release_code("llvmlite")
+        drop_clean_pages("llvmlite")
         key = found.weights
         mapped = cache.map_weights(key, found.memory.weight_bytes)
         if mapped is None:
@@ -126,6 +128,15 @@ class CpuBackend(Backend):
     def optimizing_stages(self) -> Sequence[Stage]:
         """Those that optimize a graph and, if that is asked for, quantize it."""
         return CpuStages(self.options, self.target()).optimized()
+
+    def resume(self, module: ModuleOp) -> None:
+        from ..glow_dialects.glow.machine import MACHINE, MachineAttr, machine_of
+
+        target = self.target()
+        if MACHINE in module.attributes:
+            target.expect_runs(machine_of(module))
+        else:
+            module.attributes[MACHINE] = MachineAttr(target.describe())
 
     def compile(self, stages: Mapping[str, ModuleOp]) -> Program:
         return self._compilation(stages).program()

@@ -21,10 +21,10 @@ from ..lowering.llvm.translate import translate_function
 from ..lowering.target import Target
 from ..lowering.threads import llvm_text
 from . import program_cache
-from .brief_turns import brief_turns
 from .cpu_link import linked
 from .cpu_options import CpuOptions
 from .cpu_program import CpuProgram, aligned_bytes
+from .gil_switch import short_gil_switch
 from .jit import object_key, object_of, support_object
 from .memory_plan import function_bytes, plan_of
 from .program_plan import LinkPlan
@@ -58,7 +58,7 @@ class CpuCompilation:
             fill_weights(own, main)
             return segment_key(own)
 
-        with brief_turns(), ThreadPoolExecutor(1) as pool:
+        with short_gil_switch(), ThreadPoolExecutor(1) as pool:
             # numpy and LLVM release Python's global lock, so weights are packed meanwhile
             filled = pool.submit(fill)
             objects, plan = self._objects()

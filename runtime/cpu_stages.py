@@ -35,37 +35,45 @@ class CpuStages:
 
     def all(self) -> Sequence[Stage]:
         """Those of a whole compilation, in order. Raises GlowError if the CPU lacks bf16."""
-        m, threads = self._machine, self._options.threads
-        layouts = f"glow-assign-layouts{{{m.layout_options()}}},cse,dce"
-        bf16 = self._bf16()
-        options = m.pass_options() + (" has-bf16-dot=true" if bf16 else "")
-        options += f" threads={threads}" if threads > 1 else ""
-        kernels = f"glow-lower-to-kernels{{{options}}}"
+        threads = self._options.threads
+        build = "glow-build-nests" + (f"{{threads={threads}}}" if threads > 1 else "")
+        kernels = "glow-generate-loops"
         if self._options.timed:
             kernels += f",glow-instrument-kernels{{threads={threads}}}"
-        split = f"glow-tile-batch{{images={threads} cache={m.l2_bytes}}}"
-        convolutions = self._convolutions()
-        pack = f"glow-pack-weights{{{m.packing_options()}}}"
-        expand = "glow-expand-math" if m.has_fma else "glow-expand-math{has-fma=false}"
+        choose = f"glow-choose-convolutions{{algorithm={self._algorithm()}}}"
         return (
             *self.optimized(),
             self._lowered(),
-            Stage("laid-out", layouts),
-            Stage("convolutions", f"glow-choose-convolutions{{{convolutions}}},glow-fuse-pooling"),
-            Stage("packed", f"{pack},glow-simplify-shapes,{_CLEAN}"),
-            *bf16,
-            Stage("scheduled", f"glow-schedule-nodes,{split}"),
+            Stage("laid-out", "glow-assign-layouts,cse,dce"),
+            Stage("convolutions", f"{choose},glow-fuse-pooling"),
+            Stage("packed", f"glow-pack-weights,glow-simplify-shapes,{_CLEAN}"),
+            *self._bf16(),
+            Stage("ordered", f"glow-schedule-nodes,glow-tile-batch{{images={threads}}}"),
             *_TO_ALLOCATED,
+            Stage("nests", build, bulky=True),
+            Stage("scheduled", "glow-split-reductions,glow-schedule-nests", bulky=True),
+            *self._divided(),
             Stage("kernels", kernels, bulky=True),
-            Stage("llvm", f"{expand},glow-convert-to-llvm", bulky=True),
+            Stage("llvm", "glow-expand-math,glow-convert-to-llvm", bulky=True),
         )
 
+    def _divided(self) -> Sequence[Stage]:
+        """The stage that divides work between threads, if there are several."""
+        threads = self._options.threads
+        if threads == 1:
+            return ()
+        return (Stage("divided", f"glow-divide-nests{{threads={threads}}}", bulky=True),)
+
     def optimized(self) -> Sequence[Stage]:
-        """On quantized graphs, products of integers are made before constants are folded."""
+        """
+        The passes that optimize a graph. On quantized graphs, integer products are made before
+        constants are folded.
+        """
         unsign = "" if self._machine.byte_dot(unsigned=False) else "glow-activations-to-u8,"
         integers = f"{unsign}glow-legalize-quantized"
         optimized = Stage(
             "optimized",
+            f"glow-set-machine{{{self._machine.pass_options()}}},"
             "glow-fold-constants{keep-quantized=true},canonicalize,cse,glow-fuse-operators,"
             f"{integers},glow-fold-batch-norm,glow-simplify-shapes,"
             f"glow-fuse-attention,glow-sink-transposes,{_CLEAN}",
@@ -81,16 +89,15 @@ class CpuStages:
         options = "".join(f' target-{n}="{v}"' for n, v in given.items() if v is not None)
         return Stage("lowered", f"glow-lower-nodes{{backend=cpu{options}}},{_CLEAN}")
 
-    def _convolutions(self) -> str:
+    def _algorithm(self) -> str:
         """
-        How convolutions are computed, as options. Those that are rounded to bf16 are faster with
-        tiles of it than Winograd's.
+        How convolutions are computed. Those that are rounded to bf16 are faster with AMX tiles of
+        bf16 than with Winograd's algorithm.
         """
         machine, algorithm = self._machine, self._options.conv_algorithm
         if algorithm == "auto" and self._options.precision == "bf16" and machine.has_bf16_tiles:
             algorithm = "direct"
-        tiles = str(machine.has_bf16_tiles).lower()
-        return f"algorithm={algorithm} has-bf16-tiles={tiles} cache={machine.l2_bytes}"
+        return algorithm
 
     def _bf16(self) -> Sequence[Stage]:
         """The stage that rounds to bf16, if that is asked for."""
@@ -102,9 +109,4 @@ class CpuStages:
                 f"precision bf16 needs a CPU with AVX512-BF16, which {self._target.cpu!r} lacks; "
                 "leave out the precision to compute in f32"
             )
-        return (
-            Stage(
-                "rounded",
-                f"glow-demote-products-to-bf16{{lanes={machine.channel_block}}},cse,dce",
-            ),
-        )
+        return (Stage("rounded", "glow-demote-products-to-bf16,cse,dce"),)

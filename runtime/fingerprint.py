@@ -1,5 +1,6 @@
 """
-What the compiler is, as a hash of its source files: changed code never meets old cache entries.
+The identity of the compiler: a hash of its source files. Changed code never meets old cache
+entries.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 """
-What a model is, by content: the key under which its compiled program is found again.
+The identity of a model by its content: the key of its compiled program in the cache.
 
 The bytes of a file are hashed, which takes a second for one or two gigabytes, so the hash is
 remembered in the cache for the file's identity (`file_identity`).

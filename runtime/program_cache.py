@@ -1,5 +1,5 @@
 """
-Which objects a program is linked from, remembered so that its kernels need not be generated again.
+The objects from which a program is linked, stored so that its kernels need not be generated again.
 
 Objects are cached by their LLVM IR (`object_cache`), but making that text takes longer than
 everything else that a compilation with warm caches does. So an index entry of the same cache maps

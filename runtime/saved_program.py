@@ -64,8 +64,7 @@ def store_program(
     weights: memoryview,
 ) -> None:
     """
-    Store a program that was compiled from a model. Nothing is stored if one of its files may have
-    changed meanwhile.
+    Store a program that was compiled from a model, unless one of its files may have changed since.
     """
     files = source.other_files()
     try:

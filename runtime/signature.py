@@ -47,7 +47,9 @@ def is_program(main: FuncOp) -> bool:
 
 
 def _signature_of_program(main: FuncOp) -> Signature:
-    """Of an instruction program: its arguments are qualified as inputs and outputs."""
+    """
+    The signature of an instruction program, whose arguments are qualified as inputs and outputs.
+    """
     from xdsl.dialects.builtin import ArrayAttr, MemRefType, StringAttr, TensorType
 
     from ..glow_dialects.glow_inst.memory import QUALIFIER

@@ -102,7 +102,7 @@ def _compare(
 def _precision_errors(
     args: argparse.Namespace, feed: dict[str, np.ndarray], outputs: dict[str, np.ndarray]
 ) -> Table:
-    """How far outputs are from those that the same backend computes in f32."""
+    """The differences of outputs from the outputs that the same backend computes in f32."""
     from .. import compile as glow_compile
     from .report import error_table
 

@@ -62,7 +62,7 @@ def _arguments() -> argparse.ArgumentParser:
 
 @dataclass(frozen=True)
 class Report:
-    """How the cases of one operator ended."""
+    """The outcomes of the cases of one operator."""
 
     subject: Subject
     outcomes: Sequence[Outcome]

@@ -27,7 +27,8 @@ from ...glow_dialects.elements import num_elements, storage_type
 from ...glow_dialects.glow.base import Node
 from ...glow_dialects.glow.constant import ConstantOp, SplatOp
 from ...glow_dialects.glow.shape import BroadcastOp, ReshapeOp
-from ...glow_dialects.operator import Python, element_of, shape_of, to_python, with_shape
+from ...glow_dialects.operator import element_of, shape_of, with_shape
+from ...glow_dialects.python_values import Python, to_python
 from ..looked_at import each, look_at
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ class Build:
         result_types: Sequence[Attribute] | None = None,
         **properties: Python,
     ) -> SSAValue:
-        """`node.of(...)`, of which the only result is returned."""
+        """Insert `node.of(...)` and return its only result."""
         return self.add(node.of(*operands, result_types=result_types, **properties))
 
     def add(self, node: Node) -> SSAValue:
@@ -239,7 +240,7 @@ def failure(
     return error
 
 
-def maker(value: SSAValue, kind: type[N]) -> N | None:
+def defining_op(value: SSAValue, kind: type[N]) -> N | None:
     """The node of class `kind` that makes `value`, if one does."""
     return value.owner if isinstance(value.owner, kind) else None
 
@@ -252,7 +253,7 @@ def is_constant(value: SSAValue) -> bool:
     return isinstance(owner, ConstantOp | SplatOp)
 
 
-def uniform(value: SSAValue) -> bool | int | float | None:
+def splat_value(value: SSAValue) -> bool | int | float | None:
     """
     The number that every element of `value` is, if that is easy to see: a splat, or a broadcast of
     a splat or of a small constant whose elements are equal. Of a quantized value, the stored

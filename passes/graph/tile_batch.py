@@ -30,15 +30,9 @@ from ...errors import CompileError
 from ...glow_dialects.elements import type_bytes
 from ...glow_dialects.glow import NODES
 from ...glow_dialects.glow.base import DataParallel, Node
-from ...glow_dialects.glow.blocked import (
-    BlockedAvgPoolOp,
-    BlockedMaxPoolOp,
-    PackChannelsOp,
-    UnpackChannelsOp,
-    Windowed,
-)
 from ...glow_dialects.glow.constant import SplatOp
 from ...glow_dialects.glow.convolution import ConvolutionOp
+from ...glow_dialects.glow.machine import machine_of
 from ...glow_dialects.glow.normalization import LocalResponseNormOp, SoftmaxOp
 from ...glow_dialects.glow.pooling import AvgPoolOp, MaxPoolOp
 from ...glow_dialects.glow.reduction import (
@@ -56,7 +50,16 @@ from ...glow_dialects.glow.shape import (
     SliceOp,
     TransposeOp,
 )
-from ...glow_dialects.glow.winograd import WinogradConvolutionOp
+from ...glow_dialects.glow_cpu.blocked import (
+    BlockedAvgPoolOp,
+    BlockedConvolutionOp,
+    BlockedDepthwiseConvolutionOp,
+    BlockedMaxPoolOp,
+    PackChannelsOp,
+    UnpackChannelsOp,
+)
+from ...glow_dialects.glow_cpu.dot import DotConvolutionOp
+from ...glow_dialects.glow_cpu.winograd import WinogradConvolutionOp
 from ...glow_dialects.operator import element_of, shape_of, with_shape
 from ...table import Table
 from ..levels import GRAPH
@@ -76,7 +79,7 @@ def rule(*operators: type[N]) -> Callable[[Rule[N]], Rule[N]]:
 
 @dataclass
 class Graph:
-    """Which values have a dimension 0 of images."""
+    """The values whose dimension 0 is the batch."""
 
     batch: int
     images: set[SSAValue] = field(default_factory=set)
@@ -84,7 +87,7 @@ class Graph:
     same: set[SSAValue] = field(default_factory=set)
     """The same for all images."""
 
-    def look_at(self, node: Node) -> bool:
+    def visit(self, node: Node) -> bool:
         """Take in a node; False if it does not compute each image by itself."""
         has_batch = shape_of(node.results[0].type)[:1] == (self.batch,)
         if not any(v in self.images for v in node.operands):
@@ -118,9 +121,9 @@ def _repeats(node: Node) -> bool:
 
 
 @rule(
-    *[node for node in NODES if issubclass(node, Windowed)],
-    *(ConvolutionOp, WinogradConvolutionOp, MaxPoolOp, AvgPoolOp, BlockedMaxPoolOp),
-    *(BlockedAvgPoolOp, PackChannelsOp, UnpackChannelsOp, LocalResponseNormOp),
+    *(ConvolutionOp, MaxPoolOp, AvgPoolOp, LocalResponseNormOp),
+    *(BlockedConvolutionOp, BlockedDepthwiseConvolutionOp, DotConvolutionOp, WinogradConvolutionOp),
+    *(BlockedMaxPoolOp, BlockedAvgPoolOp, PackChannelsOp, UnpackChannelsOp),
 )
 def _by_image(graph: Graph, node: Node) -> bool:
     return not any(v in graph.images for v in node.operands[1:])
@@ -178,9 +181,9 @@ class Groups:
 
     count: int
     images: int
-    """In a group."""
+    """The number of images in a group."""
     each: int
-    """Of these, how many a thread has."""
+    """The number of images of a group that one thread computes."""
 
     @classmethod
     def of(cls, batch: int, images: int) -> Groups:
@@ -191,8 +194,8 @@ class Groups:
 
 def saved_bytes(graph: Graph, node: Node, groups: Groups, cache: int) -> int:
     """
-    What a node saves if images come in `groups`: what other nodes wrote, and what it writes, need
-    not leave `cache` bytes. Below 0 if it has more weights than that.
+    The bytes that a node saves if images come in `groups`: its operands and results then stay
+    within `cache` bytes. The number is below 0 if the node has more weights than that.
     """
     if isinstance(node, _VIEWS):
         return 0
@@ -208,10 +211,10 @@ def saved_bytes(graph: Graph, node: Node, groups: Groups, cache: int) -> int:
 
 
 def best_place(graph: Graph, nodes: Sequence[Node], groups: Groups, cache: int) -> int:
-    """How many of the nodes to compute for a group of images at a time: none, or two and more."""
+    """The number of nodes to compute for a group of images at a time: none, or two and more."""
     total = best = place = computed = 0
     for number, node in enumerate(nodes):
-        if not graph.look_at(node):
+        if not graph.visit(node):
             break
         if node.results[0] in graph.images:
             total += saved_bytes(graph, node, groups, cache)
@@ -330,18 +333,17 @@ class TileBatchPass(ModulePass):
     level = GRAPH
 
     images: int = 1
-    """How many images at a time: as many as there are threads. Large batches: a multiple."""
-    cache: int = 2**21
-    """Bytes that stay near a core."""
+    """
+    The number of images at a time: the number of threads, or a multiple of it for large batches.
+    """
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        if self.images < 1 or self.cache < 1:
-            raise CompileError(
-                f"expected images and cache of at least 1, found {self.images} and {self.cache}"
-            )
+        if self.images < 1:
+            raise CompileError(f"expected images of at least 1, found {self.images}")
+        cache = machine_of(op).l2_bytes
         for function in op.ops:
             if not isinstance(function, func.FuncOp) or len(function.body.blocks) != 1:
                 continue
             batch = batch_of(function)
             if batch is not None and batch > self.images:
-                split(function.body.block, batch, self.images, self.cache)
+                split(function.body.block, batch, self.images, cache)

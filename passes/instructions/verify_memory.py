@@ -56,7 +56,7 @@ def _name(value: SSAValue) -> str:
 
 @dataclass
 class _Walk:
-    """What is known at the current instruction."""
+    """The state of memory at the current instruction."""
 
     alive: dict[SSAValue, AllocActivationOp] = field(default_factory=dict)
     freed: set[SSAValue] = field(default_factory=set)

@@ -18,27 +18,27 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Part:
+class NetworkPart:
     """A partition. Tensors of the network have numbers."""
 
     name: str
     inputs: tuple[int, ...]
     """The tensors that it reads, in order."""
     outputs: tuple[int, ...]
-    """The tensors that it makes, in order."""
+    """The tensors that the partition makes, in order."""
     infos: tuple[TensorInfo, ...]
-    """What these must look like."""
+    """The names, shapes and types of the outputs."""
     dependencies: tuple[int, ...]
-    """The parts that make what it reads, each once."""
+    """The parts that make the inputs, each once."""
 
 
 @dataclass(frozen=True)
-class Place:
-    """Where a partition is loaded."""
+class PartitionPlacement:
+    """The device and the program of a loaded partition."""
 
     device: DeviceManager
     key: str
-    """Of the program on the device."""
+    """The key of the program on the device."""
     loaded: Loaded
 
     @property
@@ -52,8 +52,8 @@ class Replica:
     """All partitions of a network, each on a device. Replicas may share devices, but not all."""
 
     number: int
-    places: tuple[Place, ...]
-    """In the order of the partitions."""
+    places: tuple[PartitionPlacement, ...]
+    """The places in the order of the partitions."""
 
     @lazy_property
     def devices(self) -> tuple[DeviceManager, ...]:
@@ -62,8 +62,8 @@ class Replica:
 
     def rank(self, now: float) -> tuple[bool, float, int]:
         """
-        What is less is better for the next request: whether one of its programs raised a while
-        ago, and the estimated seconds that are queued at its devices.
+        The order of replicas for the next request, the least first: whether one of its programs
+        raised a while ago, then the estimated seconds that are queued at its devices.
         """
         avoided = any(place.loaded.avoided > now for place in self.places)
         return avoided, sum(device.backlog() for device in self.devices), self.number
@@ -71,9 +71,9 @@ class Replica:
 
 @dataclass(frozen=True)
 class Plan:
-    """What the executor needs to know. The first tensors are the inputs of the network."""
+    """The plan of the executor. The first tensors are the inputs of the network."""
 
-    parts: tuple[Part, ...]
+    parts: tuple[NetworkPart, ...]
     outputs: tuple[int, ...]
     """The tensors that are the results, in order."""
     inputs: int
@@ -83,7 +83,7 @@ class Plan:
 
     @lazy_property
     def users(self) -> tuple[tuple[int, ...], ...]:
-        """For each part, the parts that read what it makes."""
+        """The parts that read the outputs of each part."""
         found: list[list[int]] = [[] for _ in self.parts]
         for number, part in enumerate(self.parts):
             for dependency in part.dependencies:
@@ -97,12 +97,12 @@ class Plan:
 
     @lazy_property
     def missing(self) -> tuple[int, ...]:
-        """For each part, how many parts must run before it."""
+        """The number of parts that must run before each part."""
         return tuple(len(part.dependencies) for part in self.parts)
 
     @lazy_property
     def readers(self) -> tuple[int, ...]:
-        """For each tensor, how often it is read, by parts and as a result."""
+        """The number of reads of each tensor, by parts and as a result."""
         counts = [0] * self.tensors
         for number in (*(n for part in self.parts for n in part.inputs), *self.outputs):
             counts[number] += 1
@@ -110,7 +110,7 @@ class Plan:
 
     @lazy_property
     def copied(self) -> tuple[bool, ...]:
-        """For each result, whether it must be copied so that all are fresh arrays."""
+        """Whether each result must be copied so that all results are fresh arrays."""
         return tuple(
             number < self.inputs or number in self.outputs[:i]
             for i, number in enumerate(self.outputs)
@@ -119,7 +119,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class PartitionInfo:
-    """Where a partition runs, and what it takes there."""
+    """The device of a partition, and the memory that it takes there."""
 
     name: str
     device: str
@@ -129,13 +129,13 @@ class PartitionInfo:
 
 @dataclass(frozen=True)
 class NetworkInfo:
-    """What was added."""
+    """The description of a network that was added."""
 
     name: str
     inputs: tuple[TensorInfo, ...]
     outputs: tuple[TensorInfo, ...]
     partitions: tuple[PartitionInfo, ...]
-    """Those of each replica, in an order in which they can run."""
+    """The partitions of each replica, in an order in which they can run."""
     replicas: int
     """How often it is loaded."""
     seconds: float

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from ...errors import GlowError
 from ...glow_dialects.vta.config import DEFAULT, VtaConfig, changed
-from ...interface.backend import Backend, Memory, Rates, Stage
+from ...glow_dialects.vta.timing import VtaTiming
+from ...interface.backend import Backend, DeviceMemory, Rates, Stage
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
@@ -44,12 +45,19 @@ def _made(kind: type[_T], given: _T | Mapping[str, Any], what: str) -> _T:
         raise GlowError(f"no VTA has these {what}: {e}") from None
 
 
+def _with_options(name: str, options: Mapping[str, object]) -> str:
+    """A pass in a pipeline."""
+    shown = " ".join(f"{n.replace('_', '-')}={v}" for n, v in options.items())
+    return f"{name}{{{shown}}}" if shown else name
+
+
 class VtaBackend(Backend):
     """
     Compiles networks that are quantized with scales that are powers of two.
 
     - `config`: the machine, its sizes and its design, a `VtaConfig` or keyword arguments of one;
-    - `timing`: how fast it is, for estimates, a `VtaTiming` or keyword arguments of one.
+    - `timing`: how fast it is, for the choice of tiles and for estimates, a `VtaTiming` or keyword
+      arguments of one.
 
     `threads` and `cache` mean nothing to it.
     """
@@ -64,29 +72,19 @@ class VtaBackend(Backend):
         timing: VtaTiming | Mapping[str, float] | None = None,
     ):
         self.config = _made(VtaConfig, config, "sizes")
-        self._timing: VtaTiming | None = None
-        if timing is not None:
-            from .timing import VtaTiming
-
-            self._timing = _made(VtaTiming, timing, "times")
-
-    @property
-    def timing(self) -> VtaTiming:
-        from .timing import VtaTiming
-
-        return self._timing or VtaTiming()
+        self.timing: VtaTiming = _made(VtaTiming, {} if timing is None else timing, "times")
 
     def claims(self) -> Sequence[Claim]:
         from .claims import claims_for
 
         return claims_for(self.config.capabilities)
 
-    def memories(self) -> Sequence[Memory]:
+    def memories(self) -> Sequence[DeviceMemory]:
         """DRAM, as far as addresses reach; buffers on the chip are not for tensors."""
         c = self.config
         smallest = min(prod((c.batch, c.block_in)), prod((c.batch, c.block_out)))
         layouts = (f"N, C/{c.block_out}, H, W in elements of {c.batch} x {c.block_out}",)
-        return (Memory("DRAM", smallest << c.dram_base_bits, smallest, layouts),)
+        return (DeviceMemory("DRAM", smallest << c.dram_base_bits, smallest, layouts),)
 
     def rates(self, call: Call) -> Rates:
         """The GEMM core or the ALU, and the DRAM port."""
@@ -100,8 +98,9 @@ class VtaBackend(Backend):
         return Rates(operations * clock, t.bytes_per_cycle * clock, _LAYER / clock)
 
     def stages(self) -> Sequence[Stage]:
-        sizes = " ".join(f"{n.replace('_', '-')}={v}" for n, v in changed(self.config).items())
-        lower = f"glow-lower-to-vta{{{sizes}}}" if sizes else "glow-lower-to-vta"
+        sizes, times = changed(self.config), changed(self.timing)
+        tile = _with_options("glow-tile-vta-layers", sizes | times)
+        lower = _with_options("glow-lower-to-vta", sizes)
         return (
             Stage(
                 INTEGERS,
@@ -115,6 +114,7 @@ class VtaBackend(Backend):
                 f"glow-eliminate-copies,glow-stack-ops{{epilogues={_WITH_EPILOGUES}}},"
                 "glow-eliminate-dead-stores",
             ),
+            Stage("tiled", tile),
             Stage(PROGRAM, f"{lower},glow-verify-vta-tokens,glow-verify-vta-design"),
         )
 

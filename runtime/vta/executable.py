@@ -22,7 +22,7 @@ from ...semantics import evaluate
 from ...semantics.arrays import constant_of
 from ..signature import main_function
 from .assemble import assemble
-from .program import Kind, VtaProgram
+from .program import RegionRole, VtaProgram
 from .simulator import Simulator
 
 
@@ -108,7 +108,9 @@ class VtaExecutable:
     @property
     def memory(self) -> ProgramMemory:
         """DRAM but that of inputs and outputs."""
-        fixed = self.program.of_kind(Kind.CONSTANT, Kind.MICRO_OPS, Kind.INSTRUCTIONS)
+        fixed = self.program.of_kind(
+            RegionRole.CONSTANT, RegionRole.MICRO_OPS, RegionRole.INSTRUCTIONS
+        )
         return ProgramMemory(sum(r.size for r in fixed), self.program.scratch_bytes)
 
     def run(self, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:

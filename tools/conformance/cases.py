@@ -39,7 +39,8 @@ from xdsl.ir import Attribute
 from ...glow_dialects.claims import Quantized, Schema
 from ...glow_dialects.elements import is_float, storage_type
 from ...glow_dialects.glow.base import Node
-from ...glow_dialects.operator import Call, Python, element_of, to_attribute, with_shape
+from ...glow_dialects.operator import Call, element_of, with_shape
+from ...glow_dialects.python_values import Python, to_attribute
 from ...glow_dialects.quant import QuantizedType, storage_range
 from ...semantics import numpy_dtype
 from ...table import Table
@@ -85,14 +86,12 @@ class Case:
     """A call of an operator on arrays."""
 
     call: Call
-    """On tensors, with its results."""
+    """The call on tensors, with its results."""
     arrays: tuple[np.ndarray, ...]
     constants: frozenset[int] = frozenset()
     """Operands that are known at compile time, as weights are."""
     real: Call | None = None
-    """
-    The call in floats, if it is one between conversions, of which `call` has the quantized types.
-    """
+    """The float call, if it stands between conversions; `call` then has the quantized types."""
 
     def __str__(self) -> str:
         operands, results = (
@@ -181,7 +180,7 @@ Generator: TypeAlias = "Callable[[Draw], Iterator[Case]]"
 
 @dataclass(frozen=True)
 class Family:
-    """What generates the cases of an operator, and the element types to try by default."""
+    """The generator of the cases of an operator, and the element types to try by default."""
 
     generate: Generator
     rows: tuple[Row, ...]

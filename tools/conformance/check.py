@@ -31,8 +31,8 @@ result, or of 1 if that is larger: terms of about 1 may cancel. Integers are equ
 """
 QUANTUM = 1.0
 """
-Of float operators between conversions, stored results may differ by one: rounding after
-integer arithmetic is not that after arithmetic in floats.
+The tolerance of stored results of float operators between conversions: integer arithmetic and float
+arithmetic round differently.
 """
 TOGETHER = 24
 """Cases that are compiled as one network, unless the caller says otherwise."""
@@ -40,7 +40,7 @@ TOGETHER = 24
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a case ended."""
+    """The outcome of a case."""
 
     case: Case
     difference: float = 0.0
@@ -94,7 +94,7 @@ def _compared(case: Case, found: np.ndarray, expected: np.ndarray) -> Outcome:
 
 
 def limit_of(case: Case) -> float:
-    """How far a result may be from the interpreter's."""
+    """The tolerance of a result against the interpreter's."""
     if is_integer(_result(case)):
         return QUANTUM if case.real is not None else 0.0
     types = (*case.call.operands, *case.call.results)

@@ -12,7 +12,8 @@ from ....glow_dialects.glow import arithmetic as m
 from ....glow_dialects.glow import logic as g
 from ....glow_dialects.glow.base import Node
 from ....glow_dialects.glow.constant import ConstantOp, SplatOp
-from ....glow_dialects.operator import element_of, shape_of, to_python
+from ....glow_dialects.operator import element_of, shape_of
+from ....glow_dialects.python_values import to_python
 from ....semantics.arrays import constant_of
 from ..problems import Unsupported
 from .writer import Writer, code_of, exporter, is_unsigned
@@ -101,6 +102,18 @@ def shift(writer: Writer, node: m.ShiftRightOp) -> str:
         inputs = writer.inputs(node)
         return writer.emit("BitShift", *inputs, hint=hint_of(node), direction="RIGHT")
     raise Unsupported(f"a shift of {node.result.type}")
+
+
+@exporter(m.MultiplyAddOp)
+def multiply_add(writer: Writer, node: m.MultiplyAddOp) -> str:
+    """ONNX has no operator that rounds once."""
+    first, second, third = writer.inputs(node)
+    return writer.emit("Add", writer.emit("Mul", first, second), third, hint=hint_of(node))
+
+
+@exporter(g.BitcastOp)
+def bitcast(writer: Writer, node: g.BitcastOp) -> str:
+    raise Unsupported(f"the bits of {node.operands[0].type} as {node.result.type}")
 
 
 @exporter(a.GeluOp)

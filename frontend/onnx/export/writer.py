@@ -1,4 +1,4 @@
-"""What an exporter sees of the model that it writes, and the table of exporters."""
+"""The model that exporters write to, and the table of exporters."""
 
 from __future__ import annotations
 

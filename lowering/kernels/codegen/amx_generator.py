@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
-from math import prod
+from math import ceil, prod
 from typing import Protocol
 
 from xdsl.dialects import memref
@@ -18,10 +18,11 @@ from xdsl.ir import SSAValue
 
 from ....glow_dialects import glow_vec
 from ....glow_dialects.elements import element_bytes
+from ....glow_dialects.glow_nest.affine import Access, Affine, Buffer, Dim
+from ....glow_dialects.glow_nest.nest import Nest
 from ....glow_dialects.glow_vec.tiles import QUAD, TILE_BYTES, TILES
-from ..affine import Access, Affine, Buffer, Dim
-from ..machine import MachineDescription
-from ..nest import Nest
+from ....glow_dialects.machine import MachineDescription
+from ....glow_dialects.timings import TIMINGS
 from ..schedules.amx_tile import (
     COLUMNS,
     TilePlan,
@@ -36,18 +37,8 @@ from .amx_groups import GroupLoops
 from .emit import Emitter
 from .memory import Memory, Place
 
-_PREFETCHED = 1 << 17
-"""Bytes; larger filters are prefetched."""
-_PREFETCH_BYTES = 4096
-"""How far ahead."""
-_NEAR = 4
-"""A filter of at most this part of the second cache is read again for each group of pixels."""
-_IMAGE = 2
-"""While pixels meet a large filter, one part in so many of the second cache is theirs."""
 _MOST_UNROLLED = 4
 _SUM_BYTES = 4
-_LEAST_STEPS = 32
-"""Less work than this takes one thread no longer than it takes several to share it."""
 
 Bound = Mapping[Dim, "SSAValue | int"]
 
@@ -67,6 +58,7 @@ class TileGenerator:
         memory: Memory,
         machine: MachineDescription,
         vectors: Callable[[Nest, Emitter, Memory, MachineDescription], _Runs],
+        threads: int = 1,
     ):
         """`vectors` makes the generator of a nest without reduction."""
         self.nest = nest
@@ -75,7 +67,7 @@ class TileGenerator:
         self.e = emitter
         self.machine = machine
         self._vectors = vectors
-        self._threads = 1
+        self._threads = threads
         assert nest.reduction is not None
         element, width = nest.reduction.element, plan.panels * COLUMNS
         self._sums = Buffer(element, 0, plan.places * width)
@@ -86,12 +78,13 @@ class TileGenerator:
         size = filter_bytes(nest, self.roles)
         self._streams = nest.reduction.streams
         """Whether the next part of the filter is prefetched while this one is used."""
-        self._prefetches = size > _PREFETCHED and not self._streams
-        self._is_near = size <= machine.l2_bytes // _NEAR
+        self._prefetches = size > TIMINGS.amx_prefetched_bytes and not self._streams
+        self._is_near = size <= int(machine.l2_bytes * TIMINGS.amx_filters_l2_share)
         self._blocks = 1
         """How many blocks the pixels need to be cut into, so that one of them stays near."""
         if not self._is_near:
-            self._blocks = -(-image_bytes(nest, self.roles) * _IMAGE // machine.l2_bytes)
+            most = machine.l2_bytes * TIMINGS.amx_image_l2_share
+            self._blocks = ceil(image_bytes(nest, self.roles) / most)
         first = TILES - plan.panels
         self._filter_tiles = range(first, TILES)
         self._image_tiles = range(plan.images * plan.panels, first)
@@ -111,15 +104,6 @@ class TileGenerator:
         return [d for d in dims if d.size > 1], {depth: step * quads}
 
     # loops
-
-    def choose_split(self, threads: int) -> Split | None:
-        """Something if several threads divide the nest; None if one of them is to do it."""
-        self._threads = threads
-        panels = prod(d.size for d in (*self.roles.others, *self._panel_dims))
-        groups = sum(prod(g.counts) for g in self.plan.groups)
-        units = panels * groups * prod(d.size for d in self.roles.pixels[:-2])
-        steps = units * prod(d.size for d in self._steps)
-        return Split(0, 0) if units >= threads and steps >= _LEAST_STEPS else None
 
     def run(self, bound: Bound, split: Split | None = None, share: Share | None = None) -> None:
         """
@@ -341,7 +325,8 @@ class TileGenerator:
     def _prefetch(self, filters: Access, place: Place) -> None:
         for panel, quad in product(range(self.plan.panels), range(self.roles.quads)):
             at = panel * self._between + quad * self.roles.pitch
-            self.memory.prefetch(filters, place, at + _PREFETCH_BYTES // self.roles.filter_size)
+            ahead = TIMINGS.prefetch_bytes // self.roles.filter_size
+            self.memory.prefetch(filters, place, at + ahead)
 
     def _finish(self, kind: GroupLoops) -> Nest:
         """What the nest does with the results of a group."""

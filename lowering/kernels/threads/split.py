@@ -12,24 +12,17 @@ the thread that has most to do.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import product
 from math import prod
 
 from xdsl.ir import SSAValue
 
-from ..nest import Nest
-from ..schedules.schedule import Schedule
+from ....glow_dialects.glow_nest.affine import Dim
+from ....glow_dialects.glow_nest.nest import Nest
+from ....glow_dialects.glow_nest.schedule import Split, VectorSchedule
+from ....glow_dialects.timings import TIMINGS
 
-_LEAST_CYCLES = 2000
-"""Less work than this takes one thread no longer than it takes several to share it."""
-_UNIT_CYCLES = 8
-"""To find the place of a unit in each further loop."""
-_INTERRUPTED = 0.03
-"""What it costs, of much work, if a range is too short to leave an end of each part to whichever
-thread is ready: others wait for one that was interrupted, or came late."""
-_LEAST_DRAWN = 20000
-"""Cycles of work; of less, each thread does a part that is known beforehand."""
 _BALANCED = 0.85
 """How busy threads are, on average, where whole iterations of a sequence are worth dividing."""
 
@@ -67,24 +60,22 @@ class Span:
         return self.step if self.tile is None else len(self.tile)
 
 
-@dataclass(frozen=True)
-class Split:
-    """Loops `first` to `last` of a schedule's order are divided between threads."""
-
-    first: int
-    last: int
-    together: bool = False
-    """Whether tiles of different code are one range."""
-    cycles: float = field(default=0.0, compare=False)
-    """About how long one thread would take."""
-
-    @property
-    def draws(self) -> bool:
-        """
-        Whether tickets are worth drawing. In each iteration of a loop outside they would cost more
-        than they gain.
-        """
-        return self.first == 0 and self.cycles >= _LEAST_DRAWN
+def spans_of(nest: Nest, schedule: VectorSchedule, dim: Dim) -> list[Span]:
+    """The tiles of a parallel loop, apart by their code."""
+    parts = schedule.parts_of(dim)
+    if schedule.lists_tiles(dim):
+        starts = [(i, p.tile) for p in parts for i in range(p.start, p.stop, p.tile)]
+        return [Span(0, 1, 1, range(i, i + tile)) for i, tile in starts]
+    if parts:
+        return [Span(p.start, p.stop - p.start, p.tile, range(p.tile)) for p in parts]
+    step = schedule.step(dim)
+    full, last = dim.size // step * step, dim.size - step
+    if full == dim.size:
+        return [Span(0, full, step)]
+    if nest.reduction is not None:
+        return [Span(0, dim.size, step, clamp=last)]
+    masked = nest.in_place and dim is schedule.vector
+    return [Span(0, full, step), Span(last, step, step, stale=full - last if masked else None)]
 
 
 @dataclass(frozen=True)
@@ -149,13 +140,13 @@ def is_balanced(units: int, threads: int) -> bool:
 
 
 def choose_split(
-    nest: Nest, schedule: Schedule, spans: Sequence[Sequence[Span]], threads: int
+    nest: Nest, schedule: VectorSchedule, spans: Sequence[Sequence[Span]], threads: int
 ) -> Split | None:
     """
     Which loops to divide; None if one thread is to do it all. `spans` are those of each loop.
     """
     work = _cycles(nest, schedule)
-    if work < _LEAST_CYCLES:
+    if work < TIMINGS.least_shared_cycles:
         return None
     best, least = None, work
     for first in range(len(spans)):
@@ -167,11 +158,13 @@ def choose_split(
                 share, units = _most(groups, threads, together)
                 # to find the places of units; inner loops begin anew in each outer iteration
                 overhead = units * (last - first) + len(groups) * (together + (first > 0))
-                time = work * share / covered + overhead * outer * _UNIT_CYCLES
-                split = Split(first, last, together, work)
+                time = work * share / covered + overhead * outer * TIMINGS.unit_cycles
+                # in each iteration of a loop outside, tickets would cost more than they gain
+                drawn = first == 0 and work >= TIMINGS.least_drawn_cycles
+                split = Split(first, last, together, drawn)
                 cut = together or all(portions_of(g.units, threads)[1] for g in groups)
-                if split.draws and not cut:
-                    time += work * _INTERRUPTED
+                if drawn and not cut:
+                    time += work * TIMINGS.interruption_share
                 if time < least:
                     best, least = split, time
     return best
@@ -191,7 +184,7 @@ def _most(groups: Sequence[Group], threads: int, together: bool) -> tuple[int, i
     return max(shares)
 
 
-def _cycles(nest: Nest, schedule: Schedule) -> float:
+def _cycles(nest: Nest, schedule: VectorSchedule) -> float:
     """A rough estimate for the whole nest."""
     points = prod(d.size for d in nest.parallel)
     steps = prod(d.size for d in nest.reduced) if nest.reduction is not None else 0

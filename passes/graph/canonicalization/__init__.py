@@ -1,5 +1,5 @@
 """
-What graph nodes contribute to xDSL's `canonicalize`: small simplifications that always pay.
+The rules of graph nodes for xDSL's `canonicalize`: small simplifications that always pay.
 
 A rule may not change a result except in two ways: the sign of a zero (`x + 0` is `x`, though `-0 +
 0` is `+0`), and an operation of several roundings may become one of fewer (`pow(x, 2)` is `x * x`).

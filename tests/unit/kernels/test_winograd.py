@@ -11,9 +11,12 @@ from math import prod
 import numpy as np
 import pytest
 from glow.errors import CompileError
-from glow.glow_dialects.glow.winograd import TILES, WinogradConvolutionOp
-from glow.lowering.kernels import MachineDescription
-from glow.lowering.kernels.affine import Affine, Buffer, Dim, View
+from glow.glow_dialects.glow_cpu.winograd import TILES, WinogradConvolutionOp
+from glow.glow_dialects.glow_nest.affine import Affine, Buffer, Dim, View
+from glow.glow_dialects.glow_nest.body import Body
+from glow.glow_dialects.glow_nest.nest import Combine, Nest, Reduction, simplified
+from glow.glow_dialects.glow_nest.schedule import RegisterTile
+from glow.glow_dialects.machine import MachineDescription
 from glow.lowering.kernels.algorithms.winograd_blocks import (
     MOST_CACHES,
     choose_blocks,
@@ -21,9 +24,8 @@ from glow.lowering.kernels.algorithms.winograd_blocks import (
     edges,
     spans,
 )
-from glow.lowering.kernels.nest import Combine, Nest, Reduction, simplified
+from glow.lowering.kernels.costs import prefetched_bytes
 from glow.lowering.kernels.schedules.register_tile import tiled_product
-from glow.lowering.kernels.schedules.schedule import Schedule
 from glow.lowering.target import find_target
 from glow.semantics import element_type
 from glow.semantics.blocked import pack_channels, pack_filter
@@ -182,7 +184,7 @@ func.func @main(%x: memref<1x2x9x12x16xf32> {glow.name = "x", glow.qualifier = "
     %r: memref<1x3x7x10x16xf32> {glow.name = "r", glow.qualifier = "in"},
     %y: memref<1x3x7x10x16xf32> {glow.name = "y", glow.qualifier = "out"}) {
   glow_inst.copy @out %y, @in %r : memref<1x3x7x10x16xf32>, memref<1x3x7x10x16xf32>
-  glow_inst.winograd_convolution @inout %y, @in %x, @in %u, @in %b {tile = 4 : i64}
+  glow_inst.winograd_convolution @inout %y, @in %x, @in %u, @in %b tile 4
       : memref<1x3x7x10x16xf32>, memref<1x2x9x12x16xf32>, memref<36x3x32x16xf32>,
         memref<3x16xf32> epilogue {
   ^bb0(%0: f32, %1: f32):
@@ -319,28 +321,28 @@ def test_prefetch_covers_the_next_filters(tiles: int, outputs: int, inputs: int,
     )
     write = (result[[o, t, out]],)
     dims, sums = (o, t, out), (c, lane)
-    nest = Nest(dims, write, lambda _, v: v, reduction=products, reduced=sums, raw=raw)
+    nest = Nest(dims, write, Body.passing(f32), reduction=products, reduced=sums, raw=raw)
     found = tiled_product(simplified(nest), MachineDescription())
     assert found is not None
     nest, schedule = found
     assert nest.reduction is not None
-    soon = nest.reduction.soon
     pixels = [d for d in schedule.parts if image[[c, d, lane]].stride(d) and d.name == "t"]
     parts = schedule.parts[pixels[0]] if pixels else ()
     if not parts:
-        assert not soon
+        assert not schedule.soon
         return
     missing, _ = missing_lines(nest, schedule, pixels)
     chunks = 1 if schedule.chunks is None else schedule.chunks.number.size
     assert missing <= chunks * (tiles // 16 + 1)
 
 
-def missing_lines(nest: Nest, schedule: Schedule, pixels: Sequence[Dim]) -> tuple[int, int]:
+def missing_lines(nest: Nest, schedule: RegisterTile, pixels: Sequence[Dim]) -> tuple[int, int]:
     """
     How many cache lines of the next filters are not prefetched while all pixels meet some, the last
     dimension of which is cut into tiles; and how many there are.
     """
-    assert nest.reduction is not None
+    assert schedule.soon is not None
+    soon = schedule.soon.accesses(nest)
     (block,) = (d for d in schedule.parts if d.name == "o")
     panel = schedule.parts[block][0].tile * prod(d.size for d in nest.reduced) * 16
     *rows, last = pixels
@@ -349,7 +351,7 @@ def missing_lines(nest: Nest, schedule: Schedule, pixels: Sequence[Dim]) -> tupl
     lines: set[int] = set()
     before, behind = ([range(d.size) for d in some] for some in (rows, nest.reduced))
     for place in product(*before, starts, *behind):
-        for access in nest.reduction.soon:
+        for access in soon:
             at = access.place.constant
             for dim, i in zip(dims, place, strict=True):
                 stride = access.stride(dim)
@@ -363,7 +365,7 @@ def missing_lines(nest: Nest, schedule: Schedule, pixels: Sequence[Dim]) -> tupl
 def test_prefetch_covers_the_next_filters_of_images(rows: int, columns: int, inputs: int):
     """As before, where pixels lie in rows, or in a list of the pixels of all rows."""
     machine = replace(MachineDescription(), l2_bytes=2 << 20)
-    outputs = machine.prefetched_bytes // (inputs << 10) + 2
+    outputs = prefetched_bytes(machine) // (inputs << 10) + 2
     image = View.dense(Buffer(f32, 0, 1 << 30, parameter=0), (inputs, rows, columns, 16))
     filters = View.dense(Buffer(f32, 0, 1 << 30, parameter=1), (outputs, inputs * 16, 16))
     # with a border, so that rows are no single range
@@ -373,14 +375,14 @@ def test_prefetch_covers_the_next_filters_of_images(rows: int, columns: int, inp
     reads = image[[c, y, x, lane]], filters[[o, Affine({c: 16, lane: 1}), out]]
     products = Reduction(Combine.ADD, f32, reads)
     write, dims, sums = (result[[o, y, x, out]],), (o, y, x, out), (c, lane)
-    nest = Nest(dims, write, lambda _, v: v, reduction=products, reduced=sums)
+    nest = Nest(dims, write, Body.passing(f32), reduction=products, reduced=sums)
     found = tiled_product(simplified(nest), machine)
     assert found is not None
     nest, schedule = found
     assert nest.reduction is not None
     pixels = [d for d in schedule.order if set(d.name) <= set("yx")]
-    assert (len(pixels) == 1) == bool(schedule.static)
-    if not nest.reduction.soon:
+    assert (len(pixels) == 1) == (schedule.listed is not None)
+    if schedule.soon is None:
         (block,) = (d for d in schedule.parts if d.name == "o")
         assert schedule.parts[block][0].tile * inputs * 256 < 4 * rows * columns
         return
@@ -413,7 +415,7 @@ def test_chunks_stay_in_the_first_cache(inputs: int, tiles: int, raw: bool, is_c
     reads = image[[c, t, lane]], filters[[o, Affine({c: 16, lane: 1}), out]]
     products = Reduction(Combine.ADD, f32, reads, streams=True)
     write, dims, sums = (result[[o, t, out]],), (o, t, out), (c, lane)
-    nest = Nest(dims, write, lambda _, v: v, reduction=products, reduced=sums, raw=raw)
+    nest = Nest(dims, write, Body.passing(f32), reduction=products, reduced=sums, raw=raw)
     found = tiled_product(simplified(nest), machine)
     assert found is not None
     changed, schedule = found

@@ -1,0 +1,161 @@
+"""
+Where a loop nest accesses memory: strided views of buffers, indexed by forms of loop variables.
+
+```python
+x = View(buffer, shape=(8, 16), strides=(16, 1))
+i, j = Dim("i", 8), Dim("j", 14)
+x[i, j + 2]          # an Access: element 16 * i + j + 2 of the buffer
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from xdsl.ir import Attribute
+
+from ..elements import row_major_strides
+
+Stride = int | tuple[int, ...]
+"""Elements per step of a loop variable, or the offset for each of its values."""
+
+
+@dataclass(frozen=True, eq=False)
+class Dim:
+    """A loop variable that runs from 0 to `size - 1`. Identity is equality."""
+
+    name: str
+    size: int
+
+    def __mul__(self, factor: int) -> Affine:
+        return Affine({self: factor})
+
+    def __add__(self, other: Index) -> Affine:
+        return Affine({self: 1}) + other
+
+    def __repr__(self) -> str:
+        return f"{self.name}:{self.size}"
+
+
+@dataclass(frozen=True)
+class Affine:
+    """A constant plus, for each loop variable, a multiple of it or a table lookup."""
+
+    terms: Mapping[Dim, Stride] = field(default_factory=dict)
+    constant: int = 0
+
+    def __add__(self, other: Index) -> Affine:
+        right = affine(other)
+        terms = dict(self.terms)
+        for dim, stride in right.terms.items():
+            terms[dim] = add_strides(terms[dim], stride) if dim in terms else stride
+        return Affine(terms, self.constant + right.constant)
+
+    def __mul__(self, factor: int) -> Affine:
+        terms = {d: scale_stride(s, factor) for d, s in self.terms.items() if factor}
+        return Affine(terms, self.constant * factor)
+
+
+Index = Dim | Affine | int
+
+
+def affine(index: Index) -> Affine:
+    match index:
+        case Dim():
+            return Affine({index: 1})
+        case int():
+            return Affine({}, index)
+        case _:
+            return index
+
+
+def lookup(dim: Dim, table: Sequence[int]) -> Affine:
+    """`table[dim]`; `dim` is then unrolled."""
+    assert len(table) == dim.size
+    return Affine({dim: tuple(table)})
+
+
+def scale_stride(stride: Stride, factor: int) -> Stride:
+    if isinstance(stride, int):
+        return stride * factor
+    return tuple(s * factor for s in stride)
+
+
+def add_strides(a: Stride, b: Stride) -> Stride:
+    if isinstance(a, int) and isinstance(b, int):
+        return a + b
+    size = len(a) if isinstance(a, tuple) else len(b)  # pyright: ignore
+    return tuple(_at(a, i) + _at(b, i) for i in range(size))
+
+
+def _at(stride: Stride, i: int) -> int:
+    return stride * i if isinstance(stride, int) else stride[i]
+
+
+@dataclass(eq=False)
+class Buffer:
+    """Memory that a kernel accesses: one of its parameters, or scratch that it uses meanwhile."""
+
+    element: Attribute
+    low: int
+    """The first element that is accessed, from the pointer; negative for negative strides."""
+    high: int
+    """One more than the last element that is accessed."""
+    parameter: int | None = None
+    """Number of the parameter; None for scratch."""
+
+
+@dataclass(frozen=True)
+class Indirect:
+    """An addition to an element's place that memory holds: `clamp(load(access)) * stride`."""
+
+    access: Access
+    size: int
+    """Indices -size to size - 1 are valid, negative ones count from the end; others are clamped."""
+    stride: int
+
+
+@dataclass(frozen=True, eq=False)
+class Access:
+    """An element of a buffer, as a linear form of loop variables. Identity is equality."""
+
+    buffer: Buffer
+    place: Affine
+    indirect: Indirect | None = None
+
+    def stride(self, dim: Dim) -> Stride:
+        return self.place.terms.get(dim, 0)
+
+    @property
+    def element(self) -> Attribute:
+        return self.buffer.element
+
+
+@dataclass(frozen=True)
+class View:
+    """A strided array in a buffer. Strides and offset count elements."""
+
+    buffer: Buffer
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    offset: int = 0
+
+    @staticmethod
+    def dense(buffer: Buffer, shape: Sequence[int]) -> View:
+        return View(buffer, tuple(shape), row_major_strides(shape))
+
+    @property
+    def element(self) -> Attribute:
+        return self.buffer.element
+
+    @property
+    def rank(self) -> int:
+        return len(self.shape)
+
+    def __getitem__(self, index: Sequence[Index]) -> Access:
+        assert len(index) == len(self.shape), (index, self.shape)
+        place = Affine({}, self.offset)
+        for i, stride in zip(index, self.strides, strict=True):
+            place = place + affine(i) * stride
+        return Access(self.buffer, place)

@@ -1,0 +1,291 @@
+"""
+What a kernel computes, before it is decided how: perfect loop nests.
+
+A nest visits every point of its parallel dimensions. At each point it may reduce: combine a value
+for every point of the reduction dimensions, starting from an identity. Then its body computes, from
+the result of the reduction and further operands, the elements to write.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from math import prod
+
+from xdsl.ir import Attribute
+
+from ..elements import element_bytes
+from .affine import Access, Affine, Dim
+from .body import Body
+
+
+class Combine(StrEnum):
+    """Associative and commutative operations that a reduction may use."""
+
+    ADD = "add"
+    MUL = "mul"
+    MAXIMUM = "maximum"
+    MINIMUM = "minimum"
+    LARGEST_NUMBER = "largest number"
+    """The maximum, but NaN does not count."""
+
+
+@dataclass(frozen=True)
+class Reduction:
+    """
+    `acc = combine(acc, map(*reads))` over the reduction dimensions.
+
+    Without `map` the single read is the value, and two reads are multiplied.
+    """
+
+    combine: Combine
+    element: Attribute
+    reads: tuple[Access, ...]
+    map: Body | None = None
+    """Computes one value from the reads."""
+    terms: int = 1
+    """How many neighbours of each of two narrow reads make a step, which adds all their products.
+    The first read is that of the factor that may be unsigned."""
+    fields: tuple[int, ...] = ()
+    """Where the neighbours of the first read are, in elements from the first of them, if they are
+    not next to each other. Those beyond the last count as zeros."""
+    adds_operand: bool = False
+    """Whether the body adds the first operand to the result before all else, and such sums are
+    exact, so that the reduction may as well start with that operand, and the body add zero."""
+    soon: tuple[Access, ...] = ()
+    """Elements to prefetch in each step, because nests that follow will read them. They may lie
+    beyond the end of a buffer."""
+    streams: bool = False
+    """Whether the elements that a product loads as vectors come from memory, so that those for the
+    next tiles should be prefetched meanwhile."""
+
+    @property
+    def is_product(self) -> bool:
+        return self.map is None and len(self.reads) == 2
+
+
+@dataclass(frozen=True)
+class Nest:
+    parallel: tuple[Dim, ...]
+    writes: tuple[Access, ...]
+    body: Body
+    """From the reduction's result, if there is one, and the operands, to the elements to write."""
+    operands: tuple[Access, ...] = ()
+    reduction: Reduction | None = None
+    reduced: tuple[Dim, ...] = ()
+    in_place: bool = False
+    """Whether a write may go to memory that `operands` read: then no point is visited twice."""
+    raw: bool = False
+    """Whether elements are only moved, so that they stay in the type that memory holds."""
+    ahead: int = 0
+    """How many bytes ahead vectors of parameters that operands load are prefetched."""
+
+    def accesses(self, soon: Sequence[Access] | None = None) -> list[Access]:
+        """All accesses, in order; with others that are prefetched, if `soon` is given."""
+        if self.reduction is None:
+            return [*self.operands, *self.writes]
+        fetched = self.reduction.soon if soon is None else soon
+        return [*self.reduction.reads, *fetched, *self.operands, *self.writes]
+
+    @property
+    def weight(self) -> int:
+        """About how many operations are emitted for a point; a heavy nest is not unrolled."""
+        each = self.reduction.map if self.reduction is not None else None
+        return self.body.weight + (each.weight if each is not None else 0)
+
+    def touched_bytes(self, access: Access) -> int:
+        """About how much an access touches in all, if it does not touch any twice."""
+        strides = {d: access.stride(d) for d in (*self.parallel, *self.reduced)}
+        ends = ((d.size - 1) * s if isinstance(s, int) else max(s) for d, s in strides.items())
+        used = prod(d.size for d, s in strides.items() if s)
+        return min(1 + sum(ends), used) * element_bytes(access.element)
+
+    @property
+    def given(self) -> list[Attribute]:
+        """The elements that the body is given: the result of the reduction, and what is read."""
+        result = [self.reduction.element] if self.reduction is not None else []
+        return [*result, *(a.element for a in self.operands)]
+
+    @property
+    def is_empty(self) -> bool:
+        return any(d.size == 0 for d in self.parallel)
+
+
+@dataclass(frozen=True, eq=False)
+class Repeat:
+    """
+    Runs steps for each value of a loop variable, which their accesses may use. Identity is
+    equality.
+    """
+
+    dim: Dim
+    steps: list[Step] = field(default_factory=list)
+
+
+@dataclass(frozen=True, eq=False)
+class NumberList:
+    """Some values of a loop variable, in ascending order, in memory."""
+
+    dim: Dim
+    place: Access
+    """Where these values are, from the place where `dim` is 0."""
+    count: Access
+    """Where it is how many they are."""
+
+
+@dataclass(frozen=True, eq=False)
+class Listing:
+    """Lists for which values of a loop variable an element of `source` is not zero; NaN is not."""
+
+    numbers: NumberList
+    source: Access
+
+    @property
+    def touched(self) -> Nest:
+        """What it accesses: no more than this nest."""
+        to = self.numbers
+        return Nest((to.dim,), (to.place, to.count), _NOTHING, (self.source,))
+
+
+@dataclass(frozen=True, eq=False)
+class RepeatListed:
+    """
+    Runs steps for the numbers of a list, for as many at a time as there are loop variables, which
+    have neighbours of the list as their values.
+    """
+
+    dims: tuple[Dim, ...]
+    numbers: NumberList
+    after: int = 0
+    """If not 0: only for the numbers behind the last complete group of so many."""
+    part: Dim | None = None
+    """The loop variable around this that tells which part of the list to run over, if not all."""
+    steps: list[Step] = field(default_factory=list)
+
+    @property
+    def touched(self) -> Nest:
+        """What it accesses itself, apart from its steps: no more than this nest."""
+        of = self.numbers
+        return Nest((of.dim,), (), _NOTHING, (of.place, of.count))
+
+
+_NOTHING = Body((), ())
+
+Step = Nest | Repeat | Listing | RepeatListed
+
+
+def simplified(nest: Nest) -> Nest:
+    """
+    The same nest with fewer dimensions: none of size 1, and dimensions that memory cannot tell from
+    a single one are joined.
+    """
+    nest = _flipped(nest)
+    nest = substituted(nest, {d: None for d in (*nest.parallel, *nest.reduced) if d.size == 1})
+    ordered = sorted(nest.parallel, key=lambda d: -_reach(nest, d))
+    nest = replace(nest, parallel=tuple(ordered))
+    return _joined(_joined(nest, "parallel"), "reduced")
+
+
+def _reach(nest: Nest, dim: Dim) -> int:
+    stride = nest.writes[0].stride(dim)
+    return abs(stride) if isinstance(stride, int) else 0
+
+
+def _joined(nest: Nest, group: str) -> Nest:
+    """Joins neighbours of a group wherever every access steps through them as through one."""
+    position = 0
+    while position + 1 < len(dims := getattr(nest, group)):
+        a, b = dims[position : position + 2]
+        if _are_lanes(nest, b) or not all(_joinable(access, a, b) for access in _deep(nest)):
+            position += 1
+            continue
+        both = Dim(f"{a.name}{b.name}", a.size * b.size)
+        nest = substituted(nest, {a: None, b: both})
+    return nest
+
+
+def _are_lanes(nest: Nest, dim: Dim) -> bool:
+    """Whether a dimension is that of the columns of a panel, which lanes of vectors run over."""
+    reduction = nest.reduction
+    if reduction is None or reduction.terms == 1:
+        return False
+    return reduction.reads[1].stride(dim) == reduction.terms
+
+
+def _joinable(access: Access, a: Dim, b: Dim) -> bool:
+    outer, inner = access.stride(a), access.stride(b)
+    return isinstance(outer, int) and isinstance(inner, int) and outer == inner * b.size
+
+
+def _deep(nest: Nest) -> list[Access]:
+    """All accesses, those that hold indices included."""
+    direct = nest.accesses()
+    return direct + [a.indirect.access for a in direct if a.indirect]
+
+
+def _flipped(nest: Nest) -> Nest:
+    """Turns parallel dimensions around along which the first write runs backwards."""
+    for dim in nest.parallel:
+        stride = nest.writes[0].stride(dim)
+        if isinstance(stride, int) and stride < 0:
+            nest = mapped(nest, lambda place, dim=dim: _flip(place, dim))
+    return nest
+
+
+def _flip(place: Affine, dim: Dim) -> Affine:
+    stride = place.terms.get(dim, 0)
+    if stride == 0:
+        return place
+    if isinstance(stride, tuple):
+        return Affine({**place.terms, dim: stride[::-1]}, place.constant)
+    start = place.constant + stride * (dim.size - 1)
+    return Affine({**place.terms, dim: -stride}, start)
+
+
+def substituted(nest: Nest, change: dict[Dim, Dim | None]) -> Nest:
+    """Renames dimensions, or drops them at value 0."""
+    if not change:
+        return nest
+
+    def renamed(place: Affine) -> Affine:
+        terms, constant = {}, place.constant
+        for dim, stride in place.terms.items():
+            new = change.get(dim, dim)
+            if new is not None:
+                terms[new] = stride
+            elif isinstance(stride, tuple):
+                constant += stride[0]
+        return Affine(terms, constant)
+
+    def dims(group: Sequence[Dim]) -> tuple[Dim, ...]:
+        return tuple(new for d in group if (new := change.get(d, d)) is not None)
+
+    nest = mapped(nest, renamed)
+    return replace(nest, parallel=dims(nest.parallel), reduced=dims(nest.reduced))
+
+
+def mapped(nest: Nest, change: Callable[[Affine], Affine]) -> Nest:
+    """The nest with other places of its accesses."""
+
+    def one(access: Access) -> Access:
+        indirect = access.indirect
+        if indirect is not None:
+            indirect = replace(indirect, access=one(indirect.access))
+        return Access(access.buffer, change(access.place), indirect)
+
+    return with_accesses(nest, one)
+
+
+def with_accesses(nest: Nest, one: Callable[[Access], Access]) -> Nest:
+    """The nest with what `one` makes of each of its accesses."""
+    reduction = nest.reduction
+    if reduction is not None:
+        reads, soon = (tuple(map(one, accesses)) for accesses in (reduction.reads, reduction.soon))
+        reduction = replace(reduction, reads=reads, soon=soon)
+    return replace(
+        nest,
+        operands=tuple(map(one, nest.operands)),
+        writes=tuple(map(one, nest.writes)),
+        reduction=reduction,
+    )
