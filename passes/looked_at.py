@@ -24,10 +24,11 @@ def look_at(op: Operation | None) -> None:
 
 
 def each(ops: Iterable[Op]) -> Iterator[Op]:
-    """`ops` in order. Each is looked at until the next one is asked for."""
-    try:
-        for op in ops:
-            _LOOKED_AT.set(op)
-            yield op
-    finally:
-        _LOOKED_AT.set(None)
+    """
+    `ops` in order. Each is looked at until the next one is asked for; the one at which a loop ends
+    early stays so, because a failure ends it as well.
+    """
+    for op in ops:
+        _LOOKED_AT.set(op)
+        yield op
+    _LOOKED_AT.set(None)

@@ -51,7 +51,7 @@ class CpuBackend(Backend):
 
     def __init__(self, cache: bool | str | Path | ObjectCache = True, **options: Any):
         self.options = CpuOptions(**self.expect_options(options))
-        self.cache: ObjectCache | None = open_cache(cache)
+        self.cache = open_cache(cache)
 
     @classmethod
     def option_defaults(cls) -> Mapping[str, object]:

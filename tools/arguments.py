@@ -97,7 +97,7 @@ def add_cpu_options(group: Any, *names: str) -> None:
         group.add_argument(f"--{name.replace('_', '-')}", **settings)
 
 
-def cpu_options(args: argparse.Namespace, *without: str) -> dict[str, object]:
+def cpu_options(args: argparse.Namespace, *without: str) -> dict[str, Any]:
     """What the flags of `add_cpu_options` say, but for some, as options of `glow.compile`."""
     found = vars(args)
     names = [field.name for field in fields(CpuOptions) if field.name not in ("quantize", *without)]
