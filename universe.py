@@ -21,12 +21,14 @@ DIALECTS = {
     "glow": "glow_dialects.glow:GLOW",
     "glow_cpu": "glow_dialects.glow_cpu:GLOW_CPU",
     "glow_inst": "glow_dialects.glow_inst:GLOW_INST",
+    "glow_nest": "glow_dialects.glow_nest:GLOW_NEST",
     "glow_vec": "glow_dialects.glow_vec:GLOW_VEC",
     "quant": "glow_dialects.quant:QUANT",
     "vta": "glow_dialects.vta:VTA",
 }
 
 _GRAPH, _INSTRUCTIONS, _PARTITION = "passes.graph.", "passes.instructions.", "passes.partition."
+_KERNELS = "lowering.kernels."
 
 PASSES = {
     # what a module is for
@@ -66,11 +68,16 @@ PASSES = {
     "glow-allocate": _INSTRUCTIONS + "allocate:AllocatePass",
     # programs for an accelerator
     "glow-prepare-for-vta": "lowering.vta.prepare:PrepareForVtaPass",
+    "glow-tile-vta-layers": "lowering.vta.tile:TileVtaLayersPass",
     "glow-lower-to-vta": "lowering.vta.lower:LowerToVtaPass",
     "glow-verify-vta-design": "passes.vta.verify_vta_design:VerifyVtaDesignPass",
     "glow-verify-vta-tokens": "passes.vta.verify_vta_tokens:VerifyVtaTokensPass",
     # instructions to machine code
-    "glow-lower-to-kernels": "lowering.kernels.lower:LowerToKernelsPass",
+    "glow-build-nests": _KERNELS + "build_nests:BuildNestsPass",
+    "glow-split-reductions": _KERNELS + "split_reductions:SplitReductionsPass",
+    "glow-schedule-nests": _KERNELS + "schedule_nests:ScheduleNestsPass",
+    "glow-divide-nests": _KERNELS + "divide_nests:DivideNestsPass",
+    "glow-generate-loops": _KERNELS + "generate_loops:GenerateLoopsPass",
     "glow-instrument-kernels": "lowering.instrument_kernels:InstrumentKernelsPass",
     "glow-expand-math": "lowering.expand_math:ExpandMathPass",
     "glow-convert-to-llvm": "lowering.llvm.convert:ConvertToLLVMPass",

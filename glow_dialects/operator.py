@@ -15,69 +15,27 @@ from dataclasses import dataclass
 from typing import Any, Self, TypeAlias
 
 from xdsl.dialects.builtin import (
-    ArrayAttr,
     BytesAttr,
-    DenseArrayBase,
-    FloatAttr,
-    IntegerAttr,
     IntegerType,
     MemRefType,
     StringAttr,
     TensorType,
-    f64,
     i1,
     i32,
-    i64,
 )
 from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.irdl import IRDLOperation, ParsePropInAttrDict, traits_def
+from xdsl.irdl import IRDLOperation, traits_def
+from xdsl.parser import Parser
 from xdsl.pattern_rewriter import RewritePattern
+from xdsl.printer import Printer
 from xdsl.traits import HasCanonicalizationPatternsTrait, Pure
 from xdsl.utils.exceptions import VerifyException
 
 from ..table import Table
 from ..wording import counted
 from .elements import is_float, is_integer, storage_type
-
-Python: TypeAlias = "bool | int | float | str | Sequence[int] | Sequence[float] | Attribute"
-
-
-def to_attribute(value: Python) -> Attribute:
-    """A Python value as the attribute that operators use: i64, f64, i1, string or dense array."""
-    match value:
-        case Attribute():
-            return value
-        case bool():
-            return IntegerAttr(int(value), i1)
-        case int():
-            return IntegerAttr(value, i64)
-        case float():
-            return FloatAttr(value, f64)
-        case str():
-            return StringAttr(value)
-        case _ if any(isinstance(v, float) for v in value):
-            return DenseArrayBase.from_list(f64, [float(v) for v in value])
-        case _:
-            return DenseArrayBase.from_list(i64, [int(v) for v in value])
-
-
-def to_python(attribute: Attribute) -> Any:
-    """The Python value of an attribute made by `to_attribute`; others stay as they are."""
-    match attribute:
-        case IntegerAttr(type=IntegerType(width=width)) if width.data == 1:
-            return bool(attribute.value.data)
-        case IntegerAttr():
-            return attribute.value.data
-        case FloatAttr():
-            return attribute.value.data
-        case StringAttr():
-            return attribute.data
-        case DenseArrayBase():
-            return tuple(attribute.get_values())  # pyright: ignore
-        case ArrayAttr():
-            return tuple(to_python(a) for a in attribute)
-        case _:
-            return attribute
+from .python_values import Python, to_attribute, to_python
+from .syntax import fill_defaults, parse_properties, print_properties
 
 
 @dataclass(frozen=True)
@@ -147,9 +105,6 @@ class Node(IRDLOperation, abc.ABC):
     """
 
     traits = traits_def(Pure(), Canonicalizes())
-    irdl_options = (ParsePropInAttrDict(),)
-
-    assembly_format = "operands attr-dict `:` functional-type(operands, results)"
 
     @classmethod
     @abc.abstractmethod
@@ -177,6 +132,47 @@ class Node(IRDLOperation, abc.ABC):
             if want != have:
                 raise VerifyException(f"expected result {i} of type {want}, found {have}")
 
+    def __post_init__(self) -> None:
+        result = self.results[0].type if self.results else None
+        fill_defaults(self, self.get_irdl_definition().properties, result)
+        super().__post_init__()
+
+    def print(self, printer: Printer) -> None:
+        if self.operands:
+            printer.print_string(" ")
+            printer.print_list(self.operands, printer.print_ssa_value)
+        properties = self.get_irdl_definition().properties
+        result = self.results[0].type
+        print_properties(printer, properties, self.properties, self.attributes, result)
+        printer.print_string(" : ")
+        if self.get_irdl_definition().operands:
+            printer.print_operation_type(self)
+        else:
+            printer.print_list(self.result_types, printer.print_attribute)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        definition, start = cls.get_irdl_definition(), parser.pos
+        operands = (
+            parser.parse_optional_undelimited_comma_separated_list(
+                parser.parse_optional_unresolved_operand, parser.parse_unresolved_operand
+            )
+            or []
+        )
+        properties, attributes = parse_properties(parser, cls.name, definition.properties)
+        parser.parse_punctuation(":")
+        if definition.operands:
+            function_type = parser.parse_function_type()
+            types, results = function_type.inputs.data, function_type.outputs.data
+        else:
+            types, results = (), (parser.parse_type(),)
+        return cls.create(
+            operands=parser.resolve_operands(operands, types, start),
+            result_types=results,
+            properties=properties,
+            attributes=attributes,
+        )
+
     @classmethod
     def of(
         cls,
@@ -187,8 +183,9 @@ class Node(IRDLOperation, abc.ABC):
         """
         Build a node from values and Python properties: `SoftmaxOp.of(x, axis=1)`.
 
-        Result types are inferred unless given. Omitted properties take their defaults.
-        Raises VerifyException if the operands do not fit.
+        Result types are inferred unless given. Omitted properties take their defaults, except for
+        lists with a number for each dimension, which must be given. Raises VerifyException if the
+        operands do not fit.
         """
         attributes = {name: to_attribute(value) for name, value in properties.items()}
         for name, definition in cls.get_irdl_definition().properties.items():

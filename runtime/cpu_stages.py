@@ -36,7 +36,8 @@ class CpuStages:
     def all(self) -> Sequence[Stage]:
         """Those of a whole compilation, in order. Raises GlowError if the CPU lacks bf16."""
         threads = self._options.threads
-        kernels = "glow-lower-to-kernels" + (f"{{threads={threads}}}" if threads > 1 else "")
+        build = "glow-build-nests" + (f"{{threads={threads}}}" if threads > 1 else "")
+        kernels = "glow-generate-loops"
         if self._options.timed:
             kernels += f",glow-instrument-kernels{{threads={threads}}}"
         choose = f"glow-choose-convolutions{{algorithm={self._algorithm()}}}"
@@ -47,11 +48,21 @@ class CpuStages:
             Stage("convolutions", f"{choose},glow-fuse-pooling"),
             Stage("packed", f"glow-pack-weights,glow-simplify-shapes,{_CLEAN}"),
             *self._bf16(),
-            Stage("scheduled", f"glow-schedule-nodes,glow-tile-batch{{images={threads}}}"),
+            Stage("ordered", f"glow-schedule-nodes,glow-tile-batch{{images={threads}}}"),
             *_TO_ALLOCATED,
+            Stage("nests", build, bulky=True),
+            Stage("scheduled", "glow-split-reductions,glow-schedule-nests", bulky=True),
+            *self._divided(),
             Stage("kernels", kernels, bulky=True),
             Stage("llvm", "glow-expand-math,glow-convert-to-llvm", bulky=True),
         )
+
+    def _divided(self) -> Sequence[Stage]:
+        """The stage that divides work between threads, if there are several."""
+        threads = self._options.threads
+        if threads == 1:
+            return ()
+        return (Stage("divided", f"glow-divide-nests{{threads={threads}}}", bulky=True),)
 
     def optimized(self) -> Sequence[Stage]:
         """

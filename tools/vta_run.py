@@ -120,7 +120,8 @@ def _runs(
 def _report(args: argparse.Namespace, program: VtaProgram, console: Console) -> None:
     if not args.statistics and args.trace is None:
         return
-    from ..runtime.vta.timing import VtaTiming, estimate
+    from ..glow_dialects.vta.timing import VtaTiming
+    from ..runtime.vta.timing import estimate
     from ..runtime.vta.trace import trace, write_trace
     from .timeline_drawing import draw_timeline
 

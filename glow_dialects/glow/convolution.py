@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, TensorType, i64
+from xdsl.dialects.builtin import IntegerAttr, TensorType, i64
 from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def
 
@@ -18,9 +18,8 @@ from ..operator import (
     expect_shape,
     with_shape,
 )
+from ..syntax import PerDimension
 from .base import AcceptsEpilogue, Node
-
-_INTS = DenseArrayBase.constr(i64)
 
 
 def window_extent(size: int, low: int, high: int, kernel: int, stride: int, dilation: int) -> int:
@@ -41,8 +40,7 @@ class ConvolutionOp(Node):
     i32, which wraps around; `bias` is i32 then.
 
     ```mlir
-    %r = glow.convolution %x, %w, %b {dilations = array<i64: 1, 1>, group = 1 : i64,
-           pads = array<i64: 3, 3, 3, 3>, strides = array<i64: 2, 2>}
+    %r = glow.convolution %x, %w, %b strides [2, 2] pads [3, 3, 3, 3]
        : (tensor<1x3x224x224xf32>, tensor<64x3x7x7xf32>, tensor<64xf32>) -> tensor<1x64x112x112xf32>
     ```
     """
@@ -52,9 +50,9 @@ class ConvolutionOp(Node):
     input = operand_def(TensorType)
     filter = operand_def(TensorType)
     bias = operand_def(TensorType)
-    strides = prop_def(_INTS)
-    pads = prop_def(_INTS)
-    dilations = prop_def(_INTS)
+    strides = prop_def(PerDimension(1, besides=2))
+    pads = prop_def(PerDimension(0, besides=2, times=2))
+    dilations = prop_def(PerDimension(1, besides=2))
     group = prop_def(IntegerAttr.constr(i64), default_value=IntegerAttr(1, i64))
     result = result_def(TensorType)
 

@@ -20,7 +20,8 @@ from ...glow_dialects.glow.base import Node
 from ...glow_dialects.glow.constant import SplatOp
 from ...glow_dialects.glow_inst.instruction import OperatorInstruction, buffer_of
 from ...glow_dialects.glow_inst.stacked import StackedOp
-from ...glow_dialects.operator import element_of, to_python
+from ...glow_dialects.operator import element_of
+from ...glow_dialects.python_values import to_python
 from ...glow_dialects.vta import Memory, VtaConfig
 from ...table import Table
 from .buffers import (

@@ -28,7 +28,8 @@ from ...glow_dialects.glow.base import Node
 from ...glow_dialects.glow.constant import ConstantOp, SplatOp
 from ...glow_dialects.glow.logic import CastOp
 from ...glow_dialects.glow.quantization import DequantizeOp, QuantizeOp
-from ...glow_dialects.operator import Call, element_of, shape_of, to_python, with_shape
+from ...glow_dialects.operator import Call, element_of, shape_of, with_shape
+from ...glow_dialects.python_values import to_python
 from ...interface.backend import Backend, find_backend
 from ...semantics.arrays import constant_of, constant_reader, lazy_constant, numpy_dtype
 from ..levels import GRAPH

@@ -27,7 +27,8 @@ from ...glow_dialects.elements import num_elements, storage_type
 from ...glow_dialects.glow.base import Node
 from ...glow_dialects.glow.constant import ConstantOp, SplatOp
 from ...glow_dialects.glow.shape import BroadcastOp, ReshapeOp
-from ...glow_dialects.operator import Python, element_of, shape_of, to_python, with_shape
+from ...glow_dialects.operator import element_of, shape_of, with_shape
+from ...glow_dialects.python_values import Python, to_python
 
 if TYPE_CHECKING:
     import numpy as np

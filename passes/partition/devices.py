@@ -35,7 +35,8 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp
 from xdsl.ir import Attribute
 
 from ...errors import GlowError
-from ...glow_dialects.operator import Call, to_attribute, to_python
+from ...glow_dialects.operator import Call
+from ...glow_dialects.python_values import to_attribute, to_python
 from ...glow_dialects.work import work_of
 from ...interface.backend import Backend, Rates, find_backend
 from ...wording import counted

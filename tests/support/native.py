@@ -47,7 +47,16 @@ def apply(module: ModuleOp, pipeline: str, verify: bool = True) -> ModuleOp:
 
 
 def kernels_pipeline(machine: MachineDescription, threads: int = 1) -> str:
-    return f"{set_machine(machine)},glow-lower-to-kernels{{threads={threads}}}"
+    return f"{set_machine(machine)},{kernels_passes(threads)}"
+
+
+def kernels_passes(threads: int = 1) -> str:
+    """The passes from an allocated program to kernels."""
+    options = f"{{threads={threads}}}"
+    return (
+        f"glow-build-nests{options},glow-split-reductions,glow-schedule-nests,"
+        f"glow-divide-nests{options},glow-generate-loops"
+    )
 
 
 def set_machine(machine: MachineDescription) -> str:

@@ -20,8 +20,9 @@ from glow.glow_dialects.glow.shape import ReshapeOp, TransposeOp
 from glow.glow_dialects.glow.transposed import TransposedConvolutionOp
 from glow.glow_dialects.glow_cpu.blocked import BlockedConvolutionOp, BlockedDepthwiseConvolutionOp
 from glow.glow_dialects.machine import MachineDescription
-from glow.glow_dialects.operator import Call, Python, to_attribute, with_shape
+from glow.glow_dialects.operator import Call, with_shape
 from glow.glow_dialects.operators import OPERATORS
+from glow.glow_dialects.python_values import Python, to_attribute
 from glow.glow_dialects.quant import QuantizedType
 from glow.glow_dialects.work import OperatorWork, operations_of, products_of, work_of
 from glow.interface.backend import Backend, DeviceMemory, Rates, Stage, find_backend

@@ -73,8 +73,8 @@ def layers(sizes: Sequence[int], rows: int) -> str:
     wide, cut = f"tensor<{rows}x{width}xf32>", f"tensor<{rows}x{half}xf32>"
     lines += [
         f"%c = glow.concat {values} {{axis = 1 : i64}} : ({types}) -> {wide}",
-        f"%s = glow.slice %c {{starts = array<i64: 0, {width - 1}>, sizes = array<i64: {rows}, "
-        f"{half}>, strides = array<i64: 1, -2>}} : ({wide}) -> {cut}",
+        f"%s = glow.slice %c starts [0, {width - 1}] sizes [{rows}, "
+        f"{half}] strides [1, -2] : ({wide}) -> {cut}",
         f"func.return %s, %x : {cut}, {first}",
     ]
     body = "\n  ".join(lines)

@@ -39,7 +39,8 @@ from xdsl.ir import Attribute
 from ...glow_dialects.claims import Quantized, Schema
 from ...glow_dialects.elements import is_float, storage_type
 from ...glow_dialects.glow.base import Node
-from ...glow_dialects.operator import Call, Python, element_of, to_attribute, with_shape
+from ...glow_dialects.operator import Call, element_of, with_shape
+from ...glow_dialects.python_values import Python, to_attribute
 from ...glow_dialects.quant import QuantizedType, storage_range
 from ...semantics import numpy_dtype
 from ...table import Table

@@ -7,7 +7,7 @@ from inspect import signature
 from typing import Any
 
 import numpy as np
-from glow.glow_dialects.operator import to_attribute, to_python
+from glow.glow_dialects.python_values import to_attribute, to_python
 from xdsl.ir import Attribute, Dialect
 from xdsl.irdl import IRDLOperation, ParsePropInAttrDict, irdl_op_definition, prop_def
 

@@ -27,7 +27,8 @@ from ....glow_dialects.glow.elementwise import Binary
 from ....glow_dialects.glow.logic import CastOp
 from ....glow_dialects.glow.quantization import DequantizeOp, QuantizeOp
 from ....glow_dialects.glow.shape import BroadcastOp
-from ....glow_dialects.operator import element_of, shape_of, to_python
+from ....glow_dialects.operator import element_of, shape_of
+from ....glow_dialects.python_values import to_python
 from ....glow_dialects.quant import QuantizedType
 from ....semantics.arrays import constant_of
 from ....table import Table

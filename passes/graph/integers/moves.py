@@ -29,7 +29,8 @@ from ....glow_dialects.glow.shape import (
     SliceOp,
     TransposeOp,
 )
-from ....glow_dialects.operator import element_of, shape_of, to_python, with_shape
+from ....glow_dialects.operator import element_of, shape_of, with_shape
+from ....glow_dialects.python_values import to_python
 from ....glow_dialects.quant import QuantizedType
 from ..rewriting import Build, defining_op
 from .grids import (

@@ -21,7 +21,8 @@ from ....glow_dialects.glow_cpu.blocked import (
 )
 from ....glow_dialects.glow_cpu.dot import DotConvolutionOp
 from ....glow_dialects.glow_vec import dot_terms
-from ....glow_dialects.operator import element_of, shape_of, to_python, with_shape
+from ....glow_dialects.operator import element_of, shape_of, with_shape
+from ....glow_dialects.python_values import to_python
 from ....semantics.blocked import pack_channels, pack_filter
 from ....semantics.dot import dot_filter
 from .quads import QUAD, are_factors

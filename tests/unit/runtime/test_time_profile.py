@@ -154,7 +154,7 @@ def test_what_is_broadcast_is_moved_once_and_of_a_table_what_is_used():
     assert flops_of(add) == 0
     gather = only_instruction("""
     func.func @main(%y: memref<3x7xf32>, %t: memref<1000x7xf32>, %i: memref<3xi64>) {
-      glow_inst.gather @out %y, @in %t, @in %i {axis = 0 : i64}
+      glow_inst.gather @out %y, @in %t, @in %i axis 0
         : memref<3x7xf32>, memref<1000x7xf32>, memref<3xi64>
       func.return
     }""")
