@@ -90,6 +90,10 @@ LONGEST_FUNCTION = 60
 """Lines of a function in the package, its documentation included."""
 PLACES = re.compile(r"(?<![\w.])/(work|root|home|tmp/w)/\w")
 """Paths of one particular machine."""
+FRAGMENT = re.compile(
+    r"(Of|By|That|Those|As|Behind|Into|Beside|Between|From|Only|Not|With|So|If)\b"
+)
+"""The first word of a docstring without a subject, such as "Of a tile."."""
 
 
 @dataclass(frozen=True)
@@ -290,3 +294,15 @@ def test_no_paths_of_one_machine() -> None:
             if PLACES.search(line):
                 found.append(f"{path.relative_to(ROOT)}:{number}: {line.strip()}")
     assert not found
+
+
+def test_docstrings_have_a_subject() -> None:
+    """Docstrings of modules, classes and functions begin with what they describe."""
+    found = [
+        f"{file.relative_to(ROOT)}: {getattr(node, 'name', 'the module')}: {doc.splitlines()[0]}"
+        for file in sources()
+        for node in ast.walk(tree_of(file))
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef)
+        and FRAGMENT.match(doc := ast.get_docstring(node) or "")
+    ]
+    assert found == []
