@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
     from ..glow_dialects.claims import Claim
     from ..glow_dialects.operator import Call
+    from ..interface.model_source import ModelSource
     from ..interface.time_profile import TimeProfile
     from .cpu_compilation import CpuCompilation
 

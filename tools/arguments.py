@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
@@ -39,10 +39,22 @@ class Parser(argparse.ArgumentParser):
 
     def parse_args(self, args=None, namespace=None):  # pyright: ignore
         parsed = super().parse_args(args, namespace)
-        for action in self._actions:
-            action.default = argparse.SUPPRESS
-        parsed.given = frozenset(vars(super().parse_args(args)))
+        again = super().parse_args(args, _Recorder(vars(parsed)))
+        parsed.given = frozenset(again.given)
         return parsed
+
+
+class _Recorder(argparse.Namespace):
+    """Has all names already, so that a parser sets no defaults; knows which were set after all."""
+
+    def __init__(self, names: Iterable[str]):
+        super().__init__(**dict.fromkeys(names))
+        self.__dict__["given"] = set()
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if "given" in self.__dict__:
+            self.given.add(name)
+        super().__setattr__(name, value)
 
 
 def symbol(text: str) -> tuple[str, int]:
