@@ -126,7 +126,7 @@ class CpuBackend(Backend):
         return CpuStages(self.options, self.target()).all()
 
     def optimizing_stages(self) -> Sequence[Stage]:
-        """Those that optimize a graph and, if that is asked for, quantize it."""
+        """The stages that optimise a graph and, if that is asked for, quantize it."""
         return CpuStages(self.options, self.target()).optimized()
 
     def resume(self, module: ModuleOp) -> None:

@@ -34,7 +34,7 @@ class CpuStages:
         self._machine = target.describe()
 
     def all(self) -> Sequence[Stage]:
-        """Those of a whole compilation, in order. Raises GlowError if the CPU lacks bf16."""
+        """The stages of a whole compilation, in order. Raises GlowError if the CPU lacks bf16."""
         threads = self._options.threads
         build = "glow-build-nests" + (f"{{threads={threads}}}" if threads > 1 else "")
         kernels = "glow-generate-loops"

@@ -108,10 +108,9 @@ class VtaExecutable:
     @property
     def memory(self) -> ProgramMemory:
         """DRAM but that of inputs and outputs."""
-        fixed = self.program.of_kind(
-            RegionRole.CONSTANT, RegionRole.MICRO_OPS, RegionRole.INSTRUCTIONS
-        )
-        return ProgramMemory(sum(r.size for r in fixed), self.program.scratch_bytes)
+        kinds = RegionRole.CONSTANT, RegionRole.MICRO_OPS, RegionRole.INSTRUCTIONS
+        fixed = sum(r.size for r in self.program.of_kind(*kinds))
+        return ProgramMemory(fixed, self.program.scratch_bytes)
 
     def run(self, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
         """See `glow.interface.program.Program`."""

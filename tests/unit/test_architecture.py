@@ -98,6 +98,10 @@ LONGEST_FUNCTION = 60
 """Lines of a function in the package, its documentation included."""
 PLACES = re.compile(r"(?<![\w.])/(work|root|home|tmp/w)/\w")
 """Paths of one particular machine."""
+FRAGMENT = re.compile(
+    r"(Of|By|That|Those|As|Behind|Into|Beside|Between|From|Only|Not|With|So|If)\b"
+)
+"""The first word of a docstring without a subject, such as "Of a tile."."""
 
 
 @dataclass(frozen=True)
@@ -324,3 +328,15 @@ def test_algorithms_say_what_is_computed_not_how() -> None:
         if OF_SCHEDULES.search(line)
     ]
     assert not lines
+
+
+def test_docstrings_have_a_subject() -> None:
+    """Docstrings of modules, classes and functions begin with what they describe."""
+    found = [
+        f"{file.relative_to(ROOT)}: {getattr(node, 'name', 'the module')}: {doc.splitlines()[0]}"
+        for file in sources()
+        for node in ast.walk(tree_of(file))
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef)
+        and FRAGMENT.match(doc := ast.get_docstring(node) or "")
+    ]
+    assert found == []

@@ -80,7 +80,7 @@ class _Winograd:
 
     @property
     def input_bytes(self) -> int:
-        """Of an element of the transformed input or filter."""
+        """The bytes of an element of the transformed input or filter."""
         return element_bytes(self.element)
 
     def _inputs(self) -> tuple[Sequence[int], Attribute]:
@@ -228,7 +228,7 @@ class _Window:
 
 
 class _WinogradInParts(_Winograd):
-    """With products of parts of bf16 instead of f32."""
+    """A Winograd convolution with products of parts of bf16 instead of f32."""
 
     in_parts = True
 

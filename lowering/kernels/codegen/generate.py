@@ -1,4 +1,4 @@
-"""From a nest and its schedule to loops: the only place that writes structured control flow."""
+"""The loops of a nest and its schedule: the only place that writes structured control flow."""
 
 from __future__ import annotations
 

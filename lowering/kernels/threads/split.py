@@ -56,7 +56,7 @@ class Span:
 
     @property
     def elements(self) -> int:
-        """Of a tile."""
+        """The number of elements of a tile."""
         return self.step if self.tile is None else len(self.tile)
 
 
