@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 from xdsl.dialects.builtin import IntegerAttr, TensorType, i1, i64
 from xdsl.ir import Attribute
@@ -17,14 +18,15 @@ from ..operator import (
     expect_shape,
     with_shape,
 )
-from .base import AcceptsEpilogue, Node
+from .base import AcceptsEpilogue
+from .structured import Structured
 
 _FLAG = IntegerAttr.constr(i1)
 _FALSE = IntegerAttr(0, i1)
 
 
 @irdl_op_definition
-class MatMulOp(Node):
+class MatMulOp(Structured):
     """
     Product of the matrices in the last two dimensions; the dimensions before them are equal.
 
@@ -38,6 +40,16 @@ class MatMulOp(Node):
     """
 
     name = "glow.matmul"
+
+    @classmethod
+    def formula_of(cls, call: Call) -> str:
+        left = "t, i" if call.get("transpose_lhs") else "i, t"
+        right = "j, t" if call.get("transpose_rhs") else "t, j"
+        return f"result[b.., i, j] = sum(t) lhs[b.., {left}] * rhs[b.., {right}]"
+
+    @classmethod
+    def result_element(cls, call: Call) -> Attribute:
+        return expect_product(call)
 
     lhs = operand_def(TensorType)
     rhs = operand_def(TensorType)
@@ -65,7 +77,7 @@ class MatMulOp(Node):
 
 
 @irdl_op_definition
-class FullyConnectedOp(Node):
+class FullyConnectedOp(Structured):
     """
     `input` [M, K] times the transpose of `weights` [N, K], plus `bias` [N] on each row.
 
@@ -76,6 +88,11 @@ class FullyConnectedOp(Node):
     """
 
     name = "glow.fully_connected"
+    FORMULA: ClassVar[str] = "result[i, j] = bias[j] + sum(t) input[i, t] * weights[j, t]"
+
+    @classmethod
+    def result_element(cls, call: Call) -> Attribute:
+        return expect_product(call, addend=2)
 
     input = operand_def(TensorType)
     weights = operand_def(TensorType)
@@ -95,7 +112,7 @@ class FullyConnectedOp(Node):
 
 
 @irdl_op_definition
-class PackedMatMulOp(Node):
+class PackedMatMulOp(Structured):
     """
     `input` [..., K] times a matrix [K, N] that is stored in panels of C columns, [ceil(N/C), K, C]:
     element [t, j] of the matrix is element [j / C, t, j % C] of `weights`. A kernel that computes C
@@ -109,6 +126,11 @@ class PackedMatMulOp(Node):
     """
 
     name = "glow.packed_matmul"
+    FORMULA: ClassVar[str] = """
+        result[r.., j] = sum(t)
+            input[r.., t] * weights[j // size(weights, 2), t, j % size(weights, 2)]
+        for j < columns
+    """
 
     input = operand_def(TensorType)
     weights = operand_def(TensorType)
