@@ -19,6 +19,7 @@ from . import (
     constant,
     convolution,
     dot,
+    generic,
     logic,
     matrix,
     normalization,
@@ -36,7 +37,7 @@ from .base import DataParallel, Node
 _FAMILIES = (
     *(constant, shape, arithmetic, activation, logic, convolution, pooling, matrix),
     *(normalization, attention, reduction, quantization, blocked, dot, winograd),
-    *(transposed, sparse),
+    *(transposed, sparse, generic),
 )
 
 

@@ -65,6 +65,22 @@ class Structured(Node, abc.ABC):
         properties = tuple(sorted(call.properties.items(), key=lambda item: item[0]))
         return _statement(cls, call.operands, call.results, properties)
 
+    @classmethod
+    def bound(cls, call: Call) -> Statement:
+        """As `statement`, which keeps the statements of the last calls."""
+        # tools that need dialects only start faster without formulas
+        from ..formula.binding import bind
+
+        element = cls.result_element(call)
+        names = [name for name, _ in cls.get_irdl_definition().operands]
+        return bind(
+            cls.formula_of(call),
+            dict(zip(names, call.operands, strict=True)),
+            cls.numbers(call),
+            element=element,
+            computes=compute_type(element),
+        )
+
 
 @lru_cache(_KEPT)
 def _statement(
@@ -73,16 +89,4 @@ def _statement(
     results: tuple[Attribute, ...],
     properties: tuple[tuple[str, Attribute], ...],
 ) -> Statement:
-    # tools that need dialects only start faster without formulas
-    from ..formula.binding import bind
-
-    call = Call(operator, operands, results, dict(properties))
-    element = operator.result_element(call)
-    names = [name for name, _ in operator.get_irdl_definition().operands]
-    return bind(
-        operator.formula_of(call),
-        dict(zip(names, operands, strict=True)),
-        operator.numbers(call),
-        element=element,
-        computes=compute_type(element),
-    )
+    return operator.bound(Call(operator, operands, results, dict(properties)))

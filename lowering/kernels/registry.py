@@ -22,7 +22,9 @@ from xdsl.ir import Attribute
 
 from ...glow_dialects.elements import element_bytes
 from ...glow_dialects.glow.base import DataParallel, Node, OnlyMovesData
+from ...glow_dialects.glow.structured import Structured
 from ...glow_dialects.operator import Call, element_of
+from ...passes.graph.lower_nodes import is_composite
 from .affine import Access, Buffer, Dim, Index, View
 from .codegen.algebra import ArithAlgebra, Value
 from .machine import MachineDescription
@@ -33,6 +35,7 @@ ALIGNMENT = 64
 
 Algorithm = Callable[["Kernel"], None]
 _KERNELS: dict[type[Node], Algorithm] = {}
+_DEFAULT: list[Algorithm] = []
 _GUARDS: dict[type[Node], Callable[[Call], bool]] = {}
 _MACHINES: dict[type[Node], Callable[[MachineDescription, Call], bool]] = {}
 
@@ -62,8 +65,18 @@ def kernel(
     return register
 
 
+def default_kernel(algorithm: Algorithm) -> Algorithm:
+    """Registers the algorithm of operators that are stated as a formula and have no other."""
+    _DEFAULT.append(algorithm)
+    return algorithm
+
+
 def algorithm_of(operator: type[Node]) -> Algorithm | None:
-    return _KERNELS.get(operator)
+    found = _KERNELS.get(operator)
+    if found is None and _DEFAULT and issubclass(operator, Structured):
+        # decompositions are faster
+        return None if is_composite(operator) else _DEFAULT[0]
+    return found
 
 
 def implements(call: Call) -> bool:
@@ -75,7 +88,9 @@ def implements(call: Call) -> bool:
         return not call.operator.depends_on_place(call)
     if call.operator.has_trait(OnlyMovesData):
         return True
-    return call.operator in _KERNELS and _GUARDS[call.operator](call)
+    if call.operator in _KERNELS:
+        return _GUARDS[call.operator](call)
+    return algorithm_of(call.operator) is not None
 
 
 def runs_on(machine: MachineDescription, call: Call) -> bool:
@@ -140,6 +155,11 @@ class Kernel:
     def elementwise_views(self) -> Sequence[View]:
         """The result, and what the epilogue reads at the place of each of its elements."""
         return [self.result, *self._epilogue.extras]
+
+    @property
+    def stores_as_is(self) -> bool:
+        """Whether results are stored without an epilogue."""
+        return self._epilogue.body is None
 
     @property
     def epilogue_weight(self) -> int:
