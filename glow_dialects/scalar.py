@@ -11,14 +11,16 @@ x = Expr.argument(0)
 sigmoid = 1.0 / (1.0 + exp(-x))
 ```
 
-An expression is a directed acyclic graph: `fold` visits a shared subexpression once.
+An expression is a directed acyclic graph: `fold` visits a shared subexpression once. `substitute`
+composes the expressions of several operators.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
+from itertools import count
 from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar
 
 from ..wording import counted
@@ -70,16 +72,27 @@ class Primitive(StrEnum):
     """Of integers, by fewer bits than they have; signed ones keep their sign."""
     CONVERT = "convert"
     """Conversion to an element type: that of the operator's result, unless another is named."""
+    BITCAST = "bitcast"
+    """The bits of a number as one of a named type of the same width."""
+    MULTIPLY_ADD = "multiply_add"
+    """`a * b + c`; of floats, rounded once where the machine can."""
 
 
 _UNARY = {
     *(Primitive.NEG, Primitive.ABS, Primitive.SQRT, Primitive.EXP, Primitive.LOG, Primitive.SIN),
     *(Primitive.COS, Primitive.TANH, Primitive.ERF, Primitive.FLOOR, Primitive.CEIL),
-    *(Primitive.ROUND_EVEN, Primitive.NOT, Primitive.CONVERT),
+    *(Primitive.ROUND_EVEN, Primitive.NOT, Primitive.CONVERT, Primitive.BITCAST),
 }
+_TERNARY = {Primitive.SELECT, Primitive.MULTIPLY_ADD}
 ARITY: Mapping[Primitive, int] = {
-    p: 1 if p in _UNARY else 3 if p is Primitive.SELECT else 2 for p in Primitive
+    p: 1 if p in _UNARY else 3 if p in _TERNARY else 2 for p in Primitive
 }
+_TRANSCENDENTAL = {
+    *(Primitive.EXP, Primitive.LOG, Primitive.SIN, Primitive.COS, Primitive.TANH),
+    *(Primitive.ERF, Primitive.POW),
+}
+_TRANSCENDENTAL_WEIGHT = 25
+"""About how many operations a transcendental function becomes."""
 
 Number: TypeAlias = "int | float"
 Operand: TypeAlias = "Expr | int | float"
@@ -98,17 +111,26 @@ class Expr:
     index: int | None = None
     """Which operand of the operator this argument stands for."""
     value: Number | None = None
-    """The constant's value. Its type is that of the operation's other operands."""
+    """The constant's value."""
     target: Attribute | None = None
-    """The element type of a conversion; None for that of the operator's result."""
+    """The element type of a conversion, or None for that of the operator's result; that of a
+    constant, or None for that of the operation's other operands."""
+    number: int = field(default_factory=count().__next__, init=False, repr=False)
+    """Grows from one expression to the next, so operands have smaller numbers than operations."""
 
     @staticmethod
     def argument(index: int) -> Expr:
         return Expr(None, index=index)
 
     @staticmethod
-    def constant(value: Number) -> Expr:
-        return Expr(None, value=value)
+    def constant(value: Number, element: Attribute | None = None) -> Expr:
+        """A number of an element type; by default of that of the operands beside it."""
+        return Expr(None, value=value, target=element)
+
+    @property
+    def is_untyped(self) -> bool:
+        """Whether this is a constant that has the type of what is beside it."""
+        return self.value is not None and self.target is None
 
     def __add__(self, other: Operand) -> Expr:
         return apply(Primitive.ADD, self, other)
@@ -150,6 +172,11 @@ class Expr:
         return apply(Primitive.LE, other, self)
 
 
+def arguments(count: int) -> tuple[Expr, ...]:
+    """The first `count` operands."""
+    return tuple(map(Expr.argument, range(count)))
+
+
 def apply(kind: Primitive, *operands: Operand) -> Expr:
     """`kind` applied to expressions or numbers. Raises ValueError on a wrong number of operands."""
     if len(operands) != ARITY[kind]:
@@ -161,6 +188,16 @@ def apply(kind: Primitive, *operands: Operand) -> Expr:
 def convert(x: Expr, target: Attribute | None = None) -> Expr:
     """`x` in an element type, as by a C cast; by default in that of the operator's result."""
     return Expr(Primitive.CONVERT, (x,), target=target)
+
+
+def bitcast(x: Expr, target: Attribute) -> Expr:
+    """The bits of `x` as a number of type `target`, which has as many."""
+    return Expr(Primitive.BITCAST, (x,), target=target)
+
+
+def multiply_add(a: Operand, b: Operand, c: Operand) -> Expr:
+    """`a * b + c`, of floats rounded once where the machine can."""
+    return apply(Primitive.MULTIPLY_ADD, a, b, c)
 
 
 def maximum(a: Operand, b: Operand) -> Expr:
@@ -183,6 +220,10 @@ def log(x: Operand) -> Expr:
     return apply(Primitive.LOG, x)
 
 
+def sqrt(x: Operand) -> Expr:
+    return apply(Primitive.SQRT, x)
+
+
 def tanh(x: Operand) -> Expr:
     return apply(Primitive.TANH, x)
 
@@ -197,12 +238,19 @@ T = TypeVar("T")
 class Algebra(Protocol[T]):
     """What a consumer of expressions implements: constants and primitives over its own values."""
 
-    def constant(self, value: Number, like: Sequence[T]) -> T:
-        """A constant of the type of `like`: the non-constant operands beside it (perhaps none)."""
+    def constant(self, value: Number, like: Sequence[T], element: Attribute | None) -> T:
+        """
+        A constant of type `element`, or else of the type of `like`: the operands beside it that
+        have a type (perhaps none).
+        """
         ...
 
     def convert(self, value: T, target: Attribute | None) -> T:
         """A conversion to an element type, or to that of the operator's result."""
+        ...
+
+    def bitcast(self, value: T, target: Attribute) -> T:
+        """The bits of a value as one of another type."""
         ...
 
     def apply(self, kind: Primitive, args: Sequence[T]) -> T:
@@ -212,32 +260,103 @@ class Algebra(Protocol[T]):
 
 def fold(expr: Expr, arguments: Sequence[T], algebra: Algebra[T]) -> T:
     """Evaluate `expr` bottom-up, with operand `i` bound to `arguments[i]`."""
+    return fold_in_order(_bottom_up([expr]), arguments, algebra)[expr]
+
+
+def fold_in_order(
+    order: Sequence[Expr], arguments: Sequence[T], algebra: Algebra[T]
+) -> Mapping[Expr, T]:
+    """
+    The values of expressions, evaluated in this order, in which operands come first. A constant
+    without a type is evaluated for each operation that it is an operand of.
+    """
     done: dict[Expr, T] = {}
-
-    def visit(node: Expr) -> T:
-        if node in done:
-            return done[node]
+    for node in order:
         if node.index is not None:
-            result = arguments[node.index]
-        elif node.kind is None:
-            assert node.value is not None
-            result = algebra.constant(node.value, ())
-        elif node.kind is Primitive.CONVERT:
-            (operand,) = operands(node)
-            result = algebra.convert(operand, node.target)
+            done[node] = arguments[node.index]
+        elif node.value is not None:
+            done[node] = algebra.constant(node.value, (), node.target)
         else:
-            result = algebra.apply(node.kind, operands(node))
-        done[node] = result
-        return result
+            done[node] = _operation(node, done, algebra)
+    return done
 
-    def operands(node: Expr) -> list[T]:
-        # a select's condition does not type its branches
-        skip = 1 if node.kind is Primitive.SELECT else 0
-        known = [visit(a) if a.value is None else None for a in node.args]
-        like = [k for k in known[skip:] if k is not None]
-        return [
-            k if k is not None else algebra.constant(a.value, like)  # pyright: ignore
-            for k, a in zip(known, node.args, strict=True)
-        ]
 
-    return visit(expr)
+def _operation(node: Expr, done: Mapping[Expr, T], algebra: Algebra[T]) -> T:
+    # a select's condition does not type its branches
+    skip = 1 if node.kind is Primitive.SELECT else 0
+    like = [done[a] for a in node.args[skip:] if not a.is_untyped]
+    args = [
+        algebra.constant(a.value, like, None) if a.value is not None and a.is_untyped else done[a]
+        for a in node.args
+    ]
+    assert node.kind is not None
+    match node.kind:
+        case Primitive.CONVERT:
+            return algebra.convert(args[0], node.target)
+        case Primitive.BITCAST:
+            assert node.target is not None
+            return algebra.bitcast(args[0], node.target)
+        case kind:
+            return algebra.apply(kind, args)
+
+
+def in_order_of_creation(results: Sequence[Expr]) -> tuple[Expr, ...]:
+    """All that `results` depend on, as `fold_in_order` takes it."""
+    return tuple(sorted(_bottom_up(results), key=lambda e: e.number))
+
+
+def _bottom_up(results: Sequence[Expr]) -> list[Expr]:
+    """All that `results` depend on, operands first, without constants that operations type."""
+    found: dict[Expr, None] = {}
+
+    def visit(node: Expr) -> None:
+        if node in found:
+            return
+        for operand in node.args:
+            if not operand.is_untyped:
+                visit(operand)
+        found[node] = None
+
+    for result in results:
+        visit(result)
+    return list(found)
+
+
+class _Substitution:
+    """The algebra whose values are expressions of which all types are known."""
+
+    def __init__(self, result: Attribute | None):
+        self.result = result
+
+    def constant(self, value: Number, like: Sequence[Expr], element: Attribute | None) -> Expr:
+        return Expr.constant(value, element or (None if like else self.result))
+
+    def convert(self, value: Expr, target: Attribute | None) -> Expr:
+        return convert(value, target or self.result)
+
+    def bitcast(self, value: Expr, target: Attribute) -> Expr:
+        return bitcast(value, target)
+
+    def apply(self, kind: Primitive, args: Sequence[Expr]) -> Expr:
+        return Expr(kind, tuple(args))
+
+
+def substitute(expr: Expr, arguments: Sequence[Expr], result: Attribute) -> Expr:
+    """
+    The expression of an operator whose result has the element type `result`, over expressions
+    instead of operands. Conversions and constants that have the result's type name it, so that they
+    keep it in a larger expression.
+    """
+    return fold(expr, arguments, _Substitution(result))
+
+
+def substitute_all(results: Sequence[Expr], arguments: Sequence[Expr]) -> tuple[Expr, ...]:
+    """Expressions whose types are known, over expressions instead of operands."""
+    found = fold_in_order(in_order_of_creation(results), arguments, _Substitution(None))
+    return tuple(found[r] for r in results)
+
+
+def weight(order: Sequence[Expr]) -> int:
+    """About how many operations expressions become, without those that they depend on."""
+    kinds = [node.kind for node in order if node.kind is not None]
+    return sum(_TRANSCENDENTAL_WEIGHT if kind in _TRANSCENDENTAL else 1 for kind in kinds)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
 
 import numpy as np
 from xdsl.ir import Attribute
@@ -78,6 +79,40 @@ def divide(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return floor + ((remainder != 0) & ((a < 0) != (b < 0))).astype(a.dtype)
 
 
+def multiply_add(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
+    """`a * b + c`; of floats, rounded once."""
+    dtype = np.asarray(a).dtype
+    if dtype == np.float32:
+        # the product is exact in f64; a sum that is rounded to odd there rounds well to f32
+        product, c = np.multiply(a, b, dtype=np.float64), np.asarray(c, np.float64)
+        return _odd_sum(product, c).astype(np.float32)
+    if dtype.kind != "f":
+        return np.asarray(a * b + c)
+    return np.asarray(_multiply_add(a, b, c)).astype(dtype)
+
+
+def _odd_sum(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """`a + b`; if that is not exact, the neighbour of the exact sum with an odd significand."""
+    total = np.asarray(a + b)
+    other = total - a
+    error = (a - (total - other)) + (b - other)
+    away = np.where(error > 0, np.inf, -np.inf)
+    even = (total.view(np.uint64) & 1) == 0
+    inexact = np.isfinite(total) & (error != 0)
+    return np.where(inexact & even, np.nextafter(total, away), total)
+
+
+def _exact_multiply_add(a: float, b: float, c: float) -> float:
+    try:
+        exact = Fraction(a) * Fraction(b) + Fraction(c)
+        return float(exact) if exact else a * b + c
+    except (OverflowError, ValueError):  # not finite
+        return a * b + c
+
+
+_multiply_add = np.frompyfunc(_exact_multiply_add, 3, 1)
+
+
 _PRIMITIVES: Mapping[Primitive, Callable[..., np.ndarray]] = {
     Primitive.ADD: np.add,
     Primitive.SUB: np.subtract,
@@ -108,6 +143,7 @@ _PRIMITIVES: Mapping[Primitive, Callable[..., np.ndarray]] = {
     Primitive.NOT: np.invert,
     Primitive.SELECT: np.where,
     Primitive.SHIFT_RIGHT: np.right_shift,
+    Primitive.MULTIPLY_ADD: multiply_add,
 }
 
 
@@ -118,12 +154,19 @@ class NumpyAlgebra:
         self.result = result
         self.dtype = compute_dtype(result)
 
-    def constant(self, value: Number, like: Sequence[np.ndarray]) -> np.ndarray:
+    def constant(
+        self, value: Number, like: Sequence[np.ndarray], element: Attribute | None
+    ) -> np.ndarray:
+        if element is not None:
+            return number(value, compute_dtype(element))
         return number(value, like[0].dtype if like else self.dtype)
 
     def convert(self, value: np.ndarray, target: Attribute | None) -> np.ndarray:
         element = target or self.result
         return convert(convert(value, numpy_dtype(element)), compute_dtype(element))
+
+    def bitcast(self, value: np.ndarray, target: Attribute) -> np.ndarray:
+        return np.asarray(value).view(compute_dtype(target))
 
     def apply(self, kind: Primitive, args: Sequence[np.ndarray]) -> np.ndarray:
         return np.asarray(_PRIMITIVES[kind](*args))

@@ -9,8 +9,8 @@ from xdsl.irdl import irdl_op_definition
 
 from ..elements import is_integer
 from ..operator import Call
-from ..scalar import Expr, Primitive, apply, exp, log, maximum, minimum, select
-from .elementwise import Binary, FloatBinary, FloatUnary, Unary, X, Y
+from ..scalar import Expr, Primitive, apply, exp, log, maximum, minimum, multiply_add, select
+from .elementwise import Binary, FloatBinary, FloatUnary, Ternary, Unary, X, Y, Z
 
 
 @irdl_op_definition
@@ -375,3 +375,21 @@ class ShiftRightOp(Binary):
     @classmethod
     def scalar(cls, call: Call) -> Expr:
         return apply(Primitive.SHIFT_RIGHT, X, Y)
+
+
+@irdl_op_definition
+class MultiplyAddOp(Ternary):
+    """
+    `x * y + z`. Of floats it is rounded once where the machine can; 16-bit floats compute in f32.
+
+    ```mlir
+    %r = glow.multiply_add %x, %y, %z
+       : (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    ```
+    """
+
+    name = "glow.multiply_add"
+
+    @classmethod
+    def scalar(cls, call: Call) -> Expr:
+        return multiply_add(X, Y, Z)

@@ -55,6 +55,20 @@ class Binary(DataParallel, abc.ABC):
         return expect_same_element(call)
 
 
+class Ternary(DataParallel, abc.ABC):
+    """Three operands of the same type with numeric elements; the result has their type."""
+
+    first = operand_def()
+    second = operand_def()
+    third = operand_def()
+    result = result_def()
+
+    @classmethod
+    def result_element(cls, call: Call) -> Attribute:
+        expect_number(call)
+        return expect_same_element(call)
+
+
 class FloatBinary(Binary, abc.ABC):
     """Two operands of the same type with float elements; the result has their type."""
 

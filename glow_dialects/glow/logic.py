@@ -8,9 +8,9 @@ from xdsl.dialects.builtin import i1
 from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, result_def
 
-from ..elements import is_float, is_integer
+from ..elements import compute_type, element_bytes, is_float, is_integer
 from ..operator import Call, element_of
-from ..scalar import Expr, Primitive, apply, select
+from ..scalar import Expr, Primitive, apply, bitcast, select
 from .base import DataParallel
 from .elementwise import Comparison, Logical, X, Y, Z
 
@@ -203,3 +203,36 @@ class CastOp(DataParallel):
     @classmethod
     def scalar(cls, call: Call) -> Expr:
         return apply(Primitive.CONVERT, X)
+
+
+@irdl_op_definition
+class BitcastOp(DataParallel):
+    """
+    The bits of a number as a number of another type of the same width: f32, f64, or an integer of 8
+    bits or more.
+
+    ```mlir
+    %r = glow.bitcast %x : (tensor<4xf32>) -> tensor<4xui32>
+    ```
+    """
+
+    name = "glow.bitcast"
+
+    input = operand_def()
+    result = result_def()
+
+    @classmethod
+    def result_element(cls, call: Call) -> Attribute:
+        if len(call.results) != 1:
+            raise call.fail("expected a result type, which says what to take the bits for")
+        source, result = call.element(0), element_of(call.results[0])
+        for element in (source, result):
+            if compute_type(element) != element or element == i1:
+                raise call.fail(f"expected elements f32, f64 or integers, found {element}")
+        if element_bytes(source) != element_bytes(result):
+            raise call.fail(f"expected a result as wide as {source}, found {result}")
+        return result
+
+    @classmethod
+    def scalar(cls, call: Call) -> Expr:
+        return bitcast(X, element_of(call.results[0]))

@@ -136,8 +136,7 @@ def _stacked(
     outs, inouts = len(op.outs), len(op.inouts)
     written, read = views[: outs + inouts], views[outs:]
     k = Kernel(Call(DataParallel, (), (), {}), written, read, machine=machine)
-    body, weight = block_body(op.body.block)
-    elementwise(k, body, written, read, inouts > 0, weight)
+    elementwise(k, block_body(op.body.block), written, read, inouts > 0)
     return k
 
 
@@ -148,8 +147,8 @@ def _operator(
     outs, arguments = op.num_results(), len(op.arguments)
     epilogue = None
     if op.epilogue is not None:
-        body, weight = block_body(op.epilogue.block)
-        epilogue = Epilogue(body, views[arguments:], op.inout is not None, weight)
+        body = block_body(op.epilogue.block)
+        epilogue = Epilogue(body, views[arguments:], op.inout is not None)
     k = Kernel(op.call, views[:outs], views[outs:arguments], epilogue, machine, threads)
     algorithm = (
         data_parallel if issubclass(op.OPERATOR, DataParallel) else algorithm_of(op.OPERATOR)

@@ -12,17 +12,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from math import prod
-from typing import TYPE_CHECKING
 
 from xdsl.ir import Attribute
 
 from ...glow_dialects.elements import element_bytes
+from ...glow_dialects.glow_nest.body import Body
 from .affine import Access, Affine, Dim
-
-if TYPE_CHECKING:
-    from .codegen.algebra import ArithAlgebra, Value
-
-Body = Callable[["ArithAlgebra", "Sequence[Value]"], "Sequence[Value]"]
 
 
 class Combine(StrEnum):
@@ -83,14 +78,18 @@ class Nest:
     """Whether a write may go to memory that `operands` read: then no point is visited twice."""
     raw: bool = False
     """Whether elements are only moved, so that they stay in the type that memory holds."""
-    weight: int = 1
-    """Estimate of how many operations the body emits; a heavy body is not unrolled."""
     ahead: int = 0
     """How many bytes ahead vectors of parameters that operands load are prefetched."""
 
     def accesses(self) -> list[Access]:
         reads = (*self.reduction.reads, *self.reduction.soon) if self.reduction else ()
         return [*reads, *self.operands, *self.writes]
+
+    @property
+    def weight(self) -> int:
+        """About how many operations are emitted for a point; a heavy nest is not unrolled."""
+        each = self.reduction.map if self.reduction is not None else None
+        return self.body.weight + (each.weight if each is not None else 0)
 
     def touched_bytes(self, access: Access) -> int:
         """About how much an access touches in all, if it does not touch any twice."""
@@ -129,7 +128,7 @@ class Listing:
     @property
     def touched(self) -> Nest:
         """What it accesses: no more than this nest."""
-        return Nest((self.dim,), (self.numbers, self.count), same, (self.source,))
+        return Nest((self.dim,), (self.numbers, self.count), _NOTHING, (self.source,))
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,13 +150,10 @@ class RepeatListed:
     def touched(self) -> Nest:
         """What it accesses itself, apart from its steps: no more than this nest."""
         listing = self.listing
-        return Nest((listing.dim,), (), same, (listing.numbers, listing.count))
+        return Nest((listing.dim,), (), _NOTHING, (listing.numbers, listing.count))
 
 
-def same(_: ArithAlgebra, values: Sequence[Value]) -> Sequence[Value]:
-    """The body of a nest that writes what it reads."""
-    return values
-
+_NOTHING = Body((), ())
 
 Step = Nest | Repeat | Listing | RepeatListed
 

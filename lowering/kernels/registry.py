@@ -23,12 +23,13 @@ from xdsl.ir import Attribute
 from ...glow_dialects.elements import element_bytes
 from ...glow_dialects.glow.base import DataParallel, Node, OnlyMovesData
 from ...glow_dialects.glow.structured import Structured
+from ...glow_dialects.glow_nest.body import Body
 from ...glow_dialects.operator import Call, element_of
+from ...glow_dialects.scalar import Expr, arguments, convert
 from ...passes.graph.lower_nodes import is_composite
 from .affine import Access, Buffer, Dim, Index, View
-from .codegen.algebra import ArithAlgebra, Value
 from .machine import MachineDescription
-from .nest import Body, Combine, Listing, Nest, Reduction, Repeat, RepeatListed, Step, same
+from .nest import Combine, Listing, Nest, Reduction, Repeat, RepeatListed, Step
 
 ALIGNMENT = 64
 """Bytes; of each scratch buffer."""
@@ -106,14 +107,12 @@ class Epilogue:
         body: Body | None = None,
         extras: Sequence[View] = (),
         in_place: bool = False,
-        weight: int = 0,
     ):
         self.body = body
         self.extras = extras
         """Further operands, of the result's shape."""
         self.in_place = in_place
         """Whether the body also takes the result's old element, after the new one."""
-        self.weight = weight
 
 
 class Kernel:
@@ -164,7 +163,8 @@ class Kernel:
     @property
     def epilogue_weight(self) -> int:
         """About how many operations the epilogue emits for each element."""
-        return self._epilogue.weight
+        body = self._epilogue.body
+        return 0 if body is None else body.weight
 
     def scratch(self, shape: Sequence[int], element: Attribute) -> View:
         """A dense temporary array."""
@@ -217,24 +217,24 @@ class Kernel:
         dims: Sequence[Dim],
         write: Access,
         operands: Sequence[Access],
-        body: Body,
-        weight: int = 1,
+        value: Expr,
     ) -> None:
-        """`write = body(operands)` at each point."""
-        self.nest(Nest(tuple(dims), (write,), body, tuple(operands), weight=weight))
+        """`write = value(operands)` at each point."""
+        body = Body((value,), (write.element,))
+        self.nest(Nest(tuple(dims), (write,), body, tuple(operands)))
 
     def copy(self, dims: Sequence[Dim], write: Access, read: Access) -> None:
         """`write = read` at each point, converted if the element types differ."""
         element = write.element
         if read.element == element:
-            self.nest(Nest(tuple(dims), (write,), same, (read,), raw=True))
+            self.nest(Nest(tuple(dims), (write,), Body.passing(element), (read,), raw=True))
         else:
-            self.map(dims, write, (read,), lambda alg, v: [alg.convert(v[0], element)])
+            self.map(dims, write, (read,), convert(Expr.argument(0), element))
 
     def fill(self, view: View, value: float) -> None:
         """Sets every element."""
         dims = view_dims(view)
-        self.map(dims, view[dims], (), lambda alg, _: [alg.number(value, view.element)], weight=0)
+        self.map(dims, view[dims], (), Expr.constant(value, view.element))
 
     def reduce(
         self,
@@ -243,33 +243,32 @@ class Kernel:
         reduction: Reduction,
         place: Sequence[Index],
         operands: Sequence[Access] = (),
-        body: Body | None = None,
-        weight: int = 0,
+        value: Expr | None = None,
     ) -> None:
-        """`result[place] = epilogue(body(reduction, operands))` at each point."""
-        self._write(dims, reduced, reduction, [place], operands, body, weight)
+        """`result[place] = epilogue(value(reduction, operands))` at each point."""
+        values = [Expr.argument(0) if value is None else value]
+        self._write(dims, reduced, reduction, [place], operands, values)
 
     def finish(
         self,
         dims: Sequence[Dim],
         place: Sequence[Index],
         operands: Sequence[Access],
-        body: Body | None = None,
-        weight: int = 0,
+        value: Expr | None = None,
     ) -> None:
-        """`result[place] = epilogue(body(operands))` at each point; without a body, one operand."""
-        self._write(dims, (), None, [place], operands, body, weight)
+        """`result[place] = epilogue(value(operands))` at each point; by default the operand."""
+        values = [Expr.argument(0) if value is None else value]
+        self._write(dims, (), None, [place], operands, values)
 
     def finish_tile(
         self,
         dims: Sequence[Dim],
         places: Sequence[Sequence[Index]],
         operands: Sequence[Access],
-        body: Body,
-        weight: int = 0,
+        values: Sequence[Expr],
     ) -> None:
-        """`result[places[i]] = epilogue(body(operands)[i])` for each of several places at once."""
-        self._write(dims, (), None, places, operands, body, weight)
+        """`result[places[i]] = epilogue(values[i](operands))` for several places at once."""
+        self._write(dims, (), None, places, operands, values)
 
     def _write(
         self,
@@ -278,34 +277,28 @@ class Kernel:
         reduction: Reduction | None,
         places: Sequence[Sequence[Index]],
         operands: Sequence[Access],
-        body: Body | None,
-        weight: int,
+        values: Sequence[Expr],
     ) -> None:
         epilogue, result = self._epilogue, self.result
         own = len(operands) + (reduction is not None)
         views = [result, *epilogue.extras] if epilogue.in_place else epilogue.extras
         extras = [view[place] for place in places for view in views]
-
-        def finish(alg: ArithAlgebra, values: Sequence[Value]) -> Sequence[Value]:
-            computed = values[:1] if body is None else body(alg, values[:own])
-            if epilogue.body is None:
-                return computed
-            written: list[Value] = []
-            for i, value in enumerate(computed):
-                at = own + i * len(views)
-                written += epilogue.body(alg, [value, *values[at : at + len(views)]])
-            return written
-
+        written = values
+        if epilogue.body is not None:
+            written = []
+            given = arguments(own + len(extras))[own:]
+            for i, value in enumerate(values):
+                at = i * len(views)
+                written += epilogue.body.applied([value, *given[at : at + len(views)]])
         self.nest(
             Nest(
                 tuple(dims),
                 tuple(result[place] for place in places),
-                finish,
+                Body(tuple(written), (result.element,) * len(places)),
                 (*operands, *extras),
                 reduction,
                 tuple(reduced),
                 in_place=epilogue.in_place,
-                weight=1 + weight + epilogue.weight,
             )
         )
 

@@ -103,6 +103,18 @@ def shift(writer: Writer, node: m.ShiftRightOp) -> str:
     raise Unsupported(f"a shift of {node.result.type}")
 
 
+@exporter(m.MultiplyAddOp)
+def multiply_add(writer: Writer, node: m.MultiplyAddOp) -> str:
+    """ONNX has no operator that rounds once."""
+    first, second, third = writer.inputs(node)
+    return writer.emit("Add", writer.emit("Mul", first, second), third, hint=hint_of(node))
+
+
+@exporter(g.BitcastOp)
+def bitcast(writer: Writer, node: g.BitcastOp) -> str:
+    raise Unsupported(f"the bits of {node.operands[0].type} as {node.result.type}")
+
+
 @exporter(a.GeluOp)
 def gelu(writer: Writer, node: a.GeluOp) -> str:
     approximate = "tanh" if node.approximate.value.data else "none"

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 from ....glow_dialects.elements import compute_type
 from ....glow_dialects.glow.attention import AttentionOp, MaskedAttentionOp
+from ....glow_dialects.glow.elementwise import X, Y
+from ....glow_dialects.scalar import Expr, arguments, exp, maximum, select
 from ..affine import Access, Dim, Index, View
-from ..codegen.algebra import ArithAlgebra, Value
 from ..nest import Combine, Reduction
 from ..registry import Kernel, kernel, total
-from .primitives import add, exponential, is_less, maximum, multiply, select, subtract
 from .row_blocks import Rows, in_blocks
 from .rows import softmax_of_rows, store_reduction
 
@@ -56,10 +56,10 @@ def attention(k: Kernel) -> None:
         products = total(Combine.ADD, element, query[[n, i, h, t]], keys)
         mask = [view[[n, h, i, j]] for view in k.operands[3:]]
         _scores(k, row, j, t, products, powers, mask)
-        softmax_of_rows(k, row, j, None, powers[[row, j]], peak[[row]], share[[row]], _power)
+        softmax_of_rows(k, row, j, None, powers[[row, j]], peak[[row]], share[[row]], _power())
         means = total(Combine.ADD, element, powers[[row, j]], values)
         place: list[Index] = [n, i, h, d]
-        k.reduce([row, d], [j], means, place, [share[[row]]], _scaled)
+        k.reduce([row, d], [j], means, place, [share[[row]]], X * Y)
 
     with k.repeat(n), k.repeat(h):
         for dims, copy, original in copies:
@@ -79,20 +79,15 @@ def _scores(
     """`powers[row, j] = products * scale + mask`."""
     scale = k.call.float("scale")
 
-    def body(alg: ArithAlgebra, values: Sequence[Value]) -> Sequence[Value]:
-        scaled = multiply(alg, values[0], alg.number(scale, values[0].element))
-        return [scaled if len(values) == 1 else add(alg, scaled, values[1])]
+    score, added = arguments(2)
+    scaled = score * scale
+    score = scaled + added if mask else scaled
+    store_reduction(k, [row, j], [t], products, powers[[row, j]], score, mask)
 
-    store_reduction(k, [row, j], [t], products, powers[[row, j]], body, mask)
 
-
-def _power(alg: ArithAlgebra, values: Sequence[Value]) -> Sequence[Value]:
+def _power() -> Expr:
     """`exp(score - peak)`, or zero where that is too small to matter."""
-    below = subtract(alg, values[0], values[1])
-    least = alg.number(_LEAST_EXPONENT, below.element)
-    power = exponential(alg, maximum(alg, below, least))
-    return [select(alg, is_less(alg, below, least), alg.number(0.0, below.element), power)]
-
-
-def _scaled(alg: ArithAlgebra, values: Sequence[Value]) -> Sequence[Value]:
-    return [multiply(alg, values[0], values[1])]
+    score, peak = arguments(2)
+    below = score - peak
+    power = exp(maximum(below, _LEAST_EXPONENT))
+    return select(below < _LEAST_EXPONENT, 0.0, power)

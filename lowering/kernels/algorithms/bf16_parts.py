@@ -5,10 +5,8 @@ from __future__ import annotations
 from xdsl.dialects.builtin import IntegerType, Signedness, f32
 
 from ....glow_dialects.glow.winograd import PARTS
-from ....glow_dialects.scalar import Primitive
+from ....glow_dialects.scalar import Expr, Primitive, apply, bitcast
 from ..affine import Affine, Dim, lookup
-from ..codegen.algebra import ArithAlgebra, Value
-from .primitives import subtract
 
 WORD = IntegerType(32, Signedness.UNSIGNED)
 _HIGH = 0xFFFF0000
@@ -25,27 +23,27 @@ def pairs_of_parts() -> tuple[Dim, Affine, Affine]:
     return dim, left, right
 
 
-def words_of_parts(alg: ArithAlgebra, first: Value, second: Value | None) -> list[Value]:
+def words_of_parts(first: Expr, second: Expr | None) -> list[Expr]:
     """
     The parts of two numbers of f32 in words: in each, that of the first number in the low half, of
     the second in the high half. A missing second number is zero.
     """
-    words: list[Value] = []
+    words: list[Expr] = []
     for number in range(PARTS):
         last = number == PARTS - 1
-        a, first = _cut(alg, first, last)
-        word = alg.apply(Primitive.SHIFT_RIGHT, a, alg.number(_WIDTH, WORD))
+        a, first = _cut(first, last)
+        word = apply(Primitive.SHIFT_RIGHT, a, _WIDTH)
         if second is not None:
-            b, second = _cut(alg, second, last)
-            word = alg.apply(Primitive.OR, word, b)
+            b, second = _cut(second, last)
+            word = apply(Primitive.OR, word, b)
         words.append(word)
     return words
 
 
-def _cut(alg: ArithAlgebra, value: Value, last: bool) -> tuple[Value, Value]:
+def _cut(value: Expr, last: bool) -> tuple[Expr, Expr]:
     """The largest part of a number, as bits, and the rest; all, if it is the last part."""
-    bits = alg.bits(value, WORD)
+    bits = bitcast(value, WORD)
     if last:
         return bits, value
-    high = alg.apply(Primitive.AND, bits, alg.number(_HIGH, WORD))
-    return high, subtract(alg, value, alg.bits(high, f32))
+    high = apply(Primitive.AND, bits, _HIGH)
+    return high, value - bitcast(high, f32)

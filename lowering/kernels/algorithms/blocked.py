@@ -11,13 +11,14 @@ from ....glow_dialects.glow.blocked import (
     UnpackChannelsOp,
     is_blocked_input,
 )
+from ....glow_dialects.glow.elementwise import X, Y
+from ....glow_dialects.glow_nest.body import Body
 from ....glow_dialects.operator import Call
+from ....glow_dialects.scalar import Expr, arguments
 from ..affine import Affine, Dim, Index
-from ..codegen.algebra import ArithAlgebra, Value
 from ..codegen.types import memory_type, value_type
 from ..nest import Combine, Nest
 from ..registry import Kernel, kernel, total
-from .primitives import add
 
 _RECORDS = (2, 4)
 """Blocks that are packed whole, from a vector of each channel."""
@@ -49,7 +50,7 @@ def convolution(k: Kernel) -> None:
         ),
         place=[n, ob, *window, o],
         operands=[bias[[ob, o]]],
-        body=add_bias,
+        value=X + Y,
     )
 
 
@@ -61,10 +62,6 @@ def windows(
     offset = [Dim(f"k{i}", size) for i, size in enumerate(kernel_sizes)]
     steps = zip(window, offset, call.ints("strides"), call.ints("dilations"), strict=True)
     return window, offset, [w * s + i * d for w, i, s, d in steps]
-
-
-def add_bias(alg: ArithAlgebra, values: Sequence[Value]) -> Sequence[Value]:
-    return [add(alg, values[0], values[1])]
 
 
 @kernel(PackChannelsOp)
@@ -88,7 +85,7 @@ def pack(k: Kernel) -> None:
         k.copy([n, *space, c], y[[n, full, *space, c]], x[[n, c + full * block, *space]])
         e = Dim("e", block - rest)
         empty: list[Index] = [n, full, *space, e + rest]
-        k.map([n, *space, e], y[empty], (), lambda alg, _: [alg.number(0, y.element)])
+        k.map([n, *space, e], y[empty], (), Expr.constant(0, y.element))
 
 
 def _pack_records(k: Kernel, n: Dim, space: Sequence[Dim]) -> None:
@@ -99,12 +96,8 @@ def _pack_records(k: Kernel, n: Dim, space: Sequence[Dim]) -> None:
     block = y.shape[-1]
     for b in range(y.shape[1]):
         present = range(b * block, min(channels, (b + 1) * block))
-
-        def body(
-            alg: ArithAlgebra, values: Sequence[Value], missing: int = block - len(present)
-        ) -> Sequence[Value]:
-            return [*values, *[alg.number(0, y.element)] * missing]
-
+        missing = [Expr.constant(0, y.element)] * (block - len(present))
+        body = Body((*arguments(len(present)), *missing), (y.element,) * block)
         reads = tuple(x[[n, c, *space]] for c in present)
         writes = tuple(y[[n, b, *space, c]] for c in range(block))
         k.nest(Nest((n, *space), writes, body, reads))

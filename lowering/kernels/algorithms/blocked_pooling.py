@@ -15,12 +15,12 @@ from math import prod
 
 from ....glow_dialects.elements import compute_type
 from ....glow_dialects.glow.blocked import BlockedAvgPoolOp, BlockedMaxPoolOp
+from ....glow_dialects.glow.elementwise import X
 from ....glow_dialects.operator import Call
+from ....glow_dialects.scalar import Expr
 from ..affine import Affine, Dim
-from ..codegen.algebra import ArithAlgebra, Value
-from ..nest import Body, Combine
+from ..nest import Combine
 from ..registry import Kernel, kernel, total
-from .primitives import multiply
 
 
 @dataclass(frozen=True)
@@ -80,20 +80,13 @@ def max_pool(k: Kernel) -> None:
 def avg_pool(k: Kernel) -> None:
     """The sum of each window times one over the number of elements that count."""
     padded = k.call.get("count_include_pad")
-    element = compute_type(k.element)
     for part in _segments_of(k.call, k.result.shape[2:-1]):
         count = prod(s.counted if padded else s.places for s in part)
         factor = 1 / count if count else float("nan")
-
-        def body(
-            alg: ArithAlgebra, values: Sequence[Value], factor: float = factor
-        ) -> Sequence[Value]:
-            return [multiply(alg, values[0], alg.number(factor, element))]
-
-        _pool(k, part, Combine.ADD, body)
+        _pool(k, part, Combine.ADD, X * factor)
 
 
-def _pool(k: Kernel, part: Sequence[Segment], combine: Combine, body: Body | None) -> None:
+def _pool(k: Kernel, part: Sequence[Segment], combine: Combine, value: Expr | None) -> None:
     (x,) = k.operands
     call = k.call
     n, b, c = Dim("n", x.shape[0]), Dim("b", x.shape[1]), Dim("c", x.shape[-1])
@@ -111,5 +104,5 @@ def _pool(k: Kernel, part: Sequence[Segment], combine: Combine, body: Body | Non
         reduced=offset,
         reduction=total(combine, element, x[[n, b, *read, c]]),
         place=[n, b, *write, c],
-        body=body,
+        value=value,
     )

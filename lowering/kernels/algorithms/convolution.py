@@ -9,13 +9,12 @@ from xdsl.ir import Attribute
 
 from ....glow_dialects.elements import compute_type, element_bytes
 from ....glow_dialects.glow.convolution import ConvolutionOp
+from ....glow_dialects.glow.elementwise import X, Y
 from ....glow_dialects.operator import Call
 from ..affine import Affine, Dim, Index, View, affine
-from ..codegen.algebra import ArithAlgebra, Value
 from ..nest import Combine
 from ..registry import Kernel, kernel, total, view_dims
 from .padding import PaddedCopy, Source, Windows, without_gaps
-from .primitives import add
 
 _NEAR_BYTES = 16 << 10
 """Half of the nearest cache, or less."""
@@ -98,12 +97,8 @@ def _direct(
         ),
         place=[*image, channel, *window],
         operands=[bias[[channel]]],
-        body=_add_bias,
+        value=X + Y,
     )
-
-
-def _add_bias(alg: ArithAlgebra, values: Sequence[Value]) -> Sequence[Value]:
-    return [add(alg, values[0], values[1])]
 
 
 def _computed(k: Kernel, view: View) -> View:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from math import prod
 
 from xdsl.dialects.builtin import f32, i8, i32
@@ -10,13 +9,14 @@ from xdsl.ir import Attribute
 
 from ....glow_dialects.elements import compute_type
 from ....glow_dialects.glow.blocked import BlockedDepthwiseConvolutionOp
+from ....glow_dialects.glow.elementwise import X, Y
+from ....glow_dialects.glow_nest.body import Body
+from ....glow_dialects.scalar import Expr, arguments, convert
 from ..affine import Dim
-from ..codegen.algebra import ArithAlgebra, Value
 from ..codegen.types import bits, memory_type
 from ..nest import Combine, Nest, Reduction
 from ..registry import Kernel, kernel, total
-from .blocked import add_bias, windows
-from .primitives import add
+from .blocked import windows
 
 _EXACT_IN_F32 = 1 << 24
 _QUAD = 4
@@ -38,26 +38,22 @@ def depthwise_convolution(k: Kernel) -> None:
         return
     n, b, c = Dim("n", y.shape[0]), Dim("b", y.shape[1]), Dim("c", y.shape[-1])
     window, offset, places = windows(k.call, y.shape[2:-1], filters.shape[1:-1])
-    element, body = compute_type(k.element), add_bias
+    element, value = compute_type(k.element), X + Y
     if element == i32 and _is_exact_in_f32(x.element, filters.element, prod(filters.shape[1:-1])):
-        element, body = f32, _add_integer_bias
+        element, value = f32, convert(X, i32) + Y
     k.reduce(
         dims=[n, b, *window, c],
         reduced=offset,
         reduction=total(Combine.ADD, element, x[[n, b, *places, c]], filters[[b, *offset, c]]),
         place=[n, b, *window, c],
         operands=[bias[[b, c]]],
-        body=body,
+        value=value,
     )
 
 
 def _is_exact_in_f32(a: Attribute, b: Attribute, terms: int) -> bool:
     """Whether each sum of so many products of integers is a number that f32 holds."""
     return terms << (bits(memory_type(a)) + bits(memory_type(b)) - 1) <= _EXACT_IN_F32
-
-
-def _add_integer_bias(alg: ArithAlgebra, values: Sequence[Value]) -> Sequence[Value]:
-    return [add(alg, alg.convert(values[0], i32), values[1])]
 
 
 def _has_quads(k: Kernel) -> bool:
@@ -77,9 +73,8 @@ def _in_quads(k: Kernel) -> None:
     quads = k.scratch((blocks, *rows, block, _QUAD), i8)
     down = offset[:-1]
 
-    def fill(alg: ArithAlgebra, values: Sequence[Value]) -> Sequence[Value]:
-        return [*values, *[alg.number(0, i8)] * (_QUAD - width)]
-
+    missing = [Expr.constant(0, i8)] * (_QUAD - width)
+    fill = Body((*arguments(width), *missing), (i8,) * _QUAD)
     reads = tuple(filters[[b, *down, m, c]] for m in range(width))
     writes = tuple(quads[[b, *down, c, m]] for m in range(_QUAD))
     k.nest(Nest((b, *down, c), writes, fill, reads))
@@ -93,4 +88,4 @@ def _in_quads(k: Kernel) -> None:
         adds_operand=True,
     )
     place = [n, b, *window, c]
-    k.reduce(place, down, products, place, [bias[[b, c]]], add_bias)
+    k.reduce(place, down, products, place, [bias[[b, c]]], X + Y)

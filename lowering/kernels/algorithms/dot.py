@@ -8,12 +8,13 @@ from xdsl.dialects.builtin import IntegerType, i16, i32
 
 from ....glow_dialects.elements import storage_type
 from ....glow_dialects.glow.dot import DotConvolutionOp, DotMatMulOp
+from ....glow_dialects.glow.elementwise import X, Y
 from ....glow_dialects.operator import Call
 from ..affine import Affine, Dim, Index, View, affine
 from ..machine import MachineDescription
 from ..nest import Combine, Reduction
 from ..registry import Kernel, kernel, view_dims
-from .blocked import add_bias, windows
+from .blocked import windows
 from .rows import store_reduction
 
 _PAIR = 2
@@ -80,7 +81,7 @@ def _panels(k: Kernel, ob: Dim | int, count: int) -> None:
     o = Affine({p: panel, j: 1})
     dims = [n, *([ob] if isinstance(ob, Dim) else []), p, *window, j]
     place: list[Index] = [n, ob, *window, o]
-    k.reduce(dims, [cb, *offset, g], products, place, [bias[[ob, o]]], add_bias)
+    k.reduce(dims, [cb, *offset, g], products, place, [bias[[ob, o]]], X + Y)
 
 
 def _only_bias(k: Kernel, ob: int, first: int, count: int) -> None:

@@ -9,97 +9,43 @@ from xdsl.ir import Block, SSAValue
 from ....glow_dialects.glow.base import DataParallel
 from ....glow_dialects.glow.constant import SplatOp
 from ....glow_dialects.glow.shape import GatherOp, TransposeOp
-from ....glow_dialects.operator import Call, element_of
-from ....glow_dialects.scalar import Expr, Primitive
+from ....glow_dialects.glow_nest.body import Body
+from ....glow_dialects.operator import Call
+from ....glow_dialects.scalar import Expr, arguments, substitute
 from ..affine import Access, Dim, Indirect, View
-from ..codegen.algebra import ArithAlgebra, Value
-from ..nest import Body, Nest
+from ..nest import Nest
 from ..registry import Kernel, kernel, view_dims
 
-_HEAVY = {
-    *(Primitive.EXP, Primitive.LOG, Primitive.SIN, Primitive.COS, Primitive.TANH),
-    *(Primitive.ERF, Primitive.POW),
-}
-_HEAVY_WEIGHT = 25
-"""About how many operations a transcendental function becomes."""
 
-
-def scalar_body(call: Call) -> tuple[Body, int]:
-    """The body that computes a data-parallel operator, and its weight."""
-    operator = call.operator
-    assert issubclass(operator, DataParallel)
-    expr = operator.scalar(call)
-    element = element_of(call.results[0])
-
-    def body(alg: ArithAlgebra, values: Sequence[Value]) -> Sequence[Value]:
-        return [alg.evaluate(expr, values, element)]
-
-    return body, expression_weight(expr)
-
-
-def expression_weight(expr: Expr) -> int:
-    """About how many operations an expression becomes."""
-    seen: set[Expr] = set()
-
-    def visit(node: Expr) -> int:
-        if node in seen or node.kind is None:
-            return 0
-        seen.add(node)
-        own = _HEAVY_WEIGHT if node.kind in _HEAVY else 1
-        return own + sum(map(visit, node.args))
-
-    return visit(expr)
-
-
-def block_body(block: Block) -> tuple[Body, int]:
-    """The body of a stacked instruction or an epilogue, and its weight."""
+def block_body(block: Block) -> Body:
+    """The body of a stacked instruction or an epilogue."""
     *nodes, last = block.ops
-    weight = 0
+    known: dict[SSAValue, Expr] = dict(zip(block.args, arguments(len(block.args)), strict=True))
     for node in nodes:
-        if isinstance(node, DataParallel):
-            weight += expression_weight(node.scalar(node.call))
-
-    def body(alg: ArithAlgebra, values: Sequence[Value]) -> Sequence[Value]:
-        known: dict[SSAValue, Value] = dict(zip(block.args, values, strict=True))
-        for node in nodes:
-            if isinstance(node, SplatOp):
-                value = Call.get(node.call, "value")
-                known[node.result] = alg.number(value, node.result.type)
-                continue
-            assert isinstance(node, DataParallel)
-            arguments = [known[o] for o in node.operands]
-            (result,) = node.results
-            known[result] = alg.evaluate(node.scalar(node.call), arguments, result.type)
-        return [known[o] for o in last.operands]
-
-    return body, weight
+        (result,) = node.results
+        if isinstance(node, SplatOp):
+            known[result] = Expr.constant(Call.get(node.call, "value"), result.type)
+            continue
+        assert isinstance(node, DataParallel)
+        given = [known[o] for o in node.operands]
+        known[result] = substitute(node.scalar(node.call), given, result.type)
+    return Body(tuple(known[o] for o in last.operands), tuple(o.type for o in last.operands))
 
 
 def elementwise(
-    k: Kernel,
-    body: Body,
-    writes: Sequence[View],
-    reads: Sequence[View],
-    in_place: bool,
-    weight: int,
+    k: Kernel, body: Body, writes: Sequence[View], reads: Sequence[View], in_place: bool
 ) -> None:
     """`writes = body(reads)` for each element."""
     dims = view_dims(writes[0])
-    k.nest(
-        Nest(
-            dims,
-            tuple(w[dims] for w in writes),
-            body,
-            tuple(r[dims] for r in reads),
-            in_place=in_place,
-            weight=weight,
-        )
-    )
+    written, read = (tuple(view[dims] for view in views) for views in (writes, reads))
+    k.nest(Nest(dims, written, body, read, in_place=in_place))
 
 
 def data_parallel(k: Kernel) -> None:
-    body, weight = scalar_body(k.call)
-    elementwise(k, body, k.results, k.operands, False, weight)
+    operator, element = k.call.operator, k.element
+    assert issubclass(operator, DataParallel)
+    expr = substitute(operator.scalar(k.call), arguments(len(k.operands)), element)
+    elementwise(k, Body((expr,), (element,)), k.results, k.operands, False)
 
 
 def copy(k: Kernel) -> None:

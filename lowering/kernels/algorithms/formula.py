@@ -15,7 +15,6 @@ from dataclasses import replace
 from math import prod
 
 from xdsl.dialects.builtin import i1, i32
-from xdsl.ir import Attribute
 
 from ....glow_dialects.elements import is_float
 from ....glow_dialects.formula.ranges import interval
@@ -35,12 +34,12 @@ from ....glow_dialects.formula.statement import (
     walk,
 )
 from ....glow_dialects.glow.structured import Structured
+from ....glow_dialects.glow_nest.body import Body
 from ....glow_dialects.scalar import Expr, Primitive
 from ....glow_dialects.views import borders
 from ..affine import Access, Affine, Dim, Index, Indirect, View
-from ..nest import Body, Combine, Nest, Reduction
+from ..nest import Combine, Nest, Reduction
 from ..registry import Kernel, default_kernel, view_dims
-from .elementwise import expression_weight
 from .formula_expr import Expressions, element_of_term
 
 _MOST_PADDED = 3
@@ -92,10 +91,8 @@ class _Builder:
             k.copy(dims, target, body.accesses[0])
             return
         reduced, combined = self._reduction(reduction)
-        evaluated = _body(body.expr, target.element)
-        weight = 1 + expression_weight(body.expr)
-        operands = tuple(body.accesses)
-        k.nest(Nest(tuple(dims), (target,), evaluated, operands, combined, reduced, weight=weight))
+        evaluated = Body((body.expr,), (target.element,))
+        k.nest(Nest(tuple(dims), (target,), evaluated, tuple(body.accesses), combined, reduced))
 
     def finish(self, stage: Stage) -> None:
         """Computes the last stage into the result."""
@@ -106,12 +103,11 @@ class _Builder:
         if k.stores_as_is and _moves(value, body, k.result[place]):
             k.copy(dims, k.result[place], body.accesses[0])
             return
-        evaluated, weight = _body(body.expr, element_of_term(value)), expression_weight(body.expr)
         reduced, combined = self._reduction(reduction)
         if combined is None:
-            k.finish(dims, place, body.accesses, evaluated, weight)
+            k.finish(dims, place, body.accesses, body.expr)
         else:
-            k.reduce(dims, reduced, combined, place, body.accesses, evaluated, weight)
+            k.reduce(dims, reduced, combined, place, body.accesses, body.expr)
 
     def _dim(self, loop: Loop) -> Dim:
         if loop not in self._dims:
@@ -227,8 +223,7 @@ class _Builder:
         for starts, sizes in borders(low, view.shape, shape):
             dims = [Dim(f"b{d}", size) for d, size in enumerate(sizes)]
             write = whole[[dim + start for dim, start in zip(dims, starts, strict=True)]]
-            number = Expr.constant(value)
-            k.map(dims, write, (), _body(number, view.element), 0)
+            k.map(dims, write, (), Expr.constant(value, view.element))
         dims = view_dims(view)
         inside = [dim + start for dim, start in zip(dims, low, strict=True)]
         k.copy(dims, whole[inside], view[dims])
@@ -261,12 +256,11 @@ class _Builder:
             return self._numbers
         k = self._k
         view = k.scratch((count,), i32)
-        k.map((), view[[0]], (), _body(Expr.constant(0), i32), 0)
+        k.map((), view[[0]], (), Expr.constant(0, i32))
         done = 1
         while done < count:
             dim = Dim("i", min(done, count - done))
-            moved = _body(Expr.argument(0) + done, i32)
-            k.map([dim], view[[dim + done]], [view[[dim]]], moved)
+            k.map([dim], view[[dim + done]], [view[[dim]]], Expr.argument(0) + done)
             done += dim.size
         self._numbers = view
         return view
@@ -286,7 +280,7 @@ class _Builder:
         reads = tuple(body.accesses) or (self._whole_numbers(1)[[0]],)
         if body.expr.index == 0 and reads[0].element == element:
             return reduced, Reduction(combine, element, reads)
-        return reduced, Reduction(combine, element, reads, _body(body.expr, element))
+        return reduced, Reduction(combine, element, reads, Body((body.expr,), (element,)))
 
     def _factors(self, term: Term) -> tuple[Access, ...] | None:
         """The two elements whose product a term is; None if it is not such a product."""
@@ -297,10 +291,6 @@ class _Builder:
             return None
         factors = self._access(a), self._access(b)
         return None if any(f.indirect for f in factors) else factors
-
-
-def _body(expr: Expr, element: Attribute) -> Body:
-    return lambda alg, values: [alg.evaluate(expr, values, element)]
 
 
 def _moves(value: Term, body: Expressions, target: Access) -> bool:

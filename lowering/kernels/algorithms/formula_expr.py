@@ -52,17 +52,12 @@ class Expressions:
         self._reduction = reduction
         """Its value is the first argument."""
         self._known: dict[object, Expr] = {}
-        self.expr = self._whole(term)
+        self.expr = self._visit(term)
 
     def _type(self, term: Term) -> Attribute:
         if isinstance(term.type, Attribute):
             return term.type
         return f64 if term.type is Kind.REAL else self._integer
-
-    def _whole(self, term: Term) -> Expr:
-        """A constant without others beside it says its type."""
-        found = self._visit(term)
-        return convert(found, self._type(term)) if isinstance(term, Constant) else found
 
     def _visit(self, term: Term) -> Expr:
         if term not in self._known:
@@ -72,7 +67,7 @@ class Expressions:
     def _made(self, term: Term) -> Expr:
         match term:
             case Constant():
-                return Expr.constant(term.value)
+                return Expr.constant(term.value, self._type(term))
             case Reduce():
                 assert term is self._reduction
                 return Expr.argument(0)
@@ -83,8 +78,6 @@ class Expressions:
                 return self._read(term)
             case Convert():
                 target = self._type(term)
-                if isinstance(term.operand, Constant):
-                    return convert(self._whole(term.operand), target)
                 found = self._visit(term.operand)
                 return found if self._type(term.operand) == target else convert(found, target)
             case Apply():
@@ -97,12 +90,7 @@ class Expressions:
         return Expr.argument(first + len(self.accesses) - 1)
 
     def _apply(self, term: Apply) -> Expr:
-        skipped = 1 if term.kind is Primitive.SELECT else 0
-        typed = any(not isinstance(a, Constant) for a in term.arguments[skipped:])
-        arguments = [
-            self._visit(a) if typed and i >= skipped else self._whole(a)
-            for i, a in enumerate(term.arguments)
-        ]
+        arguments = [self._visit(a) for a in term.arguments]
         if isinstance(term.kind, IndexOp):
             return _divided(term.kind, *arguments)
         found = apply(term.kind, *arguments)

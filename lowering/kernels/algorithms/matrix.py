@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ....glow_dialects.elements import compute_type
+from ....glow_dialects.glow.elementwise import X, Y
 from ....glow_dialects.glow.matrix import FullyConnectedOp, MatMulOp, PackedMatMulOp
 from ..affine import Access, Dim, Index, View, affine
 from ..nest import Combine, Reduction
 from ..registry import Kernel, kernel, total, view_dims
-from .primitives import add
 from .row_blocks import Rows, for_rows, in_blocks
 from .rows import store_reduction
 
@@ -59,7 +59,7 @@ def fully_connected(k: Kernel) -> None:
     i, j, t = Dim("i", x.shape[0]), Dim("j", weights.shape[0]), Dim("t", x.shape[1])
     element = compute_type(k.element)
     reduction = total(Combine.ADD, element, x[[i, t]], weights[[j, t]])
-    k.reduce([i, j], [t], reduction, [i, j], [bias[[j]]], lambda alg, v: [add(alg, v[0], v[1])])
+    k.reduce([i, j], [t], reduction, [i, j], [bias[[j]]], X + Y)
 
 
 @kernel(PackedMatMulOp)

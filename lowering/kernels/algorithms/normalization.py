@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ....glow_dialects.elements import compute_type
+from ....glow_dialects.glow.elementwise import X, Y, Z
 from ....glow_dialects.glow.normalization import (
     LocalResponseNormOp,
     LogSoftmaxOp,
     SoftmaxOp,
 )
-from ....glow_dialects.scalar import Primitive
+from ....glow_dialects.glow_nest.body import Body
+from ....glow_dialects.scalar import Expr, Primitive, apply, log, sqrt
 from ..affine import Dim, View
-from ..codegen.algebra import ArithAlgebra, Value
 from ..nest import Combine, Nest, Reduction
 from ..registry import Kernel, kernel, total, view_dims
-from .primitives import add, divide, exponential, multiply, square_root, subtract
-from .rows import EXPONENTIAL_WEIGHT, softmax_rows
+from .rows import EXPONENTIAL, softmax_rows
 
 
 @kernel(SoftmaxOp, LogSoftmaxOp)
@@ -37,26 +37,13 @@ def softmax(k: Kernel) -> None:
     shape = [d.size for d in rows]
     peak, mass = k.scratch(shape, element), k.scratch(shape, element)
     read = x[dims]
-
-    def shifted(alg: ArithAlgebra, values: Sequence[Value]) -> Sequence[Value]:
-        return [exponential(alg, subtract(alg, values[0], values[1]))]
-
     _reduce_rows(k, rows, dims[axis], peak, total(Combine.MAXIMUM, element, read))
+    shifted = Body((EXPONENTIAL,), (element,))
     terms = Reduction(Combine.ADD, element, (read, peak[rows]), shifted)
     _reduce_rows(k, rows, dims[axis], mass, terms)
     operands = (x[dims], peak[rows], mass[rows])
-    body = _logarithm if k.call.operator is LogSoftmaxOp else _quotient
-    k.finish(dims, dims, operands, body, EXPONENTIAL_WEIGHT)
-
-
-def _quotient(alg: ArithAlgebra, values: Sequence[Value]) -> Sequence[Value]:
-    x, peak, mass = values
-    return [divide(alg, exponential(alg, subtract(alg, x, peak)), mass)]
-
-
-def _logarithm(alg: ArithAlgebra, values: Sequence[Value]) -> Sequence[Value]:
-    x, peak, mass = values
-    return [subtract(alg, subtract(alg, x, peak), alg.apply(Primitive.LOG, mass))]
+    value = X - Y - log(Z) if k.call.operator is LogSoftmaxOp else EXPONENTIAL / Z
+    k.finish(dims, dims, operands, value)
 
 
 def _reduce_rows(
@@ -66,10 +53,9 @@ def _reduce_rows(
         Nest(
             tuple(rows),
             (target[rows],),
-            lambda alg, values: values,
+            Body.passing(target.element),
             reduction=reduction,
             reduced=(along,),
-            weight=1 if reduction.map is None else EXPONENTIAL_WEIGHT,
         )
     )
 
@@ -89,12 +75,7 @@ def local_response_norm(k: Kernel) -> None:
     n, c, j = Dim("n", x.shape[0]), Dim("c", channels), Dim("j", size)
     at = [Dim(f"s{i}", s) for i, s in enumerate(spatial)]
     with k.repeat(n):
-        k.map(
-            [c, *at],
-            squares[[c + low, *at]],
-            [x[[n, c, *at]]],
-            lambda alg, v: [multiply(alg, v[0], v[0])],
-        )
+        k.map([c, *at], squares[[c + low, *at]], [x[[n, c, *at]]], X * X)
         k.reduce(
             [c, *at],
             [j],
@@ -102,29 +83,20 @@ def local_response_norm(k: Kernel) -> None:
             [n, c, *at],
             [x[[n, c, *at]]],
             _normalized(k),
-            weight=10,
         )
 
 
-def _normalized(k: Kernel):
-    """The body `x / (k + alpha / size * sum)**beta` on the sum and `x`."""
+def _normalized(k: Kernel) -> Expr:
+    """`x / (k + alpha / size * sum)**beta` of the sum and `x`."""
     size, alpha, beta, bias = (k.call.get(p) for p in ("size", "alpha", "beta", "k"))
-
-    def body(alg: ArithAlgebra, values: Sequence[Value]) -> Sequence[Value]:
-        squares, x = values
-        element = squares.element
-        scaled = multiply(alg, squares, alg.number(alpha / size, element))
-        base = add(alg, scaled, alg.number(bias, element))
-        return [divide(alg, x, _power(alg, base, beta))]
-
-    return body
+    return Y / _power(X * (alpha / size) + bias, beta)
 
 
-def _power(alg: ArithAlgebra, base: Value, exponent: float) -> Value:
+def _power(base: Expr, exponent: float) -> Expr:
     """A power; the usual exponents need roots only."""
     if exponent == 1.0:
         return base
     if exponent not in (0.5, 0.75):
-        return alg.apply(Primitive.POW, base, alg.number(exponent, base.element))
-    root = square_root(alg, base)
-    return root if exponent == 0.5 else multiply(alg, root, square_root(alg, root))
+        return apply(Primitive.POW, base, exponent)
+    root = sqrt(base)
+    return root if exponent == 0.5 else root * sqrt(root)

@@ -6,13 +6,15 @@ from collections.abc import Sequence
 from math import prod
 
 from ....glow_dialects.elements import compute_type
+from ....glow_dialects.glow.elementwise import X, Y
 from ....glow_dialects.glow.pooling import AvgPoolOp, MaxPoolOp
+from ....glow_dialects.glow_nest.body import Body
+from ....glow_dialects.scalar import Expr
 from ..affine import Access, Dim, Index, View
-from ..codegen.algebra import ArithAlgebra, Value, identity
-from ..nest import Body, Combine, Nest
+from ..codegen.algebra import identity
+from ..nest import Combine, Nest
 from ..registry import Kernel, kernel, total
 from .padding import PaddedCopy, Source, Windows
-from .primitives import divide
 
 
 @kernel(MaxPoolOp)
@@ -26,16 +28,10 @@ def avg_pool(k: Kernel) -> None:
     """The sum over the offsets inside the input, divided by how many count."""
     windows = _windows(k)
     if windows.inside:
-        places = float(prod(windows.kernel))
-        element = compute_type(k.element)
-
-        def body(alg: ArithAlgebra, values: Sequence[Value]) -> Sequence[Value]:
-            return [divide(alg, values[0], alg.number(places, element))]
-
-        _pool(k, Combine.ADD, None, body)
+        _pool(k, Combine.ADD, None, X / float(prod(windows.kernel)))
         return
     counts = _counts(k, windows)
-    _pool(k, Combine.ADD, counts, lambda alg, v: [divide(alg, v[0], v[1])])
+    _pool(k, Combine.ADD, counts, X / Y)
 
 
 def _windows(k: Kernel) -> Windows:
@@ -51,19 +47,19 @@ def _windows(k: Kernel) -> Windows:
     )
 
 
-def _pool(k: Kernel, combine: Combine, counts: View | None, body: Body | None) -> None:
+def _pool(k: Kernel, combine: Combine, counts: View | None, value: Expr | None) -> None:
     (x,) = k.operands
     windows = _windows(k)
     n, c = Dim("n", x.shape[0]), Dim("c", x.shape[1])
     overlapping = windows.kernel[-1] > windows.strides[-1] > 1
     if windows.inside and not overlapping:
-        _reduce(k, [n], n, c, Source(windows, x, 0), combine, counts, body)
+        _reduce(k, [n], n, c, Source(windows, x, 0), combine, counts, value)
         return
     element = compute_type(x.element)
     padded = PaddedCopy(k, windows, x.shape[1], element, identity(combine, element))
     with k.repeat(n):
         padded.fill_from([n], x)
-        _reduce(k, [], n, c, padded.source, combine, counts, body)
+        _reduce(k, [], n, c, padded.source, combine, counts, value)
 
 
 def _reduce(
@@ -74,14 +70,14 @@ def _reduce(
     source: Source,
     combine: Combine,
     counts: View | None,
-    body: Body | None,
+    value: Expr | None,
 ) -> None:
     window, offset = _window_dims(_windows(k))
     element = compute_type(k.element)
     reduction = total(combine, element, source[[*batch, c], window, offset])
     place: list[Index] = [n, c, *window]
     operands: list[Access] = [] if counts is None else [counts[window]]
-    k.reduce([*batch, c, *window], offset, reduction, place, operands, body)
+    k.reduce([*batch, c, *window], offset, reduction, place, operands, value)
 
 
 def _window_dims(windows: Windows) -> tuple[list[Dim], list[Dim]]:
@@ -98,7 +94,7 @@ def _counts(k: Kernel, windows: Windows) -> View:
     start, sizes = _counted(k, windows)
     dims = [Dim(f"s{d}", size) for d, size in enumerate(sizes)]
     write = ones[[d + s for d, s in zip(dims, start, strict=True)]]
-    k.map(dims, write, (), lambda alg, _: [alg.number(1.0, element)])
+    k.map(dims, write, (), Expr.constant(1.0, element))
     counts = k.scratch(windows.counts, element)
     window, offset = _window_dims(windows)
     read = ones[windows.at(window, offset)]
@@ -106,7 +102,7 @@ def _counts(k: Kernel, windows: Windows) -> View:
         Nest(
             tuple(window),
             (counts[window],),
-            lambda alg, v: v,
+            Body.passing(element),
             reduction=total(Combine.ADD, element, read),
             reduced=tuple(offset),
         )

@@ -6,6 +6,7 @@ from math import prod
 
 from ....glow_dialects.elements import compute_type
 from ....glow_dialects.glow.base import Node
+from ....glow_dialects.glow.elementwise import X
 from ....glow_dialects.glow.reduction import (
     ReduceMaxOp,
     ReduceMeanOp,
@@ -15,7 +16,6 @@ from ....glow_dialects.glow.reduction import (
 )
 from ..nest import Combine
 from ..registry import Kernel, kernel, total, view_dims
-from .primitives import multiply
 
 _COMBINE: dict[type[Node], Combine] = {
     ReduceSumOp: Combine.ADD,
@@ -37,9 +37,8 @@ def reduction(k: Kernel) -> None:
     place = [0 if i in axes else d for i, d in enumerate(dims) if keep or i not in axes]
     element = compute_type(x.element)
     combine = _COMBINE[k.call.operator]
-    body = None
+    value = None
     if k.call.operator is ReduceMeanOp:
         count = prod(d.size for d in reduced)
-        factor = 1 / count if count else float("nan")
-        body = lambda alg, v: [multiply(alg, v[0], alg.number(factor, element))]  # noqa: E731
-    k.reduce(kept, reduced, total(combine, element, x[dims]), place, (), body)
+        value = X * (1 / count if count else float("nan"))
+    k.reduce(kept, reduced, total(combine, element, x[dims]), place, (), value)

@@ -11,17 +11,19 @@ from collections.abc import Sequence
 from math import prod
 
 from ....glow_dialects.elements import compute_type
+from ....glow_dialects.glow.elementwise import X, Y, Z
 from ....glow_dialects.glow.normalization import GroupNormOp, LayerNormOp, RmsNormOp
+from ....glow_dialects.glow_nest.body import Body
+from ....glow_dialects.scalar import Expr, arguments, exp, multiply_add, sqrt
 from ..affine import Access, Affine, Dim
-from ..codegen.algebra import ArithAlgebra, Value
-from ..nest import Body, Combine, Nest, Reduction
+from ..nest import Combine, Nest, Reduction
 from ..registry import Kernel, kernel, total, view_dims
-from .primitives import add, divide, exponential, multiply, square_root, subtract
 from .row_blocks import Rows, for_rows
 
 ROWS = 4
 """How many rows are visited at a time."""
-EXPONENTIAL_WEIGHT = 25
+EXPONENTIAL = exp(X - Y)
+"""Of a number below the maximum `y` of its row."""
 
 
 def _count(shape: Sequence[int]) -> int:
@@ -35,15 +37,12 @@ def store_reduction(
     reduced: Sequence[Dim],
     reduction: Reduction,
     target: Access,
-    body: Body = lambda _, values: values,
+    value: Expr = X,
     operands: Sequence[Access] = (),
-    weight: int = 1,
 ) -> None:
-    """`target = body(reduction, operands)` at each point of `dims`."""
-    nest = Nest(
-        tuple(dims), (target,), body, tuple(operands), reduction, tuple(reduced), weight=weight
-    )
-    k.nest(nest)
+    """`target = value(reduction, operands)` at each point of `dims`."""
+    body = Body((value,), (target.element,))
+    k.nest(Nest(tuple(dims), (target,), body, tuple(operands), reduction, tuple(reduced)))
 
 
 # softmax
@@ -61,8 +60,8 @@ def softmax_rows(k: Kernel) -> None:
     def visit(rows: Rows) -> None:
         i = rows.row
         read = x[[*rows.place, j]]
-        softmax_of_rows(k, i, j, read, powers[[i, j]], peak[[i]], share[[i]], _power)
-        k.finish([i, j], [*rows.place, j], [powers[[i, j]], share[[i]]], _product)
+        softmax_of_rows(k, i, j, read, powers[[i, j]], peak[[i]], share[[i]], EXPONENTIAL)
+        k.finish([i, j], [*rows.place, j], [powers[[i, j]], share[[i]]], X * Y)
 
     for_rows(k, x.rank - 1, [x], count, visit)
 
@@ -75,7 +74,7 @@ def softmax_of_rows(
     powers: Access,
     peak: Access,
     share: Access,
-    power: Body,
+    power: Expr,
 ) -> None:
     """
     `powers = power(x, peak)`, where `peak` is the maximum of row `i`, and
@@ -85,23 +84,9 @@ def softmax_of_rows(
     read = powers if x is None else x
     # a NaN in the row shows in the sum
     store_reduction(k, [i], [j], total(Combine.LARGEST_NUMBER, element, read), peak)
-    in_place = x is None
-    k.nest(
-        Nest((i, j), (powers,), power, (read, peak), in_place=in_place, weight=EXPONENTIAL_WEIGHT)
-    )
-    store_reduction(k, [i], [j], total(Combine.ADD, element, powers), share, _inverse)
-
-
-def _power(alg: ArithAlgebra, values: Sequence[Value]) -> Sequence[Value]:
-    return [exponential(alg, subtract(alg, values[0], values[1]))]
-
-
-def _inverse(alg: ArithAlgebra, values: Sequence[Value]) -> Sequence[Value]:
-    return [divide(alg, alg.number(1.0, values[0].element), values[0])]
-
-
-def _product(alg: ArithAlgebra, values: Sequence[Value]) -> Sequence[Value]:
-    return [multiply(alg, values[0], values[1])]
+    body = Body((power,), (element,))
+    k.nest(Nest((i, j), (powers,), body, (read, peak), in_place=x is None))
+    store_reduction(k, [i], [j], total(Combine.ADD, element, powers), share, 1.0 / X)
 
 
 # normalisation
@@ -121,7 +106,7 @@ def layer_norm(k: Kernel) -> None:
         i, at = rows.row, [*rows.place, *columns]
         _moments(k, [i], columns, x[at], mean[[i]], factor[[i]])
         operands = [x[at], mean[[i]], factor[[i]], scale[columns], bias[columns]]
-        k.finish([i, *columns], at, operands, _standardized, weight=4)
+        k.finish([i, *columns], at, operands, _standardized())
 
     for_rows(k, axis, [x], count, visit)
 
@@ -136,14 +121,11 @@ def rms_norm(k: Kernel) -> None:
     count = _count(x.shape[:axis])
     factor = k.scratch((count,), element)
 
-    def body(alg: ArithAlgebra, values: Sequence[Value]) -> Sequence[Value]:
-        return [multiply(alg, multiply(alg, values[0], values[1]), values[2])]
-
     def visit(rows: Rows) -> None:
         i, at = rows.row, [*rows.place, *columns]
         squares = total(Combine.ADD, element, x[at], x[at])
         store_reduction(k, [i], columns, squares, factor[[i]], _inverse_root(k, columns))
-        k.finish([i, *columns], at, [x[at], factor[[i]], scale[columns]], body, weight=2)
+        k.finish([i, *columns], at, [x[at], factor[[i]], scale[columns]], X * Y * Z)
 
     for_rows(k, axis, [x], count, visit)
 
@@ -163,7 +145,7 @@ def group_norm(k: Kernel) -> None:
         read = x[[n, channel, *at]]
         _moments(k, [], [c, *at], read, mean[()], factor[()])
         operands = [read, mean[()], factor[()], scale[[channel]], bias[[channel]]]
-        k.finish([c, *at], [n, channel, *at], operands, _standardized, weight=4)
+        k.finish([c, *at], [n, channel, *at], operands, _standardized())
 
 
 def _moments(
@@ -178,33 +160,19 @@ def _moments(
     element = mean.element
     count = max(1, prod(d.size for d in reduced))
 
-    def average(alg: ArithAlgebra, values: Sequence[Value]) -> Sequence[Value]:
-        return [multiply(alg, values[0], alg.number(1 / count, element))]
-
-    def square(alg: ArithAlgebra, values: Sequence[Value]) -> Sequence[Value]:
-        centred = subtract(alg, values[0], values[1])
-        return [multiply(alg, centred, centred)]
-
-    store_reduction(k, rows, reduced, total(Combine.ADD, element, x), mean, average)
+    store_reduction(k, rows, reduced, total(Combine.ADD, element, x), mean, X * (1 / count))
+    centred = X - Y
+    square = Body((centred * centred,), (element,))
     squares = Reduction(Combine.ADD, element, (x, mean), square)
     store_reduction(k, rows, reduced, squares, factor, _inverse_root(k, reduced))
 
 
-def _inverse_root(k: Kernel, reduced: Sequence[Dim]) -> Body:
+def _inverse_root(k: Kernel, reduced: Sequence[Dim]) -> Expr:
     """From a sum of squares: `1 / sqrt(mean + epsilon)`."""
-    epsilon = k.call.float("epsilon")
     count = max(1, prod(d.size for d in reduced))
-
-    def body(alg: ArithAlgebra, values: Sequence[Value]) -> Sequence[Value]:
-        element = values[0].element
-        mean = multiply(alg, values[0], alg.number(1 / count, element))
-        root = square_root(alg, add(alg, mean, alg.number(epsilon, element)))
-        return [divide(alg, alg.number(1.0, element), root)]
-
-    return body
+    return 1.0 / sqrt(X * (1 / count) + k.call.float("epsilon"))
 
 
-def _standardized(alg: ArithAlgebra, values: Sequence[Value]) -> Sequence[Value]:
-    x, mean, factor, scale, bias = values
-    normal = multiply(alg, subtract(alg, x, mean), factor)
-    return [alg.multiply_add(normal, scale, bias)]
+def _standardized() -> Expr:
+    x, mean, factor, scale, bias = arguments(5)
+    return multiply_add((x - mean) * factor, scale, bias)

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
+from operator import add
 
 from ....glow_dialects.elements import compute_type, element_bytes
 from ....glow_dialects.glow.sparse import SparseVectorMatMulOp
+from ....glow_dialects.glow_nest.body import Body
+from ....glow_dialects.scalar import Expr, arguments, convert, multiply_add
 from ..affine import Access, Affine, Dim, Index, affine
-from ..codegen.algebra import ArithAlgebra, Value
 from ..nest import Nest
 from ..registry import Kernel, kernel
-from .primitives import add, multiply
 
 _ROWS = 8
 """How many rows are added at a time: each sum is loaded and stored once for all of them."""
@@ -47,7 +49,7 @@ def sparse_vector_matmul(k: Kernel) -> None:
         with k.repeat(part), k.repeat(block):
             column = affine(start) + block * size + j
             there = sums[[part, column]]
-            k.map([j], there, (), lambda alg, _: [alg.number(0, sums.element)], weight=0)
+            k.map([j], there, (), Expr.constant(0, sums.element))
             for together, after in ((_ROWS, 0), (1, _ROWS)):
                 with k.repeat_listed(listing, together, after, part) as places:
                     _add_rows(k, places, j, column, there)
@@ -57,14 +59,10 @@ def sparse_vector_matmul(k: Kernel) -> None:
     if rest:
         visit(blocks * width, rest, 1)
 
-    def total(alg: ArithAlgebra, values: Sequence[Value]) -> Sequence[Value]:
-        result = values[0]
-        for value in values[1:]:
-            result = add(alg, result, value)
-        return [result]
-
     j = Dim("j", columns)
-    k.finish([j], [*row, j], [sums[[part, j]] for part in range(lists)], total)
+    k.finish(
+        [j], [*row, j], [sums[[part, j]] for part in range(lists)], reduce(add, arguments(lists))
+    )
 
 
 def _width(k: Kernel, columns: int, lists: int) -> int:
@@ -81,14 +79,12 @@ def _add_rows(k: Kernel, places: Sequence[Dim], j: Dim, column: Affine, there: A
     x, weights = k.operands
     row: list[Index] = [0] * (x.rank - 1)
 
-    def body(alg: ArithAlgebra, values: Sequence[Value]) -> Sequence[Value]:
-        before, *factors = (alg.convert(v, there.element) for v in values)
-        # their sum first: less is lost to rounding than if each were added to a large sum
-        total = multiply(alg, factors[1], factors[0])
-        for element, weight in zip(factors[2::2], factors[3::2], strict=True):
-            total = alg.multiply_add(weight, element, total)
-        return [add(alg, before, total)]
-
     factors = [a for t in places for a in (x[[*row, t]], weights[[t, column]])]
-    operands, weight = (there, *factors), len(places)
-    k.nest(Nest((j,), (there,), body, operands, in_place=True, weight=weight, ahead=_AHEAD_BYTES))
+    operands = (there, *factors)
+    before, *given = [convert(a, there.element) for a in arguments(len(operands))]
+    # their sum first: less is lost to rounding than if each were added to a large sum
+    total = given[1] * given[0]
+    for element, weight in zip(given[2::2], given[3::2], strict=True):
+        total = multiply_add(weight, element, total)
+    body = Body((before + total,), (there.element,))
+    k.nest(Nest((j,), (there,), body, operands, in_place=True, ahead=_AHEAD_BYTES))

@@ -12,69 +12,60 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 
-from xdsl.ir import Attribute
-
-from ....glow_dialects.scalar import Primitive
-from ..codegen.algebra import ArithAlgebra, Value
-from .primitives import add, multiply, subtract
+from ....glow_dialects.scalar import Expr, multiply_add
 
 Row = Sequence[Fraction]
 Matrix = Sequence[Row]
-Sparse = Sequence[Value | None]
+Sparse = Sequence[Expr | None]
 """Values of which None stands for zero."""
-Transform = Callable[["ArithAlgebra", Matrix, Sparse, Attribute], list["Value | None"]]
+Transform = Callable[[Matrix, Sparse], list["Expr | None"]]
 
 
-def combination(alg: ArithAlgebra, row: Row, values: Sparse, element: Attribute) -> Value | None:
+def combination(row: Row, values: Sparse) -> Expr | None:
     """`sum(row[i] * values[i])`; None if nothing is left of it."""
     terms = [(c, v) for c, v in zip(row, values, strict=True) if c and v is not None]
     # what is only added comes first, so that multiplications have something to be added to
     terms.sort(key=lambda term: (term[0] != 1, term[0] != -1))
-    total: Value | None = None
+    total: Expr | None = None
     for coefficient, value in terms:
         if total is None:
-            total = _scaled(alg, coefficient, value, element)
+            total = _scaled(coefficient, value)
         elif coefficient == 1:
-            total = add(alg, total, value)
+            total = total + value
         elif coefficient == -1:
-            total = subtract(alg, total, value)
+            total = total - value
         else:
-            factor = alg.number(float(coefficient), element)
-            total = alg.multiply_add(value, factor, total)
+            total = multiply_add(value, float(coefficient), total)
     return total
 
 
-def _scaled(alg: ArithAlgebra, coefficient: Fraction, value: Value, element: Attribute) -> Value:
+def _scaled(coefficient: Fraction, value: Expr) -> Expr:
     if coefficient == 1:
         return value
     if coefficient == -1:
-        return alg.apply(Primitive.NEG, value)
-    return multiply(alg, value, alg.number(float(coefficient), element))
+        return -value
+    return value * float(coefficient)
 
 
-def by_row_pairs(
-    alg: ArithAlgebra, matrix: Matrix, values: Sparse, element: Attribute
-) -> list[Value | None]:
+def by_row_pairs(matrix: Matrix, values: Sparse) -> list[Expr | None]:
     """The product of a matrix whose rows come in pairs, such as B^T, with a vector."""
-    result: list[Value | None] = []
+    result: list[Expr | None] = []
     while len(result) < len(matrix):
         k = len(result)
         pair = _split(matrix[k], matrix[k + 1]) if k + 1 < len(matrix) else None
         if pair is None:
-            result.append(combination(alg, matrix[k], values, element))
+            result.append(combination(matrix[k], values))
             continue
-        even, odd = (combination(alg, row, values, element) for row in pair)
-        result += [_sum(alg, even, odd), _difference(alg, even, odd)]
+        even, odd = (combination(row, values) for row in pair)
+        result += [_sum(even, odd), _difference(even, odd)]
     return result
 
 
-def by_column_pairs(
-    alg: ArithAlgebra, matrix: Matrix, values: Sparse, element: Attribute
-) -> list[Value | None]:
+def by_column_pairs(matrix: Matrix, values: Sparse) -> list[Expr | None]:
     """The product of a matrix whose columns come in pairs, such as A^T, with a vector."""
     columns = list(zip(*matrix, strict=True))
     kept: list[Row] = []
-    inputs: list[Value | None] = []
+    inputs: list[Expr | None] = []
     k = 0
     while k < len(columns):
         pair = _split(columns[k], columns[k + 1]) if k + 1 < len(columns) else None
@@ -84,9 +75,9 @@ def by_column_pairs(
             k += 1
             continue
         kept += pair
-        inputs += [_sum(alg, *values[k : k + 2]), _difference(alg, *values[k : k + 2])]
+        inputs += [_sum(*values[k : k + 2]), _difference(*values[k : k + 2])]
         k += 2
-    return [combination(alg, row, inputs, element) for row in zip(*kept, strict=True)]
+    return [combination(row, inputs) for row in zip(*kept, strict=True)]
 
 
 def _split(a: Row, b: Row) -> tuple[Row, Row] | None:
@@ -98,25 +89,19 @@ def _split(a: Row, b: Row) -> tuple[Row, Row] | None:
     return (even, odd) if any(even) and any(odd) else None
 
 
-def _sum(alg: ArithAlgebra, a: Value | None, b: Value | None) -> Value | None:
+def _sum(a: Expr | None, b: Expr | None) -> Expr | None:
     if a is None or b is None:
         return b if a is None else a
-    return add(alg, a, b)
+    return a + b
 
 
-def _difference(alg: ArithAlgebra, a: Value | None, b: Value | None) -> Value | None:
+def _difference(a: Expr | None, b: Expr | None) -> Expr | None:
     if b is None:
         return a
-    return alg.apply(Primitive.NEG, b) if a is None else subtract(alg, a, b)
+    return -b if a is None else a - b
 
 
-def sandwich(
-    alg: ArithAlgebra,
-    product: Transform,
-    matrix: Matrix,
-    tile: Sequence[Sparse],
-    element: Attribute,
-) -> list[list[Value | None]]:
+def sandwich(product: Transform, matrix: Matrix, tile: Sequence[Sparse]) -> list[list[Expr | None]]:
     """`matrix @ tile @ matrix^T`: columns first, then rows."""
-    columns = [product(alg, matrix, column, element) for column in zip(*tile, strict=True)]
-    return [product(alg, matrix, row, element) for row in zip(*columns, strict=True)]
+    columns = [product(matrix, column) for column in zip(*tile, strict=True)]
+    return [product(matrix, row) for row in zip(*columns, strict=True)]

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import replace
-from functools import partial, reduce
+from functools import reduce
 from itertools import product
 from math import prod
 
@@ -23,15 +23,15 @@ from xdsl.ir import Attribute
 
 from ....glow_dialects.elements import element_bytes
 from ....glow_dialects.glow.winograd import PARTS, WinogradConvolutionOp, has_parts
+from ....glow_dialects.glow_nest.body import Body
 from ....glow_dialects.operator import Call
+from ....glow_dialects.scalar import Expr, arguments, maximum
 from ....semantics.cook_toom import KERNEL, winograd_transforms
 from ..affine import Access, Affine, Dim, Index, View, affine
-from ..codegen.algebra import ArithAlgebra, Value
 from ..machine import MachineDescription
 from ..nest import Combine, Nest, Reduction
 from ..registry import Kernel, kernel, total
 from .bf16_parts import pairs_of_parts, words_of_parts
-from .primitives import add, maximum
 from .transforms import by_column_pairs, by_row_pairs, sandwich
 from .winograd_blocks import Edge, Span, choose_blocks, choose_near_blocks, edges
 
@@ -131,7 +131,9 @@ class _Winograd:
         writes = [self.inputs[[i, c, window.tile, lane]] for i in range(self.side**2)]
         dims = (c, *window.tiles, lane)
         reads = tuple(window.reads(c))
-        self.k.nest(Nest(dims, tuple(writes), window.transform, reads, weight=len(writes)))
+        results = tuple(window.transform(arguments(len(reads))))
+        body = Body(results, (self.element,) * len(results))
+        self.k.nest(Nest(dims, tuple(writes), body, reads))
 
     def _multiply(self, tiles: int) -> None:
         """`products[p, o] = sum(inputs[p, c] * filters[p, o, c])` in each of the planes p."""
@@ -156,7 +158,7 @@ class _Winograd:
             Nest(
                 tuple(place),
                 (self.products[place],),
-                lambda _, values: values,
+                Body.passing(self.element),
                 reduction=products,
                 reduced=tuple(reduced),
                 raw=True,
@@ -178,24 +180,17 @@ class _Winograd:
             self.products[[i * side + j, o, tile, out]] for j in range(side) for i in range(side)
         ]
         reads.append(self.bias[[o, out]])
-        matrix, element = self.transforms.outputs, self.element
-
-        def body(alg: ArithAlgebra, values: Sequence[Value]) -> Sequence[Value]:
-            *sums, bias = values
-            lines = [sums[i::side] for i in range(side)]
-            y = sandwich(alg, by_column_pairs, matrix, lines, element)
-            return [add(alg, _largest(alg, y, pool, i, j), bias) for i in rows for j in columns]
-
-        weight = len(places) * pool**2
-        self.k.finish_tile((o, *tiles, out), places, reads, body, weight=weight)
+        *sums, bias = arguments(len(reads))
+        lines = [sums[i::side] for i in range(side)]
+        y = sandwich(by_column_pairs, self.transforms.outputs, lines)
+        values = [_largest(y, pool, i, j) + bias for i in rows for j in columns]
+        self.k.finish_tile((o, *tiles, out), places, reads, values)
 
 
-def _largest(
-    alg: ArithAlgebra, y: Sequence[Sequence[Value | None]], pool: int, row: int, column: int
-) -> Value:
+def _largest(y: Sequence[Sequence[Expr | None]], pool: int, row: int, column: int) -> Expr:
     """The largest value of one window of a tile."""
     window = [y[row * pool + i][column * pool + j] for i in range(pool) for j in range(pool)]
-    return reduce(partial(maximum, alg), [value for value in window if value is not None])
+    return reduce(maximum, [value for value in window if value is not None])
 
 
 class _Window:
@@ -228,14 +223,14 @@ class _Window:
             for i in range(self.seen[0])
         ]
 
-    def transform(self, alg: ArithAlgebra, values: Sequence[Value]) -> list[Value]:
+    def transform(self, values: Sequence[Expr]) -> list[Expr]:
         """`B^T d B`, row by row."""
         side, element = self.k.side, self.k.element
-        d: list[list[Value | None]] = [[None] * side for _ in range(side)]
+        d: list[list[Expr | None]] = [[None] * side for _ in range(side)]
         for number, value in enumerate(values):
             d[number % self.seen[0]][number // self.seen[0]] = value
-        v = sandwich(alg, by_row_pairs, self.k.transforms.inputs, d, element)
-        return [value or alg.number(0.0, element) for line in v for value in line]
+        v = sandwich(by_row_pairs, self.k.transforms.inputs, d)
+        return [value or Expr.constant(0.0, element) for line in v for value in line]
 
 
 class _WinogradInParts(_Winograd):
@@ -271,16 +266,14 @@ class _WinogradInParts(_Winograd):
         ]
         reads = [r for n in range(blocks) for r in window.reads(affine(c) * 2 + n)]
 
-        def body(alg: ArithAlgebra, values: Sequence[Value]) -> list[Value]:
-            each = len(values) // blocks
-            v = [window.transform(alg, values[n * each : (n + 1) * each]) for n in range(blocks)]
-            found = []
-            for i, value in enumerate(v[0]):
-                found += words_of_parts(alg, value, v[1][i] if blocks > 1 else None)
-            return found
-
+        values, each = arguments(len(reads)), len(reads) // blocks
+        v = [window.transform(values[n * each : (n + 1) * each]) for n in range(blocks)]
+        found: list[Expr] = []
+        for i, value in enumerate(v[0]):
+            found += words_of_parts(value, v[1][i] if blocks > 1 else None)
         dims = (*affine(c).terms, *window.tiles, lane)
-        self.k.nest(Nest(dims, tuple(writes), body, tuple(reads), weight=len(writes)))
+        body = Body(tuple(found), (i32,) * len(found))
+        self.k.nest(Nest(dims, tuple(writes), body, tuple(reads)))
 
     def _multiply(self, tiles: int) -> None:
         """`products[p, o] = sum(inputs[p, c, i] * filters[p, o, c, j])` over c and parts i, j."""

@@ -15,8 +15,9 @@ from xdsl.dialects.builtin import IntegerType, f32, i1
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ....glow_dialects.elements import storage_type
+from ....glow_dialects.glow_nest.body import Body
 from ....glow_dialects.glow_vec import DOT_RULES, DotKindAttr, DotOp, RemOp
-from ....glow_dialects.scalar import Expr, Number, Primitive, fold
+from ....glow_dialects.scalar import Number, Primitive, fold_in_order
 from ..machine import MachineDescription
 from ..nest import Combine
 from .emit import FAST_NONE, NO_SIGNED_ZEROS, Emitter, lanes_of, scalar_of
@@ -42,12 +43,15 @@ class ArithAlgebra:
         t = value_type(element)
         return Value(self.emitter.constant(vector_type(t, self.lanes), _wrapped(value, t)), element)
 
-    def evaluate(self, expr: Expr, arguments: Sequence[Value], result: Attribute) -> Value:
-        """`expr` over `arguments`, as an element of type `result`."""
-        return fold(expr, arguments, _Expression(self, result))._replace(element=result)
+    def evaluate(self, body: Body, arguments: Sequence[Value]) -> list[Value]:
+        """The results of a body."""
+        known = fold_in_order(body.order, arguments, _Expressions(self))
+        return [known[r] for r in body.results]
 
     def apply(self, kind: Primitive, *args: Value) -> Value:
         """A primitive other than a conversion."""
+        if kind is Primitive.MULTIPLY_ADD:
+            return self.multiply_add(*args)
         if kind is Primitive.SELECT:
             return Value(self.emitter.select(*(a.ssa for a in args)), args[1].element)
         if kind in _COMPARISONS:
@@ -108,6 +112,8 @@ class ArithAlgebra:
     def bits(self, value: Value, element: Attribute) -> Value:
         """The bits of a value as one of another type of the same width."""
         ssa, target = value.ssa, value_type(element)
+        if value_type(value.element) == target:
+            return Value(ssa, element)
         if self.lanes == 1:
             return Value(self.emitter.cast("bitcast", ssa, target), element)
         return Value(self.emitter.bitcast(ssa, target, self.lanes), element)
@@ -201,18 +207,25 @@ class ArithAlgebra:
         return _COMPOSED[kind](self.emitter, args, unsigned)
 
 
-class _Expression:
-    """The algebra of one expression, whose constants without neighbours have the result's type."""
+class _Expressions:
+    """The algebra of the expressions of bodies, where all types are known."""
 
-    def __init__(self, algebra: ArithAlgebra, result: Attribute):
+    def __init__(self, algebra: ArithAlgebra):
         self.algebra = algebra
-        self.result = result
 
-    def constant(self, value: Number, like: Sequence[Value]) -> Value:
-        return self.algebra.number(value, like[0].element if like else self.result)
+    def constant(self, value: Number, like: Sequence[Value], element: Attribute | None) -> Value:
+        element = element or (like[0].element if like else None)
+        if element is None:
+            raise ValueError(f"expected the constant {value} of a body to have a type, found none")
+        return self.algebra.number(value, element)
 
     def convert(self, value: Value, target: Attribute | None) -> Value:
-        return self.algebra.convert(value, target or self.result)
+        if target is None:
+            raise ValueError("expected a conversion in a body to name its target, found none")
+        return self.algebra.convert(value, target)
+
+    def bitcast(self, value: Value, target: Attribute) -> Value:
+        return self.algebra.bits(value, target)
 
     def apply(self, kind: Primitive, args: Sequence[Value]) -> Value:
         return self.algebra.apply(kind, *args)

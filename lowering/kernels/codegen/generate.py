@@ -268,7 +268,7 @@ class NestGenerator:
             if self._starts_with_operand:
                 operands[0] = self.wide.number(0, operands[0].element)
             arguments = operands if result is None else [result, *operands]
-            values = arguments if self.nest.raw else self.nest.body(self.narrow, arguments)
+            values = arguments if self.nest.raw else self.narrow.evaluate(self.nest.body, arguments)
             mask = None if self.across else self._fresh(point, stale)
             if schedule.lanes > 1 and interleaves(self.nest, schedule.vector):
                 access = self.nest.writes[0]
@@ -432,8 +432,9 @@ class NestGenerator:
                 values = [self.wide.convert(v, reduction.element) for v in values]
                 new = self.wide.multiply_add(values[1], values[0], acc)
             else:
-                mapped = values if reduction.map is None else reduction.map(self.wide, values)
-                new = self.wide.combine(reduction.combine, acc, mapped[0])
+                if reduction.map is not None:
+                    values = self.wide.evaluate(reduction.map, values)
+                new = self.wide.combine(reduction.combine, acc, values[0])
             ssa = new.ssa if mask is None else self.e.select(mask, new.ssa, accumulator)
             results.append(ssa)
         for number, distance in self.schedule.ahead.items():

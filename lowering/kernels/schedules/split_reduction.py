@@ -21,6 +21,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
+from ....glow_dialects.glow_nest.body import Body
 from ..affine import Access, Affine, Dim, View
 from ..machine import MachineDescription
 from ..nest import Nest, Reduction, Repeat, Step, mapped, simplified
@@ -146,7 +147,8 @@ def _parts(nest: Nest, dim: Dim, block: int, machine: MachineDescription, times:
     assert nest.reduction is not None
     terms = prod(d.size for d in nest.reduced)
     results, lanes = prod(d.size for d in nest.parallel), widest_lanes(nest, machine)
-    weight = 1 if nest.reduction.map is None else nest.weight
+    each = nest.reduction.map
+    weight = 1 if each is None else each.weight
     most = min(
         int(results * terms * weight / lanes) // _PART_CYCLES,
         terms // _PART_TERMS,
@@ -233,9 +235,8 @@ def _reducing(nest: Nest, dim: Dim, strides: dict[Dim, int], start: int, reduced
     bare = Nest(
         nest.parallel,
         nest.writes,
-        lambda _, values: values,
+        Body.passing(reduction.element),
         reduction=plain,
         reduced=tuple(reduced if d is dim else d for d in nest.reduced),
-        weight=nest.weight,
     )
     return mapped(bare, change)

@@ -53,6 +53,8 @@ PRIMITIVE_NODES: Mapping[Primitive, type[DataParallel]] = {
     Primitive.SELECT: logic.SelectOp,
     Primitive.SHIFT_RIGHT: arithmetic.ShiftRightOp,
     Primitive.CONVERT: logic.CastOp,
+    Primitive.BITCAST: logic.BitcastOp,
+    Primitive.MULTIPLY_ADD: arithmetic.MultiplyAddOp,
 }
 _PRIMITIVE_CLASSES = frozenset({*PRIMITIVE_NODES.values(), StorageCastOp})
 
@@ -64,11 +66,23 @@ class NodeAlgebra:
         self.build = build
         self.result = result
 
-    def constant(self, value: Number, like: Sequence[SSAValue]) -> SSAValue:
+    def constant(
+        self, value: Number, like: Sequence[SSAValue], element: Attribute | None
+    ) -> SSAValue:
+        if element is not None:
+            return self.build.splat(value, self._shaped(element))
         return self.build.splat(value, like[0].type if like else self.result)
 
     def convert(self, value: SSAValue, target: Attribute | None) -> SSAValue:
         return convert(self.build, value, target or element_of(self.result))
+
+    def bitcast(self, value: SSAValue, target: Attribute) -> SSAValue:
+        return self.build(logic.BitcastOp, value, result_types=[self._shaped(target)])
+
+    def _shaped(self, element: Attribute) -> Attribute:
+        """The type of the result with other elements."""
+        is_shaped = element_of(self.result) != self.result
+        return with_shape(element, shape_of(self.result)) if is_shaped else element
 
     def apply(self, kind: Primitive, args: Sequence[SSAValue]) -> SSAValue:
         return self.build(PRIMITIVE_NODES[kind], *args)

@@ -25,6 +25,7 @@ func.func @arithmetic(%a: tensor<2x3xf32>, %b: tensor<2x3xf32>, %i: tensor<4xi32
   %ceil = glow.ceil %a : (tensor<2x3xf32>) -> tensor<2x3xf32>
   %round_even = glow.round_even %a : (tensor<2x3xf32>) -> tensor<2x3xf32>
   %sign = glow.sign %i : (tensor<4xi32>) -> tensor<4xi32>
+  %fused = glow.multiply_add %a, %b, %a : (tensor<2x3xf32>, tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
   func.return
 }
 
@@ -50,6 +51,7 @@ func.func @arithmetic(%a: tensor<2x3xf32>, %b: tensor<2x3xf32>, %i: tensor<4xi32
 // CHECK-NEXT:     %ceil = glow.ceil %a : (tensor<2x3xf32>) -> tensor<2x3xf32>
 // CHECK-NEXT:     %round_even = glow.round_even %a : (tensor<2x3xf32>) -> tensor<2x3xf32>
 // CHECK-NEXT:     %sign = glow.sign %i : (tensor<4xi32>) -> tensor<4xi32>
+// CHECK-NEXT:     %fused = glow.multiply_add %a, %b, %a : (tensor<2x3xf32>, tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
 // CHECK-NEXT:     func.return
 // CHECK-NEXT:   }
 // CHECK-NEXT: }

@@ -378,3 +378,22 @@
 // CHECK: 'glow.fully_connected' op (%r): expected operand 2 with elements i32, found tensor<3xi8>
 %x, %w, %b = "test.op"() : () -> (tensor<2x2xui8>, tensor<3x2xi8>, tensor<3xi8>)
 %r = glow.fully_connected %x, %w, %b : (tensor<2x2xui8>, tensor<3x2xi8>, tensor<3xi8>) -> tensor<2x3xi32>
+
+// -----
+
+// CHECK: 'glow.bitcast' op (%r): expected a result as wide as f32, found i16
+%x = "test.op"() : () -> tensor<4xf32>
+%r = glow.bitcast %x : (tensor<4xf32>) -> tensor<4xi16>
+
+// -----
+
+// CHECK: 'glow.bitcast' op (%r): expected elements f32, f64 or integers, found f16
+%x = "test.op"() : () -> tensor<4xf16>
+%r = glow.bitcast %x : (tensor<4xf16>) -> tensor<4xi16>
+
+// -----
+
+// CHECK: 'glow.multiply_add' op (%r): expected operand 2 with elements f32, found tensor<4xi32>
+%x = "test.op"() : () -> tensor<4xf32>
+%i = "test.op"() : () -> tensor<4xi32>
+%r = glow.multiply_add %x, %x, %i : (tensor<4xf32>, tensor<4xf32>, tensor<4xi32>) -> tensor<4xf32>

@@ -15,6 +15,7 @@ func.func @logic(%a: tensor<2x3xf32>, %c: tensor<2x3xi1>, %i: tensor<4xi32>, %u:
   %not = glow.not %c : (tensor<2x3xi1>) -> tensor<2x3xi1>
   %select = glow.select %c, %a, %a : (tensor<2x3xi1>, tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
   %cast = glow.cast %a : (tensor<2x3xf32>) -> tensor<2x3xi64>
+  %bits = glow.bitcast %a : (tensor<2x3xf32>) -> tensor<2x3xui32>
   func.return
 }
 
@@ -30,6 +31,7 @@ func.func @logic(%a: tensor<2x3xf32>, %c: tensor<2x3xi1>, %i: tensor<4xi32>, %u:
 // CHECK-NEXT:     %not = glow.not %c : (tensor<2x3xi1>) -> tensor<2x3xi1>
 // CHECK-NEXT:     %select = glow.select %c, %a, %a : (tensor<2x3xi1>, tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
 // CHECK-NEXT:     %cast = glow.cast %a : (tensor<2x3xf32>) -> tensor<2x3xi64>
+// CHECK-NEXT:     %bits = glow.bitcast %a : (tensor<2x3xf32>) -> tensor<2x3xui32>
 // CHECK-NEXT:     func.return
 // CHECK-NEXT:   }
 // CHECK-NEXT: }
@@ -43,3 +45,4 @@ func.func @logic(%a: tensor<2x3xf32>, %c: tensor<2x3xi1>, %i: tensor<4xi32>, %u:
 // GENERIC: %not = "glow.not"(%c) : (tensor<2x3xi1>) -> tensor<2x3xi1>
 // GENERIC: %select = "glow.select"(%c, %a, %a) : (tensor<2x3xi1>, tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
 // GENERIC: %cast = "glow.cast"(%a) : (tensor<2x3xf32>) -> tensor<2x3xi64>
+// GENERIC: %bits = "glow.bitcast"(%a) : (tensor<2x3xf32>) -> tensor<2x3xui32>

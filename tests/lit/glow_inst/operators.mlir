@@ -66,6 +66,8 @@ func.func @operators(%a: memref<2x3xf32>, %b: memref<2x3xf32>, %t: memref<3x2xf3
   glow_inst.reduce_prod @out %l, @in %a {axes = array<i64: 1>} : memref<2xf32>, memref<2x3xf32>
   glow_inst.quantize @out %q, @in %a : memref<2x3x!quant.uniform<i8:f32, 0.05:3>>, memref<2x3xf32>
   glow_inst.dequantize @out %a, @in %q : memref<2x3xf32>, memref<2x3x!quant.uniform<i8:f32, 0.05:3>>
+  glow_inst.multiply_add @out %a, @in %b, @in %fw, @in %b : memref<2x3xf32>, memref<2x3xf32>, memref<2x3xf32>, memref<2x3xf32>
+  glow_inst.bitcast @out %a, @in %b : memref<2x3xf32>, memref<2x3xf32>
   func.return
 }
 
@@ -132,6 +134,8 @@ func.func @operators(%a: memref<2x3xf32>, %b: memref<2x3xf32>, %t: memref<3x2xf3
 // CHECK-NEXT:     glow_inst.reduce_prod @out %l, @in %a {axes = array<i64: 1>} : memref<2xf32>, memref<2x3xf32>
 // CHECK-NEXT:     glow_inst.quantize @out %q, @in %a : memref<2x3x!quant.uniform<i8:f32, 0.05:3>>, memref<2x3xf32>
 // CHECK-NEXT:     glow_inst.dequantize @out %a, @in %q : memref<2x3xf32>, memref<2x3x!quant.uniform<i8:f32, 0.05:3>>
+// CHECK-NEXT:     glow_inst.multiply_add @out %a, @in %b, @in %fw, @in %b : memref<2x3xf32>, memref<2x3xf32>, memref<2x3xf32>, memref<2x3xf32>
+// CHECK-NEXT:     glow_inst.bitcast @out %a, @in %b : memref<2x3xf32>, memref<2x3xf32>
 // CHECK-NEXT:     func.return
 // CHECK-NEXT:   }
 // CHECK-NEXT: }

@@ -85,12 +85,15 @@ class Recorder:
         self.applied = 0
         self.likes: list[tuple[str, ...]] = []
 
-    def constant(self, value: Number, like: Sequence[str]) -> str:
+    def constant(self, value: Number, like: Sequence[str], element: Attribute | None) -> str:
         self.likes.append(tuple(like))
         return str(value)
 
     def convert(self, value: str, target: Attribute | None) -> str:
         return f"{value} as {target}"
+
+    def bitcast(self, value: str, target: Attribute) -> str:
+        return f"bits of {value} as {target}"
 
     def apply(self, kind: Primitive, args: Sequence[str]) -> str:
         self.applied += 1

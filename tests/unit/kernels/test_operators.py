@@ -12,7 +12,7 @@ from glow.glow_dialects.glow import NODES, DataParallel, Node
 from glow.glow_dialects.glow.arithmetic import ShiftRightOp
 from glow.glow_dialects.glow.constant import SplatOp
 from glow.glow_dialects.glow.convolution import ConvolutionOp
-from glow.glow_dialects.glow.logic import CastOp, SelectOp
+from glow.glow_dialects.glow.logic import BitcastOp, CastOp, SelectOp
 from glow.glow_dialects.glow.matrix import FullyConnectedOp, MatMulOp
 from glow.glow_dialects.glow.normalization import (
     LocalResponseNormOp,
@@ -319,7 +319,9 @@ def test_dequantize(quantized: QuantizedType):
 
 # data-parallel operators
 
-OPERATORS = [n for n in NODES if issubclass(n, DataParallel) and n not in (CastOp, SelectOp)]
+OPERATORS = [
+    n for n in NODES if issubclass(n, DataParallel) and n not in (BitcastOp, CastOp, SelectOp)
+]
 SPECIAL = [0.0, -0.0, 1.0, -1.0, 0.5, 2.5, -2.5, 1e-30, 88.0, -100.0, 3e38, np.inf, -np.inf, np.nan]
 
 
@@ -372,6 +374,12 @@ def test_cast(source: type):
     for target in (f32, f16, bf16, f64, i1, i8, i32, i64, element_type(np.dtype(np.uint8))):
         x = 10 * random(30, 45).astype(source)
         check(CastOp, np.abs(x), result_types=[with_shape(target, x.shape)])
+
+
+def test_bitcast():
+    x = 10 * random(30, 45)
+    for target in (np.uint32, np.int32, np.float32):
+        check(BitcastOp, x, result_types=[with_shape(element_type(np.dtype(target)), x.shape)])
 
 
 def test_division_by_zero_of_integers_is_zero():

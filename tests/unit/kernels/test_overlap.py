@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import product
 
+from glow.glow_dialects.glow_nest.body import Body
 from glow.lowering.kernels.affine import Access, Affine, Buffer, Dim, View
 from glow.lowering.kernels.nest import Listing, Nest, Repeat, RepeatListed
 from glow.lowering.kernels.threads.overlap import is_self_contained, may_meet
@@ -84,7 +85,7 @@ def test_columns_of_panels_are_apart():
 
 
 def nest(write: Access, *reads: Access) -> Nest:
-    return Nest((), (write,), lambda _, values: values, reads)
+    return Nest((), (write,), Body.passing(f32), reads)
 
 
 def test_scratch_that_is_written_before_it_is_read():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from glow.glow_dialects.elements import strided_memref
 from glow.glow_dialects.glow_inst.memory import AllocActivationOp, TensorViewOp
+from glow.glow_dialects.glow_nest.body import Body
 from glow.lowering.kernels.affine import Buffer, Dim, View
 from glow.lowering.kernels.nest import Nest, Repeat
 from glow.lowering.kernels.schedules.schedule import Schedule
@@ -27,7 +28,7 @@ from xdsl.dialects.builtin import MemRefType, f32
 def elementwise(*sizes: int) -> tuple[Nest, Schedule, list[list[Span]]]:
     dims = tuple(Dim(f"d{i}", size) for i, size in enumerate(sizes))
     x, y = (View.dense(Buffer(f32, 0, 1 << 20, parameter=i), sizes) for i in range(2))
-    nest = Nest(dims, (y[dims],), lambda _, values: values, (x[dims],))
+    nest = Nest(dims, (y[dims],), Body.passing(f32), (x[dims],))
     spans = [[Span(0, size, 1)] for size in sizes]
     return nest, Schedule(dims), spans
 
@@ -117,9 +118,9 @@ def steps(scratch_is_covered: bool, depends: bool) -> list[Repeat]:
     n, i, part = Dim("n", 6), Dim("i", 8), Dim("p", 8 if scratch_is_covered else 7)
     x, y = (View.dense(Buffer(f32, 0, 48, parameter=i), (6, 8)) for i in range(2))
     scratch = View.dense(Buffer(f32, 0, 8), (8,))
-    fill = Nest((part,), (scratch[part,],), lambda _, v: v, (x[n, part],))
+    fill = Nest((part,), (scratch[part,],), Body.passing(f32), (x[n, part],))
     row = 0 if depends else n
-    use = Nest((i,), (y[row, i],), lambda _, v: v, (scratch[i,],))
+    use = Nest((i,), (y[row, i],), Body.passing(f32), (scratch[i,],))
     return [Repeat(n, [fill, use])]
 
 
@@ -138,7 +139,7 @@ def test_dependent_iterations_are_not_divided():
 def test_nested_loops_are_divided_together():
     outer, inner, i = Dim("o", 3), Dim("n", 5), Dim("i", 8)
     y = View.dense(Buffer(f32, 0, 120, parameter=0), (3, 5, 8))
-    body = Nest((i,), (y[outer, inner, i],), lambda _, v: v)
+    body = Nest((i,), (y[outer, inner, i],), Body.passing(f32))
     loops = Repeat(inner, [body])
     kernel = [Repeat(outer, [loops])]
     assert divided_loops(kernel, 2)[kernel[0]].loops == (kernel[0], loops)

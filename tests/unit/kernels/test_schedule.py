@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from math import prod
 
 import pytest
+from glow.glow_dialects.glow_nest.body import Body
+from glow.glow_dialects.scalar import Expr
 from glow.lowering.kernels.affine import Affine, Buffer, Dim, View, lookup
 from glow.lowering.kernels.machine import MachineDescription, host_machine
 from glow.lowering.kernels.nest import Combine, Nest, Reduction, simplified
@@ -26,7 +29,7 @@ def view(*shape: int) -> View:
 
 
 def copying(dims: list[Dim], write, *reads) -> Nest:
-    return Nest(tuple(dims), (write,), lambda alg, v: v, reads)
+    return Nest(tuple(dims), (write,), Body.passing(f32), reads)
 
 
 def places(nest: Nest) -> list[tuple[int, ...]]:
@@ -87,7 +90,7 @@ def product(m: int, k: int, n: int, transposed: bool) -> Nest:
     rhs = view(n, k)[[j, t]] if transposed else view(k, n)[[t, j]]
     reads = (view(m, k)[[i, t]], rhs)
     reduction = Reduction(Combine.ADD, f32, reads)
-    return Nest((i, j), (view(m, n)[[i, j]],), lambda alg, v: v, (), reduction, (t,))
+    return Nest((i, j), (view(m, n)[[i, j]],), Body.passing(f32), (), reduction, (t,))
 
 
 @pytest.mark.parametrize("machine", MACHINES, ids=str)
@@ -122,9 +125,10 @@ def test_products_are_vectorised_along_what_is_contiguous():
 
 def test_heavy_bodies_are_not_unrolled():
     nest = product(64, 64, 64, False)
-    heavy = Nest(
-        nest.parallel, nest.writes, nest.body, (), nest.reduction, nest.reduced, weight=1000
-    )
+    value = Expr.argument(0)
+    for _ in range(1000):
+        value = value * value
+    heavy = replace(nest, body=Body((value,), (f32,)))
     assert not choose_schedule(heavy, MachineDescription()).tile
 
 

@@ -8,6 +8,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 from glow.glow_dialects.glow.dot import DotConvolutionOp, DotMatMulOp
+from glow.glow_dialects.glow_nest.body import Body
 from glow.glow_dialects.operator import Python, with_shape
 from glow.lowering.host_features import host_features, request_tiles
 from glow.lowering.kernels import MachineDescription
@@ -230,7 +231,7 @@ def product_nest(lines: int, size: int, stride: int, quads: int, outputs: int) -
     reads = (x[[line, place * stride, affine(q) * 4]], w[[o, q, lane, 0]])
     write = y[[line, place, affine(o) * 16 + lane]]
     reduction = Reduction(Combine.ADD, i32, reads, terms=4)
-    return Nest((line, place, o, lane), (write,), lambda _, v: v, (), reduction, (q,))
+    return Nest((line, place, o, lane), (write,), Body.passing(i32), (), reduction, (q,))
 
 
 def view(element: IntegerType, shape: Sequence[int]) -> View:

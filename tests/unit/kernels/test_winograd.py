@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from glow.errors import CompileError
 from glow.glow_dialects.glow.winograd import TILES, WinogradConvolutionOp
+from glow.glow_dialects.glow_nest.body import Body
 from glow.lowering.kernels import MachineDescription
 from glow.lowering.kernels.affine import Affine, Buffer, Dim, View
 from glow.lowering.kernels.algorithms.winograd_blocks import (
@@ -319,7 +320,7 @@ def test_prefetch_covers_the_next_filters(tiles: int, outputs: int, inputs: int,
     )
     write = (result[[o, t, out]],)
     dims, sums = (o, t, out), (c, lane)
-    nest = Nest(dims, write, lambda _, v: v, reduction=products, reduced=sums, raw=raw)
+    nest = Nest(dims, write, Body.passing(f32), reduction=products, reduced=sums, raw=raw)
     found = tiled_product(simplified(nest), MachineDescription())
     assert found is not None
     nest, schedule = found
@@ -373,7 +374,7 @@ def test_prefetch_covers_the_next_filters_of_images(rows: int, columns: int, inp
     reads = image[[c, y, x, lane]], filters[[o, Affine({c: 16, lane: 1}), out]]
     products = Reduction(Combine.ADD, f32, reads)
     write, dims, sums = (result[[o, y, x, out]],), (o, y, x, out), (c, lane)
-    nest = Nest(dims, write, lambda _, v: v, reduction=products, reduced=sums)
+    nest = Nest(dims, write, Body.passing(f32), reduction=products, reduced=sums)
     found = tiled_product(simplified(nest), machine)
     assert found is not None
     nest, schedule = found
@@ -413,7 +414,7 @@ def test_chunks_stay_in_the_first_cache(inputs: int, tiles: int, raw: bool, is_c
     reads = image[[c, t, lane]], filters[[o, Affine({c: 16, lane: 1}), out]]
     products = Reduction(Combine.ADD, f32, reads, streams=True)
     write, dims, sums = (result[[o, t, out]],), (o, t, out), (c, lane)
-    nest = Nest(dims, write, lambda _, v: v, reduction=products, reduced=sums, raw=raw)
+    nest = Nest(dims, write, Body.passing(f32), reduction=products, reduced=sums, raw=raw)
     found = tiled_product(simplified(nest), machine)
     assert found is not None
     changed, schedule = found

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from glow.errors import CompileError, GlowError
 from glow.glow_dialects.glow import NODES, DataParallel
-from glow.glow_dialects.glow.logic import CastOp, SelectOp
+from glow.glow_dialects.glow.logic import BitcastOp, CastOp, SelectOp
 from glow.glow_dialects.operator import Call
 from glow.glow_dialects.scalar import Primitive
 from glow.passes.graph.lower_nodes import is_composite, lower_nodes
@@ -30,7 +30,7 @@ def test_a_primitive_is_its_own_node(primitive: Primitive):
     element = i32 if primitive is Primitive.SHIFT_RIGHT else element
     elements = (i1, f32, f32) if operator is SelectOp else (element, element, element)
     count = len(operator.get_irdl_definition().operands)
-    results = (f16,) if operator is CastOp else ()
+    results = {CastOp: (f16,), BitcastOp: (i32,)}.get(operator, ())
     expr = operator.scalar(Call(operator, elements[:count], results, {}))
     assert expr.kind is primitive
     assert [a.index for a in expr.args] == list(range(count))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from fractions import Fraction
 
 import ml_dtypes
 import numpy as np
@@ -305,6 +306,37 @@ def test_shift_right(rng: np.random.Generator, dtype: type):
     assert found.tolist() == [int(a) >> int(b) for a, b in zip(x, bits, strict=True)]
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_multiply_add_rounds_once(rng: np.random.Generator, dtype: type):
+    info = np.finfo(dtype)
+    # sums that cancel most of the product show its lowest bits
+    a, b = (rng.uniform(1, 2, 200).astype(dtype) for _ in range(2))
+    nudges = info.eps * rng.integers(-2, 3, 200).astype(dtype)
+    for c in (-(a * b), -(a * b) + nudges, rng.normal(size=200).astype(dtype)):
+        found = run_node(arithmetic.MultiplyAddOp, a, b, c)
+        assert found.dtype == dtype
+        exact = [Fraction(x) * Fraction(y) + Fraction(z) for x, y, z in zip(a, b, c, strict=True)]
+        error = [abs(Fraction(f) - e) for f, e in zip(found, exact, strict=True)]
+        ulps = [Fraction(np.spacing(np.abs(f))) for f in found]
+        assert all(e <= u / 2 for e, u in zip(error, ulps, strict=True))
+    special = run_node(arithmetic.MultiplyAddOp, *(np.array([s], dtype) for s in (np.inf, 0, 1)))
+    assert np.isnan(special[0])
+
+
+def test_multiply_add_of_integers_wraps_around():
+    a, b, c = (np.array([x], np.int8) for x in (100, 3, 7))
+    assert run_node(arithmetic.MultiplyAddOp, a, b, c).tolist() == [307 - 256]
+
+
+def test_bitcast(rng: np.random.Generator):
+    x = rng.normal(size=9).astype(np.float32)
+    types = [with_shape(element_type(np.dtype(np.uint32)), x.shape)]
+    bits = run_node(logic.BitcastOp, x, result_types=types)
+    assert bits.tolist() == x.view(np.uint32).tolist()
+    back = run_node(logic.BitcastOp, bits, result_types=[with_shape(element_type(x.dtype), (9,))])
+    np.testing.assert_array_equal(back, x)
+
+
 QUANTIZED = {n for n in NODES if n.__module__.endswith("glow.quantization")}
 """Tested in `test_quantized_operators.py`."""
 
@@ -312,6 +344,7 @@ QUANTIZED = {n for n in NODES if n.__module__.endswith("glow.quantization")}
 def test_every_data_parallel_operator_is_tested():
     tables = (UNARY, BINARY, INTEGER_BINARY, INTEGER_UNARY)
     tested = {case[0] for table in tables for case in table} | {logic.SelectOp, logic.CastOp}
+    tested |= {logic.BitcastOp, arithmetic.MultiplyAddOp}
     tested |= {arithmetic.ShiftRightOp, *QUANTIZED}
     assert tested == {n for n in NODES if issubclass(n, DataParallel)}
 

@@ -1,0 +1,1 @@
+"""Loop nests: what kernels compute."""

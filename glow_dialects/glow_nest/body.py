@@ -1,0 +1,46 @@
+"""What a nest computes at each of its points."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from xdsl.ir import Attribute
+
+from ..scalar import Expr, arguments, in_order_of_creation, substitute_all, weight
+
+
+@dataclass(frozen=True, eq=False)
+class Body:
+    """
+    From the values at a point to the elements that are written there. Argument `i` of the
+    expressions is the value with number `i`: first the result of the reduction, if there is one,
+    then the operands.
+
+    Values compute in the compute types of their elements. Every conversion names its target, and so
+    does every constant without operands beside it.
+    """
+
+    results: tuple[Expr, ...]
+    elements: tuple[Attribute, ...]
+    """The element type of each result, to which it is rounded when it is written."""
+
+    @staticmethod
+    def passing(element: Attribute) -> Body:
+        """The body that writes what it is given."""
+        return Body(arguments(1), (element,))
+
+    @cached_property
+    def order(self) -> tuple[Expr, ...]:
+        """All expressions, in the order in which they are evaluated."""
+        return in_order_of_creation(self.results)
+
+    @cached_property
+    def weight(self) -> int:
+        """About how many operations this becomes at a point; an argument that is written is one."""
+        return weight(self.order) + sum(r.index is not None for r in self.results)
+
+    def applied(self, given: Sequence[Expr]) -> tuple[Expr, ...]:
+        """The results for expressions as arguments."""
+        return substitute_all(self.results, given)
