@@ -101,10 +101,9 @@ def adapted(term: Term, t: Type) -> Term:
     if term.type == t:
         return term
     if not isinstance(term.type, Kind):
-        raise Mismatch(
-            f"expected {described(t)}, found {described(term.type)}; convert it, as with "
-            f"{t if str(t) in CONVERSIONS else 'f32'}(...)"
-        )
+        target = t if str(t) in CONVERSIONS else f32
+        remedy = "compare it, as in x > 0" if t == i1 else f"convert it, as with {target}(...)"
+        raise Mismatch(f"expected {described(t)}, found {described(term.type)}; {remedy}")
     whole = isinstance(t, Attribute) and is_integer(t)
     if t == i1 or (whole and term.type is Kind.REAL) or t is Kind.INTEGER:
         raise Mismatch(f"expected {described(t)}, found {described(term.type)}")

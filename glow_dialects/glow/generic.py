@@ -75,6 +75,29 @@ class GenericOp(Structured):
 
     @classmethod
     def bound(cls, call: Call) -> Statement:
+        (declared,) = call.results or (None,)
+        shape = None if declared is None else shape_of(declared)
+        return cls._bound(call, shape, None if declared is None else element_of(declared))
+
+    @classmethod
+    def result_type(
+        cls,
+        operands: Sequence[Attribute],
+        properties: Mapping[str, Attribute],
+        shape: Sequence[int] | None = None,
+        element: Attribute | None = None,
+    ) -> TensorType:
+        """
+        The type of the result, of which the shape or the element type is known, or neither. Raises
+        FormulaError if it does not follow, or the formula is wrong.
+        """
+        found = cls._bound(Call(cls, tuple(operands), (), properties), shape, element)
+        return with_shape(found.element, found.result.shape)
+
+    @classmethod
+    def _bound(
+        cls, call: Call, shape: Sequence[int] | None, element: Attribute | None
+    ) -> Statement:
         from ..formula.binding import bind
         from ..formula.indices import operand_names
         from ..formula.parser import parse
@@ -86,12 +109,5 @@ class GenericOp(Structured):
                 f"expected {counted(len(names), 'operand')} for {', '.join(names) or 'no names'} "
                 f"of the formula, found {len(call.operands)}"
             )
-        (declared,) = call.results or (None,)
-        return bind(
-            text,
-            dict(zip(names, call.operands, strict=True)),
-            numbers,
-            shape=None if declared is None else shape_of(declared),
-            element=None if declared is None else element_of(declared),
-            strict=True,
-        )
+        operands = dict(zip(names, call.operands, strict=True))
+        return bind(text, operands, numbers, shape=shape, element=element, strict=True)

@@ -40,11 +40,12 @@ ALLOWED = {
     "parsing": {"checks", "context", "diagnostics"},
     "loading": {"frontend", "passes", "parsing", "runtime"},
     "compiled_model": {"runtime"},
+    "definitions": {"glow_dialects", "frontend", "semantics"},
     "specialization": {"compiled_model", "runtime"},
     "compiler": {"compiled_model", "frontend", "loading", "passes", "runtime", "specialization"},
     "onnx_backend": {"", "compiler", "glow_dialects", "frontend", "runtime", "semantics"},
     "host": {"loading", "passes", "runtime"},
-    "": {"compiled_model", "compiler", "host", "onnx_backend", "quantization"},
+    "": {"compiled_model", "compiler", "definitions", "host", "onnx_backend", "quantization"},
 }
 """What each folder and each module of the root may import; "" is the package itself."""
 

@@ -7,6 +7,7 @@ from . import (  # noqa: F401
     arithmetic,
     constant,
     convolution,
+    generic,
     indexing,
     integer_products,
     logic,
