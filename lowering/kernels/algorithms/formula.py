@@ -11,7 +11,7 @@ The kernel of a formula: a nest for each of its stages, and for what they need b
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from math import prod
 
 from xdsl.dialects.builtin import i1, i32
@@ -46,6 +46,12 @@ _MOST_PADDED = 3
 """How many times as large a padded copy may be as what it is a copy of."""
 _FEW_ELEMENTS = 4096
 """Elements by which it may be larger in any case."""
+_MANY_POINTS = 8
+_SLOW = {
+    *(Primitive.DIV, Primitive.SQRT, Primitive.EXP, Primitive.LOG, Primitive.SIN, Primitive.COS),
+    *(Primitive.TANH, Primitive.ERF, Primitive.POW),
+}
+"""Operations that are worth a place in memory if many points have the same."""
 _COMBINES = {
     Primitive.ADD: Combine.ADD,
     Primitive.MUL: Combine.MUL,
@@ -64,6 +70,22 @@ def formula(k: Kernel) -> None:
     for stage in statement.stages[:-1]:
         builder.store(stage)
     builder.finish(statement.result)
+
+
+@dataclass(frozen=True)
+class _Scope:
+    """The points at which a term is computed."""
+
+    loops: frozenset[Loop]
+    known: dict[Term, Term] = field(default_factory=dict)
+    """What terms have become."""
+
+    def inside(self, reduction: Reduce) -> _Scope:
+        return _Scope(self.loops | frozenset(reduction.over))
+
+    def repeats(self, term: Apply) -> bool:
+        """Whether a slow operation would give the same at many points."""
+        return term.kind in _SLOW and points(tuple(self.loops - term.loops)) >= _MANY_POINTS
 
 
 class _Builder:
@@ -130,27 +152,30 @@ class _Builder:
         wide = {loop for loop in loops if loop.size > 1}
         found = [r for r in _outermost(term) if wide <= r.loops]
         main = max(found, key=lambda r: points(r.over), default=None)
-        return self._rewritten(term, main, {})
+        return self._rewritten(term, main, _Scope(frozenset(loops)))
 
-    def _rewritten(self, term: Term, main: Reduce | None, known: dict[Term, Term]) -> Term:
-        if term in known:
-            return known[term]
+    def _rewritten(self, term: Term, main: Reduce | None, scope: _Scope) -> Term:
+        """The term without reductions but `main`, at the points of a scope."""
+        if term in scope.known:
+            return scope.known[term]
         made: Term = term
         match term:
             case Reduce() if term is main:
-                made = replace(term, body=self._rewritten(term.body, None, known))
+                made = replace(term, body=self._rewritten(term.body, None, scope.inside(term)))
             case Reduce():
                 made = self._stored(term)
             case Read():
-                made = self._within_bounds(term, main, known)
+                made = self._within_bounds(term, main, scope)
+            case Apply() if scope.repeats(term):
+                made = self._stored(term)
             case Apply():
-                parts = tuple(self._rewritten(a, main, known) for a in term.arguments)
+                parts = tuple(self._rewritten(a, main, scope) for a in term.arguments)
                 made = replace(term, arguments=parts)
             case Convert():
-                made = replace(term, operand=self._rewritten(term.operand, main, known))
+                made = replace(term, operand=self._rewritten(term.operand, main, scope))
             case Constant() | LoopValue():
                 pass
-        known[term] = made
+        scope.known[term] = made
         return made
 
     def _stored(self, term: Term) -> Read:
@@ -161,7 +186,7 @@ class _Builder:
         places = tuple(LoopValue(Kind.INTEGER, term.at, loop) for loop in loops)
         return Read(term.type, term.at, stage, stage.shape, places)
 
-    def _within_bounds(self, term: Read, main: Reduce | None, known: dict[Term, Term]) -> Term:
+    def _within_bounds(self, term: Read, main: Reduce | None, scope: _Scope) -> Term:
         """
         A read that needs no value beyond the bounds, or a constant one around a copy that is not
         much larger; others are chosen after a read within the bounds.
@@ -172,7 +197,7 @@ class _Builder:
         ends = list(zip(limits, term.shape, strict=True))
         if all(0 <= low and high < size for (low, high), size in ends):
             return replace(term, outside=None)
-        outside = self._rewritten(term.outside, main, known)
+        outside = self._rewritten(term.outside, main, scope)
         if not all(term.shape):
             return outside
         forms = [affine(index) for index in term.indices]
