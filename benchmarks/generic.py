@@ -197,7 +197,9 @@ def measure(pair: Pair, repeat: int, threads: int) -> tuple[float, float, float]
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[1])
+    parser = argparse.ArgumentParser(
+        description="Times formulas beside operators that say the same."
+    )
     parser.add_argument("--repeat", type=int, default=50, help="runs of each; default 50")
     parser.add_argument("--threads", type=int, default=1, help="default 1")
     given = parser.parse_args()

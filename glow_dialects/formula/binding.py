@@ -13,9 +13,7 @@ from . import typing
 from .indices import (
     UNKNOWN,
     Value,
-    bounds_of,
     equations_of,
-    inside,
     largest_range,
 )
 from .problem import FormulaError
@@ -124,14 +122,12 @@ class _Binder(Values):
         while self._once(explicit):
             pass
         for equation in equations_of(self.formula):
-            named = [i.value for i in equation.indices]
-            for index in [*named, *(b.index for b in bounds_of(equation))]:
-                if isinstance(index, Name):
-                    for loop in self.indices.loops_of(index):
-                        if loop.size == UNKNOWN:
-                            self._fail_unknown(loop, index)
+            for index in equation.declared:
+                for loop in self.indices.loops_of(index):
+                    if loop.size == UNKNOWN:
+                        self._fail_unknown(index)
 
-    def _fail_unknown(self, loop: Loop, index: Name) -> NoReturn:
+    def _fail_unknown(self, index: Name) -> NoReturn:
         self.fail(
             f"the range of index {index.name} is not known, because it stands nowhere by itself: "
             f"add 'for {index} < size'",
@@ -141,7 +137,7 @@ class _Binder(Values):
     def _explicit(self) -> set[Loop]:
         found: set[Loop] = set()
         for equation in equations_of(self.formula):
-            for bound in bounds_of(equation):
+            for bound in equation.all_bounds:
                 if bound.size is None:
                     continue
                 for d, loop in enumerate(self.indices.loops_of(bound.index)):
@@ -179,13 +175,13 @@ class _Binder(Values):
     def _expanded(self) -> Iterator[tuple[Access, Expression, int | None, int, int]]:
         """Each index of each read: access, index, which of a pack, dimension, size (if known)."""
         for equation in equations_of(self.formula):
-            for e in inside(equation):
-                if not isinstance(e, Access) or e.name in self.names:
+            for access in equation.accesses:
+                if access.name in self.names:
                     continue
-                shape = self.shape_of(e)
-                placed = self.placed(e.name, e.indices, len(shape), e.at)
+                shape = self.shape_of(access)
+                placed = self.placed(access.name, access.indices, len(shape), access.at)
                 for dimension, (value, place) in enumerate(placed):
-                    yield e, value, place, dimension, shape[dimension]
+                    yield access, value, place, dimension, shape[dimension]
 
     def _bare(self, explicit: set[Loop]) -> bool:
         changed = False
@@ -209,6 +205,7 @@ class _Binder(Values):
 
     def _bare_beyond(self, explicit: set[Loop]) -> bool:
         """Where an index stands by itself, but may be out of bounds."""
+        changed = False
         for access, value, place, _, size in self._expanded():
             if access.outside is None or not isinstance(value, Name) or size == UNKNOWN:
                 continue
@@ -216,8 +213,8 @@ class _Binder(Values):
                 loop = self.indices.loop(value, place)
                 if loop.size == UNKNOWN:
                     loop.set_size(size)
-                    return True
-        return False
+                    changed = True
+        return changed
 
     def _declared(self, explicit: set[Loop]) -> bool:
         if self.shape is None:

@@ -8,61 +8,17 @@ largest range with which an affine index such as `i + k` stays within its dimens
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from typing import NoReturn, TypeAlias
 
 from .problem import FormulaError
 from .statement import Affine, Loop
-from .syntax import (
-    Access,
-    Binary,
-    Bound,
-    Call,
-    Choice,
-    Equation,
-    Expression,
-    Formula,
-    Index,
-    Name,
-    Number,
-    Reduction,
-    Unary,
-)
+from .syntax import Access, Call, Equation, Expression, Formula, Index, Name, parts_of
 
 Value: TypeAlias = "int | float | tuple[int, ...] | tuple[float, ...]"
 UNKNOWN = -1
 """The size of a loop whose range is not known yet."""
 _MOST_DIMENSIONS = 16
-
-
-def parts_of(e: Expression | Equation) -> Sequence[Expression]:
-    """The expressions directly inside of one."""
-    match e:
-        case Access():
-            inside = [i.value for i in e.indices]
-            return inside if e.outside is None else [*inside, e.outside]
-        case Call():
-            return e.arguments
-        case Unary():
-            return [e.operand]
-        case Binary():
-            return [e.left, e.right]
-        case Choice():
-            return [e.then, e.condition, e.otherwise]
-        case Reduction():
-            return [e.body]
-        case Equation():
-            return [e.value]
-        case Number() | Name():
-            return []
-
-
-def inside(e: Expression | Equation) -> Iterator[Expression]:
-    """All expressions inside of one, in the order of the text."""
-    if not isinstance(e, Equation):
-        yield e
-    for part in parts_of(e):
-        yield from inside(part)
 
 
 def equations_of(formula: Formula) -> list[Equation]:
@@ -73,18 +29,9 @@ def equations_of(formula: Formula) -> list[Equation]:
 def operand_names(formula: Formula) -> list[str]:
     """The operands of a formula, in the order in which the text first reads them."""
     known = {e.name for e in equations_of(formula)}
-    accesses = [
-        e
-        for equation in (formula.result, *formula.definitions)
-        for e in inside(equation)
-        if isinstance(e, Access) and e.name not in known
-    ]
-    return list(dict.fromkeys(a.name for a in accesses))
-
-
-def bounds_of(equation: Equation) -> list[Bound]:
-    reductions = [e for e in inside(equation) if isinstance(e, Reduction)]
-    return [*equation.bounds, *(b for r in reductions for b in r.bounds)]
+    equations = (formula.result, *formula.definitions)
+    names = [a.name for e in equations for a in e.accesses if a.name not in known]
+    return list(dict.fromkeys(names))
 
 
 class Indices:
@@ -114,8 +61,7 @@ class Indices:
     def _declare(self) -> None:
         """Indices are what a left side or a reduction names."""
         for equation in equations_of(self._formula):
-            named = [i.value for i in equation.indices if isinstance(i.value, Name)]
-            for index in [*named, *(b.index for b in bounds_of(equation))]:
+            for index in equation.declared:
                 self._add(index)
 
     def _add(self, index: Name) -> None:
@@ -152,19 +98,15 @@ class Indices:
         for equation in equations_of(self._formula):
             is_result = equation is self._formula.result
             accesses.append((equation.indices, result_rank if is_result else None, equation.at))
-            for e in inside(equation):
-                if isinstance(e, Access):
-                    accesses.append((e.indices, ranks.get(e.name), e.at))
+            accesses += [(a.indices, ranks.get(a.name), a.at) for a in equation.accesses]
         changed = True
         while changed:
             changed = False
             for indices, rank, at in accesses:
                 changed |= self._measure(indices, rank, at)
         for equation in equations_of(self._formula):
-            for index in [i.value for i in equation.indices] + [
-                b.index for b in bounds_of(equation)
-            ]:
-                if isinstance(index, Name) and self.packs.get(index.name) == UNKNOWN:
+            for index in equation.declared:
+                if self.packs.get(index.name) == UNKNOWN:
                     self.fail(f"how many indices {index.name}.. stands for is not known", index.at)
 
     def _measure(self, indices: tuple[Index, ...], rank: int | None, at: int) -> bool:

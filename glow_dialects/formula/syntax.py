@@ -6,7 +6,9 @@ Positions, in characters from the start of the text, are not part of equality.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TypeAlias
 
 REDUCTIONS = ("sum", "prod", "max", "min")
@@ -161,6 +163,33 @@ class Reduction:
 Expression: TypeAlias = Number | Name | Access | Call | Unary | Binary | Choice | Reduction
 
 
+def parts_of(e: Expression) -> Sequence[Expression]:
+    """The expressions directly inside of one."""
+    match e:
+        case Access():
+            inside = [i.value for i in e.indices]
+            return inside if e.outside is None else [*inside, e.outside]
+        case Call():
+            return e.arguments
+        case Unary():
+            return [e.operand]
+        case Binary():
+            return [e.left, e.right]
+        case Choice():
+            return [e.then, e.condition, e.otherwise]
+        case Reduction():
+            return [e.body]
+        case Number() | Name():
+            return []
+
+
+def inside(e: Expression) -> Iterator[Expression]:
+    """An expression and all inside of it, in the order of the text."""
+    yield e
+    for part in parts_of(e):
+        yield from inside(part)
+
+
 @dataclass(frozen=True)
 class Equation:
     """`name[indices] = value for bounds`"""
@@ -170,6 +199,23 @@ class Equation:
     value: Expression
     bounds: tuple[Bound, ...] = ()
     at: int = _at()
+
+    @cached_property
+    def accesses(self) -> list[Access]:
+        """What the right side reads."""
+        return [e for e in inside(self.value) if isinstance(e, Access)]
+
+    @cached_property
+    def all_bounds(self) -> list[Bound]:
+        """Those of the left side and of reductions."""
+        reductions = [e for e in inside(self.value) if isinstance(e, Reduction)]
+        return [*self.bounds, *(b for r in reductions for b in r.bounds)]
+
+    @cached_property
+    def declared(self) -> list[Name]:
+        """The indices of the left side and of reductions, wherever they are named."""
+        named = [i.value for i in self.indices if isinstance(i.value, Name)]
+        return [*named, *(b.index for b in self.all_bounds)]
 
     def __str__(self) -> str:
         left = f"{self.name}[{', '.join(map(str, self.indices))}]"

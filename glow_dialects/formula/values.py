@@ -65,6 +65,8 @@ class Values(abc.ABC):
         ranks = {name: len(shape_of(t)) for name, t in operands.items()}
         self.indices = Indices(self.formula, ranks, names, rank)
         self.equations = {e.name: e for e in equations_of(self.formula)}
+        self._placed: dict[int, list[tuple[Expression, int | None]]] = {}
+        """By the identity of the indices, which the formula keeps alive."""
         self.scope: set[Loop] = set()
         self.place: int | None = None
         """Which index of packs is meant, inside of an index."""
@@ -244,6 +246,13 @@ class Values(abc.ABC):
         self, name: str, indices: Sequence[Index], rank: int | None, at: int
     ) -> list[tuple[Expression, int | None]]:
         """The index of each dimension, with its place in a pack."""
+        if id(indices) not in self._placed:
+            self._placed[id(indices)] = self._place(name, indices, rank, at)
+        return self._placed[id(indices)]
+
+    def _place(
+        self, name: str, indices: Sequence[Index], rank: int | None, at: int
+    ) -> list[tuple[Expression, int | None]]:
         entries: list[tuple[Index, list[tuple[Expression, int | None]]]] = []
         for index in indices:
             packs = self.indices.packs_in(index.value)
