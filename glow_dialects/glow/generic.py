@@ -49,11 +49,6 @@ class GenericOp(Structured):
     traits = traits_def(AcceptsEpilogue())
 
     @classmethod
-    def infer(cls, call: Call) -> Sequence[Attribute]:
-        found = cls.statement(call)
-        return (with_shape(found.element, found.result.shape),)
-
-    @classmethod
     def formula_of(cls, call: Call) -> str:
         text = text_of(call.properties["formula"])
         if text is None:

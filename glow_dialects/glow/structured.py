@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 from xdsl.ir import Attribute
 
 from ..elements import compute_type
-from ..operator import Call, with_shape
+from ..operator import Call, element_of, with_shape
 from .base import Node
 
 if TYPE_CHECKING:
@@ -71,7 +71,8 @@ class Structured(Node, abc.ABC):
         # tools that need dialects only start faster without formulas
         from ..formula.binding import bind
 
-        element = cls.result_element(call)
+        results = call.results
+        element = element_of(results[0]) if results else cls.result_element(call)
         names = [name for name, _ in cls.get_irdl_definition().operands]
         return bind(
             cls.formula_of(call),

@@ -73,11 +73,12 @@ def default_kernel(algorithm: Algorithm) -> Algorithm:
 
 
 def algorithm_of(operator: type[Node]) -> Algorithm | None:
-    found = _KERNELS.get(operator)
-    if found is None and _DEFAULT and issubclass(operator, Structured):
-        # decompositions are faster
-        return None if is_composite(operator) else _DEFAULT[0]
-    return found
+    if operator in _KERNELS:
+        return _KERNELS[operator]
+    # decompositions are faster, and views need no kernel
+    if is_composite(operator) or operator.has_trait(OnlyMovesData):
+        return None
+    return _DEFAULT[0] if issubclass(operator, Structured) and _DEFAULT else None
 
 
 def implements(call: Call) -> bool:
