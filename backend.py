@@ -1,5 +1,5 @@
 """
-What a backend implements, and how backends are found.
+The interface of backends, and the search for them.
 
 A backend claims the operators that it computes (all others are decomposed by `glow-lower-nodes`),
 names the stages that take a graph to its own final form, and compiles that form into a program that
@@ -72,9 +72,9 @@ class ProgramMemory:
     """Bytes of a device that a program takes as long as it is loaded."""
 
     weights: int
-    """What all runs share: weights, tables, code in the device's memory."""
+    """Bytes that all runs share: weights, tables, code in the device's memory."""
     arena: int
-    """What one run needs beside inputs and outputs, kept from run to run."""
+    """Bytes that one run needs besides inputs and outputs. They are kept from run to run."""
 
 
 @runtime_checkable
@@ -95,21 +95,21 @@ class Restored:
 
 
 @dataclass(frozen=True)
-class Memory:
+class DeviceMemory:
     """A memory of a device, as programs see it."""
 
     name: str
     bytes: int | None
-    """How much it holds; None if that is the host's to give."""
+    """The size of the memory; None if it is the host's."""
     alignment: int = 1
     """Bytes: where buffers may start."""
     layouts: tuple[str, ...] = ("row-major",)
-    """How tensors may lie in it, in the backend's words."""
+    """The layouts of tensors in it, in the backend's words."""
 
 
 @dataclass(frozen=True)
 class Rates:
-    """How fast a device is. A node takes the longer of computing and of moving bytes."""
+    """The speed of a device. A node takes the longer of computing and of moving bytes."""
 
     operations: float
     """Per second."""
@@ -134,7 +134,7 @@ class Backend(abc.ABC):
     keeps_code: ClassVar[bool] = False
     """Whether compiled code is kept in `cache`, if there is one."""
     cache: ObjectCache | None = None
-    """Where what is known of models is kept; None for nowhere."""
+    """The directory of the cache; None for no cache."""
 
     def __init__(self, threads: int = 1, cache: object = True):
         pass
@@ -149,7 +149,9 @@ class Backend(abc.ABC):
 
     @abc.abstractmethod
     def claims(self) -> Sequence[Claim]:
-        """Which operators it computes, and on which types: always the same."""
+        """
+        The operators that the backend computes, with their types. The answer is always the same.
+        """
 
     @lazy_property
     def _claims_by_operator(self) -> Mapping[type[Node], Sequence[Claim]]:
@@ -187,14 +189,20 @@ class Backend(abc.ABC):
         computes a stage when it is first asked for. The modules must not be changed.
         """
 
+    def resume(self, module: ModuleOp) -> None:
+        """
+        Check and complete a module that was read from a file and continues with a later stage than
+        the first. By default nothing is to be done.
+        """
+
     # what the device is like
 
-    def memories(self) -> Sequence[Memory]:
+    def memories(self) -> Sequence[DeviceMemory]:
         """
         The device's memories. The first holds weights, inputs, outputs and activations; by default
         that is the host's memory.
         """
-        return (Memory("host", None),)
+        return (DeviceMemory("host", None),)
 
     def rates(self, call: Call) -> Rates:
         """

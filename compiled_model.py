@@ -1,4 +1,4 @@
-"""What `glow.compile` returns: a network that one can call, and look into."""
+"""The result of `glow.compile`: a network that can be called and inspected."""
 
 from __future__ import annotations
 
@@ -121,12 +121,12 @@ class CompiledModel:
 
     @property
     def specializations(self) -> list[CompiledModel]:
-        """The models of which `specialize` returns one, as far as there are any now."""
+        """The specializations that exist now. `specialize` makes and returns them."""
         return [self]
 
     @property
     def max_specializations(self) -> int:
-        """How many specializations are kept: those that were used last."""
+        """The largest number of specializations that are kept. The latest used ones are kept."""
         return 1
 
     @property
@@ -143,7 +143,7 @@ class CompiledModel:
 
     @property
     def memory(self) -> MemoryPlan | None:
-        """Where activations and weights lie; None for a backend that plans no memory."""
+        """The places of activations and weights; None for a backend that plans no memory."""
         if self._memory is not None:
             return self._memory
         return plan_of(self.stages["allocated"]) if "allocated" in self.stages else None

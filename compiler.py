@@ -299,7 +299,9 @@ class _Job:
         return Stages(module, remaining, self._verify, done, self._progress)
 
     def _source(self, sizes: Mapping[str, int]) -> ModelSource | None:
-        """What a cache can know the model by; None if it is neither an ONNX file nor its bytes."""
+        """
+        The identity of the model for a cache; None if it is neither an ONNX file nor its bytes.
+        """
         if isinstance(self._model, bytes):
             return ModelSource(self._model, sizes, self._max_elements)
         if self._is_onnx and isinstance(self._model, str | Path):

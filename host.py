@@ -31,17 +31,17 @@ from .errors import GlowError, InputError, QueueFullError
 from .loading import Loading, Model
 from .passes.partition.devices import Configuration, of_backends, read_configuration
 from .runtime.host import lifetime
-from .runtime.host.addition import Addition
 from .runtime.host.admission import Admission
-from .runtime.host.compilers import Compilers
+from .runtime.host.compile_pool import CompilePool
 from .runtime.host.device import DeviceManager
 from .runtime.host.network import Network, NetworkInfo
 from .runtime.host.options import with_options
+from .runtime.host.pending import PendingNetwork
 from .runtime.host.provisioner import Order, Provisioner
+from .runtime.host.registry import NetworkRegistry
 from .runtime.host.replicas import most_replicas
 from .runtime.host.request import Request
 from .runtime.host.statistics import HostStatistics
-from .runtime.host.table import Table
 from .runtime.host.timeline import Record, timeline
 from .runtime.options import backend_options
 from .wording import counted
@@ -94,8 +94,8 @@ class HostManager:
         self._start = time.perf_counter()
         self._records: deque[Record] = deque(maxlen=traced)
         self._numbers = itertools.count()
-        self._table = Table()
-        self._compilers = Compilers(self._table, max_compiling)
+        self._registry = NetworkRegistry()
+        self._compile_pool = CompilePool(self._registry, max_compiling)
         self._forked = False
         self._devices = {d.name: DeviceManager(d) for d in self._configuration.devices}
         self._provisioner = Provisioner(self._devices)
@@ -105,7 +105,7 @@ class HostManager:
         lifetime.register(self)
 
     def __repr__(self) -> str:
-        ready = [] if self._forked else self._table.ready()
+        ready = [] if self._forked else self._registry.ready()
         return f"<HostManager on {', '.join(self._devices)}: {', '.join(ready) or 'no networks'}>"
 
     # networks
@@ -161,11 +161,11 @@ class HostManager:
         task is cancelled before, the network is not added.
         """
         load = Loading(model, symbols, max_elements, quantize)
-        addition = self._add(name, load, devices, strategy, replicas, options)
+        pending = self._add(name, load, devices, strategy, replicas, options)
         try:
-            return await asyncio.wrap_future(addition.future)
+            return await asyncio.wrap_future(pending.future)
         except asyncio.CancelledError:
-            self._table.give_up(addition, "its task was cancelled")
+            self._registry.give_up(pending, "its task was cancelled")
             raise
 
     def _add(
@@ -176,22 +176,22 @@ class HostManager:
         strategy: str | None,
         replicas: Replicas,
         options: Mapping[str, object],
-    ) -> Addition:
+    ) -> PendingNetwork:
         self._expect_open()
         if not isinstance(name, str):
             raise GlowError(f"expected the name of the network, found {type(name).__name__}")
         configuration = with_options(self._subset(devices), backend_options(**options))
         count = _count(replicas, configuration)
         provisioner = self._provisioner
-        addition = Addition(name)
+        pending = PendingNetwork(name)
 
         def load() -> Network:
             module = loading.module()
-            order = Order(name, module, configuration, strategy, count, addition.expect_wanted)
+            order = Order(name, module, configuration, strategy, count, pending.expect_wanted)
             return provisioner.provision(order)
 
-        self._compilers.submit(addition, load)
-        return addition
+        self._compile_pool.submit(pending, load)
+        return pending
 
     def _subset(self, names: Sequence[str] | None) -> Configuration:
         """The devices that a network may use."""
@@ -220,13 +220,13 @@ class HostManager:
         """
         self._expect_own_process()
         self._expect_other_thread()
-        self._table.remove(name, drain)
+        self._registry.remove(name, drain)
 
     @property
     def networks(self) -> dict[str, NetworkInfo]:
         """The networks that can be run, by name."""
         self._expect_own_process()
-        return {name: network.info for name, network in self._table.ready().items()}
+        return {name: network.info for name, network in self._registry.ready().items()}
 
     # requests
 
@@ -258,7 +258,7 @@ class HostManager:
         if there is no such network.
         """
         self._expect_open()
-        found = self._table.find(network)
+        found = self._registry.find(network)
         _expect_numbers(priority, timeout)
         if isinstance(inputs, str | bytes) or not isinstance(inputs, Mapping | Sequence):
             raise InputError(
@@ -308,12 +308,12 @@ class HostManager:
     # what happened
 
     def statistics(self) -> HostStatistics:
-        """What was counted up to now."""
+        """The counts up to now."""
         self._expect_own_process()
         return HostStatistics(
             self._admission.active,
             self._admission.waiting,
-            {name: n.statistics() for name, n in self._table.ready().items()},
+            {name: n.statistics() for name, n in self._registry.ready().items()},
             {d.name: d.statistics() for d in self._devices.values()},
         )
 
@@ -339,17 +339,17 @@ class HostManager:
         if self._forked:
             return
         self._expect_other_thread()
-        if self._compilers.is_here():
+        if self._compile_pool.is_here():
             raise GlowError("a callback of add_network cannot shut down: use another thread")
-        self._table.close(drain)
-        self._compilers.shutdown()
-        self._table.remove_all(drain)
+        self._registry.close(drain)
+        self._compile_pool.shutdown()
+        self._registry.remove_all(drain)
         _close(list(self._devices.values()))
         for device in self._devices.values():
             device.join()
 
     def _forget(self) -> None:
-        """In a forked child: nothing can be run, and there is nothing to end."""
+        """Forget everything in a forked child, where nothing can run and nothing has to end."""
         self._forked = True
         self._finalizer.detach()  # locks may be held by threads that do not exist here
 
@@ -366,9 +366,9 @@ class HostManager:
         self.shutdown(drain=error is None)
 
     def _expect_open(self) -> None:
-        if self._forked or self._table.closed:
+        if self._forked or self._registry.closed:
             self._expect_own_process()
-            self._table.expect_open()
+            self._registry.expect_open()
 
     def _expect_own_process(self) -> None:
         if self._forked:
@@ -383,7 +383,7 @@ class HostManager:
 
 
 def _count(replicas: object, configuration: Configuration) -> int | None:
-    """How many replicas are wanted; None for as many as fit."""
+    """The number of replicas that are wanted; None for as many as fit."""
     if replicas == "all":
         return None
     if not isinstance(replicas, int) or replicas < 1:
@@ -400,7 +400,9 @@ def _count(replicas: object, configuration: Configuration) -> int | None:
 
 
 def _expect_numbers(priority: object, timeout: object) -> None:
-    """That a queue can be ordered by a priority, and that a time can be over."""
+    """
+    Check that a queue can be ordered by a priority, and that a time can be over. Raises GlowError.
+    """
     if type(priority) is not int and not isinstance(priority, Integral):
         raise InputError(f"expected a whole number as priority, found {priority!r}")
     if timeout is not None and not (isinstance(timeout, Real) and timeout == timeout):

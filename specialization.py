@@ -70,7 +70,7 @@ class LatestUsed(Generic[K, V]):
             mine.set()
 
     def values(self) -> list[V]:
-        """What is kept, the latest used last."""
+        """The values that are kept, the latest used last."""
         with self._lock:
             return list(self._made.values())
 

@@ -19,6 +19,7 @@ PACKAGE = __package__ or "glow"
 
 DIALECTS = {
     "glow": "glow_dialects.glow:GLOW",
+    "glow_cpu": "glow_dialects.glow_cpu:GLOW_CPU",
     "glow_inst": "glow_dialects.glow_inst:GLOW_INST",
     "glow_vec": "glow_dialects.glow_vec:GLOW_VEC",
     "quant": "glow_dialects.quant:QUANT",
@@ -28,6 +29,8 @@ DIALECTS = {
 _GRAPH, _INSTRUCTIONS, _PARTITION = "passes.graph.", "passes.instructions.", "passes.partition."
 
 PASSES = {
+    # what a module is for
+    "glow-set-machine": "lowering.set_machine:SetMachinePass",
     # graph
     "glow-fold-constants": _GRAPH + "fold_constants:FoldConstantsPass",
     "glow-activations-to-u8": _GRAPH + "activations_to_u8:ActivationsToU8Pass",

@@ -84,7 +84,7 @@ def least_times(runs: Sequence[Callable[[], object]], repeat: int) -> list[float
 
 def peak_program() -> tuple[Callable[[], object], int]:
     """A loop of independent fused multiplications and additions, and how many it computes."""
-    from glow.lowering.kernels.machine import host_machine as description
+    from glow.lowering.host_machine import host_machine as description
     from glow.lowering.target import host_target
     from glow.runtime.cpu_program import aligned_bytes
     from glow.runtime.jit import Executable, object_of

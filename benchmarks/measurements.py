@@ -19,11 +19,11 @@ class Measurement:
     """What one runtime did with one network: seconds and bytes. Times are of whole batches."""
 
     median: float = 0.0
-    """Of all timed runs of all rounds."""
+    """The median seconds of all timed runs of all rounds."""
     least: float = 0.0
     runs: int = 0
     cold: float = 0.0
-    """From the start to the first result, with empty caches."""
+    """Seconds from the start to the first result, with empty caches."""
     warm: float | None = None
     """The median of the same in later rounds; None if there was one round."""
     memory_cold: int = 0
@@ -33,7 +33,10 @@ class Measurement:
     memory_running: int = 0
     """The peak while runs were timed, in the last round."""
     difference: float | None = None
-    """From the outputs of the first other runtime, relative to the largest value of an output."""
+    """
+    The difference from the outputs of the first other runtime, relative to the largest value of an
+    output.
+    """
     error: str = ""
 
 
@@ -112,7 +115,10 @@ class Results:
         return geometric_mean([s for case in cases if (s := case.speed(runtime))])
 
     def largest_difference(self) -> float | None:
-        """Of the outputs of any runtime in any case; None if none were compared."""
+        """
+        The largest difference of the outputs of any runtime in any case; None if none were
+        compared.
+        """
         found = (m.difference for case in self.cases for m in case.runtimes.values())
         return max((d for d in found if d is not None), default=None)
 

@@ -97,7 +97,10 @@ def _block(g: _Graph, x: str, name: str, channels: tuple[int, int], stride: int)
 
 
 def quantized(model: ModelProto, images: list[np.ndarray]) -> ModuleOp:
-    """With scales that are powers of two, one for each tensor, from the ranges on some images."""
+    """
+    The quantized graph, with one power-of-two scale for each tensor, from the ranges on some
+    images.
+    """
     data = model.SerializeToString()
     profile = quantization.profile(data, [{"image": image} for image in images], cache=False)
     graph = quantization.optimized_graph(data)

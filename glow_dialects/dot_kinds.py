@@ -20,3 +20,5 @@ class DotKind(StrEnum):
 
 UNSIGNED_LHS = frozenset({DotKind.VPDPBUSD, DotKind.USDOT})
 """Those whose left factors are unsigned bytes."""
+BYTE_DOTS = (DotKind.VPDPBUSD, DotKind.SDOT, DotKind.USDOT)
+"""Those of four products of bytes."""

@@ -24,6 +24,7 @@ from itertools import count
 from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar
 
 from ..wording import counted
+from .timings import TIMINGS
 
 if TYPE_CHECKING:
     from xdsl.ir import Attribute
@@ -91,8 +92,6 @@ _TRANSCENDENTAL = {
     *(Primitive.EXP, Primitive.LOG, Primitive.SIN, Primitive.COS, Primitive.TANH),
     *(Primitive.ERF, Primitive.POW),
 }
-_TRANSCENDENTAL_WEIGHT = 25
-"""About how many operations a transcendental function becomes."""
 
 Number: TypeAlias = "int | float"
 Operand: TypeAlias = "Expr | int | float"
@@ -359,4 +358,4 @@ def substitute_all(results: Sequence[Expr], arguments: Sequence[Expr]) -> tuple[
 def weight(order: Sequence[Expr]) -> int:
     """About how many operations expressions become, without those that they depend on."""
     kinds = [node.kind for node in order if node.kind is not None]
-    return sum(_TRANSCENDENTAL_WEIGHT if kind in _TRANSCENDENTAL else 1 for kind in kinds)
+    return sum(TIMINGS.elementary_operations if kind in _TRANSCENDENTAL else 1 for kind in kinds)

@@ -22,9 +22,7 @@ from .formula import facts
 from .formula.statement import Statement
 from .glow.attention import AttentionOp, MaskedAttentionOp
 from .glow.base import DataParallel, Node, OnlyMovesData
-from .glow.blocked import Windowed
 from .glow.constant import ConstantOp, SplatOp
-from .glow.dot import DotMatMulOp
 from .glow.normalization import (
     BatchNormOp,
     GroupNormOp,
@@ -36,10 +34,12 @@ from .glow.normalization import (
 )
 from .glow.quantization import StorageCastOp
 from .glow.shape import BroadcastOp, ReshapeOp, SliceOp
-from .glow.sparse import SparseVectorMatMulOp
 from .glow.structured import Structured
 from .glow.transposed import TransposedConvolutionOp
-from .glow.winograd import WinogradConvolutionOp
+from .glow_cpu.blocked import Windowed
+from .glow_cpu.dot import DotMatMulOp
+from .glow_cpu.sparse import SparseVectorMatMulOp
+from .glow_cpu.winograd import WinogradConvolutionOp
 from .operator import Call, element_of, shape_of
 from .scalar import Expr
 
@@ -52,7 +52,7 @@ _FREE = frozenset({ConstantOp, SplatOp, ReshapeOp, BroadcastOp, SliceOp, Storage
 
 
 @dataclass(frozen=True)
-class Work:
+class OperatorWork:
     """What one call of an operator takes."""
 
     operations: int
@@ -130,15 +130,15 @@ def operations_of(call: Call) -> int:
     return max(_elements(t) for t in (*full.operands, *full.results))
 
 
-def work_of(call: Call) -> Work:
+def work_of(call: Call) -> OperatorWork:
     """What a call of tensors takes. Its results may be left out if they follow from operands."""
     if call.operator in _FREE:
-        return Work(0, 0)
+        return OperatorWork(0, 0)
     full = _with_results(call)
     known = known_bytes(full)
     if known is None:
         known = sum(map(_bytes, (*full.operands, *full.results)))
-    return Work(operations_of(full), known)
+    return OperatorWork(operations_of(full), known)
 
 
 def _stated(call: Call) -> Statement | None:

@@ -31,6 +31,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import IsolatedFromAbove
 
+from ..glow_dialects.glow.machine import machine_of
 from ..passes.levels import KERNELS
 from . import elementary
 from .lanes import Constants, Lanes
@@ -135,15 +136,15 @@ class ExpandMathPass(ModulePass):
     ```mlir
     %r = math.exp %x : vector<16xf32>   // becomes about 20 operations on vector<16xf32>
     ```
+
+    On a machine without fused multiply-add, results are as accurate, but take more operations.
     """
 
     name = "glow-expand-math"
     level = KERNELS
 
-    has_fma: bool = True
-    """Whether to use fused multiply-add; without it, the results are as accurate but cost more."""
-
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        has_fma = machine_of(op).has_fma
         constants: dict[Block, Constants] = {}
         found = [o for o in op.walk() if type(o) in EXPANSIONS]
         for target in found:
@@ -152,7 +153,7 @@ class ExpandMathPass(ModulePass):
                 continue
             scope = constants.setdefault(_scope(target), Constants())
             operations: list[Operation] = []
-            v = Lanes(f32, lanes, scope, operations.append, self.has_fma)
+            v = Lanes(f32, lanes, scope, operations.append, has_fma)
             result = EXPANSIONS[type(target)](v, *target.operands)
             Rewriter.replace_op(target, operations, [result])
         for block, made in constants.items():

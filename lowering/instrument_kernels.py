@@ -28,13 +28,12 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from ..errors import CompileError
+from ..glow_dialects.machine import LINE_BYTES
 from ..passes.instructions.allocate import ARENA_SIZE
 from ..passes.levels import KERNELS
 from ..wording import counted
 
 COUNTER = "llvm.readcyclecounter"
-_LINE = 64
-"""Bytes of a cache line."""
 _STAMP = 8
 """Bytes of a number of the counter."""
 _INDEX = IndexType()
@@ -45,7 +44,7 @@ def record_shape(threads: int, kernels: int) -> tuple[int, int, int]:
     The shape of the records of a run, i64, which are the last bytes of its arena: for each thread
     and kernel when it began and when it ended. Kernels that do not exist make cache lines full.
     """
-    in_line = _LINE // (2 * _STAMP)
+    in_line = LINE_BYTES // (2 * _STAMP)
     return threads, -(-kernels // in_line) * in_line, 2
 
 
@@ -85,7 +84,7 @@ def instrument_kernels(main: func.FuncOp, kernels: set[str], threads: int) -> No
     if not calls:
         return
     shape = record_shape(threads, len(calls))
-    start = -(-arena.type.get_shape()[0] // _LINE) * _LINE
+    start = -(-arena.type.get_shape()[0] // LINE_BYTES) * LINE_BYTES
     size = start + prod(shape) * _STAMP
     main.attributes[ARENA_SIZE] = IntegerAttr(size, i64)
     larger = Rewriter.replace_value_with_new_type(arena, MemRefType(i8, [size]))

@@ -1,5 +1,5 @@
 """
-From the tensor graph to a linear program over buffers.
+The lowering of the tensor graph to a linear program over buffers.
 
 Every tensor gets a place: a buffer and the view of it that holds the tensor's elements. Nodes are
 emitted in the order in which they stand (`glow-schedule-nodes` chooses that order):
@@ -57,8 +57,8 @@ from ..passes.levels import GRAPH
 
 
 @dataclass(frozen=True)
-class Place:
-    """Where a tensor lies: a buffer, and the view of it as a type."""
+class BufferView:
+    """The place of a tensor: a buffer, and the view of it as a type."""
 
     buffer: SSAValue
     type: MemRefType
@@ -69,27 +69,27 @@ class Program:
 
     def __init__(self, block: Block):
         self.block = block
-        self._places: dict[SSAValue, Place] = {}
+        self._places: dict[SSAValue, BufferView] = {}
         self._views: dict[tuple[SSAValue, MemRefType], SSAValue] = {}
         self._weights: dict[tuple[Attribute, MemRefType], SSAValue] = {}
 
-    def place(self, tensor: SSAValue) -> Place:
+    def place(self, tensor: SSAValue) -> BufferView:
         return self._places[tensor]
 
-    def set_place(self, tensor: SSAValue, place: Place) -> None:
+    def set_place(self, tensor: SSAValue, place: BufferView) -> None:
         self._places[tensor] = place
 
     def emit(self, op: Operation) -> None:
         self.block.add_op(op)
 
-    def allocate(self, t: MemRefType, hint: str | None = None) -> Place:
+    def allocate(self, t: MemRefType, hint: str | None = None) -> BufferView:
         """A new dense buffer."""
         op = AllocActivationOp.create(result_types=[t])
         op.result.name_hint = hint
         self.emit(op)
-        return Place(op.result, t)
+        return BufferView(op.result, t)
 
-    def weight(self, value: Attribute, t: MemRefType, hint: str | None) -> Place:
+    def weight(self, value: Attribute, t: MemRefType, hint: str | None) -> BufferView:
         """The weight of this value, made when it is first needed."""
         found = self._weights.get((value, t))
         if found is None:
@@ -97,9 +97,9 @@ class Program:
             op.result.name_hint = hint
             self.emit(op)
             found = self._weights[value, t] = op.result
-        return Place(found, t)
+        return BufferView(found, t)
 
-    def value(self, place: Place) -> SSAValue:
+    def value(self, place: BufferView) -> SSAValue:
         """The memref of a place: its buffer, or a view that is made when it is first needed."""
         if place.type == place.buffer.type:
             return place.buffer
@@ -114,19 +114,19 @@ class Program:
     def operand(self, tensor: SSAValue) -> SSAValue:
         return self.value(self.place(tensor))
 
-    def copy(self, dest: Place, source: Place) -> None:
+    def copy(self, dest: BufferView, source: BufferView) -> None:
         self.emit(CopyOp(self.value(dest), self.value(source)))
 
-    def reinterpret(self, place: Place, t: MemRefType, hint: str | None) -> Place:
+    def reinterpret(self, place: BufferView, t: MemRefType, hint: str | None) -> BufferView:
         """
         The view `t` of the dense elements of `place`, after a copy if strides cannot express it.
         """
         seen = view_through(place.type, t)
         if seen is not None:
-            return Place(place.buffer, seen)
+            return BufferView(place.buffer, seen)
         dense = self.allocate(MemRefType(place.type.element_type, place.type.get_shape()), hint)
         self.copy(dense, place)
-        return Place(dense.buffer, t)
+        return BufferView(dense.buffer, t)
 
 
 NodeT = TypeVar("NodeT", bound=Node)
@@ -166,7 +166,7 @@ def _reshape(program: Program, node: ReshapeOp) -> None:
 def _broadcast(program: Program, node: BroadcastOp) -> None:
     source = program.place(node.input)
     repeated = broadcast_view(source.type, _memref(node.result).get_shape())
-    program.set_place(node.result, Place(source.buffer, repeated))
+    program.set_place(node.result, BufferView(source.buffer, repeated))
 
 
 @emits(SliceOp)
@@ -174,7 +174,7 @@ def _slice(program: Program, node: SliceOp) -> None:
     source = program.place(node.input)
     call = node.call
     part = slice_view(source.type, call.ints("starts"), call.ints("sizes"), call.ints("strides"))
-    program.set_place(node.result, Place(source.buffer, part))
+    program.set_place(node.result, BufferView(source.buffer, part))
 
 
 @emits(ConcatOp)
@@ -187,7 +187,7 @@ def _concat(program: Program, node: ConcatOp) -> None:
         source = program.place(tensor)
         sizes = source.type.get_shape()
         part = slice_view(whole.type, starts, sizes, [1] * len(sizes))
-        program.copy(Place(whole.buffer, part), source)
+        program.copy(BufferView(whole.buffer, part), source)
         starts[axis] += sizes[axis]
 
 
@@ -199,10 +199,10 @@ def _pad(program: Program, node: PadOp) -> None:
     low, sizes = node.call.ints("low"), source.type.get_shape()
     for starts, extents in borders(low, sizes, whole.type.get_shape()):
         border = slice_view(whole.type, starts, extents, [1] * len(sizes))
-        place = program.value(Place(whole.buffer, border))
+        place = program.value(BufferView(whole.buffer, border))
         program.emit(INSTRUCTIONS[SplatOp].on([place], [], {"value": node.value}))
     inside = slice_view(whole.type, low, sizes, [1] * len(sizes))
-    program.copy(Place(whole.buffer, inside), source)
+    program.copy(BufferView(whole.buffer, inside), source)
 
 
 def _instruction(program: Program, node: Node) -> None:
@@ -261,7 +261,7 @@ def generate(graph: func.FuncOp) -> func.FuncOp:
     program = Program(block)
     for tensor, argument in zip(graph.body.block.args, block.args, strict=False):
         argument.name_hint = tensor.name_hint
-        program.set_place(tensor, Place(argument, _memref(tensor)))
+        program.set_place(tensor, BufferView(argument, _memref(tensor)))
     *nodes, terminator = graph.body.block.ops
     for node in nodes:
         if not isinstance(node, Node):
@@ -273,7 +273,7 @@ def generate(graph: func.FuncOp) -> func.FuncOp:
         terminator.operands, block.args[len(graph.body.block.args) :], strict=True
     ):
         argument.name_hint = tensor.name_hint
-        program.copy(Place(argument, _memref(tensor)), program.place(tensor))
+        program.copy(BufferView(argument, _memref(tensor)), program.place(tensor))
     program.emit(func.ReturnOp())
     tidy(block)
     made = func.FuncOp(

@@ -22,8 +22,9 @@ import llvmlite
 import llvmlite.binding as llvm
 
 from ..errors import CompileError, GlowError
+from ..glow_dialects.machine import MachineDescription
 from .host_features import flattened, host_features
-from .kernels.machine import MachineDescription, describe, with_host_caches
+from .host_machine import describe, with_host_caches
 
 OTHER_TRIPLES = ("x86_64-unknown-linux-gnu", "aarch64-unknown-linux-gnu")
 """Where a CPU is looked for that the host's architecture does not have."""
@@ -92,7 +93,7 @@ class Target:
 
     def describe(self) -> MachineDescription:
         """
-        What schedules depend on. Caches and cores are the host's where it could be the target.
+        What schedules depend on. Caches are the host's where it could be the target.
         """
         machine = describe(self.feature_set())
         return machine if self.missing_here() else with_host_caches(machine)
@@ -113,6 +114,15 @@ class Target:
             raise CompileError(
                 f"code for the CPU {self.cpu!r} cannot run here: this machine lacks "
                 f"{', '.join(missing)}; {self._advice(missing)}"
+            )
+
+    def expect_runs(self, machine: MachineDescription) -> None:
+        """Raises CompileError if code for a machine may have instructions that the target lacks."""
+        missing = machine.missing_on(self.describe())
+        if missing:
+            raise CompileError(
+                f"the module is for a machine with {', '.join(missing)}, which the target CPU "
+                f"{self.cpu!r} lacks: name the CPU that it was made for, or start from the model"
             )
 
     def _advice(self, missing: Sequence[str]) -> str:

@@ -1,5 +1,5 @@
 """
-From histograms to ranges: which numbers a quantized type should represent, and which saturate.
+Calibration: from a histogram to the range that a quantized type represents. Other numbers saturate.
 
 A method sees the histogram of a value and how the numbers will be stored, and returns a range. All
 of them look at candidates of one form: numbers further from 0 than a threshold `t` saturate.
@@ -74,7 +74,7 @@ def calibrate(
     expressed: Attribute = f32,
 ) -> QuantizedType:
     """
-    The per-tensor type for a value of which `histogram` was profiled.
+    The per-tensor type of a value from its profiled `histogram`.
 
     `method` is a key of METHODS, `schema` of SCHEMAS, `storage` of STORAGES. Raises
     QuantizationError for unknown names, and for a histogram in which no finite number was counted.
@@ -191,8 +191,9 @@ def entropy(h: Histogram, target: Target) -> Range:
 
 def _widths_at_numbers(counts: np.ndarray, zero: int, reach: int) -> np.ndarray:
     """
-    For widths from 0 to `reach`: the largest up to that, or 0, with which all that is outside can
-    be added to bins that are not empty. By chance, hardly any width above most numbers is such.
+    The largest usable width up to each width from 0 to `reach`, or 0. With a usable width, all
+    numbers outside can be added to bins that are not empty. By chance, hardly any width above most
+    numbers is such.
     """
     widths = np.arange(reach + 1)
     fits = np.ones(reach + 1, bool)

@@ -53,7 +53,7 @@ def remaining_conversions(module: ModuleOp) -> list[Conversion]:
 
 
 def _name(op: Operation) -> str:
-    """Of the result, else of what it is made of, else of what is made of it."""
+    """The name of the result, else of an operand, else of a user."""
     before, after = op, op
     while not (before.results[0].name_hint or after.results[0].name_hint):
         source, uses = before.operands[0], list(after.results[0].uses)
@@ -67,7 +67,7 @@ def _name(op: Operation) -> str:
 
 
 def conversion_lines(conversions: list[Conversion]) -> list[str]:
-    """As text: how many there are for each reason, with the first names."""
+    """The conversions as text: the count for each reason, with the first names."""
     by_reason: dict[tuple[bool, str], list[str]] = defaultdict(list)
     for c in conversions:
         by_reason[c.to_integers, c.why].append(c.value)

@@ -9,7 +9,9 @@ import numpy as np
 from ..errors import QuantizationError
 
 DEFAULT_BINS = 2048
-"""As TensorRT has; calibration by entropy needs many more bins than there are stored numbers."""
+"""
+The default number of bins, as in TensorRT. Calibration by entropy needs many more bins than levels.
+"""
 _CHUNK = 1 << 16
 """Elements at a time, so that copies stay in the cache."""
 

@@ -55,7 +55,7 @@ def error(reference: Outputs, found: Outputs, labels: np.ndarray | None) -> floa
 
 @metric("top1")
 def top1(reference: Outputs, found: Outputs, labels: np.ndarray | None) -> float:
-    """In which part of the samples the class with the largest score is another one."""
+    """The share of the samples whose class with the largest score is another one."""
     return float(np.mean(classes(reference) != classes(found)))
 
 

@@ -28,17 +28,17 @@ class Quantization:
     profile: str | None = None
     """The file of a profile. None if there is none, or if it is given apart."""
     calibration: str = "min-max"
-    """From histograms of activations to ranges: `min-max`, `percentile`, `entropy` or `mse`."""
+    """The calibration of activations: `min-max`, `percentile`, `entropy` or `mse`."""
     percentile: float = DEFAULT_PERCENTILE
-    """For the calibration `percentile`: above 50 and up to 100."""
+    """The percentile of that calibration, above 50 and up to 100."""
     schema: str = "asymmetric"
-    """Of activations: `asymmetric`, `symmetric`, `symmetric_uint8` or `power_of_two`."""
+    """The schema of activations: `asymmetric`, `symmetric`, `symmetric_uint8` or `power_of_two`."""
     activations: str = "i8"
     """How activations are stored: `i8`, `u8`, `i16`, ..."""
     weight_calibration: str = "min-max"
-    """As `calibration`, of weights."""
+    """The calibration of weights."""
     weight_schema: str = "symmetric"
-    """As `schema`, of weights."""
+    """The schema of weights."""
     weights: str = "i8"
     """How weights are stored: `i8`, `i4`, ..."""
     per_channel: bool = True

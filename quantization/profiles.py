@@ -39,7 +39,7 @@ from .histogram import Histogram
 FORMAT = "glow-profile"
 VERSION = 1
 LEAST_MATCH = 0.1
-"""A profile of which a smaller part of a network's values is known is of another network."""
+"""A profile that knows a smaller share of a network's values belongs to another network."""
 _LISTED = 10
 
 
@@ -56,7 +56,7 @@ class Match:
     """What a profile says about a graph."""
 
     histograms: dict[SSAValue, Histogram]
-    """Of those values that the profile knows."""
+    """The histograms of the values that the profile knows."""
     names: dict[SSAValue, str]
     """The names, in this graph, of all values that could have been profiled."""
     missing: list[str] = field(default_factory=list)

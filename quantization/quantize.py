@@ -258,7 +258,7 @@ class _Quantizer:
             return None
 
     def _consider_stored(self, node: Node) -> None:
-        """Quantize what an elementwise operator behind a product reads from memory."""
+        """Quantize the operands that an elementwise operator after a product reads from memory."""
         if not isinstance(node, DataParallel | ConcatOp):
             return
         if isinstance(node, ConcatOp) and self._is_stored_whole(node.result):
@@ -396,7 +396,7 @@ def _uses(value: SSAValue) -> int:
 
 
 def _quantized_from(value: SSAValue) -> QuantizedType:
-    """The type behind a dequantized value."""
+    """The quantized type from which a value is dequantized."""
     assert isinstance(value.owner, DequantizeOp)
     t = element_of(value.owner.input.type)
     assert isinstance(t, QuantizedType)

@@ -1,5 +1,5 @@
 """
-What operators mean for quantization: which operands are activations, weights and biases.
+The roles of operands for quantization: activations, weights and biases.
 
 An operator is in one of three tables. Products (convolutions, fully connected layers, matrix
 products) are what integers make faster: their activations are quantized by the ranges of a profile,

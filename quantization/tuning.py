@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 FLOAT = "float"
 WIDE = "i16"
 _RUNS = 5
-"""Of which a measured cost is the median, at least."""
+"""The least number of runs whose median is a measured cost."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class Tuning:
     exact: Trial
     """Everything in float."""
     products: list[ProductLoss]
-    """Those that lose most first."""
+    """The products in descending order of their loss."""
     finished: bool
     """False if time was over before everything was tried."""
     trials: int

@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from ..backend import Backend, Memory, Program, Rates, Restored, Stage
+from ..backend import Backend, DeviceMemory, Program, Rates, Restored, Stage
 from ..errors import GlowError
 from .cpu_program import ALIGNMENT, Addresses, CpuProgram, aligned_bytes, mapped_bytes
 
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
 
     from ..glow_dialects.claims import Claim
+    from ..glow_dialects.machine import MachineDescription
     from ..glow_dialects.operator import Call
-    from ..lowering.kernels.machine import MachineDescription
     from ..lowering.target import Target
     from .model_source import ModelSource
     from .object_cache import ObjectCache
@@ -105,48 +105,48 @@ class CpuBackend(Backend):
         # products of bf16 are made by a pass behind `glow-lower-nodes`, and only if asked for
         return kernel_claims(replace(self.target().describe(), has_bf16_dot=False))
 
-    def memories(self) -> Sequence[Memory]:
+    def memories(self) -> Sequence[DeviceMemory]:
         block = self.target().describe().channel_block
         layouts = ("row-major", f"channels in blocks of {block}")
-        return (Memory("host", None, ALIGNMENT, layouts),)
+        return (DeviceMemory("host", None, ALIGNMENT, layouts),)
 
     def rates(self, call: Call) -> Rates:
+        from ..lowering.host_machine import usable_cores
         from .cpu_rates import cpu_rates
 
-        return cpu_rates(self.target().describe(), call, self.threads)
+        return cpu_rates(self.target().describe(), call, min(self.threads, usable_cores()))
 
     def stages(self) -> Sequence[Stage]:
         m = self.target().describe()
-        layouts = f"glow-assign-layouts{{{m.layout_options()}}},cse,dce"
-        bf16 = self._bf16(m)
-        options = m.pass_options() + (" has-bf16-dot=true" if bf16 else "")
-        options += f" threads={self.threads}" if self.threads > 1 else ""
-        kernels = f"glow-lower-to-kernels{{{options}}}"
+        kernels = "glow-lower-to-kernels"
+        kernels += f"{{threads={self.threads}}}" if self.threads > 1 else ""
         if self.timed:
             kernels += f",glow-instrument-kernels{{threads={self.threads}}}"
-        split = f"glow-tile-batch{{images={self.threads} cache={m.l2_bytes}}}"
-        convolutions = self._convolutions(m)
-        pack = f"glow-pack-weights{{{m.packing_options()}}}"
-        expand = "glow-expand-math" if m.has_fma else "glow-expand-math{has-fma=false}"
+        split = f"glow-tile-batch{{images={self.threads}}}"
+        choose = f"glow-choose-convolutions{{algorithm={self._algorithm(m)}}}"
         return (
             *self._optimized(m),
             self._lowered(),
-            Stage("laid-out", layouts),
-            Stage("convolutions", f"glow-choose-convolutions{{{convolutions}}},glow-fuse-pooling"),
-            Stage("packed", f"{pack},glow-simplify-shapes,{_CLEAN}"),
-            *bf16,
+            Stage("laid-out", "glow-assign-layouts,cse,dce"),
+            Stage("convolutions", f"{choose},glow-fuse-pooling"),
+            Stage("packed", f"glow-pack-weights,glow-simplify-shapes,{_CLEAN}"),
+            *self._bf16(m),
             Stage("scheduled", f"glow-schedule-nodes,{split}"),
             *_TO_ALLOCATED,
             Stage("kernels", kernels, bulky=True),
-            Stage("llvm", f"{expand},glow-convert-to-llvm", bulky=True),
+            Stage("llvm", "glow-expand-math,glow-convert-to-llvm", bulky=True),
         )
 
     def _optimized(self, machine: MachineDescription) -> Sequence[Stage]:
-        """On quantized graphs, products of integers are made before constants are folded."""
+        """
+        The passes that optimise a graph. On quantized graphs, integer products are made before
+        constants are folded.
+        """
         unsign = "" if machine.byte_dot(unsigned=False) else "glow-activations-to-u8,"
         integers = f"{unsign}glow-legalize-quantized"
         optimized = Stage(
             "optimized",
+            f"glow-set-machine{{{machine.pass_options()}}},"
             "glow-fold-constants{keep-quantized=true},canonicalize,cse,glow-fuse-operators,"
             f"{integers},glow-fold-batch-norm,glow-simplify-shapes,"
             f"glow-fuse-attention,glow-sink-transposes,{_CLEAN}",
@@ -161,15 +161,13 @@ class CpuBackend(Backend):
         options = "".join(f' target-{n}="{v}"' for n, v in given.items() if v is not None)
         return Stage("lowered", f"glow-lower-nodes{{backend=cpu{options}}},{_CLEAN}")
 
-    def _convolutions(self, machine: MachineDescription) -> str:
+    def _algorithm(self, machine: MachineDescription) -> str:
         """
-        How convolutions are computed, as options. Those that are rounded to bf16 are faster with
-        tiles of it than Winograd's.
+        How convolutions are computed. Those that are rounded to bf16 are faster with tiles of it
+        than Winograd's.
         """
         direct = self.precision == "bf16" and machine.has_bf16_tiles
-        algorithm = "direct" if direct and self.conv_algorithm == "auto" else self.conv_algorithm
-        tiles = str(machine.has_bf16_tiles).lower()
-        return f"algorithm={algorithm} has-bf16-tiles={tiles} cache={machine.l2_bytes}"
+        return "direct" if direct and self.conv_algorithm == "auto" else self.conv_algorithm
 
     def _bf16(self, machine: MachineDescription) -> Sequence[Stage]:
         """The stage that rounds to bf16, if that is asked for."""
@@ -180,11 +178,7 @@ class CpuBackend(Backend):
                 f"precision bf16 needs a CPU with AVX512-BF16, which {self.target().cpu!r} lacks; "
                 "leave out the precision to compute in f32"
             )
-        return (
-            Stage(
-                "rounded", f"glow-demote-products-to-bf16{{lanes={machine.channel_block}}},cse,dce"
-            ),
-        )
+        return (Stage("rounded", "glow-demote-products-to-bf16,cse,dce"),)
 
     def target(self) -> Target:
         """What code is generated for. Raises GlowError for names that LLVM does not know."""
@@ -192,8 +186,17 @@ class CpuBackend(Backend):
 
         return find_target(self.cpu, self.features, self.triple)
 
+    def resume(self, module: ModuleOp) -> None:
+        from ..glow_dialects.glow.machine import MACHINE, MachineAttr, machine_of
+
+        target = self.target()
+        if MACHINE in module.attributes:
+            target.expect_runs(machine_of(module))
+        else:
+            module.attributes[MACHINE] = MachineAttr(target.describe())
+
     def compile(self, stages: Mapping[str, ModuleOp]) -> Program:
-        from .brief_turns import brief_turns
+        from .gil_switch import short_gil_switch
         from .memory_plan import WEIGHTS_SIZE, function_bytes
         from .signature import main_function, signature_of
         from .weights import fill_weights, segment_key, shared_segment
@@ -207,7 +210,7 @@ class CpuBackend(Backend):
             fill_weights(own, main)
             return segment_key(own)
 
-        with brief_turns(), ThreadPoolExecutor(1) as pool:
+        with short_gil_switch(), ThreadPoolExecutor(1) as pool:
             # numpy and LLVM release Python's global lock, so weights are packed meanwhile
             filled = pool.submit(fill)
             objects, plan = self._objects(stages, target)
@@ -217,8 +220,8 @@ class CpuBackend(Backend):
         return CpuProgram(run, weights, key, plan, signature_of(_first(stages)).outputs)
 
     def restore(self, source: ModelSource) -> Restored | None:
+        from .drop_clean_pages import drop_clean_pages
         from .program_plan import LinkPlan
-        from .release_code import release_code
         from .saved_program import find_program
         from .weights import shared_segment
 
@@ -229,13 +232,13 @@ class CpuBackend(Backend):
         if found is None:
             return None
         # loading LLVM touched much that linking does not need
-        release_code("llvmlite")
+        drop_clean_pages("llvmlite")
         objects = [cache.get(k) for k in found.objects]
         if None in objects:
             return None
         run = self._linked([data for data in objects if data is not None], target)
         # before weights come in, so that both are not in memory at once
-        release_code("llvmlite")
+        drop_clean_pages("llvmlite")
         key = found.weights
         mapped = cache.map_weights(key, found.memory.weight_bytes)
         if mapped is None:

@@ -11,18 +11,12 @@ from xdsl.ir import Attribute
 
 from ..backend import Rates
 from ..glow_dialects.elements import storage_type
+from ..glow_dialects.machine import MachineDescription
 from ..glow_dialects.operator import Call, element_of
+from ..glow_dialects.timings import TIMINGS
 from ..glow_dialects.work import products_of
-from ..lowering.kernels.machine import MachineDescription
-from ..passes.graph.choose_convolutions import FLOPS_PER_BYTE
 
 _CPUINFO = Path("/proc/cpuinfo")
-USUAL_CLOCK = 2.5e9
-"""Hz; where the system does not tell."""
-VECTOR_UNITS = 2
-"""Vector instructions that a core starts in a cycle: so on AVX2, AVX-512 and recent Arm cores."""
-EFFICIENCY = 0.8
-"""Of the peak: that of the products of a whole network, as `glow.benchmarks.kernels` finds it."""
 
 
 @cache
@@ -32,7 +26,7 @@ def clock() -> float:
         found = re.search(r"^cpu MHz\s*: ([0-9.]+)", _CPUINFO.read_text(), re.MULTILINE)
     except OSError:
         found = None
-    return float(found[1]) * 1e6 if found else USUAL_CLOCK
+    return float(found[1]) * 1e6 if found else TIMINGS.usual_clock
 
 
 def lane_bits(machine: MachineDescription, element: Attribute, product: bool) -> int:
@@ -46,7 +40,7 @@ def lane_bits(machine: MachineDescription, element: Attribute, product: bool) ->
             # one instruction adds products of two neighbours of 16 bits, or of four bytes
             if width.data > 16:
                 return 32
-            return 8 if width.data == 8 and machine.has_int8_dot else 16
+            return 8 if width.data == 8 and machine.int8_dots else 16
         case IntegerType(width=width):
             return max(8, width.data)
         case _:
@@ -55,14 +49,14 @@ def lane_bits(machine: MachineDescription, element: Attribute, product: bool) ->
 
 def cpu_rates(machine: MachineDescription, call: Call, threads: int) -> Rates:
     """
-    The rates of `threads` cores: those of the vector unit for the type of the first operand, and
-    of memory as `passes.choose_convolutions` relates it to the vector unit.
+    The rates of `threads` cores of a machine: those of the vector unit for the type of the first
+    operand, and of memory as `Timings.flops_per_byte` relates it to the vector unit.
     """
     product = products_of(call) > 0
     element = element_of((*call.operands, *call.results)[0])
     lanes = machine.lanes(lane_bits(machine, element, product))
     fused = 2 if product and machine.has_fma else 1
-    cores = min(threads, machine.cores)
-    cycles = clock() * VECTOR_UNITS * EFFICIENCY * cores
-    memory = clock() * VECTOR_UNITS * 2 * machine.lanes(32) * cores / FLOPS_PER_BYTE
+    starts = clock() * TIMINGS.vector_units * threads
+    cycles = starts * TIMINGS.product_efficiency
+    memory = starts * 2 * machine.lanes(32) / TIMINGS.flops_per_byte
     return Rates(cycles * fused * lanes, memory)

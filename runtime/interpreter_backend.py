@@ -33,10 +33,10 @@ class InterpreterBackend(Backend):
     def claims(self) -> Sequence[Claim]:
         """Whatever has a meaning in numpy, on all types."""
         from ..glow_dialects.claims import claims
-        from ..glow_dialects.glow import NODES
+        from ..glow_dialects.operators import OPERATORS
         from ..semantics import has_meaning
 
-        return claims(*filter(has_meaning, NODES))
+        return claims(*filter(has_meaning, OPERATORS))
 
     def stages(self) -> Sequence[Stage]:
         return ()

@@ -138,5 +138,5 @@ class Executable:
         return self._library[name]
 
     def __call__(self, weights: int, io: ctypes.Array[ctypes.c_void_p], arena: int) -> None:
-        """Run the entry on base addresses. Releases Python's global lock meanwhile."""
+        """Run the entry on base addresses, without Python's global lock."""
         self._entry(weights, io, arena)

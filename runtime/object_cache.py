@@ -198,7 +198,7 @@ class ObjectCache:
                 self._size = self._evict()
 
     def _entries(self) -> list[tuple[Path, os.stat_result]]:
-        """All entries with their status. Removes what crashed writers left behind."""
+        """All entries with their status. Removes the files that crashed writers left."""
         found: list[tuple[Path, os.stat_result]] = []
         with os.scandir(self.directory) as listing:
             for item in listing:

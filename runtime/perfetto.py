@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 Event: TypeAlias = "dict[str, Any]"
 DIGITS = 6
-"""Of times behind the point: picoseconds."""
+"""Digits of times after the point: picoseconds."""
 
 
 def document(events: Iterable[Event]) -> dict[str, object]:

@@ -48,7 +48,9 @@ def remaining_stages(module: ModuleOp, backend: Backend) -> tuple[Sequence[str],
         if is_graph or main is None:
             return (IMPORTED,), stages
         assert isinstance(main, FuncOp)
-        return _by_form(main, stages)
+        found = _by_form(main, stages)
+        backend.resume(module)
+        return found
     if main is None:
         raise GlowError(
             f"the module is at the stage {stage} and has no function @main any more: start from a "
@@ -64,6 +66,7 @@ def remaining_stages(module: ModuleOp, backend: Backend) -> tuple[Sequence[str],
             f"the module continues with the stage {following}, but there are {', '.join(names)}: "
             "give the options that it was made with"
         )
+    backend.resume(module)
     return _split(stages, stage, names.index(following) if following else len(names))
 
 

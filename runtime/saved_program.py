@@ -62,8 +62,7 @@ def store_program(
     weights: memoryview,
 ) -> None:
     """
-    Store a program that was compiled from a model. Nothing is stored if one of its files may have
-    changed meanwhile.
+    Store a program that was compiled from a model, unless one of its files may have changed since.
     """
     files = source.other_files()
     try:
@@ -86,7 +85,9 @@ def find_signature(cache: ObjectCache, source: ModelSource) -> Signature | None:
 
 
 def store_signature(cache: ObjectCache, source: ModelSource, signature: Signature) -> None:
-    """Store the inputs and outputs of a model, unless its file may have changed meanwhile."""
+    """
+    Store the inputs and outputs of a model, unless its file may have changed since it was read.
+    """
     try:
         key = _signature_key(source, cache)
     except OSError:

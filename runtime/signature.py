@@ -31,7 +31,7 @@ class TensorInfo:
     None for one of an output that has no name.
     """
     dtype: np.dtype
-    """In the machine's byte order. bfloat16 is that of the `ml_dtypes` package."""
+    """The dtype, in the machine's byte order. bfloat16 is the dtype of the `ml_dtypes` package."""
 
     @property
     def type(self) -> str:
@@ -160,7 +160,9 @@ def is_program(main: FuncOp) -> bool:
 
 
 def _signature_of_program(main: FuncOp) -> Signature:
-    """Of an instruction program: its arguments are qualified as inputs and outputs."""
+    """
+    The signature of an instruction program, whose arguments are qualified as inputs and outputs.
+    """
     from xdsl.dialects.builtin import ArrayAttr, MemRefType, StringAttr, TensorType
 
     from ..glow_dialects.glow_inst.memory import QUALIFIER

@@ -26,8 +26,8 @@ from ..context import make_context
 from ..errors import CompileError, GlowError, ModelError
 from ..passes.collector import without_garbage_collection
 from ..universe import multiverse
-from .brief_turns import python_turn
 from .environment import verifies
+from .gil_switch import python_lock
 
 IMPORTED = "imported"
 
@@ -46,7 +46,7 @@ class Progress:
 
 class Stages(Mapping[str, ModuleOp]):
     """
-    Stage name to module, in order of compilation; `imported` is the graph before any pass.
+    The modules of stages by name, in order of compilation; `imported` is the graph before any pass.
 
     `done` are the names of the stages that were run before, the last of which made `module`; the
     others are not there.
@@ -140,8 +140,8 @@ class Stages(Mapping[str, ModuleOp]):
             for function in functions:
                 function.detach()
                 start = time.perf_counter()
-                with python_turn, without_garbage_collection():
-                    part = ModuleOp([function])
+                with python_lock, without_garbage_collection():
+                    part = ModuleOp([function], dict(whole.attributes))
                     self._apply(index, part)
                 self.times[name] += time.perf_counter() - start
                 yield part
@@ -159,7 +159,7 @@ class Stages(Mapping[str, ModuleOp]):
         if self.progress is not None:
             self.progress(Progress(stage.name))
         start = time.perf_counter()
-        with python_turn, without_garbage_collection():
+        with python_lock, without_garbage_collection():
             module = before.clone() if index - 1 in self._kept else before
             self._apply(index, module)
         self.times[stage.name] = time.perf_counter() - start

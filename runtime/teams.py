@@ -55,7 +55,7 @@ class ParallelExecutable:
         self._pool = _pool(threads, pin)
 
     def __call__(self, weights: int, io: ctypes.Array[ctypes.c_void_p], arena: int) -> None:
-        """Run the entry on base addresses. Releases Python's global lock meanwhile."""
+        """Run the entry on base addresses, without Python's global lock."""
         self._pool.run(self._executable.address, weights, io, arena)
 
 

@@ -188,8 +188,8 @@ def lazy_constant(
 
 def constant_reader(value: SSAValue) -> Callable[[], np.ndarray] | None:
     """
-    What returns the elements of a value made by `glow.constant` or `glow.splat`, also when its
-    operation is gone; None for other values. Nothing is read before it is called.
+    A function that returns the elements of a value made by `glow.constant` or `glow.splat`, also
+    when its operation is gone; None for other values. Nothing is read before it is called.
     """
     match value.owner:
         case ConstantOp() as op:

@@ -48,7 +48,7 @@ def has_meaning(operator: type[Node]) -> bool:
 
 def evaluate(call: Call, arrays: Sequence[np.ndarray]) -> tuple[np.ndarray, ...]:
     """
-    What an operator makes of `arrays`, which have the shapes and dtypes of `call.operands`.
+    The results of an operator for `arrays`, which have the shapes and dtypes of `call.operands`.
 
     Results have the dtypes of `call.results` and, if those are tensors, their shapes; they may be
     views of operands. If `call.results` are element types, as in the body of a stacked instruction,

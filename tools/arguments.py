@@ -1,4 +1,4 @@
-"""What the command lines of the tools that run networks have in common."""
+"""The command-line arguments that the tools that run networks share."""
 
 from __future__ import annotations
 
@@ -21,8 +21,9 @@ DEBUG_FLAG = "--traceback"
 
 class Parser(argparse.ArgumentParser):
     """
-    With the flags that `run_tool` knows. Reports wrong arguments as other errors are reported: one
-    line, exit code 1. What is parsed has the names of all that was given in `given`.
+    An argument parser with the flags that `run_tool` knows. It reports wrong arguments like other
+    errors: one line, exit code 1. The parsed arguments have the names of all that were given in
+    `given`.
     """
 
     def __init__(self, prog: str, description: str):
@@ -144,7 +145,7 @@ def add_quantization_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def quantization_options(args: argparse.Namespace) -> dict[str, object]:
-    """Those fields of `quantization.Quantization` that are given."""
+    """The fields of `quantization.Quantization` that are given."""
     given: dict[str, object] = {
         name: value
         for name in (*_NAMES, "percentile", "bias", "embeddings")

@@ -27,7 +27,10 @@ class Preprocessing:
     mean: tuple[float, ...] = (0.0,)
     """One value, or one for each channel in the order of the network."""
     scale: tuple[float, ...] | None = None
-    """As `mean`. None is 1/255 for networks that take floats and 1 for those that take integers."""
+    """
+    The scale of each channel, or of all. None is 1/255 for networks that take floats and 1 for
+    those that take integers.
+    """
     channel_order: str = "RGB"
     """RGB or BGR."""
     layout: str = "NCHW"

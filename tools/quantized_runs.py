@@ -1,4 +1,4 @@
-"""What `glow-run` tells of networks in other numbers than those of the model."""
+"""The output of `glow-run` for networks in other numbers than those of the model."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def wide(array: np.ndarray) -> np.ndarray:
-    """As float64, in which 16-bit floats and integers can be compared."""
+    """The array as float64, in which 16-bit floats and integers can be compared."""
     return array.astype(np.float64)
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ..runtime.vta.program import VtaProgram
     from ..runtime.vta.simulator import Simulator
     from ..runtime.vta.timing import Estimate, LayerEstimate
-    from ..runtime.vta.words import Memory
+    from ..runtime.vta.words import MemoryCode
     from .tables import DataTable
 
 _COMPILER_OPTIONS = (
@@ -175,15 +175,15 @@ def traffic_table(found: Estimate) -> DataTable:
 
 def layer_table(layers: Sequence[LayerEstimate]) -> DataTable:
     """Cycles, use of the GEMM core, and traffic of each layer."""
-    from ..runtime.vta.words import Memory
+    from ..runtime.vta.words import MemoryCode
     from .report import size
 
-    groups: dict[str, tuple[Memory, ...]] = {
-        "inputs": (Memory.INP,),
-        "weights": (Memory.WGT,),
-        "accumulators": (Memory.ACC, Memory.ACC_8BIT),
-        "micro-ops": (Memory.UOP,),
-        "outputs": (Memory.OUT,),
+    groups: dict[str, tuple[MemoryCode, ...]] = {
+        "inputs": (MemoryCode.INP,),
+        "weights": (MemoryCode.WGT,),
+        "accumulators": (MemoryCode.ACC, MemoryCode.ACC_8BIT),
+        "micro-ops": (MemoryCode.UOP,),
+        "outputs": (MemoryCode.OUT,),
     }
     table = _table("layers", "layer", "cycles", "GEMM core", *groups)
     for layer in layers:

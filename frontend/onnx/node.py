@@ -1,4 +1,4 @@
-"""What a converter sees of an ONNX node, and the table of converters."""
+"""The view of an ONNX node that converters get, and the table of converters."""
 
 from __future__ import annotations
 

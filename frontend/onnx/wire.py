@@ -56,7 +56,7 @@ class Field:
 
 
 def _varint(data: memoryview, at: int, end: int) -> tuple[int, int]:
-    """The variable-length integer at `at`, and the position behind it."""
+    """The variable-length integer at `at`, and the position after it."""
     value = shift = 0
     while at < end and shift < 64:
         byte = data[at]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Sequence
+from types import ModuleType
 from typing import Self
 
 from xdsl.dialects.builtin import TensorType
@@ -105,6 +106,24 @@ class Node(IRDLOperation, abc.ABC):
         return cls.create(
             operands=operands, result_types=list(cls.infer(call)), properties=attributes
         )
+
+
+def short_name(node: Node | type[Node]) -> str:
+    """The name of an operator without that of its dialect."""
+    return node.name.split(".", 1)[1]
+
+
+def nodes_of(*modules: ModuleType) -> list[type[Node]]:
+    """The concrete nodes that each module defines, in order of definition."""
+    return [
+        value
+        for module in modules
+        for value in vars(module).values()
+        if isinstance(value, type)
+        and issubclass(value, Node)
+        and value.__module__ == module.__name__
+        and "get_irdl_definition" in vars(value)
+    ]
 
 
 class DataParallel(Node, abc.ABC):

@@ -37,7 +37,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from ...wording import counted
 from ..elements import tensor_of
-from ..glow.base import AcceptsEpilogue, DataParallel, Node
+from ..glow.base import AcceptsEpilogue, DataParallel, Node, short_name
 from ..operator import Call, element_of, shape_of, with_shape
 from .memory import TensorViewOp, WeightOp, is_input
 
@@ -385,7 +385,7 @@ def derive(operator: type[Node]) -> type[OperatorInstruction]:
         "__doc__": f"The instruction of `{operator.name}`.",
         "__module__": __name__,
         "__annotations__": {"OPERATOR": ClassVar[type[Node]]},
-        "name": "glow_inst." + operator.name.removeprefix("glow."),
+        "name": f"glow_inst.{short_name(operator)}",
         "OPERATOR": operator,
         **properties,
     }

@@ -24,7 +24,15 @@ from .lanes import (
     lanes,
 )
 from .memory import GatherOp, PrefetchOp, ScatterOp
-from .products import DOT_RULES, DotKind, DotKindAttr, DotOp, DotRule
+from .products import (
+    DOT_RULES,
+    DotKind,
+    DotKindAttr,
+    DotOp,
+    DotRule,
+    dot_kind,
+    dot_terms,
+)
 from .tiles import (
     TileConfigureOp,
     TileDotOp,
@@ -72,5 +80,7 @@ __all__ = [
     "TileReleaseOp",
     "TileStoreOp",
     "TileZeroOp",
+    "dot_kind",
+    "dot_terms",
     "lanes",
 ]

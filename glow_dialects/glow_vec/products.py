@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from xdsl.dialects.builtin import VectorType, bf16, f32, i8, i16, i32
+from xdsl.dialects.builtin import IntegerType, Signedness, VectorType, bf16, f32, i8, i16, i32
 from xdsl.dialects.utils import EnumAttribute
 from xdsl.ir import Attribute, SpacedOpaqueSyntaxAttribute, SSAValue
 from xdsl.irdl import (
@@ -23,7 +23,11 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from ..dot_kinds import DotKind
+from ..elements import storage_type
+from ..machine import MachineDescription
 from .lanes import lanes
+
+_U8 = IntegerType(8, Signedness.UNSIGNED)
 
 
 @dataclass(frozen=True)
@@ -47,6 +51,29 @@ DOT_RULES = {
     DotKind.SDOT: DotRule(i32, i8, 4, (2, 4)),
     DotKind.USDOT: DotRule(i32, i8, 4, (2, 4), lhs_is_unsigned=True),
 }
+
+
+def dot_terms(machine: MachineDescription, element: Attribute) -> int:
+    """How many neighbouring products of integers a machine adds, if left factors have a type."""
+    storage = storage_type(element)
+    is_byte = isinstance(storage, IntegerType) and storage.width.data == 8
+    kind = machine.byte_dot(unsigned=storage == _U8) if is_byte else None
+    return DOT_RULES[kind or DotKind.MADD].terms
+
+
+def dot_kind(
+    machine: MachineDescription, lhs: Attribute, rhs: Attribute, terms: int
+) -> DotKind | None:
+    """
+    The kind of `glow_vec.dot` for sums of `terms` neighbouring products of elements of these
+    types; None if the machine has none. Pairs of bytes are multiplied as 16 bits.
+    """
+    a, b = storage_type(lhs), storage_type(rhs)
+    if a == bf16:
+        return DotKind.DPBF16PS if machine.has_bf16_dot else None
+    if terms == DOT_RULES[DotKind.MADD].terms:
+        return DotKind.MADD
+    return machine.byte_dot(unsigned=a == _U8) if b == i8 else None
 
 
 @irdl_attr_definition

@@ -15,23 +15,16 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from . import algorithms as algorithms
     from .claims import kernel_claims
-    from .machine import MachineDescription, host_machine
     from .registry import implements
 
-__all__ = ["MachineDescription", "algorithms", "host_machine", "implements", "kernel_claims"]
+__all__ = ["algorithms", "implements", "kernel_claims"]
 
-_EXPORTS = {
-    "MachineDescription": "machine",
-    "host_machine": "machine",
-    "implements": "registry",
-    "kernel_claims": "claims",
-}
+_EXPORTS = {"implements": "registry", "kernel_claims": "claims"}
 
 
 def __getattr__(name: str) -> Any:
-    # loaded on first use: a program in the cache needs the machine description only
+    # loaded on first use, with the algorithms, which register themselves
     if name in _EXPORTS:
-        if _EXPORTS[name] in ("registry", "claims"):
-            import_module(f"{__name__}.algorithms")
+        import_module(f"{__name__}.algorithms")
         return getattr(import_module(f"{__name__}.{_EXPORTS[name]}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -12,13 +12,13 @@ from xdsl.ir import Attribute, Block, Region, SSAValue
 
 from ...glow_dialects.elements import element_bytes
 from ...glow_dialects.glow_inst.instruction import Instruction
+from ...glow_dialects.machine import MachineDescription
 from .affine import Buffer, View
 from .codegen.emit import Emitter
 from .codegen.generate import generate
 from .codegen.memory import Memory
 from .codegen.types import INDEX, flat_type
 from .instructions import Parameter, describe
-from .machine import MachineDescription
 from .registry import ALIGNMENT, Kernel
 from .threads.sharing import Sharing, buffers_outside, divided_loops
 

@@ -14,11 +14,11 @@ from ...glow_dialects.elements import offset_of, strided_memref
 from ...glow_dialects.glow.base import DataParallel
 from ...glow_dialects.glow_inst.instruction import Instruction, OperatorInstruction, Qualifier
 from ...glow_dialects.glow_inst.stacked import CopyOp, StackedOp
+from ...glow_dialects.machine import MachineDescription
 from ...glow_dialects.operator import Call
 from .affine import Buffer, View
 from .algorithms.elementwise import block_body, copy, data_parallel, elementwise
 from .codegen.types import memory_type, significant_strides
-from .machine import MachineDescription
 from .registry import Epilogue, Kernel, algorithm_of
 from .schedules.split_reduction import split_reductions
 
@@ -86,10 +86,8 @@ def signature_of(
     bodies = "; ".join(_block_text(r.block) for r in op.regions if r.blocks)
     stem = op.name.removeprefix("glow_inst.")
     further = [f"threads = {threads}"] if threads > 1 else []
-    further += [f"products of bytes: {', '.join(machine.int8_dots)}"] if machine.int8_dots else []
-    further += ["tiles of bytes"] if machine.has_int8_tiles else []
-    further += ["tiles of bf16"] if machine.has_bf16_tiles else []
-    return Signature(stem, "\n".join((stem, listed, memory, bodies, repr(machine), *further)))
+    identity = machine.kernel_identity()
+    return Signature(stem, "\n".join((stem, listed, memory, bodies, identity, *further)))
 
 
 def _block_text(block: Block) -> str:

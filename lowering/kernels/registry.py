@@ -24,11 +24,11 @@ from ...glow_dialects.elements import element_bytes
 from ...glow_dialects.glow.base import DataParallel, Node, OnlyMovesData
 from ...glow_dialects.glow.structured import Structured
 from ...glow_dialects.glow_nest.body import Body
+from ...glow_dialects.machine import MachineDescription
 from ...glow_dialects.operator import Call, element_of
 from ...glow_dialects.scalar import Expr, arguments, convert
 from ...passes.graph.lower_nodes import is_composite
 from .affine import Access, Buffer, Dim, Index, View
-from .machine import MachineDescription
 from .nest import Combine, Listing, Nest, Reduction, Repeat, RepeatListed, Step
 
 ALIGNMENT = 64

@@ -27,6 +27,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 
+from ...glow_dialects.glow.machine import MACHINE
 from ...passes.collector import without_garbage_collection
 from ...passes.levels import KERNELS
 from ..threads import BARRIER
@@ -64,6 +65,8 @@ class ConvertToLLVMPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         with without_garbage_collection():
             convert_module(op, contract=self.contract)
+        # tools of LLVM do not know it, and what follows from it is in the code
+        op.attributes.pop(MACHINE, None)
 
 
 def convert_module(module: ModuleOp, *, contract: bool = True) -> None:

@@ -73,7 +73,7 @@ def storage_cast(build: Builder, node: StorageCastOp) -> Chain:
 
 @element(CastOp)
 def cast(build: Builder, node: CastOp) -> Chain:
-    """Between integers, if the numbers fit."""
+    """A cast between integers, if the numbers fit."""
     chain, result = build.element(node.input), element_of(node.result.type)
     if not isinstance(result, IntegerType):
         unsupported(node, f"its result is {result}")

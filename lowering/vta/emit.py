@@ -58,7 +58,7 @@ class Tile(NamedTuple):
     columns: int
 
     def pitch(self, is_flat: bool) -> Pitch:
-        """Of its accumulators: by blocks of channels, or, of single pixels, by pixels."""
+        """The pitch of the accumulators: by blocks of channels, or by pixels for single pixels."""
         if is_flat:
             return Pitch(1, self.blocks * self.columns, self.blocks)
         return Pitch(self.rows * self.columns, self.columns, 1)
@@ -68,7 +68,7 @@ class Tile(NamedTuple):
         return self.blocks * self.rows * self.columns
 
     def dims(self, grid: Grid, is_flat: bool) -> list[Dim]:
-        """Its part of a tensor, in the order of its accumulators."""
+        """The tile's part of a tensor, in the order of its accumulators."""
         block = Dim(self.blocks, grid.blocks.stride)
         row, column = Dim(self.rows, grid.rows.stride), Dim(self.columns, grid.columns.stride)
         return [row, column, block] if is_flat else [block, row, column]

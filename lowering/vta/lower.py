@@ -1,5 +1,5 @@
 """
-From instructions on buffers to a program for VTA.
+The lowering of instructions on buffers to a program for VTA.
 
 The function @main, whose inputs and results are integers of 8 bits, or results of 32, becomes one
 of the `vta` dialect with the same inputs and results. `docs/vta-lowering.md` explains the rest.

@@ -1,5 +1,5 @@
 """
-From instructions on buffers to layers.
+Layers from instructions on buffers.
 
 A buffer of 8 bits lies in DRAM if it is an input or a result, if an operator reads it as a whole,
 or if several instructions read it. All others are in accumulators: the instruction that writes one

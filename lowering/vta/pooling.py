@@ -144,8 +144,8 @@ class _Tile:
 
 def _inside(window: Window, part: _Part, place: int) -> list[tuple[int, int]]:
     """
-    For a place of the window the outputs of a tile for which it is not padding, and their inputs:
-    both counted from the first of the tile.
+    The outputs of a tile for which a place of the window is not padding, and their inputs. Both are
+    counted from the first of the tile.
     """
     found = []
     for n in range(part.size):

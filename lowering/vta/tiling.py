@@ -34,11 +34,11 @@ class Costs(NamedTuple):
 
     bytes_per_cycle: int = 8
     latency: int = 40
-    """Of a transfer."""
+    """The latency of a transfer."""
     start: int = 16
-    """Of an instruction of the ALU or GEMM core."""
+    """The start-up cycles of an instruction of the ALU or GEMM core."""
     interval: int = 2
-    """Of the ALU, for each accumulator."""
+    """The cycles of the ALU for each accumulator."""
 
 
 class Tiling(NamedTuple):
@@ -48,7 +48,7 @@ class Tiling(NamedTuple):
     rows: int
     columns: int
     inputs: tuple[int, ...]
-    """For each product."""
+    """The number of input blocks of each product."""
     weights_first: bool
     """Whether all pixels are computed with some weights before the next weights."""
     accumulators: int

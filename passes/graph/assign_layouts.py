@@ -30,9 +30,10 @@ from xdsl.passes import ModulePass
 
 from ...errors import CompileError
 from ...glow_dialects.glow.base import Node
-from ...glow_dialects.glow.blocked import PackChannelsOp
+from ...glow_dialects.glow.machine import machine_of
+from ...glow_dialects.glow_cpu.blocked import PackChannelsOp
 from ..levels import GRAPH
-from .layouts import Layouts, block_sizes, demands, quads_option, rule_of
+from .layouts import Layouts, block_sizes, demands, rule_of
 from .rewriting import tensor_nodes
 
 
@@ -42,7 +43,7 @@ def assign_layouts(block: Block, layouts: Layouts, most: int) -> None:
     layouts.blocks = block_sizes(block, layouts, most)
     replaced: list[Operation] = []
     for op in list(block.ops):
-        layouts.look_at(op)
+        layouts.visit(op)
         rule = rule_of(type(op))
         blocked = None if rule is None else rule(layouts, op)
         if blocked is not None:
@@ -64,23 +65,19 @@ def assign_layouts(block: Block, layouts: Layouts, most: int) -> None:
 
 @dataclass(frozen=True)
 class AssignLayoutsPass(ModulePass):
-    """Give convolutions and their surroundings a layout with `block` channels together."""
+    """Give convolutions and their surroundings a layout with blocks of channels."""
 
     name = "glow-assign-layouts"
     level = GRAPH
 
-    block: int = 16
-    """How many channels are a vector register of f32 or i32, and a block."""
-    integer_block: int = 0
-    """The most channels of a block around convolutions of integers, if more than `block`."""
-    quads: tuple[str, ...] = ()
-    """Types of images (`u8`, `i8`) whose products with i8 the machine adds in quads, not pairs."""
+    block: int | None = None
+    """How many channels a block has; by default, as many as suit the vectors of the machine."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        if self.block < 1:
+        if self.block is not None and self.block < 1:
             raise CompileError(f"expected a block of at least 1 channel, found {self.block}")
-        quads = quads_option(self.quads)
+        machine = machine_of(op)
         blocks = {node.parent for node in tensor_nodes(op) if isinstance(node, Node)}
         for block in blocks:
             assert block is not None
-            assign_layouts(block, Layouts(self.block, quads), self.integer_block)
+            assign_layouts(block, Layouts(machine, self.block), machine.integer_block)

@@ -1,7 +1,7 @@
 """
 Chooses the algorithm of each convolution of blocked tensors: by definition, or Winograd's.
 
-Winograd convolution (`glow.winograd_convolution`) applies to filters of 3 x 3 with stride 1. It
+Winograd convolution (`glow_cpu.winograd_convolution`) applies to filters of 3 x 3 with stride 1. It
 takes fewer multiplications, but transforms its inputs and results, computes whole tiles where the
 result ends within one, and reads filters that are 16 / 9 or 4 times as large. Where there are tile
 registers for bf16, the products may be those of three parts of each number, as exact as in f32, but
@@ -20,40 +20,18 @@ from xdsl.dialects.builtin import ModuleOp, bf16, f32
 from xdsl.passes import ModulePass
 
 from ...errors import CompileError
-from ...glow_dialects.glow.blocked import BlockedConvolutionOp, is_blocked_input
 from ...glow_dialects.glow.constant import ConstantOp
-from ...glow_dialects.glow.winograd import PARTS, TILES, WinogradConvolutionOp
+from ...glow_dialects.glow.machine import machine_of
+from ...glow_dialects.glow_cpu.blocked import BlockedConvolutionOp, is_blocked_input
+from ...glow_dialects.glow_cpu.winograd import PARTS, TILES, WinogradConvolutionOp
+from ...glow_dialects.machine import MachineDescription
 from ...glow_dialects.operator import element_of, shape_of
+from ...glow_dialects.timings import TIMINGS, Timings
 from ...semantics.arrays import constant_reader, lazy_constant
+from ...semantics.cook_toom import KERNEL
 from ...semantics.winograd import filter_in_parts, transform_filter
 from ..levels import GRAPH
 from .rewriting import Build, erase_if_dead, replace_node, tensor_nodes
-
-KERNEL = 3
-FLOPS_PER_BYTE = 10.0
-"""
-How many floating-point operations a core does in the time in which it reads a byte of filters from
-memory: 4 on a quiet desktop, 20 where many cores share the memory.
-"""
-PRODUCT_EFFICIENCY = 0.93
-"""Speed of the products of transformed tiles, relative to that of direct convolution."""
-INPUT_FLOPS, OUTPUT_FLOPS = 18.0, 9.0
-"""Time to transform tiles, in operations per element of the transformed tile; measured."""
-PARTS_SPEED = 2.0
-"""Speed of products of parts in tile registers, relative to those in f32."""
-PARTS_FLOPS_PER_BYTE = 15.0
-"""The same as `FLOPS_PER_BYTE` beside such products, which leave memory less time."""
-NEAR_FLOPS, FAR_FLOPS = 15.0, 120.0
-"""
-Further time for an element of a transformed tile that is divided into parts, or of its products,
-where a block of tiles and all filters stay in the second cache, and where they do not; measured.
-"""
-START_FLOPS = 2e7
-"""Time until tile registers are as fast as they can be."""
-NEAR_TILES = 28
-"""How many tiles such a block has."""
-NEAR_CACHE = 0.8
-"""How much of the second cache they may fill."""
 
 DIRECT, WINOGRAD, AUTO = "direct", "winograd", "auto"
 
@@ -80,11 +58,12 @@ class Layer:
         return self.inputs * self.outputs
 
 
-def direct_cost(layer: Layer) -> float:
+def direct_cost(layer: Layer, timings: Timings = TIMINGS) -> float:
     """Time of direct convolution, in floating-point operations at full speed."""
     filters = layer.channels * KERNEL**2
     # each image meets all filters before the next one does
-    return layer.images * (2 * filters * prod(layer.counts) + 4 * filters * FLOPS_PER_BYTE)
+    reading = 4 * filters * timings.flops_per_byte
+    return layer.images * (2 * filters * prod(layer.counts) + reading)
 
 
 @dataclass(frozen=True)
@@ -97,33 +76,37 @@ class Winograd:
     """Whether products are those of parts in bf16."""
 
 
-def winograd_cost(layer: Layer, way: Winograd, cache: int = 0) -> float:
-    """
-    Time of Winograd convolution, in the unit of `direct_cost`, with a second cache of so many
-    bytes.
-    """
-    elements = (way.tile + KERNEL - 1) ** 2
+def winograd_cost(
+    layer: Layer, way: Winograd, machine: MachineDescription, timings: Timings = TIMINGS
+) -> float:
+    """Time of Winograd convolution, in the unit of `direct_cost`."""
+    t, elements = timings, (way.tile + KERNEL - 1) ** 2
     points = elements * layer.images * prod(-(-n // way.tile) for n in layer.counts)
-    products = 2 * points * layer.channels / PRODUCT_EFFICIENCY
-    transforms = points * (INPUT_FLOPS * layer.inputs + OUTPUT_FLOPS * layer.outputs)
+    products = 2 * points * layer.channels / t.winograd_product_speed
+    inputs, outputs = layer.inputs, layer.outputs
+    transforms = points * (t.winograd_input_flops * inputs + t.winograd_output_flops * outputs)
     if not way.parts:
         filters = layer.images * 4 * elements * layer.channels
-        return products + transforms + filters * FLOPS_PER_BYTE
+        return products + transforms + filters * t.flops_per_byte
     size = 2 * PARTS
-    block = NEAR_TILES * (size * layer.inputs + 4 * layer.outputs)
-    is_near = elements * (block + size * layer.channels) <= NEAR_CACHE * cache
-    transforms += points * (layer.inputs + layer.outputs) * (NEAR_FLOPS if is_near else FAR_FLOPS)
+    block = t.near_block_tiles * (size * inputs + 4 * outputs)
+    near_bytes = t.resident_l2_share * machine.l2_bytes
+    is_near = elements * (block + size * layer.channels) <= near_bytes
+    further = t.parts_near_flops if is_near else t.parts_far_flops
+    transforms += points * (inputs + outputs) * further
     filters = layer.images * size * elements * layer.channels
-    return START_FLOPS + products / PARTS_SPEED + transforms + filters * PARTS_FLOPS_PER_BYTE
+    reading = filters * t.parts_flops_per_byte
+    return t.parts_start_flops + products / t.parts_speed + transforms + reading
 
 
-def best_way(layer: Layer, forced: bool, parts: bool, cache: int) -> Winograd | None:
+def best_way(layer: Layer, forced: bool, machine: MachineDescription) -> Winograd | None:
     """
-    The fastest Winograd convolution, if `parts` also of those in parts; None if the definition is
-    faster still. The second cache has `cache` bytes.
+    The fastest Winograd convolution, with tile registers for bf16 also of those in parts; None if
+    the definition is faster still.
     """
-    ways = [Winograd(tile, p) for tile in TILES for p in ((False, True) if parts else (False,))]
-    costs: dict[Winograd | None, float] = {w: winograd_cost(layer, w, cache) for w in ways}
+    parts = (False, True) if machine.has_bf16_tiles else (False,)
+    ways = [Winograd(tile, p) for tile in TILES for p in parts]
+    costs: dict[Winograd | None, float] = {w: winograd_cost(layer, w, machine) for w in ways}
     if not forced:
         costs[None] = direct_cost(layer)
     return min(costs, key=lambda choice: costs[choice])
@@ -178,10 +161,6 @@ class ChooseConvolutionsPass(ModulePass):
 
     algorithm: str = AUTO
     """`direct`, `winograd` wherever it applies, or `auto` for what is estimated to be faster."""
-    has_bf16_tiles: bool = False
-    """Whether the machine has tile registers for bf16."""
-    cache: int = 1 << 20
-    """Bytes of a core's second cache."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if self.algorithm not in (AUTO, DIRECT, WINOGRAD):
@@ -191,9 +170,10 @@ class ChooseConvolutionsPass(ModulePass):
             )
         if self.algorithm == DIRECT:
             return
+        machine = machine_of(op)
         for node in tensor_nodes(op):
             if isinstance(node, BlockedConvolutionOp) and applies(node):
                 forced = self.algorithm == WINOGRAD
-                way = best_way(Layer.of(node), forced, self.has_bf16_tiles, self.cache)
+                way = best_way(Layer.of(node), forced, machine)
                 if way is not None:
                     rewrite(node, way)

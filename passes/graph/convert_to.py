@@ -207,7 +207,9 @@ class _Conversion:
         )
 
     def _saturated(self, array: np.ndarray, value: SSAValue) -> np.ndarray:
-        """As `saturated_to`; notes the name if numbers are beyond the range."""
+        """
+        The array as `saturated_to` converts it. Records the name if numbers are beyond the range.
+        """
         finite = array[np.isfinite(array)]
         largest = finite[np.abs(finite).argmax()] if finite.size else np.float32(0)
         if abs(float(largest)) > _greatest(self.element):
@@ -222,7 +224,7 @@ def _names(node: Node) -> set[str]:
 
 
 def _insert(new: Node, value: SSAValue) -> None:
-    """Behind what makes a value, which is before all that reads it."""
+    """Insert an operation directly after the definition of a value, before all its users."""
     if isinstance(value, BlockArgument):
         first = value.block.first_op
         assert first is not None

@@ -20,26 +20,26 @@ from xdsl.dialects.builtin import ModuleOp, bf16, f32
 from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
-from ...errors import CompileError
-from ...glow_dialects.glow.blocked import BlockedConvolutionOp, is_blocked_input
 from ...glow_dialects.glow.constant import ConstantOp
-from ...glow_dialects.glow.dot import DotConvolutionOp, DotMatMulOp
-from ...glow_dialects.glow.matrix import PackedMatMulOp
+from ...glow_dialects.glow.machine import machine_of
 from ...glow_dialects.glow.shape import PadOp
+from ...glow_dialects.glow_cpu.blocked import BlockedConvolutionOp, is_blocked_input
+from ...glow_dialects.glow_cpu.dot import DotConvolutionOp, DotMatMulOp
+from ...glow_dialects.glow_cpu.packed import PackedMatMulOp
 from ...glow_dialects.operator import element_of, shape_of, to_python
 from ...semantics.arrays import constant_reader, lazy_constant
 from ...semantics.dot import pair_rows
 from ..levels import GRAPH
 from .lowerings.precision import cast
 from .pack_weights import packed
-from .rewriting import Build, RuleTable, apply_rules, maker
+from .rewriting import Build, RuleTable, apply_rules, defining_op
 
 PAIR = 2
 
 
 def rounded(build: Build, value: SSAValue) -> SSAValue:
     """A value in bf16; of a padded one, what is padded."""
-    pad = maker(value, PadOp)
+    pad = defining_op(value, PadOp)
     if pad is None:
         return cast(build, value, bf16)
     low, high = pad.low.get_values(), pad.high.get_values()
@@ -106,10 +106,5 @@ class DemoteProductsToBf16Pass(ModulePass):
     name = "glow-demote-products-to-bf16"
     level = GRAPH
 
-    lanes: int = 16
-    """How many f32 a vector register holds, and channels a block."""
-
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        if self.lanes < PAIR or self.lanes % PAIR:
-            raise CompileError(f"expected an even number of lanes, found {self.lanes}")
-        apply_rules(op, _Rules(self.lanes).table)
+        apply_rules(op, _Rules(machine_of(op).channel_block).table)

@@ -167,7 +167,7 @@ def fully_connected(node: FullyConnectedOp, map: ChannelAffine, build: Build) ->
 
 @absorber(MatMulOp)
 def matrix_product(node: MatMulOp, map: ChannelAffine, build: Build) -> SSAValue | None:
-    """Of single matrices, the columns of the right one; a sum with the offset remains."""
+    """Scale the columns of the right matrix of a product. A sum with the offset remains."""
     if len(shape_of(node.result.type)) != 2 or not map.scales:
         return None
     weights = scaled_weights(build, node.rhs, map, columns=not node.transpose_rhs.value.data)

@@ -164,7 +164,7 @@ def reshaped_constant(node: Node) -> Node | None:
 
 
 def source_of(value: SSAValue) -> SSAValue:
-    """The constant or splat behind a value that is known."""
+    """The constant or splat from which a known value comes."""
     return value.owner.input if isinstance(value.owner, BroadcastOp) else value
 
 

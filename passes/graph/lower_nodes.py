@@ -24,9 +24,9 @@ from xdsl.passes import ModulePass
 
 from ...backend import find_backend
 from ...errors import CompileError
-from ...glow_dialects.glow import NODES
-from ...glow_dialects.glow.base import DataParallel, Node
+from ...glow_dialects.glow.base import DataParallel, Node, short_name
 from ...glow_dialects.operator import Call
+from ...glow_dialects.operators import OPERATORS
 from ...wording import counted
 from ..levels import GRAPH
 from .lowerings import LOWERINGS, lower_data_parallel
@@ -101,11 +101,11 @@ def _cannot_lower(stuck: Sequence[Node]) -> CompileError:
 
 def _operators(names: Sequence[str]) -> frozenset[type[Node]]:
     """The classes of the operators called `names`, with or without the name of the dialect."""
-    known = {node.name: node for node in NODES}
-    qualified = [n if n.startswith("glow.") else f"glow.{n}" for n in names]
-    if unknown := [n for n in qualified if n not in known]:
+    known = {node.name: node for node in OPERATORS}
+    known |= {short_name(node): node for node in OPERATORS}
+    if unknown := [n for n in names if n not in known]:
         raise CompileError(f"cannot keep {', '.join(unknown)}: there is no such node")
-    return frozenset(known[n] for n in qualified)
+    return frozenset(known[n] for n in names)
 
 
 @dataclass(frozen=True)

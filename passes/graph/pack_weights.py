@@ -1,21 +1,21 @@
 """
 Packs the constant right operands of matrix products into the panels that kernels read.
 
-A product with a constant matrix becomes `glow.packed_matmul`, whose weights lie in memory in the
-order in which its kernel needs them: panels of as many columns as a register tile has. So does a
-fully connected layer of more than one row, with the sum with its bias as a node of its own. One
+A product with a constant matrix becomes `glow_cpu.packed_matmul`, whose weights lie in memory in
+the order in which its kernel needs them: panels of as many columns as a register tile has. So does
+a fully connected layer of more than one row, with the sum with its bias as a node of its own. One
 row reads each weight once, for which the rows of a fully connected layer are as good an order; only
 the columns of a matrix are packed, in wider panels. Where columns are so few that a panel would be
 half empty, the matrix stays as it is.
 
 A vector that is likely to have many zeros, because a rectifier made it, skips the rows of a large
-matrix that meet them: `glow.sparse_vector_matmul`, whose matrix lies in memory row by row. Nearly
-all the time goes into reading the matrix, so half of its rows take half the time. A matrix with
-an element that is not finite is read whole, because zero times such an element is NaN.
+matrix that meet them: `glow_cpu.sparse_vector_matmul`, whose matrix lies in memory row by row.
+Nearly all the time goes into reading the matrix, so half of its rows take half the time. A matrix
+with an element that is not finite is read whole, because zero times such an element is NaN.
 
-Products of narrow integers become `glow.dot_matmul`, with rows of the matrix in pairs or quads as
-the machine multiplies them, in panels of one vector. Where it multiplies quads of u8 only, i8 are
-multiplied as u8 that are larger by 128, and the difference is subtracted.
+Products of narrow integers become `glow_cpu.dot_matmul`, with rows of the matrix in pairs or quads
+as the machine multiplies them, in panels of one vector. Where it multiplies quads of u8 only, i8
+are multiplied as u8 that are larger by 128, and the difference is subtracted.
 
 A reshape after a product that keeps its columns moves before it, so that what follows works on the
 product itself and can become its epilogue.
@@ -23,40 +23,42 @@ product itself and can become its epilogue.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import prod
 
 import numpy as np
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, TensorType, i8, i32
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
-from ...errors import CompileError
 from ...glow_dialects.blob import release_files
 from ...glow_dialects.elements import is_float, storage_type, type_bytes
 from ...glow_dialects.glow.arithmetic import AddOp, SubOp
 from ...glow_dialects.glow.constant import ConstantOp, SplatOp
-from ...glow_dialects.glow.dot import DotMatMulOp
 from ...glow_dialects.glow.logic import CastOp
-from ...glow_dialects.glow.matrix import FullyConnectedOp, MatMulOp, PackedMatMulOp
+from ...glow_dialects.glow.machine import machine_of
+from ...glow_dialects.glow.matrix import FullyConnectedOp, MatMulOp
 from ...glow_dialects.glow.quantization import StorageCastOp
 from ...glow_dialects.glow.shape import PadOp, ReshapeOp
-from ...glow_dialects.glow.sparse import SparseVectorMatMulOp
+from ...glow_dialects.glow_cpu.dot import DotMatMulOp
+from ...glow_dialects.glow_cpu.packed import PackedMatMulOp
+from ...glow_dialects.glow_cpu.sparse import SparseVectorMatMulOp
+from ...glow_dialects.glow_vec import dot_terms
+from ...glow_dialects.machine import MachineDescription
 from ...glow_dialects.operator import element_of, shape_of, with_shape
+from ...glow_dialects.timings import TIMINGS
 from ...semantics.arrays import constant_array, constant_reader, lazy_constant, make_constant
 from ...semantics.dot import group_rows
 from ..levels import GRAPH
-from .layouts.quads import U8, are_factors, quads_option, terms_of
-from .rewriting import Build, RuleTable, apply_rules, maker
+from .layouts.quads import U8, are_factors
+from .rewriting import Build, RuleTable, apply_rules, defining_op
 from .zeros import is_rectified
 
 _CHECKED = 1 << 16
 """Elements that are looked at before the next ones are read."""
 _TURNED_ROWS = 64
-_ROW_VECTORS = 8
-"""Vectors of a panel for products of one row: one accumulator each, enough to hide latency."""
 _FEW_VECTORS = 2
 """One row times fewer columns than fill so many vectors reads the matrix as it is."""
 
@@ -115,11 +117,9 @@ def all_finite(read: Callable[[], np.ndarray]) -> bool:
 class _Rules:
     """The rules for a machine."""
 
-    def __init__(self, lanes: int, vectors: int, quads: Sequence[Attribute], far_bytes: int):
-        self.far_bytes = far_bytes
-        self.lanes = lanes
-        self.vectors = vectors
-        self.quads = quads
+    def __init__(self, machine: MachineDescription):
+        self.machine = machine
+        self.lanes = machine.lanes(32)
         self.table = RuleTable()
         self.table.rule(MatMulOp)(self.matmul)
         self.table.rule(FullyConnectedOp)(self.fully_connected)
@@ -149,7 +149,7 @@ class _Rules:
         """The product of a vector, likely to have zeros, with large constant `weights`."""
         t = weights.type
         assert isinstance(t, TensorType)
-        if not _is_matrix(weights) or type_bytes(t) < self.far_bytes:
+        if not _is_matrix(weights) or type_bytes(t) < self.machine.l2_bytes:
             return None
         if prod(shape_of(x.type)[:-1]) != 1 or not is_float(element_of(t)) or not is_rectified(x):
             return None
@@ -179,7 +179,8 @@ class _Rules:
         one_row = prod(shape_of(x.type)[:-1]) == 1
         if not transposed and columns < (_FEW_VECTORS if one_row else 1) * self.lanes:
             return None
-        vectors = _ROW_VECTORS if one_row else self.vectors
+        # of one row, each vector of a panel is a sum of its own
+        vectors = TIMINGS.independent_sums if one_row else self.machine.panel_vectors
         width = panel_width(columns, self.lanes, vectors)
         value, t = source.value, source.result.type
 
@@ -197,6 +198,12 @@ class _Rules:
         )
         return build(PackedMatMulOp, x, constant, columns=columns)
 
+    def _has_unsigned_only(self, x: SSAValue) -> bool:
+        """Whether `x` has signed bytes, of which the machine multiplies fewer at once."""
+        signed, unsigned = (self.machine.byte_dot(unsigned=u) for u in (False, True))
+        is_signed = storage_type(element_of(x.type)) == i8
+        return is_signed and signed is None and unsigned is not None
+
     def _integers(self, x: SSAValue, weights: SSAValue, transposed: bool, build: Build) -> SSAValue:
         """The product of narrow integers."""
         source, lanes = weights.owner, self.lanes
@@ -210,11 +217,11 @@ class _Rules:
         shape = shape_of(weights.type)
         inner, columns = reversed(shape) if transposed else shape
         sums: SSAValue | None = None
-        if storage_type(element_of(x.type)) == i8 and i8 not in self.quads and U8 in self.quads:
+        if self._has_unsigned_only(x):
             x = _unsigned(build, x)
             excess = (_SIGN * matrix().sum(0, np.int64)).astype(np.int32)
             sums = build.add(make_constant(excess, "excess", i32))
-        terms = terms_of(element_of(x.type), self.quads)
+        terms = dot_terms(self.machine, element_of(x.type))
         groups = -(-inner // terms)
         if groups * terms > inner:
             rank = len(shape_of(x.type))
@@ -260,7 +267,7 @@ def _unsigned(build: Build, x: SSAValue) -> SSAValue:
 
 def reshape_of_product(node: ReshapeOp, build: Build) -> SSAValue | None:
     """The product of reshaped rows, where the reshape keeps the columns."""
-    product = maker(node.input, PackedMatMulOp) or maker(node.input, DotMatMulOp)
+    product = defining_op(node.input, PackedMatMulOp) or defining_op(node.input, DotMatMulOp)
     if product is None or not node.input.has_one_use():
         return None
     target = shape_of(node.result.type)
@@ -278,21 +285,5 @@ class PackWeightsPass(ModulePass):
     name = "glow-pack-weights"
     level = GRAPH
 
-    lanes: int = 16
-    """How many elements a vector register holds."""
-    vectors: int = 3
-    """How many vectors wide the register tile of a product of several rows is."""
-    quads: tuple[str, ...] = ()
-    """Types (`u8`, `i8`) whose products with i8 the machine adds in quads, not pairs."""
-    far_bytes: int = 1 << 20
-    """Matrices from this size on are not in a near cache, so that it pays to skip rows of them."""
-
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        if self.lanes < 1 or self.vectors < 1:
-            raise CompileError(
-                f"expected lanes and vectors of at least 1, found {self.lanes} and {self.vectors}"
-            )
-        if self.far_bytes < 0:
-            raise CompileError(f"expected far-bytes of at least 0, found {self.far_bytes}")
-        quads = quads_option(self.quads)
-        apply_rules(op, _Rules(self.lanes, self.vectors, quads, self.far_bytes).table)
+        apply_rules(op, _Rules(machine_of(op)).table)

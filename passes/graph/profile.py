@@ -57,7 +57,10 @@ def _is_graph(function: func.FuncOp) -> bool:
 
 
 def _observe(function: func.FuncOp) -> None:
-    """Put an observation behind each value that has none; of arguments, at the start."""
+    """
+    Insert an observation after each value that has none. Observations of arguments are at the
+    start.
+    """
     block = function.body.block
     for value, key in reversed(profiled_values(function).items()):
         if any(isinstance(u.operation, ProfileOp) for u in value.uses):

@@ -49,7 +49,7 @@ class Build:
         result_types: Sequence[Attribute] | None = None,
         **properties: Python,
     ) -> SSAValue:
-        """`node.of(...)`, of which the only result is returned."""
+        """Insert `node.of(...)` and return its only result."""
         return self.add(node.of(*operands, result_types=result_types, **properties))
 
     def add(self, node: Node) -> SSAValue:
@@ -233,7 +233,7 @@ def failure(
     return error
 
 
-def maker(value: SSAValue, kind: type[N]) -> N | None:
+def defining_op(value: SSAValue, kind: type[N]) -> N | None:
     """The node of class `kind` that makes `value`, if one does."""
     return value.owner if isinstance(value.owner, kind) else None
 
@@ -246,7 +246,7 @@ def is_constant(value: SSAValue) -> bool:
     return isinstance(owner, ConstantOp | SplatOp)
 
 
-def uniform(value: SSAValue) -> bool | int | float | None:
+def splat_value(value: SSAValue) -> bool | int | float | None:
     """
     The number that every element of `value` is, if that is easy to see: a splat, or a broadcast of
     a splat or of a small constant whose elements are equal. Of a quantized value, the stored

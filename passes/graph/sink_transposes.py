@@ -62,7 +62,7 @@ from .permutations import (
     permuted,
     remaining,
 )
-from .rewriting import Build, RuleTable, apply_rules, is_constant, maker
+from .rewriting import Build, RuleTable, apply_rules, defining_op, is_constant
 
 SINKING = RuleTable()
 RESHAPING = RuleTable()
@@ -80,7 +80,7 @@ def permutation_of(node: TransposeOp) -> Permutation:
 
 def sinking_transpose(value: SSAValue) -> TransposeOp | None:
     """The transpose that makes `value`, unless it is of a constant and vanishes at compile time."""
-    found = maker(value, TransposeOp)
+    found = defining_op(value, TransposeOp)
     return None if found is None or is_constant(found.input) else found
 
 
@@ -110,7 +110,7 @@ def can_untranspose(value: SSAValue, p: Permutation) -> bool:
         return isinstance(value.owner, ConstantOp | SplatOp) or (
             is_constant(value.owner.input) or permutation_of(value.owner) == p
         )
-    broadcast = maker(value, BroadcastOp)
+    broadcast = defining_op(value, BroadcastOp)
     if broadcast is None:
         return False
     return is_constant(broadcast.input) or moves_only_ones(inverse(p), aligned_source(broadcast))
@@ -139,7 +139,7 @@ def untransposed(build: Build, value: SSAValue, p: Permutation) -> SSAValue:
 
 @sinking(TransposeOp)
 def merge_transposes(node: TransposeOp, build: Build) -> SSAValue | None:
-    inner = maker(node.input, TransposeOp)
+    inner = defining_op(node.input, TransposeOp)
     if inner is not None:
         return transpose(build, inner.input, compose(permutation_of(inner), permutation_of(node)))
     return node.input if is_identity(permutation_of(node)) else None
@@ -156,7 +156,7 @@ def sink_below_elements(node: DataParallel, build: Build) -> SSAValue | None:
 
 @sinking(QuantizeOp, DequantizeOp)
 def sink_below_quantization(node: QuantizeOp | DequantizeOp, build: Build) -> SSAValue | None:
-    """With one scale for the whole tensor."""
+    """Move a transpose below a quantization with one scale for the whole tensor."""
     p = common_permutation(node, node.operands)
     elements = (element_of(node.input.type), element_of(node.result.type))
     per_axis = any(isinstance(e, QuantizedType) and e.is_per_axis for e in elements)
@@ -219,7 +219,7 @@ def sink_below_softmax(node: SoftmaxOp | LogSoftmaxOp, build: Build) -> SSAValue
 
 def _swaps_matrices(value: SSAValue) -> TransposeOp | None:
     """The transpose that makes `value` if it swaps the last two dimensions and nothing else."""
-    found = maker(value, TransposeOp)
+    found = defining_op(value, TransposeOp)
     if found is None:
         return None
     *batch, rows, columns = range(len(shape_of(value.type)))

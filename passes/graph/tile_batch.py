@@ -34,16 +34,10 @@ from ...glow_dialects.elements import type_bytes
 from ...glow_dialects.formula.facts import divides
 from ...glow_dialects.glow import NODES
 from ...glow_dialects.glow.base import DataParallel, Node
-from ...glow_dialects.glow.blocked import (
-    BlockedAvgPoolOp,
-    BlockedMaxPoolOp,
-    PackChannelsOp,
-    UnpackChannelsOp,
-    Windowed,
-)
 from ...glow_dialects.glow.constant import SplatOp
 from ...glow_dialects.glow.convolution import ConvolutionOp
 from ...glow_dialects.glow.generic import GenericOp
+from ...glow_dialects.glow.machine import machine_of
 from ...glow_dialects.glow.normalization import LocalResponseNormOp, SoftmaxOp
 from ...glow_dialects.glow.pooling import AvgPoolOp, MaxPoolOp
 from ...glow_dialects.glow.reduction import (
@@ -61,7 +55,16 @@ from ...glow_dialects.glow.shape import (
     TransposeOp,
 )
 from ...glow_dialects.glow.structured import Structured
-from ...glow_dialects.glow.winograd import WinogradConvolutionOp
+from ...glow_dialects.glow_cpu.blocked import (
+    BlockedAvgPoolOp,
+    BlockedConvolutionOp,
+    BlockedDepthwiseConvolutionOp,
+    BlockedMaxPoolOp,
+    PackChannelsOp,
+    UnpackChannelsOp,
+)
+from ...glow_dialects.glow_cpu.dot import DotConvolutionOp
+from ...glow_dialects.glow_cpu.winograd import WinogradConvolutionOp
 from ...glow_dialects.operator import element_of, shape_of, with_shape
 from ..levels import GRAPH
 from .rewriting import erase_if_dead
@@ -74,7 +77,10 @@ _MOST_GROUPS = 16
 
 
 def rule(*operators: type[N]) -> Callable[[Rule[N]], Rule[N]]:
-    """Decorator: whether a node, one operand of which has images, computes each by itself."""
+    """
+    Decorator for a rule: whether a node with a batch of images as an operand computes each image by
+    itself.
+    """
 
     def register(function: Rule[N]) -> Rule[N]:
         for operator in operators:
@@ -94,7 +100,7 @@ class Graph:
     same: set[SSAValue] = field(default_factory=set)
     """The same for all images."""
 
-    def look_at(self, node: Node) -> bool:
+    def visit(self, node: Node) -> bool:
         """Take in a node; False if it does not compute each image by itself."""
         has_batch = shape_of(node.results[0].type)[:1] == (self.batch,)
         if not any(v in self.images for v in node.operands):
@@ -149,8 +155,8 @@ def _holds_for_one(node: GenericOp, images: AbstractSet[int]) -> bool:
 
 
 @rule(
-    *[node for node in NODES if issubclass(node, Windowed)],
-    *(WinogradConvolutionOp, PackChannelsOp, UnpackChannelsOp),
+    *(BlockedConvolutionOp, BlockedDepthwiseConvolutionOp, DotConvolutionOp, WinogradConvolutionOp),
+    *(PackChannelsOp, UnpackChannelsOp),
 )
 def _by_image(graph: Graph, node: Node) -> bool:
     return not any(v in graph.images for v in node.operands[1:])
@@ -188,9 +194,9 @@ class Groups:
 
     count: int
     images: int
-    """In a group."""
+    """The number of images in a group."""
     each: int
-    """Of these, how many a thread has."""
+    """The number of images of a group that one thread computes."""
 
     @classmethod
     def of(cls, batch: int, images: int) -> Groups:
@@ -221,7 +227,7 @@ def best_place(graph: Graph, nodes: Sequence[Node], groups: Groups, cache: int) 
     """How many of the nodes to compute for a group of images at a time: none, or two and more."""
     total = best = place = computed = 0
     for number, node in enumerate(nodes):
-        if not graph.look_at(node):
+        if not graph.visit(node):
             break
         if node.results[0] in graph.images:
             total += saved_bytes(graph, node, groups, cache)
@@ -341,17 +347,14 @@ class TileBatchPass(ModulePass):
 
     images: int = 1
     """How many images at a time: as many as there are threads. Large batches: a multiple."""
-    cache: int = 2**21
-    """Bytes that stay near a core."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        if self.images < 1 or self.cache < 1:
-            raise CompileError(
-                f"expected images and cache of at least 1, found {self.images} and {self.cache}"
-            )
+        if self.images < 1:
+            raise CompileError(f"expected images of at least 1, found {self.images}")
+        cache = machine_of(op).l2_bytes
         for function in op.ops:
             if not isinstance(function, func.FuncOp) or len(function.body.blocks) != 1:
                 continue
             batch = batch_of(function)
             if batch is not None and batch > self.images:
-                split(function.body.block, batch, self.images, self.cache)
+                split(function.body.block, batch, self.images, cache)

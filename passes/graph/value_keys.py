@@ -37,7 +37,7 @@ class ValueKey:
     """What identifies a value."""
 
     name: str
-    """As the graph is printed, without `%`; unnamed values are called after their operator."""
+    """The name in the printed graph, without `%`. An unnamed value has the name of its operator."""
     operator: str
     """The name of the operation, or `input`."""
     key: str
@@ -62,7 +62,7 @@ def value_keys(main: FuncOp) -> dict[SSAValue, ValueKey]:
 
 
 def profiled_values(main: FuncOp) -> dict[SSAValue, ValueKey]:
-    """Those values of a graph that profiles are made of: floats that are not known beforehand."""
+    """The values of a graph that a profile observes: floats that are not constant."""
     return {v: k for v, k in value_keys(main).items() if not k.constant and _is_float_tensor(v)}
 
 

@@ -42,7 +42,7 @@ class Liveness:
         return any(overlap(view, read) for read in self._read.get(buffer_of(view), ()))
 
     def step_over(self, op: Instruction) -> None:
-        """From the point after an instruction to the point before it."""
+        """Move from the point after an instruction to the point before it."""
         for qualifier, view in op.qualified_operands():
             if qualifier is Qualifier.OUT:
                 self._end(view)

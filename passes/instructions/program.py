@@ -67,7 +67,7 @@ def same_view(a: SSAValue, b: SSAValue) -> bool:
 
 
 @dataclass(frozen=True)
-class Access:
+class OperandAccess:
     """One operand of one instruction."""
 
     slot: int
@@ -142,7 +142,7 @@ class Timeline:
 
     def accesses(
         self, buffer: SSAValue, first: int = 0, end: int | None = None, writes: bool = False
-    ) -> Iterator[Access]:
+    ) -> Iterator[OperandAccess]:
         """
         The accesses to `buffer` in order, within the slots from `first` up to `end`, by all
         instructions or only by those that write it.
@@ -154,7 +154,7 @@ class Timeline:
             assert op is not None
             for i, (qualifier, value) in enumerate(op.qualified_operands()):
                 if buffer_of(value) is buffer:
-                    yield Access(slot, op, i, value, qualifier.reads, qualifier.writes)
+                    yield OperandAccess(slot, op, i, value, qualifier.reads, qualifier.writes)
 
     def count(self, buffer: SSAValue) -> int:
         """How many instructions use `buffer`."""

@@ -114,7 +114,10 @@ def _first_fit(
 
 
 def all_on(device: int) -> Chooser:
-    """On one device what it can compute and has room for, and the rest on others in order."""
+    """
+    Put everything on one device that it can compute and hold, and the rest on the other devices in
+    order.
+    """
 
     def choose(problem: Problem, memory: Memory) -> Choice | None:
         return _first_fit(problem, memory, lambda _, d: d != device)

@@ -76,7 +76,9 @@ def _made(problem: Problem, unit: int) -> int:
 
 
 def _crossing(problem: Problem, units: Sequence[int]) -> list[int]:
-    """For each place between units, the bytes that units before it make and later ones read."""
+    """
+    The bytes that cross each place between units: earlier units make them and later ones read them.
+    """
     place = {unit: i for i, unit in enumerate(units)}
     change = [0] * (len(units) + 1)
     for i, unit in enumerate(units):

@@ -44,8 +44,8 @@ HOST = "host"
 """Where inputs and outputs of the network lie: in links, it stands beside the devices."""
 BANDWIDTH, LATENCY = 7e9, 3e-6
 """
-Bytes per second and seconds of links of which nothing is said: a copy in the memory of the host,
-and a message from one Python thread to another, as measured on a server's CPU.
+Bytes per second and seconds of links without a description: a copy in the memory of the host, and a
+message from one Python thread to another, as measured on a server's CPU.
 """
 
 
@@ -64,7 +64,7 @@ class Link:
 
 
 FREE = Link(float("inf"), 0.0)
-"""From a device to itself, and from the host unless something else is said."""
+"""The link from a device to itself, and the default link from the host."""
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from ...glow_dialects.glow.quantization import DequantizeOp, QuantizeOp
 from ...glow_dialects.operator import Call, element_of
 from .devices import Device
 from .placement import Problem
-from .plans import Group
+from .plans import UnitGroup
 
 IDLE = "glow.idle"
 """The attribute of a module that says why devices got no partition, by their names."""
@@ -31,7 +31,7 @@ def idle_devices(module: ModuleOp) -> dict[str, str]:
     return {name: why.data for name, why in found.data.items() if isinstance(why, StringAttr)}
 
 
-def idle_attribute(problem: Problem, groups: Sequence[Group]) -> dict[str, DictionaryAttr]:
+def idle_attribute(problem: Problem, groups: Sequence[UnitGroup]) -> dict[str, DictionaryAttr]:
     """The attribute `glow.idle`, if a device got none of the groups."""
     used = {group.device for group in groups}
     reasons = {

@@ -62,7 +62,7 @@ class Partition:
     """A part of a network that runs on one device."""
 
     number: int
-    """In the order of `@main`, from 0."""
+    """The place in the order of `@main`, from 0."""
     name: str
     device: str
     backend: str

@@ -34,21 +34,23 @@ class Unit:
     """Nodes that are on the same device."""
 
     nodes: list[Node]
-    """In the order of the graph. They are repeated ones only if the graph returns such."""
+    """
+    The nodes in the order of the graph. They are repeated ones only if the graph returns such.
+    """
     stored: QuantizedType | None = None
-    """If real numbers are computed between conversions: as what the results are stored."""
+    """The type in which results are stored, if real numbers are computed between conversions."""
     inputs: tuple[SSAValue, ...] = ()
     """What it reads of arguments of the graph and of other units, each once."""
     outputs: tuple[SSAValue, ...] = ()
     """What other units read, or the graph returns."""
     constants: tuple[SSAValue, ...] = ()
-    """The constants behind its operands, each once."""
+    """The constants from which operands come, each once."""
     conversions: tuple[DequantizeOp, ...] = ()
-    """Those of operands that are not constant."""
+    """The conversions of operands that are not constant."""
 
     @property
     def name(self) -> str:
-        """In messages and drawings: that of a result, or of the operator."""
+        """The name in messages and drawings: that of a result, or of the operator."""
         node = next((n for n in self.nodes if not isinstance(n, QuantizeOp)), self.nodes[0])
         return node.results[0].name_hint or node.name
 

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 class Admission:
     """
-    At most `most_active` requests are with the devices, and at most `most_waiting` wait for that.
+    A bounded queue: at most `most_active` requests are with the devices, and at most `most_waiting`
+    wait.
 
     Its lock is held for a few operations on a heap, and never while a request does anything.
     """

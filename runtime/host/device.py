@@ -83,7 +83,7 @@ class Loaded:
         self.expected = 0
         """Runs that are to come, the current one included."""
         self.seconds = seconds
-        """Of a run: as estimated, and then as measured."""
+        """The seconds of a run: as estimated, and then as measured."""
         self.measured = False
         self.failures = 0
         """How often it raised in a row."""

@@ -26,7 +26,7 @@ class Footprint:
     weights: int
     """Loaded once, for all runs."""
     arena: int
-    """For activations; kept from run to run."""
+    """Bytes for activations, kept from run to run."""
     tensors: int
     """While it runs: what it reads and makes, and activations that are not in an arena."""
 

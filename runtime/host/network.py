@@ -19,27 +19,27 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Part:
+class NetworkPart:
     """A partition. Tensors of the network have numbers."""
 
     name: str
     inputs: tuple[int, ...]
     """The tensors that it reads, in order."""
     outputs: tuple[int, ...]
-    """The tensors that it makes, in order."""
+    """The tensors that the partition makes, in order."""
     infos: tuple[TensorInfo, ...]
-    """What these must look like."""
+    """The names, shapes and types of the outputs."""
     dependencies: tuple[int, ...]
-    """The parts that make what it reads, each once."""
+    """The parts that make the inputs, each once."""
 
 
 @dataclass(frozen=True)
-class Place:
-    """Where a partition is loaded."""
+class PartitionPlacement:
+    """The device and the program of a loaded partition."""
 
     device: DeviceManager
     key: str
-    """Of the program on the device."""
+    """The key of the program on the device."""
     loaded: Loaded
 
     @property
@@ -53,8 +53,8 @@ class Replica:
     """All partitions of a network, each on a device. Replicas may share devices, but not all."""
 
     number: int
-    places: tuple[Place, ...]
-    """In the order of the partitions."""
+    places: tuple[PartitionPlacement, ...]
+    """The places in the order of the partitions."""
 
     @lazy_property
     def devices(self) -> tuple[DeviceManager, ...]:
@@ -74,7 +74,7 @@ class Replica:
 class Plan:
     """What the executor needs to know. The first tensors are the inputs of the network."""
 
-    parts: tuple[Part, ...]
+    parts: tuple[NetworkPart, ...]
     outputs: tuple[int, ...]
     """The tensors that are the results, in order."""
     inputs: int
@@ -84,7 +84,7 @@ class Plan:
 
     @lazy_property
     def users(self) -> tuple[tuple[int, ...], ...]:
-        """For each part, the parts that read what it makes."""
+        """The parts that read the outputs of each part."""
         found: list[list[int]] = [[] for _ in self.parts]
         for number, part in enumerate(self.parts):
             for dependency in part.dependencies:
@@ -98,12 +98,12 @@ class Plan:
 
     @lazy_property
     def missing(self) -> tuple[int, ...]:
-        """For each part, how many parts must run before it."""
+        """The number of parts that must run before each part."""
         return tuple(len(part.dependencies) for part in self.parts)
 
     @lazy_property
     def readers(self) -> tuple[int, ...]:
-        """For each tensor, how often it is read, by parts and as a result."""
+        """The number of reads of each tensor, by parts and as a result."""
         counts = [0] * self.tensors
         for number in (*(n for part in self.parts for n in part.inputs), *self.outputs):
             counts[number] += 1
@@ -111,7 +111,7 @@ class Plan:
 
     @lazy_property
     def copied(self) -> tuple[bool, ...]:
-        """For each result, whether it must be copied so that all are fresh arrays."""
+        """Whether each result must be copied so that all results are fresh arrays."""
         return tuple(
             number < self.inputs or number in self.outputs[:i]
             for i, number in enumerate(self.outputs)
@@ -136,7 +136,7 @@ class NetworkInfo:
     inputs: tuple[TensorInfo, ...]
     outputs: tuple[TensorInfo, ...]
     partitions: tuple[PartitionInfo, ...]
-    """Those of each replica, in an order in which they can run."""
+    """The partitions of each replica, in an order in which they can run."""
     replicas: int
     """How often it is loaded."""
     seconds: float
@@ -158,7 +158,7 @@ class Network:
         self.info = info
         self._changed = threading.Condition()
         self._requests: set[Request] = set()
-        """Those that are not ended, or that a device is still working on."""
+        """The requests that have not ended, or that a device still works on."""
         self._closed = False
         self._counts = Counts([[d.name for d in r.devices] for r in replicas])
 

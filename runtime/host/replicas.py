@@ -18,7 +18,7 @@ from ...passes.partition.devices import Configuration, Device
 from ...wording import counted
 
 Slots: TypeAlias = "dict[str, tuple[str, ...]]"
-"""For each device of the first replica, the devices that are in its place: one for each replica."""
+"""The devices in the place of each device of the first replica: one for each replica."""
 Free: TypeAlias = "Callable[[Device], int | None]"
 """Bytes that may be used of the memory of a device; None for as many as needed."""
 

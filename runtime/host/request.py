@@ -26,13 +26,13 @@ if TYPE_CHECKING:
     from ...backend import Program
     from ..signature import TensorInfo
     from .device import Loaded
-    from .network import Network, Place, Replica
+    from .network import Network, PartitionPlacement, Replica
 
 Results: TypeAlias = "Future[list[np.ndarray]]"
 _logger = logging.getLogger(__name__)
 
 
-class Span(NamedTuple):
+class PartitionRun(NamedTuple):
     """A run of a partition. Times are those of `time.perf_counter`."""
 
     partition: str
@@ -76,7 +76,7 @@ class Request:
         """Where it runs; None before it was handed to devices."""
         self.outcome: Outcome | None = None
         self.error = ""
-        self.spans: list[Span] = []
+        self.spans: list[PartitionRun] = []
         self.future: Results = Future()
         self.deadline = None if seconds is None else self.submitted + seconds
         self._wanted = wanted
@@ -292,7 +292,7 @@ class PartRun:
 
     __slots__ = ("_device", "_number", "_part", "_ready", "_request", "loaded", "order")
 
-    def __init__(self, request: Request, number: int, place: Place):
+    def __init__(self, request: Request, number: int, place: PartitionPlacement):
         self.order: tuple[int, int] = request.order
         self.loaded: Loaded = place.loaded
         self._request = request
@@ -319,7 +319,7 @@ class PartRun:
         part, parts = self._part, self._request.network.plan.parts
         before = tuple(parts[i].name for i in part.dependencies)
         self._request.spans.append(
-            Span(part.name, self._device, self._ready, start, end, before, error)
+            PartitionRun(part.name, self._device, self._ready, start, end, before, error)
         )
 
 

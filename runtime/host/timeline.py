@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from .. import perfetto
 
 if TYPE_CHECKING:
-    from .request import Request, Span
+    from .request import PartitionRun, Request
 
 REQUESTS = 0
 """The process of requests; those of devices follow."""
@@ -23,14 +23,14 @@ class Record(NamedTuple):
     network: str
     number: int
     replica: int | None
-    """Of the network, unless it did not get that far."""
+    """The replica of the network; None if the request ended before it had one."""
     priority: int
     submitted: float
     admitted: float | None
     ended: float
     outcome: str
     error: str
-    spans: Sequence[Span]
+    spans: Sequence[PartitionRun]
 
     @staticmethod
     def of(request: Request) -> Record:
@@ -106,7 +106,7 @@ def _request(record: Record, clock: _Clock, number: int) -> Iterator[perfetto.Ev
 
 
 def _run(
-    record: Record, span: Span, clock: _Clock, process: int, number: int
+    record: Record, span: PartitionRun, clock: _Clock, process: int, number: int
 ) -> Iterator[perfetto.Event]:
     arguments: dict[str, object] = {
         "request": record.number,

@@ -7,10 +7,10 @@ from dataclasses import fields
 from math import prod
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
-from ...backend import Backend, Memory, ProgramMemory, Rates, Stage
+from ...backend import Backend, DeviceMemory, ProgramMemory, Rates, Stage
 from ...errors import GlowError
 from ...glow_dialects.vta.config import DEFAULT, VtaConfig, changed
-from .program import Kind
+from .program import RegionRole
 
 if TYPE_CHECKING:
     import numpy as np
@@ -85,12 +85,12 @@ class VtaBackend(Backend):
 
         return claims_for(self.config.capabilities)
 
-    def memories(self) -> Sequence[Memory]:
+    def memories(self) -> Sequence[DeviceMemory]:
         """DRAM, as far as addresses reach; buffers on the chip are not for tensors."""
         c = self.config
         smallest = min(prod((c.batch, c.block_in)), prod((c.batch, c.block_out)))
         layouts = (f"N, C/{c.block_out}, H, W in elements of {c.batch} x {c.block_out}",)
-        return (Memory("DRAM", smallest << c.dram_base_bits, smallest, layouts),)
+        return (DeviceMemory("DRAM", smallest << c.dram_base_bits, smallest, layouts),)
 
     def rates(self, call: Call) -> Rates:
         """The GEMM core or the ALU, and the DRAM port."""
@@ -235,7 +235,9 @@ class VtaExecutable:
     @property
     def memory(self) -> ProgramMemory:
         """DRAM but that of inputs and outputs."""
-        fixed = self.program.of_kind(Kind.CONSTANT, Kind.MICRO_OPS, Kind.INSTRUCTIONS)
+        fixed = self.program.of_kind(
+            RegionRole.CONSTANT, RegionRole.MICRO_OPS, RegionRole.INSTRUCTIONS
+        )
         return ProgramMemory(sum(r.size for r in fixed), self.program.scratch_bytes)
 
     def run(self, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:

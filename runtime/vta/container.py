@@ -36,7 +36,7 @@ from ...errors import GlowError, ModelError
 from ...glow_dialects.vta.config import VtaConfig, changed
 from ...wording import counted
 from .magic import MAGIC
-from .program import Kind, LayerRange, Region, VtaProgram
+from .program import LayerRange, Region, RegionRole, VtaProgram
 
 VERSION = 1
 _HEADER = struct.Struct("<8sIIQIIQ")
@@ -152,7 +152,7 @@ def _region(found: Mapping, payload: np.ndarray) -> Region:
     contents, dtype = found["contents"], found["dtype"]
     return Region(
         str(found["name"]),
-        Kind(found["kind"]),
+        RegionRole(found["kind"]),
         int(found["address"]),
         int(found["size"]),
         None if contents is None else _range(contents, payload),

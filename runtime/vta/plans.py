@@ -177,14 +177,14 @@ def _levels(dst: np.ndarray, src: np.ndarray) -> np.ndarray:
 
 
 def _compact(indices: np.ndarray) -> Indices:
-    """As a slice if they are consecutive, which numpy reads and writes much faster."""
+    """The indices as a slice if they are consecutive; numpy reads and writes slices much faster."""
     if indices.size and (np.diff(indices) == 1).all():
         return slice(int(indices[0]), int(indices[-1]) + 1)
     return indices
 
 
-class Kind(Enum):
-    """What is planned."""
+class PlanKind(Enum):
+    """The kind of instruction that is planned."""
 
     GEMM = "gemm"
     RESET = "reset"
@@ -201,11 +201,11 @@ class Operands(NamedTuple):
 
 Plan = GemmPlan | AluPlan | Indices
 
-_MAKERS: dict[Kind, Callable[..., Plan]] = {
-    Kind.GEMM: plan_gemm,
-    Kind.RESET: plan_reset,
-    Kind.ALU: plan_alu,
-    Kind.IMMEDIATE: plan_alu,
+_MAKERS: dict[PlanKind, Callable[..., Plan]] = {
+    PlanKind.GEMM: plan_gemm,
+    PlanKind.RESET: plan_reset,
+    PlanKind.ALU: plan_alu,
+    PlanKind.IMMEDIATE: plan_alu,
 }
 
 
@@ -224,7 +224,7 @@ class Plans:
         self._by_indices: dict[tuple, Plan] = {}
 
     def find(
-        self, kind: Kind, words: np.ndarray, loops: Sequence[Factors], piece: Piece
+        self, kind: PlanKind, words: np.ndarray, loops: Sequence[Factors], piece: Piece
     ) -> tuple[Plan, Operands]:
         """The plan of the micro-ops `words` in a piece of loops, one `Factors` for each operand."""
         key = (kind, words.tobytes(), tuple(loops), piece)
@@ -235,13 +235,13 @@ class Plans:
         return found
 
     def _find(
-        self, kind: Kind, words: np.ndarray, loops: Sequence[Factors], piece: Piece
+        self, kind: PlanKind, words: np.ndarray, loops: Sequence[Factors], piece: Piece
     ) -> tuple[Plan, Operands]:
         starts = [f.step(piece.first_outer, piece.first_inner) for f in loops]
         decoded = decode_micro_ops(words, self._config)
         indices = [index + start for index, start in zip(decoded, starts, strict=False)]
         bases = [int(index.min()) for index in indices]
-        if kind is Kind.ALU:
+        if kind is PlanKind.ALU:
             # both operands are accumulators, and which of them are the same matters
             bases = [min(bases)] * 2
         relative = [index - base for index, base in zip(indices, bases, strict=True)]

@@ -1,5 +1,5 @@
 """
-An estimate of how long a program takes on a VTA, and of what the machine does meanwhile.
+An estimate of the time of a program on a VTA, and of the use of its engines.
 
 The model: each engine executes its instructions one after the other; one starts as soon as the
 engine is free and the tokens that it pops are there, and pushes its tokens when it ends.
@@ -34,7 +34,7 @@ from .words import (
     Finish,
     Gemm,
     Instruction,
-    Memory,
+    MemoryCode,
     Transfer,
     decode_instructions,
     element_bytes,
@@ -50,15 +50,18 @@ class VtaTiming:
     """
 
     bytes_per_cycle: int = 8
-    """Of each direction of the AXI port."""
+    """Bytes per cycle in each direction of the AXI port."""
     dram_latency: int = 40
-    """From the begin of a transfer to its first byte; an assumption."""
+    """Cycles from the begin of a transfer to its first byte; an assumption."""
     gemm_interval: int = 1
     alu_interval: int = 2
     alu_lanes: int | None = None
     """Numbers that the ALU computes at once; None is a whole accumulator, batch x block_out."""
     start: int = 16
-    """From the begin of a GEMM or ALU to the end of its first iteration; an assumption."""
+    """
+    Cycles from the begin of a GEMM or ALU instruction to the end of its first iteration; an
+    assumption.
+    """
     clock_mhz: float = 100.0
 
     def __post_init__(self) -> None:
@@ -74,13 +77,16 @@ class LayerEstimate:
 
     name: str
     cycles: int
-    """From the end of the layers before to its own end, so that the layers add up to all."""
+    """
+    Cycles from the end of the layers before to the layer's own end, so that the layers add up to
+    all.
+    """
     gemm_iterations: int
     """Products of an input and a weight matrix; those of resets are not counted."""
     gemm_utilisation: float
     """The share of `cycles` in which the GEMM core begins a product."""
-    dram_bytes: Mapping[Memory, int]
-    """By memory type, without padding."""
+    dram_bytes: Mapping[MemoryCode, int]
+    """Bytes of DRAM traffic by memory type, without padding."""
 
 
 @dataclass(frozen=True)
@@ -200,7 +206,7 @@ def _layers(
         part = instructions[first : last + 1]
         end = max(before, *(clock.end[i.number] for i in part))
         products = sum(i.iterations for i in part if isinstance(i, Gemm) and not i.reset)
-        moved = dict.fromkeys(Memory, 0)
+        moved = dict.fromkeys(MemoryCode, 0)
         for i in part:
             if isinstance(i, Transfer):
                 elements = i.x_size * i.y_size

@@ -12,8 +12,8 @@ from .words import Transfer, decode_instructions, element_bytes
 
 def compulsory_bytes(program: VtaProgram, layers: Sequence[LayerRange] = ()) -> list[int]:
     """
-    For each of `layers`, by default those of the program, the number of different bytes of DRAM
-    that it loads, plus the number of those that it stores. Raises VtaError for words that are no
+    The number of different bytes of DRAM that each of `layers` loads, plus the number of those that
+    it stores. The default is the layers of the program. Raises VtaError for words that are no
     instructions.
     """
     instructions = decode_instructions(program.instructions, program.config)

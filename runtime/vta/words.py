@@ -30,8 +30,8 @@ class Engine(IntEnum):
     STORE = 2
 
 
-class Memory(IntEnum):
-    """What LOAD and STORE move."""
+class MemoryCode(IntEnum):
+    """The memory types of LOAD and STORE."""
 
     UOP = 0
     WGT = 1
@@ -70,10 +70,10 @@ class Transfer(NamedTuple):
     number: int
     flags: int
     store: bool
-    memory: Memory
+    memory: MemoryCode
     sram_base: int
     dram_base: int
-    """In elements of `memory`."""
+    """The DRAM address in elements of `memory`."""
     y_size: int
     x_size: int
     x_stride: int
@@ -86,7 +86,7 @@ class Transfer(NamedTuple):
     def engine(self) -> Engine:
         if self.store:
             return Engine.STORE
-        return Engine.LOAD if self.memory in (Memory.INP, Memory.WGT) else Engine.COMPUTE
+        return Engine.LOAD if self.memory in (MemoryCode.INP, MemoryCode.WGT) else Engine.COMPUTE
 
     @property
     def width(self) -> int:
@@ -149,7 +149,7 @@ class Alu(NamedTuple):
     number: int
     flags: int
     reset: int
-    """Without meaning here."""
+    """A field without meaning for ALU instructions."""
     uop_begin: int
     uop_end: int
     iter_out: int
@@ -235,7 +235,7 @@ def _decoded(found: Instruction | None, number: int, words: np.ndarray) -> Instr
 _Fields = list[list[int]]
 _Decoder = Callable[[np.ndarray, list[int], VtaConfig], list[Instruction]]
 _DECODERS: dict[int, _Decoder] = {}
-"""By opcode."""
+"""The decoders by opcode."""
 
 
 def _decoder(*opcodes: int) -> Callable[[_Decoder], _Decoder]:
@@ -285,7 +285,7 @@ def _transfers(words: np.ndarray, numbers: list[int], config: VtaConfig) -> list
         *(pad, pad, pad, pad),
     )
     stores = ((words[:, 0] & np.uint64(7)) == _STORE).tolist()
-    known = {int(m): m for m in Memory}
+    known = {int(m): m for m in MemoryCode}
     found: list[Instruction] = []
     for number, store, flag, memory, *fields in zip(
         numbers, stores, flags, memories, *rest, strict=True
@@ -344,14 +344,14 @@ def decode_micro_ops(words: np.ndarray, config: VtaConfig) -> tuple[np.ndarray, 
     return tuple(f.astype(np.int64) for f in _unpacked(wide, 32, (acc, max(acc, inp), wgt)))
 
 
-def element_bytes(config: VtaConfig, memory: Memory) -> int:
+def element_bytes(config: VtaConfig, memory: MemoryCode) -> int:
     """Bytes of an element in DRAM, in which DRAM is addressed for this memory type."""
     inputs, outputs = config.batch * config.block_in, config.batch * config.block_out
     return {
-        Memory.UOP: 4,
-        Memory.WGT: config.block_out * config.block_in,
-        Memory.INP: inputs,
-        Memory.ACC: outputs * 4,
-        Memory.OUT: outputs,
-        Memory.ACC_8BIT: outputs,
+        MemoryCode.UOP: 4,
+        MemoryCode.WGT: config.block_out * config.block_in,
+        MemoryCode.INP: inputs,
+        MemoryCode.ACC: outputs * 4,
+        MemoryCode.OUT: outputs,
+        MemoryCode.ACC_8BIT: outputs,
     }[memory]

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 from glow.context import make_context
-from glow.lowering.kernels import MachineDescription
+from glow.glow_dialects.machine import MachineDescription
 from glow.lowering.llvm.translate import translate_module
 from glow.lowering.target import find_target
 from glow.lowering.threads import llvm_text
@@ -46,9 +46,12 @@ def apply(module: ModuleOp, pipeline: str, verify: bool = True) -> ModuleOp:
 
 
 def kernels_pipeline(machine: MachineDescription, threads: int = 1) -> str:
-    options = f"{machine.pass_options()} threads={threads}"
-    options += " has-bf16-dot=true" if machine.has_bf16_dot else ""
-    return f"glow-lower-to-kernels{{{options}}}"
+    return f"{set_machine(machine)},glow-lower-to-kernels{{threads={threads}}}"
+
+
+def set_machine(machine: MachineDescription) -> str:
+    """The pass that gives a module the machine."""
+    return f"glow-set-machine{{{machine.pass_options()}}}"
 
 
 def run_native(
@@ -73,9 +76,8 @@ def compile_native(
     machine = machine or target.describe()
     kernels = apply(allocated.clone(), kernels_pipeline(machine, threads))
     arena_size = function_bytes(main_function(kernels), ARENA_SIZE)
-    has_fma = str(target.describe().has_fma).lower()
-    # the conversion takes no wrong module
-    apply(kernels, f"glow-expand-math{{has-fma={has_fma}}}", verify=False)
+    # a machine of a test may have what this one lacks; the conversion takes no wrong module
+    apply(kernels, f"{set_machine(target.describe())},glow-expand-math", verify=False)
     apply(kernels, "glow-convert-to-llvm")
     texts = [translate_module(kernels), *([llvm_text(target.triple)] if threads > 1 else [])]
     executable = Executable([compile_object(t, target) for t in texts], "glow_main", target)

@@ -84,14 +84,12 @@ class Case:
     """A call of an operator on arrays."""
 
     call: Call
-    """On tensors, with its results."""
+    """The call on tensors, with its results."""
     arrays: tuple[np.ndarray, ...]
     constants: frozenset[int] = frozenset()
     """Operands that are known at compile time, as weights are."""
     real: Call | None = None
-    """
-    The call in floats, if it is one between conversions, of which `call` has the quantized types.
-    """
+    """The float call, if it stands between conversions; `call` then has the quantized types."""
 
     def __str__(self) -> str:
         operands, results = (
@@ -206,7 +204,7 @@ def cases(
 
 
 def family_of(operator: type[Node]) -> Family | None:
-    """That of the nearest base class that has one."""
+    """The family of the nearest base class that has one."""
     return next((_FAMILIES[c] for c in operator.__mro__ if c in _FAMILIES), None)
 
 

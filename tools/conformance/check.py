@@ -31,8 +31,8 @@ result, or of 1 if that is larger: terms of about 1 may cancel. Integers are equ
 """
 QUANTUM = 1.0
 """
-Of float operators between conversions, stored results may differ by one: rounding after
-integer arithmetic is not that after arithmetic in floats.
+The tolerance of stored results of float operators between conversions: integer arithmetic and float
+arithmetic round differently.
 """
 TOGETHER = 24
 """Cases that are compiled as one network, unless the caller says otherwise."""

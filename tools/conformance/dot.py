@@ -8,7 +8,7 @@ from math import prod
 from xdsl.dialects.builtin import bf16, f32, i8, i16, i32
 
 from ...glow_dialects.elements import is_float
-from ...glow_dialects.glow.dot import DotConvolutionOp, DotMatMulOp
+from ...glow_dialects.glow_cpu.dot import DotConvolutionOp, DotMatMulOp
 from .blocked import WINDOWS
 from .cases import U8, Case, Draw, Row, cases
 from .products import scaled

@@ -73,7 +73,7 @@ def cast(draw: Draw) -> Iterator[Case]:
 
 @cases(arithmetic.ShiftRightOp, rows=[Row((element,)) for element in INTEGERS])
 def shift(draw: Draw) -> Iterator[Case]:
-    """By fewer bits than there are."""
+    """Shifts by fewer bits than the operands have."""
     for shape in draw.some(SHAPES, 2):
         bits = draw.rng.integers(0, 8, shape)
         yield draw.case(shape, shape, arrays={1: bits})
@@ -129,7 +129,7 @@ TARGETS = (QuantizedType(i8, f32, 0.05, 3), QuantizedType(U8, f32, 0.03, 128))
 
 @cases(RescaleOp, rows=[Row((a, i32), (q,)) for a in ACCUMULATORS for q in TARGETS])
 def rescale(draw: Draw) -> Iterator[Case]:
-    """By multipliers of 31 bits, to about the range of the result."""
+    """Rescaling by multipliers of 31 bits, to about the range of the result."""
     for shape in draw.some(SHAPES, 2):
         multipliers = draw.rng.integers(1 << 30, (1 << 31) - 1, shape)
         shifts = draw.rng.integers(31, 40, shape)

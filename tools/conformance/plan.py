@@ -1,4 +1,4 @@
-"""Which cases a backend's claims call for."""
+"""The cases that test a backend's claims."""
 
 from __future__ import annotations
 
@@ -138,8 +138,8 @@ def stored(array: np.ndarray, element: Attribute) -> np.ndarray:
 
 def example_row(elements: Elements) -> Row:
     """
-    Types that a row of a claim admits. Quantized operands behind the second, which are added to
-    products, have the scale of these products.
+    Types that a row of a claim admits. Quantized operands after the second are added to products
+    and have the scale of these products.
     """
     operands = [example_of(pattern) for pattern in elements.operands]
     for i, addend in enumerate(operands[2:], start=2):

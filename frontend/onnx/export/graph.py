@@ -67,7 +67,7 @@ def export_onnx(module: ModuleOp) -> onnx.ModelProto:
 
 
 def _needed(block: Block) -> set[Operation]:
-    """The operations of which the terminator needs a result, directly or through others."""
+    """The operations whose result the terminator needs, directly or through others."""
     found: set[Operation] = set()
     pending = [block.last_op]
     while pending:

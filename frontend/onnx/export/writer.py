@@ -1,4 +1,4 @@
-"""What an exporter sees of the model that it writes, and the table of exporters."""
+"""The model that exporters write to, and the table of exporters."""
 
 from __future__ import annotations
 
@@ -79,16 +79,16 @@ class Writer:
     def inputs(self, node: Node) -> list[str]:
         return [self.names[operand] for operand in node.operands]
 
-    def emit(
-        self, operator: str, *inputs: str, hint: str = "", domain: str = "", **attributes: Any
-    ) -> str:
-        """The result of a new ONNX node. Attributes that are None are left out."""
+    def emit(self, operator: str, *inputs: str, hint: str = "", **attributes: Any) -> str:
+        """
+        The result of a new ONNX node. Attributes that are None are left out; `domain` is that of
+        the operator, if it is not the default one.
+        """
         result = self.fresh(hint or operator.lower())
         given = {name: value for name, value in attributes.items() if value is not None}
-        node = helper.make_node(operator, inputs, [result], f"{result}:op", domain=domain, **given)
-        self.nodes.append(node)
-        if domain:
-            self.domains.add(domain)
+        self.nodes.append(helper.make_node(operator, inputs, [result], f"{result}:op", **given))
+        if "domain" in given:
+            self.domains.add(given["domain"])
         return result
 
     def constant(self, array: np.ndarray, hint: str = "constant", code: int | None = None) -> str:

@@ -8,9 +8,10 @@ from xdsl.dialects.builtin import f32, i8, i32
 from xdsl.ir import Attribute
 
 from ....glow_dialects.elements import compute_type
-from ....glow_dialects.glow.blocked import BlockedDepthwiseConvolutionOp
 from ....glow_dialects.glow.elementwise import X, Y
+from ....glow_dialects.glow_cpu.blocked import BlockedDepthwiseConvolutionOp
 from ....glow_dialects.glow_nest.body import Body
+from ....glow_dialects.glow_vec import dot_kind
 from ....glow_dialects.scalar import Expr, arguments, convert
 from ..affine import Dim
 from ..codegen.types import bits, memory_type
@@ -59,7 +60,7 @@ def _is_exact_in_f32(a: Attribute, b: Attribute, terms: int) -> bool:
 def _has_quads(k: Kernel) -> bool:
     x, filters, _ = k.operands
     *_, width, block = filters.shape
-    kind = k.machine.dot_kind(x.element, filters.element, _QUAD)
+    kind = dot_kind(k.machine, x.element, filters.element, _QUAD)
     return kind is not None and 1 < width <= _QUAD and block % k.machine.lanes(32) == 0
 
 

@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from xdsl.dialects.builtin import IntegerType, i16, i32
 
 from ....glow_dialects.elements import storage_type
-from ....glow_dialects.glow.dot import DotConvolutionOp, DotMatMulOp
 from ....glow_dialects.glow.elementwise import X, Y
+from ....glow_dialects.glow_cpu.dot import DotConvolutionOp, DotMatMulOp
+from ....glow_dialects.glow_vec import dot_kind
+from ....glow_dialects.machine import MachineDescription
 from ....glow_dialects.operator import Call
 from ..affine import Affine, Dim, Index, View, affine
-from ..machine import MachineDescription
 from ..nest import Combine, Reduction
 from ..registry import Kernel, kernel, view_dims
 from .blocked import windows
@@ -24,7 +25,7 @@ def _has_products(machine: MachineDescription, call: Call) -> bool:
     """Weights end with [panel, group]; a panel is a vector of sums, or a block of channels."""
     *_, panel, terms = call.shape(1)
     fits = panel in (machine.lanes(32), machine.channel_block)
-    return fits and machine.dot_kind(call.element(0), call.element(1), terms) is not None
+    return fits and dot_kind(machine, call.element(0), call.element(1), terms) is not None
 
 
 @kernel(DotConvolutionOp, on=_has_products)

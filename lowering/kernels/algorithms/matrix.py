@@ -6,7 +6,8 @@ from dataclasses import replace
 
 from ....glow_dialects.elements import compute_type
 from ....glow_dialects.glow.elementwise import X, Y
-from ....glow_dialects.glow.matrix import FullyConnectedOp, MatMulOp, PackedMatMulOp
+from ....glow_dialects.glow.matrix import FullyConnectedOp, MatMulOp
+from ....glow_dialects.glow_cpu.packed import PackedMatMulOp
 from ..affine import Access, Dim, Index, View, affine
 from ..nest import Combine, Reduction
 from ..registry import Kernel, kernel, total, view_dims

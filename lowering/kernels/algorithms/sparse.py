@@ -7,7 +7,7 @@ from functools import reduce
 from operator import add
 
 from ....glow_dialects.elements import compute_type, element_bytes
-from ....glow_dialects.glow.sparse import SparseVectorMatMulOp
+from ....glow_dialects.glow_cpu.sparse import SparseVectorMatMulOp
 from ....glow_dialects.glow_nest.body import Body
 from ....glow_dialects.scalar import Expr, arguments, convert, multiply_add
 from ..affine import Access, Affine, Dim, Index, affine

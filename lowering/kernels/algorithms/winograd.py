@@ -22,13 +22,13 @@ from xdsl.dialects.builtin import bf16, f32, i32
 from xdsl.ir import Attribute
 
 from ....glow_dialects.elements import element_bytes
-from ....glow_dialects.glow.winograd import PARTS, WinogradConvolutionOp, has_parts
+from ....glow_dialects.glow_cpu.winograd import PARTS, WinogradConvolutionOp, has_parts
 from ....glow_dialects.glow_nest.body import Body
+from ....glow_dialects.machine import MachineDescription
 from ....glow_dialects.operator import Call
 from ....glow_dialects.scalar import Expr, arguments, maximum
 from ....semantics.cook_toom import KERNEL, winograd_transforms
 from ..affine import Access, Affine, Dim, Index, View, affine
-from ..machine import MachineDescription
 from ..nest import Combine, Nest, Reduction
 from ..registry import Kernel, kernel, total
 from .bf16_parts import pairs_of_parts, words_of_parts
@@ -45,7 +45,7 @@ def _has_products(machine: MachineDescription, call: Call) -> bool:
 
 @kernel(WinogradConvolutionOp, when=lambda call: call.element(0) == f32, on=_has_products)
 def winograd_convolution(k: Kernel) -> None:
-    """See `glow.winograd_convolution` for the formulas."""
+    """See `glow_cpu.winograd_convolution` for the formulas."""
     if not _has_products(k.machine, k.call):
         raise ValueError("this machine has no tile registers for bf16, which filters in parts need")
     (_WinogradInParts if has_parts(k.call) else _Winograd)(k).run()

@@ -6,28 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
 
+from ....glow_dialects.timings import TIMINGS
 from ..threads.split import is_balanced
 
-FILTER_SHARE = 2
-"""Transformed filters up to this part of the second cache stay near from one block to the next."""
 MOST_CACHES = 4
 """How many second caches the transformed input and products of a block may fill at most, if blocks
 can be smaller."""
-FAR_ACCESSES = 4.0
-"""How often a byte of a block beyond the second cache comes from or goes to far memory."""
-REUSE_COST = 0.1
-"""Cost of reading a byte of filters that stayed near, relative to one that did not."""
-CODE_COST = 0.5
-"""What a further kind of block adds to the cost, because its code is separate."""
-LITTLE_WORK = 1 << 26
-"""Bytes of filters that are read for all tiles, below which threads lose more by waiting for each
-other between the steps of a block than by blocks that do not come out even."""
 LEAST_SHARED = 14
 """Tiles of blocks that threads take in turns; products of fewer are slow."""
 MOST_SHARED = 0.75
 """How much of an image such blocks cover at least."""
-NEAR_CACHE = 0.8
-"""How much of the second cache blocks and filters fill that are to stay there."""
 
 
 @dataclass(frozen=True)
@@ -102,13 +90,14 @@ class Blocks:
 
     def cost(self, tile_bytes: int, filter_bytes: int, cache: int) -> float:
         """Bytes that come from or go to far caches or memory; `cache` bytes are near."""
-        most = cache // FILTER_SHARE
+        most = int(cache * TIMINGS.filters_l2_share)
         is_near = filter_bytes <= most
-        filters = filter_bytes * (1 + (self.count - 1) * (REUSE_COST if is_near else 1.0))
+        again = TIMINGS.reused_filter_share if is_near else 1.0
+        filters = filter_bytes * (1 + (self.count - 1) * again)
         used = self.tiles * tile_bytes + min(filter_bytes, most)
-        spilled = max(0, used - cache) * self.count * FAR_ACCESSES
+        spilled = max(0, used - cache) * self.count * TIMINGS.block_far_accesses
         kinds = len(self.rows) * len(self.columns)
-        return (filters + spilled) * (1 + CODE_COST * (kinds - 1))
+        return (filters + spilled) * (1 + TIMINGS.block_code_share * (kinds - 1))
 
 
 def all_blocks(counts: Sequence[int], tile: int) -> list[Blocks]:
@@ -141,7 +130,7 @@ def choose_blocks(
     allowed = [b for b in choices if b.tiles * tile_bytes <= MOST_CACHES * cache]
     if not allowed:
         return min(choices, key=lambda blocks: blocks.tiles)
-    if threads > 1 and rows * columns * filter_bytes < LITTLE_WORK:
+    if threads > 1 and rows * columns * filter_bytes < TIMINGS.even_block_bytes:
         allowed = [b for b in allowed if b.is_shared(threads)] or allowed
     return min(allowed, key=lambda blocks: blocks.cost(tile_bytes, filter_bytes, cache))
 
@@ -162,7 +151,7 @@ def choose_near_blocks(
         b
         for b in all_blocks(counts, tile)
         if b.tiles >= LEAST_SHARED
-        and b.tiles * tile_bytes + filter_bytes <= NEAR_CACHE * cache
+        and b.tiles * tile_bytes + filter_bytes <= TIMINGS.resident_l2_share * cache
         and b.count % threads == 0
     ]
     if near:

@@ -16,9 +16,9 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from ....glow_dialects.elements import storage_type
 from ....glow_dialects.glow_nest.body import Body
-from ....glow_dialects.glow_vec import DOT_RULES, DotKindAttr, DotOp, RemOp
+from ....glow_dialects.glow_vec import DOT_RULES, DotKindAttr, DotOp, RemOp, dot_kind
+from ....glow_dialects.machine import MachineDescription
 from ....glow_dialects.scalar import Number, Primitive, fold_in_order
-from ..machine import MachineDescription
 from ..nest import Combine
 from .emit import FAST_NONE, NO_SIGNED_ZEROS, Emitter, lanes_of, scalar_of
 from .types import bits, computes_in_float, is_unsigned, memory_type, value_type, vector_type
@@ -81,7 +81,7 @@ class ArithAlgebra:
 
     def dot(self, a: Value, b: Value, acc: Value, terms: int) -> Value:
         """`acc` plus, in each lane, the products of its `terms` neighbours of `a` and `b`."""
-        kind = self.machine.dot_kind(a.element, b.element, terms)
+        kind = dot_kind(self.machine, a.element, b.element, terms)
         if kind is None or self.machine.lanes(32) != self.lanes:
             raise ValueError(
                 f"this machine has no instruction for sums of {terms} products of "

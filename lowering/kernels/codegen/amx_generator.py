@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
-from math import prod
+from math import ceil, prod
 from typing import Protocol
 
 from xdsl.dialects import memref
@@ -19,8 +19,9 @@ from xdsl.ir import SSAValue
 from ....glow_dialects import glow_vec
 from ....glow_dialects.elements import element_bytes
 from ....glow_dialects.glow_vec.tiles import QUAD, TILE_BYTES, TILES
+from ....glow_dialects.machine import MachineDescription
+from ....glow_dialects.timings import TIMINGS
 from ..affine import Access, Affine, Buffer, Dim
-from ..machine import MachineDescription
 from ..nest import Nest
 from ..schedules.amx_tile import (
     COLUMNS,
@@ -36,18 +37,8 @@ from .amx_groups import GroupLoops
 from .emit import Emitter
 from .memory import Memory, Place
 
-_PREFETCHED = 1 << 17
-"""Bytes; larger filters are prefetched."""
-_PREFETCH_BYTES = 4096
-"""How far ahead."""
-_NEAR = 4
-"""A filter of at most this part of the second cache is read again for each group of pixels."""
-_IMAGE = 2
-"""While pixels meet a large filter, one part in so many of the second cache is theirs."""
 _MOST_UNROLLED = 4
 _SUM_BYTES = 4
-_LEAST_STEPS = 32
-"""Less work than this takes one thread no longer than it takes several to share it."""
 
 Bound = Mapping[Dim, "SSAValue | int"]
 
@@ -86,12 +77,13 @@ class TileGenerator:
         size = filter_bytes(nest, self.roles)
         self._streams = nest.reduction.streams
         """Whether the next part of the filter is prefetched while this one is used."""
-        self._prefetches = size > _PREFETCHED and not self._streams
-        self._is_near = size <= machine.l2_bytes // _NEAR
+        self._prefetches = size > TIMINGS.amx_prefetched_bytes and not self._streams
+        self._is_near = size <= int(machine.l2_bytes * TIMINGS.amx_filters_l2_share)
         self._blocks = 1
         """How many blocks the pixels need to be cut into, so that one of them stays near."""
         if not self._is_near:
-            self._blocks = -(-image_bytes(nest, self.roles) * _IMAGE // machine.l2_bytes)
+            most = machine.l2_bytes * TIMINGS.amx_image_l2_share
+            self._blocks = ceil(image_bytes(nest, self.roles) / most)
         first = TILES - plan.panels
         self._filter_tiles = range(first, TILES)
         self._image_tiles = range(plan.images * plan.panels, first)
@@ -119,7 +111,7 @@ class TileGenerator:
         groups = sum(prod(g.counts) for g in self.plan.groups)
         units = panels * groups * prod(d.size for d in self.roles.pixels[:-2])
         steps = units * prod(d.size for d in self._steps)
-        return Split(0, 0) if units >= threads and steps >= _LEAST_STEPS else None
+        return Split(0, 0) if units >= threads and steps >= TIMINGS.least_shared_amx_steps else None
 
     def run(self, bound: Bound, split: Split | None = None, share: Share | None = None) -> None:
         """
@@ -341,7 +333,8 @@ class TileGenerator:
     def _prefetch(self, filters: Access, place: Place) -> None:
         for panel, quad in product(range(self.plan.panels), range(self.roles.quads)):
             at = panel * self._between + quad * self.roles.pitch
-            self.memory.prefetch(filters, place, at + _PREFETCH_BYTES // self.roles.filter_size)
+            ahead = TIMINGS.prefetch_bytes // self.roles.filter_size
+            self.memory.prefetch(filters, place, at + ahead)
 
     def _finish(self, kind: GroupLoops) -> Nest:
         """What the nest does with the results of a group."""

@@ -9,8 +9,8 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import i1
 from xdsl.ir import SSAValue
 
+from ....glow_dialects.machine import MachineDescription
 from ..affine import Access, Dim
-from ..machine import MachineDescription
 from ..nest import Listing, Nest, Repeat, RepeatListed, Step, simplified
 from ..schedules.amx_tile import plan_tiles
 from ..schedules.best_schedule import scheduled

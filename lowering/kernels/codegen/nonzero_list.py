@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from xdsl.dialects import arith
 from xdsl.ir import SSAValue
 
+from ....glow_dialects.machine import MachineDescription
 from ..affine import Access, Dim
-from ..machine import MachineDescription
 from ..nest import Listing, Repeat, RepeatListed
 from .algebra import ArithAlgebra
 from .emit import Emitter

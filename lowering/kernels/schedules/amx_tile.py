@@ -27,19 +27,17 @@ from xdsl.dialects.builtin import IntegerType, bf16, f32, i32
 from ....glow_dialects.elements import element_bytes, storage_type
 from ....glow_dialects.glow_vec import TileProduct
 from ....glow_dialects.glow_vec.tiles import QUAD, TILE_BYTES, TILE_ROWS, TILES
+from ....glow_dialects.machine import MachineDescription
+from ....glow_dialects.timings import TIMINGS
 from ..affine import Access, Affine, Dim
 from ..codegen.types import is_unsigned
-from ..machine import MachineDescription
+from ..costs import amx_step
 from ..nest import Combine, Nest, Reduction
 
 COLUMNS = TILE_BYTES // QUAD
 """Outputs of a tile of the filter."""
 _FEWEST_QUADS = 4
 """With less depth than this in a tile, vectors are as fast, unless there is no more."""
-_SHORTEST = 9.5
-"""Cycles of a product of few rows; of more, a row takes one."""
-_GROUP_CYCLES = 60
-"""To start and to finish accumulators."""
 
 
 @dataclass(frozen=True)
@@ -290,11 +288,8 @@ def _cost(plan: TilePlan, steps: int) -> float:
     """Cycles for all groups, without what is done with results."""
     total = 0.0
     for group in plan.groups:
-        images = len(group.tiles)
-        products = images * plan.panels * max(plan.rows, _SHORTEST)
-        loads = (images * plan.rows + plan.panels * plan.roles.quads) / 2
-        cycles = max(products, loads) + loads / 2
-        total += prod(group.counts) * (steps * cycles + _GROUP_CYCLES)
+        cycles = amx_step(len(group.tiles), plan.panels, plan.rows, plan.roles.quads)
+        total += prod(group.counts) * (steps * cycles + TIMINGS.amx_group_cycles)
     return total * plan.columns
 
 

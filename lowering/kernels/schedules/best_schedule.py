@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..machine import MachineDescription
+from ....glow_dialects.machine import MachineDescription
 from ..nest import Nest
 from .gathered_dot import field_schedule
 from .lane_permutation import table_schedule

@@ -11,17 +11,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import product
 
+from ....glow_dialects.machine import MachineDescription
 from ..affine import Access, Dim
-from ..machine import MachineDescription
+from ..costs import gathered_dot
 from ..nest import Nest
 from .register_tile import balanced
 from .schedule import Schedule
 
 _MOST_ROWS, _MOST_COLUMNS = 4, 6
-_QUAD = 6.0
-"""Instructions that put the terms of lanes together, besides loads."""
-_TILE = 4.0
-"""Instructions to start and to finish a tile."""
 
 
 def field_schedule(nest: Nest, machine: MachineDescription) -> Schedule | None:
@@ -69,7 +66,7 @@ def _tiles(
         steps = len(list(product(*places)))
         # half of the registers for sums, the others for what rows share
         if 2 * points + steps + 1 <= machine.vector_registers:
-            yield steps + (_QUAD * len(loaded) + steps + _TILE) / points, sizes
+            yield gathered_dot(points, steps, len(loaded)), sizes
 
 
 def _place(image: Access, dims: Sequence[Dim], at: Sequence[int]) -> int:

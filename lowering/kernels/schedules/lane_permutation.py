@@ -8,8 +8,8 @@ table says which.
 
 from __future__ import annotations
 
+from ....glow_dialects.machine import MachineDescription
 from ..affine import Access, Dim
-from ..machine import MachineDescription
 from ..nest import Nest
 from .schedule import Schedule, widest_lanes
 

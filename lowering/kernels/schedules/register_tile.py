@@ -21,24 +21,16 @@ from itertools import product
 from math import inf, prod
 
 from ....glow_dialects.elements import element_bytes
+from ....glow_dialects.machine import LINE_BYTES, MachineDescription
+from ....glow_dialects.timings import TIMINGS
 from ..affine import Access, Affine, Dim
 from ..codegen.types import bits, value_type
-from ..machine import LINE, MachineDescription
+from ..costs import near_bytes, prefetched_bytes, tile_results, tile_step
 from ..nest import Nest, mapped
 from .schedule import Chunks, Part, Schedule
 
-PREFETCH_BYTES = 4096
-"""How far ahead filters are prefetched."""
 _MOST_LISTED = 10
 """Tiles of a list of pixels; each has its own code."""
-_STEP_OVERHEAD = 0.5
-"""Cycles per step for counting and addresses."""
-_FAR_PIXEL = 0.35
-"""Cycles to broadcast a pixel that comes from a far cache."""
-_TILE_OVERHEAD = 16.0
-"""Cycles to start and to finish a tile, besides its stores."""
-_FIRST_CACHE = 0.7
-"""How much of the first cache the filters of a chunk of the reduction may fill."""
 _FEWEST_TILES = 3
 """Fewer tiles of pixels that meet the same filters are not worth chunks of the reduction."""
 _FEWEST_FILTERS = 4
@@ -46,8 +38,6 @@ _FEWEST_FILTERS = 4
 first pixels, which wait for them, are few among all."""
 _FEWEST_STEPS = 64
 """Of a chunk; before and after it, sums are loaded and stored."""
-_LATENCY = 4
-"""Cycles until the result of a multiplication and addition can be added to."""
 
 
 @dataclass(frozen=True)
@@ -214,7 +204,7 @@ def _spreads(
     # of a batch, one image at a time meets all filters
     images = prod(d.size for d in roles.pixels if d not in pixels)
     fits = nest.touched_bytes(roles.image) // images + 2 * panel <= machine.l2_bytes
-    return size > machine.prefetched_bytes and fits
+    return size > prefetched_bytes(machine) and fits
 
 
 def _inner_pixels(roles: Roles, order: Sequence[Dim]) -> list[Dim]:
@@ -255,7 +245,7 @@ def _next_filters(
         place += pixel * (share * inner // count)
     for position, dim in enumerate(reduced):
         place += dim * (step * prod(d.size for d in reduced[position + 1 :]))
-    line = LINE // element_bytes(roles.filter.element)
+    line = LINE_BYTES // element_bytes(roles.filter.element)
     return tuple(Access(roles.filter.buffer, place + i) for i in range(0, step, line))
 
 
@@ -279,7 +269,8 @@ def _chunks(
     outer, *rest = nest.reduced
     steps = prod(d.size for d in rest)
     filters = parts[roles.blocks[-1]][0].tile * roles.vector.size * steps
-    most = int(_FIRST_CACHE * machine.l1_bytes) // (filters * element_bytes(roles.filter.element))
+    step_bytes = filters * element_bytes(roles.filter.element)
+    most = int(TIMINGS.chunk_l1_share * machine.l1_bytes) // step_bytes
     size = max((n for n in range(1, most + 1) if outer.size % n == 0), default=0)
     if not _FEWEST_STEPS <= size * steps < outer.size * steps:
         return nest, None
@@ -313,7 +304,7 @@ def _order(nest: Nest, roles: Roles, machine: MachineDescription) -> tuple[Dim, 
     them; unless the image does not stay near meanwhile, but all filters would.
     """
     image, filters = (nest.touched_bytes(a) for a in (roles.image, roles.filter))
-    if image <= machine.near_bytes or filters > machine.near_bytes:
+    if image <= near_bytes(machine) or filters > near_bytes(machine):
         return nest.parallel
     rest = [d for d in nest.parallel if d not in roles.blocks and d is not roles.vector]
     return (*rest, *roles.blocks, roles.vector)
@@ -327,7 +318,7 @@ def _next_tile(
     machine: MachineDescription,
 ) -> dict[int, Dim]:
     """An image that comes from a far cache, where no window of the same tile reads it before."""
-    far = nest.touched_bytes(roles.image) > machine.near_bytes
+    far = nest.touched_bytes(roles.image) > near_bytes(machine)
     if not far or len(nest.reduced) != 2 or not roles.pixels:
         return {}
     dim = roles.pixels[-1]
@@ -341,13 +332,13 @@ def _ahead(
     Filters that come from a far cache are prefetched, unless the nest says what to prefetch, and
     the filters of a tile stay near.
     """
-    far = machine.prefetched_bytes
+    far = prefetched_bytes(machine)
     if nest.touched_bytes(roles.filter) <= far:
         return {}
     says = nest.reduction is not None and nest.reduction.soon
     if says and (not roles.blocks or _panel_bytes(roles, parts) <= far):
         return {}
-    return {roles.filter_number: PREFETCH_BYTES // element_bytes(roles.filter.element)}
+    return {roles.filter_number: TIMINGS.prefetch_bytes // element_bytes(roles.filter.element)}
 
 
 def _tilings(nest: Nest, roles: Roles, machine: MachineDescription) -> Iterator[_Tiling]:
@@ -382,7 +373,7 @@ def _tilings(nest: Nest, roles: Roles, machine: MachineDescription) -> Iterator[
 def _far_reads(nest: Nest, roles: Roles, steps: int, machine: MachineDescription) -> float:
     """What part of the pixels of a tile come from a far cache: windows read one several times."""
     size = nest.touched_bytes(roles.image)
-    if size <= machine.near_bytes:
+    if size <= near_bytes(machine):
         return 0.0
     reads = prod(d.size for d in nest.parallel if roles.image.stride(d)) * steps
     return min(1.0, size / element_bytes(roles.image.element) / reads)
@@ -398,16 +389,13 @@ def _cost(
 ) -> float:
     """Cycles for all tiles."""
     total, variants = 0.0, 0
-    far = _far_reads(nest, roles, steps, machine) * _FAR_PIXEL
+    far = _far_reads(nest, roles, steps, machine)
     for b in block_parts or (Part(0, 1, 1),):
         for p in pixel_parts or (Part(0, 1, 1),):
             filters = b.tile * roles.vectors
             points = filters * p.tile
-            arithmetic = max(points / 2, _LATENCY)
-            loads = (filters + p.tile) / 2
-            cycles = max(arithmetic, loads) + 0.15 * loads + 0.5 * filters + far * p.tile
-            cycles += _STEP_OVERHEAD
-            tile = cycles * steps + _TILE_OVERHEAD + points * (2 + nest.weight / 2)
+            tile = tile_step(filters, p.tile, far) * steps + TIMINGS.tile_cycles
+            tile += tile_results(points, nest.weight)
             total += tile * b.tiles * p.tiles
             variants += 1
-    return total * (1 + 0.002 * variants)
+    return total * (1 + TIMINGS.tile_variant_share * variants)

@@ -15,22 +15,19 @@ from dataclasses import dataclass, field, replace
 from itertools import product
 from math import inf, prod
 
+from ....glow_dialects.machine import MachineDescription
+from ....glow_dialects.timings import TIMINGS
 from ..affine import Access, Dim
 from ..codegen.interleaved_store import interleaves
 from ..codegen.types import bits, memory_type, value_type
-from ..machine import MachineDescription
+from ..costs import prefetched_bytes, reduction_step, vector_load
 from ..nest import Nest
 
-PREFETCH_BYTES = 4096
-"""How far ahead."""
 _FEWEST_TURNED, _MOST_TURNED = 4, 16
 """Sides of the square tiles of copies that turn; larger ones do not fit into registers."""
 _TILES = (1, 2, 3, 4, 5, 6, 7, 8)
 _FEWEST_ROWS = 4
 """Fewer results do not become lanes of a vector."""
-_STEP_OVERHEAD = 2.0
-"""Cycles of loop control and address computation per step that nothing hides."""
-_FMA_LATENCY = 4
 _MAX_EMITTED = 240
 """About how many operations the points of a tile may emit, loads aside."""
 
@@ -142,17 +139,8 @@ def load_cost(access: Access, dim: Dim | None, lanes: int) -> float:
         return 1.0
     if access.indirect is not None and access.indirect.access.stride(dim) != 0:
         return inf
-    match access.stride(dim):
-        case 0 | 1:
-            return 1.0
-        case -1 | 2:
-            return 3.0
-        case 3 | 4 as stride:
-            return 2.0 * stride
-        case int():
-            return 1.5 * lanes
-        case _:
-            return inf
+    stride = access.stride(dim)
+    return vector_load(stride, lanes) if isinstance(stride, int) else inf
 
 
 # nests without reduction
@@ -254,9 +242,9 @@ def _ahead(nest: Nest, candidate: _Candidate, machine: MachineDescription) -> di
     found: dict[int, int] = {}
     for number, access in enumerate(nest.reduction.reads):
         size = bits(memory_type(access.element)) // 8
-        far = (access.buffer.high - access.buffer.low) * size > machine.prefetched_bytes
+        far = (access.buffer.high - access.buffer.low) * size > prefetched_bytes(machine)
         if far and access.stride(vector) == 1 and access.stride(nest.reduced[-1]) == width:
-            found[number] = PREFETCH_BYTES // size
+            found[number] = TIMINGS.prefetch_bytes // size
     return found
 
 
@@ -284,8 +272,10 @@ class _Model:
         indices = [a.indirect.access for a in (*self.reads, *nest.operands) if a.indirect]
         self.indexing = {d for a in indices for d in a.place.terms}
         # a 16-bit float takes an instruction more to load
-        self.convert = [0.5 if memory_type(a.element) != value_type(a.element) else 0.0
-                        for a in self.reads]  # fmt: skip
+        self.convert = [
+            TIMINGS.converted_load if memory_type(a.element) != value_type(a.element) else 0.0
+            for a in self.reads
+        ]
 
     def candidates(self) -> Iterator[_Candidate]:
         yield _Candidate(None, 1, {})
@@ -349,8 +339,7 @@ class _Model:
         for dim in (*self.nest.parallel, *self.nest.reduced):
             step = tile.get(dim, 1) * (lanes if dim is vector else 1)
             steps *= -(-dim.size // step)
-        arithmetic = max(accumulators * (1.0 if self.machine.has_fma else 2.0), _FMA_LATENCY)
-        cycles = max(arithmetic, loads / 2) + 0.25 * min(arithmetic, loads / 2) + _STEP_OVERHEAD
+        cycles = reduction_step(accumulators, loads, self.machine.has_fma)
         return steps * cycles + self._finish(candidate, steps, accumulators)
 
     def _finish(self, candidate: _Candidate, steps: float, accumulators: int) -> float:
@@ -362,9 +351,10 @@ class _Model:
             step = lanes * candidate.tile.get(vector, 1)
             reduced_steps = self.reduced_size / vector.size * -(-vector.size // step)
             rows = self.rows(candidate)[1]
-            per_tile += accumulators * (2.0 * lanes.bit_length() if rows == 1 else 4.0)
+            halvings = TIMINGS.lane_sum * lanes.bit_length()
+            per_tile += accumulators * (halvings if rows == 1 else TIMINGS.rows_sum)
         elif any(w.stride(vector) != 1 for w in nest.writes if vector is not None):
-            per_tile += accumulators * 2.0 * lanes
+            per_tile += accumulators * TIMINGS.stored_lane * lanes
         return steps / max(1, reduced_steps) * per_tile
 
     def rows(self, candidate: _Candidate) -> tuple[Dim | None, int]:

@@ -22,8 +22,9 @@ from dataclasses import dataclass, replace
 from math import prod
 
 from ....glow_dialects.glow_nest.body import Body
+from ....glow_dialects.machine import MachineDescription
+from ....glow_dialects.timings import TIMINGS
 from ..affine import Access, Affine, Dim, View
-from ..machine import MachineDescription
 from ..nest import Nest, Reduction, Repeat, Step, mapped, simplified
 from ..registry import Kernel
 from .amx_tile import plan_tiles
@@ -35,12 +36,6 @@ _UNITS = 32
 """Into how many pieces of work a nest is cut, so that threads have about equally much."""
 _FEW_UNITS = 8
 """Nests with fewer tiles than this are cut."""
-_PART_CYCLES = 2048
-"""About how much work a part has at least, so that it repays a barrier and combining."""
-_PART_TERMS = 256
-"""How many terms a part of a sum has at least, beside which storing it counts little."""
-_VECTORS = 8
-"""How many sums hide the latency of additions."""
 _FEWEST_STEPS = 8
 """Of a sum over rows that are taken together, to repay combining them."""
 _GRANULE = 64
@@ -122,11 +117,11 @@ def _block(nest: Nest, dim: Dim, machine: MachineDescription) -> int:
     if "vector" in roles:
         if not nest.reduction.is_product:
             return 1
-        block = lanes * -(-_VECTORS // column.size)
+        block = lanes * -(-TIMINGS.independent_sums // column.size)
         fits = block * column.size // lanes <= machine.vector_registers - 3
     else:
         block = 1
-        while block * column.size < _VECTORS * lanes or block * column.size % lanes:
+        while block * column.size < TIMINGS.independent_sums * lanes or block * column.size % lanes:
             block *= 2
         fits = block > 1
     return block if fits and dim.size >= _FEWEST_STEPS * block else 1
@@ -150,8 +145,8 @@ def _parts(nest: Nest, dim: Dim, block: int, machine: MachineDescription, times:
     each = nest.reduction.map
     weight = 1 if each is None else each.weight
     most = min(
-        int(results * terms * weight / lanes) // _PART_CYCLES,
-        terms // _PART_TERMS,
+        int(results * terms * weight / lanes) // TIMINGS.part_cycles,
+        terms // TIMINGS.part_terms,
         dim.size // (block * _FEWEST_STEPS),
     )
     if most < 2 or results * times > _FEW_UNITS * lanes * machine.vector_registers:

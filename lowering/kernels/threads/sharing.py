@@ -19,13 +19,13 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import SymbolRefAttr
 from xdsl.ir import SSAValue
 
+from ....glow_dialects.machine import MachineDescription
 from ...threads import BARRIER, NEXT
 from ..affine import Access, Buffer, Dim
 from ..codegen.emit import Emitter
 from ..codegen.generate import NestGenerator, generate
 from ..codegen.memory import Memory
 from ..codegen.types import INDEX
-from ..machine import MachineDescription
 from ..nest import Listing, Nest, Repeat, RepeatListed, Step
 from .overlap import is_self_contained, may_meet, nests_of, reads_of
 from .split import Portion, is_balanced, portions_of

@@ -18,18 +18,10 @@ from math import prod
 
 from xdsl.ir import SSAValue
 
+from ....glow_dialects.timings import TIMINGS
 from ..nest import Nest
 from ..schedules.schedule import Schedule
 
-_LEAST_CYCLES = 2000
-"""Less work than this takes one thread no longer than it takes several to share it."""
-_UNIT_CYCLES = 8
-"""To find the place of a unit in each further loop."""
-_INTERRUPTED = 0.03
-"""What it costs, of much work, if a range is too short to leave an end of each part to whichever
-thread is ready: others wait for one that was interrupted, or came late."""
-_LEAST_DRAWN = 20000
-"""Cycles of work; of less, each thread does a part that is known beforehand."""
 _BALANCED = 0.85
 """How busy threads are, on average, where whole iterations of a sequence are worth dividing."""
 
@@ -84,7 +76,7 @@ class Split:
         Whether tickets are worth drawing. In each iteration of a loop outside they would cost more
         than they gain.
         """
-        return self.first == 0 and self.cycles >= _LEAST_DRAWN
+        return self.first == 0 and self.cycles >= TIMINGS.least_drawn_cycles
 
 
 @dataclass(frozen=True)
@@ -155,7 +147,7 @@ def choose_split(
     Which loops to divide; None if one thread is to do it all. `spans` are those of each loop.
     """
     work = _cycles(nest, schedule)
-    if work < _LEAST_CYCLES:
+    if work < TIMINGS.least_shared_cycles:
         return None
     best, least = None, work
     for first in range(len(spans)):
@@ -167,11 +159,11 @@ def choose_split(
                 share, units = _most(groups, threads, together)
                 # to find the places of units; inner loops begin anew in each outer iteration
                 overhead = units * (last - first) + len(groups) * (together + (first > 0))
-                time = work * share / covered + overhead * outer * _UNIT_CYCLES
+                time = work * share / covered + overhead * outer * TIMINGS.unit_cycles
                 split = Split(first, last, together, work)
                 cut = together or all(portions_of(g.units, threads)[1] for g in groups)
                 if split.draws and not cut:
-                    time += work * _INTERRUPTED
+                    time += work * TIMINGS.interruption_share
                 if time < least:
                     best, least = split, time
     return best

@@ -16,7 +16,7 @@ from ....glow_dialects.glow.activation import ClipOp, ReluOp
 from ....glow_dialects.glow.arithmetic import MaximumOp, MinimumOp
 from ....glow_dialects.glow.elementwise import Binary
 from ....glow_dialects.operator import element_of, to_python
-from ..rewriting import Build, uniform
+from ..rewriting import Build, splat_value
 from .table import canonical
 
 Interval = tuple[float, float]
@@ -66,7 +66,7 @@ def limit_limited(node: ClipOp | ReluOp, build: Build) -> SSAValue | None:
 
 @canonical(MaximumOp, MinimumOp)
 def bound_by_number(node: Binary, build: Build) -> SSAValue | None:
-    number = uniform(node.rhs)
+    number = splat_value(node.rhs)
     if number is None or number != number or abs(number) == inf:
         return None
     below = isinstance(node, MaximumOp)

@@ -33,13 +33,13 @@ from ....semantics.arrays import constant_of
 from ....semantics.registry import evaluate
 from ..canonicalization.bounds import interval_of
 from ..lowerings.precision import cast
-from ..rewriting import Build, is_constant, maker
+from ..rewriting import Build, defining_op, is_constant
 from .bounds import limited, stored_interval
 from .grids import dequantized_from, per_tensor, scale_of, storage_cast, zero_of
 from .table import integer
 
 FRACTION = 12
-"""Binary places of sums behind those of the result."""
+"""The number of binary places of sums beyond the places of the result."""
 _ROOM = 2**29
 """Terms of sums are limited to a range of twice as many integers."""
 _DEEPEST = 8
@@ -165,7 +165,7 @@ def stored(node: DequantizeOp, by: FixedPoint) -> Fixed | None:
 @computed(MulOp)
 def scaled(node: MulOp, by: FixedPoint) -> Fixed | None:
     """An accumulator times constants."""
-    inner = maker(node.lhs, CastOp)
+    inner = defining_op(node.lhs, CastOp)
     if inner is None or element_of(inner.input.type) != i32 or not is_constant(node.rhs):
         return _product(node, by)
     scales = _known(node.rhs).astype(np.float64)
@@ -173,7 +173,7 @@ def scaled(node: MulOp, by: FixedPoint) -> Fixed | None:
 
 
 def _product(node: MulOp, by: FixedPoint) -> Fixed | None:
-    """Of two operands of 8 bits."""
+    """The product of two 8-bit operands."""
     factors = []
     scale = 1.0
     for operand in (node.lhs, node.rhs):
@@ -195,7 +195,7 @@ def _centred(build: Build, value: SSAValue, q: QuantizedType) -> SSAValue:
 
 @computed(ReluOp)
 def positive(node: ReluOp, by: FixedPoint) -> Fixed | None:
-    """Of an accumulator; stored numbers are limited already."""
+    """The rectifier of an accumulator. Stored numbers already have their limits."""
     fixed = by.of(node.input)
     if fixed is None or element_of(fixed.value.type) != i32:
         return None
@@ -286,7 +286,7 @@ def _counts(node: AvgPoolOp) -> np.ndarray | None:
 
 @integer(QuantizeOp)
 def quantize_integers(node: QuantizeOp, build: Build) -> SSAValue | None:
-    """Limits behind the last step are limits of what is stored."""
+    """Quantize integers. Limits after the last step become limits of the stored numbers."""
     to = per_tensor(node.result.type)
     if to is None or element_of(node.input.type) != f32:
         return None

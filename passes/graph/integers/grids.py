@@ -9,7 +9,7 @@ from xdsl.ir import Attribute, SSAValue
 from ....glow_dialects.glow.quantization import DequantizeOp, QuantizeOp, StorageCastOp
 from ....glow_dialects.operator import element_of, shape_of, with_shape
 from ....glow_dialects.quant import QuantizedType
-from ..rewriting import Build, maker
+from ..rewriting import Build, defining_op
 
 
 def per_tensor(t: Attribute) -> QuantizedType | None:
@@ -19,8 +19,8 @@ def per_tensor(t: Attribute) -> QuantizedType | None:
 
 
 def dequantized_from(value: SSAValue) -> SSAValue | None:
-    """The quantized value, with one scale, of which `value` is the real numbers."""
-    node = maker(value, DequantizeOp)
+    """The quantized value with one scale whose real numbers are `value`."""
+    node = defining_op(value, DequantizeOp)
     return node.input if node is not None and per_tensor(node.input.type) else None
 
 

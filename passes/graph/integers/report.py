@@ -38,12 +38,12 @@ class Conversion:
     """A quantization or dequantization that is left."""
 
     name: str
-    """Of the value that it gives."""
+    """The name of the result."""
     quantizes: bool
     elements: int
     reason: Reason
     operators: tuple[str, ...] = ()
-    """For `Reason.OPERATOR`: which ones."""
+    """The operators, for `Reason.OPERATOR`."""
 
     def __str__(self) -> str:
         kind = "quantize" if self.quantizes else "dequantize"

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from . import convolutions, elements, moves  # noqa: F401
 from .demand import demands
-from .quads import quads_option
 from .sizes import block_sizes
 from .state import Blocked, Layouts, rule_of
 
-__all__ = ["Blocked", "Layouts", "block_sizes", "demands", "quads_option", "rule_of"]
+__all__ = ["Blocked", "Layouts", "block_sizes", "demands", "rule_of"]

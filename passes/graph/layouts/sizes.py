@@ -14,11 +14,11 @@ from math import gcd
 
 from xdsl.ir import Block, Operation, SSAValue
 
-from ....glow_dialects.glow.blocked import num_blocks
 from ....glow_dialects.glow.constant import ConstantOp, SplatOp
 from ....glow_dialects.glow.convolution import ConvolutionOp
+from ....glow_dialects.glow_cpu.blocked import num_blocks
 from ....glow_dialects.operator import shape_of
-from .convolutions import Kind, convolution_kind, is_integer
+from .convolutions import ConvolutionKind, convolution_kind, is_integer
 from .state import Layouts, rule_of
 
 _CHANNEL = 1
@@ -54,7 +54,7 @@ class _Classes:
         self._fixed.add(value)
 
     def blocks(self, most: int) -> dict[SSAValue, int]:
-        """Of the values that are wanted, and of those that share their block."""
+        """The block sizes of the wanted values, and of the values that share a block with them."""
         wanted, fixed = ({self.find(v) for v in s} for s in (self._wanted, self._fixed))
         vectors: dict[SSAValue, int] = {}
         for value, count in self._vectors.items():
@@ -89,9 +89,9 @@ def _convolution(node: ConvolutionOp, layouts: Layouts, classes: _Classes) -> No
     group = node.group.value.data
     for value in (node.input, node.result):
         channels = shape_of(value.type)[_CHANNEL]
-        classes.see(value, channels // group if kind is Kind.GROUPED else channels)
+        classes.see(value, channels // group if kind is ConvolutionKind.GROUPED else channels)
         (classes.want if is_integer(node) else classes.fix)(value)
-    if kind is Kind.DEPTHWISE:
+    if kind is ConvolutionKind.DEPTHWISE:
         classes.join(node.input, node.result)
 
 

@@ -18,9 +18,10 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ....glow_dialects.glow.base import Node
-from ....glow_dialects.glow.blocked import PackChannelsOp, UnpackChannelsOp, num_blocks
 from ....glow_dialects.glow.constant import ConstantOp, SplatOp
 from ....glow_dialects.glow.shape import BroadcastOp, PadOp, ReshapeOp, SliceOp
+from ....glow_dialects.glow_cpu.blocked import PackChannelsOp, UnpackChannelsOp, num_blocks
+from ....glow_dialects.machine import MachineDescription
 from ....glow_dialects.operator import Python, element_of, shape_of, to_python, with_shape
 from ....glow_dialects.quant import QuantizedType
 from ....semantics.arrays import constant_array, lazy_constant
@@ -69,11 +70,10 @@ def rule_of(operator: type[Operation]) -> Rule | None:
 class Layouts:
     """The blocked versions of values so far. New nodes go before the node that is looked at."""
 
-    def __init__(self, block: int, quads: Sequence[Attribute] = ()):
-        self.block = block
+    def __init__(self, machine: MachineDescription, block: int | None = None):
+        self.machine = machine
+        self.block = block or machine.channel_block
         """Channels of a vector: of a block, unless `blocks` says otherwise."""
-        self.quads = quads
-        """Element types whose products with i8 the machine adds in quads, not in pairs."""
         self.blocks: Mapping[SSAValue, int] = {}
         """Channels of a block of values for which they are not `block`."""
         self._blocked: dict[SSAValue, Blocked] = {}
@@ -85,7 +85,7 @@ class Layouts:
         self.demand: Mapping[SSAValue, int] = {}
         """Above 0 for values that more users want blocked than plain."""
 
-    def look_at(self, node: Operation) -> None:
+    def visit(self, node: Operation) -> None:
         self._node = node
 
     def add(
@@ -111,7 +111,7 @@ class Layouts:
     # versions of values
 
     def replace(self, value: SSAValue, blocked: Blocked) -> None:
-        """From now on, only the blocked version of a value is computed."""
+        """Replace a value by its blocked version. From now on only that version is computed."""
         self._blocked[value] = blocked
         self._replaced.add(value)
 
@@ -270,7 +270,7 @@ class Layouts:
                 [max(widths) for widths in zip(*side, strict=True)]
                 for side in zip(*sides, strict=True)
             )
-            self.look_at(pads[0])
+            self.visit(pads[0])
             whole = self.add(PadOp, value, low=low, high=high, value=number)
             for pad in pads:
                 if pad.result.type == whole.type:
@@ -278,7 +278,7 @@ class Layouts:
                     pad.detach()
                     pad.erase()
                     continue
-                self.look_at(pad)
+                self.visit(pad)
                 part = self.add(
                     SliceOp,
                     whole,

@@ -1,4 +1,4 @@
-// RUN: glow-opt %s --lower-to-kernels="int8-dots=vpdpbusd" --split-input-file | filecheck %s
+// RUN: glow-opt %s --set-machine="int8-dots=vpdpbusd" --lower-to-kernels --split-input-file | filecheck %s
 
 // A quad of the image is one number of 32 bits, in all lanes; the epilogue works on sums in registers. Images that are multiplied in pairs are widened to 16 bits first, filters when they are loaded.
 

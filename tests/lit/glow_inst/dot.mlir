@@ -1,6 +1,6 @@
 // RUN: glow-opt %s | glow-opt | filecheck %s
 // RUN: glow-opt %s --print-op-generic | glow-opt | filecheck %s
-// RUN: glow-opt %s --lower-to-kernels="has-bf16-dot=true" | filecheck %s --check-prefix=KERNEL
+// RUN: glow-opt %s --set-machine="has-bf16-dot=true" --lower-to-kernels | filecheck %s --check-prefix=KERNEL
 // RUN: not glow-opt %s --lower-to-kernels 2>&1 | filecheck %s --check-prefix=ERROR
 
 func.func @main(%x: memref<1x2x3x3x16xbf16> {glow.name = "x", glow.qualifier = "in"}, %f: memref<1x2x1x1x8x16x2xbf16> {glow.name = "f", glow.qualifier = "in"}, %b: memref<1x16xf32> {glow.name = "b", glow.qualifier = "in"}, %y: memref<1x1x3x3x16xf32> {glow.name = "y", glow.qualifier = "out"}, %v: memref<3x6xbf16> {glow.name = "v", glow.qualifier = "in"}, %w: memref<1x3x16x2xbf16> {glow.name = "w", glow.qualifier = "in"}, %z: memref<3x16xf32> {glow.name = "z", glow.qualifier = "out"}) attributes {glow.arena_size = 0 : i64, glow.weights_size = 0 : i64} {
@@ -24,6 +24,6 @@ func.func @main(%x: memref<1x2x3x3x16xbf16> {glow.name = "x", glow.qualifier = "
 
 // ERROR: this machine has no instruction for sums of 2 products of bf16 and bf16
 
-// RUN: not glow-opt %s --lower-to-kernels="int8-dots=dot" 2>&1 | filecheck %s --check-prefix=NAMES
+// RUN: not glow-opt %s --set-machine="int8-dots=dot" 2>&1 | filecheck %s --check-prefix=NAMES
 
 // NAMES: expected int8-dots of vpdpbusd, sdot, usdot, found 'dot'

@@ -1,7 +1,7 @@
-// RUN: glow-opt %s --assign-layouts="block=4 integer-block=16 quads=u8" --cse --dce --split-input-file | filecheck %s
+// RUN: glow-opt %s --set-machine="vector-bits=128 vector-registers=8 int8-dots=vpdpbusd has-int8-tiles=true" --assign-layouts --cse --dce --split-input-file | filecheck %s
 
 // The image of 3 channels is packed into one quad, before its border. The result has 8 channels in
-// one block, as the next convolution has 24 in two; both are in panels of 4.
+// one block, as the next convolution has 24 in one; both are in panels of 4.
 
 func.func @chain(%x: tensor<1x3x5x5x!quant.uniform<u8:f32, 0.5:7>>, %s: tensor<8x1x1xf32>) -> tensor<1x24x3x3xi32> {
   %w = glow.constant dense<1> : tensor<8x3x3x3xi8>
@@ -17,13 +17,13 @@ func.func @chain(%x: tensor<1x3x5x5x!quant.uniform<u8:f32, 0.5:7>>, %s: tensor<8
 }
 
 // CHECK-LABEL: @chain(
-// CHECK:       [[X:%.*]] = glow.pack_channels %x {block = 4 : i64} {{.*}} -> tensor<1x1x5x5x4x!quant.uniform<u8:f32, 0.5:7>>
+// CHECK:       [[X:%.*]] = glow_cpu.pack_channels %x {block = 4 : i64} {{.*}} -> tensor<1x1x5x5x4x!quant.uniform<u8:f32, 0.5:7>>
 // CHECK:       [[P:%.*]] = glow.pad [[X]] {low = array<i64: 0, 0, 1, 1, 0>, high = array<i64: 0, 0, 1, 1, 0>, value = 7.000000e+00 : f64}
-// CHECK:       [[Y:%.*]] = glow.dot_convolution [[P]], {{.*}} : (tensor<1x1x7x7x4x!quant.uniform<u8:f32, 0.5:7>>, tensor<2x1x3x3x1x4x4xi8>, tensor<1x8xi32>) -> tensor<1x1x3x3x8xi32>
+// CHECK:       [[Y:%.*]] = glow_cpu.dot_convolution [[P]], {{.*}} : (tensor<1x1x7x7x4x!quant.uniform<u8:f32, 0.5:7>>, tensor<2x1x3x3x1x4x4xi8>, tensor<1x8xi32>) -> tensor<1x1x3x3x8xi32>
 // CHECK:       glow.cast [[Y]] : (tensor<1x1x3x3x8xi32>) -> tensor<1x1x3x3x8xf32>
 // CHECK:       glow.quantize
-// CHECK:       glow.dot_convolution {{.*}} : (tensor<1x1x3x3x8x!quant.uniform<u8:f32, 0.25:9>>, tensor<6x1x1x1x2x4x4xi8>, tensor<2x12xi32>) -> tensor<1x2x3x3x12xi32>
-// CHECK:       glow.unpack_channels {{.*}} {channels = 24 : i64}
+// CHECK:       glow_cpu.dot_convolution {{.*}} : (tensor<1x1x3x3x8x!quant.uniform<u8:f32, 0.25:9>>, tensor<6x1x1x1x2x4x4xi8>, tensor<1x24xi32>) -> tensor<1x1x3x3x24xi32>
+// CHECK:       glow_cpu.unpack_channels {{.*}} {channels = 24 : i64}
 
 // -----
 
@@ -49,13 +49,13 @@ func.func @joined(%x: tensor<1x16x4x4xi8>) -> (tensor<1x24x4x4xi32>, tensor<1x24
 }
 
 // CHECK-LABEL: @joined(
-// CHECK:       glow.dot_convolution {{.*}} : (tensor<1x1x4x4x16xi8>, tensor<2x1x1x1x8x4x2xi8>, tensor<1x8xi32>) -> tensor<1x1x4x4x8xi32>
-// CHECK:       glow.dot_convolution {{.*}} -> tensor<1x2x4x4x8xi32>
+// CHECK:       glow_cpu.dot_convolution {{.*}} : (tensor<1x1x4x4x16xi8>, tensor<2x1x1x1x8x4x2xi8>, tensor<1x8xi32>) -> tensor<1x1x4x4x8xi32>
+// CHECK:       glow_cpu.dot_convolution {{.*}} -> tensor<1x2x4x4x8xi32>
 // CHECK:       glow.concat {{.*}} -> tensor<1x3x4x4x8xi32>
 // CHECK:       [[P:%.*]] = glow.pad {{.*}} value = 3.000000e+00
 // CHECK:       [[Q:%.*]] = glow.pad {{.*}} value = 0.000000e+00
-// CHECK:       glow.dot_convolution [[P]], {{.*}} -> tensor<1x2x4x4x12xi32>
-// CHECK:       glow.dot_convolution [[Q]], {{.*}} -> tensor<1x2x4x4x12xi32>
+// CHECK:       glow_cpu.dot_convolution [[P]], {{.*}} -> tensor<1x1x4x4x24xi32>
+// CHECK:       glow_cpu.dot_convolution [[Q]], {{.*}} -> tensor<1x1x4x4x24xi32>
 
 // -----
 
@@ -76,8 +76,8 @@ func.func @shared(%x: tensor<1x8x4x4xui8>) -> (tensor<1x8x4x4xi32>, tensor<1x8x4
 
 // CHECK-LABEL: @shared(
 // CHECK:       [[P:%.*]] = glow.pad {{.*}} -> tensor<1x1x6x6x8xui8>
-// CHECK:       glow.dot_convolution [[P]], {{.*}} -> tensor<1x1x4x4x8xi32>
-// CHECK:       glow.blocked_depthwise_convolution [[P]], {{.*}} : (tensor<1x1x6x6x8xui8>, tensor<1x3x3x8xi8>, tensor<1x8xi32>) -> tensor<1x1x4x4x8xi32>
+// CHECK:       glow_cpu.dot_convolution [[P]], {{.*}} -> tensor<1x1x4x4x8xi32>
+// CHECK:       glow_cpu.blocked_depthwise_convolution [[P]], {{.*}} : (tensor<1x1x6x6x8xui8>, tensor<1x3x3x8xi8>, tensor<1x8xi32>) -> tensor<1x1x4x4x8xi32>
 // CHECK-NOT:   glow.pad
 
 // -----

@@ -11,6 +11,6 @@ func.func @main(%x: tensor<1x64x1xf32>) -> (tensor<1x64x1xf32>, tensor<64xf32>) 
 }
 
 // BACKEND: error: {{.*}}no backend is called 'absent'; installed: {{.*}}cpu
-// KEEP: error: {{.*}}cannot keep glow.rleu: there is no such node
+// KEEP: error: {{.*}}cannot keep rleu: there is no such node
 // BLOB: graph-pass-errors.mlir:9:{{.*}}glow.exp{{.*}}cannot read a constant: {{.*}}absent.bin
 // NORM: graph-pass-errors.mlir:8:{{.*}}glow.batch_norm{{.*}}cannot read its constants: {{.*}}absent.bin

@@ -86,7 +86,7 @@ func.func @group_norm(%x: tensor<1x4x3xf32>, %c: tensor<4xf32>) -> tensor<1x4x3x
 
 // The columns that only fill the last panel are cut off.
 func.func @packed_matmul(%x: tensor<2x3x4xf32>, %w: tensor<2x4x8xf32>) -> tensor<2x3x9xf32> {
-  %a = glow.packed_matmul %x, %w {columns = 9 : i64} : (tensor<2x3x4xf32>, tensor<2x4x8xf32>) -> tensor<2x3x9xf32>
+  %a = glow_cpu.packed_matmul %x, %w {columns = 9 : i64} : (tensor<2x3x4xf32>, tensor<2x4x8xf32>) -> tensor<2x3x9xf32>
   func.return %a : tensor<2x3x9xf32>
 }
 
@@ -103,7 +103,7 @@ func.func @packed_matmul(%x: tensor<2x3x4xf32>, %w: tensor<2x4x8xf32>) -> tensor
 
 // Rows that meet a zero do not count, even if they are infinite.
 func.func @sparse_vector_matmul(%x: tensor<1x1x4xf32>, %w: tensor<4x9xf32>) -> tensor<1x1x9xf32> {
-  %a = glow.sparse_vector_matmul %x, %w : (tensor<1x1x4xf32>, tensor<4x9xf32>) -> tensor<1x1x9xf32>
+  %a = glow_cpu.sparse_vector_matmul %x, %w : (tensor<1x1x4xf32>, tensor<4x9xf32>) -> tensor<1x1x9xf32>
   func.return %a : tensor<1x1x9xf32>
 }
 

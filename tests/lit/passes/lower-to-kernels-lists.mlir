@@ -1,5 +1,5 @@
-// RUN: glow-opt %s --lower-to-kernels="vector-bits=512 vector-registers=32" --split-input-file | filecheck %s
-// RUN: glow-opt %s --lower-to-kernels="vector-bits=512 vector-registers=32 threads=2" --split-input-file | filecheck %s --check-prefix=TWO
+// RUN: glow-opt %s --lower-to-kernels --split-input-file | filecheck %s
+// RUN: glow-opt %s --lower-to-kernels="threads=2" --split-input-file | filecheck %s --check-prefix=TWO
 
 // The places where a vector is not zero are listed without branches: each is stored behind those
 // before it, which stay only if the next one goes behind them. Then the rows at eight of these places

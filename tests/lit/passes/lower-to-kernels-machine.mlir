@@ -1,4 +1,4 @@
-// RUN: glow-opt %s --lower-to-kernels="vector-bits=256 vector-registers=16 has-fma=false" --split-input-file | filecheck %s
+// RUN: glow-opt %s --set-machine="vector-bits=256 vector-registers=16 has-fma=false" --lower-to-kernels --split-input-file | filecheck %s
 
 // The machine decides about lanes, tiles, and whether a product and a sum are one operation.
 

@@ -1,5 +1,5 @@
-// RUN: glow-opt %s --lower-to-kernels="threads=2 vector-bits=512 vector-registers=32" --split-input-file | filecheck %s
-// RUN: glow-opt %s --lower-to-kernels="vector-bits=512 vector-registers=32" --split-input-file | filecheck %s --check-prefix=ONE
+// RUN: glow-opt %s --lower-to-kernels="threads=2" --split-input-file | filecheck %s
+// RUN: glow-opt %s --lower-to-kernels --split-input-file | filecheck %s --check-prefix=ONE
 
 // A sum of a million numbers is cut into 30 parts and a rest, whose sums go to scratch. Threads
 // draw parts, and meet before one of them adds the sums up. One thread adds in the same order.

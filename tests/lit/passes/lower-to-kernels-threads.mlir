@@ -1,5 +1,5 @@
-// RUN: glow-opt %s --lower-to-kernels="threads=2 vector-bits=512 vector-registers=32" --split-input-file | filecheck %s
-// RUN: glow-opt %s --lower-to-kernels="threads=3 vector-bits=512 vector-registers=32" --split-input-file | filecheck %s --check-prefix=THREE
+// RUN: glow-opt %s --lower-to-kernels="threads=2" --split-input-file | filecheck %s
+// RUN: glow-opt %s --lower-to-kernels="threads=3" --split-input-file | filecheck %s --check-prefix=THREE
 // RUN: glow-opt %s --lower-to-kernels="threads=2" --convert-to-llvm --split-input-file | filecheck %s --check-prefix=LLVM
 
 // Each thread does a part of each kernel; between them, threads wait for each other. A third kernel

@@ -1,4 +1,4 @@
-// RUN: glow-opt %s --pack-weights="lanes=2 vectors=2" --split-input-file | filecheck %s
+// RUN: glow-opt %s --set-machine="vector-bits=64 vector-registers=16" --pack-weights --split-input-file | filecheck %s
 
 // Five columns in panels of four would leave the second almost empty, but a panel has whole vectors.
 func.func @matmul(%x: tensor<2x2xf32>) -> tensor<2x5xf32> {
@@ -9,7 +9,7 @@ func.func @matmul(%x: tensor<2x2xf32>) -> tensor<2x5xf32> {
 
 // CHECK-LABEL: @matmul(
 // CHECK-NEXT:  %r = glow.constant dense<{{\[\[}}[1.000000e+00, 2.000000e+00, 3.000000e+00, 4.000000e+00], [6.000000e+00, 7.000000e+00, 8.000000e+00, 9.000000e+00]], {{\[\[}}5.000000e+00, 0.000000e+00, 0.000000e+00, 0.000000e+00], [1.000000e+01, 0.000000e+00, 0.000000e+00, 0.000000e+00]]]> : tensor<2x2x4xf32>
-// CHECK-NEXT:  %r_1 = glow.packed_matmul %x, %r {columns = 5 : i64} : (tensor<2x2xf32>, tensor<2x2x4xf32>) -> tensor<2x5xf32>
+// CHECK-NEXT:  %r_1 = glow_cpu.packed_matmul %x, %r {columns = 5 : i64} : (tensor<2x2xf32>, tensor<2x2x4xf32>) -> tensor<2x5xf32>
 // CHECK-NEXT:  func.return %r_1 : tensor<2x5xf32>
 
 // -----
@@ -23,7 +23,7 @@ func.func @transposed(%x: tensor<3x1xf32>) -> tensor<3x6xf32> {
 
 // CHECK-LABEL: @transposed(
 // CHECK-NEXT:  %r = glow.constant dense<{{\[\[}}[1.000000e+00, 2.000000e+00, 3.000000e+00, 4.000000e+00]], {{\[\[}}5.000000e+00, 6.000000e+00, 0.000000e+00, 0.000000e+00]]]> : tensor<2x1x4xf32>
-// CHECK-NEXT:  %r_1 = glow.packed_matmul %x, %r {columns = 6 : i64} : (tensor<3x1xf32>, tensor<2x1x4xf32>) -> tensor<3x6xf32>
+// CHECK-NEXT:  %r_1 = glow_cpu.packed_matmul %x, %r {columns = 6 : i64} : (tensor<3x1xf32>, tensor<2x1x4xf32>) -> tensor<3x6xf32>
 // CHECK-NEXT:  func.return %r_1 : tensor<3x6xf32>
 
 // -----
@@ -39,7 +39,7 @@ func.func @fully_connected(%x: tensor<2x2xf32>) -> tensor<2x2xf32> {
 // CHECK-LABEL: @fully_connected(
 // CHECK-NEXT:  %b = glow.constant dense<[5.000000e+00, 6.000000e+00]> : tensor<2xf32>
 // CHECK-NEXT:  %r = glow.constant dense<{{\[\[}}[1.000000e+00, 3.000000e+00], [2.000000e+00, 4.000000e+00]]]> : tensor<1x2x2xf32>
-// CHECK-NEXT:  %r_1 = glow.packed_matmul %x, %r {columns = 2 : i64} : (tensor<2x2xf32>, tensor<1x2x2xf32>) -> tensor<2x2xf32>
+// CHECK-NEXT:  %r_1 = glow_cpu.packed_matmul %x, %r {columns = 2 : i64} : (tensor<2x2xf32>, tensor<1x2x2xf32>) -> tensor<2x2xf32>
 // CHECK-NEXT:  %r_2 = glow.broadcast %b : (tensor<2xf32>) -> tensor<2x2xf32>
 // CHECK-NEXT:  %r_3 = glow.add %r_1, %r_2 : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
 // CHECK-NEXT:  func.return %r_3 : tensor<2x2xf32>
@@ -79,7 +79,7 @@ func.func @one_row(%x: tensor<1x1xf32>) -> (tensor<1x2xf32>, tensor<1x5xf32>) {
 // CHECK-NEXT:  %b = glow.constant dense<[5.000000e+00, 6.000000e+00]> : tensor<2xf32>
 // CHECK-NEXT:  %r = glow.fully_connected %x, %w, %b : (tensor<1x1xf32>, tensor<2x1xf32>, tensor<2xf32>) -> tensor<1x2xf32>
 // CHECK-NEXT:  %s = glow.constant dense<{{\[\[}}[1.000000e+00, 2.000000e+00, 3.000000e+00, 4.000000e+00, 5.000000e+00, 0.000000e+00]]]> : tensor<1x1x6xf32>
-// CHECK-NEXT:  %s_1 = glow.packed_matmul %x, %s {columns = 5 : i64} : (tensor<1x1xf32>, tensor<1x1x6xf32>) -> tensor<1x5xf32>
+// CHECK-NEXT:  %s_1 = glow_cpu.packed_matmul %x, %s {columns = 5 : i64} : (tensor<1x1xf32>, tensor<1x1x6xf32>) -> tensor<1x5xf32>
 // CHECK-NEXT:  func.return %r, %s_1 : tensor<1x2xf32>, tensor<1x5xf32>
 
 // -----
@@ -95,7 +95,7 @@ func.func @reshape(%x: tensor<4x1xf32>) -> tensor<2x2x2xf32> {
 // CHECK-LABEL: @reshape(
 // CHECK-NEXT:  %r = glow.constant dense<{{\[\[}}[1.000000e+00, 2.000000e+00]]]> : tensor<1x1x2xf32>
 // CHECK-NEXT:  %s = glow.reshape %x : (tensor<4x1xf32>) -> tensor<2x2x1xf32>
-// CHECK-NEXT:  %s_1 = glow.packed_matmul %s, %r {columns = 2 : i64} : (tensor<2x2x1xf32>, tensor<1x1x2xf32>) -> tensor<2x2x2xf32>
+// CHECK-NEXT:  %s_1 = glow_cpu.packed_matmul %s, %r {columns = 2 : i64} : (tensor<2x2x1xf32>, tensor<1x1x2xf32>) -> tensor<2x2x2xf32>
 // CHECK-NEXT:  func.return %s_1 : tensor<2x2x2xf32>
 
 // -----
@@ -113,10 +113,10 @@ func.func @other_reshapes(%x: tensor<4x1xf32>) -> (tensor<8x1xf32>, tensor<2x2x2
 
 // CHECK-LABEL: @other_reshapes(
 // CHECK-NEXT:  %r = glow.constant dense<{{\[\[}}[1.000000e+00, 2.000000e+00]]]> : tensor<1x1x2xf32>
-// CHECK-NEXT:  %r_1 = glow.packed_matmul %x, %r {columns = 2 : i64} : (tensor<4x1xf32>, tensor<1x1x2xf32>) -> tensor<4x2xf32>
+// CHECK-NEXT:  %r_1 = glow_cpu.packed_matmul %x, %r {columns = 2 : i64} : (tensor<4x1xf32>, tensor<1x1x2xf32>) -> tensor<4x2xf32>
 // CHECK-NEXT:  %s = glow.reshape %r_1 : (tensor<4x2xf32>) -> tensor<8x1xf32>
 // CHECK-NEXT:  %t = glow.constant dense<{{\[\[}}[3.000000e+00, 4.000000e+00]]]> : tensor<1x1x2xf32>
-// CHECK-NEXT:  %t_1 = glow.packed_matmul %x, %t {columns = 2 : i64} : (tensor<4x1xf32>, tensor<1x1x2xf32>) -> tensor<4x2xf32>
+// CHECK-NEXT:  %t_1 = glow_cpu.packed_matmul %x, %t {columns = 2 : i64} : (tensor<4x1xf32>, tensor<1x1x2xf32>) -> tensor<4x2xf32>
 // CHECK-NEXT:  %u = glow.reshape %t_1 : (tensor<4x2xf32>) -> tensor<2x2x2xf32>
 // CHECK-NEXT:  func.return %s, %u, %t_1 : tensor<8x1xf32>, tensor<2x2x2xf32>, tensor<4x2xf32>
 

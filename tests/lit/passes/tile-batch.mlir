@@ -1,4 +1,4 @@
-// RUN: glow-opt %s --tile-batch="images=1 cache=1500" --split-input-file | filecheck %s
+// RUN: glow-opt %s --set-machine="l2-bytes=1500" --tile-batch="images=1" --split-input-file | filecheck %s
 
 // Two images, of which each fits into the cache and both do not: one after the other.
 func.func @images(%x: tensor<2x4x4x8xf32>) -> tensor<2x4x4x8xf32> {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from glow.frontend.onnx.export.writer import EXPORTERS
-from glow.glow_dialects import work
+from glow.glow_dialects import glow_cpu, work
 from glow.glow_dialects.glow import NODES
 from glow.glow_dialects.glow.base import OnlyMovesData
 from glow.glow_dialects.glow.generic import GenericOp
@@ -19,20 +19,20 @@ from glow.semantics.registry import _MEANINGS
 from ..semantics.test_formulas import CASES, call_of
 
 assert algorithms
-STRUCTURED = [n for n in NODES if issubclass(n, Structured)]
+STRUCTURED = [n for n in (*NODES, *glow_cpu.NODES) if issubclass(n, Structured)]
 WORK = (work._OPERATIONS, work._PRODUCTS, work._BYTES)
 
 DEFAULTS = {
     "glow.generic": "batch kernel meaning shapes work",
     "glow.matmul": "work",
     "glow.fully_connected": "work",
-    "glow.packed_matmul": "work",
+    "glow_cpu.packed_matmul": "work",
     "glow.convolution": "batch work",
     "glow.transposed_convolution": "",
     "glow.max_pool": "batch work",
     "glow.avg_pool": "batch work",
-    "glow.blocked_max_pool": "batch work",
-    "glow.blocked_avg_pool": "batch work",
+    "glow_cpu.blocked_max_pool": "batch work",
+    "glow_cpu.blocked_avg_pool": "batch work",
     "glow.reduce_sum": "batch work",
     "glow.reduce_mean": "batch work",
     "glow.reduce_max": "batch work",
@@ -87,7 +87,7 @@ def test_what_falls_back_to_the_formula(operator: type[Structured]):
 def test_every_operator_has_some_way_to_the_cpu(operator: type[Structured]):
     ways = operator in _KERNELS, is_composite(operator), operator.has_trait(OnlyMovesData)
     assert any(ways) or algorithm_of(operator) is _DEFAULT[0]
-    assert operator in EXPORTERS or operator.name.startswith(("glow.blocked", "glow.packed"))
+    assert operator in EXPORTERS or operator.name.startswith("glow_cpu.")
 
 
 def test_where_transposes_sink():

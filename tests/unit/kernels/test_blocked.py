@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from glow.glow_dialects.glow.base import Node
-from glow.glow_dialects.glow.blocked import (
+from glow.glow_dialects.glow_cpu.blocked import (
     BlockedAvgPoolOp,
     BlockedConvolutionOp,
     BlockedDepthwiseConvolutionOp,
@@ -13,8 +13,8 @@ from glow.glow_dialects.glow.blocked import (
     PackChannelsOp,
     UnpackChannelsOp,
 )
+from glow.glow_dialects.machine import MachineDescription
 from glow.glow_dialects.operator import Python, with_shape
-from glow.lowering.kernels import MachineDescription
 from glow.lowering.kernels.algorithms.blocked_pooling import segments
 from glow.lowering.kernels.schedules.register_tile import balanced
 from glow.semantics import element_type

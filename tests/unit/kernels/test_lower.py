@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from glow.errors import CompileError
 from glow.glow_dialects.glow_inst.stacked import CopyOp
-from glow.lowering.kernels import MachineDescription
+from glow.glow_dialects.machine import MachineDescription
 from glow.lowering.kernels.scratch import scratch_places
 from glow.runtime.memory_plan import ARENA_SIZE, function_bytes
 from glow.runtime.signature import main_function
@@ -31,7 +31,7 @@ def program(*lines: str, sizes: str = T) -> ModuleOp:
 
 
 def lower(module: ModuleOp, options: str = "") -> ModuleOp:
-    return apply(module, f"glow-allocate,glow-lower-to-kernels{options}")
+    return apply(module, f"glow-set-machine{options},glow-allocate,glow-lower-to-kernels")
 
 
 def kernel_names(module: ModuleOp) -> list[str]:

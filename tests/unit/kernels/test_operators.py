@@ -29,9 +29,10 @@ from glow.glow_dialects.glow.reduction import (
     ReduceSumOp,
 )
 from glow.glow_dialects.glow.shape import GatherOp, TransposeOp
+from glow.glow_dialects.machine import MachineDescription
 from glow.glow_dialects.operator import Python, with_shape
 from glow.glow_dialects.quant import QuantizedType
-from glow.lowering.kernels import MachineDescription, implements
+from glow.lowering.kernels import implements
 from glow.semantics import element_type, numpy_dtype
 from glow.tests.support.native import apply, check_native
 from xdsl.dialects import func

@@ -8,9 +8,10 @@ from math import prod
 
 import pytest
 from glow.glow_dialects.glow_nest.body import Body
+from glow.glow_dialects.machine import MachineDescription
 from glow.glow_dialects.scalar import Expr
+from glow.lowering.host_machine import host_machine
 from glow.lowering.kernels.affine import Affine, Buffer, Dim, View, lookup
-from glow.lowering.kernels.machine import MachineDescription, host_machine
 from glow.lowering.kernels.nest import Combine, Nest, Reduction, simplified
 from glow.lowering.kernels.schedules.schedule import choose_schedule
 from hypothesis import given

@@ -8,10 +8,10 @@ from unittest import mock
 import ml_dtypes
 import numpy as np
 import pytest
-from glow.glow_dialects.glow.sparse import SparseVectorMatMulOp
+from glow.glow_dialects.glow_cpu.sparse import SparseVectorMatMulOp
 from glow.glow_dialects.glow_inst.instruction import Instruction
+from glow.glow_dialects.machine import MachineDescription
 from glow.glow_dialects.operator import with_shape
-from glow.lowering.kernels import MachineDescription
 from glow.lowering.kernels.algorithms import sparse
 from glow.runtime.interpreter import interpret
 from glow.semantics import element_type
@@ -126,7 +126,8 @@ def test_what_is_not_finite(threads: int, rng: np.random.Generator):
 LAYERS = """
 func.func @main(%x: tensor<1x40xf32> {glow.name = "x"}, %w: tensor<40xNxf32> {glow.name = "w"},
                 %b: tensor<1xNxf32> {glow.name = "b"}) -> (tensor<1xNxf32> {glow.name = "y"}) {
-  %p = glow.sparse_vector_matmul %x, %w : (tensor<1x40xf32>, tensor<40xNxf32>) -> tensor<1xNxf32>
+  %p = glow_cpu.sparse_vector_matmul %x, %w
+    : (tensor<1x40xf32>, tensor<40xNxf32>) -> tensor<1xNxf32>
   %s = glow.add %p, %b : (tensor<1xNxf32>, tensor<1xNxf32>) -> tensor<1xNxf32>
   %y = glow.relu %s : (tensor<1xNxf32>) -> tensor<1xNxf32>
   func.return %y : tensor<1xNxf32>

@@ -13,8 +13,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from glow.glow_dialects.glow.base import Node
-from glow.glow_dialects.glow.dot import DotMatMulOp
-from glow.glow_dialects.glow.matrix import FullyConnectedOp, MatMulOp, PackedMatMulOp
+from glow.glow_dialects.glow.matrix import FullyConnectedOp, MatMulOp
 from glow.glow_dialects.glow.normalization import GroupNormOp, LayerNormOp, SoftmaxOp
 from glow.glow_dialects.glow.reduction import (
     ReduceMaxOp,
@@ -23,8 +22,10 @@ from glow.glow_dialects.glow.reduction import (
     ReduceProdOp,
     ReduceSumOp,
 )
+from glow.glow_dialects.glow_cpu.dot import DotMatMulOp
+from glow.glow_dialects.glow_cpu.packed import PackedMatMulOp
+from glow.glow_dialects.machine import MachineDescription
 from glow.glow_dialects.operator import Python, with_shape
-from glow.lowering.kernels import MachineDescription
 from glow.lowering.kernels.affine import Buffer, Dim, View
 from glow.lowering.kernels.nest import Combine, Nest, Repeat
 from glow.lowering.kernels.registry import Kernel, total

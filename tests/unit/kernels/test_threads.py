@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -11,8 +12,9 @@ import pytest
 from glow.glow_dialects.glow.matrix import MatMulOp
 from glow.glow_dialects.glow.normalization import LogSoftmaxOp, SoftmaxOp
 from glow.glow_dialects.glow.reduction import ReduceMaxOp, ReduceMeanOp, ReduceSumOp
+from glow.glow_dialects.machine import MachineDescription
 from glow.glow_dialects.operator import with_shape
-from glow.lowering.kernels import MachineDescription
+from glow.glow_dialects.timings import TIMINGS
 from glow.lowering.kernels.threads import split as partition
 from glow.semantics import element_type
 from glow.tests.support.native import apply, check_native, run_native
@@ -53,7 +55,7 @@ def check_threads(
 @pytest.fixture
 def shared(monkeypatch: pytest.MonkeyPatch) -> None:
     """Even little work is divided, and checks compare threads."""
-    monkeypatch.setattr(partition, "_LEAST_CYCLES", 0)
+    monkeypatch.setattr(partition, "TIMINGS", replace(TIMINGS, least_shared_cycles=0))
     for module in MODULES:
         monkeypatch.setattr(module, "check_native", check_threads)
 

@@ -7,7 +7,7 @@ from math import prod
 import numpy as np
 import pytest
 from glow.glow_dialects.elements import row_major_strides, strided_memref
-from glow.lowering.kernels import MachineDescription
+from glow.glow_dialects.machine import MachineDescription
 from glow.tests.support.native import apply, check_native, parse
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st

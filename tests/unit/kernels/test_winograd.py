@@ -11,9 +11,9 @@ from math import prod
 import numpy as np
 import pytest
 from glow.errors import CompileError
-from glow.glow_dialects.glow.winograd import TILES, WinogradConvolutionOp
+from glow.glow_dialects.glow_cpu.winograd import TILES, WinogradConvolutionOp
 from glow.glow_dialects.glow_nest.body import Body
-from glow.lowering.kernels import MachineDescription
+from glow.glow_dialects.machine import MachineDescription
 from glow.lowering.kernels.affine import Affine, Buffer, Dim, View
 from glow.lowering.kernels.algorithms.winograd_blocks import (
     MOST_CACHES,
@@ -22,6 +22,7 @@ from glow.lowering.kernels.algorithms.winograd_blocks import (
     edges,
     spans,
 )
+from glow.lowering.kernels.costs import prefetched_bytes
 from glow.lowering.kernels.nest import Combine, Nest, Reduction, simplified
 from glow.lowering.kernels.schedules.register_tile import tiled_product
 from glow.lowering.kernels.schedules.schedule import Schedule
@@ -364,7 +365,7 @@ def missing_lines(nest: Nest, schedule: Schedule, pixels: Sequence[Dim]) -> tupl
 def test_prefetch_covers_the_next_filters_of_images(rows: int, columns: int, inputs: int):
     """As before, where pixels lie in rows, or in a list of the pixels of all rows."""
     machine = replace(MachineDescription(), l2_bytes=2 << 20)
-    outputs = machine.prefetched_bytes // (inputs << 10) + 2
+    outputs = prefetched_bytes(machine) // (inputs << 10) + 2
     image = View.dense(Buffer(f32, 0, 1 << 30, parameter=0), (inputs, rows, columns, 16))
     filters = View.dense(Buffer(f32, 0, 1 << 30, parameter=1), (outputs, inputs * 16, 16))
     # with a border, so that rows are no single range

@@ -58,11 +58,12 @@ def _program(name: str, n: int, lanes: int, fma: bool) -> Executable:
 
     context = make_context()
     module = Parser(context, text).parse_module()
-    for p in parse_pipeline(f"glow-expand-math{{has-fma={str(fma).lower()}}},glow-convert-to-llvm"):
+    machine = f"glow-set-machine{{has-fma={str(fma).lower()}}}"
+    for p in parse_pipeline(f"{machine},glow-expand-math,glow-convert-to-llvm"):
         apply_pass(p, context, module)
         module.verify()
-    machine = find_target() if fma else find_target("x86-64")
-    return Executable([compile_object(translate_module(module), machine)], "f", machine)
+    target = find_target() if fma else find_target("x86-64")
+    return Executable([compile_object(translate_module(module), target)], "f", target)
 
 
 def run(

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from glow.glow_dialects.glow.convolution import ConvolutionOp
+from glow.glow_dialects.machine import MachineDescription
 from glow.passes.graph.choose_convolutions import (
     Layer,
     Winograd,
@@ -18,6 +21,8 @@ from glow.tests.support.graph_text import count, run
 from xdsl.dialects import func
 from xdsl.dialects.builtin import FunctionType, ModuleOp, TensorType, f32
 from xdsl.ir import Block, Region
+
+MACHINE = MachineDescription(l2_bytes=1 << 21)
 
 
 @pytest.mark.parametrize(
@@ -34,9 +39,9 @@ from xdsl.ir import Block, Region
     ids=str,
 )
 def test_choice(layer: Layer, tile: int | None):
-    way = best_way(layer, forced=False, parts=False, cache=1 << 21)
+    way = best_way(layer, False, MACHINE)
     assert way == (None if tile is None else Winograd(tile))
-    assert best_way(layer, forced=True, parts=False, cache=1 << 21) is not None
+    assert best_way(layer, True, MACHINE) is not None
 
 
 @pytest.mark.parametrize(
@@ -54,7 +59,7 @@ def test_choice(layer: Layer, tile: int | None):
     ids=str,
 )
 def test_products_of_parts_are_for_many_pixels(layer: Layer, parts: bool):
-    way = best_way(layer, forced=False, parts=True, cache=1 << 21)
+    way = best_way(layer, False, replace(MACHINE, has_bf16_tiles=True))
     assert way is not None
     assert way.parts == parts
 
@@ -66,7 +71,7 @@ def test_costs_grow_with_the_work():
         Layer(2, 64, 64, (28, 28)),
     )
     ways = [Winograd(tile, parts) for tile in (2, 4) for parts in (False, True)]
-    costs = [lambda layer, way=way: winograd_cost(layer, way, 1 << 21) for way in ways]
+    costs = [lambda layer, way=way: winograd_cost(layer, way, MACHINE) for way in ways]
     for cost in (direct_cost, *costs):
         assert cost(small) < cost(wide)
         assert cost(small) < cost(tall)
@@ -90,10 +95,11 @@ def test_results_stay(algorithm: str, sizes: tuple[int, int, int, int], tiles: s
     t = FunctionType.from_lists([block.args[0].type], [y.result.type])
     module = ModuleOp([func.FuncOp("main", t, Region(block))])
     (want,) = interpret(module, arrays[:1]).values()
-    options = f"algorithm={algorithm} has-bf16-tiles={tiles}"
-    run(f"glow-assign-layouts{{block=8}},glow-choose-convolutions{{{options}}}", module)
+    machine = f"glow-set-machine{{vector-bits=256 has-bf16-tiles={tiles}}}"
+    choose = f"glow-choose-convolutions{{algorithm={algorithm}}}"
+    run(f"{machine},glow-assign-layouts,{choose}", module)
     # an input of 3 channels stays plain
     is_winograd = algorithm == "winograd" and inputs > 3
-    assert count(module)["glow.winograd_convolution"] == is_winograd or algorithm == "auto"
+    assert count(module)["glow_cpu.winograd_convolution"] == is_winograd or algorithm == "auto"
     (found,) = interpret(module, arrays[:1]).values()
     np.testing.assert_allclose(found, want, rtol=0, atol=2e-5 * np.abs(want).max())

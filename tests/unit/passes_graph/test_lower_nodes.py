@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from glow.errors import CompileError, GlowError
-from glow.glow_dialects.glow import NODES, DataParallel
+from glow.glow_dialects.glow import DataParallel
 from glow.glow_dialects.glow.logic import BitcastOp, CastOp, SelectOp
 from glow.glow_dialects.operator import Call
+from glow.glow_dialects.operators import OPERATORS
 from glow.glow_dialects.scalar import Primitive
 from glow.passes.graph.lower_nodes import is_composite, lower_nodes
 from glow.passes.graph.lowerings.data_parallel import PRIMITIVE_NODES
@@ -17,7 +18,7 @@ from xdsl.dialects.builtin import f16, f32, i1, i32
 
 COMPOSITE = [
     n
-    for n in NODES
+    for n in OPERATORS
     if issubclass(n, DataParallel) and is_composite(n) and "quant" not in n.__module__
 ]
 LOWER = "glow-lower-nodes{backend=none}"

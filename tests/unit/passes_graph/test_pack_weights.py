@@ -54,19 +54,20 @@ def graph(rows: int, inner: int, columns: int) -> str:
 
 @pytest.mark.parametrize("sizes", [(1, 3, 7), (3, 17, 40), (2, 1, 1)], ids=str)
 @pytest.mark.parametrize(
-    ("options", "lanes"), [("", 16), ("{lanes=4 vectors=2}", 4), ("{lanes=1 vectors=1}", 1)]
+    ("options", "lanes"),
+    [("", 16), ("{vector-bits=128 vector-registers=16}", 4), ("{vector-bits=64}", 2)],
 )
 def test_results_stay(sizes: tuple[int, int, int], options: str, lanes: int):
     module = parse(graph(*sizes))
     x = np.random.default_rng(1).standard_normal((2 * sizes[0], sizes[1])).astype(np.float32)
     want = interpret(module, [x])["y"]
-    run(f"glow-pack-weights{options}", module)
+    run(f"glow-set-machine{options},glow-pack-weights", module)
     # a matrix whose columns do not fill a vector stays as it is
-    assert count(module)["glow.packed_matmul"] == 1 + (sizes[1] >= lanes)
+    assert count(module)["glow_cpu.packed_matmul"] == 1 + (sizes[1] >= lanes)
     assert not count(module)["glow.fully_connected"]
     np.testing.assert_allclose(interpret(module, [x])["y"], want, rtol=1e-4, atol=1e-5)
     run("glow-lower-nodes{backend=none}", module)
-    assert not count(module)["glow.packed_matmul"]
+    assert not count(module)["glow_cpu.packed_matmul"]
     np.testing.assert_allclose(interpret(module, [x])["y"], want, rtol=1e-4, atol=1e-5)
 
 
@@ -111,8 +112,8 @@ def test_skipping_rows_keeps_results(transposed: bool, rng: np.random.Generator)
     }}""")
     x = rng.standard_normal((1, k)).astype(np.float32)
     want = interpret(module, [x])["y"]
-    run("glow-pack-weights{far-bytes=0}", module)
-    name = "glow.sparse_vector_matmul"
+    run("glow-set-machine{l2-bytes=1},glow-pack-weights", module)
+    name = "glow_cpu.sparse_vector_matmul"
     assert count(module)[name] == 1
     np.testing.assert_allclose(interpret(module, [x])["y"], want, rtol=1e-4, atol=1e-5)
     run("glow-lower-nodes{backend=none}", module)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from glow.glow_dialects.glow.blocked import BlockedDepthwiseConvolutionOp, PackChannelsOp
-from glow.glow_dialects.glow.dot import DotConvolutionOp, DotMatMulOp
+from glow.glow_dialects.glow_cpu.blocked import BlockedDepthwiseConvolutionOp, PackChannelsOp
+from glow.glow_dialects.glow_cpu.dot import DotConvolutionOp, DotMatMulOp
 from glow.glow_dialects.glow_vec import DotKind
+from glow.glow_dialects.machine import MachineDescription
 from glow.glow_dialects.operator import with_shape
-from glow.lowering.kernels.machine import MachineDescription
 from glow.lowering.target import find_target
 from glow.runtime.interpreter import interpret
 from glow.semantics.arrays import element_type

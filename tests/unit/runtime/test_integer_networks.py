@@ -167,9 +167,9 @@ def test_convolutions(target: Mapping[str, str], rng: np.random.Generator):
     noise = (3 * rng.standard_normal(shape)).astype(np.float32)
     compiled = check(net.module(z, net.typed(DequantizeOp, y, f32)), noise, target)
     stage = str(compiled.stages["laid-out"])
-    assert stage.count("glow.dot_convolution") == 5
-    assert stage.count("glow.blocked_depthwise_convolution") == 1
-    assert stage.count("glow.pack_channels") == 1
+    assert stage.count("glow_cpu.dot_convolution") == 5
+    assert stage.count("glow_cpu.blocked_depthwise_convolution") == 1
+    assert stage.count("glow_cpu.pack_channels") == 1
     # both users of the depthwise convolution read it with its border, or a part of that
     assert stage.count("glow.pad") == 5
 
@@ -190,7 +190,7 @@ def test_matrix_products(target: Mapping[str, str], signed: bool, rng: np.random
     result = net.scaled(z, 128)
     noise = (4 * rng.standard_normal((rows, inner))).astype(np.float32)
     compiled = check(net.module(result, z), noise, target)
-    assert str(compiled.stages["packed"]).count("glow.dot_matmul") == 2
+    assert str(compiled.stages["packed"]).count("glow_cpu.dot_matmul") == 2
     assert z.type == with_shape(i32, [rows, columns])
 
 

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import platform
+import re
 from pathlib import Path
 
 import glow
 import numpy as np
 import pytest
-from glow.errors import GlowError
+from glow.errors import CompileError, GlowError
 from glow.tools.glow_opt import main as glow_opt
 from glow.tools.glow_run import main as glow_run
 from safetensors.numpy import load_file
 
 DIGITS = str(Path(__file__).resolve().parents[3] / "examples" / "digits" / "digits.onnx")
 WITHOUT_WEIGHTS = ("kernels", "llvm")
+X86 = pytest.mark.skipif(platform.machine() != "x86_64", reason="names an x86 CPU")
 
 
 def stage_of(path: Path) -> str:
@@ -105,6 +108,36 @@ def test_other_backends_and_options(
     assert glow_run([str(path)]) == 1
     message = "continues with the stage rounded, but there are optimized, lowered, "
     assert message in capsys.readouterr().err
+
+
+@X86
+def test_the_machine_of_a_stage(tmp_path: Path) -> None:
+    """Later stages are for it, whatever this machine has; without one they are for the target."""
+    glow.compile(DIGITS).dump_stages(tmp_path)
+    path = tmp_path / "05-packed.mlir"
+    text = path.read_text()
+    vectors = re.compile(r"vector_bits = [0-9]+")
+    path.write_text(vectors.sub("vector_bits = 128", text))
+    kernels = str(glow.compile(path).stages["kernels"])
+    assert "vector_bits = 128" in kernels
+    assert "vector<4xf32>" in kernels
+    assert "vector<8xf32>" not in kernels
+    path.write_text(re.sub(r"glow.machine = #glow.machine<.*?>, ", "", text))
+    assert "glow.machine" not in path.read_text()
+    kernels = str(glow.compile(path, target_cpu="x86-64").stages["kernels"])
+    assert "has_fma = false" in kernels
+
+
+@X86
+def test_a_machine_with_more_instructions(tmp_path: Path) -> None:
+    glow.compile(DIGITS).dump_stages(tmp_path)
+    path = tmp_path / "06-scheduled.mlir"
+    path.write_text(
+        re.sub("#glow.machine<.*?>", "#glow.machine<has_int8_tiles = true>", path.read_text())
+    )
+    message = "the module is for a machine with fma, int8 tiles, which the target CPU .* lacks"
+    with pytest.raises(CompileError, match=message):
+        glow.compile(path, target_cpu="x86-64")
 
 
 def test_a_changed_stage(tmp_path: Path, rng: np.random.Generator) -> None:

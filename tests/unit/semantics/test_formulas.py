@@ -7,10 +7,10 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
+from glow.glow_dialects import glow_cpu
 from glow.glow_dialects.glow import NODES
-from glow.glow_dialects.glow.blocked import BlockedAvgPoolOp, BlockedMaxPoolOp
 from glow.glow_dialects.glow.convolution import ConvolutionOp
-from glow.glow_dialects.glow.matrix import FullyConnectedOp, MatMulOp, PackedMatMulOp
+from glow.glow_dialects.glow.matrix import FullyConnectedOp, MatMulOp
 from glow.glow_dialects.glow.normalization import (
     BatchNormOp,
     GroupNormOp,
@@ -31,6 +31,8 @@ from glow.glow_dialects.glow.reduction import (
 from glow.glow_dialects.glow.shape import BroadcastOp, GatherOp, PadOp, SliceOp, TransposeOp
 from glow.glow_dialects.glow.structured import Structured
 from glow.glow_dialects.glow.transposed import TransposedConvolutionOp
+from glow.glow_dialects.glow_cpu.blocked import BlockedAvgPoolOp, BlockedMaxPoolOp
+from glow.glow_dialects.glow_cpu.packed import PackedMatMulOp
 from glow.glow_dialects.operator import Call, shape_of, to_attribute, with_shape
 from glow.semantics import element_type, evaluate, numpy_dtype
 from glow.semantics.formula import evaluate_statement
@@ -149,5 +151,5 @@ def test_meanings_agree_with_formulas(case: Case, rng: Generator):
 
 
 def test_every_structured_operator_is_compared():
-    structured = {n for n in NODES if issubclass(n, Structured)}
+    structured = {n for n in (*NODES, *glow_cpu.NODES) if issubclass(n, Structured)}
     assert {case[0] for case in CASES} >= {n for n in structured if n.name != "glow.generic"}

@@ -8,8 +8,8 @@ from random import Random
 
 import numpy as np
 import pytest
-from glow.glow_dialects.glow.blocked import BlockedConvolutionOp
-from glow.glow_dialects.glow.winograd import TILES, WinogradConvolutionOp
+from glow.glow_dialects.glow_cpu.blocked import BlockedConvolutionOp
+from glow.glow_dialects.glow_cpu.winograd import TILES, WinogradConvolutionOp
 from glow.glow_dialects.operator import Call, Python, to_attribute, with_shape
 from glow.semantics import evaluate
 from glow.semantics.blocked import pack_channels, pack_filter

@@ -89,7 +89,7 @@ def test_a_store_waits_for_loads_from_what_lay_there():
 
 
 @given(seed=st.integers(0, 2**32 - 1), layers=st.integers(4, 12))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=10, deadline=None)
 def test_what_is_in_use_at_once_has_bytes_of_its_own(seed: int, layers: int):
     config = CONFIGS[seed % len(CONFIGS)]
     memory = MemoryMap(config)

@@ -13,7 +13,7 @@ import pytest
 from glow.errors import CompileError, ModelError
 from glow.glow_dialects.vta.config import VtaConfig
 from glow.runtime.vta.magic import is_container
-from glow.runtime.vta.program import Kind, LayerRange, Region, VtaProgram
+from glow.runtime.vta.program import LayerRange, Region, RegionRole, VtaProgram
 from glow.tests.support import vta_assembler as asm
 from hypothesis import given
 from hypothesis import strategies as st
@@ -27,12 +27,12 @@ def example(rng: np.random.Generator) -> VtaProgram:
     words = rng.integers(0, 2**64, (7, 2), np.uint64)
     weights = rng.integers(-128, 127, 333, np.int8).view(np.uint8)
     regions = (
-        Region("x", Kind.INPUT, 0x1000, 4096, None, I8, (3, 5, 7, 2), (2, 8, 1, 1)),
-        Region("w", Kind.CONSTANT, 0, 333, weights),
-        asm.region("u", Kind.MICRO_OPS, 0x4000, rng.integers(0, 2**32, 9, np.uint32)),
-        Region("i", Kind.INSTRUCTIONS, 0x5000, 112),
-        Region("s", Kind.SCRATCH, 0x6000, 10),
-        Region("ö", Kind.OUTPUT, 0x7000, 400, None, I32, (10, 10)),
+        Region("x", RegionRole.INPUT, 0x1000, 4096, None, I8, (3, 5, 7, 2), (2, 8, 1, 1)),
+        Region("w", RegionRole.CONSTANT, 0, 333, weights),
+        asm.region("u", RegionRole.MICRO_OPS, 0x4000, rng.integers(0, 2**32, 9, np.uint32)),
+        Region("i", RegionRole.INSTRUCTIONS, 0x5000, 112),
+        Region("s", RegionRole.SCRATCH, 0x6000, 10),
+        Region("ö", RegionRole.OUTPUT, 0x7000, 400, None, I32, (10, 10)),
     )
     return VtaProgram(config, words, regions, (LayerRange("a", 0, 3), LayerRange("b", 4, 6)))
 
@@ -176,7 +176,7 @@ def test_instructions_are_pairs_of_words() -> None:
 def test_layout_of_blocked_channels(rng: np.random.Generator) -> None:
     """N, C, H, W is stored as N, C/16, H, W, 1, 16, with channels padded with zeros."""
     x = rng.integers(-128, 128, (2, 21, 3, 5), np.int8)
-    region = Region("x", Kind.INPUT, 0, 10**4, None, I8, x.shape, (1, 16, 1, 1))
+    region = Region("x", RegionRole.INPUT, 0, 10**4, None, I8, x.shape, (1, 16, 1, 1))
     wanted = np.zeros((2, 2, 3, 5, 1, 16), np.int8)
     for n, c, h, w in np.ndindex(*x.shape):
         wanted[n, c // 16, h, w, 0, c % 16] = x[n, c, h, w]
@@ -187,7 +187,7 @@ def test_layout_of_blocked_channels(rng: np.random.Generator) -> None:
 def test_layout_of_weights(rng: np.random.Generator) -> None:
     """O, I, H, W is stored as O/16, I/16, H, W, 16, 16."""
     x = rng.integers(-128, 128, (17, 5, 3, 1), np.int8)
-    region = Region("w", Kind.INPUT, 0, 10**4, None, I8, x.shape, (16, 16, 1, 1))
+    region = Region("w", RegionRole.INPUT, 0, 10**4, None, I8, x.shape, (16, 16, 1, 1))
     wanted = np.zeros((2, 1, 3, 1, 16, 16), np.int8)
     for o, i, h, w in np.ndindex(*x.shape):
         wanted[o // 16, i // 16, h, w, o % 16, i % 16] = x[o, i, h, w]
@@ -199,7 +199,7 @@ def test_unpack_is_the_inverse_of_pack(data: st.DataObject) -> None:
     shape = tuple(data.draw(st.lists(st.integers(0, 7), max_size=4)))
     tile = tuple(data.draw(st.lists(st.integers(1, 5), min_size=len(shape), max_size=len(shape))))
     dtype = np.dtype(data.draw(st.sampled_from(["i1", "u1", "<i4", "<f4"])))
-    region = Region("r", Kind.OUTPUT, 0, 10**9, None, dtype, shape, tile)
+    region = Region("r", RegionRole.OUTPUT, 0, 10**9, None, dtype, shape, tile)
     rng = np.random.default_rng(data.draw(st.integers(0, 2**63)))
     array = rng.integers(0, 100, shape).astype(dtype)
     stored = region.pack(array)

@@ -11,7 +11,7 @@ from glow.glow_dialects.vta.config import VtaConfig
 from glow.runtime.vta.program import VtaProgram
 from glow.runtime.vta.timing import Estimate, VtaTiming, estimate
 from glow.runtime.vta.trace import write_trace
-from glow.runtime.vta.words import Engine, Memory, VtaError
+from glow.runtime.vta.words import Engine, MemoryCode, VtaError
 from glow.tests.support import vta_assembler as asm
 from glow.tests.support.vta_assembler import ACC, ACC_8BIT, INP, UOP, WGT, Op
 
@@ -137,13 +137,13 @@ def test_layers_add_up() -> None:
     assert first.cycles + second.cycles == found.cycles
     assert first.gemm_utilisation == pytest.approx(100 / first.cycles)
     assert first.dram_bytes == {
-        **dict.fromkeys(Memory, 0),
-        Memory.INP: 640,
-        Memory.WGT: 1024,
-        Memory.OUT: 96,
+        **dict.fromkeys(MemoryCode, 0),
+        MemoryCode.INP: 640,
+        MemoryCode.WGT: 1024,
+        MemoryCode.OUT: 96,
     }
-    assert second.dram_bytes == {**dict.fromkeys(Memory, 0), Memory.ACC_8BIT: 112}
-    assert found.total.dram_bytes[Memory.WGT] == 1024
+    assert second.dram_bytes == {**dict.fromkeys(MemoryCode, 0), MemoryCode.ACC_8BIT: 112}
+    assert found.total.dram_bytes[MemoryCode.WGT] == 1024
     assert found.instruction_bytes == 16 * len(ops)
 
 

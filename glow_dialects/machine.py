@@ -1,0 +1,161 @@
+"""
+What a processor is like: the facts that layouts, packed weights and kernels depend on.
+
+`#glow.machine<...>` on a module is such a description (see `glow_dialects.glow.machine`). Nothing
+here imports xDSL, because a program that is restored from the cache needs a description, but no IR.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+
+from .dot_kinds import BYTE_DOTS, UNSIGNED_LHS, DotKind
+
+LINE_BYTES = 64
+"""Bytes of a line of a cache, and of a row of a tile register."""
+_LEAST_BLOCK = 8
+"""Channels of a block, as far as registers allow."""
+_POINTS = 6
+"""Points of a register tile beyond which wider tiles, which load less for each product, pay."""
+_LEAST = {"vector_registers": 4, "l1_bytes": 1, "l2_bytes": 1, "l3_bytes": 1}
+_OUTSIDE_KERNELS = frozenset({"has_bf16_dot", "l3_bytes"})
+"""What no kernel's code depends on, beyond the types of its operands."""
+
+
+@dataclass(frozen=True)
+class MachineDescription:
+    """
+    A processor as passes see it. The defaults are those of a processor with AVX-512.
+
+    Raises ValueError, naming the fact, for what no machine can be.
+    """
+
+    vector_bits: int = 512
+    """Width of a vector register: a power of two, at least 64."""
+    vector_registers: int = 32
+    """How many vector registers there are, at least 4."""
+    has_fma: bool = True
+    """Whether a multiplication and an addition are one instruction with one rounding."""
+    int8_dots: tuple[DotKind, ...] = ()
+    """Instructions that add products of four neighbouring bytes to lanes of i32."""
+    has_bf16_dot: bool = False
+    """Whether an instruction adds products of two neighbouring bf16 to lanes of f32."""
+    has_int8_tiles: bool = False
+    """Whether there are tile registers whose products of bytes add up in i32 (AMX)."""
+    has_bf16_tiles: bool = False
+    """Whether there are tile registers whose products of bf16 add up in f32 (AMX)."""
+    l1_bytes: int = 32 << 10
+    """Size of a core's first data cache."""
+    l2_bytes: int = 1 << 20
+    """Size of a core's second cache."""
+    l3_bytes: int = 4 << 20
+    """Size of the last cache, which cores share."""
+
+    def __post_init__(self) -> None:
+        bits = self.vector_bits
+        if bits < 64 or bits & (bits - 1):
+            raise ValueError(f"expected vector-bits to be a power of two from 64, found {bits}")
+        for name, least in _LEAST.items():
+            if (found := getattr(self, name)) < least:
+                shown = name.replace("_", "-")
+                raise ValueError(f"expected {shown} of at least {least}, found {found}")
+        for kind in self.int8_dots:
+            if kind not in BYTE_DOTS:
+                known = ", ".join(BYTE_DOTS)
+                raise ValueError(f"expected int8-dots of {known}, found {str(kind)!r}")
+        # options of passes and text have names
+        object.__setattr__(self, "int8_dots", tuple(map(DotKind, self.int8_dots)))
+
+    # the facts as a whole
+
+    def facts(self) -> Mapping[str, int | bool | tuple[str, ...]]:
+        """All facts by name."""
+        return {f.name: getattr(self, f.name) for f in fields(self)}
+
+    def kernel_identity(self) -> str:
+        """
+        The facts that the code of kernels depends on, as text that is part of the identity of each
+        kernel. What a machine lacks is left out, so a new feature does not rename old kernels.
+        """
+        found = {n: v for n, v in self.facts().items() if v and n not in _OUTSIDE_KERNELS}
+        return "; ".join(f"{name} = {_option(value)}" for name, value in found.items())
+
+    def pass_options(self) -> str:
+        """All facts as options of the pass `glow-set-machine`."""
+        return " ".join(
+            f"{name.replace('_', '-')}={_option(value)}"
+            for name, value in self.facts().items()
+            if value != ()
+        )
+
+    def missing_on(self, other: MachineDescription) -> list[str]:
+        """The instructions that code for this machine may have and `other` does not."""
+        lacking = [
+            name.removeprefix("has_").replace("_", " ")
+            for name, value in self.facts().items()
+            if value is True and not getattr(other, name)
+        ]
+        return lacking + [str(kind) for kind in self.int8_dots if kind not in other.int8_dots]
+
+    # what follows from them
+
+    def byte_dot(self, unsigned: bool) -> DotKind | None:
+        """
+        The instruction that adds four products of bytes, unsigned or signed, by signed ones; None
+        if there is none.
+        """
+        return next((k for k in self.int8_dots if (k in UNSIGNED_LHS) == unsigned), None)
+
+    def lanes(self, element_bits: int) -> int:
+        """How many elements of a width fit into a vector register; at least 1."""
+        return max(1, self.vector_bits // element_bits)
+
+    @property
+    def channel_block(self) -> int:
+        """
+        Channels that blocked layouts keep together: the floats of one vector register; of narrow
+        ones, so many that there are eight, as long as six points fit into a register tile. The
+        inner loop of a convolution runs over a block, so it should not be shorter; longer blocks
+        waste more where they are not full.
+        """
+        lanes = self.lanes(32)
+        vectors = -(-_LEAST_BLOCK // lanes)
+        return lanes * (vectors if self.most_points(vectors) >= _POINTS else 1)
+
+    @property
+    def integer_block(self) -> int:
+        """
+        The most channels of bytes that blocked layouts keep together: with tile registers, those
+        of a row of one.
+        """
+        return max(self.channel_block, LINE_BYTES) if self.has_int8_tiles else self.channel_block
+
+    def fits(self, vectors: int, points: int) -> bool:
+        """
+        The register rule of products: whether a tile of `vectors` loaded vectors times `points`
+        broadcast elements fits, with its accumulators. Without fused multiply-add, a product
+        needs a register before it is added; it takes that of the broadcast for the last vector.
+        """
+        broadcast = 1 if self.has_fma or vectors == 1 else 2
+        return vectors * points + vectors + broadcast <= self.vector_registers
+
+    def most_points(self, vectors: int) -> int:
+        """The largest tile of `vectors` vectors that fits; 0 if none does."""
+        return max((n for n in range(self.vector_registers) if self.fits(vectors, n)), default=0)
+
+    @property
+    def panel_vectors(self) -> int:
+        """
+        Width in vectors of the register tile of matrix products: as wide as leaves six rows, and
+        at most three, beyond which nothing is gained.
+        """
+        return max((v for v in (1, 2, 3) if self.most_points(v) >= _POINTS), default=1)
+
+
+DEFAULT_MACHINE = MachineDescription()
+"""What modules that do not say it are for."""
+
+
+def _option(value: int | bool | tuple[str, ...]) -> str:
+    return ",".join(value) if isinstance(value, tuple) else str(value).lower()

@@ -1,0 +1,86 @@
+"""
+The description of a processor from the features that LLVM reports, and from what Linux says of the
+caches of this machine; never from a table of machines.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from ..glow_dialects.dot_kinds import DotKind
+from ..glow_dialects.machine import MachineDescription
+from .host_features import host_features
+
+_CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
+_UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+
+
+def describe(features: Mapping[str, bool]) -> MachineDescription:
+    """
+    The processor with these features, in LLVM's names. Those not given count as absent. Caches are
+    as large as those of the usual processors with such features.
+    """
+    has_fma = bool(features.get("fma"))
+    if features.get("avx512f") and features.get("avx512bw") and features.get("avx512vl"):
+        return MachineDescription(
+            512,
+            32,
+            has_fma,
+            int8_dots=_dots(features, {"avx512vnni": DotKind.VPDPBUSD}),
+            has_bf16_dot=bool(features.get("avx512bf16")),
+            has_int8_tiles=bool(features.get("amx-tile") and features.get("amx-int8")),
+            has_bf16_tiles=bool(features.get("amx-tile") and features.get("amx-bf16")),
+        )
+    if features.get("avx2"):
+        dots = _dots(features, {"avxvnni": DotKind.VPDPBUSD})
+        return MachineDescription(256, 16, has_fma, int8_dots=dots, l2_bytes=512 << 10)
+    if features.get("neon"):
+        dots = _dots(features, {"dotprod": DotKind.SDOT, "i8mm": DotKind.USDOT})
+        return MachineDescription(128, 32, True, int8_dots=dots)
+    return MachineDescription(128, 16, has_fma, l2_bytes=256 << 10)
+
+
+def _dots(features: Mapping[str, bool], kinds: Mapping[str, DotKind]) -> tuple[DotKind, ...]:
+    """The dot products of the features that are there."""
+    return tuple(kind for feature, kind in kinds.items() if features.get(feature))
+
+
+def with_host_caches(machine: MachineDescription) -> MachineDescription:
+    """The description with the caches of this machine, as far as it tells."""
+    found = cache_sizes(_CACHES)
+    return replace(
+        machine,
+        l1_bytes=found.get(1, machine.l1_bytes),
+        l2_bytes=found.get(2, machine.l2_bytes),
+        l3_bytes=found.get(3, machine.l3_bytes),
+    )
+
+
+def cache_sizes(folder: Path) -> dict[int, int]:
+    """Bytes of data caches by level, from Linux's description of them; empty where it is absent."""
+    sizes: dict[int, int] = {}
+    for index in sorted(folder.glob("index*")):
+        try:
+            kind, level, size = (
+                (index / name).read_text(encoding="ascii").strip()
+                for name in ("type", "level", "size")
+            )
+            if kind != "Instruction":
+                sizes[int(level)] = int(size.rstrip("KMG")) * _UNITS.get(size[-1:], 1)
+        except (OSError, ValueError):
+            continue
+    return sizes
+
+
+def usable_cores() -> int:
+    """How many processors this process may run on."""
+    affinity = getattr(os, "sched_getaffinity", None)
+    return len(affinity(0)) if affinity is not None else os.cpu_count() or 1
+
+
+def host_machine() -> MachineDescription:
+    """The processor that this runs on. Falls back to SSE2 where features are not reported."""
+    return with_host_caches(describe(host_features()))

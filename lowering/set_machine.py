@@ -1,0 +1,73 @@
+"""
+The pass `glow-set-machine`: what processor a module is for.
+
+It gives the module the attribute `glow.machine`, which the passes after it read: block sizes of
+layouts, panels of packed weights, algorithms of convolutions, and kernels follow from it. Without
+the attribute, a module is for a processor with AVX-512.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+from ..errors import CompileError
+from ..glow_dialects.glow.machine import MACHINE, MachineAttr
+from ..glow_dialects.machine import DEFAULT_MACHINE, MachineDescription
+
+
+@dataclass(frozen=True)
+class SetMachinePass(ModulePass):
+    """Say what processor the module is for: one that LLVM knows by name, or given facts."""
+
+    name = "glow-set-machine"
+
+    target_cpu: str | None = None
+    """LLVM's name of a CPU, such as `haswell`, or `native`; facts that are given replace its."""
+    target_features: str | None = None
+    """What differs from that CPU, for example `"-fma"`."""
+    target_triple: str | None = None
+    """LLVM's triple of the target, if it is not that of the CPU."""
+    vector_bits: int | None = None
+    """Width of a vector register, a power of two; without a CPU, 512."""
+    vector_registers: int | None = None
+    """How many vector registers there are; without a CPU, 32."""
+    has_fma: bool | None = None
+    """Whether the machine has fused multiply-add; without a CPU, true."""
+    int8_dots: tuple[str, ...] | None = None
+    """Kinds of `glow_vec.dot` for bytes that the machine has: `vpdpbusd`, `sdot`, `usdot`."""
+    has_bf16_dot: bool | None = None
+    """Whether the machine has products of pairs of bf16 (AVX512-BF16)."""
+    has_int8_tiles: bool | None = None
+    """Whether the machine has tile registers for products of bytes (AMX)."""
+    has_bf16_tiles: bool | None = None
+    """Whether the machine has tile registers for products of bf16 (AMX)."""
+    l1_bytes: int | None = None
+    """Size of a core's first data cache; without a CPU, 32 KiB."""
+    l2_bytes: int | None = None
+    """Size of a core's second cache; without a CPU, 1 MiB."""
+    l3_bytes: int | None = None
+    """Size of the last cache, which cores share; without a CPU, 4 MiB."""
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        op.attributes[MACHINE] = MachineAttr(self._machine())
+
+    def _machine(self) -> MachineDescription:
+        """Raises CompileError, naming the option, for what no machine can be."""
+        names = [f.name for f in fields(MachineDescription)]
+        given = {name: value for name in names if (value := getattr(self, name)) is not None}
+        try:
+            return replace(self._base(), **given)
+        except ValueError as error:
+            raise CompileError(str(error)) from error
+
+    def _base(self) -> MachineDescription:
+        target = (self.target_cpu, self.target_features, self.target_triple)
+        if target == (None, None, None):
+            return DEFAULT_MACHINE
+        from .target import find_target
+
+        return find_target(*target).describe()
