@@ -13,6 +13,7 @@ from . import (  # noqa: F401
     logic,
     matrix,
     normalization,
+    plain,
     pooling,
     quantization,
     quantized_operators,
