@@ -7,19 +7,21 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .backend import Backend, Program
 from .errors import GlowError
-from .runtime.memory_plan import MemoryPlan, plan_of
+from .interface.backend import Backend
+from .interface.memory_plan import MemoryPlan
+from .interface.program import Program
+from .interface.signature import Signature, TensorInfo
+from .runtime.memory_plan import plan_of
 from .runtime.peak_memory import peak_resident_bytes
-from .runtime.signature import Signature, TensorInfo
 from .runtime.symbols import checked_sizes
 
 # what only a compilation needs is imported where it is used: a program in the cache needs nothing
 if TYPE_CHECKING:
     import numpy as np
 
+    from .interface.time_profile import TimeProfile
     from .runtime.stages import Stages
-    from .runtime.time_profile import TimeProfile
 
 
 class CompiledModel:

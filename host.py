@@ -43,7 +43,6 @@ from .runtime.host.replicas import most_replicas
 from .runtime.host.request import Request
 from .runtime.host.statistics import HostStatistics
 from .runtime.host.timeline import Record, timeline
-from .runtime.options import backend_options
 from .wording import counted
 
 if TYPE_CHECKING:
@@ -180,7 +179,7 @@ class HostManager:
         self._expect_open()
         if not isinstance(name, str):
             raise GlowError(f"expected the name of the network, found {type(name).__name__}")
-        configuration = with_options(self._subset(devices), backend_options(**options))
+        configuration = with_options(self._subset(devices), options)
         count = _count(replicas, configuration)
         provisioner = self._provisioner
         pending = PendingNetwork(name)

@@ -1,4 +1,4 @@
-"""What benchmarks find: measurements of runtimes on networks, as data and as JSON."""
+"""The results of benchmarks: measurements of runtimes on networks, as data and as JSON."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ DIRECT = "glow_direct"
 
 @dataclass(frozen=True)
 class Measurement:
-    """What one runtime did with one network: seconds and bytes. Times are of whole batches."""
+    """
+    The measurement of one runtime on one network: seconds and bytes. Times are of whole batches.
+    """
 
     median: float = 0.0
     """The median seconds of all timed runs of all rounds."""
@@ -66,7 +68,7 @@ class Case:
         return best / ours if ours and best else None
 
     def failures(self, tolerance: float) -> list[str]:
-        """What went wrong, also that outputs differ by more than `tolerance`."""
+        """The failures, including outputs that differ by more than `tolerance`."""
         found: list[str] = []
         title = f"{self.network}, batch {self.batch}, threads {self.threads}"
         for name, measured in self.runtimes.items():
@@ -123,7 +125,7 @@ class Results:
         return max((d for d in found if d is not None), default=None)
 
     def failures(self, tolerance: float) -> list[str]:
-        """What went wrong in any case."""
+        """The failures of all cases."""
         return [line for case in self.cases for line in case.failures(tolerance)]
 
     def to_json(self) -> str:

@@ -19,8 +19,9 @@ from typing import Any, NamedTuple
 import glow
 import numpy as np
 from glow import quantization
+from glow.glow_dialects.plan_attributes import ARENA_LOWER_BOUND
 from glow.runtime.interpreter import interpret
-from glow.runtime.memory_plan import ARENA_LOWER_BOUND, function_bytes
+from glow.runtime.memory_plan import function_bytes
 from glow.runtime.signature import main_function
 from glow.runtime.vta.backend import VtaBackend, VtaExecutable
 from glow.runtime.vta.program import VtaProgram

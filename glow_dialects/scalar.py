@@ -70,7 +70,7 @@ class Primitive(StrEnum):
     SELECT = "select"
     """`select(condition, then, otherwise)`."""
     SHIFT_RIGHT = "shift_right"
-    """Of integers, by fewer bits than they have; signed ones keep their sign."""
+    """A shift of integers by fewer bits than they have. Signed integers keep their sign."""
     CONVERT = "convert"
     """Conversion to an element type: that of the operator's result, unless another is named."""
     BITCAST = "bitcast"

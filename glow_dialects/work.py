@@ -17,6 +17,7 @@ from math import prod
 from xdsl.dialects.builtin import MemRefType, TensorType
 from xdsl.ir import Attribute
 
+from ..table import Table
 from .elements import element_bytes
 from .formula import facts
 from .formula.statement import Statement
@@ -44,9 +45,9 @@ from .operator import Call, element_of, shape_of
 from .scalar import Expr
 
 Count = Callable[[Call], int]
-_OPERATIONS: dict[type[Node], Count] = {}
-_PRODUCTS: dict[type[Node], Count] = {}
-_BYTES: dict[type[Node], Count] = {}
+_OPERATIONS: Table[type[Node], Count] = Table("a number of operations", inherited=True)
+_PRODUCTS: Table[type[Node], Count] = Table("a number of products", inherited=True)
+_BYTES: Table[type[Node], Count] = Table("a number of bytes", inherited=True)
 _FREE = frozenset({ConstantOp, SplatOp, ReshapeOp, BroadcastOp, SliceOp, StorageCastOp})
 """What is known at compile time, or another view of the same bytes."""
 
@@ -58,12 +59,14 @@ class OperatorWork:
     operations: int
     """Additions, multiplications, comparisons, and so on; a function such as exp counts as one."""
     bytes: int
-    """Of operands, as far as they are read, and of results, each once, if nothing is cached."""
+    """
+    The bytes of operands, as far as they are read, and of results, each once, if nothing is cached.
+    """
 
 
 def operations(*operators: type[Node]) -> Callable[[Count], Count]:
     """Registers how many operations a call of `operators` takes."""
-    return _register(_OPERATIONS, operators)
+    return _OPERATIONS.entry(*operators)
 
 
 def products(*operators: type[Node]) -> Callable[[Count], Count]:
@@ -71,27 +74,17 @@ def products(*operators: type[Node]) -> Callable[[Count], Count]:
     Registers how many products a call of `operators` sums. A product and its addition are two
     operations.
     """
-    return _register(_PRODUCTS, operators)
+    return _PRODUCTS.entry(*operators)
 
 
 def moved(*operators: type[Node]) -> Callable[[Count], Count]:
     """Registers how many bytes a call of `operators`, which do not read all operands, moves."""
-    return _register(_BYTES, operators)
-
-
-def _register(
-    table: dict[type[Node], Count], operators: tuple[type[Node], ...]
-) -> Callable[[Count], Count]:
-    def register(count: Count) -> Count:
-        table.update(dict.fromkeys(operators, count))
-        return count
-
-    return register
+    return _BYTES.entry(*operators)
 
 
 def products_of(call: Call) -> int:
     """How many products a convolution or matrix product sums; 0 for other operators."""
-    count = _find(_PRODUCTS, call.operator)
+    count = _PRODUCTS.get(call.operator)
     if count is not None:
         return count(_with_results(call))
     stated = _stated(call)
@@ -100,7 +93,7 @@ def products_of(call: Call) -> int:
 
 def known_bytes(call: Call) -> int | None:
     """Bytes that a call moves if it does not read all of its operands; None if it does."""
-    count = _find(_BYTES, call.operator)
+    count = _BYTES.get(call.operator)
     if count is not None:
         return count(_with_results(call))
     stated = _stated(call)
@@ -118,7 +111,7 @@ def operations_of(call: Call) -> int:
     if count := products_of(call):
         return 2 * count
     full = _with_results(call)
-    registered = _find(_OPERATIONS, call.operator)
+    registered = _OPERATIONS.get(call.operator)
     if registered is not None:
         return registered(full)
     if call.operator.has_trait(OnlyMovesData):
@@ -147,10 +140,6 @@ def _stated(call: Call) -> Statement | None:
     return call.operator.statement(call)
 
 
-def _find(table: dict[type[Node], Count], operator: type[Node]) -> Count | None:
-    return next((table[c] for c in operator.__mro__ if c in table), None)
-
-
 def _with_results(call: Call) -> Call:
     if call.results:
         return call
@@ -163,7 +152,7 @@ def _elements(t: Attribute) -> int:
 
 
 def _bytes(t: Attribute) -> int:
-    """Of a dense tensor; of a view, those that it shows."""
+    """The bytes of a dense tensor; for a view, the bytes that it shows."""
     shaped = isinstance(t, TensorType | MemRefType)
     return _elements(t) * element_bytes(element_of(t)) if shaped else 0
 
@@ -200,7 +189,7 @@ def _packed(call: Call) -> int:
 
 @products(WinogradConvolutionOp)
 def _winograd(call: Call) -> int:
-    """Those of transformed tiles; transforming them is not counted."""
+    """The operations of transformed tiles, without the transforms."""
     tile, (_, inputs, *_, lanes) = call.int("tile"), call.shape(0)
     batch, blocks, *sizes, block = shape_of(call.results[0])
     points = (tile + 2) ** 2 * batch * prod(-(-s * call.int("pool") // tile) for s in sizes)

@@ -51,7 +51,7 @@ def record_shape(threads: int, kernels: int) -> tuple[int, int, int]:
 @dataclass(frozen=True)
 class InstrumentKernelsPass(ModulePass):
     """
-    Makes `main`, which `glow-lower-to-kernels` made, record the processor's counter before and
+    Makes `main`, which `glow-generate-loops` made, record the processor's counter before and
     after each kernel.
     """
 
@@ -59,7 +59,7 @@ class InstrumentKernelsPass(ModulePass):
     level = KERNELS
 
     threads: int = 1
-    """How many threads run the program together, as `glow-lower-to-kernels` was told."""
+    """How many threads run the program together, as `glow-divide-nests` was told."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if self.threads < 1:
@@ -75,7 +75,7 @@ class InstrumentKernelsPass(ModulePass):
 def instrument_kernels(main: func.FuncOp, kernels: set[str], threads: int) -> None:
     """
     Record when `main` calls one of `kernels`, which are names of functions. Raises CompileError if
-    it is not what `glow-lower-to-kernels` makes for this number of threads.
+    it is not what `glow-generate-loops` makes for this number of threads.
     """
     block = main.body.blocks[0]
     arena = _arena(main, block, threads)
@@ -100,7 +100,7 @@ def _arena(main: func.FuncOp, block: Block, threads: int) -> SSAValue[MemRefType
     """The last parameter, whose size may be changed because it is only used through views."""
     if len(block.args) < 2 or len(main.body.blocks) > 1 or not _is_bytes(block.args[-1].type):
         raise CompileError(
-            "main has no arena as its last parameter: run glow-lower-to-kernels before "
+            "main has no arena as its last parameter: run glow-generate-loops before "
             "glow-instrument-kernels"
         )
     first, *_, arena = block.args

@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from xdsl.context import Context
 from xdsl.dialects import func
@@ -54,6 +54,7 @@ from ..glow_dialects.glow_inst.stacked import CopyOp
 from ..glow_dialects.views import borders, broadcast_view, slice_view, view_through
 from ..passes.instructions.program import tidy
 from ..passes.levels import GRAPH
+from ..table import Table
 
 
 @dataclass(frozen=True)
@@ -131,17 +132,12 @@ class Program:
 
 NodeT = TypeVar("NodeT", bound=Node)
 Emitter = Callable[[Program, NodeT], None]
-_EMITTERS: dict[type[Node], Callable[[Program, Node], None]] = {}
+_EMITTERS: Table[type[Node], Emitter[Any]] = Table("a way to be emitted")
 
 
 def emits(node: type[NodeT]) -> Callable[[Emitter[NodeT]], Emitter[NodeT]]:
     """Registers how a node that has no instruction of its own is emitted."""
-
-    def register(emitter: Emitter[NodeT]) -> Emitter[NodeT]:
-        _EMITTERS[node] = emitter  # pyright: ignore[reportArgumentType]
-        return emitter
-
-    return register
+    return _EMITTERS.entry(node)
 
 
 def _memref(value: SSAValue) -> MemRefType:

@@ -2,7 +2,7 @@
 The levels of the compiler: what passes work on, and which passes lead from one level to the next.
 
 ```
-graph ──▶ instructions ──▶ planned ──▶ kernels ──▶ llvm
+graph ──▶ instructions ──▶ planned ──▶ nests ──▶ scheduled ──▶ kernels ──▶ llvm
                └──▶ vta
 ```
 
@@ -20,6 +20,8 @@ from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
+from ..glow_dialects.plan_attributes import ARENA_SIZE
+
 
 @dataclass(frozen=True)
 class Level:
@@ -36,16 +38,26 @@ class Level:
 GRAPH = Level("nodes of a graph (glow)")
 PROGRAM = Level("instructions (glow_inst)", GRAPH, ("glow-schedule-nodes", "glow-irgen"))
 PLANNED = Level("instructions with planned memory", PROGRAM, ("glow-allocate",))
-KERNELS = Level("kernels (scf, arith, vector)", PLANNED, ("glow-lower-to-kernels",))
+NESTS = Level("kernels of loop nests (glow_nest)", PLANNED, ("glow-build-nests",))
+SCHEDULED = Level(
+    "scheduled nests (glow_nest)", NESTS, ("glow-split-reductions", "glow-schedule-nests")
+)
+KERNELS = Level("kernels (scf, arith, vector)", SCHEDULED, ("glow-generate-loops",))
 LLVM = Level("the llvm dialect", KERNELS, ("glow-expand-math", "glow-convert-to-llvm"))
 VTA = Level("programs for VTA", PROGRAM, ("glow-lower-to-vta",))
 
-LEVELS = (GRAPH, PROGRAM, PLANNED, KERNELS, LLVM, VTA)
-_OF_DIALECT = {"glow": GRAPH, "glow_inst": PROGRAM, "vta": VTA, "llvm": LLVM}
+LEVELS = (GRAPH, PROGRAM, PLANNED, NESTS, SCHEDULED, KERNELS, LLVM, VTA)
+_OF_DIALECT = {
+    "glow": GRAPH,
+    "glow_inst": PROGRAM,
+    "glow_nest": NESTS,
+    "vta": VTA,
+    "llvm": LLVM,
+}
 
 
 def level_of(pass_class: type[ModulePass]) -> Level | None:
-    """What a pass works on; None for passes that work on everything, as those of xDSL do."""
+    """The level of a pass; None for passes that work on everything, such as those of xDSL."""
     return getattr(pass_class, "level", None)
 
 
@@ -74,9 +86,9 @@ def _levels(op: Operation) -> Iterator[Level]:
         level = _OF_DIALECT.get(_dialect(op))
         if level is not None:
             yield level
+        if level is NESTS and any("schedule" in nest.properties for nest in op.walk()):
+            yield SCHEDULED
         return
-    from .instructions.allocate import ARENA_SIZE
-
     level = _level_of_function(op)
     yield level
     if level is PROGRAM and ARENA_SIZE in op.attributes:
@@ -87,6 +99,8 @@ def _level_of_function(function: func.FuncOp) -> Level:
     from ..glow_dialects.glow_inst.memory import QUALIFIER, argument_attributes
 
     ops = [op for block in function.body.blocks for op in block.ops]
+    if any(_dialect(op) == "glow_nest" for op in ops):
+        return NESTS
     for op in ops:
         if (level := _OF_DIALECT.get(_dialect(op))) in (GRAPH, PROGRAM, VTA):
             return level

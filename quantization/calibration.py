@@ -17,6 +17,7 @@ from xdsl.ir import Attribute
 
 from ..errors import QuantizationError
 from ..glow_dialects.quant import QuantizedType, storage_range
+from ..table import Table
 from ..wording import counted
 from .histogram import DEFAULT_BINS, Histogram
 from .schemas import Range, choose, choose_per_axis, schema_of, storage_of
@@ -32,7 +33,7 @@ _HALF_WIDTH = 8
 
 @dataclass(frozen=True)
 class Target:
-    """How the numbers of a histogram will be stored."""
+    """The storage of the numbers of a histogram."""
 
     schema: str = "asymmetric"
     storage: IntegerType = storage_of("i8")  # noqa: RUF009 (attributes are immutable)
@@ -40,7 +41,7 @@ class Target:
 
     @property
     def levels(self) -> int:
-        """How many numbers can be stored."""
+        """The number of levels."""
         return 2**self.storage.width.data
 
     def folds(self, h: Histogram) -> bool:
@@ -51,18 +52,13 @@ class Target:
 
 
 Method: TypeAlias = "Callable[[Histogram, Target], Range]"
-METHODS: dict[str, Method] = {}
+METHODS: Table[str, Method] = Table("a method")
 """Methods of calibration by name."""
 
 
 def method(name: str) -> Callable[[Method], Method]:
     """Decorator: enter a method of calibration under a name."""
-
-    def register(function: Method) -> Method:
-        METHODS[name] = function
-        return function
-
-    return register
+    return METHODS.entry(name)
 
 
 def calibrate(

@@ -1,5 +1,5 @@
 """
-How far two runs of a network are apart, value by value: of a quantized one and the float one.
+The differences between two runs of a network, value by value: a quantized run and a float run.
 
 Values are compared by name. Passes make new values and may change names; `name_values` notes the
 names of a graph as the locations of its operations, which rewrites hand on. Signal and noise are
@@ -179,7 +179,7 @@ def _name(value: SSAValue, key: ValueKey) -> str:
 
 
 def _reader(value: SSAValue) -> Callable[[np.ndarray], np.ndarray] | None:
-    """What copies a value to an array of floats; None for integers."""
+    """A function that copies a value to an array of floats; None for integers."""
     if not isinstance(value.type, TensorType):
         return None
     element = element_of(value.type)

@@ -19,7 +19,7 @@ _CHUNK = 1 << 16
 @dataclass
 class Histogram:
     """
-    How often numbers occurred, in bins of equal width from the smallest to the largest.
+    The counts of numbers in bins of equal width from the smallest to the largest number.
 
     As in Glow (`QuantizationProfile`), the range is always exactly that of the finite numbers seen:
     when it grows, what was counted is spread over the new bins as if it were uniform within each
@@ -57,7 +57,7 @@ class Histogram:
 
     @property
     def count(self) -> int:
-        """How many finite numbers were counted."""
+        """The number of finite numbers."""
         return int(self.counts.sum())
 
     @property
@@ -129,8 +129,8 @@ class Histogram:
 
     def merged(self, other: Histogram) -> Histogram:
         """
-        What one histogram of both streams would be, up to the spreading within bins. It has as many
-        bins as the finer of the two.
+        The histogram of both streams, up to the spreading within bins. It has as many bins as the
+        finer of the two.
         """
         result = Histogram.empty(max(self.bins, other.bins))
         result.low, result.high = min(self.low, other.low), max(self.high, other.high)

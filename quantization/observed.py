@@ -22,7 +22,7 @@ from .compare import Comparison
 from .profiling import runnable
 
 if TYPE_CHECKING:
-    from ..backend import Backend
+    from ..interface.backend import Backend
 
 
 class ObservedGraph:

@@ -53,7 +53,7 @@ class ValueProfile:
 
 @dataclass
 class Match:
-    """What a profile says about a graph."""
+    """The match of a profile with a graph."""
 
     histograms: dict[SSAValue, Histogram]
     """The histograms of the values that the profile knows."""
@@ -65,7 +65,7 @@ class Match:
     """Names of values of the profile that the graph does not have."""
 
     def report(self) -> str:
-        """What did not match, by name, in one line; "" if everything did."""
+        """The names that did not match, in one line; "" if everything did."""
         parts = [
             f"{title}: {_listed(names)}"
             for title, names in (

@@ -29,7 +29,6 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 from xdsl.passes import ModulePass
 
-from ..backend import Backend, find_backend
 from ..errors import QuantizationError
 from ..glow_dialects.glow.base import DataParallel, Node
 from ..glow_dialects.glow.constant import SplatOp
@@ -37,6 +36,7 @@ from ..glow_dialects.glow.quantization import DequantizeOp, QuantizeOp
 from ..glow_dialects.glow.shape import ConcatOp
 from ..glow_dialects.operator import Call, element_of, shape_of, with_shape
 from ..glow_dialects.quant import QuantizedType
+from ..interface.backend import Backend, find_backend
 from ..passes.graph.rewriting import is_constant
 from ..passes.levels import GRAPH
 from ..runtime.signature import main_function
@@ -110,7 +110,7 @@ def _names(main: func.FuncOp) -> dict[SSAValue, str]:
 
 
 def _why_kept(node: Node, options: Quantization, names: Mapping[SSAValue, str]) -> str:
-    """Why the options keep a node in float; "" if they do not."""
+    """The reason why the options keep a node in float; "" if they do not."""
     keep = options.keep_float
     if node.name in keep or node.name.removeprefix("glow.") in keep:
         return KEPT_OPERATOR
@@ -388,7 +388,7 @@ class _Quantizer:
 
 
 class _StaysFloat(Exception):
-    """Why a product or a value is not quantized."""
+    """The reason why a product or a value is not quantized."""
 
 
 def _uses(value: SSAValue) -> int:
@@ -413,9 +413,9 @@ class QuantizePass(Quantization, ModulePass):
     digest: str | None = None
     """A hash of the profile, which tells cached programs apart. It is not checked."""
     backend: str = "cpu"
-    """Which backend's claims decide what is quantized."""
+    """The backend whose claims decide what is quantized."""
     report: str | None = None
-    """A file for the report of what was quantized, and what was not and why."""
+    """A file for the report: what was quantized, what was not, and why."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         profile = None if self.profile is None else Profile.load(self.profile)

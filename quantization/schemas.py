@@ -23,6 +23,7 @@ from ..glow_dialects.glow.quantization import DequantizeOp, QuantizeOp
 from ..glow_dialects.operator import Call
 from ..glow_dialects.quant import QuantizedType, storage_range
 from ..semantics import evaluate, numpy_dtype
+from ..table import Table
 from ..wording import counted
 
 ZERO_SCALE = 1.0
@@ -61,18 +62,13 @@ Schema: TypeAlias = "Callable[[np.ndarray, np.ndarray, IntegerType], Parameters]
 A function from lows <= 0 and highs >= 0 (f64 [N]) and a storage type to parameters (both [N]).
 """
 
-SCHEMAS: dict[str, Schema] = {}
+SCHEMAS: Table[str, Schema] = Table("a schema")
 """Schemas by name."""
 
 
 def schema(name: str) -> Callable[[Schema], Schema]:
     """Decorator: enter a schema under a name."""
-
-    def register(function: Schema) -> Schema:
-        SCHEMAS[name] = function
-        return function
-
-    return register
+    return SCHEMAS.entry(name)
 
 
 @schema("asymmetric")

@@ -28,10 +28,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 
-from ..backend import Backend, find_backend
 from ..compiler import CompiledModel, compile
 from ..errors import QuantizationError
 from ..glow_dialects.glow.base import DataParallel, Node
+from ..interface.backend import Backend, find_backend
 from ..passes.graph.value_keys import value_keys
 from ..runtime.signature import main_function
 from .metrics import METRICS, Outputs
@@ -50,7 +50,7 @@ _RUNS = 5
 
 @dataclass(frozen=True)
 class ProductLoss:
-    """What one product loses, quantized alone."""
+    """The loss of one product that is quantized alone."""
 
     name: str
     operator: str
@@ -64,7 +64,7 @@ class ProductLoss:
 
 @dataclass(frozen=True)
 class Tuning:
-    """What was found."""
+    """The result of a tuning."""
 
     choices: Quantization
     best: Trial
@@ -79,7 +79,7 @@ class Tuning:
 
 @dataclass(frozen=True)
 class Goal:
-    """What is asked for."""
+    """The task of a tuning."""
 
     max_loss: float
     metric: str = "error"
@@ -253,7 +253,7 @@ class Tuner:
         return ProductLoss(name, operator, alone, saved, choice)
 
     def _identity(self) -> dict[str, str]:
-        """What a state belongs to."""
+        """The identity of the task to which a state belongs."""
         keys = value_keys(main_function(self.graph)).values()
         data, seen = hashlib.sha256(), hashlib.sha256()
         for feed in self.batches:

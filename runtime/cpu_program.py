@@ -15,13 +15,13 @@ from ctypes import addressof, c_char
 from math import prod
 from typing import TYPE_CHECKING, TypeAlias
 
-from ..backend import ProgramMemory
+from ..interface.program import ProgramMemory
 
 if TYPE_CHECKING:
     import numpy as np
 
+    from ..interface.signature import TensorInfo
     from .program_plan import LinkPlan
-    from .signature import TensorInfo
 
 Addresses: TypeAlias = "ctypes.Array[ctypes.c_void_p]"
 ALIGNMENT = 64
@@ -117,7 +117,7 @@ class CpuProgram:
 
 
 class _Workspace:
-    """What a run needs for itself."""
+    """The memory that a run needs for itself."""
 
     def __init__(self, size: int, arguments: int):
         self.arena = aligned_bytes(size)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
-from ..backend import Backend, Rates, Stage
+from ..interface.backend import Backend, Rates, Stage
 
 if TYPE_CHECKING:
     import numpy as np
@@ -62,7 +62,7 @@ class InterpretedProgram:
         return f"<InterpretedProgram: {len(self._main.body.block.ops)} operations>"
 
     def run(self, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
-        """See `glow.backend.Program`."""
+        """See `glow.interface.backend.Program`."""
         from .interpreter import execute
 
         return execute(self._main, inputs)

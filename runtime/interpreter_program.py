@@ -25,9 +25,9 @@ from ..glow_dialects.glow_inst.memory import (
     WeightOp,
 )
 from ..glow_dialects.glow_inst.stacked import CopyOp, StackedOp
+from ..glow_dialects.plan_attributes import ARENA_SIZE
 from ..semantics import constant_array, evaluate, numpy_dtype
 from ..wording import counted
-from .memory_plan import ARENA_SIZE
 
 GARBAGE = 0xFF
 

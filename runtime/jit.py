@@ -24,9 +24,10 @@ import llvmlite.binding as llvm
 from llvmlite.binding.ffi import lib
 
 from ..errors import CompileError
+from ..interface.cache import Cache
 from ..lowering.target import Target, initialize_native
 from .half import half_conversions
-from .object_cache import ObjectCache, key_of
+from .object_cache import key_of
 
 _lock = threading.RLock()
 _library_names = itertools.count()
@@ -89,7 +90,7 @@ def object_key(text: str, target: Target, version: str) -> str:
     return key_of(text, version, *target.key())
 
 
-def object_of(text: str, target: Target, version: str, cache: ObjectCache | None) -> bytes:
+def object_of(text: str, target: Target, version: str, cache: Cache | None) -> bytes:
     """The object file of LLVM IR text, from the cache if it has it."""
     if cache is None:
         return compile_object(text, target)

@@ -149,7 +149,7 @@ def _record(status: Identity) -> bytes:
 
 @cache
 def _boot() -> str:
-    """What tells this boot of the machine from others; of no boot if that is unknown."""
+    """The identity of this boot of the machine; that of no boot if it is unknown."""
     try:
         return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
     except OSError:

@@ -21,9 +21,9 @@ from xdsl.ir import Operation
 from xdsl.passes import ModulePass, PassPipeline
 from xdsl.utils.exceptions import ArgSpecParseError, VerifyException
 
-from ..backend import Stage
 from ..context import make_context
 from ..errors import CompileError, GlowError, ModelError
+from ..interface.backend import Stage
 from ..passes.collector import without_garbage_collection
 from ..universe import multiverse
 from .environment import verifies
@@ -34,7 +34,7 @@ IMPORTED = "imported"
 
 @dataclass(frozen=True)
 class Progress:
-    """What a compilation is doing."""
+    """The progress of a compilation."""
 
     stage: str
     """`import`, or the stage that is being computed."""

@@ -31,7 +31,7 @@ from xdsl.utils.exceptions import VerifyException
 from ..glow_dialects.blob import BlobAttr
 from ..glow_dialects.elements import storage_type
 from ..glow_dialects.glow.constant import ConstantOp, SplatOp
-from ..glow_dialects.operator import to_python
+from ..glow_dialects.python_values import to_python
 
 BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
 

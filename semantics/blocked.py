@@ -15,7 +15,8 @@ from ..glow_dialects.glow_cpu.blocked import (
     UnpackChannelsOp,
     is_blocked_input,
 )
-from ..glow_dialects.operator import Call, element_of, shape_of, to_attribute, with_shape
+from ..glow_dialects.operator import Call, element_of, shape_of, with_shape
+from ..glow_dialects.python_values import to_attribute
 from .convolution import convolution
 from .pooling import avg_pool, max_pool
 from .registry import meaning

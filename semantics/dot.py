@@ -11,7 +11,8 @@ from xdsl.ir import Attribute
 from ..glow_dialects.glow.convolution import ConvolutionOp
 from ..glow_dialects.glow.matrix import MatMulOp
 from ..glow_dialects.glow_cpu.dot import DotConvolutionOp, DotMatMulOp
-from ..glow_dialects.operator import Call, element_of, shape_of, to_attribute, with_shape
+from ..glow_dialects.operator import Call, element_of, shape_of, with_shape
+from ..glow_dialects.python_values import to_attribute
 from .blocked import pack_channels, unpack_channels
 from .registry import evaluate, meaning, wide
 

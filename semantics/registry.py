@@ -18,6 +18,7 @@ from ..glow_dialects.glow.base import DataParallel, Node
 from ..glow_dialects.glow.structured import Structured
 from ..glow_dialects.operator import Call, element_of, is_narrow_integer, shape_of
 from ..glow_dialects.scalar import fold
+from ..table import Table
 from .arrays import BFLOAT16, numpy_dtype
 from .formula import evaluate_statement
 from .numpy_algebra import NumpyAlgebra, compute_dtype, convert
@@ -25,20 +26,12 @@ from .numpy_algebra import NumpyAlgebra, compute_dtype, convert
 Meaning: TypeAlias = "Callable[..., np.ndarray | tuple[np.ndarray, ...]]"
 M = TypeVar("M", bound=Meaning)
 
-_MEANINGS: dict[type[Node], Meaning] = {}
+_MEANINGS: Table[type[Node], Meaning] = Table("a meaning")
 
 
 def meaning(*operators: type[Node]) -> Callable[[M], M]:
     """Register a function `(call, *arrays)` as the meaning of `operators`."""
-
-    def register(function: M) -> M:
-        for operator in operators:
-            if operator in _MEANINGS:
-                raise ValueError(f"{operator.name} already has a meaning")
-            _MEANINGS[operator] = function
-        return function
-
-    return register
+    return _MEANINGS.entry(*operators)  # pyright: ignore[reportReturnType]
 
 
 def has_meaning(operator: type[Node]) -> bool:

@@ -6,10 +6,11 @@ import argparse
 import sys
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
 from ..errors import GlowError, QuantizationError, TextError
+from ..runtime.cpu_options import CpuOptions
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -71,8 +72,28 @@ def count(text: str) -> int:
     return int(text)
 
 
+def add_cpu_options(group: Any, *names: str) -> None:
+    """Flags for fields of `CpuOptions`. What is not given is None, or False for a switch."""
+    about = {field.name: field for field in fields(CpuOptions)}
+    for name in names:
+        option = about[name]
+        settings = dict(option.metadata)
+        if isinstance(option.default, bool):
+            settings["action"] = "store_true"
+        elif isinstance(option.default, int):
+            settings.update(type=count, default=option.default)
+        group.add_argument(f"--{name.replace('_', '-')}", **settings)
+
+
+def cpu_options(args: argparse.Namespace, *without: str) -> dict[str, object]:
+    """What the flags of `add_cpu_options` say, but for some, as options of `glow.compile`."""
+    found = vars(args)
+    names = [field.name for field in fields(CpuOptions) if field.name not in ("quantize", *without)]
+    return {name: found[name] for name in names if name in found}
+
+
 def add_model_arguments(group: Any) -> None:
-    """What an ONNX model is imported with."""
+    """The options of the import of an ONNX model."""
     group.add_argument(
         "--define-symbol",
         metavar="NAME=SIZE",

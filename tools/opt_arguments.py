@@ -72,7 +72,7 @@ def normalized(args: Iterable[str], passes: Iterable[str]) -> list[str]:
 
 
 def hint(name: str, known: Iterable[str]) -> str:
-    """What to write instead of the name of an option or a pass that does not exist."""
+    """The advice for the name of an option or a pass that does not exist."""
     bare = name.lstrip("-")
     return f"; {ELSEWHERE[bare]}" if bare in ELSEWHERE else did_you_mean(name, known)
 

@@ -13,8 +13,8 @@ from rich.text import Text
 from .tables import DataTable, shortened
 
 if TYPE_CHECKING:
-    from ..runtime.memory_plan import MemoryPlan
-    from ..runtime.signature import TensorInfo
+    from ..interface.memory_plan import MemoryPlan
+    from ..interface.signature import TensorInfo
 
 
 def wide(array: np.ndarray) -> np.ndarray:

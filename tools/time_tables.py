@@ -10,7 +10,7 @@ from .report import seconds
 from .tables import DataTable, shortened
 
 if TYPE_CHECKING:
-    from ..runtime.time_profile import InstructionTime, MeasuredWork, TimeProfile
+    from ..interface.time_profile import InstructionTime, MeasuredWork, TimeProfile
 
 LEAST_SHARE = 0.002
 """The least share of the time of a run. Instructions that take less share one line."""

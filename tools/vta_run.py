@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import numpy as np
     from rich.console import Console
 
-    from ..runtime.signature import Signature
+    from ..interface.signature import Signature
     from ..runtime.vta.program import VtaProgram
     from ..runtime.vta.simulator import Simulator
     from ..runtime.vta.timing import Estimate, LayerEstimate
@@ -66,13 +66,13 @@ def run_program(args: argparse.Namespace, console: Console) -> int:
     """Run a VTA program as the arguments say, and return the exit code."""
     import numpy as np
 
-    from ..runtime.vta.program import VtaProgram
+    from ..runtime.vta.container import read_program
     from ..runtime.vta.simulator import Simulator
     from .inputs import Preprocessing, load_inputs
     from .report import input_table, summary_table
 
     start = time.perf_counter()
-    program = VtaProgram.load(args.model)
+    program = read_program(args.model)
     simulator = Simulator(program)
     reading = time.perf_counter() - start
     signature = _signature(program)
@@ -94,7 +94,7 @@ def run_program(args: argparse.Namespace, console: Console) -> int:
 
 
 def _signature(program: VtaProgram) -> Signature:
-    from ..runtime.signature import Signature, TensorInfo
+    from ..interface.signature import Signature, TensorInfo
 
     def infos(regions) -> tuple[TensorInfo, ...]:
         return tuple(TensorInfo(r.name, list(r.shape), r.dtype.newbyteorder("=")) for r in regions)
@@ -120,7 +120,8 @@ def _runs(
 def _report(args: argparse.Namespace, program: VtaProgram, console: Console) -> None:
     if not args.statistics and args.trace is None:
         return
-    from ..runtime.vta.timing import VtaTiming, estimate
+    from ..glow_dialects.vta.timing import VtaTiming
+    from ..runtime.vta.timing import estimate
     from ..runtime.vta.trace import trace, write_trace
     from .timeline_drawing import draw_timeline
 

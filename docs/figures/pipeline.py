@@ -33,7 +33,7 @@ STAGES = (
     Stage(
         "glow_inst",
         "instructions",
-        ("eliminate-copies", "stack-ops", "share-buffers", "pack-weights", "allocate"),
+        ("eliminate-copies", "stack-ops", "share-buffers", "allocate"),
         "teal",
         "lower-to-kernels",
     ),

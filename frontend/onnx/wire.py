@@ -69,7 +69,7 @@ def _varint(data: memoryview, at: int, end: int) -> tuple[int, int]:
 
 
 def _value_end(data: memoryview, wire_type: int, at: int, end: int) -> tuple[int, int]:
-    """Where the value of a field of this wire type begins and ends."""
+    """The beginning and the end of the value of a field of this wire type."""
     match wire_type:
         case 0:
             return at, _varint(data, at, end)[1]

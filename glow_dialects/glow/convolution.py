@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
-from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, TensorType, i64
+from xdsl.dialects.builtin import IntegerAttr, TensorType, i64
 from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def
 
@@ -20,13 +20,12 @@ from ..operator import (
     shape_of,
     with_shape,
 )
+from ..syntax import PerDimension
 from .base import AcceptsEpilogue
 from .structured import Structured
 
 if TYPE_CHECKING:
     from ..formula.indices import Value
-
-_INTS = DenseArrayBase.constr(i64)
 
 
 def window_extent(size: int, low: int, high: int, kernel: int, stride: int, dilation: int) -> int:
@@ -47,8 +46,7 @@ class ConvolutionOp(Structured):
     i32, which wraps around; `bias` is i32 then.
 
     ```mlir
-    %r = glow.convolution %x, %w, %b {dilations = array<i64: 1, 1>, group = 1 : i64,
-           pads = array<i64: 3, 3, 3, 3>, strides = array<i64: 2, 2>}
+    %r = glow.convolution %x, %w, %b strides [2, 2] pads [3, 3, 3, 3]
        : (tensor<1x3x224x224xf32>, tensor<64x3x7x7xf32>, tensor<64xf32>) -> tensor<1x64x112x112xf32>
     ```
     """
@@ -74,9 +72,9 @@ class ConvolutionOp(Structured):
     input = operand_def(TensorType)
     filter = operand_def(TensorType)
     bias = operand_def(TensorType)
-    strides = prop_def(_INTS)
-    pads = prop_def(_INTS)
-    dilations = prop_def(_INTS)
+    strides = prop_def(PerDimension(1, besides=2))
+    pads = prop_def(PerDimension(0, besides=2, times=2))
+    dilations = prop_def(PerDimension(1, besides=2))
     group = prop_def(IntegerAttr.constr(i64), default_value=IntegerAttr(1, i64))
     result = result_def(TensorType)
 

@@ -34,7 +34,7 @@ class GenericOp(Structured):
     numbers, and lists of them, that it names. 16-bit floats compute in f32.
 
     ```mlir
-    %r = glow.generic %x, %w {formula = "y[b, i] = sum(k) x[b, k] * w[i, k]"}
+    %r = glow.generic %x, %w formula "y[b, i] = sum(k) x[b, k] * w[i, k]"
        : (tensor<2x3xf32>, tensor<4x3xf32>) -> tensor<2x4xf32>
     ```
     """

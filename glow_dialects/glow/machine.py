@@ -12,8 +12,8 @@ from xdsl.ir import Data
 from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
-from xdsl.utils.exceptions import VerifyException
 
+from ...errors import CompileError
 from ..dot_kinds import BYTE_DOTS, DotKind
 from ..machine import DEFAULT_MACHINE, MachineDescription
 
@@ -81,14 +81,14 @@ class MachineAttr(Data[MachineDescription]):
 
 def machine_of(module: ModuleOp) -> MachineDescription:
     """
-    What a module is for: `DEFAULT_MACHINE` if it does not say it. Raises VerifyException if the
+    What a module is for: `DEFAULT_MACHINE` if it does not say it. Raises CompileError if the
     attribute of that name is another.
     """
     found = module.attributes.get(MACHINE)
     if found is None:
         return DEFAULT_MACHINE
     if not isinstance(found, MachineAttr):
-        raise VerifyException(f"expected #{MACHINE}<...> as {MACHINE} of a module, found {found}")
+        raise CompileError(f"expected #{MACHINE}<...> as {MACHINE} of a module, found {found}")
     return found.data
 
 

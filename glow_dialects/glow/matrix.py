@@ -32,7 +32,7 @@ class MatMulOp(Structured):
     16-bit floats accumulate in f32.
 
     ```mlir
-    %r = glow.matmul %a, %b {transpose_lhs = false, transpose_rhs = true}
+    %r = glow.matmul %a, %b transpose_rhs true
        : (tensor<8x2x3xf32>, tensor<8x4x3xf32>) -> tensor<8x2x4xf32>
     ```
     """

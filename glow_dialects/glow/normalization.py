@@ -33,7 +33,7 @@ class BatchNormOp(Structured):
     (dimension 1) of the last four operands (Ioffe and Szegedy 2015, inference).
 
     ```mlir
-    %r = glow.batch_norm %x, %scale, %bias, %mean, %variance {epsilon = 1.0e-05 : f64}
+    %r = glow.batch_norm %x, %scale, %bias, %mean, %variance
        : (tensor<1x8x4x4xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>)
       -> tensor<1x8x4x4xf32>
     ```
@@ -71,8 +71,7 @@ class LocalResponseNormOp(Structured):
     channels down and the rest up.
 
     ```mlir
-    %r = glow.local_response_norm %x {alpha = 1.0e-04 : f64, beta = 0.75 : f64, k = 1.0 : f64,
-           size = 5 : i64} : (tensor<1x8x4x4xf32>) -> tensor<1x8x4x4xf32>
+    %r = glow.local_response_norm %x size 5 : (tensor<1x8x4x4xf32>) -> tensor<1x8x4x4xf32>
     ```
     """
 
@@ -121,7 +120,7 @@ class SoftmaxOp(_AlongAxis):
     `exp(x - max) / sum(exp(x - max))` along `axis`.
 
     ```mlir
-    %r = glow.softmax %x {axis = 1 : i64} : (tensor<1x1000xf32>) -> tensor<1x1000xf32>
+    %r = glow.softmax %x axis 1 : (tensor<1x1000xf32>) -> tensor<1x1000xf32>
     ```
     """
 
@@ -140,7 +139,7 @@ class LogSoftmaxOp(_AlongAxis):
     Logarithm of the softmax along `axis`: `(x - max) - log(sum(exp(x - max)))`.
 
     ```mlir
-    %r = glow.log_softmax %x {axis = 1 : i64} : (tensor<1x1000xf32>) -> tensor<1x1000xf32>
+    %r = glow.log_softmax %x axis 1 : (tensor<1x1000xf32>) -> tensor<1x1000xf32>
     ```
     """
 
@@ -180,7 +179,7 @@ class LayerNormOp(_RowNorm):
     have. 16-bit floats compute in f32.
 
     ```mlir
-    %r = glow.layer_norm %x, %scale, %bias {axis = 2 : i64, epsilon = 1.0e-05 : f64}
+    %r = glow.layer_norm %x, %scale, %bias axis 2
        : (tensor<1x128x384xf32>, tensor<384xf32>, tensor<384xf32>) -> tensor<1x128x384xf32>
     ```
     """
@@ -208,7 +207,7 @@ class RmsNormOp(_RowNorm):
     elements along the dimensions from `axis` on, whose shape the scale has.
 
     ```mlir
-    %r = glow.rms_norm %x, %scale {axis = 1 : i64, epsilon = 1.0e-05 : f64}
+    %r = glow.rms_norm %x, %scale axis 1
        : (tensor<128x384xf32>, tensor<384xf32>) -> tensor<128x384xf32>
     ```
     """
@@ -235,7 +234,7 @@ class GroupNormOp(Structured):
     et al. 2016).
 
     ```mlir
-    %r = glow.group_norm %x, %scale, %bias {groups = 2 : i64, epsilon = 1.0e-05 : f64}
+    %r = glow.group_norm %x, %scale, %bias groups 2
        : (tensor<1x8x4x4xf32>, tensor<8xf32>, tensor<8xf32>) -> tensor<1x8x4x4xf32>
     ```
     """

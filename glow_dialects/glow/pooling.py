@@ -22,6 +22,7 @@ from ..operator import (
     shape_of,
     with_shape,
 )
+from ..syntax import PerDimension
 from .base import AcceptsEpilogue
 from .structured import Structured
 
@@ -48,9 +49,9 @@ class Pool(Structured, abc.ABC):
 
     input = operand_def(TensorType)
     kernel = prop_def(_INTS)
-    strides = prop_def(_INTS)
-    pads = prop_def(_INTS)
-    dilations = prop_def(_INTS)
+    strides = prop_def(PerDimension(1, besides=2))
+    pads = prop_def(PerDimension(0, besides=2, times=2))
+    dilations = prop_def(PerDimension(1, besides=2))
     ceil_mode = prop_def(IntegerAttr.constr(i1), default_value=IntegerAttr(0, i1))
     result = result_def(TensorType)
 
@@ -110,8 +111,7 @@ class MaxPoolOp(Pool):
     The largest element of each window.
 
     ```mlir
-    %r = glow.max_pool %x {ceil_mode = false, dilations = array<i64: 1, 1>,
-           kernel = array<i64: 2, 2>, pads = array<i64: 0, 0, 0, 0>, strides = array<i64: 2, 2>}
+    %r = glow.max_pool %x kernel [2, 2] strides [2, 2]
        : (tensor<1x8x4x4xf32>) -> tensor<1x8x2x2xf32>
     ```
     """
@@ -131,9 +131,7 @@ class AvgPoolOp(Pool):
     the input and its padding (as zeros).
 
     ```mlir
-    %r = glow.avg_pool %x {ceil_mode = false, count_include_pad = false,
-           dilations = array<i64: 1, 1>, kernel = array<i64: 2, 2>,
-           pads = array<i64: 0, 0, 0, 0>, strides = array<i64: 2, 2>}
+    %r = glow.avg_pool %x kernel [2, 2] strides [2, 2]
        : (tensor<1x8x4x4xf32>) -> tensor<1x8x2x2xf32>
     ```
     """

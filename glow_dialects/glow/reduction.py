@@ -52,7 +52,7 @@ class ReduceSumOp(Reduction):
     Sum; 0 over nothing.
 
     ```mlir
-    %r = glow.reduce_sum %x {axes = array<i64: 1>, keep_dims = false}
+    %r = glow.reduce_sum %x axes [1]
        : (tensor<2x3xf32>) -> tensor<2xf32>
     ```
     """
@@ -67,7 +67,7 @@ class ReduceMeanOp(Reduction):
     Mean.
 
     ```mlir
-    %r = glow.reduce_mean %x {axes = array<i64: 1>, keep_dims = true}
+    %r = glow.reduce_mean %x axes [1] keep_dims true
        : (tensor<2x3xf32>) -> tensor<2x1xf32>
     ```
     """
@@ -92,7 +92,7 @@ class ReduceMaxOp(Reduction):
     Largest element; NaN if there is one.
 
     ```mlir
-    %r = glow.reduce_max %x {axes = array<i64: 1>, keep_dims = false}
+    %r = glow.reduce_max %x axes [1]
        : (tensor<2x3xf32>) -> tensor<2xf32>
     ```
     """
@@ -107,7 +107,7 @@ class ReduceMinOp(Reduction):
     Smallest element; NaN if there is one.
 
     ```mlir
-    %r = glow.reduce_min %x {axes = array<i64: 1>, keep_dims = false}
+    %r = glow.reduce_min %x axes [1]
        : (tensor<2x3xf32>) -> tensor<2xf32>
     ```
     """
@@ -122,7 +122,7 @@ class ReduceProdOp(Reduction):
     Product; 1 over nothing.
 
     ```mlir
-    %r = glow.reduce_prod %x {axes = array<i64: 1>, keep_dims = false}
+    %r = glow.reduce_prod %x axes [1]
        : (tensor<2x3xf32>) -> tensor<2xf32>
     ```
     """

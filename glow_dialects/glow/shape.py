@@ -25,9 +25,10 @@ from ..operator import (
     expect_length,
     expect_same_element,
     shape_of,
-    to_python,
     with_shape,
 )
+from ..python_values import to_python
+from ..syntax import PerDimension
 from .base import Node, OnlyMovesData
 from .structured import Structured
 
@@ -112,7 +113,7 @@ class TransposeOp(Structured):
     Permutes dimensions: result dimension `i` is input dimension `permutation[i]`.
 
     ```mlir
-    %r = glow.transpose %x {permutation = array<i64: 1, 0>} : (tensor<2x3xf32>) -> tensor<3x2xf32>
+    %r = glow.transpose %x permutation [1, 0] : (tensor<2x3xf32>) -> tensor<3x2xf32>
     ```
     """
 
@@ -140,7 +141,7 @@ class ConcatOp(Node):
     Joins tensors along `axis`.
 
     ```mlir
-    %r = glow.concat %a, %b {axis = 1 : i64} : (tensor<2x3xf32>, tensor<2x1xf32>) -> tensor<2x4xf32>
+    %r = glow.concat %a, %b axis 1 : (tensor<2x3xf32>, tensor<2x1xf32>) -> tensor<2x4xf32>
     ```
     """
 
@@ -180,8 +181,7 @@ class SliceOp(Structured):
     Strides may be negative, which reverses the dimension.
 
     ```mlir
-    %r = glow.slice %x {sizes = array<i64: 2, 2>, starts = array<i64: 0, 1>,
-                        strides = array<i64: 1, 1>} : (tensor<2x4xf32>) -> tensor<2x2xf32>
+    %r = glow.slice %x starts [0, 1] sizes [2, 2] : (tensor<2x4xf32>) -> tensor<2x2xf32>
     ```
     """
 
@@ -189,9 +189,9 @@ class SliceOp(Structured):
     FORMULA: ClassVar[str] = "result[i..] = input[starts + i.. * strides] for i.. < sizes"
 
     input = operand_def(TensorType)
-    starts = prop_def(_INTS)
+    starts = prop_def(PerDimension(0))
     sizes = prop_def(_INTS)
-    strides = prop_def(_INTS)
+    strides = prop_def(PerDimension(1))
     result = result_def(TensorType)
 
     traits = traits_def(OnlyMovesData())
@@ -222,7 +222,7 @@ class PadOp(Structured):
     Surrounds a tensor with a constant: `low[d]` elements before and `high[d]` after dimension `d`.
 
     ```mlir
-    %r = glow.pad %x {high = array<i64: 1>, low = array<i64: 2>, value = 0.0 : f64}
+    %r = glow.pad %x low [2] high [1] value 0.0
        : (tensor<4xf32>) -> tensor<7xf32>
     ```
     """
@@ -238,8 +238,8 @@ class PadOp(Structured):
         return {**super().numbers(call), "value": value, "padded": shape_of(cls.infer(call)[0])}
 
     input = operand_def(TensorType)
-    low = prop_def(_INTS)
-    high = prop_def(_INTS)
+    low = prop_def(PerDimension(0))
+    high = prop_def(PerDimension(0))
     value = prop_def(Attribute)
     result = result_def(TensorType)
 
@@ -266,7 +266,7 @@ class GatherOp(Structured):
     An index out of range is clamped, so that no memory outside `data` is read.
 
     ```mlir
-    %r = glow.gather %data, %indices {axis = 0 : i64}
+    %r = glow.gather %data, %indices axis 0
        : (tensor<10x4xf32>, tensor<2x3xi64>) -> tensor<2x3x4xf32>
     ```
     """

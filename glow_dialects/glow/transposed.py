@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
-from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, TensorType, i64
+from xdsl.dialects.builtin import IntegerAttr, TensorType, i64
 from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
 
@@ -20,12 +20,11 @@ from ..operator import (
     shape_of,
     with_shape,
 )
+from ..syntax import PerDimension
 from .structured import Structured
 
 if TYPE_CHECKING:
     from ..formula.indices import Value
-
-_INTS = DenseArrayBase.constr(i64)
 
 
 def transposed_extent(size: int, kernel: int, stride: int, dilation: int) -> int:
@@ -47,9 +46,8 @@ class TransposedConvolutionOp(Structured):
     that do not see each other. 16-bit floats accumulate in f32.
 
     ```mlir
-    %r = glow.transposed_convolution %x, %w, %b {dilations = array<i64: 1, 1>, group = 1 : i64,
-           output_padding = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>,
-           strides = array<i64: 2, 2>}
+    %r = glow.transposed_convolution %x, %w, %b strides [2, 2] pads [1, 1, 1, 1]
+           output_padding [1, 1]
        : (tensor<1x64x14x14xf32>, tensor<64x32x3x3xf32>, tensor<32xf32>) -> tensor<1x32x28x28xf32>
     ```
     """
@@ -74,10 +72,10 @@ class TransposedConvolutionOp(Structured):
     input = operand_def(TensorType)
     filter = operand_def(TensorType)
     bias = operand_def(TensorType)
-    strides = prop_def(_INTS)
-    pads = prop_def(_INTS)
-    output_padding = prop_def(_INTS)
-    dilations = prop_def(_INTS)
+    strides = prop_def(PerDimension(1, besides=2))
+    pads = prop_def(PerDimension(0, besides=2, times=2))
+    output_padding = prop_def(PerDimension(0, besides=2))
+    dilations = prop_def(PerDimension(1, besides=2))
     group = prop_def(IntegerAttr.constr(i64), default_value=IntegerAttr(1, i64))
     result = result_def(TensorType)
 

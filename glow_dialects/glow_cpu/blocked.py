@@ -12,7 +12,7 @@ import abc
 from collections.abc import Sequence
 from typing import ClassVar
 
-from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, TensorType, i1, i64
+from xdsl.dialects.builtin import IntegerAttr, TensorType, i1, i64
 from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def
 
@@ -32,8 +32,7 @@ from ..operator import (
     shape_of,
     with_shape,
 )
-
-_INTS = DenseArrayBase.constr(i64)
+from ..syntax import PerDimension
 
 
 def num_blocks(channels: int, block: int) -> int:
@@ -49,7 +48,7 @@ class PackChannelsOp(Node):
     Lanes of no channel are zero.
 
     ```mlir
-    %r = glow_cpu.pack_channels %x {block = 16 : i64}
+    %r = glow_cpu.pack_channels %x block 16
        : (tensor<1x24x7x7xf32>) -> tensor<1x2x7x7x16xf32>
     ```
     """
@@ -75,7 +74,7 @@ class UnpackChannelsOp(Node):
     The tensor [N, channels, *spatial] that a blocked tensor [N, B, *spatial, b] holds.
 
     ```mlir
-    %r = glow_cpu.unpack_channels %x {channels = 24 : i64}
+    %r = glow_cpu.unpack_channels %x channels 24
        : (tensor<1x2x7x7x16xf32>) -> tensor<1x24x7x7xf32>
     ```
     """
@@ -103,8 +102,8 @@ class Windowed(Node, abc.ABC):
     input = operand_def(TensorType)
     filter = operand_def(TensorType)
     bias = operand_def(TensorType)
-    strides = prop_def(_INTS)
-    dilations = prop_def(_INTS)
+    strides = prop_def(PerDimension(1, besides=3))
+    dilations = prop_def(PerDimension(1, besides=3))
     result = result_def(TensorType)
 
     traits = traits_def(AcceptsEpilogue())
@@ -138,8 +137,7 @@ class BlockedConvolutionOp(Windowed):
     [N, C, *spatial]; then `filter` is [O / b, C, *kernel, b]. 16-bit floats accumulate in f32.
 
     ```mlir
-    %r = glow_cpu.blocked_convolution %x, %w, %b {dilations = array<i64: 1, 1>,
-           strides = array<i64: 1, 1>}
+    %r = glow_cpu.blocked_convolution %x, %w, %b
        : (tensor<1x4x58x58x16xf32>, tensor<8x4x3x3x16x16xf32>, tensor<8x16xf32>)
       -> tensor<1x8x56x56x16xf32>
     ```
@@ -183,8 +181,7 @@ class BlockedDepthwiseConvolutionOp(Windowed):
     quantized numbers have sums in i32, as in `glow.convolution`.
 
     ```mlir
-    %r = glow_cpu.blocked_depthwise_convolution %x, %w, %b {dilations = array<i64: 1, 1>,
-           strides = array<i64: 2, 2>}
+    %r = glow_cpu.blocked_depthwise_convolution %x, %w, %b strides [2, 2]
        : (tensor<1x4x58x58x16xf32>, tensor<4x3x3x16xf32>, tensor<4x16xf32>)
       -> tensor<1x4x28x28x16xf32>
     ```
@@ -213,6 +210,10 @@ class BlockedDepthwiseConvolutionOp(Windowed):
 class _BlockedPool(Pool, abc.ABC):
     """A pool over the spatial dimensions of [N, C / b, *spatial, b]."""
 
+    strides = prop_def(PerDimension(1, besides=3))
+    pads = prop_def(PerDimension(0, besides=3, times=2))
+    dilations = prop_def(PerDimension(1, besides=3))
+
     @classmethod
     def infer(cls, call: Call) -> Sequence[Attribute]:
         *shape, block = expect_rank(call, 0, range(4, 7), "a blocked input")
@@ -227,8 +228,7 @@ class BlockedMaxPoolOp(_BlockedPool):
     `glow.max_pool` of a blocked tensor.
 
     ```mlir
-    %r = glow_cpu.blocked_max_pool %x {ceil_mode = false, dilations = array<i64: 1, 1>,
-           kernel = array<i64: 2, 2>, pads = array<i64: 0, 0, 0, 0>, strides = array<i64: 2, 2>}
+    %r = glow_cpu.blocked_max_pool %x strides [2, 2] kernel [2, 2]
        : (tensor<1x8x4x4x16xf32>) -> tensor<1x8x2x2x16xf32>
     ```
     """
@@ -247,9 +247,7 @@ class BlockedAvgPoolOp(_BlockedPool):
     `glow.avg_pool` of a blocked tensor.
 
     ```mlir
-    %r = glow_cpu.blocked_avg_pool %x {ceil_mode = false, count_include_pad = false,
-           dilations = array<i64: 1, 1>, kernel = array<i64: 2, 2>,
-           pads = array<i64: 0, 0, 0, 0>, strides = array<i64: 2, 2>}
+    %r = glow_cpu.blocked_avg_pool %x strides [2, 2] kernel [2, 2]
        : (tensor<1x8x4x4x16xf32>) -> tensor<1x8x2x2x16xf32>
     ```
     """

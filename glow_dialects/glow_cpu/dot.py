@@ -66,8 +66,7 @@ class DotConvolutionOp(Windowed):
     are the bias alone.
 
     ```mlir
-    %r = glow_cpu.dot_convolution %x, %w, %b {dilations = array<i64: 1, 1>,
-           strides = array<i64: 1, 1>}
+    %r = glow_cpu.dot_convolution %x, %w, %b
        : (tensor<1x4x58x58x16xui8>, tensor<8x4x3x3x4x16x4xi8>, tensor<8x16xi32>)
       -> tensor<1x8x56x56x16xi32>
     ```
@@ -105,7 +104,7 @@ class DotMatMulOp(Node):
     `glow_cpu.dot_convolution`. What the last panel holds beyond column N does not matter.
 
     ```mlir
-    %r = glow_cpu.dot_matmul %x, %w {columns = 80 : i64}
+    %r = glow_cpu.dot_matmul %x, %w columns 80
        : (tensor<1x128x64xbf16>, tensor<5x32x16x2xbf16>) -> tensor<1x128x80xf32>
     ```
     """

@@ -30,7 +30,7 @@ class PackedMatMulOp(Structured):
     N does not matter.
 
     ```mlir
-    %r = glow_cpu.packed_matmul %x, %w {columns = 80 : i64}
+    %r = glow_cpu.packed_matmul %x, %w columns 80
        : (tensor<1x128x64xf32>, tensor<2x64x48xf32>) -> tensor<1x128x80xf32>
     ```
     """

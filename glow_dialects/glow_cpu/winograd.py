@@ -43,7 +43,7 @@ class WinogradConvolutionOp(Node):
     mean square of the exact ones.
 
     ```mlir
-    %r = glow_cpu.winograd_convolution %x, %u, %b {tile = 4 : i64}
+    %r = glow_cpu.winograd_convolution %x, %u, %b tile 4
        : (tensor<1x4x58x58x16xf32>, tensor<36x8x64x16xf32>, tensor<8x16xf32>)
       -> tensor<1x8x56x56x16xf32>
     ```

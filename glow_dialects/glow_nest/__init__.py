@@ -1,1 +1,33 @@
-"""Loop nests: what kernels compute."""
+"""
+The `glow_nest` dialect: kernels as perfect loop nests over memory, and how these are computed.
+
+A kernel is a function over memrefs whose body is a list of steps: nests, loops over steps, and
+lists of numbers that loops run over. What a nest computes is apart from how: its schedule is an
+attribute.
+"""
+
+from __future__ import annotations
+
+from xdsl.ir import Dialect
+
+from .attributes import ContentAttr, ScheduleAttr, SplitAttr
+from .call import CallOp
+from .ops import (
+    BarrierOp,
+    KernelOp,
+    ListNonzerosOp,
+    NestOp,
+    RepeatListedOp,
+    RepeatOp,
+    ScratchOp,
+    YieldOp,
+)
+
+GLOW_NEST = Dialect(
+    "glow_nest",
+    [
+        *(KernelOp, NestOp, RepeatOp, ListNonzerosOp, RepeatListedOp),
+        *(ScratchOp, BarrierOp, YieldOp, CallOp),
+    ],
+    [ContentAttr, ScheduleAttr, SplitAttr],
+)

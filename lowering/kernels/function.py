@@ -8,19 +8,22 @@ from dataclasses import dataclass
 from xdsl.dialects import arith, func, llvm, memref
 from xdsl.dialects.builtin import DenseArrayBase, FunctionType, MemRefType, StringAttr, i8, i64
 from xdsl.dialects.builtin import i32 as _i32
-from xdsl.ir import Attribute, Block, Region, SSAValue
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ...glow_dialects.elements import element_bytes
-from ...glow_dialects.glow_inst.instruction import Instruction
+from ...glow_dialects.glow_nest.affine import Buffer
+from ...glow_dialects.glow_nest.memory import buffer_for
+from ...glow_dialects.glow_nest.nest import Repeat
+from ...glow_dialects.glow_nest.ops import BarrierOp, KernelOp, NestOp, RepeatOp
+from ...glow_dialects.glow_nest.steps import KernelSteps
 from ...glow_dialects.machine import MachineDescription
-from .affine import Buffer, View
 from .codegen.emit import Emitter
-from .codegen.generate import generate
 from .codegen.memory import Memory
-from .codegen.types import INDEX, flat_type
-from .instructions import Parameter, describe
-from .registry import ALIGNMENT, Kernel
-from .threads.sharing import Sharing, buffers_outside, divided_loops
+from .codegen.sharing import Sharing
+from .codegen.step_generator import StepGenerator
+from .codegen.types import INDEX, flat_type, memory_type
+from .scratch import ALIGNMENT
+from .threads.divided_loops import Divided, buffers_outside
 
 _PRIVATE = StringAttr("private")
 
@@ -40,96 +43,92 @@ class KernelFunction:
     """Whether only thread 0 does anything."""
 
 
-def build_function(
-    name: str,
-    op: Instruction,
-    parameters: Sequence[Parameter],
-    machine: MachineDescription,
-    threads: int = 1,
-) -> KernelFunction:
-    """The function that does what an instruction says, on memory as the parameters describe it."""
-    views = [p.view(i) for i, p in enumerate(parameters)]
-    kernel = describe(op, views, machine, threads)
-    types = [p.type for p in parameters]
-    if threads == 1:
-        return _alone(name, kernel, views, types, machine)
-    return _shared(name, kernel, views, types, machine, threads)
-
-
-def _alone(
-    name: str,
-    kernel: Kernel,
-    views: Sequence[View],
-    types: Sequence[Attribute],
-    machine: MachineDescription,
-) -> KernelFunction:
-    scratch = [MemRefType(i8, [kernel.scratch_bytes])] if kernel.scratch_bytes else []
-    block = Block(arg_types=[*types, *scratch])
-    emitter = Emitter(block)
-    flat = _parameters(emitter, views, block.args)
-    for buffer in kernel.scratch_buffers:
-        shift = emitter.index(buffer.scratch_offset)
-        flat[buffer] = _in_scratch(emitter, block.args[-1], buffer, shift)
-    generate(kernel.steps, emitter, Memory(emitter, flat), machine)
-    return KernelFunction(_finished(name, emitter, block), kernel.scratch_bytes)
-
-
-def _shared(
-    name: str,
-    kernel: Kernel,
-    views: Sequence[View],
-    types: Sequence[Attribute],
-    machine: MachineDescription,
-    threads: int,
-) -> KernelFunction:
+def build_function(kernel: KernelOp, machine: MachineDescription) -> KernelFunction:
     """
-    The function for one of several threads. Behind the scratch that all use lies that of each
-    thread.
+    The function that does what a kernel says. Behind the scratch that all threads use lies that of
+    each thread.
     """
-    divided = divided_loops(kernel.steps, threads)
+    steps, threads = KernelSteps(kernel), kernel.thread_count
+    shared = threads > 1
+    tree = steps.tree()
+    divided = _divided(kernel, steps)
     private = {b: None for d in divided.values() for b in d.private}
-    common = buffers_outside(kernel.steps, divided)
-    places, common_bytes = _packed([b for b in kernel.scratch_buffers if b in common])
+    common = buffers_outside(tree, divided)
+    scratch = [(op, steps.buffer(op.result)) for op in steps.scratch()]
+    places, common_bytes = _packed(
+        [b or buffer_for(op.result) for op, b in scratch if not shared or b in common]
+    )
     own_places, own_bytes = _packed(list(private))
     scratch_bytes = common_bytes + threads * own_bytes
-    scratch = [MemRefType(i8, [scratch_bytes])] if scratch_bytes else []
-    block = Block(arg_types=[INDEX, llvm.LLVMPointerType(), *types, *scratch])
-    thread, team, *arguments = block.args
-    thread.name_hint, team.name_hint = "thread", "team"
+    leading = [INDEX, llvm.LLVMPointerType()] if shared else []
+    types = [_memory_memref(a.type) for a in kernel.body.block.args]
+    block = Block(arg_types=[*leading, *types, *_bytes(scratch_bytes)])
+    arguments = block.args[len(leading) :]
     emitter = Emitter(block)
-    flat = _parameters(emitter, views, arguments)
+    flat: dict[Buffer, SSAValue] = {}
+    for own, argument in zip(kernel.body.block.args, arguments, strict=False):
+        buffer = steps.buffer(own) or buffer_for(own)
+        flat[buffer] = _flattened(emitter, argument, buffer)
     for buffer, place in places.items():
         flat[buffer] = _in_scratch(emitter, arguments[-1], buffer, emitter.index(place))
-    own: dict[Buffer, SSAValue] = {}
-    for buffer, place in own_places.items():
-        start = emitter.binary(arith.MuliOp, thread, emitter.index(own_bytes))
-        shift = emitter.binary(arith.AddiOp, start, emitter.index(common_bytes + place))
-        own[buffer] = _in_scratch(emitter, arguments[-1], buffer, shift)
-    memory = Memory(emitter, flat)
-    sharing = Sharing(emitter, memory, machine, threads, thread, team, divided, own)
-    sharing.generate(kernel.steps, {})
-    has_team = any(team in op.operands for op in block.walk())
-    if not has_team:
-        block.erase_arg(team)
-    function = _finished(name, emitter, block)
-    barriers, alone = sharing.has_barriers, sharing.alone
-    return KernelFunction(function, scratch_bytes, True, has_team, barriers, alone)
+    sharing, private_flat = None, {}
+    if shared:
+        thread, team = block.args[:2]
+        thread.name_hint, team.name_hint = "thread", "team"
+        sharing = Sharing(emitter, threads, thread, team)
+        for buffer, place in own_places.items():
+            start = emitter.binary(arith.MuliOp, thread, emitter.index(own_bytes))
+            shift = emitter.binary(arith.AddiOp, start, emitter.index(common_bytes + place))
+            private_flat[buffer] = _in_scratch(emitter, arguments[-1], buffer, shift)
+    code = StepGenerator(steps, emitter, Memory(emitter, flat), machine, sharing, private_flat)
+    code.block(kernel.body.block, {})
+    return _finished(kernel, emitter, block, scratch_bytes, sharing)
 
 
-def _parameters(
-    emitter: Emitter, views: Sequence[View], arguments: Sequence[SSAValue]
-) -> dict[Buffer, SSAValue]:
-    return {
-        view.buffer: _flattened(emitter, argument, view.buffer)
-        for view, argument in zip(views, arguments, strict=False)
-    }
+def _divided(kernel: KernelOp, steps: KernelSteps) -> dict[Repeat, Divided]:
+    """The loops whose iterations are divided, by the first of those nested."""
+    found: dict[Repeat, Divided] = {}
+    for op in kernel.walk():
+        if isinstance(op, RepeatOp) and op.divided is not None:
+            loops = tuple(steps.step_of[o] for o in op.divided_loops)
+            private = tuple(b for v in op.private if (b := steps.buffer(v)))
+            assert all(isinstance(loop, Repeat) for loop in loops)
+            found[loops[0]] = Divided(loops, private)  # pyright: ignore
+    return found
 
 
-def _finished(name: str, emitter: Emitter, block: Block) -> func.FuncOp:
+def _memory_memref(t: Attribute) -> MemRefType:
+    """A memref as memory holds its elements."""
+    assert isinstance(t, MemRefType)
+    return MemRefType(memory_type(t.element_type), t.get_shape(), t.layout)
+
+
+def _bytes(count: int) -> list[Attribute]:
+    return [MemRefType(i8, [count])] if count else []
+
+
+def _finished(
+    kernel: KernelOp, emitter: Emitter, block: Block, scratch_bytes: int, sharing: Sharing | None
+) -> KernelFunction:
     emitter.finish()
+    has_team = sharing is not None and any(sharing.team in op.operands for op in block.walk())
+    if sharing is not None and not has_team:
+        block.erase_arg(sharing.team)
     block.add_op(func.ReturnOp())
     t = FunctionType.from_lists([a.type for a in block.args], [])
-    return func.FuncOp(name, t, Region(block), visibility=_PRIVATE)
+    function = func.FuncOp(kernel.sym_name.data, t, Region(block), visibility=_PRIVATE)
+    ops = list(kernel.walk())
+    has_barriers = any(isinstance(op, BarrierOp) for op in ops)
+    alone = not any(_is_shared(op) for op in ops)
+    return KernelFunction(
+        function, scratch_bytes, sharing is not None, has_team, has_barriers, alone
+    )
+
+
+def _is_shared(op: Operation) -> bool:
+    if isinstance(op, NestOp):
+        return op.split is not None
+    return isinstance(op, RepeatOp) and op.divided is not None
 
 
 def _flattened(emitter: Emitter, argument: SSAValue, buffer: Buffer) -> SSAValue:

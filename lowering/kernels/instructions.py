@@ -14,13 +14,14 @@ from ...glow_dialects.elements import offset_of, strided_memref
 from ...glow_dialects.glow.base import DataParallel
 from ...glow_dialects.glow_inst.instruction import Instruction, OperatorInstruction, Qualifier
 from ...glow_dialects.glow_inst.stacked import CopyOp, StackedOp
+from ...glow_dialects.glow_nest.affine import Buffer, View
+from ...glow_dialects.glow_nest.body_text import body_of
+from ...glow_dialects.glow_nest.memory import reach
 from ...glow_dialects.machine import MachineDescription
 from ...glow_dialects.operator import Call
-from .affine import Buffer, View
-from .algorithms.elementwise import block_body, copy, data_parallel, elementwise
-from .codegen.types import memory_type, significant_strides
+from .algorithms.elementwise import copy, data_parallel, elementwise
+from .codegen.types import significant_strides
 from .registry import Epilogue, Kernel, algorithm_of
-from .schedules.split_reduction import split_reductions
 
 _HASH_DIGITS = 12
 
@@ -42,19 +43,12 @@ class Parameter:
         offset = offset_of(t) if keep_offset else 0
         return Parameter(t.element_type, t.get_shape(), significant_strides(t), offset, qualifier)
 
-    @property
-    def type(self) -> MemRefType:
-        return strided_memref(memory_type(self.element), self.shape, self.strides, self.offset)
-
-    @property
-    def reach(self) -> tuple[int, int]:
-        """The first element that it touches, and one more than the last, from its pointer."""
-        steps = [(d - 1) * s for d, s in zip(self.shape, self.strides, strict=True) if d]
-        low = self.offset + sum(min(0, s) for s in steps)
-        return low, self.offset + sum(max(0, s) for s in steps) + 1
+    def typed(self, element: Attribute) -> MemRefType:
+        """Its type with these elements."""
+        return strided_memref(element, self.shape, self.strides, self.offset)
 
     def view(self, number: int) -> View:
-        buffer = Buffer(self.element, *self.reach, parameter=number)
+        buffer = Buffer(self.element, *reach(self.typed(self.element)), parameter=number)
         return View(buffer, self.shape, self.strides, self.offset)
 
 
@@ -113,9 +107,7 @@ def describe(
     """The algorithm of an instruction whose parameters have these views, as nests."""
     for kind, build in _BUILDERS.items():
         if isinstance(op, kind):
-            kernel = build(op, views, machine, threads)
-            split_reductions(kernel)
-            return kernel
+            return build(op, views, machine, threads)
     raise ValueError(f"no kernel for {op.name}")
 
 
@@ -134,7 +126,7 @@ def _stacked(
     outs, inouts = len(op.outs), len(op.inouts)
     written, read = views[: outs + inouts], views[outs:]
     k = Kernel(Call(DataParallel, (), (), {}), written, read, machine=machine)
-    elementwise(k, block_body(op.body.block), written, read, inouts > 0)
+    elementwise(k, body_of(op.body.block), written, read, inouts > 0)
     return k
 
 
@@ -145,7 +137,7 @@ def _operator(
     outs, arguments = op.num_results(), len(op.arguments)
     epilogue = None
     if op.epilogue is not None:
-        body = block_body(op.epilogue.block)
+        body = body_of(op.epilogue.block)
         epilogue = Epilogue(body, views[arguments:], op.inout is not None)
     k = Kernel(op.call, views[:outs], views[outs:arguments], epilogue, machine, threads)
     algorithm = (

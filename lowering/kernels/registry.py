@@ -20,19 +20,24 @@ from math import prod
 from xdsl.dialects.builtin import i32
 from xdsl.ir import Attribute
 
-from ...glow_dialects.elements import element_bytes
 from ...glow_dialects.glow.base import DataParallel, Node, OnlyMovesData
 from ...glow_dialects.glow.structured import Structured
+from ...glow_dialects.glow_nest.affine import Access, Buffer, Dim, Index, View
 from ...glow_dialects.glow_nest.body import Body
+from ...glow_dialects.glow_nest.nest import (
+    Combine,
+    Listing,
+    Nest,
+    NumberList,
+    Reduction,
+    Repeat,
+    RepeatListed,
+    Step,
+)
 from ...glow_dialects.machine import MachineDescription
 from ...glow_dialects.operator import Call, element_of
 from ...glow_dialects.scalar import Expr, arguments, convert
 from ...passes.graph.lower_nodes import is_composite
-from .affine import Access, Buffer, Dim, Index, View
-from .nest import Combine, Listing, Nest, Reduction, Repeat, RepeatListed, Step
-
-ALIGNMENT = 64
-"""Bytes; of each scratch buffer."""
 
 Algorithm = Callable[["Kernel"], None]
 _KERNELS: dict[type[Node], Algorithm] = {}
@@ -136,7 +141,6 @@ class Kernel:
         self.results = results
         self.operands = operands
         self.steps: list[Step] = []
-        self.scratch_bytes = 0
         self.scratch_buffers: list[Buffer] = []
         self._epilogue = epilogue or Epilogue()
         self._current = self.steps
@@ -170,9 +174,7 @@ class Kernel:
     def scratch(self, shape: Sequence[int], element: Attribute) -> View:
         """A dense temporary array."""
         elements = prod(shape)
-        buffer = Buffer(element, 0, max(1, elements), scratch_offset=self.scratch_bytes)
-        size = max(1, elements) * element_bytes(element)
-        self.scratch_bytes += -(-size // ALIGNMENT) * ALIGNMENT
+        buffer = Buffer(element, 0, max(1, elements))
         self.scratch_buffers.append(buffer)
         return View.dense(buffer, shape)
 
@@ -182,24 +184,24 @@ class Kernel:
         with self._inside(Repeat(dim)):
             yield
 
-    def list_nonzeros(self, dim: Dim, source: Access) -> Listing:
+    def list_nonzeros(self, dim: Dim, source: Access) -> NumberList:
         """A list of the values of `dim` for which `source` is not zero."""
         numbers, count = self.scratch((dim.size,), i32), self.scratch((), i32)
-        listing = Listing(dim, source, numbers[[dim]], count[()])
-        self._current.append(listing)
-        return listing
+        made = NumberList(dim, numbers[[dim]], count[()])
+        self._current.append(Listing(made, source))
+        return made
 
     @contextmanager
     def repeat_listed(
-        self, listing: Listing, together: int, after: int = 0, part: Dim | None = None
+        self, numbers: NumberList, together: int, after: int = 0, part: Dim | None = None
     ) -> Iterator[Sequence[Dim]]:
         """
         The nests that are added inside run for each `together` numbers of a list, with `after` only
         for those behind the last complete group of so many, with `part` only for that part of the
         list, of equal ones. Yields their loop variables.
         """
-        dims = tuple(Dim(f"n{i}", listing.dim.size) for i in range(together))
-        with self._inside(RepeatListed(dims, listing, after, part)):
+        dims = tuple(Dim(f"n{i}", numbers.dim.size) for i in range(together))
+        with self._inside(RepeatListed(dims, numbers, after, part)):
             yield dims
 
     @contextmanager

@@ -9,7 +9,9 @@ from xdsl.ir import Operation
 
 from ...glow_dialects.elements import type_bytes
 from ...glow_dialects.glow_inst.memory import AllocActivationOp, DeallocActivationOp
-from .registry import ALIGNMENT
+
+ALIGNMENT = 64
+"""Bytes; of each scratch buffer."""
 
 
 def scratch_places(

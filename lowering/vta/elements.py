@@ -12,7 +12,8 @@ from ...glow_dialects.glow.base import Node
 from ...glow_dialects.glow.elementwise import Binary
 from ...glow_dialects.glow.logic import CastOp
 from ...glow_dialects.glow.quantization import RescaleOp, StorageCastOp
-from ...glow_dialects.operator import element_of, to_python
+from ...glow_dialects.operator import element_of
+from ...glow_dialects.python_values import to_python
 from ...glow_dialects.quant import QuantizedType
 from ...glow_dialects.vta import AluOpcode
 from .buffers import unsupported

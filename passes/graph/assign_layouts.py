@@ -71,7 +71,7 @@ class AssignLayoutsPass(ModulePass):
     level = GRAPH
 
     block: int | None = None
-    """How many channels a block has; by default, as many as suit the vectors of the machine."""
+    """The number of channels of a block. The default suits the vectors of the machine."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if self.block is not None and self.block < 1:

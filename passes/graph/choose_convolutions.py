@@ -160,7 +160,10 @@ class ChooseConvolutionsPass(ModulePass):
     level = GRAPH
 
     algorithm: str = AUTO
-    """`direct`, `winograd` wherever it applies, or `auto` for what is estimated to be faster."""
+    """
+    The algorithm: `direct`, `winograd` wherever it applies, or `auto` for the faster one by
+    estimate.
+    """
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if self.algorithm not in (AUTO, DIRECT, WINOGRAD):

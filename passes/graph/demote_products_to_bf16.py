@@ -26,7 +26,8 @@ from ...glow_dialects.glow.shape import PadOp
 from ...glow_dialects.glow_cpu.blocked import BlockedConvolutionOp, is_blocked_input
 from ...glow_dialects.glow_cpu.dot import DotConvolutionOp, DotMatMulOp
 from ...glow_dialects.glow_cpu.packed import PackedMatMulOp
-from ...glow_dialects.operator import element_of, shape_of, to_python
+from ...glow_dialects.operator import element_of, shape_of
+from ...glow_dialects.python_values import to_python
 from ...semantics.arrays import constant_reader, lazy_constant
 from ...semantics.dot import pair_rows
 from ..levels import GRAPH

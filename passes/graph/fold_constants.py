@@ -66,7 +66,7 @@ def known_array(value: SSAValue) -> np.ndarray:
 
 
 def stored_elements(values: Sequence[SSAValue]) -> int:
-    """How many elements the constants behind `values` hold in memory; a splat holds one."""
+    """The number of elements that the constants of `values` hold in memory; a splat holds one."""
     total = 0
     for value in values:
         source = value.owner.input if isinstance(value.owner, BroadcastOp) else value
@@ -265,7 +265,7 @@ class FoldConstantsPass(ModulePass):
     """
 
     keep_quantized: bool = False
-    """Leave dequantization of constants, which says what integers they are."""
+    """Keep the dequantization of constants, whose types give the meaning of their integers."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for node in tensor_nodes(op):

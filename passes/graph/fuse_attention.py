@@ -43,7 +43,7 @@ class Scores:
 
 
 def scores_of(value: SSAValue) -> Scores | None:
-    """How `value` is computed, if it is scores that nothing else uses."""
+    """The computation of `value`, if it is scores that nothing else uses."""
     mask = None
     add = defining_op(value, AddOp)
     if add is not None:

@@ -135,7 +135,7 @@ def _inverse_of(value: SSAValue) -> SSAValue | None:
 
 
 def _repeated(value: SSAValue) -> SSAValue | None:
-    """What `value` repeats along some dimensions."""
+    """The tensor that `value` repeats along some dimensions."""
     broadcast = defining_op(value, BroadcastOp)
     return None if broadcast is None else broadcast.input
 

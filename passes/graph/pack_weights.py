@@ -65,8 +65,8 @@ _FEW_VECTORS = 2
 
 def panel_width(columns: int, lanes: int, vectors: int) -> int:
     """
-    How many columns a panel has: a multiple of `lanes`, at most `vectors` times that, and no more
-    than it takes for all panels to be about equally full.
+    The number of columns of a panel: a multiple of `lanes`, at most `vectors` times that, and no
+    more than it takes for all panels to be about equally full.
     """
     panels = -(-columns // (lanes * vectors))
     return -(-columns // (panels * lanes)) * lanes

@@ -27,7 +27,8 @@ from ...glow_dialects.elements import num_elements, storage_type
 from ...glow_dialects.glow.base import Node
 from ...glow_dialects.glow.constant import ConstantOp, SplatOp
 from ...glow_dialects.glow.shape import BroadcastOp, ReshapeOp
-from ...glow_dialects.operator import Python, element_of, shape_of, to_python, with_shape
+from ...glow_dialects.operator import element_of, shape_of, with_shape
+from ...glow_dialects.python_values import Python, to_python
 
 if TYPE_CHECKING:
     import numpy as np
@@ -131,6 +132,10 @@ class RuleTable:
             return function
 
         return register
+
+    def __iter__(self) -> Iterator[type[Node]]:
+        """The operators that have rules."""
+        return iter(self._rules)
 
     def of(self, operator: type[Operation]) -> Sequence[Rule]:
         return self._rules.get(operator, ())  # pyright: ignore[reportCallIssue, reportArgumentType]

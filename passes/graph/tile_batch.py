@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
-from typing import TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from xdsl.context import Context
 from xdsl.dialects import func
@@ -66,33 +66,25 @@ from ...glow_dialects.glow_cpu.blocked import (
 from ...glow_dialects.glow_cpu.dot import DotConvolutionOp
 from ...glow_dialects.glow_cpu.winograd import WinogradConvolutionOp
 from ...glow_dialects.operator import element_of, shape_of, with_shape
+from ...table import Table
 from ..levels import GRAPH
 from .rewriting import erase_if_dead
 
 N = TypeVar("N", bound=Node)
 Rule: TypeAlias = "Callable[[Graph, N], bool]"
-_RULES: dict[type[Node], Rule] = {}
+_RULES: Table[type[Node], Rule[Any]] = Table("a rule for images")
 _VIEWS = (ReshapeOp, SliceOp, BroadcastOp)
 _MOST_GROUPS = 16
 
 
 def rule(*operators: type[N]) -> Callable[[Rule[N]], Rule[N]]:
-    """
-    Decorator for a rule: whether a node with a batch of images as an operand computes each image by
-    itself.
-    """
-
-    def register(function: Rule[N]) -> Rule[N]:
-        for operator in operators:
-            _RULES[operator] = function  # pyright: ignore[reportArgumentType]
-        return function
-
-    return register
+    """Decorator: whether a node, one operand of which has images, computes each by itself."""
+    return _RULES.entry(*operators)
 
 
 @dataclass
 class Graph:
-    """Which values have a dimension 0 of images."""
+    """The values whose dimension 0 is the batch."""
 
     batch: int
     images: set[SSAValue] = field(default_factory=set)
@@ -207,8 +199,8 @@ class Groups:
 
 def saved_bytes(graph: Graph, node: Node, groups: Groups, cache: int) -> int:
     """
-    What a node saves if images come in `groups`: what other nodes wrote, and what it writes, need
-    not leave `cache` bytes. Below 0 if it has more weights than that.
+    The bytes that a node saves if images come in `groups`: its operands and results then stay
+    within `cache` bytes. The number is below 0 if the node has more weights than that.
     """
     if isinstance(node, _VIEWS):
         return 0
@@ -224,7 +216,7 @@ def saved_bytes(graph: Graph, node: Node, groups: Groups, cache: int) -> int:
 
 
 def best_place(graph: Graph, nodes: Sequence[Node], groups: Groups, cache: int) -> int:
-    """How many of the nodes to compute for a group of images at a time: none, or two and more."""
+    """The number of nodes to compute for a group of images at a time: none, or two and more."""
     total = best = place = computed = 0
     for number, node in enumerate(nodes):
         if not graph.visit(node):
@@ -346,7 +338,9 @@ class TileBatchPass(ModulePass):
     level = GRAPH
 
     images: int = 1
-    """How many images at a time: as many as there are threads. Large batches: a multiple."""
+    """
+    The number of images at a time: the number of threads, or a multiple of it for large batches.
+    """
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if self.images < 1:

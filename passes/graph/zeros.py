@@ -1,4 +1,6 @@
-"""Which values are likely to have many zeros: those that a rectifier made, and what keeps them."""
+"""
+The values that probably have many zeros: results of rectifiers, and of operators that keep zeros.
+"""
 
 from __future__ import annotations
 

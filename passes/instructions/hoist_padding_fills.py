@@ -44,7 +44,7 @@ class Bordered:
 
     @lazy_property
     def form(self) -> tuple[Attribute, frozenset[tuple[Attribute, Attribute]]]:
-        """What must be equal for the borders to be."""
+        """The properties that are equal for buffers with equal halos."""
         fills = ((op.operands[0].type, op.properties["value"]) for op in self.fills)
         return self.buffer.type, frozenset(fills)
 
@@ -72,7 +72,7 @@ def bordered(timeline: Timeline, buffer: SSAValue) -> Bordered | None:
 
 
 class LiveBytes:
-    """How many bytes are alive in each slot of a program."""
+    """The number of live bytes in each slot of a program."""
 
     def __init__(self, slots: int):
         self._alive = np.zeros(slots, np.int64)

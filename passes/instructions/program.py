@@ -1,5 +1,5 @@
 """
-What the passes on instruction programs share: access lists, views, and the lifetimes of buffers.
+Helpers of the passes on instruction programs: access lists, views, and the lifetimes of buffers.
 
 A program is a function of one block that holds only `glow_inst` operations. The canonical order of
 a program is: weights, views of arguments, then the instructions, each preceded by the allocations
@@ -157,7 +157,7 @@ class Timeline:
                     yield OperandAccess(slot, op, i, value, qualifier.reads, qualifier.writes)
 
     def count(self, buffer: SSAValue) -> int:
-        """How many instructions use `buffer`."""
+        """The number of instructions that use `buffer`."""
         return len(self._touched.get(buffer, ()))
 
     def span(self, buffer: SSAValue) -> tuple[int, int]:
@@ -180,7 +180,7 @@ class Timeline:
         return any((a.writes or writing) and overlap(a.value, value) for a in accesses)
 
     def instructions(self) -> list[Instruction]:
-        """What is left, in order."""
+        """The remaining instructions, in order."""
         return [op for op in self.slots if op is not None]
 
     def view(self, buffer: SSAValue, t: MemRefType) -> SSAValue:
@@ -240,7 +240,7 @@ def _views(block: Block) -> dict[SSAValue, list[Operation]]:
 
 
 def _prologue(block: Block) -> list[Operation]:
-    """What stands before the first instruction: weights and arguments with their views."""
+    """The values before the first instruction: weights and arguments with their views."""
     views = _views(block)
     order: list[Operation] = []
     for op in block.ops:

@@ -52,7 +52,7 @@ def balanced_cut(problem: Problem, memory: Memory) -> Choice | None:
 def _cut(
     problem: Problem, filling: Filling, devices: Sequence[int], units: Sequence[int]
 ) -> list[int] | None:
-    """Where the pieces of all devices but the first begin; None if they do not fit."""
+    """The beginnings of the pieces of all devices but the first; None if they do not fit."""
     sizes = [problem.weights[u] + _made(problem, u) for u in units]
     room = [filling.memory[d] - filling.weights[d] for d in devices]
     shares = room if max(room) < inf else [1.0] * len(devices)
@@ -95,7 +95,7 @@ def _crossing(problem: Problem, units: Sequence[int]) -> list[int]:
 
 
 class _Window:
-    """Where a piece may begin that ends at a place, for places in ascending order."""
+    """The place at which a piece that ends at a place may begin, for places in ascending order."""
 
     def __init__(
         self,

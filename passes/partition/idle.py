@@ -1,4 +1,4 @@
-"""Why a device got no part of a network: what it lacks, or what was better."""
+"""The reasons why devices got no part of a network: what they lack, or what was better."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _LISTED = 3
 
 
 def idle_devices(module: ModuleOp) -> dict[str, str]:
-    """Why devices got no partition of a module, by name."""
+    """The reasons why devices got no partition of a module, by name."""
     found = module.attributes.get(IDLE)
     if not isinstance(found, DictionaryAttr):
         return {}

@@ -49,7 +49,7 @@ MAIN = "main"
 
 @dataclass(frozen=True)
 class Source:
-    """Where a tensor of `@main` comes from."""
+    """The source of a tensor of `@main`."""
 
     partition: int | None
     """The number of the partition that makes it; None for an argument of `@main`."""

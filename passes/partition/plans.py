@@ -141,7 +141,7 @@ def _split(problem: Problem, units: list[int], room: float) -> list[list[int]]:
 
 
 def _stages(problem: Problem, device: Sequence[int]) -> list[int]:
-    """How many times data changes the device before each unit."""
+    """The number of device changes before each unit."""
     stages: list[int] = []
     for unit in range(len(device)):
         before = (p for _, p in problem.before(unit))
@@ -150,7 +150,7 @@ def _stages(problem: Problem, device: Sequence[int]) -> list[int]:
 
 
 def _reaches(problem: Problem, device: Sequence[int]) -> list[int]:
-    """How many times at most data changes the device after each unit."""
+    """The largest number of device changes after each unit."""
     reaches = [0] * len(device)
     for unit in reversed(range(len(device))):
         after = (u for _, u in problem.after(unit))
@@ -160,7 +160,7 @@ def _reaches(problem: Problem, device: Sequence[int]) -> list[int]:
 
 @dataclass
 class Timing:
-    """When the partitions of a plan are estimated to run."""
+    """The estimated times of the partitions of a plan."""
 
     starts: dict[int, float] = field(default_factory=dict)
     """
@@ -330,7 +330,7 @@ class Plan:
                 del table[number]
 
     def _tables(self) -> Iterable[dict[int, Any]]:
-        """What has an entry for each partition."""
+        """The tables with an entry for each partition."""
         return self.groups, self.costs, self.sends, self.host_reads, self.host_sends
 
     def _copy(self) -> Plan:

@@ -44,7 +44,7 @@ CYCLIC: Quality = (inf, 0, inf)
 
 
 def quality_of(plan: Plan) -> Quality:
-    """How good a plan is."""
+    """The quality of a plan."""
     timing = plan.timing()
     if len(timing.starts) < len(plan.groups):
         return CYCLIC
@@ -123,7 +123,7 @@ def _devices(problem: Problem, groups: Iterable[UnitGroup]) -> list[int]:
 
 @dataclass
 class _Budget:
-    """What moves of units may still take."""
+    """The number of trials that moves of units may still take."""
 
     trials: int
     work: int
@@ -225,8 +225,8 @@ class _Pass:
 
     def _moves_of(self, unit: int) -> Sequence[Move]:
         """
-        Where a unit can go that is at the border of its partition: to those around it, or into a
-        new one on another device.
+        The targets of a unit at the border of its partition: adjacent partitions, or a new one on
+        another device.
         """
         problem, plan = self._plan.problem, self._plan
         own = plan.group_of[unit]

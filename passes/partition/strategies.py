@@ -1,5 +1,5 @@
 """
-How the partitions of a network are chosen.
+Strategies choose the partitions of a network.
 
 Every strategy obeys capability, annotations, and the memory of devices. A strategy is a function
 `(problem) -> partitions`, registered with a decorator. It chooses a device for each unit; what
@@ -14,6 +14,7 @@ from math import inf
 from typing import TypeAlias
 
 from ...errors import CompileError
+from ...table import Table
 from ..graph.rewriting import failure
 from .choices import Chooser, Filling, all_on, around_bytes, earliest_finish, most_special
 from .cuts import balanced_cut
@@ -23,7 +24,7 @@ from .refinement import quality_of, refine
 from .units import bytes_of
 
 Strategy: TypeAlias = "Callable[[Problem], list[UnitGroup] | None]"
-STRATEGIES: dict[str, Strategy] = {}
+STRATEGIES: Table[str, Strategy] = Table("a strategy")
 ROUNDS = 8
 """How often a choice is made with less memory."""
 
@@ -34,12 +35,7 @@ class NoRoomError(CompileError):
 
 def strategy(name: str) -> Callable[[Strategy], Strategy]:
     """Registers a strategy. It returns None if it finds no partitions that fit into memory."""
-
-    def register(function: Strategy) -> Strategy:
-        STRATEGIES[name] = function
-        return function
-
-    return register
+    return STRATEGIES.entry(name)
 
 
 def solve(problem: Problem, name: str) -> list[UnitGroup]:

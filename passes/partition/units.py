@@ -1,5 +1,5 @@
 """
-What moves together when a graph is split: units of nodes.
+Units: the nodes that move together when a graph is split.
 
 In a quantized graph, real numbers stand between `glow.dequantize` and `glow.quantize`. The nodes
 between them are one unit with their conversions, so that what crosses from one device to another
@@ -91,7 +91,7 @@ class UnitGraph:
 
 
 def bytes_of(value: SSAValue) -> int:
-    """How much memory a tensor takes."""
+    """The bytes of a tensor."""
     assert isinstance(value.type, TensorType)
     return type_bytes(value.type)
 
@@ -129,7 +129,7 @@ def _expect_node(op: Operation) -> Node:
 
 
 def _ready(group: Sequence[Node], position: dict[Node, int]) -> int:
-    """Where the first result that others read is made, which comes after all operands."""
+    """The place at which the first result that others read is made. It comes after all operands."""
     first = next((n for n in group if isinstance(n, QuantizeOp)), group[-1])
     return position[first]
 

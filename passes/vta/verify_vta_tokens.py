@@ -220,7 +220,7 @@ class _Shadow:
 
 
 class _Races:
-    """What was accessed until now."""
+    """The accesses up to now."""
 
     def __init__(self, config: VtaConfig, order: list[Step]):
         self._config = config

@@ -1,4 +1,4 @@
-"""Which requests are on devices, and which wait: a bounded queue, by priority and then by age."""
+"""The requests on devices and those that wait: a bounded queue, by priority and then by age."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ class Admission:
 
     @property
     def active(self) -> int:
-        """How many requests are with the devices."""
+        """The number of requests that are with the devices."""
         return len(self._active)
 
     @property
     def waiting(self) -> int:
-        """How many requests wait."""
+        """The number of requests that wait."""
         return len(self._waiting)
 
     def enter(self, request: Request) -> bool:

@@ -24,7 +24,8 @@ from .statistics import DeviceStatistics
 if TYPE_CHECKING:
     import numpy as np
 
-    from ...backend import Backend, Program
+    from ...interface.backend import Backend
+    from ...interface.program import Program
     from ...passes.partition.devices import Device
 
 PAUSE, LONGEST_PAUSE = 1.0, 60.0

@@ -5,17 +5,16 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from ...errors import RejectedError
+from ...interface.signature import Signature, TensorInfo
 from ...lazy import lazy_property
-from ..signature import Signature, TensorInfo
 from .statistics import Counts, NetworkStatistics, Outcome
 
 if TYPE_CHECKING:
     from .device import DeviceManager, Loaded
     from .footprint import Footprint
-    from .request import Request
 
 
 @dataclass(frozen=True)
@@ -63,8 +62,8 @@ class Replica:
 
     def rank(self, now: float) -> tuple[bool, float, int]:
         """
-        What is less is better for the next request: whether one of its programs raised a while
-        ago, and the estimated seconds that are queued at its devices.
+        The order of replicas for the next request, the least first: whether one of its programs
+        raised a while ago, then the estimated seconds that are queued at its devices.
         """
         avoided = any(place.loaded.avoided > now for place in self.places)
         return avoided, sum(device.backlog() for device in self.devices), self.number
@@ -72,7 +71,7 @@ class Replica:
 
 @dataclass(frozen=True)
 class Plan:
-    """What the executor needs to know. The first tensors are the inputs of the network."""
+    """The plan of the executor. The first tensors are the inputs of the network."""
 
     parts: tuple[NetworkPart, ...]
     outputs: tuple[int, ...]
@@ -120,7 +119,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class PartitionInfo:
-    """Where a partition runs, and what it takes there."""
+    """The device of a partition, and the memory that it takes there."""
 
     name: str
     device: str
@@ -130,7 +129,7 @@ class PartitionInfo:
 
 @dataclass(frozen=True)
 class NetworkInfo:
-    """What was added."""
+    """The description of a network that was added."""
 
     name: str
     inputs: tuple[TensorInfo, ...]
@@ -145,6 +144,19 @@ class NetworkInfo:
     """Why devices got no partition, by their names."""
 
 
+class Submitted(Protocol):
+    """What a network knows of its requests."""
+
+    @property
+    def number(self) -> int:
+        """Requests are numbered in the order of their submission."""
+        ...
+
+    def reject(self, why: str) -> None:
+        """End it with a RejectedError, unless a device works on it already."""
+        ...
+
+
 class Network:
     """A network that is loaded."""
 
@@ -157,8 +169,8 @@ class Network:
         self.replicas = replicas
         self.info = info
         self._changed = threading.Condition()
-        self._requests: set[Request] = set()
-        """The requests that have not ended, or that a device still works on."""
+        self._requests: set[Submitted] = set()
+        """Those that are not ended, or that a device is still working on."""
         self._closed = False
         self._counts = Counts([[d.name for d in r.devices] for r in replicas])
 
@@ -174,7 +186,7 @@ class Network:
             place.device.expect(place.loaded, now)
         return chosen
 
-    def enter(self, request: Request) -> None:
+    def enter(self, request: Submitted) -> None:
         """A request begins. Raises RejectedError if the network is being removed."""
         with self._changed:
             if self._closed:
@@ -182,7 +194,7 @@ class Network:
             self._requests.add(request)
             self._counts.accepted += 1
 
-    def refuse(self, request: Request) -> None:
+    def refuse(self, request: Submitted) -> None:
         """A request that began was not accepted after all."""
         with self._changed:
             self._counts.accepted -= 1
@@ -197,14 +209,14 @@ class Network:
         with self._changed:
             self._counts.end(outcome, latency, queued, replica)
 
-    def leave(self, request: Request) -> None:
+    def leave(self, request: Submitted) -> None:
         """No device works on the request any more."""
         with self._changed:
             self._requests.discard(request)
             if not self._requests:
                 self._changed.notify_all()
 
-    def close(self) -> Sequence[Request]:
+    def close(self) -> Sequence[Submitted]:
         """Accept no more requests. Returns those that are not ended, in order."""
         with self._changed:
             self._closed = True

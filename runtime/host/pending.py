@@ -61,7 +61,7 @@ class PendingNetwork:
             raise self.error()
 
     def error(self) -> RejectedError:
-        """Why it was given up."""
+        """The error that says why the network was given up."""
         return RejectedError(f"network {self.name!r} was not added: {self.unwanted}")
 
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from .network import NetworkPart, Plan
 
 if TYPE_CHECKING:
+    from ...interface.signature import TensorInfo
     from ...passes.partition.partitions import PartitionedNetwork, Source
-    from ..signature import TensorInfo
 
 
 def plan_of(

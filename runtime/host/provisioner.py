@@ -13,12 +13,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NoReturn
 
 from ...errors import CompileError, DeviceMemoryError, GlowError, ModelError
+from ...interface.signature import TensorInfo
 from ...passes.partition.idle import idle_devices
 from ...passes.partition.partition import partition
 from ...passes.partition.partitions import Partition, is_partitioned, read_partitions
 from ...passes.partition.strategies import NoRoomError
 from ..gil_switch import python_lock
-from ..signature import TensorInfo, signature_of
+from ..signature import signature_of
 from ..stages import Stages
 from .digest import digest
 from .footprint import footprint_of
@@ -38,7 +39,7 @@ from .replicas import (
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
 
-    from ...backend import Backend
+    from ...interface.backend import Backend
     from ...passes.partition.devices import Configuration, Device
     from .device import DeviceManager, Prepared
 
@@ -49,7 +50,7 @@ DOES_NOT_FIT = (DeviceMemoryError, NoRoomError, TooFewDevicesError)
 
 @dataclass(frozen=True)
 class Order:
-    """What is to be loaded."""
+    """The program that is to be loaded."""
 
     name: str
     module: ModuleOp
@@ -118,7 +119,7 @@ class Provisioner:
         raise type(error)(said) from error
 
     def _possible(self, order: Order, most: int) -> int:
-        """How many replicas fit, up to a number."""
+        """The number of replicas that fit, up to a limit."""
         for count in range(most, 0, -1):
             try:
                 self._fit(order, count).evict()
@@ -157,7 +158,7 @@ class Provisioner:
         raise lacking
 
     def _free(self, less: Mapping[str, int]) -> Callable[[Device], int | None]:
-        """What is free now of the memory of devices, and less on some."""
+        """The free memory of devices now, with less on some."""
         sizes = {name: device.free for name, device in self._devices.items()}
 
         def free(device: Device) -> int | None:

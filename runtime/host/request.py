@@ -23,8 +23,8 @@ from ...wording import counted
 from .statistics import Outcome
 
 if TYPE_CHECKING:
-    from ...backend import Program
-    from ..signature import TensorInfo
+    from ...interface.program import Program
+    from ...interface.signature import TensorInfo
     from .device import Loaded
     from .network import Network, PartitionPlacement, Replica
 
@@ -332,7 +332,9 @@ def _described(error: BaseException) -> str:
 
 
 def _received(outputs: Sequence[np.ndarray], infos: Sequence[TensorInfo]) -> list[np.ndarray]:
-    """What a program returned, as other programs may have it: contiguous. Raises GlowError."""
+    """
+    The results of a program in the form that other programs accept: contiguous. Raises GlowError.
+    """
     if len(outputs) != len(infos):
         raise GlowError(f"expected {counted(len(infos), 'result')}, found {len(outputs)}")
     return [_checked(array, info) for array, info in zip(outputs, infos, strict=True)]

@@ -1,4 +1,4 @@
-"""What a host manager counts. All times are in seconds."""
+"""The counts of a host manager. All times are in seconds."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def percentiles(seconds: Iterable[float]) -> Percentiles:
 
 
 class Outcome(Enum):
-    """How a request ended."""
+    """The outcome of a request."""
 
     COMPLETED = "completed"
     FAILED = "failed"
@@ -115,7 +115,7 @@ class Outcome(Enum):
 
 
 class Counts:
-    """What a network counts. Whoever uses it holds the lock of the network."""
+    """The counts of a network. Its users hold the lock of the network."""
 
     def __init__(self, replicas: Sequence[Sequence[str]]) -> None:
         """`replicas` are the devices of each."""

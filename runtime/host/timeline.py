@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import count
 from typing import TYPE_CHECKING, NamedTuple
 
-from .. import perfetto
+from ... import perfetto
 
 if TYPE_CHECKING:
     from .request import PartitionRun, Request
@@ -18,7 +18,7 @@ RUNS = 1
 
 
 class Record(NamedTuple):
-    """What is remembered of a request. Times are those of `time.perf_counter`."""
+    """The record of a request. Times are those of `time.perf_counter`."""
 
     network: str
     number: int
@@ -34,7 +34,7 @@ class Record(NamedTuple):
 
     @staticmethod
     def of(request: Request) -> Record:
-        """What is known of a request that ended."""
+        """The record of a request that ended."""
         priority, number = request.order
         assert request.ended is not None
         assert request.outcome is not None

@@ -7,9 +7,11 @@ from dataclasses import fields
 from math import prod
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
-from ...backend import Backend, DeviceMemory, ProgramMemory, Rates, Stage
 from ...errors import GlowError
 from ...glow_dialects.vta.config import DEFAULT, VtaConfig, changed
+from ...glow_dialects.vta.timing import VtaTiming
+from ...interface.backend import Backend, DeviceMemory, Rates, Stage
+from ...interface.program import ProgramMemory
 from .program import RegionRole
 
 if TYPE_CHECKING:
@@ -21,7 +23,6 @@ if TYPE_CHECKING:
     from ...glow_dialects.operator import Call
     from .program import VtaProgram
     from .simulator import Simulator
-    from .timing import VtaTiming
 
 _T = TypeVar("_T")
 _CLEAN = "canonicalize,cse,dce"
@@ -48,12 +49,19 @@ def _made(kind: type[_T], given: _T | Mapping[str, Any], what: str) -> _T:
         raise GlowError(f"no VTA has these {what}: {e}") from None
 
 
+def _with_options(name: str, options: Mapping[str, object]) -> str:
+    """A pass in a pipeline."""
+    shown = " ".join(f"{n.replace('_', '-')}={v}" for n, v in options.items())
+    return f"{name}{{{shown}}}" if shown else name
+
+
 class VtaBackend(Backend):
     """
     Compiles networks that are quantized with scales that are powers of two.
 
     - `config`: the machine, its sizes and its design, a `VtaConfig` or keyword arguments of one;
-    - `timing`: how fast it is, for estimates, a `VtaTiming` or keyword arguments of one.
+    - `timing`: how fast it is, for the choice of tiles and for estimates, a `VtaTiming` or keyword
+      arguments of one.
 
     `threads` and `cache` mean nothing to it.
     """
@@ -68,17 +76,7 @@ class VtaBackend(Backend):
         timing: VtaTiming | Mapping[str, float] | None = None,
     ):
         self.config = _made(VtaConfig, config, "sizes")
-        self._timing: VtaTiming | None = None
-        if timing is not None:
-            from .timing import VtaTiming
-
-            self._timing = _made(VtaTiming, timing, "times")
-
-    @property
-    def timing(self) -> VtaTiming:
-        from .timing import VtaTiming
-
-        return self._timing or VtaTiming()
+        self.timing: VtaTiming = _made(VtaTiming, {} if timing is None else timing, "times")
 
     def claims(self) -> Sequence[Claim]:
         from .claims import claims_for
@@ -104,8 +102,9 @@ class VtaBackend(Backend):
         return Rates(operations * clock, t.bytes_per_cycle * clock, _LAYER / clock)
 
     def stages(self) -> Sequence[Stage]:
-        sizes = " ".join(f"{n.replace('_', '-')}={v}" for n, v in changed(self.config).items())
-        lower = f"glow-lower-to-vta{{{sizes}}}" if sizes else "glow-lower-to-vta"
+        sizes, times = changed(self.config), changed(self.timing)
+        tile = _with_options("glow-tile-vta-layers", sizes | times)
+        lower = _with_options("glow-lower-to-vta", sizes)
         return (
             Stage(
                 INTEGERS,
@@ -119,6 +118,7 @@ class VtaBackend(Backend):
                 f"glow-eliminate-copies,glow-stack-ops{{epilogues={_WITH_EPILOGUES}}},"
                 "glow-eliminate-dead-stores",
             ),
+            Stage("tiled", tile),
             Stage(PROGRAM, f"{lower},glow-verify-vta-tokens,glow-verify-vta-design"),
         )
 
@@ -142,7 +142,7 @@ class VtaBackend(Backend):
 
 
 class Borders:
-    """What the host computes: integers from inputs of floats, and results from integers."""
+    """The computation of the host: integers from float inputs, and results from integers."""
 
     def __init__(self, integers: ModuleOp):
         from ...lowering.vta.borders import host_nodes, stored_inputs
@@ -241,5 +241,5 @@ class VtaExecutable:
         return ProgramMemory(sum(r.size for r in fixed), self.program.scratch_bytes)
 
     def run(self, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
-        """See `glow.backend.Program`."""
+        """See `glow.interface.backend.Program`."""
         return self._borders.outputs(self.simulator.run(self._borders.inputs(inputs)))

@@ -1,5 +1,5 @@
 """
-What the backend `vta` computes, as data.
+The claims of the backend `vta`, as data.
 
 The operators are those of quantized graphs: float operators between `glow.dequantize` of their
 operands and `glow.quantize` of their results. Types are of 8 bits with scales that are powers of
@@ -107,5 +107,8 @@ _CLAIMS = (
 
 @cache
 def claims_for(design: Design) -> tuple[Claim, ...]:
-    """What a design computes: without multiplication on the ALU, no products of two tensors."""
+    """
+    The claims of a design. Without multiplication on the ALU it computes no products of two
+    tensors.
+    """
     return tuple(c for c in _CLAIMS if design.multiplies or c.operator is not MulOp)

@@ -44,9 +44,9 @@ _ALIGNMENT = 64
 _OPTIONAL = ("design", "queue_length", "base_address")
 
 
-def write_program(path: Path, program: VtaProgram) -> None:
+def write_program(path: str | Path, program: VtaProgram) -> None:
     """Write a container. Raises OSError."""
-    path.write_bytes(container_bytes(program))
+    Path(path).write_bytes(container_bytes(program))
 
 
 def container_bytes(program: VtaProgram) -> bytes:
@@ -71,12 +71,12 @@ def _machine(config: VtaConfig) -> dict[str, int | str]:
     return {n: v for n, v in asdict(config).items() if n not in _OPTIONAL or n in given}
 
 
-def read_program(path: Path) -> VtaProgram:
+def read_program(path: str | Path) -> VtaProgram:
     """
     Read a container. Raises OSError, and ModelError if the file is no container, of another
     version, damaged, or describes no possible program.
     """
-    return parse_program(path.read_bytes(), path)
+    return parse_program(Path(path).read_bytes(), path)
 
 
 def parse_program(data: bytes, path: str | Path) -> VtaProgram:

@@ -1,7 +1,7 @@
 """
-What the design of a machine refuses: instructions that it does not know, amounts by which it does
-not shift, and iterations too close to each other. `glow_dialects/vta/designs.py` has the
-capabilities of the designs.
+The limits of a design. It refuses instructions that it does not know, amounts by which it does not
+shift, and iterations too close to each other. `glow_dialects/vta/designs.py` has the capabilities
+of the designs.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 """
-How GEMM and ALU instructions are computed with numpy: plans of index arrays.
+Plans of index arrays, with which numpy computes GEMM and ALU instructions.
 
 An instruction executes micro-ops in two nested loops. Its plan lists the same operations grouped so
 that each group is a few array operations with the same result as the sequence has. Plans are
@@ -26,7 +26,7 @@ Indices = np.ndarray | slice
 
 
 class Factors(NamedTuple):
-    """What an iteration of the outer and of the inner loop adds to an index."""
+    """The numbers that an iteration of the outer and of the inner loop add to an index."""
 
     outer: int
     inner: int
@@ -38,7 +38,7 @@ class Factors(NamedTuple):
         return (i + j + first).reshape(-1)
 
     def step(self, outer: int, inner: int) -> int:
-        """What is added in one iteration; no other before it adds more."""
+        """The number that is added in one iteration; no earlier one adds more."""
         return outer * self.outer + inner * self.inner
 
 
@@ -148,7 +148,7 @@ def plan_alu(dst: np.ndarray, src: np.ndarray | None = None) -> AluPlan:
 
 
 def _occurrences(indices: np.ndarray) -> np.ndarray:
-    """How often each value occurred before."""
+    """The number of earlier occurrences of each value."""
     order = np.argsort(indices, kind="stable")
     places = np.arange(indices.size)
     ordered = indices[order]
@@ -193,7 +193,10 @@ class PlanKind(Enum):
 
 
 class Operands(NamedTuple):
-    """Where operands of a piece are: what is added to the indices of a plan, and the largest."""
+    """
+    The places of the operands of a piece: the numbers that are added to the indices of a plan, and
+    the largest index.
+    """
 
     bases: tuple[int, ...]
     last: tuple[int, ...]

@@ -12,7 +12,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -162,7 +161,7 @@ class VtaProgram:
 
     @property
     def scratch_bytes(self) -> int:
-        """How many bytes scratch covers; what several regions share counts once."""
+        """The bytes that scratch covers. Bytes that several regions share count once."""
         size = end = 0
         for region in sorted(self.of_kind(RegionRole.SCRATCH), key=lambda r: r.address):
             size += max(region.end - max(region.address, end), 0)
@@ -174,19 +173,6 @@ class VtaProgram:
         """All micro-ops in DRAM, one region after the other: uint32[N]."""
         found = [r.contents for r in self.of_kind(RegionRole.MICRO_OPS) if r.contents is not None]
         return np.concatenate([np.zeros(0, np.uint8), *found]).view("<u4")
-
-    def save(self, path: str | Path) -> None:
-        """Write a container (see `container.py`). Raises OSError."""
-        from .container import write_program
-
-        write_program(Path(path), self)
-
-    @staticmethod
-    def load(path: str | Path) -> VtaProgram:
-        """Read a container. Raises ModelError if it is damaged, and OSError."""
-        from .container import read_program
-
-        return read_program(Path(path))
 
 
 def _check_names(regions: Sequence[Region]) -> None:

@@ -25,7 +25,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ...errors import GlowError
+from ...glow_dialects.vta.timing import VtaTiming
 from .program import LayerRange, VtaProgram
 from .tokens import Dependences, Progress, dependences
 from .words import (
@@ -39,36 +39,6 @@ from .words import (
     decode_instructions,
     element_bytes,
 )
-
-
-@dataclass(frozen=True)
-class VtaTiming:
-    """
-    How fast a VTA is. Times are cycles of its clock.
-
-    Raises GlowError for numbers that no machine can have.
-    """
-
-    bytes_per_cycle: int = 8
-    """Bytes per cycle in each direction of the AXI port."""
-    dram_latency: int = 40
-    """Cycles from the begin of a transfer to its first byte; an assumption."""
-    gemm_interval: int = 1
-    alu_interval: int = 2
-    alu_lanes: int | None = None
-    """Numbers that the ALU computes at once; None is a whole accumulator, batch x block_out."""
-    start: int = 16
-    """
-    Cycles from the begin of a GEMM or ALU instruction to the end of its first iteration; an
-    assumption.
-    """
-    clock_mhz: float = 100.0
-
-    def __post_init__(self) -> None:
-        lanes = 1 if self.alu_lanes is None else self.alu_lanes
-        positive = (self.bytes_per_cycle, self.gemm_interval, self.alu_interval, lanes)
-        if min(positive) < 1 or min(self.dram_latency, self.start) < 0 or self.clock_mhz <= 0:
-            raise GlowError(f"no VTA has this timing: {self}")
 
 
 @dataclass(frozen=True)
@@ -91,7 +61,7 @@ class LayerEstimate:
 
 @dataclass(frozen=True)
 class Estimate:
-    """What `estimate` finds out."""
+    """The result of `estimate`."""
 
     total: LayerEstimate
     layers: tuple[LayerEstimate, ...]
@@ -132,7 +102,7 @@ def estimate(program: VtaProgram, timing: VtaTiming | None = None) -> Estimate:
 
 
 class _Clock:
-    """When instructions start and end."""
+    """The starts and ends of instructions."""
 
     def __init__(self, program: VtaProgram, timing: VtaTiming, instructions: Sequence[Instruction]):
         self._config = program.config

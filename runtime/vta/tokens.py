@@ -67,7 +67,7 @@ class Dependences:
 
 
 class Progress:
-    """How far the engines have come in an execution of a program."""
+    """The progress of the engines in an execution of a program."""
 
     def __init__(self, found: Dependences):
         self._found = found

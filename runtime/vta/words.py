@@ -16,6 +16,7 @@ import numpy as np
 
 from ...errors import GlowError
 from ...glow_dialects.vta.config import VtaConfig
+from ...table import Table
 
 
 class VtaError(GlowError):
@@ -234,17 +235,8 @@ def _decoded(found: Instruction | None, number: int, words: np.ndarray) -> Instr
 
 _Fields = list[list[int]]
 _Decoder = Callable[[np.ndarray, list[int], VtaConfig], list[Instruction]]
-_DECODERS: dict[int, _Decoder] = {}
-"""The decoders by opcode."""
-
-
-def _decoder(*opcodes: int) -> Callable[[_Decoder], _Decoder]:
-    def register(function: _Decoder) -> _Decoder:
-        for opcode in opcodes:
-            _DECODERS[opcode] = function
-        return function
-
-    return register
+_DECODERS: Table[int, _Decoder] = Table("a decoder")
+"""By opcode."""
 
 
 def _unpacked(words: np.ndarray, bits: int, widths: Sequence[int]) -> list[np.ndarray]:
@@ -273,7 +265,7 @@ def _fields(words: np.ndarray, *widths: int) -> _Fields:
     return [column.tolist() for column in found]
 
 
-@_decoder(_LOAD, _STORE)
+@_DECODERS.entry(_LOAD, _STORE)
 def _transfers(words: np.ndarray, numbers: list[int], config: VtaConfig) -> list[Instruction]:
     size, pad = config.size_bits, config.pad_bits
     flags, memories, *rest = _fields(
@@ -310,14 +302,14 @@ def _loop_widths(config: VtaConfig) -> tuple[int, ...]:
     return (1, uop, uop + 1, config.loop_bits, config.loop_bits, acc, acc)
 
 
-@_decoder(_GEMM)
+@_DECODERS.entry(_GEMM)
 def _gemms(words: np.ndarray, numbers: list[int], config: VtaConfig) -> list[Instruction]:
     _, _, inp, wgt = _index_bits(config)
     columns = _fields(words, *_loop_widths(config), inp, inp, wgt, wgt)
     return [Gemm._make(row) for row in zip(numbers, *columns, strict=True)]
 
 
-@_decoder(_ALU)
+@_DECODERS.entry(_ALU)
 def _alus(words: np.ndarray, numbers: list[int], config: VtaConfig) -> list[Instruction]:
     _, acc, _, _ = _index_bits(config)
     columns = _fields(words, *_loop_widths(config), acc, acc, 3, 1, config.imm_bits)
@@ -331,7 +323,7 @@ def _alus(words: np.ndarray, numbers: list[int], config: VtaConfig) -> list[Inst
     return found
 
 
-@_decoder(_FINISH)
+@_DECODERS.entry(_FINISH)
 def _finishes(words: np.ndarray, numbers: list[int], config: VtaConfig) -> list[Instruction]:
     (flags,) = _fields(words)
     return [Finish(number, flag) for number, flag in zip(numbers, flags, strict=True)]

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from glow.backend import Backend, DeviceMemory, Program, Rates, Stage
 from glow.glow_dialects.claims import Claim, claims
 from glow.glow_dialects.glow import Node
 from glow.glow_dialects.operator import Call
 from glow.glow_dialects.operators import OPERATORS
+from glow.interface.backend import Backend, DeviceMemory, Rates, Stage
+from glow.interface.program import Program
 from glow.runtime.interpreter_backend import InterpretedProgram
 from glow.semantics import has_meaning
 from xdsl.dialects.builtin import ModuleOp

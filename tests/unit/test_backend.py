@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from glow.backend import Backend, DeviceMemory, Program, Rates, Stage, find_backend
 from glow.glow_dialects.claims import Claim, Elements, Quantized, Schema, claims, same
 from glow.glow_dialects.glow import activation, arithmetic
 from glow.glow_dialects.glow.attention import AttentionOp
@@ -21,10 +20,13 @@ from glow.glow_dialects.glow.shape import ReshapeOp, TransposeOp
 from glow.glow_dialects.glow.transposed import TransposedConvolutionOp
 from glow.glow_dialects.glow_cpu.blocked import BlockedConvolutionOp, BlockedDepthwiseConvolutionOp
 from glow.glow_dialects.machine import MachineDescription
-from glow.glow_dialects.operator import Call, Python, to_attribute, with_shape
+from glow.glow_dialects.operator import Call, with_shape
 from glow.glow_dialects.operators import OPERATORS
+from glow.glow_dialects.python_values import Python, to_attribute
 from glow.glow_dialects.quant import QuantizedType
 from glow.glow_dialects.work import OperatorWork, operations_of, products_of, work_of
+from glow.interface.backend import Backend, DeviceMemory, Rates, Stage, find_backend
+from glow.interface.program import Program
 from glow.lowering.kernels import implements, kernel_claims
 from glow.runtime.cpu_rates import clock, cpu_rates
 from glow.tests.support.seeds import generator

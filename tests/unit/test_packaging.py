@@ -18,7 +18,16 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 FOLDERS = (
-    *("benchmarks", "frontend", "glow_dialects", "lowering", "passes", "quantization", "runtime"),
+    *(
+        "benchmarks",
+        "frontend",
+        "glow_dialects",
+        "interface",
+        "lowering",
+        "passes",
+        "quantization",
+        "runtime",
+    ),
     *("semantics", "tools"),
 )
 """The folders of the root that belong to the package."""

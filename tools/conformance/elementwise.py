@@ -18,20 +18,16 @@ from ...glow_dialects.glow.quantization import (
     StorageCastOp,
 )
 from ...glow_dialects.quant import QuantizedType
+from ...table import Table
 from .cases import ELEMENTS, FLOATS, INTEGERS, U8, Case, Draw, Row, Values, cases
 
 SHAPES = ((), (1,), (7,), (67,), (3, 1, 5), (2, 3, 11, 1), (13, 17))
-_DOMAINS: dict[type[DataParallel], Values] = {}
+_DOMAINS: Table[type[DataParallel], Values] = Table("a domain", inherited=True)
 
 
 def domain(*operators: type[DataParallel]) -> Callable[[Values], Values]:
     """Registers where operators are defined, as what moves random numbers there."""
-
-    def register(values: Values) -> Values:
-        _DOMAINS.update(dict.fromkeys(operators, values))
-        return values
-
-    return register
+    return _DOMAINS.entry(*operators)
 
 
 @domain(arithmetic.LogOp, arithmetic.SqrtOp, arithmetic.PowOp)
@@ -52,7 +48,7 @@ def anywhere(array: np.ndarray) -> np.ndarray:
 def elementwise(draw: Draw) -> Iterator[Case]:
     operands = len(draw.operator.get_irdl_definition().operands)
     for shape in draw.some(SHAPES, 2):
-        values = next((_DOMAINS[c] for c in draw.operator.__mro__ if c in _DOMAINS), anywhere)
+        values = _DOMAINS.get(draw.operator, anywhere)
         yield draw.case(*[shape] * operands, values=values)
 
 

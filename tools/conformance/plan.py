@@ -11,12 +11,12 @@ from xdsl.dialects.builtin import IntegerType
 from xdsl.ir import Attribute
 from xdsl.utils.exceptions import VerifyException
 
-from ...backend import Backend
 from ...glow_dialects.claims import Claim, Elements
 from ...glow_dialects.elements import type_bytes
 from ...glow_dialects.glow.base import Node
 from ...glow_dialects.operator import Call, element_of, shape_of, with_shape
 from ...glow_dialects.quant import QuantizedType
+from ...interface.backend import Backend
 from ...semantics import numpy_dtype
 from .cases import Case, Draw, Row, example_of, family_of
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from glow.backend import Backend, DeviceMemory, Rates, Stage
 from glow.glow_dialects.claims import Claim, claims, same
 from glow.glow_dialects.glow import constant, matrix, shape
 from glow.glow_dialects.glow_inst.memory import is_input
 from glow.glow_dialects.operator import Call
+from glow.interface.backend import Backend, DeviceMemory, Rates, Stage
 from glow.runtime.signature import main_function
 from glow.runtime.weights import fill_weights
 from xdsl.dialects.builtin import ModuleOp, f32

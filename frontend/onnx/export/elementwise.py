@@ -12,7 +12,8 @@ from ....glow_dialects.glow import arithmetic as m
 from ....glow_dialects.glow import logic as g
 from ....glow_dialects.glow.base import Node
 from ....glow_dialects.glow.constant import ConstantOp, SplatOp
-from ....glow_dialects.operator import element_of, shape_of, to_python
+from ....glow_dialects.operator import element_of, shape_of
+from ....glow_dialects.python_values import to_python
 from ....semantics.arrays import constant_of
 from ..problems import Unsupported
 from .writer import Writer, code_of, exporter, is_unsigned

@@ -16,6 +16,7 @@ from ....glow_dialects.elements import storage_type
 from ....glow_dialects.glow.base import Node
 from ....glow_dialects.operator import element_of, shape_of
 from ....semantics.arrays import numpy_dtype
+from ....table import Table
 from ..element_types import ELEMENTS, PACKED, onnx_code
 from ..problems import Unsupported
 
@@ -23,7 +24,7 @@ N = TypeVar("N", bound=Node)
 Exporter: TypeAlias = Callable[["Writer", N], "str | None"]
 OPSET = 20
 """The opset of exported models, unless something in them needs a newer one."""
-EXPORTERS: dict[type[Node], Exporter] = {}
+EXPORTERS: Table[type[Node], Exporter[Any]] = Table("an exporter")
 """
 Each gets the writer and a node, appends ONNX nodes and returns the name of the result. It raises
 Unsupported for what ONNX cannot say.
@@ -38,13 +39,7 @@ _PACKED_DTYPES: dict[int, type] = {
 
 def exporter(*operators: type[N]) -> Callable[[Exporter[N]], Exporter[N]]:
     """Decorator: how operators are written."""
-
-    def register(function: Exporter[N]) -> Exporter[N]:
-        for operator in operators:
-            EXPORTERS[operator] = function
-        return function
-
-    return register
+    return EXPORTERS.entry(*operators)
 
 
 class Writer:

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from ....glow_dialects.elements import compute_type
 from ....glow_dialects.glow.attention import AttentionOp, MaskedAttentionOp
 from ....glow_dialects.glow.elementwise import X, Y
+from ....glow_dialects.glow_nest.affine import Access, Dim, Index, View
+from ....glow_dialects.glow_nest.nest import Combine, Reduction
 from ....glow_dialects.scalar import Expr, arguments, exp, maximum, select
-from ..affine import Access, Dim, Index, View
-from ..nest import Combine, Reduction
 from ..registry import Kernel, kernel, total
 from .row_blocks import Rows, in_blocks
 from .rows import softmax_of_rows, store_reduction

@@ -5,8 +5,8 @@ from __future__ import annotations
 from xdsl.dialects.builtin import IntegerType, Signedness, f32
 
 from ....glow_dialects.glow_cpu.winograd import PARTS
+from ....glow_dialects.glow_nest.affine import Affine, Dim, lookup
 from ....glow_dialects.scalar import Expr, Primitive, apply, bitcast
-from ..affine import Affine, Dim, lookup
 
 WORD = IntegerType(32, Signedness.UNSIGNED)
 _HIGH = 0xFFFF0000

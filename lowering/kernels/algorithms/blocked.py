@@ -12,12 +12,12 @@ from ....glow_dialects.glow_cpu.blocked import (
     UnpackChannelsOp,
     is_blocked_input,
 )
+from ....glow_dialects.glow_nest.affine import Affine, Dim, Index
 from ....glow_dialects.glow_nest.body import Body
+from ....glow_dialects.glow_nest.nest import Combine, Nest
 from ....glow_dialects.operator import Call
 from ....glow_dialects.scalar import Expr, arguments
-from ..affine import Affine, Dim, Index
 from ..codegen.types import memory_type, value_type
-from ..nest import Combine, Nest
 from ..registry import Kernel, kernel, total
 
 _RECORDS = (2, 4)

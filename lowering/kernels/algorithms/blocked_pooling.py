@@ -16,10 +16,10 @@ from math import prod
 from ....glow_dialects.elements import compute_type
 from ....glow_dialects.glow.elementwise import X
 from ....glow_dialects.glow_cpu.blocked import BlockedAvgPoolOp, BlockedMaxPoolOp
+from ....glow_dialects.glow_nest.affine import Affine, Dim
+from ....glow_dialects.glow_nest.nest import Combine
 from ....glow_dialects.operator import Call
 from ....glow_dialects.scalar import Expr
-from ..affine import Affine, Dim
-from ..nest import Combine
 from ..registry import Kernel, kernel, total
 
 

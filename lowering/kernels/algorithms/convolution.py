@@ -10,9 +10,9 @@ from xdsl.ir import Attribute
 from ....glow_dialects.elements import compute_type, element_bytes
 from ....glow_dialects.glow.convolution import ConvolutionOp
 from ....glow_dialects.glow.elementwise import X, Y
+from ....glow_dialects.glow_nest.affine import Affine, Dim, Index, View, affine
+from ....glow_dialects.glow_nest.nest import Combine
 from ....glow_dialects.operator import Call
-from ..affine import Affine, Dim, Index, View, affine
-from ..nest import Combine
 from ..registry import Kernel, kernel, total, view_dims
 from .padding import PaddedCopy, Source, Windows, without_gaps
 

@@ -10,12 +10,12 @@ from xdsl.ir import Attribute
 from ....glow_dialects.elements import compute_type
 from ....glow_dialects.glow.elementwise import X, Y
 from ....glow_dialects.glow_cpu.blocked import BlockedDepthwiseConvolutionOp
+from ....glow_dialects.glow_nest.affine import Dim
 from ....glow_dialects.glow_nest.body import Body
+from ....glow_dialects.glow_nest.nest import Combine, Nest, Reduction
 from ....glow_dialects.glow_vec import dot_kind
 from ....glow_dialects.scalar import Expr, arguments, convert
-from ..affine import Dim
 from ..codegen.types import bits, memory_type
-from ..nest import Combine, Nest, Reduction
 from ..registry import Kernel, kernel, total
 from .blocked import windows
 

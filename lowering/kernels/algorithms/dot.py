@@ -9,11 +9,11 @@ from xdsl.dialects.builtin import IntegerType, i16, i32
 from ....glow_dialects.elements import storage_type
 from ....glow_dialects.glow.elementwise import X, Y
 from ....glow_dialects.glow_cpu.dot import DotConvolutionOp, DotMatMulOp
+from ....glow_dialects.glow_nest.affine import Affine, Dim, Index, View, affine
+from ....glow_dialects.glow_nest.nest import Combine, Reduction
 from ....glow_dialects.glow_vec import dot_kind
 from ....glow_dialects.machine import MachineDescription
 from ....glow_dialects.operator import Call
-from ..affine import Affine, Dim, Index, View, affine
-from ..nest import Combine, Reduction
 from ..registry import Kernel, kernel, view_dims
 from .blocked import windows
 from .rows import store_reduction

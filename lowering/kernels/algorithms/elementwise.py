@@ -4,32 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.ir import Block, SSAValue
-
 from ....glow_dialects.glow.base import DataParallel
 from ....glow_dialects.glow.constant import SplatOp
 from ....glow_dialects.glow.shape import GatherOp, TransposeOp
+from ....glow_dialects.glow_nest.affine import Access, Dim, Indirect, View
 from ....glow_dialects.glow_nest.body import Body
-from ....glow_dialects.operator import Call
-from ....glow_dialects.scalar import Expr, arguments, substitute
-from ..affine import Access, Dim, Indirect, View
-from ..nest import Nest
+from ....glow_dialects.glow_nest.nest import Nest
+from ....glow_dialects.scalar import arguments, substitute
 from ..registry import Kernel, kernel, view_dims
-
-
-def block_body(block: Block) -> Body:
-    """The body of a stacked instruction or an epilogue."""
-    *nodes, last = block.ops
-    known: dict[SSAValue, Expr] = dict(zip(block.args, arguments(len(block.args)), strict=True))
-    for node in nodes:
-        (result,) = node.results
-        if isinstance(node, SplatOp):
-            known[result] = Expr.constant(Call.get(node.call, "value"), result.type)
-            continue
-        assert isinstance(node, DataParallel)
-        given = [known[o] for o in node.operands]
-        known[result] = substitute(node.scalar(node.call), given, result.type)
-    return Body(tuple(known[o] for o in last.operands), tuple(o.type for o in last.operands))
 
 
 def elementwise(

@@ -34,11 +34,11 @@ from ....glow_dialects.formula.statement import (
     walk,
 )
 from ....glow_dialects.glow.structured import Structured
+from ....glow_dialects.glow_nest.affine import Access, Affine, Dim, Index, Indirect, View
 from ....glow_dialects.glow_nest.body import Body
+from ....glow_dialects.glow_nest.nest import Combine, Nest, Reduction
 from ....glow_dialects.scalar import Expr, Primitive
 from ....glow_dialects.views import borders
-from ..affine import Access, Affine, Dim, Index, Indirect, View
-from ..nest import Combine, Nest, Reduction
 from ..registry import Kernel, default_kernel, view_dims
 from .formula_expr import Expressions, element_of_term
 

@@ -20,8 +20,8 @@ from ....glow_dialects.formula.statement import (
     Term,
     walk,
 )
+from ....glow_dialects.glow_nest.affine import Access
 from ....glow_dialects.scalar import Expr, Primitive, apply, convert, select
-from ..affine import Access
 
 Argument = Callable[["LoopValue | Read"], Access]
 """Where the value of a loop variable, or an element, is read."""

@@ -8,8 +8,8 @@ from ....glow_dialects.elements import compute_type
 from ....glow_dialects.glow.elementwise import X, Y
 from ....glow_dialects.glow.matrix import FullyConnectedOp, MatMulOp
 from ....glow_dialects.glow_cpu.packed import PackedMatMulOp
-from ..affine import Access, Dim, Index, View, affine
-from ..nest import Combine, Reduction
+from ....glow_dialects.glow_nest.affine import Access, Dim, Index, View, affine
+from ....glow_dialects.glow_nest.nest import Combine, Reduction
 from ..registry import Kernel, kernel, total, view_dims
 from .row_blocks import Rows, for_rows, in_blocks
 from .rows import store_reduction

@@ -11,10 +11,10 @@ from ....glow_dialects.glow.normalization import (
     LogSoftmaxOp,
     SoftmaxOp,
 )
+from ....glow_dialects.glow_nest.affine import Dim, View
 from ....glow_dialects.glow_nest.body import Body
+from ....glow_dialects.glow_nest.nest import Combine, Nest, Reduction
 from ....glow_dialects.scalar import Expr, Primitive, apply, log, sqrt
-from ..affine import Dim, View
-from ..nest import Combine, Nest, Reduction
 from ..registry import Kernel, kernel, total, view_dims
 from .rows import EXPONENTIAL, softmax_rows
 

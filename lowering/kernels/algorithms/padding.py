@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from xdsl.ir import Attribute
 
-from ..affine import Access, Affine, Dim, Index, View, affine, lookup
+from ....glow_dialects.glow_nest.affine import Access, Affine, Dim, Index, View, affine, lookup
 from ..registry import Kernel
 
 

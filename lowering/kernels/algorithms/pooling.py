@@ -8,11 +8,11 @@ from math import prod
 from ....glow_dialects.elements import compute_type
 from ....glow_dialects.glow.elementwise import X, Y
 from ....glow_dialects.glow.pooling import AvgPoolOp, MaxPoolOp
+from ....glow_dialects.glow_nest.affine import Access, Dim, Index, View
 from ....glow_dialects.glow_nest.body import Body
+from ....glow_dialects.glow_nest.nest import Combine, Nest
 from ....glow_dialects.scalar import Expr
-from ..affine import Access, Dim, Index, View
 from ..codegen.algebra import identity
-from ..nest import Combine, Nest
 from ..registry import Kernel, kernel, total
 from .padding import PaddedCopy, Source, Windows
 

@@ -14,7 +14,7 @@ from ....glow_dialects.glow.reduction import (
     ReduceProdOp,
     ReduceSumOp,
 )
-from ..nest import Combine
+from ....glow_dialects.glow_nest.nest import Combine
 from ..registry import Kernel, kernel, total, view_dims
 
 _COMBINE: dict[type[Node], Combine] = {

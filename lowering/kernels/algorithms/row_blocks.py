@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from ..affine import Dim, Index, View, affine
+from ....glow_dialects.glow_nest.affine import Dim, Index, View, affine
 from ..registry import Kernel
 
 

@@ -13,10 +13,10 @@ from math import prod
 from ....glow_dialects.elements import compute_type
 from ....glow_dialects.glow.elementwise import X, Y, Z
 from ....glow_dialects.glow.normalization import GroupNormOp, LayerNormOp, RmsNormOp
+from ....glow_dialects.glow_nest.affine import Access, Affine, Dim
 from ....glow_dialects.glow_nest.body import Body
+from ....glow_dialects.glow_nest.nest import Combine, Nest, Reduction
 from ....glow_dialects.scalar import Expr, arguments, exp, multiply_add, sqrt
-from ..affine import Access, Affine, Dim
-from ..nest import Combine, Nest, Reduction
 from ..registry import Kernel, kernel, total, view_dims
 from .row_blocks import Rows, for_rows
 

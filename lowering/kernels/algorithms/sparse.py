@@ -8,10 +8,10 @@ from operator import add
 
 from ....glow_dialects.elements import compute_type, element_bytes
 from ....glow_dialects.glow_cpu.sparse import SparseVectorMatMulOp
+from ....glow_dialects.glow_nest.affine import Access, Affine, Dim, Index, affine
 from ....glow_dialects.glow_nest.body import Body
+from ....glow_dialects.glow_nest.nest import Nest
 from ....glow_dialects.scalar import Expr, arguments, convert, multiply_add
-from ..affine import Access, Affine, Dim, Index, affine
-from ..nest import Nest
 from ..registry import Kernel, kernel
 
 _ROWS = 8

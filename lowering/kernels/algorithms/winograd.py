@@ -23,13 +23,13 @@ from xdsl.ir import Attribute
 
 from ....glow_dialects.elements import element_bytes
 from ....glow_dialects.glow_cpu.winograd import PARTS, WinogradConvolutionOp, has_parts
+from ....glow_dialects.glow_nest.affine import Access, Affine, Dim, Index, View, affine
 from ....glow_dialects.glow_nest.body import Body
+from ....glow_dialects.glow_nest.nest import Combine, Nest, Reduction
 from ....glow_dialects.machine import MachineDescription
 from ....glow_dialects.operator import Call
 from ....glow_dialects.scalar import Expr, arguments, maximum
 from ....semantics.cook_toom import KERNEL, winograd_transforms
-from ..affine import Access, Affine, Dim, Index, View, affine
-from ..nest import Combine, Nest, Reduction
 from ..registry import Kernel, kernel, total
 from .bf16_parts import pairs_of_parts, words_of_parts
 from .transforms import by_column_pairs, by_row_pairs, sandwich

@@ -16,10 +16,10 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from ....glow_dialects.elements import storage_type
 from ....glow_dialects.glow_nest.body import Body
+from ....glow_dialects.glow_nest.nest import Combine
 from ....glow_dialects.glow_vec import DOT_RULES, DotKindAttr, DotOp, RemOp, dot_kind
 from ....glow_dialects.machine import MachineDescription
 from ....glow_dialects.scalar import Number, Primitive, fold_in_order
-from ..nest import Combine
 from .emit import FAST_NONE, NO_SIGNED_ZEROS, Emitter, lanes_of, scalar_of
 from .types import bits, computes_in_float, is_unsigned, memory_type, value_type, vector_type
 

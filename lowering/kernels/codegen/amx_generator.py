@@ -18,11 +18,11 @@ from xdsl.ir import SSAValue
 
 from ....glow_dialects import glow_vec
 from ....glow_dialects.elements import element_bytes
+from ....glow_dialects.glow_nest.affine import Access, Affine, Buffer, Dim
+from ....glow_dialects.glow_nest.nest import Nest
 from ....glow_dialects.glow_vec.tiles import QUAD, TILE_BYTES, TILES
 from ....glow_dialects.machine import MachineDescription
 from ....glow_dialects.timings import TIMINGS
-from ..affine import Access, Affine, Buffer, Dim
-from ..nest import Nest
 from ..schedules.amx_tile import (
     COLUMNS,
     TilePlan,
@@ -58,6 +58,7 @@ class TileGenerator:
         memory: Memory,
         machine: MachineDescription,
         vectors: Callable[[Nest, Emitter, Memory, MachineDescription], _Runs],
+        threads: int = 1,
     ):
         """`vectors` makes the generator of a nest without reduction."""
         self.nest = nest
@@ -66,7 +67,7 @@ class TileGenerator:
         self.e = emitter
         self.machine = machine
         self._vectors = vectors
-        self._threads = 1
+        self._threads = threads
         assert nest.reduction is not None
         element, width = nest.reduction.element, plan.panels * COLUMNS
         self._sums = Buffer(element, 0, plan.places * width)
@@ -103,15 +104,6 @@ class TileGenerator:
         return [d for d in dims if d.size > 1], {depth: step * quads}
 
     # loops
-
-    def choose_split(self, threads: int) -> Split | None:
-        """Something if several threads divide the nest; None if one of them is to do it."""
-        self._threads = threads
-        panels = prod(d.size for d in (*self.roles.others, *self._panel_dims))
-        groups = sum(prod(g.counts) for g in self.plan.groups)
-        units = panels * groups * prod(d.size for d in self.roles.pixels[:-2])
-        steps = units * prod(d.size for d in self._steps)
-        return Split(0, 0) if units >= threads and steps >= TIMINGS.least_shared_amx_steps else None
 
     def run(self, bound: Bound, split: Split | None = None, share: Share | None = None) -> None:
         """

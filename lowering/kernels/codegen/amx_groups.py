@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..affine import Dim
-from ..schedules.amx_tile import Group, TilePlan, replaced
+from ....glow_dialects.glow_nest.affine import Dim
+from ....glow_dialects.glow_nest.schedule import TileGroup
+from ..schedules.amx_tile import TilePlan, replaced
 
 
 class GroupLoops:
     """Groups of one kind, and the loops over them."""
 
-    def __init__(self, group: Group, plan: TilePlan, others: Sequence[Dim]):
+    def __init__(self, group: TileGroup, plan: TilePlan, others: Sequence[Dim]):
         self.group = group
         ahead = [Dim(name, count) for name, count in zip(("rows", "tiles"), group.counts)]
         self.dims = (*others, *ahead)

@@ -9,71 +9,42 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import i1
 from xdsl.ir import SSAValue
 
+from ....glow_dialects.glow_nest.affine import Access, Dim
+from ....glow_dialects.glow_nest.nest import Nest, simplified
+from ....glow_dialects.glow_nest.schedule import (
+    AmxTile,
+    Chunks,
+    GatheredDot,
+    Reducing,
+    RegisterTile,
+    RegisterTranspose,
+    Schedule,
+    Split,
+    VectorSchedule,
+)
 from ....glow_dialects.machine import MachineDescription
-from ..affine import Access, Dim
-from ..nest import Listing, Nest, Repeat, RepeatListed, Step, simplified
-from ..schedules.amx_tile import plan_tiles
-from ..schedules.best_schedule import scheduled
-from ..schedules.schedule import Chunks, Schedule
-from ..threads.split import Group, Share, Span, Split, choose_split, groups_of, weight_of
+from ..schedules.amx_tile import TilePlan
+from ..schedules.best_schedule import best_schedule
+from ..threads.split import Group, Share, Span, groups_of, spans_of, weight_of
 from .algebra import ArithAlgebra, Value, identity
 from .amx_generator import TileGenerator
 from .emit import Emitter
 from .interleaved_store import interleaved, interleaves
 from .loads import Loaded, Loads, Places, Point, loaded_before, offset_of
 from .memory import Memory, Place
-from .nonzero_list import Bound, fill_list, repeat, repeat_listed
+from .nonzero_list import Bound
 from .register_transpose import copy_turned
 from .row_lanes import LaneReduction
 from .types import vector_type
 
 
-def generate(
-    steps: Sequence[Step],
-    emitter: Emitter,
-    memory: Memory,
-    machine: MachineDescription,
-    bound: Bound | None = None,
-) -> None:
-    """Emit steps one after the other; `bound` has the values of enclosing loop variables."""
-    bound = bound or {}
-    for step in steps:
-        if isinstance(step, Nest):
-            if not step.is_empty:
-                NestGenerator.of(step, emitter, memory, machine).run(bound)
-            continue
-        if isinstance(step, Listing):
-            fill_list(step, emitter, memory, machine, bound)
-            continue
-
-        def inner(values: Bound, step: Repeat | RepeatListed = step) -> None:
-            generate(step.steps, emitter, memory, machine, {**bound, **values})
-
-        if isinstance(step, Repeat):
-            repeat(step, emitter, inner)
-        else:
-            repeat_listed(step, emitter, memory, bound, inner)
-
-
 class NestGenerator:
     """The code of one nest."""
-
-    @staticmethod
-    def of(
-        nest: Nest, emitter: Emitter, memory: Memory, machine: MachineDescription
-    ) -> NestGenerator | TileGenerator:
-        """With the schedule that is best for a nest."""
-        nest = simplified(nest)
-        plan = plan_tiles(nest, machine)
-        if plan is not None:
-            return TileGenerator(nest, plan, emitter, memory, machine, NestGenerator.of)
-        nest, schedule = scheduled(nest, machine)
-        return NestGenerator(nest, schedule, emitter, memory, machine)
 
     def __init__(
         self,
         nest: Nest,
-        schedule: Schedule,
+        schedule: VectorSchedule,
         emitter: Emitter,
         memory: Memory,
         machine: MachineDescription,
@@ -86,10 +57,15 @@ class NestGenerator:
         self.across = schedule.vector in nest.reduced
         """Whether lanes run over a reduced dimension, so that a result is one lane."""
         self.wide = ArithAlgebra(emitter, machine, schedule.lanes)
-        lanes = schedule.row_lanes if self.across else schedule.lanes
-        self.narrow = ArithAlgebra(emitter, machine, lanes)
         self.finishing = schedule.finishing
         """How results are written, if not as they are reduced."""
+        is_number = self.across and self.finishing is schedule
+        self.narrow = ArithAlgebra(emitter, machine, 1 if is_number else self.finishing.lanes)
+        self._loops = schedule.reduced if isinstance(schedule, Reducing) else ()
+        self._tile_schedule = schedule if isinstance(schedule, RegisterTile) else None
+        reduction, soon = nest.reduction, self._tile_schedule and self._tile_schedule.soon
+        self._soon = soon.accesses(nest) if soon else reduction.soon if reduction else ()
+        """What each step of the reduction prefetches."""
         self.tile_of: dict[Dim, range] = {}
         """For dimensions with parts: the elements of the present tile, from where it is."""
         self._fixed: Loaded = {}
@@ -99,11 +75,6 @@ class NestGenerator:
         """In a chunk of the reduction: whether there are sums of former chunks."""
         self._split: Split | None = None
         self._share: Share | None = None
-
-    def choose_split(self, threads: int) -> Split | None:
-        """How several threads divide the nest; None if one of them is to do it."""
-        spans = [self._spans(d) for d in self.schedule.order]
-        return choose_split(self.nest, self.schedule, spans, threads)
 
     def run(
         self,
@@ -116,7 +87,7 @@ class NestGenerator:
         says is this thread's.
         """
         self._split, self._share = split, share
-        accesses = self.nest.accesses()
+        accesses = self.nest.accesses(self._soon)
         accesses += [a.indirect.access for a in accesses if a.indirect is not None]
         places: Places = {a: self.memory.start(a) for a in accesses}
         for dim, value in bound.items():
@@ -125,23 +96,6 @@ class NestGenerator:
         self._parallel(0, places, None)
 
     # loops over tiles
-
-    def _spans(self, dim: Dim) -> list[Span]:
-        """The tiles of a dimension, apart by their code."""
-        parts = self.schedule.parts.get(dim, ())
-        if dim in self.schedule.static:
-            starts = [(i, p.tile) for p in parts for i in range(p.start, p.stop, p.tile)]
-            return [Span(0, 1, 1, range(i, i + tile)) for i, tile in starts]
-        if parts:
-            return [Span(p.start, p.stop - p.start, p.tile, range(p.tile)) for p in parts]
-        step = self.schedule.step(dim)
-        full, last = dim.size // step * step, dim.size - step
-        if full == dim.size:
-            return [Span(0, full, step)]
-        if self.nest.reduction is not None:
-            return [Span(0, dim.size, step, clamp=last)]
-        masked = self.nest.in_place and dim is self.schedule.vector
-        return [Span(0, full, step), Span(last, step, step, stale=full - last if masked else None)]
 
     def _parallel(self, level: int, places: Places, stale: SSAValue | int | None) -> None:
         """`stale`: how many of the tile's first elements along the vectors were already visited."""
@@ -152,11 +106,11 @@ class NestGenerator:
             self._divided(self._split, places, stale)
             return
         dim = self.schedule.order[level]
-        chunks = self.schedule.chunks
+        chunks = self._tile_schedule and self._tile_schedule.chunks
         if chunks is not None and dim is chunks.inside and self._has_sums is None:
             self._chunks(chunks, level, places, stale)
             return
-        for span in self._spans(dim):
+        for span in spans_of(self.nest, self.schedule, dim):
 
             def body(
                 iv: SSAValue | int, _: Sequence[SSAValue], span: Span = span
@@ -204,7 +158,7 @@ class NestGenerator:
         """The loops of a split, as far as they are this thread's."""
         assert self._share is not None
         dims = self.schedule.order[split.first : split.last + 1]
-        groups = groups_of([self._spans(d) for d in dims])
+        groups = groups_of([spans_of(self.nest, self.schedule, d) for d in dims])
 
         def units(group: Group, first: SSAValue, end: SSAValue) -> None:
             def body(numbers: Sequence[SSAValue | int]) -> None:
@@ -237,7 +191,7 @@ class NestGenerator:
     def _scaled(self, number: SSAValue, step: int) -> SSAValue:
         return number if step == 1 else self.e.binary(arith.MuliOp, number, self.e.index(step))
 
-    def _points(self, dims: Sequence[Dim], schedule: Schedule) -> list[Point]:
+    def _points(self, dims: Sequence[Dim], schedule: VectorSchedule) -> list[Point]:
         """The elements of the register tile: for vectors, where their first lane is."""
         tiled = [d for d in dims if schedule.tiles(d) > 1 or d in self.tile_of]
         tiled.sort(key=lambda d: d is schedule.fastest)
@@ -251,9 +205,8 @@ class NestGenerator:
     # one tile
 
     def _tile(self, places: Places, stale: SSAValue | int | None) -> None:
-        if self.schedule.turned is not None:
-            turned = self.schedule.turned
-            copy_turned(self.nest, self.schedule, turned, self.memory, places, self.wide)
+        if isinstance(self.schedule, RegisterTranspose):
+            copy_turned(self.nest, self.schedule, self.memory, places, self.wide)
             return
         schedule = self.finishing
         points = self._points(schedule.order, schedule)
@@ -332,15 +285,15 @@ class NestGenerator:
         groups = [accumulators[i : i + n] for i in range(0, len(accumulators), n)]
         across = LaneReduction(reduction.combine, reduction.element, self.wide, self.narrow)
         totals = [across.total(group) for group in groups]
-        n = self.schedule.row_lanes
+        n = self.narrow.lanes
         return [across.of_rows(totals[i : i + n]) for i in range(0, len(totals), n)]
 
     def _rows(self, points: Sequence[Point]) -> Sequence[Point]:
         """The points whose results become the lanes of those at `points`."""
-        rows = self.schedule.rows
-        if rows is None:
+        if self.finishing is self.schedule:
             return points
-        lanes = range(self.schedule.row_lanes)
+        rows, lanes = self.finishing.vector, range(self.finishing.lanes)
+        assert rows is not None
         return [{**p, rows: p.get(rows, 0) + i} for p in points for i in lanes]
 
     @property
@@ -372,10 +325,10 @@ class NestGenerator:
         accumulators: Sequence[SSAValue],
         stale: int | None,
     ) -> Sequence[SSAValue]:
-        if level == len(self.schedule.reduction_order):
+        if level == len(self._loops):
             return self._accumulate(places, points, accumulators, stale)
-        dim = self.schedule.reduction_order[level]
-        if dim in self.schedule.unrolled:
+        dim = self._loops[level]
+        if isinstance(self.schedule, Reducing) and dim in self.schedule.unrolled:
             for i in range(dim.size):
                 there = self.memory.advance(places, dim, i)
                 accumulators = self._reduced(level + 1, there, points, accumulators, stale)
@@ -385,7 +338,7 @@ class NestGenerator:
             there = self.memory.advance(places, dim, iv)
             return self._reduced(level + 1, there, points, carried, stale)
 
-        if level == len(self.schedule.reduction_order) - 1:
+        if level == len(self._loops) - 1:
             self._prefetch_next(places, points)
         step = self.schedule.step(dim)
         full = dim.size // step * step
@@ -399,8 +352,9 @@ class NestGenerator:
 
     def _prefetch_next(self, places: Places, points: Sequence[Point]) -> None:
         reduction = self.nest.reduction
-        assert reduction is not None
-        for number, dim in self.schedule.next_tile.items():
+        if reduction is None or self._tile_schedule is None:
+            return
+        for number, dim in self._tile_schedule.next_tile.items():
             access = reduction.reads[number]
             distance = offset_of(access, {dim: len(self.tile_of[dim])})
             for offset in sorted({offset_of(access, point) for point in points}):
@@ -419,7 +373,7 @@ class NestGenerator:
         loads = Loads(
             *(self.nest, self.schedule, self.memory, places, self.wide),
             reduces=True,
-            loaded=self._loaded if self.schedule.shares_loads else None,
+            loaded=self._loaded if isinstance(self.schedule, GatheredDot) else None,
         )
         results = []
         for point, accumulator in zip(points, accumulators, strict=True):
@@ -437,11 +391,36 @@ class NestGenerator:
                 new = self.wide.combine(reduction.combine, acc, values[0])
             ssa = new.ssa if mask is None else self.e.select(mask, new.ssa, accumulator)
             results.append(ssa)
-        for number, distance in self.schedule.ahead.items():
+        ahead = self.schedule.ahead if isinstance(self.schedule, Reducing) else {}
+        for number, distance in ahead.items():
             access = reduction.reads[number]
             for offset in sorted({offset_of(access, point) for point in points}):
                 self.memory.prefetch(access, places[access], offset + distance)
         start = {d: tile.start for d, tile in self.tile_of.items()}
-        for access in reduction.soon:
+        for access in self._soon:
             self.memory.prefetch(access, places[access], offset_of(access, start), 2)
         return results
+
+
+def generator_of(
+    nest: Nest,
+    schedule: Schedule,
+    emitter: Emitter,
+    memory: Memory,
+    machine: MachineDescription,
+    threads: int = 1,
+) -> NestGenerator | TileGenerator:
+    """What emits a nest, of whatever schedule, for one of several threads."""
+    if isinstance(schedule, AmxTile):
+        plan = TilePlan.of(nest, schedule)
+        return TileGenerator(nest, plan, emitter, memory, machine, _finishing, threads)
+    assert isinstance(schedule, VectorSchedule)
+    return NestGenerator(nest, schedule, emitter, memory, machine)
+
+
+def _finishing(
+    nest: Nest, emitter: Emitter, memory: Memory, machine: MachineDescription
+) -> NestGenerator | TileGenerator:
+    """What emits a nest that was made of another, with the schedule that is best."""
+    nest, schedule = best_schedule(simplified(nest), machine)
+    return generator_of(nest, schedule, emitter, memory, machine)

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 
 from xdsl.ir import SSAValue
 
-from ..affine import Dim
-from ..nest import Nest
+from ....glow_dialects.glow_nest.affine import Dim
+from ....glow_dialects.glow_nest.nest import Nest
 from .emit import Emitter
 
 _FIELDS = (2, 4)

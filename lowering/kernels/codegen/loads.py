@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from xdsl.ir import SSAValue
 
 from ....glow_dialects.elements import element_bytes
-from ..affine import Access, Dim
-from ..nest import Nest
-from ..schedules.schedule import Schedule
+from ....glow_dialects.glow_nest.affine import Access, Dim
+from ....glow_dialects.glow_nest.nest import Nest
+from ....glow_dialects.glow_nest.schedule import VectorSchedule
 from .algebra import ArithAlgebra, Value
 from .memory import Memory, Place
 
@@ -28,7 +28,7 @@ class Loads:
     def __init__(
         self,
         nest: Nest,
-        schedule: Schedule,
+        schedule: VectorSchedule,
         memory: Memory,
         places: Places,
         algebra: ArithAlgebra,
@@ -86,7 +86,7 @@ class Loads:
 
 
 def loaded_before(
-    nest: Nest, schedule: Schedule, memory: Memory, places: Places, algebra: ArithAlgebra
+    nest: Nest, schedule: VectorSchedule, memory: Memory, places: Places, algebra: ArithAlgebra
 ) -> Loaded:
     """
     Loads the operands of a nest without reduction that are the same at all points, and that it

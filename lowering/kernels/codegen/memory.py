@@ -9,7 +9,7 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerType, i8, i32, i64
 from xdsl.ir import Attribute, SSAValue
 
-from ..affine import Access, Buffer, Dim
+from ....glow_dialects.glow_nest.affine import Access, Buffer, Dim
 from .algebra import ArithAlgebra, Value
 from .emit import Emitter
 from .types import INDEX, bits, memory_type

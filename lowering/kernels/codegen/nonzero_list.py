@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from xdsl.dialects import arith
 from xdsl.ir import SSAValue
 
+from ....glow_dialects.glow_nest.affine import Access, Dim
+from ....glow_dialects.glow_nest.nest import Listing, Repeat, RepeatListed
 from ....glow_dialects.machine import MachineDescription
-from ..affine import Access, Dim
-from ..nest import Listing, Repeat, RepeatListed
 from .algebra import ArithAlgebra
 from .emit import Emitter
 from .memory import Memory, Place
@@ -35,18 +35,16 @@ def fill_list(
     Emit a loop without branches: it stores each number behind those that are listed so far, where
     the next one takes its place if it is not to stay.
     """
-    e, dim = emitter, step.dim
-    places = _places([step.source, step.numbers, step.count], memory, bound)
+    e, to, dim = emitter, step.numbers, step.numbers.dim
+    places = _places([step.source, to.place, to.count], memory, bound)
     scalar = ArithAlgebra(e, machine, 1)
-    kind = memory_type(step.numbers.element)
+    kind = memory_type(to.place.element)
 
     def body(iv: SSAValue | int, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
         (count,) = carried
         number = e.index(iv)
-        end = memory.advance({step.numbers: places[step.numbers]}, dim, count)[step.numbers]
-        e.store(
-            e.cast("index_cast", number, kind), memory.memref(step.numbers.buffer), memory.at(end)
-        )
+        end = memory.advance({to.place: places[to.place]}, dim, count)[to.place]
+        e.store(e.cast("index_cast", number, kind), memory.memref(to.place.buffer), memory.at(end))
         at = memory.advance({step.source: places[step.source]}, dim, iv)[step.source]
         value = memory.load(step.source, at, 0, 0, scalar, raw=False)
         differs = "une" if computes_in_float(value.element) else "ne"
@@ -54,17 +52,17 @@ def fill_list(
         return [e.binary(arith.AddiOp, count, e.select(listed, e.index(1), e.index(0)))]
 
     (count,) = e.loop(dim.size, 1, [e.index(0)], body)
-    stored = e.cast("index_cast", count, memory_type(step.count.element))
-    e.store(stored, memory.memref(step.count.buffer), memory.at(places[step.count]))
+    stored = e.cast("index_cast", count, memory_type(to.count.element))
+    e.store(stored, memory.memref(to.count.buffer), memory.at(places[to.count]))
 
 
 def repeat_listed(
     step: RepeatListed, emitter: Emitter, memory: Memory, bound: Bound, inner: Inner
 ) -> None:
     """Emit a loop over groups of neighbours in a list."""
-    e, listing = emitter, step.listing
-    places = _places([listing.numbers, listing.count], memory, bound)
-    numbers = {listing.numbers: places[listing.numbers]}
+    e, listing = emitter, step.numbers
+    places = _places([listing.place, listing.count], memory, bound)
+    numbers = {listing.place: places[listing.place]}
 
     def loaded(access: Access, place: Place) -> SSAValue:
         element = memory_type(access.element)
@@ -92,8 +90,8 @@ def repeat_listed(
         first = memory.advance(numbers, listing.dim, at)
         values: dict[Dim, SSAValue | int] = {}
         for i, dim in enumerate(step.dims):
-            place = memory.advance(first, listing.dim, i)[listing.numbers]
-            values[dim] = loaded(listing.numbers, place)
+            place = memory.advance(first, listing.dim, i)[listing.place]
+            values[dim] = loaded(listing.place, place)
         inner(values)
 
     count = loaded(listing.count, places[listing.count])

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ..affine import Access, Dim
-from ..nest import Nest
-from ..schedules.schedule import Schedule
+from ....glow_dialects.glow_nest.affine import Access
+from ....glow_dialects.glow_nest.nest import Nest
+from ....glow_dialects.glow_nest.schedule import RegisterTranspose
 from .algebra import ArithAlgebra, Value
 from .memory import Memory, Place
 
 
 def copy_turned(
     nest: Nest,
-    schedule: Schedule,
-    turned: Dim,
+    schedule: RegisterTranspose,
     memory: Memory,
     places: Mapping[Access, Place],
     algebra: ArithAlgebra,
@@ -25,7 +24,7 @@ def copy_turned(
     be halved, transposes them.
     """
     (read,), (write,) = nest.operands, nest.writes
-    lanes, vector = schedule.lanes, schedule.vector
+    lanes, vector, turned = schedule.lanes, schedule.vector, schedule.turned
     assert vector is not None
     across, down = read.stride(vector), write.stride(turned)
     assert isinstance(across, int)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from xdsl.dialects import vector
 from xdsl.ir import Attribute, SSAValue
 
-from ..nest import Combine
+from ....glow_dialects.glow_nest.nest import Combine
 from .algebra import ArithAlgebra, Value
 from .emit import REASSOCIATE, Emitter, scalar_of
 from .types import bits, computes_in_float, value_type

@@ -25,19 +25,21 @@ from math import prod
 from xdsl.dialects.builtin import IntegerType, bf16, f32, i32
 
 from ....glow_dialects.elements import element_bytes, storage_type
+from ....glow_dialects.glow_nest.affine import Access, Affine, Dim
+from ....glow_dialects.glow_nest.nest import Combine, Nest, Reduction
+from ....glow_dialects.glow_nest.schedule import AmxTile, TileGroup
 from ....glow_dialects.glow_vec import TileProduct
 from ....glow_dialects.glow_vec.tiles import QUAD, TILE_BYTES, TILE_ROWS, TILES
 from ....glow_dialects.machine import MachineDescription
 from ....glow_dialects.timings import TIMINGS
-from ..affine import Access, Affine, Dim
 from ..codegen.types import is_unsigned
 from ..costs import amx_step
-from ..nest import Combine, Nest, Reduction
 
 COLUMNS = TILE_BYTES // QUAD
 """Outputs of a tile of the filter."""
 _FEWEST_QUADS = 4
 """With less depth than this in a tile, vectors are as fast, unless there is no more."""
+_WITH_TILES = MachineDescription(has_int8_tiles=True, has_bf16_tiles=True)
 
 
 @dataclass(frozen=True)
@@ -147,27 +149,6 @@ def _most_dividing(number: int, most: int) -> int:
 
 
 @dataclass(frozen=True)
-class Group:
-    """
-    Pixels whose accumulators are alive together, for points (i, j) of the last two dimensions of
-    pixels.
-    """
-
-    start: tuple[int, int]
-    """The first point of the first group of this kind."""
-    counts: tuple[int, int]
-    """How many groups of this kind there are along both dimensions."""
-    extent: tuple[int, int]
-    """Points of a group, and how far groups are apart."""
-    tiles: tuple[tuple[int, int, int], ...]
-    """Of each tile the first point, relative to that of the group, and its place in memory."""
-    place: int
-    """Where the results of the group's first point lie, in pixels."""
-    pitch: int
-    """Places from a row of the group to the next."""
-
-
-@dataclass(frozen=True)
 class TilePlan:
     roles: TileRoles
     rows: int
@@ -176,9 +157,29 @@ class TilePlan:
     """Tiles of the filter in a group."""
     joined: Dim | None
     """The dimension of panels of which a group has several; None if `roles.lane` is long enough."""
-    groups: tuple[Group, ...]
+    groups: tuple[TileGroup, ...]
     line: tuple[Dim, Dim]
     """The dimensions of groups; those that the nest lacks have size 1."""
+
+    @property
+    def schedule(self) -> AmxTile:
+        return AmxTile(rows=self.rows, panels=self.panels, joined=self.joined, groups=self.groups)
+
+    @staticmethod
+    def of(nest: Nest, schedule: AmxTile) -> TilePlan:
+        """The plan that a schedule says. Raises ValueError if the nest is no product of tiles."""
+        roles = tile_roles(nest, _WITH_TILES)
+        if roles is None:
+            raise ValueError("expected a product that tile registers compute")
+        s = schedule
+        return TilePlan(roles, s.rows, s.panels, s.joined, s.groups, _line(roles))
+
+    @property
+    def units(self) -> int:
+        """Groups of accumulators, which threads divide."""
+        outer = prod(d.size for d in (*self.roles.others, *self.roles.pixels[:-2]))
+        panels = prod(d.size for d in self.roles.panels if d is not self.joined)
+        return outer * panels * self.columns * sum(prod(g.counts) for g in self.groups)
 
     @property
     def columns(self) -> int:
@@ -219,9 +220,14 @@ def plan_tiles(nest: Nest, machine: MachineDescription) -> TilePlan | None:
     return min(plans, key=lambda plan: _cost(plan, steps))
 
 
+def _line(roles: TileRoles) -> tuple[Dim, Dim]:
+    """The dimensions of groups."""
+    outer, inner = (Dim("row", 1), Dim("pixel", 1), *roles.pixels)[-2:]
+    return outer, inner
+
+
 def _plans(roles: TileRoles) -> Iterator[TilePlan]:
-    missing = [Dim("row", 1), Dim("pixel", 1)]
-    outer, inner = (*missing, *roles.pixels)[-2:]
+    outer, inner = line = _line(roles)
     joined = None
     whole, choices = roles.lane.size // COLUMNS, (1, 2, 3)
     if whole <= 1:
@@ -232,12 +238,12 @@ def _plans(roles: TileRoles) -> Iterator[TilePlan]:
             continue
         most = min(4, (TILES - 1 - panels) // panels)
         for rows, groups in _groupings(roles.image, outer, inner, most):
-            yield TilePlan(roles, rows, panels, joined, tuple(groups), (outer, inner))
+            yield TilePlan(roles, rows, panels, joined, tuple(groups), line)
 
 
 def _groupings(
     image: Access, outer: Dim, inner: Dim, most: int
-) -> Iterator[tuple[int, list[Group]]]:
+) -> Iterator[tuple[int, list[TileGroup]]]:
     """Rows of a tile, and groups of at most `most` tiles."""
     for tiles in range(1, most + 1):
         yield _along(outer.size, inner.size, tiles, 1)
@@ -251,10 +257,10 @@ def _groupings(
         rows = -(-length // tiles)
         places = [min(i * rows, length - rows) for i in range(tiles)]
         whole = tuple((0, at, at) for at in places)
-        yield rows, [Group((0, 0), (1, 1), (outer.size, inner.size), whole, 0, pitch)]
+        yield rows, [TileGroup((0, 0), (1, 1), (outer.size, inner.size), whole, 0, pitch)]
 
 
-def _along(lines: int, size: int, tiles: int, multiple: int) -> tuple[int, list[Group]]:
+def _along(lines: int, size: int, tiles: int, multiple: int) -> tuple[int, list[TileGroup]]:
     """
     Tiles beside each other in a line: the fewest, or the fewest that are a multiple of a number.
     Those of the last group end with the line.
@@ -265,23 +271,23 @@ def _along(lines: int, size: int, tiles: int, multiple: int) -> tuple[int, list[
     groups = []
     if full:
         places = tuple((0, i * rows, i * rows) for i in range(tiles))
-        groups.append(Group((0, 0), (lines, full), (1, width), places, 0, width))
+        groups.append(TileGroup((0, 0), (lines, full), (1, width), places, 0, width))
     if rest:
         last = -(-rest // rows)
         first = max(rest - last * rows, -full * width)
         ends = [min(first + i * rows, rest - rows) for i in range(last)]
         places = tuple((0, at, at - first) for at in ends)
-        groups.append(Group((0, full * width), (lines, 1), (1, rest), places, -first, rest))
+        groups.append(TileGroup((0, full * width), (lines, 1), (1, rest), places, -first, rest))
     return rows, groups
 
 
-def _across(lines: int, size: int, tiles: int) -> Iterator[Group]:
+def _across(lines: int, size: int, tiles: int) -> Iterator[TileGroup]:
     """Tiles of one line each."""
     full, rest = divmod(lines, tiles)
     for start, count, some in ((0, full, tiles), (full * tiles, 1, rest)):
         if count and some:
             places = tuple((i, 0, i * size) for i in range(some))
-            yield Group((start, 0), (count, 1), (some, size), places, 0, size)
+            yield TileGroup((start, 0), (count, 1), (some, size), places, 0, size)
 
 
 def _cost(plan: TilePlan, steps: int) -> float:

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+from ....glow_dialects.glow_nest.nest import Nest
+from ....glow_dialects.glow_nest.schedule import Schedule, VectorSchedule
 from ....glow_dialects.machine import MachineDescription
-from ..nest import Nest
+from .amx_tile import plan_tiles
 from .gathered_dot import field_schedule
 from .lane_permutation import table_schedule
 from .register_tile import tiled_product
-from .schedule import Schedule, choose_schedule
+from .schedule import choose_schedule
 
 
-def scheduled(nest: Nest, machine: MachineDescription) -> tuple[Nest, Schedule]:
+def best_schedule(nest: Nest, machine: MachineDescription) -> tuple[Nest, Schedule]:
     """A simplified nest, perhaps with other loops, and the schedule that is best."""
+    plan = plan_tiles(nest, machine)
+    return scheduled(nest, machine) if plan is None else (nest, plan.schedule)
+
+
+def scheduled(nest: Nest, machine: MachineDescription) -> tuple[Nest, VectorSchedule]:
+    """The same among schedules for vectors."""
     for special in (field_schedule, table_schedule):
         if (schedule := special(nest, machine)) is not None:
             return nest, schedule

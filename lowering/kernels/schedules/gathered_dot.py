@@ -11,17 +11,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import product
 
+from ....glow_dialects.glow_nest.affine import Access, Dim
+from ....glow_dialects.glow_nest.nest import Nest
+from ....glow_dialects.glow_nest.schedule import GatheredDot
 from ....glow_dialects.machine import MachineDescription
-from ..affine import Access, Dim
 from ..costs import gathered_dot
-from ..nest import Nest
 from .register_tile import balanced
-from .schedule import Schedule
 
 _MOST_ROWS, _MOST_COLUMNS = 4, 6
 
 
-def field_schedule(nest: Nest, machine: MachineDescription) -> Schedule | None:
+def field_schedule(nest: Nest, machine: MachineDescription) -> GatheredDot | None:
     """The schedule of a product with fields; None if lanes cannot be channels."""
     reduction = nest.reduction
     if reduction is None or not reduction.fields:
@@ -36,14 +36,13 @@ def field_schedule(nest: Nest, machine: MachineDescription) -> Schedule | None:
         return None
     pixels = [d for d in nest.parallel if image.stride(d) and not filters.stride(d)][-2:]
     best = min(_tiles(nest, image, pixels, machine), default=(0.0, ()))[1]
-    return Schedule(
+    return GatheredDot(
         order=nest.parallel,
-        reduction_order=nest.reduced,
+        reduced=nest.reduced,
         vector=vector,
         lanes=lanes,
         unrolled=frozenset(nest.reduced),
         parts={d: balanced(d.size, n) for d, n in zip(pixels, best, strict=True)},
-        shares_loads=True,
     )
 
 

@@ -8,13 +8,14 @@ table says which.
 
 from __future__ import annotations
 
+from ....glow_dialects.glow_nest.affine import Access, Dim
+from ....glow_dialects.glow_nest.nest import Nest
+from ....glow_dialects.glow_nest.schedule import LanePermutation
 from ....glow_dialects.machine import MachineDescription
-from ..affine import Access, Dim
-from ..nest import Nest
-from .schedule import Schedule, widest_lanes
+from .schedule import widest_lanes
 
 
-def table_schedule(nest: Nest, machine: MachineDescription) -> Schedule | None:
+def table_schedule(nest: Nest, machine: MachineDescription) -> LanePermutation | None:
     """The schedule of a product with a table for lanes; None if it has none."""
     if nest.reduction is None or not nest.reduction.is_product or nest.reduction.terms > 1:
         return None
@@ -22,12 +23,12 @@ def table_schedule(nest: Nest, machine: MachineDescription) -> Schedule | None:
     vector = next((d for d in nest.parallel if _is_lanes(nest, d, lanes)), None)
     if vector is None:
         return None
-    return Schedule(
+    return LanePermutation(
         order=(*(d for d in nest.parallel if d is not vector), vector),
-        reduction_order=nest.reduced,
+        reduced=nest.reduced,
         vector=vector,
         lanes=lanes,
-        tile={vector: vector.size // lanes},
+        vectors=vector.size // lanes,
     )
 
 

@@ -21,13 +21,13 @@ from itertools import product
 from math import inf, prod
 
 from ....glow_dialects.elements import element_bytes
+from ....glow_dialects.glow_nest.affine import Access, Affine, Dim
+from ....glow_dialects.glow_nest.nest import Nest, mapped
+from ....glow_dialects.glow_nest.schedule import Chunks, Lines, Part, RegisterTile
 from ....glow_dialects.machine import LINE_BYTES, MachineDescription
 from ....glow_dialects.timings import TIMINGS
-from ..affine import Access, Affine, Dim
 from ..codegen.types import bits, value_type
 from ..costs import near_bytes, prefetched_bytes, tile_results, tile_step
-from ..nest import Nest, mapped
-from .schedule import Chunks, Part, Schedule
 
 _MOST_LISTED = 10
 """Tiles of a list of pixels; each has its own code."""
@@ -124,7 +124,7 @@ class _Tiling:
     """Dimensions whose points become a list."""
 
 
-def tiled_product(nest: Nest, machine: MachineDescription) -> tuple[Nest, Schedule] | None:
+def tiled_product(nest: Nest, machine: MachineDescription) -> tuple[Nest, RegisterTile] | None:
     """The nest, perhaps with a list of pixels, and its schedule; None if it is no such product."""
     roles = roles_of(nest, machine)
     if roles is None:
@@ -133,38 +133,38 @@ def tiled_product(nest: Nest, machine: MachineDescription) -> tuple[Nest, Schedu
     if best.cost == inf:
         return None
     order = _order(nest, roles, machine)
-    parts, static = dict(best.parts), frozenset[Dim]()
+    parts, one = dict(best.parts), None
     chunks: Chunks | None = None
     if best.static:
         nest, one = listed(replace(nest, parallel=order), best.static)
         order = nest.parallel
         parts[one] = parts.pop(best.static[-1])
-        static = frozenset([one])
         pixels = [d for d in roles.pixels if d not in best.static]
         roles = replace(roles, pixels=(*pixels, one))
     else:
         nest, chunks = _chunks(nest, roles, parts, order, machine)
     roles = roles.of(nest)
+    soon: Lines | None = None
     if _spreads(nest, roles, parts, order, machine) and nest.reduction is not None:
         soon = _next_filters(nest, roles, parts, order, chunks)
-        nest = replace(nest, reduction=replace(nest.reduction, soon=soon))
+        nest = replace(nest, reduction=replace(nest.reduction, soon=()))
     unrolled = frozenset(
         d for d in nest.reduced if any(isinstance(a.stride(d), tuple) for a in nest.accesses())
     )
-    schedule = Schedule(
+    schedule = RegisterTile(
         order=order,
-        reduction_order=nest.reduced,
+        reduced=nest.reduced,
         vector=roles.vector,
         lanes=roles.vector.size // roles.vectors,
-        tile={roles.vector: roles.vectors},
+        vectors=roles.vectors,
         unrolled=unrolled,
         parts=parts,
-        static=static,
-        # so that what is broadcast for a pixel is needed no longer than for that pixel
-        fastest=roles.blocks[-1] if roles.blocks else None,
-        ahead=_ahead(nest, roles, parts, machine),
+        listed=one,
+        blocks=roles.blocks[-1] if roles.blocks else None,
+        ahead=_ahead(nest, roles, parts, soon, machine),
         chunks=chunks,
-        next_tile=_next_tile(nest, roles, parts, static, machine),
+        next_tile=_next_tile(nest, roles, parts, one, machine),
+        soon=soon,
     )
     return nest, schedule
 
@@ -221,7 +221,7 @@ def _next_filters(
     parts: Mapping[Dim, Sequence[Part]],
     order: Sequence[Dim],
     chunks: Chunks | None,
-) -> tuple[Access, ...]:
+) -> Lines:
     """
     What to prefetch in each step, so that the filters of the next tile of blocks are near when all
     pixels have met the present ones.
@@ -246,7 +246,7 @@ def _next_filters(
     for position, dim in enumerate(reduced):
         place += dim * (step * prod(d.size for d in reduced[position + 1 :]))
     line = LINE_BYTES // element_bytes(roles.filter.element)
-    return tuple(Access(roles.filter.buffer, place + i) for i in range(0, step, line))
+    return Lines(roles.filter_number, place, -(-step // line), line)
 
 
 def _chunks(
@@ -314,7 +314,7 @@ def _next_tile(
     nest: Nest,
     roles: Roles,
     parts: Mapping[Dim, Sequence[Part]],
-    static: frozenset[Dim],
+    listing: Dim | None,
     machine: MachineDescription,
 ) -> dict[int, Dim]:
     """An image that comes from a far cache, where no window of the same tile reads it before."""
@@ -322,11 +322,15 @@ def _next_tile(
     if not far or len(nest.reduced) != 2 or not roles.pixels:
         return {}
     dim = roles.pixels[-1]
-    return {1 - roles.filter_number: dim} if dim in parts and dim not in static else {}
+    return {1 - roles.filter_number: dim} if dim in parts and dim is not listing else {}
 
 
 def _ahead(
-    nest: Nest, roles: Roles, parts: Mapping[Dim, Sequence[Part]], machine: MachineDescription
+    nest: Nest,
+    roles: Roles,
+    parts: Mapping[Dim, Sequence[Part]],
+    soon: Lines | None,
+    machine: MachineDescription,
 ) -> dict[int, int]:
     """
     Filters that come from a far cache are prefetched, unless the nest says what to prefetch, and
@@ -335,7 +339,7 @@ def _ahead(
     far = prefetched_bytes(machine)
     if nest.touched_bytes(roles.filter) <= far:
         return {}
-    says = nest.reduction is not None and nest.reduction.soon
+    says = soon is not None or (nest.reduction is not None and nest.reduction.soon)
     if says and (not roles.blocks or _panel_bytes(roles, parts) <= far):
         return {}
     return {roles.filter_number: TIMINGS.prefetch_bytes // element_bytes(roles.filter.element)}

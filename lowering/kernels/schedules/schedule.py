@@ -10,18 +10,24 @@ must all fit.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import product
 from math import inf, prod
 
+from ....glow_dialects.glow_nest.affine import Access, Dim
+from ....glow_dialects.glow_nest.nest import Nest
+from ....glow_dialects.glow_nest.schedule import (
+    Elementwise,
+    Reduce,
+    RegisterTranspose,
+    VectorSchedule,
+)
 from ....glow_dialects.machine import MachineDescription
 from ....glow_dialects.timings import TIMINGS
-from ..affine import Access, Dim
 from ..codegen.interleaved_store import interleaves
 from ..codegen.types import bits, memory_type, value_type
 from ..costs import prefetched_bytes, reduction_step, vector_load
-from ..nest import Nest
 
 _FEWEST_TURNED, _MOST_TURNED = 4, 16
 """Sides of the square tiles of copies that turn; larger ones do not fit into registers."""
@@ -32,83 +38,7 @@ _MAX_EMITTED = 240
 """About how many operations the points of a tile may emit, loads aside."""
 
 
-@dataclass(frozen=True)
-class Part:
-    """Elements `start` to `stop - 1` of a dimension, in tiles of `tile`, which divides them."""
-
-    start: int
-    stop: int
-    tile: int
-
-    @property
-    def tiles(self) -> int:
-        return (self.stop - self.start) // self.tile
-
-
-@dataclass(frozen=True)
-class Chunks:
-    """
-    A reduction in chunks: the steps of one are done in all tiles of the loops inside, then those of
-    the next. Meanwhile sums wait where the nest writes them.
-    """
-
-    number: Dim
-    """The first reduction dimension, which counts chunks."""
-    inside: Dim
-    """The first of the parallel loops inside."""
-
-
-@dataclass(frozen=True)
-class Schedule:
-    order: tuple[Dim, ...]
-    """Parallel loops, outermost first."""
-    reduction_order: tuple[Dim, ...] = ()
-    vector: Dim | None = None
-    lanes: int = 1
-    tile: Mapping[Dim, int] = field(default_factory=dict)
-    """How many elements (along `vector`: vectors) of a dimension a tile holds; default 1."""
-    unrolled: frozenset[Dim] = frozenset()
-    """Reduction dimensions without a loop."""
-    parts: Mapping[Dim, Sequence[Part]] = field(default_factory=dict)
-    """Parallel dimensions that are cut into parts, instead of tiles of one size."""
-    static: frozenset[Dim] = frozenset()
-    """Dimensions with parts whose tiles have code of their own each, instead of a loop."""
-    fastest: Dim | None = None
-    """The dimension along which points of a tile that come one after the other differ first."""
-    ahead: Mapping[int, int] = field(default_factory=dict)
-    """For reads of the reduction, by number: how many elements ahead to prefetch vectors."""
-    next_tile: Mapping[int, Dim] = field(default_factory=dict)
-    """Reads, by number, of which the next tile along a dimension is prefetched, before each run of
-    the innermost loop of the reduction."""
-    chunks: Chunks | None = None
-    """If what all steps of a tile read would not stay in the nearest cache from tile to tile."""
-    rows: Dim | None = None
-    """Where lanes run over a reduced dimension: the parallel one of which a tile's results become
-    lanes of vectors."""
-    row_lanes: int = 1
-    """How many lanes these vectors have; it divides the tile."""
-    shares_loads: bool = False
-    """Whether steps of a reduction without loops load only once what several of them read."""
-    turned: Dim | None = None
-    """For copies: the dimension along which vectors are loaded, while those along `vector` are
-    stored. A tile is a square of `lanes`, which is turned around in registers."""
-
-    def tiles(self, dim: Dim) -> int:
-        return self.tile.get(dim, 1)
-
-    def step(self, dim: Dim) -> int:
-        return self.tiles(dim) * (self.lanes if dim is self.vector else 1)
-
-    @property
-    def finishing(self) -> Schedule:
-        """How results are written: with lanes over `rows`, if there are such."""
-        if self.rows is None:
-            return self
-        tile = {**self.tile, self.rows: self.tiles(self.rows) // self.row_lanes}
-        return replace(self, vector=self.rows, lanes=self.row_lanes, tile=tile)
-
-
-def choose_schedule(nest: Nest, machine: MachineDescription) -> Schedule:
+def choose_schedule(nest: Nest, machine: MachineDescription) -> VectorSchedule:
     """The cheapest schedule of a simplified nest."""
     if nest.reduction is None:
         return _choose_elementwise(nest, machine)
@@ -146,7 +76,7 @@ def load_cost(access: Access, dim: Dim | None, lanes: int) -> float:
 # nests without reduction
 
 
-def _choose_turned(nest: Nest, machine: MachineDescription) -> Schedule | None:
+def _choose_turned(nest: Nest, machine: MachineDescription) -> RegisterTranspose | None:
     """For a copy that reads along one dimension and writes along another."""
     if not nest.raw or nest.in_place or len(nest.operands) != 1 or nest.operands[0].indirect:
         return None
@@ -163,10 +93,10 @@ def _choose_turned(nest: Nest, machine: MachineDescription) -> Schedule | None:
         return None
     rest = [d for d in nest.parallel if d not in (vector, turned)]
     order = (*rest, turned, vector)
-    return Schedule(order, vector=vector, lanes=lanes, tile={turned: lanes}, turned=turned)
+    return RegisterTranspose(order=order, vector=vector, lanes=lanes, turned=turned)
 
 
-def _choose_elementwise(nest: Nest, machine: MachineDescription) -> Schedule:
+def _choose_elementwise(nest: Nest, machine: MachineDescription) -> VectorSchedule:
     if (schedule := _choose_turned(nest, machine)) is not None:
         return schedule
 
@@ -188,9 +118,9 @@ def _choose_elementwise(nest: Nest, machine: MachineDescription) -> Schedule:
     ]
     vector = min(candidates, key=cost, default=None)
     if vector is None or cost(vector) >= scalar:
-        return Schedule(nest.parallel)
+        return Elementwise(order=nest.parallel)
     lanes = lanes_of(vector)
-    return Schedule(_elementwise_order(nest, vector), vector=vector, lanes=lanes)
+    return Elementwise(order=_elementwise_order(nest, vector), vector=vector, lanes=lanes)
 
 
 def _elementwise_order(nest: Nest, vector: Dim) -> tuple[Dim, ...]:
@@ -212,13 +142,13 @@ class _Candidate:
     tile: dict[Dim, int]
 
 
-def _choose_reduction(nest: Nest, machine: MachineDescription) -> Schedule:
+def _choose_reduction(nest: Nest, machine: MachineDescription) -> Reduce:
     model = _Model(nest, machine)
     best = min(model.candidates(), key=model.cost)
     rows, row_lanes = model.rows(best)
-    return Schedule(
+    return Reduce(
         order=nest.parallel,
-        reduction_order=_reduction_order(nest, best.vector),
+        reduced=_reduction_order(nest, best.vector),
         vector=best.vector,
         lanes=best.lanes,
         tile=best.tile,

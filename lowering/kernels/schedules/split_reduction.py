@@ -18,19 +18,21 @@ either.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import prod
 
+from xdsl.ir import Attribute
+
+from ....glow_dialects.glow_nest.affine import Access, Affine, Buffer, Dim, View
 from ....glow_dialects.glow_nest.body import Body
+from ....glow_dialects.glow_nest.nest import Nest, Reduction, mapped, simplified
+from ....glow_dialects.glow_nest.schedule import VectorSchedule
 from ....glow_dialects.machine import MachineDescription
 from ....glow_dialects.timings import TIMINGS
-from ..affine import Access, Affine, Dim, View
-from ..nest import Nest, Reduction, Repeat, Step, mapped, simplified
-from ..registry import Kernel
 from .amx_tile import plan_tiles
 from .best_schedule import scheduled
 from .register_tile import listed
-from .schedule import Schedule, widest_lanes
+from .schedule import widest_lanes
 
 _UNITS = 32
 """Into how many pieces of work a nest is cut, so that threads have about equally much."""
@@ -63,26 +65,27 @@ class _Cut:
         return self.dim.size - self.parts * self.steps * self.block
 
 
-def split_reductions(k: Kernel) -> None:
-    """Cuts the reductions of a kernel that have few results."""
-    k.steps[:] = _split_steps(k, k.steps, 1)
+@dataclass
+class Splitter:
+    """Cuts reductions that have few results, with scratch for what parts give."""
+
+    machine: MachineDescription
+    scratch: list[Buffer] = field(default_factory=list)
+
+    def new(self, shape: Sequence[int], element: Attribute) -> View:
+        """A dense temporary array."""
+        self.scratch.append(Buffer(element, 0, max(1, prod(shape))))
+        return View.dense(self.scratch[-1], shape)
+
+    def split(self, nest: Nest, times: int) -> Sequence[Nest]:
+        """
+        The nests that take the place of one; it alone if it is not cut. `times`: how often it runs,
+        which is work that can be divided as well.
+        """
+        return _split(self, nest, times)
 
 
-def _split_steps(k: Kernel, steps: Sequence[Step], times: int) -> list[Step]:
-    """`times`: how often the steps run, which is work that can be divided as well."""
-    found: list[Step] = []
-    for step in steps:
-        if isinstance(step, Repeat):
-            step.steps[:] = _split_steps(k, step.steps, times * step.dim.size)
-            found.append(step)
-        elif isinstance(step, Nest):
-            found += _split(k, step, times)
-        else:
-            found.append(step)
-    return found
-
-
-def _split(k: Kernel, nest: Nest, times: int) -> Sequence[Step]:
+def _split(k: Splitter, nest: Nest, times: int) -> Sequence[Nest]:
     reduction = nest.reduction
     if reduction is None or nest.is_empty or reduction.fields:
         return [nest]
@@ -161,22 +164,22 @@ def _units(nest: Nest, machine: MachineDescription) -> int:
     return prod(_tiles(schedule, d) for d in nest.parallel)
 
 
-def _tiles(schedule: Schedule, dim: Dim) -> int:
-    parts = schedule.parts.get(dim)
+def _tiles(schedule: VectorSchedule, dim: Dim) -> int:
+    parts = schedule.parts_of(dim)
     return sum(p.tiles for p in parts) if parts else -(-dim.size // schedule.step(dim))
 
 
 # cutting
 
 
-def _cut(k: Kernel, nest: Nest, cut: _Cut) -> list[Step]:
+def _cut(k: Splitter, nest: Nest, cut: _Cut) -> list[Nest]:
     """What reduces the parts, and what combines them."""
     reduction, size = nest.reduction, cut.dim.size
     assert reduction is not None
     sums = cut.parts * cut.block
     shape = [d.size for d in nest.parallel]
-    partial = k.scratch((sums + (cut.rest > 0), *shape), reduction.element)
-    steps: list[Step] = []
+    partial = k.new((sums + (cut.rest > 0), *shape), reduction.element)
+    steps: list[Nest] = []
     if cut.rest:
         rest = Dim(cut.dim.name, cut.rest)
         part = _reducing(nest, cut.dim, {rest: 1}, size - cut.rest, rest)

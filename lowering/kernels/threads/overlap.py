@@ -13,8 +13,8 @@ from math import gcd
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from ..affine import Access, Buffer, Dim
-from ..nest import Listing, Nest, Repeat, RepeatListed, Step
+from ....glow_dialects.glow_nest.affine import Access, Buffer, Dim
+from ....glow_dialects.glow_nest.nest import Listing, Nest, Repeat, RepeatListed, Step
 
 _MOST_PAIRS = 64
 """Of accesses that are compared; more are taken to meet."""

@@ -12,15 +12,16 @@ the thread that has most to do.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import product
 from math import prod
 
 from xdsl.ir import SSAValue
 
+from ....glow_dialects.glow_nest.affine import Dim
+from ....glow_dialects.glow_nest.nest import Nest
+from ....glow_dialects.glow_nest.schedule import Split, VectorSchedule
 from ....glow_dialects.timings import TIMINGS
-from ..nest import Nest
-from ..schedules.schedule import Schedule
 
 _BALANCED = 0.85
 """How busy threads are, on average, where whole iterations of a sequence are worth dividing."""
@@ -59,24 +60,22 @@ class Span:
         return self.step if self.tile is None else len(self.tile)
 
 
-@dataclass(frozen=True)
-class Split:
-    """Loops `first` to `last` of a schedule's order are divided between threads."""
-
-    first: int
-    last: int
-    together: bool = False
-    """Whether tiles of different code are one range."""
-    cycles: float = field(default=0.0, compare=False)
-    """About how long one thread would take."""
-
-    @property
-    def draws(self) -> bool:
-        """
-        Whether tickets are worth drawing. In each iteration of a loop outside they would cost more
-        than they gain.
-        """
-        return self.first == 0 and self.cycles >= TIMINGS.least_drawn_cycles
+def spans_of(nest: Nest, schedule: VectorSchedule, dim: Dim) -> list[Span]:
+    """The tiles of a parallel loop, apart by their code."""
+    parts = schedule.parts_of(dim)
+    if schedule.lists_tiles(dim):
+        starts = [(i, p.tile) for p in parts for i in range(p.start, p.stop, p.tile)]
+        return [Span(0, 1, 1, range(i, i + tile)) for i, tile in starts]
+    if parts:
+        return [Span(p.start, p.stop - p.start, p.tile, range(p.tile)) for p in parts]
+    step = schedule.step(dim)
+    full, last = dim.size // step * step, dim.size - step
+    if full == dim.size:
+        return [Span(0, full, step)]
+    if nest.reduction is not None:
+        return [Span(0, dim.size, step, clamp=last)]
+    masked = nest.in_place and dim is schedule.vector
+    return [Span(0, full, step), Span(last, step, step, stale=full - last if masked else None)]
 
 
 @dataclass(frozen=True)
@@ -141,7 +140,7 @@ def is_balanced(units: int, threads: int) -> bool:
 
 
 def choose_split(
-    nest: Nest, schedule: Schedule, spans: Sequence[Sequence[Span]], threads: int
+    nest: Nest, schedule: VectorSchedule, spans: Sequence[Sequence[Span]], threads: int
 ) -> Split | None:
     """
     Which loops to divide; None if one thread is to do it all. `spans` are those of each loop.
@@ -160,9 +159,11 @@ def choose_split(
                 # to find the places of units; inner loops begin anew in each outer iteration
                 overhead = units * (last - first) + len(groups) * (together + (first > 0))
                 time = work * share / covered + overhead * outer * TIMINGS.unit_cycles
-                split = Split(first, last, together, work)
+                # in each iteration of a loop outside, tickets would cost more than they gain
+                drawn = first == 0 and work >= TIMINGS.least_drawn_cycles
+                split = Split(first, last, together, drawn)
                 cut = together or all(portions_of(g.units, threads)[1] for g in groups)
-                if split.draws and not cut:
+                if drawn and not cut:
                     time += work * TIMINGS.interruption_share
                 if time < least:
                     best, least = split, time
@@ -183,7 +184,7 @@ def _most(groups: Sequence[Group], threads: int, together: bool) -> tuple[int, i
     return max(shares)
 
 
-def _cycles(nest: Nest, schedule: Schedule) -> float:
+def _cycles(nest: Nest, schedule: VectorSchedule) -> float:
     """A rough estimate for the whole nest."""
     points = prod(d.size for d in nest.parallel)
     steps = prod(d.size for d in nest.reduced) if nest.reduction is not None else 0

@@ -15,7 +15,8 @@ from ....glow_dialects.elements import is_integer
 from ....glow_dialects.glow.activation import ClipOp, ReluOp
 from ....glow_dialects.glow.arithmetic import MaximumOp, MinimumOp
 from ....glow_dialects.glow.elementwise import Binary
-from ....glow_dialects.operator import element_of, to_python
+from ....glow_dialects.operator import element_of
+from ....glow_dialects.python_values import to_python
 from ..rewriting import Build, splat_value
 from .table import canonical
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import frexp, prod
-from typing import TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 from xdsl.dialects.builtin import f32, i8, i32
@@ -31,6 +31,7 @@ from ....glow_dialects.operator import element_of, shape_of, with_shape
 from ....glow_dialects.quant import QuantizedType
 from ....semantics.arrays import constant_of
 from ....semantics.registry import evaluate
+from ....table import Table
 from ..canonicalization.bounds import interval_of
 from ..lowerings.precision import cast
 from ..rewriting import Build, defining_op, is_constant
@@ -89,18 +90,12 @@ def fixed_point(factors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 Compute: TypeAlias = "Callable[[N, FixedPoint], Fixed | None]"
-_COMPUTED: dict[type[Node], Compute] = {}
+_COMPUTED: Table[type[Node], Compute[Any]] = Table("an integer form")
 
 
 def computed(*operators: type[N]) -> Callable[[Compute[N]], Compute[N]]:
     """Decorator: how the result of an operator is had as integers."""
-
-    def register(function: Compute[N]) -> Compute[N]:
-        for operator in operators:
-            _COMPUTED[operator] = function
-        return function
-
-    return register
+    return _COMPUTED.entry(*operators)
 
 
 class FixedPoint:
@@ -118,11 +113,11 @@ class FixedPoint:
         """None if some node on the way has no integer form."""
         if is_constant(value):
             return self._constant(value)
-        compute = _COMPUTED.get(type(value.owner))  # pyright: ignore
+        compute = _COMPUTED.get(type(value.owner))
         if compute is None or self._depth == _DEEPEST:
             return None
         self._depth += 1
-        result = compute(value.owner, self)  # pyright: ignore
+        result = compute(value.owner, self)
         self._depth -= 1
         return result
 
@@ -268,7 +263,7 @@ def average(node: AvgPoolOp, by: FixedPoint) -> Fixed | None:
 
 
 def _counts(node: AvgPoolOp) -> np.ndarray | None:
-    """How many elements each mean is of, as f64 that broadcasts to the result."""
+    """The number of elements of each mean, as f64 that broadcasts to the result."""
     kernel = node.kernel.get_values()
     if node.count_include_pad.value.data or not any(node.pads.get_values()):
         return np.full([1] * (2 + len(kernel)), float(prod(kernel)))
@@ -322,7 +317,7 @@ def _chain(value: SSAValue) -> tuple[DequantizeOp, list[DataParallel]] | None:
 
 @integer(QuantizeOp)
 def table(node: QuantizeOp, build: Build) -> SSAValue | None:
-    """What is stored for each of 256 operands, computed as the interpreter does."""
+    """The stored number for each of 256 operands, computed as the interpreter does."""
     to, found = per_tensor(node.result.type), _chain(node.input)
     q = None if found is None else per_tensor(found[0].input.type)
     if found is None or to is None or q is None or q.storage.width.data != 8:

@@ -1,4 +1,4 @@
-"""What rules ask of quantized types, and the nodes that convert from and to them."""
+"""Queries of quantized types, and the nodes that convert from and to them."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def same_grid(a: QuantizedType, b: QuantizedType) -> bool:
 
 
 def stored_number(q: QuantizedType, real: float) -> int:
-    """What `glow.quantize` stores for a number of type f32, by a type with one scale."""
+    """The number that `glow.quantize` stores for an f32 number, with a type of one scale."""
     with np.errstate(all="ignore"):
         steps = np.rint(np.float32(real) / np.float32(scale_of(q))).astype(np.float64)
     low, high = bounds(q)

@@ -29,7 +29,8 @@ from ....glow_dialects.glow.shape import (
     SliceOp,
     TransposeOp,
 )
-from ....glow_dialects.operator import element_of, shape_of, to_python, with_shape
+from ....glow_dialects.operator import element_of, shape_of, with_shape
+from ....glow_dialects.python_values import to_python
 from ....glow_dialects.quant import QuantizedType
 from ..rewriting import Build, defining_op
 from .grids import (
@@ -110,8 +111,8 @@ def quantize_once(node: QuantizeOp, build: Build) -> SSAValue | None:
 @move(DequantizeOp)
 def dequantize_first(node: DequantizeOp, build: Build) -> SSAValue | None:
     """
-    What was only brought into another storage of the same grid. From signed to unsigned storage it
-    was brought for the sake of products.
+    The value before a conversion to another storage of the same grid. Conversions from signed to
+    unsigned storage stay, because products need them.
     """
     second = defining_op(node.input, QuantizeOp)
     source = None if second is None else dequantized_from(second.input)

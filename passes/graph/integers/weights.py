@@ -49,7 +49,7 @@ class Weights:
 
     @property
     def offset(self) -> int:
-        """What is subtracted from stored numbers to make them signed."""
+        """The number that is subtracted from stored numbers to make them signed."""
         return 2 ** (self.type.storage.width.data - 1) if is_unsigned(self.type.storage) else 0
 
     @property

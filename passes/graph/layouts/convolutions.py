@@ -21,7 +21,8 @@ from ....glow_dialects.glow_cpu.blocked import (
 )
 from ....glow_dialects.glow_cpu.dot import DotConvolutionOp
 from ....glow_dialects.glow_vec import dot_terms
-from ....glow_dialects.operator import element_of, shape_of, to_python, with_shape
+from ....glow_dialects.operator import element_of, shape_of, with_shape
+from ....glow_dialects.python_values import to_python
 from ....semantics.blocked import pack_channels, pack_filter
 from ....semantics.dot import dot_filter
 from .quads import QUAD, are_factors
@@ -34,7 +35,7 @@ MOST_GROUPS = 32
 
 
 class ConvolutionKind(Enum):
-    """How a convolution works on blocked tensors."""
+    """The way in which a convolution works on blocked tensors."""
 
     DENSE = "dense"
     GROUPED = "grouped"
@@ -47,7 +48,7 @@ class ConvolutionKind(Enum):
 
 
 def convolution_kind(layouts: Layouts, node: ConvolutionOp) -> ConvolutionKind | None:
-    """How a convolution works on blocked tensors; None if it does not."""
+    """The way in which a convolution works on blocked tensors; None if it does not."""
     floats = element_of(node.input.type) == f32
     if not (floats or is_integer(node)) or not isinstance(node.filter.owner, ConstantOp):
         return None
@@ -71,7 +72,7 @@ def is_integer(node: ConvolutionOp) -> bool:
 
 
 def _terms(layouts: Layouts, node: ConvolutionOp) -> int:
-    """How many neighbouring channels the machine multiplies at once."""
+    """The number of adjacent channels that the machine multiplies at once."""
     return dot_terms(layouts.machine, element_of(node.input.type))
 
 

@@ -23,7 +23,7 @@ from .state import Blocked, Layouts, rule
 
 
 def fill_of(node: DataParallel, operands: Sequence[Blocked]) -> float | None:
-    """What a node computes in lanes of no channel; None if that is unknown or not finite."""
+    """The result of a node in lanes without a channel; None if it is unknown or not finite."""
     call = type(node).on_elements(node.call)
     arrays: list[np.ndarray] = []
     for blocked, element in zip(operands, call.operands, strict=True):

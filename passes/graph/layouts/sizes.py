@@ -1,5 +1,5 @@
 """
-How many channels the blocks of values have, around convolutions of integers.
+The number of channels in the blocks of values around integer convolutions.
 
 The block of such a convolution need not be one vector: where a cache line holds more channels, so
 may a block. Values that share a layout (those of a chain, the parts of a concatenation) have the
@@ -96,7 +96,7 @@ def _convolution(node: ConvolutionOp, layouts: Layouts, classes: _Classes) -> No
 
 
 def _neighbours(op: Operation, classes: _Classes) -> None:
-    """What an operator on blocked tensors reads and writes has the same blocks."""
+    """The operands and results of an operator on blocked tensors get the same blocks."""
     (result,) = op.results
     if len(shape_of(result.type)) < 3:
         return

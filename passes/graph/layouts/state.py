@@ -1,5 +1,5 @@
 """
-Which values of a graph have a blocked version, and the table of rules that make these.
+The blocked versions of the values of a graph, and the table of rules that make them.
 
 A rule is a function `(layouts, node) -> Blocked | None`. It gets the blocked versions of the node's
 operands, adds nodes that compute the blocked result, and returns that; None leaves the node as it
@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 from xdsl.dialects.builtin import TensorType
@@ -22,10 +22,12 @@ from ....glow_dialects.glow.constant import ConstantOp, SplatOp
 from ....glow_dialects.glow.shape import BroadcastOp, PadOp, ReshapeOp, SliceOp
 from ....glow_dialects.glow_cpu.blocked import PackChannelsOp, UnpackChannelsOp, num_blocks
 from ....glow_dialects.machine import MachineDescription
-from ....glow_dialects.operator import Python, element_of, shape_of, to_python, with_shape
+from ....glow_dialects.operator import element_of, shape_of, with_shape
+from ....glow_dialects.python_values import Python, to_python
 from ....glow_dialects.quant import QuantizedType
 from ....semantics.arrays import constant_array, lazy_constant
 from ....semantics.blocked import pack_channels
+from ....table import Table
 
 
 @dataclass(frozen=True)
@@ -49,22 +51,16 @@ class Blocked:
 
 N = TypeVar("N", bound=Node)
 Rule: TypeAlias = "Callable[[Layouts, N], Blocked | None]"
-_RULES: dict[type[Node], Rule] = {}
+_RULES: Table[type[Node], Rule[Any]] = Table("a rule for blocked tensors")
 
 
 def rule(*operators: type[Node]) -> Callable[[Rule[N]], Rule[N]]:
     """Decorator: how operators work on blocked tensors."""
-
-    def register(function: Rule[N]) -> Rule[N]:
-        for operator in operators:
-            _RULES[operator] = function
-        return function
-
-    return register
+    return _RULES.entry(*operators)
 
 
 def rule_of(operator: type[Operation]) -> Rule | None:
-    return _RULES.get(operator)  # pyright: ignore[reportArgumentType, reportCallIssue]
+    return _RULES.get(operator)
 
 
 class Layouts:
@@ -132,7 +128,7 @@ class Layouts:
         return not computed or self.demand.get(result, 0) > 0
 
     def block_of(self, value: SSAValue) -> int:
-        """How many channels a block of a value should have."""
+        """The number of channels that a block of a value should have."""
         return self.blocks.get(value, self.block)
 
     def packed(self, value: SSAValue, block: int) -> Blocked:

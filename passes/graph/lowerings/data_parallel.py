@@ -8,54 +8,20 @@ own.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from xdsl.ir import Attribute, SSAValue
 
 from ....glow_dialects.elements import compute_type
-from ....glow_dialects.glow import arithmetic, logic
-from ....glow_dialects.glow.activation import ErfOp, TanhOp
+from ....glow_dialects.glow import logic
 from ....glow_dialects.glow.base import DataParallel
+from ....glow_dialects.glow.primitives import PRIMITIVE_NODES
 from ....glow_dialects.glow.quantization import StorageCastOp
 from ....glow_dialects.operator import element_of, shape_of, with_shape
 from ....glow_dialects.scalar import Expr, Number, Primitive, fold
 from ..rewriting import Build
 from .precision import convert, stored
 
-PRIMITIVE_NODES: Mapping[Primitive, type[DataParallel]] = {
-    Primitive.ADD: arithmetic.AddOp,
-    Primitive.SUB: arithmetic.SubOp,
-    Primitive.MUL: arithmetic.MulOp,
-    Primitive.DIV: arithmetic.DivOp,
-    Primitive.REM: arithmetic.RemOp,
-    Primitive.MAXIMUM: arithmetic.MaximumOp,
-    Primitive.MINIMUM: arithmetic.MinimumOp,
-    Primitive.POW: arithmetic.PowOp,
-    Primitive.NEG: arithmetic.NegOp,
-    Primitive.ABS: arithmetic.AbsOp,
-    Primitive.SQRT: arithmetic.SqrtOp,
-    Primitive.EXP: arithmetic.ExpOp,
-    Primitive.LOG: arithmetic.LogOp,
-    Primitive.SIN: arithmetic.SinOp,
-    Primitive.COS: arithmetic.CosOp,
-    Primitive.TANH: TanhOp,
-    Primitive.ERF: ErfOp,
-    Primitive.FLOOR: arithmetic.FloorOp,
-    Primitive.CEIL: arithmetic.CeilOp,
-    Primitive.ROUND_EVEN: arithmetic.RoundEvenOp,
-    Primitive.EQ: logic.EqualOp,
-    Primitive.LT: logic.LessOp,
-    Primitive.LE: logic.LessEqualOp,
-    Primitive.AND: logic.AndOp,
-    Primitive.OR: logic.OrOp,
-    Primitive.XOR: logic.XorOp,
-    Primitive.NOT: logic.NotOp,
-    Primitive.SELECT: logic.SelectOp,
-    Primitive.SHIFT_RIGHT: arithmetic.ShiftRightOp,
-    Primitive.CONVERT: logic.CastOp,
-    Primitive.BITCAST: logic.BitcastOp,
-    Primitive.MULTIPLY_ADD: arithmetic.MultiplyAddOp,
-}
 _PRIMITIVE_CLASSES = frozenset({*PRIMITIVE_NODES.values(), StorageCastOp})
 
 
@@ -94,7 +60,7 @@ def is_primitive(operator: type[DataParallel]) -> bool:
 
 
 def count_primitives(expr: Expr) -> int:
-    """How many operations an expression has, up to 2; each of them rounds."""
+    """The number of operations of an expression, up to 2. Each of them rounds."""
     own = 0 if expr.kind is None else 1
     return min(2, own + sum(count_primitives(a) for a in expr.args)) if own else 0
 

@@ -49,7 +49,7 @@ class Dimension:
 
 @dataclass(frozen=True)
 class Window:
-    """What the results of one phase read, along one dimension."""
+    """The inputs that the results of one phase read, along one dimension."""
 
     first: int
     """The filter element that meets the first input of a window, after which they go down."""

@@ -6,7 +6,7 @@ from xdsl.ir import SSAValue
 
 from ....glow_dialects.glow.convolution import ConvolutionOp
 from ....glow_dialects.glow.shape import PadOp
-from ....glow_dialects.operator import to_python
+from ....glow_dialects.python_values import to_python
 from ..rewriting import Build, defining_op
 from .table import simplification
 

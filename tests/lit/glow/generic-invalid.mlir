@@ -3,7 +3,7 @@
 // Each error shows the formula with a caret below the place.
 
 func.func @f(%x: tensor<3x4xf32>) -> tensor<3x4xf32> {
-  %r = glow.generic %x {formula = "y[b, i] = sum(k) x[b, k) * x[i, k]"} : (tensor<3x4xf32>) -> tensor<3x4xf32>
+  %r = glow.generic %x formula "y[b, i] = sum(k) x[b, k) * x[i, k]" : (tensor<3x4xf32>) -> tensor<3x4xf32>
   func.return %r : tensor<3x4xf32>
 }
 
@@ -14,7 +14,7 @@ func.func @f(%x: tensor<3x4xf32>) -> tensor<3x4xf32> {
 // -----
 
 func.func @f(%x: tensor<3x4xf32>) -> tensor<3x4xf32> {
-  %r = glow.generic %x {formula = "y[b, i] = sum(k) x[b, k // 2] + x[b, i]"} : (tensor<3x4xf32>) -> tensor<3x4xf32>
+  %r = glow.generic %x formula "y[b, i] = sum(k) x[b, k // 2] + x[b, i]" : (tensor<3x4xf32>) -> tensor<3x4xf32>
   func.return %r : tensor<3x4xf32>
 }
 
@@ -25,7 +25,7 @@ func.func @f(%x: tensor<3x4xf32>) -> tensor<3x4xf32> {
 // -----
 
 func.func @f(%x: tensor<3x4xf32>) -> tensor<3xf32> {
-  %r = glow.generic %x {formula = "y[b] = x[b, k]"} : (tensor<3x4xf32>) -> tensor<3xf32>
+  %r = glow.generic %x formula "y[b] = x[b, k]" : (tensor<3x4xf32>) -> tensor<3xf32>
   func.return %r : tensor<3xf32>
 }
 
@@ -36,7 +36,7 @@ func.func @f(%x: tensor<3x4xf32>) -> tensor<3xf32> {
 // -----
 
 func.func @f(%x: tensor<3x4xf32>) -> tensor<3x4xf32> {
-  %r = glow.generic %x {formula = "y[b, k] = x[b, k] * alpha"} : (tensor<3x4xf32>) -> tensor<3x4xf32>
+  %r = glow.generic %x formula "y[b, k] = x[b, k] * alpha" : (tensor<3x4xf32>) -> tensor<3x4xf32>
   func.return %r : tensor<3x4xf32>
 }
 
@@ -47,7 +47,7 @@ func.func @f(%x: tensor<3x4xf32>) -> tensor<3x4xf32> {
 // -----
 
 func.func @f(%x: tensor<3x4xf32>) -> tensor<3xf32> {
-  %r = glow.generic %x {formula = "y[b] = x[b, 4]"} : (tensor<3x4xf32>) -> tensor<3xf32>
+  %r = glow.generic %x formula "y[b] = x[b, 4]" : (tensor<3x4xf32>) -> tensor<3xf32>
   func.return %r : tensor<3xf32>
 }
 
@@ -58,7 +58,7 @@ func.func @f(%x: tensor<3x4xf32>) -> tensor<3xf32> {
 // -----
 
 func.func @f(%x: tensor<3x4xf32>) -> tensor<3xf32> {
-  %r = glow.generic %x {formula = "y[b] = sum(k < 5) x[b, k]"} : (tensor<3x4xf32>) -> tensor<3xf32>
+  %r = glow.generic %x formula "y[b] = sum(k < 5) x[b, k]" : (tensor<3x4xf32>) -> tensor<3xf32>
   func.return %r : tensor<3xf32>
 }
 
@@ -69,7 +69,7 @@ func.func @f(%x: tensor<3x4xf32>) -> tensor<3xf32> {
 // -----
 
 func.func @f(%x: tensor<3x4xf32>) -> tensor<3xf32> {
-  %r = glow.generic %x {formula = "y[b] = max(k < 0) x[b, k]"} : (tensor<3x4xf32>) -> tensor<3xf32>
+  %r = glow.generic %x formula "y[b] = max(k < 0) x[b, k]" : (tensor<3x4xf32>) -> tensor<3xf32>
   func.return %r : tensor<3xf32>
 }
 
@@ -80,7 +80,7 @@ func.func @f(%x: tensor<3x4xf32>) -> tensor<3xf32> {
 // -----
 
 func.func @f(%x: tensor<3x4xf32>) -> tensor<3xf32> {
-  %r = glow.generic %x {formula = "y[b] = mean(k) x[b, k]"} : (tensor<3x4xf32>) -> tensor<3xf32>
+  %r = glow.generic %x formula "y[b] = mean(k) x[b, k]" : (tensor<3x4xf32>) -> tensor<3xf32>
   func.return %r : tensor<3xf32>
 }
 
@@ -91,7 +91,7 @@ func.func @f(%x: tensor<3x4xf32>) -> tensor<3xf32> {
 // -----
 
 func.func @f(%x: tensor<3x4xf32>) -> tensor<3xf32> {
-  %r = glow.generic %x {formula = "y[b] = sum(k) (x[b, k] > 0)"} : (tensor<3x4xf32>) -> tensor<3xf32>
+  %r = glow.generic %x formula "y[b] = sum(k) (x[b, k] > 0)" : (tensor<3x4xf32>) -> tensor<3xf32>
   func.return %r : tensor<3xf32>
 }
 
@@ -102,7 +102,7 @@ func.func @f(%x: tensor<3x4xf32>) -> tensor<3xf32> {
 // -----
 
 func.func @f(%x: tensor<3x4xf32>) -> tensor<3xf32> {
-  %r = glow.generic %x {formula = "y[b] = x[b]"} : (tensor<3x4xf32>) -> tensor<3xf32>
+  %r = glow.generic %x formula "y[b] = x[b]" : (tensor<3x4xf32>) -> tensor<3xf32>
   func.return %r : tensor<3xf32>
 }
 
@@ -113,7 +113,7 @@ func.func @f(%x: tensor<3x4xf32>) -> tensor<3xf32> {
 // -----
 
 func.func @f(%x: tensor<3x4xf32>) -> tensor<3x4xf32> {
-  %r = glow.generic %x {formula = "y[b, k] = x[b, k] and x[b, k]"} : (tensor<3x4xf32>) -> tensor<3x4xf32>
+  %r = glow.generic %x formula "y[b, k] = x[b, k] and x[b, k]" : (tensor<3x4xf32>) -> tensor<3x4xf32>
   func.return %r : tensor<3x4xf32>
 }
 
@@ -124,7 +124,7 @@ func.func @f(%x: tensor<3x4xf32>) -> tensor<3x4xf32> {
 // -----
 
 func.func @f(%x: tensor<3x4xf32>) -> tensor<3x4xf32> {
-  %r = glow.generic %x {formula = "y[b, k] = x[floor(x[b, k]), k]"} : (tensor<3x4xf32>) -> tensor<3x4xf32>
+  %r = glow.generic %x formula "y[b, k] = x[floor(x[b, k]), k]" : (tensor<3x4xf32>) -> tensor<3x4xf32>
   func.return %r : tensor<3x4xf32>
 }
 
@@ -135,7 +135,7 @@ func.func @f(%x: tensor<3x4xf32>) -> tensor<3x4xf32> {
 // -----
 
 func.func @f(%x: tensor<3x4xf32>) -> tensor<3x4xf32> {
-  %r = glow.generic %x {formula = "y[b, k] = i32(x[b, k])"} : (tensor<3x4xf32>) -> tensor<3x4xf32>
+  %r = glow.generic %x formula "y[b, k] = i32(x[b, k])" : (tensor<3x4xf32>) -> tensor<3x4xf32>
   func.return %r : tensor<3x4xf32>
 }
 
@@ -146,7 +146,7 @@ func.func @f(%x: tensor<3x4xf32>) -> tensor<3x4xf32> {
 // -----
 
 func.func @f(%x: tensor<3x4xf32>) -> tensor<3x4xf32> {
-  %r = glow.generic %x {formula = "y[b, k] = z[b, k] where z[b, k] = y[b, k] + x[b, k]"} : (tensor<3x4xf32>) -> tensor<3x4xf32>
+  %r = glow.generic %x formula "y[b, k] = z[b, k] where z[b, k] = y[b, k] + x[b, k]" : (tensor<3x4xf32>) -> tensor<3x4xf32>
   func.return %r : tensor<3x4xf32>
 }
 
@@ -157,7 +157,7 @@ func.func @f(%x: tensor<3x4xf32>) -> tensor<3x4xf32> {
 // -----
 
 func.func @f(%x: tensor<3x4xf32>) -> tensor<3x4xf32> {
-  %r = glow.generic %x {formula = "y[k, b] = x[b, k]"} : (tensor<3x4xf32>) -> tensor<3x4xf32>
+  %r = glow.generic %x formula "y[k, b] = x[b, k]" : (tensor<3x4xf32>) -> tensor<3x4xf32>
   func.return %r : tensor<3x4xf32>
 }
 
@@ -168,7 +168,7 @@ func.func @f(%x: tensor<3x4xf32>) -> tensor<3x4xf32> {
 // -----
 
 func.func @f(%x: tensor<3x4xf32>) -> tensor<3x4xf32> {
-  %r = glow.generic %x {formula = "y[b] = x[b, 0]"} : (tensor<3x4xf32>) -> tensor<3x4xf32>
+  %r = glow.generic %x formula "y[b] = x[b, 0]" : (tensor<3x4xf32>) -> tensor<3x4xf32>
   func.return %r : tensor<3x4xf32>
 }
 
@@ -179,7 +179,7 @@ func.func @f(%x: tensor<3x4xf32>) -> tensor<3x4xf32> {
 // -----
 
 func.func @f(%x: tensor<3x4xf32>) -> tensor<3x4xf32> {
-  %r = glow.generic %x {formula = "y[b, k] = x[b, k] + w[b, k]"} : (tensor<3x4xf32>) -> tensor<3x4xf32>
+  %r = glow.generic %x formula "y[b, k] = x[b, k] + w[b, k]" : (tensor<3x4xf32>) -> tensor<3x4xf32>
   func.return %r : tensor<3x4xf32>
 }
 

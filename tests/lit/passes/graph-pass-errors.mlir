@@ -5,7 +5,7 @@
 
 func.func @main(%x: tensor<1x64x1xf32>) -> (tensor<1x64x1xf32>, tensor<64xf32>) {
   %w = glow.constant #glow.blob<"absent.bin", 0, 256> : tensor<64xf32>
-  %n = glow.batch_norm %x, %w, %w, %w, %w {epsilon = 1.0e-03 : f64} : (tensor<1x64x1xf32>, tensor<64xf32>, tensor<64xf32>, tensor<64xf32>, tensor<64xf32>) -> tensor<1x64x1xf32>
+  %n = glow.batch_norm %x, %w, %w, %w, %w epsilon 0.001 : (tensor<1x64x1xf32>, tensor<64xf32>, tensor<64xf32>, tensor<64xf32>, tensor<64xf32>) -> tensor<1x64x1xf32>
   %e = glow.exp %w : (tensor<64xf32>) -> tensor<64xf32>
   func.return %n, %e : tensor<1x64x1xf32>, tensor<64xf32>
 }

@@ -18,7 +18,7 @@ func.func @main(%x: memref<8xf32> {glow.name = "x", glow.qualifier = "in"}) {
   func.return
 }
 
-// CHECK: main has no arena as its last parameter: run glow-lower-to-kernels before glow-instrument-kernels
+// CHECK: main has no arena as its last parameter: run glow-generate-loops before glow-instrument-kernels
 
 // -----
 

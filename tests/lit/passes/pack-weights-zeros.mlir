@@ -8,8 +8,8 @@ func.func @fully_connected(%x: tensor<1x1x2x6x2xf32>) -> tensor<1x2xf32> {
   %w = glow.constant dense<[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]> : tensor<2x3xf32>
   %b = glow.constant dense<[5.0, 6.0]> : tensor<2xf32>
   %a = glow.relu %x : (tensor<1x1x2x6x2xf32>) -> tensor<1x1x2x6x2xf32>
-  %p = glow_cpu.blocked_max_pool %a {kernel = array<i64: 2, 2>, strides = array<i64: 2, 2>, dilations = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>} : (tensor<1x1x2x6x2xf32>) -> tensor<1x1x1x3x2xf32>
-  %u = glow_cpu.unpack_channels %p {channels = 1 : i64} : (tensor<1x1x1x3x2xf32>) -> tensor<1x1x1x3xf32>
+  %p = glow_cpu.blocked_max_pool %a strides [2, 2] kernel [2, 2] : (tensor<1x1x2x6x2xf32>) -> tensor<1x1x1x3x2xf32>
+  %u = glow_cpu.unpack_channels %p channels 1 : (tensor<1x1x1x3x2xf32>) -> tensor<1x1x1x3xf32>
   %v = glow.reshape %u : (tensor<1x1x1x3xf32>) -> tensor<1x3xf32>
   %r = glow.fully_connected %v, %w, %b : (tensor<1x3xf32>, tensor<2x3xf32>, tensor<2xf32>) -> tensor<1x2xf32>
   func.return %r : tensor<1x2xf32>
@@ -28,7 +28,7 @@ func.func @fully_connected(%x: tensor<1x1x2x6x2xf32>) -> tensor<1x2xf32> {
 // A matrix that is stored by rows stays. Limits from zero make zeros, too.
 func.func @matmul(%x: tensor<1x2xf32>) -> tensor<1x3xf32> {
   %w = glow.constant dense<[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]> : tensor<2x3xf32>
-  %a = glow.clip %x {min = 0.0 : f64, max = 6.0 : f64} : (tensor<1x2xf32>) -> tensor<1x2xf32>
+  %a = glow.clip %x min 0.0 max 6.0 : (tensor<1x2xf32>) -> tensor<1x2xf32>
   %r = glow.matmul %a, %w : (tensor<1x2xf32>, tensor<2x3xf32>) -> tensor<1x3xf32>
   func.return %r : tensor<1x3xf32>
 }
@@ -44,7 +44,7 @@ func.func @matmul(%x: tensor<1x2xf32>) -> tensor<1x3xf32> {
 // Not what no rectifier made: an input, limits that are not zero, sums of what rectifiers made.
 func.func @not_rectified(%x: tensor<1x2xf32>) -> (tensor<1x3xf32>, tensor<1x3xf32>, tensor<1x3xf32>) {
   %w = glow.constant dense<[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]> : tensor<2x3xf32>
-  %a = glow.clip %x {min = -1.0 : f64, max = 1.0 : f64} : (tensor<1x2xf32>) -> tensor<1x2xf32>
+  %a = glow.clip %x min -1.0 max 1.0 : (tensor<1x2xf32>) -> tensor<1x2xf32>
   %b = glow.relu %x : (tensor<1x2xf32>) -> tensor<1x2xf32>
   %c = glow.add %b, %a : (tensor<1x2xf32>, tensor<1x2xf32>) -> tensor<1x2xf32>
   %r = glow.matmul %x, %w : (tensor<1x2xf32>, tensor<2x3xf32>) -> tensor<1x3xf32>

@@ -1,4 +1,4 @@
-// RUN: not glow-opt %s --lower-to-kernels 2>&1 | filecheck %s
+// RUN: not glow-opt %s --generate-loops 2>&1 | filecheck %s
 
 // Another attribute of that name is no machine.
 // CHECK: expected #glow.machine<...> as glow.machine of a module, found "haswell"

@@ -145,10 +145,10 @@ def test_weights_that_were_quantized_are_not_kept(rng: np.random.Generator, tmp_
     graph = parsed(f"""
     func.func @main(%x: tensor<4x128xf32> {{glow.name = "x"}}) -> tensor<4x96xf32> {{
       %w = glow.constant dense<{weights.tolist()}> : tensor<96x128xf32>
-      %b = glow.splat {{value = 0.5 : f64}} : tensor<96xf32>
+      %b = glow.splat value 0.5 : tensor<96xf32>
       %y = glow.fully_connected %x, %w, %b
         : (tensor<4x128xf32>, tensor<96x128xf32>, tensor<96xf32>) -> tensor<4x96xf32>
-      %i = glow.splat {{value = 2 : i64}} : tensor<2xi32>
+      %i = glow.splat value 2 : tensor<2xi32>
       %dead = glow.shift_right %i, %i : (tensor<2xi32>, tensor<2xi32>) -> tensor<2xi32>
       func.return %y : tensor<4x96xf32>
     }}

@@ -13,14 +13,13 @@ from glow.tests.support.graph_text import parse, run
 from xdsl.dialects import func
 
 KERNELS = (
-    "glow-set-machine{{l2-bytes={}}},"
-    "glow-irgen,glow-eliminate-copies,glow-allocate,glow-lower-to-kernels"
+    "glow-set-machine{{l2-bytes={}}},glow-irgen,glow-eliminate-copies,glow-allocate,"
+    "glow-build-nests,glow-split-reductions,glow-schedule-nests,glow-generate-loops"
 )
 GRAPH = """
 func.func @main(%x: tensor<1x8x20x20x16xf32>, %w: tensor<8x8x1x1x16x16xf32>,
     %b: tensor<8x16xf32>) -> tensor<1x8x20x20x16xf32> {
   %y = glow_cpu.blocked_convolution %x, %w, %b
-     {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>}
      : (tensor<1x8x20x20x16xf32>, tensor<8x8x1x1x16x16xf32>, tensor<8x16xf32>)
      -> tensor<1x8x20x20x16xf32>
   func.return %y : tensor<1x8x20x20x16xf32>

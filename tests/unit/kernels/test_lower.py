@@ -6,10 +6,11 @@ import pytest
 from glow.errors import CompileError
 from glow.glow_dialects.glow_inst.stacked import CopyOp
 from glow.glow_dialects.machine import MachineDescription
+from glow.glow_dialects.plan_attributes import ARENA_SIZE
 from glow.lowering.kernels.scratch import scratch_places
-from glow.runtime.memory_plan import ARENA_SIZE, function_bytes
+from glow.runtime.memory_plan import function_bytes
 from glow.runtime.signature import main_function
-from glow.tests.support.native import apply, check_native, kernels_pipeline, parse
+from glow.tests.support.native import apply, check_native, kernels_passes, kernels_pipeline, parse
 from glow.tests.support.random_graphs import BOTH, random_graph, random_inputs
 from glow.tests.support.rounding import rounding_slack
 from hypothesis import HealthCheck, given, settings
@@ -31,7 +32,7 @@ def program(*lines: str, sizes: str = T) -> ModuleOp:
 
 
 def lower(module: ModuleOp, options: str = "") -> ModuleOp:
-    return apply(module, f"glow-set-machine{options},glow-allocate,glow-lower-to-kernels")
+    return apply(module, f"glow-set-machine{options},glow-allocate,{kernels_passes()}")
 
 
 def kernel_names(module: ModuleOp) -> list[str]:
@@ -96,14 +97,14 @@ def test_scratch_enlarges_the_arena():
         program(f"glow_inst.softmax @out %y, @in %x {{axis = 0 : i64}} : {T}, {T}"), "glow-allocate"
     )
     before = function_bytes(main_function(module), ARENA_SIZE)
-    apply(module, "glow-lower-to-kernels")
+    apply(module, kernels_passes())
     # the exponentials, their maximum, and one over their sum, each on cache lines of its own
     assert function_bytes(main_function(module), ARENA_SIZE) == before + 192 + 128
 
 
 def test_unplanned_memory_is_an_error():
     with pytest.raises(CompileError, match="run glow-allocate"):
-        apply(program(f"glow_inst.copy @out %y, @in %x : {T}, {T}"), "glow-lower-to-kernels")
+        apply(program(f"glow_inst.copy @out %y, @in %x : {T}, {T}"), "glow-build-nests")
 
 
 @pytest.mark.parametrize("options", ["vector-bits=100", "vector-bits=32", "vector-registers=3"])
@@ -114,7 +115,7 @@ def test_impossible_machines_are_an_error(options: str):
 
 def test_a_module_without_main_is_an_error():
     with pytest.raises(CompileError, match="called main"):
-        apply(ModuleOp([]), "glow-lower-to-kernels")
+        apply(ModuleOp([]), "glow-build-nests")
 
 
 def test_operators_without_a_kernel_are_an_error():

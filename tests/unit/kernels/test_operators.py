@@ -30,7 +30,8 @@ from glow.glow_dialects.glow.reduction import (
 )
 from glow.glow_dialects.glow.shape import GatherOp, TransposeOp
 from glow.glow_dialects.machine import MachineDescription
-from glow.glow_dialects.operator import Python, with_shape
+from glow.glow_dialects.operator import with_shape
+from glow.glow_dialects.python_values import Python
 from glow.glow_dialects.quant import QuantizedType
 from glow.lowering.kernels import implements
 from glow.semantics import element_type, numpy_dtype

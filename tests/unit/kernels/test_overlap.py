@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from itertools import product
 
+from glow.glow_dialects.glow_nest.affine import Access, Affine, Buffer, Dim, View
 from glow.glow_dialects.glow_nest.body import Body
-from glow.lowering.kernels.affine import Access, Affine, Buffer, Dim, View
-from glow.lowering.kernels.nest import Listing, Nest, Repeat, RepeatListed
+from glow.glow_dialects.glow_nest.nest import Listing, Nest, NumberList, Repeat, RepeatListed
 from glow.lowering.kernels.threads.overlap import is_self_contained, may_meet
 from hypothesis import given
 from hypothesis import strategies as st
@@ -109,8 +109,9 @@ def test_lists_are_written_and_read():
     x, y, sums = view(12), view(12), View.dense(Buffer(f32, 0, 3), (3,))
     numbers, number = View.dense(Buffer(i32, 0, 12), (12,)), View.dense(Buffer(i32, 0, 1), ())
     i, j = Dim("i", 12), Dim("j", 3)
-    listing = Listing(i, x[i,], numbers[i,], number[()])
-    loop = RepeatListed((Dim("n", 12),), listing)
+    made = NumberList(i, numbers[i,], number[()])
+    listing = Listing(made, x[i,])
+    loop = RepeatListed((Dim("n", 12),), made)
     loop.steps.append(nest(sums[j,], sums[j,]))
     assert is_self_contained([listing, loop], numbers.buffer)
     assert is_self_contained([listing, loop], number.buffer)

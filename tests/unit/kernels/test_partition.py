@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from glow.glow_dialects.elements import strided_memref
 from glow.glow_dialects.glow_inst.memory import AllocActivationOp, TensorViewOp
+from glow.glow_dialects.glow_nest.affine import Buffer, Dim, View
 from glow.glow_dialects.glow_nest.body import Body
-from glow.lowering.kernels.affine import Buffer, Dim, View
-from glow.lowering.kernels.nest import Nest, Repeat
-from glow.lowering.kernels.schedules.schedule import Schedule
+from glow.glow_dialects.glow_nest.nest import Nest, Repeat
+from glow.glow_dialects.glow_nest.schedule import Elementwise, VectorSchedule
+from glow.lowering.kernels.threads.divided_loops import divided_loops
 from glow.lowering.kernels.threads.hazards import Hazards, Region, Work
-from glow.lowering.kernels.threads.sharing import divided_loops
 from glow.lowering.kernels.threads.split import (
     Span,
     Split,
@@ -25,12 +25,12 @@ from hypothesis import strategies as st
 from xdsl.dialects.builtin import MemRefType, f32
 
 
-def elementwise(*sizes: int) -> tuple[Nest, Schedule, list[list[Span]]]:
+def elementwise(*sizes: int) -> tuple[Nest, VectorSchedule, list[list[Span]]]:
     dims = tuple(Dim(f"d{i}", size) for i, size in enumerate(sizes))
     x, y = (View.dense(Buffer(f32, 0, 1 << 20, parameter=i), sizes) for i in range(2))
     nest = Nest(dims, (y[dims],), Body.passing(f32), (x[dims],))
     spans = [[Span(0, size, 1)] for size in sizes]
-    return nest, Schedule(dims), spans
+    return nest, Elementwise(order=dims), spans
 
 
 def test_busy_threads():
@@ -68,7 +68,7 @@ def test_loops_that_are_unbalanced_alone_are_divided_together():
 
 def test_much_work_is_divided_so_that_it_can_be_drawn():
     """As two units it cannot, and as one range of more it can."""
-    assert choose_split(*elementwise(2, 301, 4000), 2) == Split(0, 1)
+    assert choose_split(*elementwise(2, 301, 4000), 2) == Split(0, 1, drawn=True)
     assert choose_split(*elementwise(2, 30, 20), 2) == Split(0, 0)
 
 

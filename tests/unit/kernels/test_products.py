@@ -10,7 +10,7 @@ from glow.glow_dialects.glow_cpu.packed import PackedMatMulOp
 from glow.glow_dialects.operator import with_shape
 from glow.passes.graph.pack_weights import packed, panel_width
 from glow.tests.support.graph_text import parse
-from glow.tests.support.native import apply, check_native
+from glow.tests.support.native import apply, check_native, kernels_passes
 from xdsl.dialects.builtin import f32
 
 from .test_operators import check, one_node, random
@@ -40,7 +40,7 @@ def prefetches(rows: int, inner: int) -> int:
     """How many prefetches a product's kernel has in its text."""
     types = [with_shape(f32, (rows, inner)), with_shape(f32, (3, inner, 48))]
     module = one_node(PackedMatMulOp, types, columns=144)
-    apply(module, "glow-irgen,glow-eliminate-copies,glow-allocate,glow-lower-to-kernels")
+    apply(module, "glow-irgen,glow-eliminate-copies,glow-allocate," + kernels_passes())
     return sum(op.name == "glow_vec.prefetch" for op in module.walk())
 
 
@@ -60,7 +60,7 @@ def localities(inputs: int, outputs: int, size: int) -> set[int]:
         with_shape(f32, (outputs, 16)),
     ]
     module = one_node(BlockedConvolutionOp, types, strides=(1, 1), dilations=(1, 1))
-    passes = "glow-irgen,glow-eliminate-copies,glow-allocate,glow-lower-to-kernels"
+    passes = "glow-irgen,glow-eliminate-copies,glow-allocate," + kernels_passes()
     apply(module, f"glow-set-machine{{l2-bytes=2097152}},{passes}")
     found = [op for op in module.walk() if isinstance(op, glow_vec.PrefetchOp)]
     return {op.locality.value.data for op in found}
@@ -83,7 +83,7 @@ func.func @main(%x: tensor<ROWSx20xf32> {glow.name = "x"},
                 %w: tensor<2x20x48xf32> {glow.name = "w"},
                 %r: tensor<ROWSx70xf32> {glow.name = "r"})
     -> (tensor<ROWSx70xf32> {glow.name = "y"}) {
-  %p = glow_cpu.packed_matmul %x, %w {columns = 70 : i64}
+  %p = glow_cpu.packed_matmul %x, %w columns 70
      : (tensor<ROWSx20xf32>, tensor<2x20x48xf32>) -> tensor<ROWSx70xf32>
   %s = glow.add %p, %r : (tensor<ROWSx70xf32>, tensor<ROWSx70xf32>) -> tensor<ROWSx70xf32>
   %g = glow.ACTIVATION %s : (tensor<ROWSx70xf32>) -> tensor<ROWSx70xf32>
@@ -106,7 +106,7 @@ def test_light_and_heavy_epilogues(rows: str, activation: str):
 RESHAPED = """
 func.func @main(%x: tensor<ROWSx20xf32>, %w: tensor<2x20x48xf32>, %m: tensor<10x7xf32>,
                 %r: tensor<ROWSx10x7xf16>) -> tensor<ROWSx10x7xf32> {
-  %p = glow_cpu.packed_matmul %x, %w {columns = 70 : i64}
+  %p = glow_cpu.packed_matmul %x, %w columns 70
      : (tensor<ROWSx20xf32>, tensor<2x20x48xf32>) -> tensor<ROWSx70xf32>
   %h = glow.reshape %p : (tensor<ROWSx70xf32>) -> tensor<ROWSx10x7xf32>
   %b = glow.broadcast %m : (tensor<10x7xf32>) -> tensor<ROWSx10x7xf32>

@@ -7,12 +7,13 @@ from dataclasses import replace
 from math import prod
 
 import pytest
+from glow.glow_dialects.glow_nest.affine import Affine, Buffer, Dim, View, lookup
 from glow.glow_dialects.glow_nest.body import Body
+from glow.glow_dialects.glow_nest.nest import Combine, Nest, Reduction, simplified
+from glow.glow_dialects.glow_nest.schedule import Reduce
 from glow.glow_dialects.machine import MachineDescription
 from glow.glow_dialects.scalar import Expr
 from glow.lowering.host_machine import host_machine
-from glow.lowering.kernels.affine import Affine, Buffer, Dim, View, lookup
-from glow.lowering.kernels.nest import Combine, Nest, Reduction, simplified
 from glow.lowering.kernels.schedules.schedule import choose_schedule
 from hypothesis import given
 from hypothesis import strategies as st
@@ -49,6 +50,12 @@ def _place(place: Affine, values: dict[Dim, int]) -> int:
         value = values[dim]
         total += stride * value if isinstance(stride, int) else stride[value]
     return total
+
+
+def reduced(nest: Nest, machine: MachineDescription) -> Reduce:
+    schedule = choose_schedule(nest, machine)
+    assert isinstance(schedule, Reduce)
+    return schedule
 
 
 sizes = st.lists(st.integers(1, 5), min_size=1, max_size=4)
@@ -103,7 +110,7 @@ def test_tiles_fit_into_registers(
     machine: MachineDescription, shape: tuple[int, int, int], transposed: bool
 ):
     nest = simplified(product(*shape, transposed))
-    schedule = choose_schedule(nest, machine)
+    schedule = reduced(nest, machine)
     accumulators = prod(schedule.tile.values())
     assert accumulators + 2 <= machine.vector_registers or accumulators == 1
     assert schedule.lanes <= machine.lanes(32)
@@ -113,12 +120,12 @@ def test_tiles_fit_into_registers(
 
 def test_products_are_vectorised_along_what_is_contiguous():
     machine = MachineDescription()
-    plain = choose_schedule(product(64, 64, 64, False), machine)
+    plain = reduced(product(64, 64, 64, False), machine)
     assert plain.vector is not None
     assert plain.vector.name == "j"
     assert plain.lanes == 16
     assert prod(plain.tile.values()) >= 8
-    row = choose_schedule(simplified(product(1, 512, 64, True)), machine)
+    row = reduced(simplified(product(1, 512, 64, True)), machine)
     assert row.vector is not None
     assert row.vector.name == "t"
     assert prod(row.tile.values()) >= 4, "several rows hide the latency of the additions"
@@ -130,7 +137,7 @@ def test_heavy_bodies_are_not_unrolled():
     for _ in range(1000):
         value = value * value
     heavy = replace(nest, body=Body((value,), (f32,)))
-    assert not choose_schedule(heavy, MachineDescription()).tile
+    assert not reduced(heavy, MachineDescription()).tile
 
 
 def test_in_place_tiles_visit_each_row_once():
@@ -144,7 +151,7 @@ def test_in_place_tiles_visit_each_row_once():
         nest.reduced,
         in_place=True,
     )
-    schedule = choose_schedule(in_place, MachineDescription())
+    schedule = reduced(in_place, MachineDescription())
     assert 7 % schedule.tiles(nest.parallel[0]) == 0
 
 

@@ -24,12 +24,13 @@ from glow.glow_dialects.glow.reduction import (
 )
 from glow.glow_dialects.glow_cpu.dot import DotMatMulOp
 from glow.glow_dialects.glow_cpu.packed import PackedMatMulOp
+from glow.glow_dialects.glow_nest.affine import Buffer, Dim, View
+from glow.glow_dialects.glow_nest.nest import Combine, Nest, Repeat
 from glow.glow_dialects.machine import MachineDescription
-from glow.glow_dialects.operator import Python, with_shape
-from glow.lowering.kernels.affine import Buffer, Dim, View
-from glow.lowering.kernels.nest import Combine, Nest, Repeat
+from glow.glow_dialects.operator import with_shape
+from glow.glow_dialects.python_values import Python
 from glow.lowering.kernels.registry import Kernel, total
-from glow.lowering.kernels.schedules.split_reduction import split_reductions
+from glow.lowering.kernels.schedules.split_reduction import Splitter
 from glow.lowering.target import find_target
 from glow.passes.graph.pack_weights import packed, panel_width
 from glow.semantics import element_type
@@ -237,7 +238,7 @@ def test_what_follows_a_sum_runs_once_when_it_is_whole():
 CHAIN = """
 func.func @main(%x: tensor<1x50021xf32>, %w: tensor<50021x2xf32>) -> tensor<1x2xf32> {
   %a = glow.matmul %x, %w : (tensor<1x50021xf32>, tensor<50021x2xf32>) -> tensor<1x2xf32>
-  %s = glow.softmax %x {axis = 1 : i64} : (tensor<1x50021xf32>) -> tensor<1x50021xf32>
+  %s = glow.softmax %x axis 1 : (tensor<1x50021xf32>) -> tensor<1x50021xf32>
   %b = glow.matmul %s, %w : (tensor<1x50021xf32>, tensor<50021x2xf32>) -> tensor<1x2xf32>
   %y = glow.add %a, %b : (tensor<1x2xf32>, tensor<1x2xf32>) -> tensor<1x2xf32>
   func.return %y : tensor<1x2xf32>
@@ -265,10 +266,13 @@ def steps_of(results: int, terms: int, outside: int = 1) -> tuple[list[Nest], in
     o, i, t = Dim("o", outside), Dim("i", results), Dim("t", terms)
     with k.repeat(o):
         k.reduce([i], [t], total(Combine.ADD, f32, x[[o, i, t]]), [o, i, 0])
-    split_reductions(k)
     (loop,) = k.steps
     assert isinstance(loop, Repeat)
-    return [s for s in loop.steps if isinstance(s, Nest)], k.scratch_bytes
+    (nest,) = loop.steps
+    assert isinstance(nest, Nest)
+    splitter = Splitter(k.machine)
+    nests = splitter.split(nest, outside)
+    return list(nests), sum(-(-4 * b.high // 64) * 64 for b in splitter.scratch)
 
 
 def test_long_sums_to_few_results_are_cut():

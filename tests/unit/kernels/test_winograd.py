@@ -12,9 +12,11 @@ import numpy as np
 import pytest
 from glow.errors import CompileError
 from glow.glow_dialects.glow_cpu.winograd import TILES, WinogradConvolutionOp
+from glow.glow_dialects.glow_nest.affine import Affine, Buffer, Dim, View
 from glow.glow_dialects.glow_nest.body import Body
+from glow.glow_dialects.glow_nest.nest import Combine, Nest, Reduction, simplified
+from glow.glow_dialects.glow_nest.schedule import RegisterTile
 from glow.glow_dialects.machine import MachineDescription
-from glow.lowering.kernels.affine import Affine, Buffer, Dim, View
 from glow.lowering.kernels.algorithms.winograd_blocks import (
     MOST_CACHES,
     choose_blocks,
@@ -23,9 +25,7 @@ from glow.lowering.kernels.algorithms.winograd_blocks import (
     spans,
 )
 from glow.lowering.kernels.costs import prefetched_bytes
-from glow.lowering.kernels.nest import Combine, Nest, Reduction, simplified
 from glow.lowering.kernels.schedules.register_tile import tiled_product
-from glow.lowering.kernels.schedules.schedule import Schedule
 from glow.lowering.target import find_target
 from glow.semantics import element_type
 from glow.semantics.blocked import pack_channels, pack_filter
@@ -184,7 +184,7 @@ func.func @main(%x: memref<1x2x9x12x16xf32> {glow.name = "x", glow.qualifier = "
     %r: memref<1x3x7x10x16xf32> {glow.name = "r", glow.qualifier = "in"},
     %y: memref<1x3x7x10x16xf32> {glow.name = "y", glow.qualifier = "out"}) {
   glow_inst.copy @out %y, @in %r : memref<1x3x7x10x16xf32>, memref<1x3x7x10x16xf32>
-  glow_inst.winograd_convolution @inout %y, @in %x, @in %u, @in %b {tile = 4 : i64}
+  glow_inst.winograd_convolution @inout %y, @in %x, @in %u, @in %b tile 4
       : memref<1x3x7x10x16xf32>, memref<1x2x9x12x16xf32>, memref<36x3x32x16xf32>,
         memref<3x16xf32> epilogue {
   ^bb0(%0: f32, %1: f32):
@@ -326,23 +326,23 @@ def test_prefetch_covers_the_next_filters(tiles: int, outputs: int, inputs: int,
     assert found is not None
     nest, schedule = found
     assert nest.reduction is not None
-    soon = nest.reduction.soon
     pixels = [d for d in schedule.parts if image[[c, d, lane]].stride(d) and d.name == "t"]
     parts = schedule.parts[pixels[0]] if pixels else ()
     if not parts:
-        assert not soon
+        assert not schedule.soon
         return
     missing, _ = missing_lines(nest, schedule, pixels)
     chunks = 1 if schedule.chunks is None else schedule.chunks.number.size
     assert missing <= chunks * (tiles // 16 + 1)
 
 
-def missing_lines(nest: Nest, schedule: Schedule, pixels: Sequence[Dim]) -> tuple[int, int]:
+def missing_lines(nest: Nest, schedule: RegisterTile, pixels: Sequence[Dim]) -> tuple[int, int]:
     """
     How many cache lines of the next filters are not prefetched while all pixels meet some, the last
     dimension of which is cut into tiles; and how many there are.
     """
-    assert nest.reduction is not None
+    assert schedule.soon is not None
+    soon = schedule.soon.accesses(nest)
     (block,) = (d for d in schedule.parts if d.name == "o")
     panel = schedule.parts[block][0].tile * prod(d.size for d in nest.reduced) * 16
     *rows, last = pixels
@@ -351,7 +351,7 @@ def missing_lines(nest: Nest, schedule: Schedule, pixels: Sequence[Dim]) -> tupl
     lines: set[int] = set()
     before, behind = ([range(d.size) for d in some] for some in (rows, nest.reduced))
     for place in product(*before, starts, *behind):
-        for access in nest.reduction.soon:
+        for access in soon:
             at = access.place.constant
             for dim, i in zip(dims, place, strict=True):
                 stride = access.stride(dim)
@@ -381,8 +381,8 @@ def test_prefetch_covers_the_next_filters_of_images(rows: int, columns: int, inp
     nest, schedule = found
     assert nest.reduction is not None
     pixels = [d for d in schedule.order if set(d.name) <= set("yx")]
-    assert (len(pixels) == 1) == bool(schedule.static)
-    if not nest.reduction.soon:
+    assert (len(pixels) == 1) == (schedule.listed is not None)
+    if schedule.soon is None:
         (block,) = (d for d in schedule.parts if d.name == "o")
         assert schedule.parts[block][0].tile * inputs * 256 < 4 * rows * columns
         return

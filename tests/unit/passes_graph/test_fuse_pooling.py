@@ -10,12 +10,11 @@ from glow.tests.support.graph_text import count, parse, run
 TEXT = """
 func.func @main(%x: tensor<2x1x{rows}x{columns}x8xf32>, %u: tensor<{planes}x2x8x8xf32>,
     %b: tensor<2x8xf32>) -> tensor<2x2x{r}x{c}x8xf32> {{
-  %0 = glow_cpu.winograd_convolution %x, %u, %b {{tile = {tile} : i64}}
+  %0 = glow_cpu.winograd_convolution %x, %u, %b tile {tile}
       : (tensor<2x1x{rows}x{columns}x8xf32>, tensor<{planes}x2x8x8xf32>, tensor<2x8xf32>)
       -> tensor<2x2x{h}x{w}x8xf32>
   %1 = glow.{step} %0 {options} : (tensor<2x2x{h}x{w}x8xf32>) -> tensor<2x2x{h}x{w}x8xf32>
-  %2 = glow_cpu.blocked_max_pool %1 {{kernel = array<i64: 2, 2>, strides = array<i64: 2, 2>,
-      dilations = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>}}
+  %2 = glow_cpu.blocked_max_pool %1 strides [2, 2] kernel [2, 2]
       : (tensor<2x2x{h}x{w}x8xf32>) -> tensor<2x2x{r}x{c}x8xf32>
   func.return %2 : tensor<2x2x{r}x{c}x8xf32>
 }}

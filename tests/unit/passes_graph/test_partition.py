@@ -10,13 +10,13 @@ from math import inf
 
 import numpy as np
 import pytest
-from glow.backend import Rates, find_backend
 from glow.errors import CompileError, GlowError
 from glow.glow_dialects.claims import Elements, Quantized, Schema, claims
 from glow.glow_dialects.glow import activation, arithmetic
 from glow.glow_dialects.glow.constant import ConstantOp
 from glow.glow_dialects.glow.quantization import DequantizeOp, QuantizeOp
 from glow.glow_dialects.operators import OPERATORS
+from glow.interface.backend import Rates, find_backend
 from glow.passes.partition.choices import around_bytes
 from glow.passes.partition.cuts import _best_cuts, _crossing
 from glow.passes.partition.devices import (

@@ -15,7 +15,7 @@ from glow.glow_dialects.operator import with_shape
 from glow.lowering.target import find_target, host_target
 from glow.runtime.cpu_backend import CpuBackend
 from glow.semantics.dot import pair_rows
-from glow.tests.support.native import apply, check_native
+from glow.tests.support.native import apply, check_native, kernels_passes
 from glow.tests.support.small_models import small_network
 from glow.tests.unit.kernels.test_operators import one_node
 from glow.tests.unit.runtime.test_targets import network
@@ -131,7 +131,7 @@ def test_kernels_without_the_instruction_are_an_error(rng: np.random.Generator):
     module = one_node(DotMatMulOp, types, columns=16)
     apply(module, "glow-irgen,glow-allocate")
     with pytest.raises(CompileError, match="no instruction for sums of 2 products of bf16"):
-        apply(module, "glow-lower-to-kernels")
+        apply(module, kernels_passes())
 
 
 def test_errors_are_reported(capsys: pytest.CaptureFixture[str]):

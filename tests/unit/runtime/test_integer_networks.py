@@ -215,7 +215,7 @@ def bytes_network(rng: np.random.Generator) -> ModuleOp:
 )
 def test_aarch64(cpu: str, features: str | None, names: list[str], rng: np.random.Generator):
     """Products of i8, and of u8 where there is an instruction, are in quads."""
-    backend = CpuBackend(cache=False, cpu=cpu, features=features)
+    backend = CpuBackend(cache=False, target_cpu=cpu, target_features=features)
     text = translate_module(Stages(bytes_network(rng), backend.stages())["llvm"])
     for name in ("sdot", "usdot"):
         assert (f"llvm.aarch64.neon.{name}." in text) == (name in names)
@@ -234,7 +234,7 @@ def test_aarch64_runs(
 ):
     module = bytes_network(rng)
     noise = (3 * rng.standard_normal((1, 8, 5, 6))).astype(np.float32)
-    backend = EmulatedBackend(tmp_path, emulated, cpu=cpu, features=features)
+    backend = EmulatedBackend(tmp_path, emulated, target_cpu=cpu, target_features=features)
     wanted = glow.compile(module, "interpreter")(noise)
     for want, have in zip(wanted, glow.compile(module, backend)(noise), strict=True):
         assert want.std() > 0.25

@@ -104,7 +104,7 @@ def test_other_backends_and_options(
     with pytest.raises(GlowError, match="a program of the backend cpu, found the backend interp"):
         glow.compile(tmp_path / "09-allocated.mlir", backend="interpreter")
     path = tmp_path / "05-packed.mlir"
-    path.write_text(path.read_text().replace('"scheduled"', '"rounded"'))
+    path.write_text(path.read_text().replace('"ordered"', '"rounded"'))
     assert glow_run([str(path)]) == 1
     message = "continues with the stage rounded, but there are optimized, lowered, "
     assert message in capsys.readouterr().err

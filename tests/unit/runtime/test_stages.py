@@ -10,9 +10,9 @@ from pathlib import Path
 import glow
 import numpy as np
 import pytest
-from glow.backend import Backend, Stage
 from glow.context import make_context
 from glow.glow_dialects.claims import Claim
+from glow.interface.backend import Backend, Stage
 from glow.tests.support.small_models import graph, small_network
 from glow.universe import multiverse
 from xdsl.context import Context

@@ -10,7 +10,8 @@ import ml_dtypes
 import numpy as np
 import pytest
 from glow.glow_dialects.glow import NODES, DataParallel, activation, arithmetic, logic
-from glow.glow_dialects.operator import Python, with_shape
+from glow.glow_dialects.operator import with_shape
+from glow.glow_dialects.python_values import Python
 from glow.semantics import element_type, numpy_dtype
 from glow.semantics.numpy_algebra import convert
 from glow.tests.support.oracle import run_node

@@ -6,14 +6,15 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pytest
-from glow import backend as backends
-from glow.backend import Backend, DeviceMemory, Program, Stage, find_backend
 from glow.glow_dialects.claims import Claim, Elements, Quantized, Schema, claims, same
 from glow.glow_dialects.glow import DataParallel
 from glow.glow_dialects.glow.arithmetic import AddOp, MulOp
 from glow.glow_dialects.glow.convolution import ConvolutionOp
 from glow.glow_dialects.glow.normalization import SoftmaxOp
 from glow.glow_dialects.operators import OPERATORS
+from glow.interface import backend as backends
+from glow.interface.backend import Backend, DeviceMemory, Stage, find_backend
+from glow.interface.program import Program
 from glow.runtime.cpu_backend import CpuBackend
 from glow.runtime.interpreter_backend import InterpretedProgram
 from glow.runtime.stages import Stages
@@ -108,7 +109,7 @@ def test_some_operators_of_the_cpu_pass():
 @pytest.mark.parametrize("cpu", ["haswell", "cortex-a76"])
 def test_claims_of_other_cpus_have_kernels(cpu: str):
     """Which products of groups there are depends on the CPU."""
-    backend = CpuBackend(cache=False, cpu=cpu)
+    backend = CpuBackend(cache=False, target_cpu=cpu)
     (subject,) = plan(backend, int(generator().integers(1 << 32)), "glow_cpu.dot_matmul")
     module, _ = network(subject.cases)
     kernels = str(Stages(module, backend.stages())["kernels"])

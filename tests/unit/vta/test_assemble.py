@@ -12,6 +12,7 @@ from glow.context import make_context
 from glow.errors import CompileError
 from glow.glow_dialects.vta import contents, programs
 from glow.runtime.vta.assemble import assemble, disassemble
+from glow.runtime.vta.container import write_program
 from glow.runtime.vta.program import LayerRange, RegionRole
 from glow.runtime.vta.target import binary
 from glow.tests.support.vta_programs import CONFIGS, RandomProgram
@@ -116,5 +117,5 @@ def test_bytes_on_standard_output(tmp_path: Path) -> None:
     """The text layer changes neither zeros nor line ends nor bytes above 127."""
     glow_opt = [sys.executable, "-m", "glow.tools.glow_opt", EXAMPLE, "-t", "vta-binary"]
     found = subprocess.run(glow_opt, capture_output=True, check=True).stdout
-    assemble(example()).save(tmp_path / "p.vta")
+    write_program(tmp_path / "p.vta", assemble(example()))
     assert found == (tmp_path / "p.vta").read_bytes()

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from glow.errors import CompileError, ModelError
 from glow.glow_dialects.vta.config import VtaConfig
+from glow.runtime.vta.container import read_program, write_program
 from glow.runtime.vta.magic import is_container
 from glow.runtime.vta.program import LayerRange, Region, RegionRole, VtaProgram
 from glow.tests.support import vta_assembler as asm
@@ -41,8 +42,8 @@ def example(rng: np.random.Generator) -> VtaProgram:
 def test_round_trip(tmp_path_factory: pytest.TempPathFactory, seed: int) -> None:
     program = example(np.random.default_rng(seed))
     path = tmp_path_factory.mktemp("program") / "p.vta"
-    program.save(path)
-    found = VtaProgram.load(path)
+    write_program(path, program)
+    found = read_program(path)
     assert found.config == program.config
     assert found.layers == program.layers
     np.testing.assert_array_equal(found.instructions, program.instructions)
@@ -58,7 +59,7 @@ def test_round_trip(tmp_path_factory: pytest.TempPathFactory, seed: int) -> None
 @pytest.fixture
 def saved(tmp_path: Path, rng: np.random.Generator) -> Path:
     path = tmp_path / "p.vta"
-    example(rng).save(path)
+    write_program(path, example(rng))
     return path
 
 
@@ -72,7 +73,7 @@ def test_every_damaged_byte_is_found(saved: Path) -> None:
         data[place] ^= 0x41
         saved.write_bytes(data)
         with pytest.raises(ModelError, match=r"p\.vta: "):
-            VtaProgram.load(saved)
+            read_program(saved)
         data[place] ^= 0x41
 
 
@@ -81,10 +82,10 @@ def test_every_shorter_file_is_refused(saved: Path) -> None:
     for size in [*range(0, HEADER + 2), *range(HEADER, len(data), 37)]:
         saved.write_bytes(data[:size])
         with pytest.raises(ModelError, match=r"not a VTA program|cut off"):
-            VtaProgram.load(saved)
+            read_program(saved)
     saved.write_bytes(data + b"\0")
     with pytest.raises(ModelError, match="cut off or damaged"):
-        VtaProgram.load(saved)
+        read_program(saved)
 
 
 def test_other_versions_are_refused(saved: Path) -> None:
@@ -92,7 +93,7 @@ def test_other_versions_are_refused(saved: Path) -> None:
     data[8] = 2
     saved.write_bytes(data)
     with pytest.raises(ModelError, match="version 2 of VTA programs"):
-        VtaProgram.load(saved)
+        read_program(saved)
 
 
 def rewrite(path: Path, change: object, *keys: object) -> None:
@@ -148,13 +149,13 @@ def test_impossible_descriptions(
 ) -> None:
     rewrite(saved, change, *keys)
     with pytest.raises(ModelError, match=rf"p\.vta: .*{what}") as error:
-        VtaProgram.load(saved)
+        read_program(saved)
     assert "\n" not in str(error.value)
 
 
 def test_missing_files_are_errors_of_the_system(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
-        VtaProgram.load(tmp_path / "none.vta")
+        read_program(tmp_path / "none.vta")
 
 
 def test_containers_are_recognised(saved: Path, tmp_path: Path) -> None:

@@ -6,10 +6,10 @@ import json
 from pathlib import Path
 
 import pytest
-from glow.errors import GlowError
 from glow.glow_dialects.vta.config import VtaConfig
+from glow.glow_dialects.vta.timing import VtaTiming
 from glow.runtime.vta.program import VtaProgram
-from glow.runtime.vta.timing import Estimate, VtaTiming, estimate
+from glow.runtime.vta.timing import Estimate, estimate
 from glow.runtime.vta.trace import write_trace
 from glow.runtime.vta.words import Engine, MemoryCode, VtaError
 from glow.tests.support import vta_assembler as asm
@@ -170,7 +170,7 @@ def test_deadlock_is_found() -> None:
     ],
 )
 def test_impossible_timing(values: dict[str, int]) -> None:
-    with pytest.raises(GlowError, match="no VTA has this timing"):
+    with pytest.raises(ValueError, match="no VTA has this timing"):
         VtaTiming(**values)
 
 

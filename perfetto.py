@@ -17,7 +17,7 @@ DIGITS = 6
 
 
 def document(events: Iterable[Event]) -> dict[str, object]:
-    """What a file has: an object for JSON."""
+    """The content of a file: an object for JSON."""
     return {"traceEvents": [*events], "displayTimeUnit": "ns"}
 
 

@@ -1,10 +1,10 @@
-// RUN: glow-opt %s --irgen --eliminate-copies --allocate --set-machine="has-int8-tiles=true int8-dots=vpdpbusd" --lower-to-kernels | filecheck %s
-// RUN: glow-opt %s --irgen --eliminate-copies --allocate --set-machine="int8-dots=vpdpbusd" --lower-to-kernels | filecheck %s --check-prefix=VECTORS
+// RUN: glow-opt %s --irgen --eliminate-copies --allocate --set-machine="has-int8-tiles=true int8-dots=vpdpbusd" --generate-loops | filecheck %s
+// RUN: glow-opt %s --irgen --eliminate-copies --allocate --set-machine="int8-dots=vpdpbusd" --generate-loops | filecheck %s --check-prefix=VECTORS
 
 // 20 rows are two tiles of ten, 32 columns two panels of 16, and 64 terms one step.
 
 func.func @main(%x: tensor<20x64xui8> {glow.name = "x"}, %w: tensor<2x16x16x4xi8> {glow.name = "w"}) -> (tensor<20x32xi32> {glow.name = "y"}) {
-  %y = glow_cpu.dot_matmul %x, %w {columns = 32 : i64} : (tensor<20x64xui8>, tensor<2x16x16x4xi8>) -> tensor<20x32xi32>
+  %y = glow_cpu.dot_matmul %x, %w columns 32 : (tensor<20x64xui8>, tensor<2x16x16x4xi8>) -> tensor<20x32xi32>
   func.return %y : tensor<20x32xi32>
 }
 

@@ -13,27 +13,27 @@ from __future__ import annotations
 import abc
 import inspect
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.metadata import EntryPoints, entry_points
-from typing import TYPE_CHECKING, ClassVar, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from .errors import GlowError
-from .lazy import lazy_property
+from ..errors import GlowError
+from ..lazy import lazy_property
+from ..wording import did_you_mean
 
 if TYPE_CHECKING:
     import numpy as np
     from xdsl.dialects.builtin import ModuleOp
 
-    from .glow_dialects.claims import Claim
-    from .glow_dialects.glow.base import Node
-    from .glow_dialects.operator import Call
-    from .runtime.memory_plan import MemoryPlan
-    from .runtime.model_source import ModelSource
-    from .runtime.object_cache import ObjectCache
-    from .runtime.signature import Signature
-    from .runtime.time_profile import TimeProfile
+    from ..glow_dialects.claims import Claim
+    from ..glow_dialects.glow.base import Node
+    from ..glow_dialects.operator import Call
+    from .cache import Cache
+    from .model_source import ModelSource
+    from .program import Program, Restored
+    from .time_profile import TimeProfile
 
 GROUP = "glow.backends"
 
@@ -54,44 +54,6 @@ class Stage:
     Whether its IR is generated code, much larger than the network: such a stage is verified only on
     request, and computed again when somebody looks at it instead of being kept.
     """
-
-
-class Program(Protocol):
-    """A network that is ready to run. Calls from several threads at once are safe."""
-
-    def run(self, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
-        """
-        Run once on contiguous arrays of the exact shapes and dtypes that the network declares, in
-        the order of its arguments, and return fresh arrays in the order of its results.
-        """
-        ...
-
-
-@dataclass(frozen=True)
-class ProgramMemory:
-    """Bytes of a device that a program takes as long as it is loaded."""
-
-    weights: int
-    """Bytes that all runs share: weights, tables, code in the device's memory."""
-    arena: int
-    """Bytes that one run needs besides inputs and outputs. They are kept from run to run."""
-
-
-@runtime_checkable
-class MeasuredProgram(Program, Protocol):
-    """A program that knows its memory, which a host manager asks for. It is optional."""
-
-    @property
-    def memory(self) -> ProgramMemory: ...
-
-
-@dataclass(frozen=True)
-class Restored:
-    """A program that was compiled before, found in a cache."""
-
-    program: Program
-    signature: Signature
-    memory: MemoryPlan | None
 
 
 @dataclass(frozen=True)
@@ -133,17 +95,40 @@ class Backend(abc.ABC):
     name: ClassVar[str]
     keeps_code: ClassVar[bool] = False
     """Whether compiled code is kept in `cache`, if there is one."""
-    cache: ObjectCache | None = None
-    """The directory of the cache; None for no cache."""
+    cache: Cache | None = None
+    """Where what is known of models is kept; None for nowhere."""
 
     def __init__(self, threads: int = 1, cache: object = True):
         pass
 
     def __repr__(self) -> str:
-        options = inspect.signature(type(self)).parameters.values()
-        values = [(o, getattr(self, o.name, o.default)) for o in options if o.name != "cache"]
-        shown = [f"{option.name}={value!r}" for option, value in values if value != option.default]
+        values = [(n, self.option(n), default) for n, default in self.option_defaults().items()]
+        shown = [f"{name}={value!r}" for name, value, default in values if value != default]
         return f"{type(self).__name__}({', '.join(shown)})"
+
+    # its options
+
+    @classmethod
+    def option_defaults(cls) -> Mapping[str, object]:
+        """Its options but `cache`, by name: by default those of the constructor."""
+        parameters = inspect.signature(cls).parameters
+        return {name: p.default for name, p in parameters.items() if name != "cache"}
+
+    def option(self, name: str) -> object:
+        """The value of an option, as far as it is kept; by default in an attribute."""
+        return getattr(self, name, self.option_defaults()[name])
+
+    @classmethod
+    def expect_options(cls, options: Mapping[str, object]) -> Mapping[str, Any]:
+        """Options with the names of some of this backend. Raises GlowError for other names."""
+        known = cls.option_defaults()
+        for name in options:
+            if name not in known:
+                raise GlowError(
+                    f"there is no option {name!r}{did_you_mean(name, known)}; the backend "
+                    f"{cls.name} has {', '.join(known)}"
+                )
+        return options
 
     # what it computes
 
@@ -216,7 +201,7 @@ class Backend(abc.ABC):
         Estimated seconds of a node, alone: the roofline of its work (Williams et al. 2009) at
         `rates`. Zero for what is another view of the same bytes or known at compile time.
         """
-        from .glow_dialects.work import work_of
+        from ..glow_dialects.work import work_of
 
         work = work_of(call)
         if not (work.operations or work.bytes):
@@ -270,13 +255,40 @@ def backend_names() -> list[str]:
     return sorted(e.name for e in _entries(tuple(sys.path)))
 
 
-def find_backend(name: str, **options: object) -> Backend:
+def find_backend(name: str, cache: object = True, **options: object) -> Backend:
     """
-    The backend called `name`, constructed with `options`.
+    The backend called `name`, constructed with a cache and options. One that is None or False has
+    its default.
 
-    Raises GlowError, naming the installed backends, if there is none of that name.
+    Raises GlowError, naming the installed backends, if there is none of that name, and for options
+    that it does not have.
     """
+    found = _backend_class(name)
+    known = found.option_defaults()
+    given = given_options(options)
+    unknown = [option for option in options if option not in known]
+    if unknown and (owners := option_owners(unknown)):
+        if wrong := [option for option in unknown if option in given]:
+            others = " or ".join(owners)
+            raise GlowError(f"{', '.join(wrong)}: options of the backend {others}, found {name!r}")
+    else:
+        found.expect_options(options)
+    return found(cache=cache, **given)
+
+
+def given_options(options: Mapping[str, object]) -> dict[str, object]:
+    """Options that are neither None nor False, which stand for the default."""
+    return {n: value for n, value in options.items() if value is not None and value is not False}
+
+
+def option_owners(options: Iterable[str]) -> list[str]:
+    """The names of the installed backends that have all of some options."""
+    wanted = set(options)
+    return [n for n in backend_names() if wanted <= _backend_class(n).option_defaults().keys()]
+
+
+def _backend_class(name: str) -> type[Backend]:
     for entry in _entries(tuple(sys.path)):
         if entry.name == name:
-            return entry.load()(**options)
+            return entry.load()
     raise GlowError(f"no backend is called {name!r}; installed: {', '.join(backend_names())}")

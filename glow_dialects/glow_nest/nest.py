@@ -15,9 +15,9 @@ from math import prod
 
 from xdsl.ir import Attribute
 
-from ...glow_dialects.elements import element_bytes
-from ...glow_dialects.glow_nest.body import Body
+from ..elements import element_bytes
 from .affine import Access, Affine, Dim
+from .body import Body
 
 
 class Combine(StrEnum):
@@ -81,9 +81,12 @@ class Nest:
     ahead: int = 0
     """How many bytes ahead vectors of parameters that operands load are prefetched."""
 
-    def accesses(self) -> list[Access]:
-        reads = (*self.reduction.reads, *self.reduction.soon) if self.reduction else ()
-        return [*reads, *self.operands, *self.writes]
+    def accesses(self, soon: Sequence[Access] | None = None) -> list[Access]:
+        """All accesses, in order; with others that are prefetched, if `soon` is given."""
+        if self.reduction is None:
+            return [*self.operands, *self.writes]
+        fetched = self.reduction.soon if soon is None else soon
+        return [*self.reduction.reads, *fetched, *self.operands, *self.writes]
 
     @property
     def weight(self) -> int:
@@ -97,6 +100,12 @@ class Nest:
         ends = ((d.size - 1) * s if isinstance(s, int) else max(s) for d, s in strides.items())
         used = prod(d.size for d, s in strides.items() if s)
         return min(1 + sum(ends), used) * element_bytes(access.element)
+
+    @property
+    def given(self) -> list[Attribute]:
+        """The elements that the body is given: the result of the reduction, and what is read."""
+        result = [self.reduction.element] if self.reduction is not None else []
+        return [*result, *(a.element for a in self.operands)]
 
     @property
     def is_empty(self) -> bool:
@@ -115,20 +124,28 @@ class Repeat:
 
 
 @dataclass(frozen=True, eq=False)
+class NumberList:
+    """Some values of a loop variable, in ascending order, in memory."""
+
+    dim: Dim
+    place: Access
+    """Where these values are, from the place where `dim` is 0."""
+    count: Access
+    """Where it is how many they are."""
+
+
+@dataclass(frozen=True, eq=False)
 class Listing:
     """Lists for which values of a loop variable an element of `source` is not zero; NaN is not."""
 
-    dim: Dim
+    numbers: NumberList
     source: Access
-    numbers: Access
-    """Where these values go, in ascending order, from the place where `dim` is 0."""
-    count: Access
-    """Where it goes how many they are."""
 
     @property
     def touched(self) -> Nest:
         """What it accesses: no more than this nest."""
-        return Nest((self.dim,), (self.numbers, self.count), _NOTHING, (self.source,))
+        to = self.numbers
+        return Nest((to.dim,), (to.place, to.count), _NOTHING, (self.source,))
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,7 +156,7 @@ class RepeatListed:
     """
 
     dims: tuple[Dim, ...]
-    listing: Listing
+    numbers: NumberList
     after: int = 0
     """If not 0: only for the numbers behind the last complete group of so many."""
     part: Dim | None = None
@@ -149,8 +166,8 @@ class RepeatListed:
     @property
     def touched(self) -> Nest:
         """What it accesses itself, apart from its steps: no more than this nest."""
-        listing = self.listing
-        return Nest((listing.dim,), (), _NOTHING, (listing.numbers, listing.count))
+        of = self.numbers
+        return Nest((of.dim,), (), _NOTHING, (of.place, of.count))
 
 
 _NOTHING = Body((), ())
@@ -164,7 +181,7 @@ def simplified(nest: Nest) -> Nest:
     a single one are joined.
     """
     nest = _flipped(nest)
-    nest = _substituted(nest, {d: None for d in (*nest.parallel, *nest.reduced) if d.size == 1})
+    nest = substituted(nest, {d: None for d in (*nest.parallel, *nest.reduced) if d.size == 1})
     ordered = sorted(nest.parallel, key=lambda d: -_reach(nest, d))
     nest = replace(nest, parallel=tuple(ordered))
     return _joined(_joined(nest, "parallel"), "reduced")
@@ -184,7 +201,7 @@ def _joined(nest: Nest, group: str) -> Nest:
             position += 1
             continue
         both = Dim(f"{a.name}{b.name}", a.size * b.size)
-        nest = _substituted(nest, {a: None, b: both})
+        nest = substituted(nest, {a: None, b: both})
     return nest
 
 
@@ -226,7 +243,7 @@ def _flip(place: Affine, dim: Dim) -> Affine:
     return Affine({**place.terms, dim: -stride}, start)
 
 
-def _substituted(nest: Nest, change: dict[Dim, Dim | None]) -> Nest:
+def substituted(nest: Nest, change: dict[Dim, Dim | None]) -> Nest:
     """Renames dimensions, or drops them at value 0."""
     if not change:
         return nest
@@ -249,12 +266,19 @@ def _substituted(nest: Nest, change: dict[Dim, Dim | None]) -> Nest:
 
 
 def mapped(nest: Nest, change: Callable[[Affine], Affine]) -> Nest:
+    """The nest with other places of its accesses."""
+
     def one(access: Access) -> Access:
         indirect = access.indirect
         if indirect is not None:
             indirect = replace(indirect, access=one(indirect.access))
         return Access(access.buffer, change(access.place), indirect)
 
+    return with_accesses(nest, one)
+
+
+def with_accesses(nest: Nest, one: Callable[[Access], Access]) -> Nest:
+    """The nest with what `one` makes of each of its accesses."""
     reduction = nest.reduction
     if reduction is not None:
         reads, soon = (tuple(map(one, accesses)) for accesses in (reduction.reads, reduction.soon))

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 from xdsl.ir import Attribute
 
-from ...glow_dialects.elements import row_major_strides
+from ..elements import row_major_strides
 
 Stride = int | tuple[int, ...]
 """Elements per step of a loop variable, or the offset for each of its values."""
@@ -104,8 +104,6 @@ class Buffer:
     """One more than the last element that is accessed."""
     parameter: int | None = None
     """Number of the parameter; None for scratch."""
-    scratch_offset: int = 0
-    """Bytes from the start of the scratch region; only for scratch."""
 
 
 @dataclass(frozen=True)

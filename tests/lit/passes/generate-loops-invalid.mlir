@@ -1,4 +1,4 @@
-// RUN: not xdsl-opt %s -p glow-lower-to-kernels 2>&1 | filecheck %s
+// RUN: not xdsl-opt %s -p glow-build-nests 2>&1 | filecheck %s
 
 // Memory must be planned first.
 
@@ -7,4 +7,4 @@ func.func @main(%x: memref<8xf32> {glow.name = "x", glow.qualifier = "in"}, %y: 
   func.return
 }
 
-// CHECK: main has no glow.arena_size: run glow-allocate before glow-lower-to-kernels
+// CHECK: main has no glow.arena_size: run glow-allocate before glow-build-nests

@@ -1,20 +1,9 @@
-"""
-The pass `glow-lower-to-kernels`: from an allocated instruction program to functions over memrefs.
-
-Each distinct instruction becomes one kernel: a function named after its instruction and the hash of
-everything that its code depends on, so that the same kernel has the same name in every network.
-`main` computes the address of each buffer from the memory plan and calls the kernels in order.
-
-Some kernels need temporary memory. It lies in the arena where no buffer is alive at that time; the
-arena grows where that is beyond its end.
-"""
+"""`main`, which computes addresses of buffers from the memory plan, and calls kernels in order."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 
-from xdsl.context import Context
 from xdsl.dialects import func, llvm
 from xdsl.dialects.builtin import (
     ArrayAttr,
@@ -28,7 +17,6 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
-from xdsl.passes import ModulePass
 
 from ...errors import CompileError
 from ...glow_dialects.elements import (
@@ -38,106 +26,56 @@ from ...glow_dialects.elements import (
     offset_of,
     strided_memref,
 )
-from ...glow_dialects.glow.machine import machine_of
 from ...glow_dialects.glow_inst.instruction import Instruction, Qualifier, buffer_of
 from ...glow_dialects.glow_inst.memory import AllocActivationOp, WeightOp
-from ...glow_dialects.machine import MachineDescription
-from ...passes.collector import without_garbage_collection
-from ...passes.instructions.allocate import ARENA_SIZE, WEIGHTS_SIZE
-from ...passes.levels import PLANNED
+from ...glow_dialects.glow_nest.call import CallOp
+from ...glow_dialects.plan_attributes import ARENA_SIZE, WEIGHTS_SIZE
 from ..threads import BARRIER, NEXT
 from .codegen.emit import Emitter
 from .codegen.types import INDEX, memory_type, significant_strides
-from .function import KernelFunction, build_function, reinterpreted, view_of
-from .instructions import Parameter, Signature, signature_of
+from .function import KernelFunction, reinterpreted, view_of
 from .scratch import scratch_places
 from .threads.hazards import Hazards, Work
 from .threads.hazards import Region as MemoryRegion
 
 PTR = llvm.LLVMPointerType()
+THREADS = "glow_nest.threads"
+"""How many threads run `main` together, as an attribute of it; 1 if there is none."""
 _LEADING = (INDEX, PTR)
 _ARENA = "arena"
 
 
-@dataclass(frozen=True)
-class LowerToKernelsPass(ModulePass):
-    """
-    Lowers `main`, whose memory `glow-allocate` has planned, to kernels for the machine of the
-    module (see `glow-set-machine`).
-    """
-
-    name = "glow-lower-to-kernels"
-    level = PLANNED
-
-    threads: int = 1
-    """
-    How many threads run the program together. If more than one, `main` and the kernels have the
-    number of the thread, and `main` the team of threads, as first parameters (see
-    `lowering.threads`).
-    """
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        if self.threads < 1:
-            raise CompileError(f"expected threads to be at least 1, found {self.threads}")
-        with without_garbage_collection():
-            lower_module(op, machine_of(op), self.threads)
-
-
-def lower_module(module: ModuleOp, machine: MachineDescription, threads: int = 1) -> None:
-    """Replace `main` by kernels and a `main` that calls them. Other functions stay."""
-    for op in list(module.body.block.ops):
+def main_of(module: ModuleOp) -> func.FuncOp:
+    for op in module.body.block.ops:
         if isinstance(op, func.FuncOp) and op.sym_name.data == "main":
-            lowered = _Lowering(op, machine, threads).run()
-            module.body.block.insert_ops_before(lowered, op)
-            module.body.block.erase_op(op)
-            return
+            return op
     raise CompileError("expected a function called main, found none")
 
 
-@dataclass
-class _Lowering:
-    main: func.FuncOp
-    machine: MachineDescription
-    threads: int = 1
-    kernels: dict[Signature, KernelFunction] = field(default_factory=dict)
+def planned_size(main: func.FuncOp, name: str, before: str) -> int:
+    """A size that memory planning found; `before` is the pass that needs it."""
+    value = main.attributes.get(name)
+    if not isinstance(value, IntegerAttr):
+        raise CompileError(f"main has no {name}: run glow-allocate before {before}")
+    return value.value.data
 
-    def run(self) -> list[Operation]:
-        arena = self._size(ARENA_SIZE)
-        program = list(self.main.body.block.ops)
-        calls = [(op, self._kernel(op)) for op in program if isinstance(op, Instruction)]
-        needs: dict[Operation, int] = {op: k.scratch_bytes for op, k in calls if k.scratch_bytes}
-        places = scratch_places(program, needs)
-        size = max([arena, *(at + needs[op] for op, at in places.items())])
-        sizes = (self._size(WEIGHTS_SIZE), size)
-        caller = _Main(self.main, *sizes, places, shared=self.threads > 1)
-        for op, kernel in calls:
-            caller.call(op, kernel)
-        functions: list[Operation] = [k.function for k in self.kernels.values()]
-        if self.threads > 1:
-            functions[:0] = _declarations()
-        return [*functions, caller.finish()]
 
-    def _size(self, name: str) -> int:
-        value = self.main.attributes.get(name)
-        if not isinstance(value, IntegerAttr):
-            raise CompileError(
-                f"main has no {name}: run glow-allocate before glow-lower-to-kernels"
-            )
-        return value.value.data
-
-    def _kernel(self, op: Instruction) -> KernelFunction:
-        parameters = [
-            Parameter.of(v.type, q, isinstance(buffer_of(v), BlockArgument))
-            for q, v in op.qualified_operands()
-        ]
-        signature = signature_of(op, parameters, self.machine, self.threads)
-        if signature not in self.kernels:
-            try:
-                kernel = build_function(signature.name, op, parameters, self.machine, self.threads)
-            except ValueError as error:
-                raise CompileError(f"{op.name}: {error}") from error
-            self.kernels[signature] = kernel
-        return self.kernels[signature]
+def build_main(
+    main: func.FuncOp, kernels: Mapping[str, KernelFunction], threads: int
+) -> list[Operation]:
+    """The new `main`, and declarations of what threads call to work together."""
+    program = list(main.body.block.ops)
+    calls = [(op, kernels[op.callee.string_value()]) for op in program if isinstance(op, CallOp)]
+    needs: dict[Operation, int] = {op: k.scratch_bytes for op, k in calls if k.scratch_bytes}
+    places = scratch_places(program, needs)
+    weights, arena = (
+        planned_size(main, name, "glow-generate-loops") for name in (WEIGHTS_SIZE, ARENA_SIZE)
+    )
+    size = max([arena, *(at + needs[op] for op, at in places.items())])
+    caller = _Main(main, weights, size, places, shared=threads > 1)
+    for op, kernel in calls:
+        caller.call(op, kernel)
+    return [*(_declarations() if threads > 1 else ()), caller.finish()]
 
 
 class _Main:
@@ -260,6 +198,7 @@ class _Main:
             arg_attrs=ArrayAttr([none] * len(self._leading) + [none, *middle, none]),
         )
         new.attributes.update(self._main.attributes)
+        new.attributes.pop(THREADS, None)
         new.attributes[ARENA_SIZE] = IntegerAttr(self._arena, i64)
         return new
 

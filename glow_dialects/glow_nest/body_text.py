@@ -1,0 +1,138 @@
+"""
+Bodies as regions of scalar nodes, as in stacks and epilogues.
+
+Nodes compute in the compute types of elements. What a conversion rounds to a narrower float is
+widened again by the next node, which means nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import FloatAttr, IntegerAttr, f64, i1, i64
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.parser import Parser
+from xdsl.utils.exceptions import VerifyException
+
+from ..elements import compute_type
+from ..glow.base import DataParallel
+from ..glow.constant import SplatOp
+from ..glow.logic import CastOp
+from ..glow.primitives import PRIMITIVE_NODES
+from ..operator import Call
+from ..scalar import Expr, Number, Primitive, arguments, fold_in_order, substitute
+from .body import Body
+
+_COMPARISONS = (Primitive.EQ, Primitive.LT, Primitive.LE)
+
+
+class _Nodes:
+    """The algebra that adds a node to a block for each operation."""
+
+    def __init__(self, block: Block):
+        self._block = block
+
+    def constant(
+        self, value: Number, like: Sequence[SSAValue], element: Attribute | None
+    ) -> SSAValue:
+        t = element if element is not None else like[0].type
+        number = FloatAttr(value, f64) if isinstance(value, float) else IntegerAttr(value, i64)
+        return self._add(
+            SplatOp.create(result_types=[compute_type(t)], properties={"value": number})
+        )
+
+    def convert(self, value: SSAValue, target: Attribute | None) -> SSAValue:
+        assert target is not None
+        return self.widened(self._add(_node(CastOp, [value], target)))
+
+    def bitcast(self, value: SSAValue, target: Attribute) -> SSAValue:
+        return self._add(_node(PRIMITIVE_NODES[Primitive.BITCAST], [value], target))
+
+    def apply(self, kind: Primitive, args: Sequence[SSAValue]) -> SSAValue:
+        result = i1 if kind in _COMPARISONS else args[kind is Primitive.SELECT].type
+        return self._add(_node(PRIMITIVE_NODES[kind], args, result))
+
+    def widened(self, value: SSAValue) -> SSAValue:
+        wide = compute_type(value.type)
+        return value if wide == value.type else self._add(_node(CastOp, [value], wide))
+
+    def _add(self, node: Operation) -> SSAValue:
+        self._block.add_op(node)
+        return node.results[0]
+
+
+def _node(kind: type[DataParallel], args: Sequence[SSAValue], result: Attribute) -> Operation:
+    return kind.create(operands=args, result_types=[result])
+
+
+def body_region(body: Body, elements: Sequence[Attribute], end: type[Operation]) -> Region:
+    """The region of a body that is given these elements; `end` is its terminator."""
+    block = Block(arg_types=[compute_type(e) for e in elements])
+    known = fold_in_order(body.order, block.args, _Nodes(block))
+    block.add_op(end.create(operands=[known[r] for r in body.results]))
+    return Region(block)
+
+
+def body_of(block: Block) -> Body:
+    """The body that a block of scalar nodes means. Its terminator has the results."""
+    *nodes, last = block.ops
+    known: dict[SSAValue, Expr] = dict(zip(block.args, arguments(len(block.args)), strict=True))
+    for node in nodes:
+        (result,) = node.results
+        given = [known[o] for o in node.operands]
+        if isinstance(node, SplatOp):
+            known[result] = Expr.constant(Call.get(node.call, "value"), result.type)
+        elif isinstance(node, CastOp) and result.type == compute_type(node.operands[0].type):
+            known[result] = _unless_converted(node, given[0], result.type)
+        else:
+            assert isinstance(node, DataParallel)
+            known[result] = substitute(node.scalar(node.call), given, result.type)
+    return Body(tuple(known[o] for o in last.operands), tuple(o.type for o in last.operands))
+
+
+def _unless_converted(node: Operation, value: Expr, target: Attribute) -> Expr:
+    """A conversion, unless it only widens what one rounded, which computing with it does too."""
+    source = node.operands[0].type
+    if source != target and value.kind is Primitive.CONVERT and value.target == source:
+        return value
+    return Expr(Primitive.CONVERT, (value,), target=target)
+
+
+def read_body(
+    parser: Parser,
+    end: type[Operation],
+    given: Sequence[Attribute],
+    made: Sequence[Attribute],
+) -> Body:
+    """Parse the region of a body that is given elements of some types and makes others."""
+    position = parser.pos
+    block = parser.parse_region().block
+    try:
+        for node in block.ops:
+            node.verify()
+            if node.next_op is None and not isinstance(node, end):
+                raise VerifyException(f"expected a body that ends with {end.name}")
+            if node.next_op is not None and not isinstance(node, DataParallel | SplatOp):
+                raise VerifyException(f"expected scalar nodes in the body, found {node.name}")
+    except VerifyException as error:
+        parser.raise_error(str(error), position, parser.pos)
+    if block.last_op is None:
+        parser.raise_error(f"expected a body that ends with {end.name}", position, parser.pos)
+    _expect(parser, position, "arguments", given, block.args)
+    _expect(parser, position, "results", made, block.last_op.operands)
+    return Body(body_of(block).results, tuple(made))
+
+
+def _expect(
+    parser: Parser,
+    position: int,
+    what: str,
+    elements: Sequence[Attribute],
+    values: Sequence[SSAValue],
+) -> None:
+    """Values have the types in which elements compute."""
+    wanted, found = [compute_type(e) for e in elements], [v.type for v in values]
+    if wanted != found:
+        texts = [", ".join(map(str, types)) or "none" for types in (wanted, found)]
+        message = f"expected {what} of the body of types {texts[0]}, found {texts[1]}"
+        parser.raise_error(message, position, parser.pos)

@@ -1,0 +1,118 @@
+"""
+What an operation of this dialect says, apart from its operands: a step of a kernel in which buffers
+and outer loop variables stand for operands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+from .affine import Access, Affine, Buffer, Dim
+from .nest import Listing, Nest, NumberList, RepeatListed, with_accesses
+
+Leaf: TypeAlias = Nest | Listing | RepeatListed
+"""A step that accesses memory. The steps inside of `RepeatListed` are left out here."""
+
+
+@dataclass(frozen=True)
+class Content:
+    """Operand `i` is buffer `i`; behind the buffers are outer loop variables."""
+
+    step: Leaf
+    buffers: tuple[Buffer, ...]
+    outer: tuple[Dim, ...]
+
+    @staticmethod
+    def of(step: Leaf) -> Content:
+        accesses = list(accesses_of(step))
+        buffers = dict.fromkeys(a.buffer for a in accesses)
+        own = own_loops(step)
+        outer = dict.fromkeys(d for a in accesses for d in a.place.terms if d not in own)
+        if isinstance(step, RepeatListed) and step.part is not None:
+            outer[step.part] = None
+        return Content(step, tuple(buffers), tuple(outer))
+
+    def on(self, buffers: Sequence[Buffer], outer: Sequence[Dim]) -> Content:
+        """The same on other buffers and outer loop variables."""
+        if all(a is b for a, b in zip((*self.buffers, *self.outer), (*buffers, *outer))):
+            return self
+        change: Mapping[Dim, Dim] = dict(zip(self.outer, outer, strict=True))
+        moved: Mapping[Buffer, Buffer] = dict(zip(self.buffers, buffers, strict=True))
+        step = with_operands(self.step, moved, change)
+        return Content(step, tuple(buffers), tuple(outer))
+
+
+def own_loops(step: Leaf) -> tuple[Dim, ...]:
+    """The loop variables that a step has itself, whose names are unique in it."""
+    match step:
+        case Nest():
+            return (*step.parallel, *step.reduced)
+        case _:
+            return (step.numbers.dim,)
+
+
+def accesses_of(step: Leaf) -> Iterator[Access]:
+    """All accesses, those that hold indices included."""
+    match step:
+        case Nest():
+            direct: Iterable[Access] = step.accesses()
+        case Listing():
+            direct = (step.source, step.numbers.place, step.numbers.count)
+        case RepeatListed():
+            direct = (step.numbers.place, step.numbers.count)
+    for access in direct:
+        yield access
+        if access.indirect is not None:
+            yield access.indirect.access
+
+
+def with_operands(step: Leaf, buffers: Mapping[Buffer, Buffer], dims: Mapping[Dim, Dim]) -> Leaf:
+    """The step on other buffers and loop variables."""
+    known: dict[Access, Access] = {}
+
+    def one(access: Access) -> Access:
+        if access not in known:
+            indirect = access.indirect
+            if indirect is not None:
+                indirect = replace(indirect, access=one(indirect.access))
+            terms = {dims.get(d, d): s for d, s in access.place.terms.items()}
+            place = Affine(terms, access.place.constant)
+            known[access] = Access(buffers[access.buffer], place, indirect)
+        return known[access]
+
+    match step:
+        case Nest():
+            return with_accesses(step, one)
+        case Listing():
+            return Listing(_moved(step.numbers, one), one(step.source))
+        case RepeatListed():
+            part = step.part and dims.get(step.part, step.part)
+            return RepeatListed(step.dims, _moved(step.numbers, one), step.after, part, step.steps)
+
+
+def with_unique_names(nest: Nest) -> tuple[Nest, Mapping[Dim, Dim]]:
+    """The nest where each loop has a name of its own, and which loops have become others."""
+    taken: set[str] = set()
+    change: dict[Dim, Dim] = {}
+    for dim in own_loops(nest):
+        name, number = dim.name, 2
+        while name in taken:
+            name, number = f"{dim.name}_{number}", number + 1
+        taken.add(name)
+        if name != dim.name:
+            change[dim] = Dim(name, dim.size)
+    if not change:
+        return nest, change
+    buffers = {a.buffer: a.buffer for a in accesses_of(nest)}
+    renamed = with_operands(nest, buffers, change)
+    assert isinstance(renamed, Nest)
+    parallel, reduced = (
+        tuple(change.get(d, d) for d in dims) for dims in (nest.parallel, nest.reduced)
+    )
+    return replace(renamed, parallel=parallel, reduced=reduced), change
+
+
+def _moved(of: NumberList, one: Callable[[Access], Access]) -> NumberList:
+    return NumberList(of.dim, one(of.place), one(of.count))

@@ -1,0 +1,289 @@
+"""
+How a nest is computed: the kinds of schedule.
+
+What all kinds have in common is the order of the parallel loops, the loop that vectors run over and
+how many of its elements a vector has. What a kind adds is in that kind. Loops are those of the
+nest that the schedule belongs to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import ClassVar
+
+from .affine import Access, Affine, Dim
+from .nest import Nest
+
+
+@dataclass(frozen=True)
+class Part:
+    """Elements `start` to `stop - 1` of a loop, in tiles of `tile`, which divides them."""
+
+    start: int
+    stop: int
+    tile: int
+
+    @property
+    def tiles(self) -> int:
+        return (self.stop - self.start) // self.tile
+
+
+Parts = Mapping[Dim, Sequence[Part]]
+"""Parallel loops that are cut into parts, instead of tiles of one size."""
+
+
+@dataclass(frozen=True)
+class Chunks:
+    """
+    A reduction in chunks: the steps of one are done in all tiles of the loops inside, then those of
+    the next. Meanwhile sums wait where the nest writes them.
+    """
+
+    number: Dim
+    """The first reduction loop, which counts chunks."""
+    inside: Dim
+    """The first of the parallel loops inside."""
+
+
+@dataclass(frozen=True)
+class Lines:
+    """Elements to prefetch in each step, because nests or tiles that follow will read them."""
+
+    read: int
+    """The read of the reduction whose buffer they are in, by number."""
+    first: Affine
+    """The place of the first element, which may lie beyond the end of the buffer."""
+    count: int
+    apart: int
+    """Elements from one to the next."""
+
+    def accesses(self, nest: Nest) -> tuple[Access, ...]:
+        assert nest.reduction is not None
+        buffer = nest.reduction.reads[self.read].buffer
+        return tuple(Access(buffer, self.first + i * self.apart) for i in range(self.count))
+
+
+class Schedule:
+    """How a nest is computed."""
+
+    kind: ClassVar[str]
+    """What the text of the schedule begins with."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class VectorSchedule(Schedule):
+    """What all kinds of schedule for vectors have in common."""
+
+    order: tuple[Dim, ...]
+    """Parallel loops, outermost first."""
+    vector: Dim | None = None
+    lanes: int = 1
+
+    def tiles(self, dim: Dim) -> int:
+        """How many elements (along `vector`: vectors) of a loop a register tile holds."""
+        return 1
+
+    def step(self, dim: Dim) -> int:
+        return self.tiles(dim) * (self.lanes if dim is self.vector else 1)
+
+    def parts_of(self, dim: Dim) -> Sequence[Part]:
+        """The parts of a parallel loop; none if its tiles have one size."""
+        return ()
+
+    def lists_tiles(self, dim: Dim) -> bool:
+        """Whether each tile of a loop with parts has code of its own, instead of a loop."""
+        return False
+
+    @property
+    def fastest(self) -> Dim | None:
+        """The loop along which points of a tile that come one after the other differ first."""
+        return None
+
+    @property
+    def finishing(self) -> VectorSchedule:
+        """How results are written, if not as they are reduced."""
+        return self
+
+
+@dataclass(frozen=True, kw_only=True)
+class Elementwise(VectorSchedule):
+    """A nest without reduction, one vector at a time."""
+
+    kind: ClassVar = "elementwise"
+
+
+@dataclass(frozen=True, kw_only=True)
+class RegisterTranspose(VectorSchedule):
+    """
+    A copy that loads vectors along one loop and stores vectors along another: squares of `lanes`
+    times `lanes` elements are transposed in registers.
+    """
+
+    kind: ClassVar = "register_transpose"
+
+    turned: Dim
+    """The loop along which vectors are loaded, while those along `vector` are stored."""
+
+    def tiles(self, dim: Dim) -> int:
+        return self.lanes if dim is self.turned else 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reducing(VectorSchedule):
+    """What all kinds of schedule for a reduction have in common."""
+
+    reduced: tuple[Dim, ...] = ()
+    """Reduction loops, outermost first."""
+    unrolled: frozenset[Dim] = frozenset()
+    """Reduction loops of which each step has code of its own."""
+    ahead: Mapping[int, int] = field(default_factory=dict)
+    """For reads of the reduction, by number: how many elements ahead to prefetch vectors."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reduce(Reducing):
+    """Any reduction. Vectors run over a parallel loop or over a reduced one."""
+
+    kind: ClassVar = "reduce"
+
+    tile: Mapping[Dim, int] = field(default_factory=dict)
+    """The register tile: of each loop how many elements, of `vector` how many vectors; else 1."""
+    rows: Dim | None = None
+    """Where vectors run over a reduced loop: the parallel one of which a tile's results become
+    lanes of vectors."""
+    row_lanes: int = 1
+    """How many lanes these vectors have; it divides the tile."""
+
+    def tiles(self, dim: Dim) -> int:
+        return self.tile.get(dim, 1)
+
+    @property
+    def finishing(self) -> VectorSchedule:
+        if self.rows is None:
+            return self
+        tile = {**self.tile, self.rows: self.tiles(self.rows) // self.row_lanes}
+        return replace(self, vector=self.rows, lanes=self.row_lanes, tile=tile)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LanePermutation(Reducing):
+    """A product of which a table says what element of a loaded vector each lane gets."""
+
+    kind: ClassVar = "lane_permutation"
+
+    vectors: int
+    """How many vectors along `vector` a register tile has."""
+
+    def tiles(self, dim: Dim) -> int:
+        return self.vectors if dim is self.vector else 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class GatheredDot(Reducing):
+    """A product whose terms are gathered from several places; steps share what they load."""
+
+    kind: ClassVar = "gathered_dot"
+
+    parts: Parts = field(default_factory=dict)
+
+    def parts_of(self, dim: Dim) -> Sequence[Part]:
+        return self.parts.get(dim, ())
+
+
+@dataclass(frozen=True, kw_only=True)
+class RegisterTile(Reducing):
+    """
+    A product of blocks of channels: some vectors of the filter times some elements of the image,
+    which are broadcast.
+    """
+
+    kind: ClassVar = "register_tile"
+
+    vectors: int
+    """How many vectors along `vector` a block has."""
+    parts: Parts = field(default_factory=dict)
+    """The register tile: of blocks and of pixels, how many a tile has."""
+    listed: Dim | None = None
+    """The loop with parts of which each tile has code of its own."""
+    blocks: Dim | None = None
+    """The loop over blocks, along which the points of a tile are visited first, so that what is
+    broadcast for a pixel is needed no longer than for that pixel."""
+    next_tile: Mapping[int, Dim] = field(default_factory=dict)
+    """Reads, by number, of which the next tile along a loop is prefetched, before each run of the
+    innermost loop of the reduction."""
+    soon: Lines | None = None
+    """What each step prefetches."""
+    chunks: Chunks | None = None
+    """If what all steps of a tile read would not stay in the nearest cache from tile to tile."""
+
+    def tiles(self, dim: Dim) -> int:
+        return self.vectors if dim is self.vector else 1
+
+    def parts_of(self, dim: Dim) -> Sequence[Part]:
+        return self.parts.get(dim, ())
+
+    def lists_tiles(self, dim: Dim) -> bool:
+        return dim is self.listed
+
+    @property
+    def fastest(self) -> Dim | None:
+        return self.blocks
+
+
+@dataclass(frozen=True)
+class TileGroup:
+    """
+    Pixels whose accumulators are alive together, for points (i, j) of the last two dimensions of
+    pixels.
+    """
+
+    start: tuple[int, int]
+    """The first point of the first group of this kind."""
+    counts: tuple[int, int]
+    """How many groups of this kind there are along both dimensions."""
+    extent: tuple[int, int]
+    """Points of a group, and how far groups are apart."""
+    tiles: tuple[tuple[int, int, int], ...]
+    """Of each tile the first point, relative to that of the group, and its place in memory."""
+    place: int
+    """Where the results of the group's first point lie, in pixels."""
+    pitch: int
+    """Places from a row of the group to the next."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class AmxTile(Schedule):
+    """A product in tile registers: groups of pixels times panels of the filter."""
+
+    kind: ClassVar = "amx_tile"
+
+    rows: int
+    """Of each tile of the image and of accumulators."""
+    panels: int
+    """Tiles of the filter in a group."""
+    joined: Dim | None = None
+    """The loop over panels of which a group has several; None if they are of one long panel."""
+    groups: tuple[TileGroup, ...]
+
+
+@dataclass(frozen=True)
+class Split:
+    """Loops `first` to `last` of a schedule's order are divided between threads."""
+
+    first: int
+    last: int
+    together: bool = False
+    """Whether tiles of different code are one range."""
+    drawn: bool = False
+    """Whether threads draw tickets for the end of the work, instead of knowing their parts."""
+
+
+KINDS: Mapping[str, type[Schedule]] = {
+    kind.kind: kind
+    for kind in (
+        *(Elementwise, RegisterTranspose, Reduce, LanePermutation, GatheredDot, RegisterTile),
+        AmxTile,
+    )
+}
+"""Each kind of schedule, by the name that its text begins with."""

@@ -1,0 +1,162 @@
+"""
+Kernels as trees of steps, and trees of steps as operations.
+
+Within a kernel one `Buffer` stands for each memref, and one `Dim` for each loop variable, so that
+accesses of different operations can be compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from xdsl.dialects.builtin import MemRefType
+from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from .affine import Buffer, Dim
+from .attributes import ContentAttr
+from .content import Content, Leaf, with_unique_names
+from .nest import Nest, Repeat, RepeatListed, Step
+from .ops import (
+    INDEX,
+    KernelOp,
+    ListNonzerosOp,
+    NestOp,
+    RepeatListedOp,
+    RepeatOp,
+    ScratchOp,
+    StepOp,
+    loop_size,
+    step_op,
+)
+from .text import Operand
+
+
+class KernelSteps:
+    """The steps of one kernel."""
+
+    def __init__(self, kernel: KernelOp, operands: Mapping[SSAValue, Operand] | None = None):
+        """`operands` says what stands for values, as far as that is known."""
+        self.kernel = kernel
+        self._stands: dict[SSAValue, Operand] = dict(operands or {})
+        self._values: dict[Operand, SSAValue] = {o: v for v, o in self._stands.items()}
+        self._contents: dict[Operation, Content] = {}
+        self.step_of: dict[Operation, Step] = {}
+        """The step of each operation that `tree` has met."""
+
+    # reading
+
+    def content(self, op: StepOp) -> Content:
+        """What an operation says, on the buffers and loop variables of the kernel."""
+        if op not in self._contents:
+            own = op.contents()
+            count = len(own.buffers)
+            stands = [
+                self._standing(v, o)
+                for v, o in zip(op.operands, (*own.buffers, *own.outer), strict=True)
+            ]
+            self._contents[op] = own.on(stands[:count], stands[count:])  # pyright: ignore
+        return self._contents[op]
+
+    def _standing(self, value: SSAValue, own: Operand) -> Operand:
+        if value not in self._stands:
+            if isinstance(own, Dim) and own.size != loop_size(value):
+                own = Dim(own.name, loop_size(value))
+            self.add(own, value)
+        return self._stands[value]
+
+    def add(self, operand: Operand, value: SSAValue) -> None:
+        """Let a buffer or a loop variable stand for a value."""
+        self._stands[value] = operand
+        self._values[operand] = value
+
+    def nest(self, op: NestOp) -> Nest:
+        nest = self.content(op).step
+        assert isinstance(nest, Nest)
+        return nest
+
+    def buffer(self, value: SSAValue) -> Buffer | None:
+        """What stands for a memref; None if nothing accesses it."""
+        found = self._stands.get(value)
+        return found if isinstance(found, Buffer) else None
+
+    def variable(self, argument: BlockArgument) -> Dim:
+        """The loop variable of a repeated step."""
+        found = self._stands.get(argument)
+        if found is None:
+            found = Dim(argument.name_hint or "n", loop_size(argument))
+            self.add(found, argument)
+        assert isinstance(found, Dim)
+        return found
+
+    def scratch(self) -> Iterator[ScratchOp]:
+        return (op for op in self.kernel.body.block.ops if isinstance(op, ScratchOp))
+
+    def tree(self, block: Block | None = None) -> list[Step]:
+        """All steps of a block, by default of the kernel."""
+        found: list[Step] = []
+        for op in (block or self.kernel.body.block).ops:
+            step: Step
+            match op:
+                case RepeatOp():
+                    step = Repeat(self.variable(op.variable), self.tree(op.body.block))
+                case RepeatListedOp():
+                    step = self.loop_over_list(op)
+                case StepOp():
+                    step = self.content(op).step
+                case _:
+                    continue
+            self.step_of[op] = step
+            found.append(step)
+        return found
+
+    def loop_over_list(self, op: RepeatListedOp) -> RepeatListed:
+        step = self.content(op).step
+        assert isinstance(step, RepeatListed)
+        block = op.body.block
+        dims = tuple(self.variable(a) for a in block.args)
+        return RepeatListed(dims, step.numbers, step.after, step.part, self.tree(block))
+
+    # writing
+
+    def set_nest(self, op: NestOp, nest: Nest) -> None:
+        """Put another nest into an operation."""
+        content = Content.of(nest)
+        op.operands = [self._values[o] for o in (*content.buffers, *content.outer)]
+        op.content = ContentAttr(content)
+        self._contents[op] = content
+
+    def add_scratch(self, buffer: Buffer) -> None:
+        """Declare temporary memory, behind what there is."""
+        scratch = ScratchOp(MemRefType(buffer.element, [buffer.high]))
+        scratch.result.name_hint = "scratch"
+        block = self.kernel.body.block
+        before = [op for op in block.ops if isinstance(op, ScratchOp)]
+        point = InsertPoint.after(before[-1]) if before else InsertPoint.at_start(block)
+        Rewriter.insert_op(scratch, point)
+        self.add(buffer, scratch.result)
+
+    def write(self, steps: Sequence[Step], point: InsertPoint) -> None:
+        """Insert the operations of steps."""
+        Rewriter.insert_op([self._op(step) for step in steps], point)
+
+    def _op(self, step: Step) -> Operation:
+        if isinstance(step, Repeat):
+            loop = RepeatOp(step.dim)
+            self.add(step.dim, loop.variable)
+            loop.body.block.add_ops([self._op(s) for s in step.steps])
+            return loop
+        if isinstance(step, RepeatListed):
+            block = Block(arg_types=[INDEX] * len(step.dims))
+            for dim, argument in zip(step.dims, block.args, strict=True):
+                argument.name_hint = dim.name
+                self.add(dim, argument)
+            block.add_ops([self._op(s) for s in step.steps])
+            own = RepeatListed(step.dims, step.numbers, step.after, step.part)
+            return self._leaf(RepeatListedOp, own, [Region(block)])
+        if isinstance(step, Nest):
+            return self._leaf(NestOp, with_unique_names(step)[0])
+        return self._leaf(ListNonzerosOp, step)
+
+    def _leaf(self, kind: type[StepOp], step: Leaf, regions: Sequence[Region] = ()) -> StepOp:
+        return step_op(kind, step, self._values, {}, {}, regions)

@@ -1,0 +1,97 @@
+"""
+The pass `glow-build-nests`: from an allocated instruction program to kernels of loop nests.
+
+Each distinct instruction becomes one kernel, named after its instruction and the hash of everything
+that its code depends on, so that the same kernel has the same name in every network. `main` calls
+the kernels in order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import BlockArgument
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from ...errors import CompileError
+from ...glow_dialects.glow.machine import machine_of
+from ...glow_dialects.glow_inst.instruction import Instruction, buffer_of
+from ...glow_dialects.glow_nest.call import CallOp
+from ...glow_dialects.glow_nest.ops import KernelOp
+from ...glow_dialects.glow_nest.steps import KernelSteps
+from ...glow_dialects.machine import MachineDescription
+from ...passes.collector import without_garbage_collection
+from ...passes.instructions.allocate import ARENA_SIZE, WEIGHTS_SIZE
+from ...passes.levels import PLANNED
+from .instructions import Parameter, Signature, describe, signature_of
+from .main import main_of, planned_size
+
+
+@dataclass(frozen=True)
+class BuildNestsPass(ModulePass):
+    """
+    Makes a kernel of loop nests of each distinct instruction of `main`, whose memory
+    `glow-allocate` has planned. What is computed is apart from how; but some algorithms depend on
+    the instructions that a machine has, and on the number of threads.
+    """
+
+    name = "glow-build-nests"
+    level = PLANNED
+
+    threads: int = 1
+    """How many threads are to run the kernels together."""
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        if self.threads < 1:
+            raise CompileError(f"expected threads to be at least 1, found {self.threads}")
+        with without_garbage_collection():
+            build_nests(op, machine_of(op), self.threads)
+
+
+def build_nests(module: ModuleOp, machine: MachineDescription, threads: int = 1) -> None:
+    """Replace the instructions of `main` by calls of kernels. Other functions stay."""
+    main = main_of(module)
+    for name in (ARENA_SIZE, WEIGHTS_SIZE):
+        planned_size(main, name, BuildNestsPass.name)
+    kernels: dict[Signature, KernelOp] = {}
+    for op in list(main.body.block.ops):
+        if not isinstance(op, Instruction):
+            continue
+        parameters = [
+            Parameter.of(v.type, q, isinstance(buffer_of(v), BlockArgument))
+            for q, v in op.qualified_operands()
+        ]
+        signature = signature_of(op, parameters, machine, threads)
+        if signature not in kernels:
+            try:
+                kernels[signature] = _kernel(signature.name, op, parameters, machine, threads)
+            except ValueError as error:
+                raise CompileError(f"{op.name}: {error}") from error
+        call = CallOp(signature.name, op.operands, op.qualifiers())
+        Rewriter.replace_op(op, call)
+    Rewriter.insert_op(list(kernels.values()), InsertPoint.before(main))
+
+
+def _kernel(
+    name: str,
+    op: Instruction,
+    parameters: Sequence[Parameter],
+    machine: MachineDescription,
+    threads: int,
+) -> KernelOp:
+    """The kernel that does what an instruction says, on memory as the parameters describe it."""
+    views = [p.view(i) for i, p in enumerate(parameters)]
+    described = describe(op, views, machine, threads)
+    kernel = KernelOp(name, [p.typed(p.element) for p in parameters])
+    arguments = kernel.body.block.args
+    for argument, parameter in zip(arguments, parameters, strict=True):
+        argument.name_hint = parameter.qualifier.value
+    steps = KernelSteps(kernel, {a: v.buffer for a, v in zip(arguments, views, strict=True)})
+    for buffer in described.scratch_buffers:
+        steps.add_scratch(buffer)
+    steps.write(described.steps, InsertPoint.at_end(kernel.body.block))
+    return kernel

@@ -1,0 +1,88 @@
+"""
+The part of each thread of the work that threads share.
+
+Every thread goes through all steps of a kernel and does its part of each: either one that depends
+on its number alone, or a large portion and then small ones, of whichever part, by drawing tickets.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import SymbolRefAttr
+from xdsl.ir import BlockArgument, SSAValue
+
+from ...threads import BARRIER, NEXT
+from ..threads.split import Portion, portions_of
+from .emit import Emitter
+from .types import INDEX
+
+_BARRIER, _NEXT = SymbolRefAttr(BARRIER), SymbolRefAttr(NEXT)
+
+
+@dataclass(frozen=True)
+class Sharing:
+    """Emits what a thread does of shared work."""
+
+    emitter: Emitter
+    threads: int
+    thread: SSAValue
+    """The number of the thread."""
+    team: BlockArgument
+
+    def barrier(self) -> None:
+        self.emitter.call(_BARRIER, (self.team, self.thread))
+
+    def drawn(self, units: int, portion: Portion) -> None:
+        """
+        The thread does its large portion, and then small ones, of whichever part, until none is
+        left, so that all threads end at about the same time.
+        """
+        large, small = portions_of(units, self.threads)
+        if not small:
+            self.fixed(units, portion)
+            return
+        e, n = self.emitter, self.threads
+        count = e.index(n + n * small)
+
+        def ends(number: SSAValue) -> tuple[SSAValue, SSAValue]:
+            """Portion `number` is the large one of a thread, or a small one of any part."""
+            of_small = e.binary(arith.SubiOp, number, e.index(n))
+            part = e.binary(arith.RemUIOp, of_small, e.index(n))
+            is_large = e.compare("ult", number, e.index(n))
+            start, end = self._part(units, e.select(is_large, number, part))
+            rest_start = e.binary(arith.AddiOp, start, e.index(large))
+            rest = e.binary(arith.SubiOp, end, rest_start)
+
+            def cut(place: SSAValue) -> SSAValue:
+                return e.binary(arith.AddiOp, rest_start, e.fraction(place, rest, small))
+
+            place = e.binary(arith.DivUIOp, of_small, e.index(n))
+            after = e.binary(arith.AddiOp, place, e.index(1))
+            return (
+                e.select(is_large, start, cut(place)),
+                e.select(is_large, rest_start, cut(after)),
+            )
+
+        def body(number: SSAValue) -> SSAValue:
+            portion(*ends(number))
+            drawn = e.call(_NEXT, (self.team, self.thread, e.index(n * small)), INDEX)
+            return e.binary(arith.AddiOp, drawn, e.index(n))
+
+        e.loop_while(self.thread, count, 1 + n * small, body)
+
+    def fixed(self, units: int, portion: Portion) -> None:
+        """The thread does one portion, which depends on its number alone."""
+        portion(*self._part(units, self.thread))
+
+    def _part(self, units: int, thread: SSAValue) -> tuple[SSAValue, SSAValue]:
+        """The first unit of a thread's part, and the first of the next."""
+        e = self.emitter
+        if units % self.threads == 0:
+            each = e.index(units // self.threads)
+            first = e.binary(arith.MuliOp, thread, each)
+            return first, e.binary(arith.AddiOp, first, each)
+        n, total = self.threads, e.index(units)
+        after = e.binary(arith.AddiOp, thread, e.index(1))
+        return e.fraction(thread, total, n), e.fraction(after, total, n)

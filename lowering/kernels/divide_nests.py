@@ -1,0 +1,154 @@
+"""The pass `glow-divide-nests`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i64
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from ...errors import CompileError
+from ...glow_dialects.glow_nest.affine import Access, Buffer, Dim
+from ...glow_dialects.glow_nest.attributes import SplitAttr
+from ...glow_dialects.glow_nest.nest import Nest, Repeat
+from ...glow_dialects.glow_nest.ops import BarrierOp, KernelOp, NestOp, RepeatOp, StepOp
+from ...glow_dialects.glow_nest.steps import KernelSteps
+from ...passes.collector import without_garbage_collection
+from ...passes.levels import SCHEDULED
+from .kernel_errors import of_kernel
+from .main import THREADS, main_of
+from .threads.divided_loops import Divided, divided_loops
+from .threads.nest_split import split_of
+from .threads.overlap import may_meet, nests_of, reads_of
+
+
+@dataclass(frozen=True)
+class DivideNestsPass(ModulePass):
+    """
+    Divides the work of kernels between threads: which loops of each nest, or which iterations of
+    loops around nests, and where threads wait for each other. Nests that are not divided are run by
+    the first thread.
+    """
+
+    name = "glow-divide-nests"
+    level = SCHEDULED
+
+    threads: int = 1
+    """How many threads run the kernels together; as many as `glow-build-nests` was told."""
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        if self.threads < 1:
+            raise CompileError(f"expected threads to be at least 1, found {self.threads}")
+        if self.threads == 1:
+            return
+        number = IntegerAttr(self.threads, i64)
+        with without_garbage_collection():
+            main_of(op).attributes[THREADS] = number
+            for kernel in op.body.block.ops:
+                if isinstance(kernel, KernelOp) and kernel.threads is None:
+                    with of_kernel(kernel):
+                        divide_nests(kernel, self.threads)
+                    kernel.threads = number
+
+
+def divide_nests(kernel: KernelOp, threads: int) -> None:
+    """Divide the work of a kernel between threads."""
+    steps = KernelSteps(kernel)
+    tree = steps.tree()
+    divided = divided_loops(tree, threads)
+    values = {steps.buffer(op.result): op.result for op in steps.scratch()}
+    _Divider(steps, threads, divided, values).run(kernel.body.block)
+
+
+@dataclass
+class _Done:
+    """Accesses since the last barrier."""
+
+    reads: Sequence[Access]
+    writes: Sequence[Access]
+    alone: bool
+    """Whether thread 0 made them."""
+    loop: Dim | None = None
+    """If they were made in other iterations than the present one of this loop."""
+
+
+class _Divider:
+    """
+    Every thread goes through all steps of a kernel and does its part of each. Where a step touches
+    what another thread may have written, or writes what another may still read, all meet at a
+    barrier first.
+    """
+
+    def __init__(
+        self,
+        steps: KernelSteps,
+        threads: int,
+        divided: Mapping[Repeat, Divided],
+        scratch: Mapping[Buffer | None, SSAValue],
+    ):
+        self._steps = steps
+        self._threads = threads
+        self._loops = divided
+        self._scratch = scratch
+        self._done: list[_Done] = []
+
+    def run(self, block: Block) -> None:
+        for op in list(block.ops):
+            step = self._steps.step_of.get(op)
+            if isinstance(op, NestOp):
+                self._nest(op, self._steps.nest(op))
+            elif isinstance(op, StepOp) and step is not None:
+                # thread 0 does all of a step whose length is not known beforehand
+                self._meet(op, list(nests_of([step])), alone=True)
+            elif isinstance(op, RepeatOp) and isinstance(step, Repeat) and op.count:
+                self._repeat(op, step)
+
+    def _nest(self, op: NestOp, nest: Nest) -> None:
+        if nest.is_empty:
+            return
+        schedule = op.bound_schedule(nest)
+        if schedule is None:
+            raise ValueError("a nest has no schedule: run glow-schedule-nests first")
+        split = split_of(nest, schedule, self._threads)
+        self._meet(op, [nest], alone=split is None)
+        if split is not None:
+            op.split = SplitAttr(split)
+
+    def _repeat(self, op: RepeatOp, step: Repeat) -> None:
+        if step in self._loops:
+            divided = self._loops[step]
+            self._meet(op, list(nests_of(divided.body)), alone=False, private=divided.private)
+            op.divided = IntegerAttr(len(divided.loops), i64)
+            op.operands = [self._scratch[b] for b in divided.private]
+            return
+        if op.count > 1:
+            for nest in nests_of(step.steps):
+                # a thread may be an iteration ahead of others
+                self._done.append(_Done(reads_of(nest), nest.writes, False, step.dim))
+        self.run(op.body.block)
+
+    def _meet(
+        self, op: Operation, nests: Sequence[Nest], alone: bool, private: Sequence[Buffer] = ()
+    ) -> None:
+        """A barrier, if it is necessary before an operation, whose nests then count as done."""
+        reads = [a for n in nests for a in reads_of(n) if a.buffer not in private]
+        writes = [a for n in nests for a in n.writes if a.buffer not in private]
+        now = _Done(reads, writes, alone)
+        if any(_conflict(before, now) for before in self._done):
+            Rewriter.insert_op(BarrierOp.create(), InsertPoint.before(op))
+            self._done.clear()
+        self._done.append(now)
+
+
+def _conflict(before: _Done, now: _Done) -> bool:
+    if before.alone and now.alone:
+        return False
+    return (
+        may_meet(before.writes, now.reads, before.loop)
+        or may_meet(before.writes, now.writes, before.loop)
+        or may_meet(before.reads, now.writes, before.loop)
+    )

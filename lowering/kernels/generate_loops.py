@@ -1,0 +1,60 @@
+"""
+The pass `glow-generate-loops`: from kernels of scheduled nests to functions in upstream's
+structured dialects.
+
+Some kernels need temporary memory. It lies in the arena where no buffer is alive at that time; the
+arena grows where that is beyond its end.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from ...glow_dialects.glow.machine import machine_of
+from ...glow_dialects.glow_nest.ops import KernelOp
+from ...glow_dialects.machine import MachineDescription
+from ...passes.collector import without_garbage_collection
+from ...passes.levels import SCHEDULED
+from .function import KernelFunction, build_function
+from .kernel_errors import of_kernel
+from .main import THREADS, build_main, main_of
+
+
+@dataclass(frozen=True)
+class GenerateLoopsPass(ModulePass):
+    """
+    Generates the loops of kernels as their schedules say, and makes `main` compute addresses of
+    buffers. In a program that is divided between threads, `main` and kernels have the number of the
+    thread, and `main` the team of threads, as first parameters (see `lowering.threads`).
+    """
+
+    name = "glow-generate-loops"
+    level = SCHEDULED
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        machine = machine_of(op)
+        with without_garbage_collection():
+            generate_loops(op, machine)
+
+
+def generate_loops(module: ModuleOp, machine: MachineDescription) -> None:
+    """Replace kernels by functions, and `main` by one that calls these. Other functions stay."""
+    main = main_of(module)
+    functions: dict[str, KernelFunction] = {}
+    for kernel in list(module.body.block.ops):
+        if isinstance(kernel, KernelOp):
+            with of_kernel(kernel):
+                made = build_function(kernel, machine)
+            functions[kernel.sym_name.data] = made
+            Rewriter.replace_op(kernel, made.function, [])
+    threads = main.attributes.get(THREADS)
+    count = threads.value.data if isinstance(threads, IntegerAttr) else 1
+    *declarations, new = build_main(main, functions, count)
+    first = next((f.function for f in functions.values()), main)
+    Rewriter.insert_op(declarations, InsertPoint.before(first))
+    Rewriter.replace_op(main, new)

@@ -1,0 +1,20 @@
+"""Errors of passes on kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from xdsl.utils.exceptions import VerifyException
+
+from ...errors import CompileError
+from ...glow_dialects.glow_nest.ops import KernelOp
+
+
+@contextmanager
+def of_kernel(kernel: KernelOp) -> Iterator[None]:
+    """What is wrong with a kernel becomes a CompileError that names it."""
+    try:
+        yield
+    except (ValueError, VerifyException) as error:
+        raise CompileError(f"kernel @{kernel.sym_name.data}: {error}") from error

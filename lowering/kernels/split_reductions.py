@@ -1,0 +1,61 @@
+"""The pass `glow-split-reductions`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Block
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from ...glow_dialects.glow.machine import machine_of
+from ...glow_dialects.glow_nest.ops import KernelOp, NestOp, RepeatOp
+from ...glow_dialects.glow_nest.steps import KernelSteps
+from ...glow_dialects.machine import MachineDescription
+from ...passes.collector import without_garbage_collection
+from ...passes.levels import NESTS
+from .kernel_errors import of_kernel
+from .schedules.split_reduction import Splitter
+
+
+@dataclass(frozen=True)
+class SplitReductionsPass(ModulePass):
+    """
+    Cuts reductions of much data to few results into one nest that reduces parts and one that
+    combines them: threads and register tiles need several results. Nests that have a schedule stay.
+    """
+
+    name = "glow-split-reductions"
+    level = NESTS
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        machine = machine_of(op)
+        with without_garbage_collection():
+            for kernel in op.body.block.ops:
+                if isinstance(kernel, KernelOp):
+                    with of_kernel(kernel):
+                        split_reductions(kernel, machine)
+
+
+def split_reductions(kernel: KernelOp, machine: MachineDescription) -> None:
+    """Cut the reductions of a kernel that have few results."""
+    _split_block(kernel.body.block, KernelSteps(kernel), Splitter(machine), 1)
+
+
+def _split_block(block: Block, steps: KernelSteps, splitter: Splitter, times: int) -> None:
+    """`times`: how often the steps run."""
+    for op in list(block.ops):
+        if isinstance(op, RepeatOp):
+            _split_block(op.body.block, steps, splitter, times * op.count)
+        elif isinstance(op, NestOp) and op.schedule is None:
+            nest = steps.nest(op)
+            parts = splitter.split(nest, times)
+            if parts[0] is nest:
+                continue
+            for buffer in splitter.scratch:
+                steps.add_scratch(buffer)
+            splitter.scratch.clear()
+            steps.write(parts, InsertPoint.before(op))
+            Rewriter.erase_op(op)

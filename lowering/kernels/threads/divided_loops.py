@@ -1,0 +1,104 @@
+"""
+Loops whose iterations threads divide.
+
+The iterations of a `Repeat` are divided between threads, each with its own copy of the scratch that
+it uses, if they are many enough and do not depend on each other. Otherwise all threads run all
+iterations, and divide the nests inside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+
+from ....glow_dialects.glow_nest.affine import Access, Buffer
+from ....glow_dialects.glow_nest.nest import Repeat, Step
+from .overlap import is_self_contained, may_meet, nests_of, reads_of
+from .split import is_balanced
+
+
+@dataclass(frozen=True)
+class Divided:
+    """Nested loops whose iterations are divided between threads."""
+
+    loops: tuple[Repeat, ...]
+    private: tuple[Buffer, ...]
+    """Scratch that each thread has to itself meanwhile."""
+
+    @property
+    def body(self) -> Sequence[Step]:
+        return self.loops[-1].steps
+
+
+def divided_loops(steps: Sequence[Step], threads: int) -> dict[Repeat, Divided]:
+    """The outermost loops of a kernel that can be divided, by the first of those nested."""
+    return dict(_divided(steps, steps, threads))
+
+
+def buffers_outside(steps: Iterable[Step], divided: Mapping[Repeat, Divided]) -> set[Buffer]:
+    """The buffers that all threads use together: those not private where they are accessed."""
+    found: set[Buffer] = set()
+    for step in steps:
+        if not isinstance(step, Repeat):
+            for nest in nests_of([step]):
+                found.update(a.buffer for a in (*reads_of(nest), *nest.writes))
+        elif step in divided:
+            inside = buffers_outside(divided[step].body, {})
+            found |= inside.difference(divided[step].private)
+        else:
+            found |= buffers_outside(step.steps, divided)
+    return found
+
+
+def _divided(
+    steps: Sequence[Step], kernel: Sequence[Step], threads: int
+) -> Sequence[tuple[Repeat, Divided]]:
+    found = []
+    for step in steps:
+        if isinstance(step, Repeat):
+            chosen = _divide(step, kernel, threads)
+            found += [(step, chosen)] if chosen else _divided(step.steps, kernel, threads)
+    return found
+
+
+def _divide(loop: Repeat, kernel: Sequence[Step], threads: int) -> Divided | None:
+    loops = [loop]
+    while True:
+        iterations = prod(r.dim.size for r in loops)
+        if iterations > 1 and is_balanced(iterations, threads):
+            break
+        inner = loops[-1].steps
+        if len(inner) != 1 or not isinstance(inner[0], Repeat):
+            return None
+        loops.append(inner[0])
+    private = _private(loops, kernel)
+    return None if private is None else Divided(tuple(loops), private)
+
+
+def _private(loops: Sequence[Repeat], kernel: Sequence[Step]) -> tuple[Buffer, ...] | None:
+    """
+    The buffers that each iteration of nested loops needs for itself; None if iterations depend on
+    each other.
+    """
+    accesses: dict[Buffer, list[Access]] = {}
+    writes: dict[Buffer, list[Access]] = {}
+    for nest in nests_of(loops[-1].steps):
+        for access in (*reads_of(nest), *nest.writes):
+            accesses.setdefault(access.buffer, []).append(access)
+        for access in nest.writes:
+            writes.setdefault(access.buffer, []).append(access)
+    private = []
+    for buffer, written in writes.items():
+        if buffer.parameter is None and _is_local(loops, kernel, buffer):
+            private.append(buffer)
+        elif any(may_meet(written, accesses[buffer], r.dim) for r in loops if r.dim.size > 1):
+            return None
+    return tuple(private)
+
+
+def _is_local(loops: Sequence[Repeat], kernel: Sequence[Step], buffer: Buffer) -> bool:
+    """Whether nothing is carried in scratch into an iteration, or out of the loops."""
+    return is_self_contained(loops[-1].steps, buffer) and is_self_contained(
+        kernel, buffer, without=loops[0]
+    )
