@@ -16,6 +16,7 @@ from .indices import (
     equations_of,
     largest_range,
 )
+from .parser import TOO_DEEP
 from .problem import FormulaError
 from .statement import (
     Constant,
@@ -53,7 +54,10 @@ def bind(
 
     Raises FormulaError, which shows the place in the formula.
     """
-    return _Binder(text, operands, names, shape, computes, strict).statement(element)
+    try:
+        return _Binder(text, operands, names, shape, computes, strict).statement(element)
+    except RecursionError:
+        raise FormulaError(TOO_DEEP, text, 0) from None
 
 
 class _Binder(Values):

@@ -85,26 +85,44 @@ def divides(statement: Statement, parts: AbstractSet[int]) -> bool:
     Whether a part of the first dimension of the result needs the same part of the first dimension
     of each of the operands `parts`, and nothing of the others but what all parts need.
     """
-    first = statement.result.places[0] if statement.result.places else None
-    return first is not None and all(_follows(s.value, first, parts) for s in statement.stages)
+    places = statement.result.places
+    return (
+        bool(places)
+        and places[0] is not None
+        and _follows(statement.result.value, places[0], parts)
+    )
 
 
-def _follows(term: Term, first: Loop, parts: AbstractSet[int]) -> bool:
+def _follows(term: Term, first: Loop | None, parts: AbstractSet[int]) -> bool:
+    """
+    Whether a term reads the operands `parts` only where their first index is the value of a loop,
+    which it uses for nothing else. Without a loop, it does not read them.
+    """
     match term:
-        case Read(source=Stage() as stage):
-            place = stage.places.index(first) if first in stage.places else None
         case Read():
-            place = 0 if term.source in parts else None
+            return _reads_part(term, first, parts)
         case Reduce():
             return first not in term.over and _follows(term.body, first, parts)
         case LoopValue():
             return term.loop is not first
         case _:
             return all(_follows(part, first, parts) for part in term.parts)
+
+
+def _reads_part(term: Read, first: Loop | None, parts: AbstractSet[int]) -> bool:
+    place = None
+    if isinstance(term.source, Stage):
+        found = [d for d, index in enumerate(term.indices) if first and _is_value(index, first)]
+        place = found[0] if found else None
+        inner = None if place is None else term.source.places[place]
+        if not _follows(term.source.value, inner, parts):
+            return False
+    elif term.source in parts:
+        place = 0
+        if first is None or not _is_value(term.indices[0], first):
+            return False
     rest = [index for d, index in enumerate(term.indices) if d != place]
     rest += [term.outside] if term.outside is not None else []
-    if place is not None and not _is_value(term.indices[place], first):
-        return False
     return all(_follows(index, first, parts) for index in rest)
 
 

@@ -50,8 +50,9 @@ _TOKEN = re.compile(
     r"|(?P<name>[A-Za-z_]\w*)|(?P<sign>\.\.|\*\*|//|<=|>=|==|!=|[-+*/%<>=()\[\],;:|])|(?P<bad>\S))"
 )
 _COMPARISONS = ("<", "<=", ">", ">=", "==", "!=")
-_DEEPEST = 60
+_DEEPEST = 40
 """Nested brackets and operators; more are a mistake, or an attack."""
+TOO_DEEP = "expected less deeply nested terms; name parts of them with 'where'"
 
 
 class _Token(NamedTuple):
@@ -67,7 +68,11 @@ def parse(text: str) -> Formula:
     The formula of a text; the same object for the same text. Raises FormulaError, which shows the
     place.
     """
-    return _Parser(text).formula()
+    parser = _Parser(text)
+    try:
+        return parser.formula()
+    except RecursionError:
+        raise FormulaError(TOO_DEEP, text, 0) from None
 
 
 def _tokens(text: str) -> list[_Token]:
@@ -177,7 +182,7 @@ class _Parser:
     def _expression(self) -> Expression:
         self._depth += 1
         if self._depth > _DEEPEST:
-            raise FormulaError("expected less deeply nested brackets", self._text, self._token.at)
+            raise FormulaError(TOO_DEEP, self._text, self._token.at)
         then = self._or()
         token = self._accept("if")
         if token is not None:
@@ -231,7 +236,7 @@ class _Parser:
             return self._power()
         self._depth += 1
         if self._depth > _DEEPEST:
-            raise FormulaError("expected less deeply nested brackets", self._text, token.at)
+            raise FormulaError(TOO_DEEP, self._text, token.at)
         found = Unary("-", self._unary(), token.at)
         self._depth -= 1
         return found

@@ -8,7 +8,7 @@ Numbers and indices have no element type of their own; they adapt to what they a
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from math import ceil, floor
 from typing import Any
 
@@ -39,6 +39,7 @@ CONVERSIONS: Mapping[str, Attribute] = {
     )
 }
 """Functions that convert, by the name of the element type."""
+_LARGEST_EXPONENT = 1024
 FLOAT_FUNCTIONS = {
     name: Primitive(name) for name in ("exp", "log", "sin", "cos", "tanh", "erf", "sqrt")
 }
@@ -134,11 +135,21 @@ def applied(kind: Primitive | IndexOp, t: Type, at: int, *arguments: Term) -> Te
     """An operation on terms whose types fit, done at once on constants without element type."""
     values = [a.value for a in arguments if isinstance(a, Constant)]
     if len(values) == len(arguments) and isinstance(t, Kind) and kind in _FOLDED:
-        try:
-            return Constant(t, at, _FOLDED[kind](*values))
-        except (ArithmeticError, ValueError):
-            raise Mismatch(f"{kind} is not defined for {', '.join(map(str, values))}") from None
+        return Constant(t, at, _folded(kind, values))
     return Apply(t, at, kind, arguments)
+
+
+def _folded(kind: Primitive | IndexOp, values: Sequence[int | float]) -> int | float:
+    numbers = ", ".join(map(str, values))
+    if kind is Primitive.POW and abs(values[1]) > _LARGEST_EXPONENT:
+        raise Mismatch(f"expected an exponent of at most {_LARGEST_EXPONENT}, found {numbers}")
+    try:
+        found = _FOLDED[kind](*values)
+    except (ArithmeticError, ValueError):
+        raise Mismatch(f"{kind} is not defined for {numbers}") from None
+    if isinstance(found, complex) or (isinstance(found, int) and abs(found) >= 2**63):
+        raise Mismatch(f"{kind} of {numbers} is no number of 64 bits")
+    return found
 
 
 def arithmetic(sign: str, a: Term, b: Term, at: int) -> Term:
