@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import prod
+from math import inf, prod
 
 from xdsl.dialects.builtin import (
     BFloat16Type,
@@ -45,6 +45,16 @@ def storage_type(element: Attribute) -> Attribute:
 def compute_type(element: Attribute) -> Attribute:
     """The type in which scalar expressions compute: 16-bit floats compute in f32 and round once."""
     return f32 if isinstance(element, Float16Type | BFloat16Type) else storage_type(element)
+
+
+def stored_values(element: Attribute) -> tuple[float, float]:
+    """The smallest and the largest value of an element type; infinities for floats."""
+    if not isinstance(element, IntegerType):
+        return (-inf, inf)
+    width = element.width.data
+    if width == 1 or element.signedness.data is Signedness.UNSIGNED:
+        return (0, 2**width - 1)
+    return (-(2 ** (width - 1)), 2 ** (width - 1) - 1)
 
 
 def element_bytes(element: Attribute) -> int:

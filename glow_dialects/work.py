@@ -3,8 +3,9 @@ How much work an operator is: arithmetic operations, and bytes that it reads and
 
 A data-parallel operator does what its scalar expression says, once for each element. An operator
 that only moves data computes nothing. For others, a function `(call) -> count` is registered here
-with a decorator, for operators or for their base classes; what has none counts one operation for
-each element of its largest tensor.
+with a decorator, for operators or for their base classes; without one, the work of an operator that
+is stated as a formula follows from it, and others count one operation for each element of their
+largest tensor.
 """
 
 from __future__ import annotations
@@ -18,11 +19,11 @@ from xdsl.ir import Attribute
 
 from ..table import Table
 from .elements import element_bytes
+from .formula import facts
+from .formula.statement import Statement
 from .glow.attention import AttentionOp, MaskedAttentionOp
 from .glow.base import DataParallel, Node, OnlyMovesData
 from .glow.constant import ConstantOp, SplatOp
-from .glow.convolution import ConvolutionOp
-from .glow.matrix import FullyConnectedOp, MatMulOp
 from .glow.normalization import (
     BatchNormOp,
     GroupNormOp,
@@ -32,13 +33,12 @@ from .glow.normalization import (
     RmsNormOp,
     SoftmaxOp,
 )
-from .glow.pooling import Pool
 from .glow.quantization import StorageCastOp
-from .glow.shape import BroadcastOp, GatherOp, ReshapeOp, SliceOp
+from .glow.shape import BroadcastOp, ReshapeOp, SliceOp
+from .glow.structured import Structured
 from .glow.transposed import TransposedConvolutionOp
 from .glow_cpu.blocked import Windowed
 from .glow_cpu.dot import DotMatMulOp
-from .glow_cpu.packed import PackedMatMulOp
 from .glow_cpu.sparse import SparseVectorMatMulOp
 from .glow_cpu.winograd import WinogradConvolutionOp
 from .operator import Call, element_of, shape_of
@@ -85,13 +85,25 @@ def moved(*operators: type[Node]) -> Callable[[Count], Count]:
 def products_of(call: Call) -> int:
     """How many products a convolution or matrix product sums; 0 for other operators."""
     count = _PRODUCTS.get(call.operator)
-    return count(_with_results(call)) if count is not None else 0
+    if count is not None:
+        return count(_with_results(call))
+    stated = _stated(call)
+    return 0 if stated is None else facts.products(stated)
 
 
 def known_bytes(call: Call) -> int | None:
     """Bytes that a call moves if it does not read all of its operands; None if it does."""
     count = _BYTES.get(call.operator)
-    return count(_with_results(call)) if count is not None else None
+    if count is not None:
+        return count(_with_results(call))
+    stated = _stated(call)
+    gathered = {} if stated is None else facts.gathered(stated)
+    if not gathered:
+        return None
+    full = _with_results(call)
+    of = [gathered.get(i, _elements(t)) for i, t in enumerate(full.operands)]
+    sizes = (n * element_bytes(element_of(t)) for n, t in zip(of, full.operands, strict=True))
+    return sum(sizes) + _bytes(full.results[0])
 
 
 def operations_of(call: Call) -> int:
@@ -106,6 +118,8 @@ def operations_of(call: Call) -> int:
         return 0
     if issubclass(call.operator, DataParallel) and not call.operator.depends_on_place(full):
         return _primitives(call.operator.scalar(full)) * _elements(call.operands[0])
+    if (stated := _stated(full)) is not None:
+        return facts.operations(stated)
     return max(_elements(t) for t in (*full.operands, *full.results))
 
 
@@ -118,6 +132,12 @@ def work_of(call: Call) -> OperatorWork:
     if known is None:
         known = sum(map(_bytes, (*full.operands, *full.results)))
     return OperatorWork(operations_of(full), known)
+
+
+def _stated(call: Call) -> Statement | None:
+    if not issubclass(call.operator, Structured) or call.operator.has_trait(OnlyMovesData):
+        return None
+    return call.operator.statement(call)
 
 
 def _with_results(call: Call) -> Call:
@@ -149,7 +169,7 @@ def _primitives(expr: Expr) -> int:
     return sum(node.kind is not None for node in seen)
 
 
-@products(ConvolutionOp, Windowed, FullyConnectedOp)
+@products(Windowed)
 def _with_bias(call: Call) -> int:
     """A filter has as many elements for each output channel as products make one output."""
     channels = _elements(call.operands[2])
@@ -162,14 +182,9 @@ def _transposed(call: Call) -> int:
     return _elements(call.operands[0]) * prod(call.shape(1)[1:])
 
 
-@products(PackedMatMulOp, DotMatMulOp, SparseVectorMatMulOp)
+@products(DotMatMulOp, SparseVectorMatMulOp)
 def _packed(call: Call) -> int:
     return _elements(call.results[0]) * call.shape(0)[-1]
-
-
-@products(MatMulOp)
-def _matrix(call: Call) -> int:
-    return _elements(call.results[0]) * call.shape(0)[-2 if call.get("transpose_lhs") else -1]
 
 
 @products(WinogradConvolutionOp)
@@ -186,17 +201,6 @@ def _attention(call: Call) -> int:
     images, rows, heads, inner = call.shape(0)
     _, columns, _, width = call.shape(2)
     return images * heads * rows * columns * (inner + width)
-
-
-@moved(GatherOp)
-def _gather(call: Call) -> int:
-    """The bytes of a gather: of the table, only the slices that the indices name."""
-    return 2 * _bytes(call.results[0]) + _bytes(call.operands[1])
-
-
-@operations(Pool)
-def _pool(call: Call) -> int:
-    return _elements(call.results[0]) * prod(call.ints("kernel"))
 
 
 @operations(LocalResponseNormOp)

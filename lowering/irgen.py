@@ -21,7 +21,7 @@ New rules for nodes that only move data are registered with `@emits`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -51,7 +51,7 @@ from ..glow_dialects.glow_inst.memory import (
     WeightOp,
 )
 from ..glow_dialects.glow_inst.stacked import CopyOp
-from ..glow_dialects.views import broadcast_view, slice_view, view_through
+from ..glow_dialects.views import borders, broadcast_view, slice_view, view_through
 from ..passes.instructions.program import tidy
 from ..passes.levels import GRAPH
 from ..passes.looked_at import each
@@ -194,30 +194,12 @@ def _pad(program: Program, node: PadOp) -> None:
     program.set_place(node.result, whole)
     source = program.place(node.input)
     low, sizes = node.call.ints("low"), source.type.get_shape()
-    for starts, extents in _borders(low, sizes, whole.type.get_shape()):
+    for starts, extents in borders(low, sizes, whole.type.get_shape()):
         border = slice_view(whole.type, starts, extents, [1] * len(sizes))
         place = program.value(BufferView(whole.buffer, border))
         program.emit(INSTRUCTIONS[SplatOp].on([place], [], {"value": node.value}))
     inside = slice_view(whole.type, low, sizes, [1] * len(sizes))
     program.copy(BufferView(whole.buffer, inside), source)
-
-
-def _borders(
-    low: Sequence[int], sizes: Sequence[int], whole: Sequence[int]
-) -> Iterator[tuple[list[int], list[int]]]:
-    """
-    Starts and sizes of disjoint boxes that cover `whole` but its inside: before and after each
-    dimension, as wide as the inside along earlier dimensions and as the whole along later ones.
-    """
-    for d, size in enumerate(sizes):
-        end = low[d] + size
-        for start, extent in ((0, low[d]), (end, whole[d] - end)):
-            if extent:
-                later = len(sizes) - d - 1
-                yield (
-                    [*low[:d], start, *[0] * later],
-                    [*sizes[:d], extent, *whole[d + 1 :]],
-                )
 
 
 def _instruction(program: Program, node: Node) -> None:

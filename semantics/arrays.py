@@ -245,3 +245,13 @@ def constant_of(value: SSAValue) -> np.ndarray | None:
             return splat_array(op)
         case _:
             return None
+
+
+def lowest(dtype: np.dtype) -> float:
+    """The identity of the maximum."""
+    return float("-inf") if dtype.kind not in "iu" else int(np.iinfo(dtype).min)
+
+
+def highest(dtype: np.dtype) -> float:
+    """The identity of the minimum."""
+    return float("inf") if dtype.kind not in "iu" else int(np.iinfo(dtype).max)

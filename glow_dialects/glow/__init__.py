@@ -17,6 +17,7 @@ from . import (
     attention,
     constant,
     convolution,
+    generic,
     logic,
     matrix,
     normalization,
@@ -32,7 +33,7 @@ from .machine import MachineAttr
 
 NODES: list[type[Node]] = nodes_of(
     *(constant, shape, arithmetic, activation, logic, convolution, pooling, matrix),
-    *(normalization, attention, reduction, quantization, transposed),
+    *(normalization, attention, reduction, quantization, transposed, generic),
 )
 GLOW = Dialect(
     "glow", [*list[type[IRDLOperation]](NODES), profile.ProfileOp], [BlobAttr, MachineAttr]

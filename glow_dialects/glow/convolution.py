@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, ClassVar
 
 from xdsl.dialects.builtin import IntegerAttr, TensorType, i64
 from xdsl.ir import Attribute
@@ -16,10 +17,15 @@ from ..operator import (
     expect_product,
     expect_rank,
     expect_shape,
+    shape_of,
     with_shape,
 )
 from ..syntax import PerDimension
-from .base import AcceptsEpilogue, Node
+from .base import AcceptsEpilogue
+from .structured import Structured
+
+if TYPE_CHECKING:
+    from ..formula.indices import Value
 
 
 def window_extent(size: int, low: int, high: int, kernel: int, stride: int, dilation: int) -> int:
@@ -29,7 +35,7 @@ def window_extent(size: int, low: int, high: int, kernel: int, stride: int, dila
 
 
 @irdl_op_definition
-class ConvolutionOp(Node):
+class ConvolutionOp(Structured):
     """
     Cross-correlation of `input` [N, C, D1, ...] and `filter` [O, C / group, K1, ...], plus `bias`
     [O].
@@ -46,6 +52,22 @@ class ConvolutionOp(Node):
     """
 
     name = "glow.convolution"
+    FORMULA: ClassVar[str] = """
+        result[n, o, w..] = bias[o] + sum(c, k..)
+            input[n, o // (size(filter, 0) // group) * size(filter, 1) + c,
+                  w.. * strides + k.. * dilations - low | outside: 0] * filter[o, c, k..]
+        for w.. < counts
+    """
+
+    @classmethod
+    def numbers(cls, call: Call) -> Mapping[str, Value]:
+        counts = shape_of(cls.infer(call)[0])[2:]
+        low = call.ints("pads")[: len(counts)]
+        return {**super().numbers(call), "counts": counts, "low": low}
+
+    @classmethod
+    def result_element(cls, call: Call) -> Attribute:
+        return expect_product(call, addend=2)
 
     input = operand_def(TensorType)
     filter = operand_def(TensorType)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 from xdsl.dialects.builtin import IntegerAttr, TensorType, i1
 from xdsl.ir import Attribute
@@ -15,14 +16,15 @@ from ..operator import (
     expect_shape,
     with_shape,
 )
-from .base import AcceptsEpilogue, Node
+from .base import AcceptsEpilogue
+from .structured import Structured
 
 _FLAG = IntegerAttr.constr(i1)
 _FALSE = IntegerAttr(0, i1)
 
 
 @irdl_op_definition
-class MatMulOp(Node):
+class MatMulOp(Structured):
     """
     Product of the matrices in the last two dimensions; the dimensions before them are equal.
 
@@ -36,6 +38,16 @@ class MatMulOp(Node):
     """
 
     name = "glow.matmul"
+
+    @classmethod
+    def formula_of(cls, call: Call) -> str:
+        left = "t, i" if call.get("transpose_lhs") else "i, t"
+        right = "j, t" if call.get("transpose_rhs") else "t, j"
+        return f"result[b.., i, j] = sum(t) lhs[b.., {left}] * rhs[b.., {right}]"
+
+    @classmethod
+    def result_element(cls, call: Call) -> Attribute:
+        return expect_product(call)
 
     lhs = operand_def(TensorType)
     rhs = operand_def(TensorType)
@@ -63,7 +75,7 @@ class MatMulOp(Node):
 
 
 @irdl_op_definition
-class FullyConnectedOp(Node):
+class FullyConnectedOp(Structured):
     """
     `input` [M, K] times the transpose of `weights` [N, K], plus `bias` [N] on each row.
 
@@ -74,6 +86,11 @@ class FullyConnectedOp(Node):
     """
 
     name = "glow.fully_connected"
+    FORMULA: ClassVar[str] = "result[i, j] = bias[j] + sum(t) input[i, t] * weights[j, t]"
+
+    @classmethod
+    def result_element(cls, call: Call) -> Attribute:
+        return expect_product(call, addend=2)
 
     input = operand_def(TensorType)
     weights = operand_def(TensorType)

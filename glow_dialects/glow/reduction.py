@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Sequence
+from typing import ClassVar
 
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, TensorType, i1, i64
 from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def
 
 from ..operator import Call, expect_float, expect_number, with_shape
-from .base import AcceptsEpilogue, Node
+from .base import AcceptsEpilogue
+from .structured import Structured
 
 
-class Reduction(Node, abc.ABC):
+class Reduction(Structured, abc.ABC):
     """
     Combines the elements along `axes` (ascending). With `keep_dims` the reduced dimensions stay,
     with size 1. 16-bit floats accumulate in f32.
@@ -25,6 +27,14 @@ class Reduction(Node, abc.ABC):
     result = result_def(TensorType)
 
     traits = traits_def(AcceptsEpilogue())
+
+    COMBINES: ClassVar[str]
+    """The word for it in formulas."""
+
+    @classmethod
+    def formula_of(cls, call: Call) -> str:
+        left = "kept.., 0 at axes" if call.get("keep_dims") else "kept.."
+        return f"result[{left}] = {cls.COMBINES}(r..) input[kept.., r.. at axes]"
 
     @classmethod
     def infer(cls, call: Call) -> Sequence[Attribute]:
@@ -48,6 +58,7 @@ class ReduceSumOp(Reduction):
     """
 
     name = "glow.reduce_sum"
+    COMBINES: ClassVar[str] = "sum"
 
 
 @irdl_op_definition
@@ -62,6 +73,12 @@ class ReduceMeanOp(Reduction):
     """
 
     name = "glow.reduce_mean"
+    COMBINES: ClassVar[str] = "sum"
+
+    @classmethod
+    def formula_of(cls, call: Call) -> str:
+        left, right = super().formula_of(call).split(" = ")
+        return f"{left} = ({right}) / count(r..)"
 
     @classmethod
     def infer(cls, call: Call) -> Sequence[Attribute]:
@@ -81,6 +98,7 @@ class ReduceMaxOp(Reduction):
     """
 
     name = "glow.reduce_max"
+    COMBINES: ClassVar[str] = "max"
 
 
 @irdl_op_definition
@@ -95,6 +113,7 @@ class ReduceMinOp(Reduction):
     """
 
     name = "glow.reduce_min"
+    COMBINES: ClassVar[str] = "min"
 
 
 @irdl_op_definition
@@ -109,3 +128,4 @@ class ReduceProdOp(Reduction):
     """
 
     name = "glow.reduce_prod"
+    COMBINES: ClassVar[str] = "prod"

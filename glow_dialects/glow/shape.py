@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, ClassVar
 
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, TensorType, i64
 from xdsl.ir import Attribute
@@ -15,7 +16,7 @@ from xdsl.irdl import (
     var_operand_def,
 )
 
-from ..elements import num_elements
+from ..elements import is_float, num_elements
 from ..operator import (
     Call,
     element_of,
@@ -29,6 +30,10 @@ from ..operator import (
 from ..python_values import to_python
 from ..syntax import PerDimension
 from .base import Node, OnlyMovesData
+from .structured import Structured
+
+if TYPE_CHECKING:
+    from ..formula.indices import Value
 
 _INTS = DenseArrayBase.constr(i64)
 
@@ -61,7 +66,7 @@ class ReshapeOp(Node):
 
 
 @irdl_op_definition
-class BroadcastOp(Node):
+class BroadcastOp(Structured):
     """
     Repeats dimensions of size 1, and adds leading ones, as numpy's `broadcast_to`.
 
@@ -71,6 +76,17 @@ class BroadcastOp(Node):
     """
 
     name = "glow.broadcast"
+    FORMULA: ClassVar[str] = """
+        result[lead.., i..] = input[i.. * steps] for lead.. < leading, i.. < trailing
+    """
+
+    @classmethod
+    def numbers(cls, call: Call) -> Mapping[str, Value]:
+        source, target = call.shape(0), shape_of(call.results[0])
+        first = len(target) - len(source)
+        steps = tuple(int(s == t) for s, t in zip(source, target[first:], strict=True))
+        known = {"steps": steps, "leading": target[:first], "trailing": target[first:]}
+        return {**known, "lead..": first}
 
     input = operand_def(TensorType)
     result = result_def(TensorType)
@@ -92,7 +108,7 @@ class BroadcastOp(Node):
 
 
 @irdl_op_definition
-class TransposeOp(Node):
+class TransposeOp(Structured):
     """
     Permutes dimensions: result dimension `i` is input dimension `permutation[i]`.
 
@@ -102,6 +118,7 @@ class TransposeOp(Node):
     """
 
     name = "glow.transpose"
+    FORMULA: ClassVar[str] = "result[i..] = input[i.. at permutation]"
 
     input = operand_def(TensorType)
     permutation = prop_def(_INTS)
@@ -157,7 +174,7 @@ class ConcatOp(Node):
 
 
 @irdl_op_definition
-class SliceOp(Node):
+class SliceOp(Structured):
     """
     Every `strides[d]`-th element of dimension `d` from `starts[d]` on, `sizes[d]` of them.
 
@@ -169,6 +186,7 @@ class SliceOp(Node):
     """
 
     name = "glow.slice"
+    FORMULA: ClassVar[str] = "result[i..] = input[starts + i.. * strides] for i.. < sizes"
 
     input = operand_def(TensorType)
     starts = prop_def(PerDimension(0))
@@ -199,7 +217,7 @@ class SliceOp(Node):
 
 
 @irdl_op_definition
-class PadOp(Node):
+class PadOp(Structured):
     """
     Surrounds a tensor with a constant: `low[d]` elements before and `high[d]` after dimension `d`.
 
@@ -210,6 +228,14 @@ class PadOp(Node):
     """
 
     name = "glow.pad"
+    FORMULA: ClassVar[str] = "result[i..] = input[i.. - low | outside: value] for i.. < padded"
+
+    @classmethod
+    def numbers(cls, call: Call) -> Mapping[str, Value]:
+        value = call.get("value")
+        if not is_float(call.element(0)):
+            value = int(value)
+        return {**super().numbers(call), "value": value, "padded": shape_of(cls.infer(call)[0])}
 
     input = operand_def(TensorType)
     low = prop_def(PerDimension(0))
@@ -232,7 +258,7 @@ class PadOp(Node):
 
 
 @irdl_op_definition
-class GatherOp(Node):
+class GatherOp(Structured):
     """
     Takes the slices of `data` along `axis` that `indices` name; negative ones count from the end.
 
@@ -246,6 +272,15 @@ class GatherOp(Node):
     """
 
     name = "glow.gather"
+    FORMULA: ClassVar[str] = """
+        result[a.., b.., c..] = data[a.., clamp(
+            indices[b..] if indices[b..] >= 0 else indices[b..] + size(data, axis),
+            0, size(data, axis) - 1) at axis, c..]
+    """
+
+    @classmethod
+    def numbers(cls, call: Call) -> Mapping[str, Value]:
+        return {**super().numbers(call), "a..": call.int("axis")}
 
     data = operand_def(TensorType)
     indices = operand_def(TensorType)

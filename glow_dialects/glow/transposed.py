@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, ClassVar
 
 from xdsl.dialects.builtin import IntegerAttr, TensorType, i64
 from xdsl.ir import Attribute
@@ -16,10 +17,14 @@ from ..operator import (
     expect_rank,
     expect_same_element,
     expect_shape,
+    shape_of,
     with_shape,
 )
 from ..syntax import PerDimension
-from .base import Node
+from .structured import Structured
+
+if TYPE_CHECKING:
+    from ..formula.indices import Value
 
 
 def transposed_extent(size: int, kernel: int, stride: int, dilation: int) -> int:
@@ -28,7 +33,7 @@ def transposed_extent(size: int, kernel: int, stride: int, dilation: int) -> int
 
 
 @irdl_op_definition
-class TransposedConvolutionOp(Node):
+class TransposedConvolutionOp(Structured):
     """
     The transpose of a convolution as a linear map (ONNX `ConvTranspose`): each element of `input`
     [N, C, D1, ...] at `i` adds its product with `filter` [C, O / group, K1, ...] to the results at
@@ -48,6 +53,21 @@ class TransposedConvolutionOp(Node):
     """
 
     name = "glow.transposed_convolution"
+    FORMULA: ClassVar[str] = """
+        result[n, o, w..] = bias[o] + sum(c, k..)
+            (input[n, o // size(filter, 1) * (size(filter, 0) // group) + c,
+                   (w.. + low - k.. * dilations) // strides | outside: 0]
+                if all((w.. + low - k.. * dilations) % strides == 0) else 0)
+            * filter[o // size(filter, 1) * (size(filter, 0) // group) + c,
+                     o % size(filter, 1), k..]
+        for w.. < counts, c < size(filter, 0) // group
+    """
+
+    @classmethod
+    def numbers(cls, call: Call) -> Mapping[str, Value]:
+        counts = shape_of(cls.infer(call)[0])[2:]
+        low = call.ints("pads")[: len(counts)]
+        return {**super().numbers(call), "counts": counts, "low": low}
 
     input = operand_def(TensorType)
     filter = operand_def(TensorType)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Sequence
+from typing import ClassVar
 
 from xdsl.dialects.builtin import IntegerAttr, TensorType, i1, i64
 from xdsl.ir import Attribute
@@ -233,6 +234,11 @@ class BlockedMaxPoolOp(_BlockedPool):
     """
 
     name = "glow_cpu.blocked_max_pool"
+    FORMULA: ClassVar[str] = """
+        result[n, c, w.., l] = max(k.. < kernel)
+            input[n, c, w.. * strides + k.. * dilations - low, l | outside: least]
+        for w.. < counts
+    """
 
 
 @irdl_op_definition
@@ -247,6 +253,13 @@ class BlockedAvgPoolOp(_BlockedPool):
     """
 
     name = "glow_cpu.blocked_avg_pool"
+    FORMULA: ClassVar[str] = """
+        result[n, c, w.., l] = (sum(k.. < kernel)
+                input[n, c, w.. * strides + k.. * dilations - low, l | outside: 0])
+            / (sum(k..) (1 if all(w.. * strides + k.. * dilations - low >= first
+                                  and w.. * strides + k.. * dilations - low < last) else 0))
+        for w.. < counts
+    """
 
     count_include_pad = prop_def(IntegerAttr.constr(i1), default_value=IntegerAttr(0, i1))
 

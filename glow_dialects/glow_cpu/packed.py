@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 from xdsl.dialects.builtin import IntegerAttr, TensorType, i64
 from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def
 
-from ..glow.base import AcceptsEpilogue, Node
+from ..glow.base import AcceptsEpilogue
+from ..glow.structured import Structured
 from ..operator import (
     Call,
     expect_number,
@@ -20,7 +22,7 @@ from ..operator import (
 
 
 @irdl_op_definition
-class PackedMatMulOp(Node):
+class PackedMatMulOp(Structured):
     """
     `input` [..., K] times a matrix [K, N] that is stored in panels of C columns, [ceil(N/C), K, C]:
     element [t, j] of the matrix is element [j / C, t, j % C] of `weights`. A kernel that computes C
@@ -34,6 +36,11 @@ class PackedMatMulOp(Node):
     """
 
     name = "glow_cpu.packed_matmul"
+    FORMULA: ClassVar[str] = """
+        result[r.., j] = sum(t)
+            input[r.., t] * weights[j // size(weights, 2), t, j % size(weights, 2)]
+        for j < columns
+    """
 
     input = operand_def(TensorType)
     weights = operand_def(TensorType)

@@ -29,7 +29,7 @@ from xdsl.irdl import (
     traits_def,
     var_operand_def,
 )
-from xdsl.irdl.operations import OptPropertyDef
+from xdsl.irdl.operations import OptPropertyDef, VarOperandDef
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import EffectInstance, MemoryEffect, MemoryEffectKind
@@ -244,7 +244,8 @@ class OperatorInstruction(Instruction, abc.ABC):
         super().verify_()
         definition = self.OPERATOR.get_irdl_definition()
         expected = len(definition.results) + len(definition.operands)
-        if len(self.arguments) != expected:
+        takes_any = any(isinstance(o, VarOperandDef) for _, o in definition.operands)
+        if not takes_any and len(self.arguments) != expected:
             raise VerifyException(
                 f"expected {counted(expected, 'operand')}, found {len(self.arguments)}"
             )

@@ -4,10 +4,10 @@ Moves transposes towards the results of the network, where they meet and cancel.
 Frontends that convert between channel orders leave transposes around many nodes. A node whose
 operands are transposed alike can work on the operands before they are transposed, with its axes
 renamed, and its result is transposed instead. Step by step a transpose sinks below data-parallel
-nodes, concatenations, pads, slices, reductions and softmax; a matrix product reads a transposed
-operand as it is. Where two transposes meet they become one, or nothing. Constant operands are
-transposed the other way (which `glow-fold-constants` does at compile time), and so are broadcasts,
-if that moves only dimensions of size 1 or constants.
+nodes, concatenations, pads, slices, reductions and softmax; a matrix product and a formula read a
+transposed operand as it is. Where two transposes meet they become one, or nothing. Constant
+operands are transposed the other way (which `glow-fold-constants` does at compile time), and so are
+broadcasts, if that moves only dimensions of size 1 or constants.
 
 A transpose only sinks if its operand's transpose then vanishes, that is, if the node is its only
 user, so their number never grows. Each step moves one nearer to the results, so this ends. At last,
@@ -24,9 +24,13 @@ from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
+from ...glow_dialects.formula.indices import operand_names
+from ...glow_dialects.formula.parser import parse
+from ...glow_dialects.formula.rewriting import with_order
 from ...glow_dialects.glow import NODES
 from ...glow_dialects.glow.base import DataParallel, Node
 from ...glow_dialects.glow.constant import ConstantOp, SplatOp
+from ...glow_dialects.glow.generic import GenericOp
 from ...glow_dialects.glow.matrix import MatMulOp
 from ...glow_dialects.glow.normalization import LogSoftmaxOp, SoftmaxOp
 from ...glow_dialects.glow.quantization import DequantizeOp, QuantizeOp
@@ -234,6 +238,28 @@ def read_transposed_matrices(node: MatMulOp, build: Build) -> SSAValue | None:
         transpose_lhs=bool(node.transpose_lhs.value.data) != (lhs is not None),
         transpose_rhs=bool(node.transpose_rhs.value.data) != (rhs is not None),
     )
+
+
+@sinking(GenericOp)
+def read_transposed_operands(node: GenericOp, build: Build) -> SSAValue | None:
+    """A formula reads the operands of transposes, with its indices in their order."""
+    formula = parse(GenericOp.formula_of(node.call))
+    constants = GenericOp.numbers(node.call)
+    names = [n for n in operand_names(formula) if n not in constants]
+    operands = list(node.inputs)
+    for number, (name, value) in enumerate(zip(names, operands, strict=True)):
+        found = sinking_transpose(value)
+        if found is None:
+            continue
+        changed = with_order(formula, name, permutation_of(found))
+        if changed is not None:
+            formula, operands[number] = changed, found.input
+    if operands == list(node.inputs):
+        return None
+    given = {"constants": node.constants} if node.constants is not None else {}
+    result = node.result.type
+    assert isinstance(result, TensorType)
+    return build(GenericOp, *operands, result_types=[result], formula=str(formula), **given)
 
 
 @RESHAPING.rule(TransposeOp)

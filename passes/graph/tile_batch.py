@@ -11,12 +11,14 @@ for images begin with few weights and large images, and end the other way round.
 Each group has code of its own, so there are not more than a few: large batches, which may be the
 rows of a matrix, come in groups of more images, if so many still fit into the cache.
 
-Nodes qualify that compute each image by itself: those in the table of rules below.
+Nodes qualify that compute each image by itself. Of operators that are stated as a formula, the
+formula tells, if they are in the first rule below; those that are not do not pay.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias, TypeVar
 
@@ -25,13 +27,16 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.ir import Block, BlockArgument, SSAValue
 from xdsl.passes import ModulePass
+from xdsl.utils.exceptions import VerifyException
 
 from ...errors import CompileError
 from ...glow_dialects.elements import type_bytes
+from ...glow_dialects.formula.facts import divides
 from ...glow_dialects.glow import NODES
 from ...glow_dialects.glow.base import DataParallel, Node
 from ...glow_dialects.glow.constant import SplatOp
 from ...glow_dialects.glow.convolution import ConvolutionOp
+from ...glow_dialects.glow.generic import GenericOp
 from ...glow_dialects.glow.machine import machine_of
 from ...glow_dialects.glow.normalization import LocalResponseNormOp, SoftmaxOp
 from ...glow_dialects.glow.pooling import AvgPoolOp, MaxPoolOp
@@ -40,7 +45,6 @@ from ...glow_dialects.glow.reduction import (
     ReduceMeanOp,
     ReduceMinOp,
     ReduceSumOp,
-    Reduction,
 )
 from ...glow_dialects.glow.shape import (
     BroadcastOp,
@@ -50,6 +54,7 @@ from ...glow_dialects.glow.shape import (
     SliceOp,
     TransposeOp,
 )
+from ...glow_dialects.glow.structured import Structured
 from ...glow_dialects.glow_cpu.blocked import (
     BlockedAvgPoolOp,
     BlockedConvolutionOp,
@@ -121,9 +126,29 @@ def _repeats(node: Node) -> bool:
 
 
 @rule(
-    *(ConvolutionOp, MaxPoolOp, AvgPoolOp, LocalResponseNormOp),
+    *(ConvolutionOp, MaxPoolOp, AvgPoolOp, BlockedMaxPoolOp, BlockedAvgPoolOp, GenericOp),
+    *(LocalResponseNormOp, SoftmaxOp, TransposeOp, PadOp),
+    *(ReduceSumOp, ReduceMeanOp, ReduceMaxOp, ReduceMinOp),
+)
+def _by_formula(graph: Graph, node: Structured) -> bool:
+    """What the formula says; one with the number of images in it holds for that number only."""
+    images = {i for i, v in enumerate(node.operands) if v in graph.images}
+    if not divides(node.statement(node.call), images):
+        return False
+    return not isinstance(node, GenericOp) or _holds_for_one(node, images)
+
+
+def _holds_for_one(node: GenericOp, images: AbstractSet[int]) -> bool:
+    types = [_with_batch(v, 1) if i in images else v.type for i, v in enumerate(node.operands)]
+    try:
+        return node.result_type(types, node.properties) == _with_batch(node.result, 1)
+    except VerifyException:
+        return False
+
+
+@rule(
     *(BlockedConvolutionOp, BlockedDepthwiseConvolutionOp, DotConvolutionOp, WinogradConvolutionOp),
-    *(BlockedMaxPoolOp, BlockedAvgPoolOp, PackChannelsOp, UnpackChannelsOp),
+    *(PackChannelsOp, UnpackChannelsOp),
 )
 def _by_image(graph: Graph, node: Node) -> bool:
     return not any(v in graph.images for v in node.operands[1:])
@@ -139,30 +164,10 @@ def _concat(graph: Graph, node: ConcatOp) -> bool:
     return node.axis.value.data != 0 and all(graph.has_images(v) for v in node.operands)
 
 
-@rule(SoftmaxOp)
-def _softmax(graph: Graph, node: SoftmaxOp) -> bool:
-    return node.axis.value.data != 0
-
-
-@rule(ReduceSumOp, ReduceMeanOp, ReduceMaxOp, ReduceMinOp)
-def _reduction(graph: Graph, node: Reduction) -> bool:
-    return 0 not in node.axes.get_values()
-
-
-@rule(TransposeOp)
-def _transpose(graph: Graph, node: TransposeOp) -> bool:
-    return node.permutation.get_values()[0] == 0
-
-
 @rule(ReshapeOp)
 def _reshape(graph: Graph, node: ReshapeOp) -> bool:
     """Dimension 0 has the same size before and after."""
     return shape_of(node.input.type)[0] == graph.batch
-
-
-@rule(PadOp)
-def _pad(graph: Graph, node: PadOp) -> bool:
-    return not node.low.get_values()[0] and not node.high.get_values()[0]
 
 
 @rule(SliceOp)

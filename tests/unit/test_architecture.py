@@ -50,6 +50,7 @@ ALLOWED = {
     "parsing": {"checks", "context", "diagnostics"},
     "loading": {"frontend", "passes", "parsing", "runtime"},
     "compiled_model": {"interface", "runtime"},
+    "definitions": {"glow_dialects", "frontend", "semantics"},
     "specialization": {"compiled_model", "interface", "runtime"},
     "compilation": {"compiled_model", "frontend", "interface", "loading", "passes", "runtime"},
     "compiler": {
@@ -70,7 +71,7 @@ ALLOWED = {
         "semantics",
     },
     "host": {"interface", "loading", "passes", "runtime"},
-    "": {"compiled_model", "compiler", "host", "onnx_backend", "quantization"},
+    "": {"compiled_model", "compiler", "definitions", "host", "onnx_backend", "quantization"},
 }
 """What each folder and each module of the root may import; "" is the package itself."""
 

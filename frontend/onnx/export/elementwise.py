@@ -85,7 +85,7 @@ def bits(writer: Writer, node: Node) -> str:
 @exporter(*_WITH_NUMBERS)
 def with_numbers(writer: Writer, node: Node) -> str:
     operator, names = _WITH_NUMBERS[type(node)]
-    numbers = {name: node.call.float(name) for name in names}
+    numbers = {name: node.call.get(name) for name in names}
     return writer.emit(operator, *writer.inputs(node), hint=hint_of(node), **numbers)
 
 

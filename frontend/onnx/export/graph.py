@@ -58,7 +58,10 @@ def export_onnx(module: ModuleOp) -> onnx.ModelProto:
     return helper.make_model(
         graph,
         producer_name="glow",
-        opset_imports=[helper.make_opsetid("", writer.opset)],
+        opset_imports=[
+            helper.make_opsetid("", writer.opset),
+            *(helper.make_opsetid(domain, 1) for domain in sorted(writer.domains)),
+        ],
         ir_version=IR_VERSION,
     )
 

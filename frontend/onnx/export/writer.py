@@ -48,6 +48,8 @@ class Writer:
     def __init__(self) -> None:
         self.opset = OPSET
         """The oldest opset that has all that was written so far, and no older than `OPSET`."""
+        self.domains: set[str] = set()
+        """Of operators beyond the default domain; all have version 1."""
         self.nodes: list[NodeProto] = []
         self.initializers: list[TensorProto] = []
         self.names: dict[SSAValue, str] = {}
@@ -73,10 +75,15 @@ class Writer:
         return [self.names[operand] for operand in node.operands]
 
     def emit(self, operator: str, *inputs: str, hint: str = "", **attributes: Any) -> str:
-        """The result of a new ONNX node. Attributes that are None are left out."""
+        """
+        The result of a new ONNX node. Attributes that are None are left out; `domain` is that of
+        the operator, if it is not the default one.
+        """
         result = self.fresh(hint or operator.lower())
         given = {name: value for name, value in attributes.items() if value is not None}
         self.nodes.append(helper.make_node(operator, inputs, [result], f"{result}:op", **given))
+        if "domain" in given:
+            self.domains.add(given["domain"])
         return result
 
     def constant(self, array: np.ndarray, hint: str = "constant", code: int | None = None) -> str:

@@ -369,6 +369,7 @@ class NestGenerator:
     ) -> list[SSAValue]:
         reduction = self.nest.reduction
         assert reduction is not None
+        places = self._resolved(places, reduction.reads)
         loads = Loads(
             *(self.nest, self.schedule, self.memory, places, self.wide),
             reduces=True,

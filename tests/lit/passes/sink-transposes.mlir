@@ -137,3 +137,20 @@ func.func @merge(%x: tensor<2x3x4xf32>, %y: tensor<1x3x4xf32>) -> (tensor<3x2x4x
 // CHECK-NEXT:  %b = glow.transpose %x permutation [1, 0, 2] : (tensor<2x3x4xf32>) -> tensor<3x2x4xf32>
 // CHECK-NEXT:  %c = glow.reshape %y : (tensor<1x3x4xf32>) -> tensor<3x1x4xf32>
 // CHECK-NEXT:  func.return %b, %c : tensor<3x2x4xf32>, tensor<3x1x4xf32>
+
+// -----
+
+// A formula reads what is transposed with its indices in another order, unless it asks for sizes.
+func.func @formula(%x: tensor<2x3x4xf32>, %y: tensor<2x5xf32>) -> (tensor<4x5xf32>, tensor<5xf32>) {
+  %a = glow.transpose %x {permutation = array<i64: 2, 0, 1>} : (tensor<2x3x4xf32>) -> tensor<4x2x3xf32>
+  %b = glow.generic %a, %y formula "y[i, j] = sum(k, l) a[i, k, l] * w[k, j]" : (tensor<4x2x3xf32>, tensor<2x5xf32>) -> tensor<4x5xf32>
+  %c = glow.transpose %y {permutation = array<i64: 1, 0>} : (tensor<2x5xf32>) -> tensor<5x2xf32>
+  %d = glow.generic %c formula "y[i] = c[i, size(c, 1) - 1]" : (tensor<5x2xf32>) -> tensor<5xf32>
+  func.return %b, %d : tensor<4x5xf32>, tensor<5xf32>
+}
+
+// CHECK-LABEL: @formula(
+// CHECK-NEXT:  %b = glow.generic %x, %y formula "y[i, j] = sum(k, l) a[k, l, i] * w[k, j]" : (tensor<2x3x4xf32>, tensor<2x5xf32>) -> tensor<4x5xf32>
+// CHECK-NEXT:  %c = glow.transpose %y
+// CHECK-NEXT:  %d = glow.generic %c formula "y[i] = c[i, size(c, 1) - 1]"
+// CHECK-NEXT:  func.return %b, %d

@@ -83,3 +83,28 @@ func.func @different(%x: tensor<2x4x4x8xf32>, %y: tensor<1x4x4x8xf32>) -> tensor
 // CHECK-LABEL: @different(
 // CHECK-NEXT:  %r = glow.relu %x : (tensor<2x4x4x8xf32>) -> tensor<2x4x4x8xf32>
 // CHECK-NEXT:  func.return %r : tensor<2x4x4x8xf32>
+
+// -----
+
+// A formula says whether it computes each image by itself.
+func.func @formula(%x: tensor<2x4x4x8xf32>) -> tensor<2x4x4x8xf32> {
+  %r = glow.generic %x formula "y[n, c, i, j] = x[n, c, j % 4, i] for i < 4, j < 8" : (tensor<2x4x4x8xf32>) -> tensor<2x4x4x8xf32>
+  %y = glow.relu %r : (tensor<2x4x4x8xf32>) -> tensor<2x4x4x8xf32>
+  func.return %y : tensor<2x4x4x8xf32>
+}
+
+// CHECK-LABEL: @formula(
+// CHECK:       glow.generic %{{.*}} : (tensor<1x4x4x8xf32>) -> tensor<1x4x4x8xf32>
+// CHECK:       glow.concat
+
+// -----
+
+func.func @mixed(%x: tensor<2x4x4x8xf32>) -> tensor<2x4x4x8xf32> {
+  %r = glow.generic %x formula "y[n, c, i, j] = x[1 - n, c, i, j] for n < 2" : (tensor<2x4x4x8xf32>) -> tensor<2x4x4x8xf32>
+  %y = glow.relu %r : (tensor<2x4x4x8xf32>) -> tensor<2x4x4x8xf32>
+  func.return %y : tensor<2x4x4x8xf32>
+}
+
+// CHECK-LABEL: @mixed(
+// CHECK-NEXT:  %r = glow.generic %x formula "y[n, c, i, j] = x[1 - n, c, i, j] for n < 2" : (tensor<2x4x4x8xf32>) -> tensor<2x4x4x8xf32>
+// CHECK-NEXT:  %y = glow.relu
