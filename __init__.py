@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from . import quantization as quantization
     from .compiled_model import CompiledModel
     from .compiler import compile
+    from .definitions import define
     from .errors import (
         CompileError,
         DeadlineError,
@@ -37,6 +38,7 @@ _EXPORTS = {
     "CompiledModel": "compiled_model",
     "HostManager": "host",
     "compile": "compiler",
+    "define": "definitions",
     "CompileError": "errors",
     "DeadlineError": "errors",
     "DeviceError": "errors",
@@ -65,6 +67,7 @@ __all__ = [
     "RejectedError",
     "UnsupportedError",
     "compile",
+    "define",
 ]
 
 

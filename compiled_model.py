@@ -1,4 +1,4 @@
-"""What `glow.compile` returns: a network that one can call, and look into."""
+"""The result of `glow.compile`: a network that can be called and inspected."""
 
 from __future__ import annotations
 
@@ -7,19 +7,21 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .backend import Backend, Program
 from .errors import GlowError
-from .runtime.memory_plan import MemoryPlan, plan_of
+from .interface.backend import Backend
+from .interface.memory_plan import MemoryPlan
+from .interface.program import Program
+from .interface.signature import Signature, TensorInfo
+from .runtime.memory_plan import plan_of
 from .runtime.peak_memory import peak_resident_bytes
-from .runtime.signature import Signature, TensorInfo
 from .runtime.symbols import checked_sizes
 
 # what only a compilation needs is imported where it is used: a program in the cache needs nothing
 if TYPE_CHECKING:
     import numpy as np
 
+    from .interface.time_profile import TimeProfile
     from .runtime.stages import Stages
-    from .runtime.time_profile import TimeProfile
 
 
 class CompiledModel:
@@ -121,12 +123,12 @@ class CompiledModel:
 
     @property
     def specializations(self) -> list[CompiledModel]:
-        """The models of which `specialize` returns one, as far as there are any now."""
+        """The specializations that exist now. `specialize` makes and returns them."""
         return [self]
 
     @property
     def max_specializations(self) -> int:
-        """How many specializations are kept: those that were used last."""
+        """The largest number of specializations that are kept. The latest used ones are kept."""
         return 1
 
     @property
@@ -143,7 +145,7 @@ class CompiledModel:
 
     @property
     def memory(self) -> MemoryPlan | None:
-        """Where activations and weights lie; None for a backend that plans no memory."""
+        """The places of activations and weights; None for a backend that plans no memory."""
         if self._memory is not None:
             return self._memory
         return plan_of(self.stages["allocated"]) if "allocated" in self.stages else None

@@ -97,7 +97,7 @@ def describe_failure(
     error: Exception, pass_name: str | None, file: str, module: Operation | None = None
 ) -> str:
     """
-    What a check or a pass has to say, with the operation that it is about.
+    The message of a check or a pass, with its operation.
 
     If the error does not name an operation, it is searched in `module`.
     """

@@ -47,9 +47,9 @@ class DeviceMemoryError(GlowError):
     def __init__(self, message: str, device: str = "", lacking: int = 0):
         super().__init__(message)
         self.device = device
-        """Its name."""
+        """The name of the device."""
         self.lacking = lacking
-        """How many bytes are missing."""
+        """The number of missing bytes."""
 
 
 class RejectedError(GlowError):

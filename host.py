@@ -21,40 +21,32 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import replace
-from numbers import Integral, Real
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Literal, Self, TypeAlias
+from typing import TYPE_CHECKING, Self, TypeAlias
 from weakref import finalize
 
 from .errors import GlowError, InputError, QueueFullError
 from .loading import Loading, Model
-from .passes.partition.devices import Configuration, of_backends, read_configuration
+from .passes.partition.devices import Configuration
 from .runtime.host import lifetime
-from .runtime.host.addition import Addition
 from .runtime.host.admission import Admission
-from .runtime.host.compilers import Compilers
+from .runtime.host.arguments import Devices, Replicas, configuration_of, expect_order, replica_count
+from .runtime.host.compile_pool import CompilePool
 from .runtime.host.device import DeviceManager
 from .runtime.host.network import Network, NetworkInfo
 from .runtime.host.options import with_options
+from .runtime.host.pending import PendingNetwork
 from .runtime.host.provisioner import Order, Provisioner
-from .runtime.host.replicas import most_replicas
+from .runtime.host.registry import NetworkRegistry
 from .runtime.host.request import Request
 from .runtime.host.statistics import HostStatistics
-from .runtime.host.table import Table
 from .runtime.host.timeline import Record, timeline
-from .runtime.options import backend_options
-from .wording import counted
 
 if TYPE_CHECKING:
     import numpy as np
 
-Devices: TypeAlias = "Configuration | Path | str | Sequence[str]"
 Inputs: TypeAlias = "Mapping[str, object] | Sequence[object]"
-Replicas: TypeAlias = "int | Literal['all']"
-
-FILES = (".toml", ".json")
-"""Suffixes of files that describe devices."""
 
 
 class HostManager:
@@ -90,12 +82,12 @@ class HostManager:
         Raises GlowError for devices that cannot be, and numbers that are too small.
         """
         self._admission = Admission(max_active, max_queue)
-        self._configuration = _configuration(devices, memory)
+        self._configuration = configuration_of(devices, memory)
         self._start = time.perf_counter()
         self._records: deque[Record] = deque(maxlen=traced)
         self._numbers = itertools.count()
-        self._table = Table()
-        self._compilers = Compilers(self._table, max_compiling)
+        self._registry = NetworkRegistry()
+        self._compile_pool = CompilePool(self._registry, max_compiling)
         self._forked = False
         self._devices = {d.name: DeviceManager(d) for d in self._configuration.devices}
         self._provisioner = Provisioner(self._devices)
@@ -105,7 +97,7 @@ class HostManager:
         lifetime.register(self)
 
     def __repr__(self) -> str:
-        ready = [] if self._forked else self._table.ready()
+        ready = [] if self._forked else self._registry.ready()
         return f"<HostManager on {', '.join(self._devices)}: {', '.join(ready) or 'no networks'}>"
 
     # networks
@@ -161,11 +153,11 @@ class HostManager:
         task is cancelled before, the network is not added.
         """
         load = Loading(model, symbols, max_elements, quantize)
-        addition = self._add(name, load, devices, strategy, replicas, options)
+        pending = self._add(name, load, devices, strategy, replicas, options)
         try:
-            return await asyncio.wrap_future(addition.future)
+            return await asyncio.wrap_future(pending.future)
         except asyncio.CancelledError:
-            self._table.give_up(addition, "its task was cancelled")
+            self._registry.give_up(pending, "its task was cancelled")
             raise
 
     def _add(
@@ -176,22 +168,22 @@ class HostManager:
         strategy: str | None,
         replicas: Replicas,
         options: Mapping[str, object],
-    ) -> Addition:
+    ) -> PendingNetwork:
         self._expect_open()
         if not isinstance(name, str):
             raise GlowError(f"expected the name of the network, found {type(name).__name__}")
-        configuration = with_options(self._subset(devices), backend_options(**options))
-        count = _count(replicas, configuration)
+        configuration = with_options(self._subset(devices), options)
+        count = replica_count(replicas, configuration)
         provisioner = self._provisioner
-        addition = Addition(name)
+        pending = PendingNetwork(name)
 
         def load() -> Network:
             module = loading.module()
-            order = Order(name, module, configuration, strategy, count, addition.expect_wanted)
+            order = Order(name, module, configuration, strategy, count, pending.expect_wanted)
             return provisioner.provision(order)
 
-        self._compilers.submit(addition, load)
-        return addition
+        self._compile_pool.submit(pending, load)
+        return pending
 
     def _subset(self, names: Sequence[str] | None) -> Configuration:
         """The devices that a network may use."""
@@ -220,13 +212,13 @@ class HostManager:
         """
         self._expect_own_process()
         self._expect_other_thread()
-        self._table.remove(name, drain)
+        self._registry.remove(name, drain)
 
     @property
     def networks(self) -> dict[str, NetworkInfo]:
         """The networks that can be run, by name."""
         self._expect_own_process()
-        return {name: network.info for name, network in self._table.ready().items()}
+        return {name: network.info for name, network in self._registry.ready().items()}
 
     # requests
 
@@ -258,8 +250,8 @@ class HostManager:
         if there is no such network.
         """
         self._expect_open()
-        found = self._table.find(network)
-        _expect_numbers(priority, timeout)
+        found = self._registry.find(network)
+        expect_order(priority, timeout)
         if isinstance(inputs, str | bytes) or not isinstance(inputs, Mapping | Sequence):
             raise InputError(
                 "expected a dictionary of arrays by input name or a list of arrays, found "
@@ -308,12 +300,12 @@ class HostManager:
     # what happened
 
     def statistics(self) -> HostStatistics:
-        """What was counted up to now."""
+        """The counts up to now."""
         self._expect_own_process()
         return HostStatistics(
             self._admission.active,
             self._admission.waiting,
-            {name: n.statistics() for name, n in self._table.ready().items()},
+            {name: n.statistics() for name, n in self._registry.ready().items()},
             {d.name: d.statistics() for d in self._devices.values()},
         )
 
@@ -339,17 +331,17 @@ class HostManager:
         if self._forked:
             return
         self._expect_other_thread()
-        if self._compilers.is_here():
+        if self._compile_pool.is_here():
             raise GlowError("a callback of add_network cannot shut down: use another thread")
-        self._table.close(drain)
-        self._compilers.shutdown()
-        self._table.remove_all(drain)
+        self._registry.close(drain)
+        self._compile_pool.shutdown()
+        self._registry.remove_all(drain)
         _close(list(self._devices.values()))
         for device in self._devices.values():
             device.join()
 
     def _forget(self) -> None:
-        """In a forked child: nothing can be run, and there is nothing to end."""
+        """Forget everything in a forked child, where nothing can run and nothing has to end."""
         self._forked = True
         self._finalizer.detach()  # locks may be held by threads that do not exist here
 
@@ -366,9 +358,9 @@ class HostManager:
         self.shutdown(drain=error is None)
 
     def _expect_open(self) -> None:
-        if self._forked or self._table.closed:
+        if self._forked or self._registry.closed:
             self._expect_own_process()
-            self._table.expect_open()
+            self._registry.expect_open()
 
     def _expect_own_process(self) -> None:
         if self._forked:
@@ -380,42 +372,6 @@ class HostManager:
     def _expect_other_thread(self) -> None:
         if any(device.is_here() for device in self._devices.values()):
             raise GlowError("a callback of a future cannot wait for requests: use another thread")
-
-
-def _count(replicas: object, configuration: Configuration) -> int | None:
-    """How many replicas are wanted; None for as many as fit."""
-    if replicas == "all":
-        return None
-    if not isinstance(replicas, int) or replicas < 1:
-        raise GlowError(
-            f"expected replicas to be a number of at least 1, or 'all', found {replicas!r}"
-        )
-    most = most_replicas(configuration.devices)
-    if replicas > most:
-        raise GlowError(
-            f"expected at most {counted(most, 'replica')}, found {replicas}: that is how many "
-            f"devices of one kind there are among {configuration.names()}"
-        )
-    return replicas
-
-
-def _expect_numbers(priority: object, timeout: object) -> None:
-    """That a queue can be ordered by a priority, and that a time can be over."""
-    if type(priority) is not int and not isinstance(priority, Integral):
-        raise InputError(f"expected a whole number as priority, found {priority!r}")
-    if timeout is not None and not (isinstance(timeout, Real) and timeout == timeout):
-        raise InputError(f"expected seconds as timeout, found {timeout!r}")
-
-
-def _configuration(devices: Devices, memory: int | Sequence[int]) -> Configuration:
-    sizes = [memory] if isinstance(memory, int) else memory
-    if isinstance(devices, str) and Path(devices).suffix not in FILES:
-        devices = devices.split(",")
-    if not isinstance(devices, Configuration | Path | str):
-        return of_backends(list(devices), sizes)
-    if sizes:
-        raise GlowError("devices that are described have a memory of their own")
-    return devices if isinstance(devices, Configuration) else read_configuration(devices)
 
 
 def _close(devices: Sequence[DeviceManager]) -> None:

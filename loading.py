@@ -81,10 +81,10 @@ class Loading:
 
     def module(self) -> ModuleOp:
         """The graph, which keeps its partitions. Raises what `glow.compile` does."""
-        from .runtime.brief_turns import python_turn
+        from .runtime.gil_switch import python_lock
         from .runtime.host.options import quantized_graph
 
-        with python_turn:
+        with python_lock:
             module = load_model(self._model, self._sizes, self._max_elements, keep_partitions=True)
         return module if self._pipeline is None else quantized_graph(module, self._pipeline)
 

@@ -13,18 +13,18 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from .backend import Backend
 from .compiled_model import CompiledModel
 from .errors import GlowError
-from .runtime.memory_plan import MemoryPlan
-from .runtime.signature import Signature
+from .interface.backend import Backend
+from .interface.memory_plan import MemoryPlan
+from .interface.signature import Signature
 from .runtime.symbols import Binding, checked_sizes
 
 if TYPE_CHECKING:
     import numpy as np
 
+    from .interface.time_profile import TimeProfile
     from .runtime.stages import Stages
-    from .runtime.time_profile import TimeProfile
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
@@ -32,7 +32,7 @@ V = TypeVar("V")
 
 class LatestUsed(Generic[K, V]):
     """
-    What `make` returns for keys, for at most `limit` of them: those that were used last.
+    The results of `make` by key, for the `limit` keys that were used last.
 
     Any thread may ask. Several that ask for one key at a time wait for the first; different keys
     do not wait for each other. If `make` fails, the next one who asks tries again.
@@ -70,7 +70,7 @@ class LatestUsed(Generic[K, V]):
             mine.set()
 
     def values(self) -> list[V]:
-        """What is kept, the latest used last."""
+        """The values that are kept, the latest used last."""
         with self._lock:
             return list(self._made.values())
 

@@ -19,6 +19,7 @@ PACKAGE = __package__ or "glow"
 
 DIALECTS = {
     "glow": "glow_dialects.glow:GLOW",
+    "glow_cpu": "glow_dialects.glow_cpu:GLOW_CPU",
     "glow_inst": "glow_dialects.glow_inst:GLOW_INST",
     "glow_nest": "glow_dialects.glow_nest:GLOW_NEST",
     "glow_vec": "glow_dialects.glow_vec:GLOW_VEC",
@@ -67,6 +68,7 @@ PASSES = {
     "glow-allocate": _INSTRUCTIONS + "allocate:AllocatePass",
     # programs for an accelerator
     "glow-prepare-for-vta": "lowering.vta.prepare:PrepareForVtaPass",
+    "glow-tile-vta-layers": "lowering.vta.tile:TileVtaLayersPass",
     "glow-lower-to-vta": "lowering.vta.lower:LowerToVtaPass",
     "glow-verify-vta-design": "passes.vta.verify_vta_design:VerifyVtaDesignPass",
     "glow-verify-vta-tokens": "passes.vta.verify_vta_tokens:VerifyVtaTokensPass",
@@ -89,13 +91,31 @@ TARGETS = {
 }
 
 
+CANONICALIZATION = _GRAPH + "canonicalization"
+"""What gives nodes their canonicalization patterns, by being imported."""
+
+
 def _loader(path: str) -> Callable[[], Any]:
     module, name = path.split(":")
     return lambda: getattr(import_module(f"{PACKAGE}.{module}"), name)
 
 
+def _with_patterns(load: Callable[[], Any]) -> Callable[[], Any]:
+    """What loads something by whose time nodes have their canonicalization patterns."""
+
+    def loaded() -> Any:
+        import_module(f"{PACKAGE}.{CANONICALIZATION}")
+        return load()
+
+    return loaded
+
+
 UNIVERSE = Universe(
-    all_dialects={name: _loader(path) for name, path in DIALECTS.items()},
+    # with its patterns, because xDSL's own tools load `canonicalize` by themselves
+    all_dialects={
+        **{name: _loader(path) for name, path in DIALECTS.items()},
+        "glow": _with_patterns(_loader(DIALECTS["glow"])),
+    },
     all_passes={name: _loader(path) for name, path in PASSES.items()},
     all_targets={name: _loader(path) for name, path in TARGETS.items()},
 )
@@ -114,8 +134,11 @@ def multiverse() -> Universe:
 @lru_cache(maxsize=8)
 def _multiverse(search_path: tuple[str, ...]) -> Universe:
     found = Universe.get_multiverse()
+    # a graph may have been built without its dialect being loaded
+    passes = found.all_passes.items()
+    canonicalize = {n: _with_patterns(load) for n, load in passes if n == "canonicalize"}
     return Universe(
         all_dialects={**found.all_dialects, **UNIVERSE.all_dialects},
-        all_passes={**found.all_passes, **UNIVERSE.all_passes},
+        all_passes={**found.all_passes, **UNIVERSE.all_passes, **canonicalize},
         all_targets={**found.all_targets, **UNIVERSE.all_targets},
     )

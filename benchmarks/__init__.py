@@ -1,4 +1,4 @@
 """
-How fast compiled networks are: beside other runtimes, layer by layer, and by stage of compilation.
+Benchmarks of compiled networks: beside other runtimes, layer by layer, and by stage of compilation.
 Most modules are programs to run with `python -m`.
 """

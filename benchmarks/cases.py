@@ -22,7 +22,7 @@ from onnx import GraphProto, ModelProto, ValueInfoProto, numpy_helper
 
 def with_batch(model: ModelProto, batch: int) -> ModelProto:
     """
-    A copy of a model for inputs of which dimension 0 is `batch` instead of 1.
+    A copy of a model for inputs with `batch` instead of 1 in dimension 0.
 
     Reshapes of activations to `[1, ...]` keep dimension 0 instead. Raises ValueError if an input
     has another dimension 0, or an output does not follow.
@@ -59,7 +59,9 @@ def _set_batch(value: ValueInfoProto, batch: int) -> None:
 
 
 def _keep_batch(graph: GraphProto) -> None:
-    """In the shapes that activations are brought to, 0, which keeps the size, instead of 1."""
+    """
+    Write 0, which keeps the size, instead of 1 into the target shapes of reshapes of activations.
+    """
     tensors = {t.name: t for t in graph.initializer}
     kept: dict[str, str] = {}
     for node in graph.node:

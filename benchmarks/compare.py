@@ -22,7 +22,7 @@ THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"
 
 @dataclass(frozen=True)
 class Settings:
-    """How to measure."""
+    """The settings of a measurement."""
 
     rounds: int = 3
     """Processes for each runtime, network and number of threads."""
@@ -38,7 +38,7 @@ class Settings:
 
 @dataclass
 class _Rounds:
-    """What the processes of one runtime printed."""
+    """The output of the processes of one runtime."""
 
     found: list[dict[str, float]] = field(default_factory=list)
     times: list[float] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""What benchmarks find: measurements of runtimes on networks, as data and as JSON."""
+"""The results of benchmarks: measurements of runtimes on networks, as data and as JSON."""
 
 from __future__ import annotations
 
@@ -16,14 +16,16 @@ DIRECT = "glow_direct"
 
 @dataclass(frozen=True)
 class Measurement:
-    """What one runtime did with one network: seconds and bytes. Times are of whole batches."""
+    """
+    The measurement of one runtime on one network: seconds and bytes. Times are of whole batches.
+    """
 
     median: float = 0.0
-    """Of all timed runs of all rounds."""
+    """The median seconds of all timed runs of all rounds."""
     least: float = 0.0
     runs: int = 0
     cold: float = 0.0
-    """From the start to the first result, with empty caches."""
+    """Seconds from the start to the first result, with empty caches."""
     warm: float | None = None
     """The median of the same in later rounds; None if there was one round."""
     memory_cold: int = 0
@@ -33,7 +35,10 @@ class Measurement:
     memory_running: int = 0
     """The peak while runs were timed, in the last round."""
     difference: float | None = None
-    """From the outputs of the first other runtime, relative to the largest value of an output."""
+    """
+    The difference from the outputs of the first other runtime, relative to the largest value of an
+    output.
+    """
     error: str = ""
 
 
@@ -63,7 +68,7 @@ class Case:
         return best / ours if ours and best else None
 
     def failures(self, tolerance: float) -> list[str]:
-        """What went wrong, also that outputs differ by more than `tolerance`."""
+        """The failures, including outputs that differ by more than `tolerance`."""
         found: list[str] = []
         title = f"{self.network}, batch {self.batch}, threads {self.threads}"
         for name, measured in self.runtimes.items():
@@ -112,12 +117,15 @@ class Results:
         return geometric_mean([s for case in cases if (s := case.speed(runtime))])
 
     def largest_difference(self) -> float | None:
-        """Of the outputs of any runtime in any case; None if none were compared."""
+        """
+        The largest difference of the outputs of any runtime in any case; None if none were
+        compared.
+        """
         found = (m.difference for case in self.cases for m in case.runtimes.values())
         return max((d for d in found if d is not None), default=None)
 
     def failures(self, tolerance: float) -> list[str]:
-        """What went wrong in any case."""
+        """The failures of all cases."""
         return [line for case in self.cases for line in case.failures(tolerance)]
 
     def to_json(self) -> str:

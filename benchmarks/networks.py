@@ -44,7 +44,10 @@ _BRANCH_SCALE = 0.4
 their input do not grow."""
 
 _LINEAR_GAIN = np.sqrt(0.5)
-"""A rectifier halves the second moment; weights behind anything else need not make up for it."""
+"""
+The gain of weights that do not follow a rectifier. A rectifier halves the second moment, and
+weights after it make up for that.
+"""
 
 _KEEP_SIGN = {
     *("AveragePool", "Concat", "Dropout", "GlobalAveragePool"),
@@ -179,7 +182,7 @@ class _Weights:
 
 
 def _he(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
-    """Weights [outputs, inputs, ...] that keep the second moment behind a rectifier."""
+    """Weights [outputs, inputs, ...] that keep the second moment after a rectifier."""
     deviation = np.float32(np.sqrt(2.0 / max(1, prod(shape[1:]))))
     array = rng.standard_normal(shape, dtype=np.float32)
     array *= deviation

@@ -1,5 +1,6 @@
 """
-Writes the chart and the tables of the README from the results that are kept in the repository.
+Writes the published results of benchmarks from the results that are kept in the repository: the
+chart of the README, and the tables of docs/benchmarks.md.
 
     python -m glow.benchmarks.publish                # after a change of the tables or the chart
     python -m glow.benchmarks.publish RESULTS.json   # keep these results from now on
@@ -11,6 +12,7 @@ Writes the chart and the tables of the README from the results that are kept in 
 from __future__ import annotations
 
 import argparse
+import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -21,41 +23,52 @@ from glow.benchmarks.report import machine, start_and_memory, times, without_win
 KEPT = "benchmarks/results/cpu.json"
 CHART = "docs/images/benchmarks.svg"
 README = "README.md"
-HEAD, END = "<!-- benchmarks -->\n", "<!-- end -->"
+TABLES = "docs/benchmarks.md"
+HEAD, END = "<!-- published results -->\n", "<!-- end of published results -->"
 ALT = "Bars: speed of glow, onnxruntime and OpenVINO on each network"
 
 
-def text(results: Results) -> str:
-    """The part of the README in Markdown."""
-    parts = [f"![{ALT}]({CHART})", "", machine(results), ""]
-    parts += ["<details><summary>Numbers</summary>", ""]
+def chart(results: Results) -> str:
+    """The chart with its conditions in Markdown, for the README."""
+    return f"![{ALT}]({CHART})\n\n{_conditions(results)}\n"
+
+
+def tables(results: Results) -> str:
+    """All tables with their conditions in Markdown."""
+    parts = [_conditions(results), ""]
     for batch in results.batches():
         parts.append(times(results, batch, results.threads()).markdown())
     if results.has_direct():
         parts.append(without_winograd(results).markdown())
-    parts += [start_and_memory(results, results.threads()[0]).markdown(), "</details>", ""]
+    parts.append(start_and_memory(results, results.threads()[0]).markdown())
     return "\n".join(parts)
 
 
-def with_part(readme: str, part: str) -> str:
+def _conditions(results: Results) -> str:
+    return textwrap.fill(machine(results), 118)
+
+
+def with_part(document: str, part: str) -> str:
     """
-    The README with another text between the two comments.
+    The document with another text between the two comments.
 
     Raises ValueError if they are not there.
     """
-    before, head, rest = readme.partition(HEAD)
+    before, head, rest = document.partition(HEAD)
     _, end, after = rest.partition(END)
     if not head or not end:
-        raise ValueError(f"{README} has no part from {HEAD.strip()} to {END}")
+        raise ValueError(f"a document has no part from {HEAD.strip()} to {END}")
     return before + head + part + end + after
 
 
 def generated(root: Path, results: Results | None) -> Mapping[Path, str]:
-    """What the files should contain. Without results there is no chart and nothing to say."""
-    readme = (root / README).read_text(encoding="utf-8")
-    if results is None:
-        return {root / README: with_part(readme, "")}
-    return {root / CHART: svg(results), root / README: with_part(readme, text(results))}
+    """The wanted content of each file. Without results there are no chart and no tables."""
+    parts = {README: chart(results) if results else "", TABLES: tables(results) if results else ""}
+    files = {
+        root / name: with_part((root / name).read_text(encoding="utf-8"), part)
+        for name, part in parts.items()
+    }
+    return files | {root / CHART: svg(results)} if results else files
 
 
 def stale(root: Path, results: Results | None) -> list[Path]:
@@ -68,7 +81,7 @@ def stale(root: Path, results: Results | None) -> list[Path]:
 
 
 def main(args: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description="Publish benchmark results in the README.")
+    parser = argparse.ArgumentParser(description="Publish benchmark results in the documents.")
     parser.add_argument("results", nargs="?", type=Path, help="results to keep from now on")
     parser.add_argument("--check", action="store_true", help="only say what is out of date")
     parser.add_argument("--root", type=Path, default=".", help="the repository (.)")

@@ -132,7 +132,7 @@ def _threads(count: int) -> str:
 
 
 def machine(results: Results) -> str:
-    """Where and with what the results were found, and whether outputs agree, in a few sentences."""
+    """The conditions of the results, and the agreement of outputs, in a few sentences."""
     versions = ", ".join(f"{TITLES.get(n, n)} {v}" for n, v in results.versions.items())
     settings = results.settings
     largest = results.largest_difference()

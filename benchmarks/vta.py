@@ -19,10 +19,12 @@ from typing import Any, NamedTuple
 import glow
 import numpy as np
 from glow import quantization
+from glow.glow_dialects.plan_attributes import ARENA_LOWER_BOUND
 from glow.runtime.interpreter import interpret
-from glow.runtime.memory_plan import ARENA_LOWER_BOUND, function_bytes
+from glow.runtime.memory_plan import function_bytes
 from glow.runtime.signature import main_function
-from glow.runtime.vta.backend import VtaBackend, VtaExecutable
+from glow.runtime.vta.backend import VtaBackend
+from glow.runtime.vta.executable import VtaExecutable
 from glow.runtime.vta.program import VtaProgram
 from glow.runtime.vta.timing import estimate
 from glow.runtime.vta.traffic import compulsory_bytes
@@ -97,7 +99,10 @@ def _block(g: _Graph, x: str, name: str, channels: tuple[int, int], stride: int)
 
 
 def quantized(model: ModelProto, images: list[np.ndarray]) -> ModuleOp:
-    """With scales that are powers of two, one for each tensor, from the ranges on some images."""
+    """
+    The quantized graph, with one power-of-two scale for each tensor, from the ranges on some
+    images.
+    """
     data = model.SerializeToString()
     profile = quantization.profile(data, [{"image": image} for image in images], cache=False)
     graph = quantization.optimized_graph(data)

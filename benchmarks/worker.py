@@ -22,7 +22,7 @@ import numpy as np
 WARM_UP_RUNS = 2
 LEAST_RUNS = 3
 WARM_UP_SHARE = 0.1
-"""Of the seconds for timed runs, what is spent on runs before them."""
+"""The share of the seconds for timed runs that warm-up runs take."""
 
 Feed = dict[str, np.ndarray]
 Runner = Callable[[Feed], Sequence[np.ndarray]]

@@ -7,11 +7,15 @@ A Markdown file says what belongs where with comments, and everything up to the 
 `<!-- end -->` is replaced:
 
 - `<!-- run: glow-opt FILE FLAGS -->`: what the command prints, run in `docs/`
+- `<!-- assembly: CPU glow-opt FILE FLAGS -->`: the machine code of the first function, for a CPU
+  with the instruction set x86-64
 - `<!-- file: FILE -->`: a file
 - `<!-- code: FILE NAME ... -->`: definitions of a Python file, such as `load` or `Machine.run`
 - `<!-- interface: FILE CLASS -->`: the public methods of a class, with their documentation
 - `<!-- options: PASS -->`: the options of a pass
 - `<!-- operators -->`: the ONNX operators that can be imported
+
+The figures of `figures/` are written to `images/`.
 """
 
 from __future__ import annotations
@@ -28,6 +32,9 @@ import textwrap
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import llvmlite.binding as llvm
+from figures import FIGURES
+from glow.lowering.target import initialize
 from glow.tools.glow_opt import main as glow_opt
 from glow.tools.glow_opt_help import documented_options
 from glow.universe import UNIVERSE
@@ -41,6 +48,11 @@ PART = re.compile(
 
 def run(command: str) -> str:
     """What a command prints, as a code block."""
+    language = "llvm" if "-t llvm-ir" in command else "mlir"
+    return f"```{language}\n{_printed(command)}\n```\n"
+
+
+def _printed(command: str) -> str:
     tool, *arguments = shlex.split(command)
     if tool != "glow-opt":
         raise ValueError(f"{command}: only glow-opt can be run here")
@@ -49,7 +61,19 @@ def run(command: str) -> str:
         code = glow_opt(arguments)
     if code:
         raise ValueError(f"{command}: {errors.getvalue()}")
-    return f"```mlir\n{printed.getvalue().strip()}\n```\n"
+    return printed.getvalue().strip()
+
+
+def assembly(rest: str) -> str:
+    """The instructions and labels of the first function that a command makes."""
+    cpu, command = rest.split(" ", 1)
+    initialize()
+    module = llvm.parse_assembly(_printed(f"{command} -t llvm-ir"))
+    target = llvm.Target.from_triple("x86_64-unknown-linux-gnu")
+    text = target.create_target_machine(cpu=cpu, opt=3).emit_assembly(module)
+    body = text.partition("@function\n")[2].partition(".Lfunc_end")[0].splitlines()
+    lines = [line.expandtabs(4) for line in body if not line.startswith("\t.")]
+    return "```asm\n" + "\n".join(lines) + "\n```\n"
 
 
 def file(name: str) -> str:
@@ -124,6 +148,7 @@ def operators(domain: str) -> str:
 
 KINDS: dict[str, Callable[[str], str]] = {
     "run": run,
+    "assembly": assembly,
     "file": file,
     "code": code,
     "interface": interface,
@@ -148,14 +173,16 @@ def main(args: Sequence[str] | None = None) -> int:
     parser.add_argument("--check", action="store_true", help="only say what is out of date")
     parsed = parser.parse_args(args)
     os.chdir(DOCS)
-    stale = []
-    for path in sorted(DOCS.glob("*.md")):
-        before = path.read_text(encoding="utf-8")
-        after = generated(before)
-        if before != after:
-            stale.append(path.name)
-            if not parsed.check:
-                path.write_text(after, encoding="utf-8")
+    wanted = {Path("images", f"{name}.svg"): draw() for name, draw in FIGURES.items()}
+    for path in sorted(Path().glob("*.md")):
+        wanted[path] = generated(path.read_text(encoding="utf-8"))
+    stale = [
+        path
+        for path, text in wanted.items()
+        if not path.is_file() or path.read_text(encoding="utf-8") != text
+    ]
+    for path in stale if not parsed.check else ():
+        path.write_text(wanted[path], encoding="utf-8")
     for name in stale:
         print(f"docs/{name}: {'out of date, run docs/generate.py' if parsed.check else 'written'}")
     return 1 if stale and parsed.check else 0

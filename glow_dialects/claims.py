@@ -97,9 +97,9 @@ class Elements:
     """
 
     operands: tuple[Pattern, ...]
-    """At least one, even of operators without operands."""
+    """The types of operands: at least one, even for operators without operands."""
     results: tuple[Pattern, ...]
-    """At least one."""
+    """The types of results: at least one."""
 
     def admits(self, call: Call) -> bool:
         """
@@ -142,7 +142,10 @@ def _admits(pattern: Pattern, element: Attribute) -> bool:
 
 
 def same(*elements: Pattern) -> tuple[Elements, ...]:
-    """For each element type, that all operands and results have it."""
+    """
+    Elements in which all operands and results have the same type: one alternative for each given
+    type.
+    """
     return tuple(Elements((e,), (e,)) for e in elements)
 
 
@@ -153,13 +156,13 @@ def anything(call: Call) -> bool:
 
 @dataclass(frozen=True)
 class Claim:
-    """That a backend computes an operator itself."""
+    """A statement that a backend computes an operator itself."""
 
     operator: type[Node]
     elements: tuple[Elements, ...] | None = None
     """
-    On these element types; None for all that the operator admits, also between conversions: what
-    computes real numbers computes from dequantized ones too.
+    The element types; None for all that the operator admits. It then also covers the operator
+    between conversions: an operator on real numbers also takes dequantized ones.
     """
     when: Callable[[Call], bool] = anything
     """What else must hold of a call: of its shapes and properties, say."""

@@ -19,6 +19,6 @@ class DotKind(StrEnum):
 
 
 UNSIGNED_LHS = frozenset({DotKind.VPDPBUSD, DotKind.USDOT})
-"""Those whose left factors are unsigned bytes."""
+"""The kinds whose left factors are unsigned bytes."""
 BYTE_DOTS = (DotKind.VPDPBUSD, DotKind.SDOT, DotKind.USDOT)
 """Those of four products of bytes."""

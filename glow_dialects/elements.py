@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import prod
+from math import inf, prod
 
 from xdsl.dialects.builtin import (
     BFloat16Type,
@@ -14,9 +14,11 @@ from xdsl.dialects.builtin import (
     IntegerType,
     MemRefType,
     NoneAttr,
+    Signedness,
     StridedLayoutAttr,
     TensorType,
     f32,
+    i1,
 )
 from xdsl.ir import Attribute
 from xdsl.utils.exceptions import VerifyException
@@ -43,6 +45,16 @@ def storage_type(element: Attribute) -> Attribute:
 def compute_type(element: Attribute) -> Attribute:
     """The type in which scalar expressions compute: 16-bit floats compute in f32 and round once."""
     return f32 if isinstance(element, Float16Type | BFloat16Type) else storage_type(element)
+
+
+def stored_values(element: Attribute) -> tuple[float, float]:
+    """The smallest and the largest value of an element type; infinities for floats."""
+    if not isinstance(element, IntegerType):
+        return (-inf, inf)
+    width = element.width.data
+    if width == 1 or element.signedness.data is Signedness.UNSIGNED:
+        return (0, 2**width - 1)
+    return (-(2 ** (width - 1)), 2 ** (width - 1) - 1)
 
 
 def element_bytes(element: Attribute) -> int:
@@ -138,3 +150,23 @@ def tensor_of(t: MemRefType) -> TensorType:
 def memref_of(t: TensorType) -> MemRefType:
     """The dense memref type with the same shape and elements."""
     return MemRefType(t.element_type, t.get_shape())
+
+
+def lowest(element: Attribute) -> int | float:
+    """The identity of the maximum: no value of this element type is below it."""
+    return _extreme(storage_type(element), highest=False)
+
+
+def highest(element: Attribute) -> int | float:
+    """The identity of the minimum: no value of this element type is above it."""
+    return _extreme(storage_type(element), highest=True)
+
+
+def _extreme(stored: Attribute, highest: bool) -> int | float:
+    if is_float(stored):
+        return float("inf") if highest else float("-inf")
+    assert isinstance(stored, IntegerType)
+    width = stored.width.data
+    if stored == i1 or stored.signedness.data is Signedness.UNSIGNED:
+        return 2**width - 1 if highest else 0
+    return 2 ** (width - 1) - 1 if highest else -(2 ** (width - 1))

@@ -1,80 +1,41 @@
 """
-What graph nodes and instructions have in common: an operator applied to types and properties.
+Operators: the base class of graph nodes, and an operator applied to types and properties.
 
-An operator is defined once, as a graph node. Its instruction has the same operands (as `@in`), the
-same results (as `@out`) and the same properties, so shape inference, the numpy meaning and the
-kernels all look at a `Call` and do not care which of the two dialects it came from.
+An operator is defined once, as a graph node, with shape inference and syntax. Its instruction has
+the same operands (as `@in`), the same results (as `@out`) and the same properties, so shape
+inference, the numpy meaning and the kernels all look at a `Call` and do not care which of the two
+dialects it came from.
 """
 
 from __future__ import annotations
 
+import abc
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, Self, TypeAlias
 
 from xdsl.dialects.builtin import (
-    ArrayAttr,
     BytesAttr,
-    DenseArrayBase,
-    FloatAttr,
-    IntegerAttr,
     IntegerType,
     MemRefType,
     StringAttr,
     TensorType,
-    f64,
     i1,
     i32,
-    i64,
 )
-from xdsl.ir import Attribute
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.irdl import IRDLOperation, traits_def
+from xdsl.parser import Parser
+from xdsl.pattern_rewriter import RewritePattern
+from xdsl.printer import Printer
+from xdsl.traits import HasCanonicalizationPatternsTrait, Pure
 from xdsl.utils.exceptions import VerifyException
 
+from ..table import Table
 from ..wording import counted
 from .elements import is_float, is_integer, storage_type
-
-if TYPE_CHECKING:
-    from .glow.base import Node
-
-Python: TypeAlias = "bool | int | float | str | Sequence[int] | Sequence[float] | Attribute"
-
-
-def to_attribute(value: Python) -> Attribute:
-    """A Python value as the attribute that operators use: i64, f64, i1, string or dense array."""
-    match value:
-        case Attribute():
-            return value
-        case bool():
-            return IntegerAttr(int(value), i1)
-        case int():
-            return IntegerAttr(value, i64)
-        case float():
-            return FloatAttr(value, f64)
-        case str():
-            return StringAttr(value)
-        case _ if any(isinstance(v, float) for v in value):
-            return DenseArrayBase.from_list(f64, [float(v) for v in value])
-        case _:
-            return DenseArrayBase.from_list(i64, [int(v) for v in value])
-
-
-def to_python(attribute: Attribute) -> Any:
-    """The Python value of an attribute made by `to_attribute`; others stay as they are."""
-    match attribute:
-        case IntegerAttr(type=IntegerType(width=width)) if width.data == 1:
-            return bool(attribute.value.data)
-        case IntegerAttr():
-            return attribute.value.data
-        case FloatAttr():
-            return attribute.value.data
-        case StringAttr():
-            return attribute.data
-        case DenseArrayBase():
-            return tuple(attribute.get_values())  # pyright: ignore
-        case ArrayAttr():
-            return tuple(to_python(a) for a in attribute)
-        case _:
-            return attribute
+from .python_values import Python, to_attribute, to_python
+from .syntax import fill_defaults, parse_properties, print_properties
 
 
 @dataclass(frozen=True)
@@ -119,6 +80,122 @@ class Call:
 
 
 Shaped: TypeAlias = "TensorType | MemRefType"
+
+
+CANONICALIZATION: Table[type[Operation], Sequence[RewritePattern]] = Table("patterns")
+"""What nodes contribute to xDSL's `canonicalize`; `passes.graph.canonicalization` adds it."""
+
+
+class Canonicalizes(HasCanonicalizationPatternsTrait):
+    """A node whose patterns are in `CANONICALIZATION`, as far as it has any."""
+
+    def get_patterns(self, op: type[Operation]) -> tuple[RewritePattern, ...]:
+        return tuple(CANONICALIZATION.get(op, ()))
+
+    @classmethod
+    def get_canonicalization_patterns(cls) -> tuple[RewritePattern, ...]:
+        return ()
+
+
+class Node(IRDLOperation, abc.ABC):
+    """
+    A node of the tensor graph: pure, statically shaped, with inferred result types.
+
+    A subclass declares operands, results and properties, and implements `infer`.
+    """
+
+    traits = traits_def(Pure(), Canonicalizes())
+
+    @classmethod
+    @abc.abstractmethod
+    def infer(cls, call: Call) -> Sequence[Attribute]:
+        """
+        The result types that follow from operand types and properties.
+
+        Raises VerifyException, saying what was expected and what was found. An operator whose
+        result type is a parameter (a reshape, say) checks `call.results` and returns them.
+        """
+
+    @property
+    def call(self) -> Call:
+        return Call(
+            type(self),
+            tuple(o.type for o in self.operands),
+            tuple(r.type for r in self.results),
+            self.properties,
+        )
+
+    def verify_(self) -> None:
+        for i, (want, have) in enumerate(
+            zip(self.infer(self.call), (r.type for r in self.results), strict=True)
+        ):
+            if want != have:
+                raise VerifyException(f"expected result {i} of type {want}, found {have}")
+
+    def __post_init__(self) -> None:
+        result = self.results[0].type if self.results else None
+        fill_defaults(self, self.get_irdl_definition().properties, result)
+        super().__post_init__()
+
+    def print(self, printer: Printer) -> None:
+        if self.operands:
+            printer.print_string(" ")
+            printer.print_list(self.operands, printer.print_ssa_value)
+        properties = self.get_irdl_definition().properties
+        result = self.results[0].type
+        print_properties(printer, properties, self.properties, self.attributes, result)
+        printer.print_string(" : ")
+        if self.get_irdl_definition().operands:
+            printer.print_operation_type(self)
+        else:
+            printer.print_list(self.result_types, printer.print_attribute)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        definition, start = cls.get_irdl_definition(), parser.pos
+        operands = (
+            parser.parse_optional_undelimited_comma_separated_list(
+                parser.parse_optional_unresolved_operand, parser.parse_unresolved_operand
+            )
+            or []
+        )
+        properties, attributes = parse_properties(parser, cls.name, definition.properties)
+        parser.parse_punctuation(":")
+        if definition.operands:
+            function_type = parser.parse_function_type()
+            types, results = function_type.inputs.data, function_type.outputs.data
+        else:
+            types, results = (), (parser.parse_type(),)
+        return cls.create(
+            operands=parser.resolve_operands(operands, types, start),
+            result_types=results,
+            properties=properties,
+            attributes=attributes,
+        )
+
+    @classmethod
+    def of(
+        cls,
+        *operands: SSAValue,
+        result_types: Sequence[Attribute] | None = None,
+        **properties: Python,
+    ) -> Self:
+        """
+        Build a node from values and Python properties: `SoftmaxOp.of(x, axis=1)`.
+
+        Result types are inferred unless given. Omitted properties take their defaults, except for
+        lists with a number for each dimension, which must be given. Raises VerifyException if the
+        operands do not fit.
+        """
+        attributes = {name: to_attribute(value) for name, value in properties.items()}
+        for name, definition in cls.get_irdl_definition().properties.items():
+            if name not in attributes and (default := definition.default_value) is not None:
+                attributes[name] = default
+        declared = tuple(result_types or ())
+        call = Call(cls, tuple(o.type for o in operands), declared, attributes)
+        return cls.create(
+            operands=operands, result_types=list(cls.infer(call)), properties=attributes
+        )
 
 
 def shape_of(t: Attribute) -> tuple[int, ...]:

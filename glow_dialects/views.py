@@ -8,7 +8,7 @@ a box of coordinates in that radix keeps its form when the buffer itself moves i
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects.builtin import MemRefType
@@ -202,3 +202,21 @@ def _apart(dimensions: Sequence[_Dimension], a: MemRefType, b: MemRefType) -> bo
     if box_a is None or box_b is None:
         return False
     return any(x[1] < y[0] or y[1] < x[0] for x, y in zip(box_a[0], box_b[0], strict=True))
+
+
+def borders(
+    low: Sequence[int], sizes: Sequence[int], whole: Sequence[int]
+) -> Iterator[tuple[list[int], list[int]]]:
+    """
+    Starts and sizes of disjoint boxes that cover `whole` but its inside: before and after each
+    dimension, as wide as the inside along earlier dimensions and as the whole along later ones.
+    """
+    for d, size in enumerate(sizes):
+        end = low[d] + size
+        for start, length in ((0, low[d]), (end, whole[d] - end)):
+            if length:
+                later = len(sizes) - d - 1
+                yield (
+                    [*low[:d], start, *[0] * later],
+                    [*sizes[:d], length, *whole[d + 1 :]],
+                )

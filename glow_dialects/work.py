@@ -3,8 +3,9 @@ How much work an operator is: arithmetic operations, and bytes that it reads and
 
 A data-parallel operator does what its scalar expression says, once for each element. An operator
 that only moves data computes nothing. For others, a function `(call) -> count` is registered here
-with a decorator, for operators or for their base classes; what has none counts one operation for
-each element of its largest tensor.
+with a decorator, for operators or for their base classes; without one, the work of an operator that
+is stated as a formula follows from it, and others count one operation for each element of their
+largest tensor.
 """
 
 from __future__ import annotations
@@ -16,14 +17,13 @@ from math import prod
 from xdsl.dialects.builtin import MemRefType, TensorType
 from xdsl.ir import Attribute
 
+from ..table import Table
 from .elements import element_bytes
+from .formula import facts
+from .formula.statement import Statement
 from .glow.attention import AttentionOp, MaskedAttentionOp
 from .glow.base import DataParallel, Node, OnlyMovesData
-from .glow.blocked import Windowed
 from .glow.constant import ConstantOp, SplatOp
-from .glow.convolution import ConvolutionOp
-from .glow.dot import DotMatMulOp
-from .glow.matrix import FullyConnectedOp, MatMulOp, PackedMatMulOp
 from .glow.normalization import (
     BatchNormOp,
     GroupNormOp,
@@ -33,36 +33,40 @@ from .glow.normalization import (
     RmsNormOp,
     SoftmaxOp,
 )
-from .glow.pooling import Pool
 from .glow.quantization import StorageCastOp
-from .glow.shape import BroadcastOp, GatherOp, ReshapeOp, SliceOp
-from .glow.sparse import SparseVectorMatMulOp
+from .glow.shape import BroadcastOp, ReshapeOp, SliceOp
+from .glow.structured import Structured
 from .glow.transposed import TransposedConvolutionOp
-from .glow.winograd import WinogradConvolutionOp
+from .glow_cpu.blocked import Windowed
+from .glow_cpu.dot import DotMatMulOp
+from .glow_cpu.sparse import SparseVectorMatMulOp
+from .glow_cpu.winograd import WinogradConvolutionOp
 from .operator import Call, element_of, shape_of
 from .scalar import Expr
 
 Count = Callable[[Call], int]
-_OPERATIONS: dict[type[Node], Count] = {}
-_PRODUCTS: dict[type[Node], Count] = {}
-_BYTES: dict[type[Node], Count] = {}
+_OPERATIONS: Table[type[Node], Count] = Table("a number of operations", inherited=True)
+_PRODUCTS: Table[type[Node], Count] = Table("a number of products", inherited=True)
+_BYTES: Table[type[Node], Count] = Table("a number of bytes", inherited=True)
 _FREE = frozenset({ConstantOp, SplatOp, ReshapeOp, BroadcastOp, SliceOp, StorageCastOp})
 """What is known at compile time, or another view of the same bytes."""
 
 
 @dataclass(frozen=True)
-class Work:
+class OperatorWork:
     """What one call of an operator takes."""
 
     operations: int
     """Additions, multiplications, comparisons, and so on; a function such as exp counts as one."""
     bytes: int
-    """Of operands, as far as they are read, and of results, each once, if nothing is cached."""
+    """
+    The bytes of operands, as far as they are read, and of results, each once, if nothing is cached.
+    """
 
 
 def operations(*operators: type[Node]) -> Callable[[Count], Count]:
     """Registers how many operations a call of `operators` takes."""
-    return _register(_OPERATIONS, operators)
+    return _OPERATIONS.entry(*operators)
 
 
 def products(*operators: type[Node]) -> Callable[[Count], Count]:
@@ -70,34 +74,36 @@ def products(*operators: type[Node]) -> Callable[[Count], Count]:
     Registers how many products a call of `operators` sums. A product and its addition are two
     operations.
     """
-    return _register(_PRODUCTS, operators)
+    return _PRODUCTS.entry(*operators)
 
 
 def moved(*operators: type[Node]) -> Callable[[Count], Count]:
     """Registers how many bytes a call of `operators`, which do not read all operands, moves."""
-    return _register(_BYTES, operators)
-
-
-def _register(
-    table: dict[type[Node], Count], operators: tuple[type[Node], ...]
-) -> Callable[[Count], Count]:
-    def register(count: Count) -> Count:
-        table.update(dict.fromkeys(operators, count))
-        return count
-
-    return register
+    return _BYTES.entry(*operators)
 
 
 def products_of(call: Call) -> int:
     """How many products a convolution or matrix product sums; 0 for other operators."""
-    count = _find(_PRODUCTS, call.operator)
-    return count(_with_results(call)) if count is not None else 0
+    count = _PRODUCTS.get(call.operator)
+    if count is not None:
+        return count(_with_results(call))
+    stated = _stated(call)
+    return 0 if stated is None else facts.products(stated)
 
 
 def known_bytes(call: Call) -> int | None:
     """Bytes that a call moves if it does not read all of its operands; None if it does."""
-    count = _find(_BYTES, call.operator)
-    return count(_with_results(call)) if count is not None else None
+    count = _BYTES.get(call.operator)
+    if count is not None:
+        return count(_with_results(call))
+    stated = _stated(call)
+    gathered = {} if stated is None else facts.gathered(stated)
+    if not gathered:
+        return None
+    full = _with_results(call)
+    of = [gathered.get(i, _elements(t)) for i, t in enumerate(full.operands)]
+    sizes = (n * element_bytes(element_of(t)) for n, t in zip(of, full.operands, strict=True))
+    return sum(sizes) + _bytes(full.results[0])
 
 
 def operations_of(call: Call) -> int:
@@ -105,29 +111,33 @@ def operations_of(call: Call) -> int:
     if count := products_of(call):
         return 2 * count
     full = _with_results(call)
-    registered = _find(_OPERATIONS, call.operator)
+    registered = _OPERATIONS.get(call.operator)
     if registered is not None:
         return registered(full)
     if call.operator.has_trait(OnlyMovesData):
         return 0
     if issubclass(call.operator, DataParallel) and not call.operator.depends_on_place(full):
         return _primitives(call.operator.scalar(full)) * _elements(call.operands[0])
+    if (stated := _stated(full)) is not None:
+        return facts.operations(stated)
     return max(_elements(t) for t in (*full.operands, *full.results))
 
 
-def work_of(call: Call) -> Work:
+def work_of(call: Call) -> OperatorWork:
     """What a call of tensors takes. Its results may be left out if they follow from operands."""
     if call.operator in _FREE:
-        return Work(0, 0)
+        return OperatorWork(0, 0)
     full = _with_results(call)
     known = known_bytes(full)
     if known is None:
         known = sum(map(_bytes, (*full.operands, *full.results)))
-    return Work(operations_of(full), known)
+    return OperatorWork(operations_of(full), known)
 
 
-def _find(table: dict[type[Node], Count], operator: type[Node]) -> Count | None:
-    return next((table[c] for c in operator.__mro__ if c in table), None)
+def _stated(call: Call) -> Statement | None:
+    if not issubclass(call.operator, Structured) or call.operator.has_trait(OnlyMovesData):
+        return None
+    return call.operator.statement(call)
 
 
 def _with_results(call: Call) -> Call:
@@ -142,7 +152,7 @@ def _elements(t: Attribute) -> int:
 
 
 def _bytes(t: Attribute) -> int:
-    """Of a dense tensor; of a view, those that it shows."""
+    """The bytes of a dense tensor; for a view, the bytes that it shows."""
     shaped = isinstance(t, TensorType | MemRefType)
     return _elements(t) * element_bytes(element_of(t)) if shaped else 0
 
@@ -159,7 +169,7 @@ def _primitives(expr: Expr) -> int:
     return sum(node.kind is not None for node in seen)
 
 
-@products(ConvolutionOp, Windowed, FullyConnectedOp)
+@products(Windowed)
 def _with_bias(call: Call) -> int:
     """A filter has as many elements for each output channel as products make one output."""
     channels = _elements(call.operands[2])
@@ -172,19 +182,14 @@ def _transposed(call: Call) -> int:
     return _elements(call.operands[0]) * prod(call.shape(1)[1:])
 
 
-@products(PackedMatMulOp, DotMatMulOp, SparseVectorMatMulOp)
+@products(DotMatMulOp, SparseVectorMatMulOp)
 def _packed(call: Call) -> int:
     return _elements(call.results[0]) * call.shape(0)[-1]
 
 
-@products(MatMulOp)
-def _matrix(call: Call) -> int:
-    return _elements(call.results[0]) * call.shape(0)[-2 if call.get("transpose_lhs") else -1]
-
-
 @products(WinogradConvolutionOp)
 def _winograd(call: Call) -> int:
-    """Those of transformed tiles; transforming them is not counted."""
+    """The operations of transformed tiles, without the transforms."""
     tile, (_, inputs, *_, lanes) = call.int("tile"), call.shape(0)
     batch, blocks, *sizes, block = shape_of(call.results[0])
     points = (tile + 2) ** 2 * batch * prod(-(-s * call.int("pool") // tile) for s in sizes)
@@ -196,17 +201,6 @@ def _attention(call: Call) -> int:
     images, rows, heads, inner = call.shape(0)
     _, columns, _, width = call.shape(2)
     return images * heads * rows * columns * (inner + width)
-
-
-@moved(GatherOp)
-def _gather(call: Call) -> int:
-    """Of the table, only the slices that the indices name."""
-    return 2 * _bytes(call.results[0]) + _bytes(call.operands[1])
-
-
-@operations(Pool)
-def _pool(call: Call) -> int:
-    return _elements(call.results[0]) * prod(call.ints("kernel"))
 
 
 @operations(LocalResponseNormOp)

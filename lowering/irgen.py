@@ -1,5 +1,5 @@
 """
-From the tensor graph to a linear program over buffers.
+The lowering of the tensor graph to a linear program over buffers.
 
 Every tensor gets a place: a buffer and the view of it that holds the tensor's elements. Nodes are
 emitted in the order in which they stand (`glow-schedule-nodes` chooses that order):
@@ -21,9 +21,9 @@ New rules for nodes that only move data are registered with `@emits`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from xdsl.context import Context
 from xdsl.dialects import func
@@ -51,14 +51,16 @@ from ..glow_dialects.glow_inst.memory import (
     WeightOp,
 )
 from ..glow_dialects.glow_inst.stacked import CopyOp
-from ..glow_dialects.views import broadcast_view, slice_view, view_through
+from ..glow_dialects.views import borders, broadcast_view, slice_view, view_through
 from ..passes.instructions.program import tidy
 from ..passes.levels import GRAPH
+from ..passes.looked_at import each
+from ..table import Table
 
 
 @dataclass(frozen=True)
-class Place:
-    """Where a tensor lies: a buffer, and the view of it as a type."""
+class BufferView:
+    """The place of a tensor: a buffer, and the view of it as a type."""
 
     buffer: SSAValue
     type: MemRefType
@@ -69,27 +71,27 @@ class Program:
 
     def __init__(self, block: Block):
         self.block = block
-        self._places: dict[SSAValue, Place] = {}
+        self._places: dict[SSAValue, BufferView] = {}
         self._views: dict[tuple[SSAValue, MemRefType], SSAValue] = {}
         self._weights: dict[tuple[Attribute, MemRefType], SSAValue] = {}
 
-    def place(self, tensor: SSAValue) -> Place:
+    def place(self, tensor: SSAValue) -> BufferView:
         return self._places[tensor]
 
-    def set_place(self, tensor: SSAValue, place: Place) -> None:
+    def set_place(self, tensor: SSAValue, place: BufferView) -> None:
         self._places[tensor] = place
 
     def emit(self, op: Operation) -> None:
         self.block.add_op(op)
 
-    def allocate(self, t: MemRefType, hint: str | None = None) -> Place:
+    def allocate(self, t: MemRefType, hint: str | None = None) -> BufferView:
         """A new dense buffer."""
         op = AllocActivationOp.create(result_types=[t])
         op.result.name_hint = hint
         self.emit(op)
-        return Place(op.result, t)
+        return BufferView(op.result, t)
 
-    def weight(self, value: Attribute, t: MemRefType, hint: str | None) -> Place:
+    def weight(self, value: Attribute, t: MemRefType, hint: str | None) -> BufferView:
         """The weight of this value, made when it is first needed."""
         found = self._weights.get((value, t))
         if found is None:
@@ -97,9 +99,9 @@ class Program:
             op.result.name_hint = hint
             self.emit(op)
             found = self._weights[value, t] = op.result
-        return Place(found, t)
+        return BufferView(found, t)
 
-    def value(self, place: Place) -> SSAValue:
+    def value(self, place: BufferView) -> SSAValue:
         """The memref of a place: its buffer, or a view that is made when it is first needed."""
         if place.type == place.buffer.type:
             return place.buffer
@@ -114,34 +116,29 @@ class Program:
     def operand(self, tensor: SSAValue) -> SSAValue:
         return self.value(self.place(tensor))
 
-    def copy(self, dest: Place, source: Place) -> None:
+    def copy(self, dest: BufferView, source: BufferView) -> None:
         self.emit(CopyOp(self.value(dest), self.value(source)))
 
-    def reinterpret(self, place: Place, t: MemRefType, hint: str | None) -> Place:
+    def reinterpret(self, place: BufferView, t: MemRefType, hint: str | None) -> BufferView:
         """
         The view `t` of the dense elements of `place`, after a copy if strides cannot express it.
         """
         seen = view_through(place.type, t)
         if seen is not None:
-            return Place(place.buffer, seen)
+            return BufferView(place.buffer, seen)
         dense = self.allocate(MemRefType(place.type.element_type, place.type.get_shape()), hint)
         self.copy(dense, place)
-        return Place(dense.buffer, t)
+        return BufferView(dense.buffer, t)
 
 
 NodeT = TypeVar("NodeT", bound=Node)
 Emitter = Callable[[Program, NodeT], None]
-_EMITTERS: dict[type[Node], Callable[[Program, Node], None]] = {}
+_EMITTERS: Table[type[Node], Emitter[Any]] = Table("a way to be emitted")
 
 
 def emits(node: type[NodeT]) -> Callable[[Emitter[NodeT]], Emitter[NodeT]]:
     """Registers how a node that has no instruction of its own is emitted."""
-
-    def register(emitter: Emitter[NodeT]) -> Emitter[NodeT]:
-        _EMITTERS[node] = emitter  # pyright: ignore[reportArgumentType]
-        return emitter
-
-    return register
+    return _EMITTERS.entry(node)
 
 
 def _memref(value: SSAValue) -> MemRefType:
@@ -166,7 +163,7 @@ def _reshape(program: Program, node: ReshapeOp) -> None:
 def _broadcast(program: Program, node: BroadcastOp) -> None:
     source = program.place(node.input)
     repeated = broadcast_view(source.type, _memref(node.result).get_shape())
-    program.set_place(node.result, Place(source.buffer, repeated))
+    program.set_place(node.result, BufferView(source.buffer, repeated))
 
 
 @emits(SliceOp)
@@ -174,7 +171,7 @@ def _slice(program: Program, node: SliceOp) -> None:
     source = program.place(node.input)
     call = node.call
     part = slice_view(source.type, call.ints("starts"), call.ints("sizes"), call.ints("strides"))
-    program.set_place(node.result, Place(source.buffer, part))
+    program.set_place(node.result, BufferView(source.buffer, part))
 
 
 @emits(ConcatOp)
@@ -187,7 +184,7 @@ def _concat(program: Program, node: ConcatOp) -> None:
         source = program.place(tensor)
         sizes = source.type.get_shape()
         part = slice_view(whole.type, starts, sizes, [1] * len(sizes))
-        program.copy(Place(whole.buffer, part), source)
+        program.copy(BufferView(whole.buffer, part), source)
         starts[axis] += sizes[axis]
 
 
@@ -197,30 +194,12 @@ def _pad(program: Program, node: PadOp) -> None:
     program.set_place(node.result, whole)
     source = program.place(node.input)
     low, sizes = node.call.ints("low"), source.type.get_shape()
-    for starts, extents in _borders(low, sizes, whole.type.get_shape()):
+    for starts, extents in borders(low, sizes, whole.type.get_shape()):
         border = slice_view(whole.type, starts, extents, [1] * len(sizes))
-        place = program.value(Place(whole.buffer, border))
+        place = program.value(BufferView(whole.buffer, border))
         program.emit(INSTRUCTIONS[SplatOp].on([place], [], {"value": node.value}))
     inside = slice_view(whole.type, low, sizes, [1] * len(sizes))
-    program.copy(Place(whole.buffer, inside), source)
-
-
-def _borders(
-    low: Sequence[int], sizes: Sequence[int], whole: Sequence[int]
-) -> Iterator[tuple[list[int], list[int]]]:
-    """
-    Starts and sizes of disjoint boxes that cover `whole` but its inside: before and after each
-    dimension, as wide as the inside along earlier dimensions and as the whole along later ones.
-    """
-    for d, size in enumerate(sizes):
-        end = low[d] + size
-        for start, extent in ((0, low[d]), (end, whole[d] - end)):
-            if extent:
-                later = len(sizes) - d - 1
-                yield (
-                    [*low[:d], start, *[0] * later],
-                    [*sizes[:d], extent, *whole[d + 1 :]],
-                )
+    program.copy(BufferView(whole.buffer, inside), source)
 
 
 def _instruction(program: Program, node: Node) -> None:
@@ -279,9 +258,9 @@ def generate(graph: func.FuncOp) -> func.FuncOp:
     program = Program(block)
     for tensor, argument in zip(graph.body.block.args, block.args, strict=False):
         argument.name_hint = tensor.name_hint
-        program.set_place(tensor, Place(argument, _memref(tensor)))
+        program.set_place(tensor, BufferView(argument, _memref(tensor)))
     *nodes, terminator = graph.body.block.ops
-    for node in nodes:
+    for node in each(nodes):
         if not isinstance(node, Node):
             raise _failure(node, "expected only nodes of the glow dialect that compute values")
         _EMITTERS.get(type(node), _instruction)(program, node)
@@ -291,7 +270,7 @@ def generate(graph: func.FuncOp) -> func.FuncOp:
         terminator.operands, block.args[len(graph.body.block.args) :], strict=True
     ):
         argument.name_hint = tensor.name_hint
-        program.copy(Place(argument, _memref(tensor)), program.place(tensor))
+        program.copy(BufferView(argument, _memref(tensor)), program.place(tensor))
     program.emit(func.ReturnOp())
     tidy(block)
     made = func.FuncOp(

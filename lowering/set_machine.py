@@ -26,15 +26,18 @@ class SetMachinePass(ModulePass):
     name = "glow-set-machine"
 
     target_cpu: str | None = None
-    """LLVM's name of a CPU, such as `haswell`, or `native`; facts that are given replace its."""
+    """
+    LLVM's name of a CPU, such as `haswell`, or `native`. Options for single facts override its
+    facts.
+    """
     target_features: str | None = None
-    """What differs from that CPU, for example `"-fma"`."""
+    """The differences from that CPU, for example `"-fma"`."""
     target_triple: str | None = None
     """LLVM's triple of the target, if it is not that of the CPU."""
     vector_bits: int | None = None
     """Width of a vector register, a power of two; without a CPU, 512."""
     vector_registers: int | None = None
-    """How many vector registers there are; without a CPU, 32."""
+    """The number of vector registers; without a CPU, 32."""
     has_fma: bool | None = None
     """Whether the machine has fused multiply-add; without a CPU, true."""
     int8_dots: tuple[str, ...] | None = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 from contextlib import AbstractContextManager
 
-from .while_used import WhileUsed
+from .scoped_setting import ScopedSetting
 
 
 def _disable() -> bool:
@@ -19,7 +19,7 @@ def _restore(enabled: bool) -> None:
         gc.enable()
 
 
-_suspension = WhileUsed(_disable, _restore)
+_suspension = ScopedSetting(_disable, _restore)
 
 
 def without_garbage_collection() -> AbstractContextManager[None]:

@@ -20,6 +20,8 @@ from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
+from ..glow_dialects.plan_attributes import ARENA_SIZE
+
 
 @dataclass(frozen=True)
 class Level:
@@ -55,7 +57,7 @@ _OF_DIALECT = {
 
 
 def level_of(pass_class: type[ModulePass]) -> Level | None:
-    """What a pass works on; None for passes that work on everything, as those of xDSL do."""
+    """The level of a pass; None for passes that work on everything, such as those of xDSL."""
     return getattr(pass_class, "level", None)
 
 
@@ -87,8 +89,6 @@ def _levels(op: Operation) -> Iterator[Level]:
         if level is NESTS and any("schedule" in nest.properties for nest in op.walk()):
             yield SCHEDULED
         return
-    from .instructions.allocate import ARENA_SIZE
-
     level = _level_of_function(op)
     yield level
     if level is PROGRAM and ARENA_SIZE in op.attributes:

@@ -1,5 +1,5 @@
 """
-From histograms to ranges: which numbers a quantized type should represent, and which saturate.
+Calibration: from a histogram to the range that a quantized type represents. Other numbers saturate.
 
 A method sees the histogram of a value and how the numbers will be stored, and returns a range. All
 of them look at candidates of one form: numbers further from 0 than a threshold `t` saturate.
@@ -17,6 +17,7 @@ from xdsl.ir import Attribute
 
 from ..errors import QuantizationError
 from ..glow_dialects.quant import QuantizedType, storage_range
+from ..table import Table
 from ..wording import counted
 from .histogram import DEFAULT_BINS, Histogram
 from .schemas import Range, choose, choose_per_axis, schema_of, storage_of
@@ -32,7 +33,7 @@ _HALF_WIDTH = 8
 
 @dataclass(frozen=True)
 class Target:
-    """How the numbers of a histogram will be stored."""
+    """The storage of the numbers of a histogram."""
 
     schema: str = "asymmetric"
     storage: IntegerType = storage_of("i8")  # noqa: RUF009 (attributes are immutable)
@@ -40,7 +41,7 @@ class Target:
 
     @property
     def levels(self) -> int:
-        """How many numbers can be stored."""
+        """The number of levels."""
         return 2**self.storage.width.data
 
     def folds(self, h: Histogram) -> bool:
@@ -51,18 +52,13 @@ class Target:
 
 
 Method: TypeAlias = "Callable[[Histogram, Target], Range]"
-METHODS: dict[str, Method] = {}
+METHODS: Table[str, Method] = Table("a method")
 """Methods of calibration by name."""
 
 
 def method(name: str) -> Callable[[Method], Method]:
     """Decorator: enter a method of calibration under a name."""
-
-    def register(function: Method) -> Method:
-        METHODS[name] = function
-        return function
-
-    return register
+    return METHODS.entry(name)
 
 
 def calibrate(
@@ -74,7 +70,7 @@ def calibrate(
     expressed: Attribute = f32,
 ) -> QuantizedType:
     """
-    The per-tensor type for a value of which `histogram` was profiled.
+    The per-tensor type of a value from its profiled `histogram`.
 
     `method` is a key of METHODS, `schema` of SCHEMAS, `storage` of STORAGES. Raises
     QuantizationError for unknown names, and for a histogram in which no finite number was counted.
@@ -191,8 +187,9 @@ def entropy(h: Histogram, target: Target) -> Range:
 
 def _widths_at_numbers(counts: np.ndarray, zero: int, reach: int) -> np.ndarray:
     """
-    For widths from 0 to `reach`: the largest up to that, or 0, with which all that is outside can
-    be added to bins that are not empty. By chance, hardly any width above most numbers is such.
+    The largest usable width up to each width from 0 to `reach`, or 0. With a usable width, all
+    numbers outside can be added to bins that are not empty. By chance, hardly any width above most
+    numbers is such.
     """
     widths = np.arange(reach + 1)
     fits = np.ones(reach + 1, bool)

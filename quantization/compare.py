@@ -1,5 +1,5 @@
 """
-How far two runs of a network are apart, value by value: of a quantized one and the float one.
+The differences between two runs of a network, value by value: a quantized run and a float run.
 
 Values are compared by name. Passes make new values and may change names; `name_values` notes the
 names of a graph as the locations of its operations, which rewrites hand on. Signal and noise are
@@ -42,7 +42,7 @@ class ValueComparison:
     rows: int = 0
     """How many vectors along the last dimension (but those of size 1) were compared."""
     agreeing: int = 0
-    """In how many of these the largest element is at the same place."""
+    """The number of these whose largest element is at the same place."""
 
     def add(self, reference: np.ndarray, found: np.ndarray) -> None:
         """Compare two arrays of one shape. Raises QuantizationError for different shapes."""
@@ -80,9 +80,9 @@ class ValueComparison:
     @property
     def top1_agreement(self) -> float:
         """
-        In which part of the vectors along the last dimension (but for dimensions of size 1, which
-        classifiers may have behind their scores) the largest element, the first among equals, is at
-        the same place; 1 if there are none.
+        The share of the vectors along the last dimension whose largest element, the first among
+        equals, is at the same place; 1 if there are none. Dimensions of size 1 after the scores of
+        a classifier do not count as the last one.
         """
         return self.agreeing / self.rows if self.rows else 1.0
 
@@ -173,13 +173,13 @@ def values_of(
 
 
 def _name(value: SSAValue, key: ValueKey) -> str:
-    """As `name_values` noted it, else its own."""
+    """The name that `name_values` recorded, else the value's own name."""
     location = value.op.location if isinstance(value, OpResult) else None
     return location.desc.data if isinstance(location, NameLoc) else key.name
 
 
 def _reader(value: SSAValue) -> Callable[[np.ndarray], np.ndarray] | None:
-    """What copies a value to an array of floats; None for integers."""
+    """A function that copies a value to an array of floats; None for integers."""
     if not isinstance(value.type, TensorType):
         return None
     element = element_of(value.type)

@@ -1,5 +1,5 @@
 """
-What is left of conversions in a graph that computes with integers, and why.
+The conversions that remain in a graph that computes with integers, with reasons.
 
 The last operation of a loop that a product stores through may well convert: that costs no pass over
 memory. A graph is looked at after `glow-legalize-quantized`, where a product of integers has
@@ -53,7 +53,7 @@ def remaining_conversions(module: ModuleOp) -> list[Conversion]:
 
 
 def _name(op: Operation) -> str:
-    """Of the result, else of what it is made of, else of what is made of it."""
+    """The name of the result, else of an operand, else of a user."""
     before, after = op, op
     while not (before.results[0].name_hint or after.results[0].name_hint):
         source, uses = before.operands[0], list(after.results[0].uses)
@@ -67,7 +67,7 @@ def _name(op: Operation) -> str:
 
 
 def conversion_lines(conversions: list[Conversion]) -> list[str]:
-    """As text: how many there are for each reason, with the first names."""
+    """The conversions as text: the count for each reason, with the first names."""
     by_reason: dict[tuple[bool, str], list[str]] = defaultdict(list)
     for c in conversions:
         by_reason[c.to_integers, c.why].append(c.value)
@@ -80,7 +80,9 @@ def conversion_lines(conversions: list[Conversion]) -> list[str]:
 
 
 def _reason(op: Operation) -> str | None:
-    """Why an operation converts; None if it does not, or another one stands for it."""
+    """
+    The reason why an operation converts; None if it does not, or if another one counts for it.
+    """
     match op:
         case QuantizeOp():
             return _why_quantized(op)
@@ -104,7 +106,7 @@ def _is_quantized_again(value: SSAValue) -> bool:
 
 
 def _end_of_chain(value: SSAValue) -> SSAValue:
-    """What elementwise operators that follow one another make of a value, up to a quantization."""
+    """The results of consecutive elementwise operators on a value, up to a quantization."""
     while value.has_one_use():
         user = next(iter(value.uses)).operation
         if not isinstance(user, DataParallel) or isinstance(user, QuantizeOp):
@@ -141,7 +143,7 @@ def _why_quantized(op: QuantizeOp) -> str:
 
 
 def _makers(value: SSAValue) -> Iterator[str]:
-    """What a value is made of by elementwise operators."""
+    """The values from which elementwise operators make a value."""
     pending, seen = [value], {value}
     while pending:
         value = pending.pop()
@@ -154,7 +156,7 @@ def _makers(value: SSAValue) -> Iterator[str]:
 
 
 def _maker(value: SSAValue) -> str | Node:
-    """What makes a value; the node itself if it is elementwise."""
+    """The origin of a value in words; the node itself if it is elementwise."""
     match value.owner:
         case DequantizeOp() | StorageCastOp():
             return "stored numbers of another scale"

@@ -31,7 +31,7 @@ from .calibration import calibrate_rows
 BITS: Mapping[str, int] = {"u8": 8, "u4": 4}
 _BYTE = IntegerType(8, Signedness.UNSIGNED)
 _LEAST_COLUMNS = 8
-"""Of narrower tables, scales and offsets would be the larger part."""
+"""The least width of a table. In narrower tables, scales and offsets would be the larger part."""
 
 
 def quantize_embeddings(

@@ -9,7 +9,9 @@ import numpy as np
 from ..errors import QuantizationError
 
 DEFAULT_BINS = 2048
-"""As TensorRT has; calibration by entropy needs many more bins than there are stored numbers."""
+"""
+The default number of bins, as in TensorRT. Calibration by entropy needs many more bins than levels.
+"""
 _CHUNK = 1 << 16
 """Elements at a time, so that copies stay in the cache."""
 
@@ -17,7 +19,7 @@ _CHUNK = 1 << 16
 @dataclass
 class Histogram:
     """
-    How often numbers occurred, in bins of equal width from the smallest to the largest.
+    The counts of numbers in bins of equal width from the smallest to the largest number.
 
     As in Glow (`QuantizationProfile`), the range is always exactly that of the finite numbers seen:
     when it grows, what was counted is spread over the new bins as if it were uniform within each
@@ -55,7 +57,7 @@ class Histogram:
 
     @property
     def count(self) -> int:
-        """How many finite numbers were counted."""
+        """The number of finite numbers."""
         return int(self.counts.sum())
 
     @property
@@ -127,8 +129,8 @@ class Histogram:
 
     def merged(self, other: Histogram) -> Histogram:
         """
-        What one histogram of both streams would be, up to the spreading within bins. It has as many
-        bins as the finer of the two.
+        The histogram of both streams, up to the spreading within bins. It has as many bins as the
+        finer of the two.
         """
         result = Histogram.empty(max(self.bins, other.bins))
         result.low, result.high = min(self.low, other.low), max(self.high, other.high)

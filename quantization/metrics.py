@@ -14,22 +14,18 @@ from typing import TypeAlias
 import numpy as np
 
 from ..errors import QuantizationError
+from ..table import Table
 from ..wording import counted
 
 Outputs: TypeAlias = Sequence[Sequence[np.ndarray]]
 """The arrays of all outputs, for each batch."""
 Metric: TypeAlias = Callable[[Outputs, Outputs, "np.ndarray | None"], float]
-METRICS: dict[str, Metric] = {}
+METRICS: Table[str, Metric] = Table("a metric")
 
 
 def metric(name: str) -> Callable[[Metric], Metric]:
     """Decorator: a metric by its name in command lines."""
-
-    def register(function: Metric) -> Metric:
-        METRICS[name] = function
-        return function
-
-    return register
+    return METRICS.entry(name)
 
 
 @metric("error")
@@ -55,15 +51,15 @@ def error(reference: Outputs, found: Outputs, labels: np.ndarray | None) -> floa
 
 @metric("top1")
 def top1(reference: Outputs, found: Outputs, labels: np.ndarray | None) -> float:
-    """In which part of the samples the class with the largest score is another one."""
+    """The share of the samples whose class with the largest score is another one."""
     return float(np.mean(classes(reference) != classes(found)))
 
 
 @metric("labels")
 def labelled(reference: Outputs, found: Outputs, labels: np.ndarray | None) -> float:
     """
-    How much smaller the part of the samples is that is classified rightly; at least 0. Raises
-    QuantizationError without labels, or if there are not as many as samples.
+    The accuracy that is lost: the decrease of the share of correctly classified samples, at least
+    0. Raises QuantizationError without labels, or if there are not as many as samples.
     """
     exact, quantized = classes(reference), classes(found)
     if labels is None:

@@ -1,8 +1,8 @@
 """
-Runs a graph so that all its values can be seen, at the speed of the backend: they become results.
+Runs a graph with all its values as results, at the speed of the backend.
 
-Values are called as `name_values` noted them, so that those of two graphs, of which one was made
-from the other by passes, can be compared.
+Values have the names that `name_values` recorded, so that the values of two graphs can
+be compared if passes made one graph from the other.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from .compare import Comparison
 from .profiling import runnable
 
 if TYPE_CHECKING:
-    from ..backend import Backend
+    from ..interface.backend import Backend
 
 
 class ObservedGraph:

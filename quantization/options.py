@@ -1,4 +1,4 @@
-"""How a network is to be quantized."""
+"""The choices for quantizing a network."""
 
 from __future__ import annotations
 
@@ -28,25 +28,27 @@ class Quantization:
     profile: str | None = None
     """The file of a profile. None if there is none, or if it is given apart."""
     calibration: str = "min-max"
-    """From histograms of activations to ranges: `min-max`, `percentile`, `entropy` or `mse`."""
+    """The calibration of activations: `min-max`, `percentile`, `entropy` or `mse`."""
     percentile: float = DEFAULT_PERCENTILE
-    """For the calibration `percentile`: above 50 and up to 100."""
+    """The percentile of that calibration, above 50 and up to 100."""
     schema: str = "asymmetric"
-    """Of activations: `asymmetric`, `symmetric`, `symmetric_uint8` or `power_of_two`."""
+    """The schema of activations: `asymmetric`, `symmetric`, `symmetric_uint8` or `power_of_two`."""
     activations: str = "i8"
-    """How activations are stored: `i8`, `u8`, `i16`, ..."""
+    """The storage of activations: `i8`, `u8`, `i16`, ..."""
     weight_calibration: str = "min-max"
-    """As `calibration`, of weights."""
+    """The calibration of weights."""
     weight_schema: str = "symmetric"
-    """As `schema`, of weights."""
+    """The schema of weights."""
     weights: str = "i8"
-    """How weights are stored: `i8`, `i4`, ..."""
+    """The storage of weights: `i8`, `i4`, ..."""
     per_channel: bool = True
     """Whether each output channel of weights has a scale of its own."""
     bias: str = "i32"
-    """`i32` in the scale of the products, `i8` in one of its own, or `float`."""
+    """
+    The storage of the bias: `i32` in the scale of the products, `i8` in one of its own, or `float`.
+    """
     embeddings: str = "float"
-    """How constant tables are stored of which rows are looked up: `u8`, `u4`, or `float`."""
+    """The storage of constant tables with row lookups: `u8`, `u4`, or `float`."""
     everything: bool = False
     """
     Whether values between operators that are not products are quantized too, which programs of
@@ -59,9 +61,11 @@ class Quantization:
     instead of from a profile.
     """
     keep_float: tuple[str, ...] = ()
-    """Names of values, or operators such as `softmax`, that are computed in float."""
+    """The names of values, or operators such as `softmax`, that are computed in float."""
     storages: tuple[str, ...] = ()
-    """How what single products read is stored, as `name=i16` with the name of their result."""
+    """
+    The storage of the operands of single products, as `name=i16` with the name of their result.
+    """
 
     def __post_init__(self) -> None:
         for f in fields(Quantization):

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 import re
-from html import escape
 from pathlib import Path
 
 import numpy as np
 
+from ..svg import Picture
 from ..wording import counted
 from .calibration import calibrated_range
 from .histogram import Histogram
@@ -18,7 +18,7 @@ from .schemas import Range, choose
 WIDTH, HEIGHT, MARGIN = 640, 240, 40
 """Pixels of a picture; of its margins on all sides."""
 COLUMNS = 256
-"""How many bars are drawn at most: bins are put together."""
+"""The largest number of bars. More bins are put together."""
 
 
 def histogram_svg(title: str, histogram: Histogram, range: Range, note: str = "") -> str:
@@ -37,32 +37,21 @@ def histogram_svg(title: str, histogram: Histogram, range: Range, note: str = ""
     bottom = HEIGHT - MARGIN
     first, last = x(range.low), x(range.high)
     labels = dict.fromkeys((low, range.low, 0.0, range.high, high))
-    parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" '
-        'font-family="sans-serif" font-size="11">',
-        f'<rect width="{WIDTH}" height="{HEIGHT}" fill="#ffffff"/>',
-        f'<rect x="{first:.2f}" y="{MARGIN}" width="{last - first:.2f}" '
-        f'height="{bottom - MARGIN}" fill="#d8e8f8"/>',
-        f'<path d="{_bars(counts)}" fill="#2060a0"/>',
-        f'<path d="M{MARGIN} {bottom}H{WIDTH - MARGIN}" stroke="#404040"/>',
-        *(
-            f'<path d="M{x(n):.2f} {MARGIN}V{bottom + 4}" stroke="#c04020"/>'
-            for n in (range.low, range.high)
-        ),
-        *(
-            f'<text x="{x(n):.2f}" y="{bottom + 16 + 12 * (i % 2)}" text-anchor="middle">'
-            f"{n:.4g}</text>"
-            for i, n in enumerate(labels)
-        ),
-        f'<text x="{MARGIN}" y="16" font-size="13">{escape(title)}</text>',
-        f'<text x="{MARGIN}" y="31" fill="#404040">{escape(note)}</text>',
-        "</svg>",
-    ]
-    return "\n".join(parts) + "\n"
+    picture = Picture(WIDTH, HEIGHT, f"Histogram of {title}")
+    picture.rect(first, MARGIN, last - first, bottom - MARGIN, "blue/18")
+    picture.path(_bars(counts), "blue")
+    picture.line((MARGIN, bottom), (WIDTH - MARGIN, bottom))
+    for n in (range.low, range.high):
+        picture.line((x(n), MARGIN), (x(n), bottom + 4), "red")
+    for i, n in enumerate(labels):
+        picture.text(x(n), bottom + 16 + 12 * (i % 2), f"{n:.4g}", size=11, anchor="middle")
+    picture.text(MARGIN, 18, title, size=13)
+    picture.text(MARGIN, 33, note, "muted", size=11)
+    return str(picture)
 
 
 def _shown(h: Histogram, range: Range) -> tuple[float, float]:
-    """What is drawn: everything, and something if there is only one number."""
+    """The range that is drawn: all numbers, and a range around a single number."""
     h.expect_numbers()
     low, high = min(h.low, range.low), max(h.high, range.high)
     return (low, high) if low < high else (low - 1.0, high + 1.0)
@@ -92,9 +81,9 @@ def draw_profile(
     percentile: float = 99.99,
 ) -> list[Path]:
     """
-    Write `NNN-name.svg` for each value of which numbers were counted, in order, with the range that
-    a calibration chooses; return the files. The directory is made if need be. Arguments are those
-    of `calibrate`. Raises QuantizationError as that does, and OSError.
+    Write `NNN-name.svg` for each value with counted numbers, in order, with the range that a
+    calibration chooses. Return the files. The directory is made if need be. Arguments are those of
+    `calibrate`. Raises QuantizationError as that does, and OSError.
     """
     folder = Path(directory)
     folder.mkdir(parents=True, exist_ok=True)

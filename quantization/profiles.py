@@ -39,7 +39,7 @@ from .histogram import Histogram
 FORMAT = "glow-profile"
 VERSION = 1
 LEAST_MATCH = 0.1
-"""A profile of which a smaller part of a network's values is known is of another network."""
+"""A profile that knows a smaller share of a network's values belongs to another network."""
 _LISTED = 10
 
 
@@ -53,10 +53,10 @@ class ValueProfile:
 
 @dataclass
 class Match:
-    """What a profile says about a graph."""
+    """The match of a profile with a graph."""
 
     histograms: dict[SSAValue, Histogram]
-    """Of those values that the profile knows."""
+    """The histograms of the values that the profile knows."""
     names: dict[SSAValue, str]
     """The names, in this graph, of all values that could have been profiled."""
     missing: list[str] = field(default_factory=list)
@@ -65,7 +65,7 @@ class Match:
     """Names of values of the profile that the graph does not have."""
 
     def report(self) -> str:
-        """What did not match, by name, in one line; "" if everything did."""
+        """The names that did not match, in one line; "" if everything did."""
         parts = [
             f"{title}: {_listed(names)}"
             for title, names in (

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 
-from ..compiler import CompiledModel, Model, compile, load_model
+from ..compiler import CompiledModel, compile
 from ..context import make_context
 from ..errors import CompileError, QuantizationError, UnsupportedError
 from ..glow_dialects.operator import text_of
+from ..loading import Model, load_model
 from ..passes.graph.profile import ProfilePass, profiled_places
 from ..passes.graph.value_keys import profiled_values
 from ..runtime.cpu_backend import CpuBackend
@@ -25,7 +26,7 @@ from .histogram import DEFAULT_BINS, Histogram
 from .profiles import Profile, ValueProfile
 
 if TYPE_CHECKING:
-    from ..backend import Backend
+    from ..interface.backend import Backend
 
 NAN_CHOICES = ("refuse", "ignore")
 INTERPRETER = "interpreter"
@@ -40,7 +41,7 @@ def optimized_graph(
     operators are decomposed. Raises ModelError, UnsupportedError and CompileError as compiling
     does.
     """
-    stages = [s for s in CpuBackend().stages() if s.name == _OPTIMIZED]
+    stages = CpuBackend().optimizing_stages()
     return Stages(load_model(model, checked_sizes(symbols), max_elements), stages)[_OPTIMIZED]
 
 
@@ -121,7 +122,7 @@ class Profiler:
         )
 
     def profile(self) -> Profile:
-        """What was counted so far. Raises QuantizationError if there were no batches."""
+        """The profile of the batches so far. Raises QuantizationError if there were no batches."""
         if not self.samples:
             raise QuantizationError("there are no data: a profile needs at least one batch")
         return Profile(dict(self._values), self.samples, self._model)

@@ -1,4 +1,4 @@
-"""What became of a graph that was to be quantized."""
+"""The report of a quantization: what is quantized, what stays float, and why."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _LISTED = 5
 
 @dataclass
 class Report:
-    """What became of a graph."""
+    """The result of quantizing a graph."""
 
     quantized: list[str] = field(default_factory=list)
     """Names of the results of products that compute in integers now."""

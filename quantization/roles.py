@@ -1,5 +1,5 @@
 """
-What operators mean for quantization: which operands are activations, weights and biases.
+The roles of operands for quantization: activations, weights and biases.
 
 An operator is in one of three tables. Products (convolutions, fully connected layers, matrix
 products) are what integers make faster: their activations are quantized by the ranges of a profile,
@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container
 from dataclasses import dataclass
-from typing import TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from xdsl.ir import Operation, SSAValue
 
@@ -27,6 +27,7 @@ from ..glow_dialects.glow.shape import ReshapeOp, SliceOp, TransposeOp
 from ..glow_dialects.glow.transposed import TransposedConvolutionOp
 from ..glow_dialects.operator import shape_of
 from ..passes.graph.rewriting import is_constant
+from ..table import Table
 
 
 @dataclass(frozen=True)
@@ -42,17 +43,12 @@ class Roles:
 
 N = TypeVar("N", bound=Node)
 RolesOf: TypeAlias = Callable[[N], Roles]
-PRODUCTS: dict[type[Node], RolesOf] = {}
+PRODUCTS: Table[type[Node], RolesOf[Any]] = Table("roles")
 
 
 def product(operator: type[N]) -> Callable[[RolesOf[N]], RolesOf[N]]:
     """Decorator: how the operands of a product are quantized."""
-
-    def register(function: RolesOf[N]) -> RolesOf[N]:
-        PRODUCTS[operator] = function
-        return function
-
-    return register
+    return PRODUCTS.entry(operator)
 
 
 @product(ConvolutionOp)
@@ -88,8 +84,8 @@ def _by_constant(node: Node, axis: int | None, bias: int | None) -> Roles:
 
 def roles_of(node: object) -> Roles | None:
     """The roles of the operands of a product; None for other operators."""
-    found = PRODUCTS.get(type(node))  # pyright: ignore[reportArgumentType, reportCallIssue]
-    return None if found is None else found(node)  # pyright: ignore[reportArgumentType]
+    found = PRODUCTS.get(type(node))
+    return None if found is None else found(node)
 
 
 MOVERS: frozenset[type[Node]] = frozenset({MaxPoolOp, ReshapeOp, SliceOp, TransposeOp})

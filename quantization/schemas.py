@@ -1,5 +1,5 @@
 """
-From ranges of real numbers to quantized types: how scale and zero point are chosen.
+Schemas choose scale and zero point of a quantized type from a range of real numbers.
 
 A quantized number `q` stands for `(q - zero_point) * scale`. Every schema represents 0 exactly,
 because padding, `relu` and masks make exact zeros (Jacob et al., Quantization and Training of
@@ -23,6 +23,7 @@ from ..glow_dialects.glow.quantization import DequantizeOp, QuantizeOp
 from ..glow_dialects.operator import Call
 from ..glow_dialects.quant import QuantizedType, storage_range
 from ..semantics import evaluate, numpy_dtype
+from ..table import Table
 from ..wording import counted
 
 ZERO_SCALE = 1.0
@@ -57,20 +58,17 @@ class Range:
 Parameters: TypeAlias = "tuple[IntegerType, np.ndarray, np.ndarray]"
 """Storage, scales (f64) and zero points (i64)."""
 Schema: TypeAlias = "Callable[[np.ndarray, np.ndarray, IntegerType], Parameters]"
-"""From lows <= 0 and highs >= 0 (f64 [N]) and a storage type to parameters (both [N])."""
+"""
+A function from lows <= 0 and highs >= 0 (f64 [N]) and a storage type to parameters (both [N]).
+"""
 
-SCHEMAS: dict[str, Schema] = {}
+SCHEMAS: Table[str, Schema] = Table("a schema")
 """Schemas by name."""
 
 
 def schema(name: str) -> Callable[[Schema], Schema]:
     """Decorator: enter a schema under a name."""
-
-    def register(function: Schema) -> Schema:
-        SCHEMAS[name] = function
-        return function
-
-    return register
+    return SCHEMAS.entry(name)
 
 
 @schema("asymmetric")
@@ -98,8 +96,9 @@ def symmetric(lows: np.ndarray, highs: np.ndarray, storage: IntegerType) -> Para
 @schema("symmetric_uint8")
 def symmetric_uint8(lows: np.ndarray, highs: np.ndarray, storage: IntegerType) -> Parameters:
     """
-    As `symmetric`; but if no number is negative, unsigned storage of the same width with zero
-    point 0, so that no bit is spent on a sign. Storage wider than 8 bits has bits enough: it stays.
+    The schema `symmetric`, but with unsigned storage of the same width and zero point 0 if no
+    number is negative, so that no bit is spent on a sign. Storage wider than 8 bits has enough bits
+    and stays signed.
     """
     if (lows < 0).any() or storage.width.data > 8:
         return symmetric(lows, highs, storage)
@@ -111,7 +110,8 @@ def symmetric_uint8(lows: np.ndarray, highs: np.ndarray, storage: IntegerType) -
 @schema("power_of_two")
 def power_of_two(lows: np.ndarray, highs: np.ndarray, storage: IntegerType) -> Parameters:
     """
-    As `symmetric`, with the scale rounded up to a power of two, so that rescaling is a shift.
+    The schema `symmetric` with the scale rounded up to a power of two, so that rescaling is a
+    shift.
     """
     _, scales, points = _symmetric(lows, highs, storage)
     mantissa, exponent = np.frexp(scales)
@@ -128,7 +128,7 @@ def _symmetric(lows: np.ndarray, highs: np.ndarray, storage: IntegerType) -> Par
 
 
 def _scales(scales: np.ndarray) -> np.ndarray:
-    """In f32, normal and positive."""
+    """The scales in f32, normal and positive."""
     limited = np.clip(scales, SMALLEST_SCALE, LARGEST_SCALE).astype(np.float32).astype(np.float64)
     return np.where(scales == 0, ZERO_SCALE, limited)
 

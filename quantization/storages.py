@@ -1,4 +1,4 @@
-"""How the activations of single products are stored, where that is chosen for each."""
+"""The storage of the activations of single products, where it is chosen for each product."""
 
 from __future__ import annotations
 

@@ -28,10 +28,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 
-from ..backend import Backend, find_backend
-from ..compiler import CompiledModel, compile
+from ..compiled_model import CompiledModel
+from ..compiler import compile
 from ..errors import QuantizationError
 from ..glow_dialects.glow.base import DataParallel, Node
+from ..interface.backend import Backend, find_backend
 from ..passes.graph.value_keys import value_keys
 from ..runtime.signature import main_function
 from .metrics import METRICS, Outputs
@@ -45,12 +46,12 @@ if TYPE_CHECKING:
 FLOAT = "float"
 WIDE = "i16"
 _RUNS = 5
-"""Of which a measured cost is the median, at least."""
+"""The least number of runs whose median is a measured cost."""
 
 
 @dataclass(frozen=True)
 class ProductLoss:
-    """What one product loses, quantized alone."""
+    """The loss of one product that is quantized alone."""
 
     name: str
     operator: str
@@ -64,14 +65,14 @@ class ProductLoss:
 
 @dataclass(frozen=True)
 class Tuning:
-    """What was found."""
+    """The result of a tuning."""
 
     choices: Quantization
     best: Trial
     exact: Trial
     """Everything in float."""
     products: list[ProductLoss]
-    """Those that lose most first."""
+    """The products in descending order of their loss."""
     finished: bool
     """False if time was over before everything was tried."""
     trials: int
@@ -79,7 +80,7 @@ class Tuning:
 
 @dataclass(frozen=True)
 class Goal:
-    """What is asked for."""
+    """The task of a tuning."""
 
     max_loss: float
     metric: str = "error"
@@ -253,7 +254,7 @@ class Tuner:
         return ProductLoss(name, operator, alone, saved, choice)
 
     def _identity(self) -> dict[str, str]:
-        """What a state belongs to."""
+        """The identity of the task to which a state belongs."""
         keys = value_keys(main_function(self.graph)).values()
         data, seen = hashlib.sha256(), hashlib.sha256()
         for feed in self.batches:

@@ -1,5 +1,5 @@
 """
-What was tried while tuning, as a file, so that tuning can be continued.
+The trials of a tuning as a file, so that tuning can be continued.
 
 ```
 {"format": "glow-tuning", "version": 1, "of": {"graph": "1f...", ...},
@@ -31,7 +31,7 @@ class Trial:
     choices: Mapping[str, str]
     """`float` or a storage, by product; others are quantized as usual."""
     loss: float
-    """By the metric."""
+    """The loss by the metric."""
     error: float
     """Noise over signal of the outputs, which decides between equal losses."""
     cost: float

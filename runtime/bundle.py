@@ -20,11 +20,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from ..glow_dialects.plan_attributes import WEIGHTS_SIZE
+from ..interface.signature import TensorInfo
 from ..lowering import threads as layout
-from .cpu_backend import CpuBackend, arena_bytes
+from .cpu_backend import CpuBackend
+from .cpu_compilation import arena_bytes, planned_module
 from .cpu_program import ALIGNMENT, aligned_bytes
-from .memory_plan import WEIGHTS_SIZE, function_bytes
-from .signature import TensorInfo, main_function, signature_of
+from .memory_plan import function_bytes
+from .signature import main_function, signature_of
 from .stages import Stages
 from .weights import fill_weights
 
@@ -82,7 +85,7 @@ def write_bundle(stages: Stages, backend: CpuBackend, folder: Path) -> list[Path
     for number, data in enumerate(backend.objects(stages)):
         objects.append(folder / f"glow{number:04}.o")
         objects[-1].write_bytes(data)
-    main = main_function(stages["allocated"])
+    main = main_function(planned_module(stages))
     weights = aligned_bytes(function_bytes(main, WEIGHTS_SIZE))
     fill_weights(weights, main)
     (folder / WEIGHTS).write_bytes(weights.data)
@@ -108,7 +111,7 @@ def _header(stages: Stages, backend: CpuBackend, weights: int) -> str:
 
 
 def _tensors(kind: str, infos: Sequence[TensorInfo]) -> str:
-    """How many inputs or outputs there are, and the size of each with its name."""
+    """The number of inputs or outputs, and the size of each with its name."""
     lines = [f"#define GLOW_{kind}S {len(infos)}", f"#define GLOW_{kind}_BYTES {{ \\"]
     for info in infos:
         size = info.dtype.itemsize

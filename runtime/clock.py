@@ -20,7 +20,7 @@ _READS = 5
 
 @cache
 def _counter() -> tuple[object, Callable[[], int]]:
-    """What reads the counter, and the code behind it, which must stay."""
+    """The function that reads the counter, and its code, which must stay in memory."""
     from ..lowering.instrument_kernels import COUNTER
     from ..lowering.target import host_target
     from .jit import Executable, compile_object
@@ -43,7 +43,9 @@ def counter() -> Callable[[], int]:
 
 
 class Clock:
-    """How long one step of the counter takes: both are read now and when `step` is asked for."""
+    """
+    The duration of one step of the counter. Counter and clock are read now and when `step` is read.
+    """
 
     def __init__(self):
         self._start = _moment()

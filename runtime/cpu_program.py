@@ -15,13 +15,13 @@ from ctypes import addressof, c_char
 from math import prod
 from typing import TYPE_CHECKING, TypeAlias
 
-from ..backend import ProgramMemory
+from ..interface.program import ProgramMemory
 
 if TYPE_CHECKING:
     import numpy as np
 
+    from ..interface.signature import TensorInfo
     from .program_plan import LinkPlan
-    from .signature import TensorInfo
 
 Addresses: TypeAlias = "ctypes.Array[ctypes.c_void_p]"
 ALIGNMENT = 64
@@ -57,7 +57,7 @@ class CpuProgram:
         self._empty = empty
         self._outputs = [(tuple(info.shape), info.dtype) for info in outputs]
         self._idle: list[_Workspace] = []
-        """Those that no run uses now. Appending to and popping from a list are atomic."""
+        """The workspaces that no run uses now. Appending to and popping from a list are atomic."""
 
     def __repr__(self) -> str:
         return (
@@ -117,13 +117,13 @@ class CpuProgram:
 
 
 class _Workspace:
-    """What a run needs for itself."""
+    """The memory that a run needs for itself."""
 
     def __init__(self, size: int, arguments: int):
         self.arena = aligned_bytes(size)
         self.address = address_of(self.arena)
         self.io: Addresses = (ctypes.c_void_p * arguments)()
-        """For the addresses of inputs and outputs."""
+        """The addresses of inputs and outputs."""
 
 
 def aligned_bytes(size: int) -> np.ndarray:
@@ -149,7 +149,7 @@ def mapped_bytes(mapped: mmap.mmap) -> np.ndarray:
 
 
 def address_of(array: np.ndarray) -> int:
-    """Of the first element of an array that is C-contiguous."""
+    """The address of the first element of a C-contiguous array."""
     try:
         return addressof(c_char.from_buffer(array.data))  # costs the least
     except (TypeError, ValueError):  # read-only, of no elements, or of a type without buffers

@@ -1,4 +1,4 @@
-"""How fast a CPU is estimated to compute, from its description: the roofline of its cores."""
+"""The estimated speed of a CPU from its description: the roofline of its cores."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from pathlib import Path
 from xdsl.dialects.builtin import BFloat16Type, Float64Type, IntegerType
 from xdsl.ir import Attribute
 
-from ..backend import Rates
 from ..glow_dialects.elements import storage_type
 from ..glow_dialects.machine import MachineDescription
 from ..glow_dialects.operator import Call, element_of
 from ..glow_dialects.timings import TIMINGS
 from ..glow_dialects.work import products_of
+from ..interface.backend import Rates
 
 _CPUINFO = Path("/proc/cpuinfo")
 
@@ -30,7 +30,7 @@ def clock() -> float:
 
 
 def lane_bits(machine: MachineDescription, element: Attribute, product: bool) -> int:
-    """How much of a vector register one operation on elements takes."""
+    """The share of a vector register that one operation on elements takes."""
     match storage_type(element):
         case Float64Type():
             return 64

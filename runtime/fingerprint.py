@@ -1,5 +1,6 @@
 """
-What the compiler is, as a hash of its source files: changed code never meets old cache entries.
+The identity of the compiler: a hash of its source files. Changed code never meets old cache
+entries.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ import os
 from functools import cache
 from pathlib import Path
 
-GENERATORS = ("glow_dialects", "lowering", "runtime")
+GENERATORS = ("glow_dialects", "interface", "lowering", "runtime")
 """The folders whose code turns instructions into objects."""
 COMPILER = (*GENERATORS, "frontend", "passes", "quantization", "semantics")
 """The folders that results of a compilation depend on."""

@@ -21,9 +21,10 @@ from ..glow_dialects.glow.constant import ConstantOp
 from ..glow_dialects.glow.profile import ProfileOp
 from ..glow_dialects.glow_inst.memory import NAME, QUALIFIER, argument_attributes, is_input
 from ..glow_dialects.operator import text_of
+from ..interface.signature import Signature, TensorInfo
 from ..semantics import evaluate, numpy_dtype
 from .interpreter_program import run_program
-from .signature import Signature, TensorInfo, main_function, signature_of
+from .signature import main_function, signature_of
 
 Observer: TypeAlias = Callable[[SSAValue, np.ndarray], None]
 

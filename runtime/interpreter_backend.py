@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
-from ..backend import Backend, Rates, Stage
+from ..interface.backend import Backend, Rates, Stage
 
 if TYPE_CHECKING:
     import numpy as np
@@ -33,10 +33,10 @@ class InterpreterBackend(Backend):
     def claims(self) -> Sequence[Claim]:
         """Whatever has a meaning in numpy, on all types."""
         from ..glow_dialects.claims import claims
-        from ..glow_dialects.glow import NODES
+        from ..glow_dialects.operators import OPERATORS
         from ..semantics import has_meaning
 
-        return claims(*filter(has_meaning, NODES))
+        return claims(*filter(has_meaning, OPERATORS))
 
     def stages(self) -> Sequence[Stage]:
         return ()
@@ -62,7 +62,7 @@ class InterpretedProgram:
         return f"<InterpretedProgram: {len(self._main.body.block.ops)} operations>"
 
     def run(self, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
-        """See `glow.backend.Program`."""
+        """See `glow.interface.program.Program`."""
         from .interpreter import execute
 
         return execute(self._main, inputs)

@@ -30,10 +30,10 @@ from ..glow_dialects.glow_nest.affine import Buffer
 from ..glow_dialects.glow_nest.call import CallOp
 from ..glow_dialects.glow_nest.ops import KernelOp
 from ..glow_dialects.glow_nest.steps import KernelSteps
+from ..glow_dialects.plan_attributes import ARENA_SIZE
 from ..semantics import constant_array, evaluate, numpy_dtype
 from ..semantics.nests import NestMeaning
 from ..wording import counted
-from .memory_plan import ARENA_SIZE
 
 GARBAGE = 0xFF
 

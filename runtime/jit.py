@@ -19,6 +19,7 @@ import os
 import threading
 from collections.abc import Iterable
 from functools import cache
+from typing import TYPE_CHECKING
 
 import llvmlite.binding as llvm
 from llvmlite.binding.ffi import lib
@@ -26,7 +27,10 @@ from llvmlite.binding.ffi import lib
 from ..errors import CompileError
 from ..lowering.target import Target, initialize_native
 from .half import half_conversions
-from .object_cache import ObjectCache, key_of
+from .object_cache import key_of
+
+if TYPE_CHECKING:
+    from ..interface.cache import Cache
 
 _lock = threading.RLock()
 _library_names = itertools.count()
@@ -89,7 +93,7 @@ def object_key(text: str, target: Target, version: str) -> str:
     return key_of(text, version, *target.key())
 
 
-def object_of(text: str, target: Target, version: str, cache: ObjectCache | None) -> bytes:
+def object_of(text: str, target: Target, version: str, cache: Cache | None) -> bytes:
     """The object file of LLVM IR text, from the cache if it has it."""
     if cache is None:
         return compile_object(text, target)
@@ -138,5 +142,5 @@ class Executable:
         return self._library[name]
 
     def __call__(self, weights: int, io: ctypes.Array[ctypes.c_void_p], arena: int) -> None:
-        """Run the entry on base addresses. Releases Python's global lock meanwhile."""
+        """Run the entry on base addresses, without Python's global lock."""
         self._entry(weights, io, arena)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ..glow_dialects.plan_attributes import ARENA_LOWER_BOUND, ARENA_SIZE, WEIGHTS_SIZE
+from ..interface.memory_plan import Buffer, MemoryPlan
 from .signature import main_function
 
 if TYPE_CHECKING:
@@ -13,55 +14,6 @@ if TYPE_CHECKING:
     from xdsl.ir import Operation
 
     from ..glow_dialects.glow_inst.memory import AllocActivationOp
-
-ARENA_SIZE = "glow.arena_size"
-ARENA_LOWER_BOUND = "glow.arena_lower_bound"
-WEIGHTS_SIZE = "glow.weights_size"
-
-
-@dataclass(frozen=True)
-class Buffer:
-    """An activation's place in the arena while it lives."""
-
-    name: str
-    offset: int
-    """Bytes from the start of the arena."""
-    size: int
-    """Bytes."""
-    first: int
-    """Index of the operation of the program that allocates it."""
-    last: int
-    """Index of the operation that ends its life."""
-
-    def overlaps(self, other: Buffer) -> bool:
-        """Whether the two share bytes at any moment of their lives."""
-        apart = self.last < other.first or other.last < self.first
-        disjoint = (
-            self.offset + self.size <= other.offset or other.offset + other.size <= self.offset
-        )
-        return not (apart or disjoint)
-
-
-@dataclass(frozen=True)
-class MemoryPlan:
-    """Where everything lies. All sizes are in bytes."""
-
-    arena_bytes: int
-    """What one run needs beside inputs, outputs and weights."""
-    lower_bound: int
-    """
-    The maximum over time of the bytes alive: no plan for this order of instructions needs less.
-    """
-    weight_bytes: int
-    """The weight segment, shared by all runs."""
-    buffers: tuple[Buffer, ...]
-    """Activations in order of allocation."""
-
-    def __repr__(self) -> str:
-        return (
-            f"MemoryPlan(arena_bytes={self.arena_bytes}, lower_bound={self.lower_bound}, "
-            f"weight_bytes={self.weight_bytes}, buffers=({len(self.buffers)}))"
-        )
 
 
 def function_bytes(main: FuncOp, name: str) -> int:

@@ -1,5 +1,5 @@
 """
-What a model is, by content: the key under which its compiled program is found again.
+The identity of a model by its content: the key of its compiled program in the cache.
 
 The bytes of a file are hashed, which takes a second for one or two gigabytes, so the hash is
 remembered in the cache for the file's identity (`file_identity`).
@@ -15,17 +15,24 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ..errors import ModelError
 from .file_identity import identity, is_older
 from .fingerprint import COMPILER, source_hash
-from .object_cache import ObjectCache, key_of
+from .object_cache import key_of
+
+if TYPE_CHECKING:
+    from ..interface.cache import Cache
 
 _PACKAGES = ("numpy", "ml_dtypes", "onnx", "xdsl")
 
 
-class ModelSource:
-    """An ONNX model, as a file or as bytes, and what else its import depends on."""
+class OnnxSource:
+    """
+    An ONNX model, as a file or as bytes, and what else its import depends on: see
+    `interface.model_source.ModelSource`, which it implements.
+    """
 
     def __init__(
         self,
@@ -39,13 +46,8 @@ class ModelSource:
         self._start = time.time_ns()
         self._status: tuple[int, ...] | None = None
         self.external: set[str] = set()
-        """Paths of the other files that were read; whoever imports the model adds them."""
 
-    def key(self, cache: ObjectCache) -> str:
-        """
-        The key of the model's file (not of others with its weights), of how it is imported, and of
-        the compiler. Raises OSError if it cannot be read.
-        """
+    def key(self, cache: Cache) -> str:
         if isinstance(self._model, Path):
             self._status = identity(self._model)
             content = file_hash(self._model, cache)
@@ -54,17 +56,14 @@ class ModelSource:
         details = json.dumps([sorted((self.symbols or {}).items()), self.max_elements])
         return key_of("model", content, details, source_hash(COMPILER), *_versions())
 
-    def with_files(self, key: str, names: Sequence[str], cache: ObjectCache) -> str:
-        """The key with the contents of the other files that have weights. Raises OSError."""
+    def with_files(self, key: str, names: Sequence[str], cache: Cache) -> str:
         hashes = [file_hash(self.folder / name, cache) for name in names]
         return key_of("model with files", key, *names, *hashes)
 
     def other_files(self) -> list[str]:
-        """The files of external data, relative to the folder of the model."""
         return sorted(os.path.relpath(path, self.folder) for path in self.external)
 
     def is_unchanged(self, names: Sequence[str]) -> bool:
-        """Whether no file has changed since this object was made."""
         if not isinstance(self._model, Path):
             return not names
         paths = [self._model, *(self.folder / name for name in names)]
@@ -104,7 +103,7 @@ class ModelFiles:
                 )
 
 
-def file_hash(path: Path, cache: ObjectCache) -> str:
+def file_hash(path: Path, cache: Cache) -> str:
     """SHA-256 of a file's content, from the cache if it knows the file. Raises OSError."""
     before = identity(path)
     key = key_of("file", str(path), *map(str, before))

@@ -2,69 +2,42 @@
 
 from __future__ import annotations
 
-import os
+from collections.abc import Sequence
+from dataclasses import field
 from numbers import Integral
 from types import NoneType
+from typing import Any
 
 from ..errors import GlowError
-from ..wording import did_you_mean
-from .object_cache import ObjectCache
-
-_BOOLEAN = (bool,), "True or False"
-_TEXT = (str, NoneType), "a string"
-_KINDS: dict[str, tuple[tuple[type, ...], str]] = {
-    "target_cpu": _TEXT,
-    "target_features": _TEXT,
-    "conv_algorithm": _TEXT,
-    "precision": _TEXT,
-    "pin": _BOOLEAN,
-    "timed": _BOOLEAN,
-}
-"""Options of `glow.compile` that are the backend's, with their types, and these in words."""
 
 
-_SHORT = {"target_cpu": "cpu", "target_features": "features"}
-"""What the backend `cpu` calls options of `glow.compile`."""
-
-
-def backend_options(**options: object) -> dict[str, object]:
+def option(default: object, help: str, **about: object) -> Any:
     """
-    Options of `glow.compile` as a backend's constructor takes them; those that are None or False
-    are left out. Raises GlowError, naming it, for an unknown one, one of a wrong type, or one with
-    a NUL character.
+    A field of a dataclass of options, with what its flag in command lines needs: help, and
+    perhaps `metavar` and `choices`.
     """
-    given: dict[str, object] = {}
-    for name, value in options.items():
-        if name == "quantize":
-            value = pipeline_text(value)
-        elif name == "threads":
-            value = at_least_one(name, value)
-        else:
-            _expect_type(name, value)
-        if value is not None and value is not False:
-            given[_SHORT.get(name, name)] = value
-    return given
+    return field(default=default, metadata={"help": help, **about})
 
 
-def _expect_type(name: str, value: object) -> None:
-    if name not in _KINDS:
-        known = sorted([*_KINDS, "quantize", "threads"])
-        raise GlowError(
-            f"there is no option {name!r}{did_you_mean(name, known)}; there are {', '.join(known)}"
-        )
-    types, words = _KINDS[name]
-    if not isinstance(value, types):
-        raise GlowError(f"expected {name} to be {words}, found {value!r}")
+def expect_boolean(name: str, value: object) -> None:
+    """Raises GlowError unless an option is True or False."""
+    if not isinstance(value, bool):
+        raise GlowError(f"expected {name} to be True or False, found {value!r}")
+
+
+def expect_text(name: str, value: object) -> None:
+    """Raises GlowError unless an option is a string without a NUL character, or None."""
+    if not isinstance(value, str | NoneType):
+        raise GlowError(f"expected {name} to be a string, found {value!r}")
     if "\0" in str(value):
         raise GlowError(f"expected {name} without a NUL character, found {value!r}")
 
 
-def expect_cache(value: object) -> None:
-    """Raises GlowError unless `value` says where a cache is."""
-    if not isinstance(value, bool | str | os.PathLike | ObjectCache):
-        raise GlowError(f"expected cache to be True, False or a directory, found {value!r}")
-    if "\0" in str(value):
-        raise GlowError(f"expected cache without a NUL character, found {value!r}")
+def expect_choice(name: str, value: object, choices: Sequence[str]) -> None:
+    """Raises GlowError unless an option is one of some strings."""
+    if value not in choices:
+        listed = " or ".join(choices) if len(choices) == 2 else f"one of {', '.join(choices)}"
+        raise GlowError(f"expected {name} to be {listed}, found {value!r}")
 
 
 def expect_verify(value: object) -> None:
@@ -78,6 +51,14 @@ def at_least_one(name: str, value: object) -> int:
     if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
         raise GlowError(f"expected {name} to be an integer of at least 1, found {value!r}")
     return int(value)
+
+
+def threads_of(value: object, most: int) -> int:
+    """`value` as a number of threads, at most `most`. Raises GlowError for others."""
+    threads = at_least_one("threads", value)
+    if threads > most:
+        raise GlowError(f"expected threads to be 1 to {most}, found {threads}")
+    return threads
 
 
 def pipeline_text(quantize: object) -> str | None:

@@ -1,4 +1,4 @@
-"""How much memory this process has used."""
+"""The peak of the memory of this process."""
 
 from __future__ import annotations
 

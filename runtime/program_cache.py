@@ -1,5 +1,5 @@
 """
-Which objects a program is linked from, remembered so that its kernels need not be generated again.
+The objects from which a program is linked, stored so that its kernels need not be generated again.
 
 Objects are cached by their LLVM IR (`object_cache`), but making that text takes longer than
 everything else that a compilation with warm caches does. So an index entry of the same cache maps
@@ -19,9 +19,10 @@ from xdsl.ir import Attribute
 from xdsl.printer import Printer
 
 from ..glow_dialects.glow_inst.memory import WeightOp
+from ..interface.cache import Cache
 from ..lowering.target import Target
 from .fingerprint import GENERATORS, source_hash
-from .object_cache import ObjectCache, key_of
+from .object_cache import key_of
 from .program_plan import LinkPlan
 from .signature import main_function
 
@@ -52,12 +53,12 @@ def program_key(allocated: ModuleOp, target: Target, threads: int = 1, timed: bo
     return key_of("program", text.getvalue(), *details)
 
 
-def find_plan(cache: ObjectCache, key: str) -> LinkPlan | None:
+def find_plan(cache: Cache, key: str) -> LinkPlan | None:
     """The plan stored under `key`."""
     found = cache.get(key)
     return LinkPlan(**json.loads(found)) if found is not None else None
 
 
-def store_plan(cache: ObjectCache, key: str, plan: LinkPlan) -> None:
+def store_plan(cache: Cache, key: str, plan: LinkPlan) -> None:
     text = json.dumps({"objects": list(plan.objects), "arena_bytes": plan.arena_bytes})
     cache.put(key, text.encode())

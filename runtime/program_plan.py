@@ -1,4 +1,4 @@
-"""What a linked program consists of."""
+"""The parts of a linked program."""
 
 from __future__ import annotations
 

@@ -12,10 +12,10 @@ from collections.abc import Sequence
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp
 
-from ..backend import Backend, Stage
 from ..errors import GlowError
 from ..glow_dialects.glow_inst.memory import QUALIFIER, argument_attributes
-from .memory_plan import ARENA_SIZE
+from ..glow_dialects.plan_attributes import ARENA_SIZE
+from ..interface.backend import Backend, Stage
 from .signature import is_program
 from .stages import IMPORTED
 
@@ -71,7 +71,7 @@ def remaining_stages(module: ModuleOp, backend: Backend) -> tuple[Sequence[str],
 
 
 def _by_form(main: FuncOp, stages: Sequence[Stage]) -> tuple[Sequence[str], Sequence[Stage]]:
-    """Where an instruction program is that does not say it."""
+    """The stage of an instruction program that does not name its stage."""
     names = [s.name for s in stages]
     stage = "allocated" if ARENA_SIZE in main.attributes else "instructions"
     if stage not in names:

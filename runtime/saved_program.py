@@ -13,13 +13,17 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .memory_plan import Buffer, MemoryPlan
-from .model_source import ModelSource
-from .object_cache import ObjectCache, key_of
-from .signature import Signature, TensorInfo
+from ..interface.memory_plan import Buffer, MemoryPlan
+from ..interface.signature import Signature, TensorInfo
+from .object_cache import key_of
+
+if TYPE_CHECKING:
+    from ..interface.cache import Cache
+    from ..interface.model_source import ModelSource
 
 
 @dataclass(frozen=True)
@@ -35,9 +39,7 @@ class SavedProgram:
     """What its weight segment is known by, which other programs may have too."""
 
 
-def find_program(
-    cache: ObjectCache, source: ModelSource, details: Sequence[str]
-) -> SavedProgram | None:
+def find_program(cache: Cache, source: ModelSource, details: Sequence[str]) -> SavedProgram | None:
     """
     The program of a model.
 
@@ -55,15 +57,14 @@ def find_program(
 
 
 def store_program(
-    cache: ObjectCache,
+    cache: Cache,
     source: ModelSource,
     details: Sequence[str],
     program: SavedProgram,
     weights: memoryview,
 ) -> None:
     """
-    Store a program that was compiled from a model. Nothing is stored if one of its files may have
-    changed meanwhile.
+    Store a program that was compiled from a model, unless one of its files may have changed since.
     """
     files = source.other_files()
     try:
@@ -76,7 +77,7 @@ def store_program(
         cache.put(_files_key(model), json.dumps(files).encode())
 
 
-def find_signature(cache: ObjectCache, source: ModelSource) -> Signature | None:
+def find_signature(cache: Cache, source: ModelSource) -> Signature | None:
     """
     The inputs and outputs of a model before sizes are given to its symbols. Raises OSError if it
     cannot be read.
@@ -85,7 +86,7 @@ def find_signature(cache: ObjectCache, source: ModelSource) -> Signature | None:
     return None if found is None else _decoded_signature(json.loads(found))
 
 
-def store_signature(cache: ObjectCache, source: ModelSource, signature: Signature) -> None:
+def store_signature(cache: Cache, source: ModelSource, signature: Signature) -> None:
     """Store the inputs and outputs of a model, unless its file may have changed meanwhile."""
     try:
         key = _signature_key(source, cache)
@@ -95,7 +96,7 @@ def store_signature(cache: ObjectCache, source: ModelSource, signature: Signatur
         cache.put(key, json.dumps(_encoded_signature(signature)).encode())
 
 
-def _signature_key(source: ModelSource, cache: ObjectCache) -> str:
+def _signature_key(source: ModelSource, cache: Cache) -> str:
     return key_of("signature of a model", source.key(cache))
 
 
@@ -108,7 +109,7 @@ def _key(
     model: str,
     files: Sequence[str],
     details: Sequence[str],
-    cache: ObjectCache,
+    cache: Cache,
 ) -> str:
     return key_of("saved program", source.with_files(model, files, cache), *details)
 

@@ -31,7 +31,9 @@ PAGE = 4096
 """Bytes. Segments start at a multiple of this in their file and in memory."""
 
 _MADV_POPULATE_READ = 22
-"""Of Linux 5.14 and later: enter all pages into the table of pages. Python has no name for it."""
+"""
+Advice for Linux 5.14 and later: enter all pages into the page table. Python has no name for it.
+"""
 _MAGIC = b"glowseg2"
 _FIELDS = struct.Struct("<8sQI")
 """Magic number, size of the segment, CRC-32 of the segment."""
@@ -39,14 +41,13 @@ _CHECKSUM = struct.Struct("<I")
 _SIZE = 2
 """The place of the size in an identity."""
 _LARGE_BYTES = 32 << 20
-"""To check more takes longer than the grain of clocks."""
+"""Segments whose check takes longer than the resolution of file times."""
 
 
 def write_segment(file: BinaryIO, segment: memoryview) -> None:
     """
-    Write the bytes of a segment with their header, at the start of a file. Raises OSError.
-
-    The checksum is computed meanwhile: both release Python's global lock.
+    Write the bytes of a segment with their header, at the start of a file, and compute the checksum
+    at the same time. Raises OSError.
     """
     with ThreadPoolExecutor(1) as pool:
         crc = pool.submit(zlib.crc32, segment)
@@ -148,7 +149,7 @@ def _record(status: Identity) -> bytes:
 
 @cache
 def _boot() -> str:
-    """What tells this boot of the machine from others; of no boot if that is unknown."""
+    """The identity of this boot of the machine; that of no boot if it is unknown."""
     try:
         return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
     except OSError:

@@ -11,7 +11,7 @@ from .weights_file import has_constants, write_weights
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
 
-    from ..backend import Backend
+    from ..interface.backend import Backend
     from .stages import Stages
 
 WEIGHTS = "weights.safetensors"

@@ -12,7 +12,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from types import TracebackType
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -21,20 +20,21 @@ from xdsl.ir import Operation
 from xdsl.passes import ModulePass, PassPipeline
 from xdsl.utils.exceptions import ArgSpecParseError, VerifyException
 
-from ..backend import Stage
 from ..context import make_context
 from ..errors import CompileError, GlowError, ModelError
+from ..interface.backend import Stage
 from ..passes.collector import without_garbage_collection
+from ..passes.looked_at import look_at, looked_at
 from ..universe import multiverse
-from .brief_turns import python_turn
 from .environment import verifies
+from .gil_switch import python_lock
 
 IMPORTED = "imported"
 
 
 @dataclass(frozen=True)
 class Progress:
-    """What a compilation is doing."""
+    """The progress of a compilation."""
 
     stage: str
     """`import`, or the stage that is being computed."""
@@ -46,7 +46,7 @@ class Progress:
 
 class Stages(Mapping[str, ModuleOp]):
     """
-    Stage name to module, in order of compilation; `imported` is the graph before any pass.
+    The modules of stages by name, in order of compilation; `imported` is the graph before any pass.
 
     `done` are the names of the stages that were run before, the last of which made `module`; the
     others are not there.
@@ -140,7 +140,7 @@ class Stages(Mapping[str, ModuleOp]):
             for function in functions:
                 function.detach()
                 start = time.perf_counter()
-                with python_turn, without_garbage_collection():
+                with python_lock, without_garbage_collection():
                     part = ModuleOp([function], dict(whole.attributes))
                     self._apply(index, part)
                 self.times[name] += time.perf_counter() - start
@@ -159,7 +159,7 @@ class Stages(Mapping[str, ModuleOp]):
         if self.progress is not None:
             self.progress(Progress(stage.name))
         start = time.perf_counter()
-        with python_turn, without_garbage_collection():
+        with python_lock, without_garbage_collection():
             module = before.clone() if index - 1 in self._kept else before
             self._apply(index, module)
         self.times[stage.name] = time.perf_counter() - start
@@ -208,12 +208,13 @@ def apply_pass(p: ModulePass, context: Context, module: ModuleOp) -> None:
     Run one pass. Any failure becomes a CompileError that names the pass and the operator; a
     ModelError if it is that the file of a weight cannot be read.
     """
+    look_at(None)
     try:
         p.apply(context, module)
     except GlowError:
         raise
     except Exception as error:
-        op = _culprit(error.__traceback__)
+        op = looked_at()
         at = f" at {describe(op)}" if op is not None else ""
         if isinstance(error, OSError):
             raise ModelError(f"{p.name} cannot read a weight{at}: {error}") from error
@@ -245,14 +246,3 @@ def _first_line(error: Exception) -> str:
     line = text.splitlines()[0] if text else ""
     known = isinstance(error, VerifyException | ValueError | NotImplementedError)
     return line if known and line else f"{type(error).__name__}: {line}"
-
-
-def _culprit(traceback: TracebackType | None) -> Operation | None:
-    """The operation that the innermost frame of our own was working on, if any."""
-    found: Operation | None = None
-    while traceback is not None:
-        for value in traceback.tb_frame.f_locals.values():
-            if isinstance(value, Operation) and not isinstance(value, ModuleOp | FuncOp):
-                found = value
-        traceback = traceback.tb_next
-    return found

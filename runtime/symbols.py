@@ -16,7 +16,7 @@ from ..wording import did_you_mean
 if TYPE_CHECKING:
     import numpy as np
 
-    from .signature import TensorInfo
+    from ..interface.signature import TensorInfo
 
 
 def checked_sizes(symbols: object) -> dict[str, int]:
@@ -42,7 +42,7 @@ def checked_sizes(symbols: object) -> dict[str, int]:
 
 
 class Binding:
-    """How the sizes of symbols follow from the shapes of inputs."""
+    """The sizes of symbols from the shapes of inputs."""
 
     def __init__(self, inputs: Sequence[TensorInfo]):
         self._inputs = inputs
@@ -102,7 +102,7 @@ class Binding:
         return f"dimension {dimension} of input {self._inputs[index].name!r}"
 
     def places(self, symbol: str) -> str:
-        """Where a symbol occurs."""
+        """The place of a symbol."""
         return ", ".join(self._place(i, d) for i, d, n in self._places if self.symbols[n] == symbol)
 
     def key(self, sizes: Mapping[str, int]) -> tuple[int, ...]:

@@ -55,7 +55,7 @@ class ParallelExecutable:
         self._pool = _pool(threads, pin)
 
     def __call__(self, weights: int, io: ctypes.Array[ctypes.c_void_p], arena: int) -> None:
-        """Run the entry on base addresses. Releases Python's global lock meanwhile."""
+        """Run the entry on base addresses, without Python's global lock."""
         self._pool.run(self._executable.address, weights, io, arena)
 
 
@@ -258,7 +258,7 @@ def _libc() -> ctypes.CDLL:
 
 @cache
 def _pause_seconds() -> float:
-    """How long one pause takes: 10 to 60 ns, which depends on the processor's generation."""
+    """The duration of one pause: 10 to 60 ns, depending on the processor's generation."""
     pauses = ctypes.CFUNCTYPE(None, ctypes.c_int64)(_library().address_of(layout.PAUSES))
     count, best = 1000, float("inf")
     for _ in range(5):

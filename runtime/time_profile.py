@@ -1,208 +1,26 @@
 """
-Where the time of a program goes: measured seconds of each instruction, within runs of the network.
+Measures where the time of a program goes.
 
 A program that was compiled with `timed=True` records the processor's counter before and after each
-kernel (`lowering.instrument_kernels`). A profile has medians of several runs as thread 0 saw them,
-how much each instruction has to do, and all times of all threads.
+kernel (`lowering.instrument_kernels`).
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from pathlib import Path
-from statistics import median
-from typing import TYPE_CHECKING
 
 import numpy as np
+from xdsl.dialects.builtin import MemRefType
+from xdsl.dialects.func import FuncOp
 
 from ..errors import GlowError
-from . import perfetto
+from ..glow_dialects.elements import storage_type
+from ..glow_dialects.glow_inst.instruction import Instruction
+from ..glow_dialects.glow_inst.work import flops_of, moved_bytes
+from ..interface.time_profile import InstructionTime, TimedRun, TimeProfile
+from ..lowering.instrument_kernels import record_shape
 from .clock import Clock
-
-if TYPE_CHECKING:
-    from xdsl.dialects.func import FuncOp
-
-    from ..glow_dialects.glow_inst.instruction import Instruction
-    from .cpu_program import CpuProgram
-
-_SHORTEST_WAIT = 1e-7
-"""Seconds; a shorter gap between instructions in a trace is the reading of the counter."""
-
-
-@dataclass(frozen=True)
-class Work:
-    """Time, and what was done in it."""
-
-    seconds: float
-    """Of thread 0, the median of all runs, without `waiting`."""
-    waiting: float
-    """Seconds between the instruction before and this one: at a barrier, if there is one."""
-    flops: int
-    """Multiplications and additions of convolutions and matrix products, by all threads."""
-    bytes: int
-    """What must be read and written, by all threads, if nothing is moved twice."""
-
-    @property
-    def gflops(self) -> float:
-        """GFLOP/s."""
-        return self.flops / self.seconds / 1e9 if self.seconds else 0.0
-
-    @property
-    def gigabytes(self) -> float:
-        """GB/s."""
-        return self.bytes / self.seconds / 1e9 if self.seconds else 0.0
-
-
-@dataclass(frozen=True)
-class InstructionTime(Work):
-    """One instruction of the program."""
-
-    number: int
-    """Its place in the program, from 0."""
-    name: str
-    """Of the value that it computes, or of the buffer of which that is a part."""
-    kind: str
-    """The instruction without `glow_inst.`, such as `blocked_convolution`."""
-    fused: tuple[str, ...]
-    """What its epilogue computes, or what is stacked: operators without `glow.`."""
-    outputs: tuple[str, ...]
-    """Types of the buffers that it writes, such as `1x64x56x56xf32`."""
-    inputs: tuple[str, ...]
-    """Types of the buffers that it reads; those of the epilogue last."""
-
-
-@dataclass(frozen=True)
-class KindTime(Work):
-    """All instructions of one kind."""
-
-    kind: str
-    count: int
-
-
-@dataclass(frozen=True, eq=False)
-class TimedRun:
-    """One run of the program."""
-
-    seconds: float
-    """Of the call in all: starting threads, and waiting for them in the end, included."""
-    times: np.ndarray
-    """
-    f64[threads, instructions, 2]: when each thread began and ended each instruction, in seconds
-    from the call.
-    """
-
-    @property
-    def computing(self) -> float:
-        """Seconds of thread 0 in instructions."""
-        return float((self.times[0, :, 1] - self.times[0, :, 0]).sum())
-
-    @property
-    def waiting(self) -> float:
-        """Seconds of thread 0 between instructions."""
-        return float((self.times[0, 1:, 0] - self.times[0, :-1, 1]).sum())
-
-
-@dataclass(frozen=True, eq=False)
-class TimeProfile:
-    """Measured times of a program."""
-
-    instructions: tuple[InstructionTime, ...]
-    """In the order of the program."""
-    runs: tuple[TimedRun, ...]
-    threads: int
-
-    @property
-    def seconds(self) -> float:
-        """Of a run, the median."""
-        return median(run.seconds for run in self.runs)
-
-    @property
-    def computing(self) -> float:
-        """
-        Of a run in instructions, the median. The medians of single instructions add up to less,
-        because what disturbs a run rarely is in none of them.
-        """
-        return median(run.computing for run in self.runs)
-
-    @property
-    def waiting(self) -> float:
-        """Of a run between instructions, the median."""
-        return median(run.waiting for run in self.runs)
-
-    @property
-    def outside(self) -> float:
-        """Of a run before the first instruction and behind the last, the median."""
-        return median(run.seconds - run.computing - run.waiting for run in self.runs)
-
-    def kinds(self) -> list[KindTime]:
-        """The sums of each kind of instruction, those first that take longest."""
-        groups: dict[str, list[InstructionTime]] = {}
-        for i in self.instructions:
-            groups.setdefault(i.kind, []).append(i)
-        sums = [
-            KindTime(
-                sum(i.seconds for i in group),
-                sum(i.waiting for i in group),
-                sum(i.flops for i in group),
-                sum(i.bytes for i in group),
-                kind,
-                len(group),
-            )
-            for kind, group in groups.items()
-        ]
-        return sorted(sums, key=lambda k: -k.seconds)
-
-    def typical_run(self) -> TimedRun:
-        """The run that took the median time; of two in the middle, the shorter."""
-        return sorted(self.runs, key=lambda run: run.seconds)[(len(self.runs) - 1) // 2]
-
-    def trace(self) -> dict[str, object]:
-        """
-        The typical run as an object for JSON, for Perfetto: a track for each thread, with the
-        instructions and, if there are several threads, where each waits.
-        """
-        run = self.typical_run()
-        events = [perfetto.process(0, "glow")]
-        for thread in range(self.threads):
-            events.append(perfetto.track(thread, f"thread {thread}"))
-        events.append(perfetto.slice_event(0, "run", 0.0, run.seconds * 1e6, {}))
-        for thread in range(self.threads):
-            events += self._track(thread, run.times[thread])
-        return perfetto.document(events)
-
-    def write_trace(self, path: str | Path) -> None:
-        """Write `trace` to a file. Raises OSError."""
-        Path(path).write_text(json.dumps(self.trace()), encoding="utf-8")
-
-    def _track(self, thread: int, times: np.ndarray) -> Iterator[perfetto.Event]:
-        before = times[0, 0] if len(times) else 0.0
-        for i, (begin, end) in zip(self.instructions, times.tolist(), strict=True):
-            if self.threads > 1 and begin - before >= _SHORTEST_WAIT:
-                yield _slice(thread, "waiting", before, begin, {})
-            yield _slice(thread, f"{i.name}: {i.kind}", begin, end, _arguments(i))
-            before = end
-
-
-def _slice(
-    thread: int, name: str, begin: float, end: float, arguments: dict[str, object]
-) -> perfetto.Event:
-    return perfetto.slice_event(thread, name, begin * 1e6, (end - begin) * 1e6, arguments)
-
-
-def _arguments(i: InstructionTime) -> dict[str, object]:
-    return {
-        "number": i.number,
-        "kind": i.kind,
-        "fused": ", ".join(i.fused),
-        "outputs": ", ".join(i.outputs),
-        "inputs": ", ".join(i.inputs),
-        "flops": i.flops,
-        "bytes": i.bytes,
-        "median us": round(i.seconds * 1e6, 3),
-        "GFLOP/s": round(i.gflops, 3),
-    }
+from .cpu_program import CpuProgram
 
 
 def measure(
@@ -213,8 +31,6 @@ def measure(
     made: one run that does not count, then `repeat` that do. Raises GlowError for `repeat` below 1,
     and where the processor's counter cannot be read.
     """
-    from ..glow_dialects.glow_inst.instruction import Instruction
-    from ..lowering.instrument_kernels import record_shape
 
     if repeat < 1:
         raise GlowError(f"expected repeat to be at least 1, found {repeat}")
@@ -241,7 +57,6 @@ def measure(
 
 
 def _described(op: Instruction, number: int, seconds: float, waiting: float) -> InstructionTime:
-    from ..glow_dialects.glow_inst.work import flops_of, moved_bytes
 
     written = op.written()
     return InstructionTime(
@@ -267,9 +82,6 @@ def _fused(op: Instruction) -> Iterator[str]:
 
 def _type_text(t: object) -> str:
     """Sizes and elements of a memref: neither strides nor scales."""
-    from xdsl.dialects.builtin import MemRefType
-
-    from ..glow_dialects.elements import storage_type
 
     assert isinstance(t, MemRefType)
     return "x".join(map(str, (*t.get_shape(), storage_type(t.element_type))))

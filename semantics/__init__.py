@@ -1,5 +1,5 @@
 """
-What every operator of the graph dialect means, in numpy.
+The meaning of every operator of the graph dialect in numpy.
 
 Importing this package registers the meanings of all families. `evaluate` is the reference that
 constant folding uses and against which every other implementation is tested.

@@ -31,7 +31,7 @@ from xdsl.utils.exceptions import VerifyException
 from ..glow_dialects.blob import BlobAttr
 from ..glow_dialects.elements import storage_type
 from ..glow_dialects.glow.constant import ConstantOp, SplatOp
-from ..glow_dialects.operator import to_python
+from ..glow_dialects.python_values import to_python
 
 BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
 
@@ -188,8 +188,8 @@ def lazy_constant(
 
 def constant_reader(value: SSAValue) -> Callable[[], np.ndarray] | None:
     """
-    What returns the elements of a value made by `glow.constant` or `glow.splat`, also when its
-    operation is gone; None for other values. Nothing is read before it is called.
+    A function that returns the elements of a value made by `glow.constant` or `glow.splat`, also
+    when its operation is gone; None for other values. Nothing is read before it is called.
     """
     match value.owner:
         case ConstantOp() as op:
@@ -245,3 +245,13 @@ def constant_of(value: SSAValue) -> np.ndarray | None:
             return splat_array(op)
         case _:
             return None
+
+
+def lowest(dtype: np.dtype) -> float:
+    """The identity of the maximum."""
+    return float("-inf") if dtype.kind not in "iu" else int(np.iinfo(dtype).min)
+
+
+def highest(dtype: np.dtype) -> float:
+    """The identity of the minimum."""
+    return float("inf") if dtype.kind not in "iu" else int(np.iinfo(dtype).max)

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 import ml_dtypes
 import numpy as np
 
-from ..glow_dialects.glow.winograd import PARTS
+from ..glow_dialects.glow_cpu.winograd import PARTS
 
 _WIDTH = 16
 _HIGH = np.uint32(0xFFFF0000)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..glow_dialects.glow.blocked import (
+from ..glow_dialects.glow.convolution import ConvolutionOp
+from ..glow_dialects.glow.pooling import AvgPoolOp, MaxPoolOp, Pool
+from ..glow_dialects.glow_cpu.blocked import (
     BlockedAvgPoolOp,
     BlockedConvolutionOp,
     BlockedDepthwiseConvolutionOp,
@@ -13,9 +15,8 @@ from ..glow_dialects.glow.blocked import (
     UnpackChannelsOp,
     is_blocked_input,
 )
-from ..glow_dialects.glow.convolution import ConvolutionOp
-from ..glow_dialects.glow.pooling import AvgPoolOp, MaxPoolOp, Pool
-from ..glow_dialects.operator import Call, element_of, shape_of, to_attribute, with_shape
+from ..glow_dialects.operator import Call, element_of, shape_of, with_shape
+from ..glow_dialects.python_values import to_attribute
 from .convolution import convolution
 from .pooling import avg_pool, max_pool
 from .registry import meaning
@@ -70,7 +71,7 @@ def _filter(call: Call, w: np.ndarray) -> np.ndarray:
 
 
 def _convolve(call: Call, x: np.ndarray, w: np.ndarray, b: np.ndarray, group: int) -> np.ndarray:
-    """A plain convolution, of which the result is packed."""
+    """A plain convolution with a packed result."""
     element = element_of(call.results[0])
     batch, blocks, *counts, block = shape_of(call.results[0])
     properties = {

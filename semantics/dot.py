@@ -9,9 +9,10 @@ import numpy as np
 from xdsl.ir import Attribute
 
 from ..glow_dialects.glow.convolution import ConvolutionOp
-from ..glow_dialects.glow.dot import DotConvolutionOp, DotMatMulOp
 from ..glow_dialects.glow.matrix import MatMulOp
-from ..glow_dialects.operator import Call, element_of, shape_of, to_attribute, with_shape
+from ..glow_dialects.glow_cpu.dot import DotConvolutionOp, DotMatMulOp
+from ..glow_dialects.operator import Call, element_of, shape_of, with_shape
+from ..glow_dialects.python_values import to_attribute
 from .blocked import pack_channels, unpack_channels
 from .registry import evaluate, meaning, wide
 
@@ -29,7 +30,10 @@ def group_rows(w: np.ndarray, axis: int, terms: int) -> np.ndarray:
 
 
 def pair_rows(w: np.ndarray, axis: int) -> np.ndarray:
-    """In bf16, pairs of neighbours along `axis` last: [.., K, ..] becomes [.., K / 2, .., 2]."""
+    """
+    The weights in bf16, with pairs of neighbours along `axis` in a last dimension: [.., K, ..]
+    becomes [.., K / 2, .., 2].
+    """
     return group_rows(w, axis, 2).astype(ml_dtypes.bfloat16)
 
 

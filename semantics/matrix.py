@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..glow_dialects.glow.matrix import FullyConnectedOp, MatMulOp, PackedMatMulOp
+from ..glow_dialects.glow.matrix import FullyConnectedOp, MatMulOp
+from ..glow_dialects.glow_cpu.packed import PackedMatMulOp
 from ..glow_dialects.operator import Call
 from .registry import factors, meaning, summed, wide
 

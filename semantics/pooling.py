@@ -9,18 +9,9 @@ import numpy as np
 
 from ..glow_dialects.glow.pooling import AvgPoolOp, MaxPoolOp
 from ..glow_dialects.operator import Call, shape_of
+from .arrays import lowest
 from .convolution import pad_spatial, windows
 from .registry import meaning, wide
-
-
-def lowest(dtype: np.dtype) -> float:
-    """The identity of the maximum."""
-    return float("-inf") if dtype.kind not in "iu" else int(np.iinfo(dtype).min)
-
-
-def highest(dtype: np.dtype) -> float:
-    """The identity of the minimum."""
-    return float("inf") if dtype.kind not in "iu" else int(np.iinfo(dtype).max)
 
 
 def _ends(call: Call) -> list[int]:

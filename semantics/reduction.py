@@ -14,7 +14,7 @@ from ..glow_dialects.glow.reduction import (
     ReduceSumOp,
 )
 from ..glow_dialects.operator import Call
-from .pooling import highest, lowest
+from .arrays import highest, lowest
 from .registry import meaning, wide
 
 

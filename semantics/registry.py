@@ -2,8 +2,9 @@
 The table from operators to their numpy meaning, and the way through it.
 
 A meaning is a function `(call, *arrays) -> array` in one file per operator family. Data-parallel
-operators need none: their scalar expression is folded over whole arrays. `evaluate` converts
-results to the declared dtypes, so a meaning may compute in a wider one.
+operators need none: their scalar expression is folded over whole arrays. Nor do those that are
+stated as a formula, but a meaning made for one is faster. `evaluate` converts results to the
+declared dtypes, so a meaning may compute in a wider one.
 """
 
 from __future__ import annotations
@@ -14,38 +15,33 @@ from typing import TypeAlias, TypeVar
 import numpy as np
 
 from ..glow_dialects.glow.base import DataParallel, Node
+from ..glow_dialects.glow.structured import Structured
 from ..glow_dialects.operator import Call, element_of, is_narrow_integer, shape_of
 from ..glow_dialects.scalar import fold
+from ..table import Table
 from .arrays import BFLOAT16, numpy_dtype
+from .formula import evaluate_statement
 from .numpy_algebra import NumpyAlgebra, compute_dtype, convert
 
 Meaning: TypeAlias = "Callable[..., np.ndarray | tuple[np.ndarray, ...]]"
 M = TypeVar("M", bound=Meaning)
 
-_MEANINGS: dict[type[Node], Meaning] = {}
+_MEANINGS: Table[type[Node], Meaning] = Table("a meaning")
 
 
 def meaning(*operators: type[Node]) -> Callable[[M], M]:
     """Register a function `(call, *arrays)` as the meaning of `operators`."""
-
-    def register(function: M) -> M:
-        for operator in operators:
-            if operator in _MEANINGS:
-                raise ValueError(f"{operator.name} already has a meaning")
-            _MEANINGS[operator] = function
-        return function
-
-    return register
+    return _MEANINGS.entry(*operators)  # pyright: ignore[reportReturnType]
 
 
 def has_meaning(operator: type[Node]) -> bool:
     """Whether `evaluate` can compute an operator."""
-    return operator in _MEANINGS or issubclass(operator, DataParallel)
+    return operator in _MEANINGS or issubclass(operator, DataParallel | Structured)
 
 
 def evaluate(call: Call, arrays: Sequence[np.ndarray]) -> tuple[np.ndarray, ...]:
     """
-    What an operator makes of `arrays`, which have the shapes and dtypes of `call.operands`.
+    The results of an operator for `arrays`, which have the shapes and dtypes of `call.operands`.
 
     Results have the dtypes of `call.results` and, if those are tensors, their shapes; they may be
     views of operands. If `call.results` are element types, as in the body of a stacked instruction,
@@ -59,6 +55,8 @@ def evaluate(call: Call, arrays: Sequence[np.ndarray]) -> tuple[np.ndarray, ...]
         elif operator in _MEANINGS:
             found = _MEANINGS[operator](call, *arrays)
             results = found if isinstance(found, tuple) else (found,)
+        elif issubclass(operator, Structured):
+            results = (evaluate_statement(operator.statement(call), arrays),)
         else:
             raise KeyError(f"{call.operator.name} has no meaning in numpy")
         return tuple(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..glow_dialects.glow.sparse import SparseVectorMatMulOp
+from ..glow_dialects.glow_cpu.sparse import SparseVectorMatMulOp
 from ..glow_dialects.operator import Call
 from .registry import meaning, wide
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ml_dtypes
 import numpy as np
 
-from ..glow_dialects.glow.winograd import PARTS, WinogradConvolutionOp, has_parts
+from ..glow_dialects.glow_cpu.winograd import PARTS, WinogradConvolutionOp, has_parts
 from ..glow_dialects.operator import Call, element_of
 from .arrays import numpy_dtype
 from .bf16_parts import pairs_of_bf16, part_bits

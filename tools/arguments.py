@@ -1,15 +1,16 @@
-"""What the command lines of the tools that run networks have in common."""
+"""The command-line arguments that the tools that run networks share."""
 
 from __future__ import annotations
 
 import argparse
 import sys
 import warnings
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
 from ..errors import GlowError, QuantizationError, TextError
+from ..runtime.cpu_options import CpuOptions
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -21,8 +22,9 @@ DEBUG_FLAG = "--traceback"
 
 class Parser(argparse.ArgumentParser):
     """
-    With the flags that `run_tool` knows. Reports wrong arguments as other errors are reported: one
-    line, exit code 1. What is parsed has the names of all that was given in `given`.
+    An argument parser with the flags that `run_tool` knows. It reports wrong arguments like other
+    errors: one line, exit code 1. The parsed arguments have the names of all that were given in
+    `given`.
     """
 
     def __init__(self, prog: str, description: str):
@@ -37,10 +39,22 @@ class Parser(argparse.ArgumentParser):
 
     def parse_args(self, args=None, namespace=None):  # pyright: ignore
         parsed = super().parse_args(args, namespace)
-        for action in self._actions:
-            action.default = argparse.SUPPRESS
-        parsed.given = frozenset(vars(super().parse_args(args)))
+        again = super().parse_args(args, _Recorder(vars(parsed)))
+        parsed.given = frozenset(again.given)
         return parsed
+
+
+class _Recorder(argparse.Namespace):
+    """Has all names already, so that a parser sets no defaults; knows which were set after all."""
+
+    def __init__(self, names: Iterable[str]):
+        super().__init__(**dict.fromkeys(names))
+        self.__dict__["given"] = set()
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if "given" in self.__dict__:
+            self.given.add(name)
+        super().__setattr__(name, value)
 
 
 def symbol(text: str) -> tuple[str, int]:
@@ -70,8 +84,28 @@ def count(text: str) -> int:
     return int(text)
 
 
+def add_cpu_options(group: Any, *names: str) -> None:
+    """Flags for fields of `CpuOptions`. What is not given is None, or False for a switch."""
+    about = {field.name: field for field in fields(CpuOptions)}
+    for name in names:
+        option = about[name]
+        settings = dict(option.metadata)
+        if isinstance(option.default, bool):
+            settings["action"] = "store_true"
+        elif isinstance(option.default, int):
+            settings.update(type=count, default=option.default)
+        group.add_argument(f"--{name.replace('_', '-')}", **settings)
+
+
+def cpu_options(args: argparse.Namespace, *without: str) -> dict[str, Any]:
+    """What the flags of `add_cpu_options` say, but for some, as options of `glow.compile`."""
+    found = vars(args)
+    names = [field.name for field in fields(CpuOptions) if field.name not in ("quantize", *without)]
+    return {name: found[name] for name in names if name in found}
+
+
 def add_model_arguments(group: Any) -> None:
-    """What an ONNX model is imported with."""
+    """The options of the import of an ONNX model."""
     group.add_argument(
         "--define-symbol",
         metavar="NAME=SIZE",
@@ -144,7 +178,7 @@ def add_quantization_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def quantization_options(args: argparse.Namespace) -> dict[str, object]:
-    """Those fields of `quantization.Quantization` that are given."""
+    """The fields of `quantization.Quantization` that are given."""
     given: dict[str, object] = {
         name: value
         for name in (*_NAMES, "percentile", "bias", "embeddings")

@@ -22,8 +22,8 @@ def shown_progress(
     console: Console | None = None,
 ) -> Iterator[Callable[[Progress], None] | None]:
     """
-    What `glow.compile` takes as `progress`: it shows the stage, and how many kernels are made, on
-    stderr or `console`, until the context ends; None unless that is a terminal.
+    The `progress` argument of `glow.compile`. It shows the stage and the number of finished kernels
+    on stderr or `console` until the context ends; it is None unless that is a terminal.
     """
     if not (sys.stderr.isatty() if console is None else console.is_terminal):
         yield None

@@ -6,9 +6,8 @@ device, with its nodes, and an edge for what one partition reads of another, wit
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from html import escape
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp, TensorType
@@ -19,34 +18,31 @@ from ..glow_dialects.glow.constant import ConstantOp, SplatOp
 from ..glow_dialects.glow.quantization import DequantizeOp
 from ..passes.partition.devices import Configuration, configuration_of
 from ..passes.partition.partitions import Partition, PartitionedNetwork, Source, read_partitions
+from ..svg import Picture, series, text_width
 from ..wording import counted
 from .layered_layout import Layout, Size, lay_out
 from .report import size as size_text
 
-COLOURS = ("#4e79a7", "#f28e2b", "#59a14f", "#e15759", "#b07aa1", "#76b7b2", "#edc948", "#9c755f")
-"""Of devices, in order; they repeat."""
 LISTED = 8
 """A partition of more nodes has its operators counted instead."""
-LINE, MARGIN, FONT = 16, 24, 12
-"""Pixels."""
-CHARACTER = 6.6
-"""The mean width of a character, in pixels."""
+LINE, MARGIN = 16, 24
+"""Pixels of a line of text, and around the picture."""
 LEGEND = 28
 
 
 @dataclass(frozen=True)
 class Box:
-    """What stands in a box; the first line is a heading."""
+    """The text of a box. The first line is a heading."""
 
     lines: tuple[str, ...]
     colour: str
     details: str = ""
-    """What is shown when the pointer is on it."""
+    """The text that a pointer on the box shows."""
 
     @property
     def size(self) -> Size:
-        longest = max(len(line) * (1.08 if not i else 1) for i, line in enumerate(self.lines))
-        return Size(longest * CHARACTER + 20, len(self.lines) * LINE + 14)
+        widths = [text_width(line) * (1 if i else 1.08) for i, line in enumerate(self.lines)]
+        return Size(max(widths) + 20, len(self.lines) * LINE + 14)
 
 
 def draw_partitions(module: ModuleOp) -> str:
@@ -58,27 +54,26 @@ def draw_partitions(module: ModuleOp) -> str:
     network = read_partitions(module)
     configuration = configuration_of(module)
     names = _device_names(network, configuration)
-    colours = {name: COLOURS[i % len(COLOURS)] for i, name in enumerate(names)}
-    inputs, outputs = Box(("inputs",), "#777777"), Box(("outputs",), "#777777")
+    colours = {name: series(i) for i, name in enumerate(names)}
+    inputs, outputs = Box(("inputs",), "grey"), Box(("outputs",), "grey")
     boxes = [inputs, *(_box(p, colours[p.device]) for p in network.partitions), outputs]
     edges = _edges(network)
     layout = lay_out([box.size for box in boxes], list(edges))
-    legend = [_legend_entry(name, network, configuration) for name in names]
+    legend = {_legend_entry(name, network, configuration): colours[name] for name in names}
     beyond = _beyond(layout, edges)
     width = max(layout.width + 2 * beyond, _legend_width(legend)) + 2 * MARGIN
-    height = layout.height + 2 * MARGIN + LEGEND
-    drawn = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '
-        f'viewBox="0 0 {width:.0f} {height:.0f}" font-family="sans-serif" font-size="{FONT}">',
-        '<rect width="100%" height="100%" fill="white"/>',
-        *_draw_legend(legend, [colours[name] for name in names]),
-        f'<g transform="translate({(width - layout.width) / 2:.1f} {MARGIN + LEGEND})">',
-        *_draw_edges(layout, edges),
-        *(_draw_box(box, *layout.boxes[i]) for i, box in enumerate(boxes)),
-        "</g>",
-        "</svg>",
-    ]
-    return "\n".join(drawn) + "\n"
+    picture = Picture(
+        width, layout.height + 2 * MARGIN + LEGEND, "Partitions of a network and their devices"
+    )
+    _draw_legend(picture, legend)
+    placed = _moved(layout, (width - layout.width) / 2, MARGIN + LEGEND)
+    for edge in edges:
+        _draw_edge(picture, placed.edges[edge])
+    for edge, sizes in edges.items():
+        _draw_label(picture, placed.edges[edge], _label_text(sizes))
+    for i, box in enumerate(boxes):
+        _draw_box(picture, box, *placed.boxes[i])
+    return str(picture)
 
 
 def seconds_text(seconds: float) -> str:
@@ -173,48 +168,38 @@ def _legend_entry(
 # how it is drawn
 
 
-def _legend_width(entries: Sequence[str]) -> float:
-    return sum(len(entry) * CHARACTER + 40 for entry in entries)
+def _legend_width(entries: Iterable[str]) -> float:
+    return sum(text_width(entry) + 40 for entry in entries)
 
 
-def _draw_legend(entries: Sequence[str], colours: Sequence[str]) -> list[str]:
-    drawn: list[str] = []
+def _draw_legend(picture: Picture, entries: Mapping[str, str]) -> None:
     x = float(MARGIN)
-    for entry, colour in zip(entries, colours, strict=True):
-        drawn.append(
-            f'<rect x="{x:.1f}" y="16" width="14" height="14" rx="3" fill="{colour}"/>'
-            f'<text x="{x + 20:.1f}" y="27">{escape(entry)}</text>'
-        )
-        x += len(entry) * CHARACTER + 40
-    return drawn
+    for entry, colour in entries.items():
+        picture.rect(x, 16, 14, 14, colour, radius=3)
+        picture.text(x + 20, 27, entry)
+        x += text_width(entry) + 40
 
 
-def _draw_box(box: Box, x: float, y: float) -> str:
+def _moved(layout: Layout, dx: float, dy: float) -> Layout:
+    """The layout with its upper left corner at another place."""
+    boxes = {i: (x + dx, y + dy) for i, (x, y) in layout.boxes.items()}
+    edges = {e: [(x + dx, y + dy) for x, y in points] for e, points in layout.edges.items()}
+    return Layout(boxes, edges, layout.width, layout.height)
+
+
+def _draw_box(picture: Picture, box: Box, x: float, y: float) -> None:
     size = box.size
-    weights = [' font-weight="bold"', *[""] * len(box.lines)]
-    texts = [
-        f'<text x="{x + 10:.1f}" y="{y + 18 + i * LINE:.1f}"{weight}>{escape(line)}</text>'
-        for i, (line, weight) in enumerate(zip(box.lines, weights, strict=False))
-    ]
-    title = f"<title>{escape(box.details)}</title>" if box.details else ""
-    return (
-        f"<g>{title}"
-        f'<rect x="{x:.1f}" y="{y:.1f}" width="{size.width:.1f}" height="{size.height:.1f}" '
-        f'rx="6" fill="white"/>'
-        f'<rect x="{x:.1f}" y="{y:.1f}" width="{size.width:.1f}" height="{size.height:.1f}" '
-        f'rx="6" fill="{box.colour}" fill-opacity="0.18" stroke="{box.colour}" stroke-width="1.5"/>'
-        f"{''.join(texts)}</g>"
+    picture.rect(
+        *(x, y, size.width, size.height, f"{box.colour}/18", box.colour),
+        radius=6,
+        thickness=1.5,
+        tip=box.details,
     )
+    for i, line in enumerate(box.lines):
+        picture.text(x + 10, y + 18 + i * LINE, line, bold=not i)
 
 
-def _draw_edges(layout: Layout, edges: dict[tuple[int, int], list[int]]) -> list[str]:
-    """Curves, and above all of them their labels."""
-    curves = [_curve(layout.edges[edge]) for edge in edges]
-    labels = [_label(layout.edges[edge], sizes) for edge, sizes in edges.items()]
-    return curves + labels
-
-
-def _curve(points: Sequence[tuple[float, float]]) -> str:
+def _draw_edge(picture: Picture, points: Sequence[tuple[float, float]]) -> None:
     (x, y), parts = points[0], []
     parts.append(f"M {x:.1f} {y:.1f}")
     for a, b in points[1:]:
@@ -222,33 +207,29 @@ def _curve(points: Sequence[tuple[float, float]]) -> str:
         parts.append(f"C {x:.1f} {middle:.1f} {a:.1f} {middle:.1f} {a:.1f} {b:.1f}")
         x, y = a, b
     tip = f"M {x - 4:.1f} {y - 7:.1f} L {x:.1f} {y:.1f} L {x + 4:.1f} {y - 7:.1f}"
-    return f'<path d="{" ".join(parts)} {tip}" fill="none" stroke="#555555" stroke-width="1.2"/>'
+    picture.path(f"{' '.join(parts)} {tip}", "none", "muted", 1.2)
 
 
 def _label_text(sizes: Sequence[int]) -> str:
-    """How much crosses an edge."""
+    """The bytes that cross an edge."""
     text = size_text(sum(sizes))
     return f"{len(sizes)} tensors, {text}" if len(sizes) > 1 else text
 
 
 def _label_place(points: Sequence[tuple[float, float]], text: str) -> tuple[float, float, float]:
-    """The middle of the last part of an edge, where its label is, and the width of that."""
+    """The middle of the last part of an edge, where its label is, and the width of the label."""
     (a, b), (x, y) = points[-2:]
-    return (a + x) / 2, (b + y) / 2, len(text) * CHARACTER * 0.95
+    return (a + x) / 2, (b + y) / 2, text_width(text, 11) + 8
 
 
 def _beyond(layout: Layout, edges: dict[tuple[int, int], list[int]]) -> float:
-    """How far labels of edges stand out of the layout, at the side where they do most."""
+    """The widest part of a label that lies outside of the layout, in pixels."""
     places = [_label_place(layout.edges[e], _label_text(sizes)) for e, sizes in edges.items()]
     sides = [w / 2 - min(x, layout.width - x) for x, _, w in places]
     return max([0.0, *sides])
 
 
-def _label(points: Sequence[tuple[float, float]], sizes: Sequence[int]) -> str:
-    text = _label_text(sizes)
+def _draw_label(picture: Picture, points: Sequence[tuple[float, float]], text: str) -> None:
     x, y, width = _label_place(points, text)
-    return (
-        f'<rect x="{x - width / 2:.1f}" y="{y - 8:.1f}" width="{width:.1f}" height="16" '
-        f'fill="white" fill-opacity="0.85"/><text x="{x:.1f}" y="{y + 4:.1f}" '
-        f'text-anchor="middle" font-size="11" fill="#333333">{escape(text)}</text>'
-    )
+    picture.rect(x - width / 2, y - 8, width, 16, "page")
+    picture.text(x, y + 4, text, "muted", size=11, anchor="middle")

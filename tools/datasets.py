@@ -14,7 +14,7 @@ from ..wording import counted
 from .inputs import IMAGE_SUFFIXES, Preprocessing, image_shape, load_image
 
 if TYPE_CHECKING:
-    from ..runtime.signature import TensorInfo
+    from ..interface.signature import TensorInfo
 
 ARRAY_SUFFIXES = (".npy", ".npz")
 
@@ -43,7 +43,7 @@ class Dataset:
         return self.infos[0].shape[0]
 
     def count(self) -> int | None:
-        """How many samples there are, if that is known without reading much; else None."""
+        """The number of samples, if it is known without reading much; else None."""
         counts = [self._length(file) for file in self.files]
         known = [c for c in counts if c is not None]
         if len(known) < len(counts):

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from ..errors import GlowError
 from ..wording import counted
 from . import time_profiles, vta_run
-from .arguments import run_tool
+from .arguments import cpu_options, run_tool
 from .output_file import save_arrays
 from .run_arguments import run_parser
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from ..compiler import CompiledModel
+    from ..compiled_model import CompiledModel
 
 ONNXRUNTIME = "onnxruntime"
 
@@ -102,7 +102,7 @@ def _compare(
 def _precision_errors(
     args: argparse.Namespace, feed: dict[str, np.ndarray], outputs: dict[str, np.ndarray]
 ) -> Table:
-    """How far outputs are from those that the same backend computes in f32."""
+    """The differences of outputs from the outputs that the same backend computes in f32."""
     from .. import compile as glow_compile
     from .report import error_table
 
@@ -110,10 +110,8 @@ def _precision_errors(
         args.model,
         symbols=dict(args.define_symbol),
         cache=not args.no_cache,
-        target_cpu=args.target_cpu,
-        target_features=args.target_features,
-        conv_algorithm=args.conv_algorithm,
         max_elements=args.max_elements,
+        **cpu_options(args, "threads", "pin", "precision"),
     )
     pairs = zip(outputs.items(), exact.run(None, feed), strict=True)
     return error_table({name: (found, want) for (name, found), want in pairs})
@@ -146,18 +144,13 @@ def _compiled(args: argparse.Namespace) -> CompiledModel:
         model = glow_compile(
             args.model,
             backend=args.backend,
-            threads=args.threads,
-            pin=args.pin,
             symbols=dict(args.define_symbol),
             cache=not args.no_cache,
-            target_cpu=args.target_cpu,
-            target_features=args.target_features,
-            conv_algorithm=args.conv_algorithm,
             max_elements=args.max_elements,
-            precision=args.precision,
+            progress=progress,
             quantize=quantized_runs.pipeline_of(args),
             timed=time_profiles.is_timed(args),
-            progress=progress,
+            **cpu_options(args),
         )
         return specialized(args, model)
 

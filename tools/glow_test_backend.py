@@ -27,7 +27,7 @@ from ..errors import GlowError
 from ..wording import counted
 
 if TYPE_CHECKING:
-    from ..backend import Backend
+    from ..interface.backend import Backend
     from .conformance.check import Outcome
     from .conformance.plan import Subject
 
@@ -62,7 +62,7 @@ def _arguments() -> argparse.ArgumentParser:
 
 @dataclass(frozen=True)
 class Report:
-    """How the cases of one operator ended."""
+    """The outcomes of the cases of one operator."""
 
     subject: Subject
     outcomes: Sequence[Outcome]
@@ -146,7 +146,7 @@ def main(args: Sequence[str] | None = None) -> int:
     """
     try:
         options = _arguments().parse_args(sys.argv[1:] if args is None else list(args))
-        from ..backend import find_backend
+        from ..interface.backend import find_backend
 
         backend = find_backend(options.backend, threads=options.threads, cache=False)
         if not any(options.filter in claim.operator.name for claim in backend.claims()):

@@ -15,19 +15,22 @@ from ..errors import InputError
 from ..wording import counted
 
 if TYPE_CHECKING:
-    from ..runtime.signature import TensorInfo
+    from ..interface.signature import TensorInfo
 
 IMAGE_SUFFIXES = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".webp", ".ppm", ".pgm", ".tif", ".tiff")
 
 
 @dataclass(frozen=True)
 class Preprocessing:
-    """How pixels become numbers: `(pixel - mean) * scale`, with pixels from 0 to 255."""
+    """The conversion of pixels to numbers: `(pixel - mean) * scale`, with pixels from 0 to 255."""
 
     mean: tuple[float, ...] = (0.0,)
     """One value, or one for each channel in the order of the network."""
     scale: tuple[float, ...] | None = None
-    """As `mean`. None is 1/255 for networks that take floats and 1 for those that take integers."""
+    """
+    The scale of each channel, or of all. None is 1/255 for networks that take floats and 1 for
+    those that take integers.
+    """
     channel_order: str = "RGB"
     """RGB or BGR."""
     layout: str = "NCHW"
@@ -58,7 +61,7 @@ def _range(dtype: np.dtype) -> tuple[int, int]:
 
 
 def preprocessing_of(args: argparse.Namespace) -> Preprocessing:
-    """What the flags of `arguments.add_image_arguments` say."""
+    """The preprocessing from the flags of `arguments.add_image_arguments`."""
     return Preprocessing(
         args.image_mean, args.image_scale, args.image_channel_order, args.image_layout
     )

@@ -32,7 +32,7 @@ class Size:
 
 @dataclass
 class Layout:
-    """Where everything is, in pixels; y grows downwards."""
+    """The places of boxes and edges, in pixels; y grows downwards."""
 
     boxes: dict[int, tuple[float, float]] = field(default_factory=dict)
     """The upper left corner of each box."""
@@ -49,7 +49,7 @@ class _Item:
     layer: int
     size: Size
     x: float = 0.0
-    """Of its middle."""
+    """The x of the middle."""
     up: list[_Item] = field(default_factory=list)
     down: list[_Item] = field(default_factory=list)
 
@@ -139,7 +139,7 @@ def _settle(layer: Sequence[_Item], wanted: Sequence[float]) -> None:
 
 
 def _tops(layers: Sequence[Sequence[_Item]]) -> tuple[list[float], float]:
-    """Where each layer begins, and the whole height."""
+    """The top of each layer, and the whole height."""
     tops: list[float] = []
     y = 0.0
     for layer in layers:

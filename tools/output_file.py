@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 @contextmanager
 def completed(name: str) -> Iterator[str]:
     """
-    Where to write what is to be in the file `name`. It takes this name at the end; after an
-    exception, what was there before is left. So a file may also be read and written at once.
+    The path of a file that replaces `name` at the end; after an exception, the old file stays. So a
+    file may also be read and written at once.
 
     Links, devices and folders are not replaced: what is written to them is written at once.
     """

@@ -1,4 +1,4 @@
-"""What tools say about networks that are split over devices."""
+"""The notes of tools about networks that are split over devices."""
 
 from __future__ import annotations
 

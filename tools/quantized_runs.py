@@ -1,4 +1,4 @@
-"""What `glow-run` tells of networks in other numbers than those of the model."""
+"""The output of `glow-run` for networks in other numbers than those of the model."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import numpy as np
     from rich.console import Console
 
-    from ..compiler import CompiledModel
+    from ..compiled_model import CompiledModel
     from ..quantization import Comparison
 
 FLOAT = "float"

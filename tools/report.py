@@ -13,12 +13,12 @@ from rich.text import Text
 from .tables import DataTable, shortened
 
 if TYPE_CHECKING:
-    from ..runtime.memory_plan import MemoryPlan
-    from ..runtime.signature import TensorInfo
+    from ..interface.memory_plan import MemoryPlan
+    from ..interface.signature import TensorInfo
 
 
 def wide(array: np.ndarray) -> np.ndarray:
-    """As float64, in which 16-bit floats and integers can be compared."""
+    """The array as float64, in which 16-bit floats and integers can be compared."""
     return array.astype(np.float64)
 
 

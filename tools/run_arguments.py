@@ -7,6 +7,7 @@ import argparse
 from . import time_profiles, vta_run
 from .arguments import (
     Parser,
+    add_cpu_options,
     add_image_arguments,
     add_model_arguments,
     add_quantization_arguments,
@@ -57,22 +58,7 @@ def _compilation_arguments(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("compilation")
     group.add_argument("--backend", default="cpu", help="default: cpu")
     add_model_arguments(group)
-    group.add_argument(
-        "--target-cpu",
-        metavar="NAME",
-        help="generate code as for this CPU, in LLVM's names (haswell, x86-64); default: that of "
-        "the environment variable GLOW_TARGET_CPU, or this machine's",
-    )
-    group.add_argument(
-        "--target-features",
-        metavar="[+-]NAME,...",
-        help="features of the CPU to use or not: --target-features=-avx512f",
-    )
-    group.add_argument(
-        "--conv-algorithm",
-        choices=("auto", "direct", "winograd"),
-        help="how convolutions are computed; default: auto, whichever is estimated to be fastest",
-    )
+    add_cpu_options(group, "target_cpu", "target_features", "conv_algorithm")
     group.add_argument(
         "--no-winograd",
         action="store_const",
@@ -80,12 +66,7 @@ def _compilation_arguments(parser: argparse.ArgumentParser) -> None:
         dest="conv_algorithm",
         help="the same as --conv-algorithm=direct: sums of products as in the definition",
     )
-    group.add_argument(
-        "--precision",
-        choices=("f32", "bf16"),
-        help="bf16: round operands of convolutions and matrix products, sum in f32, and report the "
-        "error; needs AVX512-BF16; default: f32",
-    )
+    add_cpu_options(group, "precision")
     group.add_argument(
         "--quantize",
         metavar="FILE.json|dynamic",
@@ -128,10 +109,7 @@ def _conversion_arguments(group: argparse._ArgumentGroup) -> None:
 
 def _running_arguments(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("running")
-    group.add_argument("--threads", type=count, default=1, metavar="N", help="default: 1")
-    group.add_argument(
-        "--pin", action="store_true", help="keep each further thread on a processor of its own"
-    )
+    add_cpu_options(group, "threads", "pin")
     group.add_argument(
         "--repeat", type=count, default=1, metavar="N", help="timed runs after the first one"
     )

@@ -10,16 +10,16 @@ from .report import seconds
 from .tables import DataTable, shortened
 
 if TYPE_CHECKING:
-    from ..runtime.time_profile import InstructionTime, TimeProfile, Work
+    from ..interface.time_profile import InstructionTime, MeasuredWork, TimeProfile
 
 LEAST_SHARE = 0.002
-"""Of the time of a run: instructions that take less have one line together."""
+"""The least share of the time of a run. Instructions that take less share one line."""
 MOST_FUSED = 3
 """Operators of an epilogue that are listed; of more, the number is."""
 _NUMBERS = ("time", "share", "GFLOP/s", "GB/s")
 
 
-def _numbers(profile: TimeProfile, work: Work) -> list[str]:
+def _numbers(profile: TimeProfile, work: MeasuredWork) -> list[str]:
     rates = [_rate(work.gflops), _rate(work.gigabytes)]
     waiting = [seconds(work.waiting)] if profile.threads > 1 else []
     return [seconds(work.seconds), _share(profile, work.seconds), *rates, *waiting]
@@ -83,7 +83,7 @@ def _what(i: InstructionTime) -> str:
 
 
 def _sizes(i: InstructionTime) -> str:
-    """Of what it writes, and of what it reads."""
+    """The sizes of the outputs and of the operands."""
     written, read = (", ".join(_without_element(t) for t in ts) for ts in (i.outputs, i.inputs))
     return f"{written} <- {read}" if read else written
 

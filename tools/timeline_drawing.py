@@ -6,16 +6,14 @@ instruction, in the colour of its kind, over an axis of microseconds.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from html import escape
 from math import floor, log10
 from typing import Any
 
-from .dag_drawing import COLOURS
+from ..svg import Picture, series, text_width
 
 WIDTH, LEAST_LEFT, RIGHT = 900, 80, 30
 ROW, BAR, LINE, AXIS = 34, 22, 20, 44
-CHARACTER = 7
-"""Pixels; a name that does not fit into its bar is left out."""
+"""Pixels. A name that does not fit into its bar is left out."""
 MARKS = 8
 """About how many numbers the axis has."""
 
@@ -29,44 +27,35 @@ def draw_timeline(trace: Mapping[str, Any]) -> str:
     kinds = list(dict.fromkeys(_kind(e) for e in bars if e["tid"]))
     end = max((e["ts"] + e["dur"] for e in bars), default=0.0)
     names = [e["args"]["name"] for e in tracks]
-    left = max(LEAST_LEFT, 16 + CHARACTER * max(map(len, names), default=0))
+    left = max(LEAST_LEFT, round(16 + max(map(text_width, names), default=0)))
     legend, top = _legend(kinds, left)
     bottom = top + ROW * len(rows)
-    height = bottom + AXIS
     scale = (WIDTH - left - RIGHT) / (end or 1)
-    parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" '
-        'font-family="sans-serif" font-size="12">',
-        f'<rect width="{WIDTH}" height="{height}" fill="white"/>',
-        *legend,
-        *_axis(left, bottom, end, scale),
-    ]
+    picture = Picture(WIDTH, bottom + AXIS, "Timeline of a VTA program")
+    for kind, (x, y) in legend.items():
+        picture.rect(x, y, 12, 12, _colour(kinds, kind), radius=2)
+        picture.text(x + 17, y + 10, kind)
+    _draw_axis(picture, left, bottom, end, scale)
     for name, e in zip(names, tracks, strict=True):
-        y = top + ROW * rows[e["tid"]] + BAR * 0.7
-        parts.append(f'<text x="8" y="{y:.1f}">{escape(name)}</text>')
+        picture.text(8, top + ROW * rows[e["tid"]] + BAR * 0.7, name)
     for e in bars:
-        colour = _colour(kinds, _kind(e)) if e["tid"] else "#bbb"
-        parts += _bar(e, left, top + ROW * rows[e["tid"]], scale, colour)
-    return "\n".join([*parts, "</svg>\n"])
+        colour = _colour(kinds, _kind(e)) if e["tid"] else "grey"
+        _draw_bar(picture, e, left, top + ROW * rows[e["tid"]], scale, colour)
+    return str(picture)
 
 
-def _axis(left: int, y: int, end: float, scale: float) -> list[str]:
+def _draw_axis(picture: Picture, left: int, y: int, end: float, scale: float) -> None:
     """A line from 0 to the end, with marks at round numbers."""
-    drawn = [f'<line x1="{left}" y1="{y}" x2="{WIDTH - RIGHT}" y2="{y}" stroke="#555"/>']
+    picture.line((left, y), (WIDTH - RIGHT, y))
     power = 10.0 ** floor(log10(end / MARKS)) if end else 1.0
     step = next(m * power for m in (1, 2, 5, 10) if end <= MARKS * m * power)
     for i in range(int(end / step) + 1):
         x = left + i * step * scale
-        drawn.append(
-            f'<line x1="{x:.1f}" y1="{y}" x2="{x:.1f}" y2="{y + 5}" stroke="#555"/>'
-            f'<text x="{x:.1f}" y="{y + 18}" text-anchor="middle" fill="#555">{i * step:g}</text>'
-        )
+        picture.line((x, y), (x, y + 5))
+        picture.text(x, y + 18, f"{i * step:g}", "muted", anchor="middle")
+    length = f"{end:{'.3g' if end < 1000 else ',.0f'}} us in all"
     middle = (left + WIDTH - RIGHT) / 2
-    drawn.append(
-        f'<text x="{middle:.1f}" y="{y + 36}" text-anchor="middle" fill="#555">'
-        f"time in us; {end:{'.3g' if end < 1000 else ',.0f'}} us in all</text>"
-    )
-    return drawn
+    picture.text(middle, y + 36, f"time in us; {length}", "muted", anchor="middle")
 
 
 def _kind(event: Mapping[str, Any]) -> str:
@@ -74,37 +63,29 @@ def _kind(event: Mapping[str, Any]) -> str:
 
 
 def _colour(kinds: Sequence[str], kind: str) -> str:
-    return COLOURS[kinds.index(kind) % len(COLOURS)]
+    return series(kinds.index(kind))
 
 
-def _legend(kinds: Sequence[str], left: int) -> tuple[list[str], int]:
-    """Kinds with their colours, in as many lines as they need; and where the lines end."""
-    drawn: list[str] = []
-    x, y = left, 8
+def _legend(kinds: Sequence[str], left: int) -> tuple[dict[str, tuple[float, int]], int]:
+    """The place of each kind, in as many lines as they need, and where the lines end."""
+    places: dict[str, tuple[float, int]] = {}
+    x, y = float(left), 8
     for kind in kinds:
-        width = 17 + CHARACTER * len(kind) + 16
+        width = 17 + text_width(kind) + 16
         if x > left and x + width > WIDTH:
-            x, y = left, y + LINE
-        drawn.append(
-            f'<rect x="{x}" y="{y}" width="12" height="12" rx="2" fill="{_colour(kinds, kind)}"/>'
-            f'<text x="{x + 17}" y="{y + 10}">{escape(kind)}</text>'
-        )
+            x, y = float(left), y + LINE
+        places[kind] = x, y
         x += width
-    return drawn, y + LINE
+    return places, y + LINE
 
 
-def _bar(event: Mapping[str, Any], left: int, y: int, scale: float, colour: str) -> list[str]:
-    """A bar; the pointer on it shows the instruction."""
+def _draw_bar(
+    picture: Picture, event: Mapping[str, Any], left: int, y: int, scale: float, colour: str
+) -> None:
+    """A bar; a pointer on it shows the instruction."""
     x, width = left + event["ts"] * scale, max(event["dur"] * scale, 0.5)
     name = event["name"]
-    details = escape(str(event["args"].get("text", name)))
-    found = [
-        f'<rect x="{x:.1f}" y="{y}" width="{width:.1f}" height="{BAR}" fill="{colour}">'
-        f"<title>{details}</title></rect>"
-    ]
-    if CHARACTER * len(name) < width:
-        found.append(
-            f'<text x="{x + width / 2:.1f}" y="{y + BAR * 0.7:.1f}" text-anchor="middle" '
-            f'pointer-events="none">{escape(name)}</text>'
-        )
-    return found
+    details = str(event["args"].get("text", name))
+    picture.rect(x, y, width, BAR, f"{colour}/55", "page", tip=details)
+    if text_width(name) + 8 < width:
+        picture.text(x + width / 2, y + BAR * 0.7, name, anchor="middle")

@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     import numpy as np
     from rich.console import Console
 
-    from ..runtime.signature import Signature
+    from ..interface.signature import Signature
     from ..runtime.vta.program import VtaProgram
     from ..runtime.vta.simulator import Simulator
     from ..runtime.vta.timing import Estimate, LayerEstimate
-    from ..runtime.vta.words import Memory
+    from ..runtime.vta.words import MemoryCode
     from .tables import DataTable
 
 _COMPILER_OPTIONS = (
@@ -66,13 +66,13 @@ def run_program(args: argparse.Namespace, console: Console) -> int:
     """Run a VTA program as the arguments say, and return the exit code."""
     import numpy as np
 
-    from ..runtime.vta.program import VtaProgram
+    from ..runtime.vta.container import read_program
     from ..runtime.vta.simulator import Simulator
     from .inputs import Preprocessing, load_inputs
     from .report import input_table, summary_table
 
     start = time.perf_counter()
-    program = VtaProgram.load(args.model)
+    program = read_program(args.model)
     simulator = Simulator(program)
     reading = time.perf_counter() - start
     signature = _signature(program)
@@ -94,7 +94,7 @@ def run_program(args: argparse.Namespace, console: Console) -> int:
 
 
 def _signature(program: VtaProgram) -> Signature:
-    from ..runtime.signature import Signature, TensorInfo
+    from ..interface.signature import Signature, TensorInfo
 
     def infos(regions) -> tuple[TensorInfo, ...]:
         return tuple(TensorInfo(r.name, list(r.shape), r.dtype.newbyteorder("=")) for r in regions)
@@ -120,7 +120,8 @@ def _runs(
 def _report(args: argparse.Namespace, program: VtaProgram, console: Console) -> None:
     if not args.statistics and args.trace is None:
         return
-    from ..runtime.vta.timing import VtaTiming, estimate
+    from ..glow_dialects.vta.timing import VtaTiming
+    from ..runtime.vta.timing import estimate
     from ..runtime.vta.trace import trace, write_trace
     from .timeline_drawing import draw_timeline
 
@@ -175,15 +176,15 @@ def traffic_table(found: Estimate) -> DataTable:
 
 def layer_table(layers: Sequence[LayerEstimate]) -> DataTable:
     """Cycles, use of the GEMM core, and traffic of each layer."""
-    from ..runtime.vta.words import Memory
+    from ..runtime.vta.words import MemoryCode
     from .report import size
 
-    groups: dict[str, tuple[Memory, ...]] = {
-        "inputs": (Memory.INP,),
-        "weights": (Memory.WGT,),
-        "accumulators": (Memory.ACC, Memory.ACC_8BIT),
-        "micro-ops": (Memory.UOP,),
-        "outputs": (Memory.OUT,),
+    groups: dict[str, tuple[MemoryCode, ...]] = {
+        "inputs": (MemoryCode.INP,),
+        "weights": (MemoryCode.WGT,),
+        "accumulators": (MemoryCode.ACC, MemoryCode.ACC_8BIT),
+        "micro-ops": (MemoryCode.UOP,),
+        "outputs": (MemoryCode.OUT,),
     }
     table = _table("layers", "layer", "cycles", "GEMM core", *groups)
     for layer in layers:

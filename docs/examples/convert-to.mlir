@@ -4,6 +4,6 @@ func.func @main(%x: tensor<1x4xf32> {glow.name = "x"}) -> (tensor<1x2xf32> {glow
   %b = glow.constant dense<[0.5, -0.5]> : tensor<2xf32>
   %z = glow.fully_connected %x, %w, %b : (tensor<1x4xf32>, tensor<2x4xf32>, tensor<2xf32>) -> tensor<1x2xf32>
   %r = glow.relu %z : (tensor<1x2xf32>) -> tensor<1x2xf32>
-  %y = glow.softmax %r {axis = 1 : i64} : (tensor<1x2xf32>) -> tensor<1x2xf32>
+  %y = glow.softmax %r axis 1 : (tensor<1x2xf32>) -> tensor<1x2xf32>
   func.return %y : tensor<1x2xf32>
 }

@@ -6,7 +6,7 @@ builtin.module attributes {glow.devices = [{name = "interpreter0", backend = "in
   }
   func.func private @partition_1(%x: tensor<1x8x!quant.uniform<i8:f32, 0.5>>) -> tensor<1x4xf32> attributes {glow.device = "interpreter1", glow.backend = "interpreter", glow.cost = 4.003400e-05 : f64, glow.weight_bytes = 16 : i64, glow.activation_bytes = 28 : i64} {
     %r = glow.dequantize %x : (tensor<1x8x!quant.uniform<i8:f32, 0.5>>) -> tensor<1x8xf32>
-    %k = glow.splat {value = 3 : i64} : tensor<4x8x!quant.uniform<i8:f32, 0.25>>
+    %k = glow.splat value 3 : tensor<4x8x!quant.uniform<i8:f32, 0.25>>
     %w = glow.dequantize %k : (tensor<4x8x!quant.uniform<i8:f32, 0.25>>) -> tensor<4x8xf32>
     %b = glow.constant dense<[1.000000e+00, -5.000000e-01, 0.000000e+00, 2.000000e+00]> : tensor<4xf32>
     %c = glow.fully_connected %r, %w, %b : (tensor<1x8xf32>, tensor<4x8xf32>, tensor<4xf32>) -> tensor<1x4xf32>

@@ -5,9 +5,9 @@ func.func @main(%image: tensor<1x16x4x4xf32> {glow.name = "image"}) -> (tensor<1
   %x = glow.quantize %image : (tensor<1x16x4x4xf32>) -> tensor<1x16x4x4x!quant.uniform<i8:f32, 0.5>>
   %i = glow.storage_cast %x : (tensor<1x16x4x4x!quant.uniform<i8:f32, 0.5>>) -> tensor<1x16x4x4xi8>
   %w = glow.cast %i : (tensor<1x16x4x4xi8>) -> tensor<1x16x4x4xi32>
-  %sum = glow.reduce_sum %w {axes = array<i64: 2, 3>, keep_dims = false} : (tensor<1x16x4x4xi32>) -> !s
-  %one = glow.splat {value = 1 : i64} : !s
-  %four = glow.splat {value = 4 : i64} : !s
+  %sum = glow.reduce_sum %w axes [2, 3] : (tensor<1x16x4x4xi32>) -> !s
+  %one = glow.splat value 1 : !s
+  %four = glow.splat value 4 : !s
   %mean = glow.rescale %sum, %one, %four : (!s, !s, !s) -> !q
   %y = glow.dequantize %mean : (!q) -> tensor<1x16xf32>
   func.return %y : tensor<1x16xf32>

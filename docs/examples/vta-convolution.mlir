@@ -7,12 +7,12 @@ func.func @main(%image: tensor<1x16x6x6xf32> {glow.name = "image"}) -> (!q {glow
   %v = glow.constant dense<3> : tensor<16x16x3x3xi8>
   %w = glow.constant dense<-2> : tensor<16x16x1x1xi8>
   %b = glow.constant dense<5> : tensor<16xi32>
-  %one = glow.splat {value = 1 : i64} : !i
-  %four = glow.splat {value = 4 : i64} : !i
-  %a = glow.convolution %x, %v, %b {dilations = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>, strides = array<i64: 1, 1>} : (!q, tensor<16x16x3x3xi8>, tensor<16xi32>) -> !i
+  %one = glow.splat value 1 : !i
+  %four = glow.splat value 4 : !i
+  %a = glow.convolution %x, %v, %b pads [1, 1, 1, 1] : (!q, tensor<16x16x3x3xi8>, tensor<16xi32>) -> !i
   %p = glow.relu %a : (!i) -> !i
   %h = glow.rescale %p, %one, %four : (!i, !i, !i) -> !q
-  %c = glow.convolution %h, %w, %b {dilations = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, strides = array<i64: 1, 1>} : (!q, tensor<16x16x1x1xi8>, tensor<16xi32>) -> !i
+  %c = glow.convolution %h, %w, %b : (!q, tensor<16x16x1x1xi8>, tensor<16xi32>) -> !i
   %y = glow.rescale %c, %one, %four : (!i, !i, !i) -> !q
   func.return %y : !q
 }

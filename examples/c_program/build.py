@@ -12,7 +12,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from glow.compiler import load_model
+from glow.loading import load_model
 from glow.runtime.bundle import write_bundle
 from glow.runtime.cpu_backend import CpuBackend
 from glow.runtime.stages import Stages
@@ -27,7 +27,10 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=1, metavar="N", help="default: 1")
     args = parser.parse_args()
     backend = CpuBackend(
-        threads=args.threads, cache=False, cpu=args.target_cpu, features=args.target_features
+        threads=args.threads,
+        cache=False,
+        target_cpu=args.target_cpu,
+        target_features=args.target_features,
     )
     stages = Stages(load_model(args.model), backend.stages())
     objects = write_bundle(stages, backend, args.folder)

@@ -48,7 +48,7 @@ PACKED: dict[int, Attribute] = {
     TensorProto.INT4: IntegerType(4),
     TensorProto.UINT4: _unsigned(4),
 }
-"""Elements of constants of which several share a byte in ONNX, but not here."""
+"""Element types that share bytes in ONNX constants, but not in this compiler."""
 _CODES = {element: code for code, element in ELEMENTS.items()}
 
 

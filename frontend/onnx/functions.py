@@ -82,7 +82,7 @@ class Functions:
 
 
 def depends_on_types(schema: OpSchema) -> bool:
-    """Whether ONNX defines the operator by others once the types of its inputs are known."""
+    """Whether ONNX defines the operator by other operators for the given types of inputs."""
     return schema.has_context_dependent_function and not schema.has_function  # pyright: ignore
 
 

@@ -21,7 +21,7 @@ from xdsl.utils.exceptions import VerifyException
 from ...errors import ModelError
 from .builder import GraphBuilder
 from .functions import Body, Functions, depends_on_types
-from .node import CONTRIB, OnnxNode, find_converter, find_schema, node_label
+from .node import CONTRIB, GLOW, OnnxNode, find_converter, find_schema, node_label
 from .order import sort_nodes
 from .problems import MissingOperator, Unsupported, some
 from .signature import check_signature
@@ -143,7 +143,7 @@ class GraphConverter:
     ) -> Inputs:
         """The results of a node; those it leaves out, or all if inputs are unknown, are missing."""
         schema, domain, opset = _definition(proto, opsets)
-        if (schema is not None or domain == CONTRIB) and not self.functions.has(proto):
+        if (schema is not None or domain in (CONTRIB, GLOW)) and not self.functions.has(proto):
             if schema is not None:
                 check_signature(proto, schema)
             convert = find_converter(proto.op_type, domain, opset)

@@ -1,4 +1,4 @@
-"""From an ONNX model to a module of the graph dialect."""
+"""The import of an ONNX model as a module of the graph dialect."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a model says of its inputs and outputs, before sizes are given to its symbols."""
+"""The inputs and outputs of a model, before its symbols have sizes."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ class Model:
     opsets: dict[str, int]
     """Opset version by domain; the default domain is the empty string."""
     heavy: Mapping[str, onnx.TensorProto] = field(default_factory=dict)
-    """Initializers by name of which `proto` has no data."""
+    """The initializers whose data is not in `proto`, by name."""
 
     @property
     def initializers(self) -> list[onnx.TensorProto]:

@@ -1,4 +1,4 @@
-"""What a converter sees of an ONNX node, and the table of converters."""
+"""The view of an ONNX node that converters get, and the table of converters."""
 
 from __future__ import annotations
 
@@ -22,6 +22,8 @@ Converter: TypeAlias = "Callable[[OnnxNode], Results]"
 
 CONTRIB = "com.microsoft"
 """The domain of onnxruntime's own operators, which its quantizer writes."""
+GLOW = "ai.glow"
+"""The domain of operators that a model states itself."""
 
 _CONVERTERS: dict[tuple[str, str], list[tuple[int, Converter]]] = {}
 
@@ -213,6 +215,7 @@ def node_label(proto: NodeProto) -> str:
 
 __all__ = [
     "CONTRIB",
+    "GLOW",
     "Converter",
     "OnnxNode",
     "converter",

@@ -77,7 +77,7 @@ def _cycle_message(
 
 
 def live_nodes(nodes: Sequence[NodeProto], outputs: Iterable[str]) -> set[int]:
-    """Which of the sorted `nodes`, by position, the values called `outputs` depend on."""
+    """The positions of the sorted `nodes` on which the values called `outputs` depend."""
     wanted = set(outputs)
     live = set()
     for i in range(len(nodes) - 1, -1, -1):

@@ -1,4 +1,4 @@
-"""How converters say that they lack something."""
+"""The errors of converters about missing features."""
 
 from __future__ import annotations
 

@@ -36,8 +36,10 @@ class Parameters:
     zero_point: SSAValue | None = None
     axis: int = 1
     block: int = 0
-    """With blocks: how many neighbours along `axis` share a scale, and all other indices have one
-    of their own."""
+    """
+    The size of a block: adjacent elements along `axis` share a scale, and all other indices have
+    one of their own.
+    """
 
     @staticmethod
     def of(node: OnnxNode, scale: int, zero_point: int, axis: int = 1, block: int = 0):

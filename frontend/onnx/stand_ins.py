@@ -51,7 +51,7 @@ def declared_types(values: Sequence[ValueInfoProto]) -> Mapping[str, TensorType]
 
 
 def static_types(types: Mapping[str, TypeProto]) -> Mapping[str, TensorType]:
-    """Those of `types` that have a counterpart, as tensor types."""
+    """The members of `types` that have a counterpart, as tensor types."""
     found = {name: _static_type(t) for name, t in types.items()}
     return {name: t for name, t in found.items() if t is not None}
 

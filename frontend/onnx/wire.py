@@ -56,7 +56,7 @@ class Field:
 
 
 def _varint(data: memoryview, at: int, end: int) -> tuple[int, int]:
-    """The variable-length integer at `at`, and the position behind it."""
+    """The variable-length integer at `at`, and the position after it."""
     value = shift = 0
     while at < end and shift < 64:
         byte = data[at]
@@ -69,7 +69,7 @@ def _varint(data: memoryview, at: int, end: int) -> tuple[int, int]:
 
 
 def _value_end(data: memoryview, wire_type: int, at: int, end: int) -> tuple[int, int]:
-    """Where the value of a field of this wire type begins and ends."""
+    """The beginning and the end of the value of a field of this wire type."""
     match wire_type:
         case 0:
             return at, _varint(data, at, end)[1]

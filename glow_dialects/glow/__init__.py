@@ -15,10 +15,9 @@ from . import (
     activation,
     arithmetic,
     attention,
-    blocked,
     constant,
     convolution,
-    dot,
+    generic,
     logic,
     matrix,
     normalization,
@@ -27,34 +26,15 @@ from . import (
     quantization,
     reduction,
     shape,
-    sparse,
     transposed,
-    winograd,
 )
-from .base import DataParallel, Node
+from .base import DataParallel, Node, nodes_of
 from .machine import MachineAttr
 
-_FAMILIES = (
+NODES: list[type[Node]] = nodes_of(
     *(constant, shape, arithmetic, activation, logic, convolution, pooling, matrix),
-    *(normalization, attention, reduction, quantization, blocked, dot, winograd),
-    *(transposed, sparse),
+    *(normalization, attention, reduction, quantization, transposed, generic),
 )
-
-
-def _nodes() -> list[type[Node]]:
-    """Every concrete node, family by family in order of definition."""
-    return [
-        value
-        for family in _FAMILIES
-        for value in vars(family).values()
-        if isinstance(value, type)
-        and issubclass(value, Node)
-        and value.__module__ == family.__name__
-        and "get_irdl_definition" in vars(value)
-    ]
-
-
-NODES: list[type[Node]] = _nodes()
 GLOW = Dialect(
     "glow", [*list[type[IRDLOperation]](NODES), profile.ProfileOp], [BlobAttr, MachineAttr]
 )  # pyright: ignore

@@ -9,7 +9,8 @@ import math
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr, f64, i1
 from xdsl.irdl import irdl_op_definition, opt_prop_def, prop_def
 
-from ..operator import Call, to_python
+from ..operator import Call
+from ..python_values import to_python
 from ..scalar import Expr, Primitive, apply, erf, exp, log, maximum, minimum, select, tanh
 from .elementwise import FloatBinary, FloatUnary, Unary, X, Y
 
@@ -40,7 +41,7 @@ class LeakyReluOp(FloatUnary):
     `x` where it is at least 0, `alpha * x` elsewhere.
 
     ```mlir
-    %r = glow.leaky_relu %x {alpha = 0.01 : f64} : (tensor<4xf32>) -> tensor<4xf32>
+    %r = glow.leaky_relu %x alpha 0.1 : (tensor<4xf32>) -> tensor<4xf32>
     ```
     """
 
@@ -59,7 +60,7 @@ class EluOp(FloatUnary):
     Exponential linear unit (Clevert et al. 2015): `alpha * (exp(x) - 1)` below 0.
 
     ```mlir
-    %r = glow.elu %x {alpha = 1.0 : f64} : (tensor<4xf32>) -> tensor<4xf32>
+    %r = glow.elu %x alpha 0.5 : (tensor<4xf32>) -> tensor<4xf32>
     ```
     """
 
@@ -95,7 +96,7 @@ class ClipOp(Unary):
     Limits to `[min, max]`; an absent bound is infinite. NaN stays NaN.
 
     ```mlir
-    %r = glow.clip %x {max = 6.0 : f64, min = 0.0 : f64} : (tensor<4xf32>) -> tensor<4xf32>
+    %r = glow.clip %x min 0.0 max 6.0 : (tensor<4xf32>) -> tensor<4xf32>
     ```
     """
 
@@ -168,7 +169,7 @@ class GeluOp(FloatUnary):
     Gaussian error linear unit (Hendrycks and Gimpel 2016), exact or with the tanh approximation.
 
     ```mlir
-    %r = glow.gelu %x {approximate = false} : (tensor<4xf32>) -> tensor<4xf32>
+    %r = glow.gelu %x approximate true : (tensor<4xf32>) -> tensor<4xf32>
     ```
     """
 
@@ -206,8 +207,7 @@ class HardSigmoidOp(FloatUnary):
     `max(0, min(1, alpha * x + beta))`.
 
     ```mlir
-    %r = glow.hard_sigmoid %x {alpha = 0.2 : f64, beta = 0.5 : f64}
-       : (tensor<4xf32>) -> tensor<4xf32>
+    %r = glow.hard_sigmoid %x alpha 0.25 : (tensor<4xf32>) -> tensor<4xf32>
     ```
     """
 

@@ -47,7 +47,7 @@ class AttentionOp(_Attention):
     compute in f32. Positions whose part is less than e^-64 of the largest may be left out.
 
     ```mlir
-    %r = glow.attention %q, %k, %v {scale = 5.0e-01 : f64}
+    %r = glow.attention %q, %k, %v scale 0.5
        : (tensor<1x7x2x4xf32>, tensor<1x9x2x4xf32>, tensor<1x9x2x3xf32>) -> tensor<1x7x2x3xf32>
     ```
     """
@@ -70,7 +70,7 @@ class MaskedAttentionOp(_Attention):
     everywhere in a row.
 
     ```mlir
-    %r = glow.masked_attention %q, %k, %v, %mask {scale = 5.0e-01 : f64}
+    %r = glow.masked_attention %q, %k, %v, %mask scale 0.5
        : (tensor<1x7x2x4xf32>, tensor<1x9x2x4xf32>, tensor<1x9x2x3xf32>, tensor<1x2x7x9xf32>)
       -> tensor<1x7x2x3xf32>
     ```

@@ -1,26 +1,16 @@
-"""The base classes of graph nodes: declared once, with shape inference, syntax and purity."""
+"""What kinds of graph nodes there are."""
 
 from __future__ import annotations
 
 import abc
 from collections.abc import Sequence
-from typing import Self
+from types import ModuleType
 
 from xdsl.dialects.builtin import TensorType
-from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.irdl import IRDLOperation, ParsePropInAttrDict, traits_def
-from xdsl.pattern_rewriter import RewritePattern
-from xdsl.traits import HasCanonicalizationPatternsTrait, OpTrait, Pure
-from xdsl.utils.exceptions import VerifyException
+from xdsl.ir import Attribute
+from xdsl.traits import OpTrait
 
-from ..operator import (
-    Call,
-    Python,
-    element_of,
-    expect_same_element,
-    expect_same_shape,
-    to_attribute,
-)
+from ..operator import Call, Node, element_of, expect_same_element, expect_same_shape
 from ..scalar import Expr
 
 
@@ -30,81 +20,6 @@ class AcceptsEpilogue(OpTrait):
 
 class OnlyMovesData(OpTrait):
     """Views and copies express this operator in a program; it has no instruction of its own."""
-
-
-class Canonicalizes(HasCanonicalizationPatternsTrait):
-    """Lets xDSL's `canonicalize` find the rules of a node; they are loaded when needed."""
-
-    def get_patterns(self, op: type[Operation]) -> tuple[RewritePattern, ...]:
-        from ...passes.graph.canonicalization import patterns_of
-
-        return patterns_of(op)
-
-    @classmethod
-    def get_canonicalization_patterns(cls) -> tuple[RewritePattern, ...]:
-        return ()
-
-
-class Node(IRDLOperation, abc.ABC):
-    """
-    A node of the tensor graph: pure, statically shaped, with inferred result types.
-
-    A subclass declares operands, results and properties, and implements `infer`.
-    """
-
-    traits = traits_def(Pure(), Canonicalizes())
-    irdl_options = (ParsePropInAttrDict(),)
-
-    assembly_format = "operands attr-dict `:` functional-type(operands, results)"
-
-    @classmethod
-    @abc.abstractmethod
-    def infer(cls, call: Call) -> Sequence[Attribute]:
-        """
-        The result types that follow from operand types and properties.
-
-        Raises VerifyException, saying what was expected and what was found. An operator whose
-        result type is a parameter (a reshape, say) checks `call.results` and returns them.
-        """
-
-    @property
-    def call(self) -> Call:
-        return Call(
-            type(self),
-            tuple(o.type for o in self.operands),
-            tuple(r.type for r in self.results),
-            self.properties,
-        )
-
-    def verify_(self) -> None:
-        for i, (want, have) in enumerate(
-            zip(self.infer(self.call), (r.type for r in self.results), strict=True)
-        ):
-            if want != have:
-                raise VerifyException(f"expected result {i} of type {want}, found {have}")
-
-    @classmethod
-    def of(
-        cls,
-        *operands: SSAValue,
-        result_types: Sequence[Attribute] | None = None,
-        **properties: Python,
-    ) -> Self:
-        """
-        Build a node from values and Python properties: `SoftmaxOp.of(x, axis=1)`.
-
-        Result types are inferred unless given. Omitted properties take their defaults.
-        Raises VerifyException if the operands do not fit.
-        """
-        attributes = {name: to_attribute(value) for name, value in properties.items()}
-        for name, definition in cls.get_irdl_definition().properties.items():
-            if name not in attributes and (default := definition.default_value) is not None:
-                attributes[name] = default
-        declared = tuple(result_types or ())
-        call = Call(cls, tuple(o.type for o in operands), declared, attributes)
-        return cls.create(
-            operands=operands, result_types=list(cls.infer(call)), properties=attributes
-        )
 
 
 class DataParallel(Node, abc.ABC):
@@ -152,3 +67,21 @@ class DataParallel(Node, abc.ABC):
             tuple(element_of(t) for t in call.results),
             call.properties,
         )
+
+
+def short_name(node: Node | type[Node]) -> str:
+    """The name of an operator without that of its dialect."""
+    return node.name.split(".", 1)[1]
+
+
+def nodes_of(*modules: ModuleType) -> list[type[Node]]:
+    """The concrete nodes that each module defines, in order of definition."""
+    return [
+        value
+        for module in modules
+        for value in vars(module).values()
+        if isinstance(value, type)
+        and issubclass(value, Node)
+        and value.__module__ == module.__name__
+        and "get_irdl_definition" in vars(value)
+    ]

@@ -39,7 +39,6 @@ class ConstantOp(Node):
     result = result_def(TensorType)
 
     traits = traits_def(ConstantLike(), OnlyMovesData())
-    assembly_format = None
 
     @classmethod
     def infer(cls, call: Call) -> Sequence[Attribute]:
@@ -92,7 +91,7 @@ class SplatOp(Node):
     A tensor with the same value everywhere; a single number in the body of a stacked instruction.
 
     ```mlir
-    %r = glow.splat {value = 0.0 : f64} : tensor<4x4xf32>
+    %r = glow.splat value 0.0 : tensor<4x4xf32>
     ```
     """
 
@@ -100,8 +99,6 @@ class SplatOp(Node):
 
     value = prop_def(FloatAttr | IntegerAttr)
     result = result_def()
-
-    assembly_format = "attr-dict `:` type($result)"
 
     @classmethod
     def infer(cls, call: Call) -> Sequence[Attribute]:

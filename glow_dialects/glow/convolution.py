@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, ClassVar
 
-from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, TensorType, i64
+from xdsl.dialects.builtin import IntegerAttr, TensorType, i64
 from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def
 
@@ -16,11 +17,15 @@ from ..operator import (
     expect_product,
     expect_rank,
     expect_shape,
+    shape_of,
     with_shape,
 )
-from .base import AcceptsEpilogue, Node
+from ..syntax import PerDimension
+from .base import AcceptsEpilogue
+from .structured import Structured
 
-_INTS = DenseArrayBase.constr(i64)
+if TYPE_CHECKING:
+    from ..formula.indices import Value
 
 
 def window_extent(size: int, low: int, high: int, kernel: int, stride: int, dilation: int) -> int:
@@ -30,7 +35,7 @@ def window_extent(size: int, low: int, high: int, kernel: int, stride: int, dila
 
 
 @irdl_op_definition
-class ConvolutionOp(Node):
+class ConvolutionOp(Structured):
     """
     Cross-correlation of `input` [N, C, D1, ...] and `filter` [O, C / group, K1, ...], plus `bias`
     [O].
@@ -41,20 +46,35 @@ class ConvolutionOp(Node):
     i32, which wraps around; `bias` is i32 then.
 
     ```mlir
-    %r = glow.convolution %x, %w, %b {dilations = array<i64: 1, 1>, group = 1 : i64,
-           pads = array<i64: 3, 3, 3, 3>, strides = array<i64: 2, 2>}
+    %r = glow.convolution %x, %w, %b strides [2, 2] pads [3, 3, 3, 3]
        : (tensor<1x3x224x224xf32>, tensor<64x3x7x7xf32>, tensor<64xf32>) -> tensor<1x64x112x112xf32>
     ```
     """
 
     name = "glow.convolution"
+    FORMULA: ClassVar[str] = """
+        result[n, o, w..] = bias[o] + sum(c, k..)
+            input[n, o // (size(filter, 0) // group) * size(filter, 1) + c,
+                  w.. * strides + k.. * dilations - low | outside: 0] * filter[o, c, k..]
+        for w.. < counts
+    """
+
+    @classmethod
+    def numbers(cls, call: Call) -> Mapping[str, Value]:
+        counts = shape_of(cls.infer(call)[0])[2:]
+        low = call.ints("pads")[: len(counts)]
+        return {**super().numbers(call), "counts": counts, "low": low}
+
+    @classmethod
+    def result_element(cls, call: Call) -> Attribute:
+        return expect_product(call, addend=2)
 
     input = operand_def(TensorType)
     filter = operand_def(TensorType)
     bias = operand_def(TensorType)
-    strides = prop_def(_INTS)
-    pads = prop_def(_INTS)
-    dilations = prop_def(_INTS)
+    strides = prop_def(PerDimension(1, besides=2))
+    pads = prop_def(PerDimension(0, besides=2, times=2))
+    dilations = prop_def(PerDimension(1, besides=2))
     group = prop_def(IntegerAttr.constr(i64), default_value=IntegerAttr(1, i64))
     result = result_def(TensorType)
 

@@ -3,28 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
-from xdsl.dialects.builtin import IntegerAttr, TensorType, i1, i64
+from xdsl.dialects.builtin import IntegerAttr, TensorType, i1
 from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def
 
 from ..operator import (
     Call,
-    expect_number,
     expect_product,
     expect_rank,
-    expect_same_element,
     expect_shape,
     with_shape,
 )
-from .base import AcceptsEpilogue, Node
+from .base import AcceptsEpilogue
+from .structured import Structured
 
 _FLAG = IntegerAttr.constr(i1)
 _FALSE = IntegerAttr(0, i1)
 
 
 @irdl_op_definition
-class MatMulOp(Node):
+class MatMulOp(Structured):
     """
     Product of the matrices in the last two dimensions; the dimensions before them are equal.
 
@@ -32,12 +32,22 @@ class MatMulOp(Node):
     16-bit floats accumulate in f32.
 
     ```mlir
-    %r = glow.matmul %a, %b {transpose_lhs = false, transpose_rhs = true}
+    %r = glow.matmul %a, %b transpose_rhs true
        : (tensor<8x2x3xf32>, tensor<8x4x3xf32>) -> tensor<8x2x4xf32>
     ```
     """
 
     name = "glow.matmul"
+
+    @classmethod
+    def formula_of(cls, call: Call) -> str:
+        left = "t, i" if call.get("transpose_lhs") else "i, t"
+        right = "j, t" if call.get("transpose_rhs") else "t, j"
+        return f"result[b.., i, j] = sum(t) lhs[b.., {left}] * rhs[b.., {right}]"
+
+    @classmethod
+    def result_element(cls, call: Call) -> Attribute:
+        return expect_product(call)
 
     lhs = operand_def(TensorType)
     rhs = operand_def(TensorType)
@@ -65,7 +75,7 @@ class MatMulOp(Node):
 
 
 @irdl_op_definition
-class FullyConnectedOp(Node):
+class FullyConnectedOp(Structured):
     """
     `input` [M, K] times the transpose of `weights` [N, K], plus `bias` [N] on each row.
 
@@ -76,6 +86,11 @@ class FullyConnectedOp(Node):
     """
 
     name = "glow.fully_connected"
+    FORMULA: ClassVar[str] = "result[i, j] = bias[j] + sum(t) input[i, t] * weights[j, t]"
+
+    @classmethod
+    def result_element(cls, call: Call) -> Attribute:
+        return expect_product(call, addend=2)
 
     input = operand_def(TensorType)
     weights = operand_def(TensorType)
@@ -92,41 +107,3 @@ class FullyConnectedOp(Node):
         expect_shape(call, 1, (columns, inner), "weights")
         expect_shape(call, 2, (columns,), "a bias")
         return (with_shape(element, [rows, columns]),)
-
-
-@irdl_op_definition
-class PackedMatMulOp(Node):
-    """
-    `input` [..., K] times a matrix [K, N] that is stored in panels of C columns, [ceil(N/C), K, C]:
-    element [t, j] of the matrix is element [j / C, t, j % C] of `weights`. A kernel that computes C
-    columns at a time reads such weights from front to back. What the last panel holds beyond column
-    N does not matter.
-
-    ```mlir
-    %r = glow.packed_matmul %x, %w {columns = 80 : i64}
-       : (tensor<1x128x64xf32>, tensor<2x64x48xf32>) -> tensor<1x128x80xf32>
-    ```
-    """
-
-    name = "glow.packed_matmul"
-
-    input = operand_def(TensorType)
-    weights = operand_def(TensorType)
-    columns = prop_def(IntegerAttr.constr(i64))
-    result = result_def(TensorType)
-
-    traits = traits_def(AcceptsEpilogue())
-
-    @classmethod
-    def infer(cls, call: Call) -> Sequence[Attribute]:
-        element = expect_same_element(call)
-        expect_number(call)
-        *rows, inner = expect_rank(call, 0, range(1, 9), "an input")
-        panels, _, width = expect_rank(call, 1, 3, "weights")
-        expect_shape(call, 1, (panels, inner, width), "weights")
-        columns = call.int("columns")
-        if width < 1 or not (panels - 1) * width < columns <= panels * width:
-            raise call.fail(
-                f"expected columns that need {panels} panels of {width}, found {columns}"
-            )
-        return (with_shape(element, [*rows, columns]),)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import abc
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from math import inf
+from typing import TYPE_CHECKING, ClassVar
 
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, TensorType, i1, i64
 from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def
 
+from ..elements import compute_type, stored_values
 from ..operator import (
     Call,
     expect_at_least,
@@ -16,14 +19,26 @@ from ..operator import (
     expect_length,
     expect_number,
     expect_rank,
+    shape_of,
     with_shape,
 )
-from .base import AcceptsEpilogue, Node
+from ..syntax import PerDimension
+from .base import AcceptsEpilogue
+from .structured import Structured
+
+if TYPE_CHECKING:
+    from ..formula.indices import Value
 
 _INTS = DenseArrayBase.constr(i64)
 
 
-class Pool(Node, abc.ABC):
+def least(element: Attribute) -> int | float:
+    """The smallest value of a type: the identity of the maximum."""
+    low, _ = stored_values(compute_type(element))
+    return low if low == -inf else int(low)
+
+
+class Pool(Structured, abc.ABC):
     """
     A window of `kernel` elements, `dilations` apart, that moves by `strides`.
 
@@ -34,13 +49,25 @@ class Pool(Node, abc.ABC):
 
     input = operand_def(TensorType)
     kernel = prop_def(_INTS)
-    strides = prop_def(_INTS)
-    pads = prop_def(_INTS)
-    dilations = prop_def(_INTS)
+    strides = prop_def(PerDimension(1, besides=2))
+    pads = prop_def(PerDimension(0, besides=2, times=2))
+    dilations = prop_def(PerDimension(1, besides=2))
     ceil_mode = prop_def(IntegerAttr.constr(i1), default_value=IntegerAttr(0, i1))
     result = result_def(TensorType)
 
     traits = traits_def(AcceptsEpilogue())
+
+    @classmethod
+    def numbers(cls, call: Call) -> Mapping[str, Value]:
+        n = len(call.ints("kernel"))
+        counts, sizes = shape_of(cls.infer(call)[0])[2 : 2 + n], call.shape(0)[2 : 2 + n]
+        pads = call.ints("pads")
+        counted = bool(call.properties.get("count_include_pad")) and call.get("count_include_pad")
+        first = tuple(-p for p in pads[:n]) if counted else (0,) * n
+        ends = zip(sizes, pads[n:], strict=True)
+        last = tuple(s + p if counted else s for s, p in ends)
+        known = {"counts": counts, "low": pads[:n], "first": first, "last": last}
+        return {**super().numbers(call), **known, "least": least(call.element(0))}
 
     @classmethod
     def infer(cls, call: Call) -> Sequence[Attribute]:
@@ -84,13 +111,17 @@ class MaxPoolOp(Pool):
     The largest element of each window.
 
     ```mlir
-    %r = glow.max_pool %x {ceil_mode = false, dilations = array<i64: 1, 1>,
-           kernel = array<i64: 2, 2>, pads = array<i64: 0, 0, 0, 0>, strides = array<i64: 2, 2>}
+    %r = glow.max_pool %x kernel [2, 2] strides [2, 2]
        : (tensor<1x8x4x4xf32>) -> tensor<1x8x2x2xf32>
     ```
     """
 
     name = "glow.max_pool"
+    FORMULA: ClassVar[str] = """
+        result[n, c, w..] = max(k.. < kernel)
+            input[n, c, w.. * strides + k.. * dilations - low | outside: least]
+        for w.. < counts
+    """
 
 
 @irdl_op_definition
@@ -100,14 +131,19 @@ class AvgPoolOp(Pool):
     the input and its padding (as zeros).
 
     ```mlir
-    %r = glow.avg_pool %x {ceil_mode = false, count_include_pad = false,
-           dilations = array<i64: 1, 1>, kernel = array<i64: 2, 2>,
-           pads = array<i64: 0, 0, 0, 0>, strides = array<i64: 2, 2>}
+    %r = glow.avg_pool %x kernel [2, 2] strides [2, 2]
        : (tensor<1x8x4x4xf32>) -> tensor<1x8x2x2xf32>
     ```
     """
 
     name = "glow.avg_pool"
+    FORMULA: ClassVar[str] = """
+        result[n, c, w..] = (sum(k.. < kernel)
+                input[n, c, w.. * strides + k.. * dilations - low | outside: 0])
+            / (sum(k..) (1 if all(w.. * strides + k.. * dilations - low >= first
+                                  and w.. * strides + k.. * dilations - low < last) else 0))
+        for w.. < counts
+    """
 
     count_include_pad = prop_def(IntegerAttr.constr(i1), default_value=IntegerAttr(0, i1))
 

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Sequence
+from typing import ClassVar
 
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, TensorType, i1, i64
 from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def
 
 from ..operator import Call, expect_float, expect_number, with_shape
-from .base import AcceptsEpilogue, Node
+from .base import AcceptsEpilogue
+from .structured import Structured
 
 
-class Reduction(Node, abc.ABC):
+class Reduction(Structured, abc.ABC):
     """
     Combines the elements along `axes` (ascending). With `keep_dims` the reduced dimensions stay,
     with size 1. 16-bit floats accumulate in f32.
@@ -25,6 +27,14 @@ class Reduction(Node, abc.ABC):
     result = result_def(TensorType)
 
     traits = traits_def(AcceptsEpilogue())
+
+    COMBINES: ClassVar[str]
+    """The word for it in formulas."""
+
+    @classmethod
+    def formula_of(cls, call: Call) -> str:
+        left = "kept.., 0 at axes" if call.get("keep_dims") else "kept.."
+        return f"result[{left}] = {cls.COMBINES}(r..) input[kept.., r.. at axes]"
 
     @classmethod
     def infer(cls, call: Call) -> Sequence[Attribute]:
@@ -42,12 +52,13 @@ class ReduceSumOp(Reduction):
     Sum; 0 over nothing.
 
     ```mlir
-    %r = glow.reduce_sum %x {axes = array<i64: 1>, keep_dims = false}
+    %r = glow.reduce_sum %x axes [1]
        : (tensor<2x3xf32>) -> tensor<2xf32>
     ```
     """
 
     name = "glow.reduce_sum"
+    COMBINES: ClassVar[str] = "sum"
 
 
 @irdl_op_definition
@@ -56,12 +67,18 @@ class ReduceMeanOp(Reduction):
     Mean.
 
     ```mlir
-    %r = glow.reduce_mean %x {axes = array<i64: 1>, keep_dims = true}
+    %r = glow.reduce_mean %x axes [1] keep_dims true
        : (tensor<2x3xf32>) -> tensor<2x1xf32>
     ```
     """
 
     name = "glow.reduce_mean"
+    COMBINES: ClassVar[str] = "sum"
+
+    @classmethod
+    def formula_of(cls, call: Call) -> str:
+        left, right = super().formula_of(call).split(" = ")
+        return f"{left} = ({right}) / count(r..)"
 
     @classmethod
     def infer(cls, call: Call) -> Sequence[Attribute]:
@@ -75,12 +92,13 @@ class ReduceMaxOp(Reduction):
     Largest element; NaN if there is one.
 
     ```mlir
-    %r = glow.reduce_max %x {axes = array<i64: 1>, keep_dims = false}
+    %r = glow.reduce_max %x axes [1]
        : (tensor<2x3xf32>) -> tensor<2xf32>
     ```
     """
 
     name = "glow.reduce_max"
+    COMBINES: ClassVar[str] = "max"
 
 
 @irdl_op_definition
@@ -89,12 +107,13 @@ class ReduceMinOp(Reduction):
     Smallest element; NaN if there is one.
 
     ```mlir
-    %r = glow.reduce_min %x {axes = array<i64: 1>, keep_dims = false}
+    %r = glow.reduce_min %x axes [1]
        : (tensor<2x3xf32>) -> tensor<2xf32>
     ```
     """
 
     name = "glow.reduce_min"
+    COMBINES: ClassVar[str] = "min"
 
 
 @irdl_op_definition
@@ -103,9 +122,10 @@ class ReduceProdOp(Reduction):
     Product; 1 over nothing.
 
     ```mlir
-    %r = glow.reduce_prod %x {axes = array<i64: 1>, keep_dims = false}
+    %r = glow.reduce_prod %x axes [1]
        : (tensor<2x3xf32>) -> tensor<2xf32>
     ```
     """
 
     name = "glow.reduce_prod"
+    COMBINES: ClassVar[str] = "prod"

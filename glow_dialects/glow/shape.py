@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, ClassVar
 
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, TensorType, i64
 from xdsl.ir import Attribute
@@ -15,7 +16,7 @@ from xdsl.irdl import (
     var_operand_def,
 )
 
-from ..elements import num_elements
+from ..elements import is_float, num_elements
 from ..operator import (
     Call,
     element_of,
@@ -24,10 +25,15 @@ from ..operator import (
     expect_length,
     expect_same_element,
     shape_of,
-    to_python,
     with_shape,
 )
+from ..python_values import to_python
+from ..syntax import PerDimension
 from .base import Node, OnlyMovesData
+from .structured import Structured
+
+if TYPE_CHECKING:
+    from ..formula.indices import Value
 
 _INTS = DenseArrayBase.constr(i64)
 
@@ -60,7 +66,7 @@ class ReshapeOp(Node):
 
 
 @irdl_op_definition
-class BroadcastOp(Node):
+class BroadcastOp(Structured):
     """
     Repeats dimensions of size 1, and adds leading ones, as numpy's `broadcast_to`.
 
@@ -70,6 +76,17 @@ class BroadcastOp(Node):
     """
 
     name = "glow.broadcast"
+    FORMULA: ClassVar[str] = """
+        result[lead.., i..] = input[i.. * steps] for lead.. < leading, i.. < trailing
+    """
+
+    @classmethod
+    def numbers(cls, call: Call) -> Mapping[str, Value]:
+        source, target = call.shape(0), shape_of(call.results[0])
+        first = len(target) - len(source)
+        steps = tuple(int(s == t) for s, t in zip(source, target[first:], strict=True))
+        known = {"steps": steps, "leading": target[:first], "trailing": target[first:]}
+        return {**known, "lead..": first}
 
     input = operand_def(TensorType)
     result = result_def(TensorType)
@@ -91,16 +108,17 @@ class BroadcastOp(Node):
 
 
 @irdl_op_definition
-class TransposeOp(Node):
+class TransposeOp(Structured):
     """
     Permutes dimensions: result dimension `i` is input dimension `permutation[i]`.
 
     ```mlir
-    %r = glow.transpose %x {permutation = array<i64: 1, 0>} : (tensor<2x3xf32>) -> tensor<3x2xf32>
+    %r = glow.transpose %x permutation [1, 0] : (tensor<2x3xf32>) -> tensor<3x2xf32>
     ```
     """
 
     name = "glow.transpose"
+    FORMULA: ClassVar[str] = "result[i..] = input[i.. at permutation]"
 
     input = operand_def(TensorType)
     permutation = prop_def(_INTS)
@@ -123,7 +141,7 @@ class ConcatOp(Node):
     Joins tensors along `axis`.
 
     ```mlir
-    %r = glow.concat %a, %b {axis = 1 : i64} : (tensor<2x3xf32>, tensor<2x1xf32>) -> tensor<2x4xf32>
+    %r = glow.concat %a, %b axis 1 : (tensor<2x3xf32>, tensor<2x1xf32>) -> tensor<2x4xf32>
     ```
     """
 
@@ -156,24 +174,24 @@ class ConcatOp(Node):
 
 
 @irdl_op_definition
-class SliceOp(Node):
+class SliceOp(Structured):
     """
     Every `strides[d]`-th element of dimension `d` from `starts[d]` on, `sizes[d]` of them.
 
     Strides may be negative, which reverses the dimension.
 
     ```mlir
-    %r = glow.slice %x {sizes = array<i64: 2, 2>, starts = array<i64: 0, 1>,
-                        strides = array<i64: 1, 1>} : (tensor<2x4xf32>) -> tensor<2x2xf32>
+    %r = glow.slice %x starts [0, 1] sizes [2, 2] : (tensor<2x4xf32>) -> tensor<2x2xf32>
     ```
     """
 
     name = "glow.slice"
+    FORMULA: ClassVar[str] = "result[i..] = input[starts + i.. * strides] for i.. < sizes"
 
     input = operand_def(TensorType)
-    starts = prop_def(_INTS)
+    starts = prop_def(PerDimension(0))
     sizes = prop_def(_INTS)
-    strides = prop_def(_INTS)
+    strides = prop_def(PerDimension(1))
     result = result_def(TensorType)
 
     traits = traits_def(OnlyMovesData())
@@ -199,21 +217,29 @@ class SliceOp(Node):
 
 
 @irdl_op_definition
-class PadOp(Node):
+class PadOp(Structured):
     """
     Surrounds a tensor with a constant: `low[d]` elements before and `high[d]` after dimension `d`.
 
     ```mlir
-    %r = glow.pad %x {high = array<i64: 1>, low = array<i64: 2>, value = 0.0 : f64}
+    %r = glow.pad %x low [2] high [1] value 0.0
        : (tensor<4xf32>) -> tensor<7xf32>
     ```
     """
 
     name = "glow.pad"
+    FORMULA: ClassVar[str] = "result[i..] = input[i.. - low | outside: value] for i.. < padded"
+
+    @classmethod
+    def numbers(cls, call: Call) -> Mapping[str, Value]:
+        value = call.get("value")
+        if not is_float(call.element(0)):
+            value = int(value)
+        return {**super().numbers(call), "value": value, "padded": shape_of(cls.infer(call)[0])}
 
     input = operand_def(TensorType)
-    low = prop_def(_INTS)
-    high = prop_def(_INTS)
+    low = prop_def(PerDimension(0))
+    high = prop_def(PerDimension(0))
     value = prop_def(Attribute)
     result = result_def(TensorType)
 
@@ -232,7 +258,7 @@ class PadOp(Node):
 
 
 @irdl_op_definition
-class GatherOp(Node):
+class GatherOp(Structured):
     """
     Takes the slices of `data` along `axis` that `indices` name; negative ones count from the end.
 
@@ -240,12 +266,21 @@ class GatherOp(Node):
     An index out of range is clamped, so that no memory outside `data` is read.
 
     ```mlir
-    %r = glow.gather %data, %indices {axis = 0 : i64}
+    %r = glow.gather %data, %indices axis 0
        : (tensor<10x4xf32>, tensor<2x3xi64>) -> tensor<2x3x4xf32>
     ```
     """
 
     name = "glow.gather"
+    FORMULA: ClassVar[str] = """
+        result[a.., b.., c..] = data[a.., clamp(
+            indices[b..] if indices[b..] >= 0 else indices[b..] + size(data, axis),
+            0, size(data, axis) - 1) at axis, c..]
+    """
+
+    @classmethod
+    def numbers(cls, call: Call) -> Mapping[str, Value]:
+        return {**super().numbers(call), "a..": call.int("axis")}
 
     data = operand_def(TensorType)
     indices = operand_def(TensorType)

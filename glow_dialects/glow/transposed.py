@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, ClassVar
 
-from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, TensorType, i64
+from xdsl.dialects.builtin import IntegerAttr, TensorType, i64
 from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
 
@@ -16,11 +17,14 @@ from ..operator import (
     expect_rank,
     expect_same_element,
     expect_shape,
+    shape_of,
     with_shape,
 )
-from .base import Node
+from ..syntax import PerDimension
+from .structured import Structured
 
-_INTS = DenseArrayBase.constr(i64)
+if TYPE_CHECKING:
+    from ..formula.indices import Value
 
 
 def transposed_extent(size: int, kernel: int, stride: int, dilation: int) -> int:
@@ -29,7 +33,7 @@ def transposed_extent(size: int, kernel: int, stride: int, dilation: int) -> int
 
 
 @irdl_op_definition
-class TransposedConvolutionOp(Node):
+class TransposedConvolutionOp(Structured):
     """
     The transpose of a convolution as a linear map (ONNX `ConvTranspose`): each element of `input`
     [N, C, D1, ...] at `i` adds its product with `filter` [C, O / group, K1, ...] to the results at
@@ -42,22 +46,36 @@ class TransposedConvolutionOp(Node):
     that do not see each other. 16-bit floats accumulate in f32.
 
     ```mlir
-    %r = glow.transposed_convolution %x, %w, %b {dilations = array<i64: 1, 1>, group = 1 : i64,
-           output_padding = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>,
-           strides = array<i64: 2, 2>}
+    %r = glow.transposed_convolution %x, %w, %b strides [2, 2] pads [1, 1, 1, 1]
+           output_padding [1, 1]
        : (tensor<1x64x14x14xf32>, tensor<64x32x3x3xf32>, tensor<32xf32>) -> tensor<1x32x28x28xf32>
     ```
     """
 
     name = "glow.transposed_convolution"
+    FORMULA: ClassVar[str] = """
+        result[n, o, w..] = bias[o] + sum(c, k..)
+            (input[n, o // size(filter, 1) * (size(filter, 0) // group) + c,
+                   (w.. + low - k.. * dilations) // strides | outside: 0]
+                if all((w.. + low - k.. * dilations) % strides == 0) else 0)
+            * filter[o // size(filter, 1) * (size(filter, 0) // group) + c,
+                     o % size(filter, 1), k..]
+        for w.. < counts, c < size(filter, 0) // group
+    """
+
+    @classmethod
+    def numbers(cls, call: Call) -> Mapping[str, Value]:
+        counts = shape_of(cls.infer(call)[0])[2:]
+        low = call.ints("pads")[: len(counts)]
+        return {**super().numbers(call), "counts": counts, "low": low}
 
     input = operand_def(TensorType)
     filter = operand_def(TensorType)
     bias = operand_def(TensorType)
-    strides = prop_def(_INTS)
-    pads = prop_def(_INTS)
-    output_padding = prop_def(_INTS)
-    dilations = prop_def(_INTS)
+    strides = prop_def(PerDimension(1, besides=2))
+    pads = prop_def(PerDimension(0, besides=2, times=2))
+    output_padding = prop_def(PerDimension(0, besides=2))
+    dilations = prop_def(PerDimension(1, besides=2))
     group = prop_def(IntegerAttr.constr(i64), default_value=IntegerAttr(1, i64))
     result = result_def(TensorType)
 

@@ -10,14 +10,14 @@ from __future__ import annotations
 
 from xdsl.ir import Dialect
 
-from ..glow import NODES
 from ..glow.base import Node, OnlyMovesData
+from ..operators import OPERATORS
 from .instruction import OperatorInstruction, derive
 from .memory import AllocActivationOp, DeallocActivationOp, TensorViewOp, WeightOp
 from .stacked import CopyOp, StackedOp, YieldOp
 
 INSTRUCTIONS: dict[type[Node], type[OperatorInstruction]] = {
-    node: derive(node) for node in NODES if not node.has_trait(OnlyMovesData)
+    node: derive(node) for node in OPERATORS if not node.has_trait(OnlyMovesData)
 }
 """The instruction of each operator that has one."""
 

@@ -29,7 +29,7 @@ from xdsl.irdl import (
     traits_def,
     var_operand_def,
 )
-from xdsl.irdl.operations import OptPropertyDef
+from xdsl.irdl.operations import OptPropertyDef, VarOperandDef
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import EffectInstance, MemoryEffect, MemoryEffectKind
@@ -37,8 +37,9 @@ from xdsl.utils.exceptions import VerifyException
 
 from ...wording import counted
 from ..elements import tensor_of
-from ..glow.base import AcceptsEpilogue, DataParallel, Node
+from ..glow.base import AcceptsEpilogue, DataParallel, Node, short_name
 from ..operator import Call, element_of, shape_of, with_shape
+from ..syntax import fill_defaults, parse_properties, print_properties
 from .memory import TensorViewOp, WeightOp, is_input
 
 
@@ -243,7 +244,8 @@ class OperatorInstruction(Instruction, abc.ABC):
         super().verify_()
         definition = self.OPERATOR.get_irdl_definition()
         expected = len(definition.results) + len(definition.operands)
-        if len(self.arguments) != expected:
+        takes_any = any(isinstance(o, VarOperandDef) for _, o in definition.operands)
+        if not takes_any and len(self.arguments) != expected:
             raise VerifyException(
                 f"expected {counted(expected, 'operand')}, found {len(self.arguments)}"
             )
@@ -271,17 +273,20 @@ class OperatorInstruction(Instruction, abc.ABC):
         elements = [self.result_element, *(element_of(v.type) for v in (*old, *self.extras))]
         verify_body(self.epilogue, elements, [dest])
 
+    @property
+    def _result(self) -> Attribute | None:
+        return self.arguments[0].type if self.arguments else None
+
+    def __post_init__(self) -> None:
+        fill_defaults(self, self.OPERATOR.get_irdl_definition().properties, self._result)
+        super().__post_init__()
+
     def print(self, printer: Printer) -> None:
         qualifiers = self.qualifiers()
         n = len(self.arguments)
         print_qualified(printer, qualifiers[:n], self.arguments)
-        definition = self.OPERATOR.get_irdl_definition()
-        shown = {
-            name: value
-            for name, value in sorted(self.operator_properties.items())
-            if value != definition.properties[name].default_value
-        }
-        printer.print_op_attributes({**shown, **self.attributes})
+        properties, result = self.OPERATOR.get_irdl_definition().properties, self._result
+        print_properties(printer, properties, self.operator_properties, self.attributes, result)
         printer.print_string(" : ")
         print_types(printer, self.arguments)
         if self.epilogue is not None:
@@ -297,7 +302,8 @@ class OperatorInstruction(Instruction, abc.ABC):
     def parse(cls, parser: Parser) -> OperatorInstruction:
         position = parser.pos
         qualified = parse_qualified(parser)
-        attributes = parser.parse_optional_attr_dict()
+        definition = cls.OPERATOR.get_irdl_definition()
+        properties, attributes = parse_properties(parser, cls.name, definition.properties)
         parser.parse_punctuation(":")
         types = parse_types(parser, len(qualified))
         arguments = parser.resolve_operands([o for _, o in qualified], types, position)  # pyright: ignore
@@ -316,13 +322,6 @@ class OperatorInstruction(Instruction, abc.ABC):
                     position,
                 )
             epilogue = parser.parse_region()
-        definition = cls.OPERATOR.get_irdl_definition()
-        properties: dict[str, Attribute] = {
-            name: d.default_value
-            for name, d in definition.properties.items()
-            if d.default_value is not None
-        }
-        properties |= {n: attributes.pop(n) for n in definition.properties if n in attributes}
         outs = cls.num_results()
         inout = bool(qualified) and qualified[0][0] is Qualifier.INOUT
         if inout:
@@ -384,7 +383,7 @@ def derive(operator: type[Node]) -> type[OperatorInstruction]:
         "__doc__": f"The instruction of `{operator.name}`.",
         "__module__": __name__,
         "__annotations__": {"OPERATOR": ClassVar[type[Node]]},
-        "name": "glow_inst." + operator.name.removeprefix("glow."),
+        "name": f"glow_inst.{short_name(operator)}",
         "OPERATOR": operator,
         **properties,
     }

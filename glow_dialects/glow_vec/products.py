@@ -36,7 +36,7 @@ class DotRule:
 
     sum: Attribute
     element: Attribute
-    """Of both factors, in registers."""
+    """The element type of both factors, in registers."""
     terms: int
     """How many neighbours of the factors there are for each lane of the sum."""
     lanes: tuple[int, ...]

@@ -42,7 +42,7 @@ from xdsl.utils.str_enum import StrEnum
 TILES = 8
 TILE_ROWS = 16
 TILE_BYTES = 64
-"""Of a row."""
+"""The bytes of a row."""
 QUAD = 4
 """Bytes whose products a lane adds in one step."""
 

@@ -33,7 +33,10 @@ from .common import (
 )
 
 ALIGNMENT = IntegerAttr.constr(i64) | IntegerAttr.constr(i32)
-"""In bytes. LLVM 24 writes numbers of 64 bits, and LLVM 23 and older those of 32 bits."""
+"""
+The alignment in bytes. LLVM 24 writes numbers of 64 bits, and LLVM 23 and older write numbers of 32
+bits.
+"""
 
 
 @irdl_op_definition

@@ -28,12 +28,14 @@ from .dram import MicroOpsOp, RegionKind, RegionKindAttr, RegionOp
 from .instruction import FinishOp, VtaInstruction
 from .loops import AluOp, GemmOp, Loop
 from .program import contents, programs
+from .tiles import TILES, Tiles, TilesAttr
+from .timing import VtaTiming
 from .transfers import LoadOp, StoreOp, Transfer
 
 VTA = Dialect(
     "vta",
     [AluOp, FinishOp, GemmOp, LoadOp, MicroOpsOp, RegionOp, StoreOp],
-    [AluOpcodeAttr, ConfigAttr, DramType, MemoryAttr, RegionKindAttr, TokensAttr],
+    [AluOpcodeAttr, ConfigAttr, DramType, MemoryAttr, RegionKindAttr, TilesAttr, TokensAttr],
 )
 
 __all__ = [
@@ -42,6 +44,7 @@ __all__ = [
     "DESIGNS",
     "DRAM",
     "LAYER",
+    "TILES",
     "VTA",
     "AluOp",
     "AluOpcode",
@@ -59,11 +62,14 @@ __all__ = [
     "RegionKind",
     "RegionOp",
     "StoreOp",
+    "Tiles",
+    "TilesAttr",
     "Tokens",
     "TokensAttr",
     "Transfer",
     "VtaConfig",
     "VtaInstruction",
+    "VtaTiming",
     "config_of",
     "contents",
     "programs",

@@ -16,6 +16,7 @@ from xdsl.utils.str_enum import StrEnum
 
 from ...lazy import lazy_property
 from .designs import FUNCTIONAL, Design, find_design
+from .timing import VtaTiming
 
 
 class Engine(StrEnum):
@@ -257,7 +258,7 @@ class VtaConfig:
 DEFAULT = VtaConfig()
 
 
-def changed(config: VtaConfig) -> dict[str, int | str]:
+def changed(machine: VtaConfig | VtaTiming) -> dict[str, int | str]:
     """The fields of a machine that differ from the default."""
-    values = {f.name: getattr(config, f.name) for f in fields(config)}
-    return {name: value for name, value in values.items() if value != getattr(DEFAULT, name)}
+    values = {f.name: (getattr(machine, f.name), f.default) for f in fields(machine)}
+    return {name: value for name, (value, default) in values.items() if value != default}

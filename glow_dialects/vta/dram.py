@@ -48,8 +48,9 @@ _ADDRESS = IntegerAttr.constr(i64)
 
 class RegionKind(StrEnum):
     """
-    Who fills a region. `input` and `constant` are filled before the program starts and never
-    written; `output` is read after it ends; nobody else uses `scratch`, whose regions may overlap.
+    The use of a region. `input` and `constant` are filled before the program starts and never
+    written. `output` is read after the program ends. Only the program uses `scratch`, whose regions
+    may overlap.
     """
 
     INPUT = "input"

@@ -78,7 +78,7 @@ class Transfer(VtaInstruction, abc.ABC):
 
     @property
     def padding(self) -> tuple[int, ...]:
-        """Zero elements around the data: before and behind in y, before and behind in x."""
+        """Zero elements around the data: before and after in y, before and after in x."""
         return _NO_PADDING
 
     @property

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from functools import cache
 
 from ...glow_dialects.claims import Claim
-from ...glow_dialects.glow import NODES
 from ...glow_dialects.glow.base import DataParallel, Node, OnlyMovesData
 from ...glow_dialects.machine import MachineDescription
 from ...glow_dialects.operator import Call
+from ...glow_dialects.operators import OPERATORS
 from .registry import algorithm_of, implements, runs_on
 
 
@@ -23,7 +23,7 @@ def kernel_claims(machine: MachineDescription) -> Sequence[Claim]:
     def computes(call: Call) -> bool:
         return implements(call) and runs_on(machine, call)
 
-    return tuple(Claim(operator, when=computes) for operator in NODES if _has_kernel(operator))
+    return tuple(Claim(operator, when=computes) for operator in OPERATORS if _has_kernel(operator))
 
 
 def _has_kernel(operator: type[Node]) -> bool:

@@ -29,7 +29,7 @@ from ...glow_dialects.elements import (
 from ...glow_dialects.glow_inst.instruction import Instruction, Qualifier, buffer_of
 from ...glow_dialects.glow_inst.memory import AllocActivationOp, WeightOp
 from ...glow_dialects.glow_nest.call import CallOp
-from ...passes.instructions.allocate import ARENA_SIZE, WEIGHTS_SIZE
+from ...glow_dialects.plan_attributes import ARENA_SIZE, WEIGHTS_SIZE
 from ..threads import BARRIER, NEXT
 from .codegen.emit import Emitter
 from .codegen.types import INDEX, memory_type, significant_strides
@@ -210,7 +210,7 @@ def _argument_type(t: Attribute) -> Attribute:
 
 
 def _declarations() -> list[func.FuncOp]:
-    """Of what threads call to work together."""
+    """The declarations of the functions that threads call to work together."""
     return [
         func.FuncOp.external(BARRIER, [PTR, INDEX], []),
         func.FuncOp.external(NEXT, [PTR, INDEX, INDEX], [INDEX]),

@@ -21,6 +21,7 @@ from xdsl.dialects.builtin import i32
 from xdsl.ir import Attribute
 
 from ...glow_dialects.glow.base import DataParallel, Node, OnlyMovesData
+from ...glow_dialects.glow.structured import Structured
 from ...glow_dialects.glow_nest.affine import Access, Buffer, Dim, Index, View
 from ...glow_dialects.glow_nest.body import Body
 from ...glow_dialects.glow_nest.nest import (
@@ -36,9 +37,11 @@ from ...glow_dialects.glow_nest.nest import (
 from ...glow_dialects.machine import MachineDescription
 from ...glow_dialects.operator import Call, element_of
 from ...glow_dialects.scalar import Expr, arguments, convert
+from ...passes.graph.lower_nodes import is_composite
 
 Algorithm = Callable[["Kernel"], None]
 _KERNELS: dict[type[Node], Algorithm] = {}
+_DEFAULT: list[Algorithm] = []
 _GUARDS: dict[type[Node], Callable[[Call], bool]] = {}
 _MACHINES: dict[type[Node], Callable[[MachineDescription, Call], bool]] = {}
 
@@ -68,8 +71,19 @@ def kernel(
     return register
 
 
+def default_kernel(algorithm: Algorithm) -> Algorithm:
+    """Registers the algorithm of operators that are stated as a formula and have no other."""
+    _DEFAULT.append(algorithm)
+    return algorithm
+
+
 def algorithm_of(operator: type[Node]) -> Algorithm | None:
-    return _KERNELS.get(operator)
+    if operator in _KERNELS:
+        return _KERNELS[operator]
+    # decompositions are faster, and views need no kernel
+    if is_composite(operator) or operator.has_trait(OnlyMovesData):
+        return None
+    return _DEFAULT[0] if issubclass(operator, Structured) and _DEFAULT else None
 
 
 def implements(call: Call) -> bool:
@@ -81,7 +95,9 @@ def implements(call: Call) -> bool:
         return not call.operator.depends_on_place(call)
     if call.operator.has_trait(OnlyMovesData):
         return True
-    return call.operator in _KERNELS and _GUARDS[call.operator](call)
+    if call.operator in _KERNELS:
+        return _GUARDS[call.operator](call)
+    return algorithm_of(call.operator) is not None
 
 
 def runs_on(machine: MachineDescription, call: Call) -> bool:
@@ -126,7 +142,7 @@ class Kernel:
         self.operands = operands
         self.steps: list[Step] = []
         self.scratch_buffers: list[Buffer] = []
-        self._epilogue = epilogue or Epilogue()
+        self.epilogue = epilogue or Epilogue()
         self._current = self.steps
 
     @property
@@ -142,13 +158,12 @@ class Kernel:
     @property
     def elementwise_views(self) -> Sequence[View]:
         """The result, and what the epilogue reads at the place of each of its elements."""
-        return [self.result, *self._epilogue.extras]
+        return [self.result, *self.epilogue.extras]
 
     @property
-    def epilogue_weight(self) -> int:
-        """About how many operations the epilogue emits for each element."""
-        body = self._epilogue.body
-        return 0 if body is None else body.weight
+    def stores_as_is(self) -> bool:
+        """Whether results are stored without an epilogue."""
+        return self.epilogue.body is None
 
     def scratch(self, shape: Sequence[int], element: Attribute) -> View:
         """A dense temporary array."""
@@ -261,7 +276,7 @@ class Kernel:
         operands: Sequence[Access],
         values: Sequence[Expr],
     ) -> None:
-        epilogue, result = self._epilogue, self.result
+        epilogue, result = self.epilogue, self.result
         own = len(operands) + (reduction is not None)
         views = [result, *epilogue.extras] if epilogue.in_place else epilogue.extras
         extras = [view[place] for place in places for view in views]

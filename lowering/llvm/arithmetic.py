@@ -20,9 +20,9 @@ from ...glow_dialects import glow_vec
 from ...glow_dialects import llvm_extended as lx
 from ...glow_dialects.glow_vec import Predicate
 from .bfloat import widened
-from .function import FunctionConverter
+from .failure import failure
+from .function import FunctionConverter, converts
 from .linear import Linear, combine
-from .registry import converts, failure
 from .types import convert_type, dense_attr, i32, int_attr, mask_for
 
 NO_OVERFLOW = {"overflowFlags": int_attr(0, i32)}

@@ -14,9 +14,9 @@ from xdsl.dialects.builtin import IndexType, MemRefType, SymbolRefAttr, Unrealiz
 from xdsl.ir import Attribute, Block, SSAValue
 
 from ...glow_dialects.elements import offset_of
-from .function import FunctionConverter
+from .failure import failure
+from .function import FunctionConverter, converts
 from .linear import Linear, combine
-from .registry import converts, failure
 from .types import convert_type, element_size, i1, i32, index_array, int_attr
 
 _NSW = {"overflowFlags": int_attr(1, i32)}

@@ -33,9 +33,9 @@ from ...passes.levels import KERNELS
 from ..threads import BARRIER
 from . import arithmetic, control, conversions, mathematics, memory, products, tiles, vectors
 from .control import make_call
+from .failure import failure
 from .function import Buffer, FunctionConverter
 from .memory import byte_strides, static_offset
-from .registry import failure
 from .types import PTR, VOID, convert_type, i8, i64, int_attr
 
 FAMILIES = (arithmetic, control, conversions, mathematics, memory, products, tiles, vectors)

@@ -13,18 +13,20 @@ marked inbounds.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 from xdsl.dialects import arith, llvm
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr, IndexType, IntegerAttr
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ...glow_dialects import llvm_extended as lx
+from ...passes.looked_at import look_at
+from ...table import Table
+from .failure import failure
 from .linear import ZERO, Atom, Linear, combine
-from .registry import CONVERTERS, failure
 from .types import (
     PTR,
     array_of,
@@ -68,7 +70,7 @@ _NO_FLAGS = {"overflowFlags": int_attr(0, i32)}
 
 
 class FunctionConverter:
-    """Converts the body of one function; `registry.CONVERTERS` get it as their second argument."""
+    """Converts the body of one function; `CONVERTERS` get it as their second argument."""
 
     def __init__(
         self,
@@ -104,6 +106,7 @@ class FunctionConverter:
         converter = CONVERTERS.get(type(op))
         if converter is None:
             raise failure(op, "no conversion is registered for it")
+        look_at(op)
         converter(op, self)
 
     def new_block(self, types: Sequence[Attribute] = ()) -> Block:
@@ -322,3 +325,10 @@ class FunctionConverter:
             return None
         attr = owner.value
         return None if isinstance(attr, DenseIntOrFPElementsAttr) else attr
+
+
+Converter: TypeAlias = Callable[[Any, FunctionConverter], None]
+CONVERTERS: Table[type[Operation], Converter] = Table("a conversion")
+"""How operations become those of the `llvm` dialect."""
+
+converts = CONVERTERS.entry

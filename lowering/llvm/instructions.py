@@ -14,12 +14,13 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...errors import CompileError
 from ...glow_dialects import llvm_extended as lx
+from ...table import Table
 from .text import suffix, type_text
 
 Translator: TypeAlias = "Callable[[Any, Names], str]"
 F = TypeVar("F", bound=Translator)
 
-TRANSLATORS: dict[str, Translator] = {}
+TRANSLATORS: Table[str, Translator] = Table("a translation")
 """By operation name, so that xDSL's classes and our replacements of them share a translation."""
 
 
@@ -53,14 +54,7 @@ class Names:
 
 def translates(*names: str) -> Callable[[F], F]:
     """Registers the decorated function as the translation of operations by name."""
-
-    def register(function: F) -> F:
-        for name in names:
-            assert name not in TRANSLATORS, name
-            TRANSLATORS[name] = function
-        return function
-
-    return register
+    return TRANSLATORS.entry(*names)  # pyright: ignore[reportReturnType]
 
 
 @cache

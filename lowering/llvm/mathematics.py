@@ -10,8 +10,7 @@ from ...glow_dialects import llvm_extended as lx
 from .arithmetic import fastmath
 from .bfloat import is_bf16, round_to_bf16, to_f32, widened
 from .control import make_call
-from .function import FunctionConverter
-from .registry import converts
+from .function import FunctionConverter, converts
 from .rounding import fused_f16
 from .types import element_of, i1, int_attr
 

@@ -12,9 +12,9 @@ from xdsl.utils.exceptions import VerifyException
 from ...glow_dialects import llvm_extended as lx
 from ...glow_dialects.elements import extent, is_contiguous, offset_of, strides_of
 from .arithmetic import compare
-from .function import Buffer, FunctionConverter
+from .failure import failure
+from .function import Buffer, FunctionConverter, converts
 from .linear import Linear, combine
-from .registry import converts, failure
 from .types import (
     PTR,
     convert_type,

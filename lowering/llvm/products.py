@@ -7,8 +7,7 @@ from xdsl.dialects.builtin import VectorType, i32
 from xdsl.ir import SSAValue
 
 from ...glow_dialects import glow_vec
-from .function import FunctionConverter
-from .registry import converts
+from .function import FunctionConverter, converts
 from .types import int_attr, vector_of
 from .vectors import lanes_of, shuffle
 

@@ -10,9 +10,8 @@ from xdsl.ir import SSAValue
 
 from ...glow_dialects import glow_vec
 from ...glow_dialects.glow_vec import TileProduct
-from .function import FunctionConverter
+from .function import FunctionConverter, converts
 from .memory import STACK_ALIGNMENT, element_address, store
-from .registry import converts
 from .types import dense_attr, i8, vector_of
 
 _CONFIGURATION = 64

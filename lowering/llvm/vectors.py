@@ -19,9 +19,9 @@ from ...glow_dialects import glow_vec
 from ...glow_dialects import llvm_extended as lx
 from .arithmetic import compare, fastmath
 from .bfloat import is_bf16, round_to_bf16, to_f32
-from .function import FunctionConverter
+from .failure import failure
+from .function import FunctionConverter, converts
 from .memory import as_stored, buffer_type, element_address, load, store
-from .registry import converts, failure
 from .types import (
     PTR,
     array_of,

@@ -62,6 +62,6 @@ def stored_output(result: SSAValue) -> SSAValue:
 
 
 def stored_inputs(main: func.FuncOp) -> list[tuple[int, SSAValue]]:
-    """For each input of a program the number of the argument, and the value."""
+    """The number of the argument and the value of each input of a program."""
     arguments = enumerate(main.body.block.args)
     return [(i, value) for i, argument in arguments for value in stored_input(argument)]

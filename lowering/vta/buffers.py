@@ -23,7 +23,8 @@ from ...glow_dialects.glow_inst.memory import (
     argument_attributes,
 )
 from ...glow_dialects.glow_inst.stacked import StackedOp
-from ...glow_dialects.operator import element_of, shape_of, text_of, to_python
+from ...glow_dialects.operator import element_of, shape_of, text_of
+from ...glow_dialects.python_values import to_python
 from ...glow_dialects.views import is_whole
 from ...passes.graph.rewriting import failure
 from ...passes.instructions.loops import SPLAT, Body, is_loop

@@ -10,7 +10,7 @@ DRAM is loaded; any other is computed here, by the instruction that would write 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
@@ -20,8 +20,10 @@ from ...glow_dialects.glow.base import Node
 from ...glow_dialects.glow.constant import SplatOp
 from ...glow_dialects.glow_inst.instruction import OperatorInstruction, buffer_of
 from ...glow_dialects.glow_inst.stacked import StackedOp
-from ...glow_dialects.operator import element_of, to_python
+from ...glow_dialects.operator import element_of
+from ...glow_dialects.python_values import to_python
 from ...glow_dialects.vta import Memory, VtaConfig
+from ...table import Table
 from .buffers import (
     Buffers,
     Definition,
@@ -41,29 +43,19 @@ from .regions import Tensor
 N = TypeVar("N", bound=Node)
 Element = Callable[["Builder", N], Chain]
 Product = Callable[["Builder", OperatorInstruction], Chain]
-ELEMENTS: dict[type[Operation], Element] = {}
-PRODUCTS: dict[type[Node], Product] = {}
+ELEMENTS: Table[type[Node], Element[Any]] = Table("a rule for accumulators")
+PRODUCTS: Table[type[Node], Product] = Table("a rule for its sums")
 INT8 = (-128, 127)
 
 
 def element(*operators: type[N]) -> Callable[[Element[N]], Element[N]]:
     """Decorator: how a node in the body of an instruction is computed in accumulators."""
-
-    def register(function: Element[N]) -> Element[N]:
-        ELEMENTS.update(dict.fromkeys(operators, function))
-        return function
-
-    return register
+    return ELEMENTS.entry(*operators)
 
 
 def product(operator: type[Node]) -> Callable[[Product], Product]:
     """Decorator: the sums of an operator with weights, and its bias."""
-
-    def register(function: Product) -> Product:
-        PRODUCTS[operator] = function
-        return function
-
-    return register
+    return PRODUCTS.entry(operator)
 
 
 def is_product(op: Operation) -> bool:

@@ -12,7 +12,8 @@ from ...glow_dialects.glow.base import Node
 from ...glow_dialects.glow.elementwise import Binary
 from ...glow_dialects.glow.logic import CastOp
 from ...glow_dialects.glow.quantization import RescaleOp, StorageCastOp
-from ...glow_dialects.operator import element_of, to_python
+from ...glow_dialects.operator import element_of
+from ...glow_dialects.python_values import to_python
 from ...glow_dialects.quant import QuantizedType
 from ...glow_dialects.vta import AluOpcode
 from .buffers import unsupported
@@ -73,7 +74,7 @@ def storage_cast(build: Builder, node: StorageCastOp) -> Chain:
 
 @element(CastOp)
 def cast(build: Builder, node: CastOp) -> Chain:
-    """Between integers, if the numbers fit."""
+    """A cast between integers, if the numbers fit."""
     chain, result = build.element(node.input), element_of(node.result.type)
     if not isinstance(result, IntegerType):
         unsupported(node, f"its result is {result}")

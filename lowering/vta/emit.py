@@ -10,10 +10,9 @@ the one after it is: virtual threads, without a limit of two.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from math import prod
 from typing import Any, NamedTuple
 
-from ...glow_dialects.vta import AluOpcode, Memory, VtaConfig
+from ...glow_dialects.vta import AluOpcode, Memory, Tiles, VtaConfig
 from .commands import Bytes, Ring, alu, clipped, load_padded, reset
 from .layers import (
     Accumulate,
@@ -31,7 +30,7 @@ from .memory_map import MemoryMap
 from .micro_ops import Axis, MicroOps
 from .regions import Dim, Grid, Move, Tensor, moves
 from .stream import Span, Stream
-from .tiling import Tiling, choose_tiling
+from .tiling import tiling_of
 
 _BYTE = 8
 """Bits that a store takes of an accumulator."""
@@ -58,7 +57,7 @@ class Tile(NamedTuple):
     columns: int
 
     def pitch(self, is_flat: bool) -> Pitch:
-        """Of its accumulators: by blocks of channels, or, of single pixels, by pixels."""
+        """The pitch of the accumulators: by blocks of channels, or by pixels for single pixels."""
         if is_flat:
             return Pitch(1, self.blocks * self.columns, self.blocks)
         return Pitch(self.rows * self.columns, self.columns, 1)
@@ -68,25 +67,34 @@ class Tile(NamedTuple):
         return self.blocks * self.rows * self.columns
 
     def dims(self, grid: Grid, is_flat: bool) -> list[Dim]:
-        """Its part of a tensor, in the order of its accumulators."""
+        """The tile's part of a tensor, in the order of its accumulators."""
         block = Dim(self.blocks, grid.blocks.stride)
         row, column = Dim(self.rows, grid.rows.stride), Dim(self.columns, grid.columns.stride)
         return [row, column, block] if is_flat else [block, row, column]
 
 
-def emit_layer(layer: Layer, stream: Stream, micro_ops: MicroOps, memory: MemoryMap) -> Tiling:
-    """Emit the instructions of a layer. Raises CompileError if no tile fits into the buffers."""
-    return _Emitter(layer, stream, micro_ops, memory).run()
+def emit_layer(
+    layer: Layer, tiles: Tiles, stream: Stream, micro_ops: MicroOps, memory: MemoryMap
+) -> None:
+    """Emit the instructions of a layer. Raises CompileError if a tile does not fit."""
+    _Emitter(layer, tiles, stream, micro_ops, memory).run()
 
 
 class _Emitter:
-    def __init__(self, layer: Layer, stream: Stream, micro_ops: MicroOps, memory: MemoryMap):
+    def __init__(
+        self,
+        layer: Layer,
+        tiles: Tiles,
+        stream: Stream,
+        micro_ops: MicroOps,
+        memory: MemoryMap,
+    ):
         self.layer = layer
         self.stream = stream
         self.micro_ops = micro_ops
         self.memory = memory
         self.config: VtaConfig = stream.config
-        self.tiling, self.idle = self._chosen()
+        self.tiling, self.idle = tiling_of(layer, tiles), tiles.idle
         t, c = self.tiling, self.config
         self.inputs = Ring(Memory.INP, c.inp_depth, t.input_piece)
         self.weights = Ring(Memory.WGT, c.wgt_depth, t.weight_piece)
@@ -95,26 +103,7 @@ class _Emitter:
         self._vectors: dict[int, int] = {}
         """Which block of channels the vectors at a place of the accumulators begin with."""
 
-    def _chosen(self) -> tuple[Tiling, int]:
-        """The tiles, and how many idle accumulators products into the smallest tile need."""
-        layer = self.layer
-        applied = sum(isinstance(a, Apply | Duplicate) for a in layer.actions)
-        fetched = sum(isinstance(a, Fetch) for a in layer.actions)
-        tiling = choose_tiling(layer, applied, fetched)
-        idle = self.config.capabilities.distance - 1
-        if not idle or not layer.products or self._least(tiling) > idle:
-            return tiling, 0
-        return choose_tiling(layer, applied, fetched, idle), idle
-
-    def _least(self, t: Tiling) -> int:
-        """Accumulators of the smallest tile."""
-        grid = self._grid(self.layer.output.grid)
-        sizes = (
-            (self.layer.blocks, t.blocks), (grid.rows.size, t.rows), (grid.columns.size, t.columns)
-        )  # fmt: skip
-        return prod(list(parts(count, size))[-1][1] for count, size in sizes)
-
-    def run(self) -> Tiling:
+    def run(self) -> None:
         if self.idle:
             depth = self.config.acc_depth
             reset(self.stream, self.micro_ops, Span(Memory.ACC, depth - self.idle, depth))
@@ -125,7 +114,6 @@ class _Emitter:
             for action in self.layer.actions:
                 _ACTIONS[type(action)](self, tile, place, action)
             self._store(tile, place)
-        return self.tiling
 
     def _tiles(self) -> Iterator[Tile]:
         t, grid = self.tiling, self._grid(self.layer.output.grid)

@@ -67,9 +67,9 @@ class Chain:
 
     base: Leaf | Pair | Shared
     bounds: Bounds
-    """After the steps."""
+    """The bounds after the steps."""
     steps: tuple[tuple[Step, Bounds], ...] = ()
-    """With the bounds before each."""
+    """The steps, with the bounds before each."""
 
     def then(self, opcode: AluOpcode, value: Constant) -> Chain:
         """The chain with one more step, if that has an effect."""
@@ -85,7 +85,7 @@ class Chain:
         )
 
     def before(self, count: int) -> Chain:
-        """Without the last `count` steps."""
+        """The chain without its last `count` steps."""
         if not count:
             return self
         return replace(self, steps=self.steps[:-count], bounds=self.steps[-count][1])
@@ -103,7 +103,7 @@ def shared(chain: Chain) -> Chain:
 
 
 def wrapped(bounds: Bounds) -> Bounds:
-    """Those of a result in 32 bits: any number if it may wrap around."""
+    """The bounds of a 32-bit result: all numbers if it may wrap around."""
     return bounds if INT32[0] <= bounds[0] and bounds[1] <= INT32[1] else INT32
 
 
@@ -164,7 +164,7 @@ def _add(chain: Chain, value: Constant) -> Chain:
 
 
 def _added_to_side(chain: Chain, value: Constant) -> Chain | None:
-    """To one operand of a sum, if it takes that in without another step."""
+    """Add to one operand of a sum, if it takes the addend in without another step."""
     base = chain.base
     if chain.steps or not isinstance(base, Pair) or base.opcode is not AluOpcode.ADD:
         return None
@@ -296,7 +296,7 @@ _THEN: dict[AluOpcode, Callable[[Chain, Constant], Chain]] = {
 
 
 def limited(chain: Chain, low: int, high: int) -> Chain:
-    """Between two numbers."""
+    """The chain limited to numbers from `low` to `high`."""
     return chain.then(AluOpcode.MIN, high).then(AluOpcode.MAX, low)
 
 
@@ -333,7 +333,7 @@ def _twos(factors: np.ndarray) -> np.ndarray:
 
 
 def _shifted_left(chain: Chain, left: np.ndarray, low: int, high: int) -> Chain:
-    """Shifted to the left, of which the result is limited to `low` and `high` later."""
+    """The chain shifted to the left. Its result is limited to `low` and `high` later."""
     # so far that every number but 0 is beyond the limits is as good as further
     left = np.minimum(left, max(high, -low).bit_length())
     largest = max(abs(b) for b in chain.bounds)

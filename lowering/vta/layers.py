@@ -124,7 +124,7 @@ class Layer:
     slots: int
     vectors: int
     constants: Dram | None
-    """For each vector and each of all blocks of the tensor an accumulator."""
+    """An accumulator for each vector and each block of the tensor."""
     is_flat: bool = False
     """Whether all images are single pixels, and computed together."""
     higher: Sequence[Tensor] = ()
@@ -228,7 +228,7 @@ class Linear:
 
 
 def spread_vectors(vectors: Sequence[Constant], channels: int, config: VtaConfig) -> np.ndarray:
-    """Vectors as accumulators: int32[vectors, blocks, batch, block]; 0 behind the channels."""
+    """Vectors as accumulators: int32[vectors, blocks, batch, block]; 0 after the channels."""
     blocks = -(-channels // config.block_out)
     found = np.zeros((len(vectors), blocks * config.block_out), np.int32)
     for row, vector in zip(found, vectors, strict=True):

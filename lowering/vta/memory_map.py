@@ -17,8 +17,8 @@ from .regions import Dram, Space, Tensor, grid_of, spatial_shape
 
 class MemoryMap:
     """
-    Places regions behind each other, at addresses at which elements of any kind can begin. Those of
-    scratch are placed together, when it is known how long each is in use.
+    Places regions one after the other, at addresses at which elements of any kind can begin.
+    Scratch regions are placed together, when the life of each is known.
     """
 
     def __init__(self, config: VtaConfig):
@@ -88,7 +88,7 @@ class MemoryMap:
         return self._once("identity", np.eye(self.config.block_out, dtype=np.int8), Memory.WGT)
 
     def zeros(self, count: int) -> Dram:
-        """So many activations of zeros."""
+        """A region of `count` activations of zeros."""
         size = count * self.config.element_bytes(Memory.INP)
         return self._once(f"zeros{count}", np.zeros(size, np.int8), Memory.INP)
 

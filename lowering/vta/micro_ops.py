@@ -146,7 +146,10 @@ def _split(axes: list[Axis], config: VtaConfig) -> tuple[Axis, Axis, list[Axis]]
 
 
 def _split_apart(axes: list[Axis], config: VtaConfig) -> tuple[Axis, Axis, list[Axis]]:
-    """As `_split`, with as many accumulators inside of all sums as the design needs."""
+    """
+    The axes as `_split` divides them, with as many accumulators inside of all sums as the design
+    needs.
+    """
     none, distance = Axis(1), config.capabilities.distance
     sums, places = [a for a in axes if not a.dst], [a for a in axes if a.dst]
     axes = [*sums, *places]

@@ -1,5 +1,5 @@
 """
-From instructions on buffers to layers.
+Layers from instructions on buffers.
 
 A buffer of 8 bits lies in DRAM if it is an input or a result, if an operator reads it as a whole,
 or if several instructions read it. All others are in accumulators: the instruction that writes one
@@ -52,6 +52,8 @@ class Network:
     def __init__(self, main: func.FuncOp, memory: MemoryMap):
         self.memory = memory
         self.layers: list[Layer | Pooling] = []
+        self.origins: list[Instruction] = []
+        """For each layer the instruction whose result it computes."""
         self.tensors: dict[SSAValue, Tensor] = {}
         """What is in DRAM: buffers, and values in bodies that are stored in them."""
         self._wide: dict[SSAValue, list[Tensor]] = {}
@@ -68,6 +70,7 @@ class Network:
         for op in instructions:
             for view in op.written():
                 self._compute(Definition(op, view))
+                self.origins += [op] * (len(self.layers) - len(self.origins))
 
     # regions
 

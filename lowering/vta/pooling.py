@@ -11,14 +11,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from ...glow_dialects.vta import AluOpcode, Memory, VtaConfig
+from ...errors import CompileError
+from ...glow_dialects.vta import AluOpcode, Memory, Tiles, VtaConfig
 from .commands import Bytes, Clipped, Ring, alu, clipped, reset
 from .layers import Pooling, Window, parts
 from .memory_map import MemoryMap
 from .micro_ops import Axis, MicroOps
 from .regions import Dim, moves
 from .stream import Span, Stream
-from .tiling import choose_pooling
 
 
 class _Part(NamedTuple):
@@ -29,17 +29,21 @@ class _Part(NamedTuple):
     inputs: Clipped
 
 
-def emit_pooling(pool: Pooling, stream: Stream, micro_ops: MicroOps, memory: MemoryMap) -> None:
-    """Emit the instructions of a pooling. Raises CompileError if no tile fits into the buffers."""
+def emit_pooling(
+    pool: Pooling, tiles: Tiles, stream: Stream, micro_ops: MicroOps, memory: MemoryMap
+) -> None:
+    """Emit the instructions of a pooling. Raises CompileError if a tile does not fit."""
     grid, c = pool.output.grid, stream.config
-    windows = (pool.rows, pool.columns)
-    blocks, rows, columns = choose_pooling(
-        grid.images.size, grid.blocks.size, grid.rows.size, grid.columns.size, windows, c
-    )
-    most = rows * columns + _reach(pool.rows, rows) * _reach(pool.columns, columns)
+    blocks, rows, columns = tiles.blocks, tiles.rows, tiles.columns
+    reached = _reach(pool.rows, rows) * _reach(pool.columns, columns)
+    most = rows * columns + reached
+    has_room = c.capabilities.loads_bytes or blocks * reached <= c.inp_depth
+    if blocks * most > c.acc_depth or not has_room:
+        raise CompileError(
+            f"{pool.name}: expected tiles that fit into the buffers of {c}, found {tiles}"
+        )
     ring = Ring(Memory.ACC, c.acc_depth, blocks * most)
-    piece = blocks * _reach(pool.rows, rows) * _reach(pool.columns, columns)
-    inputs = Ring(Memory.INP, c.inp_depth, piece)
+    inputs = Ring(Memory.INP, c.inp_depth, blocks * reached)
     read = Bytes(stream, micro_ops, memory, inputs, Ring(Memory.WGT, c.wgt_depth, 1))
     number = 0
     for image in range(grid.images.size):
@@ -144,8 +148,8 @@ class _Tile:
 
 def _inside(window: Window, part: _Part, place: int) -> list[tuple[int, int]]:
     """
-    For a place of the window the outputs of a tile for which it is not padding, and their inputs:
-    both counted from the first of the tile.
+    The outputs of a tile for which a place of the window is not padding, and their inputs. Both are
+    counted from the first of the tile.
     """
     found = []
     for n in range(part.size):

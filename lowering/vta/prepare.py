@@ -37,9 +37,9 @@ from ...passes.graph.rewriting import (
     Build,
     RuleTable,
     apply_rules,
+    defining_op,
     erase_if_dead,
     is_constant,
-    maker,
     tensor_nodes,
 )
 from ...passes.levels import GRAPH
@@ -51,9 +51,9 @@ RULES = RuleTable()
 
 @RULES.rule(ReduceSumOp)
 def convolution_of_sum(node: ReduceSumOp, build: Build) -> SSAValue | None:
-    """Over rows and columns, of what was widened for it."""
+    """A sum over rows and columns of widened numbers becomes a convolution."""
     shape, axes = shape_of(node.input.type), sorted(node.axes.get_values())
-    wide, spatial = maker(node.input, CastOp), len(shape) - 2
+    wide, spatial = defining_op(node.input, CastOp), len(shape) - 2
     if wide is None or len(shape) not in (3, 4) or axes != list(range(2, len(shape))):
         return None
     if not is_byte(wide.input):

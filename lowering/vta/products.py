@@ -45,7 +45,7 @@ class Weighted:
         return self.source.grid.is_flat and plain
 
     def bounds(self) -> tuple[int, int]:
-        """Of the sums; padding counts as an input of 0."""
+        """The bounds of the sums. Padding counts as an input of 0."""
         low, high = min(self.source.bounds[0], 0), max(self.source.bounds[1], 0)
         axes = (1, 2, 3)
         more = np.maximum(self.weights, 0).sum(axis=axes, dtype=np.int64)
@@ -138,8 +138,8 @@ def _split(
     rows: Window, columns: Window, config: VtaConfig, uniform: bool
 ) -> Iterator[tuple[_Part, _Part]]:
     """
-    Parts of a window of which one fits into the buffers, weights and inputs of one pair of blocks;
-    as a rule the window itself.
+    Parts of a window. The weights and inputs of one part, for one pair of blocks, fit into the
+    buffers. Usually the only part is the window.
     """
     weights = config.inp_depth if uniform else config.wgt_depth
     wide = min(columns.kernel, weights, (config.inp_depth - 1) // columns.dilation + 1)
@@ -158,7 +158,7 @@ def _window_parts(window: Window, size: int) -> Iterator[_Part]:
 
 
 def _thinned(grid: Grid, rows: Window, columns: Window) -> tuple[Grid, Window, Window]:
-    """Without the pixels that strides pass over, which then need not be loaded."""
+    """The grid without the pixels that strides skip, which then need not be loaded."""
     if rows.kernel == 1 and not rows.before:
         grid = grid._replace(rows=_every(grid.rows, rows.stride))
         rows = Window()

@@ -102,7 +102,7 @@ def _coalesced(dims: Sequence[Dim]) -> list[Dim]:
 
 
 def _padded(dims: list[Dim]) -> list[Dim]:
-    """At least two dimensions, of which the last is of neighbours."""
+    """The dimensions, at least two; the last one is contiguous."""
     if not dims or dims[-1].stride != 1:
         dims = [*dims, Dim(1, 1)]
     return dims if len(dims) > 1 else [Dim(1, dims[0].size), *dims]
@@ -147,7 +147,7 @@ class Grid(NamedTuple):
         return self.rows.size == 1 and self.columns.size == 1
 
     def flat(self) -> Grid:
-        """One image, of which the pixels are the single pixels of all images."""
+        """The grid as one image whose pixels are the single pixels of all images."""
         return Grid(Dim(1, self.elements), self.blocks, Dim(1, self.elements), self.images)
 
     def first(self, image: int, block: int, row: int, column: int) -> int:
@@ -157,7 +157,7 @@ class Grid(NamedTuple):
 
 
 def grid_of(shape: Sequence[int], config: VtaConfig) -> Grid:
-    """Of a tensor [N, C, H, W]."""
+    """The grid of a tensor [N, C, H, W]."""
     n, c, h, w = shape
     blocks = -(-c // config.block_out)
     return Grid(

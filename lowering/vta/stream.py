@@ -71,7 +71,7 @@ class _Issued:
     clock: Clock
     """When it is done."""
     place: int
-    """Its number in the program."""
+    """The number of the instruction in the program."""
     pops: set[int] = field(default_factory=set)
     pushes: set[int] = field(default_factory=set)
 
@@ -85,8 +85,9 @@ class _Token(NamedTuple):
 
 class _Shadow:
     """
-    For each element of a memory how many instructions of an engine were issued up to its last
-    reader and writer."""
+    The number of instructions of an engine that were issued up to the last reader and writer of
+    each element of a memory.
+    """
 
     def __init__(self, size: int):
         self.read = np.zeros((len(_ENGINES), size), np.int32)

@@ -14,43 +14,30 @@ of instructions, the first loads and last stores, and transfers in buffers that 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from math import prod
 from typing import NamedTuple
 
 import numpy as np
 
 from ...errors import CompileError
-from ...glow_dialects.vta import Memory, VtaConfig
-from .layers import Layer, Window
+from ...glow_dialects.vta import Memory, Tiles, VtaConfig, VtaTiming
+from .layers import Apply, Duplicate, Fetch, Layer, Pooling, Window, parts
 
 _PATTERNS = 4
 """Tiles with micro-ops of their own: with pieces in the one or other half of the buffers."""
 
 
-class Costs(NamedTuple):
-    """Cycles, as in the estimates of `runtime/vta/timing.py`."""
-
-    bytes_per_cycle: int = 8
-    latency: int = 40
-    """Of a transfer."""
-    start: int = 16
-    """Of an instruction of the ALU or GEMM core."""
-    interval: int = 2
-    """Of the ALU, for each accumulator."""
-
-
 class Tiling(NamedTuple):
-    """See above."""
+    """What follows from the tiles of a layer."""
 
     blocks: int
     rows: int
     columns: int
     inputs: tuple[int, ...]
-    """For each product."""
+    """The number of input blocks of each product."""
     weights_first: bool
-    """Whether all pixels are computed with some weights before the next weights."""
     accumulators: int
     """Elements that a tile takes of ACC."""
     input_piece: int
@@ -83,27 +70,64 @@ class _Problem:
     applied: int
     """Operations of the ALU for each accumulator."""
     fetched: int
-    idle: int
-    """Accumulators that no tile may take."""
     config: VtaConfig
 
     @property
-    def acc_depth(self) -> int:
-        return self.config.acc_depth - self.idle
+    def main(self) -> _Sums | None:
+        """The largest product."""
+        return max(self.products, key=lambda s: s.inputs * s.places, default=None)
 
 
-def choose_tiling(layer: Layer, applied: int, fetched: int, idle: int = 0) -> Tiling:
+def choose_tiles(layer: Layer, timing: VtaTiming) -> Tiles:
     """
-    The tiles of a layer with so many operations of the ALU, tensors that are loaded into
-    accumulators, and accumulators that no tile may take. Raises CompileError if the least tile does
-    not fit into the buffers.
+    The tiles that take least time. Raises CompileError if the least tile does not fit into the
+    buffers.
     """
+    problem = _problem_of(layer)
+    tiles = _chosen(layer, problem, 0, timing)
+    idle = problem.config.capabilities.distance - 1
+    if not idle or not layer.products or _smallest(problem, tiles) > idle:
+        return tiles
+    return _chosen(layer, problem, idle, timing)
+
+
+def tiling_of(layer: Layer, tiles: Tiles) -> Tiling:
+    """What follows from tiles. Raises CompileError if they do not fit into the buffers."""
+    p = _problem_of(layer)
+    blocks, rows, columns, inputs = (
+        np.array([size]) for size in (tiles.blocks, tiles.rows, tiles.columns, tiles.inputs)
+    )
+    candidates = _Candidates(p, blocks, rows, columns, inputs, tiles.weights_first, tiles.idle)
+    if not candidates.fits[0]:
+        raise CompileError(
+            f"{layer.name}: expected tiles that fit into the buffers of {p.config}, found {tiles}"
+        )
+    return candidates.tiling(0)
+
+
+def _chosen(layer: Layer, problem: _Problem, idle: int, timing: VtaTiming) -> Tiles:
+    found = _choose(problem, idle, timing)
+    if found is None:
+        raise CompileError(
+            f"{layer.name}: not even one pixel of one block of channels fits into the buffers of "
+            f"{problem.config}"
+        )
+    return found
+
+
+def _smallest(p: _Problem, t: Tiles) -> int:
+    """Accumulators of the smallest tile."""
+    sizes = ((p.blocks, t.blocks), (p.rows, t.rows), (p.columns, t.columns))
+    return prod(list(parts(count, size))[-1][1] for count, size in sizes)
+
+
+def _problem_of(layer: Layer) -> _Problem:
     grid = layer.output.grid.flat() if layer.is_flat else layer.output.grid
     sums = []
     for p in layer.products:
         rows, columns = p.grid.rows.size, p.grid.columns.size
         sums.append(_Sums(p.inputs, p.rows, p.columns, p.places, rows, columns))
-    problem = _Problem(
+    return _Problem(
         grid.images.size,
         layer.blocks,
         grid.rows.size,
@@ -111,18 +135,10 @@ def choose_tiling(layer: Layer, applied: int, fetched: int, idle: int = 0) -> Ti
         tuple(sums),
         layer.slots,
         layer.vectors,
-        applied,
-        fetched,
-        idle,
+        sum(isinstance(a, Apply | Duplicate) for a in layer.actions),
+        sum(isinstance(a, Fetch) for a in layer.actions),
         layer.output.config,
     )
-    found = _choose(problem)
-    if found is None:
-        raise CompileError(
-            f"{layer.name}: not even one pixel of one block of channels fits into the buffers of "
-            f"{layer.output.config}"
-        )
-    return found
 
 
 def even_sizes(count: int) -> np.ndarray:
@@ -131,20 +147,20 @@ def even_sizes(count: int) -> np.ndarray:
 
 
 @lru_cache(1 << 12)
-def _choose(p: _Problem) -> Tiling | None:
-    main = max(p.products, key=lambda s: s.inputs * s.places, default=None)
-    inputs = even_sizes(main.inputs) if main else np.ones(1, np.int64)
+def _choose(p: _Problem, idle: int, timing: VtaTiming) -> Tiles | None:
+    inputs = even_sizes(p.main.inputs) if p.main else np.ones(1, np.int64)
     grids = np.meshgrid(
         *(even_sizes(n) for n in (p.blocks, p.rows, p.columns)), inputs, indexing="ij"
     )
     blocks, rows, columns, chunk = (g.reshape(-1) for g in grids)
-    best: tuple[float, Tiling] | None = None
+    best: tuple[float, Tiles] | None = None
     for weights_first in (True, False):
-        cost = _Candidates(p, main, blocks, rows, columns, chunk, weights_first)
-        scores = cost.scores()
+        candidates = _Candidates(p, blocks, rows, columns, chunk, weights_first, idle)
+        scores = candidates.scores(timing)
         i = int(np.argmin(scores))
         if np.isfinite(scores[i]) and (best is None or scores[i] < best[0]):
-            best = float(scores[i]), cost.tiling(i)
+            b, r, c, n = (int(sizes[i]) for sizes in (blocks, rows, columns, chunk))
+            best = float(scores[i]), Tiles(b, r, c, n, weights_first, idle)
     return None if best is None else best[1]
 
 
@@ -154,19 +170,18 @@ class _Candidates:
     def __init__(
         self,
         problem: _Problem,
-        main: _Sums | None,
         blocks: np.ndarray,
         rows: np.ndarray,
         columns: np.ndarray,
         chunk: np.ndarray,
         weights_first: bool,
-        costs: Costs = Costs(),
+        idle: int,
     ):
         self.p = problem
         self.blocks, self.rows, self.columns = blocks, rows, columns
         self.weights_first = weights_first
-        self.costs = costs
-        p, c = problem, problem.config
+        p, c, main = problem, problem.config, problem.main
+        self.acc_depth = c.acc_depth - idle
         self.pixels = rows * columns
         self.accumulators = (self.pixels * p.slots + p.vectors) * blocks
         self.pieces = [self._pixels_of(s) for s in p.products]
@@ -200,7 +215,7 @@ class _Candidates:
                 np.zeros_like(blocks),
             )
         self.fits = (
-            (self.accumulators <= p.acc_depth)
+            (self.accumulators <= self.acc_depth)
             & (self.input_piece <= c.inp_depth)
             & (self.weight_piece <= c.wgt_depth)
         )
@@ -224,7 +239,7 @@ class _Candidates:
             int(self.weight_piece[i]),
         )
 
-    def scores(self) -> np.ndarray:
+    def scores(self, timing: VtaTiming) -> np.ndarray:
         """Cycles; infinite for tiles that do not fit."""
         p, c = self.p, self.p.config
         with np.errstate(all="ignore"):
@@ -233,21 +248,22 @@ class _Candidates:
             tiles = groups * places
             cycles = np.zeros(self.blocks.size)
             for s, pixels, chunk in zip(p.products, self.pieces, self.chunks, strict=True):
-                cycles += self._product(s, pixels, np.maximum(chunk, 1), groups, places)
+                chunk = np.maximum(chunk, 1)
+                cycles += self._product(s, pixels, chunk, groups, places, timing)
             # starts of ALU and GEMM instructions, and what the last tile does alone
-            out = c.element_bytes(Memory.OUT) / self.costs.bytes_per_cycle
+            out = c.element_bytes(Memory.OUT) / timing.bytes_per_cycle
             elements = self.pixels * self.blocks
-            cycles += tiles * (p.applied + 1) * self.costs.start
-            cycles += tiles * p.fetched * self.blocks * self.costs.latency
+            cycles += tiles * (p.applied + 1) * timing.start
+            cycles += tiles * p.fetched * self.blocks * timing.dram_latency
             # the first tiles load micro-ops, which later ones at the same places share
             patterns = np.minimum(tiles, _PATTERNS) * (1 + len(p.products))
-            cycles += patterns * self.costs.latency
-            cycles += elements * (out + self.costs.interval * p.applied)
-            alone = self.accumulators * 2 > p.acc_depth
-            cycles += np.where(alone, tiles * (elements * out + self.costs.latency), 0)
+            cycles += patterns * timing.dram_latency
+            cycles += elements * (out + timing.alu_interval * p.applied)
+            alone = self.accumulators * 2 > self.acc_depth
+            cycles += np.where(alone, tiles * (elements * out + timing.dram_latency), 0)
             vectors = p.vectors * self.blocks * c.element_bytes(Memory.ACC)
             cycles += np.where(self.weights_first, groups, tiles) * (
-                vectors / self.costs.bytes_per_cycle + self.costs.latency
+                vectors / timing.bytes_per_cycle + timing.dram_latency
             )
         return np.where(self.fits, cycles, np.inf)
 
@@ -258,9 +274,10 @@ class _Candidates:
         chunk: np.ndarray,
         groups: np.ndarray,
         places: np.ndarray,
+        timing: VtaTiming,
     ) -> np.ndarray:
         """The transfers of a product, and the starts of its instructions."""
-        p, c, costs = self.p, self.p.config, self.costs
+        p, c = self.p, self.p.config
         chunks = -(-s.inputs // chunk)
         # pieces of all products take turns in the buffers
         together = self.together
@@ -274,7 +291,7 @@ class _Candidates:
             again_weights = np.where(groups * together <= room_weights, 1, places)
         loaded_in = p.images * s.inputs * self._rows_loaded(s) * again_in
         loaded_weights = s.inputs * p.blocks * s.places * again_weights
-        per_cycle = costs.bytes_per_cycle
+        per_cycle = timing.bytes_per_cycle
         inputs = loaded_in * c.element_bytes(Memory.INP) / per_cycle
         weights = loaded_weights * c.element_bytes(Memory.WGT) / per_cycle
         loads = places * chunks * again_in + groups * chunks * again_weights
@@ -287,8 +304,8 @@ class _Candidates:
         return (
             inputs * np.where(waits_in, 2, 1)
             + weights * np.where(waits_weights, 2, 1)
-            + loads * costs.latency / 4
-            + steps * costs.start
+            + loads * timing.dram_latency / 4
+            + steps * timing.start
             + first
         )
 
@@ -303,18 +320,20 @@ class _Candidates:
         return np.minimum(inputs, w.reach(count)) + (tiles - 1) * overlap
 
 
-def choose_pooling(
-    images: int, blocks: int, rows: int, columns: int, windows: Sequence[Window], config: VtaConfig
-) -> tuple[int, int, int]:
+def choose_pooling(pool: Pooling) -> Tiles:
     """
-    Blocks, rows and columns of the tiles of a pooling: the largest that leave room for two.
+    The tiles of a pooling: the largest that leave room for two.
 
     Raises CompileError if the least tile does not fit.
     """
+    grid, config = pool.output.grid, pool.output.config
+    images, blocks, rows, columns = (
+        d.size for d in (grid.images, grid.blocks, grid.rows, grid.columns)
+    )
     grids = np.meshgrid(*(even_sizes(n) for n in (blocks, rows, columns)), indexing="ij")
     b, r, c = (g.reshape(-1) for g in grids)
-    high = (r - 1) * windows[0].stride + windows[0].reach(1)
-    wide = (c - 1) * windows[1].stride + windows[1].reach(1)
+    high = (r - 1) * pool.rows.stride + pool.rows.reach(1)
+    wide = (c - 1) * pool.columns.stride + pool.columns.reach(1)
     size = b * (high * wide + r * c)
     # what tiles load more than once, and the start of instructions
     loaded = (-(-rows // r) * high) * (-(-columns // c) * wide) * blocks * images
@@ -326,4 +345,4 @@ def choose_pooling(
     i = int(np.argmin(score))
     if not np.isfinite(score[i]):
         raise CompileError(f"not even one window fits into the buffers of {config}")
-    return int(b[i]), int(r[i]), int(c[i])
+    return Tiles(int(b[i]), int(r[i]), int(c[i]))

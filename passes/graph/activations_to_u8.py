@@ -24,7 +24,8 @@ from ...glow_dialects.glow.constant import ConstantOp, SplatOp
 from ...glow_dialects.glow.pooling import MaxPoolOp
 from ...glow_dialects.glow.quantization import DequantizeOp, QuantizeOp
 from ...glow_dialects.glow.shape import ConcatOp, PadOp, ReshapeOp, SliceOp, TransposeOp
-from ...glow_dialects.operator import Python, shape_of, to_python, with_shape
+from ...glow_dialects.operator import shape_of, with_shape
+from ...glow_dialects.python_values import Python, to_python
 from ...glow_dialects.quant import QuantizedType
 from ..levels import GRAPH
 from .integers.grids import bounds, dequantize, per_tensor, quantize, scale_of, zero_of

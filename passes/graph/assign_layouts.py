@@ -30,8 +30,8 @@ from xdsl.passes import ModulePass
 
 from ...errors import CompileError
 from ...glow_dialects.glow.base import Node
-from ...glow_dialects.glow.blocked import PackChannelsOp
 from ...glow_dialects.glow.machine import machine_of
+from ...glow_dialects.glow_cpu.blocked import PackChannelsOp
 from ..levels import GRAPH
 from .layouts import Layouts, block_sizes, demands, rule_of
 from .rewriting import tensor_nodes
@@ -43,7 +43,7 @@ def assign_layouts(block: Block, layouts: Layouts, most: int) -> None:
     layouts.blocks = block_sizes(block, layouts, most)
     replaced: list[Operation] = []
     for op in list(block.ops):
-        layouts.look_at(op)
+        layouts.visit(op)
         rule = rule_of(type(op))
         blocked = None if rule is None else rule(layouts, op)
         if blocked is not None:
@@ -71,7 +71,7 @@ class AssignLayoutsPass(ModulePass):
     level = GRAPH
 
     block: int | None = None
-    """How many channels a block has; by default, as many as suit the vectors of the machine."""
+    """The number of channels of a block. The default suits the vectors of the machine."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if self.block is not None and self.block < 1:

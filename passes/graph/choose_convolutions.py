@@ -1,7 +1,7 @@
 """
 Chooses the algorithm of each convolution of blocked tensors: by definition, or Winograd's.
 
-Winograd convolution (`glow.winograd_convolution`) applies to filters of 3 x 3 with stride 1. It
+Winograd convolution (`glow_cpu.winograd_convolution`) applies to filters of 3 x 3 with stride 1. It
 takes fewer multiplications, but transforms its inputs and results, computes whole tiles where the
 result ends within one, and reads filters that are 16 / 9 or 4 times as large. Where there are tile
 registers for bf16, the products may be those of three parts of each number, as exact as in f32, but
@@ -20,10 +20,10 @@ from xdsl.dialects.builtin import ModuleOp, bf16, f32
 from xdsl.passes import ModulePass
 
 from ...errors import CompileError
-from ...glow_dialects.glow.blocked import BlockedConvolutionOp, is_blocked_input
 from ...glow_dialects.glow.constant import ConstantOp
 from ...glow_dialects.glow.machine import machine_of
-from ...glow_dialects.glow.winograd import PARTS, TILES, WinogradConvolutionOp
+from ...glow_dialects.glow_cpu.blocked import BlockedConvolutionOp, is_blocked_input
+from ...glow_dialects.glow_cpu.winograd import PARTS, TILES, WinogradConvolutionOp
 from ...glow_dialects.machine import MachineDescription
 from ...glow_dialects.operator import element_of, shape_of
 from ...glow_dialects.timings import TIMINGS, Timings
@@ -160,7 +160,10 @@ class ChooseConvolutionsPass(ModulePass):
     level = GRAPH
 
     algorithm: str = AUTO
-    """`direct`, `winograd` wherever it applies, or `auto` for what is estimated to be faster."""
+    """
+    The algorithm: `direct`, `winograd` wherever it applies, or `auto` for the faster one by
+    estimate.
+    """
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if self.algorithm not in (AUTO, DIRECT, WINOGRAD):

@@ -23,13 +23,14 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 from xdsl.passes import ModulePass
 
-from ...backend import Backend, find_backend
 from ...errors import CompileError
 from ...glow_dialects.glow.base import Node
 from ...glow_dialects.glow.constant import ConstantOp, SplatOp
 from ...glow_dialects.glow.logic import CastOp
 from ...glow_dialects.glow.quantization import DequantizeOp, QuantizeOp
-from ...glow_dialects.operator import Call, element_of, shape_of, to_python, with_shape
+from ...glow_dialects.operator import Call, element_of, shape_of, with_shape
+from ...glow_dialects.python_values import to_python
+from ...interface.backend import Backend, find_backend
 from ...semantics.arrays import constant_of, constant_reader, lazy_constant, numpy_dtype
 from ..levels import GRAPH
 from .rewriting import erase_if_dead, failure, is_constant, tensor_nodes
@@ -54,11 +55,14 @@ class ConvertToPass(ModulePass):
     keep: tuple[str, ...] = ()
     """Names of values, or operators such as `softmax`, that stay in f32."""
     wide: tuple[str, ...] = ()
-    """Names of values beyond the range of the type: what makes or reads them stays in f32."""
+    """
+    The names of values beyond the range of the type. The operators that make or read them stay in
+    f32.
+    """
     overflow: str = "saturate"
     """Constants beyond the range: `saturate` with a warning, or `refuse` with an error."""
     backend: str = "cpu"
-    """Which backend's claims decide."""
+    """The backend whose claims decide."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if self.element not in ELEMENTS:
@@ -207,7 +211,9 @@ class _Conversion:
         )
 
     def _saturated(self, array: np.ndarray, value: SSAValue) -> np.ndarray:
-        """As `saturated_to`; notes the name if numbers are beyond the range."""
+        """
+        The array as `saturated_to` converts it. Records the name if numbers are beyond the range.
+        """
         finite = array[np.isfinite(array)]
         largest = finite[np.abs(finite).argmax()] if finite.size else np.float32(0)
         if abs(float(largest)) > _greatest(self.element):
@@ -216,13 +222,13 @@ class _Conversion:
 
 
 def _names(node: Node) -> set[str]:
-    """What a node is called in `keep`."""
+    """The name of a node in `keep`."""
     hints = {r.name_hint for r in node.results if r.name_hint}
     return {node.name, node.name.removeprefix("glow."), *hints}
 
 
 def _insert(new: Node, value: SSAValue) -> None:
-    """Behind what makes a value, which is before all that reads it."""
+    """Insert an operation directly after the definition of a value, before all its users."""
     if isinstance(value, BlockArgument):
         first = value.block.first_op
         assert first is not None

@@ -20,26 +20,27 @@ from xdsl.dialects.builtin import ModuleOp, bf16, f32
 from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
-from ...glow_dialects.glow.blocked import BlockedConvolutionOp, is_blocked_input
 from ...glow_dialects.glow.constant import ConstantOp
-from ...glow_dialects.glow.dot import DotConvolutionOp, DotMatMulOp
 from ...glow_dialects.glow.machine import machine_of
-from ...glow_dialects.glow.matrix import PackedMatMulOp
 from ...glow_dialects.glow.shape import PadOp
-from ...glow_dialects.operator import element_of, shape_of, to_python
+from ...glow_dialects.glow_cpu.blocked import BlockedConvolutionOp, is_blocked_input
+from ...glow_dialects.glow_cpu.dot import DotConvolutionOp, DotMatMulOp
+from ...glow_dialects.glow_cpu.packed import PackedMatMulOp
+from ...glow_dialects.operator import element_of, shape_of
+from ...glow_dialects.python_values import to_python
 from ...semantics.arrays import constant_reader, lazy_constant
 from ...semantics.dot import pair_rows
 from ..levels import GRAPH
 from .lowerings.precision import cast
 from .pack_weights import packed
-from .rewriting import Build, RuleTable, apply_rules, maker
+from .rewriting import Build, RuleTable, apply_rules, defining_op
 
 PAIR = 2
 
 
 def rounded(build: Build, value: SSAValue) -> SSAValue:
     """A value in bf16; of a padded one, what is padded."""
-    pad = maker(value, PadOp)
+    pad = defining_op(value, PadOp)
     if pad is None:
         return cast(build, value, bf16)
     low, high = pad.low.get_values(), pad.high.get_values()

@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import prod
-from typing import TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 from xdsl.context import Context
@@ -39,6 +39,7 @@ from ...glow_dialects.glow.transposed import TransposedConvolutionOp
 from ...glow_dialects.operator import element_of, shape_of
 from ...semantics.arrays import constant_of, constant_reader, lazy_constant, numpy_dtype
 from ...semantics.numpy_algebra import convert
+from ...table import Table
 from ..levels import GRAPH
 from .channel_affine import CHANNEL, ChannelAffine, Step, step_of
 from .lowerings.precision import cast
@@ -49,17 +50,12 @@ CHUNK = 1 << 16
 
 N = TypeVar("N", bound=Node)
 Absorb: TypeAlias = Callable[[N, ChannelAffine, Build], "SSAValue | None"]
-ABSORBERS: dict[type[Node], Absorb] = {}
+ABSORBERS: Table[type[Node], Absorb[Any]] = Table("a way to absorb maps")
 
 
 def absorber(operator: type[N]) -> Callable[[Absorb[N]], Absorb[N]]:
     """Decorator: how `operator` takes a map of its result into its weights; None if it cannot."""
-
-    def register(function: Absorb[N]) -> Absorb[N]:
-        ABSORBERS[operator] = function
-        return function
-
-    return register
+    return ABSORBERS.entry(operator)
 
 
 def scale_rows(weights: np.ndarray, factor: np.ndarray) -> np.ndarray:
@@ -167,7 +163,7 @@ def fully_connected(node: FullyConnectedOp, map: ChannelAffine, build: Build) ->
 
 @absorber(MatMulOp)
 def matrix_product(node: MatMulOp, map: ChannelAffine, build: Build) -> SSAValue | None:
-    """Of single matrices, the columns of the right one; a sum with the offset remains."""
+    """Scale the columns of the right matrix of a product. A sum with the offset remains."""
     if len(shape_of(node.result.type)) != 2 or not map.scales:
         return None
     weights = scaled_weights(build, node.rhs, map, columns=not node.transpose_rhs.value.data)
@@ -231,7 +227,7 @@ def fold_chain(chain: list[Step], build: Build) -> SSAValue | None:
     if not map.is_finite:
         return None
     source = chain[0].input
-    absorb = ABSORBERS.get(type(source.owner)) if source.has_one_use() else None  # pyright: ignore
+    absorb = ABSORBERS.get(type(source.owner)) if source.has_one_use() else None
     if absorb is not None:
         absorbed = absorb(source.owner, map, build)
         if absorbed is not None:

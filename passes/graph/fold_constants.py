@@ -66,7 +66,7 @@ def known_array(value: SSAValue) -> np.ndarray:
 
 
 def stored_elements(values: Sequence[SSAValue]) -> int:
-    """How many elements the constants behind `values` hold in memory; a splat holds one."""
+    """The number of elements that the constants of `values` hold in memory; a splat holds one."""
     total = 0
     for value in values:
         source = value.owner.input if isinstance(value.owner, BroadcastOp) else value
@@ -164,7 +164,7 @@ def reshaped_constant(node: Node) -> Node | None:
 
 
 def source_of(value: SSAValue) -> SSAValue:
-    """The constant or splat behind a value that is known."""
+    """The constant or splat from which a known value comes."""
     return value.owner.input if isinstance(value.owner, BroadcastOp) else value
 
 
@@ -265,7 +265,7 @@ class FoldConstantsPass(ModulePass):
     """
 
     keep_quantized: bool = False
-    """Leave dequantization of constants, which says what integers they are."""
+    """Keep the dequantization of constants, whose types give the meaning of their integers."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for node in tensor_nodes(op):

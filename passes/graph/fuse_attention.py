@@ -28,7 +28,7 @@ from ...glow_dialects.glow.normalization import SoftmaxOp
 from ...glow_dialects.glow.shape import TransposeOp
 from ...glow_dialects.operator import element_of, shape_of
 from ..levels import GRAPH
-from .rewriting import Build, RuleTable, apply_rules, maker, uniform
+from .rewriting import Build, RuleTable, apply_rules, defining_op, splat_value
 
 _HEADS_LAST_BUT_ONE = (0, 2, 1, 3)
 
@@ -43,9 +43,9 @@ class Scores:
 
 
 def scores_of(value: SSAValue) -> Scores | None:
-    """How `value` is computed, if it is scores that nothing else uses."""
+    """The computation of `value`, if it is scores that nothing else uses."""
     mask = None
-    add = maker(value, AddOp)
+    add = defining_op(value, AddOp)
     if add is not None:
         for scaled, other in ((add.lhs, add.rhs), (add.rhs, add.lhs)):
             if _scaled_product(scaled) is not None:
@@ -65,15 +65,15 @@ def _scaled_product(value: SSAValue) -> tuple[MatMulOp, float] | None:
     if isinstance(owner, MatMulOp):
         return owner, 1.0
     if isinstance(owner, DivOp):
-        number, factor = owner.lhs, uniform(owner.rhs)
+        number, factor = owner.lhs, splat_value(owner.rhs)
         factor = 1 / factor if factor else None
     elif isinstance(owner, MulOp):
-        number, factor = owner.lhs, uniform(owner.rhs)
+        number, factor = owner.lhs, splat_value(owner.rhs)
         if factor is None:
-            number, factor = owner.rhs, uniform(owner.lhs)
+            number, factor = owner.rhs, splat_value(owner.lhs)
     else:
         return None
-    product = maker(number, MatMulOp)
+    product = defining_op(number, MatMulOp)
     if factor is None or product is None or not number.has_one_use():
         return None
     return product, float(factor)
@@ -81,7 +81,7 @@ def _scaled_product(value: SSAValue) -> tuple[MatMulOp, float] | None:
 
 def _transposed(build: Build, value: SSAValue, permutation: Sequence[int]) -> SSAValue:
     """`value` transposed; if it is a transpose itself, at most one transpose of what that has."""
-    inner = maker(value, TransposeOp)
+    inner = defining_op(value, TransposeOp)
     if inner is not None:
         before = inner.call.ints("permutation")
         value, permutation = inner.input, [before[p] for p in permutation]
@@ -104,7 +104,7 @@ def _by_position(build: Build, value: SSAValue, transposed: bool) -> SSAValue:
 
 def attention(node: MatMulOp, build: Build) -> SSAValue | None:
     """A product whose left operand is a softmax of scores."""
-    softmax = maker(node.lhs, SoftmaxOp)
+    softmax = defining_op(node.lhs, SoftmaxOp)
     shape = shape_of(node.result.type)
     if softmax is None or not node.lhs.has_one_use() or node.transpose_lhs.value.data:
         return None

@@ -29,7 +29,7 @@ from ...glow_dialects.glow.reduction import ReduceMeanOp
 from ...glow_dialects.glow.shape import BroadcastOp
 from ...glow_dialects.operator import element_of, shape_of, with_shape
 from ..levels import GRAPH
-from .rewriting import Build, RuleTable, apply_rules, maker, uniform
+from .rewriting import Build, RuleTable, apply_rules, defining_op, splat_value
 
 FUSIONS = RuleTable()
 _PRECISION = 1e-6
@@ -69,12 +69,12 @@ def _factors(node: MulOp | DivOp) -> tuple[list[SSAValue], float]:
         value = pending.pop()
         owner = value.owner
         inner = owner is node or value.has_one_use()
-        constant = uniform(value)
+        constant = splat_value(value)
         if constant is not None:
             number *= constant
         elif isinstance(owner, MulOp) and inner:
             pending += owner.operands
-        elif isinstance(owner, DivOp) and inner and (divisor := uniform(owner.rhs)):
+        elif isinstance(owner, DivOp) and inner and (divisor := splat_value(owner.rhs)):
             number /= divisor
             pending.append(owner.lhs)
         else:
@@ -83,12 +83,12 @@ def _factors(node: MulOp | DivOp) -> tuple[list[SSAValue], float]:
 
 
 def _is_one_plus_erf(value: SSAValue, x: SSAValue) -> bool:
-    add = maker(value, AddOp)
+    add = defining_op(value, AddOp)
     if add is None:
         return False
     for one, other in _either_way(add):
-        erf = maker(other, ErfOp)
-        if erf is not None and uniform(one) == 1:
+        erf = defining_op(other, ErfOp)
+        if erf is not None and splat_value(one) == 1:
             return _is_scaled(erf.input, x, sqrt(0.5))
     return False
 
@@ -97,9 +97,9 @@ def _is_scaled(value: SSAValue, x: SSAValue, factor: float) -> bool:
     """Whether `value` is `x * factor`."""
     owner = value.owner
     if isinstance(owner, DivOp):
-        return owner.lhs is x and _near(uniform(owner.rhs), 1 / factor)
+        return owner.lhs is x and _near(splat_value(owner.rhs), 1 / factor)
     if isinstance(owner, MulOp):
-        return any(a is x and _near(uniform(b), factor) for a, b in _either_way(owner))
+        return any(a is x and _near(splat_value(b), factor) for a, b in _either_way(owner))
     return False
 
 
@@ -110,7 +110,7 @@ def _is_scaled(value: SSAValue, x: SSAValue, factor: float) -> bool:
 def quotient(node: DivOp, build: Build) -> SSAValue | None:
     """`d / sqrt(mean(d**2) + epsilon)`."""
     root = _repeated(node.rhs)
-    return None if root is None else _normalized(node.lhs, maker(root, SqrtOp), build)
+    return None if root is None else _normalized(node.lhs, defining_op(root, SqrtOp), build)
 
 
 @FUSIONS.rule(MulOp)
@@ -120,7 +120,7 @@ def product_with_inverse(node: MulOp, build: Build) -> SSAValue | None:
         inverse = _repeated(other)
         root = None if inverse is None else _inverse_of(inverse)
         if root is not None:
-            return _normalized(centred, maker(root, SqrtOp), build)
+            return _normalized(centred, defining_op(root, SqrtOp), build)
     return None
 
 
@@ -129,24 +129,24 @@ def _inverse_of(value: SSAValue) -> SSAValue | None:
     owner = value.owner
     if isinstance(owner, ReciprocalOp):
         return owner.input
-    if isinstance(owner, DivOp) and uniform(owner.lhs) == 1:
+    if isinstance(owner, DivOp) and splat_value(owner.lhs) == 1:
         return owner.rhs
     return None
 
 
 def _repeated(value: SSAValue) -> SSAValue | None:
-    """What `value` repeats along some dimensions."""
-    broadcast = maker(value, BroadcastOp)
+    """The tensor that `value` repeats along some dimensions."""
+    broadcast = defining_op(value, BroadcastOp)
     return None if broadcast is None else broadcast.input
 
 
 def _normalized(x: SSAValue, root: SqrtOp | None, build: Build) -> SSAValue | None:
     """`x / root` as a normalisation without scale and bias, if it is one."""
-    add = None if root is None else maker(root.input, AddOp)
+    add = None if root is None else defining_op(root.input, AddOp)
     if add is None or not is_float(element_of(x.type)):
         return None
     for mean, other in _either_way(add):
-        epsilon, square = uniform(other), _mean_of_rows(mean)
+        epsilon, square = splat_value(other), _mean_of_rows(mean)
         if epsilon is None or square is None or not _is_square(square.input, x):
             continue
         axis = min(square.call.ints("axes"))
@@ -162,7 +162,7 @@ def _normalized(x: SSAValue, root: SqrtOp | None, build: Build) -> SSAValue | No
 
 def _mean_of_rows(value: SSAValue) -> ReduceMeanOp | None:
     """A mean along the last dimensions, which stay as ones."""
-    mean = maker(value, ReduceMeanOp)
+    mean = defining_op(value, ReduceMeanOp)
     if mean is None or not mean.keep_dims.value.data:
         return None
     axes, rank = mean.call.ints("axes"), len(shape_of(mean.input.type))
@@ -173,13 +173,13 @@ def _mean_of_rows(value: SSAValue) -> ReduceMeanOp | None:
 def _is_square(value: SSAValue, x: SSAValue) -> bool:
     owner = value.owner
     if isinstance(owner, PowOp):
-        return owner.lhs is x and uniform(owner.rhs) == 2
+        return owner.lhs is x and splat_value(owner.rhs) == 2
     return isinstance(owner, MulOp) and owner.lhs is x and owner.rhs is x
 
 
 def _centred(value: SSAValue, axis: int) -> SSAValue | None:
     """`x` if `value` is `x - mean(x)`, the mean along the dimensions from `axis` on."""
-    difference = maker(value, SubOp)
+    difference = defining_op(value, SubOp)
     repeated = None if difference is None else _repeated(difference.rhs)
     if difference is None or repeated is None:
         return None
@@ -197,7 +197,7 @@ def scale(node: MulOp, build: Build) -> SSAValue | None:
         if not isinstance(norm, LayerNormOp | RmsNormOp) or not value.has_one_use():
             continue
         rest = norm.operands[2:]
-        if uniform(norm.scale) != 1 or any(uniform(b) != 0 for b in rest):
+        if splat_value(norm.scale) != 1 or any(splat_value(b) != 0 for b in rest):
             continue
         row = _row(other, shape_of(norm.scale.type), build)
         if row is not None:
@@ -209,8 +209,8 @@ def scale(node: MulOp, build: Build) -> SSAValue | None:
 def bias(node: AddOp, build: Build) -> SSAValue | None:
     """A layer normalisation without bias, plus one number for each element of a row."""
     for value, other in _either_way(node):
-        norm = maker(value, LayerNormOp)
-        if norm is None or not value.has_one_use() or uniform(norm.bias) != 0:
+        norm = defining_op(value, LayerNormOp)
+        if norm is None or not value.has_one_use() or splat_value(norm.bias) != 0:
             continue
         row = _row(other, shape_of(norm.bias.type), build)
         if row is not None:

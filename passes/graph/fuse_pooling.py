@@ -14,8 +14,8 @@ from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
 from ...glow_dialects.glow.activation import ClipOp, ReluOp
-from ...glow_dialects.glow.blocked import BlockedMaxPoolOp
-from ...glow_dialects.glow.winograd import WinogradConvolutionOp
+from ...glow_dialects.glow_cpu.blocked import BlockedMaxPoolOp
+from ...glow_dialects.glow_cpu.winograd import WinogradConvolutionOp
 from ...glow_dialects.operator import shape_of
 from ..levels import GRAPH
 from .rewriting import Build, RuleTable, apply_rules

@@ -22,11 +22,11 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
-from ...backend import find_backend
 from ...errors import CompileError
-from ...glow_dialects.glow import NODES
-from ...glow_dialects.glow.base import DataParallel, Node
+from ...glow_dialects.glow.base import DataParallel, Node, short_name
 from ...glow_dialects.operator import Call
+from ...glow_dialects.operators import OPERATORS
+from ...interface.backend import find_backend
 from ...wording import counted
 from ..levels import GRAPH
 from .lowerings import LOWERINGS, lower_data_parallel
@@ -101,11 +101,11 @@ def _cannot_lower(stuck: Sequence[Node]) -> CompileError:
 
 def _operators(names: Sequence[str]) -> frozenset[type[Node]]:
     """The classes of the operators called `names`, with or without the name of the dialect."""
-    known = {node.name: node for node in NODES}
-    qualified = [n if n.startswith("glow.") else f"glow.{n}" for n in names]
-    if unknown := [n for n in qualified if n not in known]:
+    known = {node.name: node for node in OPERATORS}
+    known |= {short_name(node): node for node in OPERATORS}
+    if unknown := [n for n in names if n not in known]:
         raise CompileError(f"cannot keep {', '.join(unknown)}: there is no such node")
-    return frozenset(known[n] for n in qualified)
+    return frozenset(known[n] for n in names)
 
 
 @dataclass(frozen=True)
@@ -139,12 +139,12 @@ class LowerNodesPass(ModulePass):
     def _target(self) -> dict[str, str]:
         """The options of the backend that say what code is generated for."""
         given = {
-            "cpu": self.target_cpu,
-            "features": self.target_features,
-            "triple": self.target_triple,
+            "target_cpu": self.target_cpu,
+            "target_features": self.target_features,
+            "target_triple": self.target_triple,
         }
         options = {name: value for name, value in given.items() if value is not None}
-        if options and self.backend != "cpu":
-            names = ", ".join(f"target-{name}" for name in options)
-            raise CompileError(f"{names}: for the backend cpu only, found {self.backend!r}")
+        if options and self.backend == NO_BACKEND:
+            names = ", ".join(name.replace("_", "-") for name in options)
+            raise CompileError(f"{names}: options of a backend, found {self.backend!r}")
         return options

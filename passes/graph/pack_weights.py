@@ -1,21 +1,21 @@
 """
 Packs the constant right operands of matrix products into the panels that kernels read.
 
-A product with a constant matrix becomes `glow.packed_matmul`, whose weights lie in memory in the
-order in which its kernel needs them: panels of as many columns as a register tile has. So does a
-fully connected layer of more than one row, with the sum with its bias as a node of its own. One
+A product with a constant matrix becomes `glow_cpu.packed_matmul`, whose weights lie in memory in
+the order in which its kernel needs them: panels of as many columns as a register tile has. So does
+a fully connected layer of more than one row, with the sum with its bias as a node of its own. One
 row reads each weight once, for which the rows of a fully connected layer are as good an order; only
 the columns of a matrix are packed, in wider panels. Where columns are so few that a panel would be
 half empty, the matrix stays as it is.
 
 A vector that is likely to have many zeros, because a rectifier made it, skips the rows of a large
-matrix that meet them: `glow.sparse_vector_matmul`, whose matrix lies in memory row by row. Nearly
-all the time goes into reading the matrix, so half of its rows take half the time. A matrix with
-an element that is not finite is read whole, because zero times such an element is NaN.
+matrix that meet them: `glow_cpu.sparse_vector_matmul`, whose matrix lies in memory row by row.
+Nearly all the time goes into reading the matrix, so half of its rows take half the time. A matrix
+with an element that is not finite is read whole, because zero times such an element is NaN.
 
-Products of narrow integers become `glow.dot_matmul`, with rows of the matrix in pairs or quads as
-the machine multiplies them, in panels of one vector. Where it multiplies quads of u8 only, i8 are
-multiplied as u8 that are larger by 128, and the difference is subtracted.
+Products of narrow integers become `glow_cpu.dot_matmul`, with rows of the matrix in pairs or quads
+as the machine multiplies them, in panels of one vector. Where it multiplies quads of u8 only, i8
+are multiplied as u8 that are larger by 128, and the difference is subtracted.
 
 A reshape after a product that keeps its columns moves before it, so that what follows works on the
 product itself and can become its epilogue.
@@ -37,13 +37,14 @@ from ...glow_dialects.blob import release_files
 from ...glow_dialects.elements import is_float, storage_type, type_bytes
 from ...glow_dialects.glow.arithmetic import AddOp, SubOp
 from ...glow_dialects.glow.constant import ConstantOp, SplatOp
-from ...glow_dialects.glow.dot import DotMatMulOp
 from ...glow_dialects.glow.logic import CastOp
 from ...glow_dialects.glow.machine import machine_of
-from ...glow_dialects.glow.matrix import FullyConnectedOp, MatMulOp, PackedMatMulOp
+from ...glow_dialects.glow.matrix import FullyConnectedOp, MatMulOp
 from ...glow_dialects.glow.quantization import StorageCastOp
 from ...glow_dialects.glow.shape import PadOp, ReshapeOp
-from ...glow_dialects.glow.sparse import SparseVectorMatMulOp
+from ...glow_dialects.glow_cpu.dot import DotMatMulOp
+from ...glow_dialects.glow_cpu.packed import PackedMatMulOp
+from ...glow_dialects.glow_cpu.sparse import SparseVectorMatMulOp
 from ...glow_dialects.glow_vec import dot_terms
 from ...glow_dialects.machine import MachineDescription
 from ...glow_dialects.operator import element_of, shape_of, with_shape
@@ -52,7 +53,7 @@ from ...semantics.arrays import constant_array, constant_reader, lazy_constant, 
 from ...semantics.dot import group_rows
 from ..levels import GRAPH
 from .layouts.quads import U8, are_factors
-from .rewriting import Build, RuleTable, apply_rules, maker
+from .rewriting import Build, RuleTable, apply_rules, defining_op
 from .zeros import is_rectified
 
 _CHECKED = 1 << 16
@@ -64,8 +65,8 @@ _FEW_VECTORS = 2
 
 def panel_width(columns: int, lanes: int, vectors: int) -> int:
     """
-    How many columns a panel has: a multiple of `lanes`, at most `vectors` times that, and no more
-    than it takes for all panels to be about equally full.
+    The number of columns of a panel: a multiple of `lanes`, at most `vectors` times that, and no
+    more than it takes for all panels to be about equally full.
     """
     panels = -(-columns // (lanes * vectors))
     return -(-columns // (panels * lanes)) * lanes
@@ -266,7 +267,7 @@ def _unsigned(build: Build, x: SSAValue) -> SSAValue:
 
 def reshape_of_product(node: ReshapeOp, build: Build) -> SSAValue | None:
     """The product of reshaped rows, where the reshape keeps the columns."""
-    product = maker(node.input, PackedMatMulOp) or maker(node.input, DotMatMulOp)
+    product = defining_op(node.input, PackedMatMulOp) or defining_op(node.input, DotMatMulOp)
     if product is None or not node.input.has_one_use():
         return None
     target = shape_of(node.result.type)

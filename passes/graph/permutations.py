@@ -38,7 +38,7 @@ def moves_only_ones(p: Permutation, shape: Sequence[int]) -> bool:
 
 
 def remaining(p: Permutation, dropped: Sequence[int]) -> Permutation:
-    """What is left of `p` when the result's dimensions `dropped` vanish on both sides."""
+    """The rest of `p` when the result's dimensions `dropped` vanish on both sides."""
     sources = [s for i, s in enumerate(p) if i not in dropped]
     rank = {s: r for r, s in enumerate(sorted(sources))}
     return tuple(rank[s] for s in sources)

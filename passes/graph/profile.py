@@ -40,7 +40,7 @@ class ProfilePass(ModulePass):
     as_outputs: bool = False
     """
     Whether values become further results of the function, which every backend can compute, instead
-    of operands of `glow.profile`. Those that are profiled already do so too.
+    of operands of `glow.profile`. Operands of existing `glow.profile` nodes become results too.
     """
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
@@ -57,7 +57,10 @@ def _is_graph(function: func.FuncOp) -> bool:
 
 
 def _observe(function: func.FuncOp) -> None:
-    """Put an observation behind each value that has none; of arguments, at the start."""
+    """
+    Insert an observation after each value that has none. Observations of arguments are at the
+    start.
+    """
     block = function.body.block
     for value, key in reversed(profiled_values(function).items()):
         if any(isinstance(u.operation, ProfileOp) for u in value.uses):
@@ -118,7 +121,7 @@ def _dictionaries(
 def profiled_places(
     function: func.FuncOp,
 ) -> tuple[dict[int, ValueKey], dict[int, ValueKey]]:
-    """Which arguments and which results of a function with profiles as results are profiled."""
+    """The arguments and results that are profiled, of a function with profiles as results."""
     places = [
         {
             index: _key(about)

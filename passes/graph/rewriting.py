@@ -27,7 +27,9 @@ from ...glow_dialects.elements import num_elements, storage_type
 from ...glow_dialects.glow.base import Node
 from ...glow_dialects.glow.constant import ConstantOp, SplatOp
 from ...glow_dialects.glow.shape import BroadcastOp, ReshapeOp
-from ...glow_dialects.operator import Python, element_of, shape_of, to_python, with_shape
+from ...glow_dialects.operator import element_of, shape_of, with_shape
+from ...glow_dialects.python_values import Python, to_python
+from ..looked_at import each, look_at
 
 if TYPE_CHECKING:
     import numpy as np
@@ -49,7 +51,7 @@ class Build:
         result_types: Sequence[Attribute] | None = None,
         **properties: Python,
     ) -> SSAValue:
-        """`node.of(...)`, of which the only result is returned."""
+        """Insert `node.of(...)` and return its only result."""
         return self.add(node.of(*operands, result_types=result_types, **properties))
 
     def add(self, node: Node) -> SSAValue:
@@ -132,6 +134,10 @@ class RuleTable:
 
         return register
 
+    def __iter__(self) -> Iterator[type[Node]]:
+        """The operators that have rules."""
+        return iter(self._rules)
+
     def of(self, operator: type[Operation]) -> Sequence[Rule]:
         return self._rules.get(operator, ())  # pyright: ignore[reportCallIssue, reportArgumentType]
 
@@ -145,6 +151,7 @@ class ApplyRules(RewritePattern):
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         for rule in self.table.of(type(op)):
             build = Build()
+            look_at(op)
             value = rule(op, build)
             if value is None:
                 build.discard()
@@ -209,7 +216,7 @@ def tensor_nodes(module: ModuleOp) -> Iterator[Node]:
     The list is taken before the first one is yielded, so nodes may be replaced on the way; nodes
     that are gone when their turn comes are left out.
     """
-    for op in list(module.walk()):
+    for op in each(list(module.walk())):
         if isinstance(op, Node) and op.parent is not None:
             if all(isinstance(r.type, TensorType) for r in op.results):
                 yield op
@@ -233,7 +240,7 @@ def failure(
     return error
 
 
-def maker(value: SSAValue, kind: type[N]) -> N | None:
+def defining_op(value: SSAValue, kind: type[N]) -> N | None:
     """The node of class `kind` that makes `value`, if one does."""
     return value.owner if isinstance(value.owner, kind) else None
 
@@ -246,7 +253,7 @@ def is_constant(value: SSAValue) -> bool:
     return isinstance(owner, ConstantOp | SplatOp)
 
 
-def uniform(value: SSAValue) -> bool | int | float | None:
+def splat_value(value: SSAValue) -> bool | int | float | None:
     """
     The number that every element of `value` is, if that is easy to see: a splat, or a broadcast of
     a splat or of a small constant whose elements are equal. Of a quantized value, the stored

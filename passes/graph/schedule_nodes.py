@@ -135,8 +135,8 @@ def peak(problem: Problem, order: Sequence[int]) -> int:
 
 def _needs(problem: Problem) -> list[int]:
     """
-    For each task, about how many bytes its computation needs at most, operands included, beyond
-    what it leaves behind.
+    The bytes that the computation of each task needs at most, about, with operands and without its
+    remaining results.
     """
     need: list[int] = []
     for task in problem.tasks:

@@ -4,10 +4,10 @@ Moves transposes towards the results of the network, where they meet and cancel.
 Frontends that convert between channel orders leave transposes around many nodes. A node whose
 operands are transposed alike can work on the operands before they are transposed, with its axes
 renamed, and its result is transposed instead. Step by step a transpose sinks below data-parallel
-nodes, concatenations, pads, slices, reductions and softmax; a matrix product reads a transposed
-operand as it is. Where two transposes meet they become one, or nothing. Constant operands are
-transposed the other way (which `glow-fold-constants` does at compile time), and so are broadcasts,
-if that moves only dimensions of size 1 or constants.
+nodes, concatenations, pads, slices, reductions and softmax; a matrix product and a formula read a
+transposed operand as it is. Where two transposes meet they become one, or nothing. Constant
+operands are transposed the other way (which `glow-fold-constants` does at compile time), and so are
+broadcasts, if that moves only dimensions of size 1 or constants.
 
 A transpose only sinks if its operand's transpose then vanishes, that is, if the node is its only
 user, so their number never grows. Each step moves one nearer to the results, so this ends. At last,
@@ -24,9 +24,13 @@ from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
+from ...glow_dialects.formula.indices import operand_names
+from ...glow_dialects.formula.parser import parse
+from ...glow_dialects.formula.rewriting import with_order
 from ...glow_dialects.glow import NODES
 from ...glow_dialects.glow.base import DataParallel, Node
 from ...glow_dialects.glow.constant import ConstantOp, SplatOp
+from ...glow_dialects.glow.generic import GenericOp
 from ...glow_dialects.glow.matrix import MatMulOp
 from ...glow_dialects.glow.normalization import LogSoftmaxOp, SoftmaxOp
 from ...glow_dialects.glow.quantization import DequantizeOp, QuantizeOp
@@ -58,7 +62,7 @@ from .permutations import (
     permuted,
     remaining,
 )
-from .rewriting import Build, RuleTable, apply_rules, is_constant, maker
+from .rewriting import Build, RuleTable, apply_rules, defining_op, is_constant
 
 SINKING = RuleTable()
 RESHAPING = RuleTable()
@@ -76,7 +80,7 @@ def permutation_of(node: TransposeOp) -> Permutation:
 
 def sinking_transpose(value: SSAValue) -> TransposeOp | None:
     """The transpose that makes `value`, unless it is of a constant and vanishes at compile time."""
-    found = maker(value, TransposeOp)
+    found = defining_op(value, TransposeOp)
     return None if found is None or is_constant(found.input) else found
 
 
@@ -106,7 +110,7 @@ def can_untranspose(value: SSAValue, p: Permutation) -> bool:
         return isinstance(value.owner, ConstantOp | SplatOp) or (
             is_constant(value.owner.input) or permutation_of(value.owner) == p
         )
-    broadcast = maker(value, BroadcastOp)
+    broadcast = defining_op(value, BroadcastOp)
     if broadcast is None:
         return False
     return is_constant(broadcast.input) or moves_only_ones(inverse(p), aligned_source(broadcast))
@@ -135,7 +139,7 @@ def untransposed(build: Build, value: SSAValue, p: Permutation) -> SSAValue:
 
 @sinking(TransposeOp)
 def merge_transposes(node: TransposeOp, build: Build) -> SSAValue | None:
-    inner = maker(node.input, TransposeOp)
+    inner = defining_op(node.input, TransposeOp)
     if inner is not None:
         return transpose(build, inner.input, compose(permutation_of(inner), permutation_of(node)))
     return node.input if is_identity(permutation_of(node)) else None
@@ -152,7 +156,7 @@ def sink_below_elements(node: DataParallel, build: Build) -> SSAValue | None:
 
 @sinking(QuantizeOp, DequantizeOp)
 def sink_below_quantization(node: QuantizeOp | DequantizeOp, build: Build) -> SSAValue | None:
-    """With one scale for the whole tensor."""
+    """Move a transpose below a quantization with one scale for the whole tensor."""
     p = common_permutation(node, node.operands)
     elements = (element_of(node.input.type), element_of(node.result.type))
     per_axis = any(isinstance(e, QuantizedType) and e.is_per_axis for e in elements)
@@ -215,7 +219,7 @@ def sink_below_softmax(node: SoftmaxOp | LogSoftmaxOp, build: Build) -> SSAValue
 
 def _swaps_matrices(value: SSAValue) -> TransposeOp | None:
     """The transpose that makes `value` if it swaps the last two dimensions and nothing else."""
-    found = maker(value, TransposeOp)
+    found = defining_op(value, TransposeOp)
     if found is None:
         return None
     *batch, rows, columns = range(len(shape_of(value.type)))
@@ -234,6 +238,28 @@ def read_transposed_matrices(node: MatMulOp, build: Build) -> SSAValue | None:
         transpose_lhs=bool(node.transpose_lhs.value.data) != (lhs is not None),
         transpose_rhs=bool(node.transpose_rhs.value.data) != (rhs is not None),
     )
+
+
+@sinking(GenericOp)
+def read_transposed_operands(node: GenericOp, build: Build) -> SSAValue | None:
+    """A formula reads the operands of transposes, with its indices in their order."""
+    formula = parse(GenericOp.formula_of(node.call))
+    constants = GenericOp.numbers(node.call)
+    names = [n for n in operand_names(formula) if n not in constants]
+    operands = list(node.inputs)
+    for number, (name, value) in enumerate(zip(names, operands, strict=True)):
+        found = sinking_transpose(value)
+        if found is None:
+            continue
+        changed = with_order(formula, name, permutation_of(found))
+        if changed is not None:
+            formula, operands[number] = changed, found.input
+    if operands == list(node.inputs):
+        return None
+    given = {"constants": node.constants} if node.constants is not None else {}
+    result = node.result.type
+    assert isinstance(result, TensorType)
+    return build(GenericOp, *operands, result_types=[result], formula=str(formula), **given)
 
 
 @RESHAPING.rule(TransposeOp)

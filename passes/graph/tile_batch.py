@@ -11,34 +11,32 @@ for images begin with few weights and large images, and end the other way round.
 Each group has code of its own, so there are not more than a few: large batches, which may be the
 rows of a matrix, come in groups of more images, if so many still fit into the cache.
 
-Nodes qualify that compute each image by itself: those in the table of rules below.
+Nodes qualify that compute each image by itself. Of operators that are stated as a formula, the
+formula tells, if they are in the first rule below; those that are not do not pay.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
-from typing import TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.ir import Block, BlockArgument, SSAValue
 from xdsl.passes import ModulePass
+from xdsl.utils.exceptions import VerifyException
 
 from ...errors import CompileError
 from ...glow_dialects.elements import type_bytes
+from ...glow_dialects.formula.facts import divides
 from ...glow_dialects.glow import NODES
 from ...glow_dialects.glow.base import DataParallel, Node
-from ...glow_dialects.glow.blocked import (
-    BlockedAvgPoolOp,
-    BlockedMaxPoolOp,
-    PackChannelsOp,
-    UnpackChannelsOp,
-    Windowed,
-)
 from ...glow_dialects.glow.constant import SplatOp
 from ...glow_dialects.glow.convolution import ConvolutionOp
+from ...glow_dialects.glow.generic import GenericOp
 from ...glow_dialects.glow.machine import machine_of
 from ...glow_dialects.glow.normalization import LocalResponseNormOp, SoftmaxOp
 from ...glow_dialects.glow.pooling import AvgPoolOp, MaxPoolOp
@@ -47,7 +45,6 @@ from ...glow_dialects.glow.reduction import (
     ReduceMeanOp,
     ReduceMinOp,
     ReduceSumOp,
-    Reduction,
 )
 from ...glow_dialects.glow.shape import (
     BroadcastOp,
@@ -57,32 +54,37 @@ from ...glow_dialects.glow.shape import (
     SliceOp,
     TransposeOp,
 )
-from ...glow_dialects.glow.winograd import WinogradConvolutionOp
+from ...glow_dialects.glow.structured import Structured
+from ...glow_dialects.glow_cpu.blocked import (
+    BlockedAvgPoolOp,
+    BlockedConvolutionOp,
+    BlockedDepthwiseConvolutionOp,
+    BlockedMaxPoolOp,
+    PackChannelsOp,
+    UnpackChannelsOp,
+)
+from ...glow_dialects.glow_cpu.dot import DotConvolutionOp
+from ...glow_dialects.glow_cpu.winograd import WinogradConvolutionOp
 from ...glow_dialects.operator import element_of, shape_of, with_shape
+from ...table import Table
 from ..levels import GRAPH
 from .rewriting import erase_if_dead
 
 N = TypeVar("N", bound=Node)
 Rule: TypeAlias = "Callable[[Graph, N], bool]"
-_RULES: dict[type[Node], Rule] = {}
+_RULES: Table[type[Node], Rule[Any]] = Table("a rule for images")
 _VIEWS = (ReshapeOp, SliceOp, BroadcastOp)
 _MOST_GROUPS = 16
 
 
 def rule(*operators: type[N]) -> Callable[[Rule[N]], Rule[N]]:
     """Decorator: whether a node, one operand of which has images, computes each by itself."""
-
-    def register(function: Rule[N]) -> Rule[N]:
-        for operator in operators:
-            _RULES[operator] = function  # pyright: ignore[reportArgumentType]
-        return function
-
-    return register
+    return _RULES.entry(*operators)
 
 
 @dataclass
 class Graph:
-    """Which values have a dimension 0 of images."""
+    """The values whose dimension 0 is the batch."""
 
     batch: int
     images: set[SSAValue] = field(default_factory=set)
@@ -90,7 +92,7 @@ class Graph:
     same: set[SSAValue] = field(default_factory=set)
     """The same for all images."""
 
-    def look_at(self, node: Node) -> bool:
+    def visit(self, node: Node) -> bool:
         """Take in a node; False if it does not compute each image by itself."""
         has_batch = shape_of(node.results[0].type)[:1] == (self.batch,)
         if not any(v in self.images for v in node.operands):
@@ -124,9 +126,29 @@ def _repeats(node: Node) -> bool:
 
 
 @rule(
-    *[node for node in NODES if issubclass(node, Windowed)],
-    *(ConvolutionOp, WinogradConvolutionOp, MaxPoolOp, AvgPoolOp, BlockedMaxPoolOp),
-    *(BlockedAvgPoolOp, PackChannelsOp, UnpackChannelsOp, LocalResponseNormOp),
+    *(ConvolutionOp, MaxPoolOp, AvgPoolOp, BlockedMaxPoolOp, BlockedAvgPoolOp, GenericOp),
+    *(LocalResponseNormOp, SoftmaxOp, TransposeOp, PadOp),
+    *(ReduceSumOp, ReduceMeanOp, ReduceMaxOp, ReduceMinOp),
+)
+def _by_formula(graph: Graph, node: Structured) -> bool:
+    """What the formula says; one with the number of images in it holds for that number only."""
+    images = {i for i, v in enumerate(node.operands) if v in graph.images}
+    if not divides(node.statement(node.call), images):
+        return False
+    return not isinstance(node, GenericOp) or _holds_for_one(node, images)
+
+
+def _holds_for_one(node: GenericOp, images: AbstractSet[int]) -> bool:
+    types = [_with_batch(v, 1) if i in images else v.type for i, v in enumerate(node.operands)]
+    try:
+        return node.result_type(types, node.properties) == _with_batch(node.result, 1)
+    except VerifyException:
+        return False
+
+
+@rule(
+    *(BlockedConvolutionOp, BlockedDepthwiseConvolutionOp, DotConvolutionOp, WinogradConvolutionOp),
+    *(PackChannelsOp, UnpackChannelsOp),
 )
 def _by_image(graph: Graph, node: Node) -> bool:
     return not any(v in graph.images for v in node.operands[1:])
@@ -142,30 +164,10 @@ def _concat(graph: Graph, node: ConcatOp) -> bool:
     return node.axis.value.data != 0 and all(graph.has_images(v) for v in node.operands)
 
 
-@rule(SoftmaxOp)
-def _softmax(graph: Graph, node: SoftmaxOp) -> bool:
-    return node.axis.value.data != 0
-
-
-@rule(ReduceSumOp, ReduceMeanOp, ReduceMaxOp, ReduceMinOp)
-def _reduction(graph: Graph, node: Reduction) -> bool:
-    return 0 not in node.axes.get_values()
-
-
-@rule(TransposeOp)
-def _transpose(graph: Graph, node: TransposeOp) -> bool:
-    return node.permutation.get_values()[0] == 0
-
-
 @rule(ReshapeOp)
 def _reshape(graph: Graph, node: ReshapeOp) -> bool:
     """Dimension 0 has the same size before and after."""
     return shape_of(node.input.type)[0] == graph.batch
-
-
-@rule(PadOp)
-def _pad(graph: Graph, node: PadOp) -> bool:
-    return not node.low.get_values()[0] and not node.high.get_values()[0]
 
 
 @rule(SliceOp)
@@ -184,9 +186,9 @@ class Groups:
 
     count: int
     images: int
-    """In a group."""
+    """The number of images in a group."""
     each: int
-    """Of these, how many a thread has."""
+    """The number of images of a group that one thread computes."""
 
     @classmethod
     def of(cls, batch: int, images: int) -> Groups:
@@ -197,8 +199,8 @@ class Groups:
 
 def saved_bytes(graph: Graph, node: Node, groups: Groups, cache: int) -> int:
     """
-    What a node saves if images come in `groups`: what other nodes wrote, and what it writes, need
-    not leave `cache` bytes. Below 0 if it has more weights than that.
+    The bytes that a node saves if images come in `groups`: its operands and results then stay
+    within `cache` bytes. The number is below 0 if the node has more weights than that.
     """
     if isinstance(node, _VIEWS):
         return 0
@@ -214,10 +216,10 @@ def saved_bytes(graph: Graph, node: Node, groups: Groups, cache: int) -> int:
 
 
 def best_place(graph: Graph, nodes: Sequence[Node], groups: Groups, cache: int) -> int:
-    """How many of the nodes to compute for a group of images at a time: none, or two and more."""
+    """The number of nodes to compute for a group of images at a time: none, or two and more."""
     total = best = place = computed = 0
     for number, node in enumerate(nodes):
-        if not graph.look_at(node):
+        if not graph.visit(node):
             break
         if node.results[0] in graph.images:
             total += saved_bytes(graph, node, groups, cache)
@@ -336,7 +338,9 @@ class TileBatchPass(ModulePass):
     level = GRAPH
 
     images: int = 1
-    """How many images at a time: as many as there are threads. Large batches: a multiple."""
+    """
+    The number of images at a time: the number of threads, or a multiple of it for large batches.
+    """
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if self.images < 1:

@@ -23,21 +23,22 @@ from ...glow_dialects.elements import is_float
 from ...glow_dialects.glow.constant import ConstantOp, SplatOp
 from ...glow_dialects.glow.shape import BroadcastOp, ReshapeOp, SliceOp
 from ...glow_dialects.operator import element_of, shape_of, text_of
+from ...table import Table
 
 INPUT = "input"
 """What takes the place of an operator for arguments of the function."""
 _NAME = "glow.name"
 
 _Token: TypeAlias = "Callable[[Operation], str]"
-_TOKENS: dict[type[Operation], _Token] = {}
+_TOKENS: Table[type[Operation], _Token] = Table("a token")
 
 
 @dataclass(frozen=True)
 class ValueKey:
-    """What identifies a value."""
+    """The identity of a value."""
 
     name: str
-    """As the graph is printed, without `%`; unnamed values are called after their operator."""
+    """The name in the printed graph, without `%`. An unnamed value has the name of its operator."""
     operator: str
     """The name of the operation, or `input`."""
     key: str
@@ -62,7 +63,7 @@ def value_keys(main: FuncOp) -> dict[SSAValue, ValueKey]:
 
 
 def profiled_values(main: FuncOp) -> dict[SSAValue, ValueKey]:
-    """Those values of a graph that profiles are made of: floats that are not known beforehand."""
+    """The values of a graph that a profile observes: floats that are not constant."""
     return {v: k for v, k in value_keys(main).items() if not k.constant and _is_float_tensor(v)}
 
 
@@ -99,26 +100,16 @@ def _kind(value: SSAValue) -> str:
     return f"{element_of(value.type)} {len(shape_of(value.type))}"
 
 
-def _token(operator: type[Operation]) -> Callable[[_Token], _Token]:
-    """Decorator: what of an operation's properties belongs to its key."""
-
-    def register(function: _Token) -> _Token:
-        _TOKENS[operator] = function
-        return function
-
-    return register
-
-
 def _properties(op: Operation) -> str:
     return " ".join(f"{name}={value}" for name, value in sorted(op.properties.items()))
 
 
-@_token(ConstantOp)
+@_TOKENS.entry(ConstantOp)
 def _constant(op: Operation) -> str:
     return str([d for d in shape_of(op.results[0].type) if d != 1])
 
 
-@_token(SliceOp)
+@_TOKENS.entry(SliceOp)
 def _slice(op: Operation) -> str:
     """A dimension that is taken whole may be the batch."""
     assert isinstance(op, SliceOp)

@@ -1,13 +1,15 @@
-"""Which values are likely to have many zeros: those that a rectifier made, and what keeps them."""
+"""
+The values that probably have many zeros: results of rectifiers, and of operators that keep zeros.
+"""
 
 from __future__ import annotations
 
 from xdsl.ir import SSAValue
 
 from ...glow_dialects.glow.base import Node
-from ...glow_dialects.glow.blocked import BlockedMaxPoolOp, PackChannelsOp, UnpackChannelsOp
 from ...glow_dialects.glow.pooling import MaxPoolOp
 from ...glow_dialects.glow.shape import ReshapeOp, SliceOp, TransposeOp
+from ...glow_dialects.glow_cpu.blocked import BlockedMaxPoolOp, PackChannelsOp, UnpackChannelsOp
 from .canonicalization.bounds import interval_of
 
 _KEEP: tuple[type[Node], ...] = (

@@ -25,13 +25,10 @@ from xdsl.utils.exceptions import PassFailedException
 
 from ...glow_dialects.elements import type_bytes
 from ...glow_dialects.glow_inst.memory import AllocActivationOp, DeallocActivationOp, WeightOp
+from ...glow_dialects.plan_attributes import ARENA_LOWER_BOUND, ARENA_SIZE, WEIGHTS_SIZE
 from ..levels import PROGRAM
 from .memory_planner import Lifetime, align, lower_bound, plan_arena
 from .program import memref, programs
-
-ARENA_SIZE = "glow.arena_size"
-ARENA_LOWER_BOUND = "glow.arena_lower_bound"
-WEIGHTS_SIZE = "glow.weights_size"
 
 
 def lifetimes_of(block: Block) -> tuple[list[AllocActivationOp], list[Lifetime]]:

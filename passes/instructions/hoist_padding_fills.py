@@ -29,12 +29,12 @@ from ...glow_dialects.glow_inst.memory import AllocActivationOp
 from ...lazy import lazy_property
 from ..levels import PROGRAM
 from .loops import SPLAT
-from .program import Access, Timeline, memref, overlap, programs, tidy
+from .program import OperandAccess, Timeline, memref, overlap, programs, tidy
 
 
 @dataclass(frozen=True)
 class Bordered:
-    """A buffer of which disjoint parts are filled with numbers, and never written otherwise."""
+    """A buffer with disjoint parts that are filled with numbers and never written otherwise."""
 
     buffer: SSAValue
     fills: tuple[Instruction, ...]
@@ -44,7 +44,7 @@ class Bordered:
 
     @lazy_property
     def form(self) -> tuple[Attribute, frozenset[tuple[Attribute, Attribute]]]:
-        """What must be equal for the borders to be."""
+        """The properties that are equal for buffers with equal halos."""
         fills = ((op.operands[0].type, op.properties["value"]) for op in self.fills)
         return self.buffer.type, frozenset(fills)
 
@@ -56,7 +56,7 @@ def bordered(timeline: Timeline, buffer: SSAValue) -> Bordered | None:
     """
     fills: list[Instruction] = []
     filled: list[SSAValue] = []
-    others: list[Access] = []
+    others: list[OperandAccess] = []
     for access in timeline.accesses(buffer):
         if type(access.instruction) is not SPLAT:
             others.append(access)
@@ -71,8 +71,8 @@ def bordered(timeline: Timeline, buffer: SSAValue) -> Bordered | None:
     return Bordered(buffer, tuple(fills), others[0].slot, others[-1].slot)
 
 
-class Memory:
-    """How many bytes are alive in each slot of a program."""
+class LiveBytes:
+    """The number of live bytes in each slot of a program."""
 
     def __init__(self, slots: int):
         self._alive = np.zeros(slots, np.int64)
@@ -118,7 +118,7 @@ def _in_order(timeline: Timeline, kept: Sequence[Bordered]) -> Iterator[Instruct
 def hoist_padding_fills(block: Block) -> None:
     """Fill the borders of a program's buffers early, and once where memory allows it."""
     timeline = Timeline(block)
-    memory = Memory(len(timeline.slots))
+    memory = LiveBytes(len(timeline.slots))
     found: list[Bordered] = []
     for op in block.ops:
         if isinstance(op, AllocActivationOp) and timeline.count(op.result):

@@ -92,7 +92,7 @@ def _scalar_weight(view: SSAValue) -> FloatAttr | IntegerAttr | None:
 
 
 class Body:
-    """What is computed for one element, instruction after instruction."""
+    """The computation for one element, instruction after instruction."""
 
     def __init__(self):
         self.block = Block()

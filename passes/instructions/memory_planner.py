@@ -91,7 +91,7 @@ def check_no_overlap(
 
 
 def _neighbours(lifetimes: Sequence[Lifetime]) -> list[list[int]]:
-    """For each buffer, those that are alive at some time when it is."""
+    """The buffers that live at the same time as each buffer."""
     found: list[list[int]] = [[] for _ in lifetimes]
     alive: list[int] = []
     for i in sorted(range(len(lifetimes)), key=lambda i: lifetimes[i].start):

@@ -1,5 +1,5 @@
 """
-What the passes on instruction programs share: access lists, views, and the lifetimes of buffers.
+Helpers of the passes on instruction programs: access lists, views, and the lifetimes of buffers.
 
 A program is a function of one block that holds only `glow_inst` operations. The canonical order of
 a program is: weights, views of arguments, then the instructions, each preceded by the allocations
@@ -67,7 +67,7 @@ def same_view(a: SSAValue, b: SSAValue) -> bool:
 
 
 @dataclass(frozen=True)
-class Access:
+class OperandAccess:
     """One operand of one instruction."""
 
     slot: int
@@ -142,7 +142,7 @@ class Timeline:
 
     def accesses(
         self, buffer: SSAValue, first: int = 0, end: int | None = None, writes: bool = False
-    ) -> Iterator[Access]:
+    ) -> Iterator[OperandAccess]:
         """
         The accesses to `buffer` in order, within the slots from `first` up to `end`, by all
         instructions or only by those that write it.
@@ -154,10 +154,10 @@ class Timeline:
             assert op is not None
             for i, (qualifier, value) in enumerate(op.qualified_operands()):
                 if buffer_of(value) is buffer:
-                    yield Access(slot, op, i, value, qualifier.reads, qualifier.writes)
+                    yield OperandAccess(slot, op, i, value, qualifier.reads, qualifier.writes)
 
     def count(self, buffer: SSAValue) -> int:
-        """How many instructions use `buffer`."""
+        """The number of instructions that use `buffer`."""
         return len(self._touched.get(buffer, ()))
 
     def span(self, buffer: SSAValue) -> tuple[int, int]:
@@ -180,7 +180,7 @@ class Timeline:
         return any((a.writes or writing) and overlap(a.value, value) for a in accesses)
 
     def instructions(self) -> list[Instruction]:
-        """What is left, in order."""
+        """The remaining instructions, in order."""
         return [op for op in self.slots if op is not None]
 
     def view(self, buffer: SSAValue, t: MemRefType) -> SSAValue:
@@ -240,7 +240,7 @@ def _views(block: Block) -> dict[SSAValue, list[Operation]]:
 
 
 def _prologue(block: Block) -> list[Operation]:
-    """What stands before the first instruction: weights and arguments with their views."""
+    """The values before the first instruction: weights and arguments with their views."""
     views = _views(block)
     order: list[Operation] = []
     for op in block.ops:

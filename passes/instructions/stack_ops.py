@@ -339,7 +339,10 @@ class StackOpsPass(ModulePass):
     max_ops: int = 64
     """The largest number of nodes in one body."""
     epilogues: tuple[str, ...] = ()
-    """Operators that take epilogues, such as `convolution,matmul`; without, all that accept one."""
+    """
+    The operators that take epilogues, such as `convolution,matmul`. The default is all that accept
+    one.
+    """
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if self.max_ops < 1:

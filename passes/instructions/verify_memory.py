@@ -35,9 +35,10 @@ from ...glow_dialects.glow_inst.memory import (
     WeightOp,
     argument_attributes,
 )
+from ...glow_dialects.plan_attributes import ARENA_SIZE
 from ...glow_dialects.views import is_whole
 from ..levels import PROGRAM
-from .allocate import ARENA_SIZE, lifetimes_of
+from .allocate import lifetimes_of
 from .memory_planner import check_no_overlap
 from .program import memref, overlap, programs
 
@@ -55,7 +56,7 @@ def _name(value: SSAValue) -> str:
 
 @dataclass
 class _Walk:
-    """What is known at the current instruction."""
+    """The state of memory at the current instruction."""
 
     alive: dict[SSAValue, AllocActivationOp] = field(default_factory=dict)
     freed: set[SSAValue] = field(default_factory=set)

@@ -27,7 +27,7 @@ Chooser: TypeAlias = "Callable[[Problem, Memory], Choice | None]"
 
 
 class Filling:
-    """What of the memory of devices is taken, as units are put on them."""
+    """The used memory of devices, as units are put on them."""
 
     def __init__(self, problem: Problem, memory: Memory):
         self.problem = problem
@@ -61,7 +61,7 @@ class Filling:
 
 
 def around_bytes(problem: Problem, unit: int) -> int:
-    """What a unit reads and makes."""
+    """The values that a unit reads and makes."""
     values = (*problem.reads[unit], *problem.makes[unit])
     return sum(problem.values[v].bytes for v in values)
 
@@ -114,7 +114,10 @@ def _first_fit(
 
 
 def all_on(device: int) -> Chooser:
-    """On one device what it can compute and has room for, and the rest on others in order."""
+    """
+    Put everything on one device that it can compute and hold, and the rest on the other devices in
+    order.
+    """
 
     def choose(problem: Problem, memory: Memory) -> Choice | None:
         return _first_fit(problem, memory, lambda _, d: d != device)
@@ -151,7 +154,7 @@ def earliest_finish(problem: Problem, memory: Memory) -> Choice | None:
 def _ready(
     problem: Problem, unit: int, device: int, choice: Sequence[int], finish: Sequence[float]
 ) -> float:
-    """When all that a unit reads is on a device."""
+    """The time at which all inputs of a unit are on a device."""
     ready = 0.0
     for value in problem.reads[unit]:
         producer = problem.values[value].producer

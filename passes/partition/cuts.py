@@ -52,7 +52,7 @@ def balanced_cut(problem: Problem, memory: Memory) -> Choice | None:
 def _cut(
     problem: Problem, filling: Filling, devices: Sequence[int], units: Sequence[int]
 ) -> list[int] | None:
-    """Where the pieces of all devices but the first begin; None if they do not fit."""
+    """The beginnings of the pieces of all devices but the first; None if they do not fit."""
     sizes = [problem.weights[u] + _made(problem, u) for u in units]
     room = [filling.memory[d] - filling.weights[d] for d in devices]
     shares = room if max(room) < inf else [1.0] * len(devices)
@@ -76,7 +76,9 @@ def _made(problem: Problem, unit: int) -> int:
 
 
 def _crossing(problem: Problem, units: Sequence[int]) -> list[int]:
-    """For each place between units, the bytes that units before it make and later ones read."""
+    """
+    The bytes that cross each place between units: earlier units make them and later ones read them.
+    """
     place = {unit: i for i, unit in enumerate(units)}
     change = [0] * (len(units) + 1)
     for i, unit in enumerate(units):
@@ -93,7 +95,7 @@ def _crossing(problem: Problem, units: Sequence[int]) -> list[int]:
 
 
 class _Window:
-    """Where a piece may begin that ends at a place, for places in ascending order."""
+    """The place at which a piece that ends at a place may begin, for places in ascending order."""
 
     def __init__(
         self,

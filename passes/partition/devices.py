@@ -34,24 +34,25 @@ from typing import Any
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp
 from xdsl.ir import Attribute
 
-from ...backend import Backend, Rates, find_backend
 from ...errors import GlowError
-from ...glow_dialects.operator import Call, to_attribute, to_python
+from ...glow_dialects.operator import Call
+from ...glow_dialects.python_values import to_attribute, to_python
 from ...glow_dialects.work import work_of
+from ...interface.backend import Backend, Rates, find_backend
 from ...wording import counted
 
 HOST = "host"
 """Where inputs and outputs of the network lie: in links, it stands beside the devices."""
 BANDWIDTH, LATENCY = 7e9, 3e-6
 """
-Bytes per second and seconds of links of which nothing is said: a copy in the memory of the host,
-and a message from one Python thread to another, as measured on a server's CPU.
+Bytes per second and seconds of links without a description: a copy in the memory of the host, and a
+message from one Python thread to another, as measured on a server's CPU.
 """
 
 
 @dataclass(frozen=True)
 class Link:
-    """How fast tensors get from one device to another, in both directions."""
+    """The speed of transfers between two devices, in both directions."""
 
     bandwidth: float = BANDWIDTH
     """Bytes per second."""
@@ -59,12 +60,12 @@ class Link:
     """Seconds, for each tensor."""
 
     def seconds(self, size: int) -> float:
-        """How long a tensor of `size` bytes takes."""
+        """The seconds of a transfer of `size` bytes."""
         return self.latency + size / self.bandwidth
 
 
 FREE = Link(float("inf"), 0.0)
-"""From a device to itself, and from the host unless something else is said."""
+"""The link from a device to itself, and the default link from the host."""
 
 
 @dataclass(frozen=True)
@@ -92,7 +93,7 @@ class Device:
 
     @property
     def kind(self) -> tuple[object, ...]:
-        """What is equal for devices that compute the same equally fast."""
+        """A key that is equal for devices that compute the same at the same speed."""
         return id(self.backend), self.rates
 
     def is_called(self, name: str) -> bool:
@@ -212,8 +213,8 @@ def _device(found: object, backends: dict[str, Backend]) -> Device:
     key = f"{table['backend']} {sorted(options.items())}"
     try:
         backend = backends.get(key) or find_backend(table["backend"], **options)
-    except TypeError as error:
-        raise GlowError(f"device {name}: wrong options of {table['backend']}: {error}") from None
+    except GlowError as error:
+        raise GlowError(f"device {name}: {error}") from None
     backends[key] = backend
     memory = table.get("memory", backend.memories()[0].bytes)
     if memory is not None and memory < 0:

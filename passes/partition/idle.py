@@ -1,4 +1,4 @@
-"""Why a device got no part of a network: what it lacks, or what was better."""
+"""The reasons why devices got no part of a network: what they lack, or what was better."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ...glow_dialects.glow.quantization import DequantizeOp, QuantizeOp
 from ...glow_dialects.operator import Call, element_of
 from .devices import Device
 from .placement import Problem
-from .plans import Group
+from .plans import UnitGroup
 
 IDLE = "glow.idle"
 """The attribute of a module that says why devices got no partition, by their names."""
@@ -24,14 +24,14 @@ _LISTED = 3
 
 
 def idle_devices(module: ModuleOp) -> dict[str, str]:
-    """Why devices got no partition of a module, by name."""
+    """The reasons why devices got no partition of a module, by name."""
     found = module.attributes.get(IDLE)
     if not isinstance(found, DictionaryAttr):
         return {}
     return {name: why.data for name, why in found.data.items() if isinstance(why, StringAttr)}
 
 
-def idle_attribute(problem: Problem, groups: Sequence[Group]) -> dict[str, DictionaryAttr]:
+def idle_attribute(problem: Problem, groups: Sequence[UnitGroup]) -> dict[str, DictionaryAttr]:
     """The attribute `glow.idle`, if a device got none of the groups."""
     used = {group.device for group in groups}
     reasons = {

@@ -18,7 +18,7 @@ from .devices import Device, attributes_of
 from .idle import idle_attribute
 from .partitions import ACTIVATION_BYTES, BACKEND, COST, DEVICE, WEIGHT_BYTES
 from .placement import Problem
-from .plans import Group, activation_bytes, weight_bytes
+from .plans import UnitGroup, activation_bytes, weight_bytes
 from .units import UnitGraph
 
 PREFIX = "partition_"
@@ -60,7 +60,9 @@ class _Body:
         self.block.add_op(copy)
 
 
-def outline(module: ModuleOp, main: func.FuncOp, problem: Problem, groups: Sequence[Group]) -> None:
+def outline(
+    module: ModuleOp, main: func.FuncOp, problem: Problem, groups: Sequence[UnitGroup]
+) -> None:
     """Replace the body of `@main` by calls of one function for each group, in their order."""
     taken = {op.sym_name.data for op in module.ops if isinstance(op, func.FuncOp)}
     block = main.body.block
@@ -92,7 +94,7 @@ def _free_name(wanted: str, taken: set[str]) -> str:
 
 
 def _function(
-    name: str, problem: Problem, group: Group
+    name: str, problem: Problem, group: UnitGroup
 ) -> tuple[func.FuncOp, list[SSAValue], list[SSAValue]]:
     """The function of a group, and the values of the graph that it reads and makes."""
     graph, members = problem.graph, set(group.units)
@@ -112,7 +114,7 @@ def _function(
     return function, body.inputs, outputs
 
 
-def _attributes(problem: Problem, group: Group) -> dict[str, Attribute]:
+def _attributes(problem: Problem, group: UnitGroup) -> dict[str, Attribute]:
     device = problem.devices[group.device]
     return {
         DEVICE: StringAttr(device.name),

@@ -49,7 +49,7 @@ MAIN = "main"
 
 @dataclass(frozen=True)
 class Source:
-    """Where a tensor of `@main` comes from."""
+    """The source of a tensor of `@main`."""
 
     partition: int | None
     """The number of the partition that makes it; None for an argument of `@main`."""
@@ -62,7 +62,7 @@ class Partition:
     """A part of a network that runs on one device."""
 
     number: int
-    """In the order of `@main`, from 0."""
+    """The place in the order of `@main`, from 0."""
     name: str
     device: str
     backend: str

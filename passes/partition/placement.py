@@ -1,6 +1,4 @@
-"""
-Which devices can compute each unit of a graph, how long that takes, and what is asked for.
-"""
+"""The devices that can compute each unit of a graph, with times and annotations."""
 
 from __future__ import annotations
 
@@ -90,14 +88,14 @@ class Problem:
                 yield value, user
 
     def link_seconds(self, value: int, a: int | None, b: int | None) -> float:
-        """How long a value takes from one device to another; None is the host."""
+        """The seconds of a value's transfer from one device to another; None is the host."""
         latency, bandwidth = self.links[a, b]
         return latency + self.values[value].bytes / bandwidth
 
 
 def problem_of(graph: UnitGraph, configuration: Configuration) -> Problem:
     """
-    What a strategy has to decide.
+    The problem that a strategy decides.
 
     Raises CompileError for nodes that no device can compute, and for annotations that are
     impossible.
@@ -136,7 +134,7 @@ def problem_of(graph: UnitGraph, configuration: Configuration) -> Problem:
 
 
 class _Estimator:
-    """What a device can compute, and how long it takes; equal calls are looked at once."""
+    """The units that a device can compute, with times. Equal calls are examined once."""
 
     def __init__(self, device: Device):
         self.device = device

@@ -32,13 +32,13 @@ server's CPU, and a message to the device.
 """
 MOST_GROUPS = 100
 """
-Up to so many partitions, results that others wait for are sent early, and merging must not make
-the network slower.
+The largest number of partitions for which results that others wait for are sent early, and merging
+must not make the network slower.
 """
 
 
 @dataclass
-class Group:
+class UnitGroup:
     """A partition."""
 
     device: int
@@ -83,7 +83,7 @@ def activation_bytes(problem: Problem, units: Sequence[int]) -> int:
     return always + highest
 
 
-def excess(problem: Problem, groups: Sequence[Group]) -> dict[int, int]:
+def excess(problem: Problem, groups: Sequence[UnitGroup]) -> dict[int, int]:
     """
     The devices whose memory is too small, with the bytes that they lack. A device holds the
     constants of all its partitions, and runs one of these at a time.
@@ -100,7 +100,7 @@ def excess(problem: Problem, groups: Sequence[Group]) -> dict[int, int]:
     return lacking
 
 
-def form(problem: Problem, device: Sequence[int]) -> list[Group]:
+def form(problem: Problem, device: Sequence[int]) -> list[UnitGroup]:
     """Partitions, in an order in which they can run, for the device of each unit."""
     stages, reaches = _stages(problem, device), _reaches(problem, device)
     keys = [(s, -r, d) for s, r, d in zip(stages, reaches, device, strict=True)]
@@ -111,7 +111,7 @@ def form(problem: Problem, device: Sequence[int]) -> list[Group]:
         found.setdefault(key, []).append(unit)
     room = rooms_of(problem, device)
     groups = [
-        Group(key[2], part)
+        UnitGroup(key[2], part)
         for key in sorted(found)
         for part in _split(problem, found[key], room[key[2]])
     ]
@@ -141,7 +141,7 @@ def _split(problem: Problem, units: list[int], room: float) -> list[list[int]]:
 
 
 def _stages(problem: Problem, device: Sequence[int]) -> list[int]:
-    """How many times data changes the device before each unit."""
+    """The number of device changes before each unit."""
     stages: list[int] = []
     for unit in range(len(device)):
         before = (p for _, p in problem.before(unit))
@@ -150,7 +150,7 @@ def _stages(problem: Problem, device: Sequence[int]) -> list[int]:
 
 
 def _reaches(problem: Problem, device: Sequence[int]) -> list[int]:
-    """How many times at most data changes the device after each unit."""
+    """The largest number of device changes after each unit."""
     reaches = [0] * len(device)
     for unit in reversed(range(len(device))):
         after = (u for _, u in problem.after(unit))
@@ -160,29 +160,31 @@ def _reaches(problem: Problem, device: Sequence[int]) -> list[int]:
 
 @dataclass
 class Timing:
-    """When the partitions of a plan are estimated to run."""
+    """The estimated times of the partitions of a plan."""
 
     starts: dict[int, float] = field(default_factory=dict)
-    """Without those that wait for each other in a circle, and what follows them."""
+    """
+    The starts of partitions, except those that wait for each other in a cycle and their successors.
+    """
     seconds: float = 0.0
     """Until all results are with the host."""
     work: float = 0.0
-    """Of all partitions and all transfers, one after the other."""
+    """The seconds of all partitions and all transfers, one after the other."""
 
 
-def _seconds(problem: Problem, group: Group) -> float:
+def _seconds(problem: Problem, group: UnitGroup) -> float:
     return HAND_OVER + sum(problem.costs[u][group.device] for u in group.units)
 
 
 class Plan:
     """Partitions and what they send each other. Numbers of partitions stay as others are merged."""
 
-    def __init__(self, problem: Problem, groups: Sequence[Group]):
+    def __init__(self, problem: Problem, groups: Sequence[UnitGroup]):
         self.problem = problem
         self.groups = dict(enumerate(groups))
         self.costs = {i: _seconds(problem, g) for i, g in self.groups.items()}
         self.sends: dict[int, dict[int, set[int]]] = {i: {} for i in self.groups}
-        """For each partition, the values that it sends, with those that read them."""
+        """The values that each partition sends, with the partitions that read them."""
         self.host_reads: dict[int, set[int]] = {i: set() for i in self.groups}
         """The values of each partition that the network returns."""
         self.host_sends: dict[int, set[int]] = {i: set() for i in self.groups}
@@ -254,7 +256,7 @@ class Plan:
                     heappush(heap, (ready[user], user))
         return result
 
-    def in_order(self) -> list[Group]:
+    def in_order(self) -> list[UnitGroup]:
         """The partitions as they begin."""
         starts = self.timing().starts
         return [self.groups[i] for i in sorted(starts, key=starts.__getitem__)]
@@ -276,7 +278,7 @@ class Plan:
         """The same plan with `second` in `first`, which begins earlier. There is no path around."""
         plan = self._copy()
         a, b = self.groups[first], plan.groups.pop(second)
-        plan.groups[first] = Group(a.device, sorted((*a.units, *b.units)))
+        plan.groups[first] = UnitGroup(a.device, sorted((*a.units, *b.units)))
         plan.costs[first] += plan.costs.pop(second) - HAND_OVER
         plan.host_reads[first] = plan.host_reads[first] | plan.host_reads.pop(second)
         plan.host_sends[first] = plan.host_sends[first] | plan.host_sends.pop(second)
@@ -311,8 +313,8 @@ class Plan:
             plan._add_value(number)
         left = [u for u in self.groups[source].units if u != unit]
         others = self.groups[target].units if target in self.groups else []
-        plan._set(source, Group(self.groups[source].device, left))
-        plan._set(target, Group(device, sorted((*others, unit))))
+        plan._set(source, UnitGroup(self.groups[source].device, left))
+        plan._set(target, UnitGroup(device, sorted((*others, unit))))
         return plan
 
     def _around(self, values: Iterable[int]) -> set[int]:
@@ -320,7 +322,7 @@ class Plan:
         units = (self.problem.values[v] for v in values)
         return {self.group_of[u] for v in units for u in (v.producer, *v.users) if u is not None}
 
-    def _set(self, number: int, group: Group) -> None:
+    def _set(self, number: int, group: UnitGroup) -> None:
         """Have a partition consist of other units; without any, it is gone."""
         self.groups[number], self.costs[number] = group, _seconds(self.problem, group)
         if not group.units:
@@ -328,7 +330,7 @@ class Plan:
                 del table[number]
 
     def _tables(self) -> Iterable[dict[int, Any]]:
-        """What has an entry for each partition."""
+        """The tables with an entry for each partition."""
         return self.groups, self.costs, self.sends, self.host_reads, self.host_sends
 
     def _copy(self) -> Plan:

@@ -23,7 +23,7 @@ from math import inf
 from typing import NamedTuple, TypeAlias
 
 from .placement import Problem
-from .plans import Group, Plan, excess, form, merge_neighbours, rooms_of
+from .plans import Plan, UnitGroup, excess, form, merge_neighbours, rooms_of
 
 TRIALS, TRIAL_WORK = 200, 40_000
 """How many moves of partitions are tried at most, and what they may take, in units to look at."""
@@ -32,7 +32,7 @@ UNIT_TRIALS, UNIT_TRIAL_WORK = 1500, 40_000
 CANDIDATES = 100
 """How many moves of units are looked at in the first step of a pass."""
 PATIENCE = 6
-"""After so many steps that did not lead to a better plan, a pass ends."""
+"""A pass ends after this number of steps without a better plan."""
 
 Quality: TypeAlias = "tuple[float, int, float]"
 """
@@ -40,18 +40,18 @@ Estimated seconds of a run, the number of partitions, and the sum of the times o
 transfers. What is less is better.
 """
 CYCLIC: Quality = (inf, 0, inf)
-"""Of partitions that wait for each other in a circle."""
+"""The quality of partitions that wait for each other in a cycle."""
 
 
 def quality_of(plan: Plan) -> Quality:
-    """How good a plan is."""
+    """The quality of a plan."""
     timing = plan.timing()
     if len(timing.starts) < len(plan.groups):
         return CYCLIC
     return timing.seconds, len(plan.groups), timing.work
 
 
-def refine(problem: Problem, groups: list[Group]) -> list[Group]:
+def refine(problem: Problem, groups: list[UnitGroup]) -> list[UnitGroup]:
     """
     Partitions that fit into memory and are not worse, in an order in which they can run. `groups`
     must fit.
@@ -71,8 +71,8 @@ def refine(problem: Problem, groups: list[Group]) -> list[Group]:
 
 
 def move_partitions(
-    problem: Problem, groups: list[Group], trials: int = TRIALS
-) -> tuple[list[Group], int]:
+    problem: Problem, groups: list[UnitGroup], trials: int = TRIALS
+) -> tuple[list[UnitGroup], int]:
     """
     Move whole partitions to other devices as long as that helps: those first that take the most
     time. Returns how many of the trials are left, too.
@@ -90,7 +90,7 @@ def move_partitions(
     return groups, trials
 
 
-def _moves(problem: Problem, groups: list[Group]) -> list[tuple[list[int], int]]:
+def _moves(problem: Problem, groups: list[UnitGroup]) -> list[tuple[list[int], int]]:
     """Partitions with devices to which they can move, the most promising last."""
     found: list[tuple[float, list[int], int]] = []
     for group in groups:
@@ -102,14 +102,14 @@ def _moves(problem: Problem, groups: list[Group]) -> list[tuple[list[int], int]]
     return [(units, device) for _, units, device in sorted(found)]
 
 
-def _moved(problem: Problem, groups: list[Group], units: list[int], device: int) -> list[int]:
+def _moved(problem: Problem, groups: list[UnitGroup], units: list[int], device: int) -> list[int]:
     choice = _devices(problem, groups)
     for unit in units:
         choice[unit] = device
     return choice
 
 
-def _devices(problem: Problem, groups: Iterable[Group]) -> list[int]:
+def _devices(problem: Problem, groups: Iterable[UnitGroup]) -> list[int]:
     """The device of each unit."""
     choice = [0] * len(problem.costs)
     for group in groups:
@@ -123,7 +123,7 @@ def _devices(problem: Problem, groups: Iterable[Group]) -> list[int]:
 
 @dataclass
 class _Budget:
-    """What moves of units may still take."""
+    """The number of trials that moves of units may still take."""
 
     trials: int
     work: int
@@ -143,10 +143,12 @@ class Move(NamedTuple):
     device: int
 
 
-def _move_units(problem: Problem, groups: list[Group], budget: _Budget) -> list[Group] | None:
+def _move_units(
+    problem: Problem, groups: list[UnitGroup], budget: _Budget
+) -> list[UnitGroup] | None:
     """Better partitions after passes of moves of units, as long as these help; None for none."""
     best = Plan(problem, groups)
-    found: list[Group] | None = None
+    found: list[UnitGroup] | None = None
     while (plan := _Pass(best, budget).best()) is not None:
         best = _with_fewer(plan)
         found = best.in_order()
@@ -223,8 +225,8 @@ class _Pass:
 
     def _moves_of(self, unit: int) -> Sequence[Move]:
         """
-        Where a unit can go that is at the border of its partition: to those around it, or into a
-        new one on another device.
+        The targets of a unit at the border of its partition: adjacent partitions, or a new one on
+        another device.
         """
         problem, plan = self._plan.problem, self._plan
         own = plan.group_of[unit]

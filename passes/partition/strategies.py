@@ -1,5 +1,5 @@
 """
-How the partitions of a network are chosen.
+Strategies choose the partitions of a network.
 
 Every strategy obeys capability, annotations, and the memory of devices. A strategy is a function
 `(problem) -> partitions`, registered with a decorator. It chooses a device for each unit; what
@@ -14,16 +14,17 @@ from math import inf
 from typing import TypeAlias
 
 from ...errors import CompileError
+from ...table import Table
 from ..graph.rewriting import failure
 from .choices import Chooser, Filling, all_on, around_bytes, earliest_finish, most_special
 from .cuts import balanced_cut
 from .placement import Problem
-from .plans import Group, Plan, excess, form
+from .plans import Plan, UnitGroup, excess, form
 from .refinement import quality_of, refine
 from .units import bytes_of
 
-Strategy: TypeAlias = "Callable[[Problem], list[Group] | None]"
-STRATEGIES: dict[str, Strategy] = {}
+Strategy: TypeAlias = "Callable[[Problem], list[UnitGroup] | None]"
+STRATEGIES: Table[str, Strategy] = Table("a strategy")
 ROUNDS = 8
 """How often a choice is made with less memory."""
 
@@ -34,15 +35,10 @@ class NoRoomError(CompileError):
 
 def strategy(name: str) -> Callable[[Strategy], Strategy]:
     """Registers a strategy. It returns None if it finds no partitions that fit into memory."""
-
-    def register(function: Strategy) -> Strategy:
-        STRATEGIES[name] = function
-        return function
-
-    return register
+    return STRATEGIES.entry(name)
 
 
-def solve(problem: Problem, name: str) -> list[Group]:
+def solve(problem: Problem, name: str) -> list[UnitGroup]:
     """
     The partitions that a strategy makes, in an order in which they can run.
 
@@ -55,7 +51,7 @@ def solve(problem: Problem, name: str) -> list[Group]:
 
 
 @strategy("capability")
-def by_capability(problem: Problem) -> list[Group] | None:
+def by_capability(problem: Problem) -> list[UnitGroup] | None:
     """
     Accelerators get all that they can compute: each unit is on the device that can compute the
     fewest units. Of equal devices, one is filled after the other.
@@ -64,16 +60,16 @@ def by_capability(problem: Problem) -> list[Group] | None:
 
 
 @strategy("memory")
-def by_memory(problem: Problem) -> list[Group] | None:
+def by_memory(problem: Problem) -> list[UnitGroup] | None:
     """
-    As `capability`, but equal devices get consecutive pieces of the network of similar size in
-    memory, with few bytes between them.
+    The strategy `memory`: as `capability`, but equal devices get consecutive pieces of the network,
+    of similar size in memory and with few bytes between them.
     """
     return _within_memory(problem, balanced_cut)
 
 
 @strategy("time")
-def by_time(problem: Problem) -> list[Group] | None:
+def by_time(problem: Problem) -> list[UnitGroup] | None:
     """
     The shortest estimated time of one run, communication included: the best of what the other
     strategies, list scheduling, and all on one device give, improved by moving partitions to other
@@ -90,7 +86,7 @@ def by_time(problem: Problem) -> list[Group] | None:
     return refine(problem, min(plans, key=lambda groups: quality_of(Plan(problem, groups))))
 
 
-def _within_memory(problem: Problem, chooser: Chooser) -> list[Group] | None:
+def _within_memory(problem: Problem, chooser: Chooser) -> list[UnitGroup] | None:
     """The partitions of a choice, made with less memory until they fit."""
     memory = [inf if d.memory is None else float(d.memory) for d in problem.devices]
     for _ in range(ROUNDS):

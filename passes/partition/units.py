@@ -1,5 +1,5 @@
 """
-What moves together when a graph is split: units of nodes.
+Units: the nodes that move together when a graph is split.
 
 In a quantized graph, real numbers stand between `glow.dequantize` and `glow.quantize`. The nodes
 between them are one unit with their conversions, so that what crosses from one device to another
@@ -34,21 +34,23 @@ class Unit:
     """Nodes that are on the same device."""
 
     nodes: list[Node]
-    """In the order of the graph. They are repeated ones only if the graph returns such."""
+    """
+    The nodes in the order of the graph. They are repeated ones only if the graph returns such.
+    """
     stored: QuantizedType | None = None
-    """If real numbers are computed between conversions: as what the results are stored."""
+    """The type in which results are stored, if real numbers are computed between conversions."""
     inputs: tuple[SSAValue, ...] = ()
     """What it reads of arguments of the graph and of other units, each once."""
     outputs: tuple[SSAValue, ...] = ()
     """What other units read, or the graph returns."""
     constants: tuple[SSAValue, ...] = ()
-    """The constants behind its operands, each once."""
+    """The constants from which operands come, each once."""
     conversions: tuple[DequantizeOp, ...] = ()
-    """Those of operands that are not constant."""
+    """The conversions of operands that are not constant."""
 
     @property
     def name(self) -> str:
-        """In messages and drawings: that of a result, or of the operator."""
+        """The name in messages and drawings: that of a result, or of the operator."""
         node = next((n for n in self.nodes if not isinstance(n, QuantizeOp)), self.nodes[0])
         return node.results[0].name_hint or node.name
 
@@ -89,7 +91,7 @@ class UnitGraph:
 
 
 def bytes_of(value: SSAValue) -> int:
-    """How much memory a tensor takes."""
+    """The bytes of a tensor."""
     assert isinstance(value.type, TensorType)
     return type_bytes(value.type)
 
@@ -127,7 +129,7 @@ def _expect_node(op: Operation) -> Node:
 
 
 def _ready(group: Sequence[Node], position: dict[Node, int]) -> int:
-    """Where the first result that others read is made, which comes after all operands."""
+    """The place at which the first result that others read is made. It comes after all operands."""
     first = next((n for n in group if isinstance(n, QuantizeOp)), group[-1])
     return position[first]
 

@@ -122,7 +122,7 @@ class _Checker:
                     )
 
     def _follow(self, op: VtaInstruction, accesses: Sequence[Access]) -> None:
-        """Which accumulators are in the memory that STORE reads after an instruction."""
+        """The accumulators in the memory that STORE reads, after an instruction."""
         computes = isinstance(op, AluOp) or (isinstance(op, GemmOp) and op.reset is None)
         for access in accesses:
             if access.memory is not Memory.ACC:

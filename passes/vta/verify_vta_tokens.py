@@ -52,7 +52,7 @@ from .vta_accesses import Accesses, DramAccess, dram_access
 ENGINES = tuple(Engine)
 _NUMBERS = {engine: i for i, engine in enumerate(ENGINES)}
 Clock = list[int]
-"""For each engine, how many of its instructions are done."""
+"""The number of instructions of each engine that are done."""
 
 
 def _fail(op: Operation, message: str) -> NoReturn:
@@ -67,7 +67,7 @@ class Step:
 
     op: VtaInstruction
     number: int
-    """In the program."""
+    """The number of the instruction in the program."""
     engine: int
     position: int
     """Among the instructions of its engine."""
@@ -208,7 +208,7 @@ def _describe(number: int, op: VtaInstruction) -> str:
 
 @dataclass
 class _Shadow:
-    """For each element and engine, one more than the position of the last reader and writer."""
+    """The last reader and writer of each element, by engine: one more than their positions."""
 
     size: int
     read: np.ndarray = field(init=False)
@@ -220,7 +220,7 @@ class _Shadow:
 
 
 class _Races:
-    """What was accessed until now."""
+    """The accesses up to now."""
 
     def __init__(self, config: VtaConfig, order: list[Step]):
         self._config = config

@@ -1,4 +1,4 @@
-"""Which requests are on devices, and which wait: a bounded queue, by priority and then by age."""
+"""The requests on devices and those that wait: a bounded queue, by priority and then by age."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 class Admission:
     """
-    At most `most_active` requests are with the devices, and at most `most_waiting` wait for that.
+    A bounded queue: at most `most_active` requests are with the devices, and at most `most_waiting`
+    wait.
 
     Its lock is held for a few operations on a heap, and never while a request does anything.
     """
@@ -37,12 +38,12 @@ class Admission:
 
     @property
     def active(self) -> int:
-        """How many requests are with the devices."""
+        """The number of requests that are with the devices."""
         return len(self._active)
 
     @property
     def waiting(self) -> int:
-        """How many requests wait."""
+        """The number of requests that wait."""
         return len(self._waiting)
 
     def enter(self, request: Request) -> bool:

@@ -24,7 +24,8 @@ from .statistics import DeviceStatistics
 if TYPE_CHECKING:
     import numpy as np
 
-    from ...backend import Backend, Program
+    from ...interface.backend import Backend
+    from ...interface.program import Program
     from ...passes.partition.devices import Device
 
 PAUSE, LONGEST_PAUSE = 1.0, 60.0
@@ -83,7 +84,7 @@ class Loaded:
         self.expected = 0
         """Runs that are to come, the current one included."""
         self.seconds = seconds
-        """Of a run: as estimated, and then as measured."""
+        """The seconds of a run: as estimated, and then as measured."""
         self.measured = False
         self.failures = 0
         """How often it raised in a row."""

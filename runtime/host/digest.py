@@ -1,4 +1,4 @@
-"""What a network computes, as a hash: equal partitions are loaded once."""
+"""A hash of the computation of a network: equal partitions are loaded once."""
 
 from __future__ import annotations
 

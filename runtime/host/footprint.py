@@ -1,4 +1,4 @@
-"""How much memory of its device a partition takes."""
+"""The memory that a partition takes on its device."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from ...backend import MeasuredProgram, Program
 from ...glow_dialects.elements import type_bytes
 from ...glow_dialects.glow.constant import ConstantOp
+from ...interface.program import MeasuredProgram, Program
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
@@ -26,13 +26,13 @@ class Footprint:
     weights: int
     """Loaded once, for all runs."""
     arena: int
-    """For activations; kept from run to run."""
+    """Bytes for activations, kept from run to run."""
     tensors: int
     """While it runs: what it reads and makes, and activations that are not in an arena."""
 
     @property
     def resident(self) -> int:
-        """What it takes as long as it is loaded."""
+        """The bytes that a partition takes as long as it is loaded."""
         return self.weights + self.arena
 
     def __str__(self) -> str:

@@ -1,4 +1,4 @@
-"""What must happen to host managers at the end of the interpreter, and in a forked child."""
+"""The end of host managers when the interpreter ends, and in a forked child."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from weakref import WeakSet
 
 
 class Living(Protocol):
-    """What has threads."""
+    """An object with threads."""
 
     def shutdown(self) -> None:
         """Finish what was begun."""

@@ -5,41 +5,40 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from ...errors import RejectedError
+from ...interface.signature import Signature, TensorInfo
 from ...lazy import lazy_property
-from ..signature import Signature, TensorInfo
 from .statistics import Counts, NetworkStatistics, Outcome
 
 if TYPE_CHECKING:
     from .device import DeviceManager, Loaded
     from .footprint import Footprint
-    from .request import Request
 
 
 @dataclass(frozen=True)
-class Part:
+class NetworkPart:
     """A partition. Tensors of the network have numbers."""
 
     name: str
     inputs: tuple[int, ...]
     """The tensors that it reads, in order."""
     outputs: tuple[int, ...]
-    """The tensors that it makes, in order."""
+    """The tensors that the partition makes, in order."""
     infos: tuple[TensorInfo, ...]
-    """What these must look like."""
+    """The names, shapes and types of the outputs."""
     dependencies: tuple[int, ...]
-    """The parts that make what it reads, each once."""
+    """The parts that make the inputs, each once."""
 
 
 @dataclass(frozen=True)
-class Place:
-    """Where a partition is loaded."""
+class PartitionPlacement:
+    """The device and the program of a loaded partition."""
 
     device: DeviceManager
     key: str
-    """Of the program on the device."""
+    """The key of the program on the device."""
     loaded: Loaded
 
     @property
@@ -53,8 +52,8 @@ class Replica:
     """All partitions of a network, each on a device. Replicas may share devices, but not all."""
 
     number: int
-    places: tuple[Place, ...]
-    """In the order of the partitions."""
+    places: tuple[PartitionPlacement, ...]
+    """The places in the order of the partitions."""
 
     @lazy_property
     def devices(self) -> tuple[DeviceManager, ...]:
@@ -63,8 +62,8 @@ class Replica:
 
     def rank(self, now: float) -> tuple[bool, float, int]:
         """
-        What is less is better for the next request: whether one of its programs raised a while
-        ago, and the estimated seconds that are queued at its devices.
+        The order of replicas for the next request, the least first: whether one of its programs
+        raised a while ago, then the estimated seconds that are queued at its devices.
         """
         avoided = any(place.loaded.avoided > now for place in self.places)
         return avoided, sum(device.backlog() for device in self.devices), self.number
@@ -72,9 +71,9 @@ class Replica:
 
 @dataclass(frozen=True)
 class Plan:
-    """What the executor needs to know. The first tensors are the inputs of the network."""
+    """The plan of the executor. The first tensors are the inputs of the network."""
 
-    parts: tuple[Part, ...]
+    parts: tuple[NetworkPart, ...]
     outputs: tuple[int, ...]
     """The tensors that are the results, in order."""
     inputs: int
@@ -84,7 +83,7 @@ class Plan:
 
     @lazy_property
     def users(self) -> tuple[tuple[int, ...], ...]:
-        """For each part, the parts that read what it makes."""
+        """The parts that read the outputs of each part."""
         found: list[list[int]] = [[] for _ in self.parts]
         for number, part in enumerate(self.parts):
             for dependency in part.dependencies:
@@ -98,12 +97,12 @@ class Plan:
 
     @lazy_property
     def missing(self) -> tuple[int, ...]:
-        """For each part, how many parts must run before it."""
+        """The number of parts that must run before each part."""
         return tuple(len(part.dependencies) for part in self.parts)
 
     @lazy_property
     def readers(self) -> tuple[int, ...]:
-        """For each tensor, how often it is read, by parts and as a result."""
+        """The number of reads of each tensor, by parts and as a result."""
         counts = [0] * self.tensors
         for number in (*(n for part in self.parts for n in part.inputs), *self.outputs):
             counts[number] += 1
@@ -111,7 +110,7 @@ class Plan:
 
     @lazy_property
     def copied(self) -> tuple[bool, ...]:
-        """For each result, whether it must be copied so that all are fresh arrays."""
+        """Whether each result must be copied so that all results are fresh arrays."""
         return tuple(
             number < self.inputs or number in self.outputs[:i]
             for i, number in enumerate(self.outputs)
@@ -120,7 +119,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class PartitionInfo:
-    """Where a partition runs, and what it takes there."""
+    """The device of a partition, and the memory that it takes there."""
 
     name: str
     device: str
@@ -130,19 +129,32 @@ class PartitionInfo:
 
 @dataclass(frozen=True)
 class NetworkInfo:
-    """What was added."""
+    """The description of a network that was added."""
 
     name: str
     inputs: tuple[TensorInfo, ...]
     outputs: tuple[TensorInfo, ...]
     partitions: tuple[PartitionInfo, ...]
-    """Those of each replica, in an order in which they can run."""
+    """The partitions of each replica, in an order in which they can run."""
     replicas: int
     """How often it is loaded."""
     seconds: float
     """How long it took to compile and load them."""
     idle: Mapping[str, str] = field(default_factory=dict)
     """Why devices got no partition, by their names."""
+
+
+class Submitted(Protocol):
+    """What a network knows of its requests."""
+
+    @property
+    def number(self) -> int:
+        """Requests are numbered in the order of their submission."""
+        ...
+
+    def reject(self, why: str) -> None:
+        """End it with a RejectedError, unless a device works on it already."""
+        ...
 
 
 class Network:
@@ -157,7 +169,7 @@ class Network:
         self.replicas = replicas
         self.info = info
         self._changed = threading.Condition()
-        self._requests: set[Request] = set()
+        self._requests: set[Submitted] = set()
         """Those that are not ended, or that a device is still working on."""
         self._closed = False
         self._counts = Counts([[d.name for d in r.devices] for r in replicas])
@@ -174,7 +186,7 @@ class Network:
             place.device.expect(place.loaded, now)
         return chosen
 
-    def enter(self, request: Request) -> None:
+    def enter(self, request: Submitted) -> None:
         """A request begins. Raises RejectedError if the network is being removed."""
         with self._changed:
             if self._closed:
@@ -182,7 +194,7 @@ class Network:
             self._requests.add(request)
             self._counts.accepted += 1
 
-    def refuse(self, request: Request) -> None:
+    def refuse(self, request: Submitted) -> None:
         """A request that began was not accepted after all."""
         with self._changed:
             self._counts.accepted -= 1
@@ -197,14 +209,14 @@ class Network:
         with self._changed:
             self._counts.end(outcome, latency, queued, replica)
 
-    def leave(self, request: Request) -> None:
+    def leave(self, request: Submitted) -> None:
         """No device works on the request any more."""
         with self._changed:
             self._requests.discard(request)
             if not self._requests:
                 self._changed.notify_all()
 
-    def close(self) -> Sequence[Request]:
+    def close(self) -> Sequence[Submitted]:
         """Accept no more requests. Returns those that are not ended, in order."""
         with self._changed:
             self._closed = True

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from ...backend import Backend, Stage, find_backend
 from ...errors import GlowError
+from ...interface.backend import Backend, Stage, find_backend, given_options, option_owners
 from ...passes.partition.devices import Configuration, Device
 from ...passes.partition.partitions import is_partitioned
 from ..cpu_backend import CpuBackend
@@ -25,12 +24,15 @@ def with_options(configuration: Configuration, options: Mapping[str, Any]) -> Co
 
     Raises GlowError if no device knows them, and what backends raise for wrong values.
     """
+    options = given_options(options)
     if not options:
         return configuration
     made: dict[int, Backend] = {}
     devices = tuple(_device(device, options, made) for device in configuration.devices)
     if not made:
         kinds = ", ".join(sorted({d.backend.name for d in devices}))
+        if not option_owners(options):
+            devices[0].backend.expect_options(options)
         raise GlowError(
             f"{', '.join(options)}: no device of this network has a backend with such options; "
             f"the backends are {kinds}"
@@ -39,8 +41,7 @@ def with_options(configuration: Configuration, options: Mapping[str, Any]) -> Co
 
 
 def _device(device: Device, options: Mapping[str, Any], made: dict[int, Backend]) -> Device:
-    known = inspect.signature(type(device.backend)).parameters
-    if not options.keys() <= known.keys():
+    if not options.keys() <= device.backend.option_defaults().keys():
         return device
     merged = {**device.options, **options}
     number = id(device.backend)
@@ -56,5 +57,6 @@ def quantized_graph(module: ModuleOp, pipeline: str) -> ModuleOp:
     """
     if is_partitioned(module):
         raise GlowError("quantize is for networks that are not partitioned yet")
-    before = [stage for stage in CpuBackend().stages() if stage.name == "optimized"]
-    return Stages(module, [*before, Stage("quantized", pipeline)])["quantized"]
+    return Stages(module, [*CpuBackend().optimizing_stages(), Stage("quantized", pipeline)])[
+        "quantized"
+    ]

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from .network import Part, Plan
+from .network import NetworkPart, Plan
 
 if TYPE_CHECKING:
+    from ...interface.signature import TensorInfo
     from ...passes.partition.partitions import PartitionedNetwork, Source
-    from ..signature import TensorInfo
 
 
 def plan_of(
@@ -20,7 +20,7 @@ def plan_of(
     numbered: first the inputs of the network, then what partitions make, in their order.
     """
     first: list[int] = []
-    """For each partition, the number of what it makes first."""
+    """The number of the first output of each partition."""
     total = inputs
     for infos in outputs:
         first.append(total)
@@ -30,7 +30,7 @@ def plan_of(
         return source.index + (0 if source.partition is None else first[source.partition])
 
     parts = tuple(
-        Part(
+        NetworkPart(
             each.name,
             tuple(map(number, each.inputs)),
             tuple(range(begin, begin + len(infos))),

@@ -13,17 +13,18 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NoReturn
 
 from ...errors import CompileError, DeviceMemoryError, GlowError, ModelError
+from ...interface.signature import TensorInfo
 from ...passes.partition.idle import idle_devices
 from ...passes.partition.partition import partition
 from ...passes.partition.partitions import Partition, is_partitioned, read_partitions
 from ...passes.partition.strategies import NoRoomError
-from ..brief_turns import python_turn
-from ..signature import TensorInfo, signature_of
+from ..gil_switch import python_lock
+from ..signature import signature_of
 from ..stages import Stages
-from .addition import Turns
 from .digest import digest
 from .footprint import footprint_of
-from .network import Network, NetworkInfo, PartitionInfo, Place, Replica
+from .network import Network, NetworkInfo, PartitionInfo, PartitionPlacement, Replica
+from .pending import SharedExclusiveLock
 from .planning import plan_of
 from .replicas import (
     Slots,
@@ -38,7 +39,7 @@ from .replicas import (
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
 
-    from ...backend import Backend
+    from ...interface.backend import Backend
     from ...passes.partition.devices import Configuration, Device
     from .device import DeviceManager, Prepared
 
@@ -49,7 +50,7 @@ DOES_NOT_FIT = (DeviceMemoryError, NoRoomError, TooFewDevicesError)
 
 @dataclass(frozen=True)
 class Order:
-    """What is to be loaded."""
+    """The program that is to be loaded."""
 
     name: str
     module: ModuleOp
@@ -68,7 +69,7 @@ class Provisioner:
 
     def __init__(self, devices: Mapping[str, DeviceManager]):
         self._devices = devices
-        self._turns = Turns()
+        self._turns = SharedExclusiveLock()
 
     def provision(self, order: Order) -> Network:
         """
@@ -118,7 +119,7 @@ class Provisioner:
         raise type(error)(said) from error
 
     def _possible(self, order: Order, most: int) -> int:
-        """How many replicas fit, up to a number."""
+        """The number of replicas that fit, up to a limit."""
         for count in range(most, 0, -1):
             try:
                 self._fit(order, count).evict()
@@ -142,7 +143,7 @@ class Provisioner:
             slots = slots_for(order.configuration, count, free)
             split = order.module.clone()
             try:
-                with python_turn:
+                with python_lock:
                     partition(split, configuration_for(slots, order.configuration, free), **given)
             except CompileError as error:
                 if lacking is None:
@@ -157,7 +158,7 @@ class Provisioner:
         raise lacking
 
     def _free(self, less: Mapping[str, int]) -> Callable[[Device], int | None]:
-        """What is free now of the memory of devices, and less on some."""
+        """The free memory of devices now, with less on some."""
         sizes = {name: device.free for name, device in self._devices.items()}
 
         def free(device: Device) -> int | None:
@@ -176,7 +177,7 @@ class Provisioner:
             expect_different(slots, {p.device for p in found.partitions}, order.configuration)
         pieces = [_Piece(order.name, each, count > 1) for each in found.partitions]
         devices = {device.name: device for device in order.configuration.devices}
-        loaded: list[tuple[_Piece, int, Place]] = []
+        loaded: list[tuple[_Piece, int, PartitionPlacement]] = []
         try:
             for number in range(count):
                 for piece in pieces:
@@ -224,21 +225,21 @@ class _Piece:
     """A partition that is being loaded, on one device after the other."""
 
     def __init__(self, network: str, partition: Partition, numbered: bool):
-        """With `numbered`, errors say which replica it is."""
+        """A partition of a network. With `numbered`, errors name the replica."""
         self.partition = partition
         self._module = partition.module()
         self._what = f"{partition.name} of network {network!r}"
         self._numbered = numbered
         self._stages: dict[int, Stages] = {}
-        """By backend: what devices that share one have in common."""
+        """The stages by backend, for devices that share one."""
         self.outputs: tuple[TensorInfo, ...] = signature_of(self._module).outputs
         try:
-            with python_turn:
+            with python_lock:
                 self._key = digest(self._module)
         except (OSError, ValueError) as error:
             raise ModelError(f"cannot read a weight in {self._what}: {error}") from error
 
-    def load(self, device: DeviceManager, about: Device, replica: int) -> Place:
+    def load(self, device: DeviceManager, about: Device, replica: int) -> PartitionPlacement:
         """
         Load it on a device, which may have it already, with the backend that is said to be for this
         network.
@@ -261,7 +262,7 @@ class _Piece:
         except Exception as error:
             said = f"{what}, on device {device.name}: {type(error).__name__}: {error}"
             raise CompileError(said) from error
-        return Place(device, key, loaded)
+        return PartitionPlacement(device, key, loaded)
 
     def _stages_of(self, backend: Backend) -> Stages:
         if id(backend) not in self._stages:

@@ -1,5 +1,5 @@
 """
-Which devices are for which replica of a network.
+The devices of each replica of a network.
 
 Devices are alike if they have the same backend with the same options and rates. A network is split
 over *slots*: each stands for devices that are alike, one for each replica. If there are fewer
@@ -18,7 +18,7 @@ from ...passes.partition.devices import Configuration, Device
 from ...wording import counted
 
 Slots: TypeAlias = "dict[str, tuple[str, ...]]"
-"""For each device of the first replica, the devices that are in its place: one for each replica."""
+"""The devices in the place of each device of the first replica: one for each replica."""
 Free: TypeAlias = "Callable[[Device], int | None]"
 """Bytes that may be used of the memory of a device; None for as many as needed."""
 
@@ -37,7 +37,7 @@ def kinds_of(devices: Iterable[Device]) -> list[list[Device]]:
 
 
 def most_replicas(devices: Iterable[Device]) -> int:
-    """How many replicas there can be at most: as many as devices of one kind."""
+    """The largest possible number of replicas: the number of devices of one kind."""
     return max(map(len, kinds_of(devices)))
 
 

@@ -23,16 +23,16 @@ from ...wording import counted
 from .statistics import Outcome
 
 if TYPE_CHECKING:
-    from ...backend import Program
-    from ..signature import TensorInfo
+    from ...interface.program import Program
+    from ...interface.signature import TensorInfo
     from .device import Loaded
-    from .network import Network, Place, Replica
+    from .network import Network, PartitionPlacement, Replica
 
 Results: TypeAlias = "Future[list[np.ndarray]]"
 _logger = logging.getLogger(__name__)
 
 
-class Span(NamedTuple):
+class PartitionRun(NamedTuple):
     """A run of a partition. Times are those of `time.perf_counter`."""
 
     partition: str
@@ -76,7 +76,7 @@ class Request:
         """Where it runs; None before it was handed to devices."""
         self.outcome: Outcome | None = None
         self.error = ""
-        self.spans: list[Span] = []
+        self.spans: list[PartitionRun] = []
         self.future: Results = Future()
         self.deadline = None if seconds is None else self.submitted + seconds
         self._wanted = wanted
@@ -292,7 +292,7 @@ class PartRun:
 
     __slots__ = ("_device", "_number", "_part", "_ready", "_request", "loaded", "order")
 
-    def __init__(self, request: Request, number: int, place: Place):
+    def __init__(self, request: Request, number: int, place: PartitionPlacement):
         self.order: tuple[int, int] = request.order
         self.loaded: Loaded = place.loaded
         self._request = request
@@ -319,7 +319,7 @@ class PartRun:
         part, parts = self._part, self._request.network.plan.parts
         before = tuple(parts[i].name for i in part.dependencies)
         self._request.spans.append(
-            Span(part.name, self._device, self._ready, start, end, before, error)
+            PartitionRun(part.name, self._device, self._ready, start, end, before, error)
         )
 
 
@@ -332,7 +332,9 @@ def _described(error: BaseException) -> str:
 
 
 def _received(outputs: Sequence[np.ndarray], infos: Sequence[TensorInfo]) -> list[np.ndarray]:
-    """What a program returned, as other programs may have it: contiguous. Raises GlowError."""
+    """
+    The results of a program in the form that other programs accept: contiguous. Raises GlowError.
+    """
     if len(outputs) != len(infos):
         raise GlowError(f"expected {counted(len(infos), 'result')}, found {len(outputs)}")
     return [_checked(array, info) for array, info in zip(outputs, infos, strict=True)]

@@ -1,4 +1,4 @@
-"""What a host manager counts. All times are in seconds."""
+"""The counts of a host manager. All times are in seconds."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ WINDOW = 4096
 
 @dataclass(frozen=True)
 class Percentiles:
-    """Of a number of seconds; zero if there are none."""
+    """Percentiles of numbers of seconds; zero if there are none."""
 
     count: int
     p50: float
@@ -41,16 +41,16 @@ class NetworkStatistics:
     failed: int
     """A device raised."""
     late: int
-    """Their deadline passed."""
+    """The number of requests whose deadline passed."""
     cancelled: int
     dropped: int
     """Accepted, but not run because the network was removed or the host manager shut down."""
     refused: int
-    """Not accepted because the queue was full."""
+    """The number of requests that were not accepted because the queue was full."""
     latency: Percentiles
-    """Of the latest completed requests, from their submission."""
+    """The seconds of the latest completed requests, from their submission."""
     queued: Percentiles
-    """Of the same requests: until a device began with them."""
+    """The seconds of the same requests until a device began with them."""
     replicas: tuple[ReplicaStatistics, ...]
 
     @property
@@ -65,7 +65,7 @@ class DeviceStatistics:
     """One device since the host manager was made."""
 
     runs: int
-    """Of partitions, failed ones included."""
+    """The number of runs of partitions, with failed ones."""
     failures: int
     busy: float
     """Seconds in which it ran partitions."""
@@ -93,7 +93,7 @@ class HostStatistics:
 
 
 def percentiles(seconds: Iterable[float]) -> Percentiles:
-    """By the nearest rank."""
+    """The percentiles by the nearest rank."""
     found = sorted(seconds)
     if not found:
         return Percentiles(0, 0.0, 0.0, 0.0)
@@ -105,7 +105,7 @@ def percentiles(seconds: Iterable[float]) -> Percentiles:
 
 
 class Outcome(Enum):
-    """How a request ended."""
+    """The outcome of a request."""
 
     COMPLETED = "completed"
     FAILED = "failed"
@@ -115,7 +115,7 @@ class Outcome(Enum):
 
 
 class Counts:
-    """What a network counts. Whoever uses it holds the lock of the network."""
+    """The counts of a network. Its users hold the lock of the network."""
 
     def __init__(self, replicas: Sequence[Sequence[str]]) -> None:
         """`replicas` are the devices of each."""

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import count
 from typing import TYPE_CHECKING, NamedTuple
 
-from .. import perfetto
+from ... import perfetto
 
 if TYPE_CHECKING:
-    from .request import Request, Span
+    from .request import PartitionRun, Request
 
 REQUESTS = 0
 """The process of requests; those of devices follow."""
@@ -18,23 +18,23 @@ RUNS = 1
 
 
 class Record(NamedTuple):
-    """What is remembered of a request. Times are those of `time.perf_counter`."""
+    """The record of a request. Times are those of `time.perf_counter`."""
 
     network: str
     number: int
     replica: int | None
-    """Of the network, unless it did not get that far."""
+    """The replica of the network; None if the request ended before it had one."""
     priority: int
     submitted: float
     admitted: float | None
     ended: float
     outcome: str
     error: str
-    spans: Sequence[Span]
+    spans: Sequence[PartitionRun]
 
     @staticmethod
     def of(request: Request) -> Record:
-        """What is known of a request that ended."""
+        """The record of a request that ended."""
         priority, number = request.order
         assert request.ended is not None
         assert request.outcome is not None
@@ -106,7 +106,7 @@ def _request(record: Record, clock: _Clock, number: int) -> Iterator[perfetto.Ev
 
 
 def _run(
-    record: Record, span: Span, clock: _Clock, process: int, number: int
+    record: Record, span: PartitionRun, clock: _Clock, process: int, number: int
 ) -> Iterator[perfetto.Event]:
     arguments: dict[str, object] = {
         "request": record.number,

@@ -1,5 +1,5 @@
 """
-Between the `vta` dialect and programs that the machine executes.
+Conversion between the `vta` dialect and programs that the machine executes.
 
 A function becomes one `VtaProgram`: its regions and tables of micro-ops are the memory map, its
 instructions the words. An input or output that does not say which tensor it holds is one of bytes.
@@ -36,7 +36,7 @@ from ...glow_dialects.vta import (
 from ...lowering.vta.decode import decode_micro_ops, decode_program
 from ...lowering.vta.encode import encode_instructions, encode_micro_ops, micro_op_dtype
 from ...semantics.arrays import element_type, make_constant, numpy_dtype
-from .program import Kind, LayerRange, Region, VtaProgram
+from .program import LayerRange, Region, RegionRole, VtaProgram
 
 
 def assemble(function: func.FuncOp) -> VtaProgram:
@@ -62,13 +62,13 @@ def assemble(function: func.FuncOp) -> VtaProgram:
 def _region(op: RegionOp | MicroOpsOp, config: VtaConfig) -> Region:
     if isinstance(op, MicroOpsOp):
         stored = encode_micro_ops(op, config).view(np.uint8)
-        return Region(op.label.data, Kind.MICRO_OPS, op.first_byte, stored.size, stored)
+        return Region(op.label.data, RegionRole.MICRO_OPS, op.first_byte, stored.size, stored)
     array = op.array
     if array is None and op.kind.data in (RegionKind.INPUT, RegionKind.OUTPUT):
         array = TensorType(i8, [op.num_bytes])
     return Region(
         op.label.data,
-        Kind(op.kind.data.value),
+        RegionRole(op.kind.data.value),
         op.first_byte,
         op.num_bytes,
         None if op.value is None else _stored(op.value),
@@ -102,7 +102,9 @@ def disassemble(program: VtaProgram, name: str = "main") -> ModuleOp:
     Raises CompileError for words that encode no instruction.
     """
     config = program.config
-    regions = [_region_op(r, config) for r in program.regions if r.kind is not Kind.INSTRUCTIONS]
+    regions = [
+        _region_op(r, config) for r in program.regions if r.kind is not RegionRole.INSTRUCTIONS
+    ]
     function = decode_program(program.instructions, config, regions, name)
     instructions = contents(function)[1]
     for layer in program.layers:
@@ -111,7 +113,7 @@ def disassemble(program: VtaProgram, name: str = "main") -> ModuleOp:
 
 
 def _region_op(region: Region, config: VtaConfig) -> RegionOp | MicroOpsOp:
-    if region.kind is Kind.MICRO_OPS:
+    if region.kind is RegionRole.MICRO_OPS:
         assert region.contents is not None
         words = np.ascontiguousarray(region.contents).view(micro_op_dtype(config))
         return MicroOpsOp.of(region.name, region.address, decode_micro_ops(words, config).tolist())

@@ -1,5 +1,5 @@
 """
-What the backend `vta` computes, as data.
+The claims of the backend `vta`, as data.
 
 The operators are those of quantized graphs: float operators between `glow.dequantize` of their
 operands and `glow.quantize` of their results. Types are of 8 bits with scales that are powers of
@@ -30,16 +30,19 @@ ACTIVATION = Quantized(i8, Schema.POWER_OF_TWO)
 WEIGHTS = Quantized(i8, Schema.POWER_OF_TWO, per_axis=True)
 BIAS = Quantized(i32, Schema.POWER_OF_TWO, per_axis=True)
 _MOST_TERMS = 1 << 8
-"""Of a mean: the multiplier in fixed point has 31 bits, and accumulators have 32."""
+"""The most terms of a mean: the fixed-point multiplier has 31 bits, and accumulators have 32."""
 
 
 def _is_image(call: Call) -> bool:
-    """At most two spatial dimensions."""
+    """Whether a call has at most two spatial dimensions."""
     return 3 <= len(call.shape(0)) <= 4
 
 
 def _is_tensor(call: Call) -> bool:
-    """The same shape for all, with a dimension of channels and at most two others behind it."""
+    """
+    Whether all tensors have the same shape, with a dimension of channels and at most two others
+    after it.
+    """
     shapes = {tuple(call.shape(i)) for i in range(len(call.operands))}
     return len(shapes) == 1 and 2 <= len(call.shape(0)) <= 4
 
@@ -79,7 +82,7 @@ def is_product(call: Call) -> bool:
 _PRODUCTS: tuple[type[Node], ...] = (ConvolutionOp, FullyConnectedOp, MatMulOp)
 _SAME = [Elements((ACTIVATION,), (ACTIVATION,))]
 _RESULTS = (ACTIVATION, f32)
-"""Of products: the host makes floats of accumulators, where a program ends."""
+"""The result types of products. The host makes floats of accumulators at the end of a program."""
 _BIASED = [
     *(Elements((ACTIVATION, WEIGHTS, BIAS), (r,)) for r in _RESULTS),
     # rounded to what accumulators hold
@@ -104,5 +107,8 @@ _CLAIMS = (
 
 @cache
 def claims_for(design: Design) -> tuple[Claim, ...]:
-    """What a design computes: without multiplication on the ALU, no products of two tensors."""
+    """
+    The claims of a design. Without multiplication on the ALU it computes no products of two
+    tensors.
+    """
     return tuple(c for c in _CLAIMS if design.multiplies or c.operator is not MulOp)

@@ -36,7 +36,7 @@ from ...errors import GlowError, ModelError
 from ...glow_dialects.vta.config import VtaConfig, changed
 from ...wording import counted
 from .magic import MAGIC
-from .program import Kind, LayerRange, Region, VtaProgram
+from .program import LayerRange, Region, RegionRole, VtaProgram
 
 VERSION = 1
 _HEADER = struct.Struct("<8sIIQIIQ")
@@ -44,9 +44,9 @@ _ALIGNMENT = 64
 _OPTIONAL = ("design", "queue_length", "base_address")
 
 
-def write_program(path: Path, program: VtaProgram) -> None:
+def write_program(path: str | Path, program: VtaProgram) -> None:
     """Write a container. Raises OSError."""
-    path.write_bytes(container_bytes(program))
+    Path(path).write_bytes(container_bytes(program))
 
 
 def container_bytes(program: VtaProgram) -> bytes:
@@ -71,12 +71,12 @@ def _machine(config: VtaConfig) -> dict[str, int | str]:
     return {n: v for n, v in asdict(config).items() if n not in _OPTIONAL or n in given}
 
 
-def read_program(path: Path) -> VtaProgram:
+def read_program(path: str | Path) -> VtaProgram:
     """
     Read a container. Raises OSError, and ModelError if the file is no container, of another
     version, damaged, or describes no possible program.
     """
-    return parse_program(path.read_bytes(), path)
+    return parse_program(Path(path).read_bytes(), path)
 
 
 def parse_program(data: bytes, path: str | Path) -> VtaProgram:
@@ -152,7 +152,7 @@ def _region(found: Mapping, payload: np.ndarray) -> Region:
     contents, dtype = found["contents"], found["dtype"]
     return Region(
         str(found["name"]),
-        Kind(found["kind"]),
+        RegionRole(found["kind"]),
         int(found["address"]),
         int(found["size"]),
         None if contents is None else _range(contents, payload),

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from .program import WRITABLE, Kind, Region, VtaProgram
+from .program import WRITABLE, Region, RegionRole, VtaProgram
 
 
 class DramError(Exception):
@@ -131,7 +131,7 @@ def _initial(block: Sequence[Region], program: VtaProgram) -> np.ndarray:
     if region.contents is not None:
         return region.contents
     data = np.zeros(max(r.end for r in block) - region.address, np.uint8)
-    if region.kind is Kind.INSTRUCTIONS:
+    if region.kind is RegionRole.INSTRUCTIONS:
         words = program.instructions.astype("<u8").reshape(-1).view(np.uint8)[: region.size]
         data[: words.size] = words
     return data
@@ -140,6 +140,6 @@ def _initial(block: Sequence[Region], program: VtaProgram) -> np.ndarray:
 def _initially_written(block: Sequence[Region]) -> np.ndarray | None:
     """None if every byte has a value."""
     region = block[0]
-    if region.contents is not None or region.kind is Kind.INSTRUCTIONS:
+    if region.contents is not None or region.kind is RegionRole.INSTRUCTIONS:
         return None
     return np.zeros(max(r.end for r in block) - region.address, bool)

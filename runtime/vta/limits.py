@@ -1,7 +1,7 @@
 """
-What the design of a machine refuses: instructions that it does not know, amounts by which it does
-not shift, and iterations too close to each other. `glow_dialects/vta/designs.py` has the
-capabilities of the designs.
+The limits of a design. It refuses instructions that it does not know, amounts by which it does not
+shift, and iterations too close to each other. `glow_dialects/vta/designs.py` has the capabilities
+of the designs.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import numpy as np
 
 from ...glow_dialects.vta.config import VtaConfig
 from .plans import Factors
-from .words import Alu, AluOp, Gemm, Instruction, Memory, Transfer, decode_micro_ops, error_at
+from .words import Alu, AluOp, Gemm, Instruction, MemoryCode, Transfer, decode_micro_ops, error_at
 
 
 class Limits:
@@ -25,9 +25,9 @@ class Limits:
     def transfer(self, i: Transfer) -> None:
         """A LOAD or STORE that moves something."""
         design, pads = self._design, i.width != i.x_size or i.height != i.y_size
-        if i.memory is Memory.ACC_8BIT and not design.loads_bytes:
+        if i.memory is MemoryCode.ACC_8BIT and not design.loads_bytes:
             self._refuse(i, "has no loads of acc8", "load inp, and multiply it by an identity")
-        if pads and i.memory is not Memory.INP and not design.pads_accumulators:
+        if pads and i.memory is not MemoryCode.INP and not design.pads_accumulators:
             self._refuse(i, "cannot surround accumulators by zeros", "reset them before")
         if pads and not i.y_size and not design.loads_padding_alone:
             self._refuse(
@@ -56,7 +56,7 @@ class Limits:
             )
 
     def stored(self, i: Transfer, computed: np.ndarray) -> None:
-        """A STORE of accumulators of which some were `computed` by GEMM or ALU."""
+        """Check a STORE of accumulators. `computed` has those that GEMM or ALU computed."""
         if not computed.all():
             number = i.sram_base + int(np.argmin(computed))
             self._refuse(

@@ -1,4 +1,4 @@
-"""How files of VTA programs are recognised. `container.py` takes longer to import."""
+"""The mark by which files of VTA programs are recognised. `container.py` takes longer to import."""
 
 from __future__ import annotations
 

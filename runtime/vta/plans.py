@@ -1,5 +1,5 @@
 """
-How GEMM and ALU instructions are computed with numpy: plans of index arrays.
+Plans of index arrays, with which numpy computes GEMM and ALU instructions.
 
 An instruction executes micro-ops in two nested loops. Its plan lists the same operations grouped so
 that each group is a few array operations with the same result as the sequence has. Plans are
@@ -26,7 +26,7 @@ Indices = np.ndarray | slice
 
 
 class Factors(NamedTuple):
-    """What an iteration of the outer and of the inner loop adds to an index."""
+    """The numbers that an iteration of the outer and of the inner loop add to an index."""
 
     outer: int
     inner: int
@@ -38,7 +38,7 @@ class Factors(NamedTuple):
         return (i + j + first).reshape(-1)
 
     def step(self, outer: int, inner: int) -> int:
-        """What is added in one iteration; no other before it adds more."""
+        """The number that is added in one iteration; no earlier one adds more."""
         return outer * self.outer + inner * self.inner
 
 
@@ -148,7 +148,7 @@ def plan_alu(dst: np.ndarray, src: np.ndarray | None = None) -> AluPlan:
 
 
 def _occurrences(indices: np.ndarray) -> np.ndarray:
-    """How often each value occurred before."""
+    """The number of earlier occurrences of each value."""
     order = np.argsort(indices, kind="stable")
     places = np.arange(indices.size)
     ordered = indices[order]
@@ -177,14 +177,14 @@ def _levels(dst: np.ndarray, src: np.ndarray) -> np.ndarray:
 
 
 def _compact(indices: np.ndarray) -> Indices:
-    """As a slice if they are consecutive, which numpy reads and writes much faster."""
+    """The indices as a slice if they are consecutive; numpy reads and writes slices much faster."""
     if indices.size and (np.diff(indices) == 1).all():
         return slice(int(indices[0]), int(indices[-1]) + 1)
     return indices
 
 
-class Kind(Enum):
-    """What is planned."""
+class PlanKind(Enum):
+    """The kind of instruction that is planned."""
 
     GEMM = "gemm"
     RESET = "reset"
@@ -193,7 +193,10 @@ class Kind(Enum):
 
 
 class Operands(NamedTuple):
-    """Where operands of a piece are: what is added to the indices of a plan, and the largest."""
+    """
+    The places of the operands of a piece: the numbers that are added to the indices of a plan, and
+    the largest index.
+    """
 
     bases: tuple[int, ...]
     last: tuple[int, ...]
@@ -201,11 +204,11 @@ class Operands(NamedTuple):
 
 Plan = GemmPlan | AluPlan | Indices
 
-_MAKERS: dict[Kind, Callable[..., Plan]] = {
-    Kind.GEMM: plan_gemm,
-    Kind.RESET: plan_reset,
-    Kind.ALU: plan_alu,
-    Kind.IMMEDIATE: plan_alu,
+_MAKERS: dict[PlanKind, Callable[..., Plan]] = {
+    PlanKind.GEMM: plan_gemm,
+    PlanKind.RESET: plan_reset,
+    PlanKind.ALU: plan_alu,
+    PlanKind.IMMEDIATE: plan_alu,
 }
 
 
@@ -224,7 +227,7 @@ class Plans:
         self._by_indices: dict[tuple, Plan] = {}
 
     def find(
-        self, kind: Kind, words: np.ndarray, loops: Sequence[Factors], piece: Piece
+        self, kind: PlanKind, words: np.ndarray, loops: Sequence[Factors], piece: Piece
     ) -> tuple[Plan, Operands]:
         """The plan of the micro-ops `words` in a piece of loops, one `Factors` for each operand."""
         key = (kind, words.tobytes(), tuple(loops), piece)
@@ -235,13 +238,13 @@ class Plans:
         return found
 
     def _find(
-        self, kind: Kind, words: np.ndarray, loops: Sequence[Factors], piece: Piece
+        self, kind: PlanKind, words: np.ndarray, loops: Sequence[Factors], piece: Piece
     ) -> tuple[Plan, Operands]:
         starts = [f.step(piece.first_outer, piece.first_inner) for f in loops]
         decoded = decode_micro_ops(words, self._config)
         indices = [index + start for index, start in zip(decoded, starts, strict=False)]
         bases = [int(index.min()) for index in indices]
-        if kind is Kind.ALU:
+        if kind is PlanKind.ALU:
             # both operands are accumulators, and which of them are the same matters
             bases = [min(bases)] * 2
         relative = [index - base for index, base in zip(indices, bases, strict=True)]

@@ -12,7 +12,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -22,8 +21,8 @@ from ...glow_dialects.vta.config import VtaConfig
 from ...lazy import lazy_property
 
 
-class Kind(StrEnum):
-    """What a region holds. Programs write to outputs and scratch only."""
+class RegionRole(StrEnum):
+    """The content of a region. Programs write to outputs and scratch only."""
 
     INPUT = "input"
     OUTPUT = "output"
@@ -33,9 +32,9 @@ class Kind(StrEnum):
     SCRATCH = "scratch"
 
 
-WRITABLE = (Kind.OUTPUT, Kind.SCRATCH)
-_FILLED = (Kind.CONSTANT, Kind.MICRO_OPS)
-_TYPED = (Kind.INPUT, Kind.OUTPUT)
+WRITABLE = (RegionRole.OUTPUT, RegionRole.SCRATCH)
+_FILLED = (RegionRole.CONSTANT, RegionRole.MICRO_OPS)
+_TYPED = (RegionRole.INPUT, RegionRole.OUTPUT)
 
 
 @dataclass(frozen=True)
@@ -43,15 +42,15 @@ class Region:
     """`size` bytes of DRAM from the byte `address` on."""
 
     name: str
-    kind: Kind
+    kind: RegionRole
     address: int
     size: int
     contents: np.ndarray | None = None
     """uint8[size], for constants and micro-ops."""
     dtype: np.dtype | None = None
-    """Of the elements, little endian; inputs and outputs need it."""
+    """The dtype of the elements, little endian. Inputs and outputs need it."""
     shape: tuple[int, ...] = ()
-    """Of the array as users see it, for example N, C, H, W."""
+    """The shape of the array as users see it, for example N, C, H, W."""
     tile: tuple[int, ...] = ()
     """
     How the array is stored: for each dimension the elements of a tile, or nothing for plain row
@@ -148,45 +147,32 @@ class VtaProgram:
                     f"program has {len(words)}"
                 )
 
-    def of_kind(self, *kinds: Kind) -> list[Region]:
+    def of_kind(self, *kinds: RegionRole) -> list[Region]:
         """The regions of these kinds, in order."""
         return [r for r in self.regions if r.kind in kinds]
 
     @lazy_property
     def inputs(self) -> list[Region]:
-        return self.of_kind(Kind.INPUT)
+        return self.of_kind(RegionRole.INPUT)
 
     @lazy_property
     def outputs(self) -> list[Region]:
-        return self.of_kind(Kind.OUTPUT)
+        return self.of_kind(RegionRole.OUTPUT)
 
     @property
     def scratch_bytes(self) -> int:
-        """How many bytes scratch covers; what several regions share counts once."""
+        """The bytes that scratch covers. Bytes that several regions share count once."""
         size = end = 0
-        for region in sorted(self.of_kind(Kind.SCRATCH), key=lambda r: r.address):
+        for region in sorted(self.of_kind(RegionRole.SCRATCH), key=lambda r: r.address):
             size += max(region.end - max(region.address, end), 0)
             end = max(region.end, end)
         return size
 
     @property
     def micro_ops(self) -> np.ndarray:
-        """All micro-ops in DRAM, one region behind the other: uint32[N]."""
-        found = [r.contents for r in self.of_kind(Kind.MICRO_OPS) if r.contents is not None]
+        """All micro-ops in DRAM, one region after the other: uint32[N]."""
+        found = [r.contents for r in self.of_kind(RegionRole.MICRO_OPS) if r.contents is not None]
         return np.concatenate([np.zeros(0, np.uint8), *found]).view("<u4")
-
-    def save(self, path: str | Path) -> None:
-        """Write a container (see `container.py`). Raises OSError."""
-        from .container import write_program
-
-        write_program(Path(path), self)
-
-    @staticmethod
-    def load(path: str | Path) -> VtaProgram:
-        """Read a container. Raises ModelError if it is damaged, and OSError."""
-        from .container import read_program
-
-        return read_program(Path(path))
 
 
 def _check_names(regions: Sequence[Region]) -> None:
@@ -211,7 +197,7 @@ def _check_region(region: Region) -> None:
         raise CompileError(f"{where}, {region.kind.value}, needs a dtype and a shape")
     if region.dtype is not None and region.dtype.kind not in "biuf":
         raise CompileError(f"{where} has the dtype {region.dtype}, which is not of numbers")
-    if region.kind is Kind.MICRO_OPS and region.size % 4:
+    if region.kind is RegionRole.MICRO_OPS and region.size % 4:
         raise CompileError(f"{where} has {region.size} bytes; micro-ops have 4 each")
     _check_shape(region, where)
 
@@ -232,7 +218,7 @@ def _check_overlaps(regions: Sequence[Region]) -> None:
     before: Region | None = None
     for after in sorted((r for r in regions if r.size), key=lambda r: r.address):
         if before is not None and after.address < before.end:
-            if {before.kind, after.kind} != {Kind.SCRATCH}:
+            if {before.kind, after.kind} != {RegionRole.SCRATCH}:
                 raise CompileError(
                     f"regions {before.name!r} and {after.name!r} of DRAM overlap: the first ends "
                     f"at {before.end:#x}, the second begins at {after.address:#x}"

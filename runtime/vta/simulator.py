@@ -17,7 +17,7 @@ from ...errors import InputError
 from ...lazy import lazy_property
 from .dram import Dram, DramError
 from .limits import Limits
-from .plans import AluPlan, Factors, GemmPlan, Indices, Kind, Plans, pieces
+from .plans import AluPlan, Factors, GemmPlan, Indices, PlanKind, Plans, pieces
 from .program import Region, VtaProgram
 from .tokens import Dependences, check_finish_waits, dependences
 from .words import (
@@ -26,7 +26,7 @@ from .words import (
     Finish,
     Gemm,
     Instruction,
-    Memory,
+    MemoryCode,
     Transfer,
     VtaError,
     decode_instructions,
@@ -35,7 +35,7 @@ from .words import (
 )
 
 _EXACT_PRODUCTS = 1 << 10
-"""So many products of int8 have a sum of at most 2**24, which float32 holds exactly."""
+"""The number of int8 products whose sum is at most 2**24, which float32 holds exactly."""
 
 
 class Simulator:
@@ -54,7 +54,7 @@ class Simulator:
 
     @lazy_property
     def dependences(self) -> Dependences:
-        """Who waits for whom. Raises VtaError, see `tokens.dependences`."""
+        """The instructions that wait for each other. Raises VtaError, see `tokens.dependences`."""
         return dependences(self.instructions, self.program.config)
 
     @lazy_property
@@ -146,14 +146,14 @@ class _Machine:
         self._wgt = np.zeros((c.wgt_depth, c.block_in, c.block_out), floats)
         self._acc = np.zeros((c.acc_depth, c.batch * c.block_out), np.int32)
         depths = {
-            Memory.UOP: c.uop_depth,
-            Memory.INP: c.inp_depth,
-            Memory.WGT: c.wgt_depth,
-            Memory.ACC: c.acc_depth,
+            MemoryCode.UOP: c.uop_depth,
+            MemoryCode.INP: c.inp_depth,
+            MemoryCode.WGT: c.wgt_depth,
+            MemoryCode.ACC: c.acc_depth,
         }
         self._valid = {memory: np.zeros(depth, bool) for memory, depth in depths.items()}
-        for view in (Memory.OUT, Memory.ACC_8BIT):
-            self._valid[view] = self._valid[Memory.ACC]
+        for view in (MemoryCode.OUT, MemoryCode.ACC_8BIT):
+            self._valid[view] = self._valid[MemoryCode.ACC]
         self._computed = np.zeros(c.acc_depth, bool)
         """Which accumulators are in a memory that GEMM and ALU alone write."""
         self._stores_all = c.capabilities.stores_accumulators
@@ -178,15 +178,15 @@ class _Machine:
             raise error_at(i, str(e)) from None
 
     def _check_transfer(self, i: Transfer) -> None:
-        if i.store != (i.memory is Memory.OUT):
+        if i.store != (i.memory is MemoryCode.OUT):
             verb = "STORE moves OUT only" if i.store else "LOAD does not move OUT"
             raise error_at(i, verb)
         padded = i.width != i.x_size or i.height != i.y_size
-        if padded and (i.store or i.memory in (Memory.WGT, Memory.UOP)):
+        if padded and (i.store or i.memory in (MemoryCode.WGT, MemoryCode.UOP)):
             raise error_at(i, "only LOADs of INP and ACC can pad")
         self._limits.transfer(i)
         end = i.sram_base + i.width * i.height
-        if i.memory is Memory.UOP:
+        if i.memory is MemoryCode.UOP:
             self._limits.micro_ops(i, end)
         depth = self._valid[i.memory].size
         if end > depth:
@@ -200,7 +200,7 @@ class _Machine:
         end = i.sram_base + i.width * i.height
         target = target[i.sram_base : end].reshape(*shape, *target.shape[1:])
         valid = self._valid[i.memory][i.sram_base : end].reshape(shape)
-        if i.memory in (Memory.ACC, Memory.ACC_8BIT):
+        if i.memory in (MemoryCode.ACC, MemoryCode.ACC_8BIT):
             self._computed[i.sram_base : end] = False
         inner = (
             slice(i.y_pad_0, i.y_pad_0 + i.y_size),
@@ -215,7 +215,7 @@ class _Machine:
         data, written = self._dram.rows(
             i.dram_base * size, dtype, (i.x_size, *element), i.y_size, i.x_stride * size
         )
-        target[inner] = data.swapaxes(2, 3) if i.memory is Memory.WGT else data
+        target[inner] = data.swapaxes(2, 3) if i.memory is MemoryCode.WGT else data
         valid[inner] = True if written is None else written
 
     def _target(self, i: Transfer) -> tuple[np.ndarray, np.dtype, tuple[int, ...]]:
@@ -223,11 +223,11 @@ class _Machine:
         c = self._config
         flat = (c.batch * c.block_out,)
         targets = {
-            Memory.UOP: (self._uop, "<u4", ()),
-            Memory.INP: (self._inp, "i1", (c.batch, c.block_in)),
-            Memory.WGT: (self._wgt, "i1", (c.block_out, c.block_in)),
-            Memory.ACC: (self._acc, "<i4", flat),
-            Memory.ACC_8BIT: (self._acc, "i1", flat),
+            MemoryCode.UOP: (self._uop, "<u4", ()),
+            MemoryCode.INP: (self._inp, "i1", (c.batch, c.block_in)),
+            MemoryCode.WGT: (self._wgt, "i1", (c.block_out, c.block_in)),
+            MemoryCode.ACC: (self._acc, "<i4", flat),
+            MemoryCode.ACC_8BIT: (self._acc, "i1", flat),
         }
         target, dtype, element = targets[i.memory]
         return target, np.dtype(dtype), element
@@ -236,10 +236,10 @@ class _Machine:
         if i.y_size == 0:
             return
         places = slice(i.sram_base, i.sram_base + i.y_size * i.x_size)
-        self._check_valid(i, Memory.ACC, places, 0)
+        self._check_valid(i, MemoryCode.ACC, places, 0)
         if not self._stores_all:
             self._limits.stored(i, self._computed[places])
-        size = element_bytes(self._config, Memory.OUT)
+        size = element_bytes(self._config, MemoryCode.OUT)
         rows = self._acc[places].astype(np.int8).reshape(i.y_size, i.x_size * size)
         self._dram.store(i.dram_base * size, rows, i.x_stride * size)
 
@@ -250,16 +250,16 @@ class _Machine:
             Factors(i.wgt_out, i.wgt_in),
         )
         if i.reset:
-            for plan, (dst,) in self._planned(i, Kind.RESET, loops[:1]):
+            for plan, (dst,) in self._planned(i, PlanKind.RESET, loops[:1]):
                 self._acc[dst:][plan] = 0
-                self._valid[Memory.ACC][dst:][plan] = True
+                self._valid[MemoryCode.ACC][dst:][plan] = True
                 self._computed[dst:][plan] = False
             return
-        for plan, bases in self._planned(i, Kind.GEMM, loops):
+        for plan, bases in self._planned(i, PlanKind.GEMM, loops):
             self._multiply(i, plan, bases)
 
     def _planned(
-        self, i: Gemm | Alu, kind: Kind, loops: Sequence[Factors]
+        self, i: Gemm | Alu, kind: PlanKind, loops: Sequence[Factors]
     ) -> Iterator[tuple[Any, tuple[int, ...]]]:
         """Plans of the pieces of an instruction, and what is added to their indices."""
         if not i.iterations:
@@ -267,7 +267,7 @@ class _Machine:
         if i.uop_end > self._uop.size:
             raise error_at(i, f"micro-op {i.uop_end - 1}, but there are {self._uop.size}")
         self._limits.micro_ops(i, i.uop_end)
-        self._check_valid(i, Memory.UOP, slice(i.uop_begin, i.uop_end), 0)
+        self._check_valid(i, MemoryCode.UOP, slice(i.uop_begin, i.uop_end), 0)
         words = self._uop[i.uop_begin : i.uop_end]
         self._limits.distance(i, words)
         for piece in pieces(i.iter_out, i.iter_in, words.size):
@@ -280,9 +280,9 @@ class _Machine:
 
     def _multiply(self, i: Gemm, plan: GemmPlan, bases: Sequence[int]) -> None:
         d, s, w = bases
-        self._check_valid(i, Memory.ACC, plan.dst, d)
-        self._check_valid(i, Memory.INP, plan.src, s)
-        self._check_valid(i, Memory.WGT, plan.wgt, w)
+        self._check_valid(i, MemoryCode.ACC, plan.dst, d)
+        self._check_valid(i, MemoryCode.INP, plan.src, s)
+        self._check_valid(i, MemoryCode.WGT, plan.wgt, w)
         self._computed[d:][plan.dst] = True
         acc, inp, wgt = self._acc[d:], self._inp[s:], self._wgt[w:]
         step = max(_EXACT_PRODUCTS // self._config.block_in, 1)
@@ -297,12 +297,12 @@ class _Machine:
     def alu(self, i: Alu) -> None:
         self._limits.alu(i)
         loops = (Factors(i.dst_out, i.dst_in), Factors(i.src_out, i.src_in))
-        kind = Kind.IMMEDIATE if i.use_imm else Kind.ALU
+        kind = PlanKind.IMMEDIATE if i.use_imm else PlanKind.ALU
         for plan, bases in self._planned(i, kind, loops[:1] if i.use_imm else loops):
             self._combine(i, plan, bases[0])
 
     def _combine(self, i: Alu, plan: AluPlan, base: int) -> None:
-        self._check_valid(i, Memory.ACC, plan.used, base)
+        self._check_valid(i, MemoryCode.ACC, plan.used, base)
         acc = self._acc[base:]
         compute = _COMPUTE[i.op]
         for dst, src in plan.steps:
@@ -312,7 +312,7 @@ class _Machine:
             acc[dst] = compute(acc[dst], operand)
             self._computed[base:][dst] = True
 
-    def _check_valid(self, i: Instruction, memory: Memory, places: Indices, base: int) -> None:
+    def _check_valid(self, i: Instruction, memory: MemoryCode, places: Indices, base: int) -> None:
         valid = self._valid[memory][base:][places]
         if valid.all():
             return
@@ -346,11 +346,11 @@ _COMPUTE: dict[AluOp, Callable[[np.ndarray, np.ndarray | np.int32], np.ndarray]]
     AluOp.MUL: np.multiply,
 }
 
-_OPERANDS: dict[Kind, tuple[Memory, ...]] = {
-    Kind.GEMM: (Memory.ACC, Memory.INP, Memory.WGT),
-    Kind.RESET: (Memory.ACC,),
-    Kind.ALU: (Memory.ACC, Memory.ACC),
-    Kind.IMMEDIATE: (Memory.ACC,),
+_OPERANDS: dict[PlanKind, tuple[MemoryCode, ...]] = {
+    PlanKind.GEMM: (MemoryCode.ACC, MemoryCode.INP, MemoryCode.WGT),
+    PlanKind.RESET: (MemoryCode.ACC,),
+    PlanKind.ALU: (MemoryCode.ACC, MemoryCode.ACC),
+    PlanKind.IMMEDIATE: (MemoryCode.ACC,),
 }
 
 _EXECUTE: dict[type, Callable[[_Machine, Any], None]] = {

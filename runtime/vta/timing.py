@@ -1,5 +1,5 @@
 """
-An estimate of how long a program takes on a VTA, and of what the machine does meanwhile.
+An estimate of the time of a program on a VTA, and of the use of its engines.
 
 The model: each engine executes its instructions one after the other; one starts as soon as the
 engine is free and the tokens that it pops are there, and pushes its tokens when it ends.
@@ -25,7 +25,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ...errors import GlowError
+from ...glow_dialects.vta.timing import VtaTiming
 from .program import LayerRange, VtaProgram
 from .tokens import Dependences, Progress, dependences
 from .words import (
@@ -34,38 +34,11 @@ from .words import (
     Finish,
     Gemm,
     Instruction,
-    Memory,
+    MemoryCode,
     Transfer,
     decode_instructions,
     element_bytes,
 )
-
-
-@dataclass(frozen=True)
-class VtaTiming:
-    """
-    How fast a VTA is. Times are cycles of its clock.
-
-    Raises GlowError for numbers that no machine can have.
-    """
-
-    bytes_per_cycle: int = 8
-    """Of each direction of the AXI port."""
-    dram_latency: int = 40
-    """From the begin of a transfer to its first byte; an assumption."""
-    gemm_interval: int = 1
-    alu_interval: int = 2
-    alu_lanes: int | None = None
-    """Numbers that the ALU computes at once; None is a whole accumulator, batch x block_out."""
-    start: int = 16
-    """From the begin of a GEMM or ALU to the end of its first iteration; an assumption."""
-    clock_mhz: float = 100.0
-
-    def __post_init__(self) -> None:
-        lanes = 1 if self.alu_lanes is None else self.alu_lanes
-        positive = (self.bytes_per_cycle, self.gemm_interval, self.alu_interval, lanes)
-        if min(positive) < 1 or min(self.dram_latency, self.start) < 0 or self.clock_mhz <= 0:
-            raise GlowError(f"no VTA has this timing: {self}")
 
 
 @dataclass(frozen=True)
@@ -74,18 +47,21 @@ class LayerEstimate:
 
     name: str
     cycles: int
-    """From the end of the layers before to its own end, so that the layers add up to all."""
+    """
+    Cycles from the end of the layers before to the layer's own end, so that the layers add up to
+    all.
+    """
     gemm_iterations: int
     """Products of an input and a weight matrix; those of resets are not counted."""
     gemm_utilisation: float
     """The share of `cycles` in which the GEMM core begins a product."""
-    dram_bytes: Mapping[Memory, int]
-    """By memory type, without padding."""
+    dram_bytes: Mapping[MemoryCode, int]
+    """Bytes of DRAM traffic by memory type, without padding."""
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """What `estimate` finds out."""
+    """The result of `estimate`."""
 
     total: LayerEstimate
     layers: tuple[LayerEstimate, ...]
@@ -126,7 +102,7 @@ def estimate(program: VtaProgram, timing: VtaTiming | None = None) -> Estimate:
 
 
 class _Clock:
-    """When instructions start and end."""
+    """The starts and ends of instructions."""
 
     def __init__(self, program: VtaProgram, timing: VtaTiming, instructions: Sequence[Instruction]):
         self._config = program.config
@@ -200,7 +176,7 @@ def _layers(
         part = instructions[first : last + 1]
         end = max(before, *(clock.end[i.number] for i in part))
         products = sum(i.iterations for i in part if isinstance(i, Gemm) and not i.reset)
-        moved = dict.fromkeys(Memory, 0)
+        moved = dict.fromkeys(MemoryCode, 0)
         for i in part:
             if isinstance(i, Transfer):
                 elements = i.x_size * i.y_size

@@ -37,14 +37,14 @@ _MISSING = -1
 
 @dataclass(frozen=True)
 class Dependences:
-    """Who waits for whom."""
+    """The instructions that wait for each other."""
 
     instructions: Sequence[Instruction]
     by_engine: Sequence[Sequence[int]]
     """The instructions of each engine, by number, in their order."""
     waits: Sequence[Sequence[int]]
     """
-    For each instruction, those of other engines whose tokens it pops; -1 for a token that nobody
+    The instructions of other engines whose tokens each instruction pops; -1 for a token that none
     pushes.
     """
     left_over: int
@@ -67,7 +67,7 @@ class Dependences:
 
 
 class Progress:
-    """How far the engines have come in an execution of a program."""
+    """The progress of the engines in an execution of a program."""
 
     def __init__(self, found: Dependences):
         self._found = found

@@ -10,9 +10,10 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from ..perfetto import Event, document, process, slice_event, track
+from ...glow_dialects.vta.timing import VtaTiming
+from ...perfetto import Event, document, process, slice_event, track
 from .program import VtaProgram
-from .timing import Estimate, VtaTiming, estimate
+from .timing import Estimate, estimate
 from .words import (
     Alu,
     Engine,

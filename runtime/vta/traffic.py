@@ -1,4 +1,4 @@
-"""How much DRAM traffic of a program is unavoidable: each byte that a layer uses, moved once."""
+"""The unavoidable DRAM traffic of a program: each byte that a layer uses, moved once."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from .words import Transfer, decode_instructions, element_bytes
 
 def compulsory_bytes(program: VtaProgram, layers: Sequence[LayerRange] = ()) -> list[int]:
     """
-    For each of `layers`, by default those of the program, the number of different bytes of DRAM
-    that it loads, plus the number of those that it stores. Raises VtaError for words that are no
+    The number of different bytes of DRAM that each of `layers` loads, plus the number of those that
+    it stores. The default is the layers of the program. Raises VtaError for words that are no
     instructions.
     """
     instructions = decode_instructions(program.instructions, program.config)
@@ -31,6 +31,8 @@ def compulsory_bytes(program: VtaProgram, layers: Sequence[LayerRange] = ()) -> 
 
 
 def _rows(table: np.ndarray, i: Transfer, element: int, start: int) -> np.ndarray:
-    """What a transfer moves, of a table of the bytes from `start` on: bool[rows, bytes]."""
+    """
+    The bytes that a transfer moves, in a table of the bytes from `start` on: bool[rows, bytes].
+    """
     first, shape = i.dram_base * element - start, (i.y_size, i.x_size * element)
     return np.lib.stride_tricks.as_strided(table[first:], shape, (i.x_stride * element, 1))

@@ -16,6 +16,7 @@ import numpy as np
 
 from ...errors import GlowError
 from ...glow_dialects.vta.config import VtaConfig
+from ...table import Table
 
 
 class VtaError(GlowError):
@@ -30,8 +31,8 @@ class Engine(IntEnum):
     STORE = 2
 
 
-class Memory(IntEnum):
-    """What LOAD and STORE move."""
+class MemoryCode(IntEnum):
+    """The memory types of LOAD and STORE."""
 
     UOP = 0
     WGT = 1
@@ -70,10 +71,10 @@ class Transfer(NamedTuple):
     number: int
     flags: int
     store: bool
-    memory: Memory
+    memory: MemoryCode
     sram_base: int
     dram_base: int
-    """In elements of `memory`."""
+    """The DRAM address in elements of `memory`."""
     y_size: int
     x_size: int
     x_stride: int
@@ -86,7 +87,7 @@ class Transfer(NamedTuple):
     def engine(self) -> Engine:
         if self.store:
             return Engine.STORE
-        return Engine.LOAD if self.memory in (Memory.INP, Memory.WGT) else Engine.COMPUTE
+        return Engine.LOAD if self.memory in (MemoryCode.INP, MemoryCode.WGT) else Engine.COMPUTE
 
     @property
     def width(self) -> int:
@@ -149,7 +150,7 @@ class Alu(NamedTuple):
     number: int
     flags: int
     reset: int
-    """Without meaning here."""
+    """A field without meaning for ALU instructions."""
     uop_begin: int
     uop_end: int
     iter_out: int
@@ -234,17 +235,8 @@ def _decoded(found: Instruction | None, number: int, words: np.ndarray) -> Instr
 
 _Fields = list[list[int]]
 _Decoder = Callable[[np.ndarray, list[int], VtaConfig], list[Instruction]]
-_DECODERS: dict[int, _Decoder] = {}
+_DECODERS: Table[int, _Decoder] = Table("a decoder")
 """By opcode."""
-
-
-def _decoder(*opcodes: int) -> Callable[[_Decoder], _Decoder]:
-    def register(function: _Decoder) -> _Decoder:
-        for opcode in opcodes:
-            _DECODERS[opcode] = function
-        return function
-
-    return register
 
 
 def _unpacked(words: np.ndarray, bits: int, widths: Sequence[int]) -> list[np.ndarray]:
@@ -273,7 +265,7 @@ def _fields(words: np.ndarray, *widths: int) -> _Fields:
     return [column.tolist() for column in found]
 
 
-@_decoder(_LOAD, _STORE)
+@_DECODERS.entry(_LOAD, _STORE)
 def _transfers(words: np.ndarray, numbers: list[int], config: VtaConfig) -> list[Instruction]:
     size, pad = config.size_bits, config.pad_bits
     flags, memories, *rest = _fields(
@@ -285,7 +277,7 @@ def _transfers(words: np.ndarray, numbers: list[int], config: VtaConfig) -> list
         *(pad, pad, pad, pad),
     )
     stores = ((words[:, 0] & np.uint64(7)) == _STORE).tolist()
-    known = {int(m): m for m in Memory}
+    known = {int(m): m for m in MemoryCode}
     found: list[Instruction] = []
     for number, store, flag, memory, *fields in zip(
         numbers, stores, flags, memories, *rest, strict=True
@@ -310,14 +302,14 @@ def _loop_widths(config: VtaConfig) -> tuple[int, ...]:
     return (1, uop, uop + 1, config.loop_bits, config.loop_bits, acc, acc)
 
 
-@_decoder(_GEMM)
+@_DECODERS.entry(_GEMM)
 def _gemms(words: np.ndarray, numbers: list[int], config: VtaConfig) -> list[Instruction]:
     _, _, inp, wgt = _index_bits(config)
     columns = _fields(words, *_loop_widths(config), inp, inp, wgt, wgt)
     return [Gemm._make(row) for row in zip(numbers, *columns, strict=True)]
 
 
-@_decoder(_ALU)
+@_DECODERS.entry(_ALU)
 def _alus(words: np.ndarray, numbers: list[int], config: VtaConfig) -> list[Instruction]:
     _, acc, _, _ = _index_bits(config)
     columns = _fields(words, *_loop_widths(config), acc, acc, 3, 1, config.imm_bits)
@@ -331,7 +323,7 @@ def _alus(words: np.ndarray, numbers: list[int], config: VtaConfig) -> list[Inst
     return found
 
 
-@_decoder(_FINISH)
+@_DECODERS.entry(_FINISH)
 def _finishes(words: np.ndarray, numbers: list[int], config: VtaConfig) -> list[Instruction]:
     (flags,) = _fields(words)
     return [Finish(number, flag) for number, flag in zip(numbers, flags, strict=True)]
@@ -344,14 +336,14 @@ def decode_micro_ops(words: np.ndarray, config: VtaConfig) -> tuple[np.ndarray, 
     return tuple(f.astype(np.int64) for f in _unpacked(wide, 32, (acc, max(acc, inp), wgt)))
 
 
-def element_bytes(config: VtaConfig, memory: Memory) -> int:
+def element_bytes(config: VtaConfig, memory: MemoryCode) -> int:
     """Bytes of an element in DRAM, in which DRAM is addressed for this memory type."""
     inputs, outputs = config.batch * config.block_in, config.batch * config.block_out
     return {
-        Memory.UOP: 4,
-        Memory.WGT: config.block_out * config.block_in,
-        Memory.INP: inputs,
-        Memory.ACC: outputs * 4,
-        Memory.OUT: outputs,
-        Memory.ACC_8BIT: outputs,
+        MemoryCode.UOP: 4,
+        MemoryCode.WGT: config.block_out * config.block_in,
+        MemoryCode.INP: inputs,
+        MemoryCode.ACC: outputs * 4,
+        MemoryCode.OUT: outputs,
+        MemoryCode.ACC_8BIT: outputs,
     }[memory]

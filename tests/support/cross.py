@@ -9,9 +9,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from glow.interface.signature import TensorInfo
 from glow.runtime.bundle import write_bundle
 from glow.runtime.cpu_backend import CpuBackend
-from glow.runtime.signature import TensorInfo, signature_of
+from glow.runtime.signature import signature_of
 from glow.runtime.stages import Stages
 from xdsl.dialects.builtin import ModuleOp
 
@@ -43,7 +44,7 @@ class EmulatedBackend(CpuBackend):
         self.emulated = emulated
         self.flags: Sequence[str] = ()
         """Further options of the C compiler."""
-        self.options: Sequence[str] = ()
+        self.emulator_options: Sequence[str] = ()
         """Further options of the emulator; it writes to a file `TRACE` beside the program."""
 
     def compile(self, stages: Mapping[str, ModuleOp]) -> EmulatedProgram:
@@ -54,7 +55,7 @@ class EmulatedBackend(CpuBackend):
         command = [COMPILER, *self.flags, "-static", "-I.", "-o", "run", str(MAIN), *names]
         subprocess.run([*command, "-lm", "-pthread"], cwd=folder, check=True, timeout=300)
         outputs = signature_of(stages["imported"]).outputs
-        command = [EMULATOR, "-cpu", self.emulated, "-D", TRACE, *self.options, "./run"]
+        command = [EMULATOR, "-cpu", self.emulated, "-D", TRACE, *self.emulator_options, "./run"]
         return EmulatedProgram(folder, command, outputs)
 
 

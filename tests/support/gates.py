@@ -10,8 +10,9 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
-from glow.backend import Backend, Program, Stage
 from glow.glow_dialects.claims import Claim
+from glow.interface.backend import Backend, Stage
+from glow.interface.program import Program
 from glow.passes.partition.devices import Configuration, Device
 from glow.runtime.interpreter_backend import InterpretedProgram, InterpreterBackend
 from xdsl.dialects.builtin import ModuleOp

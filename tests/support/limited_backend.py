@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from glow.backend import Backend, Memory, Program, Rates, Stage
 from glow.glow_dialects.claims import Claim, claims
-from glow.glow_dialects.glow import NODES, Node
+from glow.glow_dialects.glow import Node
 from glow.glow_dialects.operator import Call
+from glow.glow_dialects.operators import OPERATORS
+from glow.interface.backend import Backend, DeviceMemory, Rates, Stage
+from glow.interface.program import Program
 from glow.runtime.interpreter_backend import InterpretedProgram
 from glow.semantics import has_meaning
 from xdsl.dialects.builtin import ModuleOp
@@ -26,7 +28,7 @@ class LimitedBackend(Backend):
         claimed: Sequence[Claim] | None = None,
     ):
         """`claimed` takes the place of claims of `operators` on all types, by default all."""
-        some = filter(has_meaning, NODES) if operators is None else operators
+        some = filter(has_meaning, OPERATORS) if operators is None else operators
         self._claims = claims(*some) if claimed is None else claimed
         self._rates = rates or Rates(1e9, 1e9)
         self._memory = memory
@@ -40,8 +42,8 @@ class LimitedBackend(Backend):
     def compile(self, stages: Mapping[str, ModuleOp]) -> Program:
         return InterpretedProgram(stages["imported"])
 
-    def memories(self) -> Sequence[Memory]:
-        return (Memory("words", self._memory),)
+    def memories(self) -> Sequence[DeviceMemory]:
+        return (DeviceMemory("words", self._memory),)
 
     def rates(self, call: Call) -> Rates:
         return self._rates

@@ -9,13 +9,14 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from glow.context import make_context
 from glow.glow_dialects.machine import MachineDescription
+from glow.glow_dialects.plan_attributes import ARENA_SIZE, WEIGHTS_SIZE
 from glow.lowering.llvm.translate import translate_module
 from glow.lowering.target import find_target
 from glow.lowering.threads import llvm_text
 from glow.runtime.cpu_program import aligned_bytes
 from glow.runtime.interpreter import interpret
 from glow.runtime.jit import Executable, compile_object
-from glow.runtime.memory_plan import ARENA_SIZE, WEIGHTS_SIZE, function_bytes
+from glow.runtime.memory_plan import function_bytes
 from glow.runtime.signature import main_function
 from glow.runtime.teams import ParallelExecutable
 from glow.runtime.weights import fill_weights

@@ -8,7 +8,8 @@ import numpy as np
 import onnx
 import onnxruntime
 from glow.glow_dialects.glow import Node
-from glow.glow_dialects.operator import Python, with_shape
+from glow.glow_dialects.operator import with_shape
+from glow.glow_dialects.python_values import Python
 from glow.semantics import element_type, evaluate
 from onnx import helper
 from xdsl.dialects import test

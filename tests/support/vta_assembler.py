@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 from glow.glow_dialects.vta.config import VtaConfig
-from glow.runtime.vta.program import Kind, LayerRange, Region, VtaProgram
+from glow.runtime.vta.program import LayerRange, Region, RegionRole, VtaProgram
 
 UOP, WGT, INP, ACC, OUT, ACC_8BIT = range(6)
 MIN, MAX, ADD, SHR, MUL = range(5)
@@ -224,14 +224,16 @@ def _link(ops: list[Op]) -> None:
 
 
 def region(
-    name: str, kind: Kind, address: int, array: np.ndarray | None = None, size: int = 0
+    name: str, kind: RegionRole, address: int, array: np.ndarray | None = None, size: int = 0
 ) -> Region:
     """A region that holds an array, or `size` bytes of int8."""
     if array is None:
-        dtype, shape = (np.dtype(np.int8), (size,)) if kind is not Kind.SCRATCH else (None, ())
+        dtype, shape = (
+            (np.dtype(np.int8), (size,)) if kind is not RegionRole.SCRATCH else (None, ())
+        )
         return Region(name, kind, address, size, None, dtype, shape)
     contents = None
-    if kind in (Kind.CONSTANT, Kind.MICRO_OPS):
+    if kind in (RegionRole.CONSTANT, RegionRole.MICRO_OPS):
         contents = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
     return Region(name, kind, address, array.nbytes, contents, array.dtype, array.shape)
 

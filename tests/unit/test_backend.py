@@ -8,22 +8,25 @@ from typing import Any
 
 import numpy as np
 import pytest
-from glow.backend import Backend, Memory, Program, Rates, Stage, find_backend
 from glow.glow_dialects.claims import Claim, Elements, Quantized, Schema, claims, same
-from glow.glow_dialects.glow import NODES, activation, arithmetic
+from glow.glow_dialects.glow import activation, arithmetic
 from glow.glow_dialects.glow.attention import AttentionOp
 from glow.glow_dialects.glow.base import Node
-from glow.glow_dialects.glow.blocked import BlockedConvolutionOp, BlockedDepthwiseConvolutionOp
 from glow.glow_dialects.glow.convolution import ConvolutionOp
 from glow.glow_dialects.glow.matrix import FullyConnectedOp, MatMulOp
 from glow.glow_dialects.glow.pooling import MaxPoolOp
 from glow.glow_dialects.glow.reduction import ReduceSumOp
 from glow.glow_dialects.glow.shape import ReshapeOp, TransposeOp
 from glow.glow_dialects.glow.transposed import TransposedConvolutionOp
+from glow.glow_dialects.glow_cpu.blocked import BlockedConvolutionOp, BlockedDepthwiseConvolutionOp
 from glow.glow_dialects.machine import MachineDescription
-from glow.glow_dialects.operator import Call, Python, to_attribute, with_shape
+from glow.glow_dialects.operator import Call, with_shape
+from glow.glow_dialects.operators import OPERATORS
+from glow.glow_dialects.python_values import Python, to_attribute
 from glow.glow_dialects.quant import QuantizedType
-from glow.glow_dialects.work import Work, operations_of, products_of, work_of
+from glow.glow_dialects.work import OperatorWork, operations_of, products_of, work_of
+from glow.interface.backend import Backend, DeviceMemory, Rates, Stage, find_backend
+from glow.interface.program import Program
 from glow.lowering.kernels import implements, kernel_claims
 from glow.runtime.cpu_rates import clock, cpu_rates
 from glow.tests.support.seeds import generator
@@ -174,7 +177,7 @@ def test_the_claims_of_the_cpu_are_its_kernels():
         if backend.supports(case.call):
             assert implements(case.call)
     machine = MachineDescription(int8_dots=())
-    assert {c.operator for c in kernel_claims(machine)} < set(NODES)
+    assert {c.operator for c in kernel_claims(machine)} < set(OPERATORS)
     assert not any(c.operator is TransposedConvolutionOp for c in backend.claims())
 
 
@@ -183,7 +186,7 @@ def test_every_case_has_work_and_takes_time():
     for case in cases_of_all_operators():
         work = work_of(case.call)
         assert work.operations >= 2 * products_of(case.call) >= 0
-        nothing = work == Work(0, 0)
+        nothing = work == OperatorWork(0, 0)
         assert all((b.cost(case.call) == 0) == nothing for b in (cpu, interpreter))
 
 
@@ -211,20 +214,20 @@ def test_work_of_other_operators():
     x = (2, 3, 8, 10)
     assert products_of(call(MatMulOp, (5, 3, 7), (5, 7, 2))) == 5 * 3 * 7 * 2
     turned = call(MatMulOp, (7, 3), (2, 7), transpose_lhs=True, transpose_rhs=True)
-    assert work_of(turned) == Work(2 * 3 * 7 * 2, 4 * (21 + 14 + 6))
+    assert work_of(turned) == OperatorWork(2 * 3 * 7 * 2, 4 * (21 + 14 + 6))
     assert products_of(call(FullyConnectedOp, (3, 7), (2, 7), (2,))) == 42
     attention = call(AttentionOp, (1, 7, 2, 4), (1, 9, 2, 4), (1, 9, 2, 3))
     assert products_of(attention) == 2 * 7 * 9 * (4 + 3)
     pool: Any = {"kernel": [2, 3], "strides": [2, 5], "pads": [0] * 4, "dilations": [1, 1]}
     assert operations_of(call(MaxPoolOp, x, **pool)) == 2 * 3 * 4 * 2 * 6
     assert operations_of(call(ReduceSumOp, x, axes=[1])) == 480
-    assert work_of(call(TransposeOp, x, permutation=[3, 2, 1, 0])) == Work(480, 2 * 4 * 480)
+    assert work_of(call(TransposeOp, x, permutation=[3, 2, 1, 0])) == OperatorWork(480, 2 * 4 * 480)
     half = call(arithmetic.AddOp, x, x, elements=[f16])
-    assert work_of(half) == Work(480, 3 * 2 * 480)
+    assert work_of(half) == OperatorWork(480, 3 * 2 * 480)
     # x * (1 + erf(x / sqrt(2))) / 2
     assert operations_of(call(activation.GeluOp, x)) > 3 * 480
     reshape = call(ReshapeOp, x, results=[with_shape(f32, (480,))])
-    assert work_of(reshape) == Work(0, 0)
+    assert work_of(reshape) == OperatorWork(0, 0)
 
 
 def test_a_node_takes_the_longer_of_computing_and_moving():
@@ -236,7 +239,7 @@ def test_a_node_takes_the_longer_of_computing_and_moving():
     assert Slow().cost(add) == pytest.approx(120 / 1e4 + 0.5)
     assert Slow().cost(product) == pytest.approx(2000 / 1e3 + 0.5)
     assert Table().cost(product) == pytest.approx(2000e-9)
-    assert Table().memories() == (Memory("host", None),)
+    assert Table().memories() == (DeviceMemory("host", None),)
 
 
 def test_the_rates_of_the_cpu_follow_from_its_vectors():

@@ -193,7 +193,7 @@ def test_chart_is_well_formed_and_fits() -> None:
     assert chart.count("speed / speed of the faster peer") == 2
     root = ElementTree.fromstring(chart)
     assert root.tag.endswith("svg")
-    bars = [e for e in root if e.tag.endswith("rect")]
+    _, *bars = [e for e in root if e.tag.endswith("rect")]  # the first one is the page
     assert len(bars) == 2 * 4 * len(NAMES) + len(NAMES)
     for bar in bars:
         assert float(bar.attrib["x"]) + float(bar.attrib["width"]) <= float(root.attrib["width"])
@@ -216,15 +216,21 @@ def test_long_names_and_one_panel_fit() -> None:
 def test_publishing(tmp_path: Path) -> None:
     found = tmp_path / "found.json"
     found.write_text(random_results(6).to_json())
-    readme = tmp_path / "README.md"
-    readme.write_text("# before\n<!-- benchmarks -->\nold\n<!-- end -->\nafter\n")
+    (tmp_path / "docs").mkdir()
+    documents = [tmp_path / name for name in (publish.README, publish.TABLES)]
+    for path in documents:
+        path.write_text(f"# before\n{publish.HEAD}old\n{publish.END}\nafter\n")
     assert publish.main(["--root", str(tmp_path), "--check"]) == 1
     assert publish.main(["--root", str(tmp_path), str(found)]) == 0
     assert publish.main(["--root", str(tmp_path), "--check"]) == 0
-    text = readme.read_text()
-    assert text.startswith("# before\n<!-- benchmarks -->\n![")
-    assert text.endswith("<!-- end -->\nafter\n")
-    assert "\nold\n" not in text
+    readme, tables = (path.read_text() for path in documents)
+    assert readme.startswith(f"# before\n{publish.HEAD}![")
+    assert "| network |" not in readme
+    assert tables.count("| network |") == 3
+    for text in (readme, tables):
+        assert text.endswith(f"{publish.END}\nafter\n")
+        assert "A & B, 2 cores" in text
+        assert "\nold\n" not in text
     assert (tmp_path / publish.KEPT).read_text() == found.read_text()
     (tmp_path / publish.CHART).write_text("<svg/>")
     assert publish.main(["--root", str(tmp_path), "--check"]) == 1

@@ -8,7 +8,7 @@ from importlib.metadata import EntryPoints, entry_points
 from pathlib import Path
 
 import pytest
-from glow import backend
+from glow.interface import backend
 from glow.universe import UNIVERSE, multiverse
 from xdsl.universe import Universe
 

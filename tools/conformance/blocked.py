@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import prod
 
-from ...glow_dialects.glow.blocked import (
+from ...glow_dialects.glow_cpu.blocked import (
     BlockedConvolutionOp,
     BlockedDepthwiseConvolutionOp,
     PackChannelsOp,
     UnpackChannelsOp,
 )
-from ...glow_dialects.glow.winograd import WinogradConvolutionOp
+from ...glow_dialects.glow_cpu.winograd import WinogradConvolutionOp
 from .cases import FLOATS, Case, Draw, Row, cases
 from .products import SUMMED, scaled
 from .windows import BLOCKS

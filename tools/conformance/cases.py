@@ -39,9 +39,11 @@ from xdsl.ir import Attribute
 from ...glow_dialects.claims import Quantized, Schema
 from ...glow_dialects.elements import is_float, storage_type
 from ...glow_dialects.glow.base import Node
-from ...glow_dialects.operator import Call, Python, element_of, to_attribute, with_shape
+from ...glow_dialects.operator import Call, element_of, with_shape
+from ...glow_dialects.python_values import Python, to_attribute
 from ...glow_dialects.quant import QuantizedType, storage_range
 from ...semantics import numpy_dtype
+from ...table import Table
 
 U8, U16 = (IntegerType(width, Signedness.UNSIGNED) for width in (8, 16))
 FLOATS: tuple[Attribute, ...] = (f32, f16, bf16, f64)
@@ -84,14 +86,12 @@ class Case:
     """A call of an operator on arrays."""
 
     call: Call
-    """On tensors, with its results."""
+    """The call on tensors, with its results."""
     arrays: tuple[np.ndarray, ...]
     constants: frozenset[int] = frozenset()
     """Operands that are known at compile time, as weights are."""
     real: Call | None = None
-    """
-    The call in floats, if it is one between conversions, of which `call` has the quantized types.
-    """
+    """The float call, if it stands between conversions; `call` then has the quantized types."""
 
     def __str__(self) -> str:
         operands, results = (
@@ -180,13 +180,13 @@ Generator: TypeAlias = "Callable[[Draw], Iterator[Case]]"
 
 @dataclass(frozen=True)
 class Family:
-    """What generates the cases of an operator, and the element types to try by default."""
+    """The generator of the cases of an operator, and the element types to try by default."""
 
     generate: Generator
     rows: tuple[Row, ...]
 
 
-_FAMILIES: dict[type, Family] = {}
+_FAMILIES: Table[type, Family] = Table("a generator of cases", inherited=True)
 
 
 def cases(
@@ -198,16 +198,15 @@ def cases(
     """
 
     def register(generate: Generator) -> Generator:
-        family = Family(generate, tuple(rows))
-        _FAMILIES.update(dict.fromkeys(operators, family))
+        _FAMILIES.entry(*operators)(Family(generate, tuple(rows)))
         return generate
 
     return register
 
 
 def family_of(operator: type[Node]) -> Family | None:
-    """That of the nearest base class that has one."""
-    return next((_FAMILIES[c] for c in operator.__mro__ if c in _FAMILIES), None)
+    """The family of the nearest base class that has one."""
+    return _FAMILIES.get(operator)
 
 
 EXAMPLES: Mapping[Schema, tuple[float, int]] = {

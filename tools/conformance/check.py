@@ -10,7 +10,6 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import FunctionType, ModuleOp
 from xdsl.ir import Attribute, Block, Region, SSAValue
 
-from ...backend import Backend
 from ...compiler import compile as glow_compile
 from ...glow_dialects.elements import is_integer, storage_type
 from ...glow_dialects.glow.base import Node
@@ -18,6 +17,7 @@ from ...glow_dialects.glow.constant import ConstantOp
 from ...glow_dialects.glow.quantization import DequantizeOp, QuantizeOp
 from ...glow_dialects.operator import element_of, with_shape
 from ...glow_dialects.quant import QuantizedType
+from ...interface.backend import Backend
 from ...runtime.interpreter import execute
 from ...runtime.signature import main_function
 from ...semantics.arrays import make_constant
@@ -31,8 +31,8 @@ result, or of 1 if that is larger: terms of about 1 may cancel. Integers are equ
 """
 QUANTUM = 1.0
 """
-Of float operators between conversions, stored results may differ by one: rounding after
-integer arithmetic is not that after arithmetic in floats.
+The tolerance of stored results of float operators between conversions: integer arithmetic and float
+arithmetic round differently.
 """
 TOGETHER = 24
 """Cases that are compiled as one network, unless the caller says otherwise."""
@@ -40,7 +40,7 @@ TOGETHER = 24
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a case ended."""
+    """The outcome of a case."""
 
     case: Case
     difference: float = 0.0
@@ -94,7 +94,7 @@ def _compared(case: Case, found: np.ndarray, expected: np.ndarray) -> Outcome:
 
 
 def limit_of(case: Case) -> float:
-    """How far a result may be from the interpreter's."""
+    """The tolerance of a result against the interpreter's."""
     if is_integer(_result(case)):
         return QUANTUM if case.real is not None else 0.0
     types = (*case.call.operands, *case.call.results)

@@ -8,7 +8,7 @@ from math import prod
 from xdsl.dialects.builtin import bf16, f32, i8, i16, i32
 
 from ...glow_dialects.elements import is_float
-from ...glow_dialects.glow.dot import DotConvolutionOp, DotMatMulOp
+from ...glow_dialects.glow_cpu.dot import DotConvolutionOp, DotMatMulOp
 from .blocked import WINDOWS
 from .cases import U8, Case, Draw, Row, cases
 from .products import scaled
@@ -19,7 +19,7 @@ PANELS = (4, 8, 16)
 
 
 def groups(draw: Draw) -> tuple[int, ...]:
-    """How many neighbours may be together: those of 8 bits in fours or pairs."""
+    """The sizes of groups: 8-bit elements have groups of 4 or pairs."""
     element = draw.row.operand(0)
     return (2,) if is_float(element) or element == i16 else (4, 2)
 

@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import f32, i1, i8, i16, i32
 from ...glow_dialects.elements import is_float
 from ...glow_dialects.glow import arithmetic
 from ...glow_dialects.glow.base import DataParallel
-from ...glow_dialects.glow.logic import CastOp, SelectOp
+from ...glow_dialects.glow.logic import BitcastOp, CastOp, SelectOp
 from ...glow_dialects.glow.quantization import (
     DequantizeOp,
     QuantizeOp,
@@ -18,20 +18,16 @@ from ...glow_dialects.glow.quantization import (
     StorageCastOp,
 )
 from ...glow_dialects.quant import QuantizedType
+from ...table import Table
 from .cases import ELEMENTS, FLOATS, INTEGERS, U8, Case, Draw, Row, Values, cases
 
 SHAPES = ((), (1,), (7,), (67,), (3, 1, 5), (2, 3, 11, 1), (13, 17))
-_DOMAINS: dict[type[DataParallel], Values] = {}
+_DOMAINS: Table[type[DataParallel], Values] = Table("a domain", inherited=True)
 
 
 def domain(*operators: type[DataParallel]) -> Callable[[Values], Values]:
     """Registers where operators are defined, as what moves random numbers there."""
-
-    def register(values: Values) -> Values:
-        _DOMAINS.update(dict.fromkeys(operators, values))
-        return values
-
-    return register
+    return _DOMAINS.entry(*operators)
 
 
 @domain(arithmetic.LogOp, arithmetic.SqrtOp, arithmetic.PowOp)
@@ -52,7 +48,7 @@ def anywhere(array: np.ndarray) -> np.ndarray:
 def elementwise(draw: Draw) -> Iterator[Case]:
     operands = len(draw.operator.get_irdl_definition().operands)
     for shape in draw.some(SHAPES, 2):
-        values = next((_DOMAINS[c] for c in draw.operator.__mro__ if c in _DOMAINS), anywhere)
+        values = _DOMAINS.get(draw.operator, anywhere)
         yield draw.case(*[shape] * operands, values=values)
 
 
@@ -71,9 +67,15 @@ def cast(draw: Draw) -> Iterator[Case]:
     yield draw.case(shape, result=shape, values=values)
 
 
+@cases(BitcastOp, rows=[Row((a,), (b,)) for a, b in ((f32, i32), (i8, U8), (U8, i8))])
+def bitcast(draw: Draw) -> Iterator[Case]:
+    for shape in draw.some(SHAPES, 2):
+        yield draw.case(shape, result=shape)
+
+
 @cases(arithmetic.ShiftRightOp, rows=[Row((element,)) for element in INTEGERS])
 def shift(draw: Draw) -> Iterator[Case]:
-    """By fewer bits than there are."""
+    """Shifts by fewer bits than the operands have."""
     for shape in draw.some(SHAPES, 2):
         bits = draw.rng.integers(0, 8, shape)
         yield draw.case(shape, shape, arrays={1: bits})
@@ -129,7 +131,7 @@ TARGETS = (QuantizedType(i8, f32, 0.05, 3), QuantizedType(U8, f32, 0.03, 128))
 
 @cases(RescaleOp, rows=[Row((a, i32), (q,)) for a in ACCUMULATORS for q in TARGETS])
 def rescale(draw: Draw) -> Iterator[Case]:
-    """By multipliers of 31 bits, to about the range of the result."""
+    """Rescaling by multipliers of 31 bits, to about the range of the result."""
     for shape in draw.some(SHAPES, 2):
         multipliers = draw.rng.integers(1 << 30, (1 << 31) - 1, shape)
         shifts = draw.rng.integers(31, 40, shape)

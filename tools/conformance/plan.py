@@ -1,4 +1,4 @@
-"""Which cases a backend's claims call for."""
+"""The cases that test a backend's claims."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from xdsl.dialects.builtin import IntegerType
 from xdsl.ir import Attribute
 from xdsl.utils.exceptions import VerifyException
 
-from ...backend import Backend
 from ...glow_dialects.claims import Claim, Elements
 from ...glow_dialects.elements import type_bytes
 from ...glow_dialects.glow.base import Node
 from ...glow_dialects.operator import Call, element_of, shape_of, with_shape
 from ...glow_dialects.quant import QuantizedType
+from ...interface.backend import Backend
 from ...semantics import numpy_dtype
 from .cases import Case, Draw, Row, example_of, family_of
 
@@ -138,8 +138,8 @@ def stored(array: np.ndarray, element: Attribute) -> np.ndarray:
 
 def example_row(elements: Elements) -> Row:
     """
-    Types that a row of a claim admits. Quantized operands behind the second, which are added to
-    products, have the scale of these products.
+    Types that a row of a claim admits. Quantized operands after the second are added to products
+    and have the scale of these products.
     """
     operands = [example_of(pattern) for pattern in elements.operands]
     for i, addend in enumerate(operands[2:], start=2):

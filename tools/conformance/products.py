@@ -11,9 +11,10 @@ from xdsl.dialects.builtin import f32, i8, i16, i32
 from ...glow_dialects.elements import is_float
 from ...glow_dialects.glow.attention import AttentionOp, MaskedAttentionOp
 from ...glow_dialects.glow.convolution import ConvolutionOp
-from ...glow_dialects.glow.matrix import FullyConnectedOp, MatMulOp, PackedMatMulOp
-from ...glow_dialects.glow.sparse import SparseVectorMatMulOp
+from ...glow_dialects.glow.matrix import FullyConnectedOp, MatMulOp
 from ...glow_dialects.glow.transposed import TransposedConvolutionOp
+from ...glow_dialects.glow_cpu.packed import PackedMatMulOp
+from ...glow_dialects.glow_cpu.sparse import SparseVectorMatMulOp
 from ...glow_dialects.quant import QuantizedType
 from .cases import FLOATS, U8, UNIFORM, Case, Draw, Row, Values, cases
 

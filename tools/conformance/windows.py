@@ -7,8 +7,8 @@ from typing import Any
 
 from xdsl.dialects.builtin import f32, i8
 
-from ...glow_dialects.glow.blocked import BlockedAvgPoolOp, BlockedMaxPoolOp
 from ...glow_dialects.glow.pooling import AvgPoolOp, MaxPoolOp
+from ...glow_dialects.glow_cpu.blocked import BlockedAvgPoolOp, BlockedMaxPoolOp
 from ...glow_dialects.quant import QuantizedType
 from .cases import UNIFORM, Case, Draw, Row, cases
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from glow.backend import Backend, Memory, Rates, Stage
 from glow.glow_dialects.claims import Claim, claims, same
 from glow.glow_dialects.glow import constant, matrix, shape
 from glow.glow_dialects.glow_inst.memory import is_input
 from glow.glow_dialects.operator import Call
+from glow.interface.backend import Backend, DeviceMemory, Rates, Stage
 from glow.runtime.signature import main_function
 from glow.runtime.weights import fill_weights
 from xdsl.dialects.builtin import ModuleOp, f32
@@ -34,8 +34,8 @@ class VectorMachine(Backend):
         products = claims(matrix.MatMulOp, elements=same(f32), when=lambda c: len(c.shape(0)) == 2)
         return [*claims(*simple, elements=same(f32)), *products]
 
-    def memories(self) -> Sequence[Memory]:
-        return [Memory("words", 4 * WORDS, alignment=4)]
+    def memories(self) -> Sequence[DeviceMemory]:
+        return [DeviceMemory("words", 4 * WORDS, alignment=4)]
 
     def rates(self, call: Call) -> Rates:
         """An instruction each nanosecond."""

@@ -7,7 +7,7 @@ from inspect import signature
 from typing import Any
 
 import numpy as np
-from glow.glow_dialects.operator import to_attribute, to_python
+from glow.glow_dialects.python_values import to_attribute, to_python
 from xdsl.ir import Attribute, Dialect
 from xdsl.irdl import IRDLOperation, ParsePropInAttrDict, irdl_op_definition, prop_def
 
@@ -30,7 +30,7 @@ class VectorInstruction(IRDLOperation):
 
 
 def instruction(effect: Callable[..., None]) -> type[VectorInstruction]:
-    """The operation whose fields are the parameters of `effect` behind memory and registers."""
+    """The operation whose fields are the parameters of `effect` after memory and registers."""
     fields = {field: prop_def(Attribute) for field in [*signature(effect).parameters][2:]}
     name, doc = f"vector_machine.{effect.__name__}", effect.__doc__
     members = {"name": name, "__doc__": doc, "effect": staticmethod(effect), **fields}

@@ -11,7 +11,8 @@ from glow.glow_dialects.glow import arithmetic, constant, matrix
 from glow.glow_dialects.glow_inst.instruction import Instruction, OperatorInstruction, buffer_of
 from glow.glow_dialects.glow_inst.memory import AllocActivationOp, WeightOp
 from glow.glow_dialects.glow_inst.stacked import CopyOp
-from glow.runtime.memory_plan import ARENA_SIZE, WEIGHTS_SIZE, function_bytes
+from glow.glow_dialects.plan_attributes import ARENA_SIZE, WEIGHTS_SIZE
+from glow.runtime.memory_plan import function_bytes
 from glow.runtime.signature import main_function
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, f32

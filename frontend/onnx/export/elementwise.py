@@ -12,7 +12,8 @@ from ....glow_dialects.glow import arithmetic as m
 from ....glow_dialects.glow import logic as g
 from ....glow_dialects.glow.base import Node
 from ....glow_dialects.glow.constant import ConstantOp, SplatOp
-from ....glow_dialects.operator import element_of, shape_of, to_python
+from ....glow_dialects.operator import element_of, shape_of
+from ....glow_dialects.python_values import to_python
 from ....semantics.arrays import constant_of
 from ..problems import Unsupported
 from .writer import Writer, code_of, exporter, is_unsigned
@@ -84,7 +85,7 @@ def bits(writer: Writer, node: Node) -> str:
 @exporter(*_WITH_NUMBERS)
 def with_numbers(writer: Writer, node: Node) -> str:
     operator, names = _WITH_NUMBERS[type(node)]
-    numbers = {name: node.call.float(name) for name in names}
+    numbers = {name: node.call.get(name) for name in names}
     return writer.emit(operator, *writer.inputs(node), hint=hint_of(node), **numbers)
 
 

@@ -58,13 +58,16 @@ def export_onnx(module: ModuleOp) -> onnx.ModelProto:
     return helper.make_model(
         graph,
         producer_name="glow",
-        opset_imports=[helper.make_opsetid("", writer.opset)],
+        opset_imports=[
+            helper.make_opsetid("", writer.opset),
+            *(helper.make_opsetid(domain, 1) for domain in sorted(writer.domains)),
+        ],
         ir_version=IR_VERSION,
     )
 
 
 def _needed(block: Block) -> set[Operation]:
-    """The operations of which the terminator needs a result, directly or through others."""
+    """The operations whose result the terminator needs, directly or through others."""
     found: set[Operation] = set()
     pending = [block.last_op]
     while pending:

@@ -14,7 +14,8 @@ from ....glow_dialects.glow.shape import (
     SliceOp,
     TransposeOp,
 )
-from ....glow_dialects.operator import element_of, shape_of, to_python
+from ....glow_dialects.operator import element_of, shape_of
+from ....glow_dialects.python_values import to_python
 from ....semantics.arrays import number, numpy_dtype
 from .elementwise import hint_of
 from .writer import Writer, exporter

@@ -29,7 +29,10 @@ def batch_norm(writer: Writer, node: n.BatchNormOp) -> str:
 
 @exporter(n.LocalResponseNormOp)
 def local_response_norm(writer: Writer, node: n.LocalResponseNormOp) -> str:
-    """By other operators where onnxruntime lacks it: for even sizes, and other than images."""
+    """
+    Export by other operators where onnxruntime lacks this one: for even sizes, and for other
+    tensors than images.
+    """
     call = node.call
     size = call.int("size")
     numbers = {"alpha": call.float("alpha"), "beta": call.float("beta"), "bias": call.float("k")}
@@ -45,7 +48,7 @@ def local_response_norm(writer: Writer, node: n.LocalResponseNormOp) -> str:
 
 
 def _sums_of_neighbours(writer: Writer, like: SSAValue, x: str, size: int) -> str:
-    """For each channel, the sum of `size` channels around it."""
+    """The sum of `size` channels around each channel."""
     channels, low = shape_of(like.type)[1], (size - 1) // 2
     pads = [0] * (2 * rank(like))
     pads[1], pads[rank(like) + 1] = low, size - 1 - low
@@ -92,7 +95,7 @@ def group_norm(writer: Writer, node: n.GroupNormOp) -> str:
 
 @exporter(AttentionOp, MaskedAttentionOp)
 def attention(writer: Writer, node: AttentionOp | MaskedAttentionOp) -> str:
-    """As products and a softmax, with heads before positions."""
+    """Export attention as products and a softmax, with heads before positions."""
     query, key, value = (
         writer.emit("Transpose", _wide(writer, v), perm=perm)
         for v, perm in zip(node.operands[:3], _HEADS_FIRST, strict=True)

@@ -1,4 +1,4 @@
-"""What an exporter sees of the model that it writes, and the table of exporters."""
+"""The model that exporters write to, and the table of exporters."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from ....glow_dialects.elements import storage_type
 from ....glow_dialects.glow.base import Node
 from ....glow_dialects.operator import element_of, shape_of
 from ....semantics.arrays import numpy_dtype
+from ....table import Table
 from ..element_types import ELEMENTS, PACKED, onnx_code
 from ..problems import Unsupported
 
@@ -23,7 +24,7 @@ N = TypeVar("N", bound=Node)
 Exporter: TypeAlias = Callable[["Writer", N], "str | None"]
 OPSET = 20
 """The opset of exported models, unless something in them needs a newer one."""
-EXPORTERS: dict[type[Node], Exporter] = {}
+EXPORTERS: Table[type[Node], Exporter[Any]] = Table("an exporter")
 """
 Each gets the writer and a node, appends ONNX nodes and returns the name of the result. It raises
 Unsupported for what ONNX cannot say.
@@ -38,13 +39,7 @@ _PACKED_DTYPES: dict[int, type] = {
 
 def exporter(*operators: type[N]) -> Callable[[Exporter[N]], Exporter[N]]:
     """Decorator: how operators are written."""
-
-    def register(function: Exporter[N]) -> Exporter[N]:
-        for operator in operators:
-            EXPORTERS[operator] = function
-        return function
-
-    return register
+    return EXPORTERS.entry(*operators)
 
 
 class Writer:
@@ -53,6 +48,8 @@ class Writer:
     def __init__(self) -> None:
         self.opset = OPSET
         """The oldest opset that has all that was written so far, and no older than `OPSET`."""
+        self.domains: set[str] = set()
+        """Of operators beyond the default domain; all have version 1."""
         self.nodes: list[NodeProto] = []
         self.initializers: list[TensorProto] = []
         self.names: dict[SSAValue, str] = {}
@@ -78,10 +75,15 @@ class Writer:
         return [self.names[operand] for operand in node.operands]
 
     def emit(self, operator: str, *inputs: str, hint: str = "", **attributes: Any) -> str:
-        """The result of a new ONNX node. Attributes that are None are left out."""
+        """
+        The result of a new ONNX node. Attributes that are None are left out; `domain` is that of
+        the operator, if it is not the default one.
+        """
         result = self.fresh(hint or operator.lower())
         given = {name: value for name, value in attributes.items() if value is not None}
         self.nodes.append(helper.make_node(operator, inputs, [result], f"{result}:op", **given))
+        if "domain" in given:
+            self.domains.add(given["domain"])
         return result
 
     def constant(self, array: np.ndarray, hint: str = "constant", code: int | None = None) -> str:

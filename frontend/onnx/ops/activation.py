@@ -16,36 +16,9 @@ from ....glow_dialects.glow.arithmetic import (
     MinimumOp,
     MulOp,
 )
-from ....glow_dialects.glow.base import Node
 from ....glow_dialects.glow.logic import LessOp, SelectOp
 from ..builder import known_array, python_number, shape
 from ..node import OnnxNode, converter
-
-_SIMPLE: dict[str, type[Node]] = {
-    "Relu": g.ReluOp,
-    "Sigmoid": g.SigmoidOp,
-    "Tanh": g.TanhOp,
-    "Erf": g.ErfOp,
-    "Softplus": g.SoftplusOp,
-    "HardSwish": g.HardSwishOp,
-}
-_WITH_ATTRIBUTES: dict[str, tuple[type[Node], tuple[str, ...]]] = {
-    "LeakyRelu": (g.LeakyReluOp, ("alpha",)),
-    "Elu": (g.EluOp, ("alpha",)),
-    "HardSigmoid": (g.HardSigmoidOp, ("alpha", "beta")),
-}
-
-
-@converter(*_SIMPLE)
-def simple(node: OnnxNode) -> SSAValue:
-    return node.build.op(_SIMPLE[node.proto.op_type], node.input(0))
-
-
-@converter(*_WITH_ATTRIBUTES)
-def with_attributes(node: OnnxNode) -> SSAValue:
-    operator, names = _WITH_ATTRIBUTES[node.proto.op_type]
-    properties: dict[str, Any] = {n: float(node.attr(n)) for n in names}
-    return node.build.op(operator, node.input(0), **properties)
 
 
 @converter("Gelu")

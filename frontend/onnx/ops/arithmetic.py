@@ -77,7 +77,7 @@ def power(node: OnnxNode) -> SSAValue:
 
 @converter("Mod")
 def modulo(node: OnnxNode) -> SSAValue:
-    """With `fmod` the sign of the dividend, else that of the divisor."""
+    """The remainder has the sign of the dividend with `fmod`, else the sign of the divisor."""
     build = node.build
     a, b = build.broadcast_all(node.input(0), node.input(1))
     remainder = build.op(g.RemOp, a, b)

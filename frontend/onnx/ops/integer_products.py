@@ -23,7 +23,7 @@ from .convolution import convolution_window
 from .matrix import matrix_product
 
 _HALF = 128
-"""What lies between a number stored as u8 and the same number as i8."""
+"""The difference between a number stored as u8 and the same number stored as i8."""
 
 
 def _is_unsigned(value: SSAValue) -> bool:
@@ -91,7 +91,7 @@ def _less(build: GraphBuilder, x: SSAValue, correction: SSAValue) -> SSAValue:
 
 @converter("ConvInteger")
 def convolution(node: OnnxNode) -> SSAValue:
-    """With zero points of the filter, the differences to all zero points are multiplied, as i16."""
+    """A filter with zero points gives products of the differences to all zero points, as i16."""
     build, x, w = node.build, node.input(0), node.input(1)
     _check(x, w)
     window = convolution_window(node, x, w)

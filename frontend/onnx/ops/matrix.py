@@ -16,7 +16,10 @@ from ..node import OnnxNode, converter
 
 @converter("MatMul")
 def matmul(node: OnnxNode) -> SSAValue:
-    """As numpy's `matmul`: vectors become matrices, dimensions before the last two broadcast."""
+    """
+    The product follows numpy's `matmul`: vectors become matrices, dimensions before the last two
+    broadcast.
+    """
     return matrix_product(node.build, node.input(0), node.input(1))
 
 

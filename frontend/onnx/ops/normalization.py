@@ -34,7 +34,7 @@ def softmax(node: OnnxNode) -> SSAValue:
 
 @converter("Softmax", "LogSoftmax")
 def softmax_of_matrix(node: OnnxNode) -> SSAValue:
-    """Before opset 13, all dimensions from `axis` on count as one."""
+    """The softmax of opsets before 13 treats all dimensions from `axis` on as one."""
     x = node.input(0)
     axis = node.axis(rank(x))
     matrix = node.build.reshape(x, [prod(shape(x)[:axis]), prod(shape(x)[axis:])])
@@ -131,7 +131,7 @@ def lrn(node: OnnxNode) -> SSAValue:
 
 @converter("Dropout")
 def dropout(node: OnnxNode) -> list[SSAValue]:
-    """In inference the input itself, with a mask that is true everywhere."""
+    """The result in inference is the input itself, with a mask that is true everywhere."""
     x = node.input(0)
     training = node.optional(2)
     if training is not None and node.known_number(2):

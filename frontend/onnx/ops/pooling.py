@@ -46,7 +46,7 @@ def average_in_windows(node: OnnxNode, x: SSAValue) -> SSAValue:
 
 
 def spatial_axes(x: SSAValue) -> list[int]:
-    """The dimensions behind batch and channels."""
+    """The dimensions after batch and channels."""
     if rank(x) < 3:
         raise ModelError(f"expected an input with spatial dimensions, found {x.type}")
     return list(range(2, rank(x)))

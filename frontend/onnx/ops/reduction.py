@@ -39,7 +39,7 @@ _LARGEST = 65504.0
 
 @dataclass(frozen=True)
 class Reduction:
-    """What to reduce, and along which axes."""
+    """The input and the axes of a reduction."""
 
     build: GraphBuilder
     x: SSAValue

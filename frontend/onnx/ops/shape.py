@@ -89,7 +89,7 @@ def concat(node: OnnxNode) -> SSAValue:
 
 @converter("Split")
 def split(node: OnnxNode) -> list[SSAValue]:
-    """Into parts of given sizes, or into equal parts of which the last may be smaller."""
+    """Split into parts of given sizes, or into equal parts; the last of these may be smaller."""
     x = node.input(0)
     axis = node.axis(rank(x))
     total = shape(x)[axis]
@@ -131,7 +131,7 @@ def expand(node: OnnxNode) -> SSAValue:
 
 @converter("Tile")
 def tile(node: OnnxNode) -> SSAValue:
-    """Each dimension becomes (repeats, size), of which the first is broadcast."""
+    """Each dimension becomes (repeats, size), and the repeats are broadcast."""
     x = node.input(0)
     repeats = node.known_ints(1) or []
     if len(repeats) != rank(x) or min(repeats, default=0) < 0:

@@ -7,6 +7,7 @@ from . import convolution as convolution
 from . import depthwise as depthwise
 from . import dot as dot
 from . import elementwise as elementwise
+from . import formula as formula
 from . import matrix as matrix
 from . import normalization as normalization
 from . import pooling as pooling

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from xdsl.dialects.builtin import IntegerType, Signedness, f32
 
-from ....glow_dialects.glow.winograd import PARTS
+from ....glow_dialects.glow_cpu.winograd import PARTS
 from ....glow_dialects.glow_nest.affine import Affine, Dim, lookup
 from ....glow_dialects.scalar import Expr, Primitive, apply, bitcast
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ....glow_dialects.elements import compute_type
-from ....glow_dialects.glow.blocked import (
+from ....glow_dialects.glow.elementwise import X, Y
+from ....glow_dialects.glow_cpu.blocked import (
     BlockedConvolutionOp,
     PackChannelsOp,
     UnpackChannelsOp,
     is_blocked_input,
 )
-from ....glow_dialects.glow.elementwise import X, Y
 from ....glow_dialects.glow_nest.affine import Affine, Dim, Index
 from ....glow_dialects.glow_nest.body import Body
 from ....glow_dialects.glow_nest.nest import Combine, Nest

@@ -14,8 +14,8 @@ from itertools import groupby, product
 from math import prod
 
 from ....glow_dialects.elements import compute_type
-from ....glow_dialects.glow.blocked import BlockedAvgPoolOp, BlockedMaxPoolOp
 from ....glow_dialects.glow.elementwise import X
+from ....glow_dialects.glow_cpu.blocked import BlockedAvgPoolOp, BlockedMaxPoolOp
 from ....glow_dialects.glow_nest.affine import Affine, Dim
 from ....glow_dialects.glow_nest.nest import Combine
 from ....glow_dialects.operator import Call

@@ -8,8 +8,8 @@ from xdsl.dialects.builtin import f32, i8, i32
 from xdsl.ir import Attribute
 
 from ....glow_dialects.elements import compute_type
-from ....glow_dialects.glow.blocked import BlockedDepthwiseConvolutionOp
 from ....glow_dialects.glow.elementwise import X, Y
+from ....glow_dialects.glow_cpu.blocked import BlockedDepthwiseConvolutionOp
 from ....glow_dialects.glow_nest.affine import Dim
 from ....glow_dialects.glow_nest.body import Body
 from ....glow_dialects.glow_nest.nest import Combine, Nest, Reduction

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from xdsl.dialects.builtin import IntegerType, i16, i32
 
 from ....glow_dialects.elements import storage_type
-from ....glow_dialects.glow.dot import DotConvolutionOp, DotMatMulOp
 from ....glow_dialects.glow.elementwise import X, Y
+from ....glow_dialects.glow_cpu.dot import DotConvolutionOp, DotMatMulOp
 from ....glow_dialects.glow_nest.affine import Affine, Dim, Index, View, affine
 from ....glow_dialects.glow_nest.nest import Combine, Reduction
 from ....glow_dialects.glow_vec import dot_kind

@@ -198,6 +198,9 @@ class _Model:
             d for d in nest.reduced if any(isinstance(a.stride(d), tuple) for a in nest.accesses())
         }
         self.copies = prod(d.size for d in self.unrolled)
+        # a tile reads one index
+        indices = [a.indirect.access for a in (*self.reads, *nest.operands) if a.indirect]
+        self.indexing = {d for a in indices for d in a.place.terms}
         # a 16-bit float takes an instruction more to load
         self.convert = [
             TIMINGS.converted_load if memory_type(a.element) != value_type(a.element) else 0.0
@@ -221,13 +224,14 @@ class _Model:
             if (
                 dim.size > 1
                 and dim not in self.unrolled
+                and dim not in self.indexing
                 and any(a.stride(dim) in (1, -1, 2, 3, 4) for a in (*self.reads, *self.nest.writes))
             ):
                 yield dim
 
     def _tiles(self, vector: Dim, lanes: int) -> Iterator[dict[Dim, int]]:
         """Tiles of the vector's dimension and of up to two more along which loads are shared."""
-        others = [d for d in self.nest.parallel if d is not vector]
+        others = [d for d in self.nest.parallel if d is not vector and d not in self.indexing]
         shared = [d for d in others if any(d not in s for s in self.depends)]
         dims = [vector, *self._largest_unused(shared)]
         for sizes in product(*(self._sizes(d, lanes if d is vector else 1) for d in dims)):

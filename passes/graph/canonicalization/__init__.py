@@ -1,21 +1,17 @@
 """
-What graph nodes contribute to xDSL's `canonicalize`: small simplifications that always pay.
+The rules of graph nodes for xDSL's `canonicalize`: small simplifications that always pay.
 
 A rule may not change a result except in two ways: the sign of a zero (`x + 0` is `x`, though `-0 +
 0` is `+0`), and an operation of several roundings may become one of fewer (`pow(x, 2)` is `x * x`).
 NaN and infinity stay what they were: `x * 0` is 0 only for integers, and bounds merge only as
 `clip` treats NaN. Sums and products of floats are not reassociated.
 
-Importing this package registers all families.
+Importing this package gives all nodes their patterns; `universe` does that before `canonicalize`.
 """
 
 from __future__ import annotations
 
-from functools import cache
-
-from xdsl.ir import Operation
-from xdsl.pattern_rewriter import RewritePattern
-
+from ....glow_dialects.operator import CANONICALIZATION
 from ..rewriting import ApplyRules
 from . import arithmetic as _arithmetic  # noqa: F401
 from . import bounds as _bounds  # noqa: F401
@@ -23,8 +19,6 @@ from . import logic as _logic  # noqa: F401
 from . import shape as _shape  # noqa: F401
 from .table import CANONICAL
 
-
-@cache
-def patterns_of(operator: type[Operation]) -> tuple[RewritePattern, ...]:
-    """The patterns of a class of nodes, in the form that xDSL asks for."""
-    return (ApplyRules(CANONICAL),) if CANONICAL.of(operator) else ()
+_PATTERN = ApplyRules(CANONICAL)
+for _operator in CANONICAL:
+    CANONICALIZATION.add(_operator, (_PATTERN,))

@@ -23,7 +23,7 @@ from ....glow_dialects.glow.arithmetic import (
 from ....glow_dialects.glow.elementwise import Binary
 from ....glow_dialects.glow.logic import AndOp, EqualOp, OrOp, XorOp
 from ....glow_dialects.operator import element_of
-from ..rewriting import Build, element_is, is_constant, maker, uniform
+from ..rewriting import Build, defining_op, element_is, is_constant, splat_value
 from .table import canonical
 
 _EXPONENTS = range(-14, 15)
@@ -39,38 +39,38 @@ def constant_to_the_right(node: Binary, build: Build) -> SSAValue | None:
 
 @canonical(AddOp, SubOp)
 def add_zero(node: Binary, build: Build) -> SSAValue | None:
-    return node.lhs if uniform(node.rhs) == 0 else None
+    return node.lhs if splat_value(node.rhs) == 0 else None
 
 
 @canonical(AddOp)
 def add_negated(node: AddOp, build: Build) -> SSAValue | None:
-    if (negated := maker(node.rhs, NegOp)) is not None:
+    if (negated := defining_op(node.rhs, NegOp)) is not None:
         return build(SubOp, node.lhs, negated.input)
     return None
 
 
 @canonical(SubOp)
 def subtract_negated(node: SubOp, build: Build) -> SSAValue | None:
-    if (negated := maker(node.rhs, NegOp)) is not None:
+    if (negated := defining_op(node.rhs, NegOp)) is not None:
         return build(AddOp, node.lhs, negated.input)
     return None
 
 
 @canonical(MulOp, DivOp)
 def multiply_by_one(node: Binary, build: Build) -> SSAValue | None:
-    return node.lhs if uniform(node.rhs) == 1 else None
+    return node.lhs if splat_value(node.rhs) == 1 else None
 
 
 @canonical(MulOp)
 def multiply_by_zero(node: MulOp, build: Build) -> SSAValue | None:
     # 0 * NaN and 0 * inf are NaN, so only integers
-    return node.rhs if element_is(node.rhs, IntegerType) and uniform(node.rhs) == 0 else None
+    return node.rhs if element_is(node.rhs, IntegerType) and splat_value(node.rhs) == 0 else None
 
 
 @canonical(DivOp)
 def divide_by_power_of_two(node: DivOp, build: Build) -> SSAValue | None:
     """`x / 2**n` is `x * 2**-n`, which rounds alike and is faster."""
-    divisor = uniform(node.rhs)
+    divisor = splat_value(node.rhs)
     if not isinstance(divisor, float) or not is_float(element_of(node.rhs.type)):
         return None
     mantissa, exponent = frexp(divisor)
@@ -81,7 +81,7 @@ def divide_by_power_of_two(node: DivOp, build: Build) -> SSAValue | None:
 
 @canonical(PowOp)
 def simple_power(node: PowOp, build: Build) -> SSAValue | None:
-    match uniform(node.rhs):
+    match splat_value(node.rhs):
         case 1:
             return node.lhs
         case 2:
@@ -94,13 +94,13 @@ def simple_power(node: PowOp, build: Build) -> SSAValue | None:
 
 @canonical(NegOp)
 def negate_twice(node: NegOp, build: Build) -> SSAValue | None:
-    inner = maker(node.input, NegOp)
+    inner = defining_op(node.input, NegOp)
     return None if inner is None else inner.input
 
 
 @canonical(AbsOp)
 def absolute_of_sign(node: AbsOp, build: Build) -> SSAValue | None:
     """The inner sign does not matter."""
-    if (inner := maker(node.input, NegOp)) is not None:
+    if (inner := defining_op(node.input, NegOp)) is not None:
         return build(AbsOp, inner.input)
-    return None if maker(node.input, AbsOp) is None else node.input
+    return None if defining_op(node.input, AbsOp) is None else node.input

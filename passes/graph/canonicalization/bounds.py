@@ -15,8 +15,9 @@ from ....glow_dialects.elements import is_integer
 from ....glow_dialects.glow.activation import ClipOp, ReluOp
 from ....glow_dialects.glow.arithmetic import MaximumOp, MinimumOp
 from ....glow_dialects.glow.elementwise import Binary
-from ....glow_dialects.operator import element_of, to_python
-from ..rewriting import Build, uniform
+from ....glow_dialects.operator import element_of
+from ....glow_dialects.python_values import to_python
+from ..rewriting import Build, splat_value
 from .table import canonical
 
 Interval = tuple[float, float]
@@ -66,7 +67,7 @@ def limit_limited(node: ClipOp | ReluOp, build: Build) -> SSAValue | None:
 
 @canonical(MaximumOp, MinimumOp)
 def bound_by_number(node: Binary, build: Build) -> SSAValue | None:
-    number = uniform(node.rhs)
+    number = splat_value(node.rhs)
     if number is None or number != number or abs(number) == inf:
         return None
     below = isinstance(node, MaximumOp)

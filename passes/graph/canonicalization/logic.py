@@ -9,7 +9,7 @@ from ....glow_dialects.elements import FLOAT_TYPES, element_bytes, is_float
 from ....glow_dialects.glow.elementwise import Logical
 from ....glow_dialects.glow.logic import AndOp, CastOp, NotOp, OrOp, SelectOp, XorOp
 from ....glow_dialects.operator import element_of
-from ..rewriting import Build, maker, uniform
+from ..rewriting import Build, defining_op, splat_value
 from .table import canonical
 
 _EXACT_BITS: dict[type[Attribute], int] = dict(zip(FLOAT_TYPES, (11, 8, 24, 53), strict=True))
@@ -45,7 +45,7 @@ def cast_to_same(node: CastOp, build: Build) -> SSAValue | None:
 @canonical(CastOp)
 def cast_of_exact_cast(node: CastOp, build: Build) -> SSAValue | None:
     """A cast on the way that loses nothing is left out."""
-    inner = maker(node.input, CastOp)
+    inner = defining_op(node.input, CastOp)
     if inner is None:
         return None
     source, middle, target = (element_of(v.type) for v in (inner.input, node.input, node.result))
@@ -59,12 +59,12 @@ def cast_of_exact_cast(node: CastOp, build: Build) -> SSAValue | None:
 
 @canonical(NotOp)
 def not_twice(node: NotOp, build: Build) -> SSAValue | None:
-    inner = maker(node.input, NotOp)
+    inner = defining_op(node.input, NotOp)
     return None if inner is None else inner.input
 
 
 def _is_all_ones(value: SSAValue) -> bool:
-    number, element = uniform(value), element_of(value.type)
+    number, element = splat_value(value), element_of(value.type)
     if number is None or not isinstance(element, IntegerType):
         return False
     return number % 2**element.width.data == 2**element.width.data - 1
@@ -74,21 +74,21 @@ def _is_all_ones(value: SSAValue) -> bool:
 def and_constant(node: AndOp, build: Build) -> SSAValue | None:
     if _is_all_ones(node.rhs):
         return node.lhs
-    return node.rhs if uniform(node.rhs) == 0 else None
+    return node.rhs if splat_value(node.rhs) == 0 else None
 
 
 @canonical(OrOp)
 def or_constant(node: OrOp, build: Build) -> SSAValue | None:
     if _is_all_ones(node.rhs):
         return node.rhs
-    return node.lhs if uniform(node.rhs) == 0 else None
+    return node.lhs if splat_value(node.rhs) == 0 else None
 
 
 @canonical(XorOp)
 def xor_constant(node: XorOp, build: Build) -> SSAValue | None:
     if _is_all_ones(node.rhs):
         return build(NotOp, node.lhs)
-    return node.lhs if uniform(node.rhs) == 0 else None
+    return node.lhs if splat_value(node.rhs) == 0 else None
 
 
 @canonical(AndOp, OrOp)
@@ -100,7 +100,7 @@ def same_operands(node: Logical, build: Build) -> SSAValue | None:
 def select_known(node: SelectOp, build: Build) -> SSAValue | None:
     if node.then is node.otherwise:
         return node.then
-    condition = uniform(node.condition)
+    condition = splat_value(node.condition)
     if condition is None:
         return None
     return node.then if condition else node.otherwise
@@ -108,6 +108,6 @@ def select_known(node: SelectOp, build: Build) -> SSAValue | None:
 
 @canonical(SelectOp)
 def select_by_not(node: SelectOp, build: Build) -> SSAValue | None:
-    if (inverted := maker(node.condition, NotOp)) is not None:
+    if (inverted := defining_op(node.condition, NotOp)) is not None:
         return build(SelectOp, inverted.input, node.otherwise, node.then)
     return None

@@ -40,7 +40,7 @@ def identity_permutation(node: TransposeOp, build: Build) -> SSAValue | None:
 
 @canonical(SliceOp)
 def slice_of_everything(node: SliceOp, build: Build) -> SSAValue | None:
-    """As many elements as there are, and not in reverse."""
+    """A slice of all elements, in order, is its operand."""
     shape, strides = shape_of(node.input.type), node.strides.get_values()
     if node.input.type != node.result.type:
         return None

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import inf
-from typing import TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 from xdsl.dialects.builtin import f32
@@ -27,9 +27,11 @@ from ....glow_dialects.glow.elementwise import Binary
 from ....glow_dialects.glow.logic import CastOp
 from ....glow_dialects.glow.quantization import DequantizeOp, QuantizeOp
 from ....glow_dialects.glow.shape import BroadcastOp
-from ....glow_dialects.operator import element_of, shape_of, to_python
+from ....glow_dialects.operator import element_of, shape_of
+from ....glow_dialects.python_values import to_python
 from ....glow_dialects.quant import QuantizedType
 from ....semantics.arrays import constant_of
+from ....table import Table
 from ..canonicalization.bounds import interval_of
 from ..rewriting import Build, is_constant
 from .grids import bounds, dequantize, per_tensor, quantize, scale_of, storage_cast, zero_of
@@ -37,20 +39,14 @@ from .table import epilogue
 
 N = TypeVar("N", bound=Node)
 Divide: TypeAlias = Callable[[N, "Division"], "SSAValue | None"]
-_DIVIDERS: dict[type[Node], Divide] = {}
+_DIVIDERS: Table[type[Node], Divide[Any]] = Table("a way to be divided")
 _DEEPEST = 8
 """Nodes between a quantization and the products before it that are looked at."""
 
 
 def divider(*operators: type[N]) -> Callable[[Divide[N]], Divide[N]]:
     """Decorator: how the result of an operator is had divided; None if constants cannot do it."""
-
-    def register(function: Divide[N]) -> Divide[N]:
-        for operator in operators:
-            _DIVIDERS[operator] = function
-        return function
-
-    return register
+    return _DIVIDERS.entry(*operators)
 
 
 class Division:
@@ -68,13 +64,13 @@ class Division:
         if is_constant(value):
             return self.constant(value)
         owner = value.owner
-        divide = _DIVIDERS.get(type(owner))  # pyright: ignore
+        divide = _DIVIDERS.get(type(owner))
         if divide is None or self._depth == _DEEPEST:
             return None
         if not value.has_one_use() and not isinstance(owner, DequantizeOp):
             return None
         self._depth += 1
-        result = divide(owner, self)  # pyright: ignore
+        result = divide(owner, self)
         self._depth -= 1
         return result
 

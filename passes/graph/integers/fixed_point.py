@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import frexp, prod
-from typing import TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 from xdsl.dialects.builtin import f32, i8, i32
@@ -31,15 +31,16 @@ from ....glow_dialects.operator import element_of, shape_of, with_shape
 from ....glow_dialects.quant import QuantizedType
 from ....semantics.arrays import constant_of
 from ....semantics.registry import evaluate
+from ....table import Table
 from ..canonicalization.bounds import interval_of
 from ..lowerings.precision import cast
-from ..rewriting import Build, is_constant, maker
+from ..rewriting import Build, defining_op, is_constant
 from .bounds import limited, stored_interval
 from .grids import dequantized_from, per_tensor, scale_of, storage_cast, zero_of
 from .table import integer
 
 FRACTION = 12
-"""Binary places of sums behind those of the result."""
+"""The number of binary places of sums beyond the places of the result."""
 _ROOM = 2**29
 """Terms of sums are limited to a range of twice as many integers."""
 _DEEPEST = 8
@@ -89,18 +90,12 @@ def fixed_point(factors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 Compute: TypeAlias = "Callable[[N, FixedPoint], Fixed | None]"
-_COMPUTED: dict[type[Node], Compute] = {}
+_COMPUTED: Table[type[Node], Compute[Any]] = Table("an integer form")
 
 
 def computed(*operators: type[N]) -> Callable[[Compute[N]], Compute[N]]:
     """Decorator: how the result of an operator is had as integers."""
-
-    def register(function: Compute[N]) -> Compute[N]:
-        for operator in operators:
-            _COMPUTED[operator] = function
-        return function
-
-    return register
+    return _COMPUTED.entry(*operators)
 
 
 class FixedPoint:
@@ -118,11 +113,11 @@ class FixedPoint:
         """None if some node on the way has no integer form."""
         if is_constant(value):
             return self._constant(value)
-        compute = _COMPUTED.get(type(value.owner))  # pyright: ignore
+        compute = _COMPUTED.get(type(value.owner))
         if compute is None or self._depth == _DEEPEST:
             return None
         self._depth += 1
-        result = compute(value.owner, self)  # pyright: ignore
+        result = compute(value.owner, self)
         self._depth -= 1
         return result
 
@@ -165,7 +160,7 @@ def stored(node: DequantizeOp, by: FixedPoint) -> Fixed | None:
 @computed(MulOp)
 def scaled(node: MulOp, by: FixedPoint) -> Fixed | None:
     """An accumulator times constants."""
-    inner = maker(node.lhs, CastOp)
+    inner = defining_op(node.lhs, CastOp)
     if inner is None or element_of(inner.input.type) != i32 or not is_constant(node.rhs):
         return _product(node, by)
     scales = _known(node.rhs).astype(np.float64)
@@ -173,7 +168,7 @@ def scaled(node: MulOp, by: FixedPoint) -> Fixed | None:
 
 
 def _product(node: MulOp, by: FixedPoint) -> Fixed | None:
-    """Of two operands of 8 bits."""
+    """The product of two 8-bit operands."""
     factors = []
     scale = 1.0
     for operand in (node.lhs, node.rhs):
@@ -195,7 +190,7 @@ def _centred(build: Build, value: SSAValue, q: QuantizedType) -> SSAValue:
 
 @computed(ReluOp)
 def positive(node: ReluOp, by: FixedPoint) -> Fixed | None:
-    """Of an accumulator; stored numbers are limited already."""
+    """The rectifier of an accumulator. Stored numbers already have their limits."""
     fixed = by.of(node.input)
     if fixed is None or element_of(fixed.value.type) != i32:
         return None
@@ -268,7 +263,7 @@ def average(node: AvgPoolOp, by: FixedPoint) -> Fixed | None:
 
 
 def _counts(node: AvgPoolOp) -> np.ndarray | None:
-    """How many elements each mean is of, as f64 that broadcasts to the result."""
+    """The number of elements of each mean, as f64 that broadcasts to the result."""
     kernel = node.kernel.get_values()
     if node.count_include_pad.value.data or not any(node.pads.get_values()):
         return np.full([1] * (2 + len(kernel)), float(prod(kernel)))
@@ -286,7 +281,7 @@ def _counts(node: AvgPoolOp) -> np.ndarray | None:
 
 @integer(QuantizeOp)
 def quantize_integers(node: QuantizeOp, build: Build) -> SSAValue | None:
-    """Limits behind the last step are limits of what is stored."""
+    """Quantize integers. Limits after the last step become limits of the stored numbers."""
     to = per_tensor(node.result.type)
     if to is None or element_of(node.input.type) != f32:
         return None
@@ -322,7 +317,7 @@ def _chain(value: SSAValue) -> tuple[DequantizeOp, list[DataParallel]] | None:
 
 @integer(QuantizeOp)
 def table(node: QuantizeOp, build: Build) -> SSAValue | None:
-    """What is stored for each of 256 operands, computed as the interpreter does."""
+    """The stored number for each of 256 operands, computed as the interpreter does."""
     to, found = per_tensor(node.result.type), _chain(node.input)
     q = None if found is None else per_tensor(found[0].input.type)
     if found is None or to is None or q is None or q.storage.width.data != 8:

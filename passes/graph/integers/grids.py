@@ -1,4 +1,4 @@
-"""What rules ask of quantized types, and the nodes that convert from and to them."""
+"""Queries of quantized types, and the nodes that convert from and to them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from xdsl.ir import Attribute, SSAValue
 from ....glow_dialects.glow.quantization import DequantizeOp, QuantizeOp, StorageCastOp
 from ....glow_dialects.operator import element_of, shape_of, with_shape
 from ....glow_dialects.quant import QuantizedType
-from ..rewriting import Build, maker
+from ..rewriting import Build, defining_op
 
 
 def per_tensor(t: Attribute) -> QuantizedType | None:
@@ -19,8 +19,8 @@ def per_tensor(t: Attribute) -> QuantizedType | None:
 
 
 def dequantized_from(value: SSAValue) -> SSAValue | None:
-    """The quantized value, with one scale, of which `value` is the real numbers."""
-    node = maker(value, DequantizeOp)
+    """The quantized value with one scale whose real numbers are `value`."""
+    node = defining_op(value, DequantizeOp)
     return node.input if node is not None and per_tensor(node.input.type) else None
 
 
@@ -47,7 +47,7 @@ def same_grid(a: QuantizedType, b: QuantizedType) -> bool:
 
 
 def stored_number(q: QuantizedType, real: float) -> int:
-    """What `glow.quantize` stores for a number of type f32, by a type with one scale."""
+    """The number that `glow.quantize` stores for an f32 number, with a type of one scale."""
     with np.errstate(all="ignore"):
         steps = np.rint(np.float32(real) / np.float32(scale_of(q))).astype(np.float64)
     low, high = bounds(q)

@@ -29,9 +29,10 @@ from ....glow_dialects.glow.shape import (
     SliceOp,
     TransposeOp,
 )
-from ....glow_dialects.operator import element_of, shape_of, to_python, with_shape
+from ....glow_dialects.operator import element_of, shape_of, with_shape
+from ....glow_dialects.python_values import to_python
 from ....glow_dialects.quant import QuantizedType
-from ..rewriting import Build, maker
+from ..rewriting import Build, defining_op
 from .grids import (
     dequantize,
     dequantized_from,
@@ -46,7 +47,10 @@ from .table import move
 
 _ONE_OPERAND = (ReshapeOp, TransposeOp, SliceOp, MaxPoolOp)
 _RISING = (ReshapeOp, TransposeOp, BroadcastOp, MaxPoolOp)
-"""Not slices: more would be quantized than is needed."""
+"""
+Operators that quantization moves above. Slices are not among them: more would be quantized than is
+needed.
+"""
 
 
 def moved(build: Build, node: Node, *operands: SSAValue) -> SSAValue:
@@ -62,7 +66,7 @@ def moved(build: Build, node: Node, *operands: SSAValue) -> SSAValue:
 def merge_storage_casts(node: StorageCastOp, build: Build) -> SSAValue | None:
     if node.input.type == node.result.type:
         return node.input
-    inner = maker(node.input, StorageCastOp)
+    inner = defining_op(node.input, StorageCastOp)
     if inner is not None:
         return storage_cast(build, inner.input, element_of(node.result.type))
     return None
@@ -90,11 +94,11 @@ def cancel(node: QuantizeOp, build: Build) -> SSAValue | None:
 @move(QuantizeOp)
 def quantize_once(node: QuantizeOp, build: Build) -> SSAValue | None:
     """
-    From real numbers to another storage of the same grid without the first one, if nothing else
-    needs that.
+    Quantize real numbers directly to the second storage of a grid, if nothing else needs the first
+    one.
     """
     source = dequantized_from(node.input)
-    first = None if source is None else maker(source, QuantizeOp)
+    first = None if source is None else defining_op(source, QuantizeOp)
     to = per_tensor(node.result.type)
     before = None if first is None else per_tensor(first.result.type)
     if first is None or to is None or before is None or not same_grid(before, to):
@@ -107,10 +111,10 @@ def quantize_once(node: QuantizeOp, build: Build) -> SSAValue | None:
 @move(DequantizeOp)
 def dequantize_first(node: DequantizeOp, build: Build) -> SSAValue | None:
     """
-    What was only brought into another storage of the same grid. From signed to unsigned storage it
-    was brought for the sake of products.
+    The value before a conversion to another storage of the same grid. Conversions from signed to
+    unsigned storage stay, because products need them.
     """
-    second = maker(node.input, QuantizeOp)
+    second = defining_op(node.input, QuantizeOp)
     source = None if second is None else dequantized_from(second.input)
     if source is None:
         return None
@@ -133,7 +137,10 @@ def sink_dequantize(node: Node, build: Build) -> SSAValue | None:
 
 @move(BroadcastOp)
 def sink_below_broadcast(node: BroadcastOp, build: Build) -> SSAValue | None:
-    """Only to a product: otherwise more would be computed."""
+    """
+    Move a dequantization below a broadcast that a product reads. Elsewhere it would convert more
+    numbers.
+    """
     source = dequantized_from(node.input)
     if source is None or not any(isinstance(u.operation, MatMulOp) for u in node.result.uses):
         return None
@@ -150,7 +157,7 @@ def sink_below_gather(node: GatherOp, build: Build) -> SSAValue | None:
 
 @move(PadOp)
 def sink_below_pad(node: PadOp, build: Build) -> SSAValue | None:
-    """If the number to pad with is on the grid."""
+    """Move a dequantization below a pad whose number is on the grid."""
     source = dequantized_from(node.input)
     number = to_python(node.value)
     if source is None:
@@ -166,7 +173,7 @@ def sink_below_pad(node: PadOp, build: Build) -> SSAValue | None:
 
 @move(ConcatOp)
 def sink_below_concat(node: ConcatOp, build: Build) -> SSAValue | None:
-    """If all parts have one type."""
+    """Move dequantizations below a concatenation whose parts all have one type."""
     sources = [dequantized_from(part) for part in node.inputs]
     found = [s for s in sources if s is not None]
     if len(found) < len(sources) or len({element_of(s.type) for s in found}) > 1:
@@ -176,7 +183,7 @@ def sink_below_concat(node: ConcatOp, build: Build) -> SSAValue | None:
 
 @move(TransposeOp)
 def sink_scales_below_transpose(node: TransposeOp, build: Build) -> SSAValue | None:
-    inner = maker(node.input, DequantizeOp)
+    inner = defining_op(node.input, DequantizeOp)
     q = None if inner is None else element_of(inner.input.type)
     if inner is None or not isinstance(q, QuantizedType) or not isinstance(q.axis, IntAttr):
         return None
@@ -186,8 +193,8 @@ def sink_scales_below_transpose(node: TransposeOp, build: Build) -> SSAValue | N
 
 @move(ReshapeOp)
 def sink_scales_below_reshape(node: ReshapeOp, build: Build) -> SSAValue | None:
-    """If the dimension that has the scales stays one."""
-    inner = maker(node.input, DequantizeOp)
+    """Move a dequantization below a reshape that keeps the dimension of the scales."""
+    inner = defining_op(node.input, DequantizeOp)
     q = None if inner is None else element_of(inner.input.type)
     if inner is None or not isinstance(q, QuantizedType) or not isinstance(q.axis, IntAttr):
         return None
@@ -213,7 +220,7 @@ def _with_axis(build: Build, source: SSAValue, node: Node, q: QuantizedType, axi
 
 @move(*_ONE_OPERAND)
 def sink_storage_cast(node: Node, build: Build) -> SSAValue | None:
-    inner = maker(node.operands[0], StorageCastOp)
+    inner = defining_op(node.operands[0], StorageCastOp)
     if inner is None or per_tensor(inner.input.type) is None:
         return None
     return storage_cast(build, moved(build, node, inner.input), element_of(inner.result.type))
@@ -221,7 +228,7 @@ def sink_storage_cast(node: Node, build: Build) -> SSAValue | None:
 
 @move(PadOp)
 def sink_storage_cast_below_pad(node: PadOp, build: Build) -> SSAValue | None:
-    inner = maker(node.input, StorageCastOp)
+    inner = defining_op(node.input, StorageCastOp)
     if inner is None or per_tensor(inner.input.type) is None:
         return None
     return storage_cast(build, moved(build, node, inner.input), element_of(inner.result.type))
@@ -229,7 +236,7 @@ def sink_storage_cast_below_pad(node: PadOp, build: Build) -> SSAValue | None:
 
 @move(ConcatOp)
 def sink_storage_cast_below_concat(node: ConcatOp, build: Build) -> SSAValue | None:
-    inner = [maker(part, StorageCastOp) for part in node.inputs]
+    inner = [defining_op(part, StorageCastOp) for part in node.inputs]
     casts = [c for c in inner if c is not None and per_tensor(c.input.type)]
     if len(casts) < len(inner) or len({element_of(c.input.type) for c in casts}) > 1:
         return None

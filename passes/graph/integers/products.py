@@ -31,7 +31,7 @@ from ....glow_dialects.operator import element_of, shape_of
 from ....glow_dialects.quant import QuantizedType
 from ....semantics.arrays import constant_of
 from ..lowerings.precision import cast
-from ..rewriting import Build, maker
+from ..rewriting import Build, defining_op
 from .grids import (
     bounds,
     dequantize,
@@ -65,7 +65,7 @@ class Bias:
 def stored_bias(value: SSAValue, steps: np.ndarray, room: int) -> Bias | None:
     """A constant bias in units of `steps`, if it is known."""
     count = shape_of(value.type)[0]
-    node = maker(value, DequantizeOp)
+    node = defining_op(value, DequantizeOp)
     if node is not None and (exact := _bias_as_stored(node, steps)) is not None:
         return Bias(exact)
     real = constant_of(value) if node is None else _real(node)
@@ -212,7 +212,7 @@ def fully_connected(node: FullyConnectedOp, build: Build) -> SSAValue | None:
 
 @product(MatMulOp)
 def product_by_constant(node: MatMulOp, build: Build) -> SSAValue | None:
-    """Single matrices, of which the right one is constant: a fully connected layer."""
+    """A product of single matrices with a constant right one becomes a fully connected layer."""
     if len(shape_of(node.result.type)) != 2 or node.transpose_lhs.value.data:
         return None
     transposed = bool(node.transpose_rhs.value.data)

@@ -1,4 +1,4 @@
-"""Which conversions between stored and real numbers are left in a graph, and why."""
+"""The conversions between stored and real numbers that remain in a graph, with reasons."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ..rewriting import is_constant, tensor_nodes
 
 
 class Reason(StrEnum):
-    """Why a conversion is needed."""
+    """The reason for a conversion."""
 
     ARGUMENT = "the network takes real numbers"
     RESULT = "the network gives real numbers"
@@ -38,12 +38,12 @@ class Conversion:
     """A quantization or dequantization that is left."""
 
     name: str
-    """Of the value that it gives."""
+    """The name of the result."""
     quantizes: bool
     elements: int
     reason: Reason
     operators: tuple[str, ...] = ()
-    """For `Reason.OPERATOR`: which ones."""
+    """The operators, for `Reason.OPERATOR`."""
 
     def __str__(self) -> str:
         kind = "quantize" if self.quantizes else "dequantize"
@@ -92,7 +92,7 @@ _TRANSPARENT = (DataParallel, BroadcastOp, ReshapeOp)
 
 
 def _origins(value: SSAValue) -> Iterator[Operation | BlockArgument]:
-    """What a value is computed from, element by element."""
+    """The values from which a value is computed element by element."""
     pending, seen = [value], set[SSAValue]()
     while pending:
         value = pending.pop()
@@ -109,7 +109,7 @@ def _origins(value: SSAValue) -> Iterator[Operation | BlockArgument]:
 
 
 def _destinations(value: SSAValue) -> Iterator[Operation]:
-    """What is made of a value, element by element."""
+    """The values that are computed element by element from a value."""
     pending, seen = [value], set[SSAValue]()
     while pending:
         value = pending.pop()

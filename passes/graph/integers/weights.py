@@ -14,7 +14,7 @@ from ....glow_dialects.glow.quantization import DequantizeOp
 from ....glow_dialects.operator import element_of, shape_of
 from ....glow_dialects.quant import QuantizedType
 from ....semantics.arrays import constant_reader, lazy_constant, numpy_dtype
-from ..rewriting import Build, maker
+from ..rewriting import Build, defining_op
 from .grids import is_unsigned
 
 
@@ -32,7 +32,7 @@ class Weights:
 
     @staticmethod
     def of(value: SSAValue, axis: int) -> Weights | None:
-        node = maker(value, DequantizeOp)
+        node = defining_op(value, DequantizeOp)
         read = None if node is None else constant_reader(node.input)
         if node is None or read is None:
             return None
@@ -49,12 +49,12 @@ class Weights:
 
     @property
     def offset(self) -> int:
-        """What is subtracted from stored numbers to make them signed."""
+        """The number that is subtracted from stored numbers to make them signed."""
         return 2 ** (self.type.storage.width.data - 1) if is_unsigned(self.type.storage) else 0
 
     @property
     def zero_points(self) -> np.ndarray:
-        """Those of signed stored numbers, i64, one for each output or a single one."""
+        """The zero points of signed stored numbers, i64: one for each output, or a single one."""
         return np.array(self.type.zero_point_values(), np.int64) - self.offset
 
     @property
@@ -76,7 +76,9 @@ class Weights:
         return self.read().astype(np.int32) - self.column(self.zero_points + self.offset)
 
     def sums(self) -> tuple[np.ndarray, np.ndarray]:
-        """For each output, the sum of centred numbers and that of their magnitudes, i64."""
+        """
+        The sum of the centred numbers of each output, and the sum of their magnitudes, both i64.
+        """
         centred = self.centred()
         others = tuple(d for d in range(centred.ndim) if d != self.axis)
         return (

@@ -8,20 +8,21 @@ import numpy as np
 from xdsl.dialects.builtin import f32
 from xdsl.ir import SSAValue
 
-from ....glow_dialects.glow.blocked import (
+from ....glow_dialects.glow.constant import ConstantOp, SplatOp
+from ....glow_dialects.glow.convolution import ConvolutionOp
+from ....glow_dialects.glow.pooling import AvgPoolOp, MaxPoolOp
+from ....glow_dialects.glow.shape import ConcatOp, PadOp, SliceOp
+from ....glow_dialects.glow_cpu.blocked import (
     BlockedAvgPoolOp,
     BlockedConvolutionOp,
     BlockedDepthwiseConvolutionOp,
     BlockedMaxPoolOp,
     num_blocks,
 )
-from ....glow_dialects.glow.constant import ConstantOp, SplatOp
-from ....glow_dialects.glow.convolution import ConvolutionOp
-from ....glow_dialects.glow.dot import DotConvolutionOp
-from ....glow_dialects.glow.pooling import AvgPoolOp, MaxPoolOp
-from ....glow_dialects.glow.shape import ConcatOp, PadOp, SliceOp
+from ....glow_dialects.glow_cpu.dot import DotConvolutionOp
 from ....glow_dialects.glow_vec import dot_terms
-from ....glow_dialects.operator import element_of, shape_of, to_python, with_shape
+from ....glow_dialects.operator import element_of, shape_of, with_shape
+from ....glow_dialects.python_values import to_python
 from ....semantics.blocked import pack_channels, pack_filter
 from ....semantics.dot import dot_filter
 from .quads import QUAD, are_factors
@@ -33,8 +34,8 @@ MOST_GROUPS = 32
 """Each group becomes a convolution of its own."""
 
 
-class Kind(Enum):
-    """How a convolution works on blocked tensors."""
+class ConvolutionKind(Enum):
+    """The way in which a convolution works on blocked tensors."""
 
     DENSE = "dense"
     GROUPED = "grouped"
@@ -43,11 +44,11 @@ class Kind(Enum):
     @property
     def needs_blocks(self) -> bool:
         """Whether its input is packed if need be; a depthwise one costs little more than that."""
-        return self is not Kind.DEPTHWISE
+        return self is not ConvolutionKind.DEPTHWISE
 
 
-def convolution_kind(layouts: Layouts, node: ConvolutionOp) -> Kind | None:
-    """How a convolution works on blocked tensors; None if it does not."""
+def convolution_kind(layouts: Layouts, node: ConvolutionOp) -> ConvolutionKind | None:
+    """The way in which a convolution works on blocked tensors; None if it does not."""
     floats = element_of(node.input.type) == f32
     if not (floats or is_integer(node)) or not isinstance(node.filter.owner, ConstantOp):
         return None
@@ -56,33 +57,33 @@ def convolution_kind(layouts: Layouts, node: ConvolutionOp) -> Kind | None:
     outputs, per_group, *_ = shape_of(node.filter.type)
     group = node.group.value.data
     if 1 < group == outputs and per_group == 1:
-        return Kind.DEPTHWISE
+        return ConvolutionKind.DEPTHWISE
     if not floats and layouts.block % _terms(layouts, node):
         return None
     if group == 1:
-        return Kind.DENSE if 2 * outputs > layouts.block else None
+        return ConvolutionKind.DENSE if 2 * outputs > layouts.block else None
     fits = per_group % layouts.block == 0 and outputs // group % layouts.block == 0
-    return Kind.GROUPED if fits and group <= MOST_GROUPS else None
+    return ConvolutionKind.GROUPED if fits and group <= MOST_GROUPS else None
 
 
 def is_integer(node: ConvolutionOp) -> bool:
-    """Whether a convolution sums products of integers as `glow.dot_convolution` does."""
+    """Whether a convolution sums products of integers as `glow_cpu.dot_convolution` does."""
     return are_factors(element_of(node.input.type), element_of(node.filter.type))
 
 
 def _terms(layouts: Layouts, node: ConvolutionOp) -> int:
-    """How many neighbouring channels the machine multiplies at once."""
+    """The number of adjacent channels that the machine multiplies at once."""
     return dot_terms(layouts.machine, element_of(node.input.type))
 
 
 @rule(ConvolutionOp)
 def convolution(layouts: Layouts, node: ConvolutionOp) -> Blocked | None:
     match convolution_kind(layouts, node):
-        case Kind.DENSE:
+        case ConvolutionKind.DENSE:
             return _dense(layouts, node)
-        case Kind.GROUPED:
+        case ConvolutionKind.GROUPED:
             return _grouped(layouts, node)
-        case Kind.DEPTHWISE:
+        case ConvolutionKind.DEPTHWISE:
             return _depthwise(layouts, node)
         case None:
             return None
@@ -200,7 +201,10 @@ def _bordered(layouts: Layouts, node: ConvolutionOp, x: SSAValue) -> SSAValue:
 
 
 def _depthwise(layouts: Layouts, node: ConvolutionOp) -> Blocked | None:
-    """Only where the input is blocked already: it costs little more than packing would."""
+    """
+    A blocked depthwise convolution, if the input is blocked already. It costs little more than
+    packing would.
+    """
     x = layouts.blocked(node.input)
     if x is None:
         return None

@@ -18,7 +18,10 @@ from .state import Layouts, rule_of
 
 
 def demands(block: Block, layouts: Layouts) -> dict[SSAValue, int]:
-    """For each value of a graph: above 0 if more users want it blocked than plain."""
+    """
+    The demand for a blocked version of each value: above 0 if more users want it blocked than
+    plain.
+    """
     found: dict[SSAValue, int] = {}
     for op in reversed(list(block.ops)):
         for result in op.results:

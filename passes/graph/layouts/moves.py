@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from ....glow_dialects.elements import is_float
-from ....glow_dialects.glow.blocked import UnpackChannelsOp
 from ....glow_dialects.glow.shape import ConcatOp, PadOp, ReshapeOp, SliceOp
-from ....glow_dialects.operator import element_of, shape_of, to_python, with_shape
+from ....glow_dialects.glow_cpu.blocked import UnpackChannelsOp
+from ....glow_dialects.operator import element_of, shape_of, with_shape
+from ....glow_dialects.python_values import to_python
 from .state import Blocked, Layouts, rule
 
 CHANNEL = 1
@@ -27,7 +28,7 @@ def keeps_channels(node: ReshapeOp) -> bool:
 
 @rule(ReshapeOp)
 def reshape(layouts: Layouts, node: ReshapeOp) -> Blocked | None:
-    """Of spatial dimensions."""
+    """A reshape that changes spatial dimensions only."""
     x = layouts.blocked(node.input)
     if x is None or not keeps_channels(node):
         return None
@@ -56,7 +57,7 @@ def concat(layouts: Layouts, node: ConcatOp) -> Blocked | None:
 
 @rule(SliceOp)
 def slice_(layouts: Layouts, node: SliceOp) -> Blocked | None:
-    """Of whole blocks of channels."""
+    """A slice of whole blocks of channels."""
     x = layouts.blocked(node.input)
     if x is None:
         return None

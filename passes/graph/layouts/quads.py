@@ -1,4 +1,4 @@
-"""Which integers are multiplied in groups of neighbours."""
+"""The integer types that are multiplied in groups of adjacent elements."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """
-How many channels the blocks of values have, around convolutions of integers.
+The number of channels in the blocks of values around integer convolutions.
 
 The block of such a convolution need not be one vector: where a cache line holds more channels, so
 may a block. Values that share a layout (those of a chain, the parts of a concatenation) have the
@@ -14,11 +14,11 @@ from math import gcd
 
 from xdsl.ir import Block, Operation, SSAValue
 
-from ....glow_dialects.glow.blocked import num_blocks
 from ....glow_dialects.glow.constant import ConstantOp, SplatOp
 from ....glow_dialects.glow.convolution import ConvolutionOp
+from ....glow_dialects.glow_cpu.blocked import num_blocks
 from ....glow_dialects.operator import shape_of
-from .convolutions import Kind, convolution_kind, is_integer
+from .convolutions import ConvolutionKind, convolution_kind, is_integer
 from .state import Layouts, rule_of
 
 _CHANNEL = 1
@@ -54,7 +54,7 @@ class _Classes:
         self._fixed.add(value)
 
     def blocks(self, most: int) -> dict[SSAValue, int]:
-        """Of the values that are wanted, and of those that share their block."""
+        """The block sizes of the wanted values, and of the values that share a block with them."""
         wanted, fixed = ({self.find(v) for v in s} for s in (self._wanted, self._fixed))
         vectors: dict[SSAValue, int] = {}
         for value, count in self._vectors.items():
@@ -89,14 +89,14 @@ def _convolution(node: ConvolutionOp, layouts: Layouts, classes: _Classes) -> No
     group = node.group.value.data
     for value in (node.input, node.result):
         channels = shape_of(value.type)[_CHANNEL]
-        classes.see(value, channels // group if kind is Kind.GROUPED else channels)
+        classes.see(value, channels // group if kind is ConvolutionKind.GROUPED else channels)
         (classes.want if is_integer(node) else classes.fix)(value)
-    if kind is Kind.DEPTHWISE:
+    if kind is ConvolutionKind.DEPTHWISE:
         classes.join(node.input, node.result)
 
 
 def _neighbours(op: Operation, classes: _Classes) -> None:
-    """What an operator on blocked tensors reads and writes has the same blocks."""
+    """The operands and results of an operator on blocked tensors get the same blocks."""
     (result,) = op.results
     if len(shape_of(result.type)) < 3:
         return

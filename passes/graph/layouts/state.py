@@ -1,5 +1,5 @@
 """
-Which values of a graph have a blocked version, and the table of rules that make these.
+The blocked versions of the values of a graph, and the table of rules that make them.
 
 A rule is a function `(layouts, node) -> Blocked | None`. It gets the blocked versions of the node's
 operands, adds nodes that compute the blocked result, and returns that; None leaves the node as it
@@ -11,21 +11,23 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ....glow_dialects.glow.base import Node
-from ....glow_dialects.glow.blocked import PackChannelsOp, UnpackChannelsOp, num_blocks
 from ....glow_dialects.glow.constant import ConstantOp, SplatOp
 from ....glow_dialects.glow.shape import BroadcastOp, PadOp, ReshapeOp, SliceOp
+from ....glow_dialects.glow_cpu.blocked import PackChannelsOp, UnpackChannelsOp, num_blocks
 from ....glow_dialects.machine import MachineDescription
-from ....glow_dialects.operator import Python, element_of, shape_of, to_python, with_shape
+from ....glow_dialects.operator import element_of, shape_of, with_shape
+from ....glow_dialects.python_values import Python, to_python
 from ....glow_dialects.quant import QuantizedType
 from ....semantics.arrays import constant_array, lazy_constant
 from ....semantics.blocked import pack_channels
+from ....table import Table
 
 
 @dataclass(frozen=True)
@@ -49,22 +51,16 @@ class Blocked:
 
 N = TypeVar("N", bound=Node)
 Rule: TypeAlias = "Callable[[Layouts, N], Blocked | None]"
-_RULES: dict[type[Node], Rule] = {}
+_RULES: Table[type[Node], Rule[Any]] = Table("a rule for blocked tensors")
 
 
 def rule(*operators: type[Node]) -> Callable[[Rule[N]], Rule[N]]:
     """Decorator: how operators work on blocked tensors."""
-
-    def register(function: Rule[N]) -> Rule[N]:
-        for operator in operators:
-            _RULES[operator] = function
-        return function
-
-    return register
+    return _RULES.entry(*operators)
 
 
 def rule_of(operator: type[Operation]) -> Rule | None:
-    return _RULES.get(operator)  # pyright: ignore[reportArgumentType, reportCallIssue]
+    return _RULES.get(operator)
 
 
 class Layouts:
@@ -85,7 +81,7 @@ class Layouts:
         self.demand: Mapping[SSAValue, int] = {}
         """Above 0 for values that more users want blocked than plain."""
 
-    def look_at(self, node: Operation) -> None:
+    def visit(self, node: Operation) -> None:
         self._node = node
 
     def add(
@@ -111,7 +107,7 @@ class Layouts:
     # versions of values
 
     def replace(self, value: SSAValue, blocked: Blocked) -> None:
-        """From now on, only the blocked version of a value is computed."""
+        """Replace a value by its blocked version. From now on only that version is computed."""
         self._blocked[value] = blocked
         self._replaced.add(value)
 
@@ -132,7 +128,7 @@ class Layouts:
         return not computed or self.demand.get(result, 0) > 0
 
     def block_of(self, value: SSAValue) -> int:
-        """How many channels a block of a value should have."""
+        """The number of channels that a block of a value should have."""
         return self.blocks.get(value, self.block)
 
     def packed(self, value: SSAValue, block: int) -> Blocked:
@@ -270,7 +266,7 @@ class Layouts:
                 [max(widths) for widths in zip(*side, strict=True)]
                 for side in zip(*sides, strict=True)
             )
-            self.look_at(pads[0])
+            self.visit(pads[0])
             whole = self.add(PadOp, value, low=low, high=high, value=number)
             for pad in pads:
                 if pad.result.type == whole.type:
@@ -278,7 +274,7 @@ class Layouts:
                     pad.detach()
                     pad.erase()
                     continue
-                self.look_at(pad)
+                self.visit(pad)
                 part = self.add(
                     SliceOp,
                     whole,

@@ -1,5 +1,5 @@
 """
-How composite operators are made of simpler ones, by family of operators.
+Decompositions of composite operators into simpler ones, by family of operators.
 
 Importing this package registers all families in `LOWERINGS`.
 """

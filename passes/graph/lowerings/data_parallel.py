@@ -60,7 +60,7 @@ def is_primitive(operator: type[DataParallel]) -> bool:
 
 
 def count_primitives(expr: Expr) -> int:
-    """How many operations an expression has, up to 2; each of them rounds."""
+    """The number of operations of an expression, up to 2. Each of them rounds."""
     own = 0 if expr.kind is None else 1
     return min(2, own + sum(count_primitives(a) for a in expr.args)) if own else 0
 

@@ -8,9 +8,10 @@ from xdsl.ir import SSAValue
 
 from ....glow_dialects.glow.arithmetic import AddOp
 from ....glow_dialects.glow.logic import EqualOp, SelectOp
-from ....glow_dialects.glow.matrix import FullyConnectedOp, MatMulOp, PackedMatMulOp
+from ....glow_dialects.glow.matrix import FullyConnectedOp, MatMulOp
 from ....glow_dialects.glow.shape import SliceOp, TransposeOp
-from ....glow_dialects.glow.sparse import SparseVectorMatMulOp
+from ....glow_dialects.glow_cpu.packed import PackedMatMulOp
+from ....glow_dialects.glow_cpu.sparse import SparseVectorMatMulOp
 from ....glow_dialects.operator import element_of, shape_of, with_shape
 from ..rewriting import Build
 from .registry import lowering

@@ -54,7 +54,10 @@ def scale_channels(
 
 @lowering(LocalResponseNormOp)
 def local_response_norm(node: LocalResponseNormOp, build: Build) -> SSAValue:
-    """Squares, padded with zero channels, of which `size` shifted slices are added up."""
+    """
+    The sum of squares over `size` channels: the squares are padded with zero channels, and `size`
+    shifted slices of them are added.
+    """
     size = node.size.value.data
     x = widen(build, node.input)
     shape = shape_of(x.type)
@@ -155,7 +158,10 @@ def rms_norm(node: RmsNormOp, build: Build) -> SSAValue:
 
 @lowering(GroupNormOp)
 def group_norm(node: GroupNormOp, build: Build) -> SSAValue:
-    """As the layer normalisation of each group, then scale and bias of each channel."""
+    """
+    A group normalisation is a layer normalisation of each group, then a scale and a bias of each
+    channel.
+    """
     x, scale, bias = (widen(build, o) for o in node.operands)
     images, channels, *spatial = shape = shape_of(x.type)
     groups = node.groups.value.data

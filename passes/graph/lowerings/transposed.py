@@ -49,12 +49,12 @@ class Dimension:
 
 @dataclass(frozen=True)
 class Window:
-    """What the results of one phase read, along one dimension."""
+    """The inputs that the results of one phase read, along one dimension."""
 
     first: int
     """The filter element that meets the first input of a window, after which they go down."""
     step: int
-    """From one filter element that is used to the next."""
+    """The distance from one filter element that is used to the next one."""
     taps: int
     """How many are used; 0 if no result of this phase is reached."""
     dilation: int = 1
@@ -204,8 +204,9 @@ def _interleaved(build: Build, phases: Sequence[SSAValue], strides: Sequence[int
 
 def _together(node: TransposedConvolutionOp, build: Build, dims: Sequence[Dimension]) -> SSAValue:
     """
-    With results counted from before what `pads` leave out, windows of all phases begin at the same
-    input. The filter is padded to a multiple of the stride.
+    One convolution for all phases. The windows of all phases begin at the same input if results are
+    counted from before the elements that `pads` leave out. The filter is padded to a multiple of
+    the stride.
     """
     group = node.group.value.data
     outputs = shape_of(node.result.type)[1] // group

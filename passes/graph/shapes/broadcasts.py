@@ -10,7 +10,7 @@ from ....glow_dialects.glow.base import DataParallel
 from ....glow_dialects.glow.constant import SplatOp
 from ....glow_dialects.glow.shape import BroadcastOp, ReshapeOp
 from ....glow_dialects.operator import element_of, shape_of, with_shape
-from ..rewriting import Build, maker
+from ..rewriting import Build, defining_op
 from .reshapes import leading_ones
 from .table import simplification
 
@@ -28,14 +28,14 @@ def broadcast_repeats_nothing(node: BroadcastOp, build: Build) -> SSAValue | Non
 
 @simplification(BroadcastOp)
 def broadcast_of_broadcast(node: BroadcastOp, build: Build) -> SSAValue | None:
-    inner = maker(node.input, BroadcastOp)
+    inner = defining_op(node.input, BroadcastOp)
     return None if inner is None else build.broadcast(inner.input, shape_of(node.result.type))
 
 
 @simplification(BroadcastOp)
 def broadcast_of_reshape(node: BroadcastOp, build: Build) -> SSAValue | None:
     """A broadcast adds leading ones by itself."""
-    inner = maker(node.input, ReshapeOp)
+    inner = defining_op(node.input, ReshapeOp)
     if inner is None:
         return None
     if not leading_ones(shape_of(inner.input.type), shape_of(inner.result.type)):
@@ -45,7 +45,10 @@ def broadcast_of_reshape(node: BroadcastOp, build: Build) -> SSAValue | None:
 
 @simplification(*_ELEMENTWISE)
 def compute_before_broadcast(node: DataParallel, build: Build) -> SSAValue | None:
-    """If all operands repeat tensors of one shape, compute on those and repeat the result."""
+    """
+    Compute on the tensors before a broadcast, if all operands repeat tensors of one shape, and
+    repeat the result.
+    """
     sources = {
         shape_of(operand.owner.input.type)
         for operand in node.operands

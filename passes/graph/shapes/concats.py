@@ -6,14 +6,14 @@ from xdsl.ir import SSAValue
 
 from ....glow_dialects.glow.constant import SplatOp
 from ....glow_dialects.glow.shape import ConcatOp, SliceOp
-from ..rewriting import Build, maker
+from ..rewriting import Build, defining_op
 from .slices import cut, parts
 from .table import simplification
 
 
 def _inner(value: SSAValue, outer: ConcatOp) -> ConcatOp | None:
     """The concatenation along the same axis that makes `value` for nothing else."""
-    found = maker(value, ConcatOp)
+    found = defining_op(value, ConcatOp)
     if found is None or found.axis != outer.axis or not value.has_one_use():
         return None
     return found
@@ -66,8 +66,8 @@ def _runs(node: ConcatOp, axis: int) -> list[list[SSAValue]]:
     """The operands, grouped into slices that follow each other."""
     runs: list[list[SSAValue]] = []
     for operand in node.inputs:
-        last = maker(runs[-1][-1], SliceOp) if runs else None
-        this = maker(operand, SliceOp)
+        last = defining_op(runs[-1][-1], SliceOp) if runs else None
+        this = defining_op(operand, SliceOp)
         if last is not None and this is not None and follows(last, this, axis):
             runs[-1].append(operand)
         else:
@@ -87,8 +87,8 @@ def rejoin_slices(node: ConcatOp, build: Build) -> SSAValue | None:
 
 
 def _join(build: Build, run: list[SSAValue], axis: int) -> SSAValue:
-    first = maker(run[0], SliceOp)
+    first = defining_op(run[0], SliceOp)
     assert first is not None
     starts, sizes, strides = parts(first)
-    sizes[axis] = sum(op.sizes.get_values()[axis] for v in run if (op := maker(v, SliceOp)))
+    sizes[axis] = sum(op.sizes.get_values()[axis] for v in run if (op := defining_op(v, SliceOp)))
     return cut(build, first.input, starts, sizes, strides)

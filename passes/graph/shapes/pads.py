@@ -6,8 +6,8 @@ from xdsl.ir import SSAValue
 
 from ....glow_dialects.glow.convolution import ConvolutionOp
 from ....glow_dialects.glow.shape import PadOp
-from ....glow_dialects.operator import to_python
-from ..rewriting import Build, maker
+from ....glow_dialects.python_values import to_python
+from ..rewriting import Build, defining_op
 from .table import simplification
 
 
@@ -17,7 +17,7 @@ def _sum(a: tuple[int, ...], b: tuple[int, ...]) -> list[int]:
 
 @simplification(PadOp)
 def pad_of_pad(node: PadOp, build: Build) -> SSAValue | None:
-    inner = maker(node.input, PadOp)
+    inner = defining_op(node.input, PadOp)
     if inner is None or inner.value != node.value:
         return None
     return build(
@@ -32,7 +32,7 @@ def pad_of_pad(node: PadOp, build: Build) -> SSAValue | None:
 @simplification(ConvolutionOp)
 def convolution_of_pad(node: ConvolutionOp, build: Build) -> SSAValue | None:
     """Zeros around the spatial dimensions are padding of the convolution."""
-    pad = maker(node.input, PadOp)
+    pad = defining_op(node.input, PadOp)
     if pad is None or to_python(pad.value) != 0:
         return None
     low, high = pad.low.get_values(), pad.high.get_values()

@@ -15,7 +15,7 @@ from ....glow_dialects.glow.shape import (
     TransposeOp,
 )
 from ....glow_dialects.operator import shape_of
-from ..rewriting import Build, maker
+from ..rewriting import Build, defining_op
 from .table import simplification
 
 LONGEST_CHAIN = 16
@@ -27,7 +27,7 @@ def move_splat(
     node: ReshapeOp | BroadcastOp | SliceOp | TransposeOp | GatherOp, build: Build
 ) -> SSAValue | None:
     """Elements that are all equal may move as they like."""
-    splat = maker(node.operands[0], SplatOp)
+    splat = defining_op(node.operands[0], SplatOp)
     if splat is None:
         return None
     return build(SplatOp, result_types=[node.result.type], value=splat.value)
@@ -35,7 +35,7 @@ def move_splat(
 
 @simplification(ReshapeOp)
 def reshape_of_reshape(node: ReshapeOp, build: Build) -> SSAValue | None:
-    inner = maker(node.input, ReshapeOp)
+    inner = defining_op(node.input, ReshapeOp)
     return None if inner is None else build.reshape(inner.input, shape_of(node.result.type))
 
 
@@ -49,7 +49,7 @@ def reshape_around_unary(node: ReshapeOp, build: Build) -> SSAValue | None:
             return None
         chain.append(value.owner)
         value = value.owner.operands[0]
-    first = maker(value, ReshapeOp)
+    first = defining_op(value, ReshapeOp)
     if not chain or first is None:
         return None
     if shape_of(first.input.type) != shape_of(node.result.type):

@@ -16,7 +16,7 @@ from ....glow_dialects.glow.shape import (
     SliceOp,
 )
 from ....glow_dialects.operator import shape_of
-from ..rewriting import SMALL, Build, maker
+from ..rewriting import SMALL, Build, defining_op
 from .table import simplification
 
 
@@ -48,7 +48,7 @@ def reach(node: SliceOp, d: int) -> tuple[int, int]:
 
 @simplification(SliceOp)
 def slice_of_slice(node: SliceOp, build: Build) -> SSAValue | None:
-    inner = maker(node.input, SliceOp)
+    inner = defining_op(node.input, SliceOp)
     if inner is None or 0 in shape_of(node.result.type):
         return None
     first, _, step = parts(inner)
@@ -65,7 +65,7 @@ def slice_of_slice(node: SliceOp, build: Build) -> SSAValue | None:
 @simplification(SliceOp)
 def slice_of_concat(node: SliceOp, build: Build) -> SSAValue | None:
     """A slice that lies in one of the joined tensors."""
-    concat = maker(node.input, ConcatOp)
+    concat = defining_op(node.input, ConcatOp)
     if concat is None or 0 in shape_of(node.result.type):
         return None
     axis = concat.axis.value.data
@@ -84,7 +84,7 @@ def slice_of_concat(node: SliceOp, build: Build) -> SSAValue | None:
 @simplification(SliceOp)
 def slice_of_pad(node: SliceOp, build: Build) -> SSAValue | None:
     """A slice without padding in it."""
-    pad = maker(node.input, PadOp)
+    pad = defining_op(node.input, PadOp)
     if pad is None or 0 in shape_of(node.result.type):
         return None
     low, shape = pad.low.get_values(), shape_of(pad.input.type)
@@ -100,7 +100,7 @@ def slice_of_pad(node: SliceOp, build: Build) -> SSAValue | None:
 @simplification(SliceOp)
 def slice_of_broadcast(node: SliceOp, build: Build) -> SSAValue | None:
     """The slice of the source, broadcast; along repeated dimensions nothing is sliced."""
-    broadcast = maker(node.input, BroadcastOp)
+    broadcast = defining_op(node.input, BroadcastOp)
     if broadcast is None or 0 in shape_of(node.result.type):
         return None
     source = shape_of(broadcast.input.type)

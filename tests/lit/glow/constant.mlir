@@ -12,8 +12,8 @@
 %large = glow.constant #glow.blob<"model.onnx", 4096, 37632> : tensor<64x3x7x7xf32>
 %quoted = glow.constant #glow.blob<"a \"b\" c.bin", 0, 4> {note = "kept"} : tensor<2xf16>
 %quantized = glow.constant dense<[1, -2]> : tensor<2xi8> : tensor<2x!quant.uniform<i8:f32, 0.05:3>>
-%splat = glow.splat {value = 0.5 : f64} : tensor<4x4xf32>
-%splat_integer = glow.splat {value = -3 : i64} : tensor<2xi8>
+%splat = glow.splat value 0.5 : tensor<4x4xf32>
+%splat_integer = glow.splat value -3 : tensor<2xi8>
 %splat_infinite = glow.splat {value = 0xfff0000000000000 : f64} : tensor<2xf32>
 
 // CHECK:      builtin.module {
@@ -25,8 +25,8 @@
 // CHECK-NEXT:   %large = glow.constant #glow.blob<"model.onnx", 4096, 37632> : tensor<64x3x7x7xf32>
 // CHECK-NEXT:   %quoted = glow.constant #glow.blob<"a \22b\22 c.bin", 0, 4> {note = "kept"} : tensor<2xf16>
 // CHECK-NEXT:   %quantized = glow.constant dense<[1, -2]> : tensor<2xi8> : tensor<2x!quant.uniform<i8:f32, 0.05:3>>
-// CHECK-NEXT:   %splat = glow.splat {value = 5.000000e-01 : f64} : tensor<4x4xf32>
-// CHECK-NEXT:   %splat_integer = glow.splat {value = -3 : i64} : tensor<2xi8>
+// CHECK-NEXT:   %splat = glow.splat value 0.5 : tensor<4x4xf32>
+// CHECK-NEXT:   %splat_integer = glow.splat value -3 : tensor<2xi8>
 // CHECK-NEXT:   %splat_infinite = glow.splat {value = 0xfff0000000000000 : f64} : tensor<2xf32>
 // CHECK-NEXT: }
 

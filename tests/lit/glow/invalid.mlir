@@ -102,7 +102,7 @@
 // -----
 
 // CHECK: 'glow.splat' op (%r): expected float or integer elements, found index
-%r = glow.splat {value = 0.0 : f64} : index
+%r = glow.splat value 0.0 : index
 
 // -----
 
@@ -132,7 +132,7 @@
 
 // CHECK: 'glow.transpose' op (%r): expected a permutation of 0 to 1, found [0, 0]
 %a = "test.op"() : () -> tensor<2x6xf32>
-%r = glow.transpose %a {permutation = array<i64: 0, 0>} : (tensor<2x6xf32>) -> tensor<2x2xf32>
+%r = glow.transpose %a permutation [0, 0] : (tensor<2x6xf32>) -> tensor<2x2xf32>
 
 // -----
 
@@ -143,115 +143,115 @@
 
 // CHECK: 'glow.concat' op (%r): expected operand 1 to match tensor<2x6xf32> except in dimension 1, found tensor<3x6xf32>
 %a, %b = "test.op"() : () -> (tensor<2x6xf32>, tensor<3x6xf32>)
-%r = glow.concat %a, %b {axis = 1 : i64} : (tensor<2x6xf32>, tensor<3x6xf32>) -> tensor<2x12xf32>
+%r = glow.concat %a, %b axis 1 : (tensor<2x6xf32>, tensor<3x6xf32>) -> tensor<2x12xf32>
 
 // -----
 
 // CHECK: 'glow.concat' op (%r): expected axis in 0 to 1, found 2
 %a = "test.op"() : () -> tensor<2x6xf32>
-%r = glow.concat %a {axis = 2 : i64} : (tensor<2x6xf32>) -> tensor<2x6xf32>
+%r = glow.concat %a axis 2 : (tensor<2x6xf32>) -> tensor<2x6xf32>
 
 // -----
 
 // CHECK: 'glow.slice' op (%r): expected indices 0 to 3 in dimension 0, found 1 to 5
 %a = "test.op"() : () -> tensor<4xf32>
-%r = glow.slice %a {sizes = array<i64: 3>, starts = array<i64: 1>, strides = array<i64: 2>} : (tensor<4xf32>) -> tensor<3xf32>
+%r = glow.slice %a starts [1] sizes [3] strides [2] : (tensor<4xf32>) -> tensor<3xf32>
 
 // -----
 
 // CHECK: 'glow.slice' op (%r): expected indices 0 to 3 in dimension 0, found 0 to -2
 %a = "test.op"() : () -> tensor<4xf32>
-%r = glow.slice %a {sizes = array<i64: 3>, starts = array<i64: 0>, strides = array<i64: -1>} : (tensor<4xf32>) -> tensor<3xf32>
+%r = glow.slice %a sizes [3] strides [-1] : (tensor<4xf32>) -> tensor<3xf32>
 
 // -----
 
 // CHECK: 'glow.slice' op (%r): expected a stride other than 0 in dimension 0, found 0
 %a = "test.op"() : () -> tensor<4xf32>
-%r = glow.slice %a {sizes = array<i64: 1>, starts = array<i64: 0>, strides = array<i64: 0>} : (tensor<4xf32>) -> tensor<1xf32>
+%r = glow.slice %a sizes [1] strides [0] : (tensor<4xf32>) -> tensor<1xf32>
 
 // -----
 
 // CHECK: 'glow.slice' op (%r): expected 1 value in sizes, found [1, 1]
 %a = "test.op"() : () -> tensor<4xf32>
-%r = glow.slice %a {sizes = array<i64: 1, 1>, starts = array<i64: 0>, strides = array<i64: 1>} : (tensor<4xf32>) -> tensor<1xf32>
+%r = glow.slice %a sizes [1, 1] : (tensor<4xf32>) -> tensor<1xf32>
 
 // -----
 
 // CHECK: 'glow.pad' op (%r): expected low of at least 0, found [-2]
 %a = "test.op"() : () -> tensor<4xf32>
-%r = glow.pad %a {high = array<i64: 1>, low = array<i64: -2>, value = 0.0 : f64} : (tensor<4xf32>) -> tensor<3xf32>
+%r = glow.pad %a low [-2] high [1] value 0.0 : (tensor<4xf32>) -> tensor<3xf32>
 
 // -----
 
 // CHECK: 'glow.pad' op (%r): expected a number to pad with, found "zero"
 %a = "test.op"() : () -> tensor<4xf32>
-%r = glow.pad %a {high = array<i64: 1>, low = array<i64: 2>, value = "zero"} : (tensor<4xf32>) -> tensor<7xf32>
+%r = glow.pad %a low [2] high [1] {value = "zero"} : (tensor<4xf32>) -> tensor<7xf32>
 
 // -----
 
 // CHECK: 'glow.gather' op (%r): expected indices of i32 or i64, found tensor<2xf32>
 %a, %i = "test.op"() : () -> (tensor<4xf32>, tensor<2xf32>)
-%r = glow.gather %a, %i {axis = 0 : i64} : (tensor<4xf32>, tensor<2xf32>) -> tensor<2xf32>
+%r = glow.gather %a, %i axis 0 : (tensor<4xf32>, tensor<2xf32>) -> tensor<2xf32>
 
 // -----
 
 // CHECK: 'glow.gather' op (%r): expected data with elements in dimension 0, found tensor<0xf32>
 %a, %i = "test.op"() : () -> (tensor<0xf32>, tensor<2xi64>)
-%r = glow.gather %a, %i {axis = 0 : i64} : (tensor<0xf32>, tensor<2xi64>) -> tensor<2xf32>
+%r = glow.gather %a, %i axis 0 : (tensor<0xf32>, tensor<2xi64>) -> tensor<2xf32>
 
 // -----
 
 // CHECK: 'glow.convolution' op (%r): expected 1 group of 2 input channels and an output channel count divisible by 1, found input tensor<1x3x8xf32> and filter tensor<4x2x3xf32>
 %x, %w, %b = "test.op"() : () -> (tensor<1x3x8xf32>, tensor<4x2x3xf32>, tensor<4xf32>)
-%r = glow.convolution %x, %w, %b {dilations = array<i64: 1>, pads = array<i64: 0, 0>, strides = array<i64: 1>} : (tensor<1x3x8xf32>, tensor<4x2x3xf32>, tensor<4xf32>) -> tensor<1x4x6xf32>
+%r = glow.convolution %x, %w, %b : (tensor<1x3x8xf32>, tensor<4x2x3xf32>, tensor<4xf32>) -> tensor<1x4x6xf32>
 
 // -----
 
 // CHECK: 'glow.convolution' op (%r): expected a bias of shape (4,), found tensor<3xf32>
 %x, %w, %b = "test.op"() : () -> (tensor<1x3x8xf32>, tensor<4x3x3xf32>, tensor<3xf32>)
-%r = glow.convolution %x, %w, %b {dilations = array<i64: 1>, pads = array<i64: 0, 0>, strides = array<i64: 1>} : (tensor<1x3x8xf32>, tensor<4x3x3xf32>, tensor<3xf32>) -> tensor<1x4x6xf32>
+%r = glow.convolution %x, %w, %b : (tensor<1x3x8xf32>, tensor<4x3x3xf32>, tensor<3xf32>) -> tensor<1x4x6xf32>
 
 // -----
 
 // CHECK: 'glow.convolution' op (%r): expected a filter that fits into the padded input, found input tensor<1x3x8xf32> and filter tensor<4x3x9xf32>
 %x, %w, %b = "test.op"() : () -> (tensor<1x3x8xf32>, tensor<4x3x9xf32>, tensor<4xf32>)
-%r = glow.convolution %x, %w, %b {dilations = array<i64: 1>, pads = array<i64: 0, 0>, strides = array<i64: 1>} : (tensor<1x3x8xf32>, tensor<4x3x9xf32>, tensor<4xf32>) -> tensor<1x4x0xf32>
+%r = glow.convolution %x, %w, %b : (tensor<1x3x8xf32>, tensor<4x3x9xf32>, tensor<4xf32>) -> tensor<1x4x0xf32>
 
 // -----
 
 // CHECK: 'glow.convolution' op (%r): expected 2 values in pads, found [0]
 %x, %w, %b = "test.op"() : () -> (tensor<1x3x8xf32>, tensor<4x3x3xf32>, tensor<4xf32>)
-%r = glow.convolution %x, %w, %b {dilations = array<i64: 1>, pads = array<i64: 0>, strides = array<i64: 1>} : (tensor<1x3x8xf32>, tensor<4x3x3xf32>, tensor<4xf32>) -> tensor<1x4x6xf32>
+%r = glow.convolution %x, %w, %b pads [0] : (tensor<1x3x8xf32>, tensor<4x3x3xf32>, tensor<4xf32>) -> tensor<1x4x6xf32>
 
 // -----
 
 // CHECK: 'glow.convolution' op (%r): expected strides of at least 1, found [0]
 %x, %w, %b = "test.op"() : () -> (tensor<1x3x8xf32>, tensor<4x3x3xf32>, tensor<4xf32>)
-%r = glow.convolution %x, %w, %b {dilations = array<i64: 1>, pads = array<i64: 0, 0>, strides = array<i64: 0>} : (tensor<1x3x8xf32>, tensor<4x3x3xf32>, tensor<4xf32>) -> tensor<1x4x6xf32>
+%r = glow.convolution %x, %w, %b strides [0] : (tensor<1x3x8xf32>, tensor<4x3x3xf32>, tensor<4xf32>) -> tensor<1x4x6xf32>
 
 // -----
 
 // CHECK: 'glow.convolution' op (%r): expected numeric elements, found tensor<1x3x8xi1>
 %x, %w, %b = "test.op"() : () -> (tensor<1x3x8xi1>, tensor<4x3x3xi1>, tensor<4xi1>)
-%r = glow.convolution %x, %w, %b {dilations = array<i64: 1>, pads = array<i64: 0, 0>, strides = array<i64: 1>} : (tensor<1x3x8xi1>, tensor<4x3x3xi1>, tensor<4xi1>) -> tensor<1x4x6xi1>
+%r = glow.convolution %x, %w, %b : (tensor<1x3x8xi1>, tensor<4x3x3xi1>, tensor<4xi1>) -> tensor<1x4x6xi1>
 
 // -----
 
 // CHECK: 'glow.max_pool' op (%r): expected an input of rank 3 to 5, found tensor<1x3xf32>
 %x = "test.op"() : () -> tensor<1x3xf32>
-%r = glow.max_pool %x {dilations = array<i64: 1>, kernel = array<i64: 2>, pads = array<i64: 0, 0>, strides = array<i64: 1>} : (tensor<1x3xf32>) -> tensor<1x2xf32>
+%r = glow.max_pool %x kernel [2] : (tensor<1x3xf32>) -> tensor<1x2xf32>
 
 // -----
 
 // CHECK: 'glow.max_pool' op (%r): expected a window that fits into the padded input, found input tensor<1x3x2xf32> and kernel [3]
 %x = "test.op"() : () -> tensor<1x3x2xf32>
-%r = glow.max_pool %x {dilations = array<i64: 1>, kernel = array<i64: 3>, pads = array<i64: 0, 0>, strides = array<i64: 1>} : (tensor<1x3x2xf32>) -> tensor<1x3x0xf32>
+%r = glow.max_pool %x kernel [3] : (tensor<1x3x2xf32>) -> tensor<1x3x0xf32>
 
 // -----
 
 // CHECK: 'glow.avg_pool' op (%r): expected float elements, found tensor<1x3x8xi32>
 %x = "test.op"() : () -> tensor<1x3x8xi32>
-%r = glow.avg_pool %x {dilations = array<i64: 1>, kernel = array<i64: 2>, pads = array<i64: 0, 0>, strides = array<i64: 1>} : (tensor<1x3x8xi32>) -> tensor<1x3x7xi32>
+%r = glow.avg_pool %x kernel [2] : (tensor<1x3x8xi32>) -> tensor<1x3x7xi32>
 
 // -----
 
@@ -281,31 +281,31 @@
 
 // CHECK: 'glow.local_response_norm' op (%r): expected size of at least 1, found 0
 %x = "test.op"() : () -> tensor<1x8x4xf32>
-%r = glow.local_response_norm %x {size = 0 : i64} : (tensor<1x8x4xf32>) -> tensor<1x8x4xf32>
+%r = glow.local_response_norm %x size 0 : (tensor<1x8x4xf32>) -> tensor<1x8x4xf32>
 
 // -----
 
 // CHECK: 'glow.softmax' op (%r): expected axis in 0 to 1, found -1
 %x = "test.op"() : () -> tensor<1x8xf32>
-%r = glow.softmax %x {axis = -1 : i64} : (tensor<1x8xf32>) -> tensor<1x8xf32>
+%r = glow.softmax %x axis -1 : (tensor<1x8xf32>) -> tensor<1x8xf32>
 
 // -----
 
 // CHECK: 'glow.reduce_sum' op (%r): expected ascending axes in 0 to 1, found [1, 0]
 %x = "test.op"() : () -> tensor<1x8xf32>
-%r = glow.reduce_sum %x {axes = array<i64: 1, 0>} : (tensor<1x8xf32>) -> tensor<f32>
+%r = glow.reduce_sum %x axes [1, 0] : (tensor<1x8xf32>) -> tensor<f32>
 
 // -----
 
 // CHECK: 'glow.reduce_max' op (%r): expected ascending axes in 0 to 1, found [2]
 %x = "test.op"() : () -> tensor<1x8xf32>
-%r = glow.reduce_max %x {axes = array<i64: 2>} : (tensor<1x8xf32>) -> tensor<1x8xf32>
+%r = glow.reduce_max %x axes [2] : (tensor<1x8xf32>) -> tensor<1x8xf32>
 
 // -----
 
 // CHECK: 'glow.reduce_mean' op (%r): expected float elements, found tensor<1x8xi32>
 %x = "test.op"() : () -> tensor<1x8xi32>
-%r = glow.reduce_mean %x {axes = array<i64: 1>} : (tensor<1x8xi32>) -> tensor<1xi32>
+%r = glow.reduce_mean %x axes [1] : (tensor<1x8xi32>) -> tensor<1xi32>
 
 // -----
 

@@ -12,7 +12,7 @@ func.func @quantization(%x: tensor<2x4xf32>, %h: tensor<4xf16>, %p: tensor<1x2x4
   %half = glow.quantize %h : (tensor<4xf16>) -> tensor<4x!quant.uniform<i4:f16, 0.5>>
   %stored = glow.storage_cast %q : (tensor<2x4x!quant.uniform<i8:f32, 0.05:3>>) -> tensor<2x4xi8>
   %taken = glow.storage_cast %stored : (tensor<2x4xi8>) -> tensor<2x4x!quant.uniform<i8:f32, 0.25>>
-  %largest = glow.max_pool %p {dilations = array<i64: 1>, kernel = array<i64: 2>, pads = array<i64: 0, 0>, strides = array<i64: 2>} : (tensor<1x2x4x!quant.uniform<i8:f32, 0.1>>) -> tensor<1x2x2x!quant.uniform<i8:f32, 0.1>>
+  %largest = glow.max_pool %p kernel [2] strides [2] : (tensor<1x2x4x!quant.uniform<i8:f32, 0.1>>) -> tensor<1x2x2x!quant.uniform<i8:f32, 0.1>>
   func.return
 }
 
@@ -33,7 +33,7 @@ func.func @products(%x: tensor<2x4x!quant.uniform<u8:f32, 0.05:3>>, %w: tensor<3
 // CHECK-NEXT:     %half = glow.quantize %h : (tensor<4xf16>) -> tensor<4x!quant.uniform<i4:f16, 0.5>>
 // CHECK-NEXT:     %stored = glow.storage_cast %q : (tensor<2x4x!quant.uniform<i8:f32, 0.05:3>>) -> tensor<2x4xi8>
 // CHECK-NEXT:     %taken = glow.storage_cast %stored : (tensor<2x4xi8>) -> tensor<2x4x!quant.uniform<i8:f32, 0.25>>
-// CHECK-NEXT:     %largest = glow.max_pool %p {dilations = array<i64: 1>, kernel = array<i64: 2>, pads = array<i64: 0, 0>, strides = array<i64: 2>} : (tensor<1x2x4x!quant.uniform<i8:f32, 0.1>>) -> tensor<1x2x2x!quant.uniform<i8:f32, 0.1>>
+// CHECK-NEXT:     %largest = glow.max_pool %p kernel [2] strides [2] : (tensor<1x2x4x!quant.uniform<i8:f32, 0.1>>) -> tensor<1x2x2x!quant.uniform<i8:f32, 0.1>>
 // CHECK-NEXT:     func.return
 // CHECK-NEXT:   }
 // CHECK-NEXT:   func.func @products(
@@ -46,4 +46,5 @@ func.func @products(%x: tensor<2x4x!quant.uniform<u8:f32, 0.05:3>>, %w: tensor<3
 
 // GENERIC: %q = "glow.quantize"(%x) : (tensor<2x4xf32>) -> tensor<2x4x!quant.uniform<i8:f32, 0.05:3>>
 // GENERIC: %d = "glow.dequantize"(%q) : (tensor<2x4x!quant.uniform<i8:f32, 0.05:3>>) -> tensor<2x4xf32>
-// GENERIC: %largest = "glow.max_pool"(%p) <{dilations = array<i64: 1>, kernel = array<i64: 2>, pads = array<i64: 0, 0>, strides = array<i64: 2>, ceil_mode = false}> : (tensor<1x2x4x!quant.uniform<i8:f32, 0.1>>) -> tensor<1x2x2x!quant.uniform<i8:f32, 0.1>>
+// GENERIC: %largest = "glow.max_pool"(%p) <{kernel = array<i64: 2>, strides = array<i64: 2>, pads = array<i64: 0, 0>, dilations = array<i64: 1>,
+// GENERIC-SAME: ceil_mode = false}> : (tensor<1x2x4x!quant.uniform<i8:f32, 0.1>>) -> tensor<1x2x2x!quant.uniform<i8:f32, 0.1>>

@@ -3,14 +3,18 @@
 // RUN: glow-opt %s --set-machine="has-bf16-dot=true" --generate-loops | filecheck %s --check-prefix=KERNEL
 // RUN: not glow-opt %s --generate-loops 2>&1 | filecheck %s --check-prefix=ERROR
 
-func.func @main(%x: memref<1x2x3x3x16xbf16> {glow.name = "x", glow.qualifier = "in"}, %f: memref<1x2x1x1x8x16x2xbf16> {glow.name = "f", glow.qualifier = "in"}, %b: memref<1x16xf32> {glow.name = "b", glow.qualifier = "in"}, %y: memref<1x1x3x3x16xf32> {glow.name = "y", glow.qualifier = "out"}, %v: memref<3x6xbf16> {glow.name = "v", glow.qualifier = "in"}, %w: memref<1x3x16x2xbf16> {glow.name = "w", glow.qualifier = "in"}, %z: memref<3x16xf32> {glow.name = "z", glow.qualifier = "out"}) attributes {glow.arena_size = 0 : i64, glow.weights_size = 0 : i64} {
-  glow_inst.dot_convolution @out %y, @in %x, @in %f, @in %b {dilations = array<i64: 1, 1>, strides = array<i64: 1, 1>} : memref<1x1x3x3x16xf32>, memref<1x2x3x3x16xbf16>, memref<1x2x1x1x8x16x2xbf16>, memref<1x16xf32>
-  glow_inst.dot_matmul @out %z, @in %v, @in %w {columns = 16 : i64} : memref<3x16xf32>, memref<3x6xbf16>, memref<1x3x16x2xbf16>
+func.func @main(%x: memref<1x2x3x3x16xbf16> {glow.name = "x", glow.qualifier = "in"},
+    %f: memref<1x2x1x1x8x16x2xbf16> {glow.name = "f", glow.qualifier = "in"}, %b: memref<1x16xf32> {glow.name = "b", glow.qualifier = "in"},
+    %y: memref<1x1x3x3x16xf32> {glow.name = "y", glow.qualifier = "out"}, %v: memref<3x6xbf16> {glow.name = "v", glow.qualifier = "in"},
+    %w: memref<1x3x16x2xbf16> {glow.name = "w", glow.qualifier = "in"}, %z: memref<3x16xf32> {glow.name = "z", glow.qualifier = "out"})
+    attributes {glow.arena_size = 0 : i64, glow.weights_size = 0 : i64} {
+  glow_inst.dot_convolution @out %y, @in %x, @in %f, @in %b : memref<1x1x3x3x16xf32>, memref<1x2x3x3x16xbf16>, memref<1x2x1x1x8x16x2xbf16>, memref<1x16xf32>
+  glow_inst.dot_matmul @out %z, @in %v, @in %w columns 16 : memref<3x16xf32>, memref<3x6xbf16>, memref<1x3x16x2xbf16>
   func.return
 }
 
-// CHECK:      glow_inst.dot_convolution @out %y, @in %x, @in %f, @in %b {dilations = array<i64: 1, 1>, strides = array<i64: 1, 1>} : memref<1x1x3x3x16xf32>, memref<1x2x3x3x16xbf16>, memref<1x2x1x1x8x16x2xbf16>, memref<1x16xf32>
-// CHECK-NEXT: glow_inst.dot_matmul @out %z, @in %v, @in %w {columns = 16 : i64} : memref<3x16xf32>, memref<3x6xbf16>, memref<1x3x16x2xbf16>
+// CHECK:      glow_inst.dot_convolution @out %y, @in %x, @in %f, @in %b : memref<1x1x3x3x16xf32>, memref<1x2x3x3x16xbf16>, memref<1x2x1x1x8x16x2xbf16>, memref<1x16xf32>
+// CHECK-NEXT: glow_inst.dot_matmul @out %z, @in %v, @in %w columns 16 : memref<3x16xf32>, memref<3x6xbf16>, memref<1x3x16x2xbf16>
 
 // A pair of the image is loaded as one number of 32 bits, which is in all lanes of a vector.
 

@@ -34,6 +34,6 @@ func.func @epilogue(%x: memref<4x8xf32>, %w: memref<8x2xf32>, %y: memref<4x2xf32
 // CHECK-NEXT:   }
 // CHECK-NEXT: }
 
-// GENERIC: "glow_inst.matmul"(%y, %x, %w, %r) <{transpose_lhs = false, transpose_rhs = false, operandSegmentSizes = array<i32: 3, 1>}> ({
+// GENERIC: "glow_inst.matmul"(%y, %x, %w, %r) <{operandSegmentSizes = array<i32: 3, 1>, transpose_lhs = false, transpose_rhs = false}> ({
 // GENERIC: %2 = "glow.add"(%0, %1) : (f32, f32) -> f32
 // GENERIC: "glow_inst.yield"(%2) : (f32) -> ()

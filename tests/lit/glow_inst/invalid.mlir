@@ -70,7 +70,7 @@ glow_inst.copy @out %w, @in %a : memref<4xf32>, memref<4xf32>
 %a = "test.op"() : () -> memref<4xf32>
 %w = glow_inst.weight dense<0.0> : tensor<4xf32> : memref<4xf32>
 %v = glow_inst.tensor_view %w : memref<4xf32> to memref<2xf32>
-glow_inst.splat @out %v {value = 1.0 : f64} : memref<2xf32>
+glow_inst.splat @out %v value 1.0 : memref<2xf32>
 
 // -----
 

@@ -4,8 +4,11 @@
 
 // The instruction of every operator that has one.
 
-func.func @operators(%a: memref<2x3xf32>, %b: memref<2x3xf32>, %t: memref<3x2xf32>, %c: memref<2x3xi1>, %c2: memref<2x3xi1>, %x: memref<1x4x5x5xf32>, %x2: memref<1x4x5x5xf32>, %w: memref<8x4x3x3xf32>, %bias: memref<8xf32>, %conv: memref<1x8x5x5xf32>, %v: memref<4xf32>, %pool: memref<1x4x2x2xf32>, %l: memref<2xf32>, %fw: memref<2x3xf32>, %fo: memref<2x2xf32>, %i: memref<2xi64>, %q: memref<2x3x!quant.uniform<i8:f32, 0.05:3>>, %g: memref<2x2xf32>) {
-  glow_inst.splat @out %a {value = 0.0 : f64} : memref<2x3xf32>
+func.func @operators(%a: memref<2x3xf32>, %b: memref<2x3xf32>, %t: memref<3x2xf32>, %c: memref<2x3xi1>, %c2: memref<2x3xi1>, %x: memref<1x4x5x5xf32>,
+    %x2: memref<1x4x5x5xf32>, %w: memref<8x4x3x3xf32>, %bias: memref<8xf32>, %conv: memref<1x8x5x5xf32>, %v: memref<4xf32>, %pool: memref<1x4x2x2xf32>,
+    %l: memref<2xf32>, %fw: memref<2x3xf32>, %fo: memref<2x2xf32>, %i: memref<2xi64>, %q: memref<2x3x!quant.uniform<i8:f32, 0.05:3>>,
+    %g: memref<2x2xf32>) {
+  glow_inst.splat @out %a value 0.0 : memref<2x3xf32>
   glow_inst.add @out %a, @in %b, @in %fw : memref<2x3xf32>, memref<2x3xf32>, memref<2x3xf32>
   glow_inst.sub @out %a, @in %b, @in %fw : memref<2x3xf32>, memref<2x3xf32>, memref<2x3xf32>
   glow_inst.mul @out %a, @in %b, @in %fw : memref<2x3xf32>, memref<2x3xf32>, memref<2x3xf32>
@@ -37,9 +40,9 @@ func.func @operators(%a: memref<2x3xf32>, %b: memref<2x3xf32>, %t: memref<3x2xf3
   glow_inst.hard_sigmoid @out %a, @in %b : memref<2x3xf32>, memref<2x3xf32>
   glow_inst.hard_swish @out %a, @in %b : memref<2x3xf32>, memref<2x3xf32>
   glow_inst.cast @out %a, @in %b : memref<2x3xf32>, memref<2x3xf32>
-  glow_inst.leaky_relu @out %a, @in %b {alpha = 0.25 : f64} : memref<2x3xf32>, memref<2x3xf32>
-  glow_inst.clip @out %a, @in %b {max = 6.0 : f64} : memref<2x3xf32>, memref<2x3xf32>
-  glow_inst.gelu @out %a, @in %b {approximate = true} : memref<2x3xf32>, memref<2x3xf32>
+  glow_inst.leaky_relu @out %a, @in %b alpha 0.25 : memref<2x3xf32>, memref<2x3xf32>
+  glow_inst.clip @out %a, @in %b max 6.0 : memref<2x3xf32>, memref<2x3xf32>
+  glow_inst.gelu @out %a, @in %b approximate true : memref<2x3xf32>, memref<2x3xf32>
   glow_inst.equal @out %c, @in %a, @in %b : memref<2x3xi1>, memref<2x3xf32>, memref<2x3xf32>
   glow_inst.less @out %c, @in %a, @in %b : memref<2x3xi1>, memref<2x3xf32>, memref<2x3xf32>
   glow_inst.less_equal @out %c, @in %a, @in %b : memref<2x3xi1>, memref<2x3xf32>, memref<2x3xf32>
@@ -48,22 +51,22 @@ func.func @operators(%a: memref<2x3xf32>, %b: memref<2x3xf32>, %t: memref<3x2xf3
   glow_inst.or @out %c, @in %c2, @in %c2 : memref<2x3xi1>, memref<2x3xi1>, memref<2x3xi1>
   glow_inst.xor @out %c, @in %c2, @in %c2 : memref<2x3xi1>, memref<2x3xi1>, memref<2x3xi1>
   glow_inst.select @out %a, @in %c, @in %b, @in %b : memref<2x3xf32>, memref<2x3xi1>, memref<2x3xf32>, memref<2x3xf32>
-  glow_inst.transpose @out %t, @in %a {permutation = array<i64: 1, 0>} : memref<3x2xf32>, memref<2x3xf32>
-  glow_inst.gather @out %g, @in %a, @in %i {axis = 1 : i64} : memref<2x2xf32>, memref<2x3xf32>, memref<2xi64>
-  glow_inst.convolution @out %conv, @in %x, @in %w, @in %bias {dilations = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>, strides = array<i64: 1, 1>} : memref<1x8x5x5xf32>, memref<1x4x5x5xf32>, memref<8x4x3x3xf32>, memref<8xf32>
-  glow_inst.max_pool @out %pool, @in %x {dilations = array<i64: 1, 1>, kernel = array<i64: 2, 2>, pads = array<i64: 0, 0, 0, 0>, strides = array<i64: 2, 2>} : memref<1x4x2x2xf32>, memref<1x4x5x5xf32>
-  glow_inst.avg_pool @out %pool, @in %x {count_include_pad = true, dilations = array<i64: 1, 1>, kernel = array<i64: 2, 2>, pads = array<i64: 0, 0, 0, 0>, strides = array<i64: 2, 2>} : memref<1x4x2x2xf32>, memref<1x4x5x5xf32>
-  glow_inst.matmul @out %fo, @in %a, @in %b {transpose_rhs = true} : memref<2x2xf32>, memref<2x3xf32>, memref<2x3xf32>
+  glow_inst.transpose @out %t, @in %a permutation [1, 0] : memref<3x2xf32>, memref<2x3xf32>
+  glow_inst.gather @out %g, @in %a, @in %i axis 1 : memref<2x2xf32>, memref<2x3xf32>, memref<2xi64>
+  glow_inst.convolution @out %conv, @in %x, @in %w, @in %bias pads [1, 1, 1, 1] : memref<1x8x5x5xf32>, memref<1x4x5x5xf32>, memref<8x4x3x3xf32>, memref<8xf32>
+  glow_inst.max_pool @out %pool, @in %x kernel [2, 2] strides [2, 2] : memref<1x4x2x2xf32>, memref<1x4x5x5xf32>
+  glow_inst.avg_pool @out %pool, @in %x count_include_pad true kernel [2, 2] strides [2, 2] : memref<1x4x2x2xf32>, memref<1x4x5x5xf32>
+  glow_inst.matmul @out %fo, @in %a, @in %b transpose_rhs true : memref<2x2xf32>, memref<2x3xf32>, memref<2x3xf32>
   glow_inst.fully_connected @out %fo, @in %a, @in %b, @in %l : memref<2x2xf32>, memref<2x3xf32>, memref<2x3xf32>, memref<2xf32>
   glow_inst.batch_norm @out %x2, @in %x, @in %v, @in %v, @in %v, @in %v : memref<1x4x5x5xf32>, memref<1x4x5x5xf32>, memref<4xf32>, memref<4xf32>, memref<4xf32>, memref<4xf32>
-  glow_inst.local_response_norm @out %x2, @in %x {size = 3 : i64} : memref<1x4x5x5xf32>, memref<1x4x5x5xf32>
-  glow_inst.softmax @out %a, @in %b {axis = 1 : i64} : memref<2x3xf32>, memref<2x3xf32>
-  glow_inst.log_softmax @out %a, @in %b {axis = 0 : i64} : memref<2x3xf32>, memref<2x3xf32>
-  glow_inst.reduce_sum @out %l, @in %a {axes = array<i64: 1>} : memref<2xf32>, memref<2x3xf32>
-  glow_inst.reduce_mean @out %l, @in %a {axes = array<i64: 1>} : memref<2xf32>, memref<2x3xf32>
-  glow_inst.reduce_max @out %l, @in %a {axes = array<i64: 1>} : memref<2xf32>, memref<2x3xf32>
-  glow_inst.reduce_min @out %l, @in %a {axes = array<i64: 1>} : memref<2xf32>, memref<2x3xf32>
-  glow_inst.reduce_prod @out %l, @in %a {axes = array<i64: 1>} : memref<2xf32>, memref<2x3xf32>
+  glow_inst.local_response_norm @out %x2, @in %x size 3 : memref<1x4x5x5xf32>, memref<1x4x5x5xf32>
+  glow_inst.softmax @out %a, @in %b axis 1 : memref<2x3xf32>, memref<2x3xf32>
+  glow_inst.log_softmax @out %a, @in %b axis 0 : memref<2x3xf32>, memref<2x3xf32>
+  glow_inst.reduce_sum @out %l, @in %a axes [1] : memref<2xf32>, memref<2x3xf32>
+  glow_inst.reduce_mean @out %l, @in %a axes [1] : memref<2xf32>, memref<2x3xf32>
+  glow_inst.reduce_max @out %l, @in %a axes [1] : memref<2xf32>, memref<2x3xf32>
+  glow_inst.reduce_min @out %l, @in %a axes [1] : memref<2xf32>, memref<2x3xf32>
+  glow_inst.reduce_prod @out %l, @in %a axes [1] : memref<2xf32>, memref<2x3xf32>
   glow_inst.quantize @out %q, @in %a : memref<2x3x!quant.uniform<i8:f32, 0.05:3>>, memref<2x3xf32>
   glow_inst.dequantize @out %a, @in %q : memref<2x3xf32>, memref<2x3x!quant.uniform<i8:f32, 0.05:3>>
   glow_inst.multiply_add @out %a, @in %b, @in %fw, @in %b : memref<2x3xf32>, memref<2x3xf32>, memref<2x3xf32>, memref<2x3xf32>
@@ -72,8 +75,11 @@ func.func @operators(%a: memref<2x3xf32>, %b: memref<2x3xf32>, %t: memref<3x2xf3
 }
 
 // CHECK:      builtin.module {
-// CHECK-NEXT:   func.func @operators(%a: memref<2x3xf32>, %b: memref<2x3xf32>, %t: memref<3x2xf32>, %c: memref<2x3xi1>, %c2: memref<2x3xi1>, %x: memref<1x4x5x5xf32>, %x2: memref<1x4x5x5xf32>, %w: memref<8x4x3x3xf32>, %bias: memref<8xf32>, %conv: memref<1x8x5x5xf32>, %v: memref<4xf32>, %pool: memref<1x4x2x2xf32>, %l: memref<2xf32>, %fw: memref<2x3xf32>, %fo: memref<2x2xf32>, %i: memref<2xi64>, %q: memref<2x3x!quant.uniform<i8:f32, 0.05:3>>, %g: memref<2x2xf32>) {
-// CHECK-NEXT:     glow_inst.splat @out %a {value = 0.000000e+00 : f64} : memref<2x3xf32>
+// CHECK-NEXT:   func.func @operators(%a: memref<2x3xf32>, %b: memref<2x3xf32>, %t: memref<3x2xf32>, %c: memref<2x3xi1>, %c2: memref<2x3xi1>, %x: memref<1x4x5x5xf32>,
+// CHECK-SAME:   %x2: memref<1x4x5x5xf32>, %w: memref<8x4x3x3xf32>, %bias: memref<8xf32>, %conv: memref<1x8x5x5xf32>, %v: memref<4xf32>, %pool: memref<1x4x2x2xf32>,
+// CHECK-SAME:   %l: memref<2xf32>, %fw: memref<2x3xf32>, %fo: memref<2x2xf32>, %i: memref<2xi64>, %q: memref<2x3x!quant.uniform<i8:f32, 0.05:3>>,
+// CHECK-SAME:   %g: memref<2x2xf32>) {
+// CHECK-NEXT:     glow_inst.splat @out %a value 0.0 : memref<2x3xf32>
 // CHECK-NEXT:     glow_inst.add @out %a, @in %b, @in %fw : memref<2x3xf32>, memref<2x3xf32>, memref<2x3xf32>
 // CHECK-NEXT:     glow_inst.sub @out %a, @in %b, @in %fw : memref<2x3xf32>, memref<2x3xf32>, memref<2x3xf32>
 // CHECK-NEXT:     glow_inst.mul @out %a, @in %b, @in %fw : memref<2x3xf32>, memref<2x3xf32>, memref<2x3xf32>
@@ -105,9 +111,9 @@ func.func @operators(%a: memref<2x3xf32>, %b: memref<2x3xf32>, %t: memref<3x2xf3
 // CHECK-NEXT:     glow_inst.hard_sigmoid @out %a, @in %b : memref<2x3xf32>, memref<2x3xf32>
 // CHECK-NEXT:     glow_inst.hard_swish @out %a, @in %b : memref<2x3xf32>, memref<2x3xf32>
 // CHECK-NEXT:     glow_inst.cast @out %a, @in %b : memref<2x3xf32>, memref<2x3xf32>
-// CHECK-NEXT:     glow_inst.leaky_relu @out %a, @in %b {alpha = 2.500000e-01 : f64} : memref<2x3xf32>, memref<2x3xf32>
-// CHECK-NEXT:     glow_inst.clip @out %a, @in %b {max = 6.000000e+00 : f64} : memref<2x3xf32>, memref<2x3xf32>
-// CHECK-NEXT:     glow_inst.gelu @out %a, @in %b {approximate = true} : memref<2x3xf32>, memref<2x3xf32>
+// CHECK-NEXT:     glow_inst.leaky_relu @out %a, @in %b alpha 0.25 : memref<2x3xf32>, memref<2x3xf32>
+// CHECK-NEXT:     glow_inst.clip @out %a, @in %b max 6.0 : memref<2x3xf32>, memref<2x3xf32>
+// CHECK-NEXT:     glow_inst.gelu @out %a, @in %b approximate true : memref<2x3xf32>, memref<2x3xf32>
 // CHECK-NEXT:     glow_inst.equal @out %c, @in %a, @in %b : memref<2x3xi1>, memref<2x3xf32>, memref<2x3xf32>
 // CHECK-NEXT:     glow_inst.less @out %c, @in %a, @in %b : memref<2x3xi1>, memref<2x3xf32>, memref<2x3xf32>
 // CHECK-NEXT:     glow_inst.less_equal @out %c, @in %a, @in %b : memref<2x3xi1>, memref<2x3xf32>, memref<2x3xf32>
@@ -116,22 +122,22 @@ func.func @operators(%a: memref<2x3xf32>, %b: memref<2x3xf32>, %t: memref<3x2xf3
 // CHECK-NEXT:     glow_inst.or @out %c, @in %c2, @in %c2 : memref<2x3xi1>, memref<2x3xi1>, memref<2x3xi1>
 // CHECK-NEXT:     glow_inst.xor @out %c, @in %c2, @in %c2 : memref<2x3xi1>, memref<2x3xi1>, memref<2x3xi1>
 // CHECK-NEXT:     glow_inst.select @out %a, @in %c, @in %b, @in %b : memref<2x3xf32>, memref<2x3xi1>, memref<2x3xf32>, memref<2x3xf32>
-// CHECK-NEXT:     glow_inst.transpose @out %t, @in %a {permutation = array<i64: 1, 0>} : memref<3x2xf32>, memref<2x3xf32>
-// CHECK-NEXT:     glow_inst.gather @out %g, @in %a, @in %i {axis = 1 : i64} : memref<2x2xf32>, memref<2x3xf32>, memref<2xi64>
-// CHECK-NEXT:     glow_inst.convolution @out %conv, @in %x, @in %w, @in %bias {dilations = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>, strides = array<i64: 1, 1>} : memref<1x8x5x5xf32>, memref<1x4x5x5xf32>, memref<8x4x3x3xf32>, memref<8xf32>
-// CHECK-NEXT:     glow_inst.max_pool @out %pool, @in %x {dilations = array<i64: 1, 1>, kernel = array<i64: 2, 2>, pads = array<i64: 0, 0, 0, 0>, strides = array<i64: 2, 2>} : memref<1x4x2x2xf32>, memref<1x4x5x5xf32>
-// CHECK-NEXT:     glow_inst.avg_pool @out %pool, @in %x {count_include_pad = true, dilations = array<i64: 1, 1>, kernel = array<i64: 2, 2>, pads = array<i64: 0, 0, 0, 0>, strides = array<i64: 2, 2>} : memref<1x4x2x2xf32>, memref<1x4x5x5xf32>
-// CHECK-NEXT:     glow_inst.matmul @out %fo, @in %a, @in %b {transpose_rhs = true} : memref<2x2xf32>, memref<2x3xf32>, memref<2x3xf32>
+// CHECK-NEXT:     glow_inst.transpose @out %t, @in %a permutation [1, 0] : memref<3x2xf32>, memref<2x3xf32>
+// CHECK-NEXT:     glow_inst.gather @out %g, @in %a, @in %i axis 1 : memref<2x2xf32>, memref<2x3xf32>, memref<2xi64>
+// CHECK-NEXT:     glow_inst.convolution @out %conv, @in %x, @in %w, @in %bias pads [1, 1, 1, 1] : memref<1x8x5x5xf32>, memref<1x4x5x5xf32>, memref<8x4x3x3xf32>, memref<8xf32>
+// CHECK-NEXT:     glow_inst.max_pool @out %pool, @in %x kernel [2, 2] strides [2, 2] : memref<1x4x2x2xf32>, memref<1x4x5x5xf32>
+// CHECK-NEXT:     glow_inst.avg_pool @out %pool, @in %x count_include_pad true kernel [2, 2] strides [2, 2] : memref<1x4x2x2xf32>, memref<1x4x5x5xf32>
+// CHECK-NEXT:     glow_inst.matmul @out %fo, @in %a, @in %b transpose_rhs true : memref<2x2xf32>, memref<2x3xf32>, memref<2x3xf32>
 // CHECK-NEXT:     glow_inst.fully_connected @out %fo, @in %a, @in %b, @in %l : memref<2x2xf32>, memref<2x3xf32>, memref<2x3xf32>, memref<2xf32>
 // CHECK-NEXT:     glow_inst.batch_norm @out %x2, @in %x, @in %v, @in %v, @in %v, @in %v : memref<1x4x5x5xf32>, memref<1x4x5x5xf32>, memref<4xf32>, memref<4xf32>, memref<4xf32>, memref<4xf32>
-// CHECK-NEXT:     glow_inst.local_response_norm @out %x2, @in %x {size = 3 : i64} : memref<1x4x5x5xf32>, memref<1x4x5x5xf32>
-// CHECK-NEXT:     glow_inst.softmax @out %a, @in %b {axis = 1 : i64} : memref<2x3xf32>, memref<2x3xf32>
-// CHECK-NEXT:     glow_inst.log_softmax @out %a, @in %b {axis = 0 : i64} : memref<2x3xf32>, memref<2x3xf32>
-// CHECK-NEXT:     glow_inst.reduce_sum @out %l, @in %a {axes = array<i64: 1>} : memref<2xf32>, memref<2x3xf32>
-// CHECK-NEXT:     glow_inst.reduce_mean @out %l, @in %a {axes = array<i64: 1>} : memref<2xf32>, memref<2x3xf32>
-// CHECK-NEXT:     glow_inst.reduce_max @out %l, @in %a {axes = array<i64: 1>} : memref<2xf32>, memref<2x3xf32>
-// CHECK-NEXT:     glow_inst.reduce_min @out %l, @in %a {axes = array<i64: 1>} : memref<2xf32>, memref<2x3xf32>
-// CHECK-NEXT:     glow_inst.reduce_prod @out %l, @in %a {axes = array<i64: 1>} : memref<2xf32>, memref<2x3xf32>
+// CHECK-NEXT:     glow_inst.local_response_norm @out %x2, @in %x size 3 : memref<1x4x5x5xf32>, memref<1x4x5x5xf32>
+// CHECK-NEXT:     glow_inst.softmax @out %a, @in %b axis 1 : memref<2x3xf32>, memref<2x3xf32>
+// CHECK-NEXT:     glow_inst.log_softmax @out %a, @in %b axis 0 : memref<2x3xf32>, memref<2x3xf32>
+// CHECK-NEXT:     glow_inst.reduce_sum @out %l, @in %a axes [1] : memref<2xf32>, memref<2x3xf32>
+// CHECK-NEXT:     glow_inst.reduce_mean @out %l, @in %a axes [1] : memref<2xf32>, memref<2x3xf32>
+// CHECK-NEXT:     glow_inst.reduce_max @out %l, @in %a axes [1] : memref<2xf32>, memref<2x3xf32>
+// CHECK-NEXT:     glow_inst.reduce_min @out %l, @in %a axes [1] : memref<2xf32>, memref<2x3xf32>
+// CHECK-NEXT:     glow_inst.reduce_prod @out %l, @in %a axes [1] : memref<2xf32>, memref<2x3xf32>
 // CHECK-NEXT:     glow_inst.quantize @out %q, @in %a : memref<2x3x!quant.uniform<i8:f32, 0.05:3>>, memref<2x3xf32>
 // CHECK-NEXT:     glow_inst.dequantize @out %a, @in %q : memref<2x3xf32>, memref<2x3x!quant.uniform<i8:f32, 0.05:3>>
 // CHECK-NEXT:     glow_inst.multiply_add @out %a, @in %b, @in %fw, @in %b : memref<2x3xf32>, memref<2x3xf32>, memref<2x3xf32>, memref<2x3xf32>
@@ -163,13 +169,13 @@ func.func @operators(%a: memref<2x3xf32>, %b: memref<2x3xf32>, %t: memref<3x2xf3
 // GENERIC: "glow_inst.round_even"(%a, %b) <{operandSegmentSizes = array<i32: 2, 0>}> : (memref<2x3xf32>, memref<2x3xf32>) -> ()
 // GENERIC: "glow_inst.sign"(%a, %b) <{operandSegmentSizes = array<i32: 2, 0>}> : (memref<2x3xf32>, memref<2x3xf32>) -> ()
 // GENERIC: "glow_inst.relu"(%a, %b) <{operandSegmentSizes = array<i32: 2, 0>}> : (memref<2x3xf32>, memref<2x3xf32>) -> ()
-// GENERIC: "glow_inst.leaky_relu"(%a, %b) <{alpha = 1.000000e-02 : f64, operandSegmentSizes = array<i32: 2, 0>}> : (memref<2x3xf32>, memref<2x3xf32>) -> ()
-// GENERIC: "glow_inst.elu"(%a, %b) <{alpha = 1.000000e+00 : f64, operandSegmentSizes = array<i32: 2, 0>}> : (memref<2x3xf32>, memref<2x3xf32>) -> ()
+// GENERIC: "glow_inst.leaky_relu"(%a, %b) <{operandSegmentSizes = array<i32: 2, 0>, alpha = 1.000000e-02 : f64}> : (memref<2x3xf32>, memref<2x3xf32>) -> ()
+// GENERIC: "glow_inst.elu"(%a, %b) <{operandSegmentSizes = array<i32: 2, 0>, alpha = 1.000000e+00 : f64}> : (memref<2x3xf32>, memref<2x3xf32>) -> ()
 // GENERIC: "glow_inst.sigmoid"(%a, %b) <{operandSegmentSizes = array<i32: 2, 0>}> : (memref<2x3xf32>, memref<2x3xf32>) -> ()
 // GENERIC: "glow_inst.tanh"(%a, %b) <{operandSegmentSizes = array<i32: 2, 0>}> : (memref<2x3xf32>, memref<2x3xf32>) -> ()
 // GENERIC: "glow_inst.erf"(%a, %b) <{operandSegmentSizes = array<i32: 2, 0>}> : (memref<2x3xf32>, memref<2x3xf32>) -> ()
 // GENERIC: "glow_inst.softplus"(%a, %b) <{operandSegmentSizes = array<i32: 2, 0>}> : (memref<2x3xf32>, memref<2x3xf32>) -> ()
-// GENERIC: "glow_inst.hard_sigmoid"(%a, %b) <{alpha = 2.000000e-01 : f64, beta = 5.000000e-01 : f64, operandSegmentSizes = array<i32: 2, 0>}> : (memref<2x3xf32>, memref<2x3xf32>) -> ()
+// GENERIC: "glow_inst.hard_sigmoid"(%a, %b) <{operandSegmentSizes = array<i32: 2, 0>, alpha = 2.000000e-01 : f64, beta = 5.000000e-01 : f64}> : (memref<2x3xf32>, memref<2x3xf32>) -> ()
 // GENERIC: "glow_inst.hard_swish"(%a, %b) <{operandSegmentSizes = array<i32: 2, 0>}> : (memref<2x3xf32>, memref<2x3xf32>) -> ()
 // GENERIC: "glow_inst.cast"(%a, %b) <{operandSegmentSizes = array<i32: 2, 0>}> : (memref<2x3xf32>, memref<2x3xf32>) -> ()
 // GENERIC: "glow_inst.clip"(%a, %b) <{max = 6.000000e+00 : f64, operandSegmentSizes = array<i32: 2, 0>}> : (memref<2x3xf32>, memref<2x3xf32>) -> ()
@@ -184,19 +190,25 @@ func.func @operators(%a: memref<2x3xf32>, %b: memref<2x3xf32>, %t: memref<3x2xf3
 // GENERIC: "glow_inst.select"(%a, %c, %b, %b) <{operandSegmentSizes = array<i32: 4, 0>}> : (memref<2x3xf32>, memref<2x3xi1>, memref<2x3xf32>, memref<2x3xf32>) -> ()
 // GENERIC: "glow_inst.transpose"(%t, %a) <{permutation = array<i64: 1, 0>, operandSegmentSizes = array<i32: 2, 0>}> : (memref<3x2xf32>, memref<2x3xf32>) -> ()
 // GENERIC: "glow_inst.gather"(%g, %a, %i) <{axis = 1 : i64, operandSegmentSizes = array<i32: 3, 0>}> : (memref<2x2xf32>, memref<2x3xf32>, memref<2xi64>) -> ()
-// GENERIC: "glow_inst.convolution"(%conv, %x, %w, %bias) <{group = 1 : i64, strides = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>, operandSegmentSizes = array<i32: 4, 0>}> : (memref<1x8x5x5xf32>, memref<1x4x5x5xf32>, memref<8x4x3x3xf32>, memref<8xf32>) -> ()
-// GENERIC: "glow_inst.max_pool"(%pool, %x) <{ceil_mode = false, kernel = array<i64: 2, 2>, strides = array<i64: 2, 2>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, operandSegmentSizes = array<i32: 2, 0>}> : (memref<1x4x2x2xf32>, memref<1x4x5x5xf32>) -> ()
-// GENERIC: "glow_inst.avg_pool"(%pool, %x) <{count_include_pad = true, ceil_mode = false, kernel = array<i64: 2, 2>, strides = array<i64: 2, 2>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, operandSegmentSizes = array<i32: 2, 0>}> : (memref<1x4x2x2xf32>, memref<1x4x5x5xf32>) -> ()
-// GENERIC: "glow_inst.matmul"(%fo, %a, %b) <{transpose_lhs = false, transpose_rhs = true, operandSegmentSizes = array<i32: 3, 0>}> : (memref<2x2xf32>, memref<2x3xf32>, memref<2x3xf32>) -> ()
+// GENERIC: "glow_inst.convolution"(%conv, %x, %w, %bias) <{pads = array<i64: 1, 1, 1, 1>, operandSegmentSizes = array<i32: 4, 0>, strides = array<i64: 1, 1>,
+// GENERIC-SAME: dilations = array<i64: 1, 1>, group = 1 : i64}> : (memref<1x8x5x5xf32>, memref<1x4x5x5xf32>, memref<8x4x3x3xf32>, memref<8xf32>) -> ()
+// GENERIC: "glow_inst.max_pool"(%pool, %x) <{kernel = array<i64: 2, 2>, strides = array<i64: 2, 2>, operandSegmentSizes = array<i32: 2, 0>, pads = array<i64: 0,
+// GENERIC-SAME: 0, 0, 0>, dilations = array<i64: 1, 1>, ceil_mode = false}> : (memref<1x4x2x2xf32>, memref<1x4x5x5xf32>) -> ()
+// GENERIC: "glow_inst.avg_pool"(%pool, %x) <{count_include_pad = true, kernel = array<i64: 2, 2>, strides = array<i64: 2, 2>,
+// GENERIC-SAME: operandSegmentSizes = array<i32: 2, 0>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, ceil_mode = false}> : (memref<1x4x2x2xf32>,
+// GENERIC-SAME: memref<1x4x5x5xf32>) -> ()
+// GENERIC: "glow_inst.matmul"(%fo, %a, %b) <{transpose_rhs = true, operandSegmentSizes = array<i32: 3, 0>, transpose_lhs = false}> : (memref<2x2xf32>, memref<2x3xf32>, memref<2x3xf32>) -> ()
 // GENERIC: "glow_inst.fully_connected"(%fo, %a, %b, %l) <{operandSegmentSizes = array<i32: 4, 0>}> : (memref<2x2xf32>, memref<2x3xf32>, memref<2x3xf32>, memref<2xf32>) -> ()
-// GENERIC: "glow_inst.batch_norm"(%x2, %x, %v, %v, %v, %v) <{epsilon = 1.000000e-05 : f64, operandSegmentSizes = array<i32: 6, 0>}> : (memref<1x4x5x5xf32>, memref<1x4x5x5xf32>, memref<4xf32>, memref<4xf32>, memref<4xf32>, memref<4xf32>) -> ()
-// GENERIC: "glow_inst.local_response_norm"(%x2, %x) <{alpha = 1.000000e-04 : f64, beta = 7.500000e-01 : f64, k = 1.000000e+00 : f64, size = 3 : i64, operandSegmentSizes = array<i32: 2, 0>}> : (memref<1x4x5x5xf32>, memref<1x4x5x5xf32>) -> ()
+// GENERIC: "glow_inst.batch_norm"(%x2, %x, %v, %v, %v, %v) <{operandSegmentSizes = array<i32: 6, 0>, epsilon = 1.000000e-05 : f64}>
+// GENERIC-SAME: : (memref<1x4x5x5xf32>, memref<1x4x5x5xf32>, memref<4xf32>, memref<4xf32>, memref<4xf32>, memref<4xf32>) -> ()
+// GENERIC: "glow_inst.local_response_norm"(%x2, %x) <{size = 3 : i64, operandSegmentSizes = array<i32: 2, 0>, alpha = 1.000000e-04 : f64, beta = 7.500000e-01
+// GENERIC-SAME: : f64, k = 1.000000e+00 : f64}> : (memref<1x4x5x5xf32>, memref<1x4x5x5xf32>) -> ()
 // GENERIC: "glow_inst.softmax"(%a, %b) <{axis = 1 : i64, operandSegmentSizes = array<i32: 2, 0>}> : (memref<2x3xf32>, memref<2x3xf32>) -> ()
 // GENERIC: "glow_inst.log_softmax"(%a, %b) <{axis = 0 : i64, operandSegmentSizes = array<i32: 2, 0>}> : (memref<2x3xf32>, memref<2x3xf32>) -> ()
-// GENERIC: "glow_inst.reduce_sum"(%l, %a) <{keep_dims = false, axes = array<i64: 1>, operandSegmentSizes = array<i32: 2, 0>}> : (memref<2xf32>, memref<2x3xf32>) -> ()
-// GENERIC: "glow_inst.reduce_mean"(%l, %a) <{keep_dims = false, axes = array<i64: 1>, operandSegmentSizes = array<i32: 2, 0>}> : (memref<2xf32>, memref<2x3xf32>) -> ()
-// GENERIC: "glow_inst.reduce_max"(%l, %a) <{keep_dims = false, axes = array<i64: 1>, operandSegmentSizes = array<i32: 2, 0>}> : (memref<2xf32>, memref<2x3xf32>) -> ()
-// GENERIC: "glow_inst.reduce_min"(%l, %a) <{keep_dims = false, axes = array<i64: 1>, operandSegmentSizes = array<i32: 2, 0>}> : (memref<2xf32>, memref<2x3xf32>) -> ()
-// GENERIC: "glow_inst.reduce_prod"(%l, %a) <{keep_dims = false, axes = array<i64: 1>, operandSegmentSizes = array<i32: 2, 0>}> : (memref<2xf32>, memref<2x3xf32>) -> ()
+// GENERIC: "glow_inst.reduce_sum"(%l, %a) <{axes = array<i64: 1>, operandSegmentSizes = array<i32: 2, 0>, keep_dims = false}> : (memref<2xf32>, memref<2x3xf32>) -> ()
+// GENERIC: "glow_inst.reduce_mean"(%l, %a) <{axes = array<i64: 1>, operandSegmentSizes = array<i32: 2, 0>, keep_dims = false}> : (memref<2xf32>, memref<2x3xf32>) -> ()
+// GENERIC: "glow_inst.reduce_max"(%l, %a) <{axes = array<i64: 1>, operandSegmentSizes = array<i32: 2, 0>, keep_dims = false}> : (memref<2xf32>, memref<2x3xf32>) -> ()
+// GENERIC: "glow_inst.reduce_min"(%l, %a) <{axes = array<i64: 1>, operandSegmentSizes = array<i32: 2, 0>, keep_dims = false}> : (memref<2xf32>, memref<2x3xf32>) -> ()
+// GENERIC: "glow_inst.reduce_prod"(%l, %a) <{axes = array<i64: 1>, operandSegmentSizes = array<i32: 2, 0>, keep_dims = false}> : (memref<2xf32>, memref<2x3xf32>) -> ()
 // GENERIC: "glow_inst.quantize"(%q, %a) <{operandSegmentSizes = array<i32: 2, 0>}> : (memref<2x3x!quant.uniform<i8:f32, 0.05:3>>, memref<2x3xf32>) -> ()
 // GENERIC: "glow_inst.dequantize"(%a, %q) <{operandSegmentSizes = array<i32: 2, 0>}> : (memref<2x3xf32>, memref<2x3x!quant.uniform<i8:f32, 0.05:3>>) -> ()

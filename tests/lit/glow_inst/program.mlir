@@ -11,12 +11,12 @@ func.func @main(%x: memref<4x8xf32> {glow.name = "x", glow.qualifier = "in"}, %y
   %rows = glow_inst.tensor_view %inline : memref<2xf32> to memref<4x2xf32, strided<[0, 1]>>
   %a = glow_inst.alloc_activation {offset = 64 : i64} : memref<4x2xf32>
   %b = glow_inst.alloc_activation {offset = 0 : i64} : memref<4x2xf32>
-  glow_inst.matmul @out %a, @in %x, @in %w {transpose_rhs = true} : memref<4x2xf32>, memref<4x8xf32>, memref<2x8xf32>
+  glow_inst.matmul @out %a, @in %x, @in %w transpose_rhs true : memref<4x2xf32>, memref<4x8xf32>, memref<2x8xf32>
   glow_inst.stacked @out %b, @inout %a, @in %rows : memref<4x2xf32>, memref<4x2xf32>, memref<4x2xf32, strided<[0, 1]>> {
   ^bb0(%0: f32, %1: f32):
     %2 = glow.add %0, %1 : (f32, f32) -> f32
     %3 = glow.relu %2 : (f32) -> f32
-    %4 = glow.splat {value = 2.0 : f64} : f32
+    %4 = glow.splat value 2.0 : f32
     %5 = glow.mul %3, %4 : (f32, f32) -> f32
     glow_inst.yield %3, %5 : f32, f32
   }
@@ -40,12 +40,12 @@ func.func @unplanned() {
 // CHECK-NEXT:     %rows = glow_inst.tensor_view %inline : memref<2xf32> to memref<4x2xf32, strided<[0, 1]>>
 // CHECK-NEXT:     %a = glow_inst.alloc_activation {offset = 64 : i64} : memref<4x2xf32>
 // CHECK-NEXT:     %b = glow_inst.alloc_activation {offset = 0 : i64} : memref<4x2xf32>
-// CHECK-NEXT:     glow_inst.matmul @out %a, @in %x, @in %w {transpose_rhs = true} : memref<4x2xf32>, memref<4x8xf32>, memref<2x8xf32>
+// CHECK-NEXT:     glow_inst.matmul @out %a, @in %x, @in %w transpose_rhs true : memref<4x2xf32>, memref<4x8xf32>, memref<2x8xf32>
 // CHECK-NEXT:     glow_inst.stacked @out %b, @inout %a, @in %rows : memref<4x2xf32>, memref<4x2xf32>, memref<4x2xf32, strided<[0, 1]>> {
 // CHECK-NEXT:     ^bb0(%0: f32, %1: f32):
 // CHECK-NEXT:       %2 = glow.add %0, %1 : (f32, f32) -> f32
 // CHECK-NEXT:       %3 = glow.relu %2 : (f32) -> f32
-// CHECK-NEXT:       %4 = glow.splat {value = 2.000000e+00 : f64} : f32
+// CHECK-NEXT:       %4 = glow.splat value 2.0 : f32
 // CHECK-NEXT:       %5 = glow.mul %3, %4 : (f32, f32) -> f32
 // CHECK-NEXT:       glow_inst.yield %3, %5 : f32, f32
 // CHECK-NEXT:     }
@@ -65,7 +65,7 @@ func.func @unplanned() {
 // GENERIC: %w = "glow_inst.weight"() <{value = #glow.blob<"model.onnx", 4096, 64>, offset = 128 : i64}> : () -> memref<2x8xf32>
 // GENERIC: %rows = "glow_inst.tensor_view"(%inline) : (memref<2xf32>) -> memref<4x2xf32, strided<[0, 1]>>
 // GENERIC: %a = "glow_inst.alloc_activation"() <{offset = 64 : i64}> : () -> memref<4x2xf32>
-// GENERIC: "glow_inst.matmul"(%a, %x, %w) <{transpose_lhs = false, transpose_rhs = true, operandSegmentSizes = array<i32: 3, 0>}> : (memref<4x2xf32>, memref<4x8xf32>, memref<2x8xf32>) -> ()
+// GENERIC: "glow_inst.matmul"(%a, %x, %w) <{transpose_rhs = true, operandSegmentSizes = array<i32: 3, 0>, transpose_lhs = false}> : (memref<4x2xf32>, memref<4x8xf32>, memref<2x8xf32>) -> ()
 // GENERIC: "glow_inst.stacked"(%b, %a, %rows) <{operandSegmentSizes = array<i32: 1, 1, 1>}> ({
 // GENERIC: %2 = "glow.add"(%0, %1) : (f32, f32) -> f32
 // GENERIC: %3 = "glow.relu"(%2) : (f32) -> f32

@@ -53,3 +53,15 @@ glow_inst.matmul @out %a, @in %b, @in %c : memref<2x2xf32>, memref<2x2xf32>, mem
 ^bb0(%0: f32, %1: f32):
   glow_inst.yield %0 : f32
 }
+
+// -----
+
+// CHECK: glow_inst.softmax has no property axes; did you mean axis?
+%a, %b = "test.op"() : () -> (memref<4xf32>, memref<4xf32>)
+glow_inst.softmax @out %a, @in %b axes [0] : memref<4xf32>, memref<4xf32>
+
+// -----
+
+// CHECK: glow_inst.softmax lacks the property axis
+%a, %b = "test.op"() : () -> (memref<4xf32>, memref<4xf32>)
+glow_inst.softmax @out %a, @in %b : memref<4xf32>, memref<4xf32>

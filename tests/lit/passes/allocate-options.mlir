@@ -14,7 +14,8 @@ func.func @main(%x: memref<3xf32> {glow.qualifier = "in"}, %y: memref<3xf32> {gl
   func.return
 }
 
-// CHECK: func.func @main(%x: memref<3xf32> {glow.qualifier = "in"}, %y: memref<3xf32> {glow.qualifier = "out"}) attributes {glow.arena_size = 32 : i64, glow.arena_lower_bound = 24 : i64, glow.weights_size = 0 : i64} {
+// CHECK: func.func @main(%x: memref<3xf32> {glow.qualifier = "in"}, %y: memref<3xf32> {glow.qualifier = "out"})
+// CHECK-SAME: attributes {glow.arena_size = 32 : i64, glow.arena_lower_bound = 24 : i64, glow.weights_size = 0 : i64} {
 // CHECK-NEXT:   %a = glow_inst.alloc_activation {offset = 0 : i64} : memref<3xf32>
 // CHECK-NEXT:   glow_inst.copy @out %a, @in %x : memref<3xf32>, memref<3xf32>
 // CHECK-NEXT:   %b = glow_inst.alloc_activation {offset = 16 : i64} : memref<3xf32>

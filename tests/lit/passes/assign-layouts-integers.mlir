@@ -7,23 +7,23 @@ func.func @chain(%x: tensor<1x3x5x5x!quant.uniform<u8:f32, 0.5:7>>, %s: tensor<8
   %w = glow.constant dense<1> : tensor<8x3x3x3xi8>
   %b = glow.constant dense<2> : tensor<8xi32>
   %v = glow.constant dense<3> : tensor<24x8x1x1xi8>
-  %c = glow.splat {value = 0.0 : f64} : tensor<24xi32>
-  %0 = glow.pad %x {low = array<i64: 0, 0, 1, 1>, high = array<i64: 0, 0, 1, 1>, value = 7.0 : f64} : (tensor<1x3x5x5x!quant.uniform<u8:f32, 0.5:7>>) -> tensor<1x3x7x7x!quant.uniform<u8:f32, 0.5:7>>
-  %1 = glow.convolution %0, %w, %b {dilations = array<i64: 1, 1>, group = 1 : i64, pads = array<i64: 0, 0, 0, 0>, strides = array<i64: 2, 2>} : (tensor<1x3x7x7x!quant.uniform<u8:f32, 0.5:7>>, tensor<8x3x3x3xi8>, tensor<8xi32>) -> tensor<1x8x3x3xi32>
+  %c = glow.splat value 0.0 : tensor<24xi32>
+  %0 = glow.pad %x low [0, 0, 1, 1] high [0, 0, 1, 1] value 7.0 : (tensor<1x3x5x5x!quant.uniform<u8:f32, 0.5:7>>) -> tensor<1x3x7x7x!quant.uniform<u8:f32, 0.5:7>>
+  %1 = glow.convolution %0, %w, %b strides [2, 2] : (tensor<1x3x7x7x!quant.uniform<u8:f32, 0.5:7>>, tensor<8x3x3x3xi8>, tensor<8xi32>) -> tensor<1x8x3x3xi32>
   %2 = glow.cast %1 : (tensor<1x8x3x3xi32>) -> tensor<1x8x3x3xf32>
   %3 = glow.quantize %2 : (tensor<1x8x3x3xf32>) -> tensor<1x8x3x3x!quant.uniform<u8:f32, 0.25:9>>
-  %4 = glow.convolution %3, %v, %c {dilations = array<i64: 1, 1>, group = 1 : i64, pads = array<i64: 0, 0, 0, 0>, strides = array<i64: 1, 1>} : (tensor<1x8x3x3x!quant.uniform<u8:f32, 0.25:9>>, tensor<24x8x1x1xi8>, tensor<24xi32>) -> tensor<1x24x3x3xi32>
+  %4 = glow.convolution %3, %v, %c : (tensor<1x8x3x3x!quant.uniform<u8:f32, 0.25:9>>, tensor<24x8x1x1xi8>, tensor<24xi32>) -> tensor<1x24x3x3xi32>
   func.return %4 : tensor<1x24x3x3xi32>
 }
 
 // CHECK-LABEL: @chain(
-// CHECK:       [[X:%.*]] = glow.pack_channels %x {block = 4 : i64} {{.*}} -> tensor<1x1x5x5x4x!quant.uniform<u8:f32, 0.5:7>>
-// CHECK:       [[P:%.*]] = glow.pad [[X]] {low = array<i64: 0, 0, 1, 1, 0>, high = array<i64: 0, 0, 1, 1, 0>, value = 7.000000e+00 : f64}
-// CHECK:       [[Y:%.*]] = glow.dot_convolution [[P]], {{.*}} : (tensor<1x1x7x7x4x!quant.uniform<u8:f32, 0.5:7>>, tensor<2x1x3x3x1x4x4xi8>, tensor<1x8xi32>) -> tensor<1x1x3x3x8xi32>
+// CHECK:       [[X:%.*]] = glow_cpu.pack_channels %x block 4 {{.*}} -> tensor<1x1x5x5x4x!quant.uniform<u8:f32, 0.5:7>>
+// CHECK:       [[P:%.*]] = glow.pad [[X]] low [0, 0, 1, 1, 0] high [0, 0, 1, 1, 0] value 7.0
+// CHECK:       [[Y:%.*]] = glow_cpu.dot_convolution [[P]], {{.*}} : (tensor<1x1x7x7x4x!quant.uniform<u8:f32, 0.5:7>>, tensor<2x1x3x3x1x4x4xi8>, tensor<1x8xi32>) -> tensor<1x1x3x3x8xi32>
 // CHECK:       glow.cast [[Y]] : (tensor<1x1x3x3x8xi32>) -> tensor<1x1x3x3x8xf32>
 // CHECK:       glow.quantize
-// CHECK:       glow.dot_convolution {{.*}} : (tensor<1x1x3x3x8x!quant.uniform<u8:f32, 0.25:9>>, tensor<6x1x1x1x2x4x4xi8>, tensor<1x24xi32>) -> tensor<1x1x3x3x24xi32>
-// CHECK:       glow.unpack_channels {{.*}} {channels = 24 : i64}
+// CHECK:       glow_cpu.dot_convolution {{.*}} : (tensor<1x1x3x3x8x!quant.uniform<u8:f32, 0.25:9>>, tensor<6x1x1x1x2x4x4xi8>, tensor<1x24xi32>) -> tensor<1x1x3x3x24xi32>
+// CHECK:       glow_cpu.unpack_channels {{.*}} channels 24
 
 // -----
 
@@ -37,25 +37,25 @@ func.func @joined(%x: tensor<1x16x4x4xi8>) -> (tensor<1x24x4x4xi32>, tensor<1x24
   %c = glow.constant dense<2> : tensor<16xi32>
   %f = glow.constant dense<1> : tensor<24x24x3x3xi8>
   %g = glow.constant dense<2> : tensor<24xi32>
-  %0 = glow.convolution %x, %w, %b {dilations = array<i64: 1, 1>, group = 1 : i64, pads = array<i64: 0, 0, 0, 0>, strides = array<i64: 1, 1>} : (tensor<1x16x4x4xi8>, tensor<8x16x1x1xi8>, tensor<8xi32>) -> tensor<1x8x4x4xi32>
-  %1 = glow.convolution %x, %v, %c {dilations = array<i64: 1, 1>, group = 1 : i64, pads = array<i64: 0, 0, 0, 0>, strides = array<i64: 1, 1>} : (tensor<1x16x4x4xi8>, tensor<16x16x1x1xi8>, tensor<16xi32>) -> tensor<1x16x4x4xi32>
-  %2 = glow.concat %0, %1 {axis = 1 : i64} : (tensor<1x8x4x4xi32>, tensor<1x16x4x4xi32>) -> tensor<1x24x4x4xi32>
+  %0 = glow.convolution %x, %w, %b : (tensor<1x16x4x4xi8>, tensor<8x16x1x1xi8>, tensor<8xi32>) -> tensor<1x8x4x4xi32>
+  %1 = glow.convolution %x, %v, %c : (tensor<1x16x4x4xi8>, tensor<16x16x1x1xi8>, tensor<16xi32>) -> tensor<1x16x4x4xi32>
+  %2 = glow.concat %0, %1 axis 1 : (tensor<1x8x4x4xi32>, tensor<1x16x4x4xi32>) -> tensor<1x24x4x4xi32>
   %3 = glow.cast %2 : (tensor<1x24x4x4xi32>) -> tensor<1x24x4x4xi8>
-  %4 = glow.pad %3 {low = array<i64: 0, 0, 1, 1>, high = array<i64: 0, 0, 1, 1>, value = 3.0 : f64} : (tensor<1x24x4x4xi8>) -> tensor<1x24x6x6xi8>
-  %5 = glow.pad %3 {low = array<i64: 0, 0, 1, 1>, high = array<i64: 0, 0, 1, 1>, value = 0.0 : f64} : (tensor<1x24x4x4xi8>) -> tensor<1x24x6x6xi8>
-  %6 = glow.convolution %4, %f, %g {dilations = array<i64: 1, 1>, group = 1 : i64, pads = array<i64: 0, 0, 0, 0>, strides = array<i64: 1, 1>} : (tensor<1x24x6x6xi8>, tensor<24x24x3x3xi8>, tensor<24xi32>) -> tensor<1x24x4x4xi32>
-  %7 = glow.convolution %5, %f, %g {dilations = array<i64: 1, 1>, group = 1 : i64, pads = array<i64: 0, 0, 0, 0>, strides = array<i64: 1, 1>} : (tensor<1x24x6x6xi8>, tensor<24x24x3x3xi8>, tensor<24xi32>) -> tensor<1x24x4x4xi32>
+  %4 = glow.pad %3 low [0, 0, 1, 1] high [0, 0, 1, 1] value 3.0 : (tensor<1x24x4x4xi8>) -> tensor<1x24x6x6xi8>
+  %5 = glow.pad %3 low [0, 0, 1, 1] high [0, 0, 1, 1] value 0.0 : (tensor<1x24x4x4xi8>) -> tensor<1x24x6x6xi8>
+  %6 = glow.convolution %4, %f, %g : (tensor<1x24x6x6xi8>, tensor<24x24x3x3xi8>, tensor<24xi32>) -> tensor<1x24x4x4xi32>
+  %7 = glow.convolution %5, %f, %g : (tensor<1x24x6x6xi8>, tensor<24x24x3x3xi8>, tensor<24xi32>) -> tensor<1x24x4x4xi32>
   func.return %6, %7 : tensor<1x24x4x4xi32>, tensor<1x24x4x4xi32>
 }
 
 // CHECK-LABEL: @joined(
-// CHECK:       glow.dot_convolution {{.*}} : (tensor<1x1x4x4x16xi8>, tensor<2x1x1x1x8x4x2xi8>, tensor<1x8xi32>) -> tensor<1x1x4x4x8xi32>
-// CHECK:       glow.dot_convolution {{.*}} -> tensor<1x2x4x4x8xi32>
+// CHECK:       glow_cpu.dot_convolution {{.*}} : (tensor<1x1x4x4x16xi8>, tensor<2x1x1x1x8x4x2xi8>, tensor<1x8xi32>) -> tensor<1x1x4x4x8xi32>
+// CHECK:       glow_cpu.dot_convolution {{.*}} -> tensor<1x2x4x4x8xi32>
 // CHECK:       glow.concat {{.*}} -> tensor<1x3x4x4x8xi32>
-// CHECK:       [[P:%.*]] = glow.pad {{.*}} value = 3.000000e+00
-// CHECK:       [[Q:%.*]] = glow.pad {{.*}} value = 0.000000e+00
-// CHECK:       glow.dot_convolution [[P]], {{.*}} -> tensor<1x1x4x4x24xi32>
-// CHECK:       glow.dot_convolution [[Q]], {{.*}} -> tensor<1x1x4x4x24xi32>
+// CHECK:       [[P:%.*]] = glow.pad {{.*}} value 3.0
+// CHECK:       [[Q:%.*]] = glow.pad {{.*}} value 0.0
+// CHECK:       glow_cpu.dot_convolution [[P]], {{.*}} -> tensor<1x1x4x4x24xi32>
+// CHECK:       glow_cpu.dot_convolution [[Q]], {{.*}} -> tensor<1x1x4x4x24xi32>
 
 // -----
 
@@ -66,18 +66,18 @@ func.func @shared(%x: tensor<1x8x4x4xui8>) -> (tensor<1x8x4x4xi32>, tensor<1x8x4
   %w = glow.constant dense<1> : tensor<8x8x3x3xi8>
   %d = glow.constant dense<1> : tensor<8x1x3x3xi8>
   %b = glow.constant dense<2> : tensor<8xi32>
-  %0 = glow.convolution %x, %v, %b {dilations = array<i64: 1, 1>, group = 1 : i64, pads = array<i64: 0, 0, 0, 0>, strides = array<i64: 1, 1>} : (tensor<1x8x4x4xui8>, tensor<8x8x1x1xi8>, tensor<8xi32>) -> tensor<1x8x4x4xi32>
+  %0 = glow.convolution %x, %v, %b : (tensor<1x8x4x4xui8>, tensor<8x8x1x1xi8>, tensor<8xi32>) -> tensor<1x8x4x4xi32>
   %1 = glow.cast %0 : (tensor<1x8x4x4xi32>) -> tensor<1x8x4x4xui8>
-  %2 = glow.pad %1 {low = array<i64: 0, 0, 1, 1>, high = array<i64: 0, 0, 1, 1>, value = 3.0 : f64} : (tensor<1x8x4x4xui8>) -> tensor<1x8x6x6xui8>
-  %3 = glow.convolution %2, %w, %b {dilations = array<i64: 1, 1>, group = 1 : i64, pads = array<i64: 0, 0, 0, 0>, strides = array<i64: 1, 1>} : (tensor<1x8x6x6xui8>, tensor<8x8x3x3xi8>, tensor<8xi32>) -> tensor<1x8x4x4xi32>
-  %4 = glow.convolution %2, %d, %b {dilations = array<i64: 1, 1>, group = 8 : i64, pads = array<i64: 0, 0, 0, 0>, strides = array<i64: 1, 1>} : (tensor<1x8x6x6xui8>, tensor<8x1x3x3xi8>, tensor<8xi32>) -> tensor<1x8x4x4xi32>
+  %2 = glow.pad %1 low [0, 0, 1, 1] high [0, 0, 1, 1] value 3.0 : (tensor<1x8x4x4xui8>) -> tensor<1x8x6x6xui8>
+  %3 = glow.convolution %2, %w, %b : (tensor<1x8x6x6xui8>, tensor<8x8x3x3xi8>, tensor<8xi32>) -> tensor<1x8x4x4xi32>
+  %4 = glow.convolution %2, %d, %b group 8 : (tensor<1x8x6x6xui8>, tensor<8x1x3x3xi8>, tensor<8xi32>) -> tensor<1x8x4x4xi32>
   func.return %3, %4 : tensor<1x8x4x4xi32>, tensor<1x8x4x4xi32>
 }
 
 // CHECK-LABEL: @shared(
 // CHECK:       [[P:%.*]] = glow.pad {{.*}} -> tensor<1x1x6x6x8xui8>
-// CHECK:       glow.dot_convolution [[P]], {{.*}} -> tensor<1x1x4x4x8xi32>
-// CHECK:       glow.blocked_depthwise_convolution [[P]], {{.*}} : (tensor<1x1x6x6x8xui8>, tensor<1x3x3x8xi8>, tensor<1x8xi32>) -> tensor<1x1x4x4x8xi32>
+// CHECK:       glow_cpu.dot_convolution [[P]], {{.*}} -> tensor<1x1x4x4x8xi32>
+// CHECK:       glow_cpu.blocked_depthwise_convolution [[P]], {{.*}} : (tensor<1x1x6x6x8xui8>, tensor<1x3x3x8xi8>, tensor<1x8xi32>) -> tensor<1x1x4x4x8xi32>
 // CHECK-NOT:   glow.pad
 
 // -----
@@ -87,8 +87,8 @@ func.func @shared(%x: tensor<1x8x4x4xui8>) -> (tensor<1x8x4x4xi32>, tensor<1x8x4
 func.func @plain(%x: tensor<1x8x4x4xi32>, %y: tensor<1x8x4x4xui8>, %w: tensor<8x8x1x1xi8>) {
   %v = glow.constant dense<1> : tensor<8x8x1x1xi32>
   %b = glow.constant dense<2> : tensor<8xi32>
-  %0 = glow.convolution %x, %v, %b {dilations = array<i64: 1, 1>, group = 1 : i64, pads = array<i64: 0, 0, 0, 0>, strides = array<i64: 1, 1>} : (tensor<1x8x4x4xi32>, tensor<8x8x1x1xi32>, tensor<8xi32>) -> tensor<1x8x4x4xi32>
-  %1 = glow.convolution %y, %w, %b {dilations = array<i64: 1, 1>, group = 1 : i64, pads = array<i64: 0, 0, 0, 0>, strides = array<i64: 1, 1>} : (tensor<1x8x4x4xui8>, tensor<8x8x1x1xi8>, tensor<8xi32>) -> tensor<1x8x4x4xi32>
+  %0 = glow.convolution %x, %v, %b : (tensor<1x8x4x4xi32>, tensor<8x8x1x1xi32>, tensor<8xi32>) -> tensor<1x8x4x4xi32>
+  %1 = glow.convolution %y, %w, %b : (tensor<1x8x4x4xui8>, tensor<8x8x1x1xi8>, tensor<8xi32>) -> tensor<1x8x4x4xi32>
   "test.op"(%0, %1) : (tensor<1x8x4x4xi32>, tensor<1x8x4x4xi32>) -> ()
   func.return
 }

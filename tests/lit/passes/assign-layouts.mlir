@@ -6,24 +6,24 @@ func.func @chain(%x: tensor<1x3x4x4xf32>) -> tensor<1x8xf32> {
   %w = glow.constant dense<0.5> : tensor<8x3x3x3xf32>
   %b = glow.constant dense<1.0> : tensor<8xf32>
   %v = glow.constant dense<0.5> : tensor<8x8x3x3xf32>
-  %0 = glow.convolution %x, %w, %b {dilations = array<i64: 1, 1>, group = 1 : i64, pads = array<i64: 1, 1, 1, 1>, strides = array<i64: 1, 1>} : (tensor<1x3x4x4xf32>, tensor<8x3x3x3xf32>, tensor<8xf32>) -> tensor<1x8x4x4xf32>
+  %0 = glow.convolution %x, %w, %b pads [1, 1, 1, 1] : (tensor<1x3x4x4xf32>, tensor<8x3x3x3xf32>, tensor<8xf32>) -> tensor<1x8x4x4xf32>
   %1 = glow.relu %0 : (tensor<1x8x4x4xf32>) -> tensor<1x8x4x4xf32>
-  %2 = glow.convolution %1, %v, %b {dilations = array<i64: 1, 1>, group = 1 : i64, pads = array<i64: 1, 1, 1, 1>, strides = array<i64: 2, 2>} : (tensor<1x8x4x4xf32>, tensor<8x8x3x3xf32>, tensor<8xf32>) -> tensor<1x8x2x2xf32>
-  %3 = glow.max_pool %2 {dilations = array<i64: 1, 1>, kernel = array<i64: 2, 2>, pads = array<i64: 0, 0, 0, 0>, strides = array<i64: 2, 2>} : (tensor<1x8x2x2xf32>) -> tensor<1x8x1x1xf32>
+  %2 = glow.convolution %1, %v, %b strides [2, 2] pads [1, 1, 1, 1] : (tensor<1x8x4x4xf32>, tensor<8x8x3x3xf32>, tensor<8xf32>) -> tensor<1x8x2x2xf32>
+  %3 = glow.max_pool %2 kernel [2, 2] strides [2, 2] : (tensor<1x8x2x2xf32>) -> tensor<1x8x1x1xf32>
   %4 = glow.reshape %3 : (tensor<1x8x1x1xf32>) -> tensor<1x8xf32>
   func.return %4 : tensor<1x8xf32>
 }
 
 // CHECK:      func.func @chain(%x: tensor<1x3x4x4xf32>) -> tensor<1x8xf32> {
-// CHECK-NEXT: %0 = glow.pad %x {low = array<i64: 0, 0, 1, 1>, high = array<i64: 0, 0, 1, 1>, value = 0.000000e+00 : f64} : (tensor<1x3x4x4xf32>) -> tensor<1x3x6x6xf32>
+// CHECK-NEXT: %0 = glow.pad %x low [0, 0, 1, 1] high [0, 0, 1, 1] value 0.0 : (tensor<1x3x4x4xf32>) -> tensor<1x3x6x6xf32>
 // CHECK-NEXT: %1 = glow.constant #glow.blob<"memory:w#{{[0-9]+}}", 0, 864> : tensor<2x3x3x3x4xf32>
 // CHECK-NEXT: %2 = glow.constant dense<1.000000e+00> : tensor<2x4xf32>
-// CHECK-NEXT: %3 = glow.blocked_convolution %0, %1, %2 {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>} : (tensor<1x3x6x6xf32>, tensor<2x3x3x3x4xf32>, tensor<2x4xf32>) -> tensor<1x2x4x4x4xf32>
+// CHECK-NEXT: %3 = glow_cpu.blocked_convolution %0, %1, %2 : (tensor<1x3x6x6xf32>, tensor<2x3x3x3x4xf32>, tensor<2x4xf32>) -> tensor<1x2x4x4x4xf32>
 // CHECK-NEXT: %4 = glow.relu %3 : (tensor<1x2x4x4x4xf32>) -> tensor<1x2x4x4x4xf32>
-// CHECK-NEXT: %5 = glow.pad %4 {low = array<i64: 0, 0, 1, 1, 0>, high = array<i64: 0, 0, 1, 1, 0>, value = 0.000000e+00 : f64} : (tensor<1x2x4x4x4xf32>) -> tensor<1x2x6x6x4xf32>
+// CHECK-NEXT: %5 = glow.pad %4 low [0, 0, 1, 1, 0] high [0, 0, 1, 1, 0] value 0.0 : (tensor<1x2x4x4x4xf32>) -> tensor<1x2x6x6x4xf32>
 // CHECK-NEXT: %6 = glow.constant #glow.blob<"memory:v#{{[0-9]+}}", 0, 2304> : tensor<2x2x3x3x4x4xf32>
-// CHECK-NEXT: %7 = glow.blocked_convolution %5, %6, %2 {strides = array<i64: 2, 2>, dilations = array<i64: 1, 1>} : (tensor<1x2x6x6x4xf32>, tensor<2x2x3x3x4x4xf32>, tensor<2x4xf32>) -> tensor<1x2x2x2x4xf32>
-// CHECK-NEXT: %8 = glow.blocked_max_pool %7 {dilations = array<i64: 1, 1>, kernel = array<i64: 2, 2>, pads = array<i64: 0, 0, 0, 0>, strides = array<i64: 2, 2>} : (tensor<1x2x2x2x4xf32>) -> tensor<1x2x1x1x4xf32>
+// CHECK-NEXT: %7 = glow_cpu.blocked_convolution %5, %6, %2 strides [2, 2] : (tensor<1x2x6x6x4xf32>, tensor<2x2x3x3x4x4xf32>, tensor<2x4xf32>) -> tensor<1x2x2x2x4xf32>
+// CHECK-NEXT: %8 = glow_cpu.blocked_max_pool %7 strides [2, 2] kernel [2, 2] : (tensor<1x2x2x2x4xf32>) -> tensor<1x2x1x1x4xf32>
 // CHECK-NEXT: %9 = glow.reshape %8 : (tensor<1x2x1x1x4xf32>) -> tensor<1x8x1x1xf32>
 // CHECK-NEXT: %10 = glow.reshape %9 : (tensor<1x8x1x1xf32>) -> tensor<1x8xf32>
 // CHECK-NEXT: func.return %10 : tensor<1x8xf32>
@@ -34,20 +34,20 @@ func.func @chain(%x: tensor<1x3x4x4xf32>) -> tensor<1x8xf32> {
 // Filters that are not constant, groups that cut blocks: these convolutions keep their layout.
 
 func.func @plain(%x: tensor<1x12x4x4xf32>, %f: tensor<8x12x1x1xf32>) -> (tensor<1x8x4x4xf32>, tensor<1x12x4x4xf32>) {
-  %b = glow.splat {value = 0.0 : f64} : tensor<8xf32>
-  %c = glow.splat {value = 0.0 : f64} : tensor<12xf32>
+  %b = glow.splat value 0.0 : tensor<8xf32>
+  %c = glow.splat value 0.0 : tensor<12xf32>
   %g = glow.constant dense<0.5> : tensor<12x6x1x1xf32>
-  %0 = glow.convolution %x, %f, %b {dilations = array<i64: 1, 1>, group = 1 : i64, pads = array<i64: 0, 0, 0, 0>, strides = array<i64: 1, 1>} : (tensor<1x12x4x4xf32>, tensor<8x12x1x1xf32>, tensor<8xf32>) -> tensor<1x8x4x4xf32>
-  %1 = glow.convolution %x, %g, %c {dilations = array<i64: 1, 1>, group = 2 : i64, pads = array<i64: 0, 0, 0, 0>, strides = array<i64: 1, 1>} : (tensor<1x12x4x4xf32>, tensor<12x6x1x1xf32>, tensor<12xf32>) -> tensor<1x12x4x4xf32>
+  %0 = glow.convolution %x, %f, %b : (tensor<1x12x4x4xf32>, tensor<8x12x1x1xf32>, tensor<8xf32>) -> tensor<1x8x4x4xf32>
+  %1 = glow.convolution %x, %g, %c group 2 : (tensor<1x12x4x4xf32>, tensor<12x6x1x1xf32>, tensor<12xf32>) -> tensor<1x12x4x4xf32>
   func.return %0, %1 : tensor<1x8x4x4xf32>, tensor<1x12x4x4xf32>
 }
 
 // CHECK:      func.func @plain(%x: tensor<1x12x4x4xf32>, %f: tensor<8x12x1x1xf32>) -> (tensor<1x8x4x4xf32>, tensor<1x12x4x4xf32>) {
-// CHECK-NEXT: %b = glow.splat {value = 0.000000e+00 : f64} : tensor<8xf32>
-// CHECK-NEXT: %c = glow.splat {value = 0.000000e+00 : f64} : tensor<12xf32>
+// CHECK-NEXT: %b = glow.splat value 0.0 : tensor<8xf32>
+// CHECK-NEXT: %c = glow.splat value 0.0 : tensor<12xf32>
 // CHECK-NEXT: %g = glow.constant dense<5.000000e-01> : tensor<12x6x1x1xf32>
-// CHECK-NEXT: %0 = glow.convolution %x, %f, %b {dilations = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, strides = array<i64: 1, 1>} : (tensor<1x12x4x4xf32>, tensor<8x12x1x1xf32>, tensor<8xf32>) -> tensor<1x8x4x4xf32>
-// CHECK-NEXT: %1 = glow.convolution %x, %g, %c {dilations = array<i64: 1, 1>, group = 2 : i64, pads = array<i64: 0, 0, 0, 0>, strides = array<i64: 1, 1>} : (tensor<1x12x4x4xf32>, tensor<12x6x1x1xf32>, tensor<12xf32>) -> tensor<1x12x4x4xf32>
+// CHECK-NEXT: %0 = glow.convolution %x, %f, %b : (tensor<1x12x4x4xf32>, tensor<8x12x1x1xf32>, tensor<8xf32>) -> tensor<1x8x4x4xf32>
+// CHECK-NEXT: %1 = glow.convolution %x, %g, %c group 2 : (tensor<1x12x4x4xf32>, tensor<12x6x1x1xf32>, tensor<12xf32>) -> tensor<1x12x4x4xf32>
 // CHECK-NEXT: func.return %0, %1 : tensor<1x8x4x4xf32>, tensor<1x12x4x4xf32>
 // CHECK-NEXT: }
 
@@ -56,26 +56,26 @@ func.func @plain(%x: tensor<1x12x4x4xf32>, %f: tensor<8x12x1x1xf32>) -> (tensor<
 // Convolutions with several paddings share one border. Whole blocks are joined as they are.
 
 func.func @branches(%x: tensor<1x8x5x5xf32>) -> tensor<1x8x5x5xf32> {
-  %b = glow.splat {value = 0.0 : f64} : tensor<4xf32>
+  %b = glow.splat value 0.0 : tensor<4xf32>
   %w = glow.constant dense<0.5> : tensor<4x8x3x3xf32>
   %v = glow.constant dense<0.5> : tensor<4x8x5x5xf32>
-  %0 = glow.convolution %x, %w, %b {dilations = array<i64: 1, 1>, group = 1 : i64, pads = array<i64: 1, 1, 1, 1>, strides = array<i64: 1, 1>} : (tensor<1x8x5x5xf32>, tensor<4x8x3x3xf32>, tensor<4xf32>) -> tensor<1x4x5x5xf32>
-  %1 = glow.convolution %x, %v, %b {dilations = array<i64: 1, 1>, group = 1 : i64, pads = array<i64: 2, 2, 2, 2>, strides = array<i64: 1, 1>} : (tensor<1x8x5x5xf32>, tensor<4x8x5x5xf32>, tensor<4xf32>) -> tensor<1x4x5x5xf32>
-  %2 = glow.concat %0, %1 {axis = 1 : i64} : (tensor<1x4x5x5xf32>, tensor<1x4x5x5xf32>) -> tensor<1x8x5x5xf32>
+  %0 = glow.convolution %x, %w, %b pads [1, 1, 1, 1] : (tensor<1x8x5x5xf32>, tensor<4x8x3x3xf32>, tensor<4xf32>) -> tensor<1x4x5x5xf32>
+  %1 = glow.convolution %x, %v, %b pads [2, 2, 2, 2] : (tensor<1x8x5x5xf32>, tensor<4x8x5x5xf32>, tensor<4xf32>) -> tensor<1x4x5x5xf32>
+  %2 = glow.concat %0, %1 axis 1 : (tensor<1x4x5x5xf32>, tensor<1x4x5x5xf32>) -> tensor<1x8x5x5xf32>
   func.return %2 : tensor<1x8x5x5xf32>
 }
 
 // CHECK:      func.func @branches(%x: tensor<1x8x5x5xf32>) -> tensor<1x8x5x5xf32> {
-// CHECK-NEXT: %0 = glow.pack_channels %x {block = 4 : i64} : (tensor<1x8x5x5xf32>) -> tensor<1x2x5x5x4xf32>
-// CHECK-NEXT: %1 = glow.pad %0 {low = array<i64: 0, 0, 2, 2, 0>, high = array<i64: 0, 0, 2, 2, 0>, value = 0.000000e+00 : f64} : (tensor<1x2x5x5x4xf32>) -> tensor<1x2x9x9x4xf32>
-// CHECK-NEXT: %2 = glow.slice %1 {starts = array<i64: 0, 0, 1, 1, 0>, sizes = array<i64: 1, 2, 7, 7, 4>, strides = array<i64: 1, 1, 1, 1, 1>} : (tensor<1x2x9x9x4xf32>) -> tensor<1x2x7x7x4xf32>
+// CHECK-NEXT: %0 = glow_cpu.pack_channels %x block 4 : (tensor<1x8x5x5xf32>) -> tensor<1x2x5x5x4xf32>
+// CHECK-NEXT: %1 = glow.pad %0 low [0, 0, 2, 2, 0] high [0, 0, 2, 2, 0] value 0.0 : (tensor<1x2x5x5x4xf32>) -> tensor<1x2x9x9x4xf32>
+// CHECK-NEXT: %2 = glow.slice %1 starts [0, 0, 1, 1, 0] sizes [1, 2, 7, 7, 4] : (tensor<1x2x9x9x4xf32>) -> tensor<1x2x7x7x4xf32>
 // CHECK-NEXT: %3 = glow.constant #glow.blob<"memory:w#{{[0-9]+}}", 0, 1152> : tensor<1x2x3x3x4x4xf32>
-// CHECK-NEXT: %4 = glow.splat {value = 0.000000e+00 : f64} : tensor<1x4xf32>
-// CHECK-NEXT: %5 = glow.blocked_convolution %2, %3, %4 {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>} : (tensor<1x2x7x7x4xf32>, tensor<1x2x3x3x4x4xf32>, tensor<1x4xf32>) -> tensor<1x1x5x5x4xf32>
+// CHECK-NEXT: %4 = glow.splat value 0.0 : tensor<1x4xf32>
+// CHECK-NEXT: %5 = glow_cpu.blocked_convolution %2, %3, %4 : (tensor<1x2x7x7x4xf32>, tensor<1x2x3x3x4x4xf32>, tensor<1x4xf32>) -> tensor<1x1x5x5x4xf32>
 // CHECK-NEXT: %6 = glow.constant #glow.blob<"memory:v#{{[0-9]+}}", 0, 3200> : tensor<1x2x5x5x4x4xf32>
-// CHECK-NEXT: %7 = glow.blocked_convolution %1, %6, %4 {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>} : (tensor<1x2x9x9x4xf32>, tensor<1x2x5x5x4x4xf32>, tensor<1x4xf32>) -> tensor<1x1x5x5x4xf32>
-// CHECK-NEXT: %8 = glow.concat %5, %7 {axis = 1 : i64} : (tensor<1x1x5x5x4xf32>, tensor<1x1x5x5x4xf32>) -> tensor<1x2x5x5x4xf32>
-// CHECK-NEXT: %9 = glow.unpack_channels %8 {channels = 8 : i64} : (tensor<1x2x5x5x4xf32>) -> tensor<1x8x5x5xf32>
+// CHECK-NEXT: %7 = glow_cpu.blocked_convolution %1, %6, %4 : (tensor<1x2x9x9x4xf32>, tensor<1x2x5x5x4x4xf32>, tensor<1x4xf32>) -> tensor<1x1x5x5x4xf32>
+// CHECK-NEXT: %8 = glow.concat %5, %7 axis 1 : (tensor<1x1x5x5x4xf32>, tensor<1x1x5x5x4xf32>) -> tensor<1x2x5x5x4xf32>
+// CHECK-NEXT: %9 = glow_cpu.unpack_channels %8 channels 8 : (tensor<1x2x5x5x4xf32>) -> tensor<1x8x5x5xf32>
 // CHECK-NEXT: func.return %9 : tensor<1x8x5x5xf32>
 // CHECK-NEXT: }
 
@@ -84,13 +84,13 @@ func.func @branches(%x: tensor<1x8x5x5xf32>) -> tensor<1x8x5x5xf32> {
 // What is packed again is not unpacked.
 
 func.func @cancel(%x: tensor<1x2x5x5x4xf32>) -> (tensor<1x2x5x5x4xf32>, tensor<1x7x5x5xf32>) {
-  %0 = glow.unpack_channels %x {channels = 7 : i64} : (tensor<1x2x5x5x4xf32>) -> tensor<1x7x5x5xf32>
-  %1 = glow.pack_channels %0 {block = 4 : i64} : (tensor<1x7x5x5xf32>) -> tensor<1x2x5x5x4xf32>
+  %0 = glow_cpu.unpack_channels %x channels 7 : (tensor<1x2x5x5x4xf32>) -> tensor<1x7x5x5xf32>
+  %1 = glow_cpu.pack_channels %0 block 4 : (tensor<1x7x5x5xf32>) -> tensor<1x2x5x5x4xf32>
   func.return %1, %0 : tensor<1x2x5x5x4xf32>, tensor<1x7x5x5xf32>
 }
 
 // CHECK:      func.func @cancel(%x: tensor<1x2x5x5x4xf32>) -> (tensor<1x2x5x5x4xf32>, tensor<1x7x5x5xf32>) {
-// CHECK-NEXT: %0 = glow.unpack_channels %x {channels = 7 : i64} : (tensor<1x2x5x5x4xf32>) -> tensor<1x7x5x5xf32>
+// CHECK-NEXT: %0 = glow_cpu.unpack_channels %x channels 7 : (tensor<1x2x5x5x4xf32>) -> tensor<1x7x5x5xf32>
 // CHECK-NEXT: func.return %x, %0 : tensor<1x2x5x5x4xf32>, tensor<1x7x5x5xf32>
 // CHECK-NEXT: }
 
@@ -100,22 +100,22 @@ func.func @cancel(%x: tensor<1x2x5x5x4xf32>) -> (tensor<1x2x5x5x4xf32>, tensor<1
 
 func.func @interleave(%x: tensor<1x2x5xf32>) -> tensor<1x4x10xf32> {
   %w = glow.constant dense<1.0> : tensor<4x2x1xf32>
-  %b = glow.splat {value = 0.0 : f64} : tensor<4xf32>
-  %y = glow.convolution %x, %w, %b {strides = array<i64: 1>, dilations = array<i64: 1>, pads = array<i64: 0, 0>} : (tensor<1x2x5xf32>, tensor<4x2x1xf32>, tensor<4xf32>) -> tensor<1x4x5xf32>
+  %b = glow.splat value 0.0 : tensor<4xf32>
+  %y = glow.convolution %x, %w, %b : (tensor<1x2x5xf32>, tensor<4x2x1xf32>, tensor<4xf32>) -> tensor<1x4x5xf32>
   %z = glow.reshape %y : (tensor<1x4x5xf32>) -> tensor<1x4x5x1xf32>
-  %c = glow.concat %z, %z {axis = 3 : i64} : (tensor<1x4x5x1xf32>, tensor<1x4x5x1xf32>) -> tensor<1x4x5x2xf32>
+  %c = glow.concat %z, %z axis 3 : (tensor<1x4x5x1xf32>, tensor<1x4x5x1xf32>) -> tensor<1x4x5x2xf32>
   %r = glow.reshape %c : (tensor<1x4x5x2xf32>) -> tensor<1x4x10xf32>
   func.return %r : tensor<1x4x10xf32>
 }
 
 // CHECK:      func.func @interleave(%x: tensor<1x2x5xf32>) -> tensor<1x4x10xf32> {
 // CHECK-NEXT: %y = glow.constant dense<1.000000e+00> : tensor<1x2x1x4xf32>
-// CHECK-NEXT: %y_1 = glow.splat {value = 0.000000e+00 : f64} : tensor<1x4xf32>
-// CHECK-NEXT: %y_2 = glow.blocked_convolution %x, %y, %y_1 {strides = array<i64: 1>, dilations = array<i64: 1>} : (tensor<1x2x5xf32>, tensor<1x2x1x4xf32>, tensor<1x4xf32>) -> tensor<1x1x5x4xf32>
+// CHECK-NEXT: %y_1 = glow.splat value 0.0 : tensor<1x4xf32>
+// CHECK-NEXT: %y_2 = glow_cpu.blocked_convolution %x, %y, %y_1 : (tensor<1x2x5xf32>, tensor<1x2x1x4xf32>, tensor<1x4xf32>) -> tensor<1x1x5x4xf32>
 // CHECK-NEXT: %z = glow.reshape %y_2 : (tensor<1x1x5x4xf32>) -> tensor<1x1x5x1x4xf32>
-// CHECK-NEXT: %c = glow.concat %z, %z {axis = 3 : i64} : (tensor<1x1x5x1x4xf32>, tensor<1x1x5x1x4xf32>) -> tensor<1x1x5x2x4xf32>
+// CHECK-NEXT: %c = glow.concat %z, %z axis 3 : (tensor<1x1x5x1x4xf32>, tensor<1x1x5x1x4xf32>) -> tensor<1x1x5x2x4xf32>
 // CHECK-NEXT: %r = glow.reshape %c : (tensor<1x1x5x2x4xf32>) -> tensor<1x1x10x4xf32>
-// CHECK-NEXT: %0 = glow.unpack_channels %r {channels = 4 : i64} : (tensor<1x1x10x4xf32>) -> tensor<1x4x10xf32>
+// CHECK-NEXT: %0 = glow_cpu.unpack_channels %r channels 4 : (tensor<1x1x10x4xf32>) -> tensor<1x4x10xf32>
 // CHECK-NEXT: func.return %0 : tensor<1x4x10xf32>
 // CHECK-NEXT: }
 
@@ -125,17 +125,17 @@ func.func @interleave(%x: tensor<1x2x5xf32>) -> tensor<1x4x10xf32> {
 
 func.func @channels(%x: tensor<1x2x5xf32>) -> tensor<1x2x2x5xf32> {
   %w = glow.constant dense<1.0> : tensor<4x2x1xf32>
-  %b = glow.splat {value = 0.0 : f64} : tensor<4xf32>
-  %y = glow.convolution %x, %w, %b {strides = array<i64: 1>, dilations = array<i64: 1>, pads = array<i64: 0, 0>} : (tensor<1x2x5xf32>, tensor<4x2x1xf32>, tensor<4xf32>) -> tensor<1x4x5xf32>
+  %b = glow.splat value 0.0 : tensor<4xf32>
+  %y = glow.convolution %x, %w, %b : (tensor<1x2x5xf32>, tensor<4x2x1xf32>, tensor<4xf32>) -> tensor<1x4x5xf32>
   %z = glow.reshape %y : (tensor<1x4x5xf32>) -> tensor<1x2x2x5xf32>
   func.return %z : tensor<1x2x2x5xf32>
 }
 
 // CHECK:      func.func @channels(%x: tensor<1x2x5xf32>) -> tensor<1x2x2x5xf32> {
 // CHECK-NEXT: %y = glow.constant dense<1.000000e+00> : tensor<1x2x1x4xf32>
-// CHECK-NEXT: %y_1 = glow.splat {value = 0.000000e+00 : f64} : tensor<1x4xf32>
-// CHECK-NEXT: %y_2 = glow.blocked_convolution %x, %y, %y_1 {strides = array<i64: 1>, dilations = array<i64: 1>} : (tensor<1x2x5xf32>, tensor<1x2x1x4xf32>, tensor<1x4xf32>) -> tensor<1x1x5x4xf32>
-// CHECK-NEXT: %z = glow.unpack_channels %y_2 {channels = 4 : i64} : (tensor<1x1x5x4xf32>) -> tensor<1x4x5xf32>
+// CHECK-NEXT: %y_1 = glow.splat value 0.0 : tensor<1x4xf32>
+// CHECK-NEXT: %y_2 = glow_cpu.blocked_convolution %x, %y, %y_1 : (tensor<1x2x5xf32>, tensor<1x2x1x4xf32>, tensor<1x4xf32>) -> tensor<1x1x5x4xf32>
+// CHECK-NEXT: %z = glow_cpu.unpack_channels %y_2 channels 4 : (tensor<1x1x5x4xf32>) -> tensor<1x4x5xf32>
 // CHECK-NEXT: %z_1 = glow.reshape %z : (tensor<1x4x5xf32>) -> tensor<1x2x2x5xf32>
 // CHECK-NEXT: func.return %z_1 : tensor<1x2x2x5xf32>
 // CHECK-NEXT: }

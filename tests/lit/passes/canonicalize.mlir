@@ -2,8 +2,8 @@
 
 // Neutral elements.
 func.func @neutral(%x: tensor<4xf32>) -> tensor<4xf32> {
-  %zero = glow.splat {value = 0.0 : f64} : tensor<4xf32>
-  %one = glow.splat {value = 1.0 : f64} : tensor<4xf32>
+  %zero = glow.splat value 0.0 : tensor<4xf32>
+  %one = glow.splat value 1.0 : tensor<4xf32>
   %a = glow.add %zero, %x : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
   %b = glow.sub %a, %zero : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
   %c = glow.mul %one, %b : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
@@ -19,16 +19,16 @@ func.func @neutral(%x: tensor<4xf32>) -> tensor<4xf32> {
 
 // A product with 0 is 0 for integers only: 0 * NaN is NaN.
 func.func @zero(%x: tensor<4xf32>, %i: tensor<4xi32>) -> (tensor<4xf32>, tensor<4xi32>) {
-  %zf = glow.splat {value = 0.0 : f64} : tensor<4xf32>
-  %zi = glow.splat {value = 0 : i64} : tensor<4xi32>
+  %zf = glow.splat value 0.0 : tensor<4xf32>
+  %zi = glow.splat value 0 : tensor<4xi32>
   %a = glow.mul %x, %zf : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
   %b = glow.mul %i, %zi : (tensor<4xi32>, tensor<4xi32>) -> tensor<4xi32>
   func.return %a, %b : tensor<4xf32>, tensor<4xi32>
 }
 
 // CHECK-LABEL: @zero(
-// CHECK-NEXT:  %zf = glow.splat {value = 0.000000e+00 : f64} : tensor<4xf32>
-// CHECK-NEXT:  %zi = glow.splat {value = 0 : i64} : tensor<4xi32>
+// CHECK-NEXT:  %zf = glow.splat value 0.0 : tensor<4xf32>
+// CHECK-NEXT:  %zi = glow.splat value 0 : tensor<4xi32>
 // CHECK-NEXT:  %a = glow.mul %x, %zf : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
 // CHECK-NEXT:  func.return %a, %zi : tensor<4xf32>, tensor<4xi32>
 
@@ -52,9 +52,9 @@ func.func @right(%x: tensor<2xf32>) -> (tensor<2xf32>, tensor<2xf32>) {
 
 // Quotients by powers of two are products; others would round differently.
 func.func @power_of_two(%x: tensor<2xf32>) -> (tensor<2xf32>, tensor<2xf32>, tensor<2xf32>) {
-  %four = glow.splat {value = 4.0 : f64} : tensor<2xf32>
-  %three = glow.splat {value = 3.0 : f64} : tensor<2xf32>
-  %two = glow.splat {value = 2.0 : f64} : tensor<2xf32>
+  %four = glow.splat value 4.0 : tensor<2xf32>
+  %three = glow.splat value 3.0 : tensor<2xf32>
+  %two = glow.splat value 2.0 : tensor<2xf32>
   %a = glow.div %x, %four : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
   %b = glow.div %x, %three : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
   %c = glow.pow %x, %two : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
@@ -62,8 +62,8 @@ func.func @power_of_two(%x: tensor<2xf32>) -> (tensor<2xf32>, tensor<2xf32>, ten
 }
 
 // CHECK-LABEL: @power_of_two(
-// CHECK-NEXT:  %three = glow.splat {value = 3.000000e+00 : f64} : tensor<2xf32>
-// CHECK-NEXT:  %a = glow.splat {value = 2.500000e-01 : f64} : tensor<2xf32>
+// CHECK-NEXT:  %three = glow.splat value 3.0 : tensor<2xf32>
+// CHECK-NEXT:  %a = glow.splat value 0.25 : tensor<2xf32>
 // CHECK-NEXT:  %a_1 = glow.mul %x, %a : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
 // CHECK-NEXT:  %b = glow.div %x, %three : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
 // CHECK-NEXT:  %c = glow.mul %x, %x : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
@@ -73,19 +73,19 @@ func.func @power_of_two(%x: tensor<2xf32>) -> (tensor<2xf32>, tensor<2xf32>, ten
 
 // Limits of limits are one limit.
 func.func @bounds(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) {
-  %six = glow.splat {value = 6.0 : f64} : tensor<4xf32>
+  %six = glow.splat value 6.0 : tensor<4xf32>
   %a = glow.relu %x : (tensor<4xf32>) -> tensor<4xf32>
   %b = glow.relu %a : (tensor<4xf32>) -> tensor<4xf32>
   %c = glow.minimum %b, %six : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
-  %d = glow.clip %x {max = 1.0 : f64, min = -1.0 : f64} : (tensor<4xf32>) -> tensor<4xf32>
-  %e = glow.clip %d {min = 2.0 : f64} : (tensor<4xf32>) -> tensor<4xf32>
-  %f = glow.clip %x {min = 0.0 : f64} : (tensor<4xf32>) -> tensor<4xf32>
+  %d = glow.clip %x min -1.0 max 1.0 : (tensor<4xf32>) -> tensor<4xf32>
+  %e = glow.clip %d min 2.0 : (tensor<4xf32>) -> tensor<4xf32>
+  %f = glow.clip %x min 0.0 : (tensor<4xf32>) -> tensor<4xf32>
   func.return %c, %e, %f : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
 }
 
 // CHECK-LABEL: @bounds(
-// CHECK-NEXT:  %c = glow.clip %x {min = 0.000000e+00 : f64, max = 6.000000e+00 : f64} : (tensor<4xf32>) -> tensor<4xf32>
-// CHECK-NEXT:  %e = glow.clip %x {min = 2.000000e+00 : f64, max = 2.000000e+00 : f64} : (tensor<4xf32>) -> tensor<4xf32>
+// CHECK-NEXT:  %c = glow.clip %x min 0.0 max 6.0 : (tensor<4xf32>) -> tensor<4xf32>
+// CHECK-NEXT:  %e = glow.clip %x min 2.0 max 2.0 : (tensor<4xf32>) -> tensor<4xf32>
 // CHECK-NEXT:  %f = glow.relu %x : (tensor<4xf32>) -> tensor<4xf32>
 // CHECK-NEXT:  func.return %c, %e, %f : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
 
@@ -93,14 +93,14 @@ func.func @bounds(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4x
 
 // A maximum with a number is a limit, with a tensor it is not.
 func.func @maximum(%x: tensor<4xf32>, %y: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
-  %c = glow.splat {value = 0.5 : f64} : tensor<4xf32>
+  %c = glow.splat value 0.5 : tensor<4xf32>
   %a = glow.maximum %c, %x : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
   %b = glow.maximum %x, %y : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
   func.return %a, %b : tensor<4xf32>, tensor<4xf32>
 }
 
 // CHECK-LABEL: @maximum(
-// CHECK-NEXT:  %a = glow.clip %x {min = 5.000000e-01 : f64} : (tensor<4xf32>) -> tensor<4xf32>
+// CHECK-NEXT:  %a = glow.clip %x min 0.5 : (tensor<4xf32>) -> tensor<4xf32>
 // CHECK-NEXT:  %b = glow.maximum %x, %y : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
 // CHECK-NEXT:  func.return %a, %b : tensor<4xf32>, tensor<4xf32>
 
@@ -140,7 +140,7 @@ func.func @casts(%h: tensor<4xf16>, %x: tensor<4xf32>) -> (tensor<4xf16>, tensor
 
 // Selection by what is known, or between equal values.
 func.func @select(%c: tensor<4xi1>, %x: tensor<4xf32>, %y: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) {
-  %true = glow.splat {value = true} : tensor<4xi1>
+  %true = glow.splat value true : tensor<4xi1>
   %n = glow.not %c : (tensor<4xi1>) -> tensor<4xi1>
   %a = glow.select %true, %x, %y : (tensor<4xi1>, tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
   %b = glow.select %c, %x, %x : (tensor<4xi1>, tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
@@ -156,14 +156,14 @@ func.func @select(%c: tensor<4xi1>, %x: tensor<4xf32>, %y: tensor<4xf32>) -> (te
 
 // Nodes that leave everything in its place.
 func.func @in_place(%x: tensor<1x2x3x3xf32>) -> tensor<1x2x3x3xf32> {
-  %a = glow.max_pool %x {ceil_mode = false, dilations = array<i64: 1, 1>, kernel = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, strides = array<i64: 1, 1>} : (tensor<1x2x3x3xf32>) -> tensor<1x2x3x3xf32>
-  %b = glow.pad %a {high = array<i64: 0, 0, 0, 0>, low = array<i64: 0, 0, 0, 0>, value = 0.0 : f64} : (tensor<1x2x3x3xf32>) -> tensor<1x2x3x3xf32>
-  %c = glow.transpose %b {permutation = array<i64: 0, 1, 2, 3>} : (tensor<1x2x3x3xf32>) -> tensor<1x2x3x3xf32>
+  %a = glow.max_pool %x kernel [1, 1] : (tensor<1x2x3x3xf32>) -> tensor<1x2x3x3xf32>
+  %b = glow.pad %a value 0.0 : (tensor<1x2x3x3xf32>) -> tensor<1x2x3x3xf32>
+  %c = glow.transpose %b permutation [0, 1, 2, 3] : (tensor<1x2x3x3xf32>) -> tensor<1x2x3x3xf32>
   %d = glow.reshape %c : (tensor<1x2x3x3xf32>) -> tensor<1x2x3x3xf32>
   %e = glow.broadcast %d : (tensor<1x2x3x3xf32>) -> tensor<1x2x3x3xf32>
-  %f = glow.concat %e {axis = 1 : i64} : (tensor<1x2x3x3xf32>) -> tensor<1x2x3x3xf32>
-  %g = glow.slice %f {sizes = array<i64: 1, 2, 3, 3>, starts = array<i64: 0, 0, 0, 0>, strides = array<i64: 1, 1, 1, 1>} : (tensor<1x2x3x3xf32>) -> tensor<1x2x3x3xf32>
-  %h = glow.reduce_sum %g {axes = array<i64>, keep_dims = false} : (tensor<1x2x3x3xf32>) -> tensor<1x2x3x3xf32>
+  %f = glow.concat %e axis 1 : (tensor<1x2x3x3xf32>) -> tensor<1x2x3x3xf32>
+  %g = glow.slice %f sizes [1, 2, 3, 3] : (tensor<1x2x3x3xf32>) -> tensor<1x2x3x3xf32>
+  %h = glow.reduce_sum %g axes [] : (tensor<1x2x3x3xf32>) -> tensor<1x2x3x3xf32>
   func.return %h : tensor<1x2x3x3xf32>
 }
 
@@ -174,14 +174,14 @@ func.func @in_place(%x: tensor<1x2x3x3xf32>) -> tensor<1x2x3x3xf32> {
 
 // Similar nodes that do not: a reversing slice, a pool with stride 2.
 func.func @not_in_place(%x: tensor<1x2x3xf32>) -> (tensor<1x2x3xf32>, tensor<1x2x2xf32>, tensor<2x3xf32>) {
-  %a = glow.slice %x {sizes = array<i64: 1, 2, 3>, starts = array<i64: 0, 0, 2>, strides = array<i64: 1, 1, -1>} : (tensor<1x2x3xf32>) -> tensor<1x2x3xf32>
-  %b = glow.max_pool %x {ceil_mode = false, dilations = array<i64: 1>, kernel = array<i64: 1>, pads = array<i64: 0, 0>, strides = array<i64: 2>} : (tensor<1x2x3xf32>) -> tensor<1x2x2xf32>
-  %c = glow.reduce_max %x {axes = array<i64: 0>, keep_dims = false} : (tensor<1x2x3xf32>) -> tensor<2x3xf32>
+  %a = glow.slice %x starts [0, 0, 2] sizes [1, 2, 3] strides [1, 1, -1] : (tensor<1x2x3xf32>) -> tensor<1x2x3xf32>
+  %b = glow.max_pool %x kernel [1] strides [2] : (tensor<1x2x3xf32>) -> tensor<1x2x2xf32>
+  %c = glow.reduce_max %x axes [0] : (tensor<1x2x3xf32>) -> tensor<2x3xf32>
   func.return %a, %b, %c : tensor<1x2x3xf32>, tensor<1x2x2xf32>, tensor<2x3xf32>
 }
 
 // CHECK-LABEL: @not_in_place(
-// CHECK-NEXT:  %a = glow.slice %x {sizes = array<i64: 1, 2, 3>, starts = array<i64: 0, 0, 2>, strides = array<i64: 1, 1, -1>} : (tensor<1x2x3xf32>) -> tensor<1x2x3xf32>
-// CHECK-NEXT:  %b = glow.max_pool %x {dilations = array<i64: 1>, kernel = array<i64: 1>, pads = array<i64: 0, 0>, strides = array<i64: 2>} : (tensor<1x2x3xf32>) -> tensor<1x2x2xf32>
+// CHECK-NEXT:  %a = glow.slice %x starts [0, 0, 2] sizes [1, 2, 3] strides [1, 1, -1] : (tensor<1x2x3xf32>) -> tensor<1x2x3xf32>
+// CHECK-NEXT:  %b = glow.max_pool %x kernel [1] strides [2] : (tensor<1x2x3xf32>) -> tensor<1x2x2xf32>
 // CHECK-NEXT:  %c = glow.reshape %x : (tensor<1x2x3xf32>) -> tensor<2x3xf32>
 // CHECK-NEXT:  func.return %a, %b, %c : tensor<1x2x3xf32>, tensor<1x2x2xf32>, tensor<2x3xf32>

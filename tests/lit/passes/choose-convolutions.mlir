@@ -7,77 +7,79 @@
 func.func @small(%x: tensor<1x1x4x4x1xf32>) -> tensor<1x1x2x2x1xf32> {
   %f = glow.constant dense<[[[[[[1.0]], [[2.0]], [[1.0]]], [[[0.0]], [[0.0]], [[0.0]]], [[[-1.0]], [[-2.0]], [[-1.0]]]]]]> : tensor<1x1x3x3x1x1xf32>
   %b = glow.constant dense<[[0.5]]> : tensor<1x1xf32>
-  %y = glow.blocked_convolution %x, %f, %b {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>} : (tensor<1x1x4x4x1xf32>, tensor<1x1x3x3x1x1xf32>, tensor<1x1xf32>) -> tensor<1x1x2x2x1xf32>
+  %y = glow_cpu.blocked_convolution %x, %f, %b : (tensor<1x1x4x4x1xf32>, tensor<1x1x3x3x1x1xf32>, tensor<1x1xf32>) -> tensor<1x1x2x2x1xf32>
   func.return %y : tensor<1x1x2x2x1xf32>
 }
 
 // CHECK-LABEL: @small(
 // CHECK-NEXT:  %b = glow.constant
-// CHECK-NEXT:  %f = glow.constant dense<[[[[1.000000e+00]]], [[[-2.000000e+00]]], [[[0.000000e+00]]], [[[-1.000000e+00]]], [[[0.000000e+00]]], [[[0.000000e+00]]], [[[0.000000e+00]]], [[[0.000000e+00]]], [[[0.000000e+00]]], [[[0.000000e+00]]], [[[0.000000e+00]]], [[[0.000000e+00]]], [[[1.000000e+00]]], [[[-2.000000e+00]]], [[[0.000000e+00]]], [[[-1.000000e+00]]]]> : tensor<16x1x1x1xf32>
-// CHECK-NEXT:  %y = glow.winograd_convolution %x, %f, %b {tile = 2 : i64} : (tensor<1x1x4x4x1xf32>, tensor<16x1x1x1xf32>, tensor<1x1xf32>) -> tensor<1x1x2x2x1xf32>
+// CHECK-NEXT:  %f = glow.constant dense<[[[[1.000000e+00]]], [[[-2.000000e+00]]], [[[0.000000e+00]]], [[[-1.000000e+00]]], [[[0.000000e+00]]], [[[0.000000e+00]]],
+// CHECK-SAME:  {{\[\[\[}}0.000000e+00]]], [[[0.000000e+00]]], [[[0.000000e+00]]], [[[0.000000e+00]]], [[[0.000000e+00]]], [[[0.000000e+00]]], [[[1.000000e+00]]],
+// CHECK-SAME:  {{\[\[\[}}-2.000000e+00]]], [[[0.000000e+00]]], [[[-1.000000e+00]]]]> : tensor<16x1x1x1xf32>
+// CHECK-NEXT:  %y = glow_cpu.winograd_convolution %x, %f, %b tile 2 : (tensor<1x1x4x4x1xf32>, tensor<16x1x1x1xf32>, tensor<1x1xf32>) -> tensor<1x1x2x2x1xf32>
 // CHECK-NEXT:  func.return %y
 
 // Transforms of so few channels cost more than they save.
 // AUTO-LABEL: @small(
-// AUTO:       glow.blocked_convolution
+// AUTO:       glow_cpu.blocked_convolution
 // DIRECT-LABEL: @small(
-// DIRECT:       glow.blocked_convolution
+// DIRECT:       glow_cpu.blocked_convolution
 
 // -----
 
 func.func @large(%x: tensor<1x4x58x58x16xf32>, %b: tensor<4x16xf32>) -> tensor<1x4x56x56x16xf32> {
   %f = glow.constant #glow.blob<"filter.bin", 0, 147456> : tensor<4x4x3x3x16x16xf32>
-  %y = glow.blocked_convolution %x, %f, %b {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>} : (tensor<1x4x58x58x16xf32>, tensor<4x4x3x3x16x16xf32>, tensor<4x16xf32>) -> tensor<1x4x56x56x16xf32>
+  %y = glow_cpu.blocked_convolution %x, %f, %b : (tensor<1x4x58x58x16xf32>, tensor<4x4x3x3x16x16xf32>, tensor<4x16xf32>) -> tensor<1x4x56x56x16xf32>
   func.return %y : tensor<1x4x56x56x16xf32>
 }
 
 // The file is not read: the filter is transformed when its bytes are needed.
 // AUTO-LABEL: @large(
 // AUTO-NEXT:  %f = glow.constant #glow.blob<"memory:f#{{[0-9]+}}", 0, 589824> : tensor<36x4x64x16xf32>
-// AUTO-NEXT:  %y = glow.winograd_convolution %x, %f, %b {tile = 4 : i64} : (tensor<1x4x58x58x16xf32>, tensor<36x4x64x16xf32>, tensor<4x16xf32>) -> tensor<1x4x56x56x16xf32>
+// AUTO-NEXT:  %y = glow_cpu.winograd_convolution %x, %f, %b tile 4 : (tensor<1x4x58x58x16xf32>, tensor<36x4x64x16xf32>, tensor<4x16xf32>) -> tensor<1x4x56x56x16xf32>
 // DIRECT-LABEL: @large(
-// DIRECT:       glow.blocked_convolution
+// DIRECT:       glow_cpu.blocked_convolution
 
 // -----
 
 // Filters that are read often enough are worth their size only where there are enough tiles.
 func.func @few_pixels(%x: tensor<1x64x5x5x16xf32>, %b: tensor<64x16xf32>) -> tensor<1x64x3x3x16xf32> {
   %f = glow.constant #glow.blob<"filter.bin", 0, 37748736> : tensor<64x64x3x3x16x16xf32>
-  %y = glow.blocked_convolution %x, %f, %b {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>} : (tensor<1x64x5x5x16xf32>, tensor<64x64x3x3x16x16xf32>, tensor<64x16xf32>) -> tensor<1x64x3x3x16xf32>
+  %y = glow_cpu.blocked_convolution %x, %f, %b : (tensor<1x64x5x5x16xf32>, tensor<64x64x3x3x16x16xf32>, tensor<64x16xf32>) -> tensor<1x64x3x3x16xf32>
   func.return %y : tensor<1x64x3x3x16xf32>
 }
 
 // CHECK-LABEL: @few_pixels(
-// CHECK:       glow.winograd_convolution
+// CHECK:       glow_cpu.winograd_convolution
 // AUTO-LABEL: @few_pixels(
-// AUTO:       glow.blocked_convolution
+// AUTO:       glow_cpu.blocked_convolution
 
 // -----
 
 // With tile registers for bf16, products of parts are faster where there are many pixels; the 64 channels are two pairs of blocks.
 func.func @many_pixels(%x: tensor<1x4x226x226x16xf32>, %b: tensor<4x16xf32>) -> tensor<1x4x224x224x16xf32> {
   %f = glow.constant #glow.blob<"filter.bin", 0, 147456> : tensor<4x4x3x3x16x16xf32>
-  %y = glow.blocked_convolution %x, %f, %b {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>} : (tensor<1x4x226x226x16xf32>, tensor<4x4x3x3x16x16xf32>, tensor<4x16xf32>) -> tensor<1x4x224x224x16xf32>
+  %y = glow_cpu.blocked_convolution %x, %f, %b : (tensor<1x4x226x226x16xf32>, tensor<4x4x3x3x16x16xf32>, tensor<4x16xf32>) -> tensor<1x4x224x224x16xf32>
   func.return %y : tensor<1x4x224x224x16xf32>
 }
 
 // AUTO-LABEL: @many_pixels(
-// AUTO:       glow.winograd_convolution {{.*}} : (tensor<1x4x226x226x16xf32>, tensor<36x4x64x16xf32>
+// AUTO:       glow_cpu.winograd_convolution {{.*}} : (tensor<1x4x226x226x16xf32>, tensor<36x4x64x16xf32>
 // TILES-LABEL: @many_pixels(
 // TILES-NEXT:  %f = glow.constant #glow.blob<"memory:f#{{[0-9]+}}", 0, 884736> : tensor<36x4x2x3x16x16x2xbf16>
-// TILES-NEXT:  %y = glow.winograd_convolution %x, %f, %b {tile = 4 : i64} : (tensor<1x4x226x226x16xf32>, tensor<36x4x2x3x16x16x2xbf16>, tensor<4x16xf32>) -> tensor<1x4x224x224x16xf32>
+// TILES-NEXT:  %y = glow_cpu.winograd_convolution %x, %f, %b tile 4 : (tensor<1x4x226x226x16xf32>, tensor<36x4x2x3x16x16x2xbf16>, tensor<4x16xf32>) -> tensor<1x4x224x224x16xf32>
 
 // -----
 
 // Filters in parts are larger, which few pixels do not repay.
 func.func @few_tiles(%x: tensor<1x16x9x9x16xf32>, %b: tensor<16x16xf32>) -> tensor<1x16x7x7x16xf32> {
   %f = glow.constant #glow.blob<"filter.bin", 0, 2359296> : tensor<16x16x3x3x16x16xf32>
-  %y = glow.blocked_convolution %x, %f, %b {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>} : (tensor<1x16x9x9x16xf32>, tensor<16x16x3x3x16x16xf32>, tensor<16x16xf32>) -> tensor<1x16x7x7x16xf32>
+  %y = glow_cpu.blocked_convolution %x, %f, %b : (tensor<1x16x9x9x16xf32>, tensor<16x16x3x3x16x16xf32>, tensor<16x16xf32>) -> tensor<1x16x7x7x16xf32>
   func.return %y : tensor<1x16x7x7x16xf32>
 }
 
 // TILES-LABEL: @few_tiles(
-// TILES:       glow.winograd_convolution {{.*}} : (tensor<1x16x9x9x16xf32>, tensor<16x16x256x16xf32>
+// TILES:       glow_cpu.winograd_convolution {{.*}} : (tensor<1x16x9x9x16xf32>, tensor<16x16x256x16xf32>
 
 // -----
 
@@ -86,18 +88,18 @@ func.func @others(%x: tensor<1x4x58x58x16xf32>, %p: tensor<1x3x58x58xf32>, %b: t
   %f = glow.constant #glow.blob<"filter.bin", 0, 147456> : tensor<4x4x3x3x16x16xf32>
   %f5 = glow.constant #glow.blob<"filter.bin", 0, 409600> : tensor<4x4x5x5x16x16xf32>
   %fp = glow.constant #glow.blob<"filter.bin", 0, 6912> : tensor<4x3x3x3x16xf32>
-  %0 = glow.blocked_convolution %x, %f, %b {strides = array<i64: 1, 2>, dilations = array<i64: 1, 1>} : (tensor<1x4x58x58x16xf32>, tensor<4x4x3x3x16x16xf32>, tensor<4x16xf32>) -> tensor<1x4x56x28x16xf32>
-  %1 = glow.blocked_convolution %x, %f, %b {strides = array<i64: 1, 1>, dilations = array<i64: 2, 1>} : (tensor<1x4x58x58x16xf32>, tensor<4x4x3x3x16x16xf32>, tensor<4x16xf32>) -> tensor<1x4x54x56x16xf32>
-  %2 = glow.blocked_convolution %x, %f5, %b {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>} : (tensor<1x4x58x58x16xf32>, tensor<4x4x5x5x16x16xf32>, tensor<4x16xf32>) -> tensor<1x4x54x54x16xf32>
-  %3 = glow.blocked_convolution %p, %fp, %b {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>} : (tensor<1x3x58x58xf32>, tensor<4x3x3x3x16xf32>, tensor<4x16xf32>) -> tensor<1x4x56x56x16xf32>
-  %4 = glow.blocked_convolution %x, %g, %b {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>} : (tensor<1x4x58x58x16xf32>, tensor<4x4x3x3x16x16xf32>, tensor<4x16xf32>) -> tensor<1x4x56x56x16xf32>
+  %0 = glow_cpu.blocked_convolution %x, %f, %b strides [1, 2] : (tensor<1x4x58x58x16xf32>, tensor<4x4x3x3x16x16xf32>, tensor<4x16xf32>) -> tensor<1x4x56x28x16xf32>
+  %1 = glow_cpu.blocked_convolution %x, %f, %b dilations [2, 1] : (tensor<1x4x58x58x16xf32>, tensor<4x4x3x3x16x16xf32>, tensor<4x16xf32>) -> tensor<1x4x54x56x16xf32>
+  %2 = glow_cpu.blocked_convolution %x, %f5, %b : (tensor<1x4x58x58x16xf32>, tensor<4x4x5x5x16x16xf32>, tensor<4x16xf32>) -> tensor<1x4x54x54x16xf32>
+  %3 = glow_cpu.blocked_convolution %p, %fp, %b : (tensor<1x3x58x58xf32>, tensor<4x3x3x3x16xf32>, tensor<4x16xf32>) -> tensor<1x4x56x56x16xf32>
+  %4 = glow_cpu.blocked_convolution %x, %g, %b : (tensor<1x4x58x58x16xf32>, tensor<4x4x3x3x16x16xf32>, tensor<4x16xf32>) -> tensor<1x4x56x56x16xf32>
   "test.op"(%0, %1, %2, %3, %4) : (tensor<1x4x56x28x16xf32>, tensor<1x4x54x56x16xf32>, tensor<1x4x54x54x16xf32>, tensor<1x4x56x56x16xf32>, tensor<1x4x56x56x16xf32>) -> ()
   func.return
 }
 
 // CHECK-LABEL: @others(
-// CHECK:       %0 = glow.blocked_convolution
-// CHECK-NEXT:  %1 = glow.blocked_convolution
-// CHECK-NEXT:  %2 = glow.blocked_convolution
-// CHECK-NEXT:  %3 = glow.blocked_convolution
-// CHECK-NEXT:  %4 = glow.blocked_convolution
+// CHECK:       %0 = glow_cpu.blocked_convolution
+// CHECK-NEXT:  %1 = glow_cpu.blocked_convolution
+// CHECK-NEXT:  %2 = glow_cpu.blocked_convolution
+// CHECK-NEXT:  %3 = glow_cpu.blocked_convolution
+// CHECK-NEXT:  %4 = glow_cpu.blocked_convolution

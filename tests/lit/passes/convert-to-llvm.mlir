@@ -94,7 +94,8 @@ func.func @main(%weights: memref<64xi8>, %x: memref<4xf32> {glow.name = "x"}, %a
   func.return
 }
 // CHECK:       llvm.func @k(!llvm.ptr, !llvm.ptr)
-// CHECK:       llvm.func @glow_program(%weights: !llvm.ptr {llvm.noalias, llvm.dereferenceable = 64 : i64}, %x: !llvm.ptr {llvm.noalias}, %arena: !llvm.ptr {llvm.noalias, llvm.dereferenceable = 128 : i64}) {
+// CHECK:       llvm.func @glow_program(%weights: !llvm.ptr {llvm.noalias, llvm.dereferenceable = 64 : i64}, %x: !llvm.ptr {llvm.noalias},
+// CHECK-SAME:  %arena: !llvm.ptr {llvm.noalias, llvm.dereferenceable = 128 : i64}) {
 // CHECK-NEXT:    [[W:%[0-9]+]] = llvm.getelementptr inbounds %weights[16] : (!llvm.ptr) -> !llvm.ptr, i8
 // CHECK-NEXT:    llvm.call @k(%x, [[W]]) : (!llvm.ptr, !llvm.ptr) -> ()
 // CHECK-NEXT:    llvm.return

@@ -35,12 +35,12 @@ func.func @references() -> (tensor<8xf32>, tensor<8xf32>, tensor<8xf32>) {
 
 // Other properties make another node.
 func.func @properties(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
-  %a = glow.leaky_relu %x {alpha = 0.1 : f64} : (tensor<4xf32>) -> tensor<4xf32>
-  %b = glow.leaky_relu %x {alpha = 0.2 : f64} : (tensor<4xf32>) -> tensor<4xf32>
+  %a = glow.leaky_relu %x alpha 0.1 : (tensor<4xf32>) -> tensor<4xf32>
+  %b = glow.leaky_relu %x alpha 0.2 : (tensor<4xf32>) -> tensor<4xf32>
   func.return %a, %b : tensor<4xf32>, tensor<4xf32>
 }
 
 // CHECK-LABEL: @properties(
-// CHECK-NEXT:  %a = glow.leaky_relu %x {alpha = 1.000000e-01 : f64} : (tensor<4xf32>) -> tensor<4xf32>
-// CHECK-NEXT:  %b = glow.leaky_relu %x {alpha = 2.000000e-01 : f64} : (tensor<4xf32>) -> tensor<4xf32>
+// CHECK-NEXT:  %a = glow.leaky_relu %x alpha 0.1 : (tensor<4xf32>) -> tensor<4xf32>
+// CHECK-NEXT:  %b = glow.leaky_relu %x alpha 0.2 : (tensor<4xf32>) -> tensor<4xf32>
 // CHECK-NEXT:  func.return %a, %b : tensor<4xf32>, tensor<4xf32>

@@ -24,7 +24,7 @@ func.func @concat(%x: memref<2x3xf32> {glow.qualifier = "in"}, %y: memref<2x4xf3
   glow_inst.relu @out %a, @in %x : memref<2x3xf32>, memref<2x3xf32>
   %b = glow_inst.alloc_activation : memref<2xf32>
   %b1 = glow_inst.tensor_view %b : memref<2xf32> to memref<2x1xf32>
-  glow_inst.reduce_sum @out %b, @in %a {axes = array<i64: 1>, keep_dims = false} : memref<2xf32>, memref<2x3xf32>
+  glow_inst.reduce_sum @out %b, @in %a axes [1] : memref<2xf32>, memref<2x3xf32>
   %c0 = glow_inst.tensor_view %y : memref<2x4xf32> to memref<2x3xf32, strided<[4, 1]>>
   %c1 = glow_inst.tensor_view %y : memref<2x4xf32> to memref<2x1xf32, strided<[4, 1], offset: 3>>
   glow_inst.copy @out %c0, @in %a : memref<2x3xf32, strided<[4, 1]>>, memref<2x3xf32>
@@ -38,7 +38,7 @@ func.func @concat(%x: memref<2x3xf32> {glow.qualifier = "in"}, %y: memref<2x4xf3
 // CHECK-NEXT:   %y_1 = glow_inst.tensor_view %y : memref<2x4xf32> to memref<2xf32, strided<[4], offset: 3>>
 // CHECK-NEXT:   %c0 = glow_inst.tensor_view %y : memref<2x4xf32> to memref<2x3xf32, strided<[4, 1]>>
 // CHECK-NEXT:   glow_inst.relu @out %c0, @in %x : memref<2x3xf32, strided<[4, 1]>>, memref<2x3xf32>
-// CHECK-NEXT:   glow_inst.reduce_sum @out %y_1, @in %c0 {axes = array<i64: 1>} : memref<2xf32, strided<[4], offset: 3>>, memref<2x3xf32, strided<[4, 1]>>
+// CHECK-NEXT:   glow_inst.reduce_sum @out %y_1, @in %c0 axes [1] : memref<2xf32, strided<[4], offset: 3>>, memref<2x3xf32, strided<[4, 1]>>
 // CHECK-NEXT:   func.return
 // CHECK-NEXT: }
 
@@ -50,7 +50,7 @@ func.func @pad(%x: memref<2xf32> {glow.qualifier = "in"}, %y: memref<4xf32> {glo
   %a = glow_inst.alloc_activation : memref<2xf32>
   glow_inst.relu @out %a, @in %x : memref<2xf32>, memref<2xf32>
   %inside = glow_inst.tensor_view %y : memref<4xf32> to memref<2xf32, strided<[1], offset: 1>>
-  glow_inst.splat @out %y {value = 0.0 : f64} : memref<4xf32>
+  glow_inst.splat @out %y value 0.0 : memref<4xf32>
   glow_inst.copy @out %inside, @in %a : memref<2xf32, strided<[1], offset: 1>>, memref<2xf32>
   glow_inst.dealloc_activation %a : memref<2xf32>
   func.return
@@ -58,7 +58,7 @@ func.func @pad(%x: memref<2xf32> {glow.qualifier = "in"}, %y: memref<4xf32> {glo
 
 // CHECK: func.func @pad(%x: memref<2xf32> {glow.qualifier = "in"}, %y: memref<4xf32> {glow.qualifier = "out"}) {
 // CHECK-NEXT:   %inside = glow_inst.tensor_view %y : memref<4xf32> to memref<2xf32, strided<[1], offset: 1>>
-// CHECK-NEXT:   glow_inst.splat @out %y {value = 0.000000e+00 : f64} : memref<4xf32>
+// CHECK-NEXT:   glow_inst.splat @out %y value 0.0 : memref<4xf32>
 // CHECK-NEXT:   glow_inst.relu @out %inside, @in %x : memref<2xf32, strided<[1], offset: 1>>, memref<2xf32>
 // CHECK-NEXT:   func.return
 // CHECK-NEXT: }

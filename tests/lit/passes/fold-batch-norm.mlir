@@ -10,9 +10,9 @@ func.func @convolution(%x: tensor<1x1x3xf32>) -> tensor<1x2x3xf32> {
   %var = glow.constant dense<[4.0, 16.0]> : tensor<2xf32>
   %k = glow.constant dense<[[2.0], [3.0]]> : tensor<2x1xf32>
   %kb = glow.broadcast %k : (tensor<2x1xf32>) -> tensor<1x2x3xf32>
-  %one = glow.splat {value = 1.0 : f64} : tensor<1x2x3xf32>
-  %c = glow.convolution %x, %w, %b {dilations = array<i64: 1>, group = 1 : i64, pads = array<i64: 0, 0>, strides = array<i64: 1>} : (tensor<1x1x3xf32>, tensor<2x1x1xf32>, tensor<2xf32>) -> tensor<1x2x3xf32>
-  %n = glow.batch_norm %c, %scale, %bias, %mean, %var {epsilon = 0.0 : f64} : (tensor<1x2x3xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>) -> tensor<1x2x3xf32>
+  %one = glow.splat value 1.0 : tensor<1x2x3xf32>
+  %c = glow.convolution %x, %w, %b : (tensor<1x1x3xf32>, tensor<2x1x1xf32>, tensor<2xf32>) -> tensor<1x2x3xf32>
+  %n = glow.batch_norm %c, %scale, %bias, %mean, %var epsilon 0.0 : (tensor<1x2x3xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>) -> tensor<1x2x3xf32>
   %m = glow.mul %n, %kb : (tensor<1x2x3xf32>, tensor<1x2x3xf32>) -> tensor<1x2x3xf32>
   %r = glow.sub %one, %m : (tensor<1x2x3xf32>, tensor<1x2x3xf32>) -> tensor<1x2x3xf32>
   func.return %r : tensor<1x2x3xf32>
@@ -21,7 +21,7 @@ func.func @convolution(%x: tensor<1x1x3xf32>) -> tensor<1x2x3xf32> {
 // CHECK-LABEL: @convolution(
 // CHECK-NEXT:  %r = glow.constant dense<[-1.000000e+00, 1.000000e+00]> : tensor<2xf32>
 // CHECK-NEXT:  %r_1 = glow.constant dense<{{\[\[}}[-2.000000e+00]], {{\[\[}}-6.000000e+00]]]> : tensor<2x1x1xf32>
-// CHECK-NEXT:  %r_2 = glow.convolution %x, %r_1, %r {dilations = array<i64: 1>, pads = array<i64: 0, 0>, strides = array<i64: 1>} : (tensor<1x1x3xf32>, tensor<2x1x1xf32>, tensor<2xf32>) -> tensor<1x2x3xf32>
+// CHECK-NEXT:  %r_2 = glow.convolution %x, %r_1, %r : (tensor<1x1x3xf32>, tensor<2x1x1xf32>, tensor<2xf32>) -> tensor<1x2x3xf32>
 // CHECK-NEXT:  func.return %r_2 : tensor<1x2x3xf32>
 
 // -----
@@ -32,7 +32,7 @@ func.func @two_users(%x: tensor<1x1x3xf32>) -> (tensor<1x2x3xf32>, tensor<1x2x3x
   %b = glow.constant dense<[0.5, 1.0]> : tensor<2xf32>
   %k = glow.constant dense<[[2.0], [3.0]]> : tensor<2x1xf32>
   %kb = glow.broadcast %k : (tensor<2x1xf32>) -> tensor<1x2x3xf32>
-  %c = glow.convolution %x, %w, %b {dilations = array<i64: 1>, group = 1 : i64, pads = array<i64: 0, 0>, strides = array<i64: 1>} : (tensor<1x1x3xf32>, tensor<2x1x1xf32>, tensor<2xf32>) -> tensor<1x2x3xf32>
+  %c = glow.convolution %x, %w, %b : (tensor<1x1x3xf32>, tensor<2x1x1xf32>, tensor<2xf32>) -> tensor<1x2x3xf32>
   %m = glow.mul %c, %kb : (tensor<1x2x3xf32>, tensor<1x2x3xf32>) -> tensor<1x2x3xf32>
   func.return %c, %m : tensor<1x2x3xf32>, tensor<1x2x3xf32>
 }
@@ -42,7 +42,7 @@ func.func @two_users(%x: tensor<1x1x3xf32>) -> (tensor<1x2x3xf32>, tensor<1x2x3x
 // CHECK-NEXT:  %b = glow.constant dense<[5.000000e-01, 1.000000e+00]> : tensor<2xf32>
 // CHECK-NEXT:  %k = glow.constant dense<{{\[\[}}2.000000e+00], [3.000000e+00]]> : tensor<2x1xf32>
 // CHECK-NEXT:  %kb = glow.broadcast %k : (tensor<2x1xf32>) -> tensor<1x2x3xf32>
-// CHECK-NEXT:  %c = glow.convolution %x, %w, %b {dilations = array<i64: 1>, pads = array<i64: 0, 0>, strides = array<i64: 1>} : (tensor<1x1x3xf32>, tensor<2x1x1xf32>, tensor<2xf32>) -> tensor<1x2x3xf32>
+// CHECK-NEXT:  %c = glow.convolution %x, %w, %b : (tensor<1x1x3xf32>, tensor<2x1x1xf32>, tensor<2xf32>) -> tensor<1x2x3xf32>
 // CHECK-NEXT:  %m = glow.mul %c, %kb : (tensor<1x2x3xf32>, tensor<1x2x3xf32>) -> tensor<1x2x3xf32>
 // CHECK-NEXT:  func.return %c, %m : tensor<1x2x3xf32>, tensor<1x2x3xf32>
 
@@ -52,12 +52,12 @@ func.func @two_users(%x: tensor<1x1x3xf32>) -> (tensor<1x2x3xf32>, tensor<1x2x3x
 func.func @not_constant(%x: tensor<1x1x3xf32>, %w: tensor<2x1x1xf32>) -> (tensor<1x2x3xf32>, tensor<1x2x3xf32>) {
   %v = glow.constant dense<[[[1.0]], [[2.0]]]> : tensor<2x1x1xf32>
   %b = glow.constant dense<[0.5, 1.0]> : tensor<2xf32>
-  %two = glow.splat {value = 2.0 : f64} : tensor<1x2x3xf32>
+  %two = glow.splat value 2.0 : tensor<1x2x3xf32>
   %k = glow.constant dense<[1.0, 2.0, 3.0]> : tensor<3xf32>
   %kb = glow.broadcast %k : (tensor<3xf32>) -> tensor<1x2x3xf32>
-  %c = glow.convolution %x, %w, %b {dilations = array<i64: 1>, group = 1 : i64, pads = array<i64: 0, 0>, strides = array<i64: 1>} : (tensor<1x1x3xf32>, tensor<2x1x1xf32>, tensor<2xf32>) -> tensor<1x2x3xf32>
+  %c = glow.convolution %x, %w, %b : (tensor<1x1x3xf32>, tensor<2x1x1xf32>, tensor<2xf32>) -> tensor<1x2x3xf32>
   %m = glow.mul %c, %two : (tensor<1x2x3xf32>, tensor<1x2x3xf32>) -> tensor<1x2x3xf32>
-  %d = glow.convolution %x, %v, %b {dilations = array<i64: 1>, group = 1 : i64, pads = array<i64: 0, 0>, strides = array<i64: 1>} : (tensor<1x1x3xf32>, tensor<2x1x1xf32>, tensor<2xf32>) -> tensor<1x2x3xf32>
+  %d = glow.convolution %x, %v, %b : (tensor<1x1x3xf32>, tensor<2x1x1xf32>, tensor<2xf32>) -> tensor<1x2x3xf32>
   %n = glow.mul %d, %kb : (tensor<1x2x3xf32>, tensor<1x2x3xf32>) -> tensor<1x2x3xf32>
   func.return %m, %n : tensor<1x2x3xf32>, tensor<1x2x3xf32>
 }
@@ -65,12 +65,12 @@ func.func @not_constant(%x: tensor<1x1x3xf32>, %w: tensor<2x1x1xf32>) -> (tensor
 // CHECK-LABEL: @not_constant(
 // CHECK-NEXT:  %v = glow.constant dense<{{\[\[}}[1.000000e+00]], {{\[\[}}2.000000e+00]]]> : tensor<2x1x1xf32>
 // CHECK-NEXT:  %b = glow.constant dense<[5.000000e-01, 1.000000e+00]> : tensor<2xf32>
-// CHECK-NEXT:  %two = glow.splat {value = 2.000000e+00 : f64} : tensor<1x2x3xf32>
+// CHECK-NEXT:  %two = glow.splat value 2.0 : tensor<1x2x3xf32>
 // CHECK-NEXT:  %k = glow.constant dense<[1.000000e+00, 2.000000e+00, 3.000000e+00]> : tensor<3xf32>
 // CHECK-NEXT:  %kb = glow.broadcast %k : (tensor<3xf32>) -> tensor<1x2x3xf32>
-// CHECK-NEXT:  %c = glow.convolution %x, %w, %b {dilations = array<i64: 1>, pads = array<i64: 0, 0>, strides = array<i64: 1>} : (tensor<1x1x3xf32>, tensor<2x1x1xf32>, tensor<2xf32>) -> tensor<1x2x3xf32>
+// CHECK-NEXT:  %c = glow.convolution %x, %w, %b : (tensor<1x1x3xf32>, tensor<2x1x1xf32>, tensor<2xf32>) -> tensor<1x2x3xf32>
 // CHECK-NEXT:  %m = glow.mul %c, %two : (tensor<1x2x3xf32>, tensor<1x2x3xf32>) -> tensor<1x2x3xf32>
-// CHECK-NEXT:  %d = glow.convolution %x, %v, %b {dilations = array<i64: 1>, pads = array<i64: 0, 0>, strides = array<i64: 1>} : (tensor<1x1x3xf32>, tensor<2x1x1xf32>, tensor<2xf32>) -> tensor<1x2x3xf32>
+// CHECK-NEXT:  %d = glow.convolution %x, %v, %b : (tensor<1x1x3xf32>, tensor<2x1x1xf32>, tensor<2xf32>) -> tensor<1x2x3xf32>
 // CHECK-NEXT:  %n = glow.mul %d, %kb : (tensor<1x2x3xf32>, tensor<1x2x3xf32>) -> tensor<1x2x3xf32>
 // CHECK-NEXT:  func.return %m, %n : tensor<1x2x3xf32>, tensor<1x2x3xf32>
 
@@ -84,7 +84,7 @@ func.func @matrices(%x: tensor<2x2xf32>) -> (tensor<2x2xf32>, tensor<2x2xf32>) {
   %kb = glow.broadcast %k : (tensor<2xf32>) -> tensor<2x2xf32>
   %a = glow.fully_connected %x, %w, %b : (tensor<2x2xf32>, tensor<2x2xf32>, tensor<2xf32>) -> tensor<2x2xf32>
   %c = glow.mul %a, %kb : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
-  %d = glow.matmul %x, %w {transpose_lhs = false, transpose_rhs = false} : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
+  %d = glow.matmul %x, %w : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
   %e = glow.mul %d, %kb : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
   func.return %c, %e : tensor<2x2xf32>, tensor<2x2xf32>
 }
@@ -105,8 +105,8 @@ func.func @chain(%x: tensor<1x2x3xf32>) -> tensor<1x2x3xf32> {
   %bias = glow.constant dense<[1.0, 2.0]> : tensor<2xf32>
   %mean = glow.constant dense<[0.5, 3.0]> : tensor<2xf32>
   %var = glow.constant dense<[4.0, 16.0]> : tensor<2xf32>
-  %two = glow.splat {value = 2.0 : f64} : tensor<1x2x3xf32>
-  %n = glow.batch_norm %x, %scale, %bias, %mean, %var {epsilon = 0.0 : f64} : (tensor<1x2x3xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>) -> tensor<1x2x3xf32>
+  %two = glow.splat value 2.0 : tensor<1x2x3xf32>
+  %n = glow.batch_norm %x, %scale, %bias, %mean, %var epsilon 0.0 : (tensor<1x2x3xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>) -> tensor<1x2x3xf32>
   %m = glow.div %n, %two : (tensor<1x2x3xf32>, tensor<1x2x3xf32>) -> tensor<1x2x3xf32>
   func.return %m : tensor<1x2x3xf32>
 }
@@ -128,7 +128,7 @@ func.func @stay(%x: tensor<1x2x3xf32>, %p: tensor<2xf32>) -> (tensor<1x2x3xf32>,
   %kb = glow.broadcast %k : (tensor<2x1xf32>) -> tensor<1x2x3xf32>
   %m = glow.mul %x, %kb : (tensor<1x2x3xf32>, tensor<1x2x3xf32>) -> tensor<1x2x3xf32>
   %r = glow.add %m, %kb : (tensor<1x2x3xf32>, tensor<1x2x3xf32>) -> tensor<1x2x3xf32>
-  %n = glow.batch_norm %x, %p, %p, %p, %p {epsilon = 1.0e-03 : f64} : (tensor<1x2x3xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>) -> tensor<1x2x3xf32>
+  %n = glow.batch_norm %x, %p, %p, %p, %p epsilon 0.001 : (tensor<1x2x3xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>) -> tensor<1x2x3xf32>
   func.return %r, %n : tensor<1x2x3xf32>, tensor<1x2x3xf32>
 }
 
@@ -137,7 +137,7 @@ func.func @stay(%x: tensor<1x2x3xf32>, %p: tensor<2xf32>) -> (tensor<1x2x3xf32>,
 // CHECK-NEXT:  %kb = glow.broadcast %k : (tensor<2x1xf32>) -> tensor<1x2x3xf32>
 // CHECK-NEXT:  %m = glow.mul %x, %kb : (tensor<1x2x3xf32>, tensor<1x2x3xf32>) -> tensor<1x2x3xf32>
 // CHECK-NEXT:  %r = glow.add %m, %kb : (tensor<1x2x3xf32>, tensor<1x2x3xf32>) -> tensor<1x2x3xf32>
-// CHECK-NEXT:  %n = glow.batch_norm %x, %p, %p, %p, %p {epsilon = 1.000000e-03 : f64} : (tensor<1x2x3xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>) -> tensor<1x2x3xf32>
+// CHECK-NEXT:  %n = glow.batch_norm %x, %p, %p, %p, %p epsilon 0.001 : (tensor<1x2x3xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>) -> tensor<1x2x3xf32>
 // CHECK-NEXT:  func.return %r, %n : tensor<1x2x3xf32>, tensor<1x2x3xf32>
 
 // -----
@@ -147,7 +147,7 @@ func.func @half(%x: tensor<1x2x3xf16>) -> tensor<1x2x3xf16> {
   %scale = glow.constant dense<[2.0, 4.0]> : tensor<2xf16>
   %bias = glow.constant dense<[1.0, 2.0]> : tensor<2xf16>
   %var = glow.constant dense<[16.0, 64.0]> : tensor<2xf16>
-  %n = glow.batch_norm %x, %scale, %bias, %bias, %var {epsilon = 0.0 : f64} : (tensor<1x2x3xf16>, tensor<2xf16>, tensor<2xf16>, tensor<2xf16>, tensor<2xf16>) -> tensor<1x2x3xf16>
+  %n = glow.batch_norm %x, %scale, %bias, %bias, %var epsilon 0.0 : (tensor<1x2x3xf16>, tensor<2xf16>, tensor<2xf16>, tensor<2xf16>, tensor<2xf16>) -> tensor<1x2x3xf16>
   func.return %n : tensor<1x2x3xf16>
 }
 
@@ -169,7 +169,7 @@ func.func @transposed(%x: tensor<1x2x4xf32>) -> tensor<1x4x4xf32> {
   %w = glow.constant dense<[[[1.0], [2.0]], [[3.0], [4.0]]]> : tensor<2x2x1xf32>
   %b = glow.constant dense<[1.0, 2.0, 3.0, 4.0]> : tensor<4xf32>
   %s = glow.constant dense<[[2.0], [4.0], [8.0], [10.0]]> : tensor<4x1xf32>
-  %y = glow.transposed_convolution %x, %w, %b {dilations = array<i64: 1>, group = 2 : i64, output_padding = array<i64: 0>, pads = array<i64: 0, 0>, strides = array<i64: 1>} : (tensor<1x2x4xf32>, tensor<2x2x1xf32>, tensor<4xf32>) -> tensor<1x4x4xf32>
+  %y = glow.transposed_convolution %x, %w, %b group 2 : (tensor<1x2x4xf32>, tensor<2x2x1xf32>, tensor<4xf32>) -> tensor<1x4x4xf32>
   %t = glow.broadcast %s : (tensor<4x1xf32>) -> tensor<1x4x4xf32>
   %r = glow.mul %y, %t : (tensor<1x4x4xf32>, tensor<1x4x4xf32>) -> tensor<1x4x4xf32>
   func.return %r : tensor<1x4x4xf32>

@@ -31,14 +31,14 @@ func.func @not_constant(%x: tensor<2xf32>) -> tensor<2xf32> {
 
 // Splats stay splats, however large.
 func.func @splats() -> tensor<1000x1000xf32> {
-  %a = glow.splat {value = 2.0 : f64} : tensor<1000xf32>
+  %a = glow.splat value 2.0 : tensor<1000xf32>
   %b = glow.broadcast %a : (tensor<1000xf32>) -> tensor<1000x1000xf32>
   %c = glow.mul %b, %b : (tensor<1000x1000xf32>, tensor<1000x1000xf32>) -> tensor<1000x1000xf32>
   func.return %c : tensor<1000x1000xf32>
 }
 
 // CHECK-LABEL: @splats(
-// CHECK-NEXT:  %c = glow.splat {value = 4.000000e+00 : f64} : tensor<1000x1000xf32>
+// CHECK-NEXT:  %c = glow.splat value 4.0 : tensor<1000x1000xf32>
 // CHECK-NEXT:  func.return %c : tensor<1000x1000xf32>
 
 // -----
@@ -80,7 +80,7 @@ func.func @integers() -> (tensor<2xi1>, tensor<3xi64>) {
   %b = glow.constant dense<[2, 1]> : tensor<2xi64>
   %c = glow.less %a, %b : (tensor<2xi64>, tensor<2xi64>) -> tensor<2xi1>
   %i = glow.constant dense<[0, -1, 0]> : tensor<3xi64>
-  %d = glow.gather %a, %i {axis = 0 : i64} : (tensor<2xi64>, tensor<3xi64>) -> tensor<3xi64>
+  %d = glow.gather %a, %i axis 0 : (tensor<2xi64>, tensor<3xi64>) -> tensor<3xi64>
   func.return %c, %d : tensor<2xi1>, tensor<3xi64>
 }
 

@@ -2,33 +2,33 @@
 
 // As frontends write it: transposes disappear, but for the one that the network undoes.
 func.func @heads(%q: tensor<1x7x2x4xf32>, %k: tensor<1x9x2x4xf32>, %v: tensor<1x9x2x3xf32>, %m: tensor<1x1x1x9xf32>) -> tensor<1x2x7x3xf32> {
-  %qt = glow.transpose %q {permutation = array<i64: 0, 2, 1, 3>} : (tensor<1x7x2x4xf32>) -> tensor<1x2x7x4xf32>
-  %kt = glow.transpose %k {permutation = array<i64: 0, 2, 3, 1>} : (tensor<1x9x2x4xf32>) -> tensor<1x2x4x9xf32>
-  %vt = glow.transpose %v {permutation = array<i64: 0, 2, 1, 3>} : (tensor<1x9x2x3xf32>) -> tensor<1x2x9x3xf32>
+  %qt = glow.transpose %q permutation [0, 2, 1, 3] : (tensor<1x7x2x4xf32>) -> tensor<1x2x7x4xf32>
+  %kt = glow.transpose %k permutation [0, 2, 3, 1] : (tensor<1x9x2x4xf32>) -> tensor<1x2x4x9xf32>
+  %vt = glow.transpose %v permutation [0, 2, 1, 3] : (tensor<1x9x2x3xf32>) -> tensor<1x2x9x3xf32>
   %s = glow.matmul %qt, %kt : (tensor<1x2x7x4xf32>, tensor<1x2x4x9xf32>) -> tensor<1x2x7x9xf32>
-  %two = glow.splat {value = 2.0 : f64} : tensor<1x2x7x9xf32>
+  %two = glow.splat value 2.0 : tensor<1x2x7x9xf32>
   %d = glow.div %s, %two : (tensor<1x2x7x9xf32>, tensor<1x2x7x9xf32>) -> tensor<1x2x7x9xf32>
   %mask = glow.broadcast %m : (tensor<1x1x1x9xf32>) -> tensor<1x2x7x9xf32>
   %a = glow.add %d, %mask : (tensor<1x2x7x9xf32>, tensor<1x2x7x9xf32>) -> tensor<1x2x7x9xf32>
-  %p = glow.softmax %a {axis = 3 : i64} : (tensor<1x2x7x9xf32>) -> tensor<1x2x7x9xf32>
+  %p = glow.softmax %a axis 3 : (tensor<1x2x7x9xf32>) -> tensor<1x2x7x9xf32>
   %r = glow.matmul %p, %vt : (tensor<1x2x7x9xf32>, tensor<1x2x9x3xf32>) -> tensor<1x2x7x3xf32>
   func.return %r : tensor<1x2x7x3xf32>
 }
 
 // CHECK-LABEL: @heads(
 // CHECK-NEXT:  %mask = glow.broadcast %m : (tensor<1x1x1x9xf32>) -> tensor<1x2x7x9xf32>
-// CHECK-NEXT:  %r = glow.masked_attention %q, %k, %v, %mask {scale = 5.000000e-01 : f64} : (tensor<1x7x2x4xf32>, tensor<1x9x2x4xf32>, tensor<1x9x2x3xf32>, tensor<1x2x7x9xf32>) -> tensor<1x7x2x3xf32>
-// CHECK-NEXT:  %r_1 = glow.transpose %r {permutation = array<i64: 0, 2, 1, 3>} : (tensor<1x7x2x3xf32>) -> tensor<1x2x7x3xf32>
+// CHECK-NEXT:  %r = glow.masked_attention %q, %k, %v, %mask scale 0.5 : (tensor<1x7x2x4xf32>, tensor<1x9x2x4xf32>, tensor<1x9x2x3xf32>, tensor<1x2x7x9xf32>) -> tensor<1x7x2x3xf32>
+// CHECK-NEXT:  %r_1 = glow.transpose %r permutation [0, 2, 1, 3] : (tensor<1x7x2x3xf32>) -> tensor<1x2x7x3xf32>
 // CHECK-NEXT:  func.return %r_1 : tensor<1x2x7x3xf32>
 
 // -----
 
 // One head without a name, a factor on the left, no mask; a key that is read transposed.
 func.func @single(%q: tensor<2x7x4xf32>, %k: tensor<2x9x4xf32>, %v: tensor<2x9x3xf32>) -> tensor<2x7x3xf32> {
-  %s = glow.matmul %q, %k {transpose_rhs = true} : (tensor<2x7x4xf32>, tensor<2x9x4xf32>) -> tensor<2x7x9xf32>
-  %half = glow.splat {value = 0.5 : f64} : tensor<2x7x9xf32>
+  %s = glow.matmul %q, %k transpose_rhs true : (tensor<2x7x4xf32>, tensor<2x9x4xf32>) -> tensor<2x7x9xf32>
+  %half = glow.splat value 0.5 : tensor<2x7x9xf32>
   %d = glow.mul %half, %s : (tensor<2x7x9xf32>, tensor<2x7x9xf32>) -> tensor<2x7x9xf32>
-  %p = glow.softmax %d {axis = 2 : i64} : (tensor<2x7x9xf32>) -> tensor<2x7x9xf32>
+  %p = glow.softmax %d axis 2 : (tensor<2x7x9xf32>) -> tensor<2x7x9xf32>
   %r = glow.matmul %p, %v : (tensor<2x7x9xf32>, tensor<2x9x3xf32>) -> tensor<2x7x3xf32>
   func.return %r : tensor<2x7x3xf32>
 }
@@ -37,7 +37,7 @@ func.func @single(%q: tensor<2x7x4xf32>, %k: tensor<2x9x4xf32>, %v: tensor<2x9x3
 // CHECK-NEXT:  %r = glow.reshape %q : (tensor<2x7x4xf32>) -> tensor<2x7x1x4xf32>
 // CHECK-NEXT:  %r_1 = glow.reshape %k : (tensor<2x9x4xf32>) -> tensor<2x9x1x4xf32>
 // CHECK-NEXT:  %r_2 = glow.reshape %v : (tensor<2x9x3xf32>) -> tensor<2x9x1x3xf32>
-// CHECK-NEXT:  %r_3 = glow.attention %r, %r_1, %r_2 {scale = 5.000000e-01 : f64} : (tensor<2x7x1x4xf32>, tensor<2x9x1x4xf32>, tensor<2x9x1x3xf32>) -> tensor<2x7x1x3xf32>
+// CHECK-NEXT:  %r_3 = glow.attention %r, %r_1, %r_2 scale 0.5 : (tensor<2x7x1x4xf32>, tensor<2x9x1x4xf32>, tensor<2x9x1x3xf32>) -> tensor<2x7x1x3xf32>
 // CHECK-NEXT:  %r_4 = glow.reshape %r_3 : (tensor<2x7x1x3xf32>) -> tensor<2x7x3xf32>
 // CHECK-NEXT:  func.return %r_4 : tensor<2x7x3xf32>
 
@@ -47,16 +47,16 @@ func.func @single(%q: tensor<2x7x4xf32>, %k: tensor<2x9x4xf32>, %v: tensor<2x9x3
 func.func @mask_first(%q: tensor<2x7x4xf32>, %k: tensor<2x4x9xf32>, %v: tensor<2x3x9xf32>, %m: tensor<2x7x9xf32>) -> tensor<2x7x3xf32> {
   %s = glow.matmul %q, %k : (tensor<2x7x4xf32>, tensor<2x4x9xf32>) -> tensor<2x7x9xf32>
   %a = glow.add %m, %s : (tensor<2x7x9xf32>, tensor<2x7x9xf32>) -> tensor<2x7x9xf32>
-  %p = glow.softmax %a {axis = 2 : i64} : (tensor<2x7x9xf32>) -> tensor<2x7x9xf32>
-  %r = glow.matmul %p, %v {transpose_rhs = true} : (tensor<2x7x9xf32>, tensor<2x3x9xf32>) -> tensor<2x7x3xf32>
+  %p = glow.softmax %a axis 2 : (tensor<2x7x9xf32>) -> tensor<2x7x9xf32>
+  %r = glow.matmul %p, %v transpose_rhs true : (tensor<2x7x9xf32>, tensor<2x3x9xf32>) -> tensor<2x7x3xf32>
   func.return %r : tensor<2x7x3xf32>
 }
 
 // CHECK-LABEL: @mask_first(
 // CHECK-NEXT:  %r = glow.reshape %q : (tensor<2x7x4xf32>) -> tensor<2x7x1x4xf32>
-// CHECK-NEXT:  %r_1 = glow.transpose %k {permutation = array<i64: 0, 2, 1>} : (tensor<2x4x9xf32>) -> tensor<2x9x4xf32>
+// CHECK-NEXT:  %r_1 = glow.transpose %k permutation [0, 2, 1] : (tensor<2x4x9xf32>) -> tensor<2x9x4xf32>
 // CHECK-NEXT:  %r_2 = glow.reshape %r_1 : (tensor<2x9x4xf32>) -> tensor<2x9x1x4xf32>
-// CHECK-NEXT:  %r_3 = glow.transpose %v {permutation = array<i64: 0, 2, 1>} : (tensor<2x3x9xf32>) -> tensor<2x9x3xf32>
+// CHECK-NEXT:  %r_3 = glow.transpose %v permutation [0, 2, 1] : (tensor<2x3x9xf32>) -> tensor<2x9x3xf32>
 // CHECK-NEXT:  %r_4 = glow.reshape %r_3 : (tensor<2x9x3xf32>) -> tensor<2x9x1x3xf32>
 // CHECK-NEXT:  %r_5 = glow.reshape %m : (tensor<2x7x9xf32>) -> tensor<2x1x7x9xf32>
 // CHECK-NEXT:  %r_6 = glow.masked_attention %r, %r_2, %r_4, %r_5 : (tensor<2x7x1x4xf32>, tensor<2x9x1x4xf32>, tensor<2x9x1x3xf32>, tensor<2x1x7x9xf32>) -> tensor<2x7x1x3xf32>
@@ -68,14 +68,14 @@ func.func @mask_first(%q: tensor<2x7x4xf32>, %k: tensor<2x4x9xf32>, %v: tensor<2
 // Not if the shares are a result too.
 func.func @shares(%q: tensor<2x7x4xf32>, %k: tensor<2x4x9xf32>, %v: tensor<2x9x3xf32>) -> (tensor<2x7x3xf32>, tensor<2x7x9xf32>) {
   %s = glow.matmul %q, %k : (tensor<2x7x4xf32>, tensor<2x4x9xf32>) -> tensor<2x7x9xf32>
-  %p = glow.softmax %s {axis = 2 : i64} : (tensor<2x7x9xf32>) -> tensor<2x7x9xf32>
+  %p = glow.softmax %s axis 2 : (tensor<2x7x9xf32>) -> tensor<2x7x9xf32>
   %r = glow.matmul %p, %v : (tensor<2x7x9xf32>, tensor<2x9x3xf32>) -> tensor<2x7x3xf32>
   func.return %r, %p : tensor<2x7x3xf32>, tensor<2x7x9xf32>
 }
 
 // CHECK-LABEL: @shares(
 // CHECK-NEXT:  %s = glow.matmul %q, %k : (tensor<2x7x4xf32>, tensor<2x4x9xf32>) -> tensor<2x7x9xf32>
-// CHECK-NEXT:  %p = glow.softmax %s {axis = 2 : i64} : (tensor<2x7x9xf32>) -> tensor<2x7x9xf32>
+// CHECK-NEXT:  %p = glow.softmax %s axis 2 : (tensor<2x7x9xf32>) -> tensor<2x7x9xf32>
 // CHECK-NEXT:  %r = glow.matmul %p, %v : (tensor<2x7x9xf32>, tensor<2x9x3xf32>) -> tensor<2x7x3xf32>
 // CHECK-NEXT:  func.return %r, %p : tensor<2x7x3xf32>, tensor<2x7x9xf32>
 
@@ -84,21 +84,21 @@ func.func @shares(%q: tensor<2x7x4xf32>, %k: tensor<2x4x9xf32>, %v: tensor<2x9x3
 // Not along another dimension, nor if the scale is not one number.
 func.func @others(%q: tensor<2x7x4xf32>, %k: tensor<2x4x9xf32>, %v: tensor<2x9x3xf32>, %f: tensor<2x7x9xf32>) -> (tensor<2x7x3xf32>, tensor<2x7x3xf32>) {
   %s = glow.matmul %q, %k : (tensor<2x7x4xf32>, tensor<2x4x9xf32>) -> tensor<2x7x9xf32>
-  %p = glow.softmax %s {axis = 1 : i64} : (tensor<2x7x9xf32>) -> tensor<2x7x9xf32>
+  %p = glow.softmax %s axis 1 : (tensor<2x7x9xf32>) -> tensor<2x7x9xf32>
   %r = glow.matmul %p, %v : (tensor<2x7x9xf32>, tensor<2x9x3xf32>) -> tensor<2x7x3xf32>
   %t = glow.matmul %q, %k : (tensor<2x7x4xf32>, tensor<2x4x9xf32>) -> tensor<2x7x9xf32>
   %u = glow.mul %t, %f : (tensor<2x7x9xf32>, tensor<2x7x9xf32>) -> tensor<2x7x9xf32>
-  %w = glow.softmax %u {axis = 2 : i64} : (tensor<2x7x9xf32>) -> tensor<2x7x9xf32>
+  %w = glow.softmax %u axis 2 : (tensor<2x7x9xf32>) -> tensor<2x7x9xf32>
   %x = glow.matmul %w, %v : (tensor<2x7x9xf32>, tensor<2x9x3xf32>) -> tensor<2x7x3xf32>
   func.return %r, %x : tensor<2x7x3xf32>, tensor<2x7x3xf32>
 }
 
 // CHECK-LABEL: @others(
 // CHECK-NEXT:  %s = glow.matmul %q, %k : (tensor<2x7x4xf32>, tensor<2x4x9xf32>) -> tensor<2x7x9xf32>
-// CHECK-NEXT:  %p = glow.softmax %s {axis = 1 : i64} : (tensor<2x7x9xf32>) -> tensor<2x7x9xf32>
+// CHECK-NEXT:  %p = glow.softmax %s axis 1 : (tensor<2x7x9xf32>) -> tensor<2x7x9xf32>
 // CHECK-NEXT:  %r = glow.matmul %p, %v : (tensor<2x7x9xf32>, tensor<2x9x3xf32>) -> tensor<2x7x3xf32>
 // CHECK-NEXT:  %t = glow.matmul %q, %k : (tensor<2x7x4xf32>, tensor<2x4x9xf32>) -> tensor<2x7x9xf32>
 // CHECK-NEXT:  %u = glow.mul %t, %f : (tensor<2x7x9xf32>, tensor<2x7x9xf32>) -> tensor<2x7x9xf32>
-// CHECK-NEXT:  %w = glow.softmax %u {axis = 2 : i64} : (tensor<2x7x9xf32>) -> tensor<2x7x9xf32>
+// CHECK-NEXT:  %w = glow.softmax %u axis 2 : (tensor<2x7x9xf32>) -> tensor<2x7x9xf32>
 // CHECK-NEXT:  %x = glow.matmul %w, %v : (tensor<2x7x9xf32>, tensor<2x9x3xf32>) -> tensor<2x7x3xf32>
 // CHECK-NEXT:  func.return %r, %x : tensor<2x7x3xf32>, tensor<2x7x3xf32>

@@ -1,9 +1,9 @@
 // RUN: glow-opt %s --fuse-operators --dce --split-input-file | filecheck %s
 
 func.func @gelu(%x: tensor<4xf32>) -> tensor<4xf32> {
-  %root = glow.splat {value = 1.4142135381698608 : f64} : tensor<4xf32>
-  %one = glow.splat {value = 1.0 : f64} : tensor<4xf32>
-  %half = glow.splat {value = 0.5 : f64} : tensor<4xf32>
+  %root = glow.splat value 1.4142135381698608 : tensor<4xf32>
+  %one = glow.splat value 1.0 : tensor<4xf32>
+  %half = glow.splat value 0.5 : tensor<4xf32>
   %d = glow.div %x, %root : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
   %e = glow.erf %d : (tensor<4xf32>) -> tensor<4xf32>
   %s = glow.add %e, %one : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
@@ -20,9 +20,9 @@ func.func @gelu(%x: tensor<4xf32>) -> tensor<4xf32> {
 
 // Factors and summands in another order, and a quotient.
 func.func @gelu_otherwise(%x: tensor<4xf32>) -> tensor<4xf32> {
-  %root = glow.splat {value = 0.70710678 : f64} : tensor<4xf32>
-  %one = glow.splat {value = 1.0 : f64} : tensor<4xf32>
-  %two = glow.splat {value = 2.0 : f64} : tensor<4xf32>
+  %root = glow.splat value 0.70710678 : tensor<4xf32>
+  %one = glow.splat value 1.0 : tensor<4xf32>
+  %two = glow.splat value 2.0 : tensor<4xf32>
   %h = glow.div %x, %two : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
   %d = glow.mul %root, %x : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
   %e = glow.erf %d : (tensor<4xf32>) -> tensor<4xf32>
@@ -39,10 +39,10 @@ func.func @gelu_otherwise(%x: tensor<4xf32>) -> tensor<4xf32> {
 
 // Not with another factor, another number under the error function, or another operand.
 func.func @no_gelu(%x: tensor<4xf32>, %y: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) {
-  %root = glow.splat {value = 0.70710678 : f64} : tensor<4xf32>
-  %other = glow.splat {value = 0.7071 : f64} : tensor<4xf32>
-  %one = glow.splat {value = 1.0 : f64} : tensor<4xf32>
-  %half = glow.splat {value = 0.5 : f64} : tensor<4xf32>
+  %root = glow.splat value 0.70710678 : tensor<4xf32>
+  %other = glow.splat value 0.7071 : tensor<4xf32>
+  %one = glow.splat value 1.0 : tensor<4xf32>
+  %half = glow.splat value 0.5 : tensor<4xf32>
   %h = glow.mul %x, %half : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
   %g = glow.mul %y, %half : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
   %d = glow.mul %x, %root : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
@@ -58,10 +58,10 @@ func.func @no_gelu(%x: tensor<4xf32>, %y: tensor<4xf32>) -> (tensor<4xf32>, tens
 }
 
 // CHECK-LABEL: @no_gelu(
-// CHECK-NEXT:  %root = glow.splat {value = 0.70710678000000005 : f64} : tensor<4xf32>
-// CHECK-NEXT:  %other = glow.splat {value = 7.071000e-01 : f64} : tensor<4xf32>
-// CHECK-NEXT:  %one = glow.splat {value = 1.000000e+00 : f64} : tensor<4xf32>
-// CHECK-NEXT:  %half = glow.splat {value = 5.000000e-01 : f64} : tensor<4xf32>
+// CHECK-NEXT:  %root = glow.splat value 0.70710678 : tensor<4xf32>
+// CHECK-NEXT:  %other = glow.splat value 0.7071 : tensor<4xf32>
+// CHECK-NEXT:  %one = glow.splat value 1.0 : tensor<4xf32>
+// CHECK-NEXT:  %half = glow.splat value 0.5 : tensor<4xf32>
 // CHECK-NEXT:  %h = glow.mul %x, %half : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
 // CHECK-NEXT:  %g = glow.mul %y, %half : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
 // CHECK-NEXT:  %d = glow.mul %x, %root : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
@@ -78,13 +78,13 @@ func.func @no_gelu(%x: tensor<4xf32>, %y: tensor<4xf32>) -> (tensor<4xf32>, tens
 // -----
 
 func.func @layer_norm(%x: tensor<1x2x4xf32>, %scale: tensor<4xf32>, %bias: tensor<1x1x4xf32>) -> tensor<1x2x4xf32> {
-  %two = glow.splat {value = 2.0 : f64} : tensor<1x2x4xf32>
-  %epsilon = glow.splat {value = 0.25 : f64} : tensor<1x2x1xf32>
-  %mean = glow.reduce_mean %x {axes = array<i64: 2>, keep_dims = true} : (tensor<1x2x4xf32>) -> tensor<1x2x1xf32>
+  %two = glow.splat value 2.0 : tensor<1x2x4xf32>
+  %epsilon = glow.splat value 0.25 : tensor<1x2x1xf32>
+  %mean = glow.reduce_mean %x axes [2] keep_dims true : (tensor<1x2x4xf32>) -> tensor<1x2x1xf32>
   %means = glow.broadcast %mean : (tensor<1x2x1xf32>) -> tensor<1x2x4xf32>
   %d = glow.sub %x, %means : (tensor<1x2x4xf32>, tensor<1x2x4xf32>) -> tensor<1x2x4xf32>
   %square = glow.pow %d, %two : (tensor<1x2x4xf32>, tensor<1x2x4xf32>) -> tensor<1x2x4xf32>
-  %variance = glow.reduce_mean %square {axes = array<i64: 2>, keep_dims = true} : (tensor<1x2x4xf32>) -> tensor<1x2x1xf32>
+  %variance = glow.reduce_mean %square axes [2] keep_dims true : (tensor<1x2x4xf32>) -> tensor<1x2x1xf32>
   %moved = glow.add %variance, %epsilon : (tensor<1x2x1xf32>, tensor<1x2x1xf32>) -> tensor<1x2x1xf32>
   %root = glow.sqrt %moved : (tensor<1x2x1xf32>) -> tensor<1x2x1xf32>
   %roots = glow.broadcast %root : (tensor<1x2x1xf32>) -> tensor<1x2x4xf32>
@@ -98,17 +98,17 @@ func.func @layer_norm(%x: tensor<1x2x4xf32>, %scale: tensor<4xf32>, %bias: tenso
 
 // CHECK-LABEL: @layer_norm(
 // CHECK-NEXT:  %r = glow.reshape %bias : (tensor<1x1x4xf32>) -> tensor<4xf32>
-// CHECK-NEXT:  %r_1 = glow.layer_norm %x, %scale, %r {axis = 2 : i64, epsilon = 2.500000e-01 : f64} : (tensor<1x2x4xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<1x2x4xf32>
+// CHECK-NEXT:  %r_1 = glow.layer_norm %x, %scale, %r axis 2 epsilon 0.25 : (tensor<1x2x4xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<1x2x4xf32>
 // CHECK-NEXT:  func.return %r_1 : tensor<1x2x4xf32>
 
 // -----
 
 // The inverse of the root as a factor; a scale before the rows, not for each column, stays.
 func.func @rms_norm(%x: tensor<2x4xf32>, %scale: tensor<2x1xf32>) -> tensor<2x4xf32> {
-  %one = glow.splat {value = 1.0 : f64} : tensor<2x1xf32>
-  %epsilon = glow.splat {value = 0.25 : f64} : tensor<2x1xf32>
+  %one = glow.splat value 1.0 : tensor<2x1xf32>
+  %epsilon = glow.splat value 0.25 : tensor<2x1xf32>
   %square = glow.mul %x, %x : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
-  %mean = glow.reduce_mean %square {axes = array<i64: 1>, keep_dims = true} : (tensor<2x4xf32>) -> tensor<2x1xf32>
+  %mean = glow.reduce_mean %square axes [1] keep_dims true : (tensor<2x4xf32>) -> tensor<2x1xf32>
   %moved = glow.add %mean, %epsilon : (tensor<2x1xf32>, tensor<2x1xf32>) -> tensor<2x1xf32>
   %root = glow.sqrt %moved : (tensor<2x1xf32>) -> tensor<2x1xf32>
   %inverse = glow.div %one, %root : (tensor<2x1xf32>, tensor<2x1xf32>) -> tensor<2x1xf32>
@@ -120,8 +120,8 @@ func.func @rms_norm(%x: tensor<2x4xf32>, %scale: tensor<2x1xf32>) -> tensor<2x4x
 }
 
 // CHECK-LABEL: @rms_norm(
-// CHECK-NEXT:  %n = glow.splat {value = 1.000000e+00 : f64} : tensor<4xf32>
-// CHECK-NEXT:  %n_1 = glow.rms_norm %x, %n {axis = 1 : i64, epsilon = 2.500000e-01 : f64} : (tensor<2x4xf32>, tensor<4xf32>) -> tensor<2x4xf32>
+// CHECK-NEXT:  %n = glow.splat value 1.0 : tensor<4xf32>
+// CHECK-NEXT:  %n_1 = glow.rms_norm %x, %n axis 1 epsilon 0.25 : (tensor<2x4xf32>, tensor<4xf32>) -> tensor<2x4xf32>
 // CHECK-NEXT:  %scales = glow.broadcast %scale : (tensor<2x1xf32>) -> tensor<2x4xf32>
 // CHECK-NEXT:  %r = glow.mul %n_1, %scales : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
 // CHECK-NEXT:  func.return %r : tensor<2x4xf32>
@@ -130,9 +130,9 @@ func.func @rms_norm(%x: tensor<2x4xf32>, %scale: tensor<2x1xf32>) -> tensor<2x4x
 
 // Not along the first dimension.
 func.func @columns(%x: tensor<2x4xf32>) -> tensor<2x4xf32> {
-  %epsilon = glow.splat {value = 0.25 : f64} : tensor<1x4xf32>
+  %epsilon = glow.splat value 0.25 : tensor<1x4xf32>
   %square = glow.mul %x, %x : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
-  %mean = glow.reduce_mean %square {axes = array<i64: 0>, keep_dims = true} : (tensor<2x4xf32>) -> tensor<1x4xf32>
+  %mean = glow.reduce_mean %square axes [0] keep_dims true : (tensor<2x4xf32>) -> tensor<1x4xf32>
   %moved = glow.add %mean, %epsilon : (tensor<1x4xf32>, tensor<1x4xf32>) -> tensor<1x4xf32>
   %root = glow.sqrt %moved : (tensor<1x4xf32>) -> tensor<1x4xf32>
   %roots = glow.broadcast %root : (tensor<1x4xf32>) -> tensor<2x4xf32>
@@ -141,9 +141,9 @@ func.func @columns(%x: tensor<2x4xf32>) -> tensor<2x4xf32> {
 }
 
 // CHECK-LABEL: @columns(
-// CHECK-NEXT:  %epsilon = glow.splat {value = 2.500000e-01 : f64} : tensor<1x4xf32>
+// CHECK-NEXT:  %epsilon = glow.splat value 0.25 : tensor<1x4xf32>
 // CHECK-NEXT:  %square = glow.mul %x, %x : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
-// CHECK-NEXT:  %mean = glow.reduce_mean %square {axes = array<i64: 0>, keep_dims = true} : (tensor<2x4xf32>) -> tensor<1x4xf32>
+// CHECK-NEXT:  %mean = glow.reduce_mean %square axes [0] keep_dims true : (tensor<2x4xf32>) -> tensor<1x4xf32>
 // CHECK-NEXT:  %moved = glow.add %mean, %epsilon : (tensor<1x4xf32>, tensor<1x4xf32>) -> tensor<1x4xf32>
 // CHECK-NEXT:  %root = glow.sqrt %moved : (tensor<1x4xf32>) -> tensor<1x4xf32>
 // CHECK-NEXT:  %roots = glow.broadcast %root : (tensor<1x4xf32>) -> tensor<2x4xf32>

@@ -5,7 +5,8 @@
 // before it, which stay only if the next one goes behind them. Then the rows at eight of these places
 // are added at a time, and at last those that are left.
 
-func.func @main(%x: memref<1x20xf32> {glow.name = "x", glow.qualifier = "in"}, %w: memref<20x128xf32> {glow.name = "w", glow.qualifier = "in"}, %y: memref<1x128xf32> {glow.name = "y", glow.qualifier = "out"}) attributes {glow.arena_size = 0 : i64, glow.weights_size = 0 : i64} {
+func.func @main(%x: memref<1x20xf32> {glow.name = "x", glow.qualifier = "in"}, %w: memref<20x128xf32> {glow.name = "w", glow.qualifier = "in"},
+    %y: memref<1x128xf32> {glow.name = "y", glow.qualifier = "out"}) attributes {glow.arena_size = 0 : i64, glow.weights_size = 0 : i64} {
   glow_inst.sparse_vector_matmul @out %y, @in %x, @in %w : memref<1x128xf32>, memref<1x20xf32>, memref<20x128xf32>
   func.return
 }
@@ -56,7 +57,8 @@ func.func @main(%x: memref<1x20xf32> {glow.name = "x", glow.qualifier = "in"}, %
 // Of many rows, the list is added up in two parts, each of which has sums of its own: threads take a
 // part each, and read whole rows. A part has the same number of groups of eight, or one more.
 
-func.func @main(%x: memref<1x2048xf32> {glow.name = "x", glow.qualifier = "in"}, %w: memref<2048x128xf32> {glow.name = "w", glow.qualifier = "in"}, %y: memref<1x128xf32> {glow.name = "y", glow.qualifier = "out"}) attributes {glow.arena_size = 0 : i64, glow.weights_size = 0 : i64} {
+func.func @main(%x: memref<1x2048xf32> {glow.name = "x", glow.qualifier = "in"}, %w: memref<2048x128xf32> {glow.name = "w", glow.qualifier = "in"},
+    %y: memref<1x128xf32> {glow.name = "y", glow.qualifier = "out"}) attributes {glow.arena_size = 0 : i64, glow.weights_size = 0 : i64} {
   glow_inst.sparse_vector_matmul @out %y, @in %x, @in %w : memref<1x128xf32>, memref<1x2048xf32>, memref<2048x128xf32>
   func.return
 }

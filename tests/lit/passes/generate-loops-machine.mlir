@@ -2,10 +2,11 @@
 
 // The machine decides about lanes, tiles, and whether a product and a sum are one operation.
 
-func.func @main(%x: memref<1x1x16x16xf32> {glow.name = "x", glow.qualifier = "in"}, %y: memref<1x1x16x16xf32> {glow.name = "y", glow.qualifier = "out"}) attributes {glow.arena_size = 100 : i64, glow.weights_size = 128 : i64} {
+func.func @main(%x: memref<1x1x16x16xf32> {glow.name = "x", glow.qualifier = "in"},
+    %y: memref<1x1x16x16xf32> {glow.name = "y", glow.qualifier = "out"}) attributes {glow.arena_size = 100 : i64, glow.weights_size = 128 : i64} {
   %w = glow_inst.weight #glow.blob<"w.bin", 0, 36> {offset = 0 : i64} : memref<1x1x3x3xf32>
   %b = glow_inst.weight #glow.blob<"w.bin", 36, 4> {offset = 64 : i64} : memref<1xf32>
-  glow_inst.convolution @out %y, @in %x, @in %w, @in %b {dilations = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>, strides = array<i64: 1, 1>} : memref<1x1x16x16xf32>, memref<1x1x16x16xf32>, memref<1x1x3x3xf32>, memref<1xf32>
+  glow_inst.convolution @out %y, @in %x, @in %w, @in %b pads [1, 1, 1, 1] : memref<1x1x16x16xf32>, memref<1x1x16x16xf32>, memref<1x1x3x3xf32>, memref<1xf32>
   func.return
 }
 
@@ -25,10 +26,11 @@ func.func @main(%x: memref<1x1x16x16xf32> {glow.name = "x", glow.qualifier = "in
 
 // A stride is split into phases, each a contiguous row of the copy.
 
-func.func @main(%x: memref<1x1x8x33xf32> {glow.name = "x", glow.qualifier = "in"}, %y: memref<1x1x6x16xf32> {glow.name = "y", glow.qualifier = "out"}) attributes {glow.arena_size = 0 : i64, glow.weights_size = 128 : i64} {
+func.func @main(%x: memref<1x1x8x33xf32> {glow.name = "x", glow.qualifier = "in"},
+    %y: memref<1x1x6x16xf32> {glow.name = "y", glow.qualifier = "out"}) attributes {glow.arena_size = 0 : i64, glow.weights_size = 128 : i64} {
   %w = glow_inst.weight #glow.blob<"w.bin", 0, 36> {offset = 0 : i64} : memref<1x1x3x3xf32>
   %b = glow_inst.weight #glow.blob<"w.bin", 36, 4> {offset = 64 : i64} : memref<1xf32>
-  glow_inst.convolution @out %y, @in %x, @in %w, @in %b {dilations = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, strides = array<i64: 1, 2>} : memref<1x1x6x16xf32>, memref<1x1x8x33xf32>, memref<1x1x3x3xf32>, memref<1xf32>
+  glow_inst.convolution @out %y, @in %x, @in %w, @in %b strides [1, 2] : memref<1x1x6x16xf32>, memref<1x1x8x33xf32>, memref<1x1x3x3xf32>, memref<1xf32>
   func.return
 }
 

@@ -4,8 +4,9 @@
 // A sum of a million numbers is cut into 30 parts and a rest, whose sums go to scratch. Threads
 // draw parts, and meet before one of them adds the sums up. One thread adds in the same order.
 
-func.func @main(%x: memref<1000000xf32> {glow.name = "x", glow.qualifier = "in"}, %y: memref<1xf32> {glow.name = "y", glow.qualifier = "out"}) attributes {glow.arena_size = 0 : i64, glow.weights_size = 0 : i64} {
-  glow_inst.reduce_sum @out %y, @in %x {axes = array<i64: 0>, keep_dims = true} : memref<1xf32>, memref<1000000xf32>
+func.func @main(%x: memref<1000000xf32> {glow.name = "x", glow.qualifier = "in"}, %y: memref<1xf32> {glow.name = "y", glow.qualifier = "out"})
+    attributes {glow.arena_size = 0 : i64, glow.weights_size = 0 : i64} {
+  glow_inst.reduce_sum @out %y, @in %x axes [0] keep_dims true : memref<1xf32>, memref<1000000xf32>
   func.return
 }
 
@@ -33,8 +34,9 @@ func.func @main(%x: memref<1000000xf32> {glow.name = "x", glow.qualifier = "in"}
 // One row times nine columns: 16 rows of the matrix are nine whole vectors, and as many sums. The
 // elements of the row are loaded once and spread.
 
-func.func @main(%x: memref<1x800xf32> {glow.name = "x", glow.qualifier = "in"}, %w: memref<800x9xf32> {glow.name = "w", glow.qualifier = "in"}, %y: memref<1x9xf32> {glow.name = "y", glow.qualifier = "out"}) attributes {glow.arena_size = 0 : i64, glow.weights_size = 0 : i64} {
-  glow_inst.matmul @out %y, @in %x, @in %w {transpose_lhs = false, transpose_rhs = false} : memref<1x9xf32>, memref<1x800xf32>, memref<800x9xf32>
+func.func @main(%x: memref<1x800xf32> {glow.name = "x", glow.qualifier = "in"}, %w: memref<800x9xf32> {glow.name = "w", glow.qualifier = "in"},
+    %y: memref<1x9xf32> {glow.name = "y", glow.qualifier = "out"}) attributes {glow.arena_size = 0 : i64, glow.weights_size = 0 : i64} {
+  glow_inst.matmul @out %y, @in %x, @in %w : memref<1x9xf32>, memref<1x800xf32>, memref<800x9xf32>
   func.return
 }
 
@@ -57,9 +59,11 @@ func.func @main(%x: memref<1x800xf32> {glow.name = "x", glow.qualifier = "in"}, 
 
 // Neither a short sum, nor many sums, is cut.
 
-func.func @main(%x: memref<5000xf32> {glow.name = "x", glow.qualifier = "in"}, %z: memref<900x600xf32> {glow.name = "z", glow.qualifier = "in"}, %y: memref<1xf32> {glow.name = "y", glow.qualifier = "out"}, %u: memref<900xf32> {glow.name = "u", glow.qualifier = "out"}) attributes {glow.arena_size = 0 : i64, glow.weights_size = 0 : i64} {
-  glow_inst.reduce_sum @out %y, @in %x {axes = array<i64: 0>, keep_dims = true} : memref<1xf32>, memref<5000xf32>
-  glow_inst.reduce_max @out %u, @in %z {axes = array<i64: 1>, keep_dims = false} : memref<900xf32>, memref<900x600xf32>
+func.func @main(%x: memref<5000xf32> {glow.name = "x", glow.qualifier = "in"}, %z: memref<900x600xf32> {glow.name = "z", glow.qualifier = "in"},
+    %y: memref<1xf32> {glow.name = "y", glow.qualifier = "out"}, %u: memref<900xf32> {glow.name = "u", glow.qualifier = "out"})
+    attributes {glow.arena_size = 0 : i64, glow.weights_size = 0 : i64} {
+  glow_inst.reduce_sum @out %y, @in %x axes [0] keep_dims true : memref<1xf32>, memref<5000xf32>
+  glow_inst.reduce_max @out %u, @in %z axes [1] : memref<900xf32>, memref<900x600xf32>
   func.return
 }
 
@@ -74,8 +78,9 @@ func.func @main(%x: memref<5000xf32> {glow.name = "x", glow.qualifier = "in"}, %
 // Lanes run over the 64 terms of a row. Eight rows at a time become the lanes of one vector: two
 // vectors at a time are combined to one.
 
-func.func @main(%x: memref<200x64xf32> {glow.name = "x", glow.qualifier = "in"}, %w: memref<64x1xf32> {glow.name = "w", glow.qualifier = "in"}, %y: memref<200x1xf32> {glow.name = "y", glow.qualifier = "out"}) attributes {glow.arena_size = 0 : i64, glow.weights_size = 0 : i64} {
-  glow_inst.matmul @out %y, @in %x, @in %w {transpose_lhs = false, transpose_rhs = false} : memref<200x1xf32>, memref<200x64xf32>, memref<64x1xf32>
+func.func @main(%x: memref<200x64xf32> {glow.name = "x", glow.qualifier = "in"}, %w: memref<64x1xf32> {glow.name = "w", glow.qualifier = "in"},
+    %y: memref<200x1xf32> {glow.name = "y", glow.qualifier = "out"}) attributes {glow.arena_size = 0 : i64, glow.weights_size = 0 : i64} {
+  glow_inst.matmul @out %y, @in %x, @in %w : memref<200x1xf32>, memref<200x64xf32>, memref<64x1xf32>
   func.return
 }
 
@@ -93,8 +98,9 @@ func.func @main(%x: memref<200x64xf32> {glow.name = "x", glow.qualifier = "in"},
 
 // Three rows are reduced one by one.
 
-func.func @main(%x: memref<3x64xf32> {glow.name = "x", glow.qualifier = "in"}, %y: memref<3xf32> {glow.name = "y", glow.qualifier = "out"}) attributes {glow.arena_size = 0 : i64, glow.weights_size = 0 : i64} {
-  glow_inst.reduce_min @out %y, @in %x {axes = array<i64: 1>, keep_dims = false} : memref<3xf32>, memref<3x64xf32>
+func.func @main(%x: memref<3x64xf32> {glow.name = "x", glow.qualifier = "in"}, %y: memref<3xf32> {glow.name = "y", glow.qualifier = "out"})
+    attributes {glow.arena_size = 0 : i64, glow.weights_size = 0 : i64} {
+  glow_inst.reduce_min @out %y, @in %x axes [1] : memref<3xf32>, memref<3x64xf32>
   func.return
 }
 

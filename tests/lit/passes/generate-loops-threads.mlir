@@ -5,7 +5,8 @@
 // Each thread does a part of each kernel; between them, threads wait for each other. A third kernel
 // that does not need what the second one computes does not wait.
 
-func.func @main(%x: memref<64x1024xf32> {glow.name = "x", glow.qualifier = "in"}, %y: memref<64x1024xf32> {glow.name = "y", glow.qualifier = "out"}, %z: memref<64x1024xf32> {glow.name = "z", glow.qualifier = "out"}) attributes {glow.arena_size = 262144 : i64, glow.weights_size = 0 : i64} {
+func.func @main(%x: memref<64x1024xf32> {glow.name = "x", glow.qualifier = "in"}, %y: memref<64x1024xf32> {glow.name = "y", glow.qualifier = "out"},
+    %z: memref<64x1024xf32> {glow.name = "z", glow.qualifier = "out"}) attributes {glow.arena_size = 262144 : i64, glow.weights_size = 0 : i64} {
   %a = glow_inst.alloc_activation {offset = 0 : i64} : memref<64x1024xf32>
   glow_inst.copy @out %a, @in %x : memref<64x1024xf32>, memref<64x1024xf32>
   glow_inst.relu @out %y, @in %a : memref<64x1024xf32>, memref<64x1024xf32>
@@ -38,7 +39,8 @@ func.func @main(%x: memref<64x1024xf32> {glow.name = "x", glow.qualifier = "in"}
 // THREE-NEXT:    scf.for %{{.*}} = %[[FIRST]] to %[[END]] step
 
 // LLVM:      llvm.func @k_copy_{{[0-9a-f]+}}(%{{.*}}: i64, %{{.*}}: !llvm.ptr {llvm.noalias}, %{{.*}}: !llvm.ptr {llvm.noalias})
-// LLVM:      llvm.func @glow_program(%[[THREAD:[^:]+]]: i64, %[[TEAM:[^:]+]]: !llvm.ptr, %[[WEIGHTS:[^:]+]]: !llvm.ptr, %{{[^:]+}}: !llvm.ptr, %{{[^:]+}}: !llvm.ptr, %{{[^:]+}}: !llvm.ptr, %{{[^:]+}}: !llvm.ptr {llvm.dereferenceable = 262144 : i64})
+// LLVM:      llvm.func @glow_program(%[[THREAD:[^:]+]]: i64, %[[TEAM:[^:]+]]: !llvm.ptr, %[[WEIGHTS:[^:]+]]: !llvm.ptr, %{{[^:]+}}: !llvm.ptr,
+// LLVM-SAME: %{{[^:]+}}: !llvm.ptr, %{{[^:]+}}: !llvm.ptr, %{{[^:]+}}: !llvm.ptr {llvm.dereferenceable = 262144 : i64})
 // LLVM:        llvm.call @glow_barrier(%[[TEAM]], %[[THREAD]]) : (!llvm.ptr, i64) -> ()
 // LLVM:      llvm.func @glow_main(%[[W:[^:]+]]: !llvm.ptr, %{{[^:]+}}: !llvm.ptr, %[[A:[^:]+]]: !llvm.ptr, %[[TEAM2:[^:]+]]: !llvm.ptr, %[[THREAD2:[^:]+]]: i64)
 // LLVM:        llvm.call @glow_program(%[[THREAD2]], %[[TEAM2]], %[[W]], %{{.*}}, %[[A]])
@@ -47,7 +49,8 @@ func.func @main(%x: memref<64x1024xf32> {glow.name = "x", glow.qualifier = "in"}
 
 // Little work is for thread 0, which need not wait for itself.
 
-func.func @main(%x: memref<40xf32> {glow.name = "x", glow.qualifier = "in"}, %y: memref<40xf32> {glow.name = "y", glow.qualifier = "out"}) attributes {glow.arena_size = 192 : i64, glow.weights_size = 0 : i64} {
+func.func @main(%x: memref<40xf32> {glow.name = "x", glow.qualifier = "in"}, %y: memref<40xf32> {glow.name = "y", glow.qualifier = "out"})
+    attributes {glow.arena_size = 192 : i64, glow.weights_size = 0 : i64} {
   %a = glow_inst.alloc_activation {offset = 0 : i64} : memref<40xf32>
   glow_inst.neg @out %a, @in %x : memref<40xf32>, memref<40xf32>
   glow_inst.relu @out %y, @in %a : memref<40xf32>, memref<40xf32>
@@ -68,8 +71,9 @@ func.func @main(%x: memref<40xf32> {glow.name = "x", glow.qualifier = "in"}, %y:
 // Rows of a softmax are visited a few at a time; threads divide the visits, and each has scratch
 // of its own: there is no barrier.
 
-func.func @main(%x: memref<64x100xf32> {glow.name = "x", glow.qualifier = "in"}, %y: memref<64x100xf32> {glow.name = "y", glow.qualifier = "out"}) attributes {glow.arena_size = 0 : i64, glow.weights_size = 0 : i64} {
-  glow_inst.softmax @out %y, @in %x {axis = 1 : i64} : memref<64x100xf32>, memref<64x100xf32>
+func.func @main(%x: memref<64x100xf32> {glow.name = "x", glow.qualifier = "in"}, %y: memref<64x100xf32> {glow.name = "y", glow.qualifier = "out"})
+    attributes {glow.arena_size = 0 : i64, glow.weights_size = 0 : i64} {
+  glow_inst.softmax @out %y, @in %x axis 1 : memref<64x100xf32>, memref<64x100xf32>
   func.return
 }
 
@@ -87,8 +91,9 @@ func.func @main(%x: memref<64x100xf32> {glow.name = "x", glow.qualifier = "in"},
 // A scratch buffer that all threads write and read needs barriers inside the kernel, which then
 // does not promise that its memory is nobody else's.
 
-func.func @main(%x: memref<1x40x30x30xf32> {glow.name = "x", glow.qualifier = "in"}, %y: memref<1x40x30x30xf32> {glow.name = "y", glow.qualifier = "out"}) attributes {glow.arena_size = 0 : i64, glow.weights_size = 0 : i64} {
-  glow_inst.local_response_norm @out %y, @in %x {alpha = 1.0e-4 : f64, beta = 0.75 : f64, k = 1.0 : f64, size = 5 : i64} : memref<1x40x30x30xf32>, memref<1x40x30x30xf32>
+func.func @main(%x: memref<1x40x30x30xf32> {glow.name = "x", glow.qualifier = "in"},
+    %y: memref<1x40x30x30xf32> {glow.name = "y", glow.qualifier = "out"}) attributes {glow.arena_size = 0 : i64, glow.weights_size = 0 : i64} {
+  glow_inst.local_response_norm @out %y, @in %x size 5 : memref<1x40x30x30xf32>, memref<1x40x30x30xf32>
   func.return
 }
 
@@ -110,7 +115,8 @@ func.func @main(%x: memref<1x40x30x30xf32> {glow.name = "x", glow.qualifier = "i
 // thread's number, then small ones, the rest of any part, for which it draws tickets until none is
 // left.
 
-func.func @main(%x: memref<1024x1024xf32> {glow.name = "x", glow.qualifier = "in"}, %y: memref<1024x1024xf32> {glow.name = "y", glow.qualifier = "out"}) attributes {glow.arena_size = 0 : i64, glow.weights_size = 0 : i64} {
+func.func @main(%x: memref<1024x1024xf32> {glow.name = "x", glow.qualifier = "in"},
+    %y: memref<1024x1024xf32> {glow.name = "y", glow.qualifier = "out"}) attributes {glow.arena_size = 0 : i64, glow.weights_size = 0 : i64} {
   glow_inst.relu @out %y, @in %x : memref<1024x1024xf32>, memref<1024x1024xf32>
   func.return
 }

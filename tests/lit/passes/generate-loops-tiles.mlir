@@ -4,7 +4,7 @@
 // 20 rows are two tiles of ten, 32 columns two panels of 16, and 64 terms one step.
 
 func.func @main(%x: tensor<20x64xui8> {glow.name = "x"}, %w: tensor<2x16x16x4xi8> {glow.name = "w"}) -> (tensor<20x32xi32> {glow.name = "y"}) {
-  %y = glow.dot_matmul %x, %w {columns = 32 : i64} : (tensor<20x64xui8>, tensor<2x16x16x4xi8>) -> tensor<20x32xi32>
+  %y = glow_cpu.dot_matmul %x, %w columns 32 : (tensor<20x64xui8>, tensor<2x16x16x4xi8>) -> tensor<20x32xi32>
   func.return %y : tensor<20x32xi32>
 }
 

@@ -2,7 +2,8 @@
 
 // A copy of dense buffers is one loop over vectors, and a last vector that ends with the buffer.
 
-func.func @main(%x: memref<4x9xf32> {glow.name = "x", glow.qualifier = "in"}, %y: memref<4x9xf32> {glow.name = "y", glow.qualifier = "out"}) attributes {glow.arena_size = 0 : i64, glow.weights_size = 0 : i64} {
+func.func @main(%x: memref<4x9xf32> {glow.name = "x", glow.qualifier = "in"}, %y: memref<4x9xf32> {glow.name = "y", glow.qualifier = "out"})
+    attributes {glow.arena_size = 0 : i64, glow.weights_size = 0 : i64} {
   glow_inst.copy @out %y, @in %x : memref<4x9xf32>, memref<4x9xf32>
   func.return
 }
@@ -16,7 +17,8 @@ func.func @main(%x: memref<4x9xf32> {glow.name = "x", glow.qualifier = "in"}, %y
 // CHECK-NEXT:   vector.load
 // CHECK-NEXT:   vector.store
 // CHECK-NEXT:   func.return
-// CHECK:      func.func @main(%weights: memref<0xi8>, %x: memref<4x9xf32> {glow.name = "x", glow.qualifier = "in"}, %y: memref<4x9xf32> {glow.name = "y", glow.qualifier = "out"}, %arena: memref<0xi8>)
+// CHECK:      func.func @main(%weights: memref<0xi8>, %x: memref<4x9xf32> {glow.name = "x", glow.qualifier = "in"},
+// CHECK-SAME: %y: memref<4x9xf32> {glow.name = "y", glow.qualifier = "out"}, %arena: memref<0xi8>)
 // CHECK-NEXT:   func.call @[[COPY]](%y, %x) : (memref<4x9xf32>, memref<4x9xf32>) -> ()
 // CHECK-NEXT:   func.return
 
@@ -47,7 +49,8 @@ func.func @main(%y: memref<64xf32> {glow.name = "y", glow.qualifier = "out"}) at
 
 // A part of an argument keeps its offset; a part of the arena starts at its first element.
 
-func.func @main(%x: memref<4x8xf32> {glow.name = "x", glow.qualifier = "in"}, %y: memref<4x4xf32> {glow.name = "y", glow.qualifier = "out"}) attributes {glow.arena_size = 128 : i64, glow.weights_size = 0 : i64} {
+func.func @main(%x: memref<4x8xf32> {glow.name = "x", glow.qualifier = "in"}, %y: memref<4x4xf32> {glow.name = "y", glow.qualifier = "out"})
+    attributes {glow.arena_size = 128 : i64, glow.weights_size = 0 : i64} {
   %a = glow_inst.alloc_activation {offset = 0 : i64} : memref<4x8xf32>
   %right = glow_inst.tensor_view %x : memref<4x8xf32> to memref<4x4xf32, strided<[8, 1], offset: 4>>
   %part = glow_inst.tensor_view %a : memref<4x8xf32> to memref<4x4xf32, strided<[8, 1], offset: 2>>
@@ -69,7 +72,8 @@ func.func @main(%x: memref<4x8xf32> {glow.name = "x", glow.qualifier = "in"}, %y
 // A stacked body becomes arithmetic on vectors; a broadcast operand is loaded once for all lanes.
 // In place, the lanes of the last vector that were visited before are not stored again.
 
-func.func @main(%x: memref<2x24xf16> {glow.name = "x", glow.qualifier = "in"}, %y: memref<2x24xf16> {glow.name = "y", glow.qualifier = "out"}) attributes {glow.arena_size = 0 : i64, glow.weights_size = 0 : i64} {
+func.func @main(%x: memref<2x24xf16> {glow.name = "x", glow.qualifier = "in"}, %y: memref<2x24xf16> {glow.name = "y", glow.qualifier = "out"})
+    attributes {glow.arena_size = 0 : i64, glow.weights_size = 0 : i64} {
   %s = glow_inst.tensor_view %x : memref<2x24xf16> to memref<2x24xf16, strided<[24, 0]>>
   glow_inst.copy @out %y, @in %x : memref<2x24xf16>, memref<2x24xf16>
   glow_inst.stacked @inout %y, @in %s : memref<2x24xf16>, memref<2x24xf16, strided<[24, 0]>> {
@@ -100,7 +104,8 @@ func.func @main(%x: memref<2x24xf16> {glow.name = "x", glow.qualifier = "in"}, %
 
 // Unsigned integers and booleans are signless in memory; operations know the sign.
 
-func.func @main(%x: memref<8xui8> {glow.name = "x", glow.qualifier = "in"}, %y: memref<8xi1> {glow.name = "y", glow.qualifier = "out"}) attributes {glow.arena_size = 0 : i64, glow.weights_size = 0 : i64} {
+func.func @main(%x: memref<8xui8> {glow.name = "x", glow.qualifier = "in"}, %y: memref<8xi1> {glow.name = "y", glow.qualifier = "out"})
+    attributes {glow.arena_size = 0 : i64, glow.weights_size = 0 : i64} {
   glow_inst.less @out %y, @in %x, @in %x : memref<8xi1>, memref<8xui8>, memref<8xui8>
   func.return
 }
@@ -116,9 +121,10 @@ func.func @main(%x: memref<8xui8> {glow.name = "x", glow.qualifier = "in"}, %y: 
 // Several rows of a product with one row share the loads of its left operand, in vectors along the sum. Their
 // results become the lanes of one vector.
 
-func.func @main(%x: memref<1x64xf32> {glow.name = "x", glow.qualifier = "in"}, %y: memref<1x4xf32> {glow.name = "y", glow.qualifier = "out"}) attributes {glow.arena_size = 0 : i64, glow.weights_size = 1024 : i64} {
+func.func @main(%x: memref<1x64xf32> {glow.name = "x", glow.qualifier = "in"}, %y: memref<1x4xf32> {glow.name = "y", glow.qualifier = "out"})
+    attributes {glow.arena_size = 0 : i64, glow.weights_size = 1024 : i64} {
   %w = glow_inst.weight #glow.blob<"w.bin", 0, 1024> {offset = 0 : i64} : memref<4x64xf32>
-  glow_inst.matmul @out %y, @in %x, @in %w {transpose_rhs = true} : memref<1x4xf32>, memref<1x64xf32>, memref<4x64xf32>
+  glow_inst.matmul @out %y, @in %x, @in %w transpose_rhs true : memref<1x4xf32>, memref<1x64xf32>, memref<4x64xf32>
   func.return
 }
 

@@ -21,7 +21,7 @@ func.func @main(%x: tensor<2x3xf32> {glow.name = "x"}) -> (tensor<2x3xf32> {glow
 
 func.func @views(%x: tensor<4x6xf32>) -> tensor<2x2x3xf32> {
   %a = glow.exp %x : (tensor<4x6xf32>) -> tensor<4x6xf32>
-  %b = glow.slice %a {starts = array<i64: 3, 0>, sizes = array<i64: 2, 6>, strides = array<i64: -2, 1>} : (tensor<4x6xf32>) -> tensor<2x6xf32>
+  %b = glow.slice %a starts [3, 0] sizes [2, 6] strides [-2, 1] : (tensor<4x6xf32>) -> tensor<2x6xf32>
   %c = glow.reshape %b : (tensor<2x6xf32>) -> tensor<2x2x3xf32>
   %d = glow.neg %c : (tensor<2x2x3xf32>) -> tensor<2x2x3xf32>
   func.return %d : tensor<2x2x3xf32>
@@ -44,7 +44,7 @@ func.func @views(%x: tensor<4x6xf32>) -> tensor<2x2x3xf32> {
 // Strides cannot join the dimensions of a part: it is copied before it is reshaped.
 
 func.func @reshape_of_part(%x: tensor<4x6xf32>) -> tensor<8xf32> {
-  %a = glow.slice %x {starts = array<i64: 0, 0>, sizes = array<i64: 4, 2>, strides = array<i64: 1, 1>} : (tensor<4x6xf32>) -> tensor<4x2xf32>
+  %a = glow.slice %x sizes [4, 2] : (tensor<4x6xf32>) -> tensor<4x2xf32>
   %b = glow.reshape %a : (tensor<4x2xf32>) -> tensor<8xf32>
   func.return %b : tensor<8xf32>
 }
@@ -91,12 +91,13 @@ func.func @weights(%x: tensor<2x3xf32>) -> tensor<2x3xf32> {
 // A concatenation copies into its parts; a padding fills and copies into the inside.
 
 func.func @parts(%x: tensor<2x3xf32>, %y: tensor<2x1xf32>) -> (tensor<2x4xf32>, tensor<4x3xf32>) {
-  %a = glow.concat %x, %y {axis = 1 : i64} : (tensor<2x3xf32>, tensor<2x1xf32>) -> tensor<2x4xf32>
-  %b = glow.pad %x {low = array<i64: 1, 0>, high = array<i64: 1, 0>, value = 2.0 : f64} : (tensor<2x3xf32>) -> tensor<4x3xf32>
+  %a = glow.concat %x, %y axis 1 : (tensor<2x3xf32>, tensor<2x1xf32>) -> tensor<2x4xf32>
+  %b = glow.pad %x low [1, 0] high [1, 0] value 2.0 : (tensor<2x3xf32>) -> tensor<4x3xf32>
   func.return %a, %b : tensor<2x4xf32>, tensor<4x3xf32>
 }
 
-// CHECK: func.func @parts(%x: memref<2x3xf32> {glow.qualifier = "in"}, %y: memref<2x1xf32> {glow.qualifier = "in"}, %a: memref<2x4xf32> {glow.qualifier = "out"}, %b: memref<4x3xf32> {glow.qualifier = "out"}) {
+// CHECK: func.func @parts(%x: memref<2x3xf32> {glow.qualifier = "in"}, %y: memref<2x1xf32> {glow.qualifier = "in"},
+// CHECK-SAME: %a: memref<2x4xf32> {glow.qualifier = "out"}, %b: memref<4x3xf32> {glow.qualifier = "out"}) {
 // CHECK-NEXT:   %a_1 = glow_inst.alloc_activation : memref<2x4xf32>
 // CHECK-NEXT:   %a_2 = glow_inst.tensor_view %a_1 : memref<2x4xf32> to memref<2x3xf32, strided<[4, 1]>>
 // CHECK-NEXT:   %a_3 = glow_inst.tensor_view %a_1 : memref<2x4xf32> to memref<2x1xf32, strided<[4, 1], offset: 3>>
@@ -106,8 +107,8 @@ func.func @parts(%x: tensor<2x3xf32>, %y: tensor<2x1xf32>) -> (tensor<2x4xf32>, 
 // CHECK-NEXT:   %b_2 = glow_inst.tensor_view %b_1 : memref<4x3xf32> to memref<1x3xf32>
 // CHECK-NEXT:   %b_3 = glow_inst.tensor_view %b_1 : memref<4x3xf32> to memref<1x3xf32, strided<[3, 1], offset: 9>>
 // CHECK-NEXT:   %b_4 = glow_inst.tensor_view %b_1 : memref<4x3xf32> to memref<2x3xf32, strided<[3, 1], offset: 3>>
-// CHECK-NEXT:   glow_inst.splat @out %b_2 {value = 2.000000e+00 : f64} : memref<1x3xf32>
-// CHECK-NEXT:   glow_inst.splat @out %b_3 {value = 2.000000e+00 : f64} : memref<1x3xf32, strided<[3, 1], offset: 9>>
+// CHECK-NEXT:   glow_inst.splat @out %b_2 value 2.0 : memref<1x3xf32>
+// CHECK-NEXT:   glow_inst.splat @out %b_3 value 2.0 : memref<1x3xf32, strided<[3, 1], offset: 9>>
 // CHECK-NEXT:   glow_inst.copy @out %b_4, @in %x : memref<2x3xf32, strided<[3, 1], offset: 3>>, memref<2x3xf32>
 // CHECK-NEXT:   glow_inst.copy @out %a, @in %a_1 : memref<2x4xf32>, memref<2x4xf32>
 // CHECK-NEXT:   glow_inst.dealloc_activation %a_1 : memref<2x4xf32>
@@ -125,7 +126,8 @@ func.func @results(%x: tensor<2xf32>) -> (tensor<2xf32>, tensor<2xf32>, tensor<1
   func.return %x, %x, %a : tensor<2xf32>, tensor<2xf32>, tensor<1xf32>
 }
 
-// CHECK: func.func @results(%x: memref<2xf32> {glow.qualifier = "in"}, %x_1: memref<2xf32> {glow.qualifier = "out"}, %x_2: memref<2xf32> {glow.qualifier = "out"}, %a: memref<1xf32> {glow.qualifier = "out"}) {
+// CHECK: func.func @results(%x: memref<2xf32> {glow.qualifier = "in"}, %x_1: memref<2xf32> {glow.qualifier = "out"},
+// CHECK-SAME: %x_2: memref<2xf32> {glow.qualifier = "out"}, %a: memref<1xf32> {glow.qualifier = "out"}) {
 // CHECK-NEXT:   %a_1 = glow_inst.weight dense<1.000000e+00> : tensor<1xf32> : memref<1xf32>
 // CHECK-NEXT:   glow_inst.copy @out %x_1, @in %x : memref<2xf32>, memref<2xf32>
 // CHECK-NEXT:   glow_inst.copy @out %x_2, @in %x : memref<2xf32>, memref<2xf32>

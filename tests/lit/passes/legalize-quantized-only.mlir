@@ -8,7 +8,7 @@ func.func @sum(%x: tensor<1x1x4x4x!quant.uniform<i8:f32, 0.5>>, %y: tensor<1x1x4
   %r = glow.dequantize %x : (tensor<1x1x4x4x!quant.uniform<i8:f32, 0.5>>) -> tensor<1x1x4x4xf32>
   %s = glow.dequantize %y : (tensor<1x1x4x4x!quant.uniform<i8:f32, 0.25>>) -> tensor<1x1x4x4xf32>
   %w = glow.dequantize %k : (tensor<1x1x1x1x!quant.uniform<i8:f32, 0.125>>) -> tensor<1x1x1x1xf32>
-  %c = glow.convolution %r, %w, %b {dilations = array<i64: 1, 1>, group = 1 : i64, pads = array<i64: 0, 0, 0, 0>, strides = array<i64: 1, 1>} : (tensor<1x1x4x4xf32>, tensor<1x1x1x1xf32>, tensor<1xf32>) -> tensor<1x1x4x4xf32>
+  %c = glow.convolution %r, %w, %b : (tensor<1x1x4x4xf32>, tensor<1x1x1x1xf32>, tensor<1xf32>) -> tensor<1x1x4x4xf32>
   %a = glow.relu %c : (tensor<1x1x4x4xf32>) -> tensor<1x1x4x4xf32>
   %d = glow.add %a, %s : (tensor<1x1x4x4xf32>, tensor<1x1x4x4xf32>) -> tensor<1x1x4x4xf32>
   %q = glow.quantize %d : (tensor<1x1x4x4xf32>) -> tensor<1x1x4x4x!quant.uniform<i8:f32, 1.0>>
@@ -28,8 +28,8 @@ func.func @sum(%x: tensor<1x1x4x4x!quant.uniform<i8:f32, 0.5>>, %y: tensor<1x1x4
 // CHECK-NOT:   xf32>
 // CHECK:       glow.add {{.*}}xi32>
 // CHECK-NOT:   xf32>
-// CHECK:       glow.splat {value = 1 : i64}
-// CHECK-NEXT:  glow.splat {value = 12 : i64}
+// CHECK:       glow.splat value 1
+// CHECK-NEXT:  glow.splat value 12
 // CHECK-NOT:   xf32>
 // CHECK:       glow.rescale
 // CHECK-NEXT:  glow.dequantize
@@ -42,7 +42,7 @@ func.func @mean(%x: tensor<1x2x3x!quant.uniform<u8:f32, 0.5:7>>) -> tensor<1x2x!
   %t = glow.tanh %r : (tensor<1x2x3xf32>) -> tensor<1x2x3xf32>
   %p = glow.quantize %t : (tensor<1x2x3xf32>) -> tensor<1x2x3x!quant.uniform<u8:f32, 0.01:100>>
   %s = glow.dequantize %p : (tensor<1x2x3x!quant.uniform<u8:f32, 0.01:100>>) -> tensor<1x2x3xf32>
-  %m = glow.reduce_mean %s {axes = array<i64: 2>, keep_dims = false} : (tensor<1x2x3xf32>) -> tensor<1x2xf32>
+  %m = glow.reduce_mean %s axes [2] : (tensor<1x2x3xf32>) -> tensor<1x2xf32>
   %q = glow.quantize %m : (tensor<1x2xf32>) -> tensor<1x2x!quant.uniform<u8:f32, 0.25>>
   func.return %q : tensor<1x2x!quant.uniform<u8:f32, 0.25>>
 }
@@ -61,7 +61,7 @@ func.func @mean(%x: tensor<1x2x3x!quant.uniform<u8:f32, 0.5:7>>) -> tensor<1x2x!
 // A softmax has no form of integers.
 func.func @softmax(%x: tensor<2x3x!quant.uniform<u8:f32, 0.5:7>>) -> tensor<2x3x!quant.uniform<u8:f32, 0.01>> {
   %r = glow.dequantize %x : (tensor<2x3x!quant.uniform<u8:f32, 0.5:7>>) -> tensor<2x3xf32>
-  %t = glow.softmax %r {axis = 1 : i64} : (tensor<2x3xf32>) -> tensor<2x3xf32>
+  %t = glow.softmax %r axis 1 : (tensor<2x3xf32>) -> tensor<2x3xf32>
   %p = glow.quantize %t : (tensor<2x3xf32>) -> tensor<2x3x!quant.uniform<u8:f32, 0.01>>
   func.return %p : tensor<2x3x!quant.uniform<u8:f32, 0.01>>
 }

@@ -7,19 +7,19 @@ func.func @convolution(%x: tensor<1x1x4x4x!quant.uniform<u8:f32, 0.5:3>>) -> ten
   %b = glow.constant dense<[2.0]> : tensor<1xf32>
   %r = glow.dequantize %x : (tensor<1x1x4x4x!quant.uniform<u8:f32, 0.5:3>>) -> tensor<1x1x4x4xf32>
   %w = glow.dequantize %k : (tensor<1x1x1x3x!quant.uniform<i8:f32, 0.1>>) -> tensor<1x1x1x3xf32>
-  %c = glow.convolution %r, %w, %b {dilations = array<i64: 1, 1>, group = 1 : i64, pads = array<i64: 0, 1, 0, 1>, strides = array<i64: 1, 1>} : (tensor<1x1x4x4xf32>, tensor<1x1x1x3xf32>, tensor<1xf32>) -> tensor<1x1x4x4xf32>
+  %c = glow.convolution %r, %w, %b pads [0, 1, 0, 1] : (tensor<1x1x4x4xf32>, tensor<1x1x1x3xf32>, tensor<1xf32>) -> tensor<1x1x4x4xf32>
   %y = glow.relu %c : (tensor<1x1x4x4xf32>) -> tensor<1x1x4x4xf32>
   %q = glow.quantize %y : (tensor<1x1x4x4xf32>) -> tensor<1x1x4x4x!quant.uniform<u8:f32, 0.25>>
   func.return %q : tensor<1x1x4x4x!quant.uniform<u8:f32, 0.25>>
 }
 
 // CHECK-LABEL: @convolution(
-// CHECK:       glow.pad %x {low = array<i64: 0, 0, 0, 1>, high = array<i64: 0, 0, 0, 1>, value = 3.000000e+00 : f64}
+// CHECK:       glow.pad %x low [0, 0, 0, 1] high [0, 0, 0, 1] value 3.0
 // CHECK:       glow.constant dense<{{.*}}1, 2, 2{{.*}}> : tensor<1x1x1x3xi8>
 // CHECK:       glow.constant dense<25> : tensor<1xi32>
-// CHECK:       glow.convolution {{.*}}pads = array<i64: 0, 0, 0, 0>{{.*}} -> tensor<1x1x4x4xi32>
+// CHECK:       glow.convolution %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}} : {{.*}} -> tensor<1x1x4x4xi32>
 // CHECK:       glow.cast {{.*}} : (tensor<1x1x4x4xi32>) -> tensor<1x1x4x4xf32>
-// CHECK-NEXT:  glow.splat {value = {{0.2|2.000000e-01|0.200000.*}} : f64}
+// CHECK-NEXT:  glow.splat value 0.2
 // CHECK-NEXT:  glow.mul
 // CHECK-NEXT:  glow.quantize {{.*}} -> tensor<1x1x4x4x!quant.uniform<u8:f32, 1.0>>
 // CHECK-NEXT:  glow.storage_cast {{.*}} -> tensor<1x1x4x4x!quant.uniform<u8:f32, 0.25>>
@@ -30,7 +30,7 @@ func.func @convolution(%x: tensor<1x1x4x4x!quant.uniform<u8:f32, 0.5:3>>) -> ten
 func.func @asymmetric(%x: tensor<2x3x!quant.uniform<u8:f32, 0.5>>) -> (tensor<2x2xf32>, tensor<2x2xf32>) {
   %k = glow.constant dense<[[1, 2, 3], [4, 5, 6]]> : tensor<2x3xi8> : tensor<2x3x!quant.uniform<i8:f32, 0.1:1>>
   %l = glow.constant dense<[[129, 130, 131], [127, 126, 125]]> : tensor<2x3xui8> : tensor<2x3x!quant.uniform<u8:f32, 0.1:128>>
-  %b = glow.splat {value = 0.0 : f64} : tensor<2xf32>
+  %b = glow.splat value 0.0 : tensor<2xf32>
   %r = glow.dequantize %x : (tensor<2x3x!quant.uniform<u8:f32, 0.5>>) -> tensor<2x3xf32>
   %w = glow.dequantize %k : (tensor<2x3x!quant.uniform<i8:f32, 0.1:1>>) -> tensor<2x3xf32>
   %v = glow.dequantize %l : (tensor<2x3x!quant.uniform<u8:f32, 0.1:128>>) -> tensor<2x3xf32>
@@ -50,7 +50,7 @@ func.func @asymmetric(%x: tensor<2x3x!quant.uniform<u8:f32, 0.5>>) -> (tensor<2x
 // Sums of products of 16 bits may not fit into i32: floats. So do products of what is no constant by floats.
 func.func @stays(%x: tensor<2x3x!quant.uniform<i16:f32, 0.5>>, %y: tensor<2x3xf32>) -> (tensor<2x2xf32>, tensor<2x2xf32>) {
   %k = glow.constant dense<[[30000, 30000, 30000], [4, 5, 6]]> : tensor<2x3xi16> : tensor<2x3x!quant.uniform<i16:f32, 0.1>>
-  %b = glow.splat {value = 0.0 : f64} : tensor<2xf32>
+  %b = glow.splat value 0.0 : tensor<2xf32>
   %r = glow.dequantize %x : (tensor<2x3x!quant.uniform<i16:f32, 0.5>>) -> tensor<2x3xf32>
   %w = glow.dequantize %k : (tensor<2x3x!quant.uniform<i16:f32, 0.1>>) -> tensor<2x3xf32>
   %c = glow.fully_connected %r, %w, %b : (tensor<2x3xf32>, tensor<2x3xf32>, tensor<2xf32>) -> tensor<2x2xf32>
@@ -67,8 +67,8 @@ func.func @stays(%x: tensor<2x3x!quant.uniform<i16:f32, 0.5>>, %y: tensor<2x3xf3
 // Nodes that move numbers work on stored ones; conversions that meet cancel.
 func.func @moves(%x: tensor<1x2x4x4x!quant.uniform<u8:f32, 0.5:3>>) -> tensor<2x1x4x!quant.uniform<u8:f32, 0.5:3>> {
   %r = glow.dequantize %x : (tensor<1x2x4x4x!quant.uniform<u8:f32, 0.5:3>>) -> tensor<1x2x4x4xf32>
-  %p = glow.max_pool %r {ceil_mode = false, dilations = array<i64: 1, 1>, kernel = array<i64: 2, 2>, pads = array<i64: 0, 0, 0, 0>, strides = array<i64: 2, 2>} : (tensor<1x2x4x4xf32>) -> tensor<1x2x2x2xf32>
-  %t = glow.transpose %p {permutation = array<i64: 1, 0, 2, 3>} : (tensor<1x2x2x2xf32>) -> tensor<2x1x2x2xf32>
+  %p = glow.max_pool %r kernel [2, 2] strides [2, 2] : (tensor<1x2x4x4xf32>) -> tensor<1x2x2x2xf32>
+  %t = glow.transpose %p permutation [1, 0, 2, 3] : (tensor<1x2x2x2xf32>) -> tensor<2x1x2x2xf32>
   %s = glow.reshape %t : (tensor<2x1x2x2xf32>) -> tensor<2x1x4xf32>
   %q = glow.quantize %s : (tensor<2x1x4xf32>) -> tensor<2x1x4x!quant.uniform<u8:f32, 0.5:3>>
   func.return %q : tensor<2x1x4x!quant.uniform<u8:f32, 0.5:3>>
@@ -85,8 +85,8 @@ func.func @moves(%x: tensor<1x2x4x4x!quant.uniform<u8:f32, 0.5:3>>) -> tensor<2x
 // Parts are quantized before they are joined, and pads hold the stored number.
 func.func @joins(%x: tensor<1x2xf32>, %y: tensor<1x2x!quant.uniform<u8:f32, 0.5:3>>) -> tensor<1x5x!quant.uniform<u8:f32, 0.25:7>> {
   %r = glow.dequantize %y : (tensor<1x2x!quant.uniform<u8:f32, 0.5:3>>) -> tensor<1x2xf32>
-  %j = glow.concat %x, %r {axis = 1 : i64} : (tensor<1x2xf32>, tensor<1x2xf32>) -> tensor<1x4xf32>
-  %p = glow.pad %j {low = array<i64: 0, 1>, high = array<i64: 0, 0>, value = 1.0 : f64} : (tensor<1x4xf32>) -> tensor<1x5xf32>
+  %j = glow.concat %x, %r axis 1 : (tensor<1x2xf32>, tensor<1x2xf32>) -> tensor<1x4xf32>
+  %p = glow.pad %j low [0, 1] value 1.0 : (tensor<1x4xf32>) -> tensor<1x5xf32>
   %q = glow.quantize %p : (tensor<1x5xf32>) -> tensor<1x5x!quant.uniform<u8:f32, 0.25:7>>
   func.return %q : tensor<1x5x!quant.uniform<u8:f32, 0.25:7>>
 }
@@ -95,26 +95,27 @@ func.func @joins(%x: tensor<1x2xf32>, %y: tensor<1x2x!quant.uniform<u8:f32, 0.5:
 // CHECK-DAG:   glow.quantize %x
 // CHECK-DAG:   glow.dequantize %y
 // CHECK:       glow.concat {{.*}} -> tensor<1x4x!quant.uniform<u8:f32, 0.25:7>>
-// CHECK-NEXT:  glow.pad {{.*}}value = 1.100000e+01 : f64}
+// CHECK-NEXT:  glow.pad {{.*}}value 11.0 :
 
 // -----
 
 // Limits: of the type, between quantizations on one grid, below what the type holds, above it.
-func.func @limits(%x: tensor<4xf32>, %y: tensor<4x!quant.uniform<i8:f32, 0.5:3>>) -> (tensor<4x!quant.uniform<u8:f32, 0.5>>, tensor<4x!quant.uniform<i8:f32, 0.5:3>>, tensor<4x!quant.uniform<u8:f32, 0.5>>) {
+func.func @limits(%x: tensor<4xf32>, %y: tensor<4x!quant.uniform<i8:f32, 0.5:3>>)
+    -> (tensor<4x!quant.uniform<u8:f32, 0.5>>, tensor<4x!quant.uniform<i8:f32, 0.5:3>>, tensor<4x!quant.uniform<u8:f32, 0.5>>) {
   %a = glow.relu %x : (tensor<4xf32>) -> tensor<4xf32>
   %b = glow.quantize %a : (tensor<4xf32>) -> tensor<4x!quant.uniform<u8:f32, 0.5>>
   %r = glow.dequantize %y : (tensor<4x!quant.uniform<i8:f32, 0.5:3>>) -> tensor<4xf32>
-  %c = glow.clip %r {min = 0.0 : f64, max = 6.0 : f64} : (tensor<4xf32>) -> tensor<4xf32>
+  %c = glow.clip %r min 0.0 max 6.0 : (tensor<4xf32>) -> tensor<4xf32>
   %d = glow.quantize %c : (tensor<4xf32>) -> tensor<4x!quant.uniform<i8:f32, 0.5:3>>
-  %e = glow.clip %x {min = 0.0 : f64, max = 6.0 : f64} : (tensor<4xf32>) -> tensor<4xf32>
+  %e = glow.clip %x min 0.0 max 6.0 : (tensor<4xf32>) -> tensor<4xf32>
   %f = glow.quantize %e : (tensor<4xf32>) -> tensor<4x!quant.uniform<u8:f32, 0.5>>
   func.return %b, %d, %f : tensor<4x!quant.uniform<u8:f32, 0.5>>, tensor<4x!quant.uniform<i8:f32, 0.5:3>>, tensor<4x!quant.uniform<u8:f32, 0.5>>
 }
 
 // CHECK-LABEL: @limits(
 // CHECK-DAG:   glow.quantize %x
-// CHECK-DAG:   glow.clip {{.*}} {min = 3 : i64, max = 15 : i64} : (tensor<4xi8>) -> tensor<4xi8>
-// CHECK-DAG:   glow.clip %x {min = 0.000000e+00 : f64, max = 6.000000e+00 : f64}
+// CHECK-DAG:   glow.clip {{.*}} min 3 max 15 : (tensor<4xi8>) -> tensor<4xi8>
+// CHECK-DAG:   glow.clip %x min 0.0 max 6.0
 
 // -----
 
@@ -128,8 +129,8 @@ func.func @activations(%x: tensor<2x3x!quant.uniform<u8:f32, 0.5:3>>, %y: tensor
 
 // CHECK-LABEL: @activations(
 // CHECK:       glow.matmul {{.*}}u8:f32, 0.5:3{{.*}}i8:f32, 0.5:-121{{.*}} -> tensor<2x2xi32>
-// CHECK:       glow.reduce_sum {{.*}}axes = array<i64: 0>
-// CHECK:       glow.reduce_sum {{.*}}axes = array<i64: 1>
+// CHECK:       glow.reduce_sum {{.*}}axes [0]
+// CHECK:       glow.reduce_sum {{.*}}axes [1]
 
 // -----
 

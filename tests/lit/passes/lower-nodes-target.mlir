@@ -8,10 +8,10 @@
 // Which nodes stay depends on the CPU that code is generated for, not on this one.
 
 func.func @main(%x: tensor<3x36xi8>, %w: tensor<5x9x8x4xi8>) -> tensor<3x37xi32> {
-  %y = glow.dot_matmul %x, %w {columns = 37 : i64} : (tensor<3x36xi8>, tensor<5x9x8x4xi8>) -> tensor<3x37xi32>
+  %y = glow_cpu.dot_matmul %x, %w columns 37 : (tensor<3x36xi8>, tensor<5x9x8x4xi8>) -> tensor<3x37xi32>
   func.return %y : tensor<3x37xi32>
 }
 
-// CHECK: glow.dot_matmul
-// WITHOUT: error: {{.*}}: neither implemented by the backend nor decomposable: 1 node: glow.dot_matmul
-// OTHER: error: {{.*}}target-cpu: for the backend cpu only, found 'none'
+// CHECK: glow_cpu.dot_matmul
+// WITHOUT: error: {{.*}}: neither implemented by the backend nor decomposable: 1 node: glow_cpu.dot_matmul
+// OTHER: error: {{.*}}target-cpu: options of a backend, found 'none'

@@ -8,13 +8,13 @@
 !y = memref<1x32x3x3x!quant.uniform<i8:f32, 1.0>>
 func.func @main(%x: !x {glow.name = "x", glow.qualifier = "in"}, %y: !y {glow.name = "y", glow.qualifier = "out"}) {
   %w = glow_inst.alloc_activation : memref<32x16x3x3xi8>
-  glow_inst.splat @out %w {value = 3 : i64} : memref<32x16x3x3xi8>
+  glow_inst.splat @out %w value 3 : memref<32x16x3x3xi8>
   %b = glow_inst.weight dense<5> : tensor<32xi32> : memref<32xi32>
-  glow_inst.convolution @out %y, @in %x, @in %w, @in %b {dilations = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>, strides = array<i64: 2, 2>}
+  glow_inst.convolution @out %y, @in %x, @in %w, @in %b strides [2, 2] pads [1, 1, 1, 1]
     : !y, !x, memref<32x16x3x3xi8>, memref<32xi32> epilogue {
   ^bb0(%acc: i32):
-    %m = glow.splat {value = 1 : i64} : i32
-    %s = glow.splat {value = 4 : i64} : i32
+    %m = glow.splat value 1 : i32
+    %s = glow.splat value 4 : i32
     %r = glow.rescale %acc, %m, %s : (i32, i32, i32) -> !q
     %i = glow.storage_cast %r : (!q) -> i8
     %p = glow.relu %i : (i8) -> i8
@@ -48,8 +48,7 @@ func.func @main(%x: !x {glow.name = "x", glow.qualifier = "in"}, %y: !y {glow.na
 !x = memref<1x16x4x4x!quant.uniform<i8:f32, 0.5>>
 !y = memref<1x16x2x2x!quant.uniform<i8:f32, 0.5>>
 func.func @main(%x: !x {glow.name = "x", glow.qualifier = "in"}, %y: !y {glow.name = "y", glow.qualifier = "out"}) {
-  glow_inst.max_pool @out %y, @in %x {dilations = array<i64: 1, 1>, kernel = array<i64: 1, 2>,
-      pads = array<i64: 0, 1, 0, 0>, strides = array<i64: 2, 2>} : !y, !x
+  glow_inst.max_pool @out %y, @in %x kernel [1, 2] strides [2, 2] pads [0, 1, 0, 0] : !y, !x
   func.return
 }
 
@@ -75,11 +74,11 @@ func.func @main(%x: !x {glow.name = "x", glow.qualifier = "in"}, %z: !y {glow.na
     %b = glow.storage_cast %1 : (!q) -> i8
     %c = glow.cast %a : (i8) -> i32
     %d = glow.cast %b : (i8) -> i32
-    %four = glow.splat {value = 4 : i64} : i32
+    %four = glow.splat value 4 : i32
     %e = glow.mul %d, %four : (i32, i32) -> i32
     %f = glow.add %c, %e : (i32, i32) -> i32
-    %m = glow.splat {value = 1 : i64} : i32
-    %s = glow.splat {value = 2 : i64} : i32
+    %m = glow.splat value 1 : i32
+    %s = glow.splat value 2 : i32
     %r = glow.rescale %f, %m, %s : (i32, i32, i32) -> !q
     glow_inst.yield %r : !q
   }
@@ -123,7 +122,7 @@ func.func @main(%x: memref<1x16xi8> {glow.name = "x", glow.qualifier = "in"}, %y
   %c = glow_inst.alloc_activation : memref<1x16xi8>
   glow_inst.stacked @out %c, @in %acc : memref<1x16xi8>, memref<1x16xi32> {
   ^bb0(%0: i32):
-    %1 = glow.clip %0 {min = -9 : i64, max = 9 : i64} : (i32) -> i32
+    %1 = glow.clip %0 min -9 max 9 : (i32) -> i32
     %2 = glow.cast %1 : (i32) -> i8
     glow_inst.yield %2 : i8
   }
@@ -151,14 +150,14 @@ func.func @main(%x: memref<1x16xi8> {glow.name = "x", glow.qualifier = "in"}, %y
 
 func.func @main(%x: memref<1x16x8x8xi8> {glow.name = "x", glow.qualifier = "in"}, %y: memref<1x16x8x8xi8> {glow.name = "y", glow.qualifier = "out"}) {
   %a = glow_inst.alloc_activation : memref<1x16x8x8xi8>
-  glow_inst.max_pool @out %a, @in %x {dilations = array<i64: 1, 1>, kernel = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, strides = array<i64: 1, 1>} : memref<1x16x8x8xi8>, memref<1x16x8x8xi8>
+  glow_inst.max_pool @out %a, @in %x kernel [1, 1] : memref<1x16x8x8xi8>, memref<1x16x8x8xi8>
   %b = glow_inst.alloc_activation : memref<1x16x8x8xi8>
-  glow_inst.max_pool @out %b, @in %a {dilations = array<i64: 1, 1>, kernel = array<i64: 3, 1>, pads = array<i64: 1, 0, 1, 0>, strides = array<i64: 1, 1>} : memref<1x16x8x8xi8>, memref<1x16x8x8xi8>
+  glow_inst.max_pool @out %b, @in %a kernel [3, 1] pads [1, 0, 1, 0] : memref<1x16x8x8xi8>, memref<1x16x8x8xi8>
   glow_inst.dealloc_activation %a : memref<1x16x8x8xi8>
   %c = glow_inst.alloc_activation : memref<1x16x8x8xi8>
-  glow_inst.max_pool @out %c, @in %b {dilations = array<i64: 1, 1>, kernel = array<i64: 1, 3>, pads = array<i64: 0, 1, 0, 1>, strides = array<i64: 1, 1>} : memref<1x16x8x8xi8>, memref<1x16x8x8xi8>
+  glow_inst.max_pool @out %c, @in %b kernel [1, 3] pads [0, 1, 0, 1] : memref<1x16x8x8xi8>, memref<1x16x8x8xi8>
   glow_inst.dealloc_activation %b : memref<1x16x8x8xi8>
-  glow_inst.max_pool @out %y, @in %c {dilations = array<i64: 1, 1>, kernel = array<i64: 3, 3>, pads = array<i64: 1, 1, 1, 1>, strides = array<i64: 1, 1>} : memref<1x16x8x8xi8>, memref<1x16x8x8xi8>
+  glow_inst.max_pool @out %y, @in %c kernel [3, 3] pads [1, 1, 1, 1] : memref<1x16x8x8xi8>, memref<1x16x8x8xi8>
   glow_inst.dealloc_activation %c : memref<1x16x8x8xi8>
   func.return
 }
@@ -184,7 +183,7 @@ func.func @main(%x: memref<1x16xf32> {glow.name = "x", glow.qualifier = "in"}, %
 
 func.func @main(%x: memref<1x16xi8> {glow.name = "x", glow.qualifier = "in"}, %y: memref<1x16xi8> {glow.qualifier = "out"}) {
   // expected-error@+1 {{VTA cannot compute this: there is no rule for it}}
-  glow_inst.transpose @out %y, @in %x {permutation = array<i64: 0, 1>} : memref<1x16xi8>, memref<1x16xi8>
+  glow_inst.transpose @out %y, @in %x permutation [0, 1] : memref<1x16xi8>, memref<1x16xi8>
   func.return
 }
 
@@ -210,7 +209,7 @@ func.func @main(%x: memref<1x16xi8> {glow.name = "x", glow.qualifier = "in"}, %y
   // expected-error@+1 {{it writes y again (leave out glow-share-buffers for VTA)}}
   glow_inst.stacked @inout %y : memref<1x16xi8> {
   ^bb0(%0: i8):
-    %1 = glow.clip %0 {min = 0 : i64, max = 9 : i64} : (i8) -> i8
+    %1 = glow.clip %0 min 0 max 9 : (i8) -> i8
     glow_inst.yield %1 : i8
   }
   func.return

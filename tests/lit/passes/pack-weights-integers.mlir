@@ -11,12 +11,12 @@ func.func @unsigned(%x: tensor<2x3xui8>) -> tensor<2x3xi32> {
 }
 
 // CHECK-LABEL: @unsigned(
-// CHECK:       [[X:%.*]] = glow.pad %x {low = array<i64: 0, 0>, high = array<i64: 0, 1>, value = 0.000000e+00 : f64} : (tensor<2x3xui8>) -> tensor<2x4xui8>
+// CHECK:       [[X:%.*]] = glow.pad %x high [0, 1] value 0.0 : (tensor<2x3xui8>) -> tensor<2x4xui8>
 // CHECK:       [[W:%.*]] = glow.constant dense<[{{\[\[\[}}1, 4, 7, 0], [2, 5, 8, 0]]], {{\[\[\[}}3, 6, 9, 0], [0, 0, 0, 0]]]]> : tensor<2x1x2x4xi8>
-// CHECK:       glow.dot_matmul [[X]], [[W]] {columns = 3 : i64} : (tensor<2x4xui8>, tensor<2x1x2x4xi8>) -> tensor<2x3xi32>
+// CHECK:       glow_cpu.dot_matmul [[X]], [[W]] columns 3 : (tensor<2x4xui8>, tensor<2x1x2x4xi8>) -> tensor<2x3xi32>
 
 // PAIRS-LABEL: @unsigned(
-// PAIRS:       glow.dot_matmul {{.*}} : (tensor<2x4xui8>, tensor<2x2x2x2xi8>) -> tensor<2x3xi32>
+// PAIRS:       glow_cpu.dot_matmul {{.*}} : (tensor<2x4xui8>, tensor<2x2x2x2xi8>) -> tensor<2x3xi32>
 
 // -----
 
@@ -30,16 +30,16 @@ func.func @signed(%x: tensor<1x4x!quant.uniform<i8:f32, 0.5:3>>, %b: tensor<2xi3
 // CHECK-LABEL: @signed(
 // CHECK:       [[S:%.*]] = glow.storage_cast %x {{.*}} -> tensor<1x4xi8>
 // CHECK:       [[C:%.*]] = glow.cast [[S]] : (tensor<1x4xi8>) -> tensor<1x4xui8>
-// CHECK:       [[N:%.*]] = glow.splat {value = 1.280000e+02 : f64} : tensor<1x4xui8>
+// CHECK:       [[N:%.*]] = glow.splat value 128.0 : tensor<1x4xui8>
 // CHECK:       [[X:%.*]] = glow.add [[C]], [[N]]
 // CHECK:       [[E:%.*]] = glow.constant dense<1280> : tensor<2xi32>
-// CHECK:       [[Y:%.*]] = glow.dot_matmul [[X]], {{.*}} {columns = 2 : i64} : (tensor<1x4xui8>, tensor<1x1x2x4xi8>) -> tensor<1x2xi32>
+// CHECK:       [[Y:%.*]] = glow_cpu.dot_matmul [[X]], {{.*}} columns 2 : (tensor<1x4xui8>, tensor<1x1x2x4xi8>) -> tensor<1x2xi32>
 // CHECK:       glow.sub [[Y]],
 // CHECK:       glow.add
 
 // PAIRS-LABEL: @signed(
 // PAIRS-NOT:   glow.sub
-// PAIRS:       glow.dot_matmul %x, {{.*}} : (tensor<1x4x!quant.uniform<i8:f32, 0.5:3>>, tensor<1x2x2x2xi8>) -> tensor<1x2xi32>
+// PAIRS:       glow_cpu.dot_matmul %x, {{.*}} : (tensor<1x4x!quant.uniform<i8:f32, 0.5:3>>, tensor<1x2x2x2xi8>) -> tensor<1x2xi32>
 
 // -----
 

@@ -1,15 +1,15 @@
 // RUN: glow-opt %s --set-machine="vector-bits=64 l2-bytes=24" --pack-weights --split-input-file | filecheck %s
 // RUN: glow-opt %s --set-machine="vector-bits=64 l2-bytes=25" --pack-weights --split-input-file | filecheck %s --check-prefix=NEAR
 
-// NEAR-NOT: glow.sparse_vector_matmul
+// NEAR-NOT: glow_cpu.sparse_vector_matmul
 
 // What a rectifier made, also through pooling and changes of layout. The matrix is stored by rows.
 func.func @fully_connected(%x: tensor<1x1x2x6x2xf32>) -> tensor<1x2xf32> {
   %w = glow.constant dense<[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]> : tensor<2x3xf32>
   %b = glow.constant dense<[5.0, 6.0]> : tensor<2xf32>
   %a = glow.relu %x : (tensor<1x1x2x6x2xf32>) -> tensor<1x1x2x6x2xf32>
-  %p = glow.blocked_max_pool %a {kernel = array<i64: 2, 2>, strides = array<i64: 2, 2>, dilations = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>} : (tensor<1x1x2x6x2xf32>) -> tensor<1x1x1x3x2xf32>
-  %u = glow.unpack_channels %p {channels = 1 : i64} : (tensor<1x1x1x3x2xf32>) -> tensor<1x1x1x3xf32>
+  %p = glow_cpu.blocked_max_pool %a strides [2, 2] kernel [2, 2] : (tensor<1x1x2x6x2xf32>) -> tensor<1x1x1x3x2xf32>
+  %u = glow_cpu.unpack_channels %p channels 1 : (tensor<1x1x1x3x2xf32>) -> tensor<1x1x1x3xf32>
   %v = glow.reshape %u : (tensor<1x1x1x3xf32>) -> tensor<1x3xf32>
   %r = glow.fully_connected %v, %w, %b : (tensor<1x3xf32>, tensor<2x3xf32>, tensor<2xf32>) -> tensor<1x2xf32>
   func.return %r : tensor<1x2xf32>
@@ -18,7 +18,7 @@ func.func @fully_connected(%x: tensor<1x1x2x6x2xf32>) -> tensor<1x2xf32> {
 // CHECK-LABEL: @fully_connected(
 // CHECK:       %v = glow.reshape %u
 // CHECK-NEXT:  %r = glow.constant dense<{{\[\[}}1.000000e+00, 4.000000e+00], [2.000000e+00, 5.000000e+00], [3.000000e+00, 6.000000e+00]]> : tensor<3x2xf32>
-// CHECK-NEXT:  %r_1 = glow.sparse_vector_matmul %v, %r : (tensor<1x3xf32>, tensor<3x2xf32>) -> tensor<1x2xf32>
+// CHECK-NEXT:  %r_1 = glow_cpu.sparse_vector_matmul %v, %r : (tensor<1x3xf32>, tensor<3x2xf32>) -> tensor<1x2xf32>
 // CHECK-NEXT:  %r_2 = glow.broadcast %b : (tensor<2xf32>) -> tensor<1x2xf32>
 // CHECK-NEXT:  %r_3 = glow.add %r_1, %r_2 : (tensor<1x2xf32>, tensor<1x2xf32>) -> tensor<1x2xf32>
 // CHECK-NEXT:  func.return %r_3 : tensor<1x2xf32>
@@ -28,7 +28,7 @@ func.func @fully_connected(%x: tensor<1x1x2x6x2xf32>) -> tensor<1x2xf32> {
 // A matrix that is stored by rows stays. Limits from zero make zeros, too.
 func.func @matmul(%x: tensor<1x2xf32>) -> tensor<1x3xf32> {
   %w = glow.constant dense<[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]> : tensor<2x3xf32>
-  %a = glow.clip %x {min = 0.0 : f64, max = 6.0 : f64} : (tensor<1x2xf32>) -> tensor<1x2xf32>
+  %a = glow.clip %x min 0.0 max 6.0 : (tensor<1x2xf32>) -> tensor<1x2xf32>
   %r = glow.matmul %a, %w : (tensor<1x2xf32>, tensor<2x3xf32>) -> tensor<1x3xf32>
   func.return %r : tensor<1x3xf32>
 }
@@ -36,7 +36,7 @@ func.func @matmul(%x: tensor<1x2xf32>) -> tensor<1x3xf32> {
 // CHECK-LABEL: @matmul(
 // CHECK:       %w = glow.constant
 // CHECK-NEXT:  %a = glow.clip
-// CHECK-NEXT:  %r = glow.sparse_vector_matmul %a, %w : (tensor<1x2xf32>, tensor<2x3xf32>) -> tensor<1x3xf32>
+// CHECK-NEXT:  %r = glow_cpu.sparse_vector_matmul %a, %w : (tensor<1x2xf32>, tensor<2x3xf32>) -> tensor<1x3xf32>
 // CHECK-NEXT:  func.return %r : tensor<1x3xf32>
 
 // -----
@@ -44,7 +44,7 @@ func.func @matmul(%x: tensor<1x2xf32>) -> tensor<1x3xf32> {
 // Not what no rectifier made: an input, limits that are not zero, sums of what rectifiers made.
 func.func @not_rectified(%x: tensor<1x2xf32>) -> (tensor<1x3xf32>, tensor<1x3xf32>, tensor<1x3xf32>) {
   %w = glow.constant dense<[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]> : tensor<2x3xf32>
-  %a = glow.clip %x {min = -1.0 : f64, max = 1.0 : f64} : (tensor<1x2xf32>) -> tensor<1x2xf32>
+  %a = glow.clip %x min -1.0 max 1.0 : (tensor<1x2xf32>) -> tensor<1x2xf32>
   %b = glow.relu %x : (tensor<1x2xf32>) -> tensor<1x2xf32>
   %c = glow.add %b, %a : (tensor<1x2xf32>, tensor<1x2xf32>) -> tensor<1x2xf32>
   %r = glow.matmul %x, %w : (tensor<1x2xf32>, tensor<2x3xf32>) -> tensor<1x3xf32>
@@ -54,7 +54,7 @@ func.func @not_rectified(%x: tensor<1x2xf32>) -> (tensor<1x3xf32>, tensor<1x3xf3
 }
 
 // CHECK-LABEL: @not_rectified(
-// CHECK-NOT:   glow.sparse_vector_matmul
+// CHECK-NOT:   glow_cpu.sparse_vector_matmul
 // CHECK-COUNT-3: glow.matmul
 
 // -----
@@ -76,7 +76,7 @@ func.func @others(%x: tensor<2x2xf32>, %y: tensor<1x2xf32>, %m: tensor<2x3xf32>,
 }
 
 // CHECK-LABEL: @others(
-// CHECK-NOT:   glow.sparse_vector_matmul
+// CHECK-NOT:   glow_cpu.sparse_vector_matmul
 // CHECK:       func.return
 
 // -----
@@ -92,5 +92,5 @@ func.func @not_finite(%x: tensor<1x2xf32>) -> (tensor<1x3xf32>, tensor<1x3xf32>)
 }
 
 // CHECK-LABEL: @not_finite(
-// CHECK-NOT:   glow.sparse_vector_matmul
+// CHECK-NOT:   glow_cpu.sparse_vector_matmul
 // CHECK:       func.return

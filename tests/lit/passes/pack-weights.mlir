@@ -8,8 +8,9 @@ func.func @matmul(%x: tensor<2x2xf32>) -> tensor<2x5xf32> {
 }
 
 // CHECK-LABEL: @matmul(
-// CHECK-NEXT:  %r = glow.constant dense<{{\[\[}}[1.000000e+00, 2.000000e+00, 3.000000e+00, 4.000000e+00], [6.000000e+00, 7.000000e+00, 8.000000e+00, 9.000000e+00]], {{\[\[}}5.000000e+00, 0.000000e+00, 0.000000e+00, 0.000000e+00], [1.000000e+01, 0.000000e+00, 0.000000e+00, 0.000000e+00]]]> : tensor<2x2x4xf32>
-// CHECK-NEXT:  %r_1 = glow.packed_matmul %x, %r {columns = 5 : i64} : (tensor<2x2xf32>, tensor<2x2x4xf32>) -> tensor<2x5xf32>
+// CHECK-NEXT:  %r = glow.constant dense<{{\[\[}}[1.000000e+00, 2.000000e+00, 3.000000e+00, 4.000000e+00], [6.000000e+00, 7.000000e+00, 8.000000e+00, 9.000000e+00]],
+// CHECK-SAME:  {{\[\[}}5.000000e+00, 0.000000e+00, 0.000000e+00, 0.000000e+00], [1.000000e+01, 0.000000e+00, 0.000000e+00, 0.000000e+00]]]> : tensor<2x2x4xf32>
+// CHECK-NEXT:  %r_1 = glow_cpu.packed_matmul %x, %r columns 5 : (tensor<2x2xf32>, tensor<2x2x4xf32>) -> tensor<2x5xf32>
 // CHECK-NEXT:  func.return %r_1 : tensor<2x5xf32>
 
 // -----
@@ -17,13 +18,13 @@ func.func @matmul(%x: tensor<2x2xf32>) -> tensor<2x5xf32> {
 // Panels are about equally full: six columns are two panels of one vector and a half, rounded up.
 func.func @transposed(%x: tensor<3x1xf32>) -> tensor<3x6xf32> {
   %w = glow.constant dense<[[1.0], [2.0], [3.0], [4.0], [5.0], [6.0]]> : tensor<6x1xf32>
-  %r = glow.matmul %x, %w {transpose_rhs = true} : (tensor<3x1xf32>, tensor<6x1xf32>) -> tensor<3x6xf32>
+  %r = glow.matmul %x, %w transpose_rhs true : (tensor<3x1xf32>, tensor<6x1xf32>) -> tensor<3x6xf32>
   func.return %r : tensor<3x6xf32>
 }
 
 // CHECK-LABEL: @transposed(
 // CHECK-NEXT:  %r = glow.constant dense<{{\[\[}}[1.000000e+00, 2.000000e+00, 3.000000e+00, 4.000000e+00]], {{\[\[}}5.000000e+00, 6.000000e+00, 0.000000e+00, 0.000000e+00]]]> : tensor<2x1x4xf32>
-// CHECK-NEXT:  %r_1 = glow.packed_matmul %x, %r {columns = 6 : i64} : (tensor<3x1xf32>, tensor<2x1x4xf32>) -> tensor<3x6xf32>
+// CHECK-NEXT:  %r_1 = glow_cpu.packed_matmul %x, %r columns 6 : (tensor<3x1xf32>, tensor<2x1x4xf32>) -> tensor<3x6xf32>
 // CHECK-NEXT:  func.return %r_1 : tensor<3x6xf32>
 
 // -----
@@ -39,7 +40,7 @@ func.func @fully_connected(%x: tensor<2x2xf32>) -> tensor<2x2xf32> {
 // CHECK-LABEL: @fully_connected(
 // CHECK-NEXT:  %b = glow.constant dense<[5.000000e+00, 6.000000e+00]> : tensor<2xf32>
 // CHECK-NEXT:  %r = glow.constant dense<{{\[\[}}[1.000000e+00, 3.000000e+00], [2.000000e+00, 4.000000e+00]]]> : tensor<1x2x2xf32>
-// CHECK-NEXT:  %r_1 = glow.packed_matmul %x, %r {columns = 2 : i64} : (tensor<2x2xf32>, tensor<1x2x2xf32>) -> tensor<2x2xf32>
+// CHECK-NEXT:  %r_1 = glow_cpu.packed_matmul %x, %r columns 2 : (tensor<2x2xf32>, tensor<1x2x2xf32>) -> tensor<2x2xf32>
 // CHECK-NEXT:  %r_2 = glow.broadcast %b : (tensor<2xf32>) -> tensor<2x2xf32>
 // CHECK-NEXT:  %r_3 = glow.add %r_1, %r_2 : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
 // CHECK-NEXT:  func.return %r_3 : tensor<2x2xf32>
@@ -79,7 +80,7 @@ func.func @one_row(%x: tensor<1x1xf32>) -> (tensor<1x2xf32>, tensor<1x5xf32>) {
 // CHECK-NEXT:  %b = glow.constant dense<[5.000000e+00, 6.000000e+00]> : tensor<2xf32>
 // CHECK-NEXT:  %r = glow.fully_connected %x, %w, %b : (tensor<1x1xf32>, tensor<2x1xf32>, tensor<2xf32>) -> tensor<1x2xf32>
 // CHECK-NEXT:  %s = glow.constant dense<{{\[\[}}[1.000000e+00, 2.000000e+00, 3.000000e+00, 4.000000e+00, 5.000000e+00, 0.000000e+00]]]> : tensor<1x1x6xf32>
-// CHECK-NEXT:  %s_1 = glow.packed_matmul %x, %s {columns = 5 : i64} : (tensor<1x1xf32>, tensor<1x1x6xf32>) -> tensor<1x5xf32>
+// CHECK-NEXT:  %s_1 = glow_cpu.packed_matmul %x, %s columns 5 : (tensor<1x1xf32>, tensor<1x1x6xf32>) -> tensor<1x5xf32>
 // CHECK-NEXT:  func.return %r, %s_1 : tensor<1x2xf32>, tensor<1x5xf32>
 
 // -----
@@ -95,7 +96,7 @@ func.func @reshape(%x: tensor<4x1xf32>) -> tensor<2x2x2xf32> {
 // CHECK-LABEL: @reshape(
 // CHECK-NEXT:  %r = glow.constant dense<{{\[\[}}[1.000000e+00, 2.000000e+00]]]> : tensor<1x1x2xf32>
 // CHECK-NEXT:  %s = glow.reshape %x : (tensor<4x1xf32>) -> tensor<2x2x1xf32>
-// CHECK-NEXT:  %s_1 = glow.packed_matmul %s, %r {columns = 2 : i64} : (tensor<2x2x1xf32>, tensor<1x1x2xf32>) -> tensor<2x2x2xf32>
+// CHECK-NEXT:  %s_1 = glow_cpu.packed_matmul %s, %r columns 2 : (tensor<2x2x1xf32>, tensor<1x1x2xf32>) -> tensor<2x2x2xf32>
 // CHECK-NEXT:  func.return %s_1 : tensor<2x2x2xf32>
 
 // -----
@@ -113,10 +114,10 @@ func.func @other_reshapes(%x: tensor<4x1xf32>) -> (tensor<8x1xf32>, tensor<2x2x2
 
 // CHECK-LABEL: @other_reshapes(
 // CHECK-NEXT:  %r = glow.constant dense<{{\[\[}}[1.000000e+00, 2.000000e+00]]]> : tensor<1x1x2xf32>
-// CHECK-NEXT:  %r_1 = glow.packed_matmul %x, %r {columns = 2 : i64} : (tensor<4x1xf32>, tensor<1x1x2xf32>) -> tensor<4x2xf32>
+// CHECK-NEXT:  %r_1 = glow_cpu.packed_matmul %x, %r columns 2 : (tensor<4x1xf32>, tensor<1x1x2xf32>) -> tensor<4x2xf32>
 // CHECK-NEXT:  %s = glow.reshape %r_1 : (tensor<4x2xf32>) -> tensor<8x1xf32>
 // CHECK-NEXT:  %t = glow.constant dense<{{\[\[}}[3.000000e+00, 4.000000e+00]]]> : tensor<1x1x2xf32>
-// CHECK-NEXT:  %t_1 = glow.packed_matmul %x, %t {columns = 2 : i64} : (tensor<4x1xf32>, tensor<1x1x2xf32>) -> tensor<4x2xf32>
+// CHECK-NEXT:  %t_1 = glow_cpu.packed_matmul %x, %t columns 2 : (tensor<4x1xf32>, tensor<1x1x2xf32>) -> tensor<4x2xf32>
 // CHECK-NEXT:  %u = glow.reshape %t_1 : (tensor<4x2xf32>) -> tensor<2x2x2xf32>
 // CHECK-NEXT:  func.return %s, %u, %t_1 : tensor<8x1xf32>, tensor<2x2x2xf32>, tensor<4x2xf32>
 
@@ -130,7 +131,7 @@ func.func @others(%x: tensor<2x2xf32>, %i: tensor<2x1xi32>, %b: tensor<1x2x1xf32
   %r = glow.matmul %x, %x : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
   %s = glow.matmul %i, %w : (tensor<2x1xi32>, tensor<1x2xi32>) -> tensor<2x2xi32>
   %t = glow.matmul %b, %v : (tensor<1x2x1xf32>, tensor<1x1x2xf32>) -> tensor<1x2x2xf32>
-  %q = glow.matmul %x, %u {transpose_lhs = true} : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
+  %q = glow.matmul %x, %u transpose_lhs true : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
   func.return %r, %s, %t, %q : tensor<2x2xf32>, tensor<2x2xi32>, tensor<1x2x2xf32>, tensor<2x2xf32>
 }
 
@@ -141,5 +142,5 @@ func.func @others(%x: tensor<2x2xf32>, %i: tensor<2x1xi32>, %b: tensor<1x2x1xf32
 // CHECK-NEXT:  %r = glow.matmul %x, %x : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
 // CHECK-NEXT:  %s = glow.matmul %i, %w : (tensor<2x1xi32>, tensor<1x2xi32>) -> tensor<2x2xi32>
 // CHECK-NEXT:  %t = glow.matmul %b, %v : (tensor<1x2x1xf32>, tensor<1x1x2xf32>) -> tensor<1x2x2xf32>
-// CHECK-NEXT:  %q = glow.matmul %x, %u {transpose_lhs = true} : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
+// CHECK-NEXT:  %q = glow.matmul %x, %u transpose_lhs true : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
 // CHECK-NEXT:  func.return %r, %s, %t, %q : tensor<2x2xf32>, tensor<2x2xi32>, tensor<1x2x2xf32>, tensor<2x2xf32>

@@ -1,6 +1,7 @@
 // RUN: glow-opt %s --partition="devices=interpreter memory=20" --split-input-file --verify-diagnostics | filecheck %s
 
-// CHECK: glow.neg %y: found no partitions that fit into the memory of the devices, in bytes: interpreter0 has 20; this node needs 24 with what it reads and makes, more than any other, and all constants together 0
+// CHECK: glow.neg %y: found no partitions that fit into the memory of the devices, in bytes: interpreter0 has 20;
+// CHECK-SAME: this node needs 24 with what it reads and makes, more than any other, and all constants together 0
 func.func @main(%x: tensor<3xf32>) -> tensor<3xf32> {
   %y = glow.neg %x : (tensor<3xf32>) -> tensor<3xf32>
   func.return %y : tensor<3xf32>

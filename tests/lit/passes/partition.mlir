@@ -9,7 +9,8 @@ func.func @main(%x: tensor<4xf32> {glow.name = "x"}) -> (tensor<4xf32>, tensor<4
 }
 
 // CHECK:       builtin.module attributes {glow.devices = [{name = "interpreter0", backend = "interpreter"}, {name = "interpreter1", backend = "interpreter"}]} {
-// CHECK-NEXT:    func.func private @partition_0(%x: tensor<4xf32>) -> tensor<4xf32> attributes {glow.device = "interpreter0", glow.backend = "interpreter", glow.cost = {{[0-9.e-]+}} : f64, glow.weight_bytes = 0 : i64, glow.activation_bytes = 32 : i64} {
+// CHECK-NEXT:    func.func private @partition_0(%x: tensor<4xf32>) -> tensor<4xf32>
+// CHECK-SAME:    attributes {glow.device = "interpreter0", glow.backend = "interpreter", glow.cost = {{[0-9.e-]+}} : f64, glow.weight_bytes = 0 : i64, glow.activation_bytes = 32 : i64} {
 // CHECK-NEXT:      %a = glow.neg %x
 // CHECK-NEXT:      func.return %a
 // CHECK-NEXT:    }
@@ -47,7 +48,8 @@ func.func @main(%x: tensor<1x8x!quant.uniform<i8:f32, 0.5>>) -> (tensor<1x8xf32>
 // CHECK-NEXT:      %b = glow.relu %a
 // CHECK-NEXT:      %q = glow.quantize %b
 // CHECK-NEXT:      func.return %q
-// CHECK:         func.func private @partition_1(%q: tensor<1x8x!quant.uniform<i8:f32, 0.5>>, %x: tensor<1x8x!quant.uniform<i8:f32, 0.5>>) -> (tensor<1x8xf32>, tensor<1x8xf32>) attributes {glow.device = "interpreter0"
+// CHECK:         func.func private @partition_1(%q: tensor<1x8x!quant.uniform<i8:f32, 0.5>>, %x: tensor<1x8x!quant.uniform<i8:f32, 0.5>>)
+// CHECK-SAME:    -> (tensor<1x8xf32>, tensor<1x8xf32>) attributes {glow.device = "interpreter0"
 // CHECK-NEXT:      %s = glow.dequantize %q
 // CHECK-NEXT:      %c = glow.exp %s
 // CHECK-NEXT:      %r = glow.dequantize %x

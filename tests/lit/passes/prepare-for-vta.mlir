@@ -9,14 +9,16 @@
 func.func @main(%x: !r {glow.name = "x"}, %z: !a {glow.name = "z"}) -> (!r {glow.name = "y"}, !t {glow.name = "i"}) {
   %p = glow.quantize %x : (!r) -> !a
   %q = glow.quantize %x : (!r) -> !b
-  %k = glow.concat %p, %z {axis = 1 : i64} : (!a, !a) -> !t
+  %k = glow.concat %p, %z axis 1 : (!a, !a) -> !t
   %f = glow.dequantize %q : (!b) -> !r
-  %c = glow.splat {value = 0.25 : f64} : !r
+  %c = glow.splat value 0.25 : !r
   %y = glow.mul %f, %c : (!r, !r) -> !r
   func.return %y, %k : !r, !t
 }
 
-// CHECK:      func.func @main(%x: tensor<1x4x!quant.uniform<i8:f32, 0.5>> {glow.name = "x"}, %x_1: tensor<1x4x!quant.uniform<i8:f32, 2.0>> {glow.name = "x"}, %z: tensor<1x4x!quant.uniform<i8:f32, 0.5>> {glow.name = "z"}) -> (tensor<1x4x!quant.uniform<i8:f32, 2.0>> {glow.name = "y"}, tensor<1x8x!quant.uniform<i8:f32, 0.5>> {glow.name = "i"}) {
+// CHECK:      func.func @main(%x: tensor<1x4x!quant.uniform<i8:f32, 0.5>> {glow.name = "x"}, %x_1: tensor<1x4x!quant.uniform<i8:f32, 2.0>> {glow.name = "x"},
+// CHECK-SAME: %z: tensor<1x4x!quant.uniform<i8:f32, 0.5>> {glow.name = "z"})
+// CHECK-SAME: -> (tensor<1x4x!quant.uniform<i8:f32, 2.0>> {glow.name = "y"}, tensor<1x8x!quant.uniform<i8:f32, 0.5>> {glow.name = "i"}) {
 // CHECK-NEXT:   %k = glow.concat %x, %z
 // CHECK-NEXT:   func.return %x_1, %k
 
@@ -42,13 +44,13 @@ func.func @main(%x: !r) -> (!a, !r) {
 
 func.func @main(%x: tensor<2x3x5x7xi8>) -> tensor<2x3xi32> {
   %w = glow.cast %x : (tensor<2x3x5x7xi8>) -> tensor<2x3x5x7xi32>
-  %y = glow.reduce_sum %w {axes = array<i64: 2, 3>, keep_dims = false} : (tensor<2x3x5x7xi32>) -> tensor<2x3xi32>
+  %y = glow.reduce_sum %w axes [2, 3] : (tensor<2x3x5x7xi32>) -> tensor<2x3xi32>
   func.return %y : tensor<2x3xi32>
 }
 
 // CHECK:      [[ONES:%.*]] = glow.constant {{.*}} : tensor<3x1x5x7xi8>
 // CHECK-NEXT: [[ZEROS:%.*]] = glow.constant {{.*}} : tensor<3xi32>
-// CHECK-NEXT: [[SUMS:%.*]] = glow.convolution %x, [[ONES]], [[ZEROS]] {{.*}}group = 3 : i64{{.*}} -> tensor<2x3x1x1xi32>
+// CHECK-NEXT: [[SUMS:%.*]] = glow.convolution %x, [[ONES]], [[ZEROS]] {{.*}}group 3 : {{.*}} -> tensor<2x3x1x1xi32>
 // CHECK-NEXT: [[FLAT:%.*]] = glow.reshape [[SUMS]]
 // CHECK-NEXT: func.return [[FLAT]]
 
@@ -58,8 +60,8 @@ func.func @main(%x: tensor<2x3x5x7xi8>) -> tensor<2x3xi32> {
 
 func.func @main(%x: tensor<2x3x5x7xi8>, %z: tensor<2x3x5x7xi32>) -> (tensor<2x5x7xi32>, tensor<2x3xi32>) {
   %w = glow.cast %x : (tensor<2x3x5x7xi8>) -> tensor<2x3x5x7xi32>
-  %y = glow.reduce_sum %w {axes = array<i64: 1>, keep_dims = false} : (tensor<2x3x5x7xi32>) -> tensor<2x5x7xi32>
-  %s = glow.reduce_sum %z {axes = array<i64: 2, 3>, keep_dims = false} : (tensor<2x3x5x7xi32>) -> tensor<2x3xi32>
+  %y = glow.reduce_sum %w axes [1] : (tensor<2x3x5x7xi32>) -> tensor<2x5x7xi32>
+  %s = glow.reduce_sum %z axes [2, 3] : (tensor<2x3x5x7xi32>) -> tensor<2x3xi32>
   func.return %y, %s : tensor<2x5x7xi32>, tensor<2x3xi32>
 }
 
@@ -72,7 +74,7 @@ func.func @main(%x: tensor<2x3x5x7xi8>, %z: tensor<2x3x5x7xi32>) -> (tensor<2x5x
 
 func.func @main(%x: tensor<1x4xi8>) -> (tensor<1x4xi32>, tensor<1x4xi32>, tensor<1x4xi32>) {
   %w = glow.cast %x : (tensor<1x4xi8>) -> tensor<1x4xi32>
-  %c = glow.splat {value = 3 : i64} : tensor<1x4xi32>
+  %c = glow.splat value 3 : tensor<1x4xi32>
   %t = glow.mul %w, %c : (tensor<1x4xi32>, tensor<1x4xi32>) -> tensor<1x4xi32>
   %a = glow.relu %t : (tensor<1x4xi32>) -> tensor<1x4xi32>
   %b = glow.add %a, %t : (tensor<1x4xi32>, tensor<1x4xi32>) -> tensor<1x4xi32>

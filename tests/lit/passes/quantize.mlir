@@ -29,7 +29,8 @@ func.func @main(%x: tensor<2x3xf32> {glow.name = "x"}) -> (tensor<2x2xf32> {glow
 
 // Two operands that are not constant, and products of other elements, stay as they are.
 
-func.func @main(%x: tensor<2x3xf32> {glow.name = "x"}, %w: tensor<3x2xf32> {glow.name = "w"}, %h: tensor<2x3xf16> {glow.name = "h"}) -> (tensor<2x2xf32> {glow.name = "y"}, tensor<2x1xf16> {glow.name = "z"}, tensor<2x1xf32> {glow.name = "q"}) {
+func.func @main(%x: tensor<2x3xf32> {glow.name = "x"}, %w: tensor<3x2xf32> {glow.name = "w"}, %h: tensor<2x3xf16> {glow.name = "h"})
+    -> (tensor<2x2xf32> {glow.name = "y"}, tensor<2x1xf16> {glow.name = "z"}, tensor<2x1xf32> {glow.name = "q"}) {
   %y = glow.matmul %x, %w : (tensor<2x3xf32>, tensor<3x2xf32>) -> tensor<2x2xf32>
   %v = glow.constant dense<[[1.0], [2.0], [0.5]]> : tensor<3x1xf16>
   %z = glow.matmul %h, %v : (tensor<2x3xf16>, tensor<3x1xf16>) -> tensor<2x1xf16>

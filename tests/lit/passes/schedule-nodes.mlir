@@ -7,8 +7,8 @@ func.func @main(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
   %b = glow.broadcast %y : (tensor<4xf32>) -> tensor<100x4xf32>
   %c = glow.exp %a : (tensor<100x4xf32>) -> tensor<100x4xf32>
   %d = glow.exp %b : (tensor<100x4xf32>) -> tensor<100x4xf32>
-  %e = glow.reduce_sum %c {axes = array<i64: 0>, keep_dims = false} : (tensor<100x4xf32>) -> tensor<4xf32>
-  %f = glow.reduce_sum %d {axes = array<i64: 0>, keep_dims = false} : (tensor<100x4xf32>) -> tensor<4xf32>
+  %e = glow.reduce_sum %c axes [0] : (tensor<100x4xf32>) -> tensor<4xf32>
+  %f = glow.reduce_sum %d axes [0] : (tensor<100x4xf32>) -> tensor<4xf32>
   %g = glow.add %e, %f : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
   func.return %g : tensor<4xf32>
 }
@@ -16,10 +16,10 @@ func.func @main(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
 // CHECK: func.func @main(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
 // CHECK-NEXT:   %a = glow.broadcast %x : (tensor<4xf32>) -> tensor<100x4xf32>
 // CHECK-NEXT:   %c = glow.exp %a : (tensor<100x4xf32>) -> tensor<100x4xf32>
-// CHECK-NEXT:   %e = glow.reduce_sum %c {axes = array<i64: 0>} : (tensor<100x4xf32>) -> tensor<4xf32>
+// CHECK-NEXT:   %e = glow.reduce_sum %c axes [0] : (tensor<100x4xf32>) -> tensor<4xf32>
 // CHECK-NEXT:   %b = glow.broadcast %y : (tensor<4xf32>) -> tensor<100x4xf32>
 // CHECK-NEXT:   %d = glow.exp %b : (tensor<100x4xf32>) -> tensor<100x4xf32>
-// CHECK-NEXT:   %f = glow.reduce_sum %d {axes = array<i64: 0>} : (tensor<100x4xf32>) -> tensor<4xf32>
+// CHECK-NEXT:   %f = glow.reduce_sum %d axes [0] : (tensor<100x4xf32>) -> tensor<4xf32>
 // CHECK-NEXT:   %g = glow.add %e, %f : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
 // CHECK-NEXT:   func.return %g : tensor<4xf32>
 // CHECK-NEXT: }

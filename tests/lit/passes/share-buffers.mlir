@@ -4,24 +4,24 @@
 
 func.func @main(%x: memref<2x2xf32> {glow.qualifier = "in"}, %y: memref<2x2xf32> {glow.qualifier = "out"}) {
   %a = glow_inst.alloc_activation : memref<2x2xf32>
-  glow_inst.transpose @out %a, @in %x {permutation = array<i64: 1, 0>} : memref<2x2xf32>, memref<2x2xf32>
+  glow_inst.transpose @out %a, @in %x permutation [1, 0] : memref<2x2xf32>, memref<2x2xf32>
   %b = glow_inst.alloc_activation : memref<2x2xf32>
   glow_inst.add @out %b, @in %a, @in %x : memref<2x2xf32>, memref<2x2xf32>, memref<2x2xf32>
   glow_inst.dealloc_activation %a : memref<2x2xf32>
-  glow_inst.transpose @out %y, @in %b {permutation = array<i64: 1, 0>} : memref<2x2xf32>, memref<2x2xf32>
+  glow_inst.transpose @out %y, @in %b permutation [1, 0] : memref<2x2xf32>, memref<2x2xf32>
   glow_inst.dealloc_activation %b : memref<2x2xf32>
   func.return
 }
 
 // CHECK: func.func @main(%x: memref<2x2xf32> {glow.qualifier = "in"}, %y: memref<2x2xf32> {glow.qualifier = "out"}) {
 // CHECK-NEXT:   %a = glow_inst.alloc_activation : memref<2x2xf32>
-// CHECK-NEXT:   glow_inst.transpose @out %a, @in %x {permutation = array<i64: 1, 0>} : memref<2x2xf32>, memref<2x2xf32>
+// CHECK-NEXT:   glow_inst.transpose @out %a, @in %x permutation [1, 0] : memref<2x2xf32>, memref<2x2xf32>
 // CHECK-NEXT:   glow_inst.stacked @inout %a, @in %x : memref<2x2xf32>, memref<2x2xf32> {
 // CHECK-NEXT:   ^bb0(%0: f32, %1: f32):
 // CHECK-NEXT:     %2 = glow.add %0, %1 : (f32, f32) -> f32
 // CHECK-NEXT:     glow_inst.yield %2 : f32
 // CHECK-NEXT:   }
-// CHECK-NEXT:   glow_inst.transpose @out %y, @in %a {permutation = array<i64: 1, 0>} : memref<2x2xf32>, memref<2x2xf32>
+// CHECK-NEXT:   glow_inst.transpose @out %y, @in %a permutation [1, 0] : memref<2x2xf32>, memref<2x2xf32>
 // CHECK-NEXT:   glow_inst.dealloc_activation %a : memref<2x2xf32>
 // CHECK-NEXT:   func.return
 // CHECK-NEXT: }
@@ -32,7 +32,7 @@ func.func @main(%x: memref<2x2xf32> {glow.qualifier = "in"}, %y: memref<2x2xf32>
 
 func.func @epilogue(%x: memref<2x2xf32> {glow.qualifier = "in"}, %y: memref<2x2xf32> {glow.qualifier = "out"}) {
   %a = glow_inst.alloc_activation : memref<2x2xf32>
-  glow_inst.softmax @out %a, @in %x {axis = 1 : i64} : memref<2x2xf32>, memref<2x2xf32>
+  glow_inst.softmax @out %a, @in %x axis 1 : memref<2x2xf32>, memref<2x2xf32>
   glow_inst.matmul @out %y, @in %x, @in %x : memref<2x2xf32>, memref<2x2xf32>, memref<2x2xf32> epilogue @in %a : memref<2x2xf32> {
   ^bb0(%acc: f32, %r: f32):
     %s = glow.sub %r, %acc : (f32, f32) -> f32
@@ -43,7 +43,7 @@ func.func @epilogue(%x: memref<2x2xf32> {glow.qualifier = "in"}, %y: memref<2x2x
 }
 
 // CHECK: func.func @epilogue(%x: memref<2x2xf32> {glow.qualifier = "in"}, %y: memref<2x2xf32> {glow.qualifier = "out"}) {
-// CHECK-NEXT:   glow_inst.softmax @out %y, @in %x {axis = 1 : i64} : memref<2x2xf32>, memref<2x2xf32>
+// CHECK-NEXT:   glow_inst.softmax @out %y, @in %x axis 1 : memref<2x2xf32>, memref<2x2xf32>
 // CHECK-NEXT:   glow_inst.matmul @inout %y, @in %x, @in %x : memref<2x2xf32>, memref<2x2xf32>, memref<2x2xf32> epilogue {
 // CHECK-NEXT:   ^bb0(%acc: f32, %r: f32):
 // CHECK-NEXT:     %s = glow.sub %r, %acc : (f32, f32) -> f32
@@ -59,7 +59,7 @@ func.func @epilogue(%x: memref<2x2xf32> {glow.qualifier = "in"}, %y: memref<2x2x
 func.func @not(%x: memref<2x2xf32> {glow.qualifier = "in"}, %y: memref<2x2xf32> {glow.qualifier = "out"}, %z: memref<2x2xf32> {glow.qualifier = "out"}, %u: memref<4xf32> {glow.qualifier = "out"}) {
   %a = glow_inst.alloc_activation : memref<2x2xf32>
   %flat = glow_inst.tensor_view %a : memref<2x2xf32> to memref<2x2xf32, strided<[1, 2]>>
-  glow_inst.softmax @out %a, @in %x {axis = 1 : i64} : memref<2x2xf32>, memref<2x2xf32>
+  glow_inst.softmax @out %a, @in %x axis 1 : memref<2x2xf32>, memref<2x2xf32>
   glow_inst.relu @out %z, @in %a : memref<2x2xf32>, memref<2x2xf32>
   %b = glow_inst.alloc_activation : memref<2x2xf32>
   glow_inst.matmul @out %b, @in %a, @in %x : memref<2x2xf32>, memref<2x2xf32>, memref<2x2xf32> epilogue @in %a : memref<2x2xf32> {
@@ -75,10 +75,11 @@ func.func @not(%x: memref<2x2xf32> {glow.qualifier = "in"}, %y: memref<2x2xf32> 
   func.return
 }
 
-// CHECK: func.func @not(%x: memref<2x2xf32> {glow.qualifier = "in"}, %y: memref<2x2xf32> {glow.qualifier = "out"}, %z: memref<2x2xf32> {glow.qualifier = "out"}, %u: memref<4xf32> {glow.qualifier = "out"}) {
+// CHECK: func.func @not(%x: memref<2x2xf32> {glow.qualifier = "in"}, %y: memref<2x2xf32> {glow.qualifier = "out"},
+// CHECK-SAME: %z: memref<2x2xf32> {glow.qualifier = "out"}, %u: memref<4xf32> {glow.qualifier = "out"}) {
 // CHECK-NEXT:   %a = glow_inst.alloc_activation : memref<2x2xf32>
 // CHECK-NEXT:   %flat = glow_inst.tensor_view %a : memref<2x2xf32> to memref<2x2xf32, strided<[1, 2]>>
-// CHECK-NEXT:   glow_inst.softmax @out %a, @in %x {axis = 1 : i64} : memref<2x2xf32>, memref<2x2xf32>
+// CHECK-NEXT:   glow_inst.softmax @out %a, @in %x axis 1 : memref<2x2xf32>, memref<2x2xf32>
 // CHECK-NEXT:   glow_inst.relu @out %z, @in %a : memref<2x2xf32>, memref<2x2xf32>
 // CHECK-NEXT:   %b = glow_inst.alloc_activation : memref<2x2xf32>
 // CHECK-NEXT:   %c = glow_inst.tensor_view %b : memref<2x2xf32> to memref<4xf32, strided<[-1], offset: 3>>

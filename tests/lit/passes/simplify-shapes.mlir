@@ -18,14 +18,14 @@ func.func @reshapes(%x: tensor<2x6xf32>) -> (tensor<4x3xf32>, tensor<2x6xf32>) {
 func.func @around_unary(%x: tensor<2x6xf32>) -> tensor<2x6xf32> {
   %a = glow.reshape %x : (tensor<2x6xf32>) -> tensor<12xf32>
   %b = glow.tanh %a : (tensor<12xf32>) -> tensor<12xf32>
-  %c = glow.leaky_relu %b {alpha = 0.1 : f64} : (tensor<12xf32>) -> tensor<12xf32>
+  %c = glow.leaky_relu %b alpha 0.1 : (tensor<12xf32>) -> tensor<12xf32>
   %d = glow.reshape %c : (tensor<12xf32>) -> tensor<2x6xf32>
   func.return %d : tensor<2x6xf32>
 }
 
 // CHECK-LABEL: @around_unary(
 // CHECK-NEXT:  %d = glow.tanh %x : (tensor<2x6xf32>) -> tensor<2x6xf32>
-// CHECK-NEXT:  %d_1 = glow.leaky_relu %d {alpha = 1.000000e-01 : f64} : (tensor<2x6xf32>) -> tensor<2x6xf32>
+// CHECK-NEXT:  %d_1 = glow.leaky_relu %d alpha 0.1 : (tensor<2x6xf32>) -> tensor<2x6xf32>
 // CHECK-NEXT:  func.return %d_1 : tensor<2x6xf32>
 
 // -----
@@ -52,13 +52,13 @@ func.func @not_around_unary(%x: tensor<2x6xf32>) -> (tensor<3x4xf32>, tensor<2x6
 
 // A reduction keeps dimensions as the reshape after it wants.
 func.func @reduction(%x: tensor<2x3xf32>) -> tensor<2xf32> {
-  %a = glow.reduce_max %x {axes = array<i64: 1>, keep_dims = true} : (tensor<2x3xf32>) -> tensor<2x1xf32>
+  %a = glow.reduce_max %x axes [1] keep_dims true : (tensor<2x3xf32>) -> tensor<2x1xf32>
   %b = glow.reshape %a : (tensor<2x1xf32>) -> tensor<2xf32>
   func.return %b : tensor<2xf32>
 }
 
 // CHECK-LABEL: @reduction(
-// CHECK-NEXT:  %b = glow.reduce_max %x {axes = array<i64: 1>} : (tensor<2x3xf32>) -> tensor<2xf32>
+// CHECK-NEXT:  %b = glow.reduce_max %x axes [1] : (tensor<2x3xf32>) -> tensor<2xf32>
 // CHECK-NEXT:  func.return %b : tensor<2xf32>
 
 // -----
@@ -82,7 +82,7 @@ func.func @broadcasts(%x: tensor<3x1xf32>) -> (tensor<2x3x4xf32>, tensor<1x3x1xf
 
 // What is repeated alike is computed once.
 func.func @before_broadcast(%x: tensor<3x1xf32>, %y: tensor<3x1xf32>) -> tensor<3x4xf32> {
-  %two = glow.splat {value = 2.0 : f64} : tensor<3x4xf32>
+  %two = glow.splat value 2.0 : tensor<3x4xf32>
   %a = glow.broadcast %x : (tensor<3x1xf32>) -> tensor<3x4xf32>
   %b = glow.broadcast %y : (tensor<3x1xf32>) -> tensor<3x4xf32>
   %c = glow.mul %a, %two : (tensor<3x4xf32>, tensor<3x4xf32>) -> tensor<3x4xf32>
@@ -91,7 +91,7 @@ func.func @before_broadcast(%x: tensor<3x1xf32>, %y: tensor<3x1xf32>) -> tensor<
 }
 
 // CHECK-LABEL: @before_broadcast(
-// CHECK-NEXT:  %c = glow.splat {value = 2.000000e+00 : f64} : tensor<3x1xf32>
+// CHECK-NEXT:  %c = glow.splat value 2.0 : tensor<3x1xf32>
 // CHECK-NEXT:  %c_1 = glow.mul %x, %c : (tensor<3x1xf32>, tensor<3x1xf32>) -> tensor<3x1xf32>
 // CHECK-NEXT:  %d = glow.add %c_1, %y : (tensor<3x1xf32>, tensor<3x1xf32>) -> tensor<3x1xf32>
 // CHECK-NEXT:  %d_1 = glow.broadcast %d : (tensor<3x1xf32>) -> tensor<3x4xf32>
@@ -117,22 +117,22 @@ func.func @not_before_broadcast(%x: tensor<3x1xf32>, %y: tensor<1x4xf32>) -> ten
 
 // A slice looks through slices, concatenations, pads and broadcasts.
 func.func @slices(%x: tensor<8xf32>, %y: tensor<3xf32>) -> (tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2x2xf32>) {
-  %a = glow.slice %x {sizes = array<i64: 4>, starts = array<i64: 7>, strides = array<i64: -2>} : (tensor<8xf32>) -> tensor<4xf32>
-  %b = glow.slice %a {sizes = array<i64: 2>, starts = array<i64: 1>, strides = array<i64: 2>} : (tensor<4xf32>) -> tensor<2xf32>
-  %c = glow.concat %x, %y {axis = 0 : i64} : (tensor<8xf32>, tensor<3xf32>) -> tensor<11xf32>
-  %d = glow.slice %c {sizes = array<i64: 2>, starts = array<i64: 9>, strides = array<i64: 1>} : (tensor<11xf32>) -> tensor<2xf32>
-  %e = glow.pad %y {high = array<i64: 1>, low = array<i64: 2>, value = 0.0 : f64} : (tensor<3xf32>) -> tensor<6xf32>
-  %f = glow.slice %e {sizes = array<i64: 2>, starts = array<i64: 3>, strides = array<i64: 1>} : (tensor<6xf32>) -> tensor<2xf32>
+  %a = glow.slice %x starts [7] sizes [4] strides [-2] : (tensor<8xf32>) -> tensor<4xf32>
+  %b = glow.slice %a starts [1] sizes [2] strides [2] : (tensor<4xf32>) -> tensor<2xf32>
+  %c = glow.concat %x, %y axis 0 : (tensor<8xf32>, tensor<3xf32>) -> tensor<11xf32>
+  %d = glow.slice %c starts [9] sizes [2] : (tensor<11xf32>) -> tensor<2xf32>
+  %e = glow.pad %y low [2] high [1] value 0.0 : (tensor<3xf32>) -> tensor<6xf32>
+  %f = glow.slice %e starts [3] sizes [2] : (tensor<6xf32>) -> tensor<2xf32>
   %g = glow.broadcast %y : (tensor<3xf32>) -> tensor<9x3xf32>
-  %h = glow.slice %g {sizes = array<i64: 2, 2>, starts = array<i64: 5, 1>, strides = array<i64: 1, 1>} : (tensor<9x3xf32>) -> tensor<2x2xf32>
+  %h = glow.slice %g starts [5, 1] sizes [2, 2] : (tensor<9x3xf32>) -> tensor<2x2xf32>
   func.return %b, %d, %f, %h : tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2x2xf32>
 }
 
 // CHECK-LABEL: @slices(
-// CHECK-NEXT:  %b = glow.slice %x {starts = array<i64: 5>, sizes = array<i64: 2>, strides = array<i64: -4>} : (tensor<8xf32>) -> tensor<2xf32>
-// CHECK-NEXT:  %d = glow.slice %y {starts = array<i64: 1>, sizes = array<i64: 2>, strides = array<i64: 1>} : (tensor<3xf32>) -> tensor<2xf32>
-// CHECK-NEXT:  %f = glow.slice %y {starts = array<i64: 1>, sizes = array<i64: 2>, strides = array<i64: 1>} : (tensor<3xf32>) -> tensor<2xf32>
-// CHECK-NEXT:  %h = glow.slice %y {starts = array<i64: 1>, sizes = array<i64: 2>, strides = array<i64: 1>} : (tensor<3xf32>) -> tensor<2xf32>
+// CHECK-NEXT:  %b = glow.slice %x starts [5] sizes [2] strides [-4] : (tensor<8xf32>) -> tensor<2xf32>
+// CHECK-NEXT:  %d = glow.slice %y starts [1] sizes [2] : (tensor<3xf32>) -> tensor<2xf32>
+// CHECK-NEXT:  %f = glow.slice %y starts [1] sizes [2] : (tensor<3xf32>) -> tensor<2xf32>
+// CHECK-NEXT:  %h = glow.slice %y starts [1] sizes [2] : (tensor<3xf32>) -> tensor<2xf32>
 // CHECK-NEXT:  %h_1 = glow.broadcast %h : (tensor<2xf32>) -> tensor<2x2xf32>
 // CHECK-NEXT:  func.return %b, %d, %f, %h_1 : tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2x2xf32>
 
@@ -140,102 +140,102 @@ func.func @slices(%x: tensor<8xf32>, %y: tensor<3xf32>) -> (tensor<2xf32>, tenso
 
 // Not if it takes parts of both sides.
 func.func @not_slices(%x: tensor<3xf32>, %y: tensor<3xf32>) -> (tensor<2xf32>, tensor<2xf32>) {
-  %c = glow.concat %x, %y {axis = 0 : i64} : (tensor<3xf32>, tensor<3xf32>) -> tensor<6xf32>
-  %d = glow.slice %c {sizes = array<i64: 2>, starts = array<i64: 2>, strides = array<i64: 1>} : (tensor<6xf32>) -> tensor<2xf32>
-  %e = glow.pad %y {high = array<i64: 1>, low = array<i64: 2>, value = 0.0 : f64} : (tensor<3xf32>) -> tensor<6xf32>
-  %f = glow.slice %e {sizes = array<i64: 2>, starts = array<i64: 1>, strides = array<i64: 1>} : (tensor<6xf32>) -> tensor<2xf32>
+  %c = glow.concat %x, %y axis 0 : (tensor<3xf32>, tensor<3xf32>) -> tensor<6xf32>
+  %d = glow.slice %c starts [2] sizes [2] : (tensor<6xf32>) -> tensor<2xf32>
+  %e = glow.pad %y low [2] high [1] value 0.0 : (tensor<3xf32>) -> tensor<6xf32>
+  %f = glow.slice %e starts [1] sizes [2] : (tensor<6xf32>) -> tensor<2xf32>
   func.return %d, %f : tensor<2xf32>, tensor<2xf32>
 }
 
 // CHECK-LABEL: @not_slices(
-// CHECK-NEXT:  %c = glow.concat %x, %y {axis = 0 : i64} : (tensor<3xf32>, tensor<3xf32>) -> tensor<6xf32>
-// CHECK-NEXT:  %d = glow.slice %c {sizes = array<i64: 2>, starts = array<i64: 2>, strides = array<i64: 1>} : (tensor<6xf32>) -> tensor<2xf32>
-// CHECK-NEXT:  %e = glow.pad %y {high = array<i64: 1>, low = array<i64: 2>, value = 0.000000e+00 : f64} : (tensor<3xf32>) -> tensor<6xf32>
-// CHECK-NEXT:  %f = glow.slice %e {sizes = array<i64: 2>, starts = array<i64: 1>, strides = array<i64: 1>} : (tensor<6xf32>) -> tensor<2xf32>
+// CHECK-NEXT:  %c = glow.concat %x, %y axis 0 : (tensor<3xf32>, tensor<3xf32>) -> tensor<6xf32>
+// CHECK-NEXT:  %d = glow.slice %c starts [2] sizes [2] : (tensor<6xf32>) -> tensor<2xf32>
+// CHECK-NEXT:  %e = glow.pad %y low [2] high [1] value 0.0 : (tensor<3xf32>) -> tensor<6xf32>
+// CHECK-NEXT:  %f = glow.slice %e starts [1] sizes [2] : (tensor<6xf32>) -> tensor<2xf32>
 // CHECK-NEXT:  func.return %d, %f : tensor<2xf32>, tensor<2xf32>
 
 // -----
 
 // A split that is joined again, with something after it.
 func.func @rejoin(%x: tensor<2x5xf32>, %y: tensor<2x1xf32>) -> (tensor<2x6xf32>, tensor<2x5xf32>) {
-  %a = glow.slice %x {sizes = array<i64: 2, 2>, starts = array<i64: 0, 0>, strides = array<i64: 1, 1>} : (tensor<2x5xf32>) -> tensor<2x2xf32>
-  %b = glow.slice %x {sizes = array<i64: 2, 3>, starts = array<i64: 0, 2>, strides = array<i64: 1, 1>} : (tensor<2x5xf32>) -> tensor<2x3xf32>
-  %c = glow.concat %a, %b, %y {axis = 1 : i64} : (tensor<2x2xf32>, tensor<2x3xf32>, tensor<2x1xf32>) -> tensor<2x6xf32>
-  %d = glow.concat %b, %a {axis = 1 : i64} : (tensor<2x3xf32>, tensor<2x2xf32>) -> tensor<2x5xf32>
+  %a = glow.slice %x sizes [2, 2] : (tensor<2x5xf32>) -> tensor<2x2xf32>
+  %b = glow.slice %x starts [0, 2] sizes [2, 3] : (tensor<2x5xf32>) -> tensor<2x3xf32>
+  %c = glow.concat %a, %b, %y axis 1 : (tensor<2x2xf32>, tensor<2x3xf32>, tensor<2x1xf32>) -> tensor<2x6xf32>
+  %d = glow.concat %b, %a axis 1 : (tensor<2x3xf32>, tensor<2x2xf32>) -> tensor<2x5xf32>
   func.return %c, %d : tensor<2x6xf32>, tensor<2x5xf32>
 }
 
 // CHECK-LABEL: @rejoin(
-// CHECK-NEXT:  %a = glow.slice %x {sizes = array<i64: 2, 2>, starts = array<i64: 0, 0>, strides = array<i64: 1, 1>} : (tensor<2x5xf32>) -> tensor<2x2xf32>
-// CHECK-NEXT:  %b = glow.slice %x {sizes = array<i64: 2, 3>, starts = array<i64: 0, 2>, strides = array<i64: 1, 1>} : (tensor<2x5xf32>) -> tensor<2x3xf32>
-// CHECK-NEXT:  %c = glow.concat %x, %y {axis = 1 : i64} : (tensor<2x5xf32>, tensor<2x1xf32>) -> tensor<2x6xf32>
-// CHECK-NEXT:  %d = glow.concat %b, %a {axis = 1 : i64} : (tensor<2x3xf32>, tensor<2x2xf32>) -> tensor<2x5xf32>
+// CHECK-NEXT:  %a = glow.slice %x sizes [2, 2] : (tensor<2x5xf32>) -> tensor<2x2xf32>
+// CHECK-NEXT:  %b = glow.slice %x starts [0, 2] sizes [2, 3] : (tensor<2x5xf32>) -> tensor<2x3xf32>
+// CHECK-NEXT:  %c = glow.concat %x, %y axis 1 : (tensor<2x5xf32>, tensor<2x1xf32>) -> tensor<2x6xf32>
+// CHECK-NEXT:  %d = glow.concat %b, %a axis 1 : (tensor<2x3xf32>, tensor<2x2xf32>) -> tensor<2x5xf32>
 // CHECK-NEXT:  func.return %c, %d : tensor<2x6xf32>, tensor<2x5xf32>
 
 // -----
 
 // Concatenations along one axis merge; one that has another user stays.
 func.func @concats(%x: tensor<2xf32>, %y: tensor<3xf32>) -> (tensor<7xf32>, tensor<8xf32>, tensor<6xf32>) {
-  %a = glow.concat %x, %y {axis = 0 : i64} : (tensor<2xf32>, tensor<3xf32>) -> tensor<5xf32>
-  %b = glow.concat %a, %x {axis = 0 : i64} : (tensor<5xf32>, tensor<2xf32>) -> tensor<7xf32>
-  %c = glow.concat %y, %y {axis = 0 : i64} : (tensor<3xf32>, tensor<3xf32>) -> tensor<6xf32>
-  %d = glow.concat %c, %x {axis = 0 : i64} : (tensor<6xf32>, tensor<2xf32>) -> tensor<8xf32>
+  %a = glow.concat %x, %y axis 0 : (tensor<2xf32>, tensor<3xf32>) -> tensor<5xf32>
+  %b = glow.concat %a, %x axis 0 : (tensor<5xf32>, tensor<2xf32>) -> tensor<7xf32>
+  %c = glow.concat %y, %y axis 0 : (tensor<3xf32>, tensor<3xf32>) -> tensor<6xf32>
+  %d = glow.concat %c, %x axis 0 : (tensor<6xf32>, tensor<2xf32>) -> tensor<8xf32>
   func.return %b, %d, %c : tensor<7xf32>, tensor<8xf32>, tensor<6xf32>
 }
 
 // CHECK-LABEL: @concats(
-// CHECK-NEXT:  %b = glow.concat %x, %y, %x {axis = 0 : i64} : (tensor<2xf32>, tensor<3xf32>, tensor<2xf32>) -> tensor<7xf32>
-// CHECK-NEXT:  %c = glow.concat %y, %y {axis = 0 : i64} : (tensor<3xf32>, tensor<3xf32>) -> tensor<6xf32>
-// CHECK-NEXT:  %d = glow.concat %c, %x {axis = 0 : i64} : (tensor<6xf32>, tensor<2xf32>) -> tensor<8xf32>
+// CHECK-NEXT:  %b = glow.concat %x, %y, %x axis 0 : (tensor<2xf32>, tensor<3xf32>, tensor<2xf32>) -> tensor<7xf32>
+// CHECK-NEXT:  %c = glow.concat %y, %y axis 0 : (tensor<3xf32>, tensor<3xf32>) -> tensor<6xf32>
+// CHECK-NEXT:  %d = glow.concat %c, %x axis 0 : (tensor<6xf32>, tensor<2xf32>) -> tensor<8xf32>
 // CHECK-NEXT:  func.return %b, %d, %c : tensor<7xf32>, tensor<8xf32>, tensor<6xf32>
 
 // -----
 
 // Splats may move; equal ones join.
 func.func @splats() -> (tensor<3x2xf32>, tensor<5xf32>) {
-  %a = glow.splat {value = 2.0 : f64} : tensor<6xf32>
+  %a = glow.splat value 2.0 : tensor<6xf32>
   %b = glow.reshape %a : (tensor<6xf32>) -> tensor<3x2xf32>
-  %c = glow.splat {value = 1.0 : f64} : tensor<2xf32>
-  %d = glow.splat {value = 1.0 : f64} : tensor<3xf32>
-  %e = glow.concat %c, %d {axis = 0 : i64} : (tensor<2xf32>, tensor<3xf32>) -> tensor<5xf32>
+  %c = glow.splat value 1.0 : tensor<2xf32>
+  %d = glow.splat value 1.0 : tensor<3xf32>
+  %e = glow.concat %c, %d axis 0 : (tensor<2xf32>, tensor<3xf32>) -> tensor<5xf32>
   func.return %b, %e : tensor<3x2xf32>, tensor<5xf32>
 }
 
 // CHECK-LABEL: @splats(
-// CHECK-NEXT:  %b = glow.splat {value = 2.000000e+00 : f64} : tensor<3x2xf32>
-// CHECK-NEXT:  %e = glow.splat {value = 1.000000e+00 : f64} : tensor<5xf32>
+// CHECK-NEXT:  %b = glow.splat value 2.0 : tensor<3x2xf32>
+// CHECK-NEXT:  %e = glow.splat value 1.0 : tensor<5xf32>
 // CHECK-NEXT:  func.return %b, %e : tensor<3x2xf32>, tensor<5xf32>
 
 // -----
 
 // Pads merge, and zeros around the spatial dimensions are the convolution's own.
 func.func @pads(%x: tensor<1x1x3xf32>, %w: tensor<1x1x3xf32>, %b: tensor<1xf32>) -> tensor<1x1x6xf32> {
-  %a = glow.pad %x {high = array<i64: 0, 0, 1>, low = array<i64: 0, 0, 0>, value = 0.0 : f64} : (tensor<1x1x3xf32>) -> tensor<1x1x4xf32>
-  %c = glow.pad %a {high = array<i64: 0, 0, 0>, low = array<i64: 0, 0, 2>, value = 0.0 : f64} : (tensor<1x1x4xf32>) -> tensor<1x1x6xf32>
-  %d = glow.convolution %c, %w, %b {dilations = array<i64: 1>, group = 1 : i64, pads = array<i64: 1, 1>, strides = array<i64: 1>} : (tensor<1x1x6xf32>, tensor<1x1x3xf32>, tensor<1xf32>) -> tensor<1x1x6xf32>
+  %a = glow.pad %x high [0, 0, 1] value 0.0 : (tensor<1x1x3xf32>) -> tensor<1x1x4xf32>
+  %c = glow.pad %a low [0, 0, 2] value 0.0 : (tensor<1x1x4xf32>) -> tensor<1x1x6xf32>
+  %d = glow.convolution %c, %w, %b pads [1, 1] : (tensor<1x1x6xf32>, tensor<1x1x3xf32>, tensor<1xf32>) -> tensor<1x1x6xf32>
   func.return %d : tensor<1x1x6xf32>
 }
 
 // CHECK-LABEL: @pads(
-// CHECK-NEXT:  %d = glow.convolution %x, %w, %b {dilations = array<i64: 1>, pads = array<i64: 3, 2>, strides = array<i64: 1>} : (tensor<1x1x3xf32>, tensor<1x1x3xf32>, tensor<1xf32>) -> tensor<1x1x6xf32>
+// CHECK-NEXT:  %d = glow.convolution %x, %w, %b pads [3, 2] : (tensor<1x1x3xf32>, tensor<1x1x3xf32>, tensor<1xf32>) -> tensor<1x1x6xf32>
 // CHECK-NEXT:  func.return %d : tensor<1x1x6xf32>
 
 // -----
 
 // Ones around it, or zeros around the channels, are not.
 func.func @not_pads(%x: tensor<1x1x3xf32>, %w: tensor<1x1x3xf32>, %v: tensor<1x2x3xf32>, %b: tensor<1xf32>) -> (tensor<1x1x3xf32>, tensor<1x1x1xf32>) {
-  %a = glow.pad %x {high = array<i64: 0, 0, 1>, low = array<i64: 0, 0, 1>, value = 1.0 : f64} : (tensor<1x1x3xf32>) -> tensor<1x1x5xf32>
-  %c = glow.convolution %a, %w, %b {dilations = array<i64: 1>, group = 1 : i64, pads = array<i64: 0, 0>, strides = array<i64: 1>} : (tensor<1x1x5xf32>, tensor<1x1x3xf32>, tensor<1xf32>) -> tensor<1x1x3xf32>
-  %d = glow.pad %x {high = array<i64: 0, 1, 0>, low = array<i64: 0, 0, 0>, value = 0.0 : f64} : (tensor<1x1x3xf32>) -> tensor<1x2x3xf32>
-  %e = glow.convolution %d, %v, %b {dilations = array<i64: 1>, group = 1 : i64, pads = array<i64: 0, 0>, strides = array<i64: 1>} : (tensor<1x2x3xf32>, tensor<1x2x3xf32>, tensor<1xf32>) -> tensor<1x1x1xf32>
+  %a = glow.pad %x low [0, 0, 1] high [0, 0, 1] value 1.0 : (tensor<1x1x3xf32>) -> tensor<1x1x5xf32>
+  %c = glow.convolution %a, %w, %b : (tensor<1x1x5xf32>, tensor<1x1x3xf32>, tensor<1xf32>) -> tensor<1x1x3xf32>
+  %d = glow.pad %x high [0, 1, 0] value 0.0 : (tensor<1x1x3xf32>) -> tensor<1x2x3xf32>
+  %e = glow.convolution %d, %v, %b : (tensor<1x2x3xf32>, tensor<1x2x3xf32>, tensor<1xf32>) -> tensor<1x1x1xf32>
   func.return %c, %e : tensor<1x1x3xf32>, tensor<1x1x1xf32>
 }
 
 // CHECK-LABEL: @not_pads(
-// CHECK-NEXT:  %a = glow.pad %x {high = array<i64: 0, 0, 1>, low = array<i64: 0, 0, 1>, value = 1.000000e+00 : f64} : (tensor<1x1x3xf32>) -> tensor<1x1x5xf32>
-// CHECK-NEXT:  %c = glow.convolution %a, %w, %b {dilations = array<i64: 1>, pads = array<i64: 0, 0>, strides = array<i64: 1>} : (tensor<1x1x5xf32>, tensor<1x1x3xf32>, tensor<1xf32>) -> tensor<1x1x3xf32>
-// CHECK-NEXT:  %d = glow.pad %x {high = array<i64: 0, 1, 0>, low = array<i64: 0, 0, 0>, value = 0.000000e+00 : f64} : (tensor<1x1x3xf32>) -> tensor<1x2x3xf32>
-// CHECK-NEXT:  %e = glow.convolution %d, %v, %b {dilations = array<i64: 1>, pads = array<i64: 0, 0>, strides = array<i64: 1>} : (tensor<1x2x3xf32>, tensor<1x2x3xf32>, tensor<1xf32>) -> tensor<1x1x1xf32>
+// CHECK-NEXT:  %a = glow.pad %x low [0, 0, 1] high [0, 0, 1] value 1.0 : (tensor<1x1x3xf32>) -> tensor<1x1x5xf32>
+// CHECK-NEXT:  %c = glow.convolution %a, %w, %b : (tensor<1x1x5xf32>, tensor<1x1x3xf32>, tensor<1xf32>) -> tensor<1x1x3xf32>
+// CHECK-NEXT:  %d = glow.pad %x high [0, 1, 0] value 0.0 : (tensor<1x1x3xf32>) -> tensor<1x2x3xf32>
+// CHECK-NEXT:  %e = glow.convolution %d, %v, %b : (tensor<1x2x3xf32>, tensor<1x2x3xf32>, tensor<1xf32>) -> tensor<1x1x1xf32>
 // CHECK-NEXT:  func.return %c, %e : tensor<1x1x3xf32>, tensor<1x1x1xf32>
 
 // -----
@@ -246,19 +246,19 @@ func.func @gather(%x: tensor<5x2xf32>) -> (tensor<2xf32>, tensor<3x2xf32>, tenso
   %j = glow.constant dense<[4, 2, 0]> : tensor<3xi64>
   %k = glow.constant dense<[0, 1, 3]> : tensor<3xi64>
   %l = glow.constant dense<[4, 5]> : tensor<2xi64>
-  %a = glow.gather %x, %i {axis = 0 : i64} : (tensor<5x2xf32>, tensor<i64>) -> tensor<2xf32>
-  %b = glow.gather %x, %j {axis = 0 : i64} : (tensor<5x2xf32>, tensor<3xi64>) -> tensor<3x2xf32>
-  %c = glow.gather %x, %k {axis = 0 : i64} : (tensor<5x2xf32>, tensor<3xi64>) -> tensor<3x2xf32>
-  %d = glow.gather %x, %l {axis = 0 : i64} : (tensor<5x2xf32>, tensor<2xi64>) -> tensor<2x2xf32>
+  %a = glow.gather %x, %i axis 0 : (tensor<5x2xf32>, tensor<i64>) -> tensor<2xf32>
+  %b = glow.gather %x, %j axis 0 : (tensor<5x2xf32>, tensor<3xi64>) -> tensor<3x2xf32>
+  %c = glow.gather %x, %k axis 0 : (tensor<5x2xf32>, tensor<3xi64>) -> tensor<3x2xf32>
+  %d = glow.gather %x, %l axis 0 : (tensor<5x2xf32>, tensor<2xi64>) -> tensor<2x2xf32>
   func.return %a, %b, %c, %d : tensor<2xf32>, tensor<3x2xf32>, tensor<3x2xf32>, tensor<2x2xf32>
 }
 
 // CHECK-LABEL: @gather(
 // CHECK-NEXT:  %k = glow.constant dense<[0, 1, 3]> : tensor<3xi64>
 // CHECK-NEXT:  %l = glow.constant dense<[4, 5]> : tensor<2xi64>
-// CHECK-NEXT:  %a = glow.slice %x {starts = array<i64: 4, 0>, sizes = array<i64: 1, 2>, strides = array<i64: 1, 1>} : (tensor<5x2xf32>) -> tensor<1x2xf32>
+// CHECK-NEXT:  %a = glow.slice %x starts [4, 0] sizes [1, 2] : (tensor<5x2xf32>) -> tensor<1x2xf32>
 // CHECK-NEXT:  %a_1 = glow.reshape %a : (tensor<1x2xf32>) -> tensor<2xf32>
-// CHECK-NEXT:  %b = glow.slice %x {starts = array<i64: 4, 0>, sizes = array<i64: 3, 2>, strides = array<i64: -2, 1>} : (tensor<5x2xf32>) -> tensor<3x2xf32>
-// CHECK-NEXT:  %c = glow.gather %x, %k {axis = 0 : i64} : (tensor<5x2xf32>, tensor<3xi64>) -> tensor<3x2xf32>
-// CHECK-NEXT:  %d = glow.gather %x, %l {axis = 0 : i64} : (tensor<5x2xf32>, tensor<2xi64>) -> tensor<2x2xf32>
+// CHECK-NEXT:  %b = glow.slice %x starts [4, 0] sizes [3, 2] strides [-2, 1] : (tensor<5x2xf32>) -> tensor<3x2xf32>
+// CHECK-NEXT:  %c = glow.gather %x, %k axis 0 : (tensor<5x2xf32>, tensor<3xi64>) -> tensor<3x2xf32>
+// CHECK-NEXT:  %d = glow.gather %x, %l axis 0 : (tensor<5x2xf32>, tensor<2xi64>) -> tensor<2x2xf32>
 // CHECK-NEXT:  func.return %a_1, %b, %c, %d : tensor<2xf32>, tensor<3x2xf32>, tensor<3x2xf32>, tensor<2x2xf32>

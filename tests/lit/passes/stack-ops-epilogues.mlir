@@ -2,9 +2,10 @@
 
 // The pooling is not named: what follows it stays a loop.
 
-func.func @main(%x: memref<1x2x4x4xf32> {glow.qualifier = "in"}, %m: memref<4x4xf32> {glow.qualifier = "in"}, %y: memref<1x2x2x2xf32> {glow.qualifier = "out"}, %z: memref<4x4xf32> {glow.qualifier = "out"}) {
+func.func @main(%x: memref<1x2x4x4xf32> {glow.qualifier = "in"}, %m: memref<4x4xf32> {glow.qualifier = "in"},
+    %y: memref<1x2x2x2xf32> {glow.qualifier = "out"}, %z: memref<4x4xf32> {glow.qualifier = "out"}) {
   %p = glow_inst.alloc_activation : memref<1x2x2x2xf32>
-  glow_inst.max_pool @out %p, @in %x {dilations = array<i64: 1, 1>, kernel = array<i64: 2, 2>, pads = array<i64: 0, 0, 0, 0>, strides = array<i64: 2, 2>} : memref<1x2x2x2xf32>, memref<1x2x4x4xf32>
+  glow_inst.max_pool @out %p, @in %x kernel [2, 2] strides [2, 2] : memref<1x2x2x2xf32>, memref<1x2x4x4xf32>
   glow_inst.relu @out %y, @in %p : memref<1x2x2x2xf32>, memref<1x2x2x2xf32>
   glow_inst.dealloc_activation %p : memref<1x2x2x2xf32>
   %q = glow_inst.alloc_activation : memref<4x4xf32>

@@ -58,7 +58,7 @@ func.func @uninitialised(%y: memref<4xf32> {glow.qualifier = "out"}) {
   %a = glow_inst.alloc_activation : memref<8xf32>
   %p = glow_inst.tensor_view %a : memref<8xf32> to memref<4xf32>
   %q = glow_inst.tensor_view %a : memref<8xf32> to memref<4xf32, strided<[1], offset: 4>>
-  glow_inst.splat @out %p {value = 1.0 : f64} : memref<4xf32>
+  glow_inst.splat @out %p value 1.0 : memref<4xf32>
   glow_inst.copy @out %y, @in %q : memref<4xf32>, memref<4xf32, strided<[1], offset: 4>>
   glow_inst.dealloc_activation %a : memref<8xf32>
   func.return
@@ -90,7 +90,7 @@ func.func @overlapping_operands(%x: memref<3xf32> {glow.qualifier = "in"}, %y: m
 // -----
 
 func.func @write_to_input(%x: memref<2xf32> {glow.qualifier = "in"}) {
-  glow_inst.splat @out %x {value = 1.0 : f64} : memref<2xf32>
+  glow_inst.splat @out %x value 1.0 : memref<2xf32>
   func.return
 }
 
@@ -100,7 +100,7 @@ func.func @write_to_input(%x: memref<2xf32> {glow.qualifier = "in"}) {
 
 func.func @write_to_weight() {
   %w = glow_inst.weight dense<1.0> : tensor<1xf32> : memref<1xf32>
-  glow_inst.splat @out %w {value = 1.0 : f64} : memref<1xf32>
+  glow_inst.splat @out %w value 1.0 : memref<1xf32>
   func.return
 }
 

@@ -104,7 +104,8 @@ func.func @near() attributes {vta.config = #vta.config<batch = 1, block_in = 16,
   func.return
 }
 
-// CHECK: 'vta.gemm' op: the design xilinx-hls reads an accumulator no sooner than 3 iterations after its write, but iteration 2 reads acc[3], which iteration 0 writes: let other accumulators come between
+// CHECK: 'vta.gemm' op: the design xilinx-hls reads an accumulator no sooner than 3 iterations after its write, but iteration 2 reads acc[3],
+// CHECK-SAME: which iteration 0 writes: let other accumulators come between
 
 // -----
 

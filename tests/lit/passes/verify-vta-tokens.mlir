@@ -61,7 +61,9 @@ func.func @deadlock() attributes {vta.config = #vta.config<batch = 1, block_in =
   func.return
 }
 
-// CHECK: 'vta.load' op: deadlock: load waits for compute in instruction 0 (vta.load inp[0] from dram[0] size [1, 16] pop(compute) push(compute)), compute waits for load and store in instruction 2 (vta.alu add uops [0, 0] loop [1, 1] dst [0, 0] imm 1 pop(load, store) push(load, store)), store waits for compute in instruction 3 (vta.store
+// CHECK: 'vta.load' op: deadlock: load waits for compute in instruction 0 (vta.load inp[0] from dram[0] size [1, 16] pop(compute) push(compute)),
+// CHECK-SAME: compute waits for load and store in instruction 2 (vta.alu add uops [0, 0] loop [1, 1] dst [0, 0] imm 1 pop(load, store) push(load, store)),
+// CHECK-SAME: store waits for compute in instruction 3 (vta.store
 
 // -----
 

@@ -5,7 +5,8 @@
 
 // A device that gets nothing of a network: a note says why.
 
-// CHECK: note: vta0: no node: glow.relu is of f32; vta computes quantized<i8, power_of_two>: quantize the network first (glow-quantize with schema=power_of_two weight-schema=power_of_two everything=true)
+// CHECK: note: vta0: no node: glow.relu is of f32; vta computes quantized<i8,
+// CHECK-SAME: power_of_two>: quantize the network first (glow-quantize with schema=power_of_two weight-schema=power_of_two everything=true)
 // MODULE: glow.idle = {vta0 = "no node: glow.relu is of f32;
 // NONE-NOT: no node
 // NONE: func.func

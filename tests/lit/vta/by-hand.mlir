@@ -16,11 +16,11 @@ func.func @main(%image: !r {glow.name = "image"}) -> (!r {glow.name = "y"}) {
   %s = glow.constant dense<3> : tensor<16x16x1x1xi8> : !w
   %w = glow.dequantize %s : (!w) -> tensor<16x16x1x1xf32>
   %b = glow.constant dense<1.0> : tensor<16xf32>
-  %c = glow.convolution %x, %w, %b {dilations = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, strides = array<i64: 1, 1>} : (!r, tensor<16x16x1x1xf32>, tensor<16xf32>) -> !r
+  %c = glow.convolution %x, %w, %b : (!r, tensor<16x16x1x1xf32>, tensor<16xf32>) -> !r
   %p = glow.relu %c : (!r) -> !r
   %h = glow.quantize %p : (!r) -> !y
   %d = glow.dequantize %h : (!y) -> !r
-  %m = glow.max_pool %d {ceil_mode = false, dilations = array<i64: 1, 1>, kernel = array<i64: 3, 3>, pads = array<i64: 1, 1, 1, 1>, strides = array<i64: 1, 1>} : (!r) -> !r
+  %m = glow.max_pool %d kernel [3, 3] pads [1, 1, 1, 1] : (!r) -> !r
   %n = glow.quantize %m : (!r) -> !y
   %y = glow.dequantize %n : (!y) -> !r
   func.return %y : !r

@@ -51,7 +51,8 @@ func.func @default() attributes {vta.config = #vta.config<batch = 1, block_in = 
   func.return
 }
 
-// GENERIC: "vta.load"(%x) <{memory = #vta<memory inp>, sram = 7 : i64, dram = 12 : i64, size = array<i64: 3, 14>, stride = 56 : i64, pad = array<i64: 1, 0, 2, 3>, tokens = #vta.tokens<push_next>}> : (!vta.dram) -> ()
+// GENERIC: "vta.load"(%x) <{memory = #vta<memory inp>, sram = 7 : i64, dram = 12 : i64, size = array<i64: 3, 14>, stride = 56 : i64,
+// GENERIC-SAME: pad = array<i64: 1, 0, 2, 3>, tokens = #vta.tokens<push_next>}> : (!vta.dram) -> ()
 // GENERIC: "vta.load"(%b) {{.*}} tokens = #vta.tokens<pop_prev, pop_next, push_prev, push_next>
 // GENERIC: "vta.gemm"() <{reset, {{.*}} tokens = #vta.tokens<>}>
 

@@ -7,7 +7,7 @@ from io import StringIO
 
 import pytest
 from glow.context import make_context
-from glow.glow_dialects.glow import NODES
+from glow.glow_dialects.glow.base import short_name
 from glow.glow_dialects.glow_inst import INSTRUCTIONS
 from glow.glow_dialects.glow_inst.instruction import OperatorInstruction
 from glow.glow_dialects.glow_inst.memory import (
@@ -17,6 +17,7 @@ from glow.glow_dialects.glow_inst.memory import (
     WeightOp,
 )
 from glow.glow_dialects.glow_inst.stacked import CopyOp, StackedOp
+from glow.glow_dialects.operators import OPERATORS
 from xdsl.dialects import test
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Operation
@@ -24,7 +25,7 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 
 DOCUMENTED: list[type[Operation]] = [
-    *NODES,
+    *OPERATORS,
     *(WeightOp, AllocActivationOp, DeallocActivationOp, TensorViewOp, CopyOp, StackedOp),
     OperatorInstruction,
 ]
@@ -74,7 +75,7 @@ def test_example(op: type[Operation]):
 def test_every_instruction_names_its_operator():
     for node, instruction in INSTRUCTIONS.items():
         assert node.name in (instruction.__doc__ or "")
-        assert instruction.name == node.name.replace("glow.", "glow_inst.")
+        assert instruction.name == f"glow_inst.{short_name(node)}"
 
 
 def _printed(module: ModuleOp, generic: bool) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from glow import CompileError, DeviceMemoryError, GlowError, HostManager, RejectedError
-from glow.backend import Program, ProgramMemory
+from glow.interface.program import Program, ProgramMemory
 from glow.passes.partition.devices import Configuration, Device
 from glow.runtime.cpu_backend import CpuBackend
 from glow.tests.support.gates import SECONDS, GatedBackend, backend_of, gated_devices

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from glow import DeviceError, DeviceMemoryError, GlowError, HostManager
-from glow.backend import Rates
+from glow.interface.backend import Rates
 from glow.passes.partition.devices import Configuration, Device
 from glow.runtime.host import device as device_module
 from glow.runtime.interpreter_backend import InterpreterBackend

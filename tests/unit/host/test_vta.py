@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 from glow import HostManager
-from glow.backend import backend_names
+from glow.interface.backend import backend_names
 from glow.runtime.interpreter import interpret
 from glow.tests.support.gates import SECONDS
 from glow.tests.support.graph_text import parse, run
@@ -36,8 +36,7 @@ def network() -> ModuleOp:
       %w = glow.dequantize %k : ({KERNEL}) -> tensor<8x3x3x3xf32>
       %s = glow.constant dense<{bias}> : tensor<8xi32> : {BIAS}
       %b = glow.dequantize %s : ({BIAS}) -> tensor<8xf32>
-      %c = glow.convolution %r, %w, %b {{dilations = array<i64: 1, 1>, group = 1 : i64,
-             pads = array<i64: 1, 1, 1, 1>, strides = array<i64: 1, 1>}}
+      %c = glow.convolution %r, %w, %b pads [1, 1, 1, 1]
          : ({REAL}, tensor<8x3x3x3xf32>, tensor<8xf32>) -> {IMAGE}
       %p = glow.relu %c : ({IMAGE}) -> {IMAGE}
       %n = glow.quantize %p : ({IMAGE}) -> {STORED}

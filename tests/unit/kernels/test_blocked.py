@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from glow.glow_dialects.glow.base import Node
-from glow.glow_dialects.glow.blocked import (
+from glow.glow_dialects.glow_cpu.blocked import (
     BlockedAvgPoolOp,
     BlockedConvolutionOp,
     BlockedDepthwiseConvolutionOp,
@@ -14,7 +14,8 @@ from glow.glow_dialects.glow.blocked import (
     UnpackChannelsOp,
 )
 from glow.glow_dialects.machine import MachineDescription
-from glow.glow_dialects.operator import Python, with_shape
+from glow.glow_dialects.operator import with_shape
+from glow.glow_dialects.python_values import Python
 from glow.lowering.kernels.algorithms.blocked_pooling import segments
 from glow.lowering.kernels.schedules.register_tile import balanced
 from glow.semantics import element_type
@@ -148,8 +149,7 @@ func.func @main(%x: memref<1x2x9x9x16xf32> {{glow.name = "x", glow.qualifier = "
     %r: memref<1x3x{h}x{h}x16xf32> {{glow.name = "r", glow.qualifier = "in"}},
     %y: memref<1x3x{h}x{h}x16xf32> {{glow.name = "y", glow.qualifier = "out"}}) {{
   glow_inst.copy @out %y, @in %r : memref<1x3x{h}x{h}x16xf32>, memref<1x3x{h}x{h}x16xf32>
-  glow_inst.blocked_convolution @inout %y, @in %x, @in %w, @in %b
-      {{dilations = array<i64: 1, 1>, strides = array<i64: {s}, {s}>}}
+  glow_inst.blocked_convolution @inout %y, @in %x, @in %w, @in %b strides [{s}, {s}]
       : memref<1x3x{h}x{h}x16xf32>, memref<1x2x9x9x16xf32>, memref<3x2x3x3x16x16xf32>,
         memref<3x16xf32> epilogue {{
   ^bb0(%0: f32, %1: f32):

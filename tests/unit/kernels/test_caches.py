@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 from glow.glow_dialects.machine import MachineDescription
 from glow.lowering.host_machine import describe
-from glow.lowering.kernels.algorithms.winograd import choose_blocks
 from glow.lowering.kernels.costs import near_bytes, prefetched_bytes
+from glow.lowering.kernels.schedules.tile_blocks import choose_blocks
 from glow.tests.support.graph_text import parse, run
 from xdsl.dialects import func
 
@@ -19,8 +19,7 @@ KERNELS = (
 GRAPH = """
 func.func @main(%x: tensor<1x8x20x20x16xf32>, %w: tensor<8x8x1x1x16x16xf32>,
     %b: tensor<8x16xf32>) -> tensor<1x8x20x20x16xf32> {
-  %y = glow.blocked_convolution %x, %w, %b
-     {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>}
+  %y = glow_cpu.blocked_convolution %x, %w, %b
      : (tensor<1x8x20x20x16xf32>, tensor<8x8x1x1x16x16xf32>, tensor<8x16xf32>)
      -> tensor<1x8x20x20x16xf32>
   func.return %y : tensor<1x8x20x20x16xf32>

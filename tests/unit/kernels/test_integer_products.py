@@ -20,11 +20,9 @@ func.func @main(%x: !x {{glow.name = "x"}},
     %r: !q {{glow.name = "r"}}, %w: tensor<{o}x{g}x3x3xi8> {{glow.name = "w"}},
     %b: tensor<{o}xi32> {{glow.name = "b"}}, %s: tensor<{o}x1x1xf32> {{glow.name = "s"}})
     -> (!q {{glow.name = "y"}}) {{
-  %p = glow.pad %x {{
-      low = array<i64: 0, 0, 1, 1>, high = array<i64: 0, 0, 1, 1>, value = 131.0 : f64}}
+  %p = glow.pad %x low [0, 0, 1, 1] high [0, 0, 1, 1] value 131.0
     : (!x) -> !p
-  %c = glow.convolution %p, %w, %b {{dilations = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>,
-      strides = array<i64: 1, 1>, group = {group} : i64}}
+  %c = glow.convolution %p, %w, %b group {group}
     : (!p, tensor<{o}x{g}x3x3xi8>, tensor<{o}xi32>) -> !i
   %f = glow.cast %c : (!i) -> !f
   %t = glow.broadcast %s : (tensor<{o}x1x1xf32>) -> !f

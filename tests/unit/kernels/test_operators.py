@@ -30,7 +30,8 @@ from glow.glow_dialects.glow.reduction import (
 )
 from glow.glow_dialects.glow.shape import GatherOp, TransposeOp
 from glow.glow_dialects.machine import MachineDescription
-from glow.glow_dialects.operator import Python, with_shape
+from glow.glow_dialects.operator import with_shape
+from glow.glow_dialects.python_values import Python
 from glow.glow_dialects.quant import QuantizedType
 from glow.lowering.kernels import implements
 from glow.semantics import element_type, numpy_dtype
@@ -360,7 +361,7 @@ def test_data_parallel_on_special_numbers(operator: type[Node]):
     n = len(SPECIAL)
     values = np.array(SPECIAL, np.float32)
     first = np.repeat(values, n)[:, None]
-    arrays = [first, np.tile(values, n)[:, None]][: _arity(operator)]
+    arrays = [first, np.tile(values, n)[:, None], first][: _arity(operator)]
     check(operator, *arrays, tolerance=1e-4)
 
 

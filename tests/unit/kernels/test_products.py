@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from glow.glow_dialects import glow_vec
-from glow.glow_dialects.glow.blocked import BlockedConvolutionOp
-from glow.glow_dialects.glow.matrix import PackedMatMulOp
+from glow.glow_dialects.glow_cpu.blocked import BlockedConvolutionOp
+from glow.glow_dialects.glow_cpu.packed import PackedMatMulOp
 from glow.glow_dialects.operator import with_shape
 from glow.passes.graph.pack_weights import packed, panel_width
 from glow.tests.support.graph_text import parse
@@ -83,7 +83,7 @@ func.func @main(%x: tensor<ROWSx20xf32> {glow.name = "x"},
                 %w: tensor<2x20x48xf32> {glow.name = "w"},
                 %r: tensor<ROWSx70xf32> {glow.name = "r"})
     -> (tensor<ROWSx70xf32> {glow.name = "y"}) {
-  %p = glow.packed_matmul %x, %w {columns = 70 : i64}
+  %p = glow_cpu.packed_matmul %x, %w columns 70
      : (tensor<ROWSx20xf32>, tensor<2x20x48xf32>) -> tensor<ROWSx70xf32>
   %s = glow.add %p, %r : (tensor<ROWSx70xf32>, tensor<ROWSx70xf32>) -> tensor<ROWSx70xf32>
   %g = glow.ACTIVATION %s : (tensor<ROWSx70xf32>) -> tensor<ROWSx70xf32>
@@ -106,7 +106,7 @@ def test_light_and_heavy_epilogues(rows: str, activation: str):
 RESHAPED = """
 func.func @main(%x: tensor<ROWSx20xf32>, %w: tensor<2x20x48xf32>, %m: tensor<10x7xf32>,
                 %r: tensor<ROWSx10x7xf16>) -> tensor<ROWSx10x7xf32> {
-  %p = glow.packed_matmul %x, %w {columns = 70 : i64}
+  %p = glow_cpu.packed_matmul %x, %w columns 70
      : (tensor<ROWSx20xf32>, tensor<2x20x48xf32>) -> tensor<ROWSx70xf32>
   %h = glow.reshape %p : (tensor<ROWSx70xf32>) -> tensor<ROWSx10x7xf32>
   %b = glow.broadcast %m : (tensor<10x7xf32>) -> tensor<ROWSx10x7xf32>

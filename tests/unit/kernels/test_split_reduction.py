@@ -13,8 +13,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from glow.glow_dialects.glow.base import Node
-from glow.glow_dialects.glow.dot import DotMatMulOp
-from glow.glow_dialects.glow.matrix import FullyConnectedOp, MatMulOp, PackedMatMulOp
+from glow.glow_dialects.glow.matrix import FullyConnectedOp, MatMulOp
 from glow.glow_dialects.glow.normalization import GroupNormOp, LayerNormOp, SoftmaxOp
 from glow.glow_dialects.glow.reduction import (
     ReduceMaxOp,
@@ -23,10 +22,13 @@ from glow.glow_dialects.glow.reduction import (
     ReduceProdOp,
     ReduceSumOp,
 )
+from glow.glow_dialects.glow_cpu.dot import DotMatMulOp
+from glow.glow_dialects.glow_cpu.packed import PackedMatMulOp
 from glow.glow_dialects.glow_nest.affine import Buffer, Dim, View
 from glow.glow_dialects.glow_nest.nest import Combine, Nest, Repeat
 from glow.glow_dialects.machine import MachineDescription
-from glow.glow_dialects.operator import Python, with_shape
+from glow.glow_dialects.operator import with_shape
+from glow.glow_dialects.python_values import Python
 from glow.lowering.kernels.registry import Kernel, total
 from glow.lowering.kernels.schedules.split_reduction import Splitter
 from glow.lowering.target import find_target
@@ -236,7 +238,7 @@ def test_what_follows_a_sum_runs_once_when_it_is_whole():
 CHAIN = """
 func.func @main(%x: tensor<1x50021xf32>, %w: tensor<50021x2xf32>) -> tensor<1x2xf32> {
   %a = glow.matmul %x, %w : (tensor<1x50021xf32>, tensor<50021x2xf32>) -> tensor<1x2xf32>
-  %s = glow.softmax %x {axis = 1 : i64} : (tensor<1x50021xf32>) -> tensor<1x50021xf32>
+  %s = glow.softmax %x axis 1 : (tensor<1x50021xf32>) -> tensor<1x50021xf32>
   %b = glow.matmul %s, %w : (tensor<1x50021xf32>, tensor<50021x2xf32>) -> tensor<1x2xf32>
   %y = glow.add %a, %b : (tensor<1x2xf32>, tensor<1x2xf32>) -> tensor<1x2xf32>
   func.return %y : tensor<1x2xf32>

@@ -7,12 +7,13 @@ from collections.abc import Sequence
 import ml_dtypes
 import numpy as np
 import pytest
-from glow.glow_dialects.glow.dot import DotConvolutionOp, DotMatMulOp
+from glow.glow_dialects.glow_cpu.dot import DotConvolutionOp, DotMatMulOp
 from glow.glow_dialects.glow_nest.affine import Buffer, Dim, View, affine
 from glow.glow_dialects.glow_nest.body import Body
 from glow.glow_dialects.glow_nest.nest import Combine, Nest, Reduction, simplified
 from glow.glow_dialects.machine import MachineDescription
-from glow.glow_dialects.operator import Python, with_shape
+from glow.glow_dialects.operator import with_shape
+from glow.glow_dialects.python_values import Python
 from glow.lowering.host_features import host_features, request_tiles
 from glow.lowering.kernels.codegen import amx_generator as tile_generator
 from glow.lowering.kernels.schedules.amx_tile import TilePlan, plan_tiles
@@ -188,8 +189,7 @@ EPILOGUE = """
 func.func @main(%x: !x {glow.name = "x"}, %w: tensor<8x1x3x3x16x16x4xi8> {glow.name = "w"},
     %b: tensor<2x64xi32> {glow.name = "b"}, %s: tensor<1x2x1x1x64xf32> {glow.name = "s"},
     %r: !q {glow.name = "r"}) -> (!q {glow.name = "y"}) {
-  %c = glow.dot_convolution %x, %w, %b {
-      dilations = array<i64: 1, 1>, strides = array<i64: 1, 1>}
+  %c = glow_cpu.dot_convolution %x, %w, %b
     : (!x, tensor<8x1x3x3x16x16x4xi8>, tensor<2x64xi32>) -> tensor<1x2x7x7x64xi32>
   %f = glow.cast %c : (tensor<1x2x7x7x64xi32>) -> !f
   %t = glow.broadcast %s : (tensor<1x2x1x1x64xf32>) -> !f

@@ -61,7 +61,7 @@ def programs(draw: st.DrawFn, shapes: list[tuple[int, ...]], body: str) -> str:
             tail.append(f"glow_inst.dealloc_activation {buffer} : {flat}")
         if i == 0:
             # what the view leaves out must stay as it is, so it needs a value
-            head.append(f"glow_inst.splat @out {buffer} {{value = 0.5 : f64}} : {flat}")
+            head.append(f"glow_inst.splat @out {buffer} value 0.5 : {flat}")
         head.append(f"%v{i} = glow_inst.tensor_view {buffer} : {flat} to {t}")
     types = {f"t{i}": str(t) for i, (_, t) in enumerate(chosen)}
     lines = "\n".join([*head, body.format(**types), *tail, "func.return"])
@@ -148,16 +148,12 @@ def test_convolution(data: st.DataObject, residual: bool, machine: MachineDescri
     out = (size + 2 * pad - kernel) // stride + 1
     if out < 1:
         return
-    ints = ", ".join
-    properties = (
-        f"dilations = array<i64: 1, 1>, pads = array<i64: {ints([str(pad)] * 4)}>, "
-        f"strides = array<i64: {stride}, {stride}>"
-    )
+    properties = f"strides {[stride] * 2} pads {[pad] * 4}"
     qualifier = "inout" if residual else "out"
     extra = ", %o: f32" if residual else ""
     step = "%s = glow.add %c, %o : (f32, f32) -> f32" if residual else ""
     body = (
-        f"glow_inst.convolution @{qualifier} %v0, @in %v1, @in %v2, @in %v3 {{{{{properties}}}}} "
+        f"glow_inst.convolution @{qualifier} %v0, @in %v1, @in %v2, @in %v3 {properties} "
         f": {{t0}}, {{t1}}, {{t2}}, {{t3}} epilogue {{{{\n^bb0(%c: f32{extra}):\n{step}\n"
         f"glow_inst.yield {'%s' if residual else '%c'} : f32\n}}}}"
     )

@@ -29,7 +29,7 @@ func.func @main(%x: tensor<3x37xf32> {glow.name = "x"}, %z: tensor<3x37xf32> {gl
     -> (tensor<3x37xf32> {glow.name = "y"}) {
   %a = glow.add %x, %z : (tensor<3x37xf32>, tensor<3x37xf32>) -> tensor<3x37xf32>
   %b = glow.exp %a : (tensor<3x37xf32>) -> tensor<3x37xf32>
-  %c = glow.softmax %b {axis = 1 : i64} : (tensor<3x37xf32>) -> tensor<3x37xf32>
+  %c = glow.softmax %b axis 1 : (tensor<3x37xf32>) -> tensor<3x37xf32>
   %d = glow.erf %c : (tensor<3x37xf32>) -> tensor<3x37xf32>
   func.return %d : tensor<3x37xf32>
 }
@@ -41,11 +41,11 @@ ATTENTION = """
 !s = tensor<2x7x9xf32>
 func.func @main(%q: !q {glow.name = "q"}, %k: !k {glow.name = "k"}, %v: !v {glow.name = "v"},
                 %mask: !s {glow.name = "mask"}) -> (tensor<2x7x3xf32> {glow.name = "y"}) {
-  %product = glow.matmul %q, %k {transpose_rhs = true} : (!q, !k) -> !s
-  %half = glow.splat {value = 0.5 : f64} : !s
+  %product = glow.matmul %q, %k transpose_rhs true : (!q, !k) -> !s
+  %half = glow.splat value 0.5 : !s
   %scores = glow.mul %product, %half : (!s, !s) -> !s
   %masked = glow.add %scores, %mask : (!s, !s) -> !s
-  %shares = glow.softmax %masked {axis = 2 : i64} : (!s) -> !s
+  %shares = glow.softmax %masked axis 2 : (!s) -> !s
   %y = glow.matmul %shares, %v : (!s, !v) -> tensor<2x7x3xf32>
   func.return %y : tensor<2x7x3xf32>
 }
@@ -56,11 +56,10 @@ CONVOLUTION = """
 func.func @main(%x: !x {glow.name = "x"}) -> (!y {glow.name = "y"}) {
   %w = glow.constant dense<0.5> : tensor<8x8x3x3xf32>
   %b = glow.constant dense<1.0> : tensor<8xf32>
-  %c = glow.convolution %x, %w, %b {dilations = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>,
-         strides = array<i64: 1, 1>} : (!x, tensor<8x8x3x3xf32>, tensor<8xf32>) -> !x
+  %c = glow.convolution %x, %w, %b pads [1, 1, 1, 1]
+    : (!x, tensor<8x8x3x3xf32>, tensor<8xf32>) -> !x
   %r = glow.relu %c : (!x) -> !x
-  %y = glow.max_pool %r {ceil_mode = false, dilations = array<i64: 1, 1>, kernel = array<i64: 2, 2>,
-         pads = array<i64: 0, 0, 0, 0>, strides = array<i64: 2, 2>} : (!x) -> !y
+  %y = glow.max_pool %r kernel [2, 2] strides [2, 2] : (!x) -> !y
   func.return %y : !y
 }
 """
@@ -76,8 +75,8 @@ func.func @main(%f: !r {glow.name = "x"}) -> (tensor<1x5xf32> {glow.name = "y"})
   %k = glow.constant dense<3> : tensor<8x8x3x3xi8> : !k
   %w = glow.dequantize %k : (!k) -> tensor<8x8x3x3xf32>
   %b = glow.constant dense<0.5> : tensor<8xf32>
-  %c = glow.convolution %r, %w, %b {dilations = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>,
-         strides = array<i64: 1, 1>} : (!r, tensor<8x8x3x3xf32>, tensor<8xf32>) -> !r
+  %c = glow.convolution %r, %w, %b pads [1, 1, 1, 1]
+    : (!r, tensor<8x8x3x3xf32>, tensor<8xf32>) -> !r
   %a = glow.relu %c : (!r) -> !r
   %q = glow.quantize %a : (!r) -> !q
   %d = glow.dequantize %q : (!q) -> !r
@@ -107,7 +106,10 @@ class Case:
         module = parse_text(make_context(), self.text.encode(), "network.mlir")
         algorithm = "winograd" if self.text == CONVOLUTION else "auto"
         backend = CpuBackend(
-            self.threads, cpu=self.cpu, triple=self.triple, conv_algorithm=algorithm
+            threads=self.threads,
+            target_cpu=self.cpu,
+            target_triple=self.triple,
+            conv_algorithm=algorithm,
         )
         stages = Stages(module, backend.stages(), verify=False)
         wanted = ("kernels", "llvm")

@@ -107,8 +107,8 @@ def test_residual_network(block: int, channels: int):
     x = g.conv(x, 2 * channels, 3, 2)
     mean = g.add(ReduceMeanOp.of(x, axes=[2, 3], keep_dims=False))
     changed = check(g.module(x, mean), block)
-    assert count(changed)["glow.blocked_convolution"] == 4
-    assert not count(changed)["glow.pack_channels"]
+    assert count(changed)["glow_cpu.blocked_convolution"] == 4
+    assert not count(changed)["glow_cpu.pack_channels"]
 
 
 @pytest.mark.parametrize("block", BLOCKS)
@@ -122,7 +122,7 @@ def test_branches(block: int, channels: list[int]):
     full = all(c % block == 0 for c in channels[:-1])
     # one border for the input and one for the concatenation
     assert count(changed)["glow.pad"] == 2
-    assert count(changed)["glow.pack_channels"] == (1 if full else 2)
+    assert count(changed)["glow_cpu.pack_channels"] == (1 if full else 2)
 
 
 @pytest.mark.parametrize("block", BLOCKS)
@@ -133,9 +133,9 @@ def test_groups(block: int, group: int):
     changed = check(g.module(g.conv(g.conv(x, 48, 3, 2, group), 7)), block)
     found = count(changed)
     if group == 48:
-        assert found["glow.blocked_depthwise_convolution"] == 1
+        assert found["glow_cpu.blocked_depthwise_convolution"] == 1
     elif 48 // group % block == 0:
-        assert found["glow.blocked_convolution"] == 2 + group - (7 * 2 <= block)
+        assert found["glow_cpu.blocked_convolution"] == 2 + group - (7 * 2 <= block)
     else:
         assert found["glow.convolution"] >= 1
 
@@ -145,17 +145,17 @@ def test_infinities_stay_out_of_missing_channels():
     g = Graph(4, 1, 3, 6, 6)
     x = g.add(LogOp.of(g.add(SigmoidOp.of(g.conv(g.x, 20)))))
     found = count(check(g.module(g.conv(x, 32)), 16))
-    assert not found["glow.pack_channels"]
+    assert not found["glow_cpu.pack_channels"]
     g = Graph(4, 1, 3, 6, 6)
     x = g.conv(g.x, 20)
     x = g.add(LogOp.of(g.add(MulOp.of(x, x))))
     found = count(check(g.module(g.conv(x, 32)), 16))
-    assert found["glow.pack_channels"] == 1
+    assert found["glow_cpu.pack_channels"] == 1
     g = Graph(4, 1, 3, 6, 6)
     x = g.conv(g.x, 32)
     x = g.add(LogOp.of(g.add(MulOp.of(x, x))))
     found = count(check(g.module(g.conv(x, 32)), 16))
-    assert not found["glow.pack_channels"]
+    assert not found["glow_cpu.pack_channels"]
 
 
 @pytest.mark.parametrize("rank", [1, 3])
@@ -175,7 +175,7 @@ def test_slices_and_flattening():
     flat = g.add(ReshapeOp.of(x, result_types=[with_shape(f32, (2, 20))]))
     changed = check(g.module(flat, odd), 16)
     # without spatial extent nothing is unpacked
-    assert count(changed)["glow.unpack_channels"] == 1
+    assert count(changed)["glow_cpu.unpack_channels"] == 1
 
 
 @pytest.mark.parametrize("last", [1, 4])
@@ -187,8 +187,8 @@ def test_mixed_operands_follow_the_users(last: int):
     x = g.add(ReluOp.of(g.add(AddOp.of(y, x))))
     x = g.add(SigmoidOp.of(g.conv(x, 48, 1, 1, 1 if last == 1 else 16)))
     found = count(check(g.module(x), 16))
-    assert found["glow.pack_channels"] == (1 if last == 1 else 0)
-    assert found["glow.unpack_channels"] == (2 if last == 1 else 1)
+    assert found["glow_cpu.pack_channels"] == (1 if last == 1 else 0)
+    assert found["glow_cpu.unpack_channels"] == (2 if last == 1 else 1)
 
 
 TO_ALLOCATED = (

@@ -100,6 +100,6 @@ def test_results_stay(algorithm: str, sizes: tuple[int, int, int, int], tiles: s
     run(f"{machine},glow-assign-layouts,{choose}", module)
     # an input of 3 channels stays plain
     is_winograd = algorithm == "winograd" and inputs > 3
-    assert count(module)["glow.winograd_convolution"] == is_winograd or algorithm == "auto"
+    assert count(module)["glow_cpu.winograd_convolution"] == is_winograd or algorithm == "auto"
     (found,) = interpret(module, arrays[:1]).values()
     np.testing.assert_allclose(found, want, rtol=0, atol=2e-5 * np.abs(want).max())

@@ -16,7 +16,7 @@ from glow.tests.support.small_models import small_network
 BIG = """
 func.func @main(%x: tensor<2x3xf32> {{glow.name = "x"}}) -> (tensor<2x3xf32> {{glow.name = "y"}}) {{
   %bias = glow.constant dense<[[1.0, {number}, 3.0], [4.0, 5.0, 6.0]]> : tensor<2x3xf32>
-  %s = glow.splat {{value = {splat} : f64}} : tensor<2x3xf32>
+  %s = glow.splat value {splat} : tensor<2x3xf32>
   %a = glow.add %x, %bias : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
   %y = glow.minimum %a, %s : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
   func.return %y : tensor<2x3xf32>

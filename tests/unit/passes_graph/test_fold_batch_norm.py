@@ -18,17 +18,16 @@ def network(element: str, group: int, channels: int = 4, outputs: int = 6) -> st
     vector, result = f"tensor<{outputs}x{element}>", f"tensor<2x{outputs}x5x{element}>"
     weights = f"tensor<{outputs}x{inner}x3x{element}>"
     parameters = "\n".join(
-        f"  %{n} = glow.splat {{value = 1.0 : f64}} : {vector}" for n in ("b", "s", "o", "m", "v")
+        f"  %{n} = glow.splat value 1.0 : {vector}" for n in ("b", "s", "o", "m", "v")
     )
     return f"""
     func.func @main(%x: tensor<2x{channels}x5x{element}> {{glow.name = "x"}})
         -> ({result} {{glow.name = "y"}}) {{
-      %w = glow.splat {{value = 1.0 : f64}} : {weights}
+      %w = glow.splat value 1.0 : {weights}
       {parameters}
-      %c = glow.convolution %x, %w, %b {{dilations = array<i64: 1>, group = {group} : i64,
-           pads = array<i64: 1, 1>, strides = array<i64: 1>}}
+      %c = glow.convolution %x, %w, %b pads [1, 1] group {group}
          : (tensor<2x{channels}x5x{element}>, {weights}, {vector}) -> {result}
-      %n = glow.batch_norm %c, %s, %o, %m, %v {{epsilon = 1.0e-03 : f64}}
+      %n = glow.batch_norm %c, %s, %o, %m, %v epsilon 0.001
          : ({result}, {vector}, {vector}, {vector}, {vector}) -> {result}
       func.return %n : {result}
     }}"""
@@ -97,7 +96,7 @@ func.func @main(%x: tensor<2x3x5xf32> {glow.name = "x"})
     -> (tensor<2x3x5xf32> {glow.name = "y"} RESULTS) {
   %k = glow.constant dense<[[2.0], [-3.0], [0.5]]> : tensor<3x1xf32>
   %kb = glow.broadcast %k : (tensor<3x1xf32>) -> tensor<2x3x5xf32>
-  %s = glow.splat {value = 0.25 : f64} : tensor<2x3x5xf32>
+  %s = glow.splat value 0.25 : tensor<2x3x5xf32>
   %a = glow.mul %kb, %x : (tensor<2x3x5xf32>, tensor<2x3x5xf32>) -> tensor<2x3x5xf32>
   %b = glow.sub %s, %a : (tensor<2x3x5xf32>, tensor<2x3x5xf32>) -> tensor<2x3x5xf32>
   %c = glow.div %b, %kb : (tensor<2x3x5xf32>, tensor<2x3x5xf32>) -> tensor<2x3x5xf32>
@@ -128,8 +127,8 @@ def test_a_chain_ends_where_a_value_has_another_user(extra: str, nodes: int):
 def test_a_quotient_by_zero_stays():
     module = parse("""
     func.func @main(%x: tensor<2x3xf32>) -> tensor<2x3xf32> {
-      %zero = glow.splat {value = 0.0 : f64} : tensor<2x3xf32>
-      %one = glow.splat {value = 1.0 : f64} : tensor<2x3xf32>
+      %zero = glow.splat value 0.0 : tensor<2x3xf32>
+      %one = glow.splat value 1.0 : tensor<2x3xf32>
       %a = glow.div %x, %zero : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
       %b = glow.mul %a, %zero : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
       %c = glow.add %b, %one : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
@@ -146,9 +145,8 @@ def test_half_precision_weights_must_not_leave_their_range(factor: str, folds: i
         -> (tensor<1x1x3xf16> {{glow.name = "y"}}) {{
       %w = glow.constant dense<[[[1.5, 0.25, 1.0]]]> : tensor<1x1x3xf16>
       %b = glow.constant dense<[0.0]> : tensor<1xf16>
-      %k = glow.splat {{value = {factor} : f64}} : tensor<1x1x3xf16>
-      %c = glow.convolution %x, %w, %b {{dilations = array<i64: 1>, group = 1 : i64,
-           pads = array<i64: 1, 1>, strides = array<i64: 1>}}
+      %k = glow.splat value {factor} : tensor<1x1x3xf16>
+      %c = glow.convolution %x, %w, %b pads [1, 1]
          : (tensor<1x1x3xf16>, tensor<1x1x3xf16>, tensor<1xf16>) -> tensor<1x1x3xf16>
       %m = glow.mul %c, %k : (tensor<1x1x3xf16>, tensor<1x1x3xf16>) -> tensor<1x1x3xf16>
       func.return %m : tensor<1x1x3xf16>

@@ -31,8 +31,7 @@ def test_a_contiguous_slice_refers_to_the_same_file(weights):
     module = parse(f"""
     func.func @main() -> (tensor<2x5xf32> {{glow.name = "y"}}) {{
       %w = glow.constant #glow.blob<"{path}", 64, 120> : tensor<6x5xf32>
-      %s = glow.slice %w {{sizes = array<i64: 2, 5>, starts = array<i64: 3, 0>,
-                          strides = array<i64: 1, 1>}} : (tensor<6x5xf32>) -> tensor<2x5xf32>
+      %s = glow.slice %w starts [3, 0] sizes [2, 5] : (tensor<6x5xf32>) -> tensor<2x5xf32>
       func.return %s : tensor<2x5xf32>
     }}""")
     (constant,) = constants(run("glow-fold-constants", module))
@@ -51,8 +50,7 @@ def test_other_slices_are_computed(weights, starts: str, sizes: str, strides: st
     module = parse(f"""
     func.func @main() -> (tensor<{shape}xf32> {{glow.name = "y"}}) {{
       %w = glow.constant #glow.blob<"{path}", 64, 120> : tensor<6x5xf32>
-      %s = glow.slice %w {{sizes = array<i64: {sizes}>, starts = array<i64: {starts}>,
-                          strides = array<i64: {strides}>}}
+      %s = glow.slice %w starts [{starts}] sizes [{sizes}] strides [{strides}]
          : (tensor<6x5xf32>) -> tensor<{shape}xf32>
       func.return %s : tensor<{shape}xf32>
     }}""")
@@ -67,9 +65,9 @@ OUTER = """
 func.func @main() -> tensor<40x40xf32> {
   %a = glow.constant #glow.blob<"PATH", 64, 120> : tensor<6x5xf32>
   %b = glow.reshape %a : (tensor<6x5xf32>) -> tensor<30xf32>
-  %c = glow.slice %b {sizes = array<i64: 20>, starts = array<i64: 0>, strides = array<i64: 1>}
+  %c = glow.slice %b sizes [20]
      : (tensor<30xf32>) -> tensor<20xf32>
-  %d = glow.concat %c, %c {axis = 0 : i64} : (tensor<20xf32>, tensor<20xf32>) -> tensor<40xf32>
+  %d = glow.concat %c, %c axis 0 : (tensor<20xf32>, tensor<20xf32>) -> tensor<40xf32>
   %r = glow.reshape %d : (tensor<40xf32>) -> tensor<40x1xf32>
   %x = glow.broadcast %d : (tensor<40xf32>) -> tensor<40x40xf32>
   %y = glow.broadcast %r : (tensor<40x1xf32>) -> tensor<40x40xf32>
@@ -91,7 +89,7 @@ def test_a_large_result_without_growth_is_computed(weights):
     module = parse(f"""
     func.func @main() -> tensor<5x6xf32> {{
       %w = glow.constant #glow.blob<"{weights[0]}", 64, 120> : tensor<6x5xf32>
-      %t = glow.transpose %w {{permutation = array<i64: 1, 0>}}
+      %t = glow.transpose %w permutation [1, 0]
          : (tensor<6x5xf32>) -> tensor<5x6xf32>
       func.return %t : tensor<5x6xf32>
     }}""")
@@ -101,7 +99,7 @@ def test_a_large_result_without_growth_is_computed(weights):
 def test_unsigned_numbers_beyond_i64_survive():
     module = parse("""
     func.func @main() -> (tensor<3xui64> {glow.name = "y"}) {
-      %a = glow.splat {value = 9223372036854775807 : i64} : tensor<3xui64>
+      %a = glow.splat value 9223372036854775807 : tensor<3xui64>
       %b = glow.add %a, %a : (tensor<3xui64>, tensor<3xui64>) -> tensor<3xui64>
       func.return %b : tensor<3xui64>
     }""")
@@ -112,7 +110,7 @@ def test_unsigned_numbers_beyond_i64_survive():
 def test_nan_and_infinity_survive_text():
     module = parse("""
     func.func @main() -> (tensor<2xf32> {glow.name = "y"}, tensor<2xf32> {glow.name = "z"}) {
-      %a = glow.splat {value = 0.0 : f64} : tensor<2xf32>
+      %a = glow.splat value 0.0 : tensor<2xf32>
       %b = glow.div %a, %a : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
       %c = glow.log %a : (tensor<2xf32>) -> tensor<2xf32>
       func.return %b, %c : tensor<2xf32>, tensor<2xf32>
@@ -147,7 +145,7 @@ def test_large_results_are_computed_when_their_bytes_are_needed(
     module = parse(f"""
     func.func @main() -> (tensor<301x300xf32> {{glow.name = "y"}}) {{
       %w = glow.constant #glow.blob<"{path}", 0, {array.nbytes}> : tensor<300x301xf32>
-      %t = glow.transpose %w {{permutation = array<i64: 1, 0>}}
+      %t = glow.transpose %w permutation [1, 0]
          : (tensor<300x301xf32>) -> tensor<301x300xf32>
       %y = glow.add %t, %t : (tensor<301x300xf32>, tensor<301x300xf32>) -> tensor<301x300xf32>
       func.return %y : tensor<301x300xf32>

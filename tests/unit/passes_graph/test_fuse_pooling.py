@@ -10,12 +10,11 @@ from glow.tests.support.graph_text import count, parse, run
 TEXT = """
 func.func @main(%x: tensor<2x1x{rows}x{columns}x8xf32>, %u: tensor<{planes}x2x8x8xf32>,
     %b: tensor<2x8xf32>) -> tensor<2x2x{r}x{c}x8xf32> {{
-  %0 = glow.winograd_convolution %x, %u, %b {{tile = {tile} : i64}}
+  %0 = glow_cpu.winograd_convolution %x, %u, %b tile {tile}
       : (tensor<2x1x{rows}x{columns}x8xf32>, tensor<{planes}x2x8x8xf32>, tensor<2x8xf32>)
       -> tensor<2x2x{h}x{w}x8xf32>
   %1 = glow.{step} %0 {options} : (tensor<2x2x{h}x{w}x8xf32>) -> tensor<2x2x{h}x{w}x8xf32>
-  %2 = glow.blocked_max_pool %1 {{kernel = array<i64: 2, 2>, strides = array<i64: 2, 2>,
-      dilations = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>}}
+  %2 = glow_cpu.blocked_max_pool %1 strides [2, 2] kernel [2, 2]
       : (tensor<2x2x{h}x{w}x8xf32>) -> tensor<2x2x{r}x{c}x8xf32>
   func.return %2 : tensor<2x2x{r}x{c}x8xf32>
 }}
@@ -26,7 +25,7 @@ func.func @main(%x: tensor<2x1x{rows}x{columns}x8xf32>, %u: tensor<{planes}x2x8x
 @pytest.mark.parametrize("tile", [2, 4])
 @pytest.mark.parametrize(("h", "w"), [(2, 2), (7, 12), (9, 5)])
 def test_results_stay(step: str, tile: int, h: int, w: int, rng: np.random.Generator):
-    options = "{min = -0.5 : f64, max = 0.7 : f64}" if step == "clip" else ""
+    options = "min -0.5 max 0.7" if step == "clip" else ""
     sizes = {"rows": h + 2, "columns": w + 2, "h": h, "w": w, "r": h // 2, "c": w // 2}
     planes = (tile + 2) ** 2
     module = parse(TEXT.format(tile=tile, planes=planes, step=step, options=options, **sizes))
@@ -34,6 +33,6 @@ def test_results_stay(step: str, tile: int, h: int, w: int, rng: np.random.Gener
     arrays = [rng.standard_normal(shape).astype(np.float32) for shape in shapes]
     (want,) = interpret(module, arrays).values()
     run("glow-fuse-pooling", module)
-    assert count(module)["glow.blocked_max_pool"] == 0
+    assert count(module)["glow_cpu.blocked_max_pool"] == 0
     (found,) = interpret(module, arrays).values()
     np.testing.assert_array_equal(found, want)

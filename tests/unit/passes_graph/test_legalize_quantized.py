@@ -173,7 +173,7 @@ def test_report_of_conversions() -> None:
           %d = glow.add %b, %c : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
           %e = glow.quantize %d : (tensor<2x3xf32>) -> tensor<2x3x{q}>
           %f = glow.dequantize %e : (tensor<2x3x{q}>) -> tensor<2x3xf32>
-          %g = glow.softmax %f {{axis = 1 : i64}} : (tensor<2x3xf32>) -> tensor<2x3xf32>
+          %g = glow.softmax %f axis 1 : (tensor<2x3xf32>) -> tensor<2x3xf32>
           %h = glow.quantize %g : (tensor<2x3xf32>) -> tensor<2x3x{q}>
           %i = glow.dequantize %h : (tensor<2x3x{q}>) -> tensor<2x3xf32>
           func.return %i : tensor<2x3xf32>

@@ -63,11 +63,11 @@ def test_results_stay(sizes: tuple[int, int, int], options: str, lanes: int):
     want = interpret(module, [x])["y"]
     run(f"glow-set-machine{options},glow-pack-weights", module)
     # a matrix whose columns do not fill a vector stays as it is
-    assert count(module)["glow.packed_matmul"] == 1 + (sizes[1] >= lanes)
+    assert count(module)["glow_cpu.packed_matmul"] == 1 + (sizes[1] >= lanes)
     assert not count(module)["glow.fully_connected"]
     np.testing.assert_allclose(interpret(module, [x])["y"], want, rtol=1e-4, atol=1e-5)
     run("glow-lower-nodes{backend=none}", module)
-    assert not count(module)["glow.packed_matmul"]
+    assert not count(module)["glow_cpu.packed_matmul"]
     np.testing.assert_allclose(interpret(module, [x])["y"], want, rtol=1e-4, atol=1e-5)
 
 
@@ -113,7 +113,7 @@ def test_skipping_rows_keeps_results(transposed: bool, rng: np.random.Generator)
     x = rng.standard_normal((1, k)).astype(np.float32)
     want = interpret(module, [x])["y"]
     run("glow-set-machine{l2-bytes=1},glow-pack-weights", module)
-    name = "glow.sparse_vector_matmul"
+    name = "glow_cpu.sparse_vector_matmul"
     assert count(module)[name] == 1
     np.testing.assert_allclose(interpret(module, [x])["y"], want, rtol=1e-4, atol=1e-5)
     run("glow-lower-nodes{backend=none}", module)

@@ -10,12 +10,13 @@ from math import inf
 
 import numpy as np
 import pytest
-from glow.backend import Rates, find_backend
 from glow.errors import CompileError, GlowError
 from glow.glow_dialects.claims import Elements, Quantized, Schema, claims
-from glow.glow_dialects.glow import NODES, activation, arithmetic
+from glow.glow_dialects.glow import activation, arithmetic
 from glow.glow_dialects.glow.constant import ConstantOp
 from glow.glow_dialects.glow.quantization import DequantizeOp, QuantizeOp
+from glow.glow_dialects.operators import OPERATORS
+from glow.interface.backend import Rates, find_backend
 from glow.passes.partition.choices import around_bytes
 from glow.passes.partition.cuts import _best_cuts, _crossing
 from glow.passes.partition.devices import (
@@ -61,7 +62,7 @@ def devices(seed: int, memory: int | None = None) -> Configuration:
     rng = random.Random(seed)
     found = [Device("all", INTERPRETER, memory)]
     for i in range(rng.randint(1, 3)):
-        some = rng.sample(NODES, rng.randint(1, len(NODES)))
+        some = rng.sample(OPERATORS, rng.randint(1, len(OPERATORS)))
         rates = Rates(10 ** rng.uniform(7, 11), 10 ** rng.uniform(7, 11), rng.choice([0, 1e-5]))
         found.append(Device(f"some{i}", LimitedBackend(some, rates), memory))
     rng.shuffle(found)

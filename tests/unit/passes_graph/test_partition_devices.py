@@ -7,8 +7,8 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from glow.backend import Rates
 from glow.errors import GlowError
+from glow.interface.backend import Rates
 from glow.passes.partition.devices import (
     LATENCY,
     configuration_of,
@@ -97,7 +97,10 @@ def test_configuration_files(tmp_path: Path) -> None:
         ("x = ", "Invalid value"),
         ('[[devices]]\nname = "a"', "a device lacks backend"),
         ('[[devices]]\nname = "host"\nbackend = "cpu"', "cannot be called 'host'"),
-        ('[[devices]]\nname = "a"\nbackend = "cpu"\noptions = {x = 1}', "wrong options of cpu"),
+        (
+            '[[devices]]\nname = "a"\nbackend = "cpu"\noptions = {x = 1}',
+            "device a: there is no option 'x'",
+        ),
         ('[[devices]]\nname = "a"\nbackend = "cpu"\nmemory = -1', "expected bytes of memory"),
         ('[[devices]]\nname = "a"\nbackend = "cpu"\nmemory = true', "unexpected memory"),
         ('[[devices]]\nname = "a"\nbackend = "cpu"\nrates = {}', "operations and bytes per second"),

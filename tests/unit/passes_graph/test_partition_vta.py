@@ -21,24 +21,20 @@ ACTIVATION, WEIGHT = "!quant.uniform<i8:f32, 0.0625>", "!quant.uniform<i8:f32, 0
 NETWORK = """
     func.func @main(%x: tensor<1x5x9x7xf32>) -> (tensor<1x18x4x3xf32>, tensor<1x18x4x3xf32>) {
       %k = glow.constant dense<WEIGHTS> : tensor<18x5x3x3xi8> : tensor<18x5x3x3xW>
-      %b = glow.splat {value = 0.25 : f64} : tensor<18xf32>
+      %b = glow.splat value 0.25 : tensor<18xf32>
       %xq = glow.quantize %x : (tensor<1x5x9x7xf32>) -> tensor<1x5x9x7xA>
       %xr = glow.dequantize %xq : (tensor<1x5x9x7xA>) -> tensor<1x5x9x7xf32>
       %w = glow.dequantize %k : (tensor<18x5x3x3xW>) -> tensor<18x5x3x3xf32>
-      %c = glow.convolution %xr, %w, %b {
-             dilations = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>,
-             strides = array<i64: 1, 1>}
+      %c = glow.convolution %xr, %w, %b pads [1, 1, 1, 1]
          : (tensor<1x5x9x7xf32>, tensor<18x5x3x3xf32>, tensor<18xf32>) -> tensor<1x18x9x7xf32>
       %r = glow.relu %c : (tensor<1x18x9x7xf32>) -> tensor<1x18x9x7xf32>
       %q = glow.quantize %r : (tensor<1x18x9x7xf32>) -> tensor<1x18x9x7xA>
       %d = glow.dequantize %q : (tensor<1x18x9x7xA>) -> tensor<1x18x9x7xf32>
-      %m = glow.max_pool %d {
-             kernel = array<i64: 2, 2>, dilations = array<i64: 1, 1>,
-             pads = array<i64: 0, 0, 0, 0>, strides = array<i64: 2, 2>}
+      %m = glow.max_pool %d kernel [2, 2] strides [2, 2]
          : (tensor<1x18x9x7xf32>) -> tensor<1x18x4x3xf32>
       %mq = glow.quantize %m : (tensor<1x18x4x3xf32>) -> tensor<1x18x4x3xA>
       %md = glow.dequantize %mq : (tensor<1x18x4x3xA>) -> tensor<1x18x4x3xf32>
-      %s = glow.softmax %md {axis = 1 : i64} : (tensor<1x18x4x3xf32>) -> tensor<1x18x4x3xf32>
+      %s = glow.softmax %md axis 1 : (tensor<1x18x4x3xf32>) -> tensor<1x18x4x3xf32>
       func.return %s, %md : tensor<1x18x4x3xf32>, tensor<1x18x4x3xf32>
     }"""
 

@@ -10,8 +10,8 @@ import pytest
 from glow.passes.partition.devices import Configuration, Link, of_backends
 from glow.passes.partition.placement import Problem
 from glow.passes.partition.plans import (
-    Group,
     Plan,
+    UnitGroup,
     excess,
     form,
     merge_neighbours,
@@ -54,7 +54,7 @@ def chain(*costs: tuple[float, float], memory: Sequence[int] = ()) -> Problem:
     return problem
 
 
-def placed(groups: Sequence[Group]) -> list[tuple[int, list[int]]]:
+def placed(groups: Sequence[UnitGroup]) -> list[tuple[int, list[int]]]:
     return [(g.device, g.units) for g in groups]
 
 
@@ -97,7 +97,7 @@ def test_a_unit_gets_a_partition_of_its_own() -> None:
 def test_units_stay_if_there_is_no_memory() -> None:
     """On the second device: two constants, and one tensor that is read and one that is made."""
     roomy, tight = (chain(*GREEDY, memory=[10**6, size]) for size in (16_000, 15_999))
-    greedy = [Group(0, [0, 1]), Group(1, [2])]
+    greedy = [UnitGroup(0, [0, 1]), UnitGroup(1, [2])]
     assert placed(refine(roomy, greedy)) == [(0, [0]), (1, [1]), (1, [2])]
     assert placed(refine(tight, greedy)) == placed(greedy)
 
@@ -105,14 +105,14 @@ def test_units_stay_if_there_is_no_memory() -> None:
 def test_no_partition_waits_for_itself() -> None:
     """Only the middle is faster elsewhere, but without it the rest would wait in a circle."""
     problem = chain((1, inf), (90, 1), (1, inf))
-    plan = Plan(problem, [Group(0, [0, 1, 2])])
+    plan = Plan(problem, [UnitGroup(0, [0, 1, 2])])
     moved = plan.moved(1, 7, 1)
     assert len(moved.timing().starts) < len(moved.groups)
-    found = refine(problem, [Group(0, [0, 1, 2])])
+    found = refine(problem, [UnitGroup(0, [0, 1, 2])])
     check(problem, found)
 
 
-def check(problem: Problem, groups: Sequence[Group]) -> None:
+def check(problem: Problem, groups: Sequence[UnitGroup]) -> None:
     """Every unit once, on a device that can compute it; and no partition reads of a later one."""
     assert sorted(u for g in groups for u in g.units) == list(range(len(problem.costs)))
     group_of = {u: i for i, g in enumerate(groups) for u in g.units}

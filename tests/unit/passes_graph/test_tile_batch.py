@@ -82,11 +82,10 @@ def test_a_bias_as_long_as_the_batch_is_not_taken_apart(rng: np.random.Generator
     module = parse("""
     func.func @main(%x: tensor<4x2x5x5xf32> {glow.name = "x"})
         -> (tensor<4x4x5x5xf32> {glow.name = "y"}) {
-      %b = glow.splat {value = 2.0 : f64} : tensor<4xf32>
-      %w = glow.splat {value = 3.0 : f64} : tensor<4x2x1x1xf32>
+      %b = glow.splat value 2.0 : tensor<4xf32>
+      %w = glow.splat value 3.0 : tensor<4x2x1x1xf32>
       %r = glow.relu %x : (tensor<4x2x5x5xf32>) -> tensor<4x2x5x5xf32>
-      %y = glow.convolution %r, %w, %b {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>,
-           pads = array<i64: 0, 0, 0, 0>} : (tensor<4x2x5x5xf32>, tensor<4x2x1x1xf32>,
+      %y = glow.convolution %r, %w, %b : (tensor<4x2x5x5xf32>, tensor<4x2x1x1xf32>,
            tensor<4xf32>) -> tensor<4x4x5x5xf32>
       func.return %y : tensor<4x4x5x5xf32>
     }""")
@@ -106,7 +105,7 @@ def test_large_batches_are_few_groups(rng: np.random.Generator, images: int):
     func.func @main(%x: tensor<1003x37xf32> {glow.name = "x"})
         -> (tensor<1003x37xf32> {glow.name = "y"}) {
       %r = glow.exp %x : (tensor<1003x37xf32>) -> tensor<1003x37xf32>
-      %y = glow.softmax %r {axis = 1 : i64} : (tensor<1003x37xf32>) -> tensor<1003x37xf32>
+      %y = glow.softmax %r axis 1 : (tensor<1003x37xf32>) -> tensor<1003x37xf32>
       func.return %y : tensor<1003x37xf32>
     }""")
     x = rng.standard_normal((1003, 37)).astype(np.float32)

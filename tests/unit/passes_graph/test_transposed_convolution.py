@@ -98,14 +98,12 @@ def test_it_is_the_transpose_of_a_convolution(rng: Rng):
 def module_of(arrays: list[np.ndarray], g: dict[str, Any], group: int, out: tuple[int, ...]):
     types = ["tensor<" + "x".join(map(str, a.shape)) + "xf32>" for a in arrays]
     result = "tensor<" + "x".join(map(str, out)) + "xf32>"
-    lists = ", ".join(
-        f"{k} = array<i64: {', '.join(map(str, v))}>" for k, v in attributes(g).items()
-    )
+    lists = " ".join(f"{k} {list(v)}" for k, v in attributes(g).items())
     names = ["x", "w", "b"]
     arguments = ", ".join(f'%{n}: {t} {{glow.name = "{n}"}}' for n, t in zip(names, types))
     return parse(f"""
     func.func @main({arguments}) -> ({result} {{glow.name = "y"}}) {{
-      %y = glow.transposed_convolution %x, %w, %b {{{lists}, group = {group} : i64}}
+      %y = glow.transposed_convolution %x, %w, %b {lists} group {group}
          : ({", ".join(types)}) -> {result}
       func.return %y : {result}
     }}""")

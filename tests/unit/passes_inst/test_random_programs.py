@@ -40,7 +40,7 @@ graphs = {
 }
 relaxed = settings(
     deadline=None,
-    max_examples=60,
+    max_examples=20,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 

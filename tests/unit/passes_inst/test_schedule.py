@@ -41,9 +41,8 @@ def wide_graph() -> ModuleOp:
         f"%b{i} = glow.matmul %x, %w{i} : (tensor<1000x2xf32>, tensor<2x8xf32>) -> {big}"
         for i in range(BRANCHES)
     ]
-    reduced = "{axes = array<i64: 0>, keep_dims = false}"
     lines += [
-        f"%s{i} = glow.reduce_sum %b{i} {reduced} : ({big}) -> {small}" for i in range(BRANCHES)
+        f"%s{i} = glow.reduce_sum %b{i} axes [0] : ({big}) -> {small}" for i in range(BRANCHES)
     ]
     lines += [
         f"%t{i} = glow.add %{'s0' if i == 1 else f't{i - 1}'}, %s{i} "

@@ -8,8 +8,8 @@ from pathlib import Path
 import glow
 import numpy as np
 import pytest
-from glow.compiler import load_model
 from glow.errors import QuantizationError
+from glow.loading import load_model
 from glow.quantization import (
     ObservedGraph,
     Profile,

@@ -23,11 +23,11 @@ def lookups(table: np.ndarray) -> ModuleOp:
             tensor<2x{columns}xf32> {{glow.name = "b"}}, tensor<2x1xf32> {{glow.name = "c"}}) {{
       %t = glow.constant dense<{table.tolist()}> : tensor<{rows}x{columns}xf32>
       %n = glow.constant dense<[[1.5], [2.5], [-0.5]]> : tensor<3x1xf32>
-      %a = glow.gather %t, %i {{axis = 0 : i64}}
+      %a = glow.gather %t, %i axis 0
         : (tensor<{rows}x{columns}xf32>, tensor<5x3xi64>) -> tensor<5x3x{columns}xf32>
-      %b = glow.gather %t, %j {{axis = 0 : i64}}
+      %b = glow.gather %t, %j axis 0
         : (tensor<{rows}x{columns}xf32>, tensor<2xi64>) -> tensor<2x{columns}xf32>
-      %c = glow.gather %n, %j {{axis = 0 : i64}}
+      %c = glow.gather %n, %j axis 0
         : (tensor<3x1xf32>, tensor<2xi64>) -> tensor<2x1xf32>
       func.return %a, %b, %c
         : tensor<5x3x{columns}xf32>, tensor<2x{columns}xf32>, tensor<2x1xf32>

@@ -34,18 +34,15 @@ func.func @main(%x: !x {{glow.name = "x"}})
     -> (tensor<{n}x4xf32> {{glow.name = "y"}}) {{
   %w1 = glow.constant dense<{w1}> : tensor<5x3x3x3xf32>
   %b1 = glow.constant dense<[0.5, -0.25, 0.125, 1.0, -1.0]> : tensor<5xf32>
-  %c1 = glow.convolution %x, %w1, %b1 {{dilations = array<i64: 1, 1>,
-      pads = array<i64: 1, 1, 1, 1>, strides = array<i64: 1, 1>}}
+  %c1 = glow.convolution %x, %w1, %b1 pads [1, 1, 1, 1]
     : (!x, tensor<5x3x3x3xf32>, tensor<5xf32>) -> !y
   %r1 = glow.relu %c1 : (!y) -> !y
   %w2 = glow.constant dense<{w2}> : tensor<5x5x1x1xf32>
-  %b2 = glow.splat {{value = 0.0 : f64}} : tensor<5xf32>
-  %c2 = glow.convolution %r1, %w2, %b2 {{dilations = array<i64: 1, 1>,
-      pads = array<i64: 0, 0, 0, 0>, strides = array<i64: 1, 1>}}
+  %b2 = glow.splat value 0.0 : tensor<5xf32>
+  %c2 = glow.convolution %r1, %w2, %b2
     : (!y, tensor<5x5x1x1xf32>, tensor<5xf32>) -> !y
   %s = glow.add %c2, %r1 : (!y, !y) -> !y
-  %m = glow.max_pool %s {{dilations = array<i64: 1, 1>, kernel = array<i64: 2, 2>,
-      pads = array<i64: 0, 0, 0, 0>, strides = array<i64: 2, 2>}} : (!y) -> !p
+  %m = glow.max_pool %s kernel [2, 2] strides [2, 2] : (!y) -> !p
   %f = glow.reshape %m : (!p) -> tensor<{n}x60xf32>
   %w3 = glow.constant dense<{w3}> : tensor<4x60xf32>
   %b3 = glow.constant dense<[0.5, -0.5, 0.25, 0.75]> : tensor<4xf32>
@@ -288,19 +285,15 @@ func.func @main(%x: tensor<1x2x4x4xf32> {glow.name = "x"}) -> tensor<1x1x2x2xf32
   %w = glow.constant dense<[[[[1.0]], [[-2.0]]]]> : tensor<1x2x1x1xf32>
   %v = glow.constant dense<[[[[9.0]], [[0.5]]]]> : tensor<1x2x1x1xf32>
   %b = glow.constant dense<[0.25]> : tensor<1xf32>
-  %a = glow.convolution %x, %w, %b {dilations = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>,
-      strides = array<i64: 1, 1>}
+  %a = glow.convolution %x, %w, %b
     : (tensor<1x2x4x4xf32>, tensor<1x2x1x1xf32>, tensor<1xf32>) -> tensor<1x1x4x4xf32>
-  %c = glow.convolution %x, %v, %b {dilations = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>,
-      strides = array<i64: 1, 1>}
+  %c = glow.convolution %x, %v, %b
     : (tensor<1x2x4x4xf32>, tensor<1x2x1x1xf32>, tensor<1xf32>) -> tensor<1x1x4x4xf32>
-  %j = glow.concat %a, %c {axis = 1 : i64}
+  %j = glow.concat %a, %c axis 1
     : (tensor<1x1x4x4xf32>, tensor<1x1x4x4xf32>) -> tensor<1x2x4x4xf32>
-  %m = glow.max_pool %j {dilations = array<i64: 1, 1>, kernel = array<i64: 2, 2>,
-      pads = array<i64: 0, 0, 0, 0>, strides = array<i64: 2, 2>}
+  %m = glow.max_pool %j kernel [2, 2] strides [2, 2]
     : (tensor<1x2x4x4xf32>) -> tensor<1x2x2x2xf32>
-  %y = glow.convolution %m, %w, %b {dilations = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>,
-      strides = array<i64: 1, 1>}
+  %y = glow.convolution %m, %w, %b
     : (tensor<1x2x2x2xf32>, tensor<1x2x1x1xf32>, tensor<1xf32>) -> tensor<1x1x2x2xf32>
   func.return %y : tensor<1x1x2x2xf32>
 }

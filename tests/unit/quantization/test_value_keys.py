@@ -9,9 +9,9 @@ from glow.tests.support.graph_text import parse
 TEXT = """
 func.func @main(%x: tensor<{n}x3x8x8xf32> {{glow.name = "x"}}) -> tensor<{n}x5x8x8xf32> {{
   %w = glow.constant dense<{weight}> : tensor<5x3x3x3xf32>
-  %b = glow.splat {{value = 0.5 : f64}} : tensor<5xf32>
+  %b = glow.splat value 0.5 : tensor<5xf32>
   {before}
-  %conv = glow.convolution %{input}, %w, %b {{strides = array<i64: 1, 1>, pads = array<i64: {pad}, 1, 1, 1>, dilations = array<i64: 1, 1>}} : (tensor<{n}x3x8x8xf32>, tensor<5x3x3x3xf32>, tensor<5xf32>) -> tensor<{n}x5x8x8xf32>
+  %conv = glow.convolution %{input}, %w, %b pads [{pad}, 1, 1, 1] : (tensor<{n}x3x8x8xf32>, tensor<5x3x3x3xf32>, tensor<5xf32>) -> tensor<{n}x5x8x8xf32>
   %{name} = glow.relu %conv : (tensor<{n}x5x8x8xf32>) -> tensor<{n}x5x8x8xf32>
   func.return %{name} : tensor<{n}x5x8x8xf32>
 }}
@@ -79,7 +79,7 @@ def test_slices_that_take_the_whole_batch_are_the_same() -> None:
     def network(n: int, size: int) -> str:
         return f"""
         func.func @main(%x: tensor<{n}x6xf32> {{glow.name = "x"}}) -> tensor<{n}x{size}xf32> {{
-          %y = glow.slice %x {{starts = array<i64: 0, 1>, sizes = array<i64: {n}, {size}>, strides = array<i64: 1, 1>}} : (tensor<{n}x6xf32>) -> tensor<{n}x{size}xf32>
+          %y = glow.slice %x starts [0, 1] sizes [{n}, {size}] : (tensor<{n}x6xf32>) -> tensor<{n}x{size}xf32>
           func.return %y : tensor<{n}x{size}xf32>
         }}"""  # noqa: E501
 

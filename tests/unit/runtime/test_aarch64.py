@@ -83,7 +83,7 @@ def test_kernels(
     tmp_path: Path,
     rng: np.random.Generator,
 ):
-    backend = EmulatedBackend(tmp_path, emulated, cpu=cpu)
+    backend = EmulatedBackend(tmp_path, emulated, target_cpu=cpu)
     cases = list(some_cases(backend, elements, rng))
     assert len(cases) > 40
     failed = [
@@ -101,13 +101,13 @@ def digits(backend: EmulatedBackend, image: np.ndarray) -> None:
 
 @pytest.mark.parametrize("threads", [1, 2])
 def test_digits(threads: int, tmp_path: Path, rng: np.random.Generator):
-    backend = EmulatedBackend(tmp_path, BASIC, cpu=BASIC, threads=threads)
+    backend = EmulatedBackend(tmp_path, BASIC, target_cpu=BASIC, threads=threads)
     digits(backend, rng.random((1, 1, 8, 8), np.float32))
 
 
 def test_threads_sleep_and_wake_each_other(tmp_path: Path, rng: np.random.Generator):
-    backend = EmulatedBackend(tmp_path, BASIC, cpu=BASIC, threads=3)
-    backend.flags, backend.options = ["-DSPINS=0"], ["-strace"]
+    backend = EmulatedBackend(tmp_path, BASIC, target_cpu=BASIC, threads=3)
+    backend.flags, backend.emulator_options = ["-DSPINS=0"], ["-strace"]
     digits(backend, rng.random((1, 1, 8, 8), np.float32))
     (trace,) = tmp_path.glob(f"*/{TRACE}")
     for call in ("FUTEX_WAIT", "FUTEX_WAKE"):
@@ -118,10 +118,10 @@ def test_threads_sleep_and_wake_each_other(tmp_path: Path, rng: np.random.Genera
 def test_digits_in_integers(tmp_path: Path, rng: np.random.Generator):
     image = rng.random((1, 1, 8, 8), np.float32)
     backend = EmulatedBackend(
-        tmp_path, "max", cpu="neoverse-v1", threads=2, quantize="glow-quantize{dynamic=true}"
+        tmp_path, "max", target_cpu="neoverse-v1", threads=2, quantize="glow-quantize{dynamic=true}"
     )
     model = glow.compile(DIGITS, backend)
     quantized = model.stages["quantized"]
-    assert "glow.dot_matmul" in str(model.stages["packed"])
+    assert "glow_cpu.dot_matmul" in str(model.stages["packed"])
     (expected,) = execute(main_function(quantized), [image])
     np.testing.assert_allclose(model(image)[0], expected, rtol=0, atol=1e-5)

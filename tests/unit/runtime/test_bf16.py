@@ -10,7 +10,7 @@ import numpy as np
 import onnx
 import pytest
 from glow.errors import CompileError, GlowError
-from glow.glow_dialects.glow.dot import DotConvolutionOp, DotMatMulOp
+from glow.glow_dialects.glow_cpu.dot import DotConvolutionOp, DotMatMulOp
 from glow.glow_dialects.operator import with_shape
 from glow.lowering.target import find_target, host_target
 from glow.runtime.cpu_backend import CpuBackend
@@ -90,7 +90,7 @@ def test_network(rng: np.random.Generator):
     error = np.sqrt(np.mean((found - exact) ** 2) / np.mean(exact**2))
     assert 0 < error < 5e-2
     stage = model.stages["rounded"]
-    assert "glow.dot_convolution" in str(stage)
+    assert "glow_cpu.dot_convolution" in str(stage)
     assert "glow.cast" in str(stage)
     (same,) = glow.compile(stage, "interpreter")(x)
     np.testing.assert_allclose(found, same, rtol=0, atol=2e-2 * np.abs(exact).max())
@@ -111,7 +111,7 @@ def test_matrix_in_a_network(rng: np.random.Generator):
         graph, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=8
     )
     compiled = glow.compile(model, precision="bf16", cache=False)
-    assert "glow.dot_matmul" in str(compiled.stages["rounded"])
+    assert "glow_cpu.dot_matmul" in str(compiled.stages["rounded"])
     a, b = (m.astype(ml_dtypes.bfloat16).astype(np.float64) for m in (x, w))
     np.testing.assert_allclose(compiled(x)[0], a @ b, rtol=0, atol=1e-4)
 

@@ -11,7 +11,7 @@ import glow
 import numpy as np
 import onnxruntime
 import pytest
-from glow.runtime.cpu_backend import MOST_THREADS
+from glow.runtime.cpu_options import MOST_THREADS
 from glow.tests.support.small_models import GRAPH, graph, small_network
 
 BACKENDS = ["cpu", "interpreter"]

@@ -62,9 +62,9 @@ def test_results_and_stages(network: onnx.ModelProto, rng: np.random.Generator):
     for algorithm, number in ((None, None), ("direct", 0), ("winograd", 2)):
         model = glow.compile(network, cache=False, conv_algorithm=algorithm)
         nodes = count(model.stages["convolutions"])
-        assert nodes["glow.winograd_convolution"] + nodes["glow.blocked_convolution"] == 2
+        assert nodes["glow_cpu.winograd_convolution"] + nodes["glow_cpu.blocked_convolution"] == 2
         if number is not None:
-            assert nodes["glow.winograd_convolution"] == number
+            assert nodes["glow_cpu.winograd_convolution"] == number
         (found,) = model(image)
         np.testing.assert_allclose(found, want, rtol=0, atol=2e-5 * np.abs(want).max())
 
@@ -106,4 +106,4 @@ def test_flags_of_glow_run(
     assert main([*arguments, "--compare", "onnxruntime"]) == 0
     capsys.readouterr()
     (chosen,) = stages.glob("*-convolutions.mlir")
-    assert ("glow.winograd_convolution" in chosen.read_text()) == (flag != "--no-winograd")
+    assert ("glow_cpu.winograd_convolution" in chosen.read_text()) == (flag != "--no-winograd")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from glow.glow_dialects.glow.blocked import BlockedDepthwiseConvolutionOp, PackChannelsOp
-from glow.glow_dialects.glow.dot import DotConvolutionOp, DotMatMulOp
+from glow.glow_dialects.glow_cpu.blocked import BlockedDepthwiseConvolutionOp, PackChannelsOp
+from glow.glow_dialects.glow_cpu.dot import DotConvolutionOp, DotMatMulOp
 from glow.glow_dialects.glow_vec import DotKind
 from glow.glow_dialects.machine import MachineDescription
 from glow.glow_dialects.operator import with_shape

@@ -13,7 +13,7 @@ import glow
 import pytest
 from glow.lazy import lazy_property
 from glow.passes.collector import without_garbage_collection
-from glow.runtime.brief_turns import brief_turns, python_turn
+from glow.runtime.gil_switch import python_lock, short_gil_switch
 
 from .test_teams import check_same, graph, in_child
 
@@ -46,11 +46,11 @@ def test_a_child_has_the_settings_of_a_process_that_does_not_compile():
     interval = sys.getswitchinterval()
 
     def compiling(wait: Wait) -> None:
-        with python_turn, brief_turns(), without_garbage_collection():
+        with python_lock, short_gil_switch(), without_garbage_collection():
             wait()
 
     def is_free() -> bool:
-        with python_turn, brief_turns(), without_garbage_collection():
+        with python_lock, short_gil_switch(), without_garbage_collection():
             used = not gc.isenabled() and sys.getswitchinterval() < interval
         return used and gc.isenabled() and sys.getswitchinterval() == interval
 
@@ -64,7 +64,7 @@ def test_a_child_has_the_settings_of_a_process_that_does_not_compile():
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_a_thread_that_forks_while_it_compiles_goes_on_in_the_child():
-    with python_turn, without_garbage_collection():
+    with python_lock, without_garbage_collection():
         assert in_child(lambda: not gc.isenabled())
 
     def leave() -> bool:

@@ -167,9 +167,9 @@ def test_convolutions(target: Mapping[str, str], rng: np.random.Generator):
     noise = (3 * rng.standard_normal(shape)).astype(np.float32)
     compiled = check(net.module(z, net.typed(DequantizeOp, y, f32)), noise, target)
     stage = str(compiled.stages["laid-out"])
-    assert stage.count("glow.dot_convolution") == 5
-    assert stage.count("glow.blocked_depthwise_convolution") == 1
-    assert stage.count("glow.pack_channels") == 1
+    assert stage.count("glow_cpu.dot_convolution") == 5
+    assert stage.count("glow_cpu.blocked_depthwise_convolution") == 1
+    assert stage.count("glow_cpu.pack_channels") == 1
     # both users of the depthwise convolution read it with its border, or a part of that
     assert stage.count("glow.pad") == 5
 
@@ -190,7 +190,7 @@ def test_matrix_products(target: Mapping[str, str], signed: bool, rng: np.random
     result = net.scaled(z, 128)
     noise = (4 * rng.standard_normal((rows, inner))).astype(np.float32)
     compiled = check(net.module(result, z), noise, target)
-    assert str(compiled.stages["packed"]).count("glow.dot_matmul") == 2
+    assert str(compiled.stages["packed"]).count("glow_cpu.dot_matmul") == 2
     assert z.type == with_shape(i32, [rows, columns])
 
 
@@ -215,7 +215,7 @@ def bytes_network(rng: np.random.Generator) -> ModuleOp:
 )
 def test_aarch64(cpu: str, features: str | None, names: list[str], rng: np.random.Generator):
     """Products of i8, and of u8 where there is an instruction, are in quads."""
-    backend = CpuBackend(cache=False, cpu=cpu, features=features)
+    backend = CpuBackend(cache=False, target_cpu=cpu, target_features=features)
     text = translate_module(Stages(bytes_network(rng), backend.stages())["llvm"])
     for name in ("sdot", "usdot"):
         assert (f"llvm.aarch64.neon.{name}." in text) == (name in names)
@@ -234,7 +234,7 @@ def test_aarch64_runs(
 ):
     module = bytes_network(rng)
     noise = (3 * rng.standard_normal((1, 8, 5, 6))).astype(np.float32)
-    backend = EmulatedBackend(tmp_path, emulated, cpu=cpu, features=features)
+    backend = EmulatedBackend(tmp_path, emulated, target_cpu=cpu, target_features=features)
     wanted = glow.compile(module, "interpreter")(noise)
     for want, have in zip(wanted, glow.compile(module, backend)(noise), strict=True):
         assert want.std() > 0.25

@@ -8,9 +8,9 @@ import weakref
 import ml_dtypes
 import numpy as np
 import pytest
-from glow.backend import find_backend
 from glow.context import make_context
 from glow.errors import CompileError, InputError, ModelError
+from glow.interface.backend import find_backend
 from glow.runtime.interpreter import interpret
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
@@ -128,7 +128,7 @@ func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
 def test_nan_runs_silently(recwarn: pytest.WarningsRecorder):
     module = parse("""
 func.func @main(%x: tensor<2x3xf32>) -> tensor<2x3xi8> {
-  %a = glow.softmax %x {axis = 1 : i64} : (tensor<2x3xf32>) -> tensor<2x3xf32>
+  %a = glow.softmax %x axis 1 : (tensor<2x3xf32>) -> tensor<2x3xf32>
   %b = glow.log %a : (tensor<2x3xf32>) -> tensor<2x3xf32>
   %c = glow.cast %b : (tensor<2x3xf32>) -> tensor<2x3xi8>
   func.return %c : tensor<2x3xi8>
@@ -190,7 +190,7 @@ def test_stacked_instruction_in_place():
   glow_inst.copy @out %a, @in %x : memref<2xf32>, memref<2xf32>
   glow_inst.stacked @out %y, @inout %a, @in %x : memref<2xf32>, memref<2xf32>, memref<2xf32> {
   ^bb0(%0: f32, %1: f32):
-    %2 = glow.splat {value = 3.0 : f64} : f32
+    %2 = glow.splat value 3.0 : f32
     %3 = glow.mul %0, %2 : (f32, f32) -> f32
     %4 = glow.add %3, %1 : (f32, f32) -> f32
     glow_inst.yield %4, %2 : f32, f32
@@ -206,7 +206,7 @@ def test_epilogue_that_accumulates():
   %zero = glow_inst.weight dense<[0.5, 0.25]> : tensor<2xf32> : memref<2xf32>
   %row = glow_inst.tensor_view %x : memref<2xf32> to memref<1x2xf32>
   %out = glow_inst.tensor_view %y : memref<2xf32> to memref<1x2xf32>
-  glow_inst.splat @out %y {value = 100.0 : f64} : memref<2xf32>
+  glow_inst.splat @out %y value 100.0 : memref<2xf32>
   glow_inst.fully_connected @inout %out, @in %row, @in %w, @in %zero
     : memref<1x2xf32>, memref<1x2xf32>, memref<2x2xf32>, memref<2xf32>
     epilogue @in %row : memref<1x2xf32> {
@@ -288,7 +288,7 @@ def test_memory_is_garbage_after_its_life():
 def test_an_operator_may_not_overwrite_its_operands():
     module = program("""
   %a = glow_inst.alloc_activation : memref<4xf32>
-  glow_inst.splat @out %a {value = 1.0 : f64} : memref<4xf32>
+  glow_inst.splat @out %a value 1.0 : memref<4xf32>
   %low = glow_inst.tensor_view %a : memref<4xf32> to memref<3xf32>
   %high = glow_inst.tensor_view %a : memref<4xf32> to memref<3xf32, strided<[1], offset: 1>>
   glow_inst.neg @out %low, @in %high : memref<3xf32>, memref<3xf32, strided<[1], offset: 1>>
@@ -300,7 +300,7 @@ def test_an_operator_may_not_overwrite_its_operands():
 def test_interleaved_views_do_not_overlap():
     module = program("""
   %a = glow_inst.alloc_activation : memref<4xf32>
-  glow_inst.splat @out %a {value = 7.0 : f64} : memref<4xf32>
+  glow_inst.splat @out %a value 7.0 : memref<4xf32>
   %even = glow_inst.tensor_view %a : memref<4xf32> to memref<2xf32, strided<[2]>>
   %odd = glow_inst.tensor_view %a : memref<4xf32> to memref<2xf32, strided<[2], offset: 1>>
   glow_inst.neg @out %even, @in %odd

@@ -75,7 +75,7 @@ def test_everything_is_verified_on_request_even_if_cached(tmp_path: Path):
 def test_code_for_other_machines(tmp_path: Path, features: str, rng: np.random.Generator):
     if not all(f in host_target().features for f in features.split(",")):
         pytest.skip("needs AVX2")
-    backend = CpuBackend(cache=tmp_path, cpu="x86-64", features=features)
+    backend = CpuBackend(cache=tmp_path, target_cpu="x86-64", target_features=features)
     model = glow.compile(small_network(1), backend, symbols=SYMBOLS)
     x = rng.standard_normal((1, 3, 8, 10), np.float32)
     expected = glow.compile(small_network(1), "interpreter", symbols=SYMBOLS)(x)[1]

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from glow.lowering.llvm.translate import translate_function
 from glow.runtime import segment_file
-from glow.runtime.brief_turns import SECONDS, brief_turns
 from glow.runtime.cpu_backend import CpuBackend
+from glow.runtime.gil_switch import SECONDS, short_gil_switch
 from glow.runtime.segment_file import PAGE, map_segment, write_segment
 from glow.runtime.stages import Stages
 from glow.tests.support.small_models import small_network
@@ -41,12 +41,12 @@ def test_the_lock_is_passed_on_soon_until_the_last_user_is_gone():
     done = threading.Event()
 
     def other() -> None:
-        with brief_turns():
+        with short_gil_switch():
             inside.set()
             done.wait()
 
     thread = threading.Thread(target=other)
-    with brief_turns():
+    with short_gil_switch():
         thread.start()
         inside.wait()
         assert sys.getswitchinterval() == pytest.approx(SECONDS)
@@ -54,7 +54,7 @@ def test_the_lock_is_passed_on_soon_until_the_last_user_is_gone():
     done.set()
     thread.join()
     assert sys.getswitchinterval() == pytest.approx(usual)
-    with pytest.raises(KeyError), brief_turns():
+    with pytest.raises(KeyError), short_gil_switch():
         raise KeyError
     assert sys.getswitchinterval() == pytest.approx(usual)
 

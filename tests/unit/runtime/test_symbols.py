@@ -15,9 +15,10 @@ from pathlib import Path
 
 import llvmlite.binding as llvm
 import pytest
-from glow.glow_dialects.glow import NODES, DataParallel, Node
+from glow.glow_dialects.glow import DataParallel, Node
 from glow.glow_dialects.glow.logic import CastOp, SelectOp
 from glow.glow_dialects.operator import with_shape
+from glow.glow_dialects.operators import OPERATORS
 from glow.lowering.llvm.translate import translate_module
 from glow.lowering.target import DEFAULT_CPU, Target, find_target
 from glow.lowering.threads import llvm_text
@@ -101,7 +102,7 @@ def rows(operator: type[Node]) -> Iterator[tuple[Sequence[Attribute], Sequence[A
 def all_on_elements(count: int) -> ModuleOp:
     """A graph of every data-parallel operator on all element types that it admits."""
     block, results = Block(), []
-    for operator in NODES:
+    for operator in OPERATORS:
         if not issubclass(operator, DataParallel):
             continue
         for operands, declared in rows(operator):

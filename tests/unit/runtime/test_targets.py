@@ -32,7 +32,7 @@ def backend_for(cpu: str) -> CpuBackend:
     missing = find_target(cpu).missing_here()
     if missing:
         pytest.skip(f"this machine lacks {', '.join(missing)}")
-    return CpuBackend(cache=False, cpu=cpu)
+    return CpuBackend(cache=False, target_cpu=cpu)
 
 
 class Network:
@@ -125,7 +125,7 @@ def test_random_graphs(cpu: str, floats, rng: np.random.Generator):
 
 
 def test_aarch64_objects(rng: np.random.Generator):
-    backend = CpuBackend(cache=False, cpu=ARM)
+    backend = CpuBackend(cache=False, target_cpu=ARM)
     module = random_graph(int(rng.integers(2**31)), 8)
     objects = backend.objects(Stages(module, backend.stages()))
     assert objects
@@ -152,7 +152,7 @@ def test_aarch64_runs(tmp_path: Path, rng: np.random.Generator):
     model = network(rng)
     image = rng.standard_normal((1, 3, 23, 30), np.float32)
     (expected,) = glow.compile(model, "interpreter")(image)
-    backend = EmulatedBackend(tmp_path, "neoverse-n1", cpu=ARM, threads=2)
+    backend = EmulatedBackend(tmp_path, "neoverse-n1", target_cpu=ARM, threads=2)
     (found,) = glow.compile(model, backend)(image)
     close(found, expected)
 

@@ -35,11 +35,10 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="workers sleep o
 GRAPH = """
 func.func @main(%x: tensor<1x8x33x31xf32> {glow.name = "x"}, %w: tensor<20x8x3x3xf32>,
                 %b: tensor<20xf32>) -> (tensor<1x20x33x31xf32> {glow.name = "y"}) {
-  %c = glow.convolution %x, %w, %b {dilations = array<i64: 1, 1>, group = 1 : i64,
-      pads = array<i64: 1, 1, 1, 1>, strides = array<i64: 1, 1>}
+  %c = glow.convolution %x, %w, %b pads [1, 1, 1, 1]
       : (tensor<1x8x33x31xf32>, tensor<20x8x3x3xf32>, tensor<20xf32>)
       -> tensor<1x20x33x31xf32>
-  %s = glow.softmax %c {axis = 1 : i64} : (tensor<1x20x33x31xf32>) -> tensor<1x20x33x31xf32>
+  %s = glow.softmax %c axis 1 : (tensor<1x20x33x31xf32>) -> tensor<1x20x33x31xf32>
   %y = glow.add %s, %c : (tensor<1x20x33x31xf32>, tensor<1x20x33x31xf32>)
       -> tensor<1x20x33x31xf32>
   func.return %y : tensor<1x20x33x31xf32>

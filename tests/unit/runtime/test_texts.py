@@ -24,7 +24,10 @@ def test_short_texts_of_a_model_and_its_parts():
         "MemoryPlan(arena_bytes=0, lower_bound=0, weight_bytes=0, buffers=(0))"
     )
     assert repr(model.backend) == "CpuBackend()"
-    assert repr(CpuBackend(threads=2, cpu="haswell")) == "CpuBackend(threads=2, cpu='haswell')"
+    assert (
+        repr(CpuBackend(threads=2, target_cpu="haswell"))
+        == "CpuBackend(threads=2, target_cpu='haswell')"
+    )
     assert repr(model._program) == "<CpuProgram: 0 bytes of weights, 0 of activations>"
     interpreted = glow.compile(graph(), "interpreter")
     assert repr(interpreted._program) == "<InterpretedProgram: 3 operations>"

@@ -15,11 +15,11 @@ import numpy as np
 import pytest
 from glow.glow_dialects.glow_inst.instruction import Instruction
 from glow.glow_dialects.glow_inst.work import flops_of, moved_bytes
+from glow.interface.time_profile import InstructionTime, TimeProfile
 from glow.runtime import clock
 from glow.runtime.clock import Clock
 from glow.runtime.cpu_backend import CpuBackend
 from glow.runtime.stages import Stages
-from glow.runtime.time_profile import InstructionTime, TimeProfile
 from glow.tests.support.small_models import graph, small_network
 
 COUNTER = "llvm.readcyclecounter"
@@ -154,7 +154,7 @@ def test_what_is_broadcast_is_moved_once_and_of_a_table_what_is_used():
     assert flops_of(add) == 0
     gather = only_instruction("""
     func.func @main(%y: memref<3x7xf32>, %t: memref<1000x7xf32>, %i: memref<3xi64>) {
-      glow_inst.gather @out %y, @in %t, @in %i {axis = 0 : i64}
+      glow_inst.gather @out %y, @in %t, @in %i axis 0
         : memref<3x7xf32>, memref<1000x7xf32>, memref<3xi64>
       func.return
     }""")
@@ -214,7 +214,7 @@ def test_the_cache_keeps_timed_programs_apart(
 
 
 def test_code_for_aarch64_reads_its_virtual_counter():
-    backend = CpuBackend(cache=False, triple="aarch64-unknown-linux-gnu", timed=True)
+    backend = CpuBackend(cache=False, target_triple="aarch64-unknown-linux-gnu", timed=True)
     stages = Stages(graph(), backend.stages())
     found = 0
     for code in backend.objects(stages):

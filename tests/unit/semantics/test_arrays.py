@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from glow.context import make_context
 from glow.glow_dialects.blob import BlobAttr
-from glow.glow_dialects.glow import NODES
 from glow.glow_dialects.glow.arithmetic import AddOp
 from glow.glow_dialects.glow.constant import ConstantOp, SplatOp
 from glow.glow_dialects.glow.convolution import ConvolutionOp
+from glow.glow_dialects.operators import OPERATORS
 from glow.glow_dialects.quant import QuantizedType
 from glow.semantics import constant_array, constant_of, element_type, has_meaning, make_constant
 from glow.semantics.arrays import numpy_dtype
@@ -144,7 +144,7 @@ def test_narrow_integers_take_a_byte():
 
 
 def test_every_operator_has_a_meaning():
-    assert [n.name for n in NODES if not has_meaning(n)] == []
+    assert [n.name for n in OPERATORS if not has_meaning(n)] == []
 
 
 def test_an_operator_has_one_meaning():

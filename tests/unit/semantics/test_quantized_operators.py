@@ -16,7 +16,8 @@ from glow.glow_dialects.glow.quantization import (
     RescaleOp,
     StorageCastOp,
 )
-from glow.glow_dialects.operator import Python, with_shape
+from glow.glow_dialects.operator import with_shape
+from glow.glow_dialects.python_values import Python
 from glow.glow_dialects.quant import QuantizedType
 from glow.semantics import element_type, evaluate, numpy_dtype
 from xdsl.dialects import test

@@ -10,7 +10,8 @@ import ml_dtypes
 import numpy as np
 import pytest
 from glow.glow_dialects.glow import NODES, DataParallel, activation, arithmetic, logic
-from glow.glow_dialects.operator import Python, with_shape
+from glow.glow_dialects.operator import with_shape
+from glow.glow_dialects.python_values import Python
 from glow.semantics import element_type, numpy_dtype
 from glow.semantics.numpy_algebra import convert
 from glow.tests.support.oracle import run_node
@@ -315,9 +316,9 @@ def test_multiply_add_rounds_once(rng: np.random.Generator, dtype: type):
     for c in (-(a * b), -(a * b) + nudges, rng.normal(size=200).astype(dtype)):
         found = run_node(arithmetic.MultiplyAddOp, a, b, c)
         assert found.dtype == dtype
-        exact = [Fraction(x) * Fraction(y) + Fraction(z) for x, y, z in zip(a, b, c, strict=True)]
-        error = [abs(Fraction(f) - e) for f, e in zip(found, exact, strict=True)]
-        ulps = [Fraction(np.spacing(np.abs(f))) for f in found]
+        x, y, z, f = ([Fraction(v) for v in array.tolist()] for array in (a, b, c, found))
+        error = [abs(f[i] - x[i] * y[i] - z[i]) for i in range(len(found))]
+        ulps = [Fraction(v) for v in np.spacing(np.abs(found)).tolist()]
         assert all(e <= u / 2 for e, u in zip(error, ulps, strict=True))
     special = run_node(arithmetic.MultiplyAddOp, *(np.array([s], dtype) for s in (np.inf, 0, 1)))
     assert np.isnan(special[0])

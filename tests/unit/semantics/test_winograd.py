@@ -8,9 +8,10 @@ from random import Random
 
 import numpy as np
 import pytest
-from glow.glow_dialects.glow.blocked import BlockedConvolutionOp
-from glow.glow_dialects.glow.winograd import TILES, WinogradConvolutionOp
-from glow.glow_dialects.operator import Call, Python, to_attribute, with_shape
+from glow.glow_dialects.glow_cpu.blocked import BlockedConvolutionOp
+from glow.glow_dialects.glow_cpu.winograd import TILES, WinogradConvolutionOp
+from glow.glow_dialects.operator import Call, with_shape
+from glow.glow_dialects.python_values import Python, to_attribute
 from glow.semantics import evaluate
 from glow.semantics.blocked import pack_channels, pack_filter
 from glow.semantics.cook_toom import POINTS, Matrix, transforms, winograd_transforms

@@ -39,7 +39,7 @@ MODULES = {
     "missing weights": """
         func.func @main() -> (tensor<8x8xf32> {glow.name = "y"}) {
           %w = glow.constant #glow.blob<"no/such/file", 0, 256> : tensor<8x8xf32>
-          %y = glow.transpose %w {permutation = array<i64: 1, 0>}
+          %y = glow.transpose %w permutation [1, 0]
              : (tensor<8x8xf32>) -> tensor<8x8xf32>
           func.return %y : tensor<8x8xf32>
         }""",

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from glow.errors import InputError
-from glow.runtime.signature import TensorInfo
+from glow.interface.signature import TensorInfo
 from glow.tools.datasets import Dataset, open_dataset
 from glow.tools.inputs import Preprocessing, load_image
 from PIL import Image

@@ -6,13 +6,15 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pytest
-from glow import backend as backends
-from glow.backend import Backend, Memory, Program, Stage, find_backend
 from glow.glow_dialects.claims import Claim, Elements, Quantized, Schema, claims, same
-from glow.glow_dialects.glow import NODES, DataParallel
+from glow.glow_dialects.glow import DataParallel
 from glow.glow_dialects.glow.arithmetic import AddOp, MulOp
 from glow.glow_dialects.glow.convolution import ConvolutionOp
 from glow.glow_dialects.glow.normalization import SoftmaxOp
+from glow.glow_dialects.operators import OPERATORS
+from glow.interface import backend as backends
+from glow.interface.backend import Backend, DeviceMemory, Stage, find_backend
+from glow.interface.program import Program
 from glow.runtime.cpu_backend import CpuBackend
 from glow.runtime.interpreter_backend import InterpretedProgram
 from glow.runtime.stages import Stages
@@ -74,7 +76,7 @@ def install(monkeypatch: pytest.MonkeyPatch):
     return install
 
 
-@pytest.mark.parametrize("operator", NODES, ids=lambda n: n.name)
+@pytest.mark.parametrize("operator", OPERATORS, ids=lambda n: n.name)
 def test_every_operator_has_cases(operator: type):
     assert family_of(operator) is not None
     (subject,) = plan(Adder(claims(operator)), int(generator().integers(2**32)))
@@ -107,8 +109,8 @@ def test_some_operators_of_the_cpu_pass():
 @pytest.mark.parametrize("cpu", ["haswell", "cortex-a76"])
 def test_claims_of_other_cpus_have_kernels(cpu: str):
     """Which products of groups there are depends on the CPU."""
-    backend = CpuBackend(cache=False, cpu=cpu)
-    (subject,) = plan(backend, int(generator().integers(1 << 32)), "glow.dot_matmul")
+    backend = CpuBackend(cache=False, target_cpu=cpu)
+    (subject,) = plan(backend, int(generator().integers(1 << 32)), "glow_cpu.dot_matmul")
     module, _ = network(subject.cases)
     kernels = str(Stages(module, backend.stages())["kernels"])
     assert kernels.count("call @k_dot_matmul") == len(subject.cases)
@@ -173,8 +175,8 @@ def test_only_supported_cases_run():
 
 def test_cases_fit_into_the_memory():
     class Small(Adder):
-        def memories(self) -> Sequence[Memory]:
-            return (Memory("small", 200),)
+        def memories(self) -> Sequence[DeviceMemory]:
+            return (DeviceMemory("small", 200),)
 
     (subject,) = plan(Small(claims(AddOp, elements=same(f32))), int(generator().integers(2**32)))
     assert subject.cases
@@ -220,7 +222,9 @@ def test_usage_errors(arguments: list[str], message: str, capsys: pytest.Capture
 
 
 def test_data_parallel_operators_have_cases_of_all_ranks():
-    ranks = {len(shape) for shape in _shapes(next(n for n in NODES if issubclass(n, DataParallel)))}
+    ranks = {
+        len(shape) for shape in _shapes(next(n for n in OPERATORS if issubclass(n, DataParallel)))
+    }
     assert ranks >= {0, 1, 2, 3}
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import onnx
 import pytest
 from glow.errors import InputError
-from glow.runtime.signature import TensorInfo
+from glow.interface.signature import TensorInfo
 from glow.tools.inputs import Preprocessing, load_image, load_inputs, parse_numbers, random_array
 from PIL import Image
 

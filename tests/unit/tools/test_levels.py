@@ -42,7 +42,7 @@ func.func @program(%x: memref<2xf32> {glow.name = "x", glow.qualifier = "in"},
 }
 """
 STACK = "--stack-ops works on instructions (glow_inst)"
-SPLAT = "%a = glow.splat {value = 1.0 : f64} : tensor<4xf32>"
+SPLAT = "%a = glow.splat value 1.0 : tensor<4xf32>"
 SIZE = "glow.arena_size = 8 : i64"
 FOLD = "--fold-constants works on nodes of a graph (glow) and finds none"
 IRGEN = f"{STACK}: --schedule-nodes --irgen run before it"

@@ -7,7 +7,7 @@ import re
 
 import numpy as np
 import pytest
-from glow.runtime.signature import TensorInfo
+from glow.interface.signature import TensorInfo
 from glow.tools.report import (
     Difference,
     difference_table,

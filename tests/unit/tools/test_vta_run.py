@@ -9,7 +9,8 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 from glow.glow_dialects.vta.config import VtaConfig
-from glow.runtime.vta.program import Kind, Region
+from glow.runtime.vta.container import write_program
+from glow.runtime.vta.program import Region, RegionRole
 from glow.tests.support import vta_assembler as asm
 from glow.tests.support.drawn import SVG, cut_off
 from glow.tests.support.vta_assembler import INP, UOP, WGT
@@ -42,14 +43,14 @@ def program(tmp_path: Path, rng: np.random.Generator) -> tuple[Path, np.ndarray]
     sequence = asm.in_sequence(ops)
     i8 = np.dtype(np.int8)
     regions = [
-        asm.region("u", Kind.MICRO_OPS, 0, np.zeros(1, np.uint32)),
-        Region("x", Kind.INPUT, 1024, 16 * pixels, None, i8, SHAPE, TILE),
-        asm.region("w", Kind.CONSTANT, 4096, padded),
-        Region("y", Kind.OUTPUT, 8192, 16 * pixels, None, i8, (1, 3, *SHAPE[2:]), TILE),
+        asm.region("u", RegionRole.MICRO_OPS, 0, np.zeros(1, np.uint32)),
+        Region("x", RegionRole.INPUT, 1024, 16 * pixels, None, i8, SHAPE, TILE),
+        asm.region("w", RegionRole.CONSTANT, 4096, padded),
+        Region("y", RegionRole.OUTPUT, 8192, 16 * pixels, None, i8, (1, 3, *SHAPE[2:]), TILE),
     ]
     path = tmp_path / "conv.vta"
     layers = [("conv1x1", 0, len(sequence) - 1)]
-    asm.program(sequence, config, regions, layers).save(path)
+    write_program(path, asm.program(sequence, config, regions, layers))
     return path, weights
 
 

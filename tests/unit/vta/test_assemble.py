@@ -12,7 +12,8 @@ from glow.context import make_context
 from glow.errors import CompileError
 from glow.glow_dialects.vta import contents, programs
 from glow.runtime.vta.assemble import assemble, disassemble
-from glow.runtime.vta.program import Kind, LayerRange
+from glow.runtime.vta.container import write_program
+from glow.runtime.vta.program import LayerRange, RegionRole
 from glow.runtime.vta.target import binary
 from glow.tests.support.vta_programs import CONFIGS, RandomProgram
 from hypothesis import given, settings
@@ -33,10 +34,10 @@ def example(text: str | None = None) -> func.FuncOp:
 def test_the_memory_map() -> None:
     program = assemble(example())
     assert [(r.name, r.kind, r.address, r.size) for r in program.regions] == [
-        ("x", Kind.INPUT, 0, 64),
-        ("w", Kind.CONSTANT, 256, 256),
-        ("u", Kind.MICRO_OPS, 512, 4),
-        ("y", Kind.OUTPUT, 1024, 64),
+        ("x", RegionRole.INPUT, 0, 64),
+        ("w", RegionRole.CONSTANT, 256, 256),
+        ("u", RegionRole.MICRO_OPS, 512, 4),
+        ("y", RegionRole.OUTPUT, 1024, 64),
     ]
     x, w, u, y = program.regions
     assert (x.shape, x.dtype, x.tile) == ((4, 16), np.dtype("int8"), ())
@@ -116,5 +117,5 @@ def test_bytes_on_standard_output(tmp_path: Path) -> None:
     """The text layer changes neither zeros nor line ends nor bytes above 127."""
     glow_opt = [sys.executable, "-m", "glow.tools.glow_opt", EXAMPLE, "-t", "vta-binary"]
     found = subprocess.run(glow_opt, capture_output=True, check=True).stdout
-    assemble(example()).save(tmp_path / "p.vta")
+    write_program(tmp_path / "p.vta", assemble(example()))
     assert found == (tmp_path / "p.vta").read_bytes()

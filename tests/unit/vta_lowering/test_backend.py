@@ -9,12 +9,12 @@ import glow
 import numpy as np
 import pytest
 from glow import quantization
-from glow.backend import find_backend
 from glow.errors import CompileError, GlowError
 from glow.glow_dialects.glow.convolution import ConvolutionOp
 from glow.glow_dialects.operator import Call, with_shape
 from glow.glow_dialects.quant import QuantizedType
 from glow.glow_dialects.vta import Memory, VtaConfig
+from glow.interface.backend import find_backend
 from glow.lowering.vta.lower import lower
 from glow.quantization import Quantization
 from glow.runtime.interpreter import interpret
@@ -47,8 +47,7 @@ def network(result: str = "%d") -> ModuleOp:
       %k = glow.constant dense<{weights}> : tensor<9x5x3x3xi8> : {KERNEL}
       %w = glow.dequantize %k : ({KERNEL}) -> tensor<9x5x3x3xf32>
       %b = glow.constant dense<{bias}> : tensor<9xf32>
-      %c = glow.convolution %r, %w, %b {{dilations = array<i64: 1, 1>, group = 1 : i64,
-             pads = array<i64: 1, 1, 1, 1>, strides = array<i64: 2, 2>}}
+      %c = glow.convolution %r, %w, %b strides [2, 2] pads [1, 1, 1, 1]
          : ({REAL}, tensor<9x5x3x3xf32>, tensor<9xf32>) -> {Y}
       %p = glow.relu %c : ({Y}) -> {Y}
       %n = glow.quantize %p : ({Y}) -> {Q}
@@ -74,11 +73,12 @@ def test_floats_become_integers_and_floats_again(result: str):
 def test_stages_and_texts_are_written(tmp_path):
     model = glow.compile(network(), backend="vta")
     assert [*model.stages] == [
-        *("imported", "integers", "prepared", "instructions", "optimized-instructions", "program")
+        *("imported", "integers", "prepared", "instructions", "optimized-instructions"),
+        *("tiled", "program"),
     ]
     names = [path.name for path in model.dump_stages(tmp_path)]
-    assert names[-2:] == ["06-program.s", "weights.safetensors"]
-    assert "gemm" in (tmp_path / "06-program.s").read_text().lower()
+    assert names[-2:] == ["07-program.s", "weights.safetensors"]
+    assert "gemm" in (tmp_path / "07-program.s").read_text().lower()
 
 
 def test_configurations():
@@ -166,7 +166,7 @@ def test_what_the_machine_cannot_compute_points_to_the_partitioner():
     t = "tensor<1x4x!quant.uniform<i8:f32, 0.5>>"
     text = f"""func.func @main(%x: {t}) -> {t} {{
       %r = glow.dequantize %x : ({t}) -> tensor<1x4xf32>
-      %s = glow.softmax %r {{axis = 1 : i64}} : (tensor<1x4xf32>) -> tensor<1x4xf32>
+      %s = glow.softmax %r axis 1 : (tensor<1x4xf32>) -> tensor<1x4xf32>
       %y = glow.quantize %s : (tensor<1x4xf32>) -> {t}
       func.return %y : {t}
     }}"""
@@ -206,8 +206,7 @@ RESULTS = {
     "difference": (f"%y = glow.sub %r, %x : ({_T}, {_T}) -> {_T}", _T),
     "relu": (f"%y = glow.relu %c : ({_T}) -> {_T}", _T),
     "mean": (
-        "%y = glow.reduce_mean %r {axes = array<i64: 2, 3>, keep_dims = true} : "
-        f"({_T}) -> {_MEAN}",
+        f"%y = glow.reduce_mean %r axes [2, 3] keep_dims true : ({_T}) -> {_MEAN}",
         _MEAN,
     ),
 }
@@ -222,8 +221,7 @@ def test_networks_end_in_any_operator(result: str, rng: np.random.Generator, tmp
     func.func @main(%x: {_T} {{glow.name = "x"}}) -> ({shape} {{glow.name = "y"}}) {{
       %w = glow.constant dense<{weights}> : tensor<16x16x3x3xf32>
       %b = glow.constant dense<0.5> : tensor<16xf32>
-      %c = glow.convolution %x, %w, %b {{dilations = array<i64: 1, 1>, group = 1 : i64,
-             pads = array<i64: 1, 1, 1, 1>, strides = array<i64: 1, 1>}}
+      %c = glow.convolution %x, %w, %b pads [1, 1, 1, 1]
          : ({_T}, tensor<16x16x3x3xf32>, tensor<16xf32>) -> {_T}
       %r = glow.relu %c : ({_T}) -> {_T}
       {last}

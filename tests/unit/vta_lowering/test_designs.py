@@ -24,7 +24,7 @@ from glow.runtime.vta.assemble import assemble
 from glow.runtime.vta.backend import VtaBackend
 from glow.runtime.vta.program import VtaProgram
 from glow.runtime.vta.simulator import Simulator
-from glow.runtime.vta.words import Alu, AluOp, Gemm, Memory, Transfer, VtaError
+from glow.runtime.vta.words import Alu, AluOp, Gemm, MemoryCode, Transfer, VtaError
 from glow.tests.support.vta_networks import RandomNetwork, convolved, lowered
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
@@ -141,7 +141,7 @@ def uses(program: VtaProgram) -> set[str]:
     """What a program does that some designs lack."""
     found = set()
     for i in Simulator(program).instructions:
-        if isinstance(i, Transfer) and i.memory is Memory.ACC_8BIT:
+        if isinstance(i, Transfer) and i.memory is MemoryCode.ACC_8BIT:
             found.add("acc8")
         elif isinstance(i, Alu) and i.op is AluOp.MUL:
             found.add("mul")

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from xdsl.dialects.builtin import ModuleOp
 
 LAYERS = 4
-"""At least, of each network: 5 machines with 26 networks each have more than 500."""
+"""At least, of each network: 5 machines with 10 networks each have over 200, others in each run."""
 
 
 def check(module: ModuleOp, config: VtaConfig, seed: int) -> None:
@@ -38,6 +38,6 @@ def check(module: ModuleOp, config: VtaConfig, seed: int) -> None:
 
 @pytest.mark.parametrize("config", CONFIGS, ids=range(len(CONFIGS)))
 @given(seed=st.integers(0, 2**32 - 1), layers=st.integers(LAYERS, 2 * LAYERS))
-@settings(max_examples=26, deadline=None)
+@settings(max_examples=10, deadline=None)
 def test_a_network_is_computed_exactly(config: VtaConfig, seed: int, layers: int) -> None:
     check(RandomNetwork(seed).grow(layers), config, seed)

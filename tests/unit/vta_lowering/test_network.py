@@ -15,7 +15,7 @@ from glow.glow_dialects.vta import VtaConfig
 from glow.runtime.interpreter import interpret
 from glow.runtime.signature import main_function
 from glow.runtime.vta.assemble import assemble
-from glow.runtime.vta.program import Kind, VtaProgram
+from glow.runtime.vta.program import RegionRole, VtaProgram
 from glow.runtime.vta.simulator import Simulator
 from glow.runtime.vta.timing import estimate
 from glow.tests.support.seeds import generator
@@ -41,7 +41,7 @@ def checked(module: ModuleOp) -> VtaProgram:
 
 
 def names(program: VtaProgram) -> list[str]:
-    return [region.name for region in program.of_kind(Kind.SCRATCH)]
+    return [region.name for region in program.of_kind(RegionRole.SCRATCH)]
 
 
 def products(program: VtaProgram) -> int:

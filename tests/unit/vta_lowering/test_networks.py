@@ -10,12 +10,14 @@ import pytest
 from glow import quantization
 from glow.benchmarks.vta import quantized, resnet18, rows
 from glow.glow_dialects.glow.normalization import SoftmaxOp
+from glow.glow_dialects.plan_attributes import ARENA_LOWER_BOUND
 from glow.glow_dialects.vta import VtaConfig
 from glow.quantization.options import Quantization
 from glow.runtime.interpreter import interpret
-from glow.runtime.memory_plan import ARENA_LOWER_BOUND, function_bytes
+from glow.runtime.memory_plan import function_bytes
 from glow.runtime.signature import main_function
-from glow.runtime.vta.backend import VtaBackend, VtaExecutable
+from glow.runtime.vta.backend import VtaBackend
+from glow.runtime.vta.executable import VtaExecutable
 from PIL import Image
 from xdsl.dialects.builtin import ModuleOp
 

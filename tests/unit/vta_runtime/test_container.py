@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 from glow.errors import CompileError, ModelError
 from glow.glow_dialects.vta.config import VtaConfig
+from glow.runtime.vta.container import read_program, write_program
 from glow.runtime.vta.magic import is_container
-from glow.runtime.vta.program import Kind, LayerRange, Region, VtaProgram
+from glow.runtime.vta.program import LayerRange, Region, RegionRole, VtaProgram
 from glow.tests.support import vta_assembler as asm
 from hypothesis import given
 from hypothesis import strategies as st
@@ -27,12 +28,12 @@ def example(rng: np.random.Generator) -> VtaProgram:
     words = rng.integers(0, 2**64, (7, 2), np.uint64)
     weights = rng.integers(-128, 127, 333, np.int8).view(np.uint8)
     regions = (
-        Region("x", Kind.INPUT, 0x1000, 4096, None, I8, (3, 5, 7, 2), (2, 8, 1, 1)),
-        Region("w", Kind.CONSTANT, 0, 333, weights),
-        asm.region("u", Kind.MICRO_OPS, 0x4000, rng.integers(0, 2**32, 9, np.uint32)),
-        Region("i", Kind.INSTRUCTIONS, 0x5000, 112),
-        Region("s", Kind.SCRATCH, 0x6000, 10),
-        Region("ö", Kind.OUTPUT, 0x7000, 400, None, I32, (10, 10)),
+        Region("x", RegionRole.INPUT, 0x1000, 4096, None, I8, (3, 5, 7, 2), (2, 8, 1, 1)),
+        Region("w", RegionRole.CONSTANT, 0, 333, weights),
+        asm.region("u", RegionRole.MICRO_OPS, 0x4000, rng.integers(0, 2**32, 9, np.uint32)),
+        Region("i", RegionRole.INSTRUCTIONS, 0x5000, 112),
+        Region("s", RegionRole.SCRATCH, 0x6000, 10),
+        Region("ö", RegionRole.OUTPUT, 0x7000, 400, None, I32, (10, 10)),
     )
     return VtaProgram(config, words, regions, (LayerRange("a", 0, 3), LayerRange("b", 4, 6)))
 
@@ -41,8 +42,8 @@ def example(rng: np.random.Generator) -> VtaProgram:
 def test_round_trip(tmp_path_factory: pytest.TempPathFactory, seed: int) -> None:
     program = example(np.random.default_rng(seed))
     path = tmp_path_factory.mktemp("program") / "p.vta"
-    program.save(path)
-    found = VtaProgram.load(path)
+    write_program(path, program)
+    found = read_program(path)
     assert found.config == program.config
     assert found.layers == program.layers
     np.testing.assert_array_equal(found.instructions, program.instructions)
@@ -58,7 +59,7 @@ def test_round_trip(tmp_path_factory: pytest.TempPathFactory, seed: int) -> None
 @pytest.fixture
 def saved(tmp_path: Path, rng: np.random.Generator) -> Path:
     path = tmp_path / "p.vta"
-    example(rng).save(path)
+    write_program(path, example(rng))
     return path
 
 
@@ -72,7 +73,7 @@ def test_every_damaged_byte_is_found(saved: Path) -> None:
         data[place] ^= 0x41
         saved.write_bytes(data)
         with pytest.raises(ModelError, match=r"p\.vta: "):
-            VtaProgram.load(saved)
+            read_program(saved)
         data[place] ^= 0x41
 
 
@@ -81,10 +82,10 @@ def test_every_shorter_file_is_refused(saved: Path) -> None:
     for size in [*range(0, HEADER + 2), *range(HEADER, len(data), 37)]:
         saved.write_bytes(data[:size])
         with pytest.raises(ModelError, match=r"not a VTA program|cut off"):
-            VtaProgram.load(saved)
+            read_program(saved)
     saved.write_bytes(data + b"\0")
     with pytest.raises(ModelError, match="cut off or damaged"):
-        VtaProgram.load(saved)
+        read_program(saved)
 
 
 def test_other_versions_are_refused(saved: Path) -> None:
@@ -92,7 +93,7 @@ def test_other_versions_are_refused(saved: Path) -> None:
     data[8] = 2
     saved.write_bytes(data)
     with pytest.raises(ModelError, match="version 2 of VTA programs"):
-        VtaProgram.load(saved)
+        read_program(saved)
 
 
 def rewrite(path: Path, change: object, *keys: object) -> None:
@@ -148,13 +149,13 @@ def test_impossible_descriptions(
 ) -> None:
     rewrite(saved, change, *keys)
     with pytest.raises(ModelError, match=rf"p\.vta: .*{what}") as error:
-        VtaProgram.load(saved)
+        read_program(saved)
     assert "\n" not in str(error.value)
 
 
 def test_missing_files_are_errors_of_the_system(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
-        VtaProgram.load(tmp_path / "none.vta")
+        read_program(tmp_path / "none.vta")
 
 
 def test_containers_are_recognised(saved: Path, tmp_path: Path) -> None:
@@ -176,7 +177,7 @@ def test_instructions_are_pairs_of_words() -> None:
 def test_layout_of_blocked_channels(rng: np.random.Generator) -> None:
     """N, C, H, W is stored as N, C/16, H, W, 1, 16, with channels padded with zeros."""
     x = rng.integers(-128, 128, (2, 21, 3, 5), np.int8)
-    region = Region("x", Kind.INPUT, 0, 10**4, None, I8, x.shape, (1, 16, 1, 1))
+    region = Region("x", RegionRole.INPUT, 0, 10**4, None, I8, x.shape, (1, 16, 1, 1))
     wanted = np.zeros((2, 2, 3, 5, 1, 16), np.int8)
     for n, c, h, w in np.ndindex(*x.shape):
         wanted[n, c // 16, h, w, 0, c % 16] = x[n, c, h, w]
@@ -187,7 +188,7 @@ def test_layout_of_blocked_channels(rng: np.random.Generator) -> None:
 def test_layout_of_weights(rng: np.random.Generator) -> None:
     """O, I, H, W is stored as O/16, I/16, H, W, 16, 16."""
     x = rng.integers(-128, 128, (17, 5, 3, 1), np.int8)
-    region = Region("w", Kind.INPUT, 0, 10**4, None, I8, x.shape, (16, 16, 1, 1))
+    region = Region("w", RegionRole.INPUT, 0, 10**4, None, I8, x.shape, (16, 16, 1, 1))
     wanted = np.zeros((2, 1, 3, 1, 16, 16), np.int8)
     for o, i, h, w in np.ndindex(*x.shape):
         wanted[o // 16, i // 16, h, w, o % 16, i % 16] = x[o, i, h, w]
@@ -199,7 +200,7 @@ def test_unpack_is_the_inverse_of_pack(data: st.DataObject) -> None:
     shape = tuple(data.draw(st.lists(st.integers(0, 7), max_size=4)))
     tile = tuple(data.draw(st.lists(st.integers(1, 5), min_size=len(shape), max_size=len(shape))))
     dtype = np.dtype(data.draw(st.sampled_from(["i1", "u1", "<i4", "<f4"])))
-    region = Region("r", Kind.OUTPUT, 0, 10**9, None, dtype, shape, tile)
+    region = Region("r", RegionRole.OUTPUT, 0, 10**9, None, dtype, shape, tile)
     rng = np.random.default_rng(data.draw(st.integers(0, 2**63)))
     array = rng.integers(0, 100, shape).astype(dtype)
     stored = region.pack(array)

@@ -9,7 +9,7 @@ import pytest
 from glow.errors import CompileError
 from glow.glow_dialects.vta.config import VtaConfig
 from glow.runtime.vta.container import container_bytes, parse_program
-from glow.runtime.vta.program import Kind, VtaProgram
+from glow.runtime.vta.program import RegionRole, VtaProgram
 from glow.runtime.vta.simulator import simulate
 from glow.runtime.vta.words import VtaError
 from glow.tests.support import vta_assembler as asm
@@ -26,11 +26,11 @@ def make(ops: list[Op], config: VtaConfig, sequence: bool = True) -> VtaProgram:
         asm.in_sequence(ops) if sequence else ops,
         config,
         [
-            asm.region("u", Kind.MICRO_OPS, 0, asm.micro_ops(uops, config)),
-            asm.region("x", Kind.INPUT, X, np.arange(64, dtype=np.int8)),
-            asm.region("w", Kind.CONSTANT, W, np.arange(-64, 64, dtype=np.int8)),
-            asm.region("b", Kind.CONSTANT, B, np.arange(64, dtype=np.int32)),
-            asm.region("y", Kind.OUTPUT, Y, size=32),
+            asm.region("u", RegionRole.MICRO_OPS, 0, asm.micro_ops(uops, config)),
+            asm.region("x", RegionRole.INPUT, X, np.arange(64, dtype=np.int8)),
+            asm.region("w", RegionRole.CONSTANT, W, np.arange(-64, 64, dtype=np.int8)),
+            asm.region("b", RegionRole.CONSTANT, B, np.arange(64, dtype=np.int32)),
+            asm.region("y", RegionRole.OUTPUT, Y, size=32),
         ],
     )
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from glow.errors import GlowError, InputError
 from glow.glow_dialects.vta.config import VtaConfig
-from glow.runtime.vta.program import Kind, VtaProgram
+from glow.runtime.vta.program import RegionRole, VtaProgram
 from glow.runtime.vta.simulator import Simulator, simulate
 from glow.runtime.vta.words import VtaError
 from glow.tests.support import vta_assembler as asm
@@ -26,12 +26,12 @@ def make(ops: list[Op], sequence: bool = True) -> VtaProgram:
         asm.in_sequence(ops) if sequence else ops,
         CONFIG,
         [
-            asm.region("u", Kind.MICRO_OPS, 0, asm.micro_ops(uops, CONFIG)),
-            asm.region("x", Kind.INPUT, X, rng.integers(-9, 9, 64, np.int8)),
-            asm.region("w", Kind.CONSTANT, W, rng.integers(-9, 9, 128, np.int8)),
-            asm.region("b", Kind.CONSTANT, B, rng.integers(-9, 9, 64, np.int32)),
-            asm.region("y", Kind.OUTPUT, Y, size=4 * OUT_ELEMENTS),
-            asm.region("s", Kind.SCRATCH, S, size=64),
+            asm.region("u", RegionRole.MICRO_OPS, 0, asm.micro_ops(uops, CONFIG)),
+            asm.region("x", RegionRole.INPUT, X, rng.integers(-9, 9, 64, np.int8)),
+            asm.region("w", RegionRole.CONSTANT, W, rng.integers(-9, 9, 128, np.int8)),
+            asm.region("b", RegionRole.CONSTANT, B, rng.integers(-9, 9, 64, np.int32)),
+            asm.region("y", RegionRole.OUTPUT, Y, size=4 * OUT_ELEMENTS),
+            asm.region("s", RegionRole.SCRATCH, S, size=64),
         ],
     )
 
@@ -213,7 +213,7 @@ def test_numbers_of_other_widths_are_refused() -> None:
 
 
 def test_more_memory_than_there_is() -> None:
-    region = asm.region("s", Kind.SCRATCH, 0, size=1 << 62)
+    region = asm.region("s", RegionRole.SCRATCH, 0, size=1 << 62)
     with pytest.raises(VtaError, match="more memory than there is"):
         Simulator(asm.program([asm.finish()], CONFIG, [region])).run([])
 

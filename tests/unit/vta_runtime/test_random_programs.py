@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from glow.glow_dialects.vta.config import VtaConfig
 from glow.runtime.vta import plans
-from glow.runtime.vta.program import Kind, VtaProgram
+from glow.runtime.vta.program import RegionRole, VtaProgram
 from glow.runtime.vta.simulator import Simulator, simulate
 from glow.runtime.vta.words import VtaError
 from glow.tests.support import vta_assembler as asm
@@ -149,14 +149,14 @@ class Case:
             self.ops,
             config,
             [
-                asm.region("uops", Kind.MICRO_OPS, 0, micro_ops),
-                asm.region("x", Kind.INPUT, PLACE, self.inp),
-                asm.region("w", Kind.CONSTANT, 2 * PLACE, wgt),
-                asm.region("b", Kind.CONSTANT, 3 * PLACE, bias),
+                asm.region("uops", RegionRole.MICRO_OPS, 0, micro_ops),
+                asm.region("x", RegionRole.INPUT, PLACE, self.inp),
+                asm.region("w", RegionRole.CONSTANT, 2 * PLACE, wgt),
+                asm.region("b", RegionRole.CONSTANT, 3 * PLACE, bias),
                 asm.region(
-                    "y", Kind.OUTPUT, 4 * PLACE, size=config.acc_depth * maker.bytes[ACC_8BIT]
+                    "y", RegionRole.OUTPUT, 4 * PLACE, size=config.acc_depth * maker.bytes[ACC_8BIT]
                 ),
-                asm.region("rest", Kind.SCRATCH, 4 * PLACE + out_bytes, size=1),
+                asm.region("rest", RegionRole.SCRATCH, 4 * PLACE + out_bytes, size=1),
             ],
         )
         arrays = [micro_ops, self.inp, wgt, bias]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from glow.glow_dialects.vta.config import VtaConfig
 from glow.runtime.vta import plans
-from glow.runtime.vta.program import Kind, VtaProgram
+from glow.runtime.vta.program import RegionRole, VtaProgram
 from glow.runtime.vta.simulator import Simulator
 from glow.runtime.vta.tokens import dependences
 from glow.runtime.vta.words import VtaError, decode_instructions
@@ -36,9 +36,9 @@ def accumulators(ops: list[Op], start: np.ndarray, uops: list[tuple[int, int, in
         ),
         CONFIG,
         [
-            asm.region("u", Kind.MICRO_OPS, U, asm.micro_ops(uops, CONFIG)),
-            asm.region("x", Kind.CONSTANT, X, rows),
-            asm.region("y", Kind.OUTPUT, Y, size=16 * len(start)),
+            asm.region("u", RegionRole.MICRO_OPS, U, asm.micro_ops(uops, CONFIG)),
+            asm.region("x", RegionRole.CONSTANT, X, rows),
+            asm.region("y", RegionRole.OUTPUT, Y, size=16 * len(start)),
         ],
     )
     (y,) = Simulator(program).run([])
@@ -95,10 +95,10 @@ def product_program(iterations: tuple[int, int], kernel: int) -> VtaProgram:
         asm.in_sequence(ops),
         config,
         [
-            asm.region("u", Kind.MICRO_OPS, U, np.zeros(16, np.uint32)),
-            asm.region("x", Kind.CONSTANT, X, x),
-            asm.region("w", Kind.CONSTANT, W, w),
-            asm.region("y", Kind.OUTPUT, Y, size=64),
+            asm.region("u", RegionRole.MICRO_OPS, U, np.zeros(16, np.uint32)),
+            asm.region("x", RegionRole.CONSTANT, X, x),
+            asm.region("w", RegionRole.CONSTANT, W, w),
+            asm.region("y", RegionRole.OUTPUT, Y, size=64),
         ],
     )
 
@@ -135,10 +135,10 @@ def test_more_inputs_than_float32_can_sum() -> None:
         asm.in_sequence(ops),
         config,
         [
-            asm.region("u", Kind.MICRO_OPS, U, np.zeros(1, np.uint32)),
-            asm.region("x", Kind.CONSTANT, X, x),
-            asm.region("w", Kind.CONSTANT, W, w),
-            asm.region("y", Kind.OUTPUT, Y, size=1),
+            asm.region("u", RegionRole.MICRO_OPS, U, np.zeros(1, np.uint32)),
+            asm.region("x", RegionRole.CONSTANT, X, x),
+            asm.region("w", RegionRole.CONSTANT, W, w),
+            asm.region("y", RegionRole.OUTPUT, Y, size=1),
         ],
     )
     (y,) = Simulator(program).run([])
@@ -154,8 +154,8 @@ def test_rows_of_a_store_may_overlap() -> None:
         asm.in_sequence([asm.load(ACC, 0, X // 64, 1, 6), asm.store(0, Y // 16, 3, 2, 1)]),
         CONFIG,
         [
-            asm.region("x", Kind.CONSTANT, X, np.repeat(start.astype(np.int32), 16)),
-            asm.region("y", Kind.OUTPUT, Y, size=64),
+            asm.region("x", RegionRole.CONSTANT, X, np.repeat(start.astype(np.int32), 16)),
+            asm.region("y", RegionRole.OUTPUT, Y, size=64),
         ],
     )
     (y,) = Simulator(program).run([])
@@ -182,10 +182,10 @@ def scratch_that_overlaps(rows: int) -> VtaProgram:
         ),
         CONFIG,
         [
-            asm.region("x", Kind.CONSTANT, X, numbers),
-            asm.region("y", Kind.OUTPUT, Y, size=16 * rows),
-            asm.region("b", Kind.SCRATCH, b, size=64),
-            asm.region("a", Kind.SCRATCH, a, size=96),
+            asm.region("x", RegionRole.CONSTANT, X, numbers),
+            asm.region("y", RegionRole.OUTPUT, Y, size=16 * rows),
+            asm.region("b", RegionRole.SCRATCH, b, size=64),
+            asm.region("a", RegionRole.SCRATCH, a, size=96),
         ],
     )
 
@@ -231,10 +231,10 @@ def double_buffered(tiles: int, tokens: bool = True) -> tuple[VtaProgram, np.nda
         ops,
         CONFIG,
         [
-            asm.region("u", Kind.MICRO_OPS, U, asm.micro_ops(uops, CONFIG)),
-            asm.region("x", Kind.INPUT, X, x),
-            asm.region("w", Kind.CONSTANT, W, w),
-            asm.region("y", Kind.OUTPUT, Y, size=x.size),
+            asm.region("u", RegionRole.MICRO_OPS, U, asm.micro_ops(uops, CONFIG)),
+            asm.region("x", RegionRole.INPUT, X, x),
+            asm.region("w", RegionRole.CONSTANT, W, w),
+            asm.region("y", RegionRole.OUTPUT, Y, size=x.size),
         ],
         [("all", 0, len(ops) - 1)],
     )
@@ -277,8 +277,8 @@ def test_plans_are_kept_within_their_limit(rng: np.random.Generator) -> None:
     for _ in range(20):
         words = asm.micro_ops([(int(n), 0, 0) for n in rng.integers(0, 999, 100)], CONFIG)
         loops = (plans.Factors(1, 1),) * 3
-        kept.find(plans.Kind.GEMM, words, loops, plans.Piece(0, 0, 1, 2))
-        plan, operands = kept.find(plans.Kind.GEMM, words, loops, plans.Piece(0, 0, 1, 2))
+        kept.find(plans.PlanKind.GEMM, words, loops, plans.Piece(0, 0, 1, 2))
+        plan, operands = kept.find(plans.PlanKind.GEMM, words, loops, plans.Piece(0, 0, 1, 2))
         assert isinstance(plan, plans.GemmPlan)
         assert operands.last[1:] == (1, 1)
         assert kept._bytes <= 10_000
@@ -305,9 +305,9 @@ def test_acc_8bit_is_widened_and_padded() -> None:
         ),
         CONFIG,
         [
-            asm.region("u", Kind.MICRO_OPS, U, np.zeros(1, np.uint32)),
-            asm.region("x", Kind.CONSTANT, X, values),
-            asm.region("y", Kind.OUTPUT, Y, size=96),
+            asm.region("u", RegionRole.MICRO_OPS, U, np.zeros(1, np.uint32)),
+            asm.region("x", RegionRole.CONSTANT, X, values),
+            asm.region("y", RegionRole.OUTPUT, Y, size=96),
         ],
     )
     (y,) = Simulator(program).run([])

@@ -6,12 +6,12 @@ import json
 from pathlib import Path
 
 import pytest
-from glow.errors import GlowError
 from glow.glow_dialects.vta.config import VtaConfig
+from glow.glow_dialects.vta.timing import VtaTiming
 from glow.runtime.vta.program import VtaProgram
-from glow.runtime.vta.timing import Estimate, VtaTiming, estimate
+from glow.runtime.vta.timing import Estimate, estimate
 from glow.runtime.vta.trace import write_trace
-from glow.runtime.vta.words import Engine, Memory, VtaError
+from glow.runtime.vta.words import Engine, MemoryCode, VtaError
 from glow.tests.support import vta_assembler as asm
 from glow.tests.support.vta_assembler import ACC, ACC_8BIT, INP, UOP, WGT, Op
 
@@ -137,13 +137,13 @@ def test_layers_add_up() -> None:
     assert first.cycles + second.cycles == found.cycles
     assert first.gemm_utilisation == pytest.approx(100 / first.cycles)
     assert first.dram_bytes == {
-        **dict.fromkeys(Memory, 0),
-        Memory.INP: 640,
-        Memory.WGT: 1024,
-        Memory.OUT: 96,
+        **dict.fromkeys(MemoryCode, 0),
+        MemoryCode.INP: 640,
+        MemoryCode.WGT: 1024,
+        MemoryCode.OUT: 96,
     }
-    assert second.dram_bytes == {**dict.fromkeys(Memory, 0), Memory.ACC_8BIT: 112}
-    assert found.total.dram_bytes[Memory.WGT] == 1024
+    assert second.dram_bytes == {**dict.fromkeys(MemoryCode, 0), MemoryCode.ACC_8BIT: 112}
+    assert found.total.dram_bytes[MemoryCode.WGT] == 1024
     assert found.instruction_bytes == 16 * len(ops)
 
 
@@ -170,7 +170,7 @@ def test_deadlock_is_found() -> None:
     ],
 )
 def test_impossible_timing(values: dict[str, int]) -> None:
-    with pytest.raises(GlowError, match="no VTA has this timing"):
+    with pytest.raises(ValueError, match="no VTA has this timing"):
         VtaTiming(**values)
 
 

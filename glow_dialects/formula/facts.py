@@ -1,0 +1,131 @@
+"""What follows from a statement: how much work it is, and which dimensions are independent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
+
+from ..scalar import Primitive
+from .statement import (
+    Apply,
+    Loop,
+    LoopValue,
+    Read,
+    Reduce,
+    Stage,
+    Statement,
+    Term,
+    affine,
+    points,
+    walk,
+)
+
+
+def reductions(statement: Statement) -> Iterator[tuple[int, Reduce]]:
+    """The reductions of a statement, each with how many terms all of its values combine."""
+    for term in statement.terms():
+        if isinstance(term, Reduce):
+            yield points((*term.loops, *term.over)), term
+
+
+def products(statement: Statement) -> int:
+    """How many products of elements of different operands are summed."""
+    return sum(count for count, term in reductions(statement) if _is_sum_of_products(term))
+
+
+def _is_sum_of_products(term: Reduce) -> bool:
+    if term.combine is not Primitive.ADD:
+        return False
+    body = term.body
+    if not (isinstance(body, Apply) and body.kind is Primitive.MUL):
+        return False
+    left, right = map(_sources, body.arguments)
+    return bool(left and right) and left != right
+
+
+def _sources(term: Term) -> set[int | Stage]:
+    return {t.source for t in walk(term) if isinstance(t, Read)}
+
+
+def operations(statement: Statement) -> int:
+    """
+    How many operations on elements there are: those of reductions at each of their points, others
+    at each point of what they depend on. Those on indices do not count.
+    """
+    total = 0
+    for stage in statement.stages:
+        seen: set[Term] = set()
+        for term in walk(stage.value):
+            if term in seen:
+                continue
+            seen.add(term)
+            if isinstance(term, Reduce) and _sources(term):
+                total += points((*term.loops, *term.over))
+            elif isinstance(term, Apply) and _sources(term):
+                total += points(tuple(term.loops))
+    return total
+
+
+def gathered(statement: Statement) -> dict[int, int]:
+    """How many elements are read of each operand of which other elements say which ones."""
+    found: dict[int, int] = {}
+    for term in statement.terms():
+        if isinstance(term, Read) and isinstance(term.source, int) and _is_gather(term):
+            read = points(tuple(term.loops))
+            found[term.source] = found.get(term.source, 0) + read
+    return found
+
+
+def _is_gather(term: Read) -> bool:
+    return any(isinstance(t, Read) for index in term.indices for t in walk(index))
+
+
+def divides(statement: Statement, parts: AbstractSet[int]) -> bool:
+    """
+    Whether a part of the first dimension of the result needs the same part of the first dimension
+    of each of the operands `parts`, and nothing of the others but what all parts need.
+    """
+    places = statement.result.places
+    return (
+        bool(places)
+        and places[0] is not None
+        and _follows(statement.result.value, places[0], parts)
+    )
+
+
+def _follows(term: Term, first: Loop | None, parts: AbstractSet[int]) -> bool:
+    """
+    Whether a term reads the operands `parts` only where their first index is the value of a loop,
+    which it uses for nothing else. Without a loop, it does not read them.
+    """
+    match term:
+        case Read():
+            return _reads_part(term, first, parts)
+        case Reduce():
+            return first not in term.over and _follows(term.body, first, parts)
+        case LoopValue():
+            return term.loop is not first
+        case _:
+            return all(_follows(part, first, parts) for part in term.parts)
+
+
+def _reads_part(term: Read, first: Loop | None, parts: AbstractSet[int]) -> bool:
+    place = None
+    if isinstance(term.source, Stage):
+        found = [d for d, index in enumerate(term.indices) if first and _is_value(index, first)]
+        place = found[0] if found else None
+        inner = None if place is None else term.source.places[place]
+        if not _follows(term.source.value, inner, parts):
+            return False
+    elif term.source in parts:
+        place = 0
+        if first is None or not _is_value(term.indices[0], first):
+            return False
+    rest = [index for d, index in enumerate(term.indices) if d != place]
+    rest += [term.outside] if term.outside is not None else []
+    return all(_follows(index, first, parts) for index in rest)
+
+
+def _is_value(term: Term, loop: Loop) -> bool:
+    form = affine(term)
+    return form is not None and form.terms == {loop: 1} and form.constant == 0

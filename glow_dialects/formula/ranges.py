@@ -1,0 +1,116 @@
+"""Which values an index may have: intervals, computed with interval arithmetic."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from math import ceil, floor, inf, isfinite
+from typing import TypeAlias
+
+from xdsl.ir import Attribute
+
+from ..elements import stored_values
+from ..scalar import Primitive
+from .statement import (
+    Affine,
+    Apply,
+    Constant,
+    Convert,
+    IndexOp,
+    Kind,
+    LoopValue,
+    Read,
+    Term,
+    affine,
+)
+
+Interval: TypeAlias = "tuple[float, float]"
+"""The lowest and the highest value, both included."""
+ANYTHING: Interval = (-inf, inf)
+
+
+def interval(term: Term) -> Interval:
+    """Bounds on the values of a term, where all of its loops have values."""
+    form = affine(term)
+    if form is not None:
+        return of_affine(form)
+    match term:
+        case Constant():
+            return (term.value, term.value)
+        case LoopValue():
+            return (0, term.loop.size - 1)
+        case Convert():
+            low, high = interval(term.operand)
+            # integers are exact, what a cast does to others is not known
+            return (low, high) if term.operand.type is Kind.INTEGER else _stored(term.operand.type)
+        case Apply():
+            rule = _RULES.get(term.kind)
+            return ANYTHING if rule is None else rule(*map(interval, term.arguments))
+        case Read():
+            return _stored(term.type)
+    return ANYTHING
+
+
+def of_affine(form: Affine) -> Interval:
+    ends = [(c * (loop.size - 1), 0) for loop, c in form.terms.items()]
+    return (
+        form.constant + sum(min(e) for e in ends),
+        form.constant + sum(max(e) for e in ends),
+    )
+
+
+def _stored(t: Kind | Attribute) -> Interval:
+    """What memory may hold."""
+    return ANYTHING if isinstance(t, Kind) else stored_values(t)
+
+
+def _product(a: Interval, b: Interval) -> Interval:
+    # 0 * inf is 0 here: the end is never reached
+    ends = [x * y if x and y else 0 for x in a for y in b]
+    return min(ends), max(ends)
+
+
+def _quotient(a: Interval, b: Interval) -> Interval:
+    if b[0] <= 0 <= b[1]:
+        return ANYTHING
+    ends = [x / y for x in a for y in b]
+    return min(ends), max(ends)
+
+
+def _whole(a: Interval, rounded: Callable[[float], int]) -> Interval:
+    low, high = (rounded(x) if isfinite(x) else x for x in a)
+    return low, high
+
+
+def _floor_div(a: Interval, b: Interval) -> Interval:
+    if b[0] < 1:
+        return ANYTHING
+    ends = [x // y if isfinite(x) else x for x in a for y in b]
+    return min(ends), max(ends)
+
+
+def _modulo(a: Interval, b: Interval) -> Interval:
+    if b[0] < 1:
+        return ANYTHING
+    return (a[0], a[1]) if 0 <= a[0] and a[1] < b[0] else (0, b[1] - 1)
+
+
+def _absolute(a: Interval) -> Interval:
+    return (0 if a[0] <= 0 <= a[1] else min(map(abs, a)), max(map(abs, a)))
+
+
+_RULES: Mapping[Primitive | IndexOp, Callable[..., Interval]] = {
+    Primitive.ADD: lambda a, b: (a[0] + b[0], a[1] + b[1]),
+    Primitive.SUB: lambda a, b: (a[0] - b[1], a[1] - b[0]),
+    Primitive.MUL: _product,
+    Primitive.DIV: _quotient,
+    Primitive.NEG: lambda a: (-a[1], -a[0]),
+    Primitive.ABS: _absolute,
+    Primitive.MAXIMUM: lambda a, b: (max(a[0], b[0]), max(a[1], b[1])),
+    Primitive.MINIMUM: lambda a, b: (min(a[0], b[0]), min(a[1], b[1])),
+    Primitive.FLOOR: lambda a: _whole(a, floor),
+    Primitive.CEIL: lambda a: _whole(a, ceil),
+    Primitive.ROUND_EVEN: lambda a: _whole(a, round),
+    Primitive.SELECT: lambda c, a, b: (min(a[0], b[0]), max(a[1], b[1])),
+    IndexOp.FLOOR_DIV: _floor_div,
+    IndexOp.MODULO: _modulo,
+}

@@ -1,0 +1,269 @@
+"""
+Operators on blocked channel layouts, in which the channels of a vector register lie together.
+
+A blocked tensor [N, ceil(C / b), *spatial, b] holds channel `c` of a tensor [N, C, *spatial] at
+block `c // b`, lane `c % b`. Where `b` does not divide C, the last block has lanes of no channel.
+`glow-assign-layouts` makes these operators; `b` is the number of lanes of a vector register.
+"""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Sequence
+from typing import ClassVar
+
+from xdsl.dialects.builtin import IntegerAttr, TensorType, i1, i64
+from xdsl.ir import Attribute
+from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def
+
+from ..glow.base import AcceptsEpilogue, Node
+from ..glow.convolution import window_extent
+from ..glow.pooling import Pool
+from ..operator import (
+    Call,
+    expect_at_least,
+    expect_float,
+    expect_length,
+    expect_product,
+    expect_rank,
+    expect_same_element,
+    expect_shape,
+    is_narrow_integer,
+    shape_of,
+    with_shape,
+)
+from ..syntax import PerDimension
+
+
+def num_blocks(channels: int, block: int) -> int:
+    """How many blocks hold `channels` channels."""
+    return -(-channels // block)
+
+
+@irdl_op_definition
+class PackChannelsOp(Node):
+    """
+    A tensor [N, C, *spatial] in the blocked layout [N, ceil(C / block), *spatial, block].
+
+    Lanes of no channel are zero.
+
+    ```mlir
+    %r = glow_cpu.pack_channels %x block 16
+       : (tensor<1x24x7x7xf32>) -> tensor<1x2x7x7x16xf32>
+    ```
+    """
+
+    name = "glow_cpu.pack_channels"
+
+    input = operand_def(TensorType)
+    block = prop_def(IntegerAttr.constr(i64))
+    result = result_def(TensorType)
+
+    @classmethod
+    def infer(cls, call: Call) -> Sequence[Attribute]:
+        batch, channels, *sizes = expect_rank(call, 0, range(2, 6), "an input")
+        expect_at_least(call, "block", 1)
+        block = call.int("block")
+        shape = [batch, num_blocks(channels, block), *sizes, block]
+        return (with_shape(call.element(0), shape),)
+
+
+@irdl_op_definition
+class UnpackChannelsOp(Node):
+    """
+    The tensor [N, channels, *spatial] that a blocked tensor [N, B, *spatial, b] holds.
+
+    ```mlir
+    %r = glow_cpu.unpack_channels %x channels 24
+       : (tensor<1x2x7x7x16xf32>) -> tensor<1x24x7x7xf32>
+    ```
+    """
+
+    name = "glow_cpu.unpack_channels"
+
+    input = operand_def(TensorType)
+    channels = prop_def(IntegerAttr.constr(i64))
+    result = result_def(TensorType)
+
+    @classmethod
+    def infer(cls, call: Call) -> Sequence[Attribute]:
+        batch, blocks, *sizes, block = expect_rank(call, 0, range(3, 7), "a blocked input")
+        channels = call.int("channels")
+        if num_blocks(channels, block) != blocks:
+            raise call.fail(
+                f"expected channels that {blocks} blocks of {block} hold, found {channels}"
+            )
+        return (with_shape(call.element(0), [batch, channels, *sizes]),)
+
+
+class Windowed(Node, abc.ABC):
+    """What convolutions of blocked tensors share: windows that stay inside the input."""
+
+    input = operand_def(TensorType)
+    filter = operand_def(TensorType)
+    bias = operand_def(TensorType)
+    strides = prop_def(PerDimension(1, besides=3))
+    dilations = prop_def(PerDimension(1, besides=3))
+    result = result_def(TensorType)
+
+    traits = traits_def(AcceptsEpilogue())
+
+    @classmethod
+    def _counts(cls, call: Call, sizes: Sequence[int], kernel: Sequence[int]) -> list[int]:
+        """How many windows there are along each spatial dimension."""
+        n = len(sizes)
+        strides, dilations = (expect_length(call, p, n) for p in ("strides", "dilations"))
+        expect_at_least(call, "strides", 1)
+        expect_at_least(call, "dilations", 1)
+        counts = [
+            window_extent(size, 0, 0, k, s, d)
+            for size, k, s, d in zip(sizes, kernel, strides, dilations, strict=True)
+        ]
+        if 0 in counts and 0 not in sizes:
+            raise call.fail(
+                f"expected a filter that fits into the input, "
+                f"found input {call.operands[0]} and filter {call.operands[1]}"
+            )
+        return counts
+
+
+@irdl_op_definition
+class BlockedConvolutionOp(Windowed):
+    """
+    Convolution of a blocked `input` [N, C / b, *spatial, b] without padding.
+
+    `filter` [O / b, C / b, *kernel, b, b] has the input channel before the output channel, `bias`
+    is [O / b, b], the result [N, O / b, *windows, b]. For few channels, `input` may be plain
+    [N, C, *spatial]; then `filter` is [O / b, C, *kernel, b]. 16-bit floats accumulate in f32.
+
+    ```mlir
+    %r = glow_cpu.blocked_convolution %x, %w, %b
+       : (tensor<1x4x58x58x16xf32>, tensor<8x4x3x3x16x16xf32>, tensor<8x16xf32>)
+      -> tensor<1x8x56x56x16xf32>
+    ```
+    """
+
+    name = "glow_cpu.blocked_convolution"
+
+    @classmethod
+    def infer(cls, call: Call) -> Sequence[Attribute]:
+        element = expect_same_element(call)
+        expect_float(call)
+        n = len(call.ints("strides"))
+        if is_blocked_input(call):
+            batch, channels, *sizes, lanes = expect_rank(call, 0, n + 3, "a blocked input")
+            blocks, inputs, *kernel, rows, block = expect_rank(call, 1, n + 4, "a filter")
+        else:
+            batch, channels, *sizes = expect_rank(call, 0, n + 2, "a plain input")
+            blocks, inputs, *kernel, block = expect_rank(call, 1, n + 3, "a filter")
+            rows = lanes = 1
+        expect_shape(call, 2, (blocks, block), "a bias")
+        if (channels, lanes) != (inputs, rows):
+            raise call.fail(
+                f"expected input and filter with the same channels, "
+                f"found input {call.operands[0]} and filter {call.operands[1]}"
+            )
+        counts = cls._counts(call, sizes, kernel)
+        return (with_shape(element, [batch, blocks, *counts, block]),)
+
+
+def is_blocked_input(call: Call) -> bool:
+    """Whether the input of a blocked convolution is blocked, rather than plain."""
+    return len(call.shape(0)) == len(call.ints("strides")) + 3
+
+
+@irdl_op_definition
+class BlockedDepthwiseConvolutionOp(Windowed):
+    """
+    Convolution of each channel of `input` [N, C / b, *spatial, b] with a filter of its own.
+
+    `filter` is [C / b, *kernel, b], `bias` [C / b, b]. There is no padding. Narrow integers and
+    quantized numbers have sums in i32, as in `glow.convolution`.
+
+    ```mlir
+    %r = glow_cpu.blocked_depthwise_convolution %x, %w, %b strides [2, 2]
+       : (tensor<1x4x58x58x16xf32>, tensor<4x3x3x16xf32>, tensor<4x16xf32>)
+      -> tensor<1x4x28x28x16xf32>
+    ```
+    """
+
+    name = "glow_cpu.blocked_depthwise_convolution"
+
+    @classmethod
+    def infer(cls, call: Call) -> Sequence[Attribute]:
+        element = expect_product(call, addend=2)
+        if not is_narrow_integer(call.element(0)):
+            expect_float(call)
+        n = len(call.ints("strides"))
+        batch, blocks, *sizes, block = expect_rank(call, 0, n + 3, "a blocked input")
+        found, *kernel, lanes = expect_rank(call, 1, n + 2, "a filter")
+        expect_shape(call, 2, (blocks, block), "a bias")
+        if (found, lanes) != (blocks, block):
+            raise call.fail(
+                f"expected input and filter with the same channels, "
+                f"found input {call.operands[0]} and filter {call.operands[1]}"
+            )
+        counts = cls._counts(call, sizes, kernel)
+        return (with_shape(element, [batch, blocks, *counts, block]),)
+
+
+class _BlockedPool(Pool, abc.ABC):
+    """A pool over the spatial dimensions of [N, C / b, *spatial, b]."""
+
+    strides = prop_def(PerDimension(1, besides=3))
+    pads = prop_def(PerDimension(0, besides=3, times=2))
+    dilations = prop_def(PerDimension(1, besides=3))
+
+    @classmethod
+    def infer(cls, call: Call) -> Sequence[Attribute]:
+        *shape, block = expect_rank(call, 0, range(4, 7), "a blocked input")
+        plain = Call(cls, (with_shape(call.element(0), shape),), call.results, call.properties)
+        (result,) = super().infer(plain)
+        return (with_shape(call.element(0), [*shape_of(result), block]),)
+
+
+@irdl_op_definition
+class BlockedMaxPoolOp(_BlockedPool):
+    """
+    `glow.max_pool` of a blocked tensor.
+
+    ```mlir
+    %r = glow_cpu.blocked_max_pool %x strides [2, 2] kernel [2, 2]
+       : (tensor<1x8x4x4x16xf32>) -> tensor<1x8x2x2x16xf32>
+    ```
+    """
+
+    name = "glow_cpu.blocked_max_pool"
+    FORMULA: ClassVar[str] = """
+        result[n, c, w.., l] = max(k.. < kernel)
+            input[n, c, w.. * strides + k.. * dilations - low, l | outside: least]
+        for w.. < counts
+    """
+
+
+@irdl_op_definition
+class BlockedAvgPoolOp(_BlockedPool):
+    """
+    `glow.avg_pool` of a blocked tensor.
+
+    ```mlir
+    %r = glow_cpu.blocked_avg_pool %x strides [2, 2] kernel [2, 2]
+       : (tensor<1x8x4x4x16xf32>) -> tensor<1x8x2x2x16xf32>
+    ```
+    """
+
+    name = "glow_cpu.blocked_avg_pool"
+    FORMULA: ClassVar[str] = """
+        result[n, c, w.., l] = (sum(k.. < kernel)
+                input[n, c, w.. * strides + k.. * dilations - low, l | outside: 0])
+            / (sum(k..) (1 if all(w.. * strides + k.. * dilations - low >= first
+                                  and w.. * strides + k.. * dilations - low < last) else 0))
+        for w.. < counts
+    """
+
+    count_include_pad = prop_def(IntegerAttr.constr(i1), default_value=IntegerAttr(0, i1))
+
+    @classmethod
+    def infer(cls, call: Call) -> Sequence[Attribute]:
+        expect_float(call)
+        return super().infer(call)

@@ -1,0 +1,104 @@
+"""Convolution by interpolation, with fewer multiplications."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import IntegerAttr, TensorType, bf16, f32, i64
+from xdsl.ir import Attribute
+from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def
+
+from ..glow.base import AcceptsEpilogue, Node
+from ..operator import Call, expect_float, expect_rank, expect_shape, with_shape
+
+TILES = (2, 4)
+"""Sizes of tiles that there are transforms for."""
+PARTS = 3
+"""Numbers of bf16 whose sum is any number of f32."""
+
+
+@irdl_op_definition
+class WinogradConvolutionOp(Node):
+    """
+    Convolution of a blocked `input` [N, C / b, H, W, b] with a filter of 3 x 3, stride 1, without
+    padding, tile by tile of `tile` x `tile` outputs. The result is [N, O / b, H - 2, W - 2, b]. If
+    `pool` is more than 1, it is the largest of each `pool` x `pool` outputs instead, as of max
+    pooling with that stride, which drops what is left over at the end; it divides `tile`.
+
+    `filter` [(tile + 2)^2, O / b, C, b] is transformed: `G g G^T` for each pair of channels. Each
+    tile of the input, d, becomes `B^T d B`, of which each element is multiplied by that of the
+    filter and summed over the input channels; with that sum M, the outputs are `A^T M A`, plus
+    `bias` [O / b, b]. The input counts as zero beyond its end, where the last tiles reach.
+
+    A filter of f32 may also be given as the sum of three parts of bf16, the largest first, with the
+    channels of two neighbouring blocks in pairs: [(tile + 2)^2, O / b, ceil(C / 2b), 3, b, b, 2].
+    Then the transformed input may be divided likewise, and of the nine products of parts the six be
+    summed that are not below 2^-21 of the whole, on processors that multiply tiles of bf16 (Henry,
+    Tang and Heinecke, Leveraging the bfloat16 Artificial Intelligence Datatype, 2019).
+
+    The matrices come from the points 0, 1, -1 for tiles of 2 and 0, 5/8, -5/8, 3/2, -3/2 for tiles
+    of 4, and infinity (Lavin and Gray, Fast Algorithms for Convolutional Neural Networks, 2015).
+    It takes 9 / 4 and 4 times fewer multiplications than the definition. Rounding differs: for
+    inputs of unit variance and up to 256 channels in f32, results are within 2e-5 of their root
+    mean square of the exact ones.
+
+    ```mlir
+    %r = glow_cpu.winograd_convolution %x, %u, %b tile 4
+       : (tensor<1x4x58x58x16xf32>, tensor<36x8x64x16xf32>, tensor<8x16xf32>)
+      -> tensor<1x8x56x56x16xf32>
+    ```
+    """
+
+    name = "glow_cpu.winograd_convolution"
+
+    input = operand_def(TensorType)
+    filter = operand_def(TensorType)
+    bias = operand_def(TensorType)
+    tile = prop_def(IntegerAttr.constr(i64))
+    pool = prop_def(IntegerAttr.constr(i64), default_value=IntegerAttr(1, i64))
+    result = result_def(TensorType)
+
+    traits = traits_def(AcceptsEpilogue())
+
+    @classmethod
+    def infer(cls, call: Call) -> Sequence[Attribute]:
+        element = call.element(0)
+        expect_float(call)
+        tile = call.int("tile")
+        if tile not in TILES:
+            raise call.fail(f"expected a tile of 2 or 4, found {tile}")
+        pool = call.int("pool")
+        if pool < 1 or tile % pool:
+            raise call.fail(f"expected pool to divide the tile of {tile}, found {pool}")
+        batch, inputs, *sizes, lanes = expect_rank(call, 0, 5, "a blocked input")
+        outputs, block = expect_rank(call, 2, 2, "a bias")
+        if call.element(2) != element:
+            raise call.fail(f"expected a bias with elements {element}, found {call.operands[2]}")
+        _expect_filter(call, (tile + 2) ** 2, inputs, lanes)
+        if min(sizes) < 2 + pool:
+            least = f"{2 + pool} x {2 + pool}"
+            raise call.fail(f"expected an input of at least {least}, found {call.operands[0]}")
+        counts = [(s - 2) // pool for s in sizes]
+        return (with_shape(element, [batch, outputs, *counts, block]),)
+
+
+def has_parts(call: Call) -> bool:
+    """Whether the filter is given as a sum of parts."""
+    return len(call.shape(1)) == _RANK_OF_PARTS
+
+
+_RANK_OF_PARTS = 7
+
+
+def _expect_filter(call: Call, elements: int, inputs: int, lanes: int) -> None:
+    """A filter for transformed tiles of so many elements and so many blocks of input channels."""
+    outputs, block = call.shape(2)
+    wanted, element = (elements, outputs, inputs * lanes, block), call.element(0)
+    if has_parts(call):
+        wanted = (elements, outputs, -(-inputs // 2), PARTS, lanes, block, 2)
+        if element != f32:
+            raise call.fail(f"expected an input of f32 for a filter in parts, found {element}")
+        element = bf16
+    expect_shape(call, 1, wanted, "a transformed filter")
+    if call.element(1) != element:
+        raise call.fail(f"expected a filter with elements {element}, found {call.operands[1]}")

@@ -1,0 +1,59 @@
+"""Python values as the attributes that operators use, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DenseArrayBase,
+    FloatAttr,
+    IntegerAttr,
+    IntegerType,
+    StringAttr,
+    f64,
+    i1,
+    i64,
+)
+from xdsl.ir import Attribute
+
+Python: TypeAlias = "bool | int | float | str | Sequence[int] | Sequence[float] | Attribute"
+
+
+def to_attribute(value: Python) -> Attribute:
+    """A Python value as the attribute that operators use: i64, f64, i1, string or dense array."""
+    match value:
+        case Attribute():
+            return value
+        case bool():
+            return IntegerAttr(int(value), i1)
+        case int():
+            return IntegerAttr(value, i64)
+        case float():
+            return FloatAttr(value, f64)
+        case str():
+            return StringAttr(value)
+        case _ if any(isinstance(v, float) for v in value):
+            return DenseArrayBase.from_list(f64, [float(v) for v in value])
+        case _:
+            return DenseArrayBase.from_list(i64, [int(v) for v in value])
+
+
+def to_python(attribute: Attribute) -> Any:
+    """The Python value of an attribute made by `to_attribute`; others stay as they are."""
+    match attribute:
+        case IntegerAttr(type=IntegerType(width=width)) if width.data == 1:
+            return bool(attribute.value.data)
+        case IntegerAttr():
+            return attribute.value.data
+        case FloatAttr():
+            return attribute.value.data
+        case StringAttr():
+            return attribute.data
+        case DenseArrayBase():
+            return tuple(attribute.get_values())  # pyright: ignore
+        case ArrayAttr():
+            return tuple(to_python(a) for a in attribute)
+        case _:
+            return attribute

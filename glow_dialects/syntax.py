@@ -1,0 +1,200 @@
+"""
+How operators write their properties: `glow.convolution %x, %w, %b strides [2, 2] group 4 : ...`.
+
+The rule is one for all operators, and follows from the definitions of their properties. A property
+that equals its default is left out. Others are written in order of definition, each as its name and
+a literal: an integer (i64), a float (f64), `true` or `false` (i1), a string, or a list of integers
+(i64). An attribute that is none of these, such as an infinite float, is in the dictionary of
+attributes, where every property may be given as well.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+
+from xdsl.dialects.builtin import (
+    DenseArrayBase,
+    FloatAttr,
+    IntegerAttr,
+    IntegerType,
+    MemRefType,
+    StringAttr,
+    TensorType,
+    f64,
+    i1,
+    i64,
+)
+from xdsl.ir import Attribute
+from xdsl.irdl import AttrConstraint, IRDLOperation, VerificationContext
+from xdsl.irdl.operations import OptPropertyDef, PropertyDef
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+
+from ..wording import did_you_mean
+from .python_values import to_attribute, to_python
+
+Properties = Mapping[str, PropertyDef]
+
+_INTS = DenseArrayBase.constr(i64)
+_KINDS: dict[str, Attribute] = {
+    "an integer": IntegerAttr(0, i64),
+    "a float": FloatAttr(0.0, f64),
+    "true or false": IntegerAttr(0, i1),
+    "a string": StringAttr(""),
+    "a list of integers": DenseArrayBase.from_list(i64, []),
+}
+"""What a literal may be, and an attribute of each kind."""
+
+
+@dataclass(frozen=True)
+class PerDimension(AttrConstraint[DenseArrayBase[IntegerType]]):
+    """
+    A list of i64 with `times` numbers for each dimension of the first result but `besides`; if it
+    is not given, all are `fill`.
+    """
+
+    fill: int
+    besides: int = 0
+    times: int = 1
+
+    def verify(self, attr: Attribute, constraint_context: VerificationContext) -> None:
+        _INTS.verify(attr, constraint_context)
+
+    def mapping_type_vars(self, type_var_mapping: object) -> PerDimension:
+        return self
+
+    def default(self, result: Attribute) -> Attribute:
+        rank = result.get_num_dims() if isinstance(result, TensorType | MemRefType) else 0
+        return _filled(self.fill, self.times * max(0, rank - self.besides))
+
+
+@lru_cache
+def _filled(value: int, count: int) -> Attribute:
+    return DenseArrayBase.from_list(i64, [value] * count)
+
+
+def default_of(definition: PropertyDef, result: Attribute | None) -> Attribute | None:
+    """What a property is unless given, for a first result of that type; None if it must be."""
+    if isinstance(definition.constr, PerDimension):
+        return None if result is None else definition.constr.default(result)
+    return definition.default_value
+
+
+def fill_defaults(op: IRDLOperation, properties: Properties, result: Attribute | None) -> None:
+    """Give an operation those of the properties that it lacks and that have a default."""
+    for name, definition in properties.items():
+        if name not in op.properties and isinstance(definition.constr, PerDimension):
+            default = default_of(definition, result)
+            if default is not None:
+                op.properties[name] = default
+
+
+def print_properties(
+    printer: Printer,
+    definitions: Properties,
+    values: Mapping[str, Attribute],
+    attributes: Mapping[str, Attribute],
+    result: Attribute | None,
+) -> None:
+    """` strides [2, 2] {more = ...}`: properties, and the dictionary of what has no literal."""
+    in_dictionary = dict(attributes)
+    for name, definition in definitions.items():
+        value = values.get(name)
+        if name in attributes:
+            raise ValueError(f"{name} is both a property and an attribute")
+        if value is None or value == default_of(definition, result):
+            continue
+        if (text := _literal(value)) is None:
+            in_dictionary[name] = value
+        else:
+            printer.print_string(f" {name} {text}")
+    printer.print_op_attributes(in_dictionary)
+
+
+def _literal(value: Attribute) -> str | None:
+    """The literal of an attribute; None if it has none."""
+    match value:
+        case IntegerAttr(type=t) if t == i1:
+            return "true" if value.value.data else "false"
+        case IntegerAttr(type=t) if t == i64:
+            return str(value.value.data)
+        case FloatAttr(type=t) if t == f64 and math.isfinite(value.value.data):
+            return _float_literal(value.value.data)
+        case StringAttr() if value.data.isascii() and value.data.isprintable():
+            return '"' + value.data.replace("\\", "\\\\").replace('"', '\\"') + '"'
+        case DenseArrayBase(elt_type=t) if t == i64:
+            return f"[{', '.join(map(str, to_python(value)))}]"
+        case _:
+            return None
+
+
+def _float_literal(value: float) -> str:
+    """The shortest one; MLIR's have a point."""
+    digits, exponent, power = repr(value).partition("e")
+    return (digits if "." in digits else f"{digits}.0") + exponent + power
+
+
+def parse_properties(
+    parser: Parser, operator: str, definitions: Properties
+) -> tuple[dict[str, Attribute], dict[str, Attribute]]:
+    """
+    The properties and attributes that follow the operands of an `operator` of that name.
+
+    Raises ParseError, which names the property that is unknown, given twice, or of a wrong kind.
+    """
+    found: dict[str, Attribute] = {}
+    start = parser.pos
+    while (name := parser.parse_optional_identifier()) is not None:
+        if name not in definitions:
+            known = ", ".join(definitions) or "none"
+            near = did_you_mean(name, definitions) or f"; it has {known}"
+            parser.raise_error(f"{operator} has no property {name}{near}", start)
+        if name in found:
+            parser.raise_error(f"{name} is given twice", start)
+        found[name] = _parse_value(parser, name, definitions[name])
+        start = parser.pos
+    attributes = parser.parse_optional_attr_dict()
+    for name in definitions:
+        if name in attributes:
+            if name in found:
+                parser.raise_error(f"{name} is given twice", start)
+            found[name] = attributes.pop(name)
+    missing = [n for n, d in definitions.items() if n not in found and _is_required(d)]
+    if missing:
+        parser.raise_error(f"{operator} lacks the property {missing[0]}", start)
+    return found, attributes
+
+
+def _is_required(definition: PropertyDef) -> bool:
+    if isinstance(definition, OptPropertyDef) or isinstance(definition.constr, PerDimension):
+        return False
+    return definition.default_value is None
+
+
+def _parse_value(parser: Parser, name: str, definition: PropertyDef) -> Attribute:
+    start = parser.pos
+    literal = _parse_literal(parser, name)
+    for number in literal if isinstance(literal, list) else [literal]:
+        if isinstance(number, int) and not -(2**63) <= number < 2**63:
+            parser.raise_error(f"expected integers of 64 bits for {name}, found {number}", start)
+    value = None if literal is None else to_attribute(literal)
+    if value is None or not definition.constr.verifies(value):
+        kinds = [kind for kind, some in _KINDS.items() if definition.constr.verifies(some)]
+        wanted = " or ".join(kinds) or "an attribute in braces"
+        parser.raise_error(f"expected {wanted} for the property {name}", start)
+    return value
+
+
+def _parse_literal(parser: Parser, name: str) -> bool | int | float | str | list[int] | None:
+    if (flag := parser.parse_optional_boolean()) is not None:
+        return flag
+    if (text := parser.parse_optional_str_literal()) is not None:
+        return text
+    if (number := parser.parse_optional_number()) is not None:
+        return number
+    return parser.parse_optional_comma_separated_list(
+        parser.Delimiter.SQUARE, lambda: parser.parse_integer(False, True, f" in {name}")
+    )

@@ -1,0 +1,1 @@
+"""The types between the parts of the compiler. What implements them is elsewhere."""

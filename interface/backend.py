@@ -1,0 +1,294 @@
+"""
+The interface of backends, and the search for them.
+
+A backend claims the operators that it computes (all others are decomposed by `glow-lower-nodes`),
+names the stages that take a graph to its own final form, and compiles that form into a program that
+runs. What it says of its memories and of its speed serves to split networks over devices.
+`docs/backends.md` builds a complete one. Backends are found through the entry point group
+`glow.backends`, so another package can bring one.
+"""
+
+from __future__ import annotations
+
+import abc
+import inspect
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.metadata import EntryPoints, entry_points
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from ..errors import GlowError
+from ..lazy import lazy_property
+from ..wording import did_you_mean
+
+if TYPE_CHECKING:
+    import numpy as np
+    from xdsl.dialects.builtin import ModuleOp
+
+    from ..glow_dialects.claims import Claim
+    from ..glow_dialects.glow.base import Node
+    from ..glow_dialects.operator import Call
+    from .cache import Cache
+    from .model_source import ModelSource
+    from .program import Program, Restored
+    from .time_profile import TimeProfile
+
+GROUP = "glow.backends"
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A named step of compilation: a pass pipeline whose result is kept for inspection."""
+
+    name: str
+    """Short, and usable as a file name: the stage's IR is dumped as `NN-name.mlir`."""
+    pipeline: str
+    """
+    Passes in the syntax of `glow-opt -p`, for example
+    `glow-lower-nodes{backend=cpu},canonicalize`.
+    """
+    bulky: bool = False
+    """
+    Whether its IR is generated code, much larger than the network: such a stage is verified only on
+    request, and computed again when somebody looks at it instead of being kept.
+    """
+
+
+@dataclass(frozen=True)
+class DeviceMemory:
+    """A memory of a device, as programs see it."""
+
+    name: str
+    bytes: int | None
+    """The size of the memory; None if it is the host's."""
+    alignment: int = 1
+    """Bytes: where buffers may start."""
+    layouts: tuple[str, ...] = ("row-major",)
+    """The layouts of tensors in it, in the backend's words."""
+
+
+@dataclass(frozen=True)
+class Rates:
+    """The speed of a device. A node takes the longer of computing and of moving bytes."""
+
+    operations: float
+    """Per second."""
+    bytes: float
+    """Per second, to and from the memory that holds tensors."""
+    overhead: float = 0.0
+    """Seconds that a node takes whatever its size."""
+
+
+class Backend(abc.ABC):
+    """
+    One target. Instances hold options and no state of any network.
+
+    The constructor takes options by keyword. Every backend accepts `threads` (how many threads the
+    program runs on) and `cache` (True for the default directory of compiled code, False for none,
+    or a directory), and ignores what means nothing to it, as this one does.
+
+    A backend must implement `claims`, `stages` and `compile`.
+    """
+
+    name: ClassVar[str]
+    keeps_code: ClassVar[bool] = False
+    """Whether compiled code is kept in `cache`, if there is one."""
+    cache: Cache | None = None
+    """Where what is known of models is kept; None for nowhere."""
+
+    def __init__(self, threads: int = 1, cache: object = True):
+        pass
+
+    def __repr__(self) -> str:
+        values = [(n, self.option(n), default) for n, default in self.option_defaults().items()]
+        shown = [f"{name}={value!r}" for name, value, default in values if value != default]
+        return f"{type(self).__name__}({', '.join(shown)})"
+
+    # its options
+
+    @classmethod
+    def option_defaults(cls) -> Mapping[str, object]:
+        """Its options but `cache`, by name: by default those of the constructor."""
+        parameters = inspect.signature(cls).parameters
+        return {name: p.default for name, p in parameters.items() if name != "cache"}
+
+    def option(self, name: str) -> object:
+        """The value of an option, as far as it is kept; by default in an attribute."""
+        return getattr(self, name, self.option_defaults()[name])
+
+    @classmethod
+    def expect_options(cls, options: Mapping[str, object]) -> Mapping[str, Any]:
+        """Options with the names of some of this backend. Raises GlowError for other names."""
+        known = cls.option_defaults()
+        for name in options:
+            if name not in known:
+                raise GlowError(
+                    f"there is no option {name!r}{did_you_mean(name, known)}; the backend "
+                    f"{cls.name} has {', '.join(known)}"
+                )
+        return options
+
+    # what it computes
+
+    @abc.abstractmethod
+    def claims(self) -> Sequence[Claim]:
+        """
+        The operators that the backend computes, with their types. The answer is always the same.
+        """
+
+    @lazy_property
+    def _claims_by_operator(self) -> Mapping[type[Node], Sequence[Claim]]:
+        table: dict[type[Node], list[Claim]] = {}
+        for claim in self.claims():
+            table.setdefault(claim.operator, []).append(claim)
+        return table
+
+    def supports(self, call: Call) -> bool:
+        """
+        Whether a claim covers an operator on these types. The types may be those of a float
+        operator with its quantized operands and results (see `glow_dialects.claims`).
+        """
+        return any(claim.covers(call) for claim in self._claims_by_operator.get(call.operator, ()))
+
+    def keeps(self, call: Call) -> bool:
+        """Whether `glow-lower-nodes` leaves a node as it is: by default, if it is supported."""
+        return self.supports(call)
+
+    # compilation
+
+    @abc.abstractmethod
+    def stages(self) -> Sequence[Stage]:
+        """
+        What happens to an imported graph, in order: rewrites of the graph, `glow-lower-nodes`, and
+        the lowering to whatever `compile` reads.
+        """
+
+    @abc.abstractmethod
+    def compile(self, stages: Mapping[str, ModuleOp]) -> Program:
+        """
+        Make the network runnable.
+
+        `stages` maps the name of each stage, `imported` before all others, to its module, and
+        computes a stage when it is first asked for. The modules must not be changed.
+        """
+
+    def resume(self, module: ModuleOp) -> None:
+        """
+        Check and complete a module that was read from a file and continues with a later stage than
+        the first. By default nothing is to be done.
+        """
+
+    # what the device is like
+
+    def memories(self) -> Sequence[DeviceMemory]:
+        """
+        The device's memories. The first holds weights, inputs, outputs and activations; by default
+        that is the host's memory.
+        """
+        return (DeviceMemory("host", None),)
+
+    def rates(self, call: Call) -> Rates:
+        """
+        How fast the device computes an operator. By default one operation and one byte take a
+        nanosecond, which orders nodes by size and says nothing of a device.
+        """
+        return Rates(1e9, 1e9)
+
+    def cost(self, call: Call) -> float:
+        """
+        Estimated seconds of a node, alone: the roofline of its work (Williams et al. 2009) at
+        `rates`. Zero for what is another view of the same bytes or known at compile time.
+        """
+        from ..glow_dialects.work import work_of
+
+        work = work_of(call)
+        if not (work.operations or work.bytes):
+            return 0.0
+        rates = self.rates(call)
+        seconds = max(work.operations / rates.operations, work.bytes / rates.bytes)
+        return seconds + rates.overhead
+
+    # what may be kept and shown
+
+    def restore(self, source: ModelSource) -> Restored | None:
+        """
+        The program that was compiled from a model before, without a look at anything but a cache;
+        None if there is none. Raises OSError if the model cannot be read.
+        """
+        return None
+
+    def remember(
+        self, source: ModelSource, stages: Mapping[str, ModuleOp], program: Program
+    ) -> None:
+        """Keep a program that `compile` made from a model, for `restore`. By default nothing is."""
+
+    def profile(
+        self,
+        program: Program,
+        stages: Mapping[str, ModuleOp],
+        inputs: Sequence[np.ndarray],
+        repeat: int,
+    ) -> TimeProfile:
+        """
+        Measured times of each instruction of a program that `compile` or `restore` made, in
+        `repeat` runs on inputs as for `Program.run`. By default that is a GlowError.
+        """
+        raise GlowError(f"the backend {self.name} measures no times of instructions: use cpu")
+
+    def texts(self, stages: Mapping[str, ModuleOp]) -> Mapping[str, str]:
+        """
+        What is worth reading beside the stages, by file name: assembly, say. By default nothing.
+        """
+        return {}
+
+
+@lru_cache(maxsize=8)
+def _entries(search_path: tuple[str, ...]) -> EntryPoints:
+    # kept, because the metadata of all packages is read for it
+    return entry_points(group=GROUP)
+
+
+def backend_names() -> list[str]:
+    """The names of all installed backends."""
+    return sorted(e.name for e in _entries(tuple(sys.path)))
+
+
+def find_backend(name: str, cache: object = True, **options: object) -> Backend:
+    """
+    The backend called `name`, constructed with a cache and options. One that is None or False has
+    its default.
+
+    Raises GlowError, naming the installed backends, if there is none of that name, and for options
+    that it does not have.
+    """
+    found = _backend_class(name)
+    known = found.option_defaults()
+    given = given_options(options)
+    unknown = [option for option in options if option not in known]
+    if unknown and (owners := option_owners(unknown)):
+        if wrong := [option for option in unknown if option in given]:
+            others = " or ".join(owners)
+            raise GlowError(f"{', '.join(wrong)}: options of the backend {others}, found {name!r}")
+    else:
+        found.expect_options(options)
+    return found(cache=cache, **given)
+
+
+def given_options(options: Mapping[str, object]) -> dict[str, Any]:
+    """Options that are neither None nor False, which stand for the default."""
+    return {n: value for n, value in options.items() if value is not None and value is not False}
+
+
+def option_owners(options: Iterable[str]) -> list[str]:
+    """The names of the installed backends that have all of some options."""
+    wanted = set(options)
+    return [n for n in backend_names() if wanted <= _backend_class(n).option_defaults().keys()]
+
+
+def _backend_class(name: str) -> type[Backend]:
+    for entry in _entries(tuple(sys.path)):
+        if entry.name == name:
+            return entry.load()
+    raise GlowError(f"no backend is called {name!r}; installed: {', '.join(backend_names())}")

@@ -1,0 +1,40 @@
+"""What a backend may know of the model that a program is compiled from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Protocol
+
+from .cache import Cache
+
+
+class ModelSource(Protocol):
+    """A model known by its content, so that its compiled program is found again."""
+
+    external: set[str]
+    """Paths of the other files that were read; whoever finds or imports them adds them."""
+
+    @property
+    def folder(self) -> Path:
+        """What names of other files are relative to."""
+        ...
+
+    def key(self, cache: Cache) -> str:
+        """
+        The key of the model's file (not of others with its weights), of how it is imported, and of
+        the compiler. Raises OSError if it cannot be read.
+        """
+        ...
+
+    def with_files(self, key: str, names: Sequence[str], cache: Cache) -> str:
+        """The key with the contents of the other files that have weights. Raises OSError."""
+        ...
+
+    def other_files(self) -> list[str]:
+        """The files of external data, relative to the folder of the model."""
+        ...
+
+    def is_unchanged(self, names: Sequence[str]) -> bool:
+        """Whether neither the model nor other files have changed since this object was made."""
+        ...

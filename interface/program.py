@@ -1,0 +1,51 @@
+"""Programs: what backends make of networks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from .memory_plan import MemoryPlan
+    from .signature import Signature
+
+
+class Program(Protocol):
+    """A network that is ready to run. Calls from several threads at once are safe."""
+
+    def run(self, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
+        """
+        Run once on contiguous arrays of the exact shapes and dtypes that the network declares, in
+        the order of its arguments, and return fresh arrays in the order of its results.
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class ProgramMemory:
+    """Bytes of a device that a program takes as long as it is loaded."""
+
+    weights: int
+    """What all runs share: weights, tables, code in the device's memory."""
+    arena: int
+    """What one run needs beside inputs and outputs, kept from run to run."""
+
+
+@runtime_checkable
+class MeasuredProgram(Program, Protocol):
+    """A program that knows its memory, which a host manager asks for. It is optional."""
+
+    @property
+    def memory(self) -> ProgramMemory: ...
+
+
+@dataclass(frozen=True)
+class Restored:
+    """A program that was compiled before, found in a cache."""
+
+    program: Program
+    signature: Signature
+    memory: MemoryPlan | None

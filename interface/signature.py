@@ -1,0 +1,155 @@
+"""The inputs and outputs of a network, and the check of what a caller passes for them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..errors import InputError
+from ..lazy import lazy_property
+from ..wording import counted
+
+_ORT_NAMES = {"float32": "float", "float64": "double"}
+
+
+@dataclass(frozen=True)
+class TensorInfo:
+    """An input or output, described as onnxruntime does."""
+
+    name: str
+    shape: list[Any]
+    """
+    Sizes. Of a model that is compiled when it is called, a string for a symbolic dimension, and
+    None for one of an output that has no name.
+    """
+    dtype: np.dtype
+    """The dtype, in the machine's byte order. bfloat16 is the dtype of the `ml_dtypes` package."""
+
+    @property
+    def type(self) -> str:
+        """The type as onnxruntime spells it, for example `tensor(float)`."""
+        return f"tensor({_ORT_NAMES.get(self.dtype.name, self.dtype.name)})"
+
+    def fits(self, shape: Sequence[int]) -> bool:
+        """Whether an array may have this shape."""
+        sizes = self.shape
+        if len(shape) != len(sizes):
+            return False
+        return all(a == b or type(b) is str for a, b in zip(shape, sizes, strict=True))
+
+    def __str__(self) -> str:
+        return f"{self.dtype.name}[{self.shape_text}]"
+
+    @property
+    def shape_text(self) -> str:
+        """`4, 3`, with the names of symbolic dimensions."""
+        return ", ".join("?" if size is None else str(size) for size in self.shape)
+
+    def __repr__(self) -> str:
+        return f"TensorInfo({self.name!r}, {self})"
+
+
+@dataclass(frozen=True)
+class Signature:
+    """All inputs and outputs of a network, in order."""
+
+    inputs: tuple[TensorInfo, ...]
+    outputs: tuple[TensorInfo, ...]
+
+    def bind(self, args: Sequence[object], kwargs: Mapping[str, object]) -> dict[str, object]:
+        """
+        Inputs by name, from positional and keyword arguments. Raises InputError as a call would.
+        """
+        if any(isinstance(value, Mapping) for value in args):
+            raise InputError(
+                "expected arrays, found a dictionary: give inputs by name as model(**feed), or as "
+                "model.run(None, feed)"
+            )
+        if len(args) > len(self.inputs):
+            raise InputError(
+                f"expected at most {counted(len(self.inputs), 'input')}, found {len(args)}"
+            )
+        feed = {info.name: value for info, value in zip(self.inputs, args, strict=False)}
+        if not kwargs:
+            return feed
+        if twice := [name for name in kwargs if name in feed]:
+            raise InputError(f"input {_names(twice)} was given both by position and by name")
+        return {**feed, **kwargs}
+
+    def arrays(self, feed: Mapping[str, object]) -> list[np.ndarray]:
+        """
+        C-contiguous arrays in the machine's byte order, in the order of the inputs; a copy is made
+        only of an array that is not so already.
+
+        Raises InputError for an unknown or missing name, a wrong shape or a wrong dtype.
+        """
+        if type(feed) is not dict or feed.keys() != self._names:
+            self._check_names(feed)
+        return [_checked(feed[info.name], info) for info in self.inputs]
+
+    @lazy_property
+    def _names(self) -> frozenset[str]:
+        return frozenset(info.name for info in self.inputs)
+
+    def _check_names(self, feed: object) -> None:
+        """Raises InputError unless there is a value for each input, and no other."""
+        if not isinstance(feed, Mapping):
+            raise InputError(
+                f"expected a dictionary of arrays by input name, found {type(feed).__name__}"
+            )
+        known = [info.name for info in self.inputs]
+        if unknown := [name for name in feed if name not in known]:
+            raise InputError(
+                f"no input is called {_names(unknown)}; the inputs are {_names(known)}"
+            )
+        if missing := [name for name in known if name not in feed]:
+            raise InputError(f"missing input {_names(missing)}")
+
+    def select(self, names: Sequence[str] | None) -> list[int]:
+        """The indices of the outputs called `names`, all of them for None. Raises InputError."""
+        if names is None:
+            return list(range(len(self.outputs)))
+        known = [info.name for info in self.outputs]
+        if isinstance(names, str) or not isinstance(names, Iterable):
+            raise InputError(f"expected a list of output names, found {names!r}")
+        if unknown := [name for name in names if name not in known]:
+            raise InputError(
+                f"no output is called {_names(unknown)}; the outputs are {_names(known)}"
+            )
+        return [known.index(name) for name in names]
+
+
+def _checked(value: object, info: TensorInfo) -> np.ndarray:
+    if (
+        # what most callers pass: little Python, as its code and data are rarely in a near cache
+        type(value) is np.ndarray
+        and value.dtype == info.dtype
+        and (list(value.shape) == info.shape or info.fits(value.shape))
+        and value.flags.c_contiguous
+    ):
+        return value
+    try:
+        array = np.asarray(value)
+    except (ValueError, TypeError) as error:
+        raise InputError(f"input {info.name!r}: expected {info}, found no array: {error}") from None
+    if array.dtype.kind in "OSU":
+        what = "None" if value is None else f"{type(value).__name__} without numbers"
+        raise InputError(f"input {info.name!r}: expected an array {info}, found {what}")
+    if array.dtype.newbyteorder("=") != info.dtype:
+        raise InputError(
+            f"input {info.name!r}: expected dtype {info.dtype.name}, found {array.dtype.name}; "
+            f"convert it with .astype({info.dtype.name!r})"
+        )
+    if not info.fits(array.shape):
+        comma = "," if len(info.shape) == 1 else ""
+        raise InputError(
+            f"input {info.name!r}: expected shape ({info.shape_text}{comma}), found {array.shape}"
+        )
+    return np.asarray(array, dtype=info.dtype, order="C")
+
+
+def _names(names: Sequence[object]) -> str:
+    return ", ".join(map(repr, names)) if names else "none"

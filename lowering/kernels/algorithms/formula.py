@@ -1,0 +1,360 @@
+"""
+The kernel of a formula: a nest for each of its stages, and for what they need before.
+
+- The largest reduction of a term that has a value for each point becomes the reduction of its nest;
+  others go to scratch first.
+- What lies beyond the bounds of an operand is in a padded copy of it.
+- Indices that are not affine are computed before, into a table of places in the operand.
+- Values of loop variables come from a list of whole numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from math import prod
+
+from xdsl.dialects.builtin import i1, i32
+
+from ....glow_dialects.elements import is_float
+from ....glow_dialects.formula.ranges import interval
+from ....glow_dialects.formula.statement import (
+    Apply,
+    Constant,
+    Convert,
+    Kind,
+    Loop,
+    LoopValue,
+    Read,
+    Reduce,
+    Stage,
+    Term,
+    affine,
+    points,
+    walk,
+)
+from ....glow_dialects.glow.structured import Structured
+from ....glow_dialects.glow_nest.affine import Access, Affine, Dim, Index, Indirect, View
+from ....glow_dialects.glow_nest.body import Body
+from ....glow_dialects.glow_nest.nest import Combine, Nest, Reduction
+from ....glow_dialects.scalar import Expr, Primitive
+from ....glow_dialects.views import borders
+from ..registry import Kernel, default_kernel, view_dims
+from .formula_expr import Expressions, element_of_term
+
+_MOST_PADDED = 3
+"""How many times as large a padded copy may be as what it is a copy of."""
+_FEW_ELEMENTS = 4096
+"""Elements by which it may be larger in any case."""
+_MANY_POINTS = 8
+_SLOW = {
+    *(Primitive.DIV, Primitive.SQRT, Primitive.EXP, Primitive.LOG, Primitive.SIN, Primitive.COS),
+    *(Primitive.TANH, Primitive.ERF, Primitive.POW),
+}
+"""Operations that are worth a place in memory if many points have the same."""
+_COMBINES = {
+    Primitive.ADD: Combine.ADD,
+    Primitive.MUL: Combine.MUL,
+    Primitive.MAXIMUM: Combine.MAXIMUM,
+    Primitive.MINIMUM: Combine.MINIMUM,
+}
+
+
+@default_kernel
+def formula(k: Kernel) -> None:
+    """What the formula of the operator says."""
+    operator = k.call.operator
+    assert issubclass(operator, Structured)
+    statement = operator.statement(k.call)
+    builder = _Builder(k)
+    for stage in statement.stages[:-1]:
+        builder.store(stage)
+    builder.finish(statement.result)
+
+
+@dataclass(frozen=True)
+class _Scope:
+    """The points at which a term is computed."""
+
+    loops: frozenset[Loop]
+    known: dict[Term, Term] = field(default_factory=dict)
+    """What terms have become."""
+
+    def inside(self, reduction: Reduce) -> _Scope:
+        return _Scope(self.loops | frozenset(reduction.over))
+
+    def repeats(self, term: Apply) -> bool:
+        """Whether a slow operation would give the same at many points."""
+        return term.kind in _SLOW and points(tuple(self.loops - term.loops)) >= _MANY_POINTS
+
+
+class _Builder:
+    def __init__(self, k: Kernel):
+        self._k = k
+        self._dims: dict[Loop, Dim] = {}
+        self._order: dict[Loop, int] = {}
+        """Outer loops before inner ones."""
+        self._views: dict[Stage | int, View] = dict(enumerate(k.operands))
+        self._padded: dict[object, View] = {}
+        self._tables: dict[Read, Access] = {}
+        self._numbers: View | None = None
+
+    # stages
+
+    def store(self, stage: Stage) -> None:
+        """Computes a stage into scratch."""
+        k, value = self._k, self._prepared(stage.value, stage.loops)
+        view = k.scratch(stage.shape, element_of_term(value))
+        self._views[stage] = view
+        dims, target = [self._dim(loop) for loop in stage.loops], view[self._place(stage)]
+        reduction = _reduction_in(value)
+        body = Expressions(value, self._access, reduction)
+        if _moves(value, body, target):
+            k.copy(dims, target, body.accesses[0])
+            return
+        reduced, combined = self._reduction(reduction)
+        evaluated = Body((body.expr,), (target.element,))
+        k.nest(Nest(tuple(dims), (target,), evaluated, tuple(body.accesses), combined, reduced))
+
+    def finish(self, stage: Stage) -> None:
+        """Computes the last stage into the result."""
+        k, value = self._k, self._prepared(stage.value, stage.loops)
+        dims, place = [self._dim(loop) for loop in stage.loops], self._place(stage)
+        reduction = _reduction_in(value)
+        body = Expressions(value, self._access, reduction)
+        if k.stores_as_is and _moves(value, body, k.result[place]):
+            k.copy(dims, k.result[place], body.accesses[0])
+            return
+        reduced, combined = self._reduction(reduction)
+        if combined is None:
+            k.finish(dims, place, body.accesses, body.expr)
+        else:
+            k.reduce(dims, reduced, combined, place, body.accesses, body.expr)
+
+    def _dim(self, loop: Loop) -> Dim:
+        if loop not in self._dims:
+            self._dims[loop] = Dim(loop.name, loop.size)
+        return self._dims[loop]
+
+    def _place(self, stage: Stage) -> list[Index]:
+        return [0 if loop is None else self._dim(loop) for loop in stage.places]
+
+    # terms that one nest can compute
+
+    def _prepared(self, term: Term, loops: Sequence[Loop]) -> Term:
+        """
+        A term with at most one reduction, the largest of those that have a value for each point of
+        the loops; what others give is in scratch.
+        """
+        over = [loop for t in walk(term) if isinstance(t, Reduce) for loop in t.over]
+        for loop in (*loops, *over):
+            self._order.setdefault(loop, len(self._order))
+        wide = {loop for loop in loops if loop.size > 1}
+        found = [r for r in _outermost(term) if wide <= r.loops]
+        main = max(found, key=lambda r: points(r.over), default=None)
+        return self._rewritten(term, main, _Scope(frozenset(loops)))
+
+    def _rewritten(self, term: Term, main: Reduce | None, scope: _Scope) -> Term:
+        """The term without reductions but `main`, at the points of a scope."""
+        if term in scope.known:
+            return scope.known[term]
+        made: Term = term
+        match term:
+            case Reduce() if term is main:
+                made = replace(term, body=self._rewritten(term.body, None, scope.inside(term)))
+            case Reduce():
+                made = self._stored(term)
+            case Read():
+                made = self._within_bounds(term, main, scope)
+            case Apply() if scope.repeats(term):
+                made = self._stored(term)
+            case Apply():
+                parts = tuple(self._rewritten(a, main, scope) for a in term.arguments)
+                made = replace(term, arguments=parts)
+            case Convert():
+                made = replace(term, operand=self._rewritten(term.operand, main, scope))
+            case Constant() | LoopValue():
+                pass
+        scope.known[term] = made
+        return made
+
+    def _stored(self, term: Term) -> Read:
+        """A term whose values are in scratch."""
+        loops = tuple(sorted(term.loops, key=lambda loop: self._order[loop]))
+        stage = Stage("stored", loops, term)
+        self.store(stage)
+        places = tuple(LoopValue(Kind.INTEGER, term.at, loop) for loop in loops)
+        return Read(term.type, term.at, stage, stage.shape, places)
+
+    def _within_bounds(self, term: Read, main: Reduce | None, scope: _Scope) -> Term:
+        """
+        A read that needs no value beyond the bounds, or a constant one around a copy that is not
+        much larger; others are chosen after a read within the bounds.
+        """
+        if term.outside is None:
+            return term
+        limits = [interval(index) for index in term.indices]
+        ends = list(zip(limits, term.shape, strict=True))
+        if all(0 <= low and high < size for (low, high), size in ends):
+            return replace(term, outside=None)
+        outside = self._rewritten(term.outside, main, scope)
+        if not all(term.shape):
+            return outside
+        forms = [affine(index) for index in term.indices]
+        if isinstance(outside, Constant) and None not in forms:
+            padded = [high - min(low, 0) + 1 for (low, high), _ in ends]
+            if prod(padded) <= _MOST_PADDED * (prod(term.shape) + _FEW_ELEMENTS):
+                return term
+        return _chosen(term, outside)
+
+    # accesses
+
+    def _access(self, term: LoopValue | Read) -> Access:
+        if isinstance(term, LoopValue):
+            return self._whole_numbers(term.loop.size)[[self._dim(term.loop)]]
+        view, shift = self._view(term)
+        forms = [affine(index) for index in term.indices]
+        if None in forms:
+            return self._indirect(term, view)
+        places = [self._affine(index) + s for index, s in zip(term.indices, shift, strict=True)]
+        return view[places]
+
+    def _affine(self, term: Term) -> Affine:
+        form = affine(term)
+        if form is None:
+            return Affine()
+        return Affine({self._dim(loop): c for loop, c in form.terms.items()}, form.constant)
+
+    def _view(self, term: Read) -> tuple[View, Sequence[int]]:
+        """What is read, and where its first element is: behind the padding, if it has some."""
+        view = self._views[term.source]
+        low, high = [0] * view.rank, [0] * view.rank
+        if term.outside is None:
+            return view, low
+        assert isinstance(term.outside, Constant)
+        for d, index in enumerate(term.indices):
+            first, last = interval(index)
+            low[d], high[d] = max(0, -int(first)), max(0, int(last) - view.shape[d] + 1)
+        key = term.source, tuple(low), tuple(high), term.outside.value
+        if key not in self._padded:
+            self._padded[key] = self._copied(view, low, high, term.outside.value)
+        return self._padded[key], low
+
+    def _copied(self, view: View, low: Sequence[int], high: Sequence[int], value: float) -> View:
+        """A copy with a constant around it."""
+        k = self._k
+        shape = [a + s + b for a, s, b in zip(low, view.shape, high, strict=True)]
+        whole = k.scratch(shape, view.element)
+        for starts, sizes in borders(low, view.shape, shape):
+            dims = [Dim(f"b{d}", size) for d, size in enumerate(sizes)]
+            write = whole[[dim + start for dim, start in zip(dims, starts, strict=True)]]
+            k.map(dims, write, (), Expr.constant(value, view.element))
+        dims = view_dims(view)
+        inside = [dim + start for dim, start in zip(dims, low, strict=True)]
+        k.copy(dims, whole[inside], view[dims])
+        return whole
+
+    def _indirect(self, term: Read, view: View) -> Access:
+        """An element whose place some indices give that are computed before."""
+        if term in self._tables:
+            return self._tables[term]
+        place, total, first, last = Affine({}, view.offset), None, 0, 0
+        for index, stride, size in zip(term.indices, view.strides, view.shape, strict=True):
+            if affine(index) is not None:
+                place = place + self._affine(index) * stride
+                continue
+            step = Constant(Kind.INTEGER, term.at, stride)
+            part = Apply(Kind.INTEGER, term.at, Primitive.MUL, (index, step))
+            total = part if total is None else _sum(total, part)
+            end = stride * max(0, size - 1)
+            first, last = first + min(0, end), last + max(0, end)
+        assert total is not None
+        total = _sum(total, Constant(Kind.INTEGER, term.at, -first))
+        table = self._access(self._stored(total))
+        indirect = Indirect(table, last - first + 1, 1)
+        self._tables[term] = Access(view.buffer, place + first, indirect)
+        return self._tables[term]
+
+    def _whole_numbers(self, count: int) -> View:
+        """The numbers from 0 on, at least so many: each part of them is the parts before, moved."""
+        if self._numbers is not None and self._numbers.shape[0] >= count:
+            return self._numbers
+        k = self._k
+        view = k.scratch((count,), i32)
+        k.map((), view[[0]], (), Expr.constant(0, i32))
+        done = 1
+        while done < count:
+            dim = Dim("i", min(done, count - done))
+            k.map([dim], view[[dim + done]], [view[[dim]]], Expr.argument(0) + done)
+            done += dim.size
+        self._numbers = view
+        return view
+
+    # reductions
+
+    def _reduction(self, term: Reduce | None) -> tuple[tuple[Dim, ...], Reduction | None]:
+        if term is None:
+            return (), None
+        reduced = tuple(self._dim(loop) for loop in term.over)
+        element, combine = element_of_term(term), _COMBINES[term.combine]
+        if combine is Combine.ADD and is_float(element):
+            factors = self._factors(term.body)
+            if factors is not None:
+                return reduced, Reduction(combine, element, factors)
+        body = Expressions(term.body, self._access)
+        reads = tuple(body.accesses) or (self._whole_numbers(1)[[0]],)
+        if body.expr.index == 0 and reads[0].element == element:
+            return reduced, Reduction(combine, element, reads)
+        return reduced, Reduction(combine, element, reads, Body((body.expr,), (element,)))
+
+    def _factors(self, term: Term) -> tuple[Access, ...] | None:
+        """The two elements whose product a term is; None if it is not such a product."""
+        if not (isinstance(term, Apply) and term.kind is Primitive.MUL):
+            return None
+        a, b = term.arguments
+        if not (isinstance(a, Read) and isinstance(b, Read)):
+            return None
+        factors = self._access(a), self._access(b)
+        return None if any(f.indirect for f in factors) else factors
+
+
+def _moves(value: Term, body: Expressions, target: Access) -> bool:
+    """Whether a value is an element as memory holds it."""
+    return isinstance(value, Read) and body.accesses[0].element == target.element
+
+
+def _outermost(term: Term) -> list[Reduce]:
+    """The reductions of a term that are not in others."""
+    if isinstance(term, Reduce):
+        return [term]
+    return [r for part in term.parts for r in _outermost(part)]
+
+
+def _reduction_in(term: Term) -> Reduce | None:
+    found = _outermost(term)
+    return found[0] if found else None
+
+
+def _sum(a: Term, b: Term) -> Term:
+    return Apply(Kind.INTEGER, a.at, Primitive.ADD, (a, b))
+
+
+def _chosen(term: Read, outside: Term) -> Term:
+    """A read with indices within the bounds, or the value beyond them, as conditions say."""
+    at, conditions, indices = term.at, None, list(term.indices)
+    for d, (index, size) in enumerate(zip(term.indices, term.shape, strict=True)):
+        low, high = interval(index)
+        zero, end = (Constant(Kind.INTEGER, at, n) for n in (0, size - 1))
+        found: list[Term] = []
+        if low < 0:
+            found.append(Apply(i1, at, Primitive.LE, (zero, index)))
+            indices[d] = Apply(Kind.INTEGER, at, Primitive.MAXIMUM, (indices[d], zero))
+        if high >= size:
+            found.append(Apply(i1, at, Primitive.LE, (index, end)))
+            indices[d] = Apply(Kind.INTEGER, at, Primitive.MINIMUM, (indices[d], end))
+        for condition in found:
+            pair = condition if conditions is None else (conditions, condition)
+            conditions = pair if not isinstance(pair, tuple) else Apply(i1, at, Primitive.AND, pair)
+    assert conditions is not None
+    inside = replace(term, indices=tuple(indices), outside=None)
+    return Apply(term.type, at, Primitive.SELECT, (conditions, inside, outside))

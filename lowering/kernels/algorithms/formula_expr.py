@@ -1,0 +1,108 @@
+"""Scalar expressions of formulas: from terms to `Expr`, over the elements that are read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from xdsl.dialects.builtin import f64, i32, i64
+from xdsl.ir import Attribute
+
+from ....glow_dialects.formula.ranges import interval
+from ....glow_dialects.formula.statement import (
+    Apply,
+    Constant,
+    Convert,
+    IndexOp,
+    Kind,
+    LoopValue,
+    Read,
+    Reduce,
+    Term,
+    walk,
+)
+from ....glow_dialects.glow_nest.affine import Access
+from ....glow_dialects.scalar import Expr, Primitive, apply, convert, select
+
+Argument = Callable[["LoopValue | Read"], Access]
+"""Where the value of a loop variable, or an element, is read."""
+
+
+def integer_type(term: Term) -> Attribute:
+    """The type in which the indices in a term compute: i32 if that holds all of them."""
+    whole = [t for t in walk(term) if t.type in (Kind.INTEGER, i64)]
+    reads = any(isinstance(t, Read) and t.type == i64 for t in whole)
+    bounds = [b for t in whole for b in interval(t)]
+    return i64 if reads or any(abs(b) >= 2**31 for b in bounds) else i32
+
+
+def element_of_term(term: Term) -> Attribute:
+    """The element type of a term's value."""
+    if isinstance(term.type, Attribute):
+        return term.type
+    return f64 if term.type is Kind.REAL else integer_type(term)
+
+
+class Expressions:
+    """The expression of a term. The operands that it needs come in order of first use."""
+
+    def __init__(self, term: Term, argument: Argument, reduction: Reduce | None = None):
+        self.accesses: list[Access] = []
+        self._integer = integer_type(term)
+        self._argument = argument
+        self._reduction = reduction
+        """Its value is the first argument."""
+        self._known: dict[object, Expr] = {}
+        self.expr = self._visit(term)
+
+    def _type(self, term: Term) -> Attribute:
+        if isinstance(term.type, Attribute):
+            return term.type
+        return f64 if term.type is Kind.REAL else self._integer
+
+    def _visit(self, term: Term) -> Expr:
+        if term not in self._known:
+            self._known[term] = self._made(term)
+        return self._known[term]
+
+    def _made(self, term: Term) -> Expr:
+        match term:
+            case Constant():
+                return Expr.constant(term.value, self._type(term))
+            case Reduce():
+                assert term is self._reduction
+                return Expr.argument(0)
+            case LoopValue():
+                loaded = self._read(term)
+                return loaded if self._integer == i32 else convert(loaded, i64)
+            case Read():
+                return self._read(term)
+            case Convert():
+                target = self._type(term)
+                found = self._visit(term.operand)
+                return found if self._type(term.operand) == target else convert(found, target)
+            case Apply():
+                return self._apply(term)
+
+    def _read(self, term: LoopValue | Read) -> Expr:
+        access = self._argument(term)
+        self.accesses.append(access)
+        first = 0 if self._reduction is None else 1
+        return Expr.argument(first + len(self.accesses) - 1)
+
+    def _apply(self, term: Apply) -> Expr:
+        arguments = [self._visit(a) for a in term.arguments]
+        if isinstance(term.kind, IndexOp):
+            return _divided(term.kind, *arguments)
+        found = apply(term.kind, *arguments)
+        # a rounding of reals gives an index
+        rounds = term.type is Kind.INTEGER and term.arguments[0].type is Kind.REAL
+        return convert(found, self._integer) if rounds else found
+
+
+def _divided(kind: IndexOp, a: Expr, b: Expr) -> Expr:
+    """Quotient or remainder by a positive number, rounded down; the primitive rounds to zero."""
+    quotient = apply(Primitive.DIV, a, b)
+    rest = a - quotient * b
+    if kind is IndexOp.MODULO:
+        return select(rest < 0, rest + b, rest)
+    return select(rest < 0, quotient - 1, quotient)

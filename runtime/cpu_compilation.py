@@ -1,0 +1,177 @@
+"""
+Compilation by the backend `cpu`: from the stages of a network to objects and weights.
+
+A process that finds its program in the cache needs none of this.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import cache
+from importlib.metadata import version
+
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp
+from xdsl.dialects.llvm import FuncOp
+
+from ..glow_dialects.plan_attributes import WEIGHTS_SIZE
+from ..interface.cache import Cache
+from ..lowering.llvm.convert import PROGRAM
+from ..lowering.llvm.translate import translate_function
+from ..lowering.target import Target
+from ..lowering.threads import llvm_text
+from . import program_cache
+from .cpu_link import linked
+from .cpu_options import CpuOptions
+from .cpu_program import CpuProgram, aligned_bytes
+from .gil_switch import short_gil_switch
+from .jit import object_key, object_of, support_object
+from .memory_plan import function_bytes, plan_of
+from .program_plan import LinkPlan
+from .saved_program import SavedProgram
+from .signature import main_function, signature_of
+from .stages import Progress, Stages
+from .weights import fill_weights, segment_key, shared_segment
+
+Modules = Mapping[str, ModuleOp]
+"""The module after each stage, by name."""
+
+
+class CpuCompilation:
+    """One compilation: the stages of a network, and how its code is made."""
+
+    def __init__(
+        self, stages: Modules, options: CpuOptions, target: Target, objects_cache: Cache | None
+    ):
+        self._stages = stages
+        self._options = options
+        self._target = target
+        self._cache = objects_cache
+
+    def program(self) -> CpuProgram:
+        """The program, linked into this process. Raises CompileError if it cannot run here."""
+        self._target.expect_host_runs_it()
+        main = main_function(planned_module(self._stages))
+        own = aligned_bytes(function_bytes(main, WEIGHTS_SIZE))
+
+        def fill() -> str:
+            fill_weights(own, main)
+            return segment_key(own)
+
+        with short_gil_switch(), ThreadPoolExecutor(1) as pool:
+            # numpy and LLVM release Python's global lock, so weights are packed meanwhile
+            filled = pool.submit(fill)
+            objects, plan = self._objects()
+            key = filled.result()
+        run = linked(objects, self._options, self._target)
+        weights = shared_segment(key, own)
+        outputs = signature_of(first_module(self._stages)).outputs
+        return CpuProgram(run, weights, key, plan, outputs)
+
+    def objects(self) -> Sequence[bytes]:
+        """All objects of the program, with the conversions that the target lacks."""
+        objects = self._objects()[0]
+        support = support_object(self._target)
+        return objects if support is None else [*objects, support]
+
+    def _objects(self) -> tuple[Sequence[bytes], LinkPlan]:
+        """The objects of the program, generated or from the cache, and what they are."""
+        cache, options = self._cache, self._options
+        if cache is None:
+            return self._generate()
+        allocated = planned_module(self._stages)
+        key = program_cache.program_key(allocated, self._target, options.threads, options.timed)
+        plan = program_cache.find_plan(cache, key)
+        found = [cache.get(k) for k in plan.objects] if plan is not None else []
+        objects = [data for data in found if data is not None]
+        if plan is not None and len(objects) == len(found):
+            return objects, plan
+        objects, plan = self._generate()
+        program_cache.store_plan(cache, key, plan)
+        return objects, plan
+
+    def _generate(self) -> tuple[list[bytes], LinkPlan]:
+        """The objects of the functions of the `llvm` stage."""
+        arena = 0
+
+        def texts() -> Iterator[str]:
+            nonlocal arena
+            for module in _llvm_modules(self._stages):
+                arena = max(arena, arena_bytes(module))
+                for function in _defined_functions(module):
+                    yield translate_function(function, module)
+            if self._options.threads > 1:
+                yield llvm_text(self._target.triple)
+
+        keys: list[str] = []
+        jobs: list[Future[bytes]] = []
+        objects: list[bytes] = []
+        with ThreadPoolExecutor(1) as pool:
+            # LLVM compiles one function, without Python's global lock, while the next ones are made
+            for text in texts():
+                keys.append(object_key(text, self._target, _version()))
+                jobs.append(pool.submit(object_of, text, self._target, _version(), self._cache))
+                _tell(self._stages, objects, jobs)
+            while len(objects) < len(jobs):
+                objects.append(jobs[len(objects)].result())
+                _tell(self._stages, objects, jobs)
+        return objects, LinkPlan(keys, arena)
+
+
+def saved_program(stages: Modules, program: CpuProgram) -> SavedProgram:
+    """What is kept of a program that was compiled from stages."""
+    plan = program.plan
+    return SavedProgram(
+        signature_of(first_module(stages)),
+        plan_of(planned_module(stages)),
+        plan.objects,
+        plan.arena_bytes,
+        program.weights_key,
+    )
+
+
+def planned_module(stages: Modules) -> ModuleOp:
+    """The program with planned memory; where compilation began with its nests, these."""
+    return stages["allocated"] if "allocated" in stages else first_module(stages)
+
+
+def first_module(stages: Modules) -> ModuleOp:
+    """What compilation began with: the imported graph, or what some stage had made before."""
+    return stages[next(iter(stages))]
+
+
+def arena_bytes(module: ModuleOp) -> int:
+    """
+    How large an arena the program needs: what @glow_program of the `llvm` stage says of its last
+    parameter. It includes temporary memory of kernels, so it may be more than was planned for
+    activations.
+    """
+    for function in _defined_functions(module):
+        if function.sym_name.data == PROGRAM and function.arg_attrs is not None:
+            size = function.arg_attrs.data[-1].data.get("llvm.dereferenceable")
+            return size.value.data if isinstance(size, IntegerAttr) else 0
+    return 0
+
+
+def _llvm_modules(stages: Modules) -> Iterable[ModuleOp]:
+    """The `llvm` stage, one function after the other if it is still to be computed."""
+    return stages.by_function("llvm") if isinstance(stages, Stages) else [stages["llvm"]]
+
+
+def _tell(stages: Modules, objects: list[bytes], jobs: Sequence[Future[bytes]]) -> None:
+    """Take the objects that are finished, and say how many there are, if somebody listens."""
+    if not isinstance(stages, Stages) or stages.progress is None:
+        return
+    while len(objects) < len(jobs) and jobs[len(objects)].done():
+        objects.append(jobs[len(objects)].result())
+    total = None if stages.functions is None else max(stages.functions, len(jobs))
+    stages.progress(Progress("llvm", len(objects), total))
+
+
+def _defined_functions(module: ModuleOp) -> list[FuncOp]:
+    return [op for op in module.body.block.ops if isinstance(op, FuncOp) and op.body.blocks]
+
+
+@cache
+def _version() -> str:
+    return f"glow {version('glow-compiler')}"

@@ -1,0 +1,24 @@
+"""Objects of the backend `cpu`, linked into this process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from ..lowering.target import Target
+from .cpu_options import CpuOptions
+from .cpu_program import Addresses
+from .jit import Executable
+
+
+def linked(
+    objects: Sequence[bytes], options: CpuOptions, target: Target
+) -> Callable[[int, Addresses, int], None]:
+    """What runs a program on addresses of its weights, inputs and outputs, and arena."""
+    executable = Executable(objects, "glow_main", target)
+    if options.threads == 1:
+        return executable
+    # programs for one thread need none of it
+    from .teams import ParallelExecutable
+
+    # the last object is that of `lowering.threads`, which the workers themselves run too
+    return ParallelExecutable(executable, options.threads, options.pin, objects[-1])

@@ -1,0 +1,86 @@
+"""The options of the backend `cpu`: of `glow.compile`, of `CpuBackend`, and flags of the tools."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .options import expect_boolean, expect_choice, expect_text, option, pipeline_text, threads_of
+
+MOST_THREADS = 1024
+"""More are a mistake: they would take longer to meet than to compute."""
+CONV_ALGORITHMS = ("auto", "direct", "winograd")
+PRECISIONS = ("f32", "bf16")
+
+
+@dataclass(frozen=True)
+class CpuOptions:
+    """Raises GlowError, naming the option, for values of wrong types and unknown names."""
+
+    threads: int = option(1, "default: 1", metavar="N")
+    """
+    How many threads run the network together, the calling one included. The others sleep between
+    runs. Calls from several Python threads take turns once all processors are used.
+    """
+    pin: bool = option(False, "keep each further thread on a processor of its own")
+    """
+    Whether each of the other threads stays on a processor of its own, which helps where nothing
+    else runs on these. The calling thread goes where the system puts it.
+    """
+    target_cpu: str | None = option(
+        None,
+        "generate code as for this CPU, in LLVM's names (haswell, x86-64); default: that of "
+        "the environment variable GLOW_TARGET_CPU, or this machine's",
+        metavar="NAME",
+    )
+    """The CPU that code is generated for, in LLVM's names. This machine must be able to run it."""
+    target_features: str | None = option(
+        None,
+        "features of the CPU to use or not: --target-features=-avx512f",
+        metavar="[+-]NAME,...",
+    )
+    """What differs from that CPU, in LLVM's names: `"+avx2,-fma"`."""
+    target_triple: str | None = option(None, "the platform that code is generated for")
+    """LLVM's name of another platform, for object files: `"aarch64-unknown-linux-gnu"`."""
+    conv_algorithm: str = option(
+        "auto",
+        "how convolutions are computed; default: auto, whichever is estimated to be fastest",
+        choices=CONV_ALGORITHMS,
+    )
+    """
+    How convolutions are computed: `auto` for what is estimated to be fastest, `direct` by the
+    definition, `winograd` wherever it applies. Winograd convolution rounds differently: its results
+    are within 2e-5 of the root mean square of the exact ones. With `direct`, large matrices behind
+    a rectifier also stay as they are, which are otherwise rounded to 28 bits; that changes results
+    less than sums in f32 do.
+    """
+    precision: str = option(
+        "f32",
+        "bf16: round operands of convolutions and matrix products, sum in f32, and report the "
+        "error; needs AVX512-BF16; default: f32",
+        choices=PRECISIONS,
+    )
+    """
+    `f32`, or `bf16` to round the operands of convolutions and matrix products to bf16, with sums in
+    f32, which needs a CPU with AVX512-BF16. Expect differences of about 1 % of the root mean square
+    of results.
+    """
+    quantize: str | None = option(None, "passes that quantize the optimized graph")
+    """
+    Quantize the network: a `glow.quantization.Quantization`, or as text the pass with its options,
+    such as `glow-quantize{profile="profile.json" schema=symmetric}`.
+    """
+    timed: bool = option(False, "record when each kernel begins and ends")
+    """
+    Whether the program records when each of its kernels begins and ends, for
+    `CompiledModel.profile`.
+    """
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "threads", threads_of(self.threads, MOST_THREADS))
+        object.__setattr__(self, "quantize", pipeline_text(self.quantize))
+        for name in ("pin", "timed"):
+            expect_boolean(name, getattr(self, name))
+        for name in ("target_cpu", "target_features", "target_triple"):
+            expect_text(name, getattr(self, name))
+        expect_choice("conv_algorithm", self.conv_algorithm, CONV_ALGORITHMS)
+        expect_choice("precision", self.precision, PRECISIONS)

@@ -1,0 +1,112 @@
+"""The stages of the backend `cpu`: which passes take a graph to the `llvm` dialect."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from ..errors import GlowError
+from ..interface.backend import Stage
+from .cpu_options import CpuOptions
+
+if TYPE_CHECKING:
+    from ..lowering.target import Target
+
+_CLEAN = "glow-fold-constants,canonicalize,cse,dce"
+
+_TO_ALLOCATED = (
+    Stage("instructions", "glow-irgen"),
+    Stage(
+        "optimized-instructions",
+        "glow-eliminate-copies,glow-stack-ops,glow-share-buffers,glow-eliminate-dead-stores,"
+        "glow-hoist-padding-fills",
+    ),
+    Stage("allocated", "glow-allocate"),
+)
+
+
+class CpuStages:
+    """The stages for some options and a target."""
+
+    def __init__(self, options: CpuOptions, target: Target):
+        self._options = options
+        self._target = target
+        self._machine = target.describe()
+
+    def all(self) -> Sequence[Stage]:
+        """The stages of a whole compilation, in order. Raises GlowError if the CPU lacks bf16."""
+        threads = self._options.threads
+        build = "glow-build-nests" + (f"{{threads={threads}}}" if threads > 1 else "")
+        kernels = "glow-generate-loops"
+        if self._options.timed:
+            kernels += f",glow-instrument-kernels{{threads={threads}}}"
+        choose = f"glow-choose-convolutions{{algorithm={self._algorithm()}}}"
+        return (
+            *self.optimized(),
+            self._lowered(),
+            Stage("laid-out", "glow-assign-layouts,cse,dce"),
+            Stage("convolutions", f"{choose},glow-fuse-pooling"),
+            Stage("packed", f"glow-pack-weights,glow-simplify-shapes,{_CLEAN}"),
+            *self._bf16(),
+            Stage("ordered", f"glow-schedule-nodes,glow-tile-batch{{images={threads}}}"),
+            *_TO_ALLOCATED,
+            Stage("nests", build, bulky=True),
+            Stage("scheduled", "glow-split-reductions,glow-schedule-nests", bulky=True),
+            *self._divided(),
+            Stage("kernels", kernels, bulky=True),
+            Stage("llvm", "glow-expand-math,glow-convert-to-llvm", bulky=True),
+        )
+
+    def _divided(self) -> Sequence[Stage]:
+        """The stage that divides work between threads, if there are several."""
+        threads = self._options.threads
+        if threads == 1:
+            return ()
+        return (Stage("divided", f"glow-divide-nests{{threads={threads}}}", bulky=True),)
+
+    def optimized(self) -> Sequence[Stage]:
+        """
+        The passes that optimize a graph. On quantized graphs, integer products are made before
+        constants are folded.
+        """
+        unsign = "" if self._machine.byte_dot(unsigned=False) else "glow-activations-to-u8,"
+        integers = f"{unsign}glow-legalize-quantized"
+        optimized = Stage(
+            "optimized",
+            f"glow-set-machine{{{self._machine.pass_options()}}},"
+            "glow-fold-constants{keep-quantized=true},canonicalize,cse,glow-fuse-operators,"
+            f"{integers},glow-fold-batch-norm,glow-simplify-shapes,"
+            f"glow-fuse-attention,glow-sink-transposes,{_CLEAN}",
+        )
+        if self._options.quantize is None:
+            return (optimized,)
+        return optimized, Stage("quantized", f"{self._options.quantize},{integers},{_CLEAN}")
+
+    def _lowered(self) -> Stage:
+        """What has no kernel on the target is decomposed."""
+        o = self._options
+        given = {"cpu": o.target_cpu, "features": o.target_features, "triple": o.target_triple}
+        options = "".join(f' target-{n}="{v}"' for n, v in given.items() if v is not None)
+        return Stage("lowered", f"glow-lower-nodes{{backend=cpu{options}}},{_CLEAN}")
+
+    def _algorithm(self) -> str:
+        """
+        How convolutions are computed. Those that are rounded to bf16 are faster with AMX tiles of
+        bf16 than with Winograd's algorithm.
+        """
+        machine, algorithm = self._machine, self._options.conv_algorithm
+        if algorithm == "auto" and self._options.precision == "bf16" and machine.has_bf16_tiles:
+            algorithm = "direct"
+        return algorithm
+
+    def _bf16(self) -> Sequence[Stage]:
+        """The stage that rounds to bf16, if that is asked for."""
+        machine = self._machine
+        if self._options.precision != "bf16":
+            return ()
+        if not machine.has_bf16_dot:
+            raise GlowError(
+                f"precision bf16 needs a CPU with AVX512-BF16, which {self._target.cpu!r} lacks; "
+                "leave out the precision to compute in f32"
+            )
+        return (Stage("rounded", "glow-demote-products-to-bf16,cse,dce"),)

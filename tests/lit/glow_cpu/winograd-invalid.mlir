@@ -1,0 +1,71 @@
+// RUN: glow-opt %s --split-input-file --verify-diagnostics | filecheck %s
+
+// CHECK: 'glow_cpu.winograd_convolution' op (%r): expected a tile of 2 or 4, found 3
+%x, %u, %b = "test.op"() : () -> (tensor<1x1x9x9x8xf32>, tensor<25x1x8x8xf32>, tensor<1x8xf32>)
+%r = glow_cpu.winograd_convolution %x, %u, %b tile 3 : (tensor<1x1x9x9x8xf32>, tensor<25x1x8x8xf32>, tensor<1x8xf32>) -> tensor<1x1x7x7x8xf32>
+
+// -----
+
+// CHECK: 'glow_cpu.winograd_convolution' op (%r): expected a transformed filter of shape (16, 1, 16, 8), found tensor<16x1x8x8xf32>
+%x, %u, %b = "test.op"() : () -> (tensor<1x2x9x9x8xf32>, tensor<16x1x8x8xf32>, tensor<1x8xf32>)
+%r = glow_cpu.winograd_convolution %x, %u, %b tile 2 : (tensor<1x2x9x9x8xf32>, tensor<16x1x8x8xf32>, tensor<1x8xf32>) -> tensor<1x1x7x7x8xf32>
+
+// -----
+
+// CHECK: 'glow_cpu.winograd_convolution' op (%r): expected a bias of rank 2, found tensor<8xf32>
+%x, %u, %b = "test.op"() : () -> (tensor<1x1x9x9x8xf32>, tensor<16x1x8x8xf32>, tensor<8xf32>)
+%r = glow_cpu.winograd_convolution %x, %u, %b tile 2 : (tensor<1x1x9x9x8xf32>, tensor<16x1x8x8xf32>, tensor<8xf32>) -> tensor<1x1x7x7x8xf32>
+
+// -----
+
+// CHECK: 'glow_cpu.winograd_convolution' op (%r): expected an input of at least 3 x 3, found tensor<1x1x2x9x8xf32>
+%x, %u, %b = "test.op"() : () -> (tensor<1x1x2x9x8xf32>, tensor<16x1x8x8xf32>, tensor<1x8xf32>)
+%r = glow_cpu.winograd_convolution %x, %u, %b tile 2 : (tensor<1x1x2x9x8xf32>, tensor<16x1x8x8xf32>, tensor<1x8xf32>) -> tensor<1x1x0x7x8xf32>
+
+// -----
+
+// CHECK: 'glow_cpu.winograd_convolution' op (%r): expected float elements, found tensor<1x1x9x9x8xi32>
+%x, %u, %b = "test.op"() : () -> (tensor<1x1x9x9x8xi32>, tensor<16x1x8x8xi32>, tensor<1x8xi32>)
+%r = glow_cpu.winograd_convolution %x, %u, %b tile 2 : (tensor<1x1x9x9x8xi32>, tensor<16x1x8x8xi32>, tensor<1x8xi32>) -> tensor<1x1x7x7x8xi32>
+
+// -----
+
+// CHECK: 'glow_cpu.winograd_convolution' op (%r): expected a transformed filter of shape (36, 1, 2, 3, 8, 8, 2), found tensor<36x1x3x3x8x8x2xbf16>
+%x, %u, %b = "test.op"() : () -> (tensor<1x3x9x9x8xf32>, tensor<36x1x3x3x8x8x2xbf16>, tensor<1x8xf32>)
+%r = glow_cpu.winograd_convolution %x, %u, %b tile 4 : (tensor<1x3x9x9x8xf32>, tensor<36x1x3x3x8x8x2xbf16>, tensor<1x8xf32>) -> tensor<1x1x7x7x8xf32>
+
+// -----
+
+// CHECK: 'glow_cpu.winograd_convolution' op (%r): expected a filter with elements bf16, found tensor<36x1x1x3x8x8x2xf32>
+%x, %u, %b = "test.op"() : () -> (tensor<1x1x9x9x8xf32>, tensor<36x1x1x3x8x8x2xf32>, tensor<1x8xf32>)
+%r = glow_cpu.winograd_convolution %x, %u, %b tile 4 : (tensor<1x1x9x9x8xf32>, tensor<36x1x1x3x8x8x2xf32>, tensor<1x8xf32>) -> tensor<1x1x7x7x8xf32>
+
+// -----
+
+// CHECK: 'glow_cpu.winograd_convolution' op (%r): expected an input of f32 for a filter in parts, found f16
+%x, %u, %b = "test.op"() : () -> (tensor<1x1x9x9x8xf16>, tensor<36x1x1x3x8x8x2xbf16>, tensor<1x8xf16>)
+%r = glow_cpu.winograd_convolution %x, %u, %b tile 4 : (tensor<1x1x9x9x8xf16>, tensor<36x1x1x3x8x8x2xbf16>, tensor<1x8xf16>) -> tensor<1x1x7x7x8xf16>
+
+// -----
+
+// CHECK: 'glow_cpu.winograd_convolution' op (%r): expected a filter with elements f32, found tensor<16x1x8x8xf64>
+%x, %u, %b = "test.op"() : () -> (tensor<1x1x9x9x8xf32>, tensor<16x1x8x8xf64>, tensor<1x8xf32>)
+%r = glow_cpu.winograd_convolution %x, %u, %b tile 2 : (tensor<1x1x9x9x8xf32>, tensor<16x1x8x8xf64>, tensor<1x8xf32>) -> tensor<1x1x7x7x8xf32>
+
+// -----
+
+// CHECK: 'glow_cpu.winograd_convolution' op (%r): expected a bias with elements f32, found tensor<1x8xf64>
+%x, %u, %b = "test.op"() : () -> (tensor<1x1x9x9x8xf32>, tensor<16x1x8x8xf32>, tensor<1x8xf64>)
+%r = glow_cpu.winograd_convolution %x, %u, %b tile 2 : (tensor<1x1x9x9x8xf32>, tensor<16x1x8x8xf32>, tensor<1x8xf64>) -> tensor<1x1x7x7x8xf32>
+
+// -----
+
+// CHECK: 'glow_cpu.winograd_convolution' op (%r): expected pool to divide the tile of 4, found 3
+%x, %u, %b = "test.op"() : () -> (tensor<1x1x9x9x8xf32>, tensor<36x1x8x8xf32>, tensor<1x8xf32>)
+%r = glow_cpu.winograd_convolution %x, %u, %b tile 4 pool 3 : (tensor<1x1x9x9x8xf32>, tensor<36x1x8x8xf32>, tensor<1x8xf32>) -> tensor<1x1x2x2x8xf32>
+
+// -----
+
+// CHECK: 'glow_cpu.winograd_convolution' op (%r): expected an input of at least 4 x 4, found tensor<1x1x3x9x8xf32>
+%x, %u, %b = "test.op"() : () -> (tensor<1x1x3x9x8xf32>, tensor<36x1x8x8xf32>, tensor<1x8xf32>)
+%r = glow_cpu.winograd_convolution %x, %u, %b tile 4 pool 2 : (tensor<1x1x3x9x8xf32>, tensor<36x1x8x8xf32>, tensor<1x8xf32>) -> tensor<1x1x0x3x8xf32>

@@ -1,0 +1,200 @@
+"""Formulas as text, and what is inferred and checked when types of operands are known."""
+
+from __future__ import annotations
+
+import contextlib
+
+import numpy as np
+import pytest
+from glow.glow_dialects.formula import facts
+from glow.glow_dialects.formula.binding import bind
+from glow.glow_dialects.formula.parser import KEYWORDS, parse
+from glow.glow_dialects.formula.problem import FormulaError
+from glow.glow_dialects.formula.rewriting import with_order
+from glow.glow_dialects.formula.syntax import (
+    PRECEDENCE,
+    REDUCTIONS,
+    Access,
+    Binary,
+    Bound,
+    Call,
+    Choice,
+    Equation,
+    Formula,
+    Index,
+    Name,
+    Number,
+    Reduction,
+    Unary,
+)
+from glow.glow_dialects.operator import with_shape
+from glow.semantics.formula import evaluate_statement
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.random import Generator
+from xdsl.dialects.builtin import bf16, f16, f32, i32, i64
+
+NAMES = st.sampled_from(["i", "j", "k0", "alpha", "x_y"])
+NUMBERS = st.one_of(
+    st.integers(0, 10**6), st.floats(0, 1e6, allow_subnormal=False), st.just(float("inf"))
+)
+INDICES = st.builds(Name, NAMES, st.booleans())
+ATOMS = st.one_of(st.builds(Number, NUMBERS), INDICES)
+DIMS = st.one_of(st.none(), st.builds(Number, st.integers(0, 9)), st.builds(Name, NAMES))
+
+
+def larger(inner: st.SearchStrategy) -> st.SearchStrategy:
+    index = st.builds(Index, inner, DIMS)
+    indices = st.lists(index, max_size=3).map(tuple)
+    bounds = st.lists(
+        st.builds(Bound, INDICES, st.one_of(st.none(), inner)), min_size=1, max_size=2
+    )
+    functions = st.sampled_from(["exp", "clamp", "f32", "size"])
+    return st.one_of(
+        st.builds(Access, NAMES, indices, st.one_of(st.none(), inner)),
+        st.builds(Call, functions, st.lists(inner, max_size=3).map(tuple)),
+        st.builds(Unary, st.sampled_from(["-", "not"]), inner),
+        st.builds(Binary, st.sampled_from(sorted(PRECEDENCE)), inner, inner),
+        st.builds(Choice, inner, inner, inner),
+        st.builds(Reduction, st.sampled_from(REDUCTIONS), bounds.map(tuple), inner),
+    )
+
+
+EXPRESSIONS = st.recursive(ATOMS, larger, max_leaves=12)
+
+
+@given(EXPRESSIONS, st.lists(st.builds(Bound, INDICES, ATOMS), max_size=2))
+def test_formulas_survive_their_text(value, bounds):
+    left = (Index(Name("i")), Index(Number(0)), Index(Name("w", True), Name("axes")))
+    equation = Equation("y", left, value, tuple(bounds))
+    formula = Formula(equation, (Equation("m", (), value),))
+    assert parse(str(formula)) == formula, str(formula)
+
+
+@given(st.text(alphabet="yxij[]()=+-*/%<>|:;,. 0159\nsumoide", max_size=40))
+def test_any_text_is_a_formula_or_an_error(text: str):
+    with contextlib.suppress(FormulaError):
+        parse.__wrapped__(text)
+
+
+def test_deep_nesting_is_an_error():
+    long = "+".join(["x[0]"] * 3000)
+    with pytest.raises(FormulaError, match="nested"):
+        bind(f"y[i] = {long} for i < 3", {"x": with_shape(f32, (1,))}, {})
+    for text in ("(" * 500 + "1" + ")" * 500, "-" * 500 + "1", "x[" * 300 + "0" + "]" * 300):
+        with pytest.raises(FormulaError, match="nested"):
+            parse(f"y[i] = {text}")
+
+
+@pytest.mark.parametrize("number", ["2 ** 10 ** 9", "2 ** 64", "(-1.5) ** 0.5", "1 / 0"])
+def test_constants_that_are_no_numbers(number: str):
+    with pytest.raises(FormulaError):
+        bind(f"y[i] = x[i] * ({number})", {"x": with_shape(f32, (3,))}, {})
+
+
+def test_keywords_are_no_names():
+    for word in KEYWORDS - {"inf", "not"}:
+        with pytest.raises(FormulaError):
+            parse(f"y[i] = {word}")
+
+
+@given(st.data())
+def test_random_products_agree_with_einsum(data: st.DataObject):
+    sizes = {letter: data.draw(st.integers(1, 4)) for letter in "abcd"}
+    terms = data.draw(
+        st.lists(st.lists(st.sampled_from("abcd"), max_size=3), min_size=1, max_size=3)
+    )
+    used = sorted({letter for term in terms for letter in term})
+    left = data.draw(st.permutations(used))[: data.draw(st.integers(0, len(used)))]
+    reduced = [letter for letter in used if letter not in left]
+    arrays = [
+        np.arange(1, 1 + np.prod([sizes[i] for i in t], dtype=int)).reshape([sizes[i] for i in t])
+        for t in terms
+    ]
+    reads = " * ".join(f"x{n}[{', '.join(t)}]" for n, t in enumerate(terms))
+    summed = f"sum({', '.join(reduced)}) " if reduced else ""
+    types = {f"x{n}": with_shape(i64, a.shape) for n, a in enumerate(arrays)}
+    statement = bind(f"y[{', '.join(left)}] = {summed}{reads}", types, {})
+    wanted = np.einsum(",".join(map("".join, terms)) + "->" + "".join(left), *arrays)
+    np.testing.assert_array_equal(evaluate_statement(statement, arrays), wanted)
+
+
+def shape(text: str, *shapes: tuple[int, ...], **names) -> tuple[int, ...]:
+    types = {f"x{n}": with_shape(f32, s) for n, s in enumerate(shapes)}
+    return bind(text, types, names).result.shape
+
+
+def test_ranges_are_inferred():
+    assert shape("y[i] = sum(t) x1[t] * x0[i + t]", (10,), (3,)) == (8,)
+    assert shape("y[i] = x0[2 * i + 1]", (10,)) == (5,)
+    assert shape("y[i, 0] = x0[i]", (10,)) == (10, 1)
+    assert shape("y[i..] = x0[i.. * steps] for i.. < n", (9, 1), steps=(2, 0), n=(5, 3)) == (5, 3)
+    assert shape("y[a.., b] = x0[b, a..]", (2, 3, 4)) == (3, 4, 2)
+    assert shape("y[i.., j at 1] = x0[j, i..]", (2, 3, 4)) == (3, 2, 4)
+    assert shape("y[i] = m[i] where m[j] = x0[j + 1]", (10,)) == (9,)
+
+
+def test_types_of_results():
+    narrow, wide = with_shape(f16, (3,)), with_shape(f32, (3,))
+    assert bind("y[i] = exp(x[i])", {"x": narrow}, {}).element == f16
+    assert bind("y[i] = x[i] + w[i]", {"x": narrow, "w": wide}, {}).element == f32
+    assert bind("y[i] = x[i] / 2", {"x": with_shape(i32, (3,))}, {}).element == i32
+    assert bind("y[i] = bf16(x[i])", {"x": wide}, {}, element=bf16).element == bf16
+
+
+def test_integers_divide_towards_zero_and_indices_down(rng: Generator):
+    x = rng.integers(-9, 9, 20)
+    types = {"x": with_shape(i64, x.shape)}
+    found = evaluate_statement(bind("y[i] = x[i] / 2 + x[(i - 3) // 5 + 1]", types, {}), [x])
+    np.testing.assert_array_equal(found, np.trunc(x / 2) + x[(np.arange(20) - 3) // 5 + 1])
+
+
+def test_large_spaces_are_computed_in_parts(monkeypatch: pytest.MonkeyPatch, rng: Generator):
+    x = rng.random((7, 11)).astype(np.float32)
+    statement = bind("y[j, i] = x[i, j] * i", {"x": with_shape(f32, x.shape)}, {})
+    monkeypatch.setattr("glow.semantics.formula._MOST_POINTS", 20)
+    found = evaluate_statement(statement, [x])
+    np.testing.assert_array_equal(found, x.T * np.arange(7, dtype=np.float32))
+
+
+def test_work_of_statements():
+    types = {"x": with_shape(f32, (3, 4)), "w": with_shape(f32, (5, 4))}
+    linear = bind("y[b, i] = sum(k) x[b, k] * w[i, k]", types, {})
+    assert facts.products(linear) == 60
+    assert facts.operations(linear) == 120
+    squares = bind("y[b] = sum(k) x[b, k] * x[b, k]", {"x": types["x"]}, {})
+    assert facts.products(squares) == 0
+    rows = {"x": types["x"], "n": with_shape(i64, (7,))}
+    gather = bind("y[t, d] = x[clamp(n[t], 0, 2), d]", rows, {})
+    assert facts.gathered(gather) == {0: 28}
+
+
+@pytest.mark.parametrize(
+    ("text", "parts", "holds"),
+    [
+        ("y[b, i] = sum(k) x[b, k] * w[i, k]", {0}, True),
+        ("y[b, i] = sum(k) x[b, k] * w[i, k]", {0, 1}, False),
+        ("y[i, b] = sum(k) x[b, k] * w[i, k]", {0}, False),
+        ("y[b, i] = x[b, i] + m[b] + w[0, i] where m[c] = max(k) x[c, k]", {0}, True),
+        ("y[b, i] = x[b, i] + m[2 - b] + w[0, i] where m[c] = max(k) x[c, k]", {0}, False),
+        ("y[b, i] = x[b, i] * b + w[0, i]", {0}, False),
+    ],
+)
+def test_what_can_be_computed_in_parts(text: str, parts: set[int], holds: bool):
+    types = {"x": with_shape(f32, (3, 4)), "w": with_shape(f32, (5, 4))}
+    assert facts.divides(bind(text, types, {}), parts) == holds
+
+
+def test_other_orders_of_dimensions(rng: Generator):
+    x = rng.random((2, 3, 4)).astype(np.float32)
+    formula = parse("y[i] = sum(j, k) x[i, j, k] * f32(10 * j + k)")
+    changed = with_order(formula, "x", (1, 2, 0))
+    assert changed is not None
+    turned = x.transpose(2, 0, 1)
+    found = [
+        evaluate_statement(bind(str(f), {"x": with_shape(f32, a.shape)}, {}), [a])
+        for f, a in ((formula, x), (changed, turned))
+    ]
+    np.testing.assert_array_equal(*found)
+    assert with_order(parse("y[i..] = x[i..]"), "x", (1, 0)) is None
+    assert with_order(parse("y[i] = x[i, size(x, 1) - 1]"), "x", (1, 0)) is None
