@@ -131,8 +131,13 @@ def saved_program(stages: Modules, program: CpuProgram) -> SavedProgram:
 
 
 def planned_module(stages: Modules) -> ModuleOp:
-    """The program with planned memory; where compilation began with its nests, these."""
-    return stages["allocated"] if "allocated" in stages else first_module(stages)
+    """
+    The program with planned memory; where compilation began with its nests, these. Raises GlowError
+    if it began later, without weights.
+    """
+    first = first_module(stages)
+    has_nests = any(op.name == "glow_nest.kernel" for op in first.body.block.ops)
+    return first if has_nests else stages["allocated"]
 
 
 def first_module(stages: Modules) -> ModuleOp:
