@@ -1,4 +1,4 @@
-"""From expressions to terms: names are looked up, types and bounds are checked."""
+"""The terms of expressions: names are looked up, types and bounds are checked."""
 
 from __future__ import annotations
 

@@ -67,7 +67,9 @@ class Structured(Node, abc.ABC):
 
     @classmethod
     def bound(cls, call: Call) -> Statement:
-        """As `statement`, which keeps the statements of the last calls."""
+        """
+        The statement of a call, as `statement` gives it. The statements of the last calls are kept.
+        """
         # tools that need dialects only start faster without formulas
         from ..formula.binding import bind
 
