@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..errors import GlowError
 from ..interface.backend import Backend, DeviceMemory, Rates, Stage
-from ..interface.model_source import ModelSource
 from ..interface.program import Program, Restored
 from ..lowering.target import Target, find_target
 from .cpu_link import linked
