@@ -51,7 +51,7 @@ class CpuCompilation:
     def program(self) -> CpuProgram:
         """The program, linked into this process. Raises CompileError if it cannot run here."""
         self._target.expect_host_runs_it()
-        main = main_function(self._stages["allocated"])
+        main = main_function(planned_module(self._stages))
         own = aligned_bytes(function_bytes(main, WEIGHTS_SIZE))
 
         def fill() -> str:
@@ -79,7 +79,7 @@ class CpuCompilation:
         cache, options = self._cache, self._options
         if cache is None:
             return self._generate()
-        allocated = self._stages["allocated"]
+        allocated = planned_module(self._stages)
         key = program_cache.program_key(allocated, self._target, options.threads, options.timed)
         plan = program_cache.find_plan(cache, key)
         found = [cache.get(k) for k in plan.objects] if plan is not None else []
@@ -123,11 +123,16 @@ def saved_program(stages: Modules, program: CpuProgram) -> SavedProgram:
     plan = program.plan
     return SavedProgram(
         signature_of(first_module(stages)),
-        plan_of(stages["allocated"]),
+        plan_of(planned_module(stages)),
         plan.objects,
         plan.arena_bytes,
         program.weights_key,
     )
+
+
+def planned_module(stages: Modules) -> ModuleOp:
+    """The program with planned memory; where compilation began with its nests, these."""
+    return stages["allocated"] if "allocated" in stages else first_module(stages)
 
 
 def first_module(stages: Modules) -> ModuleOp:
