@@ -21,17 +21,17 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import replace
-from numbers import Integral, Real
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Literal, Self, TypeAlias
+from typing import TYPE_CHECKING, Self, TypeAlias
 from weakref import finalize
 
 from .errors import GlowError, InputError, QueueFullError
 from .loading import Loading, Model
-from .passes.partition.devices import Configuration, of_backends, read_configuration
+from .passes.partition.devices import Configuration
 from .runtime.host import lifetime
 from .runtime.host.admission import Admission
+from .runtime.host.arguments import Devices, Replicas, configuration_of, expect_order, replica_count
 from .runtime.host.compile_pool import CompilePool
 from .runtime.host.device import DeviceManager
 from .runtime.host.network import Network, NetworkInfo
@@ -39,21 +39,14 @@ from .runtime.host.options import with_options
 from .runtime.host.pending import PendingNetwork
 from .runtime.host.provisioner import Order, Provisioner
 from .runtime.host.registry import NetworkRegistry
-from .runtime.host.replicas import most_replicas
 from .runtime.host.request import Request
 from .runtime.host.statistics import HostStatistics
 from .runtime.host.timeline import Record, timeline
-from .wording import counted
 
 if TYPE_CHECKING:
     import numpy as np
 
-Devices: TypeAlias = "Configuration | Path | str | Sequence[str]"
 Inputs: TypeAlias = "Mapping[str, object] | Sequence[object]"
-Replicas: TypeAlias = "int | Literal['all']"
-
-FILES = (".toml", ".json")
-"""Suffixes of files that describe devices."""
 
 
 class HostManager:
@@ -89,7 +82,7 @@ class HostManager:
         Raises GlowError for devices that cannot be, and numbers that are too small.
         """
         self._admission = Admission(max_active, max_queue)
-        self._configuration = _configuration(devices, memory)
+        self._configuration = configuration_of(devices, memory)
         self._start = time.perf_counter()
         self._records: deque[Record] = deque(maxlen=traced)
         self._numbers = itertools.count()
@@ -180,7 +173,7 @@ class HostManager:
         if not isinstance(name, str):
             raise GlowError(f"expected the name of the network, found {type(name).__name__}")
         configuration = with_options(self._subset(devices), options)
-        count = _count(replicas, configuration)
+        count = replica_count(replicas, configuration)
         provisioner = self._provisioner
         pending = PendingNetwork(name)
 
@@ -258,7 +251,7 @@ class HostManager:
         """
         self._expect_open()
         found = self._registry.find(network)
-        _expect_numbers(priority, timeout)
+        expect_order(priority, timeout)
         if isinstance(inputs, str | bytes) or not isinstance(inputs, Mapping | Sequence):
             raise InputError(
                 "expected a dictionary of arrays by input name or a list of arrays, found "
@@ -379,44 +372,6 @@ class HostManager:
     def _expect_other_thread(self) -> None:
         if any(device.is_here() for device in self._devices.values()):
             raise GlowError("a callback of a future cannot wait for requests: use another thread")
-
-
-def _count(replicas: object, configuration: Configuration) -> int | None:
-    """The number of replicas that are wanted; None for as many as fit."""
-    if replicas == "all":
-        return None
-    if not isinstance(replicas, int) or replicas < 1:
-        raise GlowError(
-            f"expected replicas to be a number of at least 1, or 'all', found {replicas!r}"
-        )
-    most = most_replicas(configuration.devices)
-    if replicas > most:
-        raise GlowError(
-            f"expected at most {counted(most, 'replica')}, found {replicas}: that is how many "
-            f"devices of one kind there are among {configuration.names()}"
-        )
-    return replicas
-
-
-def _expect_numbers(priority: object, timeout: object) -> None:
-    """
-    Check that a queue can be ordered by a priority, and that a time can be over. Raises GlowError.
-    """
-    if type(priority) is not int and not isinstance(priority, Integral):
-        raise InputError(f"expected a whole number as priority, found {priority!r}")
-    if timeout is not None and not (isinstance(timeout, Real) and timeout == timeout):
-        raise InputError(f"expected seconds as timeout, found {timeout!r}")
-
-
-def _configuration(devices: Devices, memory: int | Sequence[int]) -> Configuration:
-    sizes = [memory] if isinstance(memory, int) else memory
-    if isinstance(devices, str) and Path(devices).suffix not in FILES:
-        devices = devices.split(",")
-    if not isinstance(devices, Configuration | Path | str):
-        return of_backends(list(devices), sizes)
-    if sizes:
-        raise GlowError("devices that are described have a memory of their own")
-    return devices if isinstance(devices, Configuration) else read_configuration(devices)
 
 
 def _close(devices: Sequence[DeviceManager]) -> None:

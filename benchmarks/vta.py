@@ -23,7 +23,8 @@ from glow.glow_dialects.plan_attributes import ARENA_LOWER_BOUND
 from glow.runtime.interpreter import interpret
 from glow.runtime.memory_plan import function_bytes
 from glow.runtime.signature import main_function
-from glow.runtime.vta.backend import VtaBackend, VtaExecutable
+from glow.runtime.vta.backend import VtaBackend
+from glow.runtime.vta.executable import VtaExecutable
 from glow.runtime.vta.program import VtaProgram
 from glow.runtime.vta.timing import estimate
 from glow.runtime.vta.traffic import compulsory_bytes

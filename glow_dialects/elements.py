@@ -18,6 +18,7 @@ from xdsl.dialects.builtin import (
     StridedLayoutAttr,
     TensorType,
     f32,
+    i1,
 )
 from xdsl.ir import Attribute
 from xdsl.utils.exceptions import VerifyException
@@ -149,3 +150,23 @@ def tensor_of(t: MemRefType) -> TensorType:
 def memref_of(t: TensorType) -> MemRefType:
     """The dense memref type with the same shape and elements."""
     return MemRefType(t.element_type, t.get_shape())
+
+
+def lowest(element: Attribute) -> int | float:
+    """The identity of the maximum: no value of this element type is below it."""
+    return _extreme(storage_type(element), highest=False)
+
+
+def highest(element: Attribute) -> int | float:
+    """The identity of the minimum: no value of this element type is above it."""
+    return _extreme(storage_type(element), highest=True)
+
+
+def _extreme(stored: Attribute, highest: bool) -> int | float:
+    if is_float(stored):
+        return float("inf") if highest else float("-inf")
+    assert isinstance(stored, IntegerType)
+    width = stored.width.data
+    if stored == i1 or stored.signedness.data is Signedness.UNSIGNED:
+        return 2**width - 1 if highest else 0
+    return 2 ** (width - 1) - 1 if highest else -(2 ** (width - 1))

@@ -20,6 +20,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import cached_property
 from itertools import count
 from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar
 
@@ -130,6 +131,11 @@ class Expr:
     def is_untyped(self) -> bool:
         """Whether this is a constant that has the type of what is beside it."""
         return self.value is not None and self.target is None
+
+    @cached_property
+    def types_constants(self) -> bool:
+        """Whether constants have the type of operands beside them."""
+        return any(a.is_untyped for a in self.args)
 
     def __add__(self, other: Operand) -> Expr:
         return apply(Primitive.ADD, self, other)
@@ -271,32 +277,32 @@ def fold_in_order(
     """
     done: dict[Expr, T] = {}
     for node in order:
+        kind = node.kind
         if node.index is not None:
             done[node] = arguments[node.index]
-        elif node.value is not None:
+        elif kind is None:
+            assert node.value is not None
             done[node] = algebra.constant(node.value, (), node.target)
+        elif kind is Primitive.CONVERT:
+            done[node] = algebra.convert(_operands(node, done, algebra)[0], node.target)
+        elif kind is Primitive.BITCAST:
+            assert node.target is not None
+            done[node] = algebra.bitcast(_operands(node, done, algebra)[0], node.target)
         else:
-            done[node] = _operation(node, done, algebra)
+            done[node] = algebra.apply(kind, _operands(node, done, algebra))
     return done
 
 
-def _operation(node: Expr, done: Mapping[Expr, T], algebra: Algebra[T]) -> T:
+def _operands(node: Expr, done: Mapping[Expr, T], algebra: Algebra[T]) -> list[T]:
+    if not node.types_constants:
+        return [done[a] for a in node.args]
     # a select's condition does not type its branches
     skip = 1 if node.kind is Primitive.SELECT else 0
     like = [done[a] for a in node.args[skip:] if not a.is_untyped]
-    args = [
+    return [
         algebra.constant(a.value, like, None) if a.value is not None and a.is_untyped else done[a]
         for a in node.args
     ]
-    assert node.kind is not None
-    match node.kind:
-        case Primitive.CONVERT:
-            return algebra.convert(args[0], node.target)
-        case Primitive.BITCAST:
-            assert node.target is not None
-            return algebra.bitcast(args[0], node.target)
-        case kind:
-            return algebra.apply(kind, args)
 
 
 def in_order_of_creation(results: Sequence[Expr]) -> tuple[Expr, ...]:
@@ -307,17 +313,15 @@ def in_order_of_creation(results: Sequence[Expr]) -> tuple[Expr, ...]:
 def _bottom_up(results: Sequence[Expr]) -> list[Expr]:
     """All that `results` depend on, operands first, without constants that operations type."""
     found: dict[Expr, None] = {}
-
-    def visit(node: Expr) -> None:
-        if node in found:
-            return
-        for operand in node.args:
-            if not operand.is_untyped:
-                visit(operand)
-        found[node] = None
-
-    for result in results:
-        visit(result)
+    pending = list(reversed(results))
+    while pending:
+        node = pending[-1]
+        missing = (a for a in node.args if not a.is_untyped and a not in found)
+        operand = None if node in found else next(missing, None)
+        if operand is not None:
+            pending.append(operand)
+            continue
+        found[pending.pop()] = None
     return list(found)
 
 

@@ -276,7 +276,7 @@ def find_backend(name: str, cache: object = True, **options: object) -> Backend:
     return found(cache=cache, **given)
 
 
-def given_options(options: Mapping[str, object]) -> dict[str, object]:
+def given_options(options: Mapping[str, object]) -> dict[str, Any]:
     """Options that are neither None nor False, which stand for the default."""
     return {n: value for n, value in options.items() if value is not None and value is not False}
 

@@ -30,7 +30,7 @@ class Buffer:
 
 @dataclass(frozen=True)
 class MemoryPlan:
-    """Where everything lies. All sizes are in bytes."""
+    """The places of all buffers and weights. All sizes are in bytes."""
 
     arena_bytes: int
     """What one run needs beside inputs, outputs and weights."""

@@ -26,7 +26,7 @@ class TensorInfo:
     None for one of an output that has no name.
     """
     dtype: np.dtype
-    """In the machine's byte order. bfloat16 is that of the `ml_dtypes` package."""
+    """The dtype, in the machine's byte order. bfloat16 is the dtype of the `ml_dtypes` package."""
 
     @property
     def type(self) -> str:

@@ -1,5 +1,6 @@
 """
-Where the time of a program goes: measured seconds of each instruction, within runs of the network.
+A profile of the time of a program: measured seconds of each instruction, within runs of the
+network.
 
 A profile has medians of several runs as thread 0 saw them, how much each instruction has to do, and
 all times of all threads.
@@ -28,7 +29,7 @@ class MeasuredWork:
     """Time, and what was done in it."""
 
     seconds: float
-    """Of thread 0, the median of all runs, without `waiting`."""
+    """Seconds of thread 0: the median of all runs, without `waiting`."""
     waiting: float
     """Seconds between the instruction before and this one: at a barrier, if there is one."""
     flops: int
@@ -52,9 +53,11 @@ class InstructionTime(MeasuredWork):
     """One instruction of the program."""
 
     number: int
-    """Its place in the program, from 0."""
+    """The place of the instruction in the program, from 0."""
     name: str
-    """Of the value that it computes, or of the buffer of which that is a part."""
+    """
+    The name of the value that the instruction computes, or of the buffer that contains the value.
+    """
     kind: str
     """The instruction without `glow_inst.`, such as `blocked_convolution`."""
     fused: tuple[str, ...]
@@ -78,7 +81,7 @@ class TimedRun:
     """One run of the program."""
 
     seconds: float
-    """Of the call in all: starting threads, and waiting for them in the end, included."""
+    """Seconds of the whole call, with the start of threads and the wait for them at the end."""
     times: np.ndarray
     """
     f64[threads, instructions, 2]: when each thread began and ended each instruction, in seconds
@@ -101,31 +104,31 @@ class TimeProfile:
     """Measured times of a program."""
 
     instructions: tuple[InstructionTime, ...]
-    """In the order of the program."""
+    """The instructions in the order of the program."""
     runs: tuple[TimedRun, ...]
     threads: int
 
     @property
     def seconds(self) -> float:
-        """Of a run, the median."""
+        """The median seconds of a run."""
         return median(run.seconds for run in self.runs)
 
     @property
     def computing(self) -> float:
         """
-        Of a run in instructions, the median. The medians of single instructions add up to less,
-        because what disturbs a run rarely is in none of them.
+        The median seconds of a run in instructions. The medians of single instructions add up to
+        less, because a rare disturbance is in none of them.
         """
         return median(run.computing for run in self.runs)
 
     @property
     def waiting(self) -> float:
-        """Of a run between instructions, the median."""
+        """The median seconds of a run between instructions."""
         return median(run.waiting for run in self.runs)
 
     @property
     def outside(self) -> float:
-        """Of a run before the first instruction and behind the last, the median."""
+        """The median seconds of a run before the first instruction and after the last one."""
         return median(run.seconds - run.computing - run.waiting for run in self.runs)
 
     def kinds(self) -> list[KindTime]:

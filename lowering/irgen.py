@@ -54,6 +54,7 @@ from ..glow_dialects.glow_inst.stacked import CopyOp
 from ..glow_dialects.views import borders, broadcast_view, slice_view, view_through
 from ..passes.instructions.program import tidy
 from ..passes.levels import GRAPH
+from ..passes.looked_at import each
 from ..table import Table
 
 
@@ -259,7 +260,7 @@ def generate(graph: func.FuncOp) -> func.FuncOp:
         argument.name_hint = tensor.name_hint
         program.set_place(tensor, BufferView(argument, _memref(tensor)))
     *nodes, terminator = graph.body.block.ops
-    for node in nodes:
+    for node in each(nodes):
         if not isinstance(node, Node):
             raise _failure(node, "expected only nodes of the glow dialect that compute values")
         _EMITTERS.get(type(node), _instruction)(program, node)

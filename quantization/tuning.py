@@ -28,7 +28,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 
-from ..compiler import CompiledModel, compile
+from ..compiled_model import CompiledModel
+from ..compiler import compile
 from ..errors import QuantizationError
 from ..glow_dialects.glow.base import DataParallel, Node
 from ..interface.backend import Backend, find_backend

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..errors import GlowError
 from ..interface.backend import Backend, DeviceMemory, Rates, Stage
-from ..interface.model_source import ModelSource
 from ..interface.program import Program, Restored
 from ..lowering.target import Target, find_target
 from .cpu_link import linked
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
 
     from ..glow_dialects.claims import Claim
     from ..glow_dialects.operator import Call
+    from ..interface.model_source import ModelSource
     from ..interface.time_profile import TimeProfile
     from .cpu_compilation import CpuCompilation
 
@@ -50,7 +50,7 @@ class CpuBackend(Backend):
 
     def __init__(self, cache: bool | str | Path | ObjectCache = True, **options: Any):
         self.options = CpuOptions(**self.expect_options(options))
-        self.cache: ObjectCache | None = open_cache(cache)
+        self.cache = open_cache(cache)
 
     @classmethod
     def option_defaults(cls) -> Mapping[str, object]:
@@ -125,7 +125,7 @@ class CpuBackend(Backend):
         return CpuStages(self.options, self.target()).all()
 
     def optimizing_stages(self) -> Sequence[Stage]:
-        """Those that optimize a graph and, if that is asked for, quantize it."""
+        """The stages that optimise a graph and, if that is asked for, quantize it."""
         return CpuStages(self.options, self.target()).optimized()
 
     def resume(self, module: ModuleOp) -> None:

@@ -34,7 +34,7 @@ class CpuStages:
         self._machine = target.describe()
 
     def all(self) -> Sequence[Stage]:
-        """Those of a whole compilation, in order. Raises GlowError if the CPU lacks bf16."""
+        """The stages of a whole compilation, in order. Raises GlowError if the CPU lacks bf16."""
         threads = self._options.threads
         build = "glow-build-nests" + (f"{{threads={threads}}}" if threads > 1 else "")
         kernels = "glow-generate-loops"
@@ -101,9 +101,10 @@ class CpuStages:
 
     def _bf16(self) -> Sequence[Stage]:
         """The stage that rounds to bf16, if that is asked for."""
+        machine = self._machine
         if self._options.precision != "bf16":
             return ()
-        if not self._machine.has_bf16_dot:
+        if not machine.has_bf16_dot:
             raise GlowError(
                 f"precision bf16 needs a CPU with AVX512-BF16, which {self._target.cpu!r} lacks; "
                 "leave out the precision to compute in f32"

@@ -19,15 +19,18 @@ import os
 import threading
 from collections.abc import Iterable
 from functools import cache
+from typing import TYPE_CHECKING
 
 import llvmlite.binding as llvm
 from llvmlite.binding.ffi import lib
 
 from ..errors import CompileError
-from ..interface.cache import Cache
 from ..lowering.target import Target, initialize_native
 from .half import half_conversions
 from .object_cache import key_of
+
+if TYPE_CHECKING:
+    from ..interface.cache import Cache
 
 _lock = threading.RLock()
 _library_names = itertools.count()

@@ -15,19 +15,24 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ..errors import ModelError
-from ..interface.cache import Cache
-from ..interface.model_source import ModelSource
 from .file_identity import identity, is_older
 from .fingerprint import COMPILER, source_hash
 from .object_cache import key_of
 
+if TYPE_CHECKING:
+    from ..interface.cache import Cache
+
 _PACKAGES = ("numpy", "ml_dtypes", "onnx", "xdsl")
 
 
-class OnnxSource(ModelSource):
-    """An ONNX model, as a file or as bytes, and what else its import depends on."""
+class OnnxSource:
+    """
+    An ONNX model, as a file or as bytes, and what else its import depends on: see
+    `interface.model_source.ModelSource`, which it implements.
+    """
 
     def __init__(
         self,

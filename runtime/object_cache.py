@@ -34,6 +34,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO
 
+from ..errors import GlowError
 from .environment import cache_directory, cache_limit
 from .private_files import (
     UntrustedError,
@@ -247,6 +248,14 @@ class ObjectCache:
                 "compiling without it"
             )
         warnings.warn(text, RuntimeWarning, stacklevel=3)
+
+
+def expect_cache(value: object) -> None:
+    """Raises GlowError unless `value` says where a cache is."""
+    if not isinstance(value, bool | str | os.PathLike | ObjectCache):
+        raise GlowError(f"expected cache to be True, False or a directory, found {value!r}")
+    if "\0" in str(value):
+        raise GlowError(f"expected cache without a NUL character, found {value!r}")
 
 
 def open_cache(cache: bool | str | Path | ObjectCache) -> ObjectCache | None:

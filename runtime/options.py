@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import field
 from numbers import Integral
@@ -10,7 +9,6 @@ from types import NoneType
 from typing import Any
 
 from ..errors import GlowError
-from .object_cache import ObjectCache
 
 
 def option(default: object, help: str, **about: object) -> Any:
@@ -40,14 +38,6 @@ def expect_choice(name: str, value: object, choices: Sequence[str]) -> None:
     if value not in choices:
         listed = " or ".join(choices) if len(choices) == 2 else f"one of {', '.join(choices)}"
         raise GlowError(f"expected {name} to be {listed}, found {value!r}")
-
-
-def expect_cache(value: object) -> None:
-    """Raises GlowError unless `value` says where a cache is."""
-    if not isinstance(value, bool | str | os.PathLike | ObjectCache):
-        raise GlowError(f"expected cache to be True, False or a directory, found {value!r}")
-    if "\0" in str(value):
-        raise GlowError(f"expected cache without a NUL character, found {value!r}")
 
 
 def expect_verify(value: object) -> None:

@@ -13,14 +13,17 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..interface.cache import Cache
 from ..interface.memory_plan import Buffer, MemoryPlan
-from ..interface.model_source import ModelSource
 from ..interface.signature import Signature, TensorInfo
 from .object_cache import key_of
+
+if TYPE_CHECKING:
+    from ..interface.cache import Cache
+    from ..interface.model_source import ModelSource
 
 
 @dataclass(frozen=True)

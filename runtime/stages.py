@@ -12,7 +12,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from types import TracebackType
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -25,6 +24,7 @@ from ..context import make_context
 from ..errors import CompileError, GlowError, ModelError
 from ..interface.backend import Stage
 from ..passes.collector import without_garbage_collection
+from ..passes.looked_at import look_at, looked_at
 from ..universe import multiverse
 from .environment import verifies
 from .gil_switch import python_lock
@@ -208,12 +208,13 @@ def apply_pass(p: ModulePass, context: Context, module: ModuleOp) -> None:
     Run one pass. Any failure becomes a CompileError that names the pass and the operator; a
     ModelError if it is that the file of a weight cannot be read.
     """
+    look_at(None)
     try:
         p.apply(context, module)
     except GlowError:
         raise
     except Exception as error:
-        op = _culprit(error.__traceback__)
+        op = looked_at()
         at = f" at {describe(op)}" if op is not None else ""
         if isinstance(error, OSError):
             raise ModelError(f"{p.name} cannot read a weight{at}: {error}") from error
@@ -245,14 +246,3 @@ def _first_line(error: Exception) -> str:
     line = text.splitlines()[0] if text else ""
     known = isinstance(error, VerifyException | ValueError | NotImplementedError)
     return line if known and line else f"{type(error).__name__}: {line}"
-
-
-def _culprit(traceback: TracebackType | None) -> Operation | None:
-    """The operation that the innermost frame of our own was working on, if any."""
-    found: Operation | None = None
-    while traceback is not None:
-        for value in traceback.tb_frame.f_locals.values():
-            if isinstance(value, Operation) and not isinstance(value, ModuleOp | FuncOp):
-                found = value
-        traceback = traceback.tb_next
-    return found

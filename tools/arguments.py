@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
@@ -39,10 +39,22 @@ class Parser(argparse.ArgumentParser):
 
     def parse_args(self, args=None, namespace=None):  # pyright: ignore
         parsed = super().parse_args(args, namespace)
-        for action in self._actions:
-            action.default = argparse.SUPPRESS
-        parsed.given = frozenset(vars(super().parse_args(args)))
+        again = super().parse_args(args, _Recorder(vars(parsed)))
+        parsed.given = frozenset(again.given)
         return parsed
+
+
+class _Recorder(argparse.Namespace):
+    """Has all names already, so that a parser sets no defaults; knows which were set after all."""
+
+    def __init__(self, names: Iterable[str]):
+        super().__init__(**dict.fromkeys(names))
+        self.__dict__["given"] = set()
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if "given" in self.__dict__:
+            self.given.add(name)
+        super().__setattr__(name, value)
 
 
 def symbol(text: str) -> tuple[str, int]:
@@ -85,7 +97,7 @@ def add_cpu_options(group: Any, *names: str) -> None:
         group.add_argument(f"--{name.replace('_', '-')}", **settings)
 
 
-def cpu_options(args: argparse.Namespace, *without: str) -> dict[str, object]:
+def cpu_options(args: argparse.Namespace, *without: str) -> dict[str, Any]:
     """What the flags of `add_cpu_options` say, but for some, as options of `glow.compile`."""
     found = vars(args)
     names = [field.name for field in fields(CpuOptions) if field.name not in ("quantize", *without)]

@@ -17,7 +17,7 @@ import os
 import sys
 import time
 from collections.abc import Sequence
-from typing import IO, Any, NoReturn
+from typing import IO, Any
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute
@@ -34,7 +34,7 @@ from ..errors import GlowError
 from ..parsing import parse_text
 from ..universe import multiverse
 from ..wording import did_you_mean
-from .opt_arguments import DEBUG_FLAG, PREFIX, add_options, hint, normalized
+from .opt_arguments import DEBUG_FLAG, PREFIX, OptParser, add_options, normalized
 from .opt_pipeline import Preparation, make_passes, pass_names
 from .output_file import completed
 from .partition_notes import note_idle_devices
@@ -44,12 +44,26 @@ class GlowOptMain(xDSLOptMain):
     """xDSL's driver with a flag for each pass, ONNX input, positions in errors, and more checks."""
 
     def __init__(self, args: Sequence[str] | None = None):
+        # in the place of xDSL's constructor, which makes a parser of its own
         given = sys.argv[1:] if args is None else list(args)
-        self._helping = "-h" in given or "--help" in given
         self._line_offset = 0
         self._universe = multiverse()
-        given = normalized(given, self._universe.all_passes)
-        super().__init__("Run passes over MLIR text or ONNX models.", given)
+        self.available_frontends = {}
+        self.available_passes = {}
+        self.available_targets = {}
+        self.register_all_dialects()
+        self.register_all_frontends()
+        self.register_all_passes()
+        self.register_all_targets()
+        parser = self._parser(helping="-h" in given or "--help" in given)
+        self.register_all_arguments(parser)
+        self.args = parser.parse_args(normalized(given, self.available_passes))
+        self.ctx.allow_unregistered = self.args.allow_unregistered_dialect
+        if self.args.disable_verify:
+            Attribute.__post_init__ = _unchecked  # `main` takes it back
+        if self.args.syntax_highlight:
+            Diagnostic.colored = True
+        self.setup_pipeline()
         if self.args.input_file == "-":
             self.args.input_file = None  # standard input
         if self.args.output_file == "-":
@@ -106,36 +120,29 @@ class GlowOptMain(xDSLOptMain):
 
     # arguments
 
+    def _parser(self, helping: bool) -> OptParser:
+        """The parser, with the description of all passes if `helping`; it takes a while."""
+        names = pass_names(self.available_passes)
+        if not helping:
+            return OptParser(names)
+        from .glow_opt_help import USAGE, described_passes
+
+        epilog = described_passes(self.available_passes, self.available_targets)
+        return OptParser(names, USAGE, epilog)
+
     def register_all_arguments(self, arg_parser: argparse.ArgumentParser) -> None:
-        arg_parser.prog = "glow-opt"
-        arg_parser.allow_abbrev = False
-        arg_parser.error = self._usage_error
         add_options(
             arg_parser,
             list(self.available_frontends),
             self._qualify_target,
             {"version": _versions, "dialects": self._dialects, "passes": self._all_passes},
         )
-        if self._helping:
-            from .glow_opt_help import describe_passes
-
-            describe_passes(arg_parser, self.available_passes, self.available_targets)
 
     def _dialects(self) -> str:
         return "\n".join(sorted(self.ctx.registered_dialect_names))
 
     def _all_passes(self) -> str:
         return "\n".join(sorted(self.available_passes))
-
-    def _usage_error(self, message: str) -> NoReturn:
-        unknown = message.removeprefix("unrecognized arguments: ")
-        if unknown != message:
-            flag = unknown.split()[0].split("=")[0]
-            if not flag.startswith("-"):
-                raise ToolError(f"error: expected one input file, found {flag} as well")
-            known = [f"--{n}" for n in pass_names(self.available_passes)]
-            message = f"unknown option {flag}{hint(flag, known)}"
-        raise ToolError(f"error: {message}")
 
     # passes
 
@@ -275,6 +282,10 @@ class GlowOptMain(xDSLOptMain):
             raise self._failure(e, "--dump-dag") from e
         with open(self.args.dump_dag, "w", encoding="utf-8") as file:
             file.write(text)
+
+
+def _unchecked(self: Attribute) -> None:
+    """Takes the place of the check of an attribute."""
 
 
 def _versions() -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import ast
 import inspect
 import sys
@@ -22,17 +21,16 @@ USEFUL = {
 _WIDTH = 98
 
 
-def describe_passes(
-    parser: argparse.ArgumentParser,
-    passes: Mapping[str, Callable[[], type[ModulePass]]],
-    targets: Mapping[str, object],
-) -> None:
-    """Add the description of passes and targets to `parser`; imports the passes of this package."""
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.usage = 'glow-opt [--PASS[="option=value ..."]]... [options] [FILE]'
+USAGE = 'glow-opt [--PASS[="option=value ..."]]... [options] [FILE]'
+
+
+def described_passes(
+    passes: Mapping[str, Callable[[], type[ModulePass]]], targets: Mapping[str, object]
+) -> str:
+    """The description of passes and targets; imports the passes of this package."""
     own = [name for name in passes if name.startswith(PREFIX)]
     described = [*own, *(n for n in USEFUL if n in passes)]
-    parser.epilog = "\n".join(
+    return "\n".join(
         [
             "passes, each a flag, run in the order of the command line:",
             *(_describe(name, passes[name]) for name in described),

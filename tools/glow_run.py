@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from ..compiler import CompiledModel
+    from ..compiled_model import CompiledModel
 
 ONNXRUNTIME = "onnxruntime"
 

@@ -12,7 +12,7 @@ from ..errors import QuantizationError
 from .arguments import quantization_choices
 
 if TYPE_CHECKING:
-    from ..compiler import CompiledModel
+    from ..compiled_model import CompiledModel
 
 _IMAGES = ("image_mean", "image_scale", "image_channel_order", "image_layout")
 _CONVERSION = ("overflow", "keep_wide", "ranges")

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 from ..diagnostics import ToolError
 from ..wording import did_you_mean
@@ -34,6 +34,32 @@ ELSEWHERE = {
     ),
 }
 """Names that mlir-opt has for what is done otherwise here."""
+
+
+class OptParser(argparse.ArgumentParser):
+    """The parser of the command line. Wrong arguments raise ToolError."""
+
+    def __init__(self, passes: Sequence[str], usage: str | None = None, epilog: str | None = None):
+        """`passes` are the names that a pass may be given, for hints about unknown options."""
+        super().__init__(
+            prog="glow-opt",
+            description="Run passes over MLIR text or ONNX models.",
+            usage=usage,
+            epilog=epilog,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            allow_abbrev=False,
+        )
+        self._passes = passes
+
+    def error(self, message: str) -> NoReturn:
+        unknown = message.removeprefix("unrecognized arguments: ")
+        if unknown != message:
+            flag = unknown.split()[0].split("=")[0]
+            if not flag.startswith("-"):
+                raise ToolError(f"error: expected one input file, found {flag} as well")
+            known = [f"--{name}" for name in self._passes]
+            message = f"unknown option {flag}{hint(flag, known)}"
+        raise ToolError(f"error: {message}")
 
 
 class _Print(argparse.Action):

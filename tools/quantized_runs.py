@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import numpy as np
     from rich.console import Console
 
-    from ..compiler import CompiledModel
+    from ..compiled_model import CompiledModel
     from ..quantization import Comparison
 
 FLOAT = "float"

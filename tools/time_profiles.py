@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import numpy as np
     from rich.console import Console
 
-    from ..compiler import CompiledModel
+    from ..compiled_model import CompiledModel
 
 RUNS = 20
 """How many are measured unless `--repeat` says so."""

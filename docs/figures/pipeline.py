@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from glow.svg import Picture
 
-CARD, GAP, TOP, HEIGHT, LEFT = 118, 28, 92, 144, 24
+CARD, GAP, TOP, HEIGHT, LEFT = 106, 24, 92, 144, 24
 
 
 @dataclass(frozen=True)
@@ -35,17 +35,26 @@ STAGES = (
         "instructions",
         ("eliminate-copies", "stack-ops", "share-buffers", "allocate"),
         "teal",
-        "lower-to-kernels",
+        "build-nests",
+    ),
+    Stage(
+        "glow_nest",
+        "loop nests",
+        ("split-reductions", "schedule-nests", "divide-nests"),
+        "yellow",
+        "generate-loops",
     ),
     Stage(
         "kernels",
         "loops, vectors",
-        ("scf, arith", "vector, memref", "math", "glow_vec"),
+        ("scf, arith", "vector, memref", "math, glow_vec"),
         "purple",
         "convert-to-llvm",
     ),
     Stage("llvm", "basic blocks", ("branches", "vectors", "intrinsics"), "orange", "llvmlite"),
-    Stage("machine code", "objects, linked", ("cached on disk", "runs without", "Python"), "green"),
+    Stage(
+        "objects", "machine code", ("cached on disk", "linked to run", "without Python"), "green"
+    ),
 )
 
 
@@ -65,7 +74,7 @@ def draw() -> str:
 def _card(picture: Picture, stage: Stage, x: float) -> None:
     picture.rect(x, TOP, CARD, HEIGHT, f"{stage.colour}/10", stage.colour, radius=8, thickness=1.5)
     middle = x + CARD / 2
-    picture.text(middle, TOP + 24, stage.name, size=13.5, anchor="middle", bold=True)
+    picture.text(middle, TOP + 24, stage.name, size=13, anchor="middle", bold=True)
     picture.text(middle, TOP + 41, stage.holds, "muted", size=11, anchor="middle")
     picture.line((x + 14, TOP + 52), (x + CARD - 14, TOP + 52), f"{stage.colour}/40")
     for i, line in enumerate(stage.passes):
@@ -81,7 +90,7 @@ def _conversion(picture: Picture, name: str, x: float, y: float) -> None:
 
 def _levels(picture: Picture) -> None:
     """A bracket over all stages that are text."""
-    first, last = LEFT + CARD + GAP, LEFT + 4 * (CARD + GAP) + CARD
+    first, last = LEFT + CARD + GAP, LEFT + 5 * (CARD + GAP) + CARD
     picture.path(f"M {first} 46 v -8 H {last} v 8", "none", "rule", 1.5)
     text = "each stage is text: print it, edit it, feed it back"
     picture.text((first + last) / 2, 28, text, "muted", anchor="middle")

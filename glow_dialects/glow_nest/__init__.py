@@ -11,6 +11,7 @@ from __future__ import annotations
 from xdsl.ir import Dialect
 
 from .attributes import ContentAttr, ScheduleAttr, SplitAttr
+from .body_text import YieldOp
 from .call import CallOp
 from .ops import (
     BarrierOp,
@@ -20,7 +21,6 @@ from .ops import (
     RepeatListedOp,
     RepeatOp,
     ScratchOp,
-    YieldOp,
 )
 
 GLOW_NEST = Dialect(

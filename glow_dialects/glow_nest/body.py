@@ -14,9 +14,9 @@ from ..scalar import Expr, arguments, in_order_of_creation, substitute_all, weig
 @dataclass(frozen=True, eq=False)
 class Body:
     """
-    From the values at a point to the elements that are written there. Argument `i` of the
-    expressions is the value with number `i`: first the result of the reduction, if there is one,
-    then the operands.
+    The computation of the elements that are written at a point from the values that are read there.
+    Argument `i` of the expressions is the value with number `i`: first the result of the reduction,
+    if there is one, then the operands.
 
     Values compute in the compute types of their elements. Every conversion names its target, and so
     does every constant without operands beside it.

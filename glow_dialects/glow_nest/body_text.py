@@ -11,7 +11,10 @@ from collections.abc import Sequence
 
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr, f64, i1, i64
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
-from xdsl.parser import Parser
+from xdsl.irdl import IRDLOperation, irdl_op_definition, traits_def, var_operand_def
+from xdsl.parser import AttrParser, Parser
+from xdsl.printer import Printer
+from xdsl.traits import IsTerminator
 from xdsl.utils.exceptions import VerifyException
 
 from ..elements import compute_type
@@ -24,6 +27,21 @@ from ..scalar import Expr, Number, Primitive, arguments, fold_in_order, substitu
 from .body import Body
 
 _COMPARISONS = (Primitive.EQ, Primitive.LT, Primitive.LE)
+
+
+@irdl_op_definition
+class YieldOp(IRDLOperation):
+    """Ends the text of a body with the elements to write."""
+
+    name = "glow_nest.yield"
+
+    values = var_operand_def()
+
+    traits = traits_def(IsTerminator())
+    assembly_format = "attr-dict ($values^ `:` type($values))?"
+
+    def __init__(self, *values: SSAValue):
+        super().__init__(operands=[list(values)])
 
 
 class _Nodes:
@@ -65,11 +83,11 @@ def _node(kind: type[DataParallel], args: Sequence[SSAValue], result: Attribute)
     return kind.create(operands=args, result_types=[result])
 
 
-def body_region(body: Body, elements: Sequence[Attribute], end: type[Operation]) -> Region:
-    """The region of a body that is given these elements; `end` is its terminator."""
+def body_region(body: Body, elements: Sequence[Attribute]) -> Region:
+    """The region of a body that is given these elements."""
     block = Block(arg_types=[compute_type(e) for e in elements])
     known = fold_in_order(body.order, block.args, _Nodes(block))
-    block.add_op(end.create(operands=[known[r] for r in body.results]))
+    block.add_op(YieldOp(*(known[r] for r in body.results)))
     return Region(block)
 
 
@@ -98,26 +116,31 @@ def _unless_converted(node: Operation, value: Expr, target: Attribute) -> Expr:
     return Expr(Primitive.CONVERT, (value,), target=target)
 
 
+def write_body(printer: Printer, body: Body, elements: Sequence[Attribute]) -> None:
+    """Print a body that is given these elements as a region."""
+    printer.print_region(body_region(body, elements))
+
+
 def read_body(
-    parser: Parser,
-    end: type[Operation],
+    parser: AttrParser,
     given: Sequence[Attribute],
     made: Sequence[Attribute],
 ) -> Body:
     """Parse the region of a body that is given elements of some types and makes others."""
+    assert isinstance(parser, Parser)
     position = parser.pos
     block = parser.parse_region().block
     try:
         for node in block.ops:
             node.verify()
-            if node.next_op is None and not isinstance(node, end):
-                raise VerifyException(f"expected a body that ends with {end.name}")
+            if node.next_op is None and not isinstance(node, YieldOp):
+                raise VerifyException(f"expected a body that ends with {YieldOp.name}")
             if node.next_op is not None and not isinstance(node, DataParallel | SplatOp):
                 raise VerifyException(f"expected scalar nodes in the body, found {node.name}")
     except VerifyException as error:
         parser.raise_error(str(error), position, parser.pos)
     if block.last_op is None:
-        parser.raise_error(f"expected a body that ends with {end.name}", position, parser.pos)
+        parser.raise_error(f"expected a body that ends with {YieldOp.name}", position, parser.pos)
     _expect(parser, position, "arguments", given, block.args)
     _expect(parser, position, "results", made, block.last_op.operands)
     return Body(body_of(block).results, tuple(made))

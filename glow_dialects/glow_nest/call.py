@@ -15,7 +15,6 @@ from ..glow_inst.instruction import (
     Qualifier,
     parse_qualified,
     parse_types,
-    print_qualified,
     print_types,
 )
 
@@ -50,9 +49,10 @@ class CallOp(Instruction):
         printer.print_string(" ")
         printer.print_attribute(self.callee)
         printer.print_string("(")
-        printer.print_string("")
-        print_qualified(printer, self.qualifiers(), self.arguments)
-        printer.print_string(" )")
+        for i, (qualifier, value) in enumerate(self.qualified_operands()):
+            printer.print_string(f"{', ' if i else ''}@{qualifier} ")
+            printer.print_ssa_value(value)
+        printer.print_string(")")
         printer.print_op_attributes(self.attributes)
         printer.print_string(" : ")
         print_types(printer, self.arguments)

@@ -15,7 +15,8 @@ from math import prod
 
 from xdsl.ir import Attribute
 
-from ..elements import element_bytes
+from ...glow_dialects.scalar import Number
+from ..elements import element_bytes, highest, lowest
 from .affine import Access, Affine, Dim
 from .body import Body
 
@@ -29,6 +30,19 @@ class Combine(StrEnum):
     MINIMUM = "minimum"
     LARGEST_NUMBER = "largest number"
     """The maximum, but NaN does not count."""
+
+
+def identity(combine: Combine, element: Attribute) -> Number:
+    """The neutral element of a combination."""
+    match combine:
+        case Combine.ADD:
+            return 0
+        case Combine.MUL:
+            return 1
+        case Combine.MAXIMUM | Combine.LARGEST_NUMBER:
+            return lowest(element)
+        case Combine.MINIMUM:
+            return highest(element)
 
 
 @dataclass(frozen=True)
@@ -56,9 +70,6 @@ class Reduction:
     soon: tuple[Access, ...] = ()
     """Elements to prefetch in each step, because nests that follow will read them. They may lie
     beyond the end of a buffer."""
-    streams: bool = False
-    """Whether the elements that a product loads as vectors come from memory, so that those for the
-    next tiles should be prefetched meanwhile."""
 
     @property
     def is_product(self) -> bool:

@@ -55,7 +55,7 @@ def write_nest(writer: Writer, nest: Nest, put_body: PutBody) -> None:
         put_body(nest.body, nest.given)
 
 
-_OF_REDUCTIONS = ("adds_operand", "streams")
+_OF_REDUCTIONS = ("adds_operand",)
 _OF_NESTS = ("in_place", "raw")
 
 

@@ -41,8 +41,7 @@ from xdsl.utils.exceptions import VerifyException
 from ..elements import is_contiguous
 from .affine import Dim
 from .attributes import ContentAttr, ScheduleAttr, SplitAttr
-from .body import Body
-from .body_text import body_region, read_body
+from .body_text import read_body, write_body
 from .content import Content, Leaf, own_loops
 from .memory import buffer_for
 from .nest import Listing, Nest, RepeatListed
@@ -179,20 +178,6 @@ class BarrierOp(IRDLOperation):
     assembly_format = "attr-dict"
 
 
-@irdl_op_definition
-class YieldOp(IRDLOperation):
-    """Ends the text of a body with the elements to write."""
-
-    name = "glow_nest.yield"
-
-    values = var_operand_def()
-
-    assembly_format = "attr-dict ($values^ `:` type($values))?"
-
-    def __init__(self, *values: SSAValue):
-        super().__init__(operands=[list(values)])
-
-
 class StepOp(IRDLOperation):
     """An operation with content, whose operands are buffers and then outer loop variables."""
 
@@ -285,11 +270,7 @@ class NestOp(StepOp):
     def print(self, printer: Printer) -> None:
         nest = self.nest
         writer = Writer(printer, self.names, own_loops(nest))
-
-        def put_body(body: Body, elements: Sequence[Attribute]) -> None:
-            printer.print_region(body_region(body, elements, YieldOp))
-
-        write_nest(writer, nest, put_body)
+        write_nest(writer, nest, partial(write_body, printer))
         if self.schedule is not None:
             writer.put(" schedule")
             schedule = self.bound_schedule(nest)
@@ -304,7 +285,7 @@ class NestOp(StepOp):
     def parse(cls, parser: Parser) -> NestOp:
         operands = _Operands(parser)
         reader = Reader(parser, operands.parse)
-        nest = read_nest(reader, partial(read_body, parser, YieldOp))
+        nest = read_nest(reader, partial(read_body, parser))
         properties: dict[str, Attribute] = {}
         if parser.parse_optional_keyword("schedule"):
             properties["schedule"] = ScheduleAttr(read_schedule(reader))

@@ -1,5 +1,5 @@
 """
-From instructions to kernels: functions over memrefs in upstream's structured dialects.
+The lowering of instructions to kernels: functions over memrefs in upstream's structured dialects.
 
 What is computed is apart from how. `algorithms` has one algorithm for each family of operators,
 written as loop nests (`nest`) over strided views (`affine`). `schedules` chooses vectors, tiles and

@@ -210,7 +210,7 @@ def _argument_type(t: Attribute) -> Attribute:
 
 
 def _declarations() -> list[func.FuncOp]:
-    """Of what threads call to work together."""
+    """The declarations of the functions that threads call to work together."""
     return [
         func.FuncOp.external(BARRIER, [PTR, INDEX], []),
         func.FuncOp.external(NEXT, [PTR, INDEX, INDEX], [INDEX]),

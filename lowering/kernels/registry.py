@@ -142,7 +142,7 @@ class Kernel:
         self.operands = operands
         self.steps: list[Step] = []
         self.scratch_buffers: list[Buffer] = []
-        self._epilogue = epilogue or Epilogue()
+        self.epilogue = epilogue or Epilogue()
         self._current = self.steps
 
     @property
@@ -158,18 +158,12 @@ class Kernel:
     @property
     def elementwise_views(self) -> Sequence[View]:
         """The result, and what the epilogue reads at the place of each of its elements."""
-        return [self.result, *self._epilogue.extras]
+        return [self.result, *self.epilogue.extras]
 
     @property
     def stores_as_is(self) -> bool:
         """Whether results are stored without an epilogue."""
-        return self._epilogue.body is None
-
-    @property
-    def epilogue_weight(self) -> int:
-        """About how many operations the epilogue emits for each element."""
-        body = self._epilogue.body
-        return 0 if body is None else body.weight
+        return self.epilogue.body is None
 
     def scratch(self, shape: Sequence[int], element: Attribute) -> View:
         """A dense temporary array."""
@@ -282,7 +276,7 @@ class Kernel:
         operands: Sequence[Access],
         values: Sequence[Expr],
     ) -> None:
-        epilogue, result = self._epilogue, self.result
+        epilogue, result = self.epilogue, self.result
         own = len(operands) + (reduction is not None)
         views = [result, *epilogue.extras] if epilogue.in_place else epilogue.extras
         extras = [view[place] for place in places for view in views]

@@ -1,5 +1,6 @@
 """
-From structured kernels (`func`, `scf`, `arith`, `math`, `vector`, `memref`, `glow_vec`) to LLVM IR.
+The lowering of structured kernels (`func`, `scf`, `arith`, `math`, `vector`, `memref`, `glow_vec`)
+to LLVM IR.
 
 - `convert`: one walk that rewrites a module into the `llvm` dialect. Conversions are registered per
   operation in `registry`, and live in one file per source dialect.

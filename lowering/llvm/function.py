@@ -23,6 +23,7 @@ from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr, IndexType
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ...glow_dialects import llvm_extended as lx
+from ...passes.looked_at import look_at
 from ...table import Table
 from .failure import failure
 from .linear import ZERO, Atom, Linear, combine
@@ -105,6 +106,7 @@ class FunctionConverter:
         converter = CONVERTERS.get(type(op))
         if converter is None:
             raise failure(op, "no conversion is registered for it")
+        look_at(op)
         converter(op, self)
 
     def new_block(self, types: Sequence[Attribute] = ()) -> Block:

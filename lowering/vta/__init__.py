@@ -1,6 +1,6 @@
 """
-From a network to programs for VTA, of the `vta` dialect, and these as the words that the machine
-executes, and back.
+The lowering of networks to programs of the `vta` dialect, and of programs to the words that the
+machine executes and back.
 
 - `prepare`: a graph of integers as VTA computes it;
 - `lower`: instructions on buffers to a program. `network` makes layers of instructions, `scratch`

@@ -29,6 +29,7 @@ from ...glow_dialects.glow.constant import ConstantOp, SplatOp
 from ...glow_dialects.glow.shape import BroadcastOp, ReshapeOp
 from ...glow_dialects.operator import element_of, shape_of, with_shape
 from ...glow_dialects.python_values import Python, to_python
+from ..looked_at import each, look_at
 
 if TYPE_CHECKING:
     import numpy as np
@@ -150,6 +151,7 @@ class ApplyRules(RewritePattern):
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         for rule in self.table.of(type(op)):
             build = Build()
+            look_at(op)
             value = rule(op, build)
             if value is None:
                 build.discard()
@@ -214,7 +216,7 @@ def tensor_nodes(module: ModuleOp) -> Iterator[Node]:
     The list is taken before the first one is yielded, so nodes may be replaced on the way; nodes
     that are gone when their turn comes are left out.
     """
-    for op in list(module.walk()):
+    for op in each(list(module.walk())):
         if isinstance(op, Node) and op.parent is not None:
             if all(isinstance(r.type, TensorType) for r in op.results):
                 yield op

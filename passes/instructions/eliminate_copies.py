@@ -38,6 +38,7 @@ from ...glow_dialects.glow_inst.memory import AllocActivationOp
 from ...glow_dialects.glow_inst.stacked import CopyOp
 from ...glow_dialects.views import is_whole, view_through
 from ..levels import PROGRAM
+from ..looked_at import each
 from .loops import SPLAT
 from .program import Timeline, memref, programs, same_view, tidy
 
@@ -122,7 +123,7 @@ def eliminate_copies(block: Block) -> None:
     changed = True
     while changed:
         changed = False
-        for op in reversed(timeline.instructions()):
+        for op in each(reversed(timeline.instructions())):
             if isinstance(op, CopyOp) and (
                 same_view(op.dest, op.source)
                 or write_in_place(timeline, op)

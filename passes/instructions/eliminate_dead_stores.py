@@ -24,6 +24,7 @@ from ...glow_dialects.glow_inst.memory import is_input
 from ...glow_dialects.glow_inst.stacked import StackedOp
 from ...glow_dialects.views import is_whole
 from ..levels import PROGRAM
+from ..looked_at import each
 from .loops import Body
 from .program import memref, overlap, programs, same_view, tidy
 
@@ -71,7 +72,7 @@ def without(op: StackedOp, dead: list[SSAValue]) -> StackedOp:
 def eliminate_dead_stores(block: Block) -> None:
     """Remove what has no effect on the outputs of a program."""
     live = Liveness(block)
-    for op in reversed([op for op in block.ops if isinstance(op, Instruction)]):
+    for op in each(reversed([op for op in block.ops if isinstance(op, Instruction)])):
         dead = [view for view in op.written() if not live.is_live(view)]
         if len(dead) == len(op.written()):
             op.detach()

@@ -27,6 +27,7 @@ from ...glow_dialects.glow_inst.memory import AllocActivationOp
 from ...glow_dialects.glow_inst.stacked import CopyOp
 from ...glow_dialects.views import is_whole
 from ..levels import PROGRAM
+from ..looked_at import each
 from .eliminate_copies import move_buffer, takes_all
 from .loops import accepts_epilogue, as_inout, is_loop, read_views
 from .program import Timeline, memref, programs, same_view, tidy
@@ -85,7 +86,7 @@ def share(timeline: Timeline, op: Instruction, read: SSAValue, written: SSAValue
 def share_buffers(block: Block) -> None:
     """Run as many instructions of a program in place as possible."""
     timeline = Timeline(block)
-    for op in timeline.instructions():
+    for op in each(timeline.instructions()):
         if not (is_loop(op) or accepts_epilogue(op)):
             continue
         while (pair := find_pair(timeline, op)) is not None:

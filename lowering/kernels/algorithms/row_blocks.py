@@ -1,4 +1,4 @@
-"""Visiting the rows of a tensor a few at a time, so that they stay in a cache meanwhile."""
+"""Visiting the rows of a tensor a few at a time."""
 
 from __future__ import annotations
 

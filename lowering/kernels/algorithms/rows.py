@@ -1,8 +1,7 @@
 """
 Operators on rows: softmax along the last dimension, layer and RMS normalisation; and on groups.
 
-Rows are visited a few at a time. Several passes over so few rows find them in the nearest cache,
-and reductions of several rows hide each other's latency.
+Rows are visited a few at a time.
 """
 
 from __future__ import annotations
@@ -18,17 +17,11 @@ from ....glow_dialects.glow_nest.body import Body
 from ....glow_dialects.glow_nest.nest import Combine, Nest, Reduction
 from ....glow_dialects.scalar import Expr, arguments, exp, multiply_add, sqrt
 from ..registry import Kernel, kernel, total, view_dims
+from ..schedules.blocking import rows_together
 from .row_blocks import Rows, for_rows
 
-ROWS = 4
-"""How many rows are visited at a time."""
 EXPONENTIAL = exp(X - Y)
 """Of a number below the maximum `y` of its row."""
-
-
-def _count(shape: Sequence[int]) -> int:
-    """How many rows of a tensor with these leading dimensions are visited at a time."""
-    return max(1, min(ROWS, prod(shape)))
 
 
 def store_reduction(
@@ -53,7 +46,7 @@ def softmax_rows(k: Kernel) -> None:
     (x,) = k.operands
     element = compute_type(x.element)
     j = Dim("j", x.shape[-1])
-    count = _count(x.shape[:-1])
+    count = rows_together(prod(x.shape[:-1]))
     powers = k.scratch((count, j.size), element)
     peak, share = k.scratch((count,), element), k.scratch((count,), element)
 
@@ -99,7 +92,7 @@ def layer_norm(k: Kernel) -> None:
     axis = k.call.int("axis")
     columns = view_dims(scale, "j")
     element = compute_type(x.element)
-    count = _count(x.shape[:axis])
+    count = rows_together(prod(x.shape[:axis]))
     mean, factor = k.scratch((count,), element), k.scratch((count,), element)
 
     def visit(rows: Rows) -> None:
@@ -118,7 +111,7 @@ def rms_norm(k: Kernel) -> None:
     axis = k.call.int("axis")
     columns = view_dims(scale, "j")
     element = compute_type(x.element)
-    count = _count(x.shape[:axis])
+    count = rows_together(prod(x.shape[:axis]))
     factor = k.scratch((count,), element)
 
     def visit(rows: Rows) -> None:
@@ -168,7 +161,7 @@ def _moments(
 
 
 def _inverse_root(k: Kernel, reduced: Sequence[Dim]) -> Expr:
-    """From a sum of squares: `1 / sqrt(mean + epsilon)`."""
+    """The inverse root `1 / sqrt(mean + epsilon)` from a sum of squares."""
     count = max(1, prod(d.size for d in reduced))
     return 1.0 / sqrt(X * (1 / count) + k.call.float("epsilon"))
 

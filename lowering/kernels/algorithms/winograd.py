@@ -1,8 +1,7 @@
 """
 Winograd convolution: transform of the input, products, transform of the result, block by block.
 
-Blocks of tiles are so small that their transformed input and products stay near, yet so large that
-filters are not read too often. Edge tiles, which write fewer outputs and read fewer inputs, have
+Edge tiles, which write fewer outputs and read fewer inputs, have
 nests of their own.
 
 A filter in parts of bf16 is multiplied with tile registers; then the transform of the input divides
@@ -31,12 +30,10 @@ from ....glow_dialects.operator import Call
 from ....glow_dialects.scalar import Expr, arguments, maximum
 from ....semantics.cook_toom import KERNEL, winograd_transforms
 from ..registry import Kernel, kernel, total
+from ..schedules.blocking import plane_stride
+from ..schedules.tile_blocks import Edge, Span, edges, tile_blocks
 from .bf16_parts import pairs_of_parts, words_of_parts
 from .transforms import by_column_pairs, by_row_pairs, sandwich
-from .winograd_blocks import Edge, Span, choose_blocks, choose_near_blocks, edges
-
-_LINE = 64
-_PAGE = 4096
 
 
 def _has_products(machine: MachineDescription, call: Call) -> bool:
@@ -52,8 +49,8 @@ def winograd_convolution(k: Kernel) -> None:
 
 
 class _Winograd:
-    choose = staticmethod(choose_blocks)
-    """How an image is cut into blocks."""
+    in_parts = False
+    """Whether products are of parts of bf16."""
 
     def __init__(self, k: Kernel):
         self.k = k
@@ -69,20 +66,21 @@ class _Winograd:
         self.outputs, self.block = self.bias.shape
         channels = (self.x.shape[1] * self.lanes, self.outputs * self.block)
         size, elements = element_bytes(self.element), self.side**2
-        self.blocks = self.choose(
+        self.blocks = tile_blocks(
+            k.machine,
+            k.threads,
             self.counts,
             self.tile,
             elements * (channels[0] * self.input_bytes + channels[1] * size),
             elements * prod(channels) * self.input_bytes,
-            k.machine.l2_bytes,
-            k.threads,
+            self.in_parts,
         )
         self.inputs = self._planes(*self._inputs())
         self.products = self._planes((self.outputs, self.blocks.tiles, self.block), self.element)
 
     @property
     def input_bytes(self) -> int:
-        """Of an element of the transformed input or filter."""
+        """The bytes of an element of the transformed input or filter."""
         return element_bytes(self.element)
 
     def _inputs(self) -> tuple[Sequence[int], Attribute]:
@@ -91,14 +89,10 @@ class _Winograd:
 
     def _planes(self, shape: Sequence[int], element: Attribute) -> View:
         """
-        An array [side^2, *shape] in scratch. Planes are a cache line more than that apart, and not
-        near a multiple of a page, so that they do not compete for the same lines of a cache.
+        An array [side^2, *shape] in scratch.
         """
-        size = element_bytes(element)
         dense = View.dense(self.x.buffer, shape)
-        stride = dense.shape[0] * dense.strides[0] + _LINE // size
-        if stride * size % _PAGE < 2 * _LINE:
-            stride += 3 * _LINE // size
+        stride = plane_stride(dense.shape[0] * dense.strides[0], element_bytes(element))
         whole = self.k.scratch((self.side**2 * stride,), element)
         return View(whole.buffer, (self.side**2, *shape), (stride, *dense.strides))
 
@@ -146,7 +140,7 @@ class _Winograd:
             self.inputs[[p, c, t, lane]],
             self.filters[[p, o, channel, out]],
         )
-        self._sum(replace(products, streams=True), (p, o, t, out), (c, lane))
+        self._sum(products, (p, o, t, out), (c, lane))
 
     def _places(self, tiles: int) -> tuple[Dim, Dim, Dim]:
         """Planes, blocks of output channels, and tiles."""
@@ -234,9 +228,9 @@ class _Window:
 
 
 class _WinogradInParts(_Winograd):
-    """With products of parts of bf16 instead of f32."""
+    """A Winograd convolution with products of parts of bf16 instead of f32."""
 
-    choose = staticmethod(choose_near_blocks)
+    in_parts = True
 
     @property
     def input_bytes(self) -> int:
@@ -286,7 +280,7 @@ class _WinogradInParts(_Winograd):
             self.inputs[[p, c, i, t, lane]],
             self.filters[[p, o, c, j, lane, out, 0]],
         )
-        products = replace(products, terms=2, streams=True)
+        products = replace(products, terms=2)
         self._sum(products, (p, o, t, out), (c, parts, lane))
 
 

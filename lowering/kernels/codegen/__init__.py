@@ -1,1 +1,1 @@
-"""From nests and schedules to scf, arith, vector and memref operations."""
+"""Code generation: nests and schedules become scf, arith, vector and memref operations."""

@@ -45,10 +45,16 @@ class ArithAlgebra:
 
     def evaluate(self, body: Body, arguments: Sequence[Value]) -> list[Value]:
         """The results of a body."""
-        known = fold_in_order(body.order, arguments, _Expressions(self))
+        known = fold_in_order(body.order, arguments, self)
         return [known[r] for r in body.results]
 
-    def apply(self, kind: Primitive, *args: Value) -> Value:
+    def constant(self, value: Number, like: Sequence[Value], element: Attribute | None) -> Value:
+        """A number of type `element`, or of that of what is beside it."""
+        if element is None and not like:
+            raise ValueError(f"expected the constant {value} of a body to have a type, found none")
+        return self.number(value, element or like[0].element)
+
+    def apply(self, kind: Primitive, args: Sequence[Value]) -> Value:
         """A primitive other than a conversion."""
         if kind is Primitive.MULTIPLY_ADD:
             return self.multiply_add(*args)
@@ -64,13 +70,13 @@ class ArithAlgebra:
 
     def combine(self, kind: Combine, a: Value, b: Value) -> Value:
         if kind is Combine.LARGEST_NUMBER:
-            return self.apply(Primitive.SELECT, self.apply(Primitive.LT, a, b), b, a)
-        return self.apply(Primitive(kind.value), a, b)
+            return self.apply(Primitive.SELECT, (self.apply(Primitive.LT, (a, b)), b, a))
+        return self.apply(Primitive(kind.value), (a, b))
 
     def multiply_add(self, a: Value, b: Value, acc: Value) -> Value:
         """`a * b + acc`, rounded once where the machine can and the values are floats."""
         if not (computes_in_float(a.element) and self.machine.has_fma):
-            return self.apply(Primitive.ADD, acc, self.apply(Primitive.MUL, a, b))
+            return self.apply(Primitive.ADD, (acc, self.apply(Primitive.MUL, (a, b))))
         operands = (a.ssa, b.ssa, acc.ssa)
         if lanes_of(a.ssa) > 1:
             return Value(self.emitter.op(vector.FMAOp, operands, acc.ssa.type), acc.element)
@@ -93,8 +99,13 @@ class ArithAlgebra:
         ssa = self.emitter.op(DotOp, (acc.ssa, *factors), acc.ssa.type, properties)
         return Value(ssa, acc.element)
 
-    def convert(self, value: Value, element: Attribute) -> Value:
-        """A C cast; to i1, whether the value is not 0. Rounds to `element` exactly once."""
+    def convert(self, value: Value, target: Attribute | None) -> Value:
+        """A C cast; to i1, whether the value is not 0. Rounds to `target` exactly once."""
+        if target is None:
+            raise ValueError("expected a conversion in a body to name its target, found none")
+        return self._converted(value, target)
+
+    def _converted(self, value: Value, element: Attribute) -> Value:
         source, target = value_type(value.element), value_type(element)
         if computes_in_float(value.element):
             ssa = self._from_float(value, element)
@@ -109,14 +120,14 @@ class ArithAlgebra:
             ssa = self._resized(value.ssa, target, is_unsigned(value.element))
         return Value(ssa, element)
 
-    def bits(self, value: Value, element: Attribute) -> Value:
+    def bitcast(self, value: Value, target: Attribute) -> Value:
         """The bits of a value as one of another type of the same width."""
-        ssa, target = value.ssa, value_type(element)
-        if value_type(value.element) == target:
-            return Value(ssa, element)
+        ssa, t = value.ssa, value_type(target)
+        if value_type(value.element) == t:
+            return Value(ssa, target)
         if self.lanes == 1:
-            return Value(self.emitter.cast("bitcast", ssa, target), element)
-        return Value(self.emitter.bitcast(ssa, target, self.lanes), element)
+            return Value(self.emitter.cast("bitcast", ssa, t), target)
+        return Value(self.emitter.bitcast(ssa, t, self.lanes), target)
 
     def _from_float(self, value: Value, element: Attribute) -> SSAValue:
         target = value_type(element)
@@ -205,30 +216,6 @@ class ArithAlgebra:
         if kind not in _COMPOSED:
             raise ValueError(f"{kind} is not defined on integers")
         return _COMPOSED[kind](self.emitter, args, unsigned)
-
-
-class _Expressions:
-    """The algebra of the expressions of bodies, where all types are known."""
-
-    def __init__(self, algebra: ArithAlgebra):
-        self.algebra = algebra
-
-    def constant(self, value: Number, like: Sequence[Value], element: Attribute | None) -> Value:
-        element = element or (like[0].element if like else None)
-        if element is None:
-            raise ValueError(f"expected the constant {value} of a body to have a type, found none")
-        return self.algebra.number(value, element)
-
-    def convert(self, value: Value, target: Attribute | None) -> Value:
-        if target is None:
-            raise ValueError("expected a conversion in a body to name its target, found none")
-        return self.algebra.convert(value, target)
-
-    def bitcast(self, value: Value, target: Attribute) -> Value:
-        return self.algebra.bits(value, target)
-
-    def apply(self, kind: Primitive, args: Sequence[Value]) -> Value:
-        return self.algebra.apply(kind, *args)
 
 
 _EITHER_ZERO = {Primitive.MAXIMUM, Primitive.MINIMUM}
@@ -334,35 +321,3 @@ def _wrapped(value: Number, t: Attribute) -> Number:
         return int(value != 0)
     half = 1 << (width - 1)
     return (int(value) + half) % (1 << width) - half
-
-
-def lowest(element: Attribute) -> Number:
-    """The identity of the maximum: no value of this type is below it."""
-    return _extreme(element, highest=False)
-
-
-def highest(element: Attribute) -> Number:
-    """The identity of the minimum: no value of this type is above it."""
-    return _extreme(element, highest=True)
-
-
-def _extreme(element: Attribute, highest: bool) -> Number:
-    if computes_in_float(element):
-        return float("inf") if highest else float("-inf")
-    width = bits(value_type(element))
-    if is_unsigned(element):
-        return 2**width - 1 if highest else 0
-    return 2 ** (width - 1) - 1 if highest else -(2 ** (width - 1))
-
-
-def identity(combine: Combine, element: Attribute) -> Number:
-    """The neutral element of a combination."""
-    match combine:
-        case Combine.ADD:
-            return 0
-        case Combine.MUL:
-            return 1
-        case Combine.MAXIMUM | Combine.LARGEST_NUMBER:
-            return lowest(element)
-        case Combine.MINIMUM:
-            return highest(element)

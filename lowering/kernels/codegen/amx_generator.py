@@ -32,6 +32,7 @@ from ..schedules.amx_tile import (
     substituted,
     table_of,
 )
+from ..schedules.prefetch import streams
 from ..threads.split import Share, Split, is_balanced
 from .amx_groups import GroupLoops
 from .emit import Emitter
@@ -76,7 +77,7 @@ class TileGenerator:
         emitter.add(array)
         self.memory = memory.replaced({self._sums: array.memref})
         size = filter_bytes(nest, self.roles)
-        self._streams = nest.reduction.streams
+        self._streams = streams(nest, self.roles.filter)
         """Whether the next part of the filter is prefetched while this one is used."""
         self._prefetches = size > TIMINGS.amx_prefetched_bytes and not self._streams
         self._is_near = size <= int(machine.l2_bytes * TIMINGS.amx_filters_l2_share)

@@ -1,4 +1,4 @@
-"""From a nest and its schedule to loops: the only place that writes structured control flow."""
+"""The loops of a nest and its schedule: the only place that writes structured control flow."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import i1
 from xdsl.ir import SSAValue
 
 from ....glow_dialects.glow_nest.affine import Access, Dim
-from ....glow_dialects.glow_nest.nest import Nest, simplified
+from ....glow_dialects.glow_nest.nest import Nest, identity, simplified
 from ....glow_dialects.glow_nest.schedule import (
     AmxTile,
     Chunks,
@@ -26,7 +26,7 @@ from ....glow_dialects.machine import MachineDescription
 from ..schedules.amx_tile import TilePlan
 from ..schedules.best_schedule import best_schedule
 from ..threads.split import Group, Share, Span, groups_of, spans_of, weight_of
-from .algebra import ArithAlgebra, Value, identity
+from .algebra import ArithAlgebra, Value
 from .amx_generator import TileGenerator
 from .emit import Emitter
 from .interleaved_store import interleaved, interleaves

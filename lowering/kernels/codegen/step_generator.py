@@ -1,4 +1,4 @@
-"""From the steps of a kernel to control flow."""
+"""The control flow of the steps of a kernel."""
 
 from __future__ import annotations
 

@@ -194,7 +194,7 @@ class TilePlan:
 
     @property
     def panel_bytes(self) -> int:
-        """From a panel to the next in the filter."""
+        """The bytes from one panel of the filter to the next."""
         if self.joined is None:
             return TILE_BYTES
         return stride_of(self.roles.filter, self.joined) * self.roles.filter_size

@@ -28,6 +28,7 @@ from ....glow_dialects.machine import LINE_BYTES, MachineDescription
 from ....glow_dialects.timings import TIMINGS
 from ..codegen.types import bits, value_type
 from ..costs import near_bytes, prefetched_bytes, tile_results, tile_step
+from .prefetch import streams
 
 _MOST_LISTED = 10
 """Tiles of a list of pixels; each has its own code."""
@@ -196,7 +197,7 @@ def _spreads(
     pixels = _inner_pixels(roles, order)
     if nest.reduction is None or not pixels:
         return False
-    if nest.reduction.streams:
+    if streams(nest, roles.filter):
         return True
     if _panel(roles, parts) < _FEWEST_FILTERS * prod(d.size for d in pixels):
         return False

@@ -141,7 +141,7 @@ def _role(access: Access, row: Dim, column: Dim) -> str | None:
 
 
 def _parts(nest: Nest, dim: Dim, block: int, machine: MachineDescription, times: int) -> int:
-    """Into how many parts the reduced dimension is cut, for threads."""
+    """The number of parts into which the reduced dimension is cut, for threads."""
     assert nest.reduction is not None
     terms = prod(d.size for d in nest.reduced)
     results, lanes = prod(d.size for d in nest.parallel), widest_lanes(nest, machine)

@@ -56,7 +56,7 @@ class Span:
 
     @property
     def elements(self) -> int:
-        """Of a tile."""
+        """The number of elements of a tile."""
         return self.step if self.tile is None else len(self.tile)
 
 
@@ -188,5 +188,6 @@ def _cycles(nest: Nest, schedule: VectorSchedule) -> float:
     """A rough estimate for the whole nest."""
     points = prod(d.size for d in nest.parallel)
     steps = prod(d.size for d in nest.reduced) if nest.reduction is not None else 0
-    operations = steps + nest.weight + len(nest.operands) + len(nest.writes)
-    return points * operations / schedule.lanes
+    # of what a body computes, two operations take one cycle
+    each = steps + nest.weight / 2 + len(nest.operands) + len(nest.writes)
+    return points * each / schedule.lanes

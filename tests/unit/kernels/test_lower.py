@@ -68,12 +68,8 @@ def test_names_depend_on_everything_that_code_depends_on():
         kernel_names(lower(program(stacked("p", "%y", "%x")), "{vector-bits=256}")),
         kernel_names(lower(program(stacked("p", "%y", "%x").replace("glow.exp", "glow.neg")))),
         kernel_names(lower(program(f"glow_inst.exp @out %y, @in %x : {T}, {T}"))),
-        kernel_names(
-            lower(program(f"glow_inst.leaky_relu @out %y, @in %x {{alpha = 0.5 : f64}} : {T}, {T}"))
-        ),
-        kernel_names(
-            lower(program(f"glow_inst.leaky_relu @out %y, @in %x {{alpha = 0.6 : f64}} : {T}, {T}"))
-        ),
+        kernel_names(lower(program(f"glow_inst.leaky_relu @out %y, @in %x alpha 0.5 : {T}, {T}"))),
+        kernel_names(lower(program(f"glow_inst.leaky_relu @out %y, @in %x alpha 0.6 : {T}, {T}"))),
     ]
     assert len({name for (name,) in names}) == len(names)
 
@@ -93,9 +89,7 @@ def test_names_do_not_depend_on_the_place_in_memory():
 
 
 def test_scratch_enlarges_the_arena():
-    module = apply(
-        program(f"glow_inst.softmax @out %y, @in %x {{axis = 0 : i64}} : {T}, {T}"), "glow-allocate"
-    )
+    module = apply(program(f"glow_inst.softmax @out %y, @in %x axis 0 : {T}, {T}"), "glow-allocate")
     before = function_bytes(main_function(module), ARENA_SIZE)
     apply(module, kernels_passes())
     # the exponentials, their maximum, and one over their sum, each on cache lines of its own

@@ -361,7 +361,7 @@ def test_data_parallel_on_special_numbers(operator: type[Node]):
     n = len(SPECIAL)
     values = np.array(SPECIAL, np.float32)
     first = np.repeat(values, n)[:, None]
-    arrays = [first, np.tile(values, n)[:, None]][: _arity(operator)]
+    arrays = [first, np.tile(values, n)[:, None], first][: _arity(operator)]
     check(operator, *arrays, tolerance=1e-4)
 
 

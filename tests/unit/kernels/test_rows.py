@@ -116,10 +116,10 @@ func.func @main(%x: tensor<2x7x3x19xTYPE>, %m: tensor<7x1x19xTYPE>, %r: tensor<2
 @pytest.mark.parametrize(
     "operator",
     [
-        "softmax %x {axis = 3 : i64}",
-        "softmax %x {axis = 1 : i64}",
-        "log_softmax %x {axis = 3 : i64}",
-        "local_response_norm %x {alpha = 0.3 : f64, beta = 0.75 : f64, size = 4 : i64}",
+        "softmax %x axis 3",
+        "softmax %x axis 1",
+        "log_softmax %x axis 3",
+        "local_response_norm %x size 4 alpha 0.3",
     ],
     ids=lambda text: text[:11],
 )

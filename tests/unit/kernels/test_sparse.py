@@ -12,7 +12,7 @@ from glow.glow_dialects.glow_cpu.sparse import SparseVectorMatMulOp
 from glow.glow_dialects.glow_inst.instruction import Instruction
 from glow.glow_dialects.machine import MachineDescription
 from glow.glow_dialects.operator import with_shape
-from glow.lowering.kernels.algorithms import sparse
+from glow.lowering.kernels.schedules import blocking
 from glow.runtime.interpreter import interpret
 from glow.semantics import element_type
 from glow.tests.support.graph_text import parse
@@ -29,7 +29,7 @@ SIZES = [(1, 1), (7, 1), (8, 16), (9, 3), (16, 129), (31, 64), (65, 67), (130, 2
 @pytest.fixture(params=[1024, 4], ids=["one list", "parts of the list"])
 def parts(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Few rows are one list otherwise."""
-    monkeypatch.setattr(sparse, "_FEWEST_ROWS", request.param)
+    monkeypatch.setattr(blocking, "_FEWEST_ROWS", request.param)
 
 
 def with_zeros(rng: np.random.Generator, count: int, share: float) -> np.ndarray:
@@ -95,7 +95,7 @@ def test_same_bytes_on_several_threads(
     rng = np.random.default_rng(seed)
     x, w = with_zeros(rng, inner, rng.random()), random(seed, inner, columns)
     module, machine = allocated(x, w), MACHINES[seed % len(MACHINES)]
-    with mock.patch.object(sparse, "_FEWEST_ROWS", rows):
+    with mock.patch.object(blocking, "_FEWEST_ROWS", rows):
         (single,), (several,) = (run_native(module, [x, w], machine, n) for n in (1, threads))
     assert single.tobytes() == several.tobytes()
     np.testing.assert_allclose(single, sum_of_rows(x, w), rtol=0, atol=1e-4)

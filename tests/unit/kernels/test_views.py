@@ -61,7 +61,7 @@ def programs(draw: st.DrawFn, shapes: list[tuple[int, ...]], body: str) -> str:
             tail.append(f"glow_inst.dealloc_activation {buffer} : {flat}")
         if i == 0:
             # what the view leaves out must stay as it is, so it needs a value
-            head.append(f"glow_inst.splat @out {buffer} {{value = 0.5 : f64}} : {flat}")
+            head.append(f"glow_inst.splat @out {buffer} value 0.5 : {flat}")
         head.append(f"%v{i} = glow_inst.tensor_view {buffer} : {flat} to {t}")
     types = {f"t{i}": str(t) for i, (_, t) in enumerate(chosen)}
     lines = "\n".join([*head, body.format(**types), *tail, "func.return"])

@@ -17,15 +17,15 @@ from glow.glow_dialects.glow_nest.body import Body
 from glow.glow_dialects.glow_nest.nest import Combine, Nest, Reduction, simplified
 from glow.glow_dialects.glow_nest.schedule import RegisterTile
 from glow.glow_dialects.machine import MachineDescription
-from glow.lowering.kernels.algorithms.winograd_blocks import (
+from glow.lowering.kernels.costs import prefetched_bytes
+from glow.lowering.kernels.schedules.register_tile import tiled_product
+from glow.lowering.kernels.schedules.tile_blocks import (
     MOST_CACHES,
     choose_blocks,
     choose_near_blocks,
     edges,
     spans,
 )
-from glow.lowering.kernels.costs import prefetched_bytes
-from glow.lowering.kernels.schedules.register_tile import tiled_product
 from glow.lowering.target import find_target
 from glow.semantics import element_type
 from glow.semantics.blocked import pack_channels, pack_filter
@@ -305,9 +305,9 @@ def test_prefetch_covers_the_next_filters(tiles: int, outputs: int, inputs: int,
     While all tiles meet some filters, the cache lines of as many that follow are prefetched, except
     perhaps the last few, because of rounding.
     """
-    image = View.dense(Buffer(f32, 0, 1 << 30, parameter=0), (inputs, tiles, 16))
+    image = View.dense(Buffer(f32, 0, 1 << 30), (inputs, tiles, 16))
     filters = View.dense(Buffer(f32, 0, 1 << 30, parameter=1), (outputs, inputs * 16, 16))
-    result = View.dense(Buffer(f32, 0, 1 << 30, parameter=2), (outputs, tiles, 16))
+    result = View.dense(Buffer(f32, 0, 1 << 30), (outputs, tiles, 16))
     o, t, c, lane, out = (
         Dim(name, size)
         for name, size in zip("otclk", (outputs, tiles, inputs, 16, 16), strict=True)
@@ -317,7 +317,6 @@ def test_prefetch_covers_the_next_filters(tiles: int, outputs: int, inputs: int,
         Combine.ADD,
         f32,
         (image[[c, t, lane]], filters[[o, channel, out]]),
-        streams=True,
     )
     write = (result[[o, t, out]],)
     dims, sums = (o, t, out), (c, lane)
@@ -405,15 +404,15 @@ def test_prefetch_covers_the_next_filters_of_images(rows: int, columns: int, inp
 def test_chunks_stay_in_the_first_cache(inputs: int, tiles: int, raw: bool, is_cut: bool):
     """Sums are cut where all filters that a tile meets do not."""
     machine = MachineDescription()
-    image = View.dense(Buffer(f32, 0, 1 << 30, parameter=0), (inputs // 16, tiles, 16))
+    image = View.dense(Buffer(f32, 0, 1 << 30), (inputs // 16, tiles, 16))
     filters = View.dense(Buffer(f32, 0, 1 << 30, parameter=1), (16, inputs, 16))
-    result = View.dense(Buffer(f32, 0, 1 << 30, parameter=2), (16, tiles, 16))
+    result = View.dense(Buffer(f32, 0, 1 << 30), (16, tiles, 16))
     o, t, c, lane, out = (
         Dim(name, size)
         for name, size in zip("otclk", (16, tiles, inputs // 16, 16, 16), strict=True)
     )
     reads = image[[c, t, lane]], filters[[o, Affine({c: 16, lane: 1}), out]]
-    products = Reduction(Combine.ADD, f32, reads, streams=True)
+    products = Reduction(Combine.ADD, f32, reads)
     write, dims, sums = (result[[o, t, out]],), (o, t, out), (c, lane)
     nest = Nest(dims, write, Body.passing(f32), reduction=products, reduced=sums, raw=raw)
     found = tiled_product(simplified(nest), machine)

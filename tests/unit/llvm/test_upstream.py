@@ -106,7 +106,10 @@ class Case:
         module = parse_text(make_context(), self.text.encode(), "network.mlir")
         algorithm = "winograd" if self.text == CONVOLUTION else "auto"
         backend = CpuBackend(
-            self.threads, target_cpu=self.cpu, target_triple=self.triple, conv_algorithm=algorithm
+            threads=self.threads,
+            target_cpu=self.cpu,
+            target_triple=self.triple,
+            conv_algorithm=algorithm,
         )
         stages = Stages(module, backend.stages(), verify=False)
         wanted = ("kernels", "llvm")

@@ -25,7 +25,7 @@ func.func @main(%x: tensor<2x1x{rows}x{columns}x8xf32>, %u: tensor<{planes}x2x8x
 @pytest.mark.parametrize("tile", [2, 4])
 @pytest.mark.parametrize(("h", "w"), [(2, 2), (7, 12), (9, 5)])
 def test_results_stay(step: str, tile: int, h: int, w: int, rng: np.random.Generator):
-    options = "{min = -0.5 : f64, max = 0.7 : f64}" if step == "clip" else ""
+    options = "min -0.5 max 0.7" if step == "clip" else ""
     sizes = {"rows": h + 2, "columns": w + 2, "h": h, "w": w, "r": h // 2, "c": w // 2}
     planes = (tile + 2) ** 2
     module = parse(TEXT.format(tile=tile, planes=planes, step=step, options=options, **sizes))

@@ -44,7 +44,7 @@ def test_composite_elementwise_nodes_keep_their_meaning(operator, element: str):
     tensor = f"tensor<3x7x{element}>"
     names = [f"%x{i}" for i in range(operands)]
     arguments = ", ".join(f'{n}: {tensor} {{glow.name = "{n[1:]}"}}' for n in names)
-    bounds = " {max = 1.5 : f64, min = -0.5 : f64}" if operator.name == "glow.clip" else ""
+    bounds = " min -0.5 max 1.5" if operator.name == "glow.clip" else ""
     module = parse(f"""
     func.func @main({arguments}) -> ({tensor} {{glow.name = "y"}}) {{
       %y = {operator.name} {", ".join(names)}{bounds}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from dataclasses import fields
 from pathlib import Path
 
 import glow
@@ -11,7 +12,10 @@ import numpy as np
 import onnx
 import pytest
 from glow.context import make_context
+from glow.runtime.cpu_options import CpuOptions
 from glow.tests.support.small_models import graph, small_network
+from glow.tools.arguments import cpu_options
+from glow.tools.run_arguments import run_parser
 from xdsl.parser import Parser
 
 BACKENDS = ["cpu", "interpreter"]
@@ -44,6 +48,34 @@ def test_options_of_wrong_types_are_named(options: dict):
     wanted = "wrong pass pipeline" if name == "quantize" else name
     with pytest.raises(glow.GlowError, match=f"{wanted}|expected {name}"):
         glow.compile(graph(), **options)
+
+
+@pytest.mark.parametrize(
+    ("backend", "options", "message"),
+    [
+        ("cpu", {"thread": 2}, "no option 'thread'; did you mean threads"),
+        ("cpu", {"nonsense": None}, "no option 'nonsense'; the backend cpu has threads, pin"),
+        ("interpreter", {"pinn": True}, "no option 'pinn'; the backend interpreter has threads"),
+        ("interpreter", {"pin": True, "precision": None}, "^pin: options of the backend cpu"),
+        ("interpreter", {"precision": "bf16", "pin": True}, "^precision, pin: options of"),
+    ],
+)
+def test_unknown_and_misplaced_options(backend: str, options: dict, message: str):
+    with pytest.raises(glow.GlowError, match=message):
+        glow.compile(graph(), backend, **options)
+
+
+def test_options_that_are_not_given_fit_every_backend():
+    model = glow.compile(graph(), "interpreter", target_cpu=None, pin=False)
+    assert repr(model.backend) == "InterpreterBackend()"
+
+
+def test_flags_come_from_the_options():
+    args = run_parser().parse_args(["m", "--pin", "--threads=3", "--conv-algorithm=direct"])
+    given = {n: v for n, v in cpu_options(args).items() if v is not None}
+    assert CpuOptions(**given) == CpuOptions(threads=3, pin=True, conv_algorithm="direct")
+    absent = {field.name for field in fields(CpuOptions)} - cpu_options(args).keys()
+    assert absent == {"quantize", "timed", "target_triple"}
 
 
 def test_any_integer_is_a_number_of_threads():

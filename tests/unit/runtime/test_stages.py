@@ -13,6 +13,7 @@ import pytest
 from glow.context import make_context
 from glow.glow_dialects.claims import Claim
 from glow.interface.backend import Backend, Stage
+from glow.passes.looked_at import each
 from glow.tests.support.small_models import graph, small_network
 from glow.universe import multiverse
 from xdsl.context import Context
@@ -77,7 +78,7 @@ class CountingPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if self.mode == "raise":
-            for node in op.body.block.first_op.body.block.ops:  # pyright: ignore
+            for _ in each(op.body.block.first_op.body.block.ops):  # pyright: ignore
                 raise KeyError("lost")
         if self.mode == "break":
             main = op.body.block.first_op

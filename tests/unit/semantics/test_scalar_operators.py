@@ -316,9 +316,9 @@ def test_multiply_add_rounds_once(rng: np.random.Generator, dtype: type):
     for c in (-(a * b), -(a * b) + nudges, rng.normal(size=200).astype(dtype)):
         found = run_node(arithmetic.MultiplyAddOp, a, b, c)
         assert found.dtype == dtype
-        exact = [Fraction(x) * Fraction(y) + Fraction(z) for x, y, z in zip(a, b, c, strict=True)]
-        error = [abs(Fraction(f) - e) for f, e in zip(found, exact, strict=True)]
-        ulps = [Fraction(np.spacing(np.abs(f))) for f in found]
+        x, y, z, f = ([Fraction(v) for v in array.tolist()] for array in (a, b, c, found))
+        error = [abs(f[i] - x[i] * y[i] - z[i]) for i in range(len(found))]
+        ulps = [Fraction(v) for v in np.spacing(np.abs(found)).tolist()]
         assert all(e <= u / 2 for e, u in zip(error, ulps, strict=True))
     special = run_node(arithmetic.MultiplyAddOp, *(np.array([s], dtype) for s in (np.inf, 0, 1)))
     assert np.isnan(special[0])

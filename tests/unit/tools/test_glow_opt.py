@@ -164,7 +164,7 @@ def test_help(capsys: pytest.CaptureFixture[str]) -> None:
         "--stack-ops Turns chains and trees of data-parallel instructions into one loop each. "
         "max-ops=64 The largest number of nodes in one body. epilogues=<str> The operators"
     ) in text
-    assert "schema=asymmetric Of activations: `asymmetric`, `symmetric`, `symmetric_uint8`" in text
+    assert "schema=asymmetric The schema of activations: `asymmetric`, `symmetric`," in text
     assert "devices=cpu The backends of the devices" in text
     assert "further passes of xDSL are flags as well: glow-opt --list-passes prints" in text
     assert "riscv" not in text

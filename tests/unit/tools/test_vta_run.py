@@ -9,6 +9,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 from glow.glow_dialects.vta.config import VtaConfig
+from glow.runtime.vta.container import write_program
 from glow.runtime.vta.program import Region, RegionRole
 from glow.tests.support import vta_assembler as asm
 from glow.tests.support.drawn import SVG, cut_off
@@ -49,7 +50,7 @@ def program(tmp_path: Path, rng: np.random.Generator) -> tuple[Path, np.ndarray]
     ]
     path = tmp_path / "conv.vta"
     layers = [("conv1x1", 0, len(sequence) - 1)]
-    asm.program(sequence, config, regions, layers).save(path)
+    write_program(path, asm.program(sequence, config, regions, layers))
     return path, weights
 
 

@@ -16,7 +16,8 @@ from glow.quantization.options import Quantization
 from glow.runtime.interpreter import interpret
 from glow.runtime.memory_plan import function_bytes
 from glow.runtime.signature import main_function
-from glow.runtime.vta.backend import VtaBackend, VtaExecutable
+from glow.runtime.vta.backend import VtaBackend
+from glow.runtime.vta.executable import VtaExecutable
 from PIL import Image
 from xdsl.dialects.builtin import ModuleOp
 

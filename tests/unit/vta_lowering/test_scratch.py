@@ -21,6 +21,7 @@ from glow.lowering.vta.network import Network
 from glow.lowering.vta.regions import Dram, Move, Space
 from glow.lowering.vta.scratch import place_scratch
 from glow.lowering.vta.stream import Span, Stream
+from glow.lowering.vta.tile import tiles_of
 from glow.passes.instructions.memory_planner import Plan
 from glow.passes.vta.verify_vta_tokens import verify_tokens
 from glow.tests.support.seeds import generator
@@ -52,7 +53,7 @@ def test_two_tensors_suffice_for_a_chain():
     network = Network(chain(7, config), memory)
     element = config.element_bytes(Memory.OUT)
     assert place_scratch(network.layers, memory) == (2 * 24 * 24 * element,) * 2
-    places = [op.first_byte for op in scratch(program(network, 0, 0))]
+    places = [op.first_byte for op in scratch(program(network, tiles_of(network), 0, 0))]
     assert len(places) == 6
     assert places[::2] == places[:1] * 3
     assert places[1::2] == places[1:2] * 3
@@ -96,7 +97,7 @@ def test_what_is_in_use_at_once_has_bytes_of_its_own(seed: int, layers: int):
     network = Network(instructions(RandomNetwork(seed).grow(layers), config), memory)
     size, least = place_scratch(network.layers, memory)
     assert least <= size <= 1.5 * least
-    function = program(network, size, least)
+    function = program(network, tiles_of(network), size, least)
     verify_tokens(function)
     uses: dict[RegionOp, list[int]] = {op: [] for op in scratch(function)}
     for number, op in enumerate(contents(function)[1]):

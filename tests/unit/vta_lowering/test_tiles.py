@@ -21,7 +21,7 @@ def tiles_in(main: FuncOp) -> list[TilesAttr]:
     return [t for tiles in found if isinstance(tiles, ArrayAttr) for t in tiles.data]  # pyright: ignore
 
 
-@pytest.mark.parametrize("config", [*CONFIGS, VtaConfig(design="xilinx-hls")], ids=str)
+@pytest.mark.parametrize("config", CONFIGS, ids=range(len(CONFIGS)))
 def test_written_tiles_are_those_of_one_pass(config: VtaConfig, rng: np.random.Generator) -> None:
     module = RandomNetwork(int(rng.integers(1 << 30))).grow(4)
     whole, tiled = instructions(module, config), instructions(module, config)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
 
+from ....glow_dialects.machine import MachineDescription
 from ....glow_dialects.timings import TIMINGS
 from ..threads.split import is_balanced
 
@@ -157,3 +158,20 @@ def choose_near_blocks(
     if near:
         return max(near, key=lambda b: b.tiles)
     return choose_blocks(counts, tile, tile_bytes, filter_bytes, cache, threads)
+
+
+def tile_blocks(
+    machine: MachineDescription,
+    threads: int,
+    counts: Sequence[int],
+    tile: int,
+    tile_bytes: int,
+    filter_bytes: int,
+    in_parts: bool,
+) -> Blocks:
+    """
+    The blocks for a machine, for arguments of `choose_blocks`. Products of parts of bf16 are so
+    fast that filters have to stay near.
+    """
+    choose = choose_near_blocks if in_parts else choose_blocks
+    return choose(counts, tile, tile_bytes, filter_bytes, machine.l2_bytes, threads)

@@ -1,0 +1,34 @@
+"""Which operation a pass looks at, so that its failures can be told with their place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextvars import ContextVar
+from typing import TypeVar
+
+from xdsl.ir import Operation
+
+Op = TypeVar("Op", bound=Operation)
+
+_LOOKED_AT: ContextVar[Operation | None] = ContextVar("looked_at", default=None)
+
+
+def looked_at() -> Operation | None:
+    """The operation that the pass of this thread looks at, or was looking at when it failed."""
+    return _LOOKED_AT.get()
+
+
+def look_at(op: Operation | None) -> None:
+    """Say which operation comes next; None for none in particular."""
+    _LOOKED_AT.set(op)
+
+
+def each(ops: Iterable[Op]) -> Iterator[Op]:
+    """
+    `ops` in order. Each is looked at until the next one is asked for; the one at which a loop ends
+    early stays so, because a failure ends it as well.
+    """
+    for op in ops:
+        _LOOKED_AT.set(op)
+        yield op
+    _LOOKED_AT.set(None)

@@ -1,0 +1,85 @@
+// RUN: glow-opt %s | glow-opt | filecheck %s
+// RUN: glow-opt %s --print-op-generic | glow-opt | filecheck %s
+
+// A nest reads, reduces, and writes what its body makes of the sum. Without a body, it writes what
+// it is given.
+
+// CHECK-LABEL: glow_nest.kernel @product(%y: memref<6x8xf32>, %x: memref<6x5xf32>, %w: memref<5x8xf32>, %b: memref<8xf32>) {
+// CHECK-NEXT: glow_nest.nest parallel(i: 6, j: 8) reduce(k: 5) add f32 of(%x[5 * i + k], %w[8 * k + j]) reads(%b[j]) writes(%y[8 * i + j]) body {
+// CHECK-NEXT: ^bb0(%0: f32, %1: f32):
+// CHECK-NEXT:   %2 = glow.add %0, %1 : (f32, f32) -> f32
+// CHECK-NEXT:   %3 = glow.splat {value = 0.000000e+00 : f64} : f32
+// CHECK-NEXT:   %4 = glow.maximum %2, %3 : (f32, f32) -> f32
+// CHECK-NEXT:   glow_nest.yield %4 : f32
+// CHECK-NEXT: }
+// CHECK-NEXT: glow_nest.nest parallel(i: 8) reads(%y[i + 8]) writes(%y[-i + 7]) raw
+// CHECK-NEXT: }
+glow_nest.kernel @product(%y: memref<6x8xf32>, %x: memref<6x5xf32>, %w: memref<5x8xf32>, %b: memref<8xf32>) {
+  glow_nest.nest parallel(i: 6, j: 8) reduce(k: 5) add f32 of(%x[5 * i + k], %w[8 * k + j]) reads(%b[j]) writes(%y[8 * i + j]) body {
+  ^bb0(%sum: f32, %bias: f32):
+    %0 = glow.add %sum, %bias : (f32, f32) -> f32
+    %zero = glow.splat {value = 0.0 : f64} : f32
+    %1 = glow.maximum %0, %zero : (f32, f32) -> f32
+    glow_nest.yield %1 : f32
+  }
+  glow_nest.nest parallel(i: 8) reads(%y[8 + i]) writes(%y[7 - i]) raw
+}
+
+// Loops around nests have variables, which places may use; scratch is memory for the kernel alone.
+// Places may come from tables, and from memory.
+
+// CHECK-LABEL: glow_nest.kernel @steps(%y: memref<4x8xf32>, %x: memref<4x8xf32>, %at: memref<8xi32>) threads 2 {
+// CHECK-NEXT: %scratch = glow_nest.scratch : memref<8xf32>
+// CHECK-NEXT: glow_nest.repeat %n to 4 divided 1 private(%scratch) {
+// CHECK-NEXT:   glow_nest.nest parallel(i: 8) reads(%x[8 * %n + [7, 6, 5, 4, 3, 2, 1, 0][i]]) writes(%scratch[i]) raw
+// CHECK-NEXT:   glow_nest.nest parallel(i: 8) reads(%scratch[1 * index(%at[i], 8)]) writes(%y[8 * %n + i]) raw
+// CHECK-NEXT: }
+// CHECK-NEXT: glow_nest.barrier
+// CHECK-NEXT: glow_nest.nest parallel(i: 8) reduce(k: 4) maximum f32 of(%y[i + 8 * k]) writes(%scratch[i]) schedule<reduce, order = [i], vector = i, lanes = 8, reduced = [k], tile = {i: 1}> split<0 to 0, drawn>
+glow_nest.kernel @steps(%y: memref<4x8xf32>, %x: memref<4x8xf32>, %at: memref<8xi32>) threads 2 {
+  %scratch = glow_nest.scratch : memref<8xf32>
+  glow_nest.repeat %n to 4 divided 1 private(%scratch) {
+    glow_nest.nest parallel(i: 8) reads(%x[8 * %n + [7, 6, 5, 4, 3, 2, 1, 0][i]]) writes(%scratch[i]) raw
+    glow_nest.nest parallel(i: 8) reads(%scratch[1 * index(%at[i], 8)]) writes(%y[8 * %n + i]) raw
+  }
+  glow_nest.barrier
+  glow_nest.nest parallel(i: 8) reduce(k: 4) maximum f32 of(%y[i + 8 * k]) writes(%scratch[i])
+    schedule<reduce, order = [i], vector = i, lanes = 8, reduced = [k], tile = {i: 1}> split<0 to 0, drawn>
+}
+
+// A list of the places where a row is not zero, and a loop over pairs of them.
+
+// CHECK-LABEL: glow_nest.kernel @list
+// CHECK: glow_nest.list_nonzeros t: 9 in %numbers[t] count %count[0] of %x[t]
+// CHECK-NEXT: glow_nest.repeat_listed %a, %b t: 9 in %numbers[t] count %count[0] after 4 {
+// CHECK-NEXT:   glow_nest.nest parallel(j: 5) reads(%y[j], %w[5 * %a + j], %w[5 * %b + j]) writes(%y[j]) in_place ahead 4096 body {
+glow_nest.kernel @list(%y: memref<5xf32>, %x: memref<9xf32>, %w: memref<9x5xf32>) {
+  %numbers = glow_nest.scratch : memref<9xi32>
+  %count = glow_nest.scratch : memref<1xi32>
+  glow_nest.list_nonzeros t: 9 in %numbers[t] count %count[0] of %x[t]
+  glow_nest.repeat_listed %a, %b t: 9 in %numbers[t] count %count[0] after 4 {
+    glow_nest.nest parallel(j: 5) reads(%y[j], %w[5 * %a + j], %w[5 * %b + j]) writes(%y[j]) in_place ahead 4096 body {
+    ^bb0(%0: f32, %1: f32, %2: f32):
+      %3 = glow.add %0, %1 : (f32, f32) -> f32
+      %4 = glow.add %3, %2 : (f32, f32) -> f32
+      glow_nest.yield %4 : f32
+    }
+  }
+}
+
+// A map computes what is reduced. A program calls kernels.
+
+// CHECK-LABEL: glow_nest.kernel @squares
+// CHECK: add f32 of(%x[k]) map {
+// CHECK: glow_nest.call @squares(@out %y, @in %x) : memref<1xf32>, memref<7xf32>
+glow_nest.kernel @squares(%y: memref<1xf32>, %x: memref<7xf32>) {
+  glow_nest.nest parallel() reduce(k: 7) add f32 of(%x[k]) map {
+  ^bb0(%0: f32):
+    %1 = glow.mul %0, %0 : (f32, f32) -> f32
+    glow_nest.yield %1 : f32
+  } writes(%y[0])
+}
+func.func @main(%x: memref<7xf32> {glow.name = "x", glow.qualifier = "in"}, %y: memref<1xf32> {glow.name = "y", glow.qualifier = "out"}) {
+  glow_nest.call @squares(@out %y, @in %x) : memref<1xf32>, memref<7xf32>
+  func.return
+}

@@ -1,0 +1,114 @@
+"""Prefetches that follow from the loops around nests, and from where data come from."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import pytest
+from glow.glow_dialects.glow_nest.affine import Access, Affine, Buffer, Dim, View
+from glow.glow_dialects.glow_nest.body import Body
+from glow.glow_dialects.glow_nest.nest import (
+    Combine,
+    Nest,
+    NumberList,
+    Reduction,
+    Repeat,
+    RepeatListed,
+    Step,
+)
+from glow.lowering.kernels.schedules.prefetch import plan_prefetches, streams
+from xdsl.dialects.builtin import f32
+
+TERMS, WIDTH, LINE, TILE_ROWS = 40, 16, 16, 8
+
+
+def view(*shape: int, parameter: int | None = None) -> View:
+    return View.dense(Buffer(f32, 0, 1 << 20, parameter), shape)
+
+
+def products(
+    x: View, panels: View, y: View, p: Dim | int, first: Affine, rows: int
+) -> tuple[Nest, Dim]:
+    """Those of some rows with a panel."""
+    i, j, t = Dim("i", rows), Dim("j", WIDTH), Dim("t", TERMS)
+    reads = x[[first + i, t]], panels[[p, t, j]]
+    reduction = Reduction(Combine.ADD, f32, reads)
+    write = (y[[first + i, Affine({p: WIDTH, j: 1}) if isinstance(p, Dim) else j]],)
+    return Nest((i, j), write, Body.passing(f32), (), reduction, (t,)), i
+
+
+def soon_of(nest: Step) -> tuple[Access, ...]:
+    assert isinstance(nest, Nest)
+    assert nest.reduction is not None
+    return nest.reduction.soon
+
+
+@pytest.mark.parametrize("rows", [8, 24, 32, 61])
+def test_rows_prefetch_the_next_panel(rows: int):
+    x, y = view(100, TERMS, parameter=0), view(100, 5 * WIDTH, parameter=2)
+    panels = view(5, TERMS, WIDTH, parameter=1)
+    p, block = Dim("p", 4), Dim("b", rows // TILE_ROWS)
+    start = Affine({}, 3)  # of these rows among all
+    inner, _ = products(x, panels, y, p, start + block * TILE_ROWS, TILE_ROWS)
+    steps: list[Step] = [Repeat(block, [inner])]
+    if rest := rows % TILE_ROWS:
+        first = start + rows // TILE_ROWS * TILE_ROWS
+        steps.append(products(x, panels, y, p, first, rest)[0])
+    loop = Repeat(p, steps)
+    plan_prefetches([loop])
+    lines: set[int] = set()
+    for step in loop.steps:
+        nest, outer = (step.steps[0], block) if isinstance(step, Repeat) else (step, Dim("", 1))
+        (access,) = soon_of(nest)
+        assert access.buffer is panels.buffer
+        for b, t, n in product(range(outer.size), range(TERMS), range(4)):
+            terms = {d.name: s for d, s in access.place.terms.items()}
+            assert all(isinstance(s, int) for s in terms.values())
+            place = access.place.constant + b * terms.get("b", 0) + t * terms["t"]  # pyright: ignore
+            lines.add((place + n * terms["p"]) // LINE)  # pyright: ignore
+    panel = TERMS * WIDTH // LINE
+    missing = set(range(panel, 5 * panel)) - lines
+    # of the last rows, which fill no tile, or because of rounding
+    assert len(missing) <= 4 * panel // 8
+
+
+@pytest.mark.parametrize("rows", [1, 4])
+def test_few_rows_do_not_prefetch_a_panel(rows: int):
+    x, y = view(100, TERMS, parameter=0), view(100, 5 * WIDTH, parameter=2)
+    panels, p = view(5, TERMS, WIDTH, parameter=1), Dim("p", 4)
+    loop = Repeat(p, [products(x, panels, y, p, Affine(), rows)[0]])
+    plan_prefetches([loop])
+    assert not soon_of(loop.steps[0])
+
+
+def test_panels_that_stay_are_not_prefetched():
+    x, y = view(100, TERMS, parameter=0), view(100, 5 * WIDTH, parameter=2)
+    panels = view(5, TERMS, WIDTH, parameter=1)
+    nest, _ = products(x, panels, y, 0, Affine(), 32)
+    loop = Repeat(Dim("n", 4), [nest])
+    plan_prefetches([loop])
+    assert loop.steps == [nest]
+
+
+def test_rows_of_a_list_are_read_ahead():
+    rows, sums = view(50, 64, parameter=1), view(64)
+    numbers, count, t, n, j = view(50), view(), Dim("t", 50), Dim("n", 50), Dim("j", 64)
+    nest = Nest((j,), (sums[[j]],), Body.passing(f32), (rows[[n, j]],), in_place=True)
+    loop = RepeatListed((n,), NumberList(t, numbers[[t]], count[()]), steps=[nest])
+    plan_prefetches([Repeat(Dim("part", 2), [loop])])
+    (found,) = loop.steps
+    assert isinstance(found, Nest)
+    assert found.ahead > 0
+
+
+@pytest.mark.parametrize(
+    ("parameters", "expected"), [((None, 1, None), True), ((0, 1, None), False), ((0, 1, 2), False)]
+)
+def test_streams(parameters: tuple[int | None, ...], expected: bool):
+    """Where all but the filter is scratch."""
+    x, y = view(9, TERMS, parameter=parameters[0]), view(9, WIDTH, parameter=parameters[2])
+    nest, _ = products(x, view(1, TERMS, WIDTH, parameter=parameters[1]), y, 0, Affine(), 9)
+    assert nest.reduction is not None
+    image, filters = nest.reduction.reads
+    assert streams(nest, filters) is expected
+    assert not streams(nest, image)
