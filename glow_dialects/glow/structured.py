@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 from xdsl.ir import Attribute
 
 from ..elements import compute_type
-from ..operator import Call, element_of, with_shape
+from ..operator import Call, element_of, shape_of, with_shape
 from .base import Node
 
 if TYPE_CHECKING:
@@ -58,6 +58,11 @@ class Structured(Node, abc.ABC):
     def infer(cls, call: Call) -> Sequence[Attribute]:
         found = cls.statement(call)
         return (with_shape(found.element, found.result.shape),)
+
+    @classmethod
+    def result_shape(cls, call: Call) -> tuple[int, ...]:
+        """The shape of the result, for operators whose formula does not tell."""
+        return shape_of((call.results or cls.infer(call))[0])
 
     @classmethod
     def statement(cls, call: Call) -> Statement:
