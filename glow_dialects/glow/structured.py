@@ -72,7 +72,7 @@ class Structured(Node, abc.ABC):
 
     @classmethod
     def bound(cls, call: Call) -> Statement:
-        """As `statement`, which keeps the statements of the last calls."""
+        """The statement of a call, made anew; `statement` keeps those of the last calls."""
         # tools that need dialects only start faster without formulas
         from ..formula.binding import bind
 
