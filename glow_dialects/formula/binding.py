@@ -1,4 +1,4 @@
-"""The checked statement of a formula, from its syntax tree and the types of its operands."""
+"""The checked statement of a formula, made from its syntax tree and the types of its operands."""
 
 from __future__ import annotations
 
