@@ -42,7 +42,7 @@ class NestMeaning:
     """Runs the steps of a kernel on flat arrays, whose first elements are where pointers point."""
 
     def __init__(self, arrays: Mapping[Buffer, tuple[np.ndarray, int]]):
-        """`arrays` has the array of each buffer, and which element the buffer's pointer means."""
+        """The arrays of buffers, with the element to which the pointer of each buffer points."""
         self._arrays = arrays
 
     def run(self, steps: Sequence[Step], values: Values) -> None:
