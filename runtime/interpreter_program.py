@@ -28,7 +28,7 @@ from ..glow_dialects.glow_inst.memory import (
 from ..glow_dialects.glow_inst.stacked import CopyOp, StackedOp
 from ..glow_dialects.glow_nest.affine import Buffer
 from ..glow_dialects.glow_nest.call import CallOp
-from ..glow_dialects.glow_nest.ops import KernelOp
+from ..glow_dialects.glow_nest.kernel import KernelOp
 from ..glow_dialects.glow_nest.steps import KernelSteps
 from ..glow_dialects.plan_attributes import ARENA_SIZE
 from ..semantics import constant_array, evaluate, numpy_dtype

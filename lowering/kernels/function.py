@@ -13,9 +13,10 @@ from xdsl.utils.exceptions import VerifyException
 
 from ...glow_dialects.elements import element_bytes
 from ...glow_dialects.glow_nest.affine import Buffer
+from ...glow_dialects.glow_nest.kernel import BarrierOp, KernelOp, RepeatOp
 from ...glow_dialects.glow_nest.memory import buffer_for
 from ...glow_dialects.glow_nest.nest import Repeat
-from ...glow_dialects.glow_nest.ops import BarrierOp, KernelOp, NestOp, RepeatOp
+from ...glow_dialects.glow_nest.ops import NestOp
 from ...glow_dialects.glow_nest.steps import KernelSteps
 from ...glow_dialects.glow_nest.verification import registers_of, verify_schedule
 from ...glow_dialects.machine import MachineDescription
