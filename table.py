@@ -44,7 +44,8 @@ class Table(Mapping[K, V]):
     def add(self, key: K, value: V) -> None:
         """Add an entry. Raises ValueError if there is one already."""
         if key in self._entries:
-            raise ValueError(f"{getattr(key, '__name__', key)} already has {self._what}")
+            name = getattr(key, "name", getattr(key, "__name__", key))
+            raise ValueError(f"{name} already has {self._what}")
         self._entries[key] = value
 
     @overload

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from xdsl.dialects.builtin import (
+    BytesAttr,
     DenseArrayBase,
     FloatAttr,
     IntegerAttr,
@@ -161,11 +162,18 @@ def parse_properties(
         if name in attributes:
             if name in found:
                 parser.raise_error(f"{name} is given twice", start)
-            found[name] = attributes.pop(name)
+            found[name] = _as_text(attributes.pop(name), definitions[name])
     missing = [n for n, d in definitions.items() if n not in found and _is_required(d)]
     if missing:
         parser.raise_error(f"{operator} lacks the property {missing[0]}", start)
     return found, attributes
+
+
+def _as_text(value: Attribute, definition: PropertyDef) -> Attribute:
+    """The string that xDSL reads as bytes because some of its characters are not ASCII."""
+    if isinstance(value, BytesAttr) and definition.constr.verifies(StringAttr("")):
+        return StringAttr(value.data.decode("utf-8"))
+    return value
 
 
 def _is_required(definition: PropertyDef) -> bool:

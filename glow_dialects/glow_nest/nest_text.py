@@ -156,7 +156,6 @@ def write_repeat_listed(writer: Writer, step: RepeatListed) -> None:
     if step.part is not None:
         writer.put(" part ")
         writer.loop(step.part)
-        writer.put(f" of {step.part.size}")
 
 
 def read_repeat_listed(reader: Reader, dims: Sequence[str]) -> RepeatListed:
@@ -166,8 +165,6 @@ def read_repeat_listed(reader: Reader, dims: Sequence[str]) -> RepeatListed:
     part = None
     if parser.parse_optional_keyword("part"):
         part = reader.loop()
-        parser.parse_keyword("of")
-        parser.parse_integer()
     size = numbers.dim.size
     return RepeatListed(tuple(Dim(name, size) for name in dims), numbers, after, part)
 

@@ -46,8 +46,11 @@ _ARENA = "arena"
 
 
 def main_of(module: ModuleOp) -> func.FuncOp:
+    """The function `main` of a program. Raises CompileError unless it has one block."""
     for op in module.body.block.ops:
         if isinstance(op, func.FuncOp) and op.sym_name.data == "main":
+            if len(op.body.blocks) != 1:
+                raise CompileError(f"expected main with one block, found {len(op.body.blocks)}")
             return op
     raise CompileError("expected a function called main, found none")
 

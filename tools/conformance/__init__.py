@@ -5,6 +5,6 @@ Generators of cases are registered by family of operators, in the files of this 
 finds those of a backend's claims, `check` runs them through the backend and compares.
 """
 
-from . import blocked, dot, elementwise, layout, products, rows, windows
+from . import blocked, dot, elementwise, formula, layout, products, rows, windows
 
-__all__ = ["blocked", "dot", "elementwise", "layout", "products", "rows", "windows"]
+__all__ = ["blocked", "dot", "elementwise", "formula", "layout", "products", "rows", "windows"]

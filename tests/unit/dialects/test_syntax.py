@@ -47,7 +47,8 @@ VALUES: list[tuple[Attribute, st.SearchStrategy[Attribute]]] = [
     (FloatAttr(0, f64), st.builds(lambda v: FloatAttr(v, f64), st.floats(allow_nan=False))),
     (FloatAttr(0, f32), st.builds(lambda v: FloatAttr(v, f32), st.sampled_from([0.5, math.inf]))),
     (ARRAY, st.builds(lambda v: DenseArrayBase.from_list(i64, v), st.lists(WORDS, max_size=4))),
-    (StringAttr(""), st.builds(StringAttr, st.text('a\\"\n{}é', max_size=9))),
+    # xDSL 0.74 reads a string that is not ASCII as bytes, in the generic form and by itself
+    (StringAttr(""), st.builds(StringAttr, st.text('a\\"\n{}', max_size=9))),
 ]
 """Attributes of each kind, after one that tells whether a property may be of that kind."""
 WRITTEN = [operator for operator in OPERATORS if operator is not ConstantOp]

@@ -83,7 +83,7 @@ def documented() -> tuple[set[str], set[str]]:
     """The names that docs/targets.md lists: of libraries, and of the compiler's runtime."""
     text = (Path(__file__).resolve().parents[3] / "docs" / "targets.md").read_text()
     section = text.split("## What object code calls")[1].split("\n## ")[0]
-    listed = [line.partition(": ")[2] for line in section.splitlines() if line.startswith("- ")]
+    listed = [item.partition(": ")[2] for item in f"\n{section}".split("\n- ")[1:]]
     libm, threads, runtime = (set(re.findall(r"`(\w+)`", line)) for line in listed)
     return libm | threads, runtime
 
