@@ -48,12 +48,20 @@ def load_schedules(path: str | Path, machine: MachineDescription) -> TunedSchedu
     The content of a file; None, with a warning, if it is for another machine or written by another
     version. Raises GlowError if the file is broken or cannot be read.
     """
+    found = read_schedules(path, machine)
+    if isinstance(found, TunedSchedules):
+        return found
+    warnings.warn(
+        f"{path} is ignored: {found}; run glow-tune to measure schedules here", stacklevel=2
+    )
+    return None
+
+
+def read_schedules(path: str | Path, machine: MachineDescription) -> TunedSchedules | str:
+    """The content of a file, or why it is not used here. Raises GlowError if it is broken."""
     header, kernels = _read(Path(path))
     if (reason := _foreign(header, machine)) is not None:
-        warnings.warn(
-            f"{path} is ignored: {reason}; run glow-tune to measure schedules here", stacklevel=2
-        )
-        return None
+        return reason
     try:
         return TunedSchedules({key: _kernel(each) for key, each in kernels.items()})
     except (TypeError, AttributeError, KeyError, ValueError):
@@ -73,12 +81,17 @@ def save_schedules(path: Path, schedules: TunedSchedules, machine: MachineDescri
     os.replace(temporary, path)
 
 
+def schedules_directory(cache: Path) -> Path:
+    """Where a cache keeps measured schedules."""
+    return cache / "schedules"
+
+
 def default_file(directory: Path, machine: MachineDescription) -> Path:
     """The file of a machine in a directory of the cache."""
     from hashlib import sha256
 
     facts = json.dumps(_written_by(machine), sort_keys=True)
-    return directory / "schedules" / f"{sha256(facts.encode()).hexdigest()[:16]}.tuned"
+    return schedules_directory(directory) / f"{sha256(facts.encode()).hexdigest()[:16]}.tuned"
 
 
 def _read(path: Path) -> tuple[Mapping[str, Any], Mapping[str, Any]]:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ..errors import GlowError
 from ..glow_dialects.machine import MachineDescription
-from ..lowering.tuned_schedules import default_file, load_schedules
+from ..lowering.tuned_schedules import default_file, load_schedules, schedules_directory
 from .private_files import expect_private_directory
 
 NONE = "none"
@@ -39,6 +39,9 @@ def used_schedules(
             raise GlowError(f"{option}: expected a file of schedules without quotes in its name")
     else:
         assert cache is not None
+        # programs start faster where nothing was tuned if they need not know the file's name
+        if not schedules_directory(cache).is_dir():
+            return None
         path = default_file(cache, machine)
         if not _may_use(path):
             return None
