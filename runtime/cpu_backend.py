@@ -72,7 +72,7 @@ class CpuBackend(Backend):
 
     def schedules(self) -> UsedSchedules | None:
         """The measured schedules that are used. Raises GlowError if their file is broken."""
-        directory = None if self.cache is None else self.cache.directory
+        directory = self.cache.directory if isinstance(self.cache, ObjectCache) else None
         return used_schedules(self.options.schedules, directory, self.target().describe())
 
     # what it computes, and what the device is like

@@ -115,7 +115,7 @@ def _is_weight(value: SSAValue) -> bool:
 
 
 def _can_be_measured(kernel: KernelOp) -> bool:
-    """Not on random data if that is numbers of elements."""
+    """Whether a kernel runs on random data: no steps or places depend on the data."""
     steps = [op for op in kernel.walk() if isinstance(op, StepOp)]
     return all(isinstance(op, NestOp) for op in steps) and not any(
         access.indirect for op in steps for access in accesses_of(op.contents().step)

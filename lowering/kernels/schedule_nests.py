@@ -47,10 +47,11 @@ class ScheduleNestsPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         machine = machine_of(op)
         tuned = None if self.schedules is None else load_schedules(self.schedules, machine)
+        known = {} if tuned is None else tuned.kernels
         with without_garbage_collection():
             for kernel in op.body.block.ops:
                 if isinstance(kernel, KernelOp):
-                    found = tuned and tuned.kernels and tuned.kernels.get(kernel_key(kernel))
+                    found = known.get(kernel_key(kernel)) if known else None
                     with of_kernel(kernel):
                         schedule_nests(kernel, machine, found.nests if found else {})
 

@@ -125,10 +125,17 @@ def fitted(nest: Nest, schedule: Schedule, machine: MachineDescription) -> Sched
 
 
 def _cheapest(costed: Iterable[tuple[float, _T]]) -> Sequence[_T]:
-    """By cost, all but the cheapest, which the model has chosen, and the far more expensive."""
+    """
+    Different candidates by cost, without the cheapest, which the model chose, and without those
+    that cost far more.
+    """
     ranked = sorted(costed, key=lambda pair: pair[0])
     limit = ranked[0][0] * _FURTHEST
-    return [each for cost, each in ranked[1:] if cost < inf and cost <= limit]
+    chosen = [ranked[0][1]]
+    for cost, each in ranked:
+        if cost < inf and cost <= limit and each not in chosen:
+            chosen.append(each)
+    return chosen[1:]
 
 
 def _swapped(order: tuple[Dim, ...], fixed: Sequence[Dim]) -> Iterator[tuple[Dim, ...]]:
