@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import count
 from pathlib import Path
 from types import SimpleNamespace
@@ -14,6 +15,7 @@ import numpy as np
 import pytest
 from glow.errors import GlowError
 from glow.glow_dialects.glow_nest.ops import KernelOp, NestOp
+from glow.glow_dialects.glow_nest.schedule import Part, RegisterTile
 from glow.lowering.kernels.kernel_key import kernel_key
 from glow.lowering.kernels.schedule_nests import schedule_of
 from glow.lowering.kernels.schedules.ranked_schedules import (
@@ -238,6 +240,14 @@ def test_entries_that_are_no_schedules(jobs: list[Job], tmp_path: Path) -> None:
     tuned_by_hand(jobs, path, kernels={job.key: glow_file_entry(job.name, broken)})
     with pytest.raises(GlowError, match=f"{job.name}, nest .: expected the text of a schedule"):
         glow.compile(MODEL, schedules=str(path))
+    nest = dict(nests_of(job.kernel))[int(numbers[0])]
+    machine = find_target(None, None, None).describe()
+    schedule = next(ranked_schedules(nest, machine))[1]
+    assert isinstance(schedule, RegisterTile)
+    widest = 32 * machine.vector_registers
+    large = {d: [Part(0, d.size, d.size)] for d in schedule.parts if d.size <= widest}
+    with pytest.raises(ValueError, match="vector registers, found one that takes"):
+        fitted(nest, replace(schedule, parts={**schedule.parts, **large}), machine)
     other = {numbers[0]: "<reduce, order = [nowhere]>"}
     tuned_by_hand(jobs, path, kernels={job.key: glow_file_entry(job.name, other)})
     with pytest.warns(UserWarning, match="the measured schedule is ignored: expected"):
