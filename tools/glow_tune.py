@@ -156,18 +156,21 @@ def _progress(seconds: float) -> Iterator[_Report]:
 
 def _search(
     args: argparse.Namespace, model: CompiledModel, target: Target, path: Path
-) -> tuple[list[Result], bool]:
-    """What was found, each kept in the file at once; whether the search was interrupted."""
+) -> tuple[list[Result], int, bool]:
+    """
+    What was found, each kept in the file at once; how many kernels were not reached; whether the
+    search was interrupted.
+    """
     from ..lowering.tuned_schedules import save_schedules
     from ..runtime.schedule_search import Search, jobs_of
 
-    present = _present(path, target)
+    present, jobs = _present(path, target), jobs_of(model.stages["nests"], target)
     results: list[Result] = []
     interrupted = False
     with _progress(args.seconds) as report:
         search = Search(target, args.seconds, present.kernels, report)
         try:
-            for result in search.run(jobs_of(model.stages["nests"], target)):
+            for result in search.run(jobs):
                 results.append(result)
                 known = present.kernels.pop(result.job.key, None)
                 if result.texts:
@@ -176,7 +179,7 @@ def _search(
                     save_schedules(path, present, target.describe())
         except KeyboardInterrupt:
             interrupted = True
-    return results, interrupted or search.interrupted
+    return results, len(jobs) - len(results), interrupted or search.interrupted
 
 
 def result_table(results: Sequence[Result]) -> Table:
@@ -234,10 +237,13 @@ def run(args: argparse.Namespace, console: Console) -> int:
     path = _output(args, target)
     _present(path, target)  # says what is wrong with it before anything takes time
     model = _compiled(args, NONE)
-    results, interrupted = _search(args, model, target, path)
+    results, left, interrupted = _search(args, model, target, path)
     if results:
         console.print(result_table(results))
     better = [r for r in results if r.texts]
+    if left and not interrupted:
+        kernels = counted(left, "kernel")
+        console.print(f"the time was over before {kernels} could be searched", soft_wrap=True)
     if interrupted:
         console.print("interrupted: the schedules that were found so far are kept", soft_wrap=True)
     if not better:
