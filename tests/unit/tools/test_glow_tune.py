@@ -108,7 +108,7 @@ def test_what_is_faster_is_kept_and_used(
 ) -> None:
     always(0.5)
     path = tmp_path / "digits.tuned"
-    assert main([MODEL, "--seconds", "4", "-o", str(path)]) == 0
+    assert main([MODEL, "--seconds", "2", "-o", str(path)]) == 0
     printed = capsys.readouterr().out
     assert "schedules tried" in printed
     assert f"written to {path}" in printed
@@ -134,7 +134,7 @@ def test_the_models_choice_stays_where_nothing_is_faster(
 ) -> None:
     always(0.99)  # within the margin
     path = tmp_path / "digits.tuned"
-    assert main([MODEL, "--seconds", "3", "-o", str(path)]) == 0
+    assert main([MODEL, "--seconds", "2", "-o", str(path)]) == 0
     assert not path.exists()
     assert "no schedule is faster than that of the cost model" in capsys.readouterr().out
 
@@ -163,7 +163,7 @@ def test_without_a_file_the_cache_has_the_schedules(
 ) -> None:
     monkeypatch.setenv("GLOW_CACHE_DIR", str(tmp_path / "cache"))
     always(0.5)
-    assert main([MODEL, "--seconds", "3"]) == 0
+    assert main([MODEL, "--seconds", "2"]) == 0
     (path,) = (tmp_path / "cache" / "schedules").iterdir()
     entry = next(iter(json.loads(path.read_text())["kernels"].values()))
     wanted = set(entry["nests"].values())
