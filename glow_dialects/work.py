@@ -118,8 +118,8 @@ def operations_of(call: Call) -> int:
         return 0
     if issubclass(call.operator, DataParallel) and not call.operator.depends_on_place(full):
         return _primitives(call.operator.scalar(full)) * _elements(call.operands[0])
-    if (stated := _stated(full)) is not None:
-        return facts.operations(stated)
+    if (stated := _stated(full)) is not None and (count := facts.operations(stated)):
+        return count
     return max(_elements(t) for t in (*full.operands, *full.results))
 
 

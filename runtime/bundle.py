@@ -24,7 +24,7 @@ from ..glow_dialects.plan_attributes import WEIGHTS_SIZE
 from ..interface.signature import TensorInfo
 from ..lowering import threads as layout
 from .cpu_backend import CpuBackend
-from .cpu_compilation import arena_bytes
+from .cpu_compilation import arena_bytes, planned_module
 from .cpu_program import ALIGNMENT, aligned_bytes
 from .memory_plan import function_bytes
 from .signature import main_function, signature_of
@@ -85,7 +85,7 @@ def write_bundle(stages: Stages, backend: CpuBackend, folder: Path) -> list[Path
     for number, data in enumerate(backend.objects(stages)):
         objects.append(folder / f"glow{number:04}.o")
         objects[-1].write_bytes(data)
-    main = main_function(stages["allocated"])
+    main = main_function(planned_module(stages))
     weights = aligned_bytes(function_bytes(main, WEIGHTS_SIZE))
     fill_weights(weights, main)
     (folder / WEIGHTS).write_bytes(weights.data)

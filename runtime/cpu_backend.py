@@ -190,12 +190,13 @@ class CpuBackend(Backend):
         inputs: Sequence[np.ndarray],
         repeat: int,
     ) -> TimeProfile:
+        from .cpu_compilation import planned_module
         from .signature import main_function
         from .time_profile import measure
 
         if not self.options.timed or not isinstance(program, CpuProgram):
             raise GlowError("the program records no times: compile it with timed=True")
-        return measure(program, main_function(stages["allocated"]), self.threads, inputs, repeat)
+        return measure(program, main_function(planned_module(stages)), self.threads, inputs, repeat)
 
     def texts(self, stages: Mapping[str, ModuleOp]) -> Mapping[str, str]:
         from ..lowering.llvm.translate import translate_module

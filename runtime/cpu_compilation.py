@@ -58,7 +58,7 @@ class CpuCompilation:
     def program(self) -> CpuProgram:
         """The program, linked into this process. Raises CompileError if it cannot run here."""
         self._target.expect_host_runs_it()
-        main = main_function(self._stages["allocated"])
+        main = main_function(planned_module(self._stages))
         own = aligned_bytes(function_bytes(main, WEIGHTS_SIZE))
 
         def fill() -> str:
@@ -86,7 +86,7 @@ class CpuCompilation:
         cache, options = self._cache, self._options
         if cache is None:
             return self._generate()
-        allocated = self._stages["allocated"]
+        allocated = planned_module(self._stages)
         key = program_cache.program_key(
             allocated, self._target, options.threads, options.timed, self._schedules
         )
@@ -132,11 +132,21 @@ def saved_program(stages: Modules, program: CpuProgram) -> SavedProgram:
     plan = program.plan
     return SavedProgram(
         signature_of(first_module(stages)),
-        plan_of(stages["allocated"]),
+        plan_of(planned_module(stages)),
         plan.objects,
         plan.arena_bytes,
         program.weights_key,
     )
+
+
+def planned_module(stages: Modules) -> ModuleOp:
+    """
+    The program with planned memory; where compilation began with its nests, these. Raises GlowError
+    if it began later, without weights.
+    """
+    first = first_module(stages)
+    has_nests = any(op.name == "glow_nest.kernel" for op in first.body.block.ops)
+    return first if has_nests else stages["allocated"]
 
 
 def first_module(stages: Modules) -> ModuleOp:

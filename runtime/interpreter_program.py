@@ -13,11 +13,12 @@ import numpy as np
 from xdsl.dialects import func
 from xdsl.dialects.builtin import IntegerAttr, MemRefType
 from xdsl.ir import Operation, Region, SSAValue
+from xdsl.traits import SymbolTable
 
 from ..errors import CompileError, ModelError
 from ..glow_dialects.elements import extent, lowest_index, offset_of, strides_of, type_bytes
 from ..glow_dialects.glow.base import DataParallel, Node
-from ..glow_dialects.glow_inst.instruction import Instruction, OperatorInstruction
+from ..glow_dialects.glow_inst.instruction import Instruction, OperatorInstruction, buffer_of
 from ..glow_dialects.glow_inst.memory import (
     AllocActivationOp,
     DeallocActivationOp,
@@ -25,8 +26,13 @@ from ..glow_dialects.glow_inst.memory import (
     WeightOp,
 )
 from ..glow_dialects.glow_inst.stacked import CopyOp, StackedOp
+from ..glow_dialects.glow_nest.affine import Buffer
+from ..glow_dialects.glow_nest.call import CallOp
+from ..glow_dialects.glow_nest.kernel import KernelOp
+from ..glow_dialects.glow_nest.steps import KernelSteps
 from ..glow_dialects.plan_attributes import ARENA_SIZE
 from ..semantics import constant_array, evaluate, numpy_dtype
+from ..semantics.nests import NestMeaning
 from ..wording import counted
 
 GARBAGE = 0xFF
@@ -114,6 +120,8 @@ def _step(op: Operation, memory: _Memory) -> None:
         case CopyOp():
             _check_overlap(op, memory, same_place=False)
             memory.arrays[op.dest][...] = memory.arrays[op.source]
+        case CallOp():
+            _run_kernel(op, memory)
         case StackedOp():
             _check_overlap(op, memory, same_place=True)
             _run_stacked(op, memory.arrays)
@@ -122,6 +130,27 @@ def _step(op: Operation, memory: _Memory) -> None:
             _run_operator(op, memory.arrays)
         case _:
             raise CompileError(f"the interpreter cannot run {op.name}")
+
+
+def _run_kernel(op: CallOp, memory: _Memory) -> None:
+    """Run a kernel of loop nests."""
+    kernel = SymbolTable.lookup_symbol(op, op.callee)
+    if not isinstance(kernel, KernelOp):
+        raise CompileError(f"expected a kernel called {op.callee}, found none")
+    steps = KernelSteps(kernel)
+    tree = steps.tree()
+    arrays: dict[Buffer, tuple[np.ndarray, int]] = {}
+    for argument, value in zip(kernel.body.block.args, op.arguments, strict=True):
+        buffer = steps.buffer(argument)
+        if buffer is not None:
+            start = offset_of(_memref(value)) - offset_of(_memref(argument))
+            arrays[buffer] = (memory.buffers[buffer_of(value)], start)
+    for scratch in steps.scratch():
+        buffer = steps.buffer(scratch.result)
+        if buffer is not None:
+            raw = _garbage(type_bytes(scratch.result.type))  # pyright: ignore
+            arrays[buffer] = (raw.view(numpy_dtype(buffer.element)), 0)
+    NestMeaning(arrays).run(tree, {})
 
 
 def _run_stacked(op: StackedOp, arrays: dict[SSAValue, np.ndarray]) -> None:

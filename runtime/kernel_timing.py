@@ -20,7 +20,7 @@ from xdsl.dialects.llvm import FuncOp
 from ..context import make_context
 from ..glow_dialects.elements import element_bytes, extent
 from ..glow_dialects.glow.machine import MACHINE, MachineAttr
-from ..glow_dialects.glow_nest.ops import KernelOp
+from ..glow_dialects.glow_nest.kernel import KernelOp
 from ..lowering.kernels.function import build_function
 from ..lowering.llvm.translate import translate_function
 from ..lowering.target import Target

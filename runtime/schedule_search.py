@@ -29,8 +29,9 @@ from ..glow_dialects.glow_inst.memory import WeightOp
 from ..glow_dialects.glow_nest.attributes import ScheduleAttr
 from ..glow_dialects.glow_nest.call import CallOp
 from ..glow_dialects.glow_nest.content import accesses_of, with_unique_names
+from ..glow_dialects.glow_nest.kernel import KernelOp
 from ..glow_dialects.glow_nest.nest import Nest, simplified
-from ..glow_dialects.glow_nest.ops import KernelOp, NestOp, StepOp
+from ..glow_dialects.glow_nest.ops import NestOp, StepOp
 from ..glow_dialects.glow_nest.schedule import Schedule
 from ..glow_dialects.glow_nest.steps import KernelSteps
 from ..lowering.kernels.kernel_key import kernel_key

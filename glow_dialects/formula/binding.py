@@ -1,4 +1,4 @@
-"""From the syntax tree of a formula, and the types of its operands, to a checked statement."""
+"""The checked statement of a formula, made from its syntax tree and the types of its operands."""
 
 from __future__ import annotations
 

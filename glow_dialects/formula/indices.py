@@ -22,7 +22,7 @@ _MOST_DIMENSIONS = 16
 
 
 def equations_of(formula: Formula) -> list[Equation]:
-    """Those of intermediate values, then that of the result."""
+    """All equations: those of intermediate values, then that of the result."""
     return [*formula.definitions, formula.result]
 
 

@@ -207,7 +207,7 @@ class Equation:
 
     @cached_property
     def all_bounds(self) -> list[Bound]:
-        """Those of the left side and of reductions."""
+        """The bounds of the left side and of reductions."""
         reductions = [e for e in inside(self.value) if isinstance(e, Reduction)]
         return [*self.bounds, *(b for r in reductions for b in r.bounds)]
 

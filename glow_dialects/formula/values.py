@@ -1,4 +1,4 @@
-"""From expressions to terms: names are looked up, types and bounds are checked."""
+"""Terms of the expressions of a formula, with names looked up, and types and bounds checked."""
 
 from __future__ import annotations
 

@@ -17,7 +17,6 @@ from ..operator import (
     expect_product,
     expect_rank,
     expect_shape,
-    shape_of,
     with_shape,
 )
 from ..syntax import PerDimension
@@ -61,7 +60,7 @@ class ConvolutionOp(Structured):
 
     @classmethod
     def numbers(cls, call: Call) -> Mapping[str, Value]:
-        counts = shape_of(cls.infer(call)[0])[2:]
+        counts = cls.result_shape(call)[2:]
         low = call.ints("pads")[: len(counts)]
         return {**super().numbers(call), "counts": counts, "low": low}
 

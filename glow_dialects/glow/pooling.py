@@ -19,7 +19,6 @@ from ..operator import (
     expect_length,
     expect_number,
     expect_rank,
-    shape_of,
     with_shape,
 )
 from ..syntax import PerDimension
@@ -60,7 +59,7 @@ class Pool(Structured, abc.ABC):
     @classmethod
     def numbers(cls, call: Call) -> Mapping[str, Value]:
         n = len(call.ints("kernel"))
-        counts, sizes = shape_of(cls.infer(call)[0])[2 : 2 + n], call.shape(0)[2 : 2 + n]
+        counts, sizes = cls.result_shape(call)[2 : 2 + n], call.shape(0)[2 : 2 + n]
         pads = call.ints("pads")
         counted = bool(call.properties.get("count_include_pad")) and call.get("count_include_pad")
         first = tuple(-p for p in pads[:n]) if counted else (0,) * n

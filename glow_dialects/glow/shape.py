@@ -235,7 +235,7 @@ class PadOp(Structured):
         value = call.get("value")
         if not is_float(call.element(0)):
             value = int(value)
-        return {**super().numbers(call), "value": value, "padded": shape_of(cls.infer(call)[0])}
+        return {**super().numbers(call), "value": value, "padded": cls.result_shape(call)}
 
     input = operand_def(TensorType)
     low = prop_def(PerDimension(0))

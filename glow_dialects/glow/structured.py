@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 from xdsl.ir import Attribute
 
 from ..elements import compute_type
-from ..operator import Call, element_of, with_shape
+from ..operator import Call, element_of, shape_of, with_shape
 from .base import Node
 
 if TYPE_CHECKING:
@@ -60,6 +60,11 @@ class Structured(Node, abc.ABC):
         return (with_shape(found.element, found.result.shape),)
 
     @classmethod
+    def result_shape(cls, call: Call) -> tuple[int, ...]:
+        """The shape of the result, for operators whose formula does not tell."""
+        return shape_of((call.results or cls.infer(call))[0])
+
+    @classmethod
     def statement(cls, call: Call) -> Statement:
         """What the formula says for a call. Raises FormulaError, which shows the place in it."""
         properties = tuple(sorted(call.properties.items(), key=lambda item: item[0]))
@@ -67,7 +72,7 @@ class Structured(Node, abc.ABC):
 
     @classmethod
     def bound(cls, call: Call) -> Statement:
-        """As `statement`, which keeps the statements of the last calls."""
+        """The statement of a call, made anew; `statement` keeps those of the last calls."""
         # tools that need dialects only start faster without formulas
         from ..formula.binding import bind
 

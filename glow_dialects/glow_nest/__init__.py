@@ -13,15 +13,8 @@ from xdsl.ir import Dialect
 from .attributes import ContentAttr, ScheduleAttr, SplitAttr
 from .body_text import YieldOp
 from .call import CallOp
-from .ops import (
-    BarrierOp,
-    KernelOp,
-    ListNonzerosOp,
-    NestOp,
-    RepeatListedOp,
-    RepeatOp,
-    ScratchOp,
-)
+from .kernel import BarrierOp, KernelOp, RepeatOp, ScratchOp
+from .ops import ListNonzerosOp, NestOp, RepeatListedOp
 
 GLOW_NEST = Dialect(
     "glow_nest",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 
 from xdsl.dialects.builtin import MemRefType
@@ -11,18 +12,18 @@ from ..elements import offset_of, strides_of
 from .affine import Buffer
 
 
-def reach(t: MemRefType) -> tuple[int, int]:
-    """The first element of a memref, and one more than the last, from its pointer."""
-    pairs = zip(t.get_shape(), strides_of(t), strict=True)
-    steps = [(d - 1) * s for d, s in pairs if d]
-    low = offset_of(t) + sum(min(0, s) for s in steps)
-    return low, offset_of(t) + sum(max(0, s) for s in steps) + 1
+def reach(shape: Sequence[int], strides: Sequence[int], offset: int) -> tuple[int, int]:
+    """The first element of a strided array, and one more than the last, from its pointer."""
+    steps = [(d - 1) * s for d, s in zip(shape, strides, strict=True) if d]
+    low = offset + sum(min(0, s) for s in steps)
+    return low, offset + sum(max(0, s) for s in steps) + 1
 
 
 def buffer_for(value: SSAValue) -> Buffer:
     """A buffer that stands for an argument of a kernel or for scratch."""
     assert isinstance(value.type, MemRefType)
-    element = value.type.element_type
+    t = value.type
     if isinstance(value, BlockArgument):
-        return Buffer(element, *reach(value.type), parameter=value.index)
-    return Buffer(element, 0, prod(value.type.get_shape()))
+        bounds = reach(t.get_shape(), strides_of(t), offset_of(t))
+        return Buffer(t.element_type, *bounds, parameter=value.index)
+    return Buffer(t.element_type, 0, prod(t.get_shape()))

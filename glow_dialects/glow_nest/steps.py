@@ -16,19 +16,9 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from .affine import Buffer, Dim
 from .attributes import ContentAttr
 from .content import Content, Leaf, with_unique_names
+from .kernel import INDEX, KernelOp, RepeatOp, ScratchOp
 from .nest import Nest, Repeat, RepeatListed, Step
-from .ops import (
-    INDEX,
-    KernelOp,
-    ListNonzerosOp,
-    NestOp,
-    RepeatListedOp,
-    RepeatOp,
-    ScratchOp,
-    StepOp,
-    loop_size,
-    step_op,
-)
+from .ops import ListNonzerosOp, NestOp, RepeatListedOp, StepOp, loop_size, step_op
 from .text import Operand
 
 

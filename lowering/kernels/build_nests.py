@@ -21,7 +21,7 @@ from ...errors import CompileError
 from ...glow_dialects.glow.machine import machine_of
 from ...glow_dialects.glow_inst.instruction import Instruction, buffer_of
 from ...glow_dialects.glow_nest.call import CallOp
-from ...glow_dialects.glow_nest.ops import KernelOp
+from ...glow_dialects.glow_nest.kernel import KernelOp
 from ...glow_dialects.glow_nest.steps import KernelSteps
 from ...glow_dialects.machine import MachineDescription
 from ...passes.collector import without_garbage_collection

@@ -14,8 +14,9 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from ...errors import CompileError
 from ...glow_dialects.glow_nest.affine import Access, Buffer, Dim
 from ...glow_dialects.glow_nest.attributes import SplitAttr
+from ...glow_dialects.glow_nest.kernel import BarrierOp, KernelOp, RepeatOp
 from ...glow_dialects.glow_nest.nest import Nest, Repeat
-from ...glow_dialects.glow_nest.ops import BarrierOp, KernelOp, NestOp, RepeatOp, StepOp
+from ...glow_dialects.glow_nest.ops import NestOp, StepOp
 from ...glow_dialects.glow_nest.steps import KernelSteps
 from ...passes.collector import without_garbage_collection
 from ...passes.levels import SCHEDULED

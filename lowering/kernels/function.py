@@ -9,13 +9,16 @@ from xdsl.dialects import arith, func, llvm, memref
 from xdsl.dialects.builtin import DenseArrayBase, FunctionType, MemRefType, StringAttr, i8, i64
 from xdsl.dialects.builtin import i32 as _i32
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.utils.exceptions import VerifyException
 
 from ...glow_dialects.elements import element_bytes
 from ...glow_dialects.glow_nest.affine import Buffer
+from ...glow_dialects.glow_nest.kernel import BarrierOp, KernelOp, RepeatOp
 from ...glow_dialects.glow_nest.memory import buffer_for
 from ...glow_dialects.glow_nest.nest import Repeat
-from ...glow_dialects.glow_nest.ops import BarrierOp, KernelOp, NestOp, RepeatOp
+from ...glow_dialects.glow_nest.ops import NestOp
 from ...glow_dialects.glow_nest.steps import KernelSteps
+from ...glow_dialects.glow_nest.verification import registers_of, verify_schedule
 from ...glow_dialects.machine import MachineDescription
 from .codegen.emit import Emitter
 from .codegen.memory import Memory
@@ -49,6 +52,7 @@ def build_function(kernel: KernelOp, machine: MachineDescription) -> KernelFunct
     each thread.
     """
     steps, threads = KernelSteps(kernel), kernel.thread_count
+    _expect_registers(kernel, steps, machine)
     shared = threads > 1
     tree = steps.tree()
     divided = _divided(kernel, steps)
@@ -83,6 +87,23 @@ def build_function(kernel: KernelOp, machine: MachineDescription) -> KernelFunct
     code = StepGenerator(steps, emitter, Memory(emitter, flat), machine, sharing, private_flat)
     code.block(kernel.body.block, {})
     return _finished(kernel, emitter, block, scratch_bytes, sharing)
+
+
+def _expect_registers(kernel: KernelOp, steps: KernelSteps, machine: MachineDescription) -> None:
+    """Raises VerifyException, which says the schedule, for a register tile that does not fit."""
+    for op in kernel.walk():
+        if not isinstance(op, NestOp) or op.schedule is None:
+            continue
+        nest = steps.nest(op)
+        schedule = op.bound_schedule(nest)
+        assert schedule is not None
+        verify_schedule(nest, schedule)
+        needed = registers_of(nest, schedule)
+        if needed > machine.vector_registers:
+            raise VerifyException(
+                f"expected a register tile of at most {machine.vector_registers} vector registers, "
+                f"found one of {needed}: {op.schedule}"
+            )
 
 
 def _divided(kernel: KernelOp, steps: KernelSteps) -> dict[Repeat, Divided]:

@@ -16,7 +16,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from ...glow_dialects.glow.machine import machine_of
-from ...glow_dialects.glow_nest.ops import KernelOp
+from ...glow_dialects.glow_nest.kernel import KernelOp
 from ...glow_dialects.machine import MachineDescription
 from ...passes.collector import without_garbage_collection
 from ...passes.levels import SCHEDULED

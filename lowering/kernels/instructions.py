@@ -49,7 +49,9 @@ class Parameter:
         return strided_memref(element, self.shape, self.strides, self.offset)
 
     def view(self, number: int) -> View:
-        buffer = Buffer(self.element, *reach(self.typed(self.element)), parameter=number)
+        buffer = Buffer(
+            self.element, *reach(self.shape, self.strides, self.offset), parameter=number
+        )
         return View(buffer, self.shape, self.strides, self.offset)
 
 

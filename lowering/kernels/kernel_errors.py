@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from xdsl.utils.exceptions import VerifyException
 
 from ...errors import CompileError
-from ...glow_dialects.glow_nest.ops import KernelOp
+from ...glow_dialects.glow_nest.kernel import KernelOp
 
 
 @contextmanager

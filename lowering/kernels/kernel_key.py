@@ -7,7 +7,7 @@ from io import StringIO
 
 from xdsl.printer import Printer
 
-from ...glow_dialects.glow_nest.ops import KernelOp
+from ...glow_dialects.glow_nest.kernel import KernelOp
 
 
 def kernel_key(kernel: KernelOp) -> str:

@@ -11,7 +11,8 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from ...glow_dialects.glow.machine import machine_of
-from ...glow_dialects.glow_nest.ops import KernelOp, NestOp, RepeatOp
+from ...glow_dialects.glow_nest.kernel import KernelOp, RepeatOp
+from ...glow_dialects.glow_nest.ops import NestOp
 from ...glow_dialects.glow_nest.steps import KernelSteps
 from ...glow_dialects.machine import MachineDescription
 from ...passes.collector import without_garbage_collection

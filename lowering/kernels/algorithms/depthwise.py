@@ -89,4 +89,4 @@ def _in_quads(k: Kernel) -> None:
         adds_operand=True,
     )
     place = [n, b, *window, c]
-    k.reduce(place, down, products, place, [bias[[b, c]]], X + Y)
+    k.reduce(place, offset, products, place, [bias[[b, c]]], X + Y)

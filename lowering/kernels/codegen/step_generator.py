@@ -10,14 +10,9 @@ from xdsl.ir import Block, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from ....glow_dialects.glow_nest.affine import Buffer
+from ....glow_dialects.glow_nest.kernel import BarrierOp, RepeatOp
 from ....glow_dialects.glow_nest.nest import Listing
-from ....glow_dialects.glow_nest.ops import (
-    BarrierOp,
-    ListNonzerosOp,
-    NestOp,
-    RepeatListedOp,
-    RepeatOp,
-)
+from ....glow_dialects.glow_nest.ops import ListNonzerosOp, NestOp, RepeatListedOp
 from ....glow_dialects.glow_nest.steps import KernelSteps
 from ....glow_dialects.machine import MachineDescription
 from .emit import Emitter

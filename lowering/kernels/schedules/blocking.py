@@ -115,7 +115,7 @@ def rows_added_together() -> int:
 
 
 def list_parts(rows: int) -> int:
-    """Into how many parts a list of up to so many rows is divided."""
+    """The number of parts into which a list of up to so many rows is divided."""
     return _PARTS if rows >= _PARTS * _FEWEST_ROWS else 1
 
 

@@ -8,7 +8,7 @@
 // CHECK-NEXT: glow_nest.nest parallel(i: 6, j: 8) reduce(k: 5) add f32 of(%x[5 * i + k], %w[8 * k + j]) reads(%b[j]) writes(%y[8 * i + j]) body {
 // CHECK-NEXT: ^bb0(%0: f32, %1: f32):
 // CHECK-NEXT:   %2 = glow.add %0, %1 : (f32, f32) -> f32
-// CHECK-NEXT:   %3 = glow.splat {value = 0.000000e+00 : f64} : f32
+// CHECK-NEXT:   %3 = glow.splat value 0.0 : f32
 // CHECK-NEXT:   %4 = glow.maximum %2, %3 : (f32, f32) -> f32
 // CHECK-NEXT:   glow_nest.yield %4 : f32
 // CHECK-NEXT: }

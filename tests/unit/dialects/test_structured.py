@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 from glow.frontend.onnx.export.writer import EXPORTERS
 from glow.glow_dialects import glow_cpu, work
@@ -100,3 +103,12 @@ def test_shapes_that_are_inferred_by_hand_follow_from_the_formula(case):
     operator, call = case[0], call_of(case)
     declared = operator.infer(call)
     assert operator is GenericOp or Structured.infer.__func__(operator, call) == declared  # pyright: ignore
+
+
+def test_dialects_load_without_formulas():
+    script = (
+        "import sys, glow.glow_dialects.glow, glow.glow_dialects.glow_inst\n"
+        "assert not [name for name in sys.modules if '.formula' in name]"
+    )
+    found = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert found.returncode == 0, found.stderr

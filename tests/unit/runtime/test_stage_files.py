@@ -73,9 +73,9 @@ def test_stages_are_written_from_where_they_are(tmp_path: Path, rng: np.random.G
     model.dump_stages(tmp_path)
     packed = glow.compile(tmp_path / "05-packed.mlir")
     names = [path.name for path in packed.dump_stages(tmp_path)]
-    assert names[:2] == ["05-packed.mlir", "06-scheduled.mlir"]
+    assert names[:2] == ["05-packed.mlir", "06-ordered.mlir"]
     x = image(rng)
-    np.testing.assert_array_equal(glow.compile(tmp_path / "06-scheduled.mlir")(x), model(x))
+    np.testing.assert_array_equal(glow.compile(tmp_path / "06-ordered.mlir")(x), model(x))
     with pytest.raises(GlowError, match="at the stage packed, which lacks what the stage lowered"):
         packed.stages["lowered"]
 
@@ -131,7 +131,7 @@ def test_the_machine_of_a_stage(tmp_path: Path) -> None:
 @X86
 def test_a_machine_with_more_instructions(tmp_path: Path) -> None:
     glow.compile(DIGITS).dump_stages(tmp_path)
-    path = tmp_path / "06-scheduled.mlir"
+    path = tmp_path / "06-ordered.mlir"
     path.write_text(
         re.sub("#glow.machine<.*?>", "#glow.machine<has_int8_tiles = true>", path.read_text())
     )

@@ -14,7 +14,8 @@ import glow
 import numpy as np
 import pytest
 from glow.errors import GlowError
-from glow.glow_dialects.glow_nest.ops import KernelOp, NestOp
+from glow.glow_dialects.glow_nest.kernel import KernelOp
+from glow.glow_dialects.glow_nest.ops import NestOp
 from glow.glow_dialects.glow_nest.schedule import Part, RegisterTile
 from glow.lowering.kernels.kernel_key import kernel_key
 from glow.lowering.kernels.schedule_nests import schedule_of

