@@ -24,6 +24,7 @@ from .drop_clean_pages import drop_clean_pages
 from .object_cache import ObjectCache, open_cache
 from .program_plan import LinkPlan
 from .saved_program import find_program, store_program
+from .used_schedules import UsedSchedules, used_schedules
 from .weights import shared_segment
 
 if TYPE_CHECKING:
@@ -68,6 +69,11 @@ class CpuBackend(Backend):
         """What code is generated for. Raises GlowError for names that LLVM does not know."""
         o = self.options
         return find_target(o.target_cpu, o.target_features, o.target_triple)
+
+    def schedules(self) -> UsedSchedules | None:
+        """The measured schedules that are used. Raises GlowError if their file is broken."""
+        directory = self.cache.directory if isinstance(self.cache, ObjectCache) else None
+        return used_schedules(self.options.schedules, directory, self.target().describe())
 
     # what it computes, and what the device is like
 
@@ -116,13 +122,19 @@ class CpuBackend(Backend):
 
     def _details(self, target: Target) -> list[str]:
         """Everything but the network that a program depends on."""
-        stages = [f"{stage.name}: {stage.pipeline}" for stage in self.stages()]
-        return [self.name, str(self.threads), *target.key(), *stages]
+        used = self.schedules()
+        stages = [f"{stage.name}: {stage.pipeline}" for stage in self._stages(used)]
+        content = () if used is None else (used.content,)
+        return [self.name, str(self.threads), *target.key(), *stages, *content]
 
     # compilation
 
     def stages(self) -> Sequence[Stage]:
-        return CpuStages(self.options, self.target()).all()
+        return self._stages(self.schedules())
+
+    def _stages(self, used: UsedSchedules | None) -> Sequence[Stage]:
+        path = None if used is None else used.path
+        return CpuStages(self.options, self.target(), path).all()
 
     def optimizing_stages(self) -> Sequence[Stage]:
         """The stages that optimise a graph and, if that is asked for, quantize it."""
@@ -155,7 +167,9 @@ class CpuBackend(Backend):
     def _compilation(self, stages: Mapping[str, ModuleOp]) -> CpuCompilation:
         from .cpu_compilation import CpuCompilation
 
-        return CpuCompilation(stages, self.options, self.target(), self.cache)
+        used = self.schedules()
+        content = None if used is None else used.content
+        return CpuCompilation(stages, self.options, self.target(), self.cache, content)
 
     def remember(
         self, source: ModelSource, stages: Mapping[str, ModuleOp], program: Program

@@ -41,8 +41,15 @@ class CpuCompilation:
     """One compilation: the stages of a network, and how its code is made."""
 
     def __init__(
-        self, stages: Modules, options: CpuOptions, target: Target, objects_cache: Cache | None
+        self,
+        stages: Modules,
+        options: CpuOptions,
+        target: Target,
+        objects_cache: Cache | None,
+        schedules: str | None = None,
     ):
+        """`schedules` stands for the content of the file of measured schedules, if there is one."""
+        self._schedules = schedules
         self._stages = stages
         self._options = options
         self._target = target
@@ -80,7 +87,9 @@ class CpuCompilation:
         if cache is None:
             return self._generate()
         allocated = planned_module(self._stages)
-        key = program_cache.program_key(allocated, self._target, options.threads, options.timed)
+        key = program_cache.program_key(
+            allocated, self._target, options.threads, options.timed, self._schedules
+        )
         plan = program_cache.find_plan(cache, key)
         found = [cache.get(k) for k in plan.objects] if plan is not None else []
         objects = [data for data in found if data is not None]

@@ -69,6 +69,17 @@ class CpuOptions:
     Quantize the network: a `glow.quantization.Quantization`, or as text the pass with its options,
     such as `glow-quantize{profile="profile.json" schema=symmetric}`.
     """
+    schedules: str | None = option(
+        None,
+        "schedules of kernels that glow-tune measured; none: only those of the cost model; "
+        "default: those that glow-tune left in the cache, if any",
+        metavar="FILE",
+    )
+    """
+    A file of schedules that `glow-tune` measured, which go before those of the cost model. By
+    default that of this machine in the cache, if there is one; `"none"` for none. A file of
+    another machine, or of another version of the compiler, is ignored with a warning.
+    """
     timed: bool = option(False, "record when each kernel begins and ends")
     """
     Whether the program records when each of its kernels begins and ends, for
@@ -80,7 +91,7 @@ class CpuOptions:
         object.__setattr__(self, "quantize", pipeline_text(self.quantize))
         for name in ("pin", "timed"):
             expect_boolean(name, getattr(self, name))
-        for name in ("target_cpu", "target_features", "target_triple"):
+        for name in ("target_cpu", "target_features", "target_triple", "schedules"):
             expect_text(name, getattr(self, name))
         expect_choice("conv_algorithm", self.conv_algorithm, CONV_ALGORITHMS)
         expect_choice("precision", self.precision, PRECISIONS)

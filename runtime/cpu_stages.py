@@ -28,7 +28,9 @@ _TO_ALLOCATED = (
 class CpuStages:
     """The stages for some options and a target."""
 
-    def __init__(self, options: CpuOptions, target: Target):
+    def __init__(self, options: CpuOptions, target: Target, schedules: str | None = None):
+        """`schedules` is a file of measured schedules of this machine."""
+        self._schedules = schedules
         self._options = options
         self._target = target
         self._machine = target.describe()
@@ -40,6 +42,9 @@ class CpuStages:
         kernels = "glow-generate-loops"
         if self._options.timed:
             kernels += f",glow-instrument-kernels{{threads={threads}}}"
+        schedule = "glow-schedule-nests"
+        if self._schedules is not None:
+            schedule += f'{{schedules="{self._schedules}"}}'
         choose = f"glow-choose-convolutions{{algorithm={self._algorithm()}}}"
         return (
             *self.optimized(),
@@ -51,7 +56,7 @@ class CpuStages:
             Stage("ordered", f"glow-schedule-nodes,glow-tile-batch{{images={threads}}}"),
             *_TO_ALLOCATED,
             Stage("nests", build, bulky=True),
-            Stage("scheduled", "glow-split-reductions,glow-schedule-nests", bulky=True),
+            Stage("scheduled", f"glow-split-reductions,{schedule}", bulky=True),
             *self._divided(),
             Stage("kernels", kernels, bulky=True),
             Stage("llvm", "glow-expand-math,glow-convert-to-llvm", bulky=True),

@@ -40,16 +40,25 @@ class _WithoutValues(Printer):
             super().print_attribute(attribute)
 
 
-def program_key(allocated: ModuleOp, target: Target, threads: int = 1, timed: bool = False) -> str:
+def program_key(
+    allocated: ModuleOp,
+    target: Target,
+    threads: int = 1,
+    timed: bool = False,
+    schedules: str | None = None,
+) -> str:
     """
     The key of a module after `glow-allocate`, for a number of threads, and with
-    `glow-instrument-kernels` if it is `timed`. Equal programs with other weights share it.
+    `glow-instrument-kernels` if it is `timed`. `schedules` stands for the content of a file of
+    measured schedules. Equal programs with other weights share the key.
     """
     text = StringIO()
     _WithoutValues(text, allocated).print_op(allocated)
     details = [source_hash(GENERATORS), *target.key(), str(threads)]
     if timed:
         details.append("timed")
+    if schedules is not None:
+        details.append(f"schedules {schedules}")
     return key_of("program", text.getvalue(), *details)
 
 

@@ -2,25 +2,34 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.parser import Parser
 from xdsl.passes import ModulePass
+from xdsl.utils.exceptions import ParseError, VerifyException
 
+from ...errors import CompileError
 from ...glow_dialects.glow.machine import machine_of
 from ...glow_dialects.glow_nest.attributes import ScheduleAttr
 from ...glow_dialects.glow_nest.content import with_unique_names
 from ...glow_dialects.glow_nest.kernel import KernelOp
-from ...glow_dialects.glow_nest.nest import simplified
+from ...glow_dialects.glow_nest.nest import Nest, simplified
 from ...glow_dialects.glow_nest.ops import NestOp
+from ...glow_dialects.glow_nest.schedule import Schedule
 from ...glow_dialects.glow_nest.schedule_text import with_loops
 from ...glow_dialects.glow_nest.steps import KernelSteps
 from ...glow_dialects.machine import MachineDescription
 from ...passes.collector import without_garbage_collection
 from ...passes.levels import NESTS
+from ..tuned_schedules import load_schedules
 from .kernel_errors import of_kernel
+from .kernel_key import kernel_key
 from .schedules.best_schedule import best_schedule
+from .schedules.ranked_schedules import fitted
 
 
 @dataclass(frozen=True)
@@ -33,24 +42,64 @@ class ScheduleNestsPass(ModulePass):
     name = "glow-schedule-nests"
     level = NESTS
 
+    schedules: str | None = None
+    """A file of measured schedules, which go before those of the model (see `glow-tune`)."""
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         machine = machine_of(op)
+        tuned = None if self.schedules is None else load_schedules(self.schedules, machine)
+        known = {} if tuned is None else tuned.kernels
         with without_garbage_collection():
             for kernel in op.body.block.ops:
                 if isinstance(kernel, KernelOp):
+                    found = known.get(kernel_key(kernel)) if known else None
                     with of_kernel(kernel):
-                        schedule_nests(kernel, machine)
+                        schedule_nests(kernel, machine, found.nests if found else {})
 
 
-def schedule_nests(kernel: KernelOp, machine: MachineDescription) -> None:
-    """Give each nest of a kernel a schedule."""
+def schedule_nests(
+    kernel: KernelOp, machine: MachineDescription, texts: Mapping[str, str] | None = None
+) -> None:
+    """
+    Give each nest of a kernel a schedule: that whose text is given under the number of the nest, or
+    the best by cost. A schedule that does not fit its nest is ignored with a warning.
+    """
     steps = KernelSteps(kernel)
-    for op in kernel.walk():
-        if isinstance(op, NestOp) and op.schedule is None:
-            nest = steps.nest(op)
-            if nest.is_empty:
-                continue
-            nest, schedule = best_schedule(simplified(nest), machine)
-            named, change = with_unique_names(nest)
-            steps.set_nest(op, named)
-            op.schedule = ScheduleAttr(with_loops(schedule, change) if change else schedule)
+    nests = [op for op in kernel.walk() if isinstance(op, NestOp)]
+    for number, op in enumerate(nests):
+        if op.schedule is not None:
+            continue
+        nest = steps.nest(op)
+        if nest.is_empty:
+            continue
+        nest = simplified(nest)
+        text = texts.get(str(number)) if texts else None
+        found = None if text is None else _measured(kernel, number, nest, text, machine)
+        nest, schedule = found or best_schedule(nest, machine)
+        named, change = with_unique_names(nest)
+        steps.set_nest(op, named)
+        op.schedule = ScheduleAttr(with_loops(schedule, change) if change else schedule)
+
+
+def _measured(
+    kernel: KernelOp, number: int, nest: Nest, text: str, machine: MachineDescription
+) -> tuple[Nest, Schedule] | None:
+    """A nest with the schedule of a text; None, with a warning, if that does not fit."""
+    where = f"kernel @{kernel.sym_name.data}, nest {number}"
+    schedule = schedule_of(text, where)
+    try:
+        return fitted(with_unique_names(nest)[0], schedule, machine)
+    except (ValueError, VerifyException) as error:
+        warnings.warn(f"{where}: the measured schedule is ignored: {error}", stacklevel=2)
+        return None
+
+
+def schedule_of(text: str, where: str) -> Schedule:
+    """The schedule of a text, with loops that have no size. Raises CompileError for wrong text."""
+    try:
+        return ScheduleAttr.parse_parameter(Parser(Context(), text))
+    except ParseError as error:
+        raise CompileError(
+            f"{where}: expected the text of a schedule, found {text!r}: {error.msg}; correct "
+            "the file of schedules, or run glow-tune again"
+        ) from None

@@ -118,7 +118,9 @@ def listed(nest: Nest, dims: Sequence[Dim]) -> tuple[Nest, Dim]:
 
 
 @dataclass(frozen=True)
-class _Tiling:
+class Tiling:
+    """A register tile, with its estimated cycles."""
+
     cost: float
     parts: dict[Dim, tuple[Part, ...]]
     static: tuple[Dim, ...] = ()
@@ -130,19 +132,33 @@ def tiled_product(nest: Nest, machine: MachineDescription) -> tuple[Nest, Regist
     roles = roles_of(nest, machine)
     if roles is None:
         return None
-    best = min(_tilings(nest, roles, machine), key=lambda t: t.cost)
+    best = min(tilings(nest, roles, machine), key=lambda t: t.cost)
     if best.cost == inf:
         return None
-    order = _order(nest, roles, machine)
-    parts, one = dict(best.parts), None
+    return tiled(nest, roles, best, _order(nest, roles, machine), machine)
+
+
+def tiled(
+    nest: Nest,
+    roles: Roles,
+    tiling: Tiling,
+    order: tuple[Dim, ...],
+    machine: MachineDescription,
+    chunked: bool = True,
+) -> tuple[Nest, RegisterTile]:
+    """
+    The nest, perhaps with a list of pixels or, if it may be `chunked`, with chunks of the
+    reduction, and its schedule with a tile and an order of the parallel loops.
+    """
+    parts, one = dict(tiling.parts), None
     chunks: Chunks | None = None
-    if best.static:
-        nest, one = listed(replace(nest, parallel=order), best.static)
+    if tiling.static:
+        nest, one = listed(replace(nest, parallel=order), tiling.static)
         order = nest.parallel
-        parts[one] = parts.pop(best.static[-1])
-        pixels = [d for d in roles.pixels if d not in best.static]
+        parts[one] = parts.pop(tiling.static[-1])
+        pixels = [d for d in roles.pixels if d not in tiling.static]
         roles = replace(roles, pixels=(*pixels, one))
-    else:
+    elif chunked:
         nest, chunks = _chunks(nest, roles, parts, order, machine)
     roles = roles.of(nest)
     soon: Lines | None = None
@@ -307,6 +323,11 @@ def _order(nest: Nest, roles: Roles, machine: MachineDescription) -> tuple[Dim, 
     image, filters = (nest.touched_bytes(a) for a in (roles.image, roles.filter))
     if image <= near_bytes(machine) or filters > near_bytes(machine):
         return nest.parallel
+    return blocks_inside(nest, roles)
+
+
+def blocks_inside(nest: Nest, roles: Roles) -> tuple[Dim, ...]:
+    """The order of parallel loops with blocks inside pixels."""
     rest = [d for d in nest.parallel if d not in roles.blocks and d is not roles.vector]
     return (*rest, *roles.blocks, roles.vector)
 
@@ -346,7 +367,8 @@ def _ahead(
     return {roles.filter_number: TIMINGS.prefetch_bytes // element_bytes(roles.filter.element)}
 
 
-def _tilings(nest: Nest, roles: Roles, machine: MachineDescription) -> Iterator[_Tiling]:
+def tilings(nest: Nest, roles: Roles, machine: MachineDescription) -> Iterator[Tiling]:
+    """All register tiles that fit into the registers."""
     steps = prod(d.size for d in nest.reduced)
     block = roles.blocks[-1] if roles.blocks else None
     choices: list[tuple[tuple[Dim, ...], int]] = [((), 1)]
@@ -372,7 +394,7 @@ def _tilings(nest: Nest, roles: Roles, machine: MachineDescription) -> Iterator[
                 # as a list replaces one dimension, others are run more often
                 covered = prod(d.size for d in (*dims, *([block] if block else ())))
                 total = prod(d.size for d in nest.parallel if d is not roles.vector)
-                yield _Tiling(cost * total / covered, parts, listing)
+                yield Tiling(cost * total / covered, parts, listing)
 
 
 def _far_reads(nest: Nest, roles: Roles, steps: int, machine: MachineDescription) -> float:

@@ -136,30 +136,20 @@ def _elementwise_order(nest: Nest, vector: Dim) -> tuple[Dim, ...]:
 
 
 @dataclass(frozen=True)
-class _Candidate:
+class Candidate:
+    """The vectors and the register tile of a reduction."""
+
     vector: Dim | None
     lanes: int
     tile: dict[Dim, int]
 
 
 def _choose_reduction(nest: Nest, machine: MachineDescription) -> Reduce:
-    model = _Model(nest, machine)
-    best = min(model.candidates(), key=model.cost)
-    rows, row_lanes = model.rows(best)
-    return Reduce(
-        order=nest.parallel,
-        reduced=_reduction_order(nest, best.vector),
-        vector=best.vector,
-        lanes=best.lanes,
-        tile=best.tile,
-        unrolled=frozenset(model.unrolled),
-        rows=rows,
-        row_lanes=row_lanes,
-        ahead=_ahead(nest, best, machine),
-    )
+    model = CostModel(nest, machine)
+    return model.schedule(min(model.candidates(), key=model.cost))
 
 
-def _ahead(nest: Nest, candidate: _Candidate, machine: MachineDescription) -> dict[int, int]:
+def _ahead(nest: Nest, candidate: Candidate, machine: MachineDescription) -> dict[int, int]:
     """
     Large arrays of which each step of the reduction reads the next part, as packed weights are,
     come from a far cache and are prefetched.
@@ -183,7 +173,7 @@ def _reduction_order(nest: Nest, vector: Dim | None) -> tuple[Dim, ...]:
     return (*rest, vector) if vector in nest.reduced and vector is not None else rest
 
 
-class _Model:
+class CostModel:
     """Estimated cycles of the schedules of one nest."""
 
     def __init__(self, nest: Nest, machine: MachineDescription):
@@ -207,14 +197,28 @@ class _Model:
             for a in self.reads
         ]
 
-    def candidates(self) -> Iterator[_Candidate]:
-        yield _Candidate(None, 1, {})
+    def schedule(self, best: Candidate) -> Reduce:
+        nest, (rows, row_lanes) = self.nest, self.rows(best)
+        return Reduce(
+            order=nest.parallel,
+            reduced=_reduction_order(nest, best.vector),
+            vector=best.vector,
+            lanes=best.lanes,
+            tile=best.tile,
+            unrolled=frozenset(self.unrolled),
+            rows=rows,
+            row_lanes=row_lanes,
+            ahead=_ahead(nest, best, self.machine),
+        )
+
+    def candidates(self) -> Iterator[Candidate]:
+        yield Candidate(None, 1, {})
         for vector in self._vectors():
             lanes = _lanes(self.nest, vector, self.machine)
             if lanes == 1:
                 continue
             for tile in self._tiles(vector, lanes):
-                yield _Candidate(vector, lanes, tile)
+                yield Candidate(vector, lanes, tile)
 
     def _vectors(self) -> Iterator[Dim]:
         for dim in (*self.nest.parallel, *self.nest.reduced):
@@ -258,7 +262,7 @@ class _Model:
             return [t for t in sizes if dim.size % t == 0]
         return sizes
 
-    def cost(self, candidate: _Candidate) -> float:
+    def cost(self, candidate: Candidate) -> float:
         tile, vector, lanes = candidate.tile, candidate.vector, candidate.lanes
         accumulators = prod(tile.values())
         loads, registers = self._loads(candidate)
@@ -272,7 +276,7 @@ class _Model:
         cycles = reduction_step(accumulators, loads, self.machine.has_fma)
         return steps * cycles + self._finish(candidate, steps, accumulators)
 
-    def _finish(self, candidate: _Candidate, steps: float, accumulators: int) -> float:
+    def _finish(self, candidate: Candidate, steps: float, accumulators: int) -> float:
         """Writing the tiles, after a reduction across lanes if these are reduced."""
         nest, vector, lanes = self.nest, candidate.vector, candidate.lanes
         reduced_steps = self.reduced_size
@@ -287,7 +291,7 @@ class _Model:
             per_tile += accumulators * TIMINGS.stored_lane * lanes
         return steps / max(1, reduced_steps) * per_tile
 
-    def rows(self, candidate: _Candidate) -> tuple[Dim | None, int]:
+    def rows(self, candidate: Candidate) -> tuple[Dim | None, int]:
         """The dimension whose results become lanes, if lanes are reduced, and how many."""
         nest, vector = self.nest, candidate.vector
         if vector is None or vector not in nest.reduced or len(nest.writes) != 1:
@@ -299,7 +303,7 @@ class _Model:
                     return dim, lanes
         return None, 1
 
-    def _loads(self, candidate: _Candidate) -> tuple[float, int]:
+    def _loads(self, candidate: Candidate) -> tuple[float, int]:
         """Loads per step, and registers that the loaded vectors need."""
         loads, registers = 0.0, 0
         for access, depends, convert in zip(self.reads, self.depends, self.convert, strict=True):

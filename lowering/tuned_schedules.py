@@ -1,0 +1,150 @@
+"""
+Files of schedules that were measured to be faster than those of the cost model.
+
+A file is JSON: what it was measured with (version of the compiler, machine), and for each kernel
+the texts of the schedules of some of its nests. `glow-tune` writes it, `glow-schedule-nests` and
+the option `schedules` of the backend `cpu` read it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import warnings
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from ..errors import GlowError
+from ..glow_dialects.machine import MachineDescription
+
+FORMAT = "glow schedules 1"
+
+
+@dataclass(frozen=True)
+class TunedKernel:
+    """The schedules of one kernel, and how long it took, in seconds of one thread."""
+
+    name: str
+    nests: Mapping[str, str]
+    """The text of the schedule of each nest that has another one, by the nest's number."""
+    model_seconds: float = 0.0
+    """With the schedules of the cost model."""
+    tuned_seconds: float = 0.0
+
+
+@dataclass
+class TunedSchedules:
+    """The content of a file: kernels by their keys (`lowering.kernels.kernel_key`)."""
+
+    kernels: dict[str, TunedKernel] = field(default_factory=dict)
+
+
+def load_schedules(path: str | Path, machine: MachineDescription) -> TunedSchedules | None:
+    """
+    The content of a file; None, with a warning, if it is for another machine or written by another
+    version. Raises GlowError if the file is broken or cannot be read.
+    """
+    found = read_schedules(path, machine)
+    if isinstance(found, TunedSchedules):
+        return found
+    warnings.warn(
+        f"{path} is ignored: {found}; run glow-tune to measure schedules here", stacklevel=2
+    )
+    return None
+
+
+def read_schedules(path: str | Path, machine: MachineDescription) -> TunedSchedules | str:
+    """The content of a file, or why it is not used here. Raises GlowError if it is broken."""
+    header, kernels = _read(Path(path))
+    if (reason := _foreign(header, machine)) is not None:
+        return reason
+    try:
+        return TunedSchedules({key: _kernel(each) for key, each in kernels.items()})
+    except (TypeError, AttributeError, KeyError, ValueError):
+        raise _broken(path, "a kernel has no table of schedules") from None
+
+
+def save_schedules(path: Path, schedules: TunedSchedules, machine: MachineDescription) -> None:
+    """Write a file as a whole, so that whoever reads it never sees half of it."""
+    content = {
+        "format": FORMAT,
+        **_written_by(machine),
+        "threads": 1,
+        "kernels": {key: asdict(each) for key, each in schedules.kernels.items()},
+    }
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    temporary.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+    os.replace(temporary, path)
+
+
+def schedules_directory(cache: Path) -> Path:
+    """Where a cache keeps measured schedules."""
+    return cache / "schedules"
+
+
+def default_file(directory: Path, machine: MachineDescription) -> Path:
+    """The file of a machine in a directory of the cache."""
+    from hashlib import sha256
+
+    facts = json.dumps(_written_by(machine), sort_keys=True)
+    return schedules_directory(directory) / f"{sha256(facts.encode()).hexdigest()[:16]}.tuned"
+
+
+def _read(path: Path) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise _broken(path, f"it is no JSON ({error})") from None
+    except OSError as error:
+        raise GlowError(f"{path}: cannot read the schedules: {error.strerror}") from None
+    if not isinstance(content, dict) or not str(content.get("format")).startswith("glow schedules"):
+        raise _broken(path, "it does not say that it is a file of schedules")
+    kernels = content.get("kernels")
+    if not isinstance(kernels, dict):
+        raise _broken(path, "it has no table of kernels")
+    return content, kernels
+
+
+def _kernel(entry: Mapping[str, Any]) -> TunedKernel:
+    found = TunedKernel(**entry)
+    if not all(n.isdecimal() and isinstance(t, str) for n, t in found.nests.items()):
+        raise ValueError
+    return found
+
+
+def _foreign(header: Mapping[str, Any], machine: MachineDescription) -> str | None:
+    """What is different where a file was written; None if nothing is."""
+    if header["format"] != FORMAT:
+        return f"its format is {header['format']!r}, not {FORMAT!r}"
+    wanted = _written_by(machine)
+    if header.get("compiler") != wanted["compiler"]:
+        return f"version {header.get('compiler')} of the compiler wrote it, not {_version()}"
+    found = header.get("machine")
+    if found == wanted["machine"]:
+        return None
+    facts: Mapping[str, Any] = wanted["machine"]
+    other = found if isinstance(found, dict) else {}
+    names = [n for n in facts if other.get(n) != facts[n]]
+    name = names[0] if names else "machine"
+    return f"it is for another machine ({name} {other.get(name)}, here {facts.get(name)})"
+
+
+def _written_by(machine: MachineDescription) -> Mapping[str, Any]:
+    facts = {n: list(v) if isinstance(v, tuple) else v for n, v in machine.facts().items()}
+    return {"compiler": _version(), "machine": facts}
+
+
+@cache
+def _version() -> str:
+    return version("glow-compiler")
+
+
+def _broken(path: str | Path, what: str) -> GlowError:
+    return GlowError(
+        f"{path}: expected schedules that glow-tune wrote, but {what}; delete the file or run "
+        "glow-tune again"
+    )

@@ -1,0 +1,156 @@
+"""
+Single kernels of a network as machine code, to measure them: on random data, on one thread.
+
+A kernel is called in a loop of machine code. What the network keeps in its weights lies in several
+copies that take turns, as far as these are needed to be larger than the last cache: in a network,
+weights come from memory.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from xdsl.dialects.builtin import MemRefType, ModuleOp
+from xdsl.dialects.llvm import FuncOp
+
+from ..context import make_context
+from ..glow_dialects.elements import element_bytes, extent
+from ..glow_dialects.glow.machine import MACHINE, MachineAttr
+from ..glow_dialects.glow_nest.kernel import KernelOp
+from ..lowering.kernels.function import build_function
+from ..lowering.llvm.translate import translate_function
+from ..lowering.target import Target
+from ..passes.collector import without_garbage_collection
+from ..semantics import numpy_dtype
+from .cpu_program import aligned_bytes
+from .jit import Executable, compile_object
+from .stages import apply_pass, parse_pipeline
+
+_ENTRY = "glow_timed"
+_MOST_COPIES = 32
+_MOST_BYTES = 256 << 20
+"""Of all copies of weights."""
+
+
+@dataclass(frozen=True)
+class Arguments:
+    """Memory for the parameters of a kernel."""
+
+    arrays: Sequence[np.ndarray]
+    """Of the first set of parameters, as uint8."""
+    addresses: ctypes.Array[ctypes.c_void_p]
+    """Of all sets, one behind the other."""
+    sets: int
+    kept: Sequence[np.ndarray]
+    """What the addresses are in."""
+
+
+def arguments_for(
+    kernel: KernelOp, weights: Sequence[bool], machine_l3: int, scratch: int, seed: int = 0
+) -> Arguments:
+    """
+    Random memory for a kernel: normally distributed floats, small integers. `weights` says of each
+    parameter whether it is one, and `scratch` how many bytes of temporary memory there must be.
+    """
+    rng = np.random.default_rng(seed)
+    types = [a.type for a in kernel.body.block.args]
+    arrays = [_random(rng, t) for t in types]
+    size = sum(a.nbytes for a, is_weight in zip(arrays, weights, strict=True) if is_weight)
+    sets = 1
+    if size:
+        wanted = -(-2 * machine_l3 // size)
+        sets = max(1, min(wanted, _MOST_COPIES, _MOST_BYTES // size))
+    kept = [*arrays, aligned_bytes(max(64, scratch))]
+    kept[-1][:] = 0
+    addresses: list[int] = [a.ctypes.data for a in kept]
+    for _ in range(1, sets):
+        for array, is_weight in zip(arrays, weights, strict=True):
+            copy = array
+            if is_weight:
+                copy = aligned_bytes(array.nbytes)
+                copy[:] = array
+                kept.append(copy)
+            addresses.append(copy.ctypes.data)
+        addresses.append(kept[len(arrays)].ctypes.data)
+    return Arguments(arrays, (ctypes.c_void_p * len(addresses))(*addresses), sets, kept)
+
+
+def _random(rng: np.random.Generator, t: object) -> np.ndarray:
+    assert isinstance(t, MemRefType)
+    dtype, count = numpy_dtype(t.element_type), extent(t)
+    memory = aligned_bytes(max(64, count * element_bytes(t.element_type)))
+    memory[:] = 0
+    values = memory[: count * dtype.itemsize].view(dtype)
+    if dtype.kind in "iu":
+        values[:] = rng.integers(0, 9, count)
+    elif dtype.kind != "b":
+        values[:] = rng.standard_normal(count, dtype=np.float32)
+    return memory
+
+
+class TimedKernel:
+    """A kernel with schedules, as machine code."""
+
+    def __init__(self, kernel: KernelOp, target: Target, sets: int):
+        """`kernel` has schedules, and is changed; `sets` of parameters take turns."""
+        text, self.scratch_bytes, count = _llvm_text(kernel, target)
+        name = kernel.sym_name.data
+        objects = [compile_object(t, target) for t in (text, _loop(name, count, sets, self))]
+        self._executable = Executable(objects, _ENTRY, target)
+
+    def run(self, arguments: Arguments, times: int = 1) -> float:
+        """Seconds of one of `times` calls."""
+        start = time.perf_counter()
+        self._executable(times, arguments.addresses, 0)
+        return (time.perf_counter() - start) / times
+
+
+def _llvm_text(kernel: KernelOp, target: Target) -> tuple[str, int, int]:
+    """A kernel in LLVM IR, the bytes of its temporary memory, and its number of parameters."""
+    machine = target.describe()
+    with without_garbage_collection():
+        made = build_function(kernel, machine)
+        module = ModuleOp([made.function], {MACHINE: MachineAttr(machine)})
+        for each in parse_pipeline("glow-expand-math,glow-convert-to-llvm"):
+            apply_pass(each, make_context(), module)
+        (function,) = (op for op in module.body.block.ops if isinstance(op, FuncOp) and op.body)
+        text = translate_function(function, module)
+    return text, made.scratch_bytes, len(kernel.body.block.args)
+
+
+def _loop(name: str, parameters: int, sets: int, kernel: TimedKernel) -> str:
+    """
+    LLVM IR that calls a kernel as often as the address of the weights says; set by set of
+    parameters. Each set ends with temporary memory.
+    """
+    given = parameters + bool(kernel.scratch_bytes)
+    types = ", ".join(["ptr"] * given)
+    loads = "\n".join(
+        f"  %p{i} = getelementptr ptr, ptr %set, i64 {i}\n  %a{i} = load ptr, ptr %p{i}"
+        for i in range(given)
+    )
+    called = ", ".join(f"ptr %a{i}" for i in range(given))
+    return f"""
+declare void @{name}({types})
+define void @{_ENTRY}(ptr %w, ptr %io, ptr %arena) {{
+entry:
+  %count = ptrtoint ptr %w to i64
+  br label %loop
+loop:
+  %i = phi i64 [ 0, %entry ], [ %j, %loop ]
+  %number = urem i64 %i, {sets}
+  %place = mul i64 %number, {parameters + 1}
+  %set = getelementptr ptr, ptr %io, i64 %place
+{loads}
+  call void @{name}({called})
+  %j = add i64 %i, 1
+  %more = icmp slt i64 %j, %count
+  br i1 %more, label %loop, label %done
+done:
+  ret void
+}}
+"""

@@ -1,0 +1,326 @@
+"""glow-tune on the digits, compilation with its files, and files that are wrong."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import count
+from pathlib import Path
+from types import SimpleNamespace
+
+import glow
+import numpy as np
+import pytest
+from glow.errors import GlowError
+from glow.glow_dialects.glow_nest.kernel import KernelOp
+from glow.glow_dialects.glow_nest.ops import NestOp
+from glow.glow_dialects.glow_nest.schedule import Part, RegisterTile
+from glow.lowering.kernels.kernel_key import kernel_key
+from glow.lowering.kernels.schedule_nests import schedule_of
+from glow.lowering.kernels.schedules.ranked_schedules import (
+    fitted,
+    neighbours,
+    ranked_schedules,
+)
+from glow.lowering.target import find_target
+from glow.runtime import schedule_search
+from glow.runtime.schedule_search import Job, agree, jobs_of
+from glow.runtime.schedule_search import _nests as nests_of  # pyright: ignore[reportPrivateUsage]
+from glow.runtime.schedule_search import _Rivals as Rivals  # pyright: ignore[reportPrivateUsage]
+from glow.runtime.schedule_search import _text as text_of  # pyright: ignore[reportPrivateUsage]
+from glow.tests.support.seeds import generator
+from glow.tools.glow_run import main as glow_run
+from glow.tools.glow_tune import main
+
+MODEL = str(Path(__file__).resolve().parents[3] / "examples" / "digits" / "digits.onnx")
+Times = tuple[list[float], list[float]]
+
+
+@pytest.fixture(scope="module")
+def jobs() -> list[Job]:
+    model = glow.compile(MODEL, schedules="none")
+    return jobs_of(model.stages["nests"], find_target(None, None, None))
+
+
+@pytest.fixture
+def always(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
+    """
+    Lets all candidates take so many times the seconds of the fastest so far, and time go on by the
+    calls of the clock, so that tests are the same on slow machines.
+    """
+    ticks = count(step=0.1)
+    monkeypatch.setattr(schedule_search, "time", SimpleNamespace(monotonic=lambda: next(ticks)))
+
+    def chosen(ratio: float) -> None:
+        def in_turns(_self: object, _one: object, _other: object, rounds: int) -> Times:
+            return [1.0] * rounds, [ratio] * rounds
+
+        monkeypatch.setattr(Rivals, "_in_turns", in_turns)
+
+    return chosen
+
+
+def tuned_by_hand(jobs: list[Job], path: Path, **changes: object) -> tuple[str, str]:
+    """A file with the second-best schedule of one kernel; the kernel's name and the schedule."""
+    target = find_target(None, None, None)
+    machine = target.describe()
+    job = next(j for j in jobs if "convolution" in j.name)
+    number, nest = next((i, n) for i, n in nests_of(job.kernel) if n.reduction is not None)
+    ranked = ranked_schedules(nest, machine)
+    next(ranked)
+    text = text_of(next(ranked)[1])
+    entry = glow_file_entry(job.name, {str(number): text})
+    facts = {n: list(v) if isinstance(v, tuple) else v for n, v in machine.facts().items()}
+    from importlib.metadata import version
+
+    content = {
+        "format": "glow schedules 1",
+        "compiler": version("glow-compiler"),
+        "machine": facts,
+        "kernels": {job.key: entry},
+    }
+    path.write_text(json.dumps({**content, **changes}))
+    return job.name, text
+
+
+def glow_file_entry(name: str, nests: dict[str, str]) -> dict[str, object]:
+    return {"name": name, "nests": nests, "model_seconds": 2e-6, "tuned_seconds": 1e-6}
+
+
+def schedules_in(model: glow.CompiledModel, name: str) -> list[str]:
+    """The texts of the schedules of a kernel."""
+    kernels = [op for op in model.stages["scheduled"].walk() if isinstance(op, KernelOp)]
+    kernel = next(k for k in kernels if k.sym_name.data == name)
+    nests = [op for op in kernel.walk() if isinstance(op, NestOp)]
+    return [text_of(op.schedule.data) for op in nests if op.schedule is not None]
+
+
+def inputs_of(model: glow.CompiledModel) -> dict[str, np.ndarray]:
+    return {
+        i.name: generator().standard_normal(i.shape).astype(i.dtype)  # pyright: ignore
+        for i in model.get_inputs()
+    }
+
+
+def test_what_is_faster_is_kept_and_used(
+    always: Callable[[float], None], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    always(0.5)
+    path = tmp_path / "digits.tuned"
+    assert main([MODEL, "--seconds", "2", "-o", str(path)]) == 0
+    printed = capsys.readouterr().out
+    assert "schedules tried" in printed
+    assert f"written to {path}" in printed
+    assert "the network, one thread:" in printed
+    kernels = json.loads(path.read_text())["kernels"]
+    assert kernels
+    model = glow.compile(MODEL, schedules="none")
+    feed = inputs_of(model)
+    exact = model.run(None, feed)
+    for threads in (1, 2):
+        model = glow.compile(MODEL, schedules=str(path), threads=threads)
+        for entry in kernels.values():
+            if threads == 1:
+                found = schedules_in(model, entry["name"])
+                assert set(entry["nests"].values()) <= set(found)
+        for a, b in zip(exact, model.run(None, feed), strict=True):
+            np.testing.assert_allclose(b, a, rtol=1e-4, atol=1e-5)
+    assert glow_run([MODEL, "--schedules", str(path), "--compare", "interpreter"]) == 0
+
+
+def test_the_models_choice_stays_where_nothing_is_faster(
+    always: Callable[[float], None], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    always(0.99)  # within the margin
+    path = tmp_path / "digits.tuned"
+    assert main([MODEL, "--seconds", "2", "-o", str(path)]) == 0
+    assert not path.exists()
+    assert "no schedule is faster than that of the cost model" in capsys.readouterr().out
+
+
+def test_an_interrupted_search_keeps_what_it_found(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    duels = 0
+
+    def in_turns(_self: object, _one: object, _other: object, rounds: int) -> Times:
+        nonlocal duels
+        duels += 1
+        if duels == 3:  # the second candidate; what comes later measures the winner
+            raise KeyboardInterrupt
+        return [1.0] * rounds, [0.5] * rounds
+
+    monkeypatch.setattr(Rivals, "_in_turns", in_turns)
+    path = tmp_path / "digits.tuned"
+    assert main([MODEL, "--seconds", "60", "-o", str(path)]) == 130
+    assert len(json.loads(path.read_text())["kernels"]) == 1
+    assert "interrupted: the schedules that were found so far are kept" in capsys.readouterr().out
+
+
+def test_without_a_file_the_cache_has_the_schedules(
+    always: Callable[[float], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GLOW_CACHE_DIR", str(tmp_path / "cache"))
+    always(0.5)
+    assert main([MODEL, "--seconds", "2"]) == 0
+    (path,) = (tmp_path / "cache" / "schedules").iterdir()
+    entry = next(iter(json.loads(path.read_text())["kernels"].values()))
+    wanted = set(entry["nests"].values())
+    assert wanted <= set(schedules_in(glow.compile(MODEL), entry["name"]))
+    assert not wanted <= set(schedules_in(glow.compile(MODEL, schedules="none"), entry["name"]))
+    assert not wanted <= set(schedules_in(glow.compile(MODEL, cache=False), entry["name"]))
+
+
+def test_programs_with_other_schedules_are_other_programs(jobs: list[Job], tmp_path: Path) -> None:
+    cache, path = str(tmp_path / "cache"), tmp_path / "a.tuned"
+    assert not glow.compile(MODEL, cache=cache).from_cache
+    name, text = tuned_by_hand(jobs, path)
+    model = glow.compile(MODEL, cache=cache, schedules=str(path))
+    assert not model.from_cache
+    assert text in schedules_in(model, name)
+    assert glow.compile(MODEL, cache=cache, schedules=str(path)).from_cache
+    tuned_by_hand(jobs, path, kernels={})
+    assert not glow.compile(MODEL, cache=cache, schedules=str(path)).from_cache
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"compiler": "0.0.0"}, "version 0.0.0 of the compiler wrote it"),
+        ({"machine": {"vector_bits": 64}}, "another machine \\(vector_bits 64, here"),
+        ({"format": "glow schedules 0"}, "its format is 'glow schedules 0'"),
+    ],
+)
+def test_a_file_from_elsewhere_is_ignored(
+    changes: dict[str, object],
+    reason: str,
+    jobs: list[Job],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    path = tmp_path / "a.tuned"
+    name, text = tuned_by_hand(jobs, path, **changes)
+    with pytest.warns(UserWarning, match=reason):
+        model = glow.compile(MODEL, schedules=str(path))
+    assert text not in schedules_in(model, name)
+    # nor does the tuner write over it
+    assert main([MODEL, "-o", str(path)]) == 1
+    assert "write to another file, or delete this one" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "{",
+        "[]",
+        '{"format": "glow profile 1"}',
+        '{"format": "glow schedules 1"}',
+    ],
+)
+def test_a_broken_file_is_an_error(
+    content: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "a.tuned"
+    path.write_text(content)
+    wanted = "expected schedules that glow-tune wrote, but"
+    with pytest.raises(GlowError, match=wanted):
+        glow.compile(MODEL, schedules=str(path))
+    assert main([MODEL, "-o", str(path)]) == 1
+    assert wanted in capsys.readouterr().err
+
+
+def test_entries_that_are_no_schedules(jobs: list[Job], tmp_path: Path) -> None:
+    path, job = tmp_path / "a.tuned", next(j for j in jobs if "convolution" in j.name)
+    tuned_by_hand(jobs, path, kernels={job.key: {"name": "a", "nests": {"first": "b"}}})
+    with pytest.raises(GlowError, match="a kernel has no table of schedules"):
+        glow.compile(MODEL, schedules=str(path))
+    numbers = [str(i) for i, n in nests_of(job.kernel) if n.reduction is not None]
+    broken = {numbers[0]: "<register_tile, order = >"}
+    tuned_by_hand(jobs, path, kernels={job.key: glow_file_entry(job.name, broken)})
+    with pytest.raises(GlowError, match=f"{job.name}, nest .: expected the text of a schedule"):
+        glow.compile(MODEL, schedules=str(path))
+    nest = dict(nests_of(job.kernel))[int(numbers[0])]
+    machine = find_target(None, None, None).describe()
+    schedule = next(ranked_schedules(nest, machine))[1]
+    assert isinstance(schedule, RegisterTile)
+    widest = 32 * machine.vector_registers
+    large = {d: [Part(0, d.size, d.size)] for d in schedule.parts if d.size <= widest}
+    with pytest.raises(ValueError, match="vector registers, found one that takes"):
+        fitted(nest, replace(schedule, parts={**schedule.parts, **large}), machine)
+    other = {numbers[0]: "<reduce, order = [nowhere]>"}
+    tuned_by_hand(jobs, path, kernels={job.key: glow_file_entry(job.name, other)})
+    with pytest.warns(UserWarning, match="the measured schedule is ignored: expected"):
+        model = glow.compile(MODEL, schedules=str(path))
+    assert model.run(None, inputs_of(model))
+
+
+def test_a_missing_file_and_wrong_options(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(GlowError, match="cannot read the schedules: No such file"):
+        glow.compile(MODEL, schedules=str(tmp_path / "none.tuned"))
+    with pytest.raises(GlowError, match="expected schedules to be a string"):
+        glow.compile(MODEL, schedules=3)
+    for arguments, wanted in (
+        (["--seconds", "0"], "expected a number of seconds above 0, found '0'"),
+        (["-o", str(tmp_path / "no" / "a.tuned")], "its directory does not exist"),
+    ):
+        assert main([MODEL, *arguments]) == 1
+        assert wanted in capsys.readouterr().err
+    assert main([str(tmp_path / "no.onnx"), "-o", str(tmp_path / "a")]) == 1
+    assert "no.onnx" in capsys.readouterr().err
+
+
+def test_candidates_have_a_text_and_compute_the_same(
+    jobs: list[Job], always: Callable[[float], None]
+) -> None:
+    always(0.5)
+    target = find_target(None, None, None)
+    machine = target.describe()
+    tried = 0
+    for job in jobs:
+        rivals = Rivals(job, target)
+        for number, nest in nests_of(job.kernel):
+            ranked = list(ranked_schedules(nest, machine))
+            near = list(neighbours(nest, ranked[0], machine))
+            for own, schedule in (*ranked, *near):
+                text = text_of(schedule)
+                try:
+                    again = fitted(nest, schedule_of(text, "here"), machine)
+                except ValueError:
+                    continue  # of a kind that is never measured
+                assert text_of(again[1]) == text
+                assert [d.name for d in again[0].parallel] == [d.name for d in own.parallel]
+            if nest.reduction is not None:
+                for _, schedule in (*ranked[1:4], *near[:4]):
+                    tried += 1
+                    assert rivals.challenge({str(number): text_of(schedule)}), text_of(schedule)
+    assert tried > 8
+
+
+def test_keys_do_not_depend_on_names(jobs: list[Job]) -> None:
+    keys = [job.key for job in jobs]
+    assert len(set(keys)) == len(keys)
+    kernel = jobs[0].kernel.clone()
+    kernel.properties["sym_name"] = jobs[1].kernel.sym_name
+    assert kernel_key(kernel) == jobs[0].key
+
+
+def test_results_agree_up_to_rounding() -> None:
+    rng = generator()
+    a = rng.standard_normal(7).astype(np.float32)
+    assert agree(a, a * np.float32(1 + 1e-6))
+    assert not agree(a, a + np.float32(0.1))
+    assert agree(np.array([np.nan, np.inf]), np.array([np.nan, np.inf]))
+    assert not agree(np.array([np.nan, 1.0]), np.array([1.0, 1.0]))
+    assert not agree(np.array([1, 2]), np.array([1, 3]))
+
+
+def test_unfit_candidates_lose_without_a_warning(jobs: list[Job]) -> None:
+    rivals = Rivals(jobs[0], find_target(None, None, None))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert not rivals.challenge({"0": "<reduce, order = [nowhere]>"})
+    assert schedule_search.MARGIN > 0
