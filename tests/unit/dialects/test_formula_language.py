@@ -195,6 +195,6 @@ def test_other_orders_of_dimensions(rng: Generator):
         evaluate_statement(bind(str(f), {"x": with_shape(f32, a.shape)}, {}), [a])
         for f, a in ((formula, x), (changed, turned))
     ]
-    np.testing.assert_array_equal(*found)
+    np.testing.assert_array_equal(found[0], found[1])
     assert with_order(parse("y[i..] = x[i..]"), "x", (1, 0)) is None
     assert with_order(parse("y[i] = x[i, size(x, 1) - 1]"), "x", (1, 0)) is None
