@@ -101,14 +101,6 @@ def network_file(name: str, folder: str | os.PathLike[str], seed: int = 0) -> Pa
     return path
 
 
-def random_image(model: ModelProto, seed: int = 0) -> dict[str, np.ndarray]:
-    """A normally distributed f32 array for the first input of a model, by its name."""
-    image = model.graph.input[0]
-    shape = [d.dim_value for d in image.type.tensor_type.shape.dim]
-    rng = np.random.default_rng(seed)
-    return {image.name: rng.standard_normal(shape, dtype=np.float32)}
-
-
 def _add_logits(graph: GraphProto) -> None:
     """Make the input of a softmax that computes the first output an output too."""
     result = graph.output[0]

@@ -7,7 +7,7 @@ that addresses can be split by loop: each loop level adds only what it contribut
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from xdsl.ir import SSAValue
@@ -63,8 +63,3 @@ def _ordered(sums: dict[Atom, int]) -> tuple[tuple[Atom, int], ...]:
     terms = [(a, c) for a, c in sums.items() if c]
     terms.sort(key=lambda term: (term[0].depth, term[0].number))
     return tuple(terms)
-
-
-def depth_of(terms: Sequence[tuple[Atom, int]]) -> int:
-    """The outermost region in which the sum of ordered terms can be computed."""
-    return terms[-1][0].depth if terms else 0
