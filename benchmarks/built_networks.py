@@ -25,7 +25,7 @@ class Graph:
         self._weights: list[TensorProto] = []
 
     def op(self, kind: str, *inputs: str, **attributes: Any) -> str:
-        """A node with one output."""
+        """Returns a node with one output."""
         result = f"{kind.lower()}_{len(self._nodes)}"
         self._nodes.append(helper.make_node(kind, inputs, [result], result, **attributes))
         return result
@@ -138,7 +138,8 @@ _LAYERS, _WIDTH, _HEADS, _HIDDEN, _SEQUENCE, _VOCABULARY = 6, 384, 12, 1536, 128
 
 def encoder(rng: np.random.Generator) -> ModelProto:
     """
-    An encoder like BERT (Devlin et al. 2019) of the size of MiniLM: 6 layers, width 384, 12 heads.
+    Returns an encoder like BERT (Devlin et al. 2019) of the size of MiniLM: 6 layers, width 384, 12
+    heads.
 
     Inputs are `tokens`, i64 [1, 128], indices into the vocabulary, and `mask`, i64 [1, 128], 0
     where a token does not count. The output is f32 [1, 128, 384]. The nodes are those that PyTorch
@@ -181,7 +182,7 @@ def _attention(g: Graph, x: str, penalty: str) -> str:
 
 
 def _gelu(g: Graph, x: str) -> str:
-    """`x * (1 + erf(x / sqrt(2))) / 2` (Hendrycks and Gimpel 2016)."""
+    """Returns `x * (1 + erf(x / sqrt(2))) / 2` (Hendrycks and Gimpel 2016)."""
     one = g.op("Add", g.op("Erf", g.op("Div", x, g.number(sqrt(2)))), g.number(1.0))
     return g.op("Mul", g.op("Mul", x, one), g.number(0.5))
 

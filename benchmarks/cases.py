@@ -22,7 +22,7 @@ from onnx import GraphProto, ModelProto, ValueInfoProto, numpy_helper
 
 def with_batch(model: ModelProto, batch: int) -> ModelProto:
     """
-    A copy of a model for inputs with `batch` instead of 1 in dimension 0.
+    Returns a copy of a model for inputs with `batch` instead of 1 in dimension 0.
 
     Reshapes of activations to `[1, ...]` keep dimension 0 instead. Raises ValueError if an input
     has another dimension 0, or an output does not follow.
@@ -60,7 +60,7 @@ def _set_batch(value: ValueInfoProto, batch: int) -> None:
 
 def _keep_batch(graph: GraphProto) -> None:
     """
-    Write 0, which keeps the size, instead of 1 into the target shapes of reshapes of activations.
+    Writes 0, which keeps the size, instead of 1 into the target shapes of reshapes of activations.
     """
     tensors = {t.name: t for t in graph.initializer}
     kept: dict[str, str] = {}
@@ -79,7 +79,10 @@ def _keep_batch(graph: GraphProto) -> None:
 
 
 def model_file(name: str, folder: Path, batch: int) -> Path:
-    """A file as it is; a name as the file of that network. Other batches are files in `folder`."""
+    """
+    Returns a file as it is; a name as the file of that network. Other batches are files in
+    `folder`.
+    """
     from glow.benchmarks.networks import network_file
 
     folder.mkdir(parents=True, exist_ok=True)
@@ -95,7 +98,7 @@ def model_file(name: str, folder: Path, batch: int) -> Path:
 
 
 def random_feed(path: Path, seed: int) -> dict[str, np.ndarray]:
-    """Random inputs of an ONNX model; dimensions without a size are 1."""
+    """Returns random inputs of an ONNX model; dimensions without a size are 1."""
     model = onnx.load(path, load_external_data=False)
     rng = np.random.default_rng(seed)
     feed: dict[str, np.ndarray] = {}

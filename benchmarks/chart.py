@@ -21,9 +21,9 @@ LABEL = 34
 
 def svg(results: Results) -> str:
     """
-    A panel for each number of threads. A group of bars for each network at batch 1: speed relative
-    to the faster of the other runtimes, which is 1. Bars are labelled in milliseconds. The picture
-    is as wide as names and legend need.
+    Returns a panel for each number of threads. A group of bars for each network at batch 1: speed
+    relative to the faster of the other runtimes, which is 1. Bars are labelled in milliseconds. The
+    picture is as wide as names and legend need.
     """
     runtimes = results.runtimes()
     rows = [*results.networks(), MEAN]
@@ -55,7 +55,7 @@ def svg(results: Results) -> str:
 
 
 def _longest(results: Results) -> float:
-    """The highest speed in the chart, at least 1."""
+    """Returns the highest speed in the chart, at least 1."""
     speeds = [
         case.speed(name) or 0.0
         for case in results.cases

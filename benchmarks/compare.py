@@ -64,8 +64,8 @@ class _Rounds:
 
 def difference(found: Sequence[np.ndarray], reference: Sequence[np.ndarray]) -> float:
     """
-    The worst difference over all outputs, relative to the largest value of the output; infinite if
-    shapes differ or a value is not finite.
+    Returns the worst difference over all outputs, relative to the largest value of the output;
+    infinite if shapes differ or a value is not finite.
     """
     if [a.shape for a in found] != [b.shape for b in reference]:
         return float("inf")
@@ -88,8 +88,8 @@ def compare(
     log: Callable[[str], None] = lambda line: None,
 ) -> list[Case]:
     """
-    All runtimes on a network, a case for each number of threads. In every round each runtime has
-    one process for each number of threads, one after the other.
+    Returns all runtimes on a network, a case for each number of threads. In every round each
+    runtime has one process for each number of threads, one after the other.
 
     Raises RuntimeError if the network cannot be made.
     """
@@ -125,7 +125,7 @@ def _case(
 
 
 def _prepare(network: str, batch: int, feed: Path, settings: Settings) -> str:
-    """The path of the model. Its inputs are written to `feed`."""
+    """Returns the path of the model. Its inputs are written to `feed`."""
     command = [HERE / "cases.py", network, settings.models, feed, "--batch", batch]
     done = _python(command, settings.timeout, os.environ)
     if done.returncode:

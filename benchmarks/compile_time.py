@@ -60,13 +60,13 @@ TOTALS = ("compile", "first result", "CPU time", "peak MB")
 
 
 def started(model: Path, cache: str) -> Times:
-    """The seconds of each step in a fresh process."""
+    """Returns the seconds of each step in a fresh process."""
     command = [sys.executable, "-c", _WORKER, str(model), cache]
     return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
 
 
 def measure(model: Path, rounds: int) -> dict[str, Times]:
-    """The least time of each step, `cold` and `warm`."""
+    """Returns the least time of each step, `cold` and `warm`."""
     found: dict[str, Times] = {"cold": {}, "warm": {}}
     for _ in range(rounds):
         with tempfile.TemporaryDirectory() as cache:
@@ -77,7 +77,7 @@ def measure(model: Path, rounds: int) -> dict[str, Times]:
 
 
 def table(name: str, found: Mapping[str, Times]) -> Table:
-    """Seconds by step, and the share of the steps of a cold compilation."""
+    """Returns seconds by step, and the share of the steps of a cold compilation."""
     cold, warm = found["cold"], found["warm"]
     made = Table(title=f"{name}: compilation", title_justify="left")
     for title in ("step", "cold", "share", "warm"):
@@ -98,12 +98,12 @@ def _number(value: float | None, step: str) -> str:
 
 
 def profile(model: Path, count: int) -> None:
-    """Print the functions that take most time."""
+    """Prints the functions that take most time."""
     subprocess.run([sys.executable, "-c", _PROFILE, str(model), str(count)], check=True)
 
 
 def model_file(name: str, folder: str) -> Path:
-    """An ONNX file, given by its path or as the name of a network."""
+    """Returns an ONNX file, given by its path or as the name of a network."""
     if Path(name).suffix == ".onnx":
         return Path(name)
     from glow.benchmarks.networks import network_file

@@ -163,7 +163,7 @@ PAIRS = (bag_of_words, banded_product, local_attention, matrix_product, convolut
 
 
 def graph(pair: Pair) -> ModuleOp:
-    """A network of the operators alone."""
+    """Returns a network of the operators alone."""
     block = Block(arg_types=pair.types)
     with ImplicitBuilder(block):
         result = pair.operators(block.args)

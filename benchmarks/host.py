@@ -46,7 +46,7 @@ def in_flight(
 
 
 def medians(ways: dict[str, Callable[[], None]], rounds: int, requests: int) -> dict[str, float]:
-    """Seconds per request of each way. One round that does not count comes first."""
+    """Returns seconds per request of each way. One round that does not count comes first."""
     times: dict[str, list[float]] = {name: [] for name in ways}
     for _ in range(rounds + 1):
         for name, run in ways.items():

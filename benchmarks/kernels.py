@@ -33,12 +33,16 @@ ACCUMULATORS = 12
 
 
 def flops_of(node: Node) -> int:
-    """Multiplications and additions of a convolution or matrix product; 0 for other nodes."""
+    """
+    Returns multiplications and additions of a convolution or matrix product; 0 for other nodes.
+    """
     return 2 * products_of(node.call)
 
 
 def distinct_layers(module: ModuleOp) -> Iterator[tuple[Node, int]]:
-    """The products of a graph that differ in types or properties, and how often they occur."""
+    """
+    Yields the products of a graph that differ in types or properties, and how often they occur.
+    """
     found: dict[tuple[object, ...], list[Node]] = {}
     for op in module.walk():
         if isinstance(op, Node) and flops_of(op):
@@ -49,7 +53,7 @@ def distinct_layers(module: ModuleOp) -> Iterator[tuple[Node, int]]:
 
 
 def random_array(rng: np.random.Generator, t: Attribute) -> np.ndarray:
-    """Normally distributed floats, or small integers."""
+    """Returns normally distributed floats, or small integers."""
     dtype = numpy_dtype(element_of(t))
     if dtype.kind in "iu":
         return rng.integers(0, 9, shape_of(t)).astype(dtype)
@@ -57,7 +61,7 @@ def random_array(rng: np.random.Generator, t: Attribute) -> np.ndarray:
 
 
 def layer_graph(node: Node) -> tuple[ModuleOp, list[Attribute]]:
-    """A graph of the node alone, and the types of its operands."""
+    """Returns a graph of the node alone, and the types of its operands."""
     types = [o.type for o in node.operands]
     block = Block(arg_types=types)
     results = [r.type for r in node.results]
@@ -70,7 +74,7 @@ def layer_graph(node: Node) -> tuple[ModuleOp, list[Attribute]]:
 
 
 def least_times(runs: Sequence[Callable[[], object]], repeat: int) -> list[float]:
-    """Seconds of the fastest of `repeat` calls of each function, which take turns."""
+    """Returns seconds of the fastest of `repeat` calls of each function, which take turns."""
     for run in runs:
         run()
     times = [[] for _ in runs]
@@ -83,7 +87,9 @@ def least_times(runs: Sequence[Callable[[], object]], repeat: int) -> list[float
 
 
 def peak_program() -> tuple[Callable[[], object], int]:
-    """A loop of independent fused multiplications and additions, and how many it computes."""
+    """
+    Returns a loop of independent fused multiplications and additions, and how many it computes.
+    """
     from glow.lowering.host_machine import host_machine as description
     from glow.lowering.target import host_target
     from glow.runtime.cpu_program import aligned_bytes
@@ -134,8 +140,8 @@ done:
 
 def computed_graph(network: str) -> ModuleOp:
     """
-    The graph of a network, or of a file, as the CPU backend computes it: layouts and algorithms are
-    chosen, and weights are packed.
+    Returns the graph of a network, or of a file, as the CPU backend computes it: layouts and
+    algorithms are chosen, and weights are packed.
     """
     model: object = network
     if not network.endswith((".onnx", ".mlir", ".glow")):

@@ -59,16 +59,16 @@ class Case:
         return [name for name in self.runtimes if name not in (OURS, DIRECT)]
 
     def faster_peer(self) -> float | None:
-        """The least median of the other runtimes, in seconds."""
+        """Returns the least median of the other runtimes, in seconds."""
         return min((t for name in self.peers() if (t := self.median(name))), default=None)
 
     def speed(self, runtime: str = OURS) -> float | None:
-        """The time of the faster peer divided by that of a runtime."""
+        """Returns the time of the faster peer divided by that of a runtime."""
         ours, best = self.median(runtime), self.faster_peer()
         return best / ours if ours and best else None
 
     def failures(self, tolerance: float) -> list[str]:
-        """The failures, including outputs that differ by more than `tolerance`."""
+        """Returns the failures, including outputs that differ by more than `tolerance`."""
         found: list[str] = []
         title = f"{self.network}, batch {self.batch}, threads {self.threads}"
         for name, measured in self.runtimes.items():
@@ -101,7 +101,7 @@ class Results:
         return sorted((n for n in names if n != DIRECT), key=lambda name: name != OURS)
 
     def has_direct(self) -> bool:
-        """Whether the variant without Winograd convolution ran too."""
+        """Returns whether the variant without Winograd convolution ran too."""
         return any(DIRECT in case.runtimes for case in self.cases)
 
     def networks(self, batch: int = 1) -> list[str]:
@@ -112,20 +112,20 @@ class Results:
         return next((c for c in self.cases if (c.network, c.batch, c.threads) == wanted), None)
 
     def mean_speed(self, batch: int, threads: int, runtime: str = OURS) -> float | None:
-        """The geometric mean over all networks that ran."""
+        """Returns the geometric mean over all networks that ran."""
         cases = [c for c in self.cases if c.batch == batch and c.threads == threads]
         return geometric_mean([s for case in cases if (s := case.speed(runtime))])
 
     def largest_difference(self) -> float | None:
         """
-        The largest difference of the outputs of any runtime in any case; None if none were
+        Returns the largest difference of the outputs of any runtime in any case; None if none were
         compared.
         """
         found = (m.difference for case in self.cases for m in case.runtimes.values())
         return max((d for d in found if d is not None), default=None)
 
     def failures(self, tolerance: float) -> list[str]:
-        """The failures of all cases."""
+        """Returns the failures of all cases."""
         return [line for case in self.cases for line in case.failures(tolerance)]
 
     def to_json(self) -> str:

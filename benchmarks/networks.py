@@ -58,13 +58,13 @@ _IR_VERSION = 8
 
 
 def network_graph_file(name: str) -> Path:
-    """The file with the graph of a network, with the constant weights as onnx ships it."""
+    """Returns the file with the graph of a network, with the constant weights as onnx ships it."""
     return _FOLDER / f"{NETWORKS[name]}.onnx"
 
 
 def network(name: str, seed: int = 0) -> ModelProto:
     """
-    The network called `name` with random weights that depend on `seed`.
+    Returns the network called `name` with random weights that depend on `seed`.
 
     Of those that onnx ships, the first input is the image, f32 [1, 3, height, width]. The first
     output are probabilities; if they come from a softmax, the second output is what goes into it.
@@ -92,7 +92,7 @@ def network(name: str, seed: int = 0) -> ModelProto:
 
 
 def network_file(name: str, folder: str | os.PathLike[str], seed: int = 0) -> Path:
-    """The file of `network(name, seed)` in `folder`, written if it is not there yet."""
+    """Returns the file of `network(name, seed)` in `folder`, written if it is not there yet."""
     path = Path(folder) / f"{name}-{seed}.onnx"
     if not path.exists():
         partial = path.with_suffix(f".{os.getpid()}.part")
@@ -102,7 +102,7 @@ def network_file(name: str, folder: str | os.PathLike[str], seed: int = 0) -> Pa
 
 
 def _add_logits(graph: GraphProto) -> None:
-    """Make the input of a softmax that computes the first output an output too."""
+    """Makes the input of a softmax that computes the first output an output too."""
     result = graph.output[0]
     for node in graph.node:
         if node.op_type == "Softmax" and result.name in node.output:
@@ -126,7 +126,9 @@ class _Weights:
         self.nodes = list(graph.node)
 
     def tensors(self) -> dict[str, TensorProto]:
-        """The initializers of the new graph by name: random floats, and integers as they were."""
+        """
+        Returns the initializers of the new graph by name: random floats, and integers as they were.
+        """
         shapes = {
             n.output[0]: tuple(int(d) for d in numpy_helper.to_array(self.initializers[n.input[0]]))
             for n in self.nodes
@@ -151,7 +153,10 @@ class _Weights:
         return helper.make_tensor(name, TensorProto.FLOAT, shape, array.tobytes(), raw=True)
 
     def _user(self, name: str) -> tuple[NodeProto, int]:
-        """The node that computes with a weight, and which input it is; views are looked through."""
+        """
+        Returns the node that computes with a weight, and which input it is; views are looked
+        through.
+        """
         user = self.users[name][0]
         if user.op_type in ("Unsqueeze", "Reshape"):
             return self._user(user.output[0])
@@ -166,7 +171,7 @@ class _Weights:
         return _BRANCH_SCALE if sums else 1.0
 
     def _is_rectified(self, name: str) -> bool:
-        """Whether a value consists of results of rectifiers, moved or pooled."""
+        """Returns whether a value consists of results of rectifiers, moved or pooled."""
         producer = self.producers.get(name)
         while producer is not None and producer.op_type in _KEEP_SIGN:
             producer = self.producers.get(producer.input[0])
@@ -174,7 +179,7 @@ class _Weights:
 
 
 def _he(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
-    """Weights [outputs, inputs, ...] that keep the second moment after a rectifier."""
+    """Returns weights [outputs, inputs, ...] that keep the second moment after a rectifier."""
     deviation = np.float32(np.sqrt(2.0 / max(1, prod(shape[1:]))))
     array = rng.standard_normal(shape, dtype=np.float32)
     array *= deviation

@@ -29,12 +29,12 @@ ALT = "Bars: speed of glow, onnxruntime and OpenVINO on each network"
 
 
 def chart(results: Results) -> str:
-    """The chart with its conditions in Markdown, for the README."""
+    """Returns the chart with its conditions in Markdown, for the README."""
     return f"![{ALT}]({CHART})\n\n{_conditions(results)}\n"
 
 
 def tables(results: Results) -> str:
-    """All tables with their conditions in Markdown."""
+    """Returns all tables with their conditions in Markdown."""
     parts = [_conditions(results), ""]
     for batch in results.batches():
         parts.append(times(results, batch, results.threads()).markdown())
@@ -50,7 +50,7 @@ def _conditions(results: Results) -> str:
 
 def with_part(document: str, part: str) -> str:
     """
-    The document with another text between the two comments.
+    Returns the document with another text between the two comments.
 
     Raises ValueError if they are not there.
     """
@@ -62,7 +62,7 @@ def with_part(document: str, part: str) -> str:
 
 
 def generated(root: Path, results: Results | None) -> Mapping[Path, str]:
-    """The wanted content of each file. Without results there are no chart and no tables."""
+    """Returns the wanted content of each file. Without results there are no chart and no tables."""
     parts = {README: chart(results) if results else "", TABLES: tables(results) if results else ""}
     files = {
         root / name: with_part((root / name).read_text(encoding="utf-8"), part)
@@ -72,7 +72,7 @@ def generated(root: Path, results: Results | None) -> Mapping[Path, str]:
 
 
 def stale(root: Path, results: Results | None) -> list[Path]:
-    """Files that are out of date."""
+    """Returns files that are out of date."""
     return [
         path
         for path, wanted in generated(root, results).items()

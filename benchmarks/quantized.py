@@ -52,13 +52,13 @@ class Row:
     size: float | None
 
     def gain(self) -> float | None:
-        """The speed in int8 divided by the speed in f32."""
+        """Returns the speed in int8 divided by the speed in f32."""
         ours = self.case.median(OURS)
         return self.f32 / ours if ours and self.f32 else None
 
 
 def made(network: str, kind: str, settings: Settings) -> str:
-    """The path of a quantized network. Raises RuntimeError if it cannot be made."""
+    """Returns the path of a quantized network. Raises RuntimeError if it cannot be made."""
     script = str(HERE / "quantized_networks.py")
     command = [sys.executable, "-P", script, network, str(settings.models), kind]
     done = subprocess.run(command, capture_output=True, text=True, timeout=settings.timeout)
@@ -68,7 +68,7 @@ def made(network: str, kind: str, settings: Settings) -> str:
 
 
 def relative_size(quantized: str, source: str) -> float | None:
-    """Bytes of our packed weights for each byte of the float weights of a file."""
+    """Returns bytes of our packed weights for each byte of the float weights of a file."""
     import glow
     import onnx
 
@@ -81,7 +81,7 @@ def relative_size(quantized: str, source: str) -> float | None:
 def measure(
     network: str, kinds: Sequence[str], threads: int, runtimes: Sequence[str], settings: Settings
 ) -> list[Row]:
-    """The quantized versions of a network, and the network in f32 by ourselves."""
+    """Returns the quantized versions of a network, and the network in f32 by ourselves."""
 
     def log(line: str) -> None:
         print(line, file=sys.stderr)
@@ -135,7 +135,7 @@ def arguments() -> argparse.ArgumentParser:
 
 
 def wanted(networks: Sequence[str], kinds: Sequence[str] | None) -> dict[str, list[str]]:
-    """The kinds of each network."""
+    """Returns the kinds of each network."""
     found: dict[str, list[str]] = {}
     for name in networks or [n for n, _ in USUAL]:
         usual = [kind for n, kind in USUAL if n == name] or ["qdq", "ours"]

@@ -27,7 +27,7 @@ OPSET = 13
 
 
 def inputs(path: Path) -> Iterator[dict[str, np.ndarray]]:
-    """Random inputs of a model; the first is the one that the benchmark runs on."""
+    """Yields random inputs of a model; the first is the one that the benchmark runs on."""
     from glow.benchmarks.cases import random_feed
 
     for seed in range(SAMPLES):
@@ -96,7 +96,7 @@ KINDS: Mapping[str, Callable[[Path, Path], None]] = {
 
 
 def _recent(source: Path, target: Path) -> Path:
-    """The model, converted to an opset that can be quantized."""
+    """Returns the model, converted to an opset that can be quantized."""
     model = onnx.load(source)
     version = max(o.version for o in model.opset_import if o.domain in ("", "ai.onnx"))
     if version >= OPSET:
@@ -106,7 +106,9 @@ def _recent(source: Path, target: Path) -> Path:
 
 
 def quantized_file(network: str, folder: Path, kind: str) -> Path:
-    """The file of a quantized network in `folder`, made if it is not there yet or too old."""
+    """
+    Returns the file of a quantized network in `folder`, made if it is not there yet or too old.
+    """
     from glow.benchmarks.cases import model_file
 
     source = model_file(network, folder, 1)

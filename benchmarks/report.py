@@ -41,7 +41,7 @@ class Section:
 
 
 def sections(results: Results) -> Iterator[Section]:
-    """All tables: times of each batch, then what it costs to start, and memory."""
+    """Yields all tables: times of each batch, then what it costs to start, and memory."""
     for batch in results.batches():
         for threads in results.threads():
             yield times(results, batch, [threads])
@@ -53,8 +53,8 @@ def sections(results: Results) -> Iterator[Section]:
 
 def times(results: Results, batch: int, threads: Sequence[int]) -> Section:
     """
-    Milliseconds per inference of each runtime, and the time of the faster peer divided by ours,
-    with the geometric mean in the last row; for larger batches, per image and beside batch 1.
+    Returns milliseconds per inference of each runtime, and the time of the faster peer divided by
+    ours, with the geometric mean in the last row; for larger batches, per image and beside batch 1.
     """
     title = "Milliseconds per inference"
     if batch != 1:
@@ -84,8 +84,8 @@ def times(results: Results, batch: int, threads: Sequence[int]) -> Section:
 
 def without_winograd(results: Results) -> Section:
     """
-    Milliseconds per inference of one image with convolutions by their definition, and the time of
-    the faster peer divided by that.
+    Returns milliseconds per inference of one image with convolutions by their definition, and the
+    time of the faster peer divided by that.
     """
     columns = ["glow", TITLES[DIRECT], "faster peer", "speed"]
     heads = ["network", *(f"{c}, {n}T" for n in results.threads() for c in columns)]
@@ -102,14 +102,16 @@ def without_winograd(results: Results) -> Section:
 
 
 def _times(case: Case, runtimes: list[str]) -> list[str]:
-    """Milliseconds of each runtime per image, and the speed."""
+    """Returns milliseconds of each runtime per image, and the speed."""
     medians = [case.median(name) for name in runtimes]
     cells = [milliseconds(t / case.batch if t is not None else None) for t in medians]
     return [*cells, number(case.speed(), 2)]
 
 
 def start_and_memory(results: Results, threads: int) -> Section:
-    """Seconds to the first result with empty and with filled caches, and peaks of memory."""
+    """
+    Returns seconds to the first result with empty and with filled caches, and peaks of memory.
+    """
     rows = []
     for case in results.cases:
         if case.batch != 1 or case.threads != threads:
@@ -132,7 +134,7 @@ def _threads(count: int) -> str:
 
 
 def machine(results: Results) -> str:
-    """The conditions of the results, and the agreement of outputs, in a few sentences."""
+    """Returns the conditions of the results, and the agreement of outputs, in a few sentences."""
     versions = ", ".join(f"{TITLES.get(n, n)} {v}" for n, v in results.versions.items())
     settings = results.settings
     largest = results.largest_difference()

@@ -52,7 +52,7 @@ def cpu_name() -> str:
 
 
 def cores() -> int:
-    """The number of processors that this process may use."""
+    """Returns the number of processors that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

@@ -69,7 +69,7 @@ class _Graph:
 
 
 def network(nodes: int) -> ModelProto:
-    """A network of about so many nodes."""
+    """Returns a network of about so many nodes."""
     graph = _Graph()
     x = "x"
     for _ in range(max(1, nodes // BLOCK)):
@@ -86,7 +86,9 @@ def network(nodes: int) -> ModelProto:
 
 
 def pass_times(model: ModelProto) -> dict[str, float]:
-    """Seconds of the import, of each pass (numbered, for some run twice), and of verification."""
+    """
+    Returns seconds of the import, of each pass (numbered, for some run twice), and of verification.
+    """
     context = make_context()
     times: dict[str, float] = {}
     start = time.process_time()
@@ -106,7 +108,7 @@ def pass_times(model: ModelProto) -> dict[str, float]:
 
 
 def best_times(nodes: int, rounds: int) -> dict[str, float]:
-    """The least time of each pass over several compilations."""
+    """Returns the least time of each pass over several compilations."""
     model = network(nodes)
     best: dict[str, float] = {}
     for _ in range(rounds):

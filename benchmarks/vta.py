@@ -100,8 +100,8 @@ def _block(g: _Graph, x: str, name: str, channels: tuple[int, int], stride: int)
 
 def quantized(model: ModelProto, images: list[np.ndarray]) -> ModuleOp:
     """
-    The quantized graph, with one power-of-two scale for each tensor, from the ranges on some
-    images.
+    Returns the quantized graph, with one power-of-two scale for each tensor, from the ranges on
+    some images.
     """
     data = model.SerializeToString()
     profile = quantization.profile(data, [{"image": image} for image in images], cache=False)
@@ -125,7 +125,7 @@ class Row(NamedTuple):
 
 
 def rows(program: VtaProgram) -> Iterator[Row]:
-    """The layers of a program, and all of it."""
+    """Yields the layers of a program, and all of it."""
     found = estimate(program)
     least = compulsory_bytes(program)
     for layer, compulsory in zip(found.layers, least, strict=True):

@@ -84,7 +84,9 @@ VARIANTS: Mapping[str, Callable[[str, int], Runner]] = {"glow_direct": prepare_d
 
 
 def peak_memory() -> int:
-    """The most bytes of this process that were resident, files mapped into memory included."""
+    """
+    Returns the most bytes of this process that were resident, files mapped into memory included.
+    """
     try:
         lines = Path("/proc/self/status").read_text().splitlines()
     except OSError:
@@ -95,7 +97,7 @@ def peak_memory() -> int:
 
 
 def reset_peak_memory() -> None:
-    """Count anew from what is resident now, where the system can."""
+    """Counts anew from what is resident now, where the system can."""
     try:
         Path("/proc/self/clear_refs").write_text("5")
     except OSError:
@@ -103,7 +105,9 @@ def reset_peak_memory() -> None:
 
 
 def time_runs(run: Callable[[], object], repeat: int, seconds: float) -> list[float]:
-    """Seconds of `repeat` calls, or of fewer but some if they take longer than `seconds`."""
+    """
+    Returns seconds of `repeat` calls, or of fewer but some if they take longer than `seconds`.
+    """
     times: list[float] = []
     begin = time.perf_counter()
     while len(times) < repeat:
@@ -127,8 +131,8 @@ def measure(
     runtime: str, path: str, feed: Feed, threads: int, repeat: int, seconds: float
 ) -> tuple[dict[str, object], Sequence[np.ndarray]]:
     """
-    Prepare a model and run it. Returns the outputs, and in seconds and bytes: `first`, from nothing
-    to the first result; `times` of further runs; `memory`, the peak of the process, and
+    Prepares a model and runs it. Returns the outputs, and in seconds and bytes: `first`, from
+    nothing to the first result; `times` of further runs; `memory`, the peak of the process, and
     `memory_running`, the peak of the timed runs.
     """
     start = time.perf_counter()
