@@ -65,7 +65,7 @@ def _printed(command: str) -> str:
 
 
 def assembly(rest: str) -> str:
-    """The instructions and labels of the first function that a command makes."""
+    """Returns the instructions and labels of the first function that a command makes."""
     cpu, command = rest.split(" ", 1)
     initialize()
     module = llvm.parse_assembly(_printed(f"{command} -t llvm-ir"))
@@ -82,7 +82,7 @@ def file(name: str) -> str:
 
 
 def definition(tree: ast.Module | ast.ClassDef, name: str) -> ast.stmt:
-    """A class, a function or an assignment within a module or class. Raises ValueError."""
+    """Returns a class, a function or an assignment within a module or class. Raises ValueError."""
     outer, _, rest = name.partition(".")
     for node in tree.body:
         named = getattr(node, "name", None) or getattr(getattr(node, "target", None), "id", None)
@@ -105,7 +105,9 @@ def code(rest: str) -> str:
 
 
 def interface(rest: str) -> str:
-    """A list of the public methods of a class, abstract ones first, with their docstrings."""
+    """
+    Returns a list of the public methods of a class, abstract ones first, with their docstrings.
+    """
     name, class_name = shlex.split(rest)
     tree = definition(ast.parse((DOCS / name).read_text(encoding="utf-8")), class_name)
     assert isinstance(tree, ast.ClassDef)
@@ -128,7 +130,7 @@ def _plain(annotation: ast.expr | None) -> str:
 
 
 def options(name: str) -> str:
-    """A list of a pass's options, or that it has none."""
+    """Returns a list of a pass's options, or that it has none."""
     lines = []
     for info, documentation in documented_options(UNIVERSE.all_passes[name]()):
         kind = info.expected_type.strip("'")
@@ -139,7 +141,7 @@ def options(name: str) -> str:
 
 
 def operators(domain: str) -> str:
-    """The ONNX operators of a domain, by default ONNX's own, that have a converter."""
+    """Returns the ONNX operators of a domain, by default ONNX's own, that have a converter."""
     from glow.frontend.onnx.node import supported_operators
 
     names = ", ".join(sorted(supported_operators(domain.strip())))
@@ -158,7 +160,7 @@ KINDS: dict[str, Callable[[str], str]] = {
 
 
 def generated(text: str) -> str:
-    """The text with all its parts made anew."""
+    """Returns the text with all its parts made anew."""
 
     def replace(match: re.Match[str]) -> str:
         if match["kind"] not in KINDS:

@@ -20,7 +20,7 @@ def draw() -> str:
 
 
 def _colour(group: int, member: int) -> str:
-    """One hue for each block, and within it a shade for each channel or column."""
+    """Returns one hue for each block, and within it a shade for each channel or column."""
     return f"{('blue', 'orange', 'green')[group]}/{25 + 20 * member}"
 
 

@@ -24,7 +24,9 @@ MEGABYTE = 1e6
 
 
 def plan_of(model: str) -> str:
-    """The plan of a model as JSON: sizes in bytes, and buffers as name, offset, size, life."""
+    """
+    Returns the plan of a model as JSON: sizes in bytes, and buffers as name, offset, size, life.
+    """
     import glow
 
     memory = glow.compile(model).memory
