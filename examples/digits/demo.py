@@ -22,14 +22,14 @@ STAGES = HERE.parent.parent / "build" / "digits-stages"
 
 
 def load_image(path: Path) -> np.ndarray:
-    """An 8x8 image as 1x1x8x8 f32, 0 to 1."""
+    """Returns an 8x8 image as 1x1x8x8 f32, 0 to 1."""
     with Image.open(path) as image:
         pixels = np.asarray(image.convert("L"), np.float32)
     return pixels[None, None] / 255
 
 
 def classify(model: glow.CompiledModel, x: np.ndarray) -> tuple[int, float, float]:
-    """The digit, its probability, and the seconds that it took (median of several runs)."""
+    """Returns the digit, its probability, and the seconds that it took (median of several runs)."""
     (probabilities,) = model(x)
     times: list[float] = []
     for _ in range(21):

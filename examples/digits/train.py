@@ -85,7 +85,7 @@ def softmax(x: np.ndarray) -> np.ndarray:
 
 
 def forward(parameters: Parameters, x: np.ndarray) -> tuple[np.ndarray, list[np.ndarray]]:
-    """The class scores, and what the gradient needs."""
+    """Returns the class scores, and what the gradient needs."""
     w0, b0, w1, b1, w2, b2, w, b = parameters
     y, patches0 = conv(x, w0, b0)
     a0 = np.maximum(y, 0)
@@ -100,7 +100,7 @@ def forward(parameters: Parameters, x: np.ndarray) -> tuple[np.ndarray, list[np.
 
 
 def gradients(parameters: Parameters, x: np.ndarray, labels: np.ndarray) -> Parameters:
-    """The gradient of the mean cross-entropy, in the order of the parameters."""
+    """Returns the gradient of the mean cross-entropy, in the order of the parameters."""
     w0, _, w1, _, w2, _, w, _ = parameters
     scores, (patches0, a0, patches1, a1, hit1, patches2, a2, hit2, flat) = forward(parameters, x)
     d = softmax(scores)
@@ -116,7 +116,7 @@ def gradients(parameters: Parameters, x: np.ndarray, labels: np.ndarray) -> Para
 
 
 def shifted(x: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """The images, each moved by up to one pixel."""
+    """Returns the images, each moved by up to one pixel."""
     padded = np.pad(x, ((0, 0), (0, 0), (1, 1), (1, 1)))
     moved = [
         image[:, i : i + 8, j : j + 8]
@@ -154,7 +154,7 @@ def accuracy(parameters: Parameters, x: np.ndarray, labels: np.ndarray) -> float
 
 
 def to_onnx(parameters: Parameters) -> onnx.ModelProto:
-    """The network as ONNX, opset 17."""
+    """Returns the network as ONNX, opset 17."""
     names = ["conv0.w", "conv0.b", "conv1.w", "conv1.b", "conv2.w", "conv2.b", "fc.w", "fc.b"]
     window: dict[str, Any] = {"kernel_shape": [2, 2], "strides": [2, 2]}
     same: dict[str, Any] = {"kernel_shape": [3, 3], "pads": [1, 1, 1, 1]}

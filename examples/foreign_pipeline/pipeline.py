@@ -78,7 +78,7 @@ func.func @main(%x: tensor<2x3xf32>, %y: tensor<2x3xf32>) -> tensor<2x3xf32> {
 
 
 def compile_program(text: str) -> ModuleOp:
-    """Parse a program and run the pipeline on it."""
+    """Parses a program and runs the pipeline on it."""
     context = Context()
     for dialect in (Builtin, Func, GLOW, SHOP):
         context.load_dialect(dialect)

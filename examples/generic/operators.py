@@ -70,7 +70,7 @@ def by_hand(operator: Operator, *arrays: np.ndarray) -> np.ndarray:
 
 
 def arguments(operator: Operator, rng: np.random.Generator) -> list[np.ndarray]:
-    """Arrays of a size that is quickly computed."""
+    """Returns arrays of a size that is quickly computed."""
     if operator is bag_of_words:
         return [rng.standard_normal((1000, 64), np.float32), rng.integers(0, 1000, (32, 20))]
     if operator is banded_product:

@@ -11,7 +11,7 @@ ROW, BAR, TOP = 34, 22, 26
 
 
 def draw(trace: dict[str, Any]) -> str:
-    """The runs of partitions on devices, from the first to the last one."""
+    """Returns the runs of partitions on devices, from the first to the last one."""
     events = trace["traceEvents"]
     devices = {
         e["pid"]: e["args"]["name"] for e in events if e["ph"] == "M" and e["name"] == "thread_name"

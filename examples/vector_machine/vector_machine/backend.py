@@ -38,7 +38,7 @@ class VectorMachine(Backend):
         return [DeviceMemory("words", 4 * WORDS, alignment=4)]
 
     def rates(self, call: Call) -> Rates:
-        """An instruction each nanosecond."""
+        """Returns an instruction each nanosecond."""
         return Rates(operations=LANES * 1e9, bytes=4 * LANES * 1e9)
 
     def stages(self) -> Sequence[Stage]:

@@ -30,7 +30,9 @@ class VectorInstruction(IRDLOperation):
 
 
 def instruction(effect: Callable[..., None]) -> type[VectorInstruction]:
-    """The operation whose fields are the parameters of `effect` after memory and registers."""
+    """
+    Returns the operation whose fields are the parameters of `effect` after memory and registers.
+    """
     fields = {field: prop_def(Attribute) for field in [*signature(effect).parameters][2:]}
     name, doc = f"vector_machine.{effect.__name__}", effect.__doc__
     members = {"name": name, "__doc__": doc, "effect": staticmethod(effect), **fields}
@@ -43,7 +45,7 @@ def words(address: int, stride: int, count: int) -> np.ndarray:
 
 @instruction
 def load(memory, registers, register, address, stride, count):
-    """Words that are `stride` apart to the first `count` lanes of a register."""
+    """Returns words that are `stride` apart to the first `count` lanes of a register."""
     registers[register, :count] = memory[words(address, stride, count)]
 
 
@@ -55,13 +57,13 @@ def store(memory, registers, address, stride, count):
 
 @instruction
 def fill(memory, registers, value):
-    """The same number in all lanes of register 0."""
+    """Returns the same number in all lanes of register 0."""
     registers[0] = value
 
 
 @instruction
 def compute(memory, registers, function):
-    """Register 0 becomes `function` (add, mul or max) of both registers."""
+    """Registers 0 becomes `function` (add, mul or max) of both registers."""
     registers[0] = FUNCTIONS[function](*registers)
 
 

@@ -27,7 +27,7 @@ Fields = dict[str, int]
 
 
 def memory_map(main: FuncOp) -> dict[SSAValue, int]:
-    """The first word of each buffer: weights, then activations, then inputs and outputs."""
+    """Returns the first word of each buffer: weights, then activations, then inputs and outputs."""
     arena = function_bytes(main, WEIGHTS_SIZE)
     end = arena + function_bytes(main, ARENA_SIZE)
     places: dict[SSAValue, int] = {}
@@ -52,13 +52,13 @@ def words_of(value: SSAValue, places: dict[SSAValue, int]) -> Words:
 
 
 def transfer(row: Words) -> Fields:
-    """The fields of an instruction that reads or writes a row."""
+    """Returns the fields of an instruction that reads or writes a row."""
     stride = row[1] - row[0] if len(row) > 1 else 0
     return {"address": int(row[0]), "stride": int(stride), "count": len(row)}
 
 
 def pieces(*tensors: Words) -> Iterator[list[Fields]]:
-    """The rows of tensors of the same shape, in pieces that fit into a register."""
+    """Yields the rows of tensors of the same shape, in pieces that fit into a register."""
     *outer, size = tensors[0].shape or (1,)
     for place in np.ndindex(*outer):
         for start in range(0, size, LANES):
