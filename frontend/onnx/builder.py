@@ -51,8 +51,8 @@ class GraphBuilder:
         **properties: Any,
     ) -> SSAValue:
         """
-        The result of a new node, or the constant that it evaluates to if all operands are small
-        constants.
+        Returns the result of a new node, or the constant that it evaluates to if all operands are
+        small constants.
 
         Raises VerifyException if the operands do not fit, ModelError if the result is enormous.
         """
@@ -66,12 +66,15 @@ class GraphBuilder:
         return self.add(node)
 
     def add(self, node: Node) -> SSAValue:
-        """Append a node with one result."""
+        """Appends a node with one result."""
         self.block.add_op(node)
         return node.results[0]
 
     def _fold(self, node: Node) -> Node | None:
-        """The constant that a node stands for, if it is one and can be had without much memory."""
+        """
+        Returns the constant that a node stands for, if it is one and can be had without much
+        memory.
+        """
         owner = node.operands[0].owner if node.operands else None
         if isinstance(owner, SplatOp) and isinstance(node, _SAME_EVERYWHERE):
             return SplatOp.of(result_types=[node.result.type], value=owner.value)
@@ -97,12 +100,12 @@ class GraphBuilder:
         return self.add(make_constant(array))
 
     def splat(self, number: bool | float, element: Attribute, shape: Sequence[int]) -> SSAValue:
-        """A tensor with `number` everywhere."""
+        """Returns a tensor with `number` everywhere."""
         number = float(number) if is_float(element) else int(number)
         return self.op(SplatOp, result=TensorType(element, list(shape)), value=number)
 
     def splat_like(self, number: bool | float, value: SSAValue) -> SSAValue:
-        """A tensor of the type of `value` with `number` everywhere."""
+        """Returns a tensor of the type of `value` with `number` everywhere."""
         return self.splat(number, element(value), shape(value))
 
     def reshape(self, value: SSAValue, target: Sequence[int]) -> SSAValue:
@@ -116,7 +119,7 @@ class GraphBuilder:
         return self.op(BroadcastOp, value, result=TensorType(element(value), list(target)))
 
     def broadcast_all(self, *values: SSAValue) -> list[SSAValue]:
-        """All values with their common shape under numpy's rules."""
+        """Returns all values with their common shape under numpy's rules."""
         try:
             target = np.broadcast_shapes(*(shape(v) for v in values))
         except ValueError:
@@ -127,11 +130,11 @@ class GraphBuilder:
         return [self.broadcast(v, target) for v in values]
 
     def elementwise(self, operator: type[Node], *values: SSAValue, **properties: Any) -> SSAValue:
-        """A data-parallel node on operands that are broadcast to each other."""
+        """Returns a data-parallel node on operands that are broadcast to each other."""
         return self.op(operator, *self.broadcast_all(*values), **properties)
 
     def with_number(self, operator: type[Node], value: SSAValue, number: float) -> SSAValue:
-        """A binary data-parallel node on a value and a number."""
+        """Returns a binary data-parallel node on a value and a number."""
         return self.op(operator, value, self.splat_like(number, value))
 
     def cast(self, value: SSAValue, target: Attribute) -> SSAValue:
@@ -168,7 +171,7 @@ class GraphBuilder:
     def reduce_pairwise(
         self, combine: Callable[[SSAValue, SSAValue], SSAValue], values: Sequence[SSAValue]
     ) -> SSAValue:
-        """Combine any number of values from left to right."""
+        """Combines any number of values from left to right."""
         result = values[0]
         for value in values[1:]:
             result = combine(result, value)
@@ -176,7 +179,7 @@ class GraphBuilder:
 
 
 def _retyped(constant: ConstantOp, target: TensorType) -> Node | None:
-    """A constant with the same bytes under another type."""
+    """Returns a constant with the same bytes under another type."""
     if not isinstance(constant.value, BlobAttr):
         array = constant_of(constant.result)
         assert array is not None
@@ -186,7 +189,9 @@ def _retyped(constant: ConstantOp, target: TensorType) -> Node | None:
 
 
 def known_array(value: SSAValue) -> np.ndarray | None:
-    """The elements of a constant, or of a constant that is broadcast; None for other values."""
+    """
+    Returns the elements of a constant, or of a constant that is broadcast; None for other values.
+    """
     if isinstance(value.owner, BroadcastOp):
         source = known_array(value.owner.input)
         return None if source is None else np.broadcast_to(source, shape(value))
@@ -194,7 +199,7 @@ def known_array(value: SSAValue) -> np.ndarray | None:
 
 
 def python_number(array: np.ndarray) -> bool | float:
-    """The only element of an array."""
+    """Returns the only element of an array."""
     scalar = array.reshape(-1)[0]
     if array.dtype.kind in "biu":
         return scalar.item()

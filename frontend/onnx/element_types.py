@@ -53,20 +53,22 @@ _CODES = {element: code for code, element in ELEMENTS.items()}
 
 
 def type_name(data_type: int) -> str:
-    """The name of an ONNX element type, as in `FLOAT8E5M2`."""
+    """Returns the name of an ONNX element type, as in `FLOAT8E5M2`."""
     names = TensorProto.DataType
     return names.Name(data_type) if data_type in names.values() else str(data_type)
 
 
 def element_of_onnx(data_type: int, what: str) -> Attribute:
-    """The element type for an ONNX one. Raises Unsupported, naming `what`, if there is none."""
+    """
+    Returns the element type for an ONNX one. Raises Unsupported, naming `what`, if there is none.
+    """
     if data_type not in ELEMENTS:
         raise Unsupported(f"{what} has elements of type {type_name(data_type)}")
     return ELEMENTS[data_type]
 
 
 def onnx_code(element: Attribute) -> int:
-    """The ONNX number of an element type."""
+    """Returns the ONNX number of an element type."""
     return _CODES[element]
 
 

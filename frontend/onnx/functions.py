@@ -48,14 +48,15 @@ class Functions:
             self._local[key] = function
 
     def has(self, proto: NodeProto) -> bool:
-        """Whether the model itself defines the operator of a node."""
+        """Returns whether the model itself defines the operator of a node."""
         return _key(proto) in self._local
 
     def body(
         self, proto: NodeProto, schema: OpSchema | None, inputs: Sequence[SSAValue | None]
     ) -> Body | None:
         """
-        The nodes in place of `proto`, with its attributes put in; None if it calls no function.
+        Returns the nodes in place of `proto`, with its attributes put in; None if it calls no
+        function.
 
         `inputs` are the values of its inputs, on whose types some definitions depend.
         """
@@ -82,7 +83,9 @@ class Functions:
 
 
 def depends_on_types(schema: OpSchema) -> bool:
-    """Whether ONNX defines the operator by other operators for the given types of inputs."""
+    """
+    Returns whether ONNX defines the operator by other operators for the given types of inputs.
+    """
     return schema.has_context_dependent_function and not schema.has_function  # pyright: ignore
 
 
@@ -132,7 +135,10 @@ def _specialise(
 def _specialised_node(
     node: NodeProto, attributes: dict[str, AttributeProto], absent: set[str]
 ) -> NodeProto:
-    """A node of a body with the caller's attributes, without inputs that the caller leaves out."""
+    """
+    Returns a node of a body with the caller's attributes, without inputs that the caller leaves
+    out.
+    """
     if not any(a.ref_attr_name for a in node.attribute) and not absent.intersection(node.input):
         return node
     result = NodeProto()

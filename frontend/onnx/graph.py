@@ -39,7 +39,7 @@ _GRAPHS = (AttributeProto.GRAPH, AttributeProto.GRAPHS)
 
 def sanitize(name: str) -> str:
     """
-    An SSA name made from an ONNX name, which may be any text.
+    Returns an SSA name made from an ONNX name, which may be any text.
 
     The printer tells equal names apart by `_1`, `_2` and so on, so no name ends like that.
     """
@@ -68,7 +68,7 @@ class Scope:
 
     def find(self, name: str) -> SSAValue | None:
         """
-        The value called `name`.
+        Returns the value called `name`.
 
         Raises KeyError if there is none, ModelError or Unsupported for a bad initializer.
         """
@@ -99,7 +99,7 @@ class GraphConverter:
         self, nodes: Sequence[NodeProto], scope: Scope, opsets: Mapping[str, int], path: str = ""
     ) -> None:
         """
-        Convert sorted nodes; their results become values of `scope`.
+        Converts sorted nodes; their results become values of `scope`.
 
         `path` says in messages which function the nodes are in. Raises ModelError for an invalid
         node.
@@ -141,7 +141,10 @@ class GraphConverter:
         where: str,
         complete: bool,
     ) -> Inputs:
-        """The results of a node; those it leaves out, or all if inputs are unknown, are missing."""
+        """
+        Returns the results of a node; those it leaves out, or all if inputs are unknown, are
+        missing.
+        """
         schema, domain, opset = _definition(proto, opsets)
         if (schema is not None or domain in (CONTRIB, GLOW)) and not self.functions.has(proto):
             if schema is not None:
@@ -165,7 +168,7 @@ class GraphConverter:
         opsets: Mapping[str, int],
         where: str,
     ) -> Inputs:
-        """Convert the body of a function in place of the node that calls it."""
+        """Converts the body of a function in place of the node that calls it."""
         scope = Scope(self.builder, self.weights, {})
         scope.values = {
             name: value
@@ -187,7 +190,7 @@ class GraphConverter:
 
     def _bind(self, proto: NodeProto, results: Inputs, scope: Scope, types: Types | None) -> None:
         """
-        Define the outputs of a node. `types` is None if it was converted without problems, else
+        Defines the outputs of a node. `types` is None if it was converted without problems, else
         what is known of the types of its outputs.
         """
         padded = [*results, *[None] * len(proto.output)]

@@ -33,17 +33,16 @@ def import_onnx(
     external: set[str] | None = None,
 ) -> ModuleOp:
     """
-    A module with the model's graph as `func.func @main`.
+    Returns a module with the model's graph as `func.func @main`.
 
     Arguments and results have static shapes and carry ONNX's names as `glow.name`. Weights stay
     where they are: constants refer to the model's file, to files of external data in its folder, or
     to the model in memory, which must not be changed while the module is in use.
 
     `model` is a path, a serialized `ModelProto`, a `ModelProto`, or what `load_model` made of one
-    of these, which may be imported several times. `symbols` gives a size to each
-    symbolic dimension of the inputs; a dimension without a name is called `<input>_dim<index>`. No
-    tensor may have more than `max_elements` elements. The paths of files of external data are added
-    to `external`.
+    of these, which may be imported several times. `symbols` gives a size to each symbolic dimension
+    of the inputs; a dimension without a name is called `<input>_dim<index>`. No tensor may have
+    more than `max_elements` elements. The paths of files of external data are added to `external`.
 
     Raises ModelError if the model cannot be read or is invalid, or if symbols are missing, and
     UnsupportedError with a list of everything in it that has no counterpart in the graph dialect.
@@ -90,7 +89,7 @@ def _convert_graph(
     opsets: Mapping[str, int],
     problems: Sequence[str],
 ) -> None:
-    """Convert the nodes that the outputs depend on. If that fails, look at all the others too."""
+    """Converts the nodes that the outputs depend on. If that fails, look at all the others too."""
     if not graph.output:
         raise ModelError("the graph has no outputs")
     defined = [*scope.values, *scope.initializers]
@@ -112,8 +111,8 @@ def _unsupported_message(problems: Sequence[str], graph: GraphProto) -> str:
 
 def _shortened(problems: Sequence[str], limit: int = 20) -> Sequence[str]:
     """
-    The problems, or if there are more than `limit`, one line for each operator and reason with the
-    names of all its nodes.
+    Returns the problems, or if there are more than `limit`, one line for each operator and reason
+    with the names of all its nodes.
     """
     if len(problems) <= limit:
         return problems
@@ -156,7 +155,7 @@ def _module(
 
 
 def _erase_dead(block: Block, results: Sequence[SSAValue]) -> None:
-    """Remove what only served to compute shapes."""
+    """Removes what only served to compute shapes."""
     kept = set(results)
     for op in reversed(list(block.ops)):
         if not any(r in kept or r.uses for r in op.results):

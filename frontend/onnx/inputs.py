@@ -14,15 +14,15 @@ from .problems import Unsupported, some
 
 
 def real_inputs(graph: GraphProto) -> list[ValueInfoProto]:
-    """The inputs that have no initializer. Those that have one are constants."""
+    """Returns the inputs that have no initializer. Those that have one are constants."""
     constants = {t.name for t in graph.initializer}
     return [i for i in graph.input if i.name not in constants]
 
 
 def input_dims(inputs: Sequence[ValueInfoProto]) -> dict[str, list[int | str]]:
     """
-    The dimensions of each input by name: a size, or a symbol. A dimension without a name (`?`, -1,
-    or nothing at all) has a symbol of its own, `<input>_dim<index>`.
+    Returns the dimensions of each input by name: a size, or a symbol. A dimension without a name
+    (`?`, -1, or nothing at all) has a symbol of its own, `<input>_dim<index>`.
     """
     named = {d.dim_param for value in inputs for d in _dims(value)}
     found: dict[str, list[int | str]] = {}
@@ -38,7 +38,9 @@ def input_dims(inputs: Sequence[ValueInfoProto]) -> dict[str, list[int | str]]:
 
 
 def output_dims(value: ValueInfoProto) -> list[int | str | None] | None:
-    """The dimensions of an output, None for one without a name; None if nothing is declared."""
+    """
+    Returns the dimensions of an output, None for one without a name; None if nothing is declared.
+    """
     if not value.type.tensor_type.HasField("shape"):
         return None
     return [None if size == UNNAMED else size for size in map(_size, _dims(value))]
@@ -58,7 +60,7 @@ def _dims(value: ValueInfoProto) -> Sequence[TensorShapeProto.Dimension]:
 
 
 def symbols_of(inputs: Sequence[ValueInfoProto]) -> list[str]:
-    """All symbols, in the order in which inputs mention them."""
+    """Returns all symbols, in the order in which inputs mention them."""
     dims = input_dims(inputs).values()
     return list(dict.fromkeys(size for sizes in dims for size in sizes if isinstance(size, str)))
 
@@ -67,7 +69,8 @@ def input_types(
     inputs: Sequence[ValueInfoProto], symbols: Mapping[str, int], max_elements: int
 ) -> tuple[dict[str, TensorType | None], list[str]]:
     """
-    The type of each input by name, and what is unsupported: those inputs have the type None.
+    Returns the type of each input by name, and what is unsupported: those inputs have the type
+    None.
 
     `symbols` has all symbols (`check_symbols`). Raises ModelError if a dimension is negative or
     enormous.

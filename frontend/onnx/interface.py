@@ -36,7 +36,7 @@ def declared_outputs(model: Model) -> list[Declaration]:
 
 
 def model_symbols(model: Model) -> list[str]:
-    """The symbols of the inputs of a model, in order."""
+    """Returns the symbols of the inputs of a model, in order."""
     return symbols_of(real_inputs(model.proto.graph))
 
 

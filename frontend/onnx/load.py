@@ -43,7 +43,7 @@ class Model:
 
 def load_model(model: str | os.PathLike[str] | bytes | onnx.ModelProto | Model) -> Model:
     """
-    Parse `model` and check that it has a graph and opsets that the installed onnx package knows.
+    Parses `model` and checks that it has a graph and opsets that the installed onnx package knows.
     A model that was loaded before is returned as it is.
 
     Raises ModelError if it cannot be read, UnsupportedError if its opset is too new. Warns of one

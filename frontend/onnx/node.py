@@ -30,7 +30,7 @@ _CONVERTERS: dict[tuple[str, str], list[tuple[int, Converter]]] = {}
 
 def converter(*names: str, since: int = 1, domain: str = "") -> Callable[[Converter], Converter]:
     """
-    Register a function as the converter of operators of a domain, as a rule the default one, from
+    Registers a function as the converter of operators of a domain, as a rule the default one, from
     opset `since` on.
 
     It gets the node and returns the values of its outputs, fewer if optional ones are missing. It
@@ -49,13 +49,13 @@ def converter(*names: str, since: int = 1, domain: str = "") -> Callable[[Conver
 
 
 def find_converter(name: str, domain: str, opset: int) -> Converter | None:
-    """The converter for an operator in a version of the opset, or None."""
+    """Returns the converter for an operator in a version of the opset, or None."""
     found = [f for since, f in _CONVERTERS.get((domain, name), ()) if since <= opset]
     return found[-1] if found else None
 
 
 def supported_operators(domain: str = "") -> list[str]:
-    """The operators of a domain that have a converter."""
+    """Returns the operators of a domain that have a converter."""
     return [name for of, name in _CONVERTERS if of == domain]
 
 
@@ -101,7 +101,7 @@ class OnnxNode:
         return [self.input(i) for i in range(len(self.inputs))]
 
     def optional(self, index: int) -> SSAValue | None:
-        """An input, or None if it is absent."""
+        """Returns an input, or None if it is absent."""
         return self.inputs[index] if index < len(self.inputs) else None
 
     def input(self, index: int) -> SSAValue:
@@ -111,12 +111,12 @@ class OnnxNode:
         return value
 
     def input_name(self, index: int) -> str:
-        """The name that ONNX's definition gives to an input."""
+        """Returns the name that ONNX's definition gives to an input."""
         formal = self._schema.inputs if self._schema is not None else ()
         return formal[min(index, len(formal) - 1)].name if formal else f"#{index}"
 
     def known(self, index: int) -> np.ndarray | None:
-        """The elements of an input that is constant; None if it is absent."""
+        """Returns the elements of an input that is constant; None if it is absent."""
         value = self.optional(index)
         if value is None:
             return None
@@ -126,7 +126,7 @@ class OnnxNode:
         return array
 
     def known_ints(self, index: int) -> list[int] | None:
-        """The elements of a constant integer input as a list; None if it is absent."""
+        """Returns the elements of a constant integer input as a list; None if it is absent."""
         array = self.known(index)
         if array is None:
             return None
@@ -138,7 +138,7 @@ class OnnxNode:
         return [int(v) for v in array.reshape(-1)]
 
     def known_number(self, index: int) -> Any:
-        """The only element of a constant input as a Python number; None if it is absent."""
+        """Returns the only element of a constant input as a Python number; None if it is absent."""
         array = self.known(index)
         if array is None:
             return None
@@ -155,7 +155,10 @@ class OnnxNode:
         return name in self._attributes
 
     def attr(self, name: str, default: Any = None) -> Any:
-        """An attribute; else the default of ONNX's definition; else `default`. Strings are str."""
+        """
+        Returns an attribute; else the default of ONNX's definition; else `default`. Strings are
+        str.
+        """
         found = self._attributes.get(name) or self._schema_default(name)
         if found is None:
             return default
@@ -175,14 +178,14 @@ class OnnxNode:
     # what converters often need
 
     def axis(self, rank: int, name: str = "axis", default: int | None = None) -> int:
-        """An attribute that names a dimension, counted from the front."""
+        """Returns an attribute that names a dimension, counted from the front."""
         return normal_axis(self.attr(name, default), rank)
 
     def output_used(self, index: int) -> bool:
         return index < len(self.proto.output) and bool(self.proto.output[index])
 
     def refuse_output(self, *indices: int) -> None:
-        """Raise Unsupported if one of these optional outputs is wanted."""
+        """Raises Unsupported if one of these optional outputs is wanted."""
         for index in indices:
             if self.output_used(index):
                 outputs = self._schema.outputs if self._schema is not None else ()
@@ -191,14 +194,14 @@ class OnnxNode:
 
 
 def normal_axis(axis: int, rank: int) -> int:
-    """`axis` counted from the front. Raises ModelError if it is out of range."""
+    """Returns `axis` counted from the front. Raises ModelError if it is out of range."""
     if not -rank <= axis < rank:
         raise ModelError(f"expected an axis in {-rank} to {rank - 1}, found {axis}")
     return axis % rank
 
 
 def normal_axes(axes: Sequence[int], rank: int) -> list[int]:
-    """`axes` counted from the front and ascending. Raises ModelError on duplicates."""
+    """Returns `axes` counted from the front and ascending. Raises ModelError on duplicates."""
     found = sorted(normal_axis(a, rank) for a in axes)
     if len(set(found)) != len(found):
         raise ModelError(f"expected different axes, found {list(axes)}")
@@ -206,7 +209,7 @@ def normal_axes(axes: Sequence[int], rank: int) -> list[int]:
 
 
 def node_label(proto: NodeProto) -> str:
-    """`Conv 'conv1'`, or by its first output if the node has no name."""
+    """Returns `Conv 'conv1'`, or by its first output if the node has no name."""
     operator = f"{proto.domain}.{proto.op_type}" if proto.domain else proto.op_type
     if proto.name:
         return f"{operator} {proto.name!r}"

@@ -23,8 +23,8 @@ _IR_VERSION = 8
 
 def with_known_opset(model: Model, symbols: Mapping[str, int]) -> Model:
     """
-    The model in an opset of at least `OLDEST_OPSET`; itself if it has one. The tensors of its
-    weights are the same objects.
+    Returns the model in an opset of at least `OLDEST_OPSET`; itself if it has one. The tensors of
+    its weights are the same objects.
 
     Raises UnsupportedError if the converter fails.
     """
@@ -48,7 +48,7 @@ def with_known_opset(model: Model, symbols: Mapping[str, int]) -> Model:
 def _without_weights(
     proto: ModelProto, symbols: Mapping[str, int]
 ) -> tuple[ModelProto, dict[str, TensorProto]]:
-    """A copy in which large initializers have no data, and these initializers by name."""
+    """Returns a copy in which large initializers have no data, and these initializers by name."""
     light = ModelProto(ir_version=_IR_VERSION, opset_import=proto.opset_import)
     graph, source = light.graph, proto.graph
     graph.name = source.name or "graph"

@@ -14,8 +14,8 @@ from .problems import some
 
 def sort_nodes(nodes: Sequence[NodeProto], defined: Iterable[str]) -> list[NodeProto]:
     """
-    The nodes in an order in which values are defined before they are used, as near to the given
-    order as that allows. `defined` are the values that exist before.
+    Returns the nodes in an order in which values are defined before they are used, as near to the
+    given order as that allows. `defined` are the values that exist before.
 
     Raises ModelError if a value is defined twice, or if nodes depend on each other in a cycle.
     """
@@ -64,7 +64,7 @@ def _producers(nodes: Sequence[NodeProto], defined: set[str]) -> dict[str, int]:
 def _cycle_message(
     nodes: Sequence[NodeProto], producer: Mapping[str, int], missing: Sequence[int]
 ) -> str:
-    """Name the nodes of one cycle: from any node that waits, go back until one repeats."""
+    """Names the nodes of one cycle: from any node that waits, go back until one repeats."""
     at = next(i for i, count in enumerate(missing) if count)
     trail: dict[int, None] = {}
     while at not in trail:
@@ -77,7 +77,7 @@ def _cycle_message(
 
 
 def live_nodes(nodes: Sequence[NodeProto], outputs: Iterable[str]) -> set[int]:
-    """The positions of the sorted `nodes` on which the values called `outputs` depend."""
+    """Returns the positions of the sorted `nodes` on which the values called `outputs` depend."""
     wanted = set(outputs)
     live = set()
     for i in range(len(nodes) - 1, -1, -1):

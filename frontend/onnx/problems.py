@@ -12,7 +12,7 @@ class MissingOperator(Unsupported):
 
 
 def some(items: list[str], limit: int = 20) -> str:
-    """`a, b, c` or, if there are more than `limit`, `a, b, c and 7 more`."""
+    """Returns `a, b, c` or, if there are more than `limit`, `a, b, c and 7 more`."""
     if len(items) <= limit:
         return ", ".join(items)
     return f"{', '.join(items[:limit])} and {len(items) - limit} more"

@@ -43,12 +43,12 @@ class Parameters:
 
     @staticmethod
     def of(node: OnnxNode, scale: int, zero_point: int, axis: int = 1, block: int = 0):
-        """The parameters that are these inputs of a node."""
+        """Returns the parameters that are these inputs of a node."""
         return Parameters(node.input(scale), node.optional(zero_point), axis, block)
 
 
 def dequantized(build: GraphBuilder, x: SSAValue, by: Parameters) -> SSAValue:
-    """`(x - zero_point) * scale`, with the element type of the scale."""
+    """Returns `(x - zero_point) * scale`, with the element type of the scale."""
     if not isinstance(element(x), IntegerType) or not is_float(element(by.scale)):
         raise Unsupported(f"dequantization of {x.type} with {by.scale.type}")
     quantized = quantized_type(element(x), element(by.scale), shape(x), by)
@@ -67,8 +67,8 @@ def quantized(
     build: GraphBuilder, x: SSAValue, by: Parameters, storage: IntegerType | None = None
 ) -> SSAValue:
     """
-    `saturate(round(x / scale) + zero_point)`, as integers of the zero point's type, or of type
-    `storage`.
+    Returns `saturate(round(x / scale) + zero_point)`, as integers of the zero point's type, or of
+    type `storage`.
     """
     target: Attribute | None = storage if by.zero_point is None else element(by.zero_point)
     if not isinstance(target, IntegerType) or target.width.data > 16:
@@ -90,7 +90,7 @@ def quantized(
 
 
 def storage_cast(build: GraphBuilder, x: SSAValue, target: Attribute) -> SSAValue:
-    """The same stored numbers as elements of `target`."""
+    """Returns the same stored numbers as elements of `target`."""
     if element(x) == target:
         return x
     if isinstance(x.owner, StorageCastOp) and element(x.owner.input) == target:
@@ -102,8 +102,8 @@ def quantized_type(
     storage: Attribute, expressed: Attribute, sizes: Sequence[int], by: Parameters
 ) -> QuantizedType | None:
     """
-    The type of a tensor of shape `sizes` that is quantized so; None if no type can say it: if
-    parameters are not constant, not positive and finite, or differ from block to block.
+    Returns the type of a tensor of shape `sizes` that is quantized so; None if no type can say it:
+    if parameters are not constant, not positive and finite, or differ from block to block.
     """
     scales, points = known_array(by.scale), _known_points(by.zero_point)
     if not isinstance(storage, IntegerType) or storage.width.data > _WIDEST:
@@ -134,7 +134,7 @@ def _known_points(zero_point: SSAValue | None) -> np.ndarray | None:
 
 
 def _aligned(build: GraphBuilder, value: SSAValue, by: Parameters, x: SSAValue) -> SSAValue:
-    """A scale or zero point with the shape of `x`."""
+    """Returns a scale or zero point with the shape of `x`."""
     if by.block:
         return _repeated(build, value, by, x)
     if rank(value) == 1 and shape(value) != (1,):
@@ -148,7 +148,7 @@ def _aligned(build: GraphBuilder, value: SSAValue, by: Parameters, x: SSAValue) 
 
 
 def _repeated(build: GraphBuilder, value: SSAValue, by: Parameters, x: SSAValue) -> SSAValue:
-    """The parameter of each block for each of its elements."""
+    """Returns the parameter of each block for each of its elements."""
     axis = normal_axis(by.axis, rank(x))
     before, after = shape(value)[:axis], shape(value)[axis + 1 :]
     blocks = shape(value)[axis] if rank(value) == rank(x) else 0

@@ -17,7 +17,7 @@ _SMALL = 1024
 
 
 def type_proto(value: SSAValue) -> TypeProto:
-    """The ONNX type of a value."""
+    """Returns the ONNX type of a value."""
     return onnx.helper.make_tensor_type_proto(onnx_code(element(value)), shape(value))
 
 
@@ -25,7 +25,7 @@ def inferred_types(
     proto: NodeProto, schema: OpSchema | None, inputs: Sequence[SSAValue | None]
 ) -> Mapping[str, TensorType]:
     """
-    The types of a node's outputs by name, as far as they follow from its inputs.
+    Returns the types of a node's outputs by name, as far as they follow from its inputs.
 
     Asks only about single nodes all of whose inputs are known: the inference of whole graphs
     crashes (in onnx 1.23) if an operator follows on a value of unknown type.
@@ -46,12 +46,12 @@ def inferred_types(
 
 
 def declared_types(values: Sequence[ValueInfoProto]) -> Mapping[str, TensorType]:
-    """The static types that a model itself declares for its values, by name."""
+    """Returns the static types that a model itself declares for its values, by name."""
     return static_types({v.name: v.type for v in values})
 
 
 def static_types(types: Mapping[str, TypeProto]) -> Mapping[str, TensorType]:
-    """The members of `types` that have a counterpart, as tensor types."""
+    """Returns the members of `types` that have a counterpart, as tensor types."""
     found = {name: _static_type(t) for name, t in types.items()}
     return {name: t for name, t in found.items() if t is not None}
 

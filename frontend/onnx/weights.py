@@ -41,7 +41,7 @@ class WeightReader:
 
     def constant(self, tensor: TensorProto, what: str) -> ConstantOp:
         """
-        The constant for `tensor`, detached.
+        Returns the constant for `tensor`, detached.
 
         Raises ModelError if the tensor is malformed or its external data are missing or unsafe, and
         Unsupported if its element type has no counterpart. `what` names the tensor in messages.
@@ -65,7 +65,7 @@ class WeightReader:
         return make_constant(_typed_array(tensor, what, element), tensor.name or what, element)
 
     def _unpacked(self, tensor: TensorProto, element: Attribute, what: str) -> ConstantOp:
-        """Two elements share a byte in ONNX; each has a byte here."""
+        """Returns two elements share a byte in ONNX; each has a byte here."""
         whole = TensorProto()
         whole.CopyFrom(tensor)
         size = (prod(tensor.dims) + 1) // 2
@@ -109,7 +109,10 @@ class WeightReader:
         return BlobAttr.in_file(path, offset, size)
 
     def _external_path(self, location: str, what: str) -> Path:
-        """The file that `location` names, which must lie in the model's folder, links followed."""
+        """
+        Returns the file that `location` names, which must lie in the model's folder, links
+        followed.
+        """
         if self.folder is None:
             raise ModelError(
                 f"{what}: has external data in {location!r}, but the model is not a file; "
@@ -170,7 +173,7 @@ def _from_raw(tensor: TensorProto, size: int, element: Attribute, what: str) -> 
 
 
 def _typed_array(tensor: TensorProto, what: str, element: Attribute) -> np.ndarray:
-    """The array in a type-specific field, checked for its number of elements."""
+    """Returns the array in a type-specific field, checked for its number of elements."""
     try:
         array = numpy_helper.to_array(tensor)
     except (ValueError, TypeError) as error:

@@ -56,7 +56,7 @@ class Field:
 
 
 def _varint(data: memoryview, at: int, end: int) -> tuple[int, int]:
-    """The variable-length integer at `at`, and the position after it."""
+    """Returns the variable-length integer at `at`, and the position after it."""
     value = shift = 0
     while at < end and shift < 64:
         byte = data[at]
@@ -69,7 +69,7 @@ def _varint(data: memoryview, at: int, end: int) -> tuple[int, int]:
 
 
 def _value_end(data: memoryview, wire_type: int, at: int, end: int) -> tuple[int, int]:
-    """The beginning and the end of the value of a field of this wire type."""
+    """Returns the beginning and the end of the value of a field of this wire type."""
     match wire_type:
         case 0:
             return at, _varint(data, at, end)[1]
@@ -85,7 +85,9 @@ def _value_end(data: memoryview, wire_type: int, at: int, end: int) -> tuple[int
 
 
 def fields(data: memoryview, start: int, end: int) -> Iterator[Field]:
-    """The fields of the message in `data[start:end]`. Raises WireError if it is malformed."""
+    """
+    Yields the fields of the message in `data[start:end]`. Raises WireError if it is malformed.
+    """
     at = start
     while at < end:
         key, value = _varint(data, at, end)
@@ -117,7 +119,10 @@ def _marker(field: Field) -> bytes:
 
 
 def _payload_field(data: memoryview, parts: list[Field]) -> Field | None:
-    """The field of a tensor that holds its bytes as they lie in memory, if it is one and large."""
+    """
+    Returns the field of a tensor that holds its bytes as they lie in memory, if it is one and
+    large.
+    """
     types = [_varint(data, f.start, f.end)[0] for f in parts if f.number == _DATA_TYPE]
     packed = _PACKED.get(types[-1]) if types else None  # pyright: ignore
     found = [f for f in parts if f.number in (_RAW_DATA, packed)]
@@ -134,7 +139,9 @@ def _strip_tensor(data: memoryview, start: int, end: int) -> bytes | None:
 
 
 def _strip(data: memoryview, start: int, end: int, kind: int, depth: int = 0) -> bytes | None:
-    """The message without payloads; None if it has none, so that it can be copied as it is."""
+    """
+    Returns the message without payloads; None if it has none, so that it can be copied as it is.
+    """
     if kind == _TENSOR:
         return _strip_tensor(data, start, end)
     if depth > _MAX_DEPTH:
@@ -158,7 +165,7 @@ def _strip(data: memoryview, start: int, end: int, kind: int, depth: int = 0) ->
 
 def strip_payloads(data: memoryview) -> bytes:
     """
-    A serialized `ModelProto` without the data of its tensors of at least THRESHOLD bytes.
+    Returns a serialized `ModelProto` without the data of its tensors of at least THRESHOLD bytes.
 
     `payload_of` tells where in `data` the bytes of a tensor of the result are. Raises WireError if
     `data` is not a protobuf message.

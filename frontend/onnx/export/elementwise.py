@@ -158,7 +158,7 @@ def splat(writer: Writer, node: SplatOp) -> str:
 
 
 def zeros(writer: Writer, element: Attribute, size: int) -> str:
-    """A list of zeros."""
+    """Returns a list of zeros."""
     dtype = np.dtype(np.float32)
     if is_float(element):
         from ....semantics.arrays import numpy_dtype

@@ -22,8 +22,8 @@ IR_VERSION = 10
 
 def export_onnx(module: ModuleOp) -> onnx.ModelProto:
     """
-    The graph of `@main` as an ONNX model that computes the same. Weights are copied into it; what
-    no output needs is left out.
+    Returns the graph of `@main` as an ONNX model that computes the same. Weights are copied into
+    it; what no output needs is left out.
 
     Inputs and outputs have the names in `glow.name`, or those of the values; quantized ones hold
     their stored numbers. Raises GlowError if there is no graph, UnsupportedError with a list of all
@@ -67,7 +67,7 @@ def export_onnx(module: ModuleOp) -> onnx.ModelProto:
 
 
 def _needed(block: Block) -> set[Operation]:
-    """The operations whose result the terminator needs, directly or through others."""
+    """Returns the operations whose result the terminator needs, directly or through others."""
     found: set[Operation] = set()
     pending = [block.last_op]
     while pending:
@@ -95,7 +95,7 @@ def _name(attributes: ArrayAttr[DictionaryAttr] | None, index: int) -> str | Non
 
 
 def _declare(writer: Writer, value: SSAValue, name: str) -> ValueInfoProto:
-    """An input of the graph."""
+    """Returns an input of the graph."""
     writer.names[value] = writer.fresh(name)
     return _info(value, writer.names[value])
 
@@ -108,7 +108,7 @@ def _info(value: SSAValue, name: str) -> ValueInfoProto:
 def _results(
     writer: Writer, values: Sequence[SSAValue], names: Sequence[str]
 ) -> list[ValueInfoProto]:
-    """Outputs of the graph: other names for what nodes computed."""
+    """Returns outputs of the graph: other names for what nodes computed."""
     for value, name in zip(values, names, strict=True):
         source = writer.name(value)
         writer.nodes.append(helper.make_node("Identity", [source], [name], f"{name}:op"))

@@ -27,7 +27,9 @@ def _window(node: Node, *names: str) -> dict[str, Any]:
 
 
 def _is_product_of_bytes(*operands: SSAValue) -> bool:
-    """Whether operands are integers that ONNX can multiply. Raises Unsupported for others."""
+    """
+    Returns whether operands are integers that ONNX can multiply. Raises Unsupported for others.
+    """
     elements: list[Attribute] = [storage_type(element_of(v.type)) for v in operands]
     if all(is_float(e) for e in elements):
         return False

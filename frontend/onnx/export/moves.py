@@ -70,7 +70,9 @@ def pad(writer: Writer, node: PadOp) -> str:
 
 @exporter(GatherOp)
 def gather(writer: Writer, node: GatherOp) -> str:
-    """Indices out of range, which are limited here, are an error in ONNX; so they are limited."""
+    """
+    Returns indices out of range, which are limited here, are an error in ONNX; so they are limited.
+    """
     size = shape_of(node.data.type)[node.axis.value.data]
     dtype = numpy_dtype(element_of(node.indices.type))
     bounds = [writer.constant(np.array(b, dtype), "bound") for b in (-size, size - 1)]

@@ -30,7 +30,7 @@ def batch_norm(writer: Writer, node: n.BatchNormOp) -> str:
 @exporter(n.LocalResponseNormOp)
 def local_response_norm(writer: Writer, node: n.LocalResponseNormOp) -> str:
     """
-    Export by other operators where onnxruntime lacks this one: for even sizes, and for other
+    Exports by other operators where onnxruntime lacks this one: for even sizes, and for other
     tensors than images.
     """
     call = node.call
@@ -48,7 +48,7 @@ def local_response_norm(writer: Writer, node: n.LocalResponseNormOp) -> str:
 
 
 def _sums_of_neighbours(writer: Writer, like: SSAValue, x: str, size: int) -> str:
-    """The sum of `size` channels around each channel."""
+    """Returns the sum of `size` channels around each channel."""
     channels, low = shape_of(like.type)[1], (size - 1) // 2
     pads = [0] * (2 * rank(like))
     pads[1], pads[rank(like) + 1] = low, size - 1 - low
@@ -95,7 +95,7 @@ def group_norm(writer: Writer, node: n.GroupNormOp) -> str:
 
 @exporter(AttentionOp, MaskedAttentionOp)
 def attention(writer: Writer, node: AttentionOp | MaskedAttentionOp) -> str:
-    """Export attention as products and a softmax, with heads before positions."""
+    """Exports attention as products and a softmax, with heads before positions."""
     query, key, value = (
         writer.emit("Transpose", _wide(writer, v), perm=perm)
         for v, perm in zip(node.operands[:3], _HEADS_FIRST, strict=True)
@@ -115,7 +115,7 @@ _HEADS_FIRST = ([0, 2, 1, 3], [0, 2, 3, 1], [0, 2, 1, 3])
 
 
 def _wide(writer: Writer, value: SSAValue) -> str:
-    """A float value in the type that it is computed in."""
+    """Returns a float value in the type that it is computed in."""
     element = element_of(value.type)
     assert is_float(element)
     real = compute_type(element)

@@ -31,8 +31,8 @@ def _axis(q: QuantizedType) -> int | None:
 
 def _parameters(writer: Writer, q: QuantizedType, expressed: Attribute, hint: str) -> list[str]:
     """
-    Names of the scale and the zero point. Integers of more than 16 bits whose zero points are all 0
-    have none.
+    Returns names of the scale and the zero point. Integers of more than 16 bits whose zero points
+    are all 0 have none.
     """
     if q.storage.width.data in (4, 16):
         writer.needs(21)

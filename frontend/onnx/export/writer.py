@@ -56,7 +56,7 @@ class Writer:
         self._used: set[str] = set()
 
     def fresh(self, hint: str) -> str:
-        """A name that no value has yet."""
+        """Returns a name that no value has yet."""
         base = re.sub(r"[^\w./:-]", "_", hint) or "value"
         name, number = base, 1
         while name in self._used:
@@ -65,7 +65,7 @@ class Writer:
         return name
 
     def needs(self, opset: int) -> None:
-        """Note that something is written that older opsets do not have."""
+        """Notes that something is written that older opsets do not have."""
         self.opset = max(self.opset, opset)
 
     def name(self, value: SSAValue) -> str:
@@ -76,8 +76,8 @@ class Writer:
 
     def emit(self, operator: str, *inputs: str, hint: str = "", **attributes: Any) -> str:
         """
-        The result of a new ONNX node. Attributes that are None are left out; `domain` is that of
-        the operator, if it is not the default one.
+        Returns the result of a new ONNX node. Attributes that are None are left out; `domain` is
+        that of the operator, if it is not the default one.
         """
         result = self.fresh(hint or operator.lower())
         given = {name: value for name, value in attributes.items() if value is not None}
@@ -87,7 +87,9 @@ class Writer:
         return result
 
     def constant(self, array: np.ndarray, hint: str = "constant", code: int | None = None) -> str:
-        """An initializer; `code` is its element type if it does not follow from the dtype."""
+        """
+        Returns an initializer; `code` is its element type if it does not follow from the dtype.
+        """
         name = self.fresh(hint)
         packed = None if code is None else _PACKED_DTYPES.get(code)
         if packed is not None:
@@ -96,11 +98,11 @@ class Writer:
         return name
 
     def ints(self, values: Sequence[int], hint: str = "shape") -> str:
-        """A list of integers as an initializer."""
+        """Returns a list of integers as an initializer."""
         return self.constant(np.array(values, np.int64), hint)
 
     def number(self, value: float, like: Attribute, hint: str = "number") -> str:
-        """A scalar with the element type of `like`."""
+        """Returns a scalar with the element type of `like`."""
         return self.constant(np.array(value).astype(numpy_dtype(element_of(like))), hint)
 
     def reshaped(self, name: str, shape: Sequence[int]) -> str:
@@ -108,7 +110,7 @@ class Writer:
 
 
 def code_of(element: Attribute) -> int:
-    """The ONNX number of the stored elements. Raises Unsupported if there is none."""
+    """Returns the ONNX number of the stored elements. Raises Unsupported if there is none."""
     stored = storage_type(element)
     if stored in _PACKED_CODES:
         return _PACKED_CODES[stored]

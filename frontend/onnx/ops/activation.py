@@ -34,14 +34,14 @@ def prelu(node: OnnxNode) -> SSAValue:
 
 @converter("Selu")
 def selu(node: OnnxNode) -> SSAValue:
-    """`gamma * elu(x)` (Klambauer et al. 2017)."""
+    """Returns `gamma * elu(x)` (Klambauer et al. 2017)."""
     elu = node.build.op(g.EluOp, node.input(0), alpha=float(node.attr("alpha")))
     return node.build.with_number(MulOp, elu, node.attr("gamma"))
 
 
 @converter("Celu")
 def celu(node: OnnxNode) -> SSAValue:
-    """`max(0, x) + min(0, alpha * (exp(x / alpha) - 1))` (Barron 2017)."""
+    """Returns `max(0, x) + min(0, alpha * (exp(x / alpha) - 1))` (Barron 2017)."""
     build, x, alpha = node.build, node.input(0), node.attr("alpha")
     below = build.op(ExpOp, build.with_number(DivOp, x, alpha))
     scaled = build.with_number(MulOp, build.with_number(AddOp, below, -1), alpha)

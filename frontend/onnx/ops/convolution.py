@@ -19,7 +19,7 @@ def conv(node: OnnxNode) -> SSAValue:
 
 
 def convolve(node: OnnxNode, x: SSAValue, w: SSAValue, b: SSAValue | None) -> SSAValue:
-    """The convolution that the attributes of `node` describe; `b` is 0 if it is None."""
+    """Returns the convolution that the attributes of `node` describe; `b` is 0 if it is None."""
     window = convolution_window(node, x, w)
     if b is None:
         b = node.build.splat(0, element(x), [shape(w)[0]])
@@ -27,7 +27,7 @@ def convolve(node: OnnxNode, x: SSAValue, w: SSAValue, b: SSAValue | None) -> SS
 
 
 def convolution_window(node: OnnxNode, x: SSAValue, w: SSAValue) -> dict[str, Any]:
-    """The properties of a convolution, from the attributes of `node`."""
+    """Returns the properties of a convolution, from the attributes of `node`."""
     n = spatial_rank(rank(x))
     if rank(w) != rank(x):
         raise ModelError(f"expected a filter of rank {rank(x)}, found {w.type}")

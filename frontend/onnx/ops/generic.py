@@ -40,7 +40,7 @@ def _constant(node: OnnxNode, name: str) -> Attribute:
 
 
 def _declared(node: OnnxNode, properties: dict[str, Attribute]) -> TensorType | None:
-    """The type of the result, if an attribute says something of it."""
+    """Returns the type of the result, if an attribute says something of it."""
     if not node.has("element") and not node.has("shape"):
         return None
     code, shape = node.attr("element"), node.ints("shape")

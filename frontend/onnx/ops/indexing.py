@@ -54,7 +54,8 @@ def _slice(
 
 def _picked(start: int, end: int, step: int, size: int) -> range:
     """
-    The indices of a slice. Unlike Python, ONNX clamps the start of a backward slice to 0 and more.
+    Returns the indices of a slice. Unlike Python, ONNX clamps the start of a backward slice to 0
+    and more.
     """
     start, end = (bound + size if bound < 0 else bound for bound in (start, end))
     if step > 0:
@@ -85,7 +86,7 @@ def gather(node: OnnxNode) -> SSAValue:
 
 @converter("Trilu")
 def triangle(node: OnnxNode) -> SSAValue:
-    """The upper or lower triangle of the last two dimensions, zeros elsewhere."""
+    """Returns the upper or lower triangle of the last two dimensions, zeros elsewhere."""
     build, x = node.build, node.input(0)
     if rank(x) < 2:
         raise ModelError(f"expected matrices, found {x.type}")

@@ -32,7 +32,7 @@ def _is_unsigned(value: SSAValue) -> bool:
 
 
 def _zero_point(node: OnnxNode, index: int) -> SSAValue | None:
-    """A zero point as i32, None if it is known to be 0."""
+    """Returns a zero point as i32, None if it is known to be 0."""
     value = node.optional(index)
     if value is None:
         return None
@@ -43,7 +43,7 @@ def _zero_point(node: OnnxNode, index: int) -> SSAValue | None:
 def _signed(
     build: GraphBuilder, x: SSAValue, zero_point: SSAValue | None
 ) -> tuple[SSAValue, SSAValue | None]:
-    """The same differences `x - zero_point` with `x` as i8."""
+    """Returns the same differences `x - zero_point` with `x` as i8."""
     if not _is_unsigned(x):
         return x, zero_point
     shifted = build.cast(build.with_number(SubOp, build.cast(x, i16), _HALF), i8)
@@ -91,7 +91,9 @@ def _less(build: GraphBuilder, x: SSAValue, correction: SSAValue) -> SSAValue:
 
 @converter("ConvInteger")
 def convolution(node: OnnxNode) -> SSAValue:
-    """A filter with zero points gives products of the differences to all zero points, as i16."""
+    """
+    Returns a filter with zero points gives products of the differences to all zero points, as i16.
+    """
     build, x, w = node.build, node.input(0), node.input(1)
     _check(x, w)
     window = convolution_window(node, x, w)
@@ -114,7 +116,7 @@ def convolution(node: OnnxNode) -> SSAValue:
 
 
 def _difference(build: GraphBuilder, x: SSAValue, zero_point: SSAValue | None) -> SSAValue:
-    """`x - zero_point` as i16."""
+    """Returns `x - zero_point` as i16."""
     wide = build.cast(x, i16)
     if zero_point is None:
         return wide
@@ -124,7 +126,9 @@ def _difference(build: GraphBuilder, x: SSAValue, zero_point: SSAValue | None) -
 def _sums_of_filter(
     node: OnnxNode, x: SSAValue, w: SSAValue, window: dict[str, object]
 ) -> SSAValue:
-    """The sum of those elements of each filter that do not fall on padding, for each window."""
+    """
+    Returns the sum of those elements of each filter that do not fall on padding, for each window.
+    """
     build = node.build
     over_channels = build.op(ReduceSumOp, build.cast(w, i32), axes=[1], keep_dims=True)
     ones = build.constant(np.ones((1, 1, *shape(x)[2:]), np.int32))

@@ -43,7 +43,7 @@ def matrix_product(build: GraphBuilder, a: SSAValue, b: SSAValue) -> SSAValue:
 
 
 def _batched(build: GraphBuilder, a: SSAValue, b: SSAValue) -> SSAValue:
-    """The product of operands with at least two dimensions."""
+    """Returns the product of operands with at least two dimensions."""
     (*batch_a, rows, inner), (*batch_b, _, columns) = shape(a), shape(b)
     if not batch_b:
         # one right matrix for all: all rows together are one left matrix
@@ -62,12 +62,12 @@ def _batched(build: GraphBuilder, a: SSAValue, b: SSAValue) -> SSAValue:
 
 @converter("Gemm")
 def gemm(node: OnnxNode) -> SSAValue:
-    """`alpha * a @ b + beta * c`, where a or b may be transposed and c is broadcast."""
+    """Returns `alpha * a @ b + beta * c`, where a or b may be transposed and c is broadcast."""
     return general_product(node, node.input(0), node.input(1), node.optional(2))
 
 
 def general_product(node: OnnxNode, a: SSAValue, b: SSAValue, c: SSAValue | None) -> SSAValue:
-    """The `Gemm` that the attributes of `node` describe."""
+    """Returns the `Gemm` that the attributes of `node` describe."""
     build = node.build
     alpha, beta = node.attr("alpha", 1.0), node.attr("beta", 1.0)
     for operand in (a, b):
@@ -91,7 +91,7 @@ def general_product(node: OnnxNode, a: SSAValue, b: SSAValue, c: SSAValue | None
 def _row_bias(
     build: GraphBuilder, c: SSAValue | None, beta: float, columns: int
 ) -> SSAValue | None:
-    """`c` as a bias that is the same for all rows; None if it is not."""
+    """Returns `c` as a bias that is the same for all rows; None if it is not."""
     if c is None or beta != 1 or shape(c) not in ((columns,), (1, columns)):
         return None
     return build.reshape(c, [columns])

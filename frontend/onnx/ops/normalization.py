@@ -34,7 +34,7 @@ def softmax(node: OnnxNode) -> SSAValue:
 
 @converter("Softmax", "LogSoftmax")
 def softmax_of_matrix(node: OnnxNode) -> SSAValue:
-    """The softmax of opsets before 13 treats all dimensions from `axis` on as one."""
+    """Returns the softmax of opsets before 13 treats all dimensions from `axis` on as one."""
     x = node.input(0)
     axis = node.axis(rank(x))
     matrix = node.build.reshape(x, [prod(shape(x)[:axis]), prod(shape(x)[axis:])])
@@ -92,7 +92,7 @@ def layer_normalization(node: OnnxNode) -> list[SSAValue]:
 
 
 def _row_statistics(node: OnnxNode, x: SSAValue, axis: int, epsilon: float) -> list[SSAValue]:
-    """The mean and the inverse standard deviation of rows in f32, if they are wanted."""
+    """Returns the mean and the inverse standard deviation of rows in f32, if they are wanted."""
     if not node.output_used(1) and not node.output_used(2):
         return []
     build, axes = node.build, list(range(axis, rank(x)))

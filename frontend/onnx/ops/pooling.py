@@ -15,7 +15,7 @@ from .windows import spatial_rank, window_lists, window_pads
 
 
 def pool_window(node: OnnxNode, x: SSAValue) -> dict[str, Any]:
-    """The properties that all pools share."""
+    """Returns the properties that all pools share."""
     n = spatial_rank(rank(x))
     kernel, strides, dilations = window_lists(node, n, "kernel_shape", "strides", "dilations")
     return {
@@ -40,13 +40,13 @@ def average_pool(node: OnnxNode) -> SSAValue:
 
 
 def average_in_windows(node: OnnxNode, x: SSAValue) -> SSAValue:
-    """The average pool that the attributes of `node` describe."""
+    """Returns the average pool that the attributes of `node` describe."""
     include = bool(node.attr("count_include_pad", 0))
     return node.build.op(AvgPoolOp, x, count_include_pad=include, **pool_window(node, x))
 
 
 def spatial_axes(x: SSAValue) -> list[int]:
-    """The dimensions after batch and channels."""
+    """Returns the dimensions after batch and channels."""
     if rank(x) < 3:
         raise ModelError(f"expected an input with spatial dimensions, found {x.type}")
     return list(range(2, rank(x)))

@@ -27,7 +27,7 @@ def _parameters(node: OnnxNode) -> Parameters:
 @converter("QuantizeLinear")
 @converter("QuantizeLinear", domain=CONTRIB)
 def quantize(node: OnnxNode) -> SSAValue:
-    """`saturate(round(x / scale) + zero_point)`."""
+    """Returns `saturate(round(x / scale) + zero_point)`."""
     code = node.attr("output_dtype", 0)
     storage: Attribute = element_of_onnx(code, "the result") if code else _UI8
     if not isinstance(storage, IntegerType):
@@ -38,7 +38,7 @@ def quantize(node: OnnxNode) -> SSAValue:
 @converter("DequantizeLinear")
 @converter("DequantizeLinear", domain=CONTRIB)
 def dequantize(node: OnnxNode) -> SSAValue:
-    """`(x - zero_point) * scale`."""
+    """Returns `(x - zero_point) * scale`."""
     code = node.attr("output_dtype", 0)
     real = dequantized(node.build, node.input(0), _parameters(node))
     return node.build.cast(real, element_of_onnx(code, "the result")) if code else real
@@ -47,8 +47,8 @@ def dequantize(node: OnnxNode) -> SSAValue:
 @converter("DynamicQuantizeLinear")
 def dynamic_quantize(node: OnnxNode) -> list[SSAValue]:
     """
-    Quantization to u8 of the range from the least element to the greatest, widened to contain 0;
-    also the scale and the zero point. Where all elements are 0, the scale is 1.
+    Returns quantization to u8 of the range from the least element to the greatest, widened to
+    contain 0; also the scale and the zero point. Where all elements are 0, the scale is 1.
     """
     build, x = node.build, node.input(0)
     if not is_float(element(x)):
@@ -65,7 +65,7 @@ def dynamic_quantize(node: OnnxNode) -> list[SSAValue]:
 
 
 def _rounded(build: GraphBuilder, steps: SSAValue) -> SSAValue:
-    """`saturate(round(-steps))` in u8."""
+    """Returns `saturate(round(-steps))` in u8."""
     low, high = storage_range(_UI8)
     whole = build.op(RoundEvenOp, build.op(NegOp, build.cast(steps, f32)))
     return build.cast(build.op(ClipOp, whole, min=float(low), max=float(high)), _UI8)

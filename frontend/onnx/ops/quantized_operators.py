@@ -31,21 +31,23 @@ Real: TypeAlias = Callable[[OnnxNode, SSAValue], SSAValue]
 
 
 def _input(node: OnnxNode, first: int, axis: int = 0) -> SSAValue:
-    """Inputs `first`, its scale and its zero point as a real tensor."""
+    """Returns inputs `first`, its scale and its zero point as a real tensor."""
     return dequantized(
         node.build, node.input(first), Parameters.of(node, first + 1, first + 2, axis)
     )
 
 
 def _output(node: OnnxNode, y: SSAValue, scale: int, like: int, axis: int = 0) -> SSAValue:
-    """`y` quantized by input `scale` and the next one; without that, to the type of `like`."""
+    """
+    Returns `y` quantized by input `scale` and the next one; without that, to the type of `like`.
+    """
     storage = element(node.input(like))
     assert isinstance(storage, IntegerType)
     return quantized(node.build, y, Parameters.of(node, scale, scale + 1, axis), storage)
 
 
 def _bias(node: OnnxNode, bias: int, x_scale: int, w_scale: int) -> SSAValue | None:
-    """An i32 bias, whose scale is the product of those of the operands."""
+    """Returns an i32 bias, whose scale is the product of those of the operands."""
     build, value = node.build, node.optional(bias)
     if value is None:
         return None
@@ -94,7 +96,7 @@ def elementwise(node: OnnxNode) -> SSAValue:
 
 @converter("QLinearConcat", domain=CONTRIB)
 def concat(node: OnnxNode) -> SSAValue:
-    """The result's scale and zero point, then three inputs for each part."""
+    """Returns the result's scale and zero point, then three inputs for each part."""
     if len(node.inputs) < 5 or len(node.inputs) % 3 != 2:
         raise ModelError(f"expected 2 inputs and 3 for each part, found {len(node.inputs)}")
     parts = [_input(node, i) for i in range(2, len(node.inputs), 3)]

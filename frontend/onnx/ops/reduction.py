@@ -46,7 +46,7 @@ class Reduction:
     axes: Sequence[int]
 
     def to(self, operator: type[Node], x: SSAValue | None = None) -> SSAValue:
-        """Reduce `x`, or the input, and keep the reduced dimensions with size 1."""
+        """Reduces `x`, or the input, and keeps the reduced dimensions with size 1."""
         value = self.x if x is None else x
         return self.build.op(operator, value, axes=self.axes, keep_dims=True)
 
@@ -77,7 +77,9 @@ def _sum_of_squares(r: Reduction) -> SSAValue:
 
 
 def _log_sum_exp(r: Reduction) -> SSAValue:
-    """Shifted by the maximum, so that nothing overflows; the shift itself must be finite."""
+    """
+    Returns shifted by the maximum, so that nothing overflows; the shift itself must be finite.
+    """
     build = r.build
     shift = build.op(ClipOp, r.to(ReduceMaxOp), min=-_LARGEST, max=_LARGEST)
     shifted = build.op(ExpOp, build.elementwise(SubOp, r.x, shift))

@@ -46,7 +46,7 @@ def flatten(node: OnnxNode) -> SSAValue:
 
 
 def _axes(node: OnnxNode) -> list[int] | None:
-    """The axes: an attribute before opset 13, an input since."""
+    """Returns the axes: an attribute before opset 13, an input since."""
     return node.ints("axes") if node.has("axes") else node.known_ints(1)
 
 
@@ -89,7 +89,7 @@ def concat(node: OnnxNode) -> SSAValue:
 
 @converter("Split")
 def split(node: OnnxNode) -> list[SSAValue]:
-    """Split into parts of given sizes, or into equal parts; the last of these may be smaller."""
+    """Splits into parts of given sizes, or into equal parts; the last of these may be smaller."""
     x = node.input(0)
     axis = node.axis(rank(x))
     total = shape(x)[axis]
@@ -164,7 +164,7 @@ def pad(node: OnnxNode) -> SSAValue:
 
 
 def _pads(node: OnnxNode, n: int) -> tuple[list[int], list[int]]:
-    """The pads before and after each of the `n` dimensions."""
+    """Returns the pads before and after each of the `n` dimensions."""
     pads = (node.ints("pads") if node.has("pads") else node.known_ints(1)) or []
     given = node.known_ints(3)
     axes = list(range(n)) if given is None else [a % n if -n <= a < n else n for a in given]

@@ -22,7 +22,7 @@ def spatial_rank(rank: int) -> int:
 
 
 def window_lists(node: OnnxNode, n: int, *names: str) -> list[list[int]]:
-    """Attributes with one number for each of `n` spatial dimensions, 1 by default."""
+    """Returns attributes with one number for each of `n` spatial dimensions, 1 by default."""
     found = []
     for name in names:
         values = node.ints(name) or [1] * n
@@ -42,7 +42,8 @@ def window_pads(
     dilations: Sequence[int],
 ) -> list[int]:
     """
-    The padding before each spatial dimension, then that after each, from `pads` or `auto_pad`.
+    Returns the padding before each spatial dimension, then that after each, from `pads` or
+    `auto_pad`.
 
     With `SAME_UPPER` and `SAME_LOWER`, a dimension of size s gives ceil(s / stride) windows; an odd
     element of padding goes after or before it.
