@@ -59,7 +59,7 @@ _files: WeakValueDictionary[int, mmap.mmap] = WeakValueDictionary()
 
 def release_files() -> None:
     """
-    Give back the physical memory of all mapped files. They stay mapped: what is accessed again is
+    Gives back the physical memory of all mapped files. They stay mapped: what is accessed again is
     read again.
     """
     if hasattr(mmap, "MADV_DONTNEED"):
@@ -100,7 +100,9 @@ class _File(Source):
         return ValueError(f"{self._path} has changed since it was first read: read it again")
 
     def _is_changed(self) -> bool:
-        """Whether the file that is mapped is another than it was, where that can be known."""
+        """
+        Returns whether the file that is mapped is another than it was, where that can be known.
+        """
         assert self._view is not None
         assert self._met is not None
         mapped = self._view.obj
@@ -111,7 +113,7 @@ class _File(Source):
         return is_there and found != self._met
 
     def is_replaced(self) -> bool:
-        """Whether the file at the path is not the one that this object means."""
+        """Returns whether the file at the path is not the one that this object means."""
         return self._met is not None and _status(self._path) not in (self._met, None)
 
 
@@ -165,7 +167,7 @@ class Blob:
 
     def write(self, target: memoryview) -> bool:
         """
-        Put the bytes into writable memory of their size, if they can be made there; whether that
+        Puts the bytes into writable memory of their size, if they can be made there; whether that
         is so. Raises what `read` raises.
         """
         if self.source is None or self.source.write is None:
@@ -175,7 +177,7 @@ class Blob:
 
     def read(self) -> memoryview:
         """
-        The bytes, without a copy where the source allows.
+        Returns the bytes, without a copy where the source allows.
 
         Raises ValueError if the file is shorter than the reference says or has changed since it was
         first referred to, or the memory is gone, and OSError if the file cannot be read.
@@ -202,7 +204,7 @@ class BlobAttr(Data[Blob]):
 
     @staticmethod
     def in_file(path: str | Path, offset: int, size: int) -> BlobAttr:
-        """A reference into a file."""
+        """Returns a reference into a file."""
         return BlobAttr(Blob(str(path), offset, size, _source(str(path))))
 
     @staticmethod
@@ -214,7 +216,7 @@ class BlobAttr(Data[Blob]):
         write: Callable[[memoryview], None] | None = None,
     ) -> BlobAttr:
         """
-        A reference to `size` bytes that `read` yields, under a fresh name made from `hint`.
+        Returns a reference to `size` bytes that `read` yields, under a fresh name made from `hint`.
         `computes` says that each access is work and returns fresh memory; `write` may put the bytes
         into given memory instead.
         """

@@ -49,7 +49,7 @@ class Schema(StrEnum):
     """Symmetric, and scales are powers of two, so that shifts convert between them."""
 
     def admits(self, element: QuantizedType) -> bool:
-        """Whether all scales and zero points of a type follow the schema."""
+        """Returns whether all scales and zero points of a type follow the schema."""
         if self is Schema.ASYMMETRIC:
             return True
         signed = element.storage.signedness.data is not Signedness.UNSIGNED
@@ -103,9 +103,9 @@ class Elements:
 
     def admits(self, call: Call) -> bool:
         """
-        Whether the element types of a call are these. Results that it does not say fit. In a call
-        with quantized operands, floats in place of other quantized ones fit: a bias or a result
-        that is not quantized yet.
+        Returns whether the element types of a call are these. Results that it does not say fit. In
+        a call with quantized operands, floats in place of other quantized ones fit: a bias or a
+        result that is not quantized yet.
         """
         converted = any(isinstance(element_of(t), QuantizedType) for t in call.operands)
         sides = ((self.operands, call.operands), (self.results, call.results))
@@ -132,7 +132,7 @@ def _name(pattern: Pattern) -> str:
 def _pairs(
     patterns: Sequence[Pattern], types: Sequence[Attribute]
 ) -> list[tuple[Pattern, Attribute]]:
-    """Each type with its pattern; there must be one if there is a type."""
+    """Returns each type with its pattern; there must be one if there is a type."""
     last = len(patterns) - 1
     return [(patterns[min(i, last)], element_of(t)) for i, t in enumerate(types)]
 
@@ -143,8 +143,8 @@ def _admits(pattern: Pattern, element: Attribute) -> bool:
 
 def same(*elements: Pattern) -> tuple[Elements, ...]:
     """
-    Elements in which all operands and results have the same type: one alternative for each given
-    type.
+    Returns elements in which all operands and results have the same type: one alternative for each
+    given type.
     """
     return tuple(Elements((e,), (e,)) for e in elements)
 
@@ -168,7 +168,7 @@ class Claim:
     """What else must hold of a call: of its shapes and properties, say."""
 
     def covers(self, call: Call) -> bool:
-        """Whether a call, which its operator admits, is among what is claimed."""
+        """Returns whether a call, which its operator admits, is among what is claimed."""
         if call.operator is not self.operator:
             return False
         fits = self.elements is None or any(e.admits(call) for e in self.elements)
@@ -180,6 +180,6 @@ def claims(
     elements: Iterable[Elements] | None = None,
     when: Callable[[Call], bool] = anything,
 ) -> list[Claim]:
-    """The same claim of several operators."""
+    """Returns the same claim of several operators."""
     types = None if elements is None else tuple(elements)
     return [Claim(operator, types, when) for operator in operators]

@@ -33,22 +33,28 @@ def is_float(element: Attribute) -> bool:
 
 
 def is_integer(element: Attribute) -> bool:
-    """True for every width and signedness, i1 included."""
+    """Returns true for every width and signedness, i1 included."""
     return isinstance(element, IntegerType)
 
 
 def storage_type(element: Attribute) -> Attribute:
-    """The type that memory holds: the integer under a quantized type, otherwise the type itself."""
+    """
+    Returns the type that memory holds: the integer under a quantized type, otherwise the type
+    itself.
+    """
     return element.storage if isinstance(element, QuantizedType) else element
 
 
 def compute_type(element: Attribute) -> Attribute:
-    """The type in which scalar expressions compute: 16-bit floats compute in f32 and round once."""
+    """
+    Returns the type in which scalar expressions compute: 16-bit floats compute in f32 and round
+    once.
+    """
     return f32 if isinstance(element, Float16Type | BFloat16Type) else storage_type(element)
 
 
 def stored_values(element: Attribute) -> tuple[float, float]:
-    """The smallest and the largest value of an element type; infinities for floats."""
+    """Returns the smallest and the largest value of an element type; infinities for floats."""
     if not isinstance(element, IntegerType):
         return (-inf, inf)
     width = element.width.data
@@ -58,7 +64,7 @@ def stored_values(element: Attribute) -> tuple[float, float]:
 
 
 def element_bytes(element: Attribute) -> int:
-    """Bytes of one element in memory; i1 takes one byte."""
+    """Returns bytes of one element in memory; i1 takes one byte."""
     stored = storage_type(element)
     if not isinstance(stored, FixedBitwidthType):
         raise VerifyException(f"expected an element type of fixed size, found {element}")
@@ -70,7 +76,10 @@ def num_elements(shape: Sequence[int]) -> int:
 
 
 def type_bytes(t: TensorType | MemRefType) -> int:
-    """Bytes of a dense tensor, or of the smallest buffer that holds a strided memref's elements."""
+    """
+    Returns bytes of a dense tensor, or of the smallest buffer that holds a strided memref's
+    elements.
+    """
     if isinstance(t, TensorType) or isinstance(t.layout, NoneAttr):
         return prod(t.get_shape()) * element_bytes(t.element_type)
     return extent(t) * element_bytes(t.element_type)
@@ -85,7 +94,7 @@ def row_major_strides(shape: Sequence[int]) -> tuple[int, ...]:
 
 
 def strides_of(t: MemRefType) -> tuple[int, ...]:
-    """Static strides of a memref in elements. A broadcast dimension has stride 0."""
+    """Returns static strides of a memref in elements. A broadcast dimension has stride 0."""
     if isinstance(t.layout, StridedLayoutAttr):
         strides = t.layout.get_strides()
         if any(s is None for s in strides):
@@ -97,7 +106,7 @@ def strides_of(t: MemRefType) -> tuple[int, ...]:
 
 
 def offset_of(t: MemRefType) -> int:
-    """Static offset of a memref in elements from the start of its buffer."""
+    """Returns static offset of a memref in elements from the start of its buffer."""
     if isinstance(t.layout, StridedLayoutAttr):
         offset = t.layout.get_offset()
         if offset is None:
@@ -107,7 +116,10 @@ def offset_of(t: MemRefType) -> int:
 
 
 def extent(t: MemRefType) -> int:
-    """One more than the largest element index that the memref reaches in its buffer; 0 if empty."""
+    """
+    Returns one more than the largest element index that the memref reaches in its buffer; 0 if
+    empty.
+    """
     shape = t.get_shape()
     if 0 in shape:
         return 0
@@ -116,7 +128,7 @@ def extent(t: MemRefType) -> int:
 
 
 def lowest_index(t: MemRefType) -> int:
-    """The smallest element index that the memref reaches in its buffer; 0 if empty."""
+    """Returns the smallest element index that the memref reaches in its buffer; 0 if empty."""
     shape = t.get_shape()
     if 0 in shape:
         return 0
@@ -126,7 +138,10 @@ def lowest_index(t: MemRefType) -> int:
 
 
 def is_contiguous(t: MemRefType) -> bool:
-    """True if the elements lie densely in row-major order (dimensions of size 1 do not matter)."""
+    """
+    Returns true if the elements lie densely in row-major order (dimensions of size 1 do not
+    matter).
+    """
     dense = row_major_strides(t.get_shape())
     return all(
         d == 1 or s == e for d, s, e in zip(t.get_shape(), strides_of(t), dense, strict=True)
@@ -136,29 +151,31 @@ def is_contiguous(t: MemRefType) -> bool:
 def strided_memref(
     element: Attribute, shape: Sequence[int], strides: Sequence[int], offset: int = 0
 ) -> MemRefType:
-    """A memref with the identity layout where that says the same, a strided one otherwise."""
+    """
+    Returns a memref with the identity layout where that says the same, a strided one otherwise.
+    """
     if offset == 0 and tuple(strides) == row_major_strides(shape):
         return MemRefType(element, shape)
     return MemRefType(element, shape, StridedLayoutAttr(strides, offset))
 
 
 def tensor_of(t: MemRefType) -> TensorType:
-    """The tensor type with the same shape and elements."""
+    """Returns the tensor type with the same shape and elements."""
     return TensorType(t.element_type, t.get_shape())
 
 
 def memref_of(t: TensorType) -> MemRefType:
-    """The dense memref type with the same shape and elements."""
+    """Returns the dense memref type with the same shape and elements."""
     return MemRefType(t.element_type, t.get_shape())
 
 
 def lowest(element: Attribute) -> int | float:
-    """The identity of the maximum: no value of this element type is below it."""
+    """Returns the identity of the maximum: no value of this element type is below it."""
     return _extreme(storage_type(element), highest=False)
 
 
 def highest(element: Attribute) -> int | float:
-    """The identity of the minimum: no value of this element type is above it."""
+    """Returns the identity of the minimum: no value of this element type is above it."""
     return _extreme(storage_type(element), highest=True)
 
 

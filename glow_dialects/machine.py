@@ -70,19 +70,20 @@ class MachineDescription:
     # the facts as a whole
 
     def facts(self) -> Mapping[str, int | bool | tuple[str, ...]]:
-        """All facts by name."""
+        """Returns all facts by name."""
         return {f.name: getattr(self, f.name) for f in fields(self)}
 
     def kernel_identity(self) -> str:
         """
-        The facts that the code of kernels depends on, as text that is part of the identity of each
-        kernel. What a machine lacks is left out, so a new feature does not rename old kernels.
+        Returns the facts that the code of kernels depends on, as text that is part of the identity
+        of each kernel. What a machine lacks is left out, so a new feature does not rename old
+        kernels.
         """
         found = {n: v for n, v in self.facts().items() if v and n not in _OUTSIDE_KERNELS}
         return "; ".join(f"{name} = {_option(value)}" for name, value in found.items())
 
     def pass_options(self) -> str:
-        """All facts as options of the pass `glow-set-machine`."""
+        """Returns all facts as options of the pass `glow-set-machine`."""
         return " ".join(
             f"{name.replace('_', '-')}={_option(value)}"
             for name, value in self.facts().items()
@@ -90,7 +91,7 @@ class MachineDescription:
         )
 
     def missing_on(self, other: MachineDescription) -> list[str]:
-        """The instructions that code for this machine may have and `other` does not."""
+        """Returns the instructions that code for this machine may have and `other` does not."""
         lacking = [
             name.removeprefix("has_").replace("_", " ")
             for name, value in self.facts().items()
@@ -102,13 +103,13 @@ class MachineDescription:
 
     def byte_dot(self, unsigned: bool) -> DotKind | None:
         """
-        The instruction that adds four products of bytes, unsigned or signed, by signed ones; None
-        if there is none.
+        Returns the instruction that adds four products of bytes, unsigned or signed, by signed
+        ones; None if there is none.
         """
         return next((k for k in self.int8_dots if (k in UNSIGNED_LHS) == unsigned), None)
 
     def lanes(self, element_bits: int) -> int:
-        """How many elements of a width fit into a vector register; at least 1."""
+        """Returns how many elements of a width fit into a vector register; at least 1."""
         return max(1, self.vector_bits // element_bits)
 
     @property
@@ -133,15 +134,16 @@ class MachineDescription:
 
     def fits(self, vectors: int, points: int) -> bool:
         """
-        The register rule of products: whether a tile of `vectors` loaded vectors times `points`
-        broadcast elements fits, with its accumulators. Without fused multiply-add, a product
-        needs a register before it is added; it takes that of the broadcast for the last vector.
+        Returns the register rule of products: whether a tile of `vectors` loaded vectors times
+        `points` broadcast elements fits, with its accumulators. Without fused multiply-add, a
+        product needs a register before it is added; it takes that of the broadcast for the last
+        vector.
         """
         broadcast = 1 if self.has_fma or vectors == 1 else 2
         return vectors * points + vectors + broadcast <= self.vector_registers
 
     def most_points(self, vectors: int) -> int:
-        """The largest tile of `vectors` vectors that fits; 0 if none does."""
+        """Returns the largest tile of `vectors` vectors that fits; 0 if none does."""
         return max((n for n in range(self.vector_registers) if self.fits(vectors, n)), default=0)
 
     @property

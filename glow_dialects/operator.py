@@ -54,7 +54,10 @@ class Call:
     properties: Mapping[str, Attribute]
 
     def get(self, name: str) -> Any:
-        """The Python value of a property. Raises KeyError if the operator has no such property."""
+        """
+        Returns the Python value of a property. Raises KeyError if the operator has no such
+        property.
+        """
         return to_python(self.properties[name])
 
     def ints(self, name: str) -> tuple[int, ...]:
@@ -67,15 +70,15 @@ class Call:
         return self.get(name)
 
     def shape(self, operand: int) -> tuple[int, ...]:
-        """The shape of an operand; () for an element type."""
+        """Returns the shape of an operand; () for an element type."""
         return shape_of(self.operands[operand])
 
     def element(self, operand: int) -> Attribute:
-        """The element type of an operand."""
+        """Returns the element type of an operand."""
         return element_of(self.operands[operand])
 
     def fail(self, what: str) -> VerifyException:
-        """An error to raise, of the form "expected ..., found ..."."""
+        """Returns an error to raise, of the form "expected ..., found ..."."""
         return VerifyException(what)
 
 
@@ -110,7 +113,7 @@ class Node(IRDLOperation, abc.ABC):
     @abc.abstractmethod
     def infer(cls, call: Call) -> Sequence[Attribute]:
         """
-        The result types that follow from operand types and properties.
+        Returns the result types that follow from operand types and properties.
 
         Raises VerifyException, saying what was expected and what was found. An operator whose
         result type is a parameter (a reshape, say) checks `call.results` and returns them.
@@ -181,7 +184,7 @@ class Node(IRDLOperation, abc.ABC):
         **properties: Python,
     ) -> Self:
         """
-        Build a node from values and Python properties: `SoftmaxOp.of(x, axis=1)`.
+        Builds a node from values and Python properties: `SoftmaxOp.of(x, axis=1)`.
 
         Result types are inferred unless given. Omitted properties take their defaults, except for
         lists with a number for each dimension, which must be given. Raises VerifyException if the
@@ -259,14 +262,14 @@ _NARROW_BITS = 16
 
 
 def is_narrow_integer(element: Attribute) -> bool:
-    """Integers, or quantized numbers stored as such, of 2 to 16 bits."""
+    """Returns integers, or quantized numbers stored as such, of 2 to 16 bits."""
     stored = storage_type(element)
     return isinstance(stored, IntegerType) and 1 < stored.width.data <= _NARROW_BITS
 
 
 def expect_product(call: Call, addend: int | None = None) -> Attribute:
     """
-    The element type in which products of operands 0 and 1 are summed, which is returned.
+    Returns the element type in which products of operands 0 and 1 are summed, which is returned.
 
     Of floats, and of integers that are not narrow, it is the type of both operands. Narrow integers
     and quantized numbers, of which the stored ones count, may differ, and give i32. The operand
@@ -324,8 +327,8 @@ def expect_axis(call: Call, prop: str, rank: int) -> int:
 
 def text_of(attribute: object) -> str | None:
     """
-    The text of a string attribute, None for others. The parser takes a string with characters
-    beyond ASCII, which are printed as escapes, for bytes.
+    Returns the text of a string attribute, None for others. The parser takes a string with
+    characters beyond ASCII, which are printed as escapes, for bytes.
     """
     match attribute:
         case StringAttr():

@@ -22,7 +22,9 @@ Python: TypeAlias = "bool | int | float | str | Sequence[int] | Sequence[float] 
 
 
 def to_attribute(value: Python) -> Attribute:
-    """A Python value as the attribute that operators use: i64, f64, i1, string or dense array."""
+    """
+    Returns a Python value as the attribute that operators use: i64, f64, i1, string or dense array.
+    """
     match value:
         case Attribute():
             return value
@@ -41,7 +43,7 @@ def to_attribute(value: Python) -> Attribute:
 
 
 def to_python(attribute: Attribute) -> Any:
-    """The Python value of an attribute made by `to_attribute`; others stay as they are."""
+    """Returns the Python value of an attribute made by `to_attribute`; others stay as they are."""
     match attribute:
         case IntegerAttr(type=IntegerType(width=width)) if width.data == 1:
             return bool(attribute.value.data)

@@ -33,7 +33,7 @@ _MAX_STORAGE_BITS = 32
 
 
 def storage_range(storage: IntegerType) -> tuple[int, int]:
-    """The smallest and largest value of a storage type; signless types are signed."""
+    """Returns the smallest and largest value of a storage type; signless types are signed."""
     width = storage.width.data
     if storage.signedness.data is Signedness.UNSIGNED:
         return 0, 2**width - 1
@@ -41,7 +41,7 @@ def storage_range(storage: IntegerType) -> tuple[int, int]:
 
 
 def _float_literal(value: float) -> str:
-    """The shortest text that reads back as `value` and is an MLIR float literal."""
+    """Returns the shortest text that reads back as `value` and is an MLIR float literal."""
     text = repr(value)
     mantissa, e, exponent = text.partition("e")
     if "." not in mantissa:

@@ -124,7 +124,7 @@ class Expr:
 
     @staticmethod
     def constant(value: Number, element: Attribute | None = None) -> Expr:
-        """A number of an element type; by default of that of the operands beside it."""
+        """Returns a number of an element type; by default of that of the operands beside it."""
         return Expr(None, value=value, target=element)
 
     @property
@@ -183,7 +183,10 @@ def arguments(count: int) -> tuple[Expr, ...]:
 
 
 def apply(kind: Primitive, *operands: Operand) -> Expr:
-    """`kind` applied to expressions or numbers. Raises ValueError on a wrong number of operands."""
+    """
+    Returns `kind` applied to expressions or numbers. Raises ValueError on a wrong number of
+    operands.
+    """
     if len(operands) != ARITY[kind]:
         raise ValueError(f"{kind} takes {counted(ARITY[kind], 'operand')}, got {len(operands)}")
     args = tuple(o if isinstance(o, Expr) else Expr.constant(o) for o in operands)
@@ -191,17 +194,19 @@ def apply(kind: Primitive, *operands: Operand) -> Expr:
 
 
 def convert(x: Expr, target: Attribute | None = None) -> Expr:
-    """`x` in an element type, as by a C cast; by default in that of the operator's result."""
+    """
+    Returns `x` in an element type, as by a C cast; by default in that of the operator's result.
+    """
     return Expr(Primitive.CONVERT, (x,), target=target)
 
 
 def bitcast(x: Expr, target: Attribute) -> Expr:
-    """The bits of `x` as a number of type `target`, which has as many."""
+    """Returns the bits of `x` as a number of type `target`, which has as many."""
     return Expr(Primitive.BITCAST, (x,), target=target)
 
 
 def multiply_add(a: Operand, b: Operand, c: Operand) -> Expr:
-    """`a * b + c`, of floats rounded once where the machine can."""
+    """Returns `a * b + c`, of floats rounded once where the machine can."""
     return apply(Primitive.MULTIPLY_ADD, a, b, c)
 
 
@@ -245,17 +250,17 @@ class Algebra(Protocol[T]):
 
     def constant(self, value: Number, like: Sequence[T], element: Attribute | None) -> T:
         """
-        A constant of type `element`, or else of the type of `like`: the operands beside it that
-        have a type (perhaps none).
+        Returns a constant of type `element`, or else of the type of `like`: the operands beside it
+        that have a type (perhaps none).
         """
         ...
 
     def convert(self, value: T, target: Attribute | None) -> T:
-        """A conversion to an element type, or to that of the operator's result."""
+        """Returns a conversion to an element type, or to that of the operator's result."""
         ...
 
     def bitcast(self, value: T, target: Attribute) -> T:
-        """The bits of a value as one of another type."""
+        """Returns the bits of a value as one of another type."""
         ...
 
     def apply(self, kind: Primitive, args: Sequence[T]) -> T:
@@ -264,7 +269,7 @@ class Algebra(Protocol[T]):
 
 
 def fold(expr: Expr, arguments: Sequence[T], algebra: Algebra[T]) -> T:
-    """Evaluate `expr` bottom-up, with operand `i` bound to `arguments[i]`."""
+    """Evaluates `expr` bottom-up, with operand `i` bound to `arguments[i]`."""
     return fold_in_order(_bottom_up([expr]), arguments, algebra)[expr]
 
 
@@ -272,8 +277,8 @@ def fold_in_order(
     order: Sequence[Expr], arguments: Sequence[T], algebra: Algebra[T]
 ) -> Mapping[Expr, T]:
     """
-    The values of expressions, evaluated in this order, in which operands come first. A constant
-    without a type is evaluated for each operation that it is an operand of.
+    Returns the values of expressions, evaluated in this order, in which operands come first. A
+    constant without a type is evaluated for each operation that it is an operand of.
     """
     done: dict[Expr, T] = {}
     for node in order:
@@ -306,12 +311,14 @@ def _operands(node: Expr, done: Mapping[Expr, T], algebra: Algebra[T]) -> list[T
 
 
 def in_order_of_creation(results: Sequence[Expr]) -> tuple[Expr, ...]:
-    """All that `results` depend on, as `fold_in_order` takes it."""
+    """Returns all that `results` depend on, as `fold_in_order` takes it."""
     return tuple(sorted(_bottom_up(results), key=lambda e: e.number))
 
 
 def _bottom_up(results: Sequence[Expr]) -> list[Expr]:
-    """All that `results` depend on, operands first, without constants that operations type."""
+    """
+    Returns all that `results` depend on, operands first, without constants that operations type.
+    """
     found: dict[Expr, None] = {}
     pending = list(reversed(results))
     while pending:
@@ -346,9 +353,9 @@ class _Substitution:
 
 def substitute(expr: Expr, arguments: Sequence[Expr], result: Attribute) -> Expr:
     """
-    The expression of an operator whose result has the element type `result`, over expressions
-    instead of operands. Conversions and constants that have the result's type name it, so that they
-    keep it in a larger expression.
+    Returns the expression of an operator whose result has the element type `result`, over
+    expressions instead of operands. Conversions and constants that have the result's type name it,
+    so that they keep it in a larger expression.
     """
     return fold(expr, arguments, _Substitution(result))
 
@@ -360,6 +367,6 @@ def substitute_all(results: Sequence[Expr], arguments: Sequence[Expr]) -> tuple[
 
 
 def weight(order: Sequence[Expr]) -> int:
-    """About how many operations expressions become, without those that they depend on."""
+    """Returns about how many operations expressions become, without those that they depend on."""
     kinds = [node.kind for node in order if node.kind is not None]
     return sum(TIMINGS.elementary_operations if kind in _TRANSCENDENTAL else 1 for kind in kinds)

@@ -85,7 +85,7 @@ def default_of(definition: PropertyDef, result: Attribute | None) -> Attribute |
 
 
 def fill_defaults(op: IRDLOperation, properties: Properties, result: Attribute | None) -> None:
-    """Give an operation those of the properties that it lacks and that have a default."""
+    """Gives an operation those of the properties that it lacks and that have a default."""
     for name, definition in properties.items():
         if name not in op.properties and isinstance(definition.constr, PerDimension):
             default = default_of(definition, result)
@@ -116,7 +116,7 @@ def print_properties(
 
 
 def _literal(value: Attribute) -> str | None:
-    """The literal of an attribute; None if it has none."""
+    """Returns the literal of an attribute; None if it has none."""
     match value:
         case IntegerAttr(type=t) if t == i1:
             return "true" if value.value.data else "false"
@@ -133,7 +133,7 @@ def _literal(value: Attribute) -> str | None:
 
 
 def _float_literal(value: float) -> str:
-    """The shortest one; MLIR's have a point."""
+    """Returns the shortest one; MLIR's have a point."""
     digits, exponent, power = repr(value).partition("e")
     return (digits if "." in digits else f"{digits}.0") + exponent + power
 
@@ -142,7 +142,7 @@ def parse_properties(
     parser: Parser, operator: str, definitions: Properties
 ) -> tuple[dict[str, Attribute], dict[str, Attribute]]:
     """
-    The properties and attributes that follow the operands of an `operator` of that name.
+    Returns the properties and attributes that follow the operands of an `operator` of that name.
 
     Raises ParseError, which names the property that is unknown, given twice, or of a wrong kind.
     """
@@ -170,7 +170,7 @@ def parse_properties(
 
 
 def _as_text(value: Attribute, definition: PropertyDef) -> Attribute:
-    """The string that xDSL reads as bytes because some of its characters are not ASCII."""
+    """Returns the string that xDSL reads as bytes because some of its characters are not ASCII."""
     if isinstance(value, BytesAttr) and definition.constr.verifies(StringAttr("")):
         return StringAttr(value.data.decode("utf-8"))
     return value

@@ -28,7 +28,7 @@ def view_type(
     element: Attribute, shape: Sequence[int], strides: Sequence[int], offset: int = 0
 ) -> MemRefType:
     """
-    The memref type of a view in its one canonical form.
+    Returns the memref type of a view in its one canonical form.
 
     The stride of a dimension of size 1 has no meaning; it is given the value that makes the
     dimension dense over the next one, so that views of the same elements have equal types.
@@ -43,7 +43,7 @@ def view_type(
 
 
 def broadcast_view(t: MemRefType, shape: Sequence[int]) -> MemRefType:
-    """The elements of `t` repeated to `shape`, as numpy's `broadcast_to`."""
+    """Returns the elements of `t` repeated to `shape`, as numpy's `broadcast_to`."""
     added = len(shape) - t.get_num_dims()
     sizes = (1,) * added + t.get_shape()
     strides = (0,) * added + strides_of(t)
@@ -57,7 +57,9 @@ def broadcast_view(t: MemRefType, shape: Sequence[int]) -> MemRefType:
 def slice_view(
     t: MemRefType, starts: Sequence[int], sizes: Sequence[int], steps: Sequence[int]
 ) -> MemRefType:
-    """`sizes[d]` elements of each dimension `d` of `t`, from `starts[d]` on, `steps[d]` apart."""
+    """
+    Returns `sizes[d]` elements of each dimension `d` of `t`, from `starts[d]` on, `steps[d]` apart.
+    """
     if 0 in sizes:
         return view_type(t.element_type, sizes, row_major_strides(sizes))
     strides = strides_of(t)
@@ -77,7 +79,8 @@ class _Dimension:
 
 def _dimensions(t: MemRefType, merge: bool) -> list[_Dimension]:
     """
-    The dimensions of size above 1; neighbours that are dense over each other merge on request.
+    Returns the dimensions of size above 1; neighbours that are dense over each other merge on
+    request.
     """
     found: list[_Dimension] = []
     shape = t.get_shape()
@@ -91,7 +94,7 @@ def _dimensions(t: MemRefType, merge: bool) -> list[_Dimension]:
 
 
 def _place(dimensions: Sequence[_Dimension], size: int, stride: int) -> tuple[int, int] | None:
-    """The dimension in which `stride` moves, and by how many of its indices."""
+    """Returns the dimension in which `stride` moves, and by how many of its indices."""
     for k, d in enumerate(dimensions):
         if d.dense <= abs(stride):
             steps = abs(stride) // d.dense * (1 if stride > 0 else -1)
@@ -104,8 +107,9 @@ def _box(
     dimensions: Sequence[_Dimension], view: MemRefType
 ) -> tuple[list[tuple[int, int]], list[int]] | None:
     """
-    The range of coordinates that `view` reaches in each dimension, and the stride that each of its
-    own dimensions takes if the buffer lies in memory as `dimensions` say. None if it is not a box.
+    Returns the range of coordinates that `view` reaches in each dimension, and the stride that each
+    of its own dimensions takes if the buffer lies in memory as `dimensions` say. None if it is not
+    a box.
     """
     rest = offset_of(view)
     low: list[int] = []
@@ -154,21 +158,23 @@ def view_through(outer: MemRefType, inner: MemRefType) -> MemRefType | None:
 
 
 def is_whole(view: MemRefType, buffer: MemRefType) -> bool:
-    """True if `view` reaches each element of the dense `buffer` exactly once and in order."""
+    """
+    Returns true if `view` reaches each element of the dense `buffer` exactly once and in order.
+    """
     return num_elements(view.get_shape()) == num_elements(buffer.get_shape()) and view_type(
         view.element_type, view.get_shape(), strides_of(view), offset_of(view)
     ) == MemRefType(view.element_type, view.get_shape())
 
 
 def _interval(view: MemRefType) -> tuple[int, int]:
-    """The smallest and one more than the largest element index."""
+    """Returns the smallest and one more than the largest element index."""
     down = sum(min(0, (d - 1) * s) for d, s in zip(view.get_shape(), strides_of(view), strict=True))
     return offset_of(view) + down, extent(view)
 
 
 def may_overlap(a: MemRefType, b: MemRefType, buffer: MemRefType) -> bool:
     """
-    False if views `a` and `b` of the dense `buffer` certainly share no element.
+    Returns false if views `a` and `b` of the dense `buffer` certainly share no element.
 
     They do not if their index ranges are disjoint, or if both are boxes in the coordinates of the
     buffer, or in those that their own strides make, and these are disjoint in some dimension (the
@@ -197,7 +203,7 @@ def _dimensions_of_strides(strides: Sequence[int], extent: int) -> list[_Dimensi
 
 
 def _apart(dimensions: Sequence[_Dimension], a: MemRefType, b: MemRefType) -> bool:
-    """Whether two views are boxes in these coordinates that are disjoint."""
+    """Returns whether two views are boxes in these coordinates that are disjoint."""
     box_a, box_b = _box(dimensions, a), _box(dimensions, b)
     if box_a is None or box_b is None:
         return False

@@ -65,25 +65,27 @@ class OperatorWork:
 
 
 def operations(*operators: type[Node]) -> Callable[[Count], Count]:
-    """Registers how many operations a call of `operators` takes."""
+    """Returns registers how many operations a call of `operators` takes."""
     return _OPERATIONS.entry(*operators)
 
 
 def products(*operators: type[Node]) -> Callable[[Count], Count]:
     """
-    Registers how many products a call of `operators` sums. A product and its addition are two
-    operations.
+    Returns registers how many products a call of `operators` sums. A product and its addition are
+    two operations.
     """
     return _PRODUCTS.entry(*operators)
 
 
 def moved(*operators: type[Node]) -> Callable[[Count], Count]:
-    """Registers how many bytes a call of `operators`, which do not read all operands, moves."""
+    """
+    Returns registers how many bytes a call of `operators`, which do not read all operands, moves.
+    """
     return _BYTES.entry(*operators)
 
 
 def products_of(call: Call) -> int:
-    """How many products a convolution or matrix product sums; 0 for other operators."""
+    """Returns how many products a convolution or matrix product sums; 0 for other operators."""
     count = _PRODUCTS.get(call.operator)
     if count is not None:
         return count(_with_results(call))
@@ -92,7 +94,7 @@ def products_of(call: Call) -> int:
 
 
 def known_bytes(call: Call) -> int | None:
-    """Bytes that a call moves if it does not read all of its operands; None if it does."""
+    """Returns bytes that a call moves if it does not read all of its operands; None if it does."""
     count = _BYTES.get(call.operator)
     if count is not None:
         return count(_with_results(call))
@@ -107,7 +109,9 @@ def known_bytes(call: Call) -> int | None:
 
 
 def operations_of(call: Call) -> int:
-    """How many operations a call of tensors takes. Its results may be left out if they follow."""
+    """
+    Returns how many operations a call of tensors takes. Its results may be left out if they follow.
+    """
     if count := products_of(call):
         return 2 * count
     full = _with_results(call)
@@ -152,13 +156,13 @@ def _elements(t: Attribute) -> int:
 
 
 def _bytes(t: Attribute) -> int:
-    """The bytes of a dense tensor; for a view, the bytes that it shows."""
+    """Returns the bytes of a dense tensor; for a view, the bytes that it shows."""
     shaped = isinstance(t, TensorType | MemRefType)
     return _elements(t) * element_bytes(element_of(t)) if shaped else 0
 
 
 def _primitives(expr: Expr) -> int:
-    """The primitives in an expression; shared ones count once."""
+    """Returns the primitives in an expression; shared ones count once."""
     seen: set[Expr] = set()
     pending = [expr]
     while pending:
@@ -189,7 +193,7 @@ def _packed(call: Call) -> int:
 
 @products(WinogradConvolutionOp)
 def _winograd(call: Call) -> int:
-    """The operations of transformed tiles, without the transforms."""
+    """Returns the operations of transformed tiles, without the transforms."""
     tile, (_, inputs, *_, lanes) = call.int("tile"), call.shape(0)
     batch, blocks, *sizes, block = shape_of(call.results[0])
     points = (tile + 2) ** 2 * batch * prod(-(-s * call.int("pool") // tile) for s in sizes)
@@ -223,5 +227,5 @@ def _batch_norm(call: Call) -> int:
 
 @operations(LayerNormOp, RmsNormOp, GroupNormOp)
 def _row_norm(call: Call) -> int:
-    """Sum, difference, square, sum of squares, and product by the deviation, scale, and bias."""
+    """Sums, difference, square, sum of squares, and product by the deviation, scale, and bias."""
     return 7 * _elements(call.operands[0])

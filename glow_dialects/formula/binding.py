@@ -44,7 +44,7 @@ def bind(
     strict: bool = False,
 ) -> Statement:
     """
-    The statement of a formula.
+    Returns the statement of a formula.
 
     - `operands`: types by name, in order.
     - `names`: numbers, and sequences of them for packs, by name; `w..` names the length of a pack.
@@ -103,7 +103,9 @@ class _Binder(Values):
         return Statement((*stages, last), tuple(self.types.values()), element, self.text)
 
     def _element(self, found: Kind | Attribute) -> Attribute:
-        """The element type of a result that is not declared: 16-bit floats stay what they are."""
+        """
+        Returns the element type of a result that is not declared: 16-bit floats stay what they are.
+        """
         if isinstance(found, Kind):
             at = self.formula.result.at
             self.fail("the element type of the result is not known: convert it, as with f32", at)
@@ -167,7 +169,7 @@ class _Binder(Values):
         return value.value
 
     def _once(self, explicit: set[Loop]) -> bool:
-        """One rule after the other, until one of them tells a range."""
+        """Returns one rule after the other, until one of them tells a range."""
         rules: list[Callable[[set[Loop]], bool]] = [
             self._bare,
             self._bare_beyond,
@@ -177,7 +179,9 @@ class _Binder(Values):
         return any(rule(explicit) for rule in rules)
 
     def _expanded(self) -> Iterator[tuple[Access, Expression, int | None, int, int]]:
-        """Each index of each read: access, index, which of a pack, dimension, size (if known)."""
+        """
+        Yields each index of each read: access, index, which of a pack, dimension, size (if known).
+        """
         for equation in equations_of(self.formula):
             for access in equation.accesses:
                 if access.name in self.names:

@@ -22,14 +22,14 @@ from .statement import (
 
 
 def reductions(statement: Statement) -> Iterator[tuple[int, Reduce]]:
-    """The reductions of a statement, each with how many terms all of its values combine."""
+    """Yields the reductions of a statement, each with how many terms all of its values combine."""
     for term in statement.terms():
         if isinstance(term, Reduce):
             yield points((*term.loops, *term.over)), term
 
 
 def products(statement: Statement) -> int:
-    """How many products of elements of different operands are summed."""
+    """Returns how many products of elements of different operands are summed."""
     return sum(count for count, term in reductions(statement) if _is_sum_of_products(term))
 
 
@@ -49,8 +49,8 @@ def _sources(term: Term) -> set[int | Stage]:
 
 def operations(statement: Statement) -> int:
     """
-    How many operations on elements there are: those of reductions at each of their points, others
-    at each point of what they depend on. Those on indices do not count.
+    Returns how many operations on elements there are: those of reductions at each of their points,
+    others at each point of what they depend on. Those on indices do not count.
     """
     total = 0
     for stage in statement.stages:
@@ -67,7 +67,7 @@ def operations(statement: Statement) -> int:
 
 
 def gathered(statement: Statement) -> dict[int, int]:
-    """How many elements are read of each operand of which other elements say which ones."""
+    """Returns how many elements are read of each operand of which other elements say which ones."""
     found: dict[int, int] = {}
     for term in statement.terms():
         if isinstance(term, Read) and isinstance(term.source, int) and _is_gather(term):
@@ -82,8 +82,8 @@ def _is_gather(term: Read) -> bool:
 
 def divides(statement: Statement, parts: AbstractSet[int]) -> bool:
     """
-    Whether a part of the first dimension of the result needs the same part of the first dimension
-    of each of the operands `parts`, and nothing of the others but what all parts need.
+    Returns whether a part of the first dimension of the result needs the same part of the first
+    dimension of each of the operands `parts`, and nothing of the others but what all parts need.
     """
     places = statement.result.places
     return (
@@ -95,8 +95,8 @@ def divides(statement: Statement, parts: AbstractSet[int]) -> bool:
 
 def _follows(term: Term, first: Loop | None, parts: AbstractSet[int]) -> bool:
     """
-    Whether a term reads the operands `parts` only where their first index is the value of a loop,
-    which it uses for nothing else. Without a loop, it does not read them.
+    Returns whether a term reads the operands `parts` only where their first index is the value of a
+    loop, which it uses for nothing else. Without a loop, it does not read them.
     """
     match term:
         case Read():

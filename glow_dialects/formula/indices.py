@@ -22,12 +22,12 @@ _MOST_DIMENSIONS = 16
 
 
 def equations_of(formula: Formula) -> list[Equation]:
-    """All equations: those of intermediate values, then that of the result."""
+    """Returns all equations: those of intermediate values, then that of the result."""
     return [*formula.definitions, formula.result]
 
 
 def operand_names(formula: Formula) -> list[str]:
-    """The operands of a formula, in the order in which the text first reads them."""
+    """Returns the operands of a formula, in the order in which the text first reads them."""
     known = {e.name for e in equations_of(formula)}
     equations = (formula.result, *formula.definitions)
     names = [a.name for e in equations for a in e.accesses if a.name not in known]
@@ -78,7 +78,9 @@ class Indices:
     # packs
 
     def packs_in(self, e: Expression) -> list[Name]:
-        """The packs that an index expands, unless they are counted or indices of a read in it."""
+        """
+        Returns the packs that an index expands, unless they are counted or indices of a read in it.
+        """
         if isinstance(e, Name):
             return [e] if e.name in self.packs else []
         if isinstance(e, Access) or (isinstance(e, Call) and e.function == "count"):
@@ -110,7 +112,7 @@ class Indices:
                     self.fail(f"how many indices {index.name}.. stands for is not known", index.at)
 
     def _measure(self, indices: tuple[Index, ...], rank: int | None, at: int) -> bool:
-        """Whether an access tells the length of a pack."""
+        """Returns whether an access tells the length of a pack."""
         changed = False
         for index in indices:
             known = self.length(index)
@@ -144,7 +146,7 @@ class Indices:
     # ranges
 
     def loop(self, name: Name, place: int | None) -> Loop:
-        """The loop of an index, or of one of a pack."""
+        """Returns the loop of an index, or of one of a pack."""
         if name.name not in self.packs:
             return self.loops[name.name, None]
         if place is None:
@@ -152,7 +154,7 @@ class Indices:
         return self.loops[name.name, place]
 
     def loops_of(self, name: Name) -> list[Loop]:
-        """The loop of an index, or all of a pack."""
+        """Returns the loop of an index, or all of a pack."""
         if name.name in self.packs:
             return [self.loops[name.name, d] for d in range(self.packs[name.name])]
         return [self.loops[name.name, None]]

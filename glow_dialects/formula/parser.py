@@ -65,8 +65,8 @@ class _Token(NamedTuple):
 @cache
 def parse(text: str) -> Formula:
     """
-    The formula of a text; the same object for the same text. Raises FormulaError, which shows the
-    place.
+    Returns the formula of a text; the same object for the same text. Raises FormulaError, which
+    shows the place.
     """
     parser = _Parser(text)
     try:
@@ -291,7 +291,9 @@ class _Parser:
         return Call(name.text, tuple(arguments), name.at)
 
     def _reduces(self, name: _Token) -> bool:
-        """Whether a name before a bracket begins a reduction: an operand follows the bracket."""
+        """
+        Returns whether a name before a bracket begins a reduction: an operand follows the bracket.
+        """
         if name.text not in REDUCTIONS:
             return False
         if name.text in ("sum", "prod"):

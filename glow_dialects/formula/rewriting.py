@@ -24,8 +24,9 @@ from .syntax import (
 
 def with_order(formula: Formula, name: str, order: Sequence[int]) -> Formula | None:
     """
-    The formula for an operand whose dimensions have another order: where it read dimension `d`, it
-    reads dimension `order[d]`. None if it reads the operand with packs, or asks for its sizes.
+    Returns the formula for an operand whose dimensions have another order: where it read dimension
+    `d`, it reads dimension `order[d]`. None if it reads the operand with packs, or asks for its
+    sizes.
     """
     equations = [formula.result, *formula.definitions]
     bounds = [b.size for e in equations for b in e.all_bounds if b.size is not None]

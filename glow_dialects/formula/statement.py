@@ -181,7 +181,7 @@ class Statement:
 
 
 def walk(term: Term) -> Iterator[Term]:
-    """A term and all terms in it."""
+    """Yields a term and all terms in it."""
     yield term
     for part in term.parts:
         yield from walk(part)
@@ -200,7 +200,7 @@ class Affine:
 
 
 def affine(term: Term) -> Affine | None:
-    """An index as an affine form of loop variables; None if it is not one."""
+    """Returns an index as an affine form of loop variables; None if it is not one."""
     match term:
         case Constant() if isinstance(term.value, int):
             return Affine({}, term.value)

@@ -164,7 +164,7 @@ Expression: TypeAlias = Number | Name | Access | Call | Unary | Binary | Choice 
 
 
 def parts_of(e: Expression) -> Sequence[Expression]:
-    """The expressions directly inside of one."""
+    """Returns the expressions directly inside of one."""
     match e:
         case Access():
             inside = [i.value for i in e.indices]
@@ -184,7 +184,7 @@ def parts_of(e: Expression) -> Sequence[Expression]:
 
 
 def inside(e: Expression) -> Iterator[Expression]:
-    """An expression and all inside of it, in the order of the text."""
+    """Yields an expression and all inside of it, in the order of the text."""
     yield e
     for part in parts_of(e):
         yield from inside(part)
@@ -253,7 +253,9 @@ def _level(e: Expression) -> float:
 
 
 def _within(e: Expression, level: float) -> str:
-    """An expression where only those that bind at least so strongly stand without brackets."""
+    """
+    Returns an expression where only those that bind at least so strongly stand without brackets.
+    """
     return f"({e})" if _level(e) < level else str(e)
 
 

@@ -98,7 +98,7 @@ def true(at: int) -> Constant:
 
 
 def adapted(term: Term, t: Type) -> Term:
-    """A term of a kind in another type, if it can be one."""
+    """Returns a term of a kind in another type, if it can be one."""
     if term.type == t:
         return term
     if not isinstance(term.type, Kind):
@@ -115,7 +115,7 @@ def adapted(term: Term, t: Type) -> Term:
 
 
 def unified(a: Term, b: Term) -> tuple[Term, Term]:
-    """Two terms in the one type that both can have."""
+    """Returns two terms in the one type that both can have."""
     if a.type == b.type:
         return a, b
     if isinstance(a.type, Kind) and isinstance(b.type, Kind):
@@ -132,7 +132,9 @@ def unified(a: Term, b: Term) -> tuple[Term, Term]:
 
 
 def applied(kind: Primitive | IndexOp, t: Type, at: int, *arguments: Term) -> Term:
-    """An operation on terms whose types fit, done at once on constants without element type."""
+    """
+    Returns an operation on terms whose types fit, done at once on constants without element type.
+    """
     values = [a.value for a in arguments if isinstance(a, Constant)]
     if len(values) == len(arguments) and isinstance(t, Kind) and kind in _FOLDED:
         return Constant(t, at, _folded(kind, values))
@@ -153,7 +155,7 @@ def _folded(kind: Primitive | IndexOp, values: Sequence[int | float]) -> int | f
 
 
 def arithmetic(sign: str, a: Term, b: Term, at: int) -> Term:
-    """`a sign b`, or `sign(a, b)`"""
+    """Returns `a sign b`, or `sign(a, b)`"""
     a, b = unified(a, b)
     if a.type == i1:
         raise Mismatch(f"expected numbers for {sign!r}, found conditions")
@@ -198,7 +200,7 @@ def chosen(condition: Term, then: Term, otherwise: Term, at: int) -> Term:
 
 
 def function(name: str, a: Term, at: int) -> Term:
-    """A function of one value."""
+    """Returns a function of one value."""
     if a.type == i1:
         raise Mismatch(f"expected a number for {name}, found a condition")
     if name in CONVERSIONS:
@@ -216,7 +218,10 @@ def function(name: str, a: Term, at: int) -> Term:
 
 
 def converted(a: Term, element: Attribute, at: int) -> Term:
-    """A term as an element of a type, rounded to it, in the type in which such elements compute."""
+    """
+    Returns a term as an element of a type, rounded to it, in the type in which such elements
+    compute.
+    """
     t = compute_type(element)
     if isinstance(a, Constant) and (is_float(t) or isinstance(a.value, int)):
         return adapted(a, t)

@@ -77,7 +77,7 @@ class Values(abc.ABC):
 
     @abc.abstractmethod
     def stage(self, name: str, at: int) -> Stage:
-        """The stage of an equation."""
+        """Returns the stage of an equation."""
 
     def is_index(self, name: Name) -> bool:
         return name.name in self.indices.packs or (name.name, None) in self.indices.loops
@@ -201,7 +201,7 @@ class Values(abc.ABC):
         return typing.function(e.function, arguments[0], e.at)
 
     def _dimension(self, e: Call) -> Term:
-        """`size(x, 1)`"""
+        """Returns `size(x, 1)`"""
         operand = e.arguments[0] if len(e.arguments) == 2 else None
         if not isinstance(operand, Name) or operand.name not in self.types:
             self.fail("expected the name of an operand and the number of a dimension", e.at)
@@ -245,7 +245,7 @@ class Values(abc.ABC):
     def placed(
         self, name: str, indices: Sequence[Index], rank: int | None, at: int
     ) -> list[tuple[Expression, int | None]]:
-        """The index of each dimension, with its place in a pack."""
+        """Returns the index of each dimension, with its place in a pack."""
         if id(indices) not in self._placed:
             self._placed[id(indices)] = self._place(name, indices, rank, at)
         return self._placed[id(indices)]
@@ -333,7 +333,7 @@ class Values(abc.ABC):
         return Convert(Kind.INTEGER, term.at, term)
 
     def _number_at(self, e: Access) -> Term:
-        """`strides[0]`"""
+        """Returns `strides[0]`"""
         values = self.names[e.name]
         index = self.value(e.indices[0].value) if len(e.indices) == 1 else None
         number = index.value if isinstance(index, Constant) else None

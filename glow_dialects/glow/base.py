@@ -38,14 +38,16 @@ class DataParallel(Node, abc.ABC):
     @classmethod
     def depends_on_place(cls, call: Call) -> bool:
         """
-        Whether elements at different places are computed differently, as with one scale for each
-        channel. Then the call has no scalar expression, and has to be lowered.
+        Returns whether elements at different places are computed differently, as with one scale for
+        each channel. Then the call has no scalar expression, and has to be lowered.
         """
         return False
 
     @classmethod
     def result_element(cls, call: Call) -> Attribute:
-        """The element type of the result; by default that of the operands, which must agree."""
+        """
+        Returns the element type of the result; by default that of the operands, which must agree.
+        """
         return expect_same_element(call)
 
     @classmethod
@@ -60,7 +62,7 @@ class DataParallel(Node, abc.ABC):
 
     @classmethod
     def on_elements(cls, call: Call) -> Call:
-        """The same call on single elements, as in the body of a stacked instruction."""
+        """Returns the same call on single elements, as in the body of a stacked instruction."""
         return Call(
             cls,
             tuple(element_of(t) for t in call.operands),
@@ -70,12 +72,12 @@ class DataParallel(Node, abc.ABC):
 
 
 def short_name(node: Node | type[Node]) -> str:
-    """The name of an operator without that of its dialect."""
+    """Returns the name of an operator without that of its dialect."""
     return node.name.split(".", 1)[1]
 
 
 def nodes_of(*modules: ModuleType) -> list[type[Node]]:
-    """The concrete nodes that each module defines, in order of definition."""
+    """Returns the concrete nodes that each module defines, in order of definition."""
     return [
         value
         for module in modules

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def window_extent(size: int, low: int, high: int, kernel: int, stride: int, dilation: int) -> int:
-    """How many windows fit along a padded dimension; at least 0."""
+    """Returns how many windows fit along a padded dimension; at least 0."""
     reach = dilation * (kernel - 1) + 1
     return max(0, (size + low + high - reach) // stride + 1)
 

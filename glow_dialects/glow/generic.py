@@ -83,8 +83,8 @@ class GenericOp(Structured):
         element: Attribute | None = None,
     ) -> TensorType:
         """
-        The type of the result, of which the shape or the element type is known, or neither. Raises
-        FormulaError if it does not follow, or the formula is wrong.
+        Returns the type of the result, of which the shape or the element type is known, or neither.
+        Raises FormulaError if it does not follow, or the formula is wrong.
         """
         found = cls._bound(Call(cls, tuple(operands), (), properties), shape, element)
         return with_shape(found.element, found.result.shape)

@@ -32,7 +32,7 @@ _INTS = DenseArrayBase.constr(i64)
 
 
 def least(element: Attribute) -> int | float:
-    """The smallest value of a type: the identity of the maximum."""
+    """Returns the smallest value of a type: the identity of the maximum."""
     low, _ = stored_values(compute_type(element))
     return low if low == -inf else int(low)
 

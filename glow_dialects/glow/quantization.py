@@ -45,7 +45,7 @@ def _check_axis(call: Call, quantized: QuantizedType, t: Attribute) -> None:
 
 
 def clamped(x: Expr, low: float, high: float) -> Expr:
-    """`x` between `low` and `high`; `low` for NaN."""
+    """Returns `x` between `low` and `high`; `low` for NaN."""
     x = select(x > low, x, low)
     return select(x < high, x, high)
 
@@ -129,7 +129,7 @@ class DequantizeOp(DataParallel):
 
 
 def _centred(quantized: QuantizedType, zero_point: int) -> Expr:
-    """The stored number less the zero point, as a real number."""
+    """Returns the stored number less the zero point, as a real number."""
     real = compute_type(quantized.expressed)
     if not zero_point:
         return convert(X, real)

@@ -33,7 +33,7 @@ class Structured(Node, abc.ABC):
 
     @classmethod
     def formula_of(cls, call: Call) -> str:
-        """The formula, for operators of which it depends on properties."""
+        """Returns the formula, for operators of which it depends on properties."""
         return cls.FORMULA
 
     @classmethod
@@ -51,7 +51,7 @@ class Structured(Node, abc.ABC):
 
     @classmethod
     def result_element(cls, call: Call) -> Attribute:
-        """The element type of the result; by default that of the first operand."""
+        """Returns the element type of the result; by default that of the first operand."""
         return call.element(0)
 
     @classmethod
@@ -61,7 +61,7 @@ class Structured(Node, abc.ABC):
 
     @classmethod
     def result_shape(cls, call: Call) -> tuple[int, ...]:
-        """The shape of the result, for operators whose formula does not tell."""
+        """Returns the shape of the result, for operators whose formula does not tell."""
         return shape_of((call.results or cls.infer(call))[0])
 
     @classmethod
@@ -72,7 +72,7 @@ class Structured(Node, abc.ABC):
 
     @classmethod
     def bound(cls, call: Call) -> Statement:
-        """The statement of a call, made anew; `statement` keeps those of the last calls."""
+        """Returns the statement of a call, made anew; `statement` keeps those of the last calls."""
         # tools that need dialects only start faster without formulas
         from ..formula.binding import bind
 

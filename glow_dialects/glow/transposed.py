@@ -27,7 +27,9 @@ if TYPE_CHECKING:
 
 
 def transposed_extent(size: int, kernel: int, stride: int, dilation: int) -> int:
-    """How many elements `size` inputs reach that spread over a kernel each, `stride` apart."""
+    """
+    Returns how many elements `size` inputs reach that spread over a kernel each, `stride` apart.
+    """
     return (size - 1) * stride + dilation * (kernel - 1) + 1 if size else 0
 
 

@@ -36,7 +36,7 @@ from ..syntax import PerDimension
 
 
 def num_blocks(channels: int, block: int) -> int:
-    """How many blocks hold `channels` channels."""
+    """Returns how many blocks hold `channels` channels."""
     return -(-channels // block)
 
 
@@ -110,7 +110,7 @@ class Windowed(Node, abc.ABC):
 
     @classmethod
     def _counts(cls, call: Call, sizes: Sequence[int], kernel: Sequence[int]) -> list[int]:
-        """How many windows there are along each spatial dimension."""
+        """Returns how many windows there are along each spatial dimension."""
         n = len(sizes)
         strides, dilations = (expect_length(call, p, n) for p in ("strides", "dilations"))
         expect_at_least(call, "strides", 1)
@@ -168,7 +168,7 @@ class BlockedConvolutionOp(Windowed):
 
 
 def is_blocked_input(call: Call) -> bool:
-    """Whether the input of a blocked convolution is blocked, rather than plain."""
+    """Returns whether the input of a blocked convolution is blocked, rather than plain."""
     return len(call.shape(0)) == len(call.ints("strides")) + 3
 
 

@@ -22,9 +22,9 @@ from .blocked import Windowed
 
 def expect_dot(call: Call, terms: int) -> Attribute:
     """
-    The element type of sums of `terms` neighbouring products of operands 0 and 1: f32 of pairs of
-    bf16, i32 of pairs of i16, and of quads or pairs of i8 or u8 times i8. Of quantized numbers,
-    the stored ones count.
+    Returns the element type of sums of `terms` neighbouring products of operands 0 and 1: f32 of
+    pairs of bf16, i32 of pairs of i16, and of quads or pairs of i8 or u8 times i8. Of quantized
+    numbers, the stored ones count.
     """
     x, w = (storage_type(call.element(i)) for i in (0, 1))
     match x, w:

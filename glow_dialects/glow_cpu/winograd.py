@@ -83,7 +83,7 @@ class WinogradConvolutionOp(Node):
 
 
 def has_parts(call: Call) -> bool:
-    """Whether the filter is given as a sum of parts."""
+    """Returns whether the filter is given as a sum of parts."""
     return len(call.shape(1)) == _RANK_OF_PARTS
 
 

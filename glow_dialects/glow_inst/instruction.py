@@ -75,7 +75,7 @@ class QualifierEffects(MemoryEffect):
 
 
 def buffer_of(value: SSAValue) -> SSAValue:
-    """The allocation, weight or function argument that a memref is or is a view of."""
+    """Returns the allocation, weight or function argument that a memref is or is a view of."""
     while isinstance(value.owner, TensorViewOp):
         value = value.owner.source
     return value
@@ -88,7 +88,7 @@ class Instruction(IRDLOperation, abc.ABC):
 
     @abc.abstractmethod
     def qualifiers(self) -> Sequence[Qualifier]:
-        """One qualifier for each operand, in order."""
+        """Returns one qualifier for each operand, in order."""
 
     def qualified_operands(self) -> Iterator[tuple[Qualifier, SSAValue]]:
         return zip(self.qualifiers(), self.operands, strict=True)
@@ -133,7 +133,7 @@ def print_types(printer: Printer, values: Sequence[SSAValue]) -> None:
 
 
 def parse_qualified(parser: Parser) -> list[tuple[Qualifier, object]]:
-    """A possibly empty list of qualified operands, as unresolved operands."""
+    """Returns a possibly empty list of qualified operands, as unresolved operands."""
     found: list[tuple[Qualifier, object]] = []
     while (symbol := parser.parse_optional_symbol_name()) is not None:
         if symbol.data not in list(Qualifier):
@@ -233,7 +233,7 @@ class OperatorInstruction(Instruction, abc.ABC):
         epilogue: Region | None = None,
         inout: bool = False,
     ) -> OperatorInstruction:
-        """Build the instruction from buffers and the operator's properties."""
+        """Builds the instruction from buffers and the operator's properties."""
         return cls.build(
             operands=[[*dests, *sources], list(extras)],
             properties={**properties, **({"inout": UnitAttr()} if inout else {})},
@@ -374,7 +374,7 @@ def verify_body(body: Region, wanted: Sequence[Attribute], written: Sequence[SSA
 
 
 def derive(operator: type[Node]) -> type[OperatorInstruction]:
-    """The instruction class of an operator: `glow.matmul` becomes `glow_inst.matmul`."""
+    """Returns the instruction class of an operator: `glow.matmul` becomes `glow_inst.matmul`."""
     properties: dict[str, object] = {}
     for name, definition in operator.get_irdl_definition().properties.items():
         make = opt_prop_def if isinstance(definition, OptPropertyDef) else prop_def

@@ -46,7 +46,7 @@ QUALIFIER = "glow.qualifier"
 
 
 def argument_attributes(argument: BlockArgument) -> dict[str, object]:
-    """The attributes of a function argument; empty if there are none."""
+    """Returns the attributes of a function argument; empty if there are none."""
     function = argument.block.parent_op()
     if not isinstance(function, func.FuncOp) or function.arg_attrs is None:
         return {}
@@ -55,7 +55,7 @@ def argument_attributes(argument: BlockArgument) -> dict[str, object]:
 
 
 def is_input(argument: BlockArgument) -> bool:
-    """True for a function argument that may only be read."""
+    """Returns true for a function argument that may only be read."""
     return argument_attributes(argument).get(QUALIFIER) == StringAttr("in")
 
 

@@ -14,17 +14,17 @@ from .instruction import Instruction, OperatorInstruction
 
 def flops_of(op: Instruction) -> int:
     """
-    Multiplications and additions of a convolution or matrix product, without its epilogue; those of
-    Winograd convolutions are the ones that they do. 0 for other instructions.
+    Returns multiplications and additions of a convolution or matrix product, without its epilogue;
+    those of Winograd convolutions are the ones that they do. 0 for other instructions.
     """
     return 2 * products_of(op.call) if isinstance(op, OperatorInstruction) else 0
 
 
 def moved_bytes(op: Instruction) -> int:
     """
-    Bytes that an instruction must read and write: all elements of its operands once, those that it
-    reads and writes twice, and what is broadcast as often as it is there. An operator that reads
-    only some of an operand says itself what it moves.
+    Returns bytes that an instruction must read and write: all elements of its operands once, those
+    that it reads and writes twice, and what is broadcast as often as it is there. An operator that
+    reads only some of an operand says itself what it moves.
     """
     if isinstance(op, OperatorInstruction) and (known := known_bytes(op.call)) is not None:
         return known

@@ -71,7 +71,7 @@ def affine(index: Index) -> Affine:
 
 
 def lookup(dim: Dim, table: Sequence[int]) -> Affine:
-    """`table[dim]`; `dim` is then unrolled."""
+    """Returns `table[dim]`; `dim` is then unrolled."""
     assert len(table) == dim.size
     return Affine({dim: tuple(table)})
 

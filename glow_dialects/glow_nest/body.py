@@ -28,7 +28,7 @@ class Body:
 
     @staticmethod
     def passing(element: Attribute) -> Body:
-        """The body that writes what it is given."""
+        """Returns the body that writes what it is given."""
         return Body(arguments(1), (element,))
 
     @cached_property
@@ -42,5 +42,5 @@ class Body:
         return weight(self.order) + sum(r.index is not None for r in self.results)
 
     def applied(self, given: Sequence[Expr]) -> tuple[Expr, ...]:
-        """The results for expressions as arguments."""
+        """Returns the results for expressions as arguments."""
         return substitute_all(self.results, given)

@@ -84,7 +84,7 @@ def _node(kind: type[DataParallel], args: Sequence[SSAValue], result: Attribute)
 
 
 def body_region(body: Body, elements: Sequence[Attribute]) -> Region:
-    """The region of a body that is given these elements."""
+    """Returns the region of a body that is given these elements."""
     block = Block(arg_types=[compute_type(e) for e in elements])
     known = fold_in_order(body.order, block.args, _Nodes(block))
     block.add_op(YieldOp(*(known[r] for r in body.results)))
@@ -92,7 +92,7 @@ def body_region(body: Body, elements: Sequence[Attribute]) -> Region:
 
 
 def body_of(block: Block) -> Body:
-    """The body that a block of scalar nodes means. Its terminator has the results."""
+    """Returns the body that a block of scalar nodes means. Its terminator has the results."""
     *nodes, last = block.ops
     known: dict[SSAValue, Expr] = dict(zip(block.args, arguments(len(block.args)), strict=True))
     for node in nodes:
@@ -109,7 +109,9 @@ def body_of(block: Block) -> Body:
 
 
 def _unless_converted(node: Operation, value: Expr, target: Attribute) -> Expr:
-    """A conversion, unless it only widens what one rounded, which computing with it does too."""
+    """
+    Returns a conversion, unless it only widens what one rounded, which computing with it does too.
+    """
     source = node.operands[0].type
     if source != target and value.kind is Primitive.CONVERT and value.target == source:
         return value
@@ -117,7 +119,7 @@ def _unless_converted(node: Operation, value: Expr, target: Attribute) -> Expr:
 
 
 def write_body(printer: Printer, body: Body, elements: Sequence[Attribute]) -> None:
-    """Print a body that is given these elements as a region."""
+    """Prints a body that is given these elements as a region."""
     printer.print_region(body_region(body, elements))
 
 
@@ -126,7 +128,7 @@ def read_body(
     given: Sequence[Attribute],
     made: Sequence[Attribute],
 ) -> Body:
-    """Parse the region of a body that is given elements of some types and makes others."""
+    """Parses the region of a body that is given elements of some types and makes others."""
     assert isinstance(parser, Parser)
     position = parser.pos
     block = parser.parse_region().block

@@ -35,7 +35,7 @@ class Content:
         return Content(step, tuple(buffers), tuple(outer))
 
     def on(self, buffers: Sequence[Buffer], outer: Sequence[Dim]) -> Content:
-        """The same on other buffers and outer loop variables."""
+        """Returns the same on other buffers and outer loop variables."""
         if all(a is b for a, b in zip((*self.buffers, *self.outer), (*buffers, *outer))):
             return self
         change: Mapping[Dim, Dim] = dict(zip(self.outer, outer, strict=True))
@@ -45,7 +45,7 @@ class Content:
 
 
 def own_loops(step: Leaf) -> tuple[Dim, ...]:
-    """The loop variables that a step has itself, whose names are unique in it."""
+    """Returns the loop variables that a step has itself, whose names are unique in it."""
     match step:
         case Nest():
             return (*step.parallel, *step.reduced)
@@ -54,7 +54,7 @@ def own_loops(step: Leaf) -> tuple[Dim, ...]:
 
 
 def accesses_of(step: Leaf) -> Iterator[Access]:
-    """All accesses, those that hold indices included."""
+    """Yields all accesses, those that hold indices included."""
     match step:
         case Nest():
             direct: Iterable[Access] = step.accesses()
@@ -69,7 +69,7 @@ def accesses_of(step: Leaf) -> Iterator[Access]:
 
 
 def with_operands(step: Leaf, buffers: Mapping[Buffer, Buffer], dims: Mapping[Dim, Dim]) -> Leaf:
-    """The step on other buffers and loop variables."""
+    """Returns the step on other buffers and loop variables."""
     known: dict[Access, Access] = {}
 
     def one(access: Access) -> Access:
@@ -93,7 +93,9 @@ def with_operands(step: Leaf, buffers: Mapping[Buffer, Buffer], dims: Mapping[Di
 
 
 def with_unique_names(nest: Nest) -> tuple[Nest, Mapping[Dim, Dim]]:
-    """The nest where each loop has a name of its own, and which loops have become others."""
+    """
+    Returns the nest where each loop has a name of its own, and which loops have become others.
+    """
     taken: set[str] = set()
     change: dict[Dim, Dim] = {}
     for dim in own_loops(nest):

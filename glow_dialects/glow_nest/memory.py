@@ -13,14 +13,16 @@ from .affine import Buffer
 
 
 def reach(shape: Sequence[int], strides: Sequence[int], offset: int) -> tuple[int, int]:
-    """The first element of a strided array, and one more than the last, from its pointer."""
+    """
+    Returns the first element of a strided array, and one more than the last, from its pointer.
+    """
     steps = [(d - 1) * s for d, s in zip(shape, strides, strict=True) if d]
     low = offset + sum(min(0, s) for s in steps)
     return low, offset + sum(max(0, s) for s in steps) + 1
 
 
 def buffer_for(value: SSAValue) -> Buffer:
-    """A buffer that stands for an argument of a kernel or for scratch."""
+    """Returns a buffer that stands for an argument of a kernel or for scratch."""
     assert isinstance(value.type, MemRefType)
     t = value.type
     if isinstance(value, BlockArgument):

@@ -33,7 +33,7 @@ class Combine(StrEnum):
 
 
 def identity(combine: Combine, element: Attribute) -> Number:
-    """The neutral element of a combination."""
+    """Returns the neutral element of a combination."""
     match combine:
         case Combine.ADD:
             return 0
@@ -93,7 +93,7 @@ class Nest:
     """How many bytes ahead vectors of parameters that operands load are prefetched."""
 
     def accesses(self, soon: Sequence[Access] | None = None) -> list[Access]:
-        """All accesses, in order; with others that are prefetched, if `soon` is given."""
+        """Returns all accesses, in order; with others that are prefetched, if `soon` is given."""
         if self.reduction is None:
             return [*self.operands, *self.writes]
         fetched = self.reduction.soon if soon is None else soon
@@ -106,7 +106,7 @@ class Nest:
         return self.body.weight + (each.weight if each is not None else 0)
 
     def touched_bytes(self, access: Access) -> int:
-        """About how much an access touches in all, if it does not touch any twice."""
+        """Returns about how much an access touches in all, if it does not touch any twice."""
         strides = {d: access.stride(d) for d in (*self.parallel, *self.reduced)}
         ends = ((d.size - 1) * s if isinstance(s, int) else max(s) for d, s in strides.items())
         used = prod(d.size for d, s in strides.items() if s)
@@ -188,8 +188,8 @@ Step = Nest | Repeat | Listing | RepeatListed
 
 def simplified(nest: Nest) -> Nest:
     """
-    The same nest with fewer dimensions: none of size 1, and dimensions that memory cannot tell from
-    a single one are joined.
+    Returns the same nest with fewer dimensions: none of size 1, and dimensions that memory cannot
+    tell from a single one are joined.
     """
     nest = _flipped(nest)
     nest = substituted(nest, {d: None for d in (*nest.parallel, *nest.reduced) if d.size == 1})
@@ -217,7 +217,9 @@ def _joined(nest: Nest, group: str) -> Nest:
 
 
 def _are_lanes(nest: Nest, dim: Dim) -> bool:
-    """Whether a dimension is that of the columns of a panel, which lanes of vectors run over."""
+    """
+    Returns whether a dimension is that of the columns of a panel, which lanes of vectors run over.
+    """
     reduction = nest.reduction
     if reduction is None or reduction.terms == 1:
         return False
@@ -230,7 +232,7 @@ def _joinable(access: Access, a: Dim, b: Dim) -> bool:
 
 
 def _deep(nest: Nest) -> list[Access]:
-    """All accesses, those that hold indices included."""
+    """Returns all accesses, those that hold indices included."""
     direct = nest.accesses()
     return direct + [a.indirect.access for a in direct if a.indirect]
 
@@ -277,7 +279,7 @@ def substituted(nest: Nest, change: dict[Dim, Dim | None]) -> Nest:
 
 
 def mapped(nest: Nest, change: Callable[[Affine], Affine]) -> Nest:
-    """The nest with other places of its accesses."""
+    """Returns the nest with other places of its accesses."""
 
     def one(access: Access) -> Access:
         indirect = access.indirect
@@ -289,7 +291,7 @@ def mapped(nest: Nest, change: Callable[[Affine], Affine]) -> Nest:
 
 
 def with_accesses(nest: Nest, one: Callable[[Access], Access]) -> Nest:
-    """The nest with what `one` makes of each of its accesses."""
+    """Returns the nest with what `one` makes of each of its accesses."""
     reduction = nest.reduction
     if reduction is not None:
         reads, soon = (tuple(map(one, accesses)) for accesses in (reduction.reads, reduction.soon))

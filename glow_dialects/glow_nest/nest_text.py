@@ -20,7 +20,7 @@ ReadBody = Callable[[Sequence[Attribute], Sequence[Attribute]], Body]
 
 
 def is_passing(body: Body, nest: Nest) -> bool:
-    """Whether a nest writes what it is given, in order."""
+    """Returns whether a nest writes what it is given, in order."""
     numbers = [r.index for r in body.results]
     return numbers == list(range(len(nest.given))) == list(range(len(nest.writes)))
 

@@ -121,7 +121,7 @@ class NestOp(StepOp):
 
     def bound_schedule(self, nest: Nest) -> Schedule | None:
         """
-        The schedule with the loops of the nest. Raises VerifyException if it names others.
+        Returns the schedule with the loops of the nest. Raises VerifyException if it names others.
         """
         if self.schedule is None:
             return None
@@ -264,7 +264,7 @@ _Op = TypeVar("_Op", bound=StepOp)
 
 
 def loop_size(value: SSAValue) -> int:
-    """How many values a loop variable has."""
+    """Returns how many values a loop variable has."""
     loop = value.owner.parent_op() if isinstance(value.owner, Block) else None
     if isinstance(loop, RepeatListedOp):
         return loop.step.numbers.dim.size
@@ -279,7 +279,9 @@ def step_op(
     attributes: Mapping[str, Attribute],
     regions: Sequence[Region] = (),
 ) -> _Op:
-    """The operation of a step; `values` are what buffers and outer loop variables stand for."""
+    """
+    Returns the operation of a step; `values` are what buffers and outer loop variables stand for.
+    """
     content = Content.of(step)
     return kind.create(
         operands=[values[o] for o in (*content.buffers, *content.outer)],

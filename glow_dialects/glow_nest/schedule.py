@@ -81,18 +81,18 @@ class VectorSchedule(Schedule):
     lanes: int = 1
 
     def tiles(self, dim: Dim) -> int:
-        """How many elements (along `vector`: vectors) of a loop a register tile holds."""
+        """Returns how many elements (along `vector`: vectors) of a loop a register tile holds."""
         return 1
 
     def step(self, dim: Dim) -> int:
         return self.tiles(dim) * (self.lanes if dim is self.vector else 1)
 
     def parts_of(self, dim: Dim) -> Sequence[Part]:
-        """The parts of a parallel loop; none if its tiles have one size."""
+        """Returns the parts of a parallel loop; none if its tiles have one size."""
         return ()
 
     def lists_tiles(self, dim: Dim) -> bool:
-        """Whether each tile of a loop with parts has code of its own, instead of a loop."""
+        """Returns whether each tile of a loop with parts has code of its own, instead of a loop."""
         return False
 
     @property

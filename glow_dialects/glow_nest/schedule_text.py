@@ -88,7 +88,7 @@ def _integer(reader: Reader) -> int:
 
 
 def _list(write: Write, read: Read) -> tuple[Write, Read]:
-    """`[a, b]`"""
+    """Returns `[a, b]`"""
 
     def put(writer: Writer, items: Sequence[object]) -> None:
         writer.put("[")
@@ -112,7 +112,7 @@ def _set(writer: Writer, dims: frozenset[Dim]) -> None:
 
 
 def _mapping(key: tuple[Write, Read], value: tuple[Write, Read]) -> tuple[Write, Read]:
-    """`{a: b, c: d}`"""
+    """Returns `{a: b, c: d}`"""
 
     def put(writer: Writer, mapping: Mapping[Any, Any]) -> None:
         def one(item: tuple[object, object]) -> None:
@@ -138,7 +138,7 @@ def _mapping(key: tuple[Write, Read], value: tuple[Write, Read]) -> tuple[Write,
 
 
 def _record(kind: type[Any]) -> tuple[Write, Read]:
-    """`<field = value, ...>`"""
+    """Returns `<field = value, ...>`"""
 
     def put(writer: Writer, value: object) -> None:
         writer.put("<")
@@ -204,7 +204,7 @@ _TYPES: Mapping[str, tuple[Write, Read]] = {
 
 
 def with_loops(value: Any, change: Mapping[Dim, Dim]) -> Any:
-    """A schedule, or a value of a field of one, with other loops."""
+    """Returns a schedule, or a value of a field of one, with other loops."""
     match value:
         case Dim():
             return change.get(value, value)
@@ -224,7 +224,7 @@ def with_loops(value: Any, change: Mapping[Dim, Dim]) -> Any:
 
 
 def loops_of(value: Any) -> set[Dim]:
-    """The loops that a schedule, or a value of a field of one, names."""
+    """Returns the loops that a schedule, or a value of a field of one, names."""
     match value:
         case Dim():
             return {value}

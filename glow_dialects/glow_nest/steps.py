@@ -56,7 +56,7 @@ class KernelSteps:
         return self._stands[value]
 
     def add(self, operand: Operand, value: SSAValue) -> None:
-        """Let a buffer or a loop variable stand for a value."""
+        """Lets a buffer or a loop variable stand for a value."""
         self._stands[value] = operand
         self._values[operand] = value
 
@@ -71,7 +71,7 @@ class KernelSteps:
         return found if isinstance(found, Buffer) else None
 
     def variable(self, argument: BlockArgument) -> Dim:
-        """The loop variable of a repeated step."""
+        """Returns the loop variable of a repeated step."""
         found = self._stands.get(argument)
         if found is None:
             found = Dim(argument.name_hint or "n", loop_size(argument))
@@ -83,7 +83,7 @@ class KernelSteps:
         return (op for op in self.kernel.body.block.ops if isinstance(op, ScratchOp))
 
     def tree(self, block: Block | None = None) -> list[Step]:
-        """All steps of a block, by default of the kernel."""
+        """Returns all steps of a block, by default of the kernel."""
         found: list[Step] = []
         for op in (block or self.kernel.body.block).ops:
             step: Step
@@ -110,14 +110,14 @@ class KernelSteps:
     # writing
 
     def set_nest(self, op: NestOp, nest: Nest) -> None:
-        """Put another nest into an operation."""
+        """Puts another nest into an operation."""
         content = Content.of(nest)
         op.operands = [self._values[o] for o in (*content.buffers, *content.outer)]
         op.content = ContentAttr(content)
         self._contents[op] = content
 
     def add_scratch(self, buffer: Buffer) -> None:
-        """Declare temporary memory, behind what there is."""
+        """Declares temporary memory, behind what there is."""
         scratch = ScratchOp(MemRefType(buffer.element, [buffer.high]))
         scratch.result.name_hint = "scratch"
         block = self.kernel.body.block
@@ -127,7 +127,7 @@ class KernelSteps:
         self.add(buffer, scratch.result)
 
     def write(self, steps: Sequence[Step], point: InsertPoint) -> None:
-        """Insert the operations of steps."""
+        """Inserts the operations of steps."""
         Rewriter.insert_op([self._op(step) for step in steps], point)
 
     def _op(self, step: Step) -> Operation:

@@ -123,7 +123,7 @@ class Reader:
         return tuple(parser.parse_comma_separated_list(parser.Delimiter.PAREN, one))
 
     def loop(self) -> Dim:
-        """A loop that is known by now, or an outer loop variable."""
+        """Returns a loop that is known by now, or an outer loop variable."""
         position = self.parser.pos
         operand = self._operand()
         if isinstance(operand, Dim):
@@ -139,7 +139,7 @@ class Reader:
         return self.loops[name]
 
     def accesses(self) -> tuple[Access, ...]:
-        """`(%x[i], %y[j])`"""
+        """Returns `(%x[i], %y[j])`"""
         parser = self.parser
         return tuple(parser.parse_comma_separated_list(parser.Delimiter.PAREN, self.access))
 
@@ -154,7 +154,7 @@ class Reader:
         return Access(buffer, place, indirect)
 
     def place(self) -> Affine:
-        """A place without an index from memory."""
+        """Returns a place without an index from memory."""
         position = self.parser.pos
         place, indirect = self._sum()
         if indirect is not None:

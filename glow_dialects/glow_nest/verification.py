@@ -36,7 +36,7 @@ def verify_bounds(content: Content, names: Sequence[str]) -> None:
 
 
 def reached(access: Access) -> tuple[int, int]:
-    """The lowest and the highest element that an access touches."""
+    """Returns the lowest and the highest element that an access touches."""
     low = high = access.place.constant
     for dim, stride in access.place.terms.items():
         ends = stride if isinstance(stride, tuple) else (0, stride * (dim.size - 1))

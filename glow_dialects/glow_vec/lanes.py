@@ -42,7 +42,7 @@ MASK = VectorType.constr(i1)
 
 
 def lanes(vector: Attribute) -> int:
-    """The length of a one-dimensional vector. Raises VerifyException for any other type."""
+    """Returns the length of a one-dimensional vector. Raises VerifyException for any other type."""
     if not isinstance(vector, VectorType) or len(vector.shape.data) != 1:
         raise VerifyException(f"expected a vector of one dimension, found {vector}")
     return vector.shape.data[0].data

@@ -54,7 +54,9 @@ DOT_RULES = {
 
 
 def dot_terms(machine: MachineDescription, element: Attribute) -> int:
-    """How many neighbouring products of integers a machine adds, if left factors have a type."""
+    """
+    Returns how many neighbouring products of integers a machine adds, if left factors have a type.
+    """
     storage = storage_type(element)
     is_byte = isinstance(storage, IntegerType) and storage.width.data == 8
     kind = machine.byte_dot(unsigned=storage == _U8) if is_byte else None
@@ -65,8 +67,8 @@ def dot_kind(
     machine: MachineDescription, lhs: Attribute, rhs: Attribute, terms: int
 ) -> DotKind | None:
     """
-    The kind of `glow_vec.dot` for sums of `terms` neighbouring products of elements of these
-    types; None if the machine has none. Pairs of bytes are multiplied as 16 bits.
+    Returns the kind of `glow_vec.dot` for sums of `terms` neighbouring products of elements of
+    these types; None if the machine has none. Pairs of bytes are multiplied as 16 bits.
     """
     a, b = storage_type(lhs), storage_type(rhs)
     if a == bf16:

@@ -26,7 +26,7 @@ FUNCTIONAL = "`(` operands `)` attr-dict `:` functional-type(operands, results)"
 
 
 def shape_of(t: Attribute) -> tuple[int, ...] | None:
-    """The shape of a vector type; None for a scalar."""
+    """Returns the shape of a vector type; None for a scalar."""
     return t.get_shape() if isinstance(t, VectorType) else None
 
 

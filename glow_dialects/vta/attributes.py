@@ -72,7 +72,7 @@ class ConfigAttr(Data[VtaConfig]):
 
 def config_of(op: Operation) -> VtaConfig:
     """
-    The configuration of the program that `op` is in, or is.
+    Returns the configuration of the program that `op` is in, or is.
 
     Raises VerifyException if there is none.
     """
@@ -103,12 +103,14 @@ class Tokens(IntFlag):
         return {str(flag.name).lower(): int(flag in self) for flag in _FLAGS}
 
     def popped(self, engine: Engine) -> list[Engine | None]:
-        """The neighbours of `engine` whose tokens it waits for; None if there is no such."""
+        """
+        Returns the neighbours of `engine` whose tokens it waits for; None if there is no such.
+        """
         found = ((Tokens.POP_PREV, engine.prev), (Tokens.POP_NEXT, engine.next))
         return [other for flag, other in found if flag in self]
 
     def pushed(self, engine: Engine) -> list[Engine | None]:
-        """The neighbours of `engine` that it sends tokens to; None if there is no such."""
+        """Returns the neighbours of `engine` that it sends tokens to; None if there is no such."""
         found = ((Tokens.PUSH_PREV, engine.prev), (Tokens.PUSH_NEXT, engine.next))
         return [other for flag, other in found if flag in self]
 
@@ -165,7 +167,7 @@ DRAM = DramType()
 @cache
 def tokens_attr(engine: Engine, pop: tuple[Engine, ...], push: tuple[Engine, ...]) -> TokensAttr:
     """
-    The flags of an instruction of `engine` by the neighbours that it exchanges tokens with.
+    Returns the flags of an instruction of `engine` by the neighbours that it exchanges tokens with.
 
     Raises ValueError for an engine that is no neighbour.
     """
@@ -193,11 +195,11 @@ def alu_opcode_attr(opcode: AluOpcode) -> AluOpcodeAttr:
 
 @lru_cache(_CACHED)
 def number(value: int) -> IntegerAttr[IntegerType]:
-    """`value : i64`."""
+    """Returns `value : i64`."""
     return IntegerAttr(value, i64)
 
 
 @lru_cache(_CACHED)
 def numbers(*values: int) -> DenseArrayBase[IntegerType]:
-    """`array<i64: values>`."""
+    """Returns `array<i64: values>`."""
     return DenseArrayBase.from_list(i64, values)

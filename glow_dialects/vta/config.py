@@ -207,15 +207,15 @@ class VtaConfig:
         }
 
     def element_bytes(self, memory: Memory) -> int:
-        """Bytes of one element in DRAM."""
+        """Returns bytes of one element in DRAM."""
         return self._element_bits[memory] // 8
 
     def depth(self, memory: Memory) -> int:
-        """Elements that the buffer on the chip holds."""
+        """Returns elements that the buffer on the chip holds."""
         return self._depths[memory]
 
     def buffer_bytes(self, memory: Memory) -> int:
-        """Bytes of the buffer on the chip."""
+        """Returns bytes of the buffer on the chip."""
         return self.depth(memory) * self.element_bytes(memory.buffer)
 
     @lazy_property
@@ -259,6 +259,6 @@ DEFAULT = VtaConfig()
 
 
 def changed(machine: VtaConfig | VtaTiming) -> dict[str, int | str]:
-    """The fields of a machine that differ from the default."""
+    """Returns the fields of a machine that differ from the default."""
     values = {f.name: (getattr(machine, f.name), f.default) for f in fields(machine)}
     return {name: value for name, (value, default) in values.items() if value != default}

@@ -54,7 +54,9 @@ class Design:
     """Whether a push into a full queue waits. Otherwise the token is lost."""
 
     def lacks(self, what: str, advice: str) -> str:
-        """A message about a missing capability: what the design lacks, and what to do instead."""
+        """
+        Returns a message about a missing capability: what the design lacks, and what to do instead.
+        """
         return f"the design {self.name} {what}: {advice}"
 
 

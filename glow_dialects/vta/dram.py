@@ -121,7 +121,7 @@ class RegionOp(IRDLOperation):
         array: TensorType | None = None,
         tiles: Sequence[int] | None = None,
     ) -> RegionOp:
-        """`size` and `address` in bytes."""
+        """Returns `size` and `address` in bytes."""
         properties: dict[str, Attribute] = {
             "kind": RegionKindAttr(kind),
             "label": StringAttr(name),
@@ -147,7 +147,7 @@ class RegionOp(IRDLOperation):
         return self.size.value.data
 
     def tile(self) -> tuple[int, ...]:
-        """The sizes of a tile of `array`; ones without `tiles`."""
+        """Returns the sizes of a tile of `array`; ones without `tiles`."""
         if self.tiles is not None:
             return self.tiles.get_values()
         return (1,) * (self.array.get_num_dims() if self.array is not None else 0)
@@ -266,7 +266,7 @@ class MicroOpsOp(IRDLOperation):
         return op
 
     def micro_ops(self) -> Iterator[tuple[int, int, int]]:
-        """The triples (dst, src, wgt)."""
+        """Returns the triples (dst, src, wgt)."""
         values = self.ops.get_values()
         return zip(values[0::3], values[1::3], values[2::3], strict=True)
 

@@ -88,7 +88,9 @@ def _place(what: str, widths: list[tuple[str, int]], bits: int, words: int) -> L
 
 @cache
 def generic_layout() -> Layout:
-    """The opcode and the four flags, with which every instruction begins; FINISH has no more."""
+    """
+    Returns the opcode and the four flags, with which every instruction begins; FINISH has no more.
+    """
     return _place("an instruction", _common(), WORD_BITS, WORDS)
 
 
@@ -137,7 +139,7 @@ def alu_layout(config: VtaConfig) -> Layout:
 
 @cache
 def micro_op_layout(config: VtaConfig) -> Layout:
-    """A micro-op. Raises ValueError if the fields do not fit."""
+    """Returns a micro-op. Raises ValueError if the fields do not fit."""
     widths = [
         ("dst", config.log_acc_depth),
         # activations for GEMM, accumulators for ALU

@@ -39,7 +39,7 @@ Engines = tuple[Engine, ...]
 
 
 def values_of(attribute: DenseArrayBase[IntegerType] | None, count: int) -> tuple[int, ...]:
-    """The numbers in an attribute; zeros if there is none."""
+    """Returns the numbers in an attribute; zeros if there is none."""
     if attribute is None:
         return (0,) * count
     values = attribute.get_values()
@@ -94,7 +94,7 @@ class VtaInstruction(IRDLOperation, abc.ABC):
 
     @classmethod
     def engine_for(cls, properties: Mapping[str, Attribute]) -> Engine:
-        """The engine that executes an instruction with these properties."""
+        """Returns the engine that executes an instruction with these properties."""
         return Engine.COMPUTE
 
     @property
@@ -109,7 +109,9 @@ class VtaInstruction(IRDLOperation, abc.ABC):
 
     @abc.abstractmethod
     def fields(self, config: VtaConfig) -> dict[str, int]:
-        """The numbers in the fields, by the names of the specification; 0 where none is given."""
+        """
+        Returns the numbers in the fields, by the names of the specification; 0 where none is given.
+        """
 
     def check(self, config: VtaConfig) -> None:
         """Raises VerifyException if an instruction whose fields fit has no meaning."""

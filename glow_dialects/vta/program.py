@@ -15,7 +15,7 @@ from .instruction import VtaInstruction
 
 
 def programs(module: ModuleOp) -> Iterator[func.FuncOp]:
-    """The functions of a module that are programs for a VTA."""
+    """Yields the functions of a module that are programs for a VTA."""
     for op in module.ops:
         if isinstance(op, func.FuncOp) and CONFIG in op.attributes:
             yield op

@@ -93,7 +93,7 @@ class Transfer(VtaInstruction, abc.ABC):
         return rows, columns, columns if self.stride is None else self.stride.value.data
 
     def dram_base(self, config: VtaConfig) -> int:
-        """The address in DRAM, in elements of the memory type."""
+        """Returns the address in DRAM, in elements of the memory type."""
         region = self.region_op
         start = 0 if region is None else region.first_byte // config.element_bytes(self.memory_type)
         return start + self.dram.value.data
@@ -216,7 +216,8 @@ class LoadOp(Transfer):
         push: Engines = (),
     ) -> LoadOp:
         """
-        `rows` x `columns` elements from element `dram` of `region`, or of DRAM if that is None.
+        Returns `rows` x `columns` elements from element `dram` of `region`, or of DRAM if that is
+        None.
         """
         shape = (rows, columns, stride)
         properties = _transfer_properties(memory.engine, sram, dram, shape, pop, push)
@@ -282,7 +283,8 @@ class StoreOp(Transfer):
         push: Engines = (),
     ) -> StoreOp:
         """
-        `rows` x `columns` elements to element `dram` of `region`, or of DRAM if that is None.
+        Returns `rows` x `columns` elements to element `dram` of `region`, or of DRAM if that is
+        None.
         """
         shape = (rows, columns, stride)
         return StoreOp.create(
