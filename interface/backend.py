@@ -115,7 +115,7 @@ class Backend(abc.ABC):
         return {name: p.default for name, p in parameters.items() if name != "cache"}
 
     def option(self, name: str) -> object:
-        """The value of an option, as far as it is kept; by default in an attribute."""
+        """Returns the value of an option, as far as it is kept; by default in an attribute."""
         return getattr(self, name, self.option_defaults()[name])
 
     @classmethod
@@ -135,7 +135,8 @@ class Backend(abc.ABC):
     @abc.abstractmethod
     def claims(self) -> Sequence[Claim]:
         """
-        The operators that the backend computes, with their types. The answer is always the same.
+        Returns the operators that the backend computes, with their types. The answer is always the
+        same.
         """
 
     @lazy_property
@@ -147,13 +148,15 @@ class Backend(abc.ABC):
 
     def supports(self, call: Call) -> bool:
         """
-        Whether a claim covers an operator on these types. The types may be those of a float
+        Returns whether a claim covers an operator on these types. The types may be those of a float
         operator with its quantized operands and results (see `glow_dialects.claims`).
         """
         return any(claim.covers(call) for claim in self._claims_by_operator.get(call.operator, ()))
 
     def keeps(self, call: Call) -> bool:
-        """Whether `glow-lower-nodes` leaves a node as it is: by default, if it is supported."""
+        """
+        Returns whether `glow-lower-nodes` leaves a node as it is: by default, if it is supported.
+        """
         return self.supports(call)
 
     # compilation
@@ -168,7 +171,7 @@ class Backend(abc.ABC):
     @abc.abstractmethod
     def compile(self, stages: Mapping[str, ModuleOp]) -> Program:
         """
-        Make the network runnable.
+        Makes the network runnable.
 
         `stages` maps the name of each stage, `imported` before all others, to its module, and
         computes a stage when it is first asked for. The modules must not be changed.
@@ -176,7 +179,7 @@ class Backend(abc.ABC):
 
     def resume(self, module: ModuleOp) -> None:
         """
-        Check and complete a module that was read from a file and continues with a later stage than
+        Checks and complete a module that was read from a file and continues with a later stage than
         the first. By default nothing is to be done.
         """
 
@@ -184,22 +187,22 @@ class Backend(abc.ABC):
 
     def memories(self) -> Sequence[DeviceMemory]:
         """
-        The device's memories. The first holds weights, inputs, outputs and activations; by default
-        that is the host's memory.
+        Returns the device's memories. The first holds weights, inputs, outputs and activations; by
+        default that is the host's memory.
         """
         return (DeviceMemory("host", None),)
 
     def rates(self, call: Call) -> Rates:
         """
-        How fast the device computes an operator. By default one operation and one byte take a
-        nanosecond, which orders nodes by size and says nothing of a device.
+        Returns how fast the device computes an operator. By default one operation and one byte take
+        a nanosecond, which orders nodes by size and says nothing of a device.
         """
         return Rates(1e9, 1e9)
 
     def cost(self, call: Call) -> float:
         """
-        Estimated seconds of a node, alone: the roofline of its work (Williams et al. 2009) at
-        `rates`. Zero for what is another view of the same bytes or known at compile time.
+        Returns estimated seconds of a node, alone: the roofline of its work (Williams et al. 2009)
+        at `rates`. Zero for what is another view of the same bytes or known at compile time.
         """
         from ..glow_dialects.work import work_of
 
@@ -214,15 +217,17 @@ class Backend(abc.ABC):
 
     def restore(self, source: ModelSource) -> Restored | None:
         """
-        The program that was compiled from a model before, without a look at anything but a cache;
-        None if there is none. Raises OSError if the model cannot be read.
+        Returns the program that was compiled from a model before, without a look at anything but a
+        cache; None if there is none. Raises OSError if the model cannot be read.
         """
         return None
 
     def remember(
         self, source: ModelSource, stages: Mapping[str, ModuleOp], program: Program
     ) -> None:
-        """Keep a program that `compile` made from a model, for `restore`. By default nothing is."""
+        """
+        Keeps a program that `compile` made from a model, for `restore`. By default nothing is.
+        """
 
     def profile(
         self,
@@ -251,14 +256,14 @@ def _entries(search_path: tuple[str, ...]) -> EntryPoints:
 
 
 def backend_names() -> list[str]:
-    """The names of all installed backends."""
+    """Returns the names of all installed backends."""
     return sorted(e.name for e in _entries(tuple(sys.path)))
 
 
 def find_backend(name: str, cache: object = True, **options: object) -> Backend:
     """
-    The backend called `name`, constructed with a cache and options. One that is None or False has
-    its default.
+    Returns the backend called `name`, constructed with a cache and options. One that is None or
+    False has its default.
 
     Raises GlowError, naming the installed backends, if there is none of that name, and for options
     that it does not have.
@@ -282,7 +287,7 @@ def given_options(options: Mapping[str, object]) -> dict[str, Any]:
 
 
 def option_owners(options: Iterable[str]) -> list[str]:
-    """The names of the installed backends that have all of some options."""
+    """Returns the names of the installed backends that have all of some options."""
     wanted = set(options)
     return [n for n in backend_names() if wanted <= _backend_class(n).option_defaults().keys()]
 

@@ -10,20 +10,20 @@ class Cache(Protocol):
     """Entries by key, where a key stands for content. Safe to use from several threads at once."""
 
     def get(self, key: str) -> bytes | None:
-        """The bytes stored under `key`, or None if there are none or they are damaged."""
+        """Returns the bytes stored under `key`, or None if there are none or they are damaged."""
         ...
 
     def put(self, key: str, payload: bytes, warn: bool = True) -> None:
-        """Store `payload` under `key`, if it can be stored. With `warn`, say if it cannot."""
+        """Stores `payload` under `key`, if it can be stored. With `warn`, say if it cannot."""
         ...
 
     def map_weights(self, key: str, size: int) -> mmap.mmap | None:
         """
-        The weight segment stored under `key`, mapped into memory behind a header of a page; None if
-        there is none of `size` bytes.
+        Returns the weight segment stored under `key`, mapped into memory behind a header of a page;
+        None if there is none of `size` bytes.
         """
         ...
 
     def put_weights(self, key: str, segment: memoryview) -> bool:
-        """Store a weight segment under `key`; whether it is there now."""
+        """Stores a weight segment under `key`; whether it is there now."""
         ...

@@ -20,7 +20,7 @@ class Buffer:
     """Index of the operation that ends its life."""
 
     def overlaps(self, other: Buffer) -> bool:
-        """Whether the two share bytes at any moment of their lives."""
+        """Returns whether the two share bytes at any moment of their lives."""
         apart = self.last < other.first or other.last < self.first
         disjoint = (
             self.offset + self.size <= other.offset or other.offset + other.size <= self.offset

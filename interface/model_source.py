@@ -22,19 +22,23 @@ class ModelSource(Protocol):
 
     def key(self, cache: Cache) -> str:
         """
-        The key of the model's file (not of others with its weights), of how it is imported, and of
-        the compiler. Raises OSError if it cannot be read.
+        Returns the key of the model's file (not of others with its weights), of how it is imported,
+        and of the compiler. Raises OSError if it cannot be read.
         """
         ...
 
     def with_files(self, key: str, names: Sequence[str], cache: Cache) -> str:
-        """The key with the contents of the other files that have weights. Raises OSError."""
+        """
+        Returns the key with the contents of the other files that have weights. Raises OSError.
+        """
         ...
 
     def other_files(self) -> list[str]:
-        """The files of external data, relative to the folder of the model."""
+        """Returns the files of external data, relative to the folder of the model."""
         ...
 
     def is_unchanged(self, names: Sequence[str]) -> bool:
-        """Whether neither the model nor other files have changed since this object was made."""
+        """
+        Returns whether neither the model nor other files have changed since this object was made.
+        """
         ...

@@ -18,7 +18,7 @@ class Program(Protocol):
 
     def run(self, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
         """
-        Run once on contiguous arrays of the exact shapes and dtypes that the network declares, in
+        Runs once on contiguous arrays of the exact shapes and dtypes that the network declares, in
         the order of its arguments, and return fresh arrays in the order of its results.
         """
         ...

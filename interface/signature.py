@@ -34,7 +34,7 @@ class TensorInfo:
         return f"tensor({_ORT_NAMES.get(self.dtype.name, self.dtype.name)})"
 
     def fits(self, shape: Sequence[int]) -> bool:
-        """Whether an array may have this shape."""
+        """Returns whether an array may have this shape."""
         sizes = self.shape
         if len(shape) != len(sizes):
             return False
@@ -61,7 +61,8 @@ class Signature:
 
     def bind(self, args: Sequence[object], kwargs: Mapping[str, object]) -> dict[str, object]:
         """
-        Inputs by name, from positional and keyword arguments. Raises InputError as a call would.
+        Returns inputs by name, from positional and keyword arguments. Raises InputError as a call
+        would.
         """
         if any(isinstance(value, Mapping) for value in args):
             raise InputError(
@@ -109,7 +110,9 @@ class Signature:
             raise InputError(f"missing input {_names(missing)}")
 
     def select(self, names: Sequence[str] | None) -> list[int]:
-        """The indices of the outputs called `names`, all of them for None. Raises InputError."""
+        """
+        Returns the indices of the outputs called `names`, all of them for None. Raises InputError.
+        """
         if names is None:
             return list(range(len(self.outputs)))
         known = [info.name for info in self.outputs]

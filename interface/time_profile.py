@@ -132,7 +132,7 @@ class TimeProfile:
         return median(run.seconds - run.computing - run.waiting for run in self.runs)
 
     def kinds(self) -> list[KindTime]:
-        """The sums of each kind of instruction, those first that take longest."""
+        """Returns the sums of each kind of instruction, those first that take longest."""
         groups: dict[str, list[InstructionTime]] = {}
         for i in self.instructions:
             groups.setdefault(i.kind, []).append(i)
@@ -150,13 +150,13 @@ class TimeProfile:
         return sorted(sums, key=lambda k: -k.seconds)
 
     def typical_run(self) -> TimedRun:
-        """The run that took the median time; of two in the middle, the shorter."""
+        """Returns the run that took the median time; of two in the middle, the shorter."""
         return sorted(self.runs, key=lambda run: run.seconds)[(len(self.runs) - 1) // 2]
 
     def trace(self) -> dict[str, object]:
         """
-        The typical run as an object for JSON, for Perfetto: a track for each thread, with the
-        instructions and, if there are several threads, where each waits.
+        Returns the typical run as an object for JSON, for Perfetto: a track for each thread, with
+        the instructions and, if there are several threads, where each waits.
         """
         run = self.typical_run()
         events = [perfetto.process(0, "glow")]
@@ -168,7 +168,7 @@ class TimeProfile:
         return perfetto.document(events)
 
     def write_trace(self, path: str | Path) -> None:
-        """Write `trace` to a file. Raises OSError."""
+        """Writes `trace` to a file. Raises OSError."""
         Path(path).write_text(json.dumps(self.trace()), encoding="utf-8")
 
     def _track(self, thread: int, times: np.ndarray) -> Iterator[perfetto.Event]:
