@@ -58,14 +58,14 @@ _EXP2 = (
 
 
 def _rounded(v: Lanes, x: SSAValue, factor: float) -> tuple[SSAValue, SSAValue]:
-    """The integer nearest to `x * factor`, |it| < 2**22, as a float and as an integer."""
+    """Returns the integer nearest to `x * factor`, |it| < 2**22, as a float and as an integer."""
     shifted = v.fma(x, v.number(factor), v.number(_ROUND_F32))
     whole = v.sub(shifted, v.number(_ROUND_F32))
     return whole, v.int_sub(v.bits(shifted), v.integer(_bits32(_ROUND_F32)))
 
 
 def _exp_reduced(v: Lanes, x: SSAValue) -> tuple[SSAValue, SSAValue]:
-    """`(p, n)` with e**x = p * 2**n and p near 1."""
+    """Returns `(p, n)` with e**x = p * 2**n and p near 1."""
     whole, n = _rounded(v, x, _LOG2_E)
     r = v.fma(whole, v.number(-_LN2[0]), x)
     r = v.fma(whole, v.number(-_LN2[1]), r)
@@ -74,7 +74,7 @@ def _exp_reduced(v: Lanes, x: SSAValue) -> tuple[SSAValue, SSAValue]:
 
 
 def _scaled(v: Lanes, p: SSAValue, n: SSAValue) -> SSAValue:
-    """`p * 2**n` for p near 1 and |n| < 254, which may overflow or become subnormal."""
+    """Returns `p * 2**n` for p near 1 and |n| < 254, which may overflow or become subnormal."""
     # 2**n itself need not be a normal number, but the power of each half of n is
     half = v.int_op(arith.ShRSIOp, n, v.integer(1))
     first, second = (
@@ -115,7 +115,7 @@ _SMALLEST_NORMAL = 2.0**-126
 
 
 def log(v: Lanes, x: SSAValue) -> SSAValue:
-    """The natural logarithm; -inf at zeros, NaN below."""
+    """Returns the natural logarithm; -inf at zeros, NaN below."""
     one = _bits32(1.0)
     subnormal = v.compare("olt", x, v.number(_SMALLEST_NORMAL))
     scaled = v.select(subnormal, v.mul(x, v.number(2.0**23)), x)
@@ -142,7 +142,7 @@ def log(v: Lanes, x: SSAValue) -> SSAValue:
 
 
 def _with_sign_of(v: Lanes, magnitude: SSAValue, x: SSAValue) -> SSAValue:
-    """A float that is not negative, with the sign of `x`."""
+    """Returns a float that is not negative, with the sign of `x`."""
     sign = v.int_op(arith.AndIOp, v.bits(x), v.integer(_SIGN))
     return v.from_bits(v.int_op(arith.OrIOp, v.bits(magnitude), sign))
 
@@ -155,7 +155,7 @@ _TANH = (
 
 
 def tanh(v: Lanes, x: SSAValue) -> SSAValue:
-    """The hyperbolic tangent: a polynomial below 0.625, above it 1 - 2 / (e**2x + 1)."""
+    """Returns the hyperbolic tangent: a polynomial below 0.625, above it 1 - 2 / (e**2x + 1)."""
     a = v.abs(x)
     square = v.mul(x, x)
     small = v.fma(v.mul(a, square), v.polynomial(square, _TANH), a)
@@ -180,7 +180,7 @@ _ERF_LARGE = (
 
 
 def erf(v: Lanes, x: SSAValue) -> SSAValue:
-    """The error function: a polynomial below 0.95, above it the exponential of one."""
+    """Returns the error function: a polynomial below 0.95, above it the exponential of one."""
     a = v.abs(x)
     square = v.mul(x, x)
     small = v.fma(a, v.polynomial(square, _ERF_SMALL), a)
@@ -215,7 +215,7 @@ def _quadrant(v: Lanes, a: SSAValue) -> tuple[SSAValue, SSAValue, SSAValue]:
 
 
 def _flip(v: Lanes, value: SSAValue, n: SSAValue) -> SSAValue:
-    """`value`, negated where bit 1 of `n` is set."""
+    """Returns `value`, negated where bit 1 of `n` is set."""
     sign = v.shift_left(v.int_op(arith.AndIOp, n, v.integer(2)), 30)
     return v.from_bits(v.int_op(arith.XOrIOp, v.bits(value), sign))
 
@@ -225,7 +225,7 @@ def _is_odd(v: Lanes, n: SSAValue) -> SSAValue:
 
 
 def sin(v: Lanes, x: SSAValue) -> SSAValue:
-    """The sine for |x| up to `SIN_COS_LIMIT`."""
+    """Returns the sine for |x| up to `SIN_COS_LIMIT`."""
     # of |x|, so that the sine of -0 is -0
     sine, cosine, n = _quadrant(v, v.abs(x))
     result = _flip(v, v.select(_is_odd(v, n), cosine, sine), n)
@@ -234,7 +234,7 @@ def sin(v: Lanes, x: SSAValue) -> SSAValue:
 
 
 def cos(v: Lanes, x: SSAValue) -> SSAValue:
-    """The cosine for |x| up to `SIN_COS_LIMIT`."""
+    """Returns the cosine for |x| up to `SIN_COS_LIMIT`."""
     sine, cosine, n = _quadrant(v, v.abs(x))
     result = v.select(_is_odd(v, n), sine, cosine)
     return _flip(v, result, v.int_add(n, v.integer(1)))
@@ -256,7 +256,9 @@ _EXP2_F64 = (
 
 
 def _log2_f64(d: Lanes, a: SSAValue) -> SSAValue:
-    """The binary logarithm in f64 of an f32 that is not negative; its error is below 2**-40."""
+    """
+    Returns the binary logarithm in f64 of an f32 that is not negative; its error is below 2**-40.
+    """
     one = _bits64(1.0)
     bits = d.bits(a)
     above = d.int_add(bits, d.integer(one - _bits64(sqrt(0.5))))

@@ -41,7 +41,9 @@ _INDEX = IndexType()
 
 
 def lanes_of_f32(t: Attribute) -> tuple[bool, int | None]:
-    """Whether the type is f32 or a one-dimensional vector of it, and the vector's length."""
+    """
+    Returns whether the type is f32 or a one-dimensional vector of it, and the vector's length.
+    """
     if isinstance(t, Float32Type):
         return True, None
     if isinstance(t, VectorType) and isinstance(t.element_type, Float32Type):
@@ -53,7 +55,7 @@ def lanes_of_f32(t: Attribute) -> tuple[bool, int | None]:
 def _or_library(
     fast: Callable[[Lanes, SSAValue], SSAValue], library: type[Operation]
 ) -> Callable[[Lanes, SSAValue], SSAValue]:
-    """`fast` where all lanes are within its range, otherwise `library` in f64."""
+    """Returns `fast` where all lanes are within its range, otherwise `library` in f64."""
 
     def expansion(v: Lanes, x: SSAValue) -> SSAValue:
         size = v.abs(x)
@@ -77,7 +79,7 @@ def _or_library(
 
 
 def _library(kind: type[Operation]) -> Callable[[Lanes, SSAValue], SSAValue]:
-    """The function of the C library on f64, lane by lane."""
+    """Returns the function of the C library on f64, lane by lane."""
 
     def scalar(v: Lanes, x: SSAValue) -> SSAValue:
         d = v.widened()
@@ -118,7 +120,7 @@ EXPANSIONS: Mapping[type[Operation], Expansion] = {
 
 
 def _scope(op: Operation) -> Block:
-    """The entry block of the function that holds `op`, where its constants belong."""
+    """Returns the entry block of the function that holds `op`, where its constants belong."""
     parent = op.parent_op()
     while parent is not None and not parent.has_trait(IsolatedFromAbove):
         parent = parent.parent_op()

@@ -36,7 +36,7 @@ def host_features() -> Mapping[str, bool]:
 
 @cache
 def request_tiles() -> bool:
-    """Ask that this process may use tiles; whether it may."""
+    """Asks that this process may use tiles; whether it may."""
     if sys.platform != "linux" or platform.machine() != "x86_64":
         return False
     try:

@@ -20,8 +20,8 @@ _UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
 def describe(features: Mapping[str, bool]) -> MachineDescription:
     """
-    The processor with these features, in LLVM's names. Those not given count as absent. Caches are
-    as large as those of the usual processors with such features.
+    Returns the processor with these features, in LLVM's names. Those not given count as absent.
+    Caches are as large as those of the usual processors with such features.
     """
     has_fma = bool(features.get("fma"))
     if features.get("avx512f") and features.get("avx512bw") and features.get("avx512vl"):
@@ -44,12 +44,12 @@ def describe(features: Mapping[str, bool]) -> MachineDescription:
 
 
 def _dots(features: Mapping[str, bool], kinds: Mapping[str, DotKind]) -> tuple[DotKind, ...]:
-    """The dot products of the features that are there."""
+    """Returns the dot products of the features that are there."""
     return tuple(kind for feature, kind in kinds.items() if features.get(feature))
 
 
 def with_host_caches(machine: MachineDescription) -> MachineDescription:
-    """The description with the caches of this machine, as far as it tells."""
+    """Returns the description with the caches of this machine, as far as it tells."""
     found = cache_sizes(_CACHES)
     return replace(
         machine,
@@ -60,7 +60,10 @@ def with_host_caches(machine: MachineDescription) -> MachineDescription:
 
 
 def cache_sizes(folder: Path) -> dict[int, int]:
-    """Bytes of data caches by level, from Linux's description of them; empty where it is absent."""
+    """
+    Returns bytes of data caches by level, from Linux's description of them; empty where it is
+    absent.
+    """
     sizes: dict[int, int] = {}
     for index in sorted(folder.glob("index*")):
         try:
@@ -76,11 +79,13 @@ def cache_sizes(folder: Path) -> dict[int, int]:
 
 
 def usable_cores() -> int:
-    """How many processors this process may run on."""
+    """Returns how many processors this process may run on."""
     affinity = getattr(os, "sched_getaffinity", None)
     return len(affinity(0)) if affinity is not None else os.cpu_count() or 1
 
 
 def host_machine() -> MachineDescription:
-    """The processor that this runs on. Falls back to SSE2 where features are not reported."""
+    """
+    Returns the processor that this runs on. Falls back to SSE2 where features are not reported.
+    """
     return with_host_caches(describe(host_features()))

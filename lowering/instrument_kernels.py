@@ -41,8 +41,9 @@ _INDEX = IndexType()
 
 def record_shape(threads: int, kernels: int) -> tuple[int, int, int]:
     """
-    The shape of the records of a run, i64, which are the last bytes of its arena: for each thread
-    and kernel when it began and when it ended. Kernels that do not exist make cache lines full.
+    Returns the shape of the records of a run, i64, which are the last bytes of its arena: for each
+    thread and kernel when it began and when it ended. Kernels that do not exist make cache lines
+    full.
     """
     in_line = LINE_BYTES // (2 * _STAMP)
     return threads, -(-kernels // in_line) * in_line, 2
@@ -74,7 +75,7 @@ class InstrumentKernelsPass(ModulePass):
 
 def instrument_kernels(main: func.FuncOp, kernels: set[str], threads: int) -> None:
     """
-    Record when `main` calls one of `kernels`, which are names of functions. Raises CompileError if
+    Records when `main` calls one of `kernels`, which are names of functions. Raises CompileError if
     it is not what `glow-generate-loops` makes for this number of threads.
     """
     block = main.body.blocks[0]
@@ -97,7 +98,9 @@ def instrument_kernels(main: func.FuncOp, kernels: set[str], threads: int) -> No
 
 
 def _arena(main: func.FuncOp, block: Block, threads: int) -> SSAValue[MemRefType]:
-    """The last parameter, whose size may be changed because it is only used through views."""
+    """
+    Returns the last parameter, whose size may be changed because it is only used through views.
+    """
     if len(block.args) < 2 or len(main.body.blocks) > 1 or not _is_bytes(block.args[-1].type):
         raise CompileError(
             "main has no arena as its last parameter: run glow-generate-loops before "

@@ -85,14 +85,14 @@ class Program:
         self.block.add_op(op)
 
     def allocate(self, t: MemRefType, hint: str | None = None) -> BufferView:
-        """A new dense buffer."""
+        """Returns a new dense buffer."""
         op = AllocActivationOp.create(result_types=[t])
         op.result.name_hint = hint
         self.emit(op)
         return BufferView(op.result, t)
 
     def weight(self, value: Attribute, t: MemRefType, hint: str | None) -> BufferView:
-        """The weight of this value, made when it is first needed."""
+        """Returns the weight of this value, made when it is first needed."""
         found = self._weights.get((value, t))
         if found is None:
             op = WeightOp.create(result_types=[t], properties={"value": value})
@@ -102,7 +102,9 @@ class Program:
         return BufferView(found, t)
 
     def value(self, place: BufferView) -> SSAValue:
-        """The memref of a place: its buffer, or a view that is made when it is first needed."""
+        """
+        Returns the memref of a place: its buffer, or a view that is made when it is first needed.
+        """
         if place.type == place.buffer.type:
             return place.buffer
         key = place.buffer, place.type
@@ -121,7 +123,8 @@ class Program:
 
     def reinterpret(self, place: BufferView, t: MemRefType, hint: str | None) -> BufferView:
         """
-        The view `t` of the dense elements of `place`, after a copy if strides cannot express it.
+        Returns the view `t` of the dense elements of `place`, after a copy if strides cannot
+        express it.
         """
         seen = view_through(place.type, t)
         if seen is not None:
@@ -137,7 +140,7 @@ _EMITTERS: Table[type[Node], Emitter[Any]] = Table("a way to be emitted")
 
 
 def emits(node: type[NodeT]) -> Callable[[Emitter[NodeT]], Emitter[NodeT]]:
-    """Registers how a node that has no instruction of its own is emitted."""
+    """Returns registers how a node that has no instruction of its own is emitted."""
     return _EMITTERS.entry(node)
 
 
@@ -249,7 +252,7 @@ def _signature(graph: func.FuncOp) -> tuple[list[MemRefType], ArrayAttr[Dictiona
 
 def generate(graph: func.FuncOp) -> func.FuncOp:
     """
-    The instruction program of a function over tensors, under the same name.
+    Returns the instruction program of a function over tensors, under the same name.
 
     Raises CompileError for an operation that is not a node of the `glow` dialect.
     """
@@ -281,7 +284,7 @@ def generate(graph: func.FuncOp) -> func.FuncOp:
 
 
 def _is_graph(op: Operation) -> bool:
-    """A function with a body that works on tensors."""
+    """Returns a function with a body that works on tensors."""
     return (
         isinstance(op, func.FuncOp)
         and len(op.body.blocks) == 1

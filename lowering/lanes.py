@@ -96,7 +96,7 @@ class Lanes:
         self.has_fma = has_fma
 
     def widened(self) -> Lanes:
-        """The same lanes in f64."""
+        """Returns the same lanes in f64."""
         return Lanes(f64, self.lanes, self.constants, self.emit, self.has_fma)
 
     def op(
@@ -115,7 +115,7 @@ class Lanes:
     # floats
 
     def number(self, value: float) -> SSAValue:
-        """A float constant, rounded to the element type."""
+        """Returns a float constant, rounded to the element type."""
         return self.constants.get(FloatAttr(value, f64 if self.wide else f32), self.lanes)
 
     def _float(self, kind: type[Operation], *operands: SSAValue) -> SSAValue:
@@ -135,8 +135,8 @@ class Lanes:
 
     def fma(self, a: SSAValue, b: SSAValue, c: SSAValue) -> SSAValue:
         """
-        `a * b + c`, rounded once. Without FMA, f32 go through f64, in which the product is exact
-        and the sum is right to 2**-53; f64 are rounded twice.
+        Returns `a * b + c`, rounded once. Without FMA, f32 go through f64, in which the product is
+        exact and the sum is right to 2**-53; f64 are rounded twice.
         """
         if self.has_fma:
             return self._float(math.FmaOp, a, b, c)
@@ -152,7 +152,7 @@ class Lanes:
         return self._float(math.RoundEvenOp, a)
 
     def polynomial(self, x: SSAValue, coefficients: Sequence[float]) -> SSAValue:
-        """`c[0] + c[1] * x + c[2] * x**2 + ...` by Horner's rule."""
+        """Returns `c[0] + c[1] * x + c[2] * x**2 + ...` by Horner's rule."""
         *rest, result = [self.number(c) for c in coefficients]
         for c in reversed(rest):
             if self.has_fma:
@@ -162,12 +162,12 @@ class Lanes:
         return result
 
     def at_most(self, a: SSAValue, bound: float) -> SSAValue:
-        """The smaller of the two; NaN stays NaN. One `min` instruction on x86."""
+        """Returns the smaller of the two; NaN stays NaN. One `min` instruction on x86."""
         b = self.number(bound)
         return self.select(self.compare("olt", b, a), b, a)
 
     def at_least(self, a: SSAValue, bound: float) -> SSAValue:
-        """The larger of the two; NaN stays NaN."""
+        """Returns the larger of the two; NaN stays NaN."""
         b = self.number(bound)
         return self.select(self.compare("olt", a, b), b, a)
 
@@ -199,7 +199,7 @@ class Lanes:
         return self.constants.get(IntegerAttr(value, i64 if self.wide else i32), self.lanes)
 
     def int_op(self, kind: type[Operation], a: SSAValue, b: SSAValue) -> SSAValue:
-        """A binary operation of `arith` on integers that takes no flags."""
+        """Returns a binary operation of `arith` on integers that takes no flags."""
         return self.op(kind, self.ints, a, b)
 
     def int_add(self, a: SSAValue, b: SSAValue) -> SSAValue:
@@ -212,14 +212,14 @@ class Lanes:
         return self.op(arith.ShLIOp, self.ints, a, self.integer(bits), properties=_WRAPS)
 
     def bits(self, a: SSAValue) -> SSAValue:
-        """The representation of floats as integers."""
+        """Returns the representation of floats as integers."""
         return self.op(arith.BitcastOp, self.ints, a)
 
     def from_bits(self, a: SSAValue) -> SSAValue:
         return self.op(arith.BitcastOp, self.floats, a)
 
     def to_float(self, a: SSAValue) -> SSAValue:
-        """Signed integers as floats."""
+        """Returns signed integers as floats."""
         if self.lanes is None:
             return self.op(arith.SIToFPOp, self.floats, a)
         kind = glow_vec.CastKindAttr(glow_vec.CastKind.SITOFP)

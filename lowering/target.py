@@ -76,7 +76,7 @@ class Target:
     """Effort of the code generator, 0 to 3."""
 
     def key(self) -> tuple[str, ...]:
-        """Everything about the target and LLVM that object code depends on."""
+        """Returns everything about the target and LLVM that object code depends on."""
         version = ".".join(map(str, llvm.llvm_version_info))
         versions = (f"llvmlite {llvmlite.__version__}", f"llvm {version}")
         return (self.triple, self.cpu, self.features, str(self.level), *versions)
@@ -86,7 +86,7 @@ class Target:
         return self.triple.split("-")[0]
 
     def feature_set(self) -> Mapping[str, bool]:
-        """The features by name, and whether the target has them."""
+        """Returns the features by name, and whether the target has them."""
         if self == host_target():
             return host_features()
         return features_of(self.triple, self.cpu, self.features)
@@ -132,7 +132,9 @@ class Target:
         return f"choose another target CPU, or do without by the target features {without}"
 
     def create(self) -> llvm.TargetMachine:
-        """A fresh LLVM target machine: one that was given to a JIT must not be used again."""
+        """
+        Returns a fresh LLVM target machine: one that was given to a JIT must not be used again.
+        """
         initialize_native() if self.architecture == host_target().architecture else initialize()
         try:
             target = llvm.Target.from_triple(self.triple)
@@ -145,21 +147,21 @@ class Target:
 
 @cache
 def initialize() -> None:
-    """Prepare LLVM's code generators for all architectures that it was built with."""
+    """Prepares LLVM's code generators for all architectures that it was built with."""
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
 
 
 @cache
 def initialize_native() -> None:
-    """Prepare LLVM's code generator for this machine, which takes 10 MB less than all of them."""
+    """Prepares LLVM's code generator for this machine, which takes 10 MB less than all of them."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
 
 
 @cache
 def host_target() -> Target:
-    """The machine that this process runs on."""
+    """Returns the machine that this process runs on."""
     initialize_native()
     features = flattened(host_features())
     return Target(llvm.get_process_triple(), llvm.get_host_cpu_name(), features)
@@ -169,7 +171,7 @@ def find_target(
     cpu: str | None = None, features: str | None = None, triple: str | None = None
 ) -> Target:
     """
-    The target with the CPU and features of these names, for example `haswell` and `-fma`.
+    Returns the target with the CPU and features of these names, for example `haswell` and `-fma`.
 
     Without a CPU it is that of GLOW_TARGET_CPU, if that is set; otherwise, or with `native`, the
     host's. Without a triple it is the host's, or that of another architecture which has such a CPU;
@@ -251,7 +253,10 @@ def _expect_64_bits(cpu: str, features: str, given: str) -> None:
 
 @cache
 def _has_64_bits(target: Target) -> bool:
-    """Whether LLVM can compile for it, which another process tries; True if that is impossible."""
+    """
+    Returns whether LLVM can compile for it, which another process tries; True if that is
+    impossible.
+    """
     done = _elsewhere(_COMPILE.format(target))
     return done is None or done.returncode == 0
 
@@ -284,7 +289,7 @@ def known_names(triple: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def _listed(text: str) -> tuple[str, ...]:
-    """The names in lines such as `  haswell - Select the haswell processor.`"""
+    """Returns the names in lines such as ` haswell - Select the haswell processor.`"""
     return tuple(line.split()[0] for line in text.splitlines() if line.startswith("  "))
 
 

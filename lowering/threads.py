@@ -94,8 +94,8 @@ def _platform(triple: str) -> _Platform:
 
 def module_text(triple: str) -> str:
     """
-    The code as text of the `llvm` dialect, for a target. Raises GlowError if it has no futex that
-    we know of.
+    Returns the code as text of the `llvm` dialect, for a target. Raises GlowError if it has no
+    futex that we know of.
     """
     platform = _platform(triple)
     return _TEXT.replace("PAUSE", platform.pause).replace("FUTEX", str(platform.futex))
@@ -103,7 +103,7 @@ def module_text(triple: str) -> str:
 
 @cache
 def llvm_text(triple: str) -> str:
-    """The code as LLVM IR. Raises GlowError like `module_text`."""
+    """Returns the code as LLVM IR. Raises GlowError like `module_text`."""
     from xdsl.parser import Parser
 
     from ..context import make_context

@@ -45,8 +45,8 @@ class TunedSchedules:
 
 def load_schedules(path: str | Path, machine: MachineDescription) -> TunedSchedules | None:
     """
-    The content of a file; None, with a warning, if it is for another machine or written by another
-    version. Raises GlowError if the file is broken or cannot be read.
+    Returns the content of a file; None, with a warning, if it is for another machine or written by
+    another version. Raises GlowError if the file is broken or cannot be read.
     """
     found = read_schedules(path, machine)
     if isinstance(found, TunedSchedules):
@@ -69,7 +69,7 @@ def read_schedules(path: str | Path, machine: MachineDescription) -> TunedSchedu
 
 
 def save_schedules(path: Path, schedules: TunedSchedules, machine: MachineDescription) -> None:
-    """Write a file as a whole, so that whoever reads it never sees half of it."""
+    """Writes a file as a whole, so that whoever reads it never sees half of it."""
     content = {
         "format": FORMAT,
         **_written_by(machine),
@@ -87,7 +87,7 @@ def schedules_directory(cache: Path) -> Path:
 
 
 def default_file(directory: Path, machine: MachineDescription) -> Path:
-    """The file of a machine in a directory of the cache."""
+    """Returns the file of a machine in a directory of the cache."""
     from hashlib import sha256
 
     facts = json.dumps(_written_by(machine), sort_keys=True)

@@ -53,7 +53,7 @@ class BuildNestsPass(ModulePass):
 
 
 def build_nests(module: ModuleOp, machine: MachineDescription, threads: int = 1) -> None:
-    """Replace the instructions of `main` by calls of kernels. Other functions stay."""
+    """Replaces the instructions of `main` by calls of kernels. Other functions stay."""
     main = main_of(module)
     for name in (ARENA_SIZE, WEIGHTS_SIZE):
         planned_size(main, name, BuildNestsPass.name)
@@ -83,7 +83,9 @@ def _kernel(
     machine: MachineDescription,
     threads: int,
 ) -> KernelOp:
-    """The kernel that does what an instruction says, on memory as the parameters describe it."""
+    """
+    Returns the kernel that does what an instruction says, on memory as the parameters describe it.
+    """
     views = [p.view(i) for i, p in enumerate(parameters)]
     described = describe(op, views, machine, threads)
     kernel = KernelOp(name, [p.typed(p.element) for p in parameters])

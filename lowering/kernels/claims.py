@@ -16,8 +16,8 @@ from .registry import algorithm_of, implements, runs_on
 @cache
 def kernel_claims(machine: MachineDescription) -> Sequence[Claim]:
     """
-    Each operator that can become kernels on a machine, on all element types that it admits. Which
-    calls those are, `implements` and `runs_on` decide.
+    Returns each operator that can become kernels on a machine, on all element types that it admits.
+    Which calls those are, `implements` and `runs_on` decide.
     """
 
     def computes(call: Call) -> bool:

@@ -22,7 +22,7 @@ def prefetched_bytes(machine: MachineDescription, timings: Timings = TIMINGS) ->
 
 
 def vector_load(stride: int, lanes: int, timings: Timings = TIMINGS) -> float:
-    """Operations that load a vector of elements that are so far apart."""
+    """Returns operations that load a vector of elements that are so far apart."""
     match stride:
         case 0 | 1:
             return 1.0
@@ -37,7 +37,7 @@ def vector_load(stride: int, lanes: int, timings: Timings = TIMINGS) -> float:
 def reduction_step(
     accumulators: int, loads: float, has_fma: bool, timings: Timings = TIMINGS
 ) -> float:
-    """A step of a reduction into so many accumulators, with so many loads."""
+    """Returns a step of a reduction into so many accumulators, with so many loads."""
     operations = accumulators * (1.0 if has_fma else 2.0)
     arithmetic = max(operations * timings.reduction_fma_cycles, timings.fma_latency)
     loading = loads / timings.loads_per_cycle
@@ -47,8 +47,8 @@ def reduction_step(
 
 def tile_step(filters: int, pixels: int, far: float, timings: Timings = TIMINGS) -> float:
     """
-    A step of a register tile: `filters` loaded vectors times `pixels` broadcast elements. `far` is
-    the part of the pixels that come from beyond the second cache.
+    Returns a step of a register tile: `filters` loaded vectors times `pixels` broadcast elements.
+    `far` is the part of the pixels that come from beyond the second cache.
     """
     arithmetic = max(filters * pixels / timings.vector_units, timings.fma_latency)
     loads = (filters + pixels) / timings.loads_per_cycle
@@ -63,13 +63,15 @@ def tile_results(vectors: int, weight: int, timings: Timings = TIMINGS) -> float
 
 
 def gathered_dot(points: int, steps: int, quads: int, timings: Timings = TIMINGS) -> float:
-    """Operations for each output of a tile that puts so many quads of pixels together."""
+    """Returns operations for each output of a tile that puts so many quads of pixels together."""
     tile = timings.quad_operations * quads + steps + timings.gathered_tile_operations
     return steps + tile / points
 
 
 def amx_step(images: int, panels: int, rows: int, quads: int, timings: Timings = TIMINGS) -> float:
-    """A step of a group of tile registers: `images` tiles of `rows` rows times `panels` tiles."""
+    """
+    Returns a step of a group of tile registers: `images` tiles of `rows` rows times `panels` tiles.
+    """
     products = images * panels * max(rows, timings.amx_least_product_cycles)
     loads = (images * rows + panels * quads) / timings.loads_per_cycle
     return max(products, loads) + timings.amx_load_overlap * loads

@@ -57,7 +57,7 @@ class DivideNestsPass(ModulePass):
 
 
 def divide_nests(kernel: KernelOp, threads: int) -> None:
-    """Divide the work of a kernel between threads."""
+    """Divides the work of a kernel between threads."""
     steps = KernelSteps(kernel)
     tree = steps.tree()
     divided = divided_loops(tree, threads)

@@ -48,8 +48,8 @@ class KernelFunction:
 
 def build_function(kernel: KernelOp, machine: MachineDescription) -> KernelFunction:
     """
-    The function that does what a kernel says. Behind the scratch that all threads use lies that of
-    each thread.
+    Returns the function that does what a kernel says. Behind the scratch that all threads use lies
+    that of each thread.
     """
     steps, threads = KernelSteps(kernel), kernel.thread_count
     _expect_registers(kernel, steps, machine)
@@ -107,7 +107,7 @@ def _expect_registers(kernel: KernelOp, steps: KernelSteps, machine: MachineDesc
 
 
 def _divided(kernel: KernelOp, steps: KernelSteps) -> dict[Repeat, Divided]:
-    """The loops whose iterations are divided, by the first of those nested."""
+    """Returns the loops whose iterations are divided, by the first of those nested."""
     found: dict[Repeat, Divided] = {}
     for op in kernel.walk():
         if isinstance(op, RepeatOp) and op.divided is not None:
@@ -119,7 +119,7 @@ def _divided(kernel: KernelOp, steps: KernelSteps) -> dict[Repeat, Divided]:
 
 
 def _memory_memref(t: Attribute) -> MemRefType:
-    """A memref as memory holds its elements."""
+    """Returns a memref as memory holds its elements."""
     assert isinstance(t, MemRefType)
     return MemRefType(memory_type(t.element_type), t.get_shape(), t.layout)
 
@@ -162,7 +162,7 @@ def _in_scratch(emitter: Emitter, scratch: SSAValue, buffer: Buffer, shift: SSAV
 
 
 def _packed(buffers: Sequence[Buffer]) -> tuple[dict[Buffer, int], int]:
-    """The place of each buffer if they lie one behind the other, and the bytes of all."""
+    """Returns the place of each buffer if they lie one behind the other, and the bytes of all."""
     places, end = {}, 0
     for buffer in buffers:
         places[buffer] = end
@@ -172,7 +172,7 @@ def _packed(buffers: Sequence[Buffer]) -> tuple[dict[Buffer, int], int]:
 
 
 def view_of(emitter: Emitter, source: SSAValue, shift: SSAValue, t: MemRefType) -> SSAValue:
-    """`memref.view` of bytes; no dimension is dynamic."""
+    """Returns `memref.view` of bytes; no dimension is dynamic."""
     return emitter.op(memref.ViewOp, (source, shift), t)
 
 
@@ -184,7 +184,9 @@ def reinterpreted(
     sizes: Sequence[int],
     strides: Sequence[int],
 ) -> SSAValue:
-    """`memref.reinterpret_cast` with everything static; `source` itself if it has that type."""
+    """
+    Returns `memref.reinterpret_cast` with everything static; `source` itself if it has that type.
+    """
     if source.type == t:
         return source
     properties = {

@@ -43,7 +43,7 @@ class GenerateLoopsPass(ModulePass):
 
 
 def generate_loops(module: ModuleOp, machine: MachineDescription) -> None:
-    """Replace kernels by functions, and `main` by one that calls these. Other functions stay."""
+    """Replaces kernels by functions, and `main` by one that calls these. Other functions stay."""
     main = main_of(module)
     functions: dict[str, KernelFunction] = {}
     for kernel in list(module.body.block.ops):

@@ -88,7 +88,7 @@ def signature_of(
 
 
 def _block_text(block: Block) -> str:
-    """A body with numbered values, so that names do not matter."""
+    """Returns a body with numbered values, so that names do not matter."""
     numbers: dict[SSAValue, int] = {}
     for argument in block.args:
         numbers[argument] = len(numbers)
@@ -107,7 +107,7 @@ def _block_text(block: Block) -> str:
 def describe(
     op: Instruction, views: Sequence[View], machine: MachineDescription, threads: int = 1
 ) -> Kernel:
-    """The algorithm of an instruction whose parameters have these views, as nests."""
+    """Returns the algorithm of an instruction whose parameters have these views, as nests."""
     for kind, build in _BUILDERS.items():
         if isinstance(op, kind):
             kernel = build(op, views, machine, threads)

@@ -12,8 +12,8 @@ from ...glow_dialects.glow_nest.kernel import KernelOp
 
 def kernel_key(kernel: KernelOp) -> str:
     """
-    The hash of the nests of a kernel before they are scheduled. Kernels that do the same on memory
-    of the same shape have the same key, whatever the network and the number of threads.
+    Returns the hash of the nests of a kernel before they are scheduled. Kernels that do the same on
+    memory of the same shape have the same key, whatever the network and the number of threads.
     """
     text = StringIO()
     printer = Printer(text)

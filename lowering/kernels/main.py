@@ -46,7 +46,7 @@ _ARENA = "arena"
 
 
 def main_of(module: ModuleOp) -> func.FuncOp:
-    """The function `main` of a program. Raises CompileError unless it has one block."""
+    """Returns the function `main` of a program. Raises CompileError unless it has one block."""
     for op in module.body.block.ops:
         if isinstance(op, func.FuncOp) and op.sym_name.data == "main":
             if len(op.body.blocks) != 1:
@@ -56,7 +56,7 @@ def main_of(module: ModuleOp) -> func.FuncOp:
 
 
 def planned_size(main: func.FuncOp, name: str, before: str) -> int:
-    """A size that memory planning found; `before` is the pass that needs it."""
+    """Returns a size that memory planning found; `before` is the pass that needs it."""
     value = main.attributes.get(name)
     if not isinstance(value, IntegerAttr):
         raise CompileError(f"main has no {name}: run glow-allocate before {before}")
@@ -66,7 +66,7 @@ def planned_size(main: func.FuncOp, name: str, before: str) -> int:
 def build_main(
     main: func.FuncOp, kernels: Mapping[str, KernelFunction], threads: int
 ) -> list[Operation]:
-    """The new `main`, and declarations of what threads call to work together."""
+    """Returns the new `main`, and declarations of what threads call to work together."""
     program = list(main.body.block.ops)
     calls = [(op, kernels[op.callee.string_value()]) for op in program if isinstance(op, CallOp)]
     needs: dict[Operation, int] = {op: k.scratch_bytes for op, k in calls if k.scratch_bytes}
@@ -124,7 +124,7 @@ class _Main:
         self._emitter.add(func.CallOp.create(operands=operands, properties={"callee": callee}))
 
     def _threading(self, op: Instruction, kernel: KernelFunction) -> Sequence[SSAValue]:
-        """The leading arguments of a call, after a barrier if there must be one."""
+        """Returns the leading arguments of a call, after a barrier if there must be one."""
         if not kernel.has_thread:
             return ()
         thread, team = self._leading
@@ -155,7 +155,7 @@ class _Main:
         return self._views[value]
 
     def _formed(self, value: SSAValue) -> SSAValue:
-        """A buffer or view as a memref: bytes of a segment, or a part of an argument."""
+        """Returns a buffer or view as a memref: bytes of a segment, or a part of an argument."""
         t = value.type
         assert isinstance(t, MemRefType)
         offset, shape, strides = offset_of(t), t.get_shape(), significant_strides(t)
@@ -213,7 +213,7 @@ def _argument_type(t: Attribute) -> Attribute:
 
 
 def _declarations() -> list[func.FuncOp]:
-    """The declarations of the functions that threads call to work together."""
+    """Returns the declarations of the functions that threads call to work together."""
     return [
         func.FuncOp.external(BARRIER, [PTR, INDEX], []),
         func.FuncOp.external(NEXT, [PTR, INDEX, INDEX], [INDEX]),
@@ -221,7 +221,9 @@ def _declarations() -> list[func.FuncOp]:
 
 
 def _region(value: SSAValue) -> MemoryRegion | None:
-    """The bytes of a buffer that a kernel may touch; None for weights, which never change."""
+    """
+    Returns the bytes of a buffer that a kernel may touch; None for weights, which never change.
+    """
     buffer = buffer_of(value)
     if isinstance(buffer, BlockArgument):
         return MemoryRegion(buffer, 0, 1, value)

@@ -57,8 +57,8 @@ def kernel(
     on: Callable[[MachineDescription, Call], bool] = everywhere,
 ) -> Callable[[Algorithm], Algorithm]:
     """
-    Registers the algorithm of operators, for calls on which `when` holds. On machines for which
-    `on` does not hold, there are no instructions for it.
+    Returns registers the algorithm of operators, for calls on which `when` holds. On machines for
+    which `on` does not hold, there are no instructions for it.
     """
 
     def register(algorithm: Algorithm) -> Algorithm:
@@ -72,7 +72,9 @@ def kernel(
 
 
 def default_kernel(algorithm: Algorithm) -> Algorithm:
-    """Registers the algorithm of operators that are stated as a formula and have no other."""
+    """
+    Returns registers the algorithm of operators that are stated as a formula and have no other.
+    """
     _DEFAULT.append(algorithm)
     return algorithm
 
@@ -88,8 +90,8 @@ def algorithm_of(operator: type[Node]) -> Algorithm | None:
 
 def implements(call: Call) -> bool:
     """
-    Whether programs with an operator on these types can become kernels: data-parallel operators,
-    those with an algorithm, and those that instructions express with views and copies.
+    Returns whether programs with an operator on these types can become kernels: data-parallel
+    operators, those with an algorithm, and those that instructions express with views and copies.
     """
     if issubclass(call.operator, DataParallel):
         return not call.operator.depends_on_place(call)
@@ -101,7 +103,7 @@ def implements(call: Call) -> bool:
 
 
 def runs_on(machine: MachineDescription, call: Call) -> bool:
-    """Whether a machine has the instructions for a call that `implements` admits."""
+    """Returns whether a machine has the instructions for a call that `implements` admits."""
     return call.operator not in _MACHINES or _MACHINES[call.operator](machine, call)
 
 
@@ -166,7 +168,7 @@ class Kernel:
         return self.epilogue.body is None
 
     def scratch(self, shape: Sequence[int], element: Attribute) -> View:
-        """A dense temporary array."""
+        """Returns a dense temporary array."""
         elements = prod(shape)
         buffer = Buffer(element, 0, max(1, elements))
         self.scratch_buffers.append(buffer)
@@ -179,7 +181,7 @@ class Kernel:
             yield
 
     def list_nonzeros(self, dim: Dim, source: Access) -> NumberList:
-        """A list of the values of `dim` for which `source` is not zero."""
+        """Returns a list of the values of `dim` for which `source` is not zero."""
         numbers, count = self.scratch((dim.size,), i32), self.scratch((), i32)
         made = NumberList(dim, numbers[[dim]], count[()])
         self._current.append(Listing(made, source))
@@ -301,10 +303,10 @@ class Kernel:
 
 
 def view_dims(view: View, prefix: str = "d") -> tuple[Dim, ...]:
-    """A loop variable for each dimension of a view."""
+    """Returns a loop variable for each dimension of a view."""
     return tuple(Dim(f"{prefix}{i}", size) for i, size in enumerate(view.shape))
 
 
 def total(combine: Combine, element: Attribute, *reads: Access) -> Reduction:
-    """A reduction of one read, or of the product of two."""
+    """Returns a reduction of one read, or of the product of two."""
     return Reduction(combine, element, reads)

@@ -61,8 +61,8 @@ def schedule_nests(
     kernel: KernelOp, machine: MachineDescription, texts: Mapping[str, str] | None = None
 ) -> None:
     """
-    Give each nest of a kernel a schedule: that whose text is given under the number of the nest, or
-    the best by cost. A schedule that does not fit its nest is ignored with a warning.
+    Gives each nest of a kernel a schedule: that whose text is given under the number of the nest,
+    or the best by cost. A schedule that does not fit its nest is ignored with a warning.
     """
     steps = KernelSteps(kernel)
     nests = [op for op in kernel.walk() if isinstance(op, NestOp)]
@@ -84,7 +84,7 @@ def schedule_nests(
 def _measured(
     kernel: KernelOp, number: int, nest: Nest, text: str, machine: MachineDescription
 ) -> tuple[Nest, Schedule] | None:
-    """A nest with the schedule of a text; None, with a warning, if that does not fit."""
+    """Returns a nest with the schedule of a text; None, with a warning, if that does not fit."""
     where = f"kernel @{kernel.sym_name.data}, nest {number}"
     schedule = schedule_of(text, where)
     try:
@@ -95,7 +95,10 @@ def _measured(
 
 
 def schedule_of(text: str, where: str) -> Schedule:
-    """The schedule of a text, with loops that have no size. Raises CompileError for wrong text."""
+    """
+    Returns the schedule of a text, with loops that have no size. Raises CompileError for wrong
+    text.
+    """
     try:
         return ScheduleAttr.parse_parameter(Parser(Context(), text))
     except ParseError as error:

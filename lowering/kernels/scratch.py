@@ -18,8 +18,9 @@ def scratch_places(
     program: Iterable[Operation], needs: Mapping[Operation, int]
 ) -> dict[Operation, int]:
     """
-    The offset in the arena of the temporary memory of each instruction that needs some (in bytes):
-    the lowest that overlaps no buffer which is alive then. It may end beyond the planned arena.
+    Returns the offset in the arena of the temporary memory of each instruction that needs some (in
+    bytes): the lowest that overlaps no buffer which is alive then. It may end beyond the planned
+    arena.
     """
     alive: dict[Operation, tuple[int, int]] = {}
     places: dict[Operation, int] = {}
@@ -36,7 +37,9 @@ def scratch_places(
 
 
 def _lowest_gap(taken: Iterable[tuple[int, int]], size: int) -> int:
-    """The lowest aligned offset of `size` bytes outside of the intervals, which are sorted."""
+    """
+    Returns the lowest aligned offset of `size` bytes outside of the intervals, which are sorted.
+    """
     at = 0
     for start, end in taken:
         if at + size <= start:

@@ -41,7 +41,7 @@ class SplitReductionsPass(ModulePass):
 
 
 def split_reductions(kernel: KernelOp, machine: MachineDescription) -> None:
-    """Cut the reductions of a kernel that have few results."""
+    """Cuts the reductions of a kernel that have few results."""
     _split_block(kernel.body.block, KernelSteps(kernel), Splitter(machine), 1)
 
 

@@ -31,7 +31,7 @@ CONTRACT = FastMathFlag.ALLOW_CONTRACT
 
 @cache
 def fastmath(flags: Attribute | None, contract: bool = False) -> Mapping[str, Attribute]:
-    """The properties of an `llvm` operation for the fast-math flags of an `arith` one."""
+    """Returns the properties of an `llvm` operation for the fast-math flags of an `arith` one."""
     found = set(flags.data) if isinstance(flags, arith.FastMathFlagsAttr) else set()
     if contract:
         found.add(CONTRACT)

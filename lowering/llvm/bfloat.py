@@ -33,7 +33,9 @@ def widened(
     result: Attribute,
     properties: Mapping[str, Attribute],
 ) -> SSAValue:
-    """An operation on floats of one type; on bf16 it computes in f32 and rounds its result."""
+    """
+    Returns an operation on floats of one type; on bf16 it computes in f32 and rounds its result.
+    """
     if not is_bf16(result):
         return fn.emit(kind, operands, result, properties)
     wide = [to_f32(fn, operand) for operand in operands]
@@ -46,8 +48,9 @@ def to_f32(fn: FunctionConverter, value: SSAValue) -> SSAValue:
 
 def round_to_bf16(fn: FunctionConverter, value: SSAValue) -> SSAValue:
     """
-    An f32 to the nearest bf16, ties to even: half of the last kept bit, less one if that bit is
-    even, is added to the pattern before it is cut off. A NaN stays one, with its quiet bit set.
+    Returns an f32 to the nearest bf16, ties to even: half of the last kept bit, less one if that
+    bit is even, is added to the pattern before it is cut off. A NaN stays one, with its quiet bit
+    set.
     """
     wide, narrow = with_element(value.type, i32), with_element(value.type, i16)
     bits = fn.emit(llvm.BitcastOp, (value,), wide)

@@ -24,7 +24,7 @@ _LESS = {"predicate": int_attr(llvm.ICmpPredicateFlag.SLT.to_int())}
 
 
 def branch(block: Block, target: Block, values: Sequence[SSAValue]) -> None:
-    """End `block` with a jump."""
+    """Ends `block` with a jump."""
     block.add_op(llvm.BrOp.create(operands=values, successors=(target,)))
 
 
@@ -34,7 +34,7 @@ def branch_if(
     then: tuple[Block, Sequence[SSAValue]],
     otherwise: tuple[Block, Sequence[SSAValue]],
 ) -> None:
-    """End `block` with a choice between two targets."""
+    """Ends `block` with a choice between two targets."""
     block.add_op(
         llvm.CondBrOp.create(
             operands=(condition, *then[1], *otherwise[1]),
@@ -83,7 +83,7 @@ def convert_call_intrinsic(op: llvm.CallIntrinsicOp, fn: FunctionConverter) -> N
 def make_call(
     callee: SymbolRefAttr, arguments: Sequence[SSAValue], results: Sequence[Attribute]
 ) -> llvm.CallOp:
-    """A call of a function of the module."""
+    """Returns a call of a function of the module."""
     return llvm.CallOp.create(
         operands=arguments,
         result_types=results,

@@ -39,7 +39,7 @@ _TO_FLOAT = {CastKind.SITOFP, CastKind.UITOFP}
 
 
 def cast(fn: FunctionConverter, kind: CastKind, value: SSAValue, target: Attribute) -> SSAValue:
-    """A conversion of a scalar, or lane by lane."""
+    """Returns a conversion of a scalar, or lane by lane."""
     if kind is CastKind.INDEX_CAST:
         return _resized(fn, value, target)
     if kind is CastKind.LRINT:
@@ -64,7 +64,9 @@ def _integer_to_bf16(
 
 
 def _nearest(fn: FunctionConverter, value: SSAValue, target: Attribute) -> SSAValue:
-    """One instruction for vectors of f32 and i32; in the default rounding mode, ties to even."""
+    """
+    Returns one instruction for vectors of f32 and i32; in the default rounding mode, ties to even.
+    """
     assert isinstance(target, VectorType)
     (lanes,) = target.get_shape()
     names = (f"v{lanes}i{_bits(target)}", f"v{lanes}f{_bits(value.type)}")

@@ -70,7 +70,7 @@ class ConvertToLLVMPass(ModulePass):
 
 
 def convert_module(module: ModuleOp, *, contract: bool = True) -> None:
-    """Convert the functions of a module in place and add the entry function."""
+    """Converts the functions of a module in place and adds the entry function."""
     libraries: dict[str, llvm.LLVMFunctionType] = {}
     converted: list[Operation] = []
     for op in module.body.block.ops:
@@ -93,8 +93,8 @@ def convert_function(
     function: func.FuncOp, libraries: dict[str, llvm.LLVMFunctionType], *, contract: bool = True
 ) -> llvm.FuncOp:
     """
-    The converted function; a declaration stays one. Library functions that it calls are added to
-    `libraries`.
+    Returns the converted function; a declaration stays one. Library functions that it calls are
+    added to `libraries`.
     """
     inputs, outputs = function.function_type.inputs.data, function.function_type.outputs.data
     if len(outputs) > 1:
@@ -127,8 +127,8 @@ def _is_barrier(call: func.CallOp) -> bool:
 
 def _argument_attributes(t: Attribute, alone: bool) -> DictionaryAttr:
     """
-    `noalias` for memory if `alone`. A segment of bytes, such as the arena of `main`, also says how
-    large it is: `dereferenceable`, from which the caller learns what to allocate.
+    Returns `noalias` for memory if `alone`. A segment of bytes, such as the arena of `main`, also
+    says how large it is: `dereferenceable`, from which the caller learns what to allocate.
     """
     if not isinstance(t, MemRefType):
         return _NO_ATTRIBUTES
@@ -156,7 +156,7 @@ def make_function(
     body: Region,
     argument_attributes: Sequence[DictionaryAttr] = (),
 ) -> llvm.FuncOp:
-    """A function that other modules can link to."""
+    """Returns a function that other modules can link to."""
     properties: Mapping[str, Attribute | None] = {}
     if any(a.data for a in argument_attributes):
         properties = {"arg_attrs": ArrayAttr(argument_attributes)}
@@ -164,7 +164,7 @@ def make_function(
 
 
 def _is_program(main: llvm.FuncOp) -> bool:
-    """Whether all parameters are memory, perhaps behind the number of the thread."""
+    """Returns whether all parameters are memory, perhaps behind the number of the thread."""
     inputs = list(main.function_type.inputs.data)
     memories = inputs[1:] if _is_shared(main) else inputs
     return len(memories) >= 2 and all(i == PTR for i in memories)

@@ -9,7 +9,10 @@ from ...errors import CompileError
 
 
 def failure(op: Operation, reason: str) -> CompileError:
-    """The error for an operation that cannot be converted; names the operation and its function."""
+    """
+    Returns the error for an operation that cannot be converted; names the operation and its
+    function.
+    """
     parent = op
     while parent is not None and not isinstance(parent, func.FuncOp):
         parent = parent.parent_op()

@@ -97,12 +97,12 @@ class FunctionConverter:
     # blocks
 
     def convert_ops(self, block: Block) -> None:
-        """Convert every operation of a block."""
+        """Converts every operation of a block."""
         for op in block.ops:
             self.convert_op(op)
 
     def convert_op(self, op: Operation) -> None:
-        """Convert one operation. Raises CompileError, naming it, if nothing converts it."""
+        """Converts one operation. Raises CompileError, naming it, if nothing converts it."""
         converter = CONVERTERS.get(type(op))
         if converter is None:
             raise failure(op, "no conversion is registered for it")
@@ -110,7 +110,7 @@ class FunctionConverter:
         converter(op, self)
 
     def new_block(self, types: Sequence[Attribute] = ()) -> Block:
-        """An empty block behind those that exist."""
+        """Returns an empty block behind those that exist."""
         block = Block(arg_types=types)
         self.region.add_block(block)
         return block
@@ -121,7 +121,7 @@ class FunctionConverter:
 
     @contextmanager
     def inside(self, block: Block) -> Iterator[Scope]:
-        """Convert into a nested region that starts with `block`. Outer blocks must stay open."""
+        """Converts into a nested region that starts with `block`. Outer blocks must stay open."""
         scope = Scope(block)
         self.scopes.append(scope)
         yield scope
@@ -140,13 +140,13 @@ class FunctionConverter:
         properties: Mapping[str, Attribute] = {},
         depth: int = -1,
     ) -> SSAValue:
-        """Append an operation with one result to the region at `depth`, by default the current."""
+        """Appends an operation with one result to the region at `depth`, by default the current."""
         op = kind.create(operands=operands, result_types=(result,), properties=properties)
         self.scopes[depth].block.add_op(op)
         return op.results[0]
 
     def constant(self, attr: Attribute, t: Attribute) -> SSAValue:
-        """A constant, placed at the start of the function."""
+        """Returns a constant, placed at the start of the function."""
         key = (attr, t)
         if key not in self._constants:
             op = llvm.ConstantOp.create(result_types=(t,), properties={"value": attr})
@@ -155,12 +155,12 @@ class FunctionConverter:
         return self._constants[key]
 
     def number(self, value: float, t: Attribute = i64) -> SSAValue:
-        """A number as a constant, in every lane if `t` is a vector type."""
+        """Returns a number as a constant, in every lane if `t` is a vector type."""
         attr = int_attr(int(value), t) if t is i64 else splat_attr(value, t)
         return self.constant(attr, t)
 
     def poison(self, t: Attribute) -> SSAValue:
-        """A value of which nothing is known."""
+        """Returns a value of which nothing is known."""
         key = (t, t)
         if key not in self._constants:
             op = lx.PoisonOp.create(result_types=(t,))
@@ -169,7 +169,7 @@ class FunctionConverter:
         return self._constants[key]
 
     def alloca(self, element: Attribute, size: int, alignment: int) -> SSAValue:
-        """Stack memory for `size` elements, allocated once per call of the function."""
+        """Stacks memory for `size` elements, allocated once per call of the function."""
         op = llvm.AllocaOp.create(
             operands=(self.number(size),),
             result_types=(PTR,),
@@ -179,7 +179,7 @@ class FunctionConverter:
         return op.results[0]
 
     def finish(self) -> None:
-        """Put constants and stack memory in front of everything else."""
+        """Puts constants and stacks memory in front of everything else."""
         first = self.entry.first_op
         assert first is not None
         self.entry.insert_ops_before(self._prologue, first)
@@ -187,21 +187,21 @@ class FunctionConverter:
     # values
 
     def define(self, old: SSAValue, new: SSAValue) -> None:
-        """Say what an operation's result became."""
+        """Says what an operation's result became."""
         self._values[old] = new
         if isinstance(old.type, IndexType):
             self._atoms += 1
             self._indices[old] = Linear.of(Atom(new, len(self.scopes) - 1, self._atoms))
 
     def define_index(self, old: SSAValue, new: Linear) -> None:
-        """Say what an index became; it is computed only where a value is needed."""
+        """Says what an index became; it is computed only where a value is needed."""
         self._indices[old] = new
 
     def define_buffer(self, old: SSAValue, new: Buffer) -> None:
         self._buffers[old] = new
 
     def value(self, old: SSAValue) -> SSAValue:
-        """The converted value."""
+        """Returns the converted value."""
         if old in self._values:
             return self._values[old]
         return self.materialize(self._indices[old])
@@ -216,7 +216,7 @@ class FunctionConverter:
         return self._buffers[old]
 
     def constant_int(self, old: SSAValue) -> int | None:
-        """The number, if an index or integer is known."""
+        """Returns the number, if an index or integer is known."""
         if old in self._indices:
             linear = self._indices[old]
             return None if linear.terms else linear.constant
@@ -228,7 +228,7 @@ class FunctionConverter:
     # index arithmetic
 
     def materialize(self, linear: Linear) -> SSAValue:
-        """The value of a linear form, computed in the outermost loop that knows it."""
+        """Returns the value of a linear form, computed in the outermost loop that knows it."""
         if not linear.terms:
             return self.number(linear.constant)
         total = self._sum(linear.terms)
@@ -268,14 +268,14 @@ class FunctionConverter:
     # addresses
 
     def address(self, buffer: Buffer, indices: Sequence[SSAValue], element: Attribute) -> SSAValue:
-        """A pointer to the element at `indices`."""
+        """Returns a pointer to the element at `indices`."""
         parts = [(buffer.start, 1), (buffer.offset, 1)]
         for index, stride in zip(indices, buffer.strides, strict=True):
             parts.append((self._indices[index], stride))
         return self.pointer(buffer.base, combine(parts), memory_type(convert_type(element)))
 
     def pointer(self, base: SSAValue, distance: Linear, element: Attribute = i8) -> SSAValue:
-        """A pointer `distance` bytes behind `base`."""
+        """Returns a pointer `distance` bytes behind `base`."""
         pointer = base
         size = element_size(element)
         for atom, coefficient in distance.terms:
@@ -319,7 +319,7 @@ class FunctionConverter:
         return self._once(-1, lx.GEPOp, operands, properties, (element, index, flag), PTR)
 
     def known_scalar(self, value: SSAValue) -> IntegerAttr | FloatAttr | None:
-        """The attribute of a converted scalar constant."""
+        """Returns the attribute of a converted scalar constant."""
         owner = value.owner
         if not isinstance(owner, llvm.ConstantOp):
             return None

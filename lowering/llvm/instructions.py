@@ -35,7 +35,7 @@ class Names:
         self._types: dict[int, tuple[Attribute, str]] = {}
 
     def type(self, t: Attribute) -> str:
-        """The text of a type, found by its identity because hashing a type takes long."""
+        """Returns the text of a type, found by its identity because hashing a type takes long."""
         found = self._types.get(id(t))
         if found is None:
             found = self._types[id(t)] = (t, type_text(t))
@@ -53,7 +53,7 @@ class Names:
 
 
 def translates(*names: str) -> Callable[[F], F]:
-    """Registers the decorated function as the translation of operations by name."""
+    """Returns registers the decorated function as the translation of operations by name."""
     return TRANSLATORS.entry(*names)  # pyright: ignore[reportReturnType]
 
 
@@ -296,7 +296,7 @@ def absolute(op: lx.AbsOp, names: Names) -> str:
 
 
 def _masked(op: Operation, names: Names, pointer: int, overloads: Sequence[SSAValue]) -> str:
-    """A masked access; the alignment is an attribute of its pointer argument."""
+    """Returns a masked access; the alignment is an attribute of its pointer argument."""
     alignment = op.properties["alignment"]
     assert isinstance(alignment, IntegerAttr)
     arguments = [names.typed(o) for o in op.operands]

@@ -47,7 +47,7 @@ ZERO = Linear()
 
 
 def combine(parts: Iterable[tuple[Linear, int]]) -> Linear:
-    """The sum of linear forms times factors."""
+    """Returns the sum of linear forms times factors."""
     constant = 0
     sums: dict[Atom, int] = {}
     for part, factor in parts:

@@ -31,7 +31,7 @@ _ORDERING = int_attr(0)
 
 
 def byte_strides(t: MemRefType, op: Operation) -> tuple[int, ...]:
-    """The strides of a memref in bytes. Raises CompileError if they are not static."""
+    """Returns the strides of a memref in bytes. Raises CompileError if they are not static."""
     try:
         size = element_size(t.element_type)
         return tuple(s * size for s in strides_of(t))
@@ -57,12 +57,12 @@ def buffer_type(value: SSAValue, op: Operation) -> MemRefType:
 def element_address(
     fn: FunctionConverter, base: SSAValue, indices: Sequence[SSAValue], op: Operation
 ) -> SSAValue:
-    """The pointer to one element of a memref."""
+    """Returns the pointer to one element of a memref."""
     return fn.address(fn.buffer(base), indices, buffer_type(base, op).element_type)
 
 
 def load(fn: FunctionConverter, pointer: SSAValue, t: Attribute, element: Attribute) -> SSAValue:
-    """A value of converted type `t` from memory that is aligned for one `element`."""
+    """Returns a value of converted type `t` from memory that is aligned for one `element`."""
     stored = memory_type(t)
     properties = {"ordering": _ORDERING, "alignment": natural_alignment(element)}
     value = fn.emit(llvm.LoadOp, (pointer,), stored, properties)
@@ -87,7 +87,7 @@ def store(fn: FunctionConverter, value: SSAValue, pointer: SSAValue, element: At
 
 
 def load_pointer(fn: FunctionConverter, array: SSAValue, index: int) -> SSAValue:
-    """A pointer from an array of pointers."""
+    """Returns a pointer from an array of pointers."""
     return load(fn, fn.pointer(array, Linear(8 * index), PTR), PTR, PTR)
 
 

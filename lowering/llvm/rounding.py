@@ -33,7 +33,9 @@ _NOT_EQUAL = {"predicate": int_attr(llvm.ICmpPredicateFlag.NE.to_int())}
 
 
 def f64_to_odd_f32(fn: FunctionConverter, value: SSAValue) -> SSAValue:
-    """An f64, scalar or vector, rounded to an odd f32; NaN and what is exact stay as they are."""
+    """
+    Returns an f64, scalar or vector, rounded to an odd f32; NaN and what is exact stay as they are.
+    """
     mask, bits_type = mask_for(value.type), with_element(value.type, i32)
     near = fn.emit(llvm.FPTruncOp, (value,), with_element(value.type, f32))
     back = fn.emit(llvm.FPExtOp, (near,), value.type)
@@ -50,8 +52,8 @@ def f64_to_odd_f32(fn: FunctionConverter, value: SSAValue) -> SSAValue:
 
 def fused_f16(fn: FunctionConverter, operands: Sequence[SSAValue]) -> SSAValue:
     """
-    `a * b + c` of f16, rounded once: in f64, products are exact, and sums are as soon as they can
-    be near a tie of f16.
+    Returns `a * b + c` of f16, rounded once: in f64, products are exact, and sums are as soon as
+    they can be near a tie of f16.
     """
     t = operands[0].type
     wide = with_element(t, f64)
@@ -65,8 +67,9 @@ def integer_to_odd_f64(
     fn: FunctionConverter, operation: type[Operation], value: SSAValue
 ) -> SSAValue:
     """
-    An integer as f64 by `operation`, which is `sitofp` or `uitofp`. Of those with 64 bits, large
-    ones are rounded to odd multiples of the unit of the largest f64 that is an integer of 64 bits.
+    Returns an integer as f64 by `operation`, which is `sitofp` or `uitofp`. Of those with 64 bits,
+    large ones are rounded to odd multiples of the unit of the largest f64 that is an integer of 64
+    bits.
     """
     if element_size(element_of(value.type)) == 8:
         value = _odd_integer(fn, value, operation is llvm.SIToFPOp)
@@ -74,7 +77,7 @@ def integer_to_odd_f64(
 
 
 def _odd_integer(fn: FunctionConverter, value: SSAValue, signed: bool) -> SSAValue:
-    """An i64 that is exact in f64: large ones without their last bits."""
+    """Returns an i64 that is exact in f64: large ones without their last bits."""
     t = value.type
     low = fn.emit(llvm.AndOp, (value, fn.number((1 << _DROPPED) - 1, t)), t)
     high = fn.emit(llvm.XOrOp, (value, low), t)

@@ -49,7 +49,7 @@ _PARAMETER_ATTRIBUTES = {
 
 @cache
 def type_text(t: Attribute) -> str:
-    """A type. Raises CompileError if LLVM IR has none for it."""
+    """Returns a type. Raises CompileError if LLVM IR has none for it."""
     if type(t) in _FLOATS:
         return _FLOATS[type(t)]
     if isinstance(t, IntegerType):
@@ -83,8 +83,8 @@ def suffix(t: Attribute) -> str:
 
 def float_text(value: float, t: Attribute) -> str:
     """
-    A float by its bits, so that it is exact: 16 hexadecimal digits of a double, also for an f32,
-    four digits behind H and R for an f16 and a bf16. Out of range is infinity.
+    Returns a float by its bits, so that it is exact: 16 hexadecimal digits of a double, also for an
+    f32, four digits behind H and R for an f16 and a bf16. Out of range is infinity.
     """
     if isinstance(t, Float16Type):
         return f"0xH{_bits16(value, t):04X}"
@@ -118,7 +118,9 @@ def scalar_text(value: float, t: Attribute) -> str:
 
 
 def constant_text(attr: Attribute, t: Attribute) -> str:
-    """The value of an `llvm.mlir.constant`, without its type. Raises CompileError if unknown."""
+    """
+    Returns the value of an `llvm.mlir.constant`, without its type. Raises CompileError if unknown.
+    """
     if isinstance(attr, IntegerAttr):
         return scalar_text(attr.value.data, t)
     if isinstance(attr, FloatAttr):
@@ -141,7 +143,9 @@ def _vector_text(values: Sequence[float], t: VectorType) -> str:
 
 
 def parameter_attributes(attributes: dict[str, Attribute]) -> str:
-    """The attributes of a parameter; those of other dialects are dropped. Ends with a space."""
+    """
+    Returns the attributes of a parameter; those of other dialects are dropped. Ends with a space.
+    """
     words = ""
     for name, value in attributes.items():
         if name.startswith("llvm.") and name not in _PARAMETER_ATTRIBUTES:

@@ -40,8 +40,8 @@ class LLVMIRTarget(Target):
 
 def translate_module(module: ModuleOp) -> str:
     """
-    One LLVM IR module for all functions. Raises CompileError, naming the operation, for anything
-    that is not of the `llvm` dialect.
+    Returns one LLVM IR module for all functions. Raises CompileError, naming the operation, for
+    anything that is not of the `llvm` dialect.
     """
     names = Names()
     functions = list(_functions(module))
@@ -52,8 +52,9 @@ def translate_module(module: ModuleOp) -> str:
 
 def translate_function(function: llvm.FuncOp, module: ModuleOp) -> str:
     """
-    An LLVM IR module with one function of `module` and declarations of what it calls, so that each
-    function can be compiled and cached alone. Raises CompileError like `translate_module`.
+    Returns an LLVM IR module with one function of `module` and declarations of what it calls, so
+    that each function can be compiled and cached alone. Raises CompileError like
+    `translate_module`.
     """
     names = Names()
     return _assemble([_definition(function, names)], names, {function.sym_name.data})
@@ -72,7 +73,7 @@ def _assemble(bodies: Sequence[str], names: Names, defined: set[str]) -> str:
 
 
 def _definition(function: llvm.FuncOp, names: Names) -> str:
-    """A function with its body."""
+    """Returns a function with its body."""
     blocks = list(function.body.blocks)
     _name_values(blocks, names)
     name, t = function.sym_name.data, function.function_type
@@ -91,7 +92,7 @@ def _definition(function: llvm.FuncOp, names: Names) -> str:
 
 
 def _name_values(blocks: Sequence[Block], names: Names) -> None:
-    """Number all values first, because a phi may mention one that comes later."""
+    """Numbers all values first, because a phi may mention one that comes later."""
     number = 0
     for block in blocks:
         for argument in block.args:
@@ -105,7 +106,7 @@ def _name_values(blocks: Sequence[Block], names: Names) -> None:
 
 
 def _literal(op: Operation) -> str | None:
-    """The text of an operation that is a constant."""
+    """Returns the text of an operation that is a constant."""
     if isinstance(op, llvm.ConstantOp):
         return constant_text(op.value, op.result.type)
     if op.name == "llvm.mlir.zero" and isinstance(op.results[0].type, llvm.LLVMPointerType):
@@ -138,7 +139,7 @@ def _phis(
 def _block_lines(
     block: Block, names: Names, labels: dict[Block, str], incoming: _Incoming, function: str
 ) -> list[str]:
-    """The instructions of a block; notes in `incoming` what it passes to its successors."""
+    """Returns the instructions of a block; notes in `incoming` what it passes to its successors."""
     lines = []
     for op in block.ops:
         if isinstance(op, llvm.BrOp | llvm.CondBrOp):

@@ -36,8 +36,8 @@ FLOATS = (Float16Type, BFloat16Type, Float32Type, Float64Type)
 @cache
 def convert_type(t: Attribute) -> Attribute:
     """
-    The type of a converted value: i64 for an index, signless integers, pointers for memrefs. Raises
-    CompileError for types without a counterpart.
+    Returns the type of a converted value: i64 for an index, signless integers, pointers for
+    memrefs. Raises CompileError for types without a counterpart.
     """
     if isinstance(t, IndexType):
         return i64
@@ -54,7 +54,9 @@ def convert_type(t: Attribute) -> Attribute:
 
 @cache
 def memory_type(t: Attribute) -> Attribute:
-    """The type that memory holds for values of a converted type: i8 for i1, lane by lane."""
+    """
+    Returns the type that memory holds for values of a converted type: i8 for i1, lane by lane.
+    """
     if isinstance(t, VectorType):
         return VectorType(memory_type(t.element_type), t.shape)
     return i8 if t == i1 else t
@@ -62,7 +64,7 @@ def memory_type(t: Attribute) -> Attribute:
 
 @cache
 def element_size(t: Attribute) -> int:
-    """Bytes of an element in memory, which is also its natural alignment."""
+    """Returns bytes of an element in memory, which is also its natural alignment."""
     stored = memory_type(convert_type(t))
     if isinstance(stored, llvm.LLVMPointerType):
         return 8
@@ -77,13 +79,13 @@ def vector_of(element: Attribute, lanes: int) -> VectorType:
 
 @cache
 def mask_for(t: Attribute) -> Attribute:
-    """The type of a comparison of two values of type `t`."""
+    """Returns the type of a comparison of two values of type `t`."""
     return VectorType(i1, t.shape) if isinstance(t, VectorType) else i1
 
 
 @cache
 def with_element(t: Attribute, element: Attribute) -> Attribute:
-    """`t`, scalar or vector, with another element type."""
+    """Returns `t`, scalar or vector, with another element type."""
     return VectorType(element, t.shape) if isinstance(t, VectorType) else element
 
 
@@ -104,7 +106,7 @@ def int_attr(value: int, t: Attribute = i64) -> IntegerAttr:
 
 @cache
 def natural_alignment(t: Attribute) -> IntegerAttr:
-    """The natural alignment of an element type as an attribute of memory accesses."""
+    """Returns the natural alignment of an element type as an attribute of memory accesses."""
     return int_attr(element_size(t), i64)
 
 
@@ -114,7 +116,7 @@ def index_array(*values: int) -> DenseArrayBase:
 
 
 def scalar_attr(value: float, t: Attribute) -> IntegerAttr | FloatAttr:
-    """`value` as an attribute of a scalar type."""
+    """Returns `value` as an attribute of a scalar type."""
     if isinstance(t, IntegerType):
         return int_attr(int(value), t)
     assert isinstance(t, Float16Type | BFloat16Type | Float32Type | Float64Type)
@@ -122,10 +124,10 @@ def scalar_attr(value: float, t: Attribute) -> IntegerAttr | FloatAttr:
 
 
 def dense_attr(values: Sequence[float], t: VectorType) -> DenseIntOrFPElementsAttr:
-    """The lanes of a vector, or one number for all of them."""
+    """Returns the lanes of a vector, or one number for all of them."""
     return DenseIntOrFPElementsAttr.from_list(t, values)  # pyright: ignore
 
 
 def splat_attr(value: float, t: Attribute) -> Attribute:
-    """`value` as an attribute of a scalar or vector type, in every lane."""
+    """Returns `value` as an attribute of a scalar or vector type, in every lane."""
     return dense_attr([value], t) if isinstance(t, VectorType) else scalar_attr(value, t)

@@ -57,7 +57,7 @@ def lane_numbers(fn: FunctionConverter, t: VectorType) -> SSAValue:
 
 
 def splat(fn: FunctionConverter, value: SSAValue, t: VectorType) -> SSAValue:
-    """A scalar in every lane."""
+    """Returns a scalar in every lane."""
     known = fn.known_scalar(value)
     if known is not None:
         number = known.value.data
@@ -68,7 +68,7 @@ def splat(fn: FunctionConverter, value: SSAValue, t: VectorType) -> SSAValue:
 
 
 def shuffle(fn: FunctionConverter, a: SSAValue, b: SSAValue, mask: Sequence[int]) -> SSAValue:
-    """The lanes of `a` and then `b`, by number."""
+    """Returns the lanes of `a` and then `b`, by number."""
     t = vector_of(element_of(a.type), len(mask))
     properties = {"mask": DenseArrayBase.from_list(i32, mask)}
     return fn.emit(llvm.ShuffleVectorOp, (a, b), t, properties)
@@ -80,7 +80,7 @@ def shuffle(fn: FunctionConverter, a: SSAValue, b: SSAValue, mask: Sequence[int]
 def vector_address(
     fn: FunctionConverter, base: SSAValue, indices: Sequence[SSAValue], op: Operation
 ) -> SSAValue:
-    """The address of a vector in memory, whose lanes must be neighbours."""
+    """Returns the address of a vector in memory, whose lanes must be neighbours."""
     t = buffer_type(base, op)
     strides = fn.buffer(base).strides
     if not strides or strides[-1] != element_size(t.element_type):
@@ -117,7 +117,7 @@ def masked_read(
     operands: Sequence[SSAValue],
     result: Attribute,
 ) -> SSAValue:
-    """A masked load or a gather, of bytes for a vector of i1."""
+    """Returns a masked load or a gather, of bytes for a vector of i1."""
     t = convert_type(result)
     stored = memory_type(t)
     properties = {"alignment": natural_alignment(element_of(stored))}

@@ -43,7 +43,8 @@ _ALWAYS = {
 
 def assembly(function: func.FuncOp) -> str:
     """
-    The text of a program. Raises CompileError if the function is none, or fields do not fit.
+    Returns the text of a program. Raises CompileError if the function is none, or fields do not
+    fit.
     """
     try:
         config = config_of(function)

@@ -21,8 +21,8 @@ from ...passes.graph.rewriting import is_constant
 
 def stored_input(argument: SSAValue) -> Iterator[SSAValue]:
     """
-    The values that a program gets for an argument: itself, or each of its quantizations, in the
-    order in which they stand.
+    Yields the values that a program gets for an argument: itself, or each of its quantizations, in
+    the order in which they stand.
     """
     users = {use.operation for use in argument.uses}
     if not users or not all(isinstance(user, QuantizeOp) for user in users):
@@ -36,8 +36,8 @@ def stored_input(argument: SSAValue) -> Iterator[SSAValue]:
 
 def host_nodes(result: SSAValue) -> list[Node]:
     """
-    The nodes that make a result of the network from integers, in order: conversion to floats and
-    arithmetic with constants. None if the result is one of integers.
+    Returns the nodes that make a result of the network from integers, in order: conversion to
+    floats and arithmetic with constants. None if the result is one of integers.
     """
     nodes: list[Node] = []
     value = result
@@ -54,7 +54,7 @@ def host_nodes(result: SSAValue) -> list[Node]:
 
 
 def stored_output(result: SSAValue) -> SSAValue:
-    """The integers that a program leaves for a result of the network."""
+    """Returns the integers that a program leaves for a result of the network."""
     nodes = host_nodes(result)
     if not nodes:
         return result
@@ -62,6 +62,6 @@ def stored_output(result: SSAValue) -> SSAValue:
 
 
 def stored_inputs(main: func.FuncOp) -> list[tuple[int, SSAValue]]:
-    """The number of the argument and the value of each input of a program."""
+    """Returns the number of the argument and the value of each input of a program."""
     arguments = enumerate(main.body.block.args)
     return [(i, value) for i, argument in arguments for value in stored_input(argument)]

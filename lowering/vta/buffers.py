@@ -56,12 +56,12 @@ class Definition:
 
 
 def is_stack(op: Operation) -> bool:
-    """Whether an instruction is a loop over elements, with a body."""
+    """Returns whether an instruction is a loop over elements, with a body."""
     return isinstance(op, StackedOp)
 
 
 def with_bodies(block: Block) -> list[Instruction]:
-    """The instructions of a program, after its loops but splats have become stacks."""
+    """Returns the instructions of a program, after its loops but splats have become stacks."""
     found: list[Instruction] = []
     for op in list(block.ops):
         if not isinstance(op, Instruction):
@@ -88,7 +88,7 @@ def name_of(buffer: SSAValue) -> str:
 
 
 def is_byte(value: SSAValue) -> bool:
-    """Whether a buffer or tensor, or an element of one, has 8 bits, with sign."""
+    """Returns whether a buffer or tensor, or an element of one, has 8 bits, with sign."""
     return storage_type(element_of(value.type)) == i8
 
 
@@ -106,7 +106,7 @@ def image_shape(view: SSAValue) -> tuple[int, int, int, int] | None:
 
 
 def same_layout(a: SSAValue, b: SSAValue) -> bool:
-    """Whether two views of a buffer are the same images."""
+    """Returns whether two views of a buffer are the same images."""
     shape = image_shape(a)
     return shape is not None and shape == image_shape(b)
 
@@ -138,7 +138,7 @@ class Buffers:
         return self._definitions.get(buffer)
 
     def readers(self, buffer: SSAValue) -> Sequence[Instruction]:
-        """The instructions that read a buffer, each once."""
+        """Returns the instructions that read a buffer, each once."""
         return self._readers.get(buffer, ())
 
     def constant(self, view: SSAValue) -> np.ndarray | None:
@@ -167,8 +167,8 @@ class Buffers:
 
 def channel_numbers(array: np.ndarray) -> int | np.ndarray | None:
     """
-    A constant operand of a loop as one number, if it is the same everywhere, or int64[C] if it
-    depends on dimension 1 alone; else None.
+    Returns a constant operand of a loop as one number, if it is the same everywhere, or int64[C] if
+    it depends on dimension 1 alone; else None.
     """
     # one element stands for those that a stride of 0 repeats
     kept = array[tuple(slice(None) if s else slice(0, 1) for s in array.strides)]

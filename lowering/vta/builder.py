@@ -59,12 +59,14 @@ def product(operator: type[Node]) -> Callable[[Product], Product]:
 
 
 def is_product(op: Operation) -> bool:
-    """Whether an instruction begins with sums that the GEMM core computes."""
+    """Returns whether an instruction begins with sums that the GEMM core computes."""
     return isinstance(op, OperatorInstruction) and op.OPERATOR in PRODUCTS
 
 
 def operand_of(argument: BlockArgument) -> SSAValue | None:
-    """The view whose element an argument of a body is; None for the result of the operator."""
+    """
+    Returns the view whose element an argument of a body is; None for the result of the operator.
+    """
     op = argument.block.parent_op()
     if isinstance(op, StackedOp):
         return (*op.inouts, *op.ins)[argument.index]
@@ -73,7 +75,7 @@ def operand_of(argument: BlockArgument) -> SSAValue | None:
 
 
 def root_of(made: Definition) -> SSAValue | None:
-    """The value in a body that an instruction stores; None if it has no body."""
+    """Returns the value in a body that an instruction stores; None if it has no body."""
     op = made.instruction
     if isinstance(op, StackedOp):
         return _yielded(op.body.block)[[*op.outs, *op.inouts].index(made.view)]
@@ -146,7 +148,7 @@ class Builder:
         return PRODUCTS[op.OPERATOR](self, op)
 
     def _view(self, view: SSAValue, op: Operation) -> Chain:
-        """A buffer as an instruction reads it, element by element."""
+        """Returns a buffer as an instruction reads it, element by element."""
         buffer = buffer_of(view)
         tensor = self._tensors.get(buffer)
         if tensor is not None:
@@ -169,7 +171,8 @@ class Builder:
 
     def numbers(self, value: SSAValue) -> int | np.ndarray | None:
         """
-        An operand of a node in a body, if it is a constant integer: one number, or one per channel.
+        Returns an operand of a node in a body, if it is a constant integer: one number, or one per
+        channel.
         """
         if not is_integer(storage_type(element_of(value.type))):
             return None
@@ -184,7 +187,7 @@ class Builder:
     # products
 
     def source(self, view: SSAValue, op: Operation) -> Tensor:
-        """The tensor in DRAM that a product reads a view of."""
+        """Returns the tensor in DRAM that a product reads a view of."""
         tensor = self._tensors.get(buffer_of(view))
         if tensor is None:
             unsupported(
@@ -193,14 +196,14 @@ class Builder:
         return tensor
 
     def product(self, weighted: Weighted) -> Chain:
-        """The sums of a product, without bias."""
+        """Returns the sums of a product, without bias."""
         self._leaves.append(weighted)
         return Chain(Leaf(True, len(self._leaves) - 1), weighted.bounds())
 
     # layers
 
     def unchanged(self, chain: Chain) -> Tensor | None:
-        """The tensor whose numbers a chain is, without any step."""
+        """Returns the tensor whose numbers a chain is, without any step."""
         if not isinstance(chain.base, Leaf) or chain.steps:
             return None
         leaf = self._leaves[chain.base.index]
@@ -209,7 +212,7 @@ class Builder:
     def layers(
         self, chain: Chain, output: Tensor, higher: Sequence[Tensor] = ()
     ) -> Iterator[Layer]:
-        """The layers that compute a chain, one for each piece of the output."""
+        """Yields the layers that compute a chain, one for each piece of the output."""
         weighted = [leaf for leaf in self._leaves if isinstance(leaf, Weighted)]
         pieces = self._pieces(weighted, output)
         is_flat = output.grid.is_flat and all(w.is_flat for w in weighted)

@@ -65,8 +65,8 @@ class _Regions:
 
     def find(self, memory: Memory, f: Fields) -> tuple[Dram | None, int]:
         """
-        The region that holds all that is moved, and the number of the first element in it; or none
-        and the absolute number.
+        Returns the region that holds all that is moved, and the number of the first element in it;
+        or none and the absolute number.
         """
         size = self._config.element_bytes(memory)
         first = f["dram_base"] * size
@@ -99,7 +99,10 @@ _Decoder = Callable[[Fields, _Regions], VtaInstruction]
 
 
 def _tokens(f: Fields, engine: Engine) -> tuple[tuple[Engine, ...], tuple[Engine, ...]]:
-    """The engines that an instruction pops and pushes. Raises CompileError if there is no such."""
+    """
+    Returns the engines that an instruction pops and pushes. Raises CompileError if there is no
+    such.
+    """
     found: list[Engine] = []
     for name in FLAGS:
         other = engine.prev if name.endswith("prev") else engine.next
@@ -169,7 +172,7 @@ def decode_instructions(
     words: np.ndarray, config: VtaConfig, regions: Sequence[Dram] = ()
 ) -> list[VtaInstruction]:
     """
-    The instructions that uint64[N, 2] encode, the low word first. Those that access one of
+    Returns the instructions that uint64[N, 2] encode, the low word first. Those that access one of
     `regions` refer to it; the others have absolute addresses.
 
     Raises CompileError, naming the instruction, for words that encode none.
@@ -202,7 +205,7 @@ def _unpacked(
 
 
 def decode_micro_ops(micro_ops: np.ndarray, config: VtaConfig) -> np.ndarray:
-    """Indices (dst, src, wgt), int64[N, 3], of micro-ops uint32[N]. Raises CompileError."""
+    """Returns indices (dst, src, wgt), int64[N, 3], of micro-ops uint32[N]. Raises CompileError."""
     words = micro_ops.astype(np.uint64).reshape(-1, 1)
     return _unpacked(micro_op_layout, words, config)[1]
 
@@ -211,7 +214,7 @@ def decode_program(
     words: np.ndarray, config: VtaConfig, regions: Sequence[Dram] = (), name: str = "main"
 ) -> func.FuncOp:
     """
-    A function of `regions`, which it takes over, and the instructions of uint64[N, 2].
+    Returns a function of `regions`, which it takes over, and the instructions of uint64[N, 2].
 
     Raises CompileError for words that encode no instruction.
     """

@@ -30,7 +30,7 @@ _OPCODES: dict[type[Node], AluOpcode] = {
 
 @element(AddOp, MulOp, MaximumOp, MinimumOp)
 def combine(build: Builder, node: Binary) -> Chain:
-    """Two numbers, or one and a constant."""
+    """Returns two numbers, or one and a constant."""
     opcode = _OPCODES[type(node)]
     for value, other in ((node.lhs, node.rhs), (node.rhs, node.lhs)):
         number = build.numbers(other)
@@ -68,13 +68,13 @@ def clip(build: Builder, node: ClipOp) -> Chain:
 
 @element(StorageCastOp)
 def storage_cast(build: Builder, node: StorageCastOp) -> Chain:
-    """The same bits."""
+    """Returns the same bits."""
     return build.element(node.operands[0])
 
 
 @element(CastOp)
 def cast(build: Builder, node: CastOp) -> Chain:
-    """A cast between integers, if the numbers fit."""
+    """Returns a cast between integers, if the numbers fit."""
     chain, result = build.element(node.input), element_of(node.result.type)
     if not isinstance(result, IntegerType):
         unsupported(node, f"its result is {result}")

@@ -57,7 +57,10 @@ class Tile(NamedTuple):
     columns: int
 
     def pitch(self, is_flat: bool) -> Pitch:
-        """The pitch of the accumulators: by blocks of channels, or by pixels for single pixels."""
+        """
+        Returns the pitch of the accumulators: by blocks of channels, or by pixels for single
+        pixels.
+        """
         if is_flat:
             return Pitch(1, self.blocks * self.columns, self.blocks)
         return Pitch(self.rows * self.columns, self.columns, 1)
@@ -67,7 +70,7 @@ class Tile(NamedTuple):
         return self.blocks * self.rows * self.columns
 
     def dims(self, grid: Grid, is_flat: bool) -> list[Dim]:
-        """The tile's part of a tensor, in the order of its accumulators."""
+        """Returns the tile's part of a tensor, in the order of its accumulators."""
         block = Dim(self.blocks, grid.blocks.stride)
         row, column = Dim(self.rows, grid.rows.stride), Dim(self.columns, grid.columns.stride)
         return [row, column, block] if is_flat else [block, row, column]
@@ -76,7 +79,7 @@ class Tile(NamedTuple):
 def emit_layer(
     layer: Layer, tiles: Tiles, stream: Stream, micro_ops: MicroOps, memory: MemoryMap
 ) -> None:
-    """Emit the instructions of a layer. Raises CompileError if a tile does not fit."""
+    """Emits the instructions of a layer. Raises CompileError if a tile does not fit."""
     _Emitter(layer, tiles, stream, micro_ops, memory).run()
 
 
@@ -224,7 +227,7 @@ class _Emitter:
                 self.stream.gemm(uops, loops, span, read)
 
     def _reach(self, tile: Tile, p: Product) -> int:
-        """Elements of a block of inputs of a tile."""
+        """Returns elements of a block of inputs of a tile."""
         return p.rows.reach(tile.rows) * p.columns.reach(tile.columns)
 
     def _axes(self, tile: Tile, p: Product, count: int) -> list[Axis]:

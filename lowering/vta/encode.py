@@ -25,7 +25,7 @@ _MICRO_OP_DTYPES = {8: np.uint8, 16: np.uint16, 32: np.uint32, 64: np.uint64}
 
 def encode_program(function: func.FuncOp) -> np.ndarray:
     """
-    The instructions of a program: uint64[N, 2], the low word first.
+    Returns the instructions of a program: uint64[N, 2], the low word first.
 
     Raises CompileError if the function is no program, or fields do not fit.
     """
@@ -37,7 +37,7 @@ def encode_program(function: func.FuncOp) -> np.ndarray:
 
 def encode_instructions(instructions: Sequence[VtaInstruction], config: VtaConfig) -> np.ndarray:
     """
-    Instructions as uint64[N, 2], the low word first.
+    Returns instructions as uint64[N, 2], the low word first.
 
     Raises CompileError, naming the instruction, for a number that does not fit its field.
     """
@@ -70,7 +70,8 @@ def _layout(kind: type[VtaInstruction], config: VtaConfig) -> Layout:
 
 def micro_op_dtype(config: VtaConfig) -> np.dtype:
     """
-    The unsigned integer that holds a micro-op. Raises CompileError for widths that no integer has.
+    Returns the unsigned integer that holds a micro-op. Raises CompileError for widths that no
+    integer has.
     """
     if config.uop_bits not in _MICRO_OP_DTYPES:
         raise CompileError(f"expected micro-ops of 8, 16, 32 or 64 bits, found {config.uop_bits}")
@@ -79,7 +80,7 @@ def micro_op_dtype(config: VtaConfig) -> np.dtype:
 
 def encode_micro_ops(table: MicroOpsOp, config: VtaConfig) -> np.ndarray:
     """
-    A table of micro-ops as unsigned integers of `uop_bits` bits, by default uint32[N].
+    Returns a table of micro-ops as unsigned integers of `uop_bits` bits, by default uint32[N].
 
     Raises CompileError for an index that does not fit its field.
     """
@@ -88,7 +89,7 @@ def encode_micro_ops(table: MicroOpsOp, config: VtaConfig) -> np.ndarray:
 
 
 def pack_micro_ops(triples: np.ndarray, config: VtaConfig, what: str = "micro-ops") -> np.ndarray:
-    """The same from indices (dst, src, wgt), int64[N, 3]; `what` is for messages."""
+    """Returns the same from indices (dst, src, wgt), int64[N, 3]; `what` is for messages."""
     dtype = micro_op_dtype(config)
     try:
         layout = micro_op_layout(config)

@@ -72,13 +72,13 @@ class Chain:
     """The steps, with the bounds before each."""
 
     def then(self, opcode: AluOpcode, value: Constant) -> Chain:
-        """The chain with one more step, if that has an effect."""
+        """Returns the chain with one more step, if that has an effect."""
         if isinstance(value, np.ndarray) and (value == value[:1]).all():
             value = int(value[0])
         return _THEN[opcode](self, value)
 
     def appended(self, opcode: AluOpcode, value: Constant) -> Chain:
-        """The chain with one more step, as it is."""
+        """Returns the chain with one more step, as it is."""
         bounds = _BOUNDS[opcode](self.bounds, _range(value))
         return replace(
             self, steps=(*self.steps, (Step(opcode, value), self.bounds)), bounds=wrapped(bounds)
@@ -96,19 +96,19 @@ class Chain:
 
 
 def shared(chain: Chain) -> Chain:
-    """A chain that is used several times."""
+    """Returns a chain that is used several times."""
     if isinstance(chain.base, Shared) and not chain.steps:
         return chain
     return Chain(Shared(chain), chain.bounds)
 
 
 def wrapped(bounds: Bounds) -> Bounds:
-    """The bounds of a 32-bit result: all numbers if it may wrap around."""
+    """Returns the bounds of a 32-bit result: all numbers if it may wrap around."""
     return bounds if INT32[0] <= bounds[0] and bounds[1] <= INT32[1] else INT32
 
 
 def paired(opcode: AluOpcode, left: Chain, right: Chain) -> Chain:
-    """Two chains, element by element. A shift to the left of both is one of the result."""
+    """Returns two chains, element by element. A shift to the left of both is one of the result."""
     common = min(_doublings(opcode, left), _doublings(opcode, right))
     if common:
         sides = (
@@ -120,7 +120,9 @@ def paired(opcode: AluOpcode, left: Chain, right: Chain) -> Chain:
 
 
 def _doublings(opcode: AluOpcode, chain: Chain) -> int:
-    """How far a chain is shifted to the left at its end, if that can as well be done later."""
+    """
+    Returns how far a chain is shifted to the left at its end, if that can as well be done later.
+    """
     if opcode is AluOpcode.MUL or not chain.steps:
         return 0
     step = chain.last(1)[0]
@@ -164,7 +166,7 @@ def _add(chain: Chain, value: Constant) -> Chain:
 
 
 def _added_to_side(chain: Chain, value: Constant) -> Chain | None:
-    """Add to one operand of a sum, if it takes the addend in without another step."""
+    """Adds to one operand of a sum, if it takes the addend in without another step."""
     base = chain.base
     if chain.steps or not isinstance(base, Pair) or base.opcode is not AluOpcode.ADD:
         return None
@@ -178,14 +180,14 @@ def _added_to_side(chain: Chain, value: Constant) -> Chain | None:
 
 
 def _in_32_bits(value: Constant) -> Constant:
-    """Sums wrap around, so only the low bits matter."""
+    """Returns sums wrap around, so only the low bits matter."""
     if isinstance(value, int):
         return int(np.int64(value).astype(np.int32))
     return value.astype(np.int32).astype(np.int64)
 
 
 def _added_before_shift(chain: Chain, value: Constant) -> Chain | None:
-    """`clamp((x + b) >> k) + value`, if x + b is a sum already and stays within 32 bits."""
+    """Returns `clamp((x + b) >> k) + value`, if x + b is a sum already and stays within 32 bits."""
     limits: list[Step] = []
     while chain.steps and chain.last(1)[0].opcode in (AluOpcode.MIN, AluOpcode.MAX):
         limits.insert(0, chain.last(1)[0])
@@ -211,7 +213,7 @@ def _added_before_shift(chain: Chain, value: Constant) -> Chain | None:
 
 
 def _added_before_limits(chain: Chain, limits: list[Step], value: Constant) -> Chain | None:
-    """`clamp(x + b) + value`, if that stays within 32 bits."""
+    """Returns `clamp(x + b) + value`, if that stays within 32 bits."""
     low, high = chain.bounds
     if not isinstance(value, int) or not all(isinstance(step.value, int) for step in limits):
         return None
@@ -264,7 +266,7 @@ def _maximum(chain: Chain, value: Constant) -> Chain:
 
 
 def _limited(chain: Chain, opcode: AluOpcode, value: Constant) -> Chain:
-    """A limit, together with those before it."""
+    """Returns a limit, together with those before it."""
     lowers = opcode is AluOpcode.MIN
     least, greatest = _range(value)
     if chain.bounds[1] <= least if lowers else chain.bounds[0] >= greatest:
@@ -296,7 +298,7 @@ _THEN: dict[AluOpcode, Callable[[Chain, Constant], Chain]] = {
 
 
 def limited(chain: Chain, low: int, high: int) -> Chain:
-    """The chain limited to numbers from `low` to `high`."""
+    """Returns the chain limited to numbers from `low` to `high`."""
     return chain.then(AluOpcode.MIN, high).then(AluOpcode.MAX, low)
 
 
@@ -327,13 +329,13 @@ def rescaled(
 
 
 def _twos(factors: np.ndarray) -> np.ndarray:
-    """How often each number can be halved."""
+    """Returns how often each number can be halved."""
     lowest = factors & -factors
     return np.where(factors == 0, 0, np.log2(np.maximum(lowest, 1)).astype(np.int64))
 
 
 def _shifted_left(chain: Chain, left: np.ndarray, low: int, high: int) -> Chain:
-    """The chain shifted to the left. Its result is limited to `low` and `high` later."""
+    """Returns the chain shifted to the left. Its result is limited to `low` and `high` later."""
     # so far that every number but 0 is beyond the limits is as good as further
     left = np.minimum(left, max(high, -low).bit_length())
     largest = max(abs(b) for b in chain.bounds)
@@ -350,7 +352,7 @@ def _shifted_left(chain: Chain, left: np.ndarray, low: int, high: int) -> Chain:
 
 
 def _multiplied(chain: Chain, factors: np.ndarray, right: np.ndarray) -> Chain:
-    """Times integers, and then shifted to the right and rounded."""
+    """Returns times integers, and then shifted to the right and rounded."""
     largest = max(abs(b) for b in chain.bounds)
     if largest * int(np.abs(factors).max()) <= INT32[1]:
         return _rounded(chain.then(AluOpcode.MUL, factors), right)
@@ -370,7 +372,7 @@ def _multiplied(chain: Chain, factors: np.ndarray, right: np.ndarray) -> Chain:
 
 
 def _rounded(chain: Chain, right: np.ndarray) -> Chain:
-    """Shifted to the right and rounded, halves up; a shift by 0 places does nothing."""
+    """Returns shifted to the right and rounded, halves up; a shift by 0 places does nothing."""
     # beyond 31 places the sign is left, and rounds to 0
     right = np.minimum(right, MAX_SHIFT + 1)
     half = np.where(right > 0, 1 << np.maximum(right - 1, 0), 0)

@@ -29,11 +29,11 @@ class Window(NamedTuple):
     """Zeros in front of the first input."""
 
     def reach(self, outputs: int) -> int:
-        """Inputs from the first to the last of so many neighbouring outputs."""
+        """Returns inputs from the first to the last of so many neighbouring outputs."""
         return (outputs - 1) * self.stride + (self.kernel - 1) * self.dilation + 1
 
     def first(self, output: int) -> int:
-        """The first input of an output; less than 0 in the padding."""
+        """Returns the first input of an output; less than 0 in the padding."""
         return output * self.stride - self.before
 
 
@@ -164,7 +164,7 @@ class Linear:
     """What is needed again, and its slots."""
 
     def add(self, chain: Chain) -> int:
-        """Emit a chain; the slot of its result."""
+        """Emits a chain; the slot of its result."""
         self._count(chain)
         return self._add(chain)
 
@@ -228,7 +228,9 @@ class Linear:
 
 
 def spread_vectors(vectors: Sequence[Constant], channels: int, config: VtaConfig) -> np.ndarray:
-    """Vectors as accumulators: int32[vectors, blocks, batch, block]; 0 after the channels."""
+    """
+    Returns vectors as accumulators: int32[vectors, blocks, batch, block]; 0 after the channels.
+    """
     blocks = -(-channels // config.block_out)
     found = np.zeros((len(vectors), blocks * config.block_out), np.int32)
     for row, vector in zip(found, vectors, strict=True):
@@ -238,6 +240,8 @@ def spread_vectors(vectors: Sequence[Constant], channels: int, config: VtaConfig
 
 
 def parts(count: int, size: int) -> Iterator[tuple[int, int]]:
-    """Ranges of at most `size` that make up `count`: where each begins, and how long it is."""
+    """
+    Yields ranges of at most `size` that make up `count`: where each begins, and how long it is.
+    """
     for start in range(0, count, size):
         yield start, min(size, count - start)

@@ -25,7 +25,7 @@ _ELSEWHERE = "leave that to another device"
 
 def legalized(chain: Chain, design: Design) -> Chain:
     """
-    The same numbers in steps that a design can execute, as they are stored.
+    Returns the same numbers in steps that a design can execute, as they are stored.
 
     Raises CompileError for products that it cannot compute.
     """
@@ -36,7 +36,7 @@ def legalized(chain: Chain, design: Design) -> Chain:
 
 
 def _is_loaded(chain: Chain) -> bool:
-    """Whether no step computes the numbers of a chain, nor a product."""
+    """Returns whether no step computes the numbers of a chain, nor a product."""
     if chain.steps:
         return False
     if isinstance(chain.base, Shared):
@@ -95,7 +95,7 @@ class _Legalizer:
         return self._negative(found) if factor < 0 else found
 
     def _negative(self, chain: Chain) -> Chain:
-        """Times 2**32 - 1, the product of 1 + 2**k for k of 1, 2, 4, 8 and 16."""
+        """Returns times 2**32 - 1, the product of 1 + 2**k for k of 1, 2, 4, 8 and 16."""
         for k in (1, 2, 4, 8, 16):
             once = shared(chain)
             chain = _sum(self._shifted(once, -k), once)

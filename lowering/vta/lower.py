@@ -55,7 +55,7 @@ class LowerToVtaPass(VtaConfig, ModulePass):
 
 def lower(main: func.FuncOp, config: VtaConfig) -> func.FuncOp:
     """
-    The program of a function of instructions, which is not in use afterwards.
+    Returns the program of a function of instructions, which is not in use afterwards.
 
     Raises CompileError for what the machine cannot compute, and for sizes that it cannot have.
     """
@@ -70,8 +70,8 @@ def program(
     network: Network, tiles: Sequence[Tiles], scratch_bytes: int, least_bytes: int
 ) -> func.FuncOp:
     """
-    The program of layers with their tiles, whose tensors have places. It says how many bytes of
-    scratch it takes, and how many it takes at least.
+    Returns the program of layers with their tiles, whose tensors have places. It says how many
+    bytes of scratch it takes, and how many it takes at least.
     """
     memory = network.memory
     config = memory.config

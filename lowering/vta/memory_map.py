@@ -32,7 +32,7 @@ class MemoryMap:
         self._scratch: list[tuple[RegionOp, Tensor]] = []
 
     def place(self, size: int) -> int:
-        """The address of so many bytes."""
+        """Returns the address of so many bytes."""
         address = self._end
         self._end += -(-max(size, 1) // self._alignment) * self._alignment
         return address
@@ -41,8 +41,8 @@ class MemoryMap:
         self, kind: RegionKind, name: str, shape: tuple[int, ...], bounds: tuple[int, int]
     ) -> Tensor:
         """
-        A region for numbers of 8 bits, [N, C], [N, C, L] or [N, C, H, W]. Raises ValueError for
-        other ranks.
+        Returns a region for numbers of 8 bits, [N, C], [N, C, L] or [N, C, H, W]. Raises ValueError
+        for other ranks.
         """
         c, full = self.config, spatial_shape(shape)
         elements = grid_of(full, c).elements
@@ -62,11 +62,11 @@ class MemoryMap:
         return made
 
     def scratch(self) -> list[Tensor]:
-        """The tensors that still have to be placed."""
+        """Returns the tensors that still have to be placed."""
         return [tensor for _, tensor in self._scratch]
 
     def place_scratch(self, plan: Plan) -> None:
-        """Place the tensors of `scratch` as planned; the offsets are in bytes."""
+        """Places the tensors of `scratch` as planned; the offsets are in bytes."""
         element = self.config.element_bytes(Memory.OUT)
         address, space = self.place(plan.size), Space(plan.size // element)
         for (op, tensor), offset in zip(self._scratch, plan.offsets, strict=True):
@@ -74,7 +74,7 @@ class MemoryMap:
             tensor.dram.space, tensor.dram.start = space, offset // element
 
     def constant(self, name: str, array: np.ndarray, memory: Memory) -> Dram:
-        """A region with the bytes of an array, as elements of a memory."""
+        """Returns a region with the bytes of an array, as elements of a memory."""
         stored = np.ascontiguousarray(array).reshape(-1).view(np.int8)
         value = make_constant(stored, name).value
         assert isinstance(value, DenseIntOrFPElementsAttr | BlobAttr)
@@ -84,7 +84,7 @@ class MemoryMap:
         return Dram(op.result, stored.size // self.config.element_bytes(memory))
 
     def identity(self) -> Dram:
-        """One element of weights, the identity, which makes accumulators of activations."""
+        """Returns one element of weights, the identity, which makes accumulators of activations."""
         return self._once("identity", np.eye(self.config.block_out, dtype=np.int8), Memory.WGT)
 
     def zeros(self, count: int) -> Dram:

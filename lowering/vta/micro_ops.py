@@ -50,16 +50,16 @@ class MicroOps:
         self._end = 0
 
     def table(self) -> np.ndarray:
-        """All micro-ops: int64[N, 3], at least one."""
+        """Returns all micro-ops: int64[N, 3], at least one."""
         return np.concatenate(self._table or [np.zeros((1, 3), np.int64)])
 
     def loops(
         self, axes: Sequence[Axis], bases: tuple[int, int, int], sums: bool = False
     ) -> Iterator[tuple[tuple[int, int], Loops]]:
         """
-        Instructions that compute in all iterations of `axes`, whose indices begin at `bases`: for
-        each the range of micro-ops, which is in the buffer then, and the loops. With `sums`, axes
-        that stay at the same accumulators add to them.
+        Yields instructions that compute in all iterations of `axes`, whose indices begin at
+        `bases`: for each the range of micro-ops, which is in the buffer then, and the loops. With
+        `sums`, axes that stay at the same accumulators add to them.
         """
         distance = self._config.capabilities.distance if sums else 1
         axes = _merged(axes)
@@ -88,8 +88,8 @@ class MicroOps:
         self, ops: np.ndarray, axes: Sequence[Axis], rest: Sequence[Axis], distance: int
     ) -> np.ndarray:
         """
-        Micro-ops in groups [group, micro-op, 3] of different accumulators, with idle ones if there
-        are sums, but fewer accumulators than needed.
+        Returns micro-ops in groups [group, micro-op, 3] of different accumulators, with idle ones
+        if there are sums, but fewer accumulators than needed.
         """
         groups = ops.reshape(-1, prod(axis.size for axis in rest if axis.dst), 3)
         missing = distance - prod(axis.size for axis in axes if axis.dst)
@@ -123,7 +123,7 @@ class MicroOps:
 
 
 def _merged(axes: Sequence[Axis]) -> list[Axis]:
-    """The same iterations in as few dimensions as possible."""
+    """Returns the same iterations in as few dimensions as possible."""
     found: list[Axis] = []
     for axis in axes:
         if axis.size == 1:
@@ -136,7 +136,9 @@ def _merged(axes: Sequence[Axis]) -> list[Axis]:
 
 
 def _split(axes: list[Axis], config: VtaConfig) -> tuple[Axis, Axis, list[Axis]]:
-    """The two loops with the most iterations that fields can hold, and the other dimensions."""
+    """
+    Returns the two loops with the most iterations that fields can hold, and the other dimensions.
+    """
     none = Axis(1)
     fitting = [i for i, axis in enumerate(axes) if _fits(axis, config)]
     pairs = [*combinations(fitting, 2), *((i,) for i in fitting), ()]
@@ -147,8 +149,8 @@ def _split(axes: list[Axis], config: VtaConfig) -> tuple[Axis, Axis, list[Axis]]
 
 def _split_apart(axes: list[Axis], config: VtaConfig) -> tuple[Axis, Axis, list[Axis]]:
     """
-    The axes as `_split` divides them, with as many accumulators inside of all sums as the design
-    needs.
+    Returns the axes as `_split` divides them, with as many accumulators inside of all sums as the
+    design needs.
     """
     none, distance = Axis(1), config.capabilities.distance
     sums, places = [a for a in axes if not a.dst], [a for a in axes if a.dst]
@@ -167,7 +169,7 @@ def _split_apart(axes: list[Axis], config: VtaConfig) -> tuple[Axis, Axis, list[
 
 
 def _are_apart(axes: Sequence[Axis], distance: int) -> bool:
-    """Whether enough accumulators are inside of each sum."""
+    """Returns whether enough accumulators are inside of each sum."""
     return all(
         prod(inner.size for inner in axes[i + 1 :] if inner.dst) >= distance
         for i, axis in enumerate(axes)
@@ -176,7 +178,7 @@ def _are_apart(axes: Sequence[Axis], distance: int) -> bool:
 
 
 def _whole_groups(groups: np.ndarray, most: int) -> Iterator[np.ndarray]:
-    """Parts of at most `most` micro-ops of groups [group, micro-op, 3]."""
+    """Yields parts of at most `most` micro-ops of groups [group, micro-op, 3]."""
     count, size, _ = groups.shape
     if size <= most:
         step = most // size

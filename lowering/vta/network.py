@@ -103,7 +103,7 @@ class Network:
             unsupported(made.instruction, f"result {name} is not made of integers")
 
     def _tensor(self, kind: RegionKind, name: str, made: Definition) -> Tensor:
-        """A tensor for the buffer that an instruction writes."""
+        """Returns a tensor for the buffer that an instruction writes."""
         buffer = buffer_of(made.view)
         try:
             tensor = self.memory.tensor(kind, name, shape_of(buffer.type), INT8)
@@ -134,7 +134,7 @@ class Network:
         return Builder(name_of(buffer), self.buffers, self.tensors, self.memory)
 
     def _output(self, made: Definition, bounds: tuple[int, int]) -> Tensor:
-        """The tensor that an instruction writes, which is in DRAM from now on."""
+        """Returns the tensor that an instruction writes, which is in DRAM from now on."""
         buffer = buffer_of(made.view)
         if buffer not in self.tensors:
             self.tensors[buffer] = self._tensor(RegionKind.SCRATCH, name_of(buffer), made)
@@ -160,7 +160,7 @@ class Network:
             self.tensors[root] = output
 
     def _legal(self, chain: Chain, op: Operation) -> Chain:
-        """A chain in steps that the design can execute."""
+        """Returns a chain in steps that the design can execute."""
         try:
             return legalized(chain, self.memory.config.capabilities)
         except CompileError as e:
@@ -201,14 +201,14 @@ class Network:
         )
 
     def _is_repeated(self, op: Instruction) -> bool:
-        """Whether what an instruction computes is computed in several layers."""
+        """Returns whether what an instruction computes is computed in several layers."""
         written = [buffer_of(view) for view in op.written()]
         return len(written) > 1 or (
             not is_byte(written[0]) and len(self.buffers.readers(written[0])) > 1
         )
 
     def _is_product_aside(self, made: Definition) -> bool:
-        """Whether the one reader combines products that are better computed apart."""
+        """Returns whether the one reader combines products that are better computed apart."""
         buffer = buffer_of(made.view)
         mine = self._products_of(buffer)
         readers = self.buffers.readers(buffer)
@@ -228,7 +228,9 @@ class Network:
         return _work(mine) == _work(others) and buffer is not views[0]
 
     def _products_of(self, buffer: SSAValue) -> list[Instruction]:
-        """Products that computing a buffer takes, up to buffers that lie in DRAM in any case."""
+        """
+        Returns products that computing a buffer takes, up to buffers that lie in DRAM in any case.
+        """
         made = self.buffers.definition(buffer)
         if made is None or buffer in self.tensors or self._must_be_stored(made):
             return []
@@ -243,19 +245,19 @@ def _read_as_a_whole(op: Instruction) -> Sequence[SSAValue]:
 
 
 def _is_small(op: Operation) -> bool:
-    """Whether a product takes one pixel only, so that it adds little to a layer."""
+    """Returns whether a product takes one pixel only, so that it adds little to a layer."""
     assert isinstance(op, OperatorInstruction)
     return all(size == 1 for size in shape_of(op.sources[1].type)[2:])
 
 
 def _work(products: Sequence[Operation]) -> int:
-    """The most weights of a product."""
+    """Returns the most weights of a product."""
     found = [p.sources[1] for p in products if isinstance(p, OperatorInstruction)]
     return max(prod(shape_of(weights.type)) for weights in found)
 
 
 def _stored_bounds(argument: SSAValue) -> tuple[int, int]:
-    """The least and the greatest number that an input of 8 bits can be."""
+    """Returns the least and the greatest number that an input of 8 bits can be."""
     element = element_of(argument.type)
     if isinstance(element, QuantizedType):
         return element.storage_min.data, element.storage_max.data

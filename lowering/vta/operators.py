@@ -18,7 +18,9 @@ from .products import Weighted
 
 
 def windows(op: OperatorInstruction, kernel: tuple[int, ...]) -> tuple[Window, Window]:
-    """The windows of a convolution or pooling over rows and columns, or over columns alone."""
+    """
+    Returns the windows of a convolution or pooling over rows and columns, or over columns alone.
+    """
     strides, dilations, pads = (op.call.ints(name) for name in ("strides", "dilations", "pads"))
     found = [Window(*places) for places in zip(kernel, strides, dilations, pads, strict=False)]
     if len(found) > 2:
@@ -77,7 +79,9 @@ def matmul(build: Builder, op: OperatorInstruction) -> Chain:
 
 
 def _matrix(build: Builder, op: OperatorInstruction, view: SSAValue, weights: np.ndarray) -> Chain:
-    """A product by the transpose of int8[O, K]; of flattened images, a convolution of them."""
+    """
+    Returns a product by the transpose of int8[O, K]; of flattened images, a convolution of them.
+    """
     source, seen = build.source(view, op), image_shape(view)
     if seen is None or seen[0] != source.shape[0]:
         unsupported(op, f"it reads its operand in another order, as {view.type}")

@@ -32,7 +32,7 @@ class _Part(NamedTuple):
 def emit_pooling(
     pool: Pooling, tiles: Tiles, stream: Stream, micro_ops: MicroOps, memory: MemoryMap
 ) -> None:
-    """Emit the instructions of a pooling. Raises CompileError if a tile does not fit."""
+    """Emits the instructions of a pooling. Raises CompileError if a tile does not fit."""
     grid, c = pool.output.grid, stream.config
     blocks, rows, columns = tiles.blocks, tiles.rows, tiles.columns
     reached = _reach(pool.rows, rows) * _reach(pool.columns, columns)
@@ -148,8 +148,8 @@ class _Tile:
 
 def _inside(window: Window, part: _Part, place: int) -> list[tuple[int, int]]:
     """
-    The outputs of a tile for which a place of the window is not padding, and their inputs. Both are
-    counted from the first of the tile.
+    Returns the outputs of a tile for which a place of the window is not padding, and their inputs.
+    Both are counted from the first of the tile.
     """
     found = []
     for n in range(part.size):

@@ -91,14 +91,14 @@ class PrepareForVtaPass(ModulePass):
 
 
 def _behind_casts(value: SSAValue) -> SSAValue:
-    """The same bytes, before their type was changed."""
+    """Returns the same bytes, before their type was changed."""
     while isinstance(value.owner, StorageCastOp):
         value = value.owner.operands[0]
     return value
 
 
 def _widens(value: SSAValue) -> bool:
-    """Whether a value of more than 8 bits is made of one of 8 bits and constants alone."""
+    """Returns whether a value of more than 8 bits is made of one of 8 bits and constants alone."""
     node = value.owner
     if is_byte(value) or not isinstance(node, DataParallel):
         return False
@@ -121,7 +121,7 @@ def _is_graph(function: func.FuncOp) -> bool:
 
 
 def leave_to_host(main: func.FuncOp) -> None:
-    """Give a function the integers that the host makes of its inputs, and return integers."""
+    """Gives a function the integers that the host makes of its inputs, and returns integers."""
     block, returned = main.body.block, main.body.block.last_op
     assert isinstance(returned, func.ReturnOp)
     results = [stored_output(value) for value in returned.operands]
@@ -149,6 +149,6 @@ def leave_to_host(main: func.FuncOp) -> None:
 def _chosen(
     attributes: ArrayAttr[DictionaryAttr] | None, numbers: Sequence[int], count: int
 ) -> ArrayAttr[DictionaryAttr]:
-    """The attributes of some of the arguments."""
+    """Returns the attributes of some of the arguments."""
     found = [DictionaryAttr({})] * count if attributes is None else list(attributes.data)
     return ArrayAttr([found[number] for number in numbers])

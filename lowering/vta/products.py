@@ -45,7 +45,7 @@ class Weighted:
         return self.source.grid.is_flat and plain
 
     def bounds(self) -> tuple[int, int]:
-        """The bounds of the sums. Padding counts as an input of 0."""
+        """Returns the bounds of the sums. Padding counts as an input of 0."""
         low, high = min(self.source.bounds[0], 0), max(self.source.bounds[1], 0)
         axes = (1, 2, 3)
         more = np.maximum(self.weights, 0).sum(axis=axes, dtype=np.int64)
@@ -55,7 +55,9 @@ class Weighted:
         return int(least.min()) * times, int(greatest.max()) * times
 
     def pieces(self, config: VtaConfig) -> list[Piece]:
-        """All output channels as one piece, or, in groups, so that no piece computes zeros."""
+        """
+        Returns all output channels as one piece, or, in groups, so that no piece computes zeros.
+        """
         outputs, inputs = self.weights.shape[0] // self.groups, self.weights.shape[1]
         blocks = -(-self.weights.shape[0] // config.block_out)
         if self.groups == 1:
@@ -84,7 +86,7 @@ class Packer:
         self._dram = memory.constant(f"{w.name}.weights", np.concatenate(packed), Memory.WGT)
 
     def products(self, number: int, piece: Piece, is_flat: bool) -> list[Product]:
-        """The products of piece `number`, whose sum is the result."""
+        """Returns the products of piece `number`, whose sum is the result."""
         w = self._weighted
         first, count = self._inputs(piece)
         found = []
@@ -101,7 +103,7 @@ class Packer:
         return found
 
     def _inputs(self, piece: Piece) -> tuple[int, int]:
-        """The first block of input channels of a piece, and how many there are."""
+        """Returns the first block of input channels of a piece, and how many there are."""
         w, c = self._weighted, self._config
         outputs, inputs = w.weights.shape[0] // w.groups, w.weights.shape[1]
         last = min((piece.first + piece.blocks) * c.block_out, w.weights.shape[0]) - 1
@@ -138,8 +140,8 @@ def _split(
     rows: Window, columns: Window, config: VtaConfig, uniform: bool
 ) -> Iterator[tuple[_Part, _Part]]:
     """
-    Parts of a window. The weights and inputs of one part, for one pair of blocks, fit into the
-    buffers. Usually the only part is the window.
+    Yields parts of a window. The weights and inputs of one part, for one pair of blocks, fit into
+    the buffers. Usually the only part is the window.
     """
     weights = config.inp_depth if uniform else config.wgt_depth
     wide = min(columns.kernel, weights, (config.inp_depth - 1) // columns.dilation + 1)
@@ -158,7 +160,7 @@ def _window_parts(window: Window, size: int) -> Iterator[_Part]:
 
 
 def _thinned(grid: Grid, rows: Window, columns: Window) -> tuple[Grid, Window, Window]:
-    """The grid without the pixels that strides skip, which then need not be loaded."""
+    """Returns the grid without the pixels that strides skip, which then need not be loaded."""
     if rows.kernel == 1 and not rows.before:
         grid = grid._replace(rows=_every(grid.rows, rows.stride))
         rows = Window()

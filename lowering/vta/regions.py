@@ -89,7 +89,7 @@ def moves(first: int, dims: Sequence[Dim], config: VtaConfig) -> Iterator[tuple[
 
 
 def _coalesced(dims: Sequence[Dim]) -> list[Dim]:
-    """The same elements in the same order, in as few dimensions as possible."""
+    """Returns the same elements in the same order, in as few dimensions as possible."""
     found: list[Dim] = []
     for d in dims:
         if d.size == 1:
@@ -102,7 +102,7 @@ def _coalesced(dims: Sequence[Dim]) -> list[Dim]:
 
 
 def _padded(dims: list[Dim]) -> list[Dim]:
-    """The dimensions, at least two; the last one is contiguous."""
+    """Returns the dimensions, at least two; the last one is contiguous."""
     if not dims or dims[-1].stride != 1:
         dims = [*dims, Dim(1, 1)]
     return dims if len(dims) > 1 else [Dim(1, dims[0].size), *dims]
@@ -147,17 +147,17 @@ class Grid(NamedTuple):
         return self.rows.size == 1 and self.columns.size == 1
 
     def flat(self) -> Grid:
-        """The grid as one image whose pixels are the single pixels of all images."""
+        """Returns the grid as one image whose pixels are the single pixels of all images."""
         return Grid(Dim(1, self.elements), self.blocks, Dim(1, self.elements), self.images)
 
     def first(self, image: int, block: int, row: int, column: int) -> int:
-        """The number of an element."""
+        """Returns the number of an element."""
         place = zip(self, (image, block, row, column), strict=True)
         return sum(d.stride * i for d, i in place)
 
 
 def grid_of(shape: Sequence[int], config: VtaConfig) -> Grid:
-    """The grid of a tensor [N, C, H, W]."""
+    """Returns the grid of a tensor [N, C, H, W]."""
     n, c, h, w = shape
     blocks = -(-c // config.block_out)
     return Grid(

@@ -20,7 +20,7 @@ from .regions import Tensor
 
 def place_scratch(layers: Sequence[Layer | Pooling], memory: MemoryMap) -> tuple[int, int]:
     """
-    Place the tensors between the layers of a program. How many bytes they take, and the most that
+    Places the tensors between the layers of a program. How many bytes they take, and the most that
     are in use at once, which no plan can do without.
     """
     used: dict[Tensor, list[int]] = {tensor: [] for tensor in memory.scratch()}
@@ -38,7 +38,7 @@ def place_scratch(layers: Sequence[Layer | Pooling], memory: MemoryMap) -> tuple
 
 
 def _used(layer: Layer | Pooling) -> Iterator[Tensor]:
-    """The tensors that a layer reads and writes."""
+    """Yields the tensors that a layer reads and writes."""
     yield layer.output
     if isinstance(layer, Pooling):
         yield layer.source

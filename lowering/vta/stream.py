@@ -95,7 +95,7 @@ class _Shadow:
 
 
 def _raise(needs: list[int], counts: np.ndarray) -> None:
-    """Need the instructions in int32[engine, ...] too."""
+    """Needs the instructions in int32[engine, ...] too."""
     found = counts.reshape(len(_ENGINES), -1).max(axis=1, initial=0)
     needs[:] = map(max, needs, found.tolist())
 
@@ -118,14 +118,14 @@ class Stream:
         self._shadows: dict[object, _Shadow] = {m: _Shadow(config.depth(m)) for m in _BUFFERS}
 
     def instructions(self) -> list[VtaInstruction]:
-        """All instructions, with their tokens."""
+        """Returns all instructions, with their tokens."""
         for i in self._issued:
             pops, pushes = (tuple(_ENGINES[e] for e in sorted(s)) for s in (i.pops, i.pushes))
             i.op.properties["tokens"] = tokens_attr(_ENGINES[i.engine], pops, pushes)
         return [i.op for i in self._issued]
 
     def begin(self, layer: str) -> None:
-        """Say that a layer of the network begins with the next instruction."""
+        """Says that a layer of the network begins with the next instruction."""
         self._layer = layer
 
     # instructions
@@ -133,7 +133,7 @@ class Stream:
     def load(
         self, memory: Memory, sram: int, dram: Dram, move: Move, pad: Sequence[int] = (0, 0, 0, 0)
     ) -> None:
-        """Move rows of a region into a buffer, surrounded by zeros."""
+        """Moves rows of a region into a buffer, surrounded by zeros."""
         top, bottom, left, right = pad
         count = (top + move.rows + bottom) * (left + move.columns + right)
         engine = _NUMBERS[memory.engine]
@@ -152,7 +152,7 @@ class Stream:
             self._mark_dram(engine, dram, move, writes=False)
 
     def store(self, sram: int, dram: Dram, move: Move) -> None:
-        """Move rows of accumulators into a region."""
+        """Moves rows of accumulators into a region."""
         span = Span(Memory.ACC, sram, sram + move.rows * move.columns)
         needs = [0] * len(_ENGINES)
         self._wait(needs, span, writes=False)
@@ -182,7 +182,7 @@ class Stream:
         written: Span,
         operand: Span | int,
     ) -> None:
-        """Combine the accumulators `written` with a number or with other accumulators."""
+        """Combines the accumulators `written` with a number or with other accumulators."""
         if isinstance(operand, int):
             op = AluOp.of(opcode, uops, loops.counts, loops.dst, loops.src, operand)
             self._compute(op, written, ())
@@ -191,7 +191,7 @@ class Stream:
             self._compute(op, written, (operand,))
 
     def finish(self) -> None:
-        """End the program when everything is stored."""
+        """Ends the program when everything is stored."""
         self._issue(FinishOp.of(), COMPUTE, [len(issued) for issued in self._by_engine])
 
     def _compute(self, op: VtaInstruction, written: Span, read: Sequence[Span]) -> None:
@@ -207,7 +207,7 @@ class Stream:
     # waits
 
     def _issue(self, op: VtaInstruction, engine: int, needs: list[int]) -> None:
-        """Emit an instruction that waits for so many instructions of each engine."""
+        """Emits an instruction that waits for so many instructions of each engine."""
         pops: set[int] = set()
         for other in self._messengers(engine, needs):
             if other == engine or self._clocks[engine][other] >= needs[other]:
@@ -229,7 +229,7 @@ class Stream:
 
     def _send(self, sender: _Issued, receiver: int) -> bool:
         """
-        Send a token of an instruction to another engine. Whether the next instruction there pops
+        Sends a token of an instruction to another engine. Whether the next instruction there pops
         it; otherwise one that popped the token before waits for this one instead.
         """
         queue, length = self._queues[sender.engine, receiver], self.config.queue_limit
@@ -247,8 +247,8 @@ class Stream:
 
     def _messengers(self, engine: int, needs: list[int]) -> tuple[int, ...]:
         """
-        The engines whose tokens an instruction can pop. LOAD and STORE have no queue between them;
-        COMPUTE passes the message on, so that more of its instructions are needed.
+        Returns the engines whose tokens an instruction can pop. LOAD and STORE have no queue
+        between them; COMPUTE passes the message on, so that more of its instructions are needed.
         """
         if engine == COMPUTE:
             return LOAD, STORE
@@ -258,7 +258,9 @@ class Stream:
         return (COMPUTE,)
 
     def _knowing(self, other: int, count: int) -> int:
-        """How many instructions of COMPUTE are done when one knows of `count` of `other`."""
+        """
+        Returns how many instructions of COMPUTE are done when one knows of `count` of `other`.
+        """
         computed = self._by_engine[COMPUTE]
         number = bisect_left(computed, count, key=lambda i: i.clock[other])
         if number == len(computed):

@@ -49,17 +49,17 @@ class TileVtaLayersPass(VtaConfig, VtaTiming, ModulePass):
 
 
 def config_of(options: VtaConfig) -> VtaConfig:
-    """The machine of the options of a pass."""
+    """Returns the machine of the options of a pass."""
     return VtaConfig(**{f.name: getattr(options, f.name) for f in fields(VtaConfig)})
 
 
 def timing_of(options: VtaTiming) -> VtaTiming:
-    """The times of the options of a pass."""
+    """Returns the times of the options of a pass."""
     return VtaTiming(**{f.name: getattr(options, f.name) for f in fields(VtaTiming)})
 
 
 def program_of(module: ModuleOp) -> func.FuncOp:
-    """The function of instructions on buffers. Raises CompileError if there is none."""
+    """Returns the function of instructions on buffers. Raises CompileError if there is none."""
     main = next(programs(module), None)
     if main is None:
         raise CompileError(
@@ -70,7 +70,7 @@ def program_of(module: ModuleOp) -> func.FuncOp:
 
 def write_tiles(main: func.FuncOp, config: VtaConfig, timing: VtaTiming) -> None:
     """
-    Choose the tiles of each layer, and write them to the instruction that it computes. Loops over
+    Chooses the tiles of each layer, and writes them to the instruction that it computes. Loops over
     elements become stacks. Raises CompileError for what the machine cannot compute.
     """
     check_config(config)
@@ -81,8 +81,8 @@ def write_tiles(main: func.FuncOp, config: VtaConfig, timing: VtaTiming) -> None
 
 def tiles_of(network: Network) -> list[Tiles]:
     """
-    The tiles of each layer: those of the attribute or, without it, the default choice. Raises
-    CompileError for an attribute that is no list of the tiles of the layers.
+    Returns the tiles of each layer: those of the attribute or, without it, the default choice.
+    Raises CompileError for an attribute that is no list of the tiles of the layers.
     """
     found: list[Tiles] = []
     for op, layers in _by_instruction(network):

@@ -80,8 +80,8 @@ class _Problem:
 
 def choose_tiles(layer: Layer, timing: VtaTiming) -> Tiles:
     """
-    The tiles that take least time. Raises CompileError if the least tile does not fit into the
-    buffers.
+    Returns the tiles that take least time. Raises CompileError if the least tile does not fit into
+    the buffers.
     """
     problem = _problem_of(layer)
     tiles = _chosen(layer, problem, 0, timing)
@@ -142,7 +142,9 @@ def _problem_of(layer: Layer) -> _Problem:
 
 
 def even_sizes(count: int) -> np.ndarray:
-    """The sizes of tiles that make up `count` in as equal parts as possible, largest first."""
+    """
+    Returns the sizes of tiles that make up `count` in as equal parts as possible, largest first.
+    """
     return np.unique(-(-count // np.arange(1, count + 1)))[::-1]
 
 
@@ -221,7 +223,7 @@ class _Candidates:
         )
 
     def _pixels_of(self, s: _Sums) -> np.ndarray:
-        """Elements of INP of one block of inputs of a tile."""
+        """Returns elements of INP of one block of inputs of a tile."""
         high = (self.rows - 1) * s.rows.stride + s.rows.reach(1)
         wide = (self.columns - 1) * s.columns.stride + s.columns.reach(1)
         return high * wide
@@ -240,7 +242,7 @@ class _Candidates:
         )
 
     def scores(self, timing: VtaTiming) -> np.ndarray:
-        """Cycles; infinite for tiles that do not fit."""
+        """Returns cycles; infinite for tiles that do not fit."""
         p, c = self.p, self.p.config
         with np.errstate(all="ignore"):
             groups = -(-p.blocks // self.blocks)
@@ -276,7 +278,7 @@ class _Candidates:
         places: np.ndarray,
         timing: VtaTiming,
     ) -> np.ndarray:
-        """The transfers of a product, and the starts of its instructions."""
+        """Returns the transfers of a product, and the starts of its instructions."""
         p, c = self.p, self.p.config
         chunks = -(-s.inputs // chunk)
         # pieces of all products take turns in the buffers
@@ -310,7 +312,7 @@ class _Candidates:
         )
 
     def _rows_loaded(self, s: _Sums) -> np.ndarray:
-        """Elements of one block of inputs that all tiles together load, without padding."""
+        """Returns elements of one block of inputs that all tiles together load, without padding."""
         high = self._loaded(s.rows, self.rows, self.p.rows, s.source_rows)
         return high * self._loaded(s.columns, self.columns, self.p.columns, s.source_columns)
 
@@ -322,7 +324,7 @@ class _Candidates:
 
 def choose_pooling(pool: Pooling) -> Tiles:
     """
-    The tiles of a pooling: the largest that leave room for two.
+    Returns the tiles of a pooling: the largest that leave room for two.
 
     Raises CompileError if the least tile does not fit.
     """

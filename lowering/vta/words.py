@@ -32,7 +32,7 @@ def unpack(fields: list[Field], words: np.ndarray) -> np.ndarray:
 
 
 def first_misfit(fields: list[Field], values: np.ndarray) -> tuple[int, Field, int] | None:
-    """The row, field and value of a number that does not fit its field."""
+    """Returns the row, field and value of a number that does not fit its field."""
     low = np.array([field.low for field in fields])
     high = np.array([field.high for field in fields])
     rows, columns = np.nonzero((values < low) | (values > high))

@@ -83,7 +83,7 @@ def _scores(
 
 
 def _power() -> Expr:
-    """`exp(score - peak)`, or zero where that is too small to matter."""
+    """Returns `exp(score - peak)`, or zero where that is too small to matter."""
     score, peak = arguments(2)
     below = score - peak
     power = exp(maximum(below, _LEAST_EXPONENT))

@@ -17,7 +17,7 @@ PAIRS = ((2, 0), (0, 0), (1, 0), (1, 1), (0, 1), (0, 2))
 
 
 def pairs_of_parts() -> tuple[Dim, Affine, Affine]:
-    """A dimension over products of parts, and which part each takes of both factors."""
+    """Returns a dimension over products of parts, and which part each takes of both factors."""
     dim = Dim("parts", len(PAIRS))
     left, right = (lookup(dim, parts) for parts in zip(*PAIRS, strict=True))
     return dim, left, right
@@ -25,8 +25,8 @@ def pairs_of_parts() -> tuple[Dim, Affine, Affine]:
 
 def words_of_parts(first: Expr, second: Expr | None) -> list[Expr]:
     """
-    The parts of two numbers of f32 in words: in each, that of the first number in the low half, of
-    the second in the high half. A missing second number is zero.
+    Returns the parts of two numbers of f32 in words: in each, that of the first number in the low
+    half, of the second in the high half. A missing second number is zero.
     """
     words: list[Expr] = []
     for number in range(PARTS):
@@ -41,7 +41,7 @@ def words_of_parts(first: Expr, second: Expr | None) -> list[Expr]:
 
 
 def _cut(value: Expr, last: bool) -> tuple[Expr, Expr]:
-    """The largest part of a number, as bits, and the rest; all, if it is the last part."""
+    """Returns the largest part of a number, as bits, and the rest; all, if it is the last part."""
     bits = bitcast(value, WORD)
     if last:
         return bits, value

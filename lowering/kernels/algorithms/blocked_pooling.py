@@ -56,7 +56,7 @@ def segments(
 
 
 def _segments_of(call: Call, counts: Sequence[int]) -> list[tuple[Segment, ...]]:
-    """All combinations of segments of the dimensions."""
+    """Returns all combinations of segments of the dimensions."""
     n = len(counts)
     sizes, pads = call.shape(0)[2:-1], call.ints("pads")
     kernel, strides, dilations = (call.ints(p) for p in ("kernel", "strides", "dilations"))

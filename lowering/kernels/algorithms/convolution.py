@@ -96,7 +96,7 @@ def _direct(
 
 
 def _computed(k: Kernel, view: View) -> View:
-    """The array in its compute type, so that inner loops need no conversion."""
+    """Returns the array in its compute type, so that inner loops need no conversion."""
     element: Attribute = compute_type(view.element)
     if element == view.element:
         return view

@@ -53,7 +53,7 @@ def depthwise_convolution(k: Kernel) -> None:
 
 
 def _is_exact_in_f32(a: Attribute, b: Attribute, terms: int) -> bool:
-    """Whether each sum of so many products of integers is a number that f32 holds."""
+    """Returns whether each sum of so many products of integers is a number that f32 holds."""
     return terms << (bits(memory_type(a)) + bits(memory_type(b)) - 1) <= _EXACT_IN_F32
 
 

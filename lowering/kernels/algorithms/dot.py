@@ -22,7 +22,9 @@ _PAIR = 2
 
 
 def _has_products(machine: MachineDescription, call: Call) -> bool:
-    """Weights end with [panel, group]; a panel is a vector of sums, or a block of channels."""
+    """
+    Returns weights end with [panel, group]; a panel is a vector of sums, or a block of channels.
+    """
     *_, panel, terms = call.shape(1)
     fits = panel in (machine.lanes(32), machine.channel_block)
     return fits and dot_kind(machine, call.element(0), call.element(1), terms) is not None

@@ -84,7 +84,7 @@ class _Scope:
         return _Scope(self.loops | frozenset(reduction.over))
 
     def repeats(self, term: Apply) -> bool:
-        """Whether a slow operation would give the same at many points."""
+        """Returns whether a slow operation would give the same at many points."""
         return term.kind in _SLOW and points(tuple(self.loops - term.loops)) >= _MANY_POINTS
 
 
@@ -143,8 +143,8 @@ class _Builder:
 
     def _prepared(self, term: Term, loops: Sequence[Loop]) -> Term:
         """
-        A term with at most one reduction, the largest of those that have a value for each point of
-        the loops; what others give is in scratch.
+        Returns a term with at most one reduction, the largest of those that have a value for each
+        point of the loops; what others give is in scratch.
         """
         over = [loop for t in walk(term) if isinstance(t, Reduce) for loop in t.over]
         for loop in (*loops, *over):
@@ -155,7 +155,7 @@ class _Builder:
         return self._rewritten(term, main, _Scope(frozenset(loops)))
 
     def _rewritten(self, term: Term, main: Reduce | None, scope: _Scope) -> Term:
-        """The term without reductions but `main`, at the points of a scope."""
+        """Returns the term without reductions but `main`, at the points of a scope."""
         if term in scope.known:
             return scope.known[term]
         made: Term = term
@@ -179,7 +179,7 @@ class _Builder:
         return made
 
     def _stored(self, term: Term) -> Read:
-        """A term whose values are in scratch."""
+        """Returns a term whose values are in scratch."""
         loops = tuple(sorted(term.loops, key=lambda loop: self._order[loop]))
         stage = Stage("stored", loops, term)
         self.store(stage)
@@ -188,8 +188,8 @@ class _Builder:
 
     def _within_bounds(self, term: Read, main: Reduce | None, scope: _Scope) -> Term:
         """
-        A read that needs no value beyond the bounds, or a constant one around a copy that is not
-        much larger; others are chosen after a read within the bounds.
+        Returns a read that needs no value beyond the bounds, or a constant one around a copy that
+        is not much larger; others are chosen after a read within the bounds.
         """
         if term.outside is None:
             return term
@@ -241,7 +241,7 @@ class _Builder:
         return self._padded[key], low
 
     def _copied(self, view: View, low: Sequence[int], high: Sequence[int], value: float) -> View:
-        """A copy with a constant around it."""
+        """Returns a copy with a constant around it."""
         k = self._k
         shape = [a + s + b for a, s, b in zip(low, view.shape, high, strict=True)]
         whole = k.scratch(shape, view.element)
@@ -255,7 +255,7 @@ class _Builder:
         return whole
 
     def _indirect(self, term: Read, view: View) -> Access:
-        """An element whose place some indices give that are computed before."""
+        """Returns an element whose place some indices give that are computed before."""
         if term in self._tables:
             return self._tables[term]
         place, total, first, last = Affine({}, view.offset), None, 0, 0
@@ -276,7 +276,10 @@ class _Builder:
         return self._tables[term]
 
     def _whole_numbers(self, count: int) -> View:
-        """The numbers from 0 on, at least so many: each part of them is the parts before, moved."""
+        """
+        Returns the numbers from 0 on, at least so many: each part of them is the parts before,
+        moved.
+        """
         if self._numbers is not None and self._numbers.shape[0] >= count:
             return self._numbers
         k = self._k
@@ -308,7 +311,7 @@ class _Builder:
         return reduced, Reduction(combine, element, reads, Body((body.expr,), (element,)))
 
     def _factors(self, term: Term) -> tuple[Access, ...] | None:
-        """The two elements whose product a term is; None if it is not such a product."""
+        """Returns the two elements whose product a term is; None if it is not such a product."""
         if not (isinstance(term, Apply) and term.kind is Primitive.MUL):
             return None
         a, b = term.arguments
@@ -319,12 +322,12 @@ class _Builder:
 
 
 def _moves(value: Term, body: Expressions, target: Access) -> bool:
-    """Whether a value is an element as memory holds it."""
+    """Returns whether a value is an element as memory holds it."""
     return isinstance(value, Read) and body.accesses[0].element == target.element
 
 
 def _outermost(term: Term) -> list[Reduce]:
-    """The reductions of a term that are not in others."""
+    """Returns the reductions of a term that are not in others."""
     if isinstance(term, Reduce):
         return [term]
     return [r for part in term.parts for r in _outermost(part)]
@@ -340,7 +343,9 @@ def _sum(a: Term, b: Term) -> Term:
 
 
 def _chosen(term: Read, outside: Term) -> Term:
-    """A read with indices within the bounds, or the value beyond them, as conditions say."""
+    """
+    Returns a read with indices within the bounds, or the value beyond them, as conditions say.
+    """
     at, conditions, indices = term.at, None, list(term.indices)
     for d, (index, size) in enumerate(zip(term.indices, term.shape, strict=True)):
         low, high = interval(index)

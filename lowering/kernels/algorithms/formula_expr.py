@@ -28,7 +28,7 @@ Argument = Callable[["LoopValue | Read"], Access]
 
 
 def integer_type(term: Term) -> Attribute:
-    """The type in which the indices in a term compute: i32 if that holds all of them."""
+    """Returns the type in which the indices in a term compute: i32 if that holds all of them."""
     whole = [t for t in walk(term) if t.type in (Kind.INTEGER, i64)]
     reads = any(isinstance(t, Read) and t.type == i64 for t in whole)
     bounds = [b for t in whole for b in interval(t)]
@@ -36,7 +36,7 @@ def integer_type(term: Term) -> Attribute:
 
 
 def element_of_term(term: Term) -> Attribute:
-    """The element type of a term's value."""
+    """Returns the element type of a term's value."""
     if isinstance(term.type, Attribute):
         return term.type
     return f64 if term.type is Kind.REAL else integer_type(term)

@@ -103,7 +103,7 @@ def _product(
 
 
 def _swapped(view: View) -> View:
-    """The same matrices with rows and columns exchanged."""
+    """Returns the same matrices with rows and columns exchanged."""
     order = (*range(view.rank - 2), view.rank - 1, view.rank - 2)
     shape = tuple(view.shape[d] for d in order)
     return View(view.buffer, shape, tuple(view.strides[d] for d in order), view.offset)

@@ -87,13 +87,13 @@ def local_response_norm(k: Kernel) -> None:
 
 
 def _normalized(k: Kernel) -> Expr:
-    """`x / (k + alpha / size * sum)**beta` of the sum and `x`."""
+    """Returns `x / (k + alpha / size * sum)**beta` of the sum and `x`."""
     size, alpha, beta, bias = (k.call.get(p) for p in ("size", "alpha", "beta", "k"))
     return Y / _power(X * (alpha / size) + bias, beta)
 
 
 def _power(base: Expr, exponent: float) -> Expr:
-    """A power; the usual exponents need roots only."""
+    """Returns a power; the usual exponents need roots only."""
     if exponent == 1.0:
         return base
     if exponent not in (0.5, 0.75):

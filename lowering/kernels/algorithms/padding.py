@@ -48,7 +48,7 @@ class Windows:
         )
 
     def at(self, window: Sequence[Dim], offset: Sequence[Dim]) -> list[Index]:
-        """Indices into the padded input."""
+        """Returns indices into the padded input."""
         return [
             w * s + k * d
             for w, k, s, d in zip(window, offset, self.strides, self.dilations, strict=True)
@@ -57,8 +57,8 @@ class Windows:
 
 def without_gaps(windows: Windows, x: View) -> tuple[Windows, View]:
     """
-    The same windows, but those of a single element along an unpadded dimension skip none: the view
-    `x` [N, C, *spatial] skips instead.
+    Returns the same windows, but those of a single element along an unpadded dimension skip none:
+    the view `x` [N, C, *spatial] skips instead.
     """
     sizes, steps, shape, strides = (
         *(list(windows.sizes), list(windows.strides)),
@@ -83,7 +83,7 @@ class Source:
         """0 without phases."""
 
     def __getitem__(self, index: tuple[Sequence[Index], Sequence[Dim], Sequence[Dim]]) -> Access:
-        """The element for leading indices, windows, and offsets within the windows."""
+        """Returns the element for leading indices, windows, and offsets within the windows."""
         leading, window, offset = index
         places = self._windows.at(window, offset)
         if not self._phases:
@@ -118,8 +118,8 @@ class PaddedCopy:
 
     def fill_from(self, image: Sequence[Index], x: View, first: Index = 0) -> None:
         """
-        Copy the image that leading indices of `x` [..., C, *spatial] choose, or as many channels of
-        it as the copy has, from the `first` on.
+        Copies the image that leading indices of `x` [..., C, *spatial] choose, or as many channels
+        of it as the copy has, from the `first` on.
         """
         c = Dim("c", self.view.shape[0])
         channel = affine(first) + c

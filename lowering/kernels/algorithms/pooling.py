@@ -86,7 +86,7 @@ def _window_dims(windows: Windows) -> tuple[list[Dim], list[Dim]]:
 
 
 def _counts(k: Kernel, windows: Windows) -> View:
-    """How many places of each window count, computed by pooling a plane of ones."""
+    """Returns how many places of each window count, computed by pooling a plane of ones."""
     element = compute_type(k.element)
     ones = k.scratch(windows.extents, element)
     k.fill(ones, 0.0)
@@ -110,7 +110,7 @@ def _counts(k: Kernel, windows: Windows) -> View:
 
 
 def _counted(k: Kernel, windows: Windows) -> tuple[Sequence[int], Sequence[int]]:
-    """The part of the padded input that counts: where it starts, and its sizes."""
+    """Returns the part of the padded input that counts: where it starts, and its sizes."""
     extents = windows.extents
     if k.call.get("count_include_pad"):
         # what ceil mode adds beyond the declared padding never counts

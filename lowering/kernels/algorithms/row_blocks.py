@@ -26,7 +26,7 @@ class Rows:
         return [] if self.of_vector else [*self.outer, affine(self.first) + self.row]
 
     def part(self, first: Index, size: int) -> Rows:
-        """`size` of these rows, from `first` on."""
+        """Returns `size` of these rows, from `first` on."""
         return replace(self, first=affine(self.first) + first, row=Dim("i", size))
 
 
@@ -35,7 +35,7 @@ Visit = Callable[[Rows], None]
 
 def for_rows(k: Kernel, leading: int, views: Sequence[View], count: int, visit: Visit) -> None:
     """
-    Let `visit` add the nests for each `count` rows, and for fewer at the end. The indices of a row
+    Lets `visit` add the nests for each `count` rows, and for fewer at the end. The indices of a row
     are the `leading` first dimensions of `views`, of the result and of what the epilogue reads.
     Dimensions that all of these step through as through one count as one.
     """
@@ -67,7 +67,7 @@ def _nested(k: Kernel, dims: Sequence[Dim], inner: Callable[[], None]) -> None:
 
 
 def in_blocks(k: Kernel, rows: Rows, count: int, visit: Visit) -> None:
-    """Let `visit` add the nests for each `count` of some rows, and for fewer at the end."""
+    """Lets `visit` add the nests for each `count` of some rows, and for fewer at the end."""
     blocks, rest = divmod(rows.row.size, count)
     if blocks:
         block = Dim("b", blocks)

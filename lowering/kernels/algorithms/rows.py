@@ -161,7 +161,7 @@ def _moments(
 
 
 def _inverse_root(k: Kernel, reduced: Sequence[Dim]) -> Expr:
-    """The inverse root `1 / sqrt(mean + epsilon)` from a sum of squares."""
+    """Returns the inverse root `1 / sqrt(mean + epsilon)` from a sum of squares."""
     count = max(1, prod(d.size for d in reduced))
     return 1.0 / sqrt(X * (1 / count) + k.call.float("epsilon"))
 

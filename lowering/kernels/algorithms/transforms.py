@@ -22,7 +22,7 @@ Transform = Callable[[Matrix, Sparse], list["Expr | None"]]
 
 
 def combination(row: Row, values: Sparse) -> Expr | None:
-    """`sum(row[i] * values[i])`; None if nothing is left of it."""
+    """Returns `sum(row[i] * values[i])`; None if nothing is left of it."""
     terms = [(c, v) for c, v in zip(row, values, strict=True) if c and v is not None]
     # what is only added comes first, so that multiplications have something to be added to
     terms.sort(key=lambda term: (term[0] != 1, term[0] != -1))
@@ -48,7 +48,7 @@ def _scaled(coefficient: Fraction, value: Expr) -> Expr:
 
 
 def by_row_pairs(matrix: Matrix, values: Sparse) -> list[Expr | None]:
-    """The product of a matrix whose rows come in pairs, such as B^T, with a vector."""
+    """Returns the product of a matrix whose rows come in pairs, such as B^T, with a vector."""
     result: list[Expr | None] = []
     while len(result) < len(matrix):
         k = len(result)
@@ -62,7 +62,7 @@ def by_row_pairs(matrix: Matrix, values: Sparse) -> list[Expr | None]:
 
 
 def by_column_pairs(matrix: Matrix, values: Sparse) -> list[Expr | None]:
-    """The product of a matrix whose columns come in pairs, such as A^T, with a vector."""
+    """Returns the product of a matrix whose columns come in pairs, such as A^T, with a vector."""
     columns = list(zip(*matrix, strict=True))
     kept: list[Row] = []
     inputs: list[Expr | None] = []
@@ -81,7 +81,10 @@ def by_column_pairs(matrix: Matrix, values: Sparse) -> list[Expr | None]:
 
 
 def _split(a: Row, b: Row) -> tuple[Row, Row] | None:
-    """Rows e, o with `a = e + o` and `b = e - o` without a common nonzero place, both not zero."""
+    """
+    Returns rows e, o with `a = e + o` and `b = e - o` without a common nonzero place, both not
+    zero.
+    """
     if any(x not in (y, -y) for x, y in zip(a, b, strict=True)):
         return None
     even = [x if x == y else Fraction(0) for x, y in zip(a, b, strict=True)]

@@ -42,7 +42,7 @@ def _has_products(machine: MachineDescription, call: Call) -> bool:
 
 @kernel(WinogradConvolutionOp, when=lambda call: call.element(0) == f32, on=_has_products)
 def winograd_convolution(k: Kernel) -> None:
-    """See `glow_cpu.winograd_convolution` for the formulas."""
+    """Sees `glow_cpu.winograd_convolution` for the formulas."""
     if not _has_products(k.machine, k.call):
         raise ValueError("this machine has no tile registers for bf16, which filters in parts need")
     (_WinogradInParts if has_parts(k.call) else _Winograd)(k).run()
@@ -88,9 +88,7 @@ class _Winograd:
         return (self.x.shape[1], self.blocks.tiles, self.lanes), self.element
 
     def _planes(self, shape: Sequence[int], element: Attribute) -> View:
-        """
-        An array [side^2, *shape] in scratch.
-        """
+        """Returns an array [side^2, *shape] in scratch."""
         dense = View.dense(self.x.buffer, shape)
         stride = plane_stride(dense.shape[0] * dense.strides[0], element_bytes(element))
         whole = self.k.scratch((self.side**2 * stride,), element)
@@ -182,7 +180,7 @@ class _Winograd:
 
 
 def _largest(y: Sequence[Sequence[Expr | None]], pool: int, row: int, column: int) -> Expr:
-    """The largest value of one window of a tile."""
+    """Returns the largest value of one window of a tile."""
     window = [y[row * pool + i][column * pool + j] for i in range(pool) for j in range(pool)]
     return reduce(maximum, [value for value in window if value is not None])
 
@@ -209,7 +207,7 @@ class _Window:
         self.seen = [min(k.side, e.outputs + KERNEL - 1) for e in part]
 
     def reads(self, block: Index) -> list[Access]:
-        """A tile of one block of channels, column by column."""
+        """Returns a tile of one block of channels, column by column."""
         k, at = self.k, self.at
         return [
             k.x[[k.n, block, at[0] + i, at[1] + j, self.lane]]
@@ -218,7 +216,7 @@ class _Window:
         ]
 
     def transform(self, values: Sequence[Expr]) -> list[Expr]:
-        """`B^T d B`, row by row."""
+        """Returns `B^T d B`, row by row."""
         side, element = self.k.side, self.k.element
         d: list[list[Expr | None]] = [[None] * side for _ in range(side)]
         for number, value in enumerate(values):
@@ -237,7 +235,7 @@ class _WinogradInParts(_Winograd):
         return PARTS * element_bytes(bf16)
 
     def _inputs(self) -> tuple[Sequence[int], Attribute]:
-        """Words of two parts, for the channels of two blocks."""
+        """Returns words of two parts, for the channels of two blocks."""
         return (self.filters.shape[2], PARTS, self.blocks.tiles, self.lanes), i32
 
     def _transform_input(self, first: Sequence[Affine], width: int, part: Sequence[Edge]) -> None:
@@ -285,5 +283,5 @@ class _WinogradInParts(_Winograd):
 
 
 def _in_block(tiles: Sequence[Dim], part: Sequence[Edge], width: int) -> Affine:
-    """The number of a tile within its block, which is `width` tiles wide."""
+    """Returns the number of a tile within its block, which is `width` tiles wide."""
     return (tiles[0] + part[0].start) * width + (tiles[1] + part[1].start)

@@ -44,18 +44,18 @@ class ArithAlgebra:
         return Value(self.emitter.constant(vector_type(t, self.lanes), _wrapped(value, t)), element)
 
     def evaluate(self, body: Body, arguments: Sequence[Value]) -> list[Value]:
-        """The results of a body."""
+        """Returns the results of a body."""
         known = fold_in_order(body.order, arguments, self)
         return [known[r] for r in body.results]
 
     def constant(self, value: Number, like: Sequence[Value], element: Attribute | None) -> Value:
-        """A number of type `element`, or of that of what is beside it."""
+        """Returns a number of type `element`, or of that of what is beside it."""
         if element is None and not like:
             raise ValueError(f"expected the constant {value} of a body to have a type, found none")
         return self.number(value, element or like[0].element)
 
     def apply(self, kind: Primitive, args: Sequence[Value]) -> Value:
-        """A primitive other than a conversion."""
+        """Returns a primitive other than a conversion."""
         if kind is Primitive.MULTIPLY_ADD:
             return self.multiply_add(*args)
         if kind is Primitive.SELECT:
@@ -74,7 +74,7 @@ class ArithAlgebra:
         return self.apply(Primitive(kind.value), (a, b))
 
     def multiply_add(self, a: Value, b: Value, acc: Value) -> Value:
-        """`a * b + acc`, rounded once where the machine can and the values are floats."""
+        """Returns `a * b + acc`, rounded once where the machine can and the values are floats."""
         if not (computes_in_float(a.element) and self.machine.has_fma):
             return self.apply(Primitive.ADD, (acc, self.apply(Primitive.MUL, (a, b))))
         operands = (a.ssa, b.ssa, acc.ssa)
@@ -86,7 +86,9 @@ class ArithAlgebra:
         )
 
     def dot(self, a: Value, b: Value, acc: Value, terms: int) -> Value:
-        """`acc` plus, in each lane, the products of its `terms` neighbours of `a` and `b`."""
+        """
+        Returns `acc` plus, in each lane, the products of its `terms` neighbours of `a` and `b`.
+        """
         kind = dot_kind(self.machine, a.element, b.element, terms)
         if kind is None or self.machine.lanes(32) != self.lanes:
             raise ValueError(
@@ -100,7 +102,7 @@ class ArithAlgebra:
         return Value(ssa, acc.element)
 
     def convert(self, value: Value, target: Attribute | None) -> Value:
-        """A C cast; to i1, whether the value is not 0. Rounds to `target` exactly once."""
+        """Returns a C cast; to i1, whether the value is not 0. Rounds to `target` exactly once."""
         if target is None:
             raise ValueError("expected a conversion in a body to name its target, found none")
         return self._converted(value, target)
@@ -121,7 +123,7 @@ class ArithAlgebra:
         return Value(ssa, element)
 
     def bitcast(self, value: Value, target: Attribute) -> Value:
-        """The bits of a value as one of another type of the same width."""
+        """Returns the bits of a value as one of another type of the same width."""
         ssa, t = value.ssa, value_type(target)
         if value_type(value.element) == t:
             return Value(ssa, target)
@@ -150,7 +152,9 @@ class ArithAlgebra:
         return self._resized(self.emitter.cast(kind, value.ssa, between), target, False)
 
     def _rounded(self, ssa: SSAValue, element: Attribute) -> SSAValue:
-        """A float to the precision of `element`, and back to the type that it computes in."""
+        """
+        Returns a float to the precision of `element`, and back to the type that it computes in.
+        """
         narrow, wide = memory_type(element), value_type(element)
         if narrow == wide:
             return ssa
@@ -173,7 +177,7 @@ class ArithAlgebra:
     # between memory and registers
 
     def from_memory(self, ssa: SSAValue, element: Attribute) -> Value:
-        """A loaded scalar or vector as a value."""
+        """Returns a loaded scalar or vector as a value."""
         stored = storage_type(element)
         if stored == i1:
             zero = self.emitter.constant(ssa.type, 0)
@@ -183,7 +187,7 @@ class ArithAlgebra:
         return Value(ssa, element)
 
     def to_memory(self, value: Value, element: Attribute) -> SSAValue:
-        """A value as what memory holds for an element of type `element`."""
+        """Returns a value as what memory holds for an element of type `element`."""
         stored = storage_type(element)
         if stored == i1:
             return self.emitter.cast("extui", value.ssa, memory_type(element))
@@ -313,7 +317,9 @@ _COMPOSED: dict[Primitive, Callable[[Emitter, Sequence[SSAValue], bool], SSAValu
 
 
 def _wrapped(value: Number, t: Attribute) -> Number:
-    """A number as one that a constant of type `t` holds: floats as floats, integers in range."""
+    """
+    Returns a number as one that a constant of type `t` holds: floats as floats, integers in range.
+    """
     if not isinstance(t, IntegerType):
         return float(value)
     width = t.width.data

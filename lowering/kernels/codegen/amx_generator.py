@@ -95,7 +95,7 @@ class TileGenerator:
         self._steps, self._first_quad = self._reduced()
 
     def _reduced(self) -> tuple[list[Dim], dict[Dim, Affine]]:
-        """The loops of steps, and where in the depth each step begins."""
+        """Returns the loops of steps, and where in the depth each step begins."""
         depth, quads = self.roles.depth, self.roles.quads
         dims = [d for d in self.nest.reduced if d is not self.roles.parts]
         if depth is None:
@@ -108,7 +108,7 @@ class TileGenerator:
 
     def run(self, bound: Bound, split: Split | None = None, share: Share | None = None) -> None:
         """
-        Emit the nest for the values of enclosing loop variables; with a split, only what `share`
+        Emits the nest for the values of enclosing loop variables; with a split, only what `share`
         says is this thread's.
         """
         self._configure()
@@ -250,7 +250,9 @@ class TileGenerator:
     def _step(
         self, reads: Sequence[Access], places: Mapping[Access, Place], kind: GroupLoops
     ) -> None:
-        """Add the products of some tiles of the filter and of the image, for each pair of parts."""
+        """
+        Adds the products of some tiles of the filter and of the image, for each pair of parts.
+        """
         parts = self.roles.parts
         loaded: dict[int, Place] = {}
         for i in range(1 if parts is None else parts.size):
@@ -270,7 +272,7 @@ class TileGenerator:
         kind: GroupLoops,
         loaded: dict[int, Place],
     ) -> None:
-        """Load tiles of the filter, then each tile of the image, and add their products."""
+        """Loads tiles of the filter, then each tile of the image, and adds their products."""
         image, filters = reads
         panels = self.plan.panels
         outer, inner = (stride_of(self.roles.image, d) for d in self.plan.line)
@@ -310,7 +312,7 @@ class TileGenerator:
     def _load(
         self, tile: int, access: Access, place: Place, stride: int, loaded: dict[int, Place]
     ) -> None:
-        """Load a tile, unless it is there already."""
+        """Loads a tile, unless it is there already."""
         if loaded.get(tile) == place:
             return
         loaded[tile] = place

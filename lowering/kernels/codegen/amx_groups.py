@@ -26,8 +26,8 @@ class GroupLoops:
 
     def blocks(self, most: int) -> Sequence[Dim]:
         """
-        The outer loops, which cut the pixels into about `most` blocks of groups, or more. A loop
-        over groups may become two.
+        Returns the outer loops, which cut the pixels into about `most` blocks of groups, or more. A
+        loop over groups may become two.
         """
         count = 1
         for position, dim in enumerate(self.dims):
@@ -41,7 +41,7 @@ class GroupLoops:
         return self.dims
 
     def _cut(self, position: int, blocks: int) -> None:
-        """Replace a loop over groups by one over blocks and one over the groups of a block."""
+        """Replaces a loop over groups by one over blocks and one over the groups of a block."""
         old = self.dims[position]
         block, group = Dim("block", blocks), Dim(old.name, old.size // blocks)
         change = {old: block * group.size + group}

@@ -64,7 +64,7 @@ class Emitter:
         result: Attribute,
         properties: dict[str, Attribute] | None = None,
     ) -> SSAValue:
-        """Append an operation with one result."""
+        """Appends an operation with one result."""
         new = kind.create(operands=operands, result_types=(result,), properties=properties or {})
         self._block.add_op(new)
         return new.results[0]
@@ -73,7 +73,7 @@ class Emitter:
         self._block.add_op(operation)
 
     def finish(self) -> None:
-        """Put the constants in front of everything else."""
+        """Puts the constants in front of everything else."""
         first = self._entry.first_op
         constants = list(self._constants.values())
         if first is None:
@@ -84,11 +84,11 @@ class Emitter:
     # constants
 
     def index(self, value: SSAValue | int) -> SSAValue:
-        """A number or a loop variable, which may be one, as an index."""
+        """Returns a number or a loop variable, which may be one, as an index."""
         return self.constant(INDEX, value) if isinstance(value, int) else value
 
     def constant(self, t: Attribute, value: float | Sequence[int | float]) -> SSAValue:
-        """A constant scalar or vector of type `t`; one number is repeated in every lane."""
+        """Returns a constant scalar or vector of type `t`; one number is repeated in every lane."""
         # -0.0 equals 0.0 and 1 equals 1.0, so the text distinguishes them
         key = (t, repr(value))
         if key not in self._constants:
@@ -111,7 +111,7 @@ class Emitter:
         return self.op(kind, (a, b), a.type, {"fastmath": FAST_NONE})
 
     def compare(self, predicate: str, a: SSAValue, b: SSAValue) -> SSAValue:
-        """`predicate` as in `arith.cmpi` or `arith.cmpf`; gives i1 or a vector of i1."""
+        """Returns `predicate` as in `arith.cmpi` or `arith.cmpf`; gives i1 or a vector of i1."""
         lanes = lanes_of(a)
         if lanes > 1:
             kind = glow_vec.PredicateAttr(glow_vec.Predicate(predicate))
@@ -128,7 +128,7 @@ class Emitter:
         return self.op(kind, (condition, then, otherwise), then.type)
 
     def cast(self, kind: str, value: SSAValue, to: Attribute) -> SSAValue:
-        """The `arith` conversion called `kind` to the scalar type `to`, in every lane."""
+        """Returns the `arith` conversion called `kind` to the scalar type `to`, in every lane."""
         lanes = lanes_of(value)
         result = vector_type(to, lanes)
         if kind in _FLOAT_CASTS:
@@ -146,7 +146,7 @@ class Emitter:
         return self.op(vector.BroadcastOp, (value,), vector_type(value.type, lanes))
 
     def bitcast(self, value: SSAValue, element: Attribute, lanes: int) -> SSAValue:
-        """A vector of as many bits."""
+        """Returns a vector of as many bits."""
         return self.op(vector.BitcastOp, (value,), VectorType(element, [lanes]))
 
     def shuffle(self, a: SSAValue, b: SSAValue, mask: Sequence[int]) -> SSAValue:
@@ -162,7 +162,7 @@ class Emitter:
         )
 
     def first_lanes(self, count: SSAValue, lanes: int) -> SSAValue:
-        """The mask whose first `count` lanes are true (none if negative)."""
+        """Returns the mask whose first `count` lanes are true (none if negative)."""
         return self.op(vector.CreateMaskOp, (count,), vector_type(i1, lanes))
 
     # memory: memrefs have one dimension
@@ -198,7 +198,7 @@ class Emitter:
         self._block.add_op(new)
 
     def prefetch(self, memory: SSAValue, at: SSAValue, locality: int = 3) -> None:
-        """Start to load the cache line of an element, which may lie beyond the memory's end."""
+        """Starts to load the cache line of an element, which may lie beyond the memory's end."""
         self._block.add_op(glow_vec.PrefetchOp(memory, [at], locality=locality))
 
     # control flow
@@ -211,7 +211,7 @@ class Emitter:
         body: LoopBody,
     ) -> Sequence[SSAValue]:
         """
-        Run `body(index, carried)` for 0, step, ... below `stop`; returns the final carried values.
+        Runs `body(index, carried)` for 0, step, ... below `stop`; returns the final carried values.
 
         A loop of one iteration is the body alone, with the number 0, and one of none is nothing.
         """
@@ -224,7 +224,7 @@ class Emitter:
     def loop_between(
         self, start: SSAValue, stop: SSAValue, step: int, body: Callable[[SSAValue], None]
     ) -> None:
-        """Run `body(index)` for `start`, `start + step`, ... below `stop`, perhaps never."""
+        """Runs `body(index)` for `start`, `start + step`, ... below `stop`, perhaps never."""
 
         def without_values(iv: SSAValue | int, _: Sequence[SSAValue]) -> Sequence[SSAValue]:
             assert isinstance(iv, SSAValue)
@@ -264,7 +264,7 @@ class Emitter:
         body: Callable[[Sequence[SSAValue | int]], None],
     ) -> None:
         """
-        Run `body` for units `first` to `end - 1` of nested loops of these sizes, on the number of
+        Runs `body` for units `first` to `end - 1` of nested loops of these sizes, on the number of
         each loop's iteration.
         """
 
@@ -285,7 +285,7 @@ class Emitter:
     def call(
         self, callee: SymbolRefAttr, operands: Sequence[SSAValue], result: Attribute | None = None
     ) -> SSAValue:
-        """Call a function that is declared elsewhere; its result, or else any value."""
+        """Calls a function that is declared elsewhere; its result, or else any value."""
         types = [] if result is None else [result]
         call = func.CallOp.create(
             operands=list(operands), result_types=types, properties={"callee": callee}
@@ -297,7 +297,7 @@ class Emitter:
         self, first: SSAValue, end: SSAValue, most: int, body: Callable[[SSAValue], SSAValue]
     ) -> None:
         """
-        Run `body(number)`, which returns the next number, as long as the number is below `end`:
+        Runs `body(number)`, which returns the next number, as long as the number is below `end`:
         from `first`, at most `most` times.
         """
 
@@ -321,7 +321,7 @@ class Emitter:
         self.loop(most, 1, [first], step)
 
     def when(self, condition: SSAValue, body: Callable[[], None]) -> None:
-        """Run `body` if a condition holds."""
+        """Runs `body` if a condition holds."""
         block = Block()
         outside, self._block = self._block, block
         body()

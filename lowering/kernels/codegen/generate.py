@@ -83,7 +83,7 @@ class NestGenerator:
         share: Share | None = None,
     ) -> None:
         """
-        Emit the nest for the values of enclosing loop variables; with a split, only what `share`
+        Emits the nest for the values of enclosing loop variables; with a split, only what `share`
         says is this thread's.
         """
         self._split, self._share = split, share
@@ -181,7 +181,7 @@ class NestGenerator:
             self._share(group.units, lambda first, end, group=group: units(group, first, end))
 
     def _units_below(self, weight: SSAValue, group: Group) -> SSAValue:
-        """`group.units_below(weight)`"""
+        """Returns `group.units_below(weight)`"""
         e, ahead = self.e, group.start - group.weight + 1
         reached = e.binary(arith.SubiOp, weight, e.index(ahead))
         reached = e.binary(arith.MaxSIOp, reached, e.index(0))
@@ -192,7 +192,7 @@ class NestGenerator:
         return number if step == 1 else self.e.binary(arith.MuliOp, number, self.e.index(step))
 
     def _points(self, dims: Sequence[Dim], schedule: VectorSchedule) -> list[Point]:
-        """The elements of the register tile: for vectors, where their first lane is."""
+        """Returns the elements of the register tile: for vectors, where their first lane is."""
         tiled = [d for d in dims if schedule.tiles(d) > 1 or d in self.tile_of]
         tiled.sort(key=lambda d: d is schedule.fastest)
         unit = {d: schedule.lanes if d is schedule.vector else 1 for d in tiled}
@@ -242,7 +242,7 @@ class NestGenerator:
         self.memory.store(value, access, place, offset, stride, mask, self.narrow, self.nest.raw)
 
     def _fresh(self, point: Point, stale: SSAValue | int | None) -> SSAValue | None:
-        """The mask of lanes that were not visited yet; None for all."""
+        """Returns the mask of lanes that were not visited yet; None for all."""
         vector_dim, lanes = self.schedule.vector, self.schedule.lanes
         if stale is None or vector_dim is None or lanes == 1:
             return None
@@ -289,7 +289,7 @@ class NestGenerator:
         return [across.of_rows(totals[i : i + n]) for i in range(0, len(totals), n)]
 
     def _rows(self, points: Sequence[Point]) -> Sequence[Point]:
-        """The points whose results become the lanes of those at `points`."""
+        """Returns the points whose results become the lanes of those at `points`."""
         if self.finishing is self.schedule:
             return points
         rows, lanes = self.finishing.vector, range(self.finishing.lanes)

@@ -18,7 +18,9 @@ _FIELDS = (2, 4)
 
 
 def interleaves(nest: Nest, dim: Dim | None) -> bool:
-    """Whether the writes of a nest, for all of a dimension, are records of two or four fields."""
+    """
+    Returns whether the writes of a nest, for all of a dimension, are records of two or four fields.
+    """
     first, *others = nest.writes
     count = len(nest.writes)
     if dim is None or count not in _FIELDS:
@@ -34,7 +36,9 @@ def interleaves(nest: Nest, dim: Dim | None) -> bool:
 
 
 def interleaved(emitter: Emitter, fields: Sequence[SSAValue], lanes: int) -> SSAValue:
-    """Lane 0 of each field, then lane 1 of each, and so on; fields are vectors of `lanes`."""
+    """
+    Returns lane 0 of each field, then lane 1 of each, and so on; fields are vectors of `lanes`.
+    """
     parts, size = list(fields), lanes
     while len(parts) > 1:
         # halves first: of a, b, c, d this makes a, c, ... and b, d, ...

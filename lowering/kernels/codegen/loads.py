@@ -58,7 +58,7 @@ class Loads:
         return self._loaded[key]
 
     def _spread(self, access: Access, point: Point, vector: Dim, table: tuple[int, ...]) -> Value:
-        """Lanes that a table finds in one vector, which is loaded as it lies in memory."""
+        """Returns lanes that a table finds in one vector, which is loaded as it lies in memory."""
         lanes, first = self._schedule.lanes, point.get(vector, 0)
         start = table[first] // lanes * lanes
         # where the table leads to the first lane of that vector
@@ -105,7 +105,7 @@ def loaded_before(
 
 
 def offset_of(access: Access, point: Point) -> int:
-    """How far a point of a tile is from its start, in elements."""
+    """Returns how far a point of a tile is from its start, in elements."""
     total = 0
     for dim, value in point.items():
         stride = access.stride(dim)

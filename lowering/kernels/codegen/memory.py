@@ -28,7 +28,7 @@ class Place:
 
 
 def moved(access: Access, place: Place, dim: Dim, value: int) -> Place:
-    """The place where `dim` has a constant value, given the one where it is 0."""
+    """Returns the place where `dim` has a constant value, given the one where it is 0."""
     stride = access.stride(dim)
     distance = stride * value if isinstance(stride, int) else stride[value]
     return Place(place.dynamic, place.constant + distance)
@@ -42,20 +42,22 @@ class Memory:
         self._flat = flat
 
     def replaced(self, flat: Mapping[Buffer, SSAValue]) -> Memory:
-        """The same with other memrefs for some buffers."""
+        """Returns the same with other memrefs for some buffers."""
         return Memory(self._emitter, {**self._flat, **flat})
 
     def memref(self, buffer: Buffer) -> SSAValue:
         return self._flat[buffer]
 
     def start(self, access: Access) -> Place:
-        """The place where all loop variables are 0. Index 0 of a flat memref is element `low`."""
+        """
+        Returns the place where all loop variables are 0. Index 0 of a flat memref is element `low`.
+        """
         return Place(None, access.place.constant - access.buffer.low)
 
     def advance(
         self, places: Mapping[Access, Place], dim: Dim, value: SSAValue | int
     ) -> dict[Access, Place]:
-        """The places of accesses where `dim` has a value, given those where it is 0."""
+        """Returns the places of accesses where `dim` has a value, given those where it is 0."""
         if isinstance(value, int):
             return {a: moved(a, p, dim, value) for a, p in places.items()}
         e = self._emitter
@@ -81,7 +83,7 @@ class Memory:
         return result
 
     def at(self, place: Place, offset: int = 0) -> SSAValue:
-        """The place, moved by a constant, as an index."""
+        """Returns the place, moved by a constant, as an index."""
         constant = self._emitter.index(place.constant + offset)
         if place.dynamic is None:
             return constant
@@ -99,8 +101,8 @@ class Memory:
         raw: bool,
     ) -> Value:
         """
-        The elements at a place, `stride` apart, in as many lanes as the algebra has; one element in
-        every lane if the stride is 0. If `raw`, as memory holds them.
+        Returns the elements at a place, `stride` apart, in as many lanes as the algebra has; one
+        element in every lane if the stride is 0. If `raw`, as memory holds them.
         """
         e, element = self._emitter, memory_type(access.element)
         lanes = algebra.lanes if stride else 1
@@ -124,8 +126,8 @@ class Memory:
         self, access: Access, place: Place, offset: int, stride: int, terms: int, lanes: int
     ) -> SSAValue:
         """
-        `terms` narrow elements for each lane, as memory holds them: those that follow each other at
-        a place, or the same ones in all lanes if the stride is 0.
+        Returns `terms` narrow elements for each lane, as memory holds them: those that follow each
+        other at a place, or the same ones in all lanes if the stride is 0.
         """
         e, element = self._emitter, memory_type(access.element)
         memory, at = self._flat[access.buffer], self.at(place, offset)
@@ -161,8 +163,8 @@ class Memory:
         self, memory: SSAValue, place: Place, offset: int, stride: int, access: Access, lanes: int
     ) -> SSAValue:
         """
-        Every `stride`-th element: contiguous loads that together cover the last one and nothing
-        beyond it, so they stay within the buffer.
+        Returns every `stride`-th element: contiguous loads that together cover the last one and
+        nothing beyond it, so they stay within the buffer.
         """
         e, element = self._emitter, memory_type(access.element)
         last = (lanes - 1) * stride
@@ -192,7 +194,7 @@ class Memory:
         algebra: ArithAlgebra,
         raw: bool,
     ) -> None:
-        """Write the lanes of a value `stride` apart."""
+        """Writes the lanes of a value `stride` apart."""
         e, memory = self._emitter, self._flat[access.buffer]
         stored = value.ssa if raw else algebra.to_memory(value, access.element)
         if algebra.lanes == 1 or stride == 1:
@@ -203,11 +205,11 @@ class Memory:
             e.store(e.extract(stored, lane), memory, self.at(place, offset + lane * stride))
 
     def store_whole(self, value: SSAValue, access: Access, place: Place, offset: int) -> None:
-        """Write all lanes of a vector next to each other, as memory holds them."""
+        """Writes all lanes of a vector next to each other, as memory holds them."""
         self._emitter.store(value, self._flat[access.buffer], self.at(place, offset))
 
     def indirect(self, access: Access, place: Place, index_place: Place) -> Place:
-        """The place moved by what an index in memory says; see `Indirect`."""
+        """Returns the place moved by what an index in memory says; see `Indirect`."""
         assert access.indirect is not None
         e, size, stride = self._emitter, access.indirect.size, access.indirect.stride
         index = access.indirect.access

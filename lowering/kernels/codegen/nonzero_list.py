@@ -32,7 +32,7 @@ def fill_list(
     step: Listing, emitter: Emitter, memory: Memory, machine: MachineDescription, bound: Bound
 ) -> None:
     """
-    Emit a loop without branches: it stores each number behind those that are listed so far, where
+    Emits a loop without branches: it stores each number behind those that are listed so far, where
     the next one takes its place if it is not to stay.
     """
     e, to, dim = emitter, step.numbers, step.numbers.dim
@@ -59,7 +59,7 @@ def fill_list(
 def repeat_listed(
     step: RepeatListed, emitter: Emitter, memory: Memory, bound: Bound, inner: Inner
 ) -> None:
-    """Emit a loop over groups of neighbours in a list."""
+    """Emits a loop over groups of neighbours in a list."""
     e, listing = emitter, step.numbers
     places = _places([listing.place, listing.count], memory, bound)
     numbers = {listing.place: places[listing.place]}
@@ -70,7 +70,7 @@ def repeat_listed(
         return e.cast("index_cast", value, INDEX)
 
     def complete(size: int) -> SSAValue:
-        """How many numbers groups of a size have that are complete."""
+        """Returns how many numbers groups of a size have that are complete."""
         groups = e.binary(arith.DivUIOp, count, e.index(size))
         return e.binary(arith.MuliOp, groups, e.index(size))
 

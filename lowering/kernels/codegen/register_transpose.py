@@ -19,9 +19,9 @@ def copy_turned(
     algebra: ArithAlgebra,
 ) -> None:
     """
-    Copy a square: vectors that are loaded along `turned` become vectors along the schedule's vector
-    dimension. Interleaving the first half of the rows with the second, as often as their number can
-    be halved, transposes them.
+    Copies a square: vectors that are loaded along `turned` become vectors along the schedule's
+    vector dimension. Interleaving the first half of the rows with the second, as often as their
+    number can be halved, transposes them.
     """
     (read,), (write,) = nest.operands, nest.writes
     lanes, vector, turned = schedule.lanes, schedule.vector, schedule.turned

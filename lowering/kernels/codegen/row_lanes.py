@@ -33,14 +33,16 @@ class LaneReduction:
     narrow: ArithAlgebra
 
     def total(self, vectors: Sequence[SSAValue]) -> SSAValue:
-        """Vectors of one result as one."""
+        """Returns vectors of one result as one."""
         total = vectors[0]
         for other in vectors[1:]:
             total = self._both(total, other)
         return total
 
     def of_rows(self, vectors: Sequence[SSAValue]) -> Value:
-        """The lanes of each vector combined: one number, or for several vectors as many lanes."""
+        """
+        Returns the lanes of each vector combined: one number, or for several vectors as many lanes.
+        """
         if len(vectors) == 1:
             return self._of_one(vectors[0])
         width = bits(value_type(self.element))
@@ -109,8 +111,8 @@ def combined_rows(
 
 def _halves(lanes: int, part: int, block: int) -> Iterator[int]:
     """
-    The lanes of the first halves of all parts of two vectors: of those in a block of one vector,
-    then of those in the same block of the other.
+    Yields the lanes of the first halves of all parts of two vectors: of those in a block of one
+    vector, then of those in the same block of the other.
     """
     block = lanes if part > block else min(block, lanes)
     for start in range(0, lanes, block):

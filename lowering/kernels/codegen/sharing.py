@@ -77,7 +77,7 @@ class Sharing:
         portion(*self._part(units, self.thread))
 
     def _part(self, units: int, thread: SSAValue) -> tuple[SSAValue, SSAValue]:
-        """The first unit of a thread's part, and the first of the next."""
+        """Returns the first unit of a thread's part, and the first of the next."""
         e = self.emitter
         if units % self.threads == 0:
             each = e.index(units // self.threads)

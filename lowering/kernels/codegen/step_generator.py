@@ -44,7 +44,7 @@ class StepGenerator:
         self._private = private or {}
 
     def block(self, block: Block, bound: Bound) -> None:
-        """Emit the steps of a block; `bound` has the values of enclosing loop variables."""
+        """Emits the steps of a block; `bound` has the values of enclosing loop variables."""
         for op in block.ops:
             match op:
                 case NestOp():
@@ -77,7 +77,7 @@ class StepGenerator:
         generator.run(bound, split, sharing.drawn if split.drawn else sharing.fixed)
 
     def _by_one(self, body: Callable[[], None]) -> None:
-        """Have the first thread do something."""
+        """Has the first thread do something."""
         if self._sharing is None:
             body()
             return

@@ -30,7 +30,10 @@ INDEX = IndexType()
 
 @cache
 def memory_type(element: Attribute) -> Attribute:
-    """The element type of a kernel's memref: i8 for i1, signless integers, else the type itself."""
+    """
+    Returns the element type of a kernel's memref: i8 for i1, signless integers, else the type
+    itself.
+    """
     stored = storage_type(element)
     if stored == i1:
         return i8
@@ -41,7 +44,7 @@ def memory_type(element: Attribute) -> Attribute:
 
 @cache
 def value_type(element: Attribute) -> Attribute:
-    """The type of a value in a register: f32 for 16-bit floats, signless integers, i1."""
+    """Returns the type of a value in a register: f32 for 16-bit floats, signless integers, i1."""
     computed = compute_type(element)
     if isinstance(computed, IntegerType):
         return IntegerType(computed.width.data)
@@ -50,19 +53,21 @@ def value_type(element: Attribute) -> Attribute:
 
 @cache
 def bits(t: Attribute) -> int:
-    """Bits of a scalar type; an index has 64."""
+    """Returns bits of a scalar type; an index has 64."""
     return t.bitwidth if isinstance(t, FixedBitwidthType) else 64
 
 
 @cache
 def vector_type(t: Attribute, lanes: int) -> Attribute:
-    """`t` itself for one lane, else a vector of it."""
+    """Returns `t` itself for one lane, else a vector of it."""
     return t if lanes == 1 else VectorType(t, [lanes])
 
 
 @cache
 def flat_type(element: Attribute, low: int, high: int) -> MemRefType:
-    """A memref of one dimension whose elements `low` to `high - 1` count from the pointer."""
+    """
+    Returns a memref of one dimension whose elements `low` to `high - 1` count from the pointer.
+    """
     layout = StridedLayoutAttr([1], low) if low else None
     memory = memory_type(element)
     return MemRefType(memory, [high - low], layout) if layout else MemRefType(memory, [high - low])
@@ -70,8 +75,8 @@ def flat_type(element: Attribute, low: int, high: int) -> MemRefType:
 
 def significant_strides(t: MemRefType) -> tuple[int, ...]:
     """
-    The strides of a memref, where a dimension of size 1, whose stride does not matter, has the one
-    it would have in a dense array. So memrefs that lie alike have the same strides.
+    Returns the strides of a memref, where a dimension of size 1, whose stride does not matter, has
+    the one it would have in a dense array. So memrefs that lie alike have the same strides.
     """
     shape, strides = t.get_shape(), list(strides_of(t))
     if 0 in shape:
@@ -86,7 +91,9 @@ def significant_strides(t: MemRefType) -> tuple[int, ...]:
 
 @cache
 def is_unsigned(element: Attribute) -> bool:
-    """Whether integers of this element type compare, divide and convert as unsigned; i1 does."""
+    """
+    Returns whether integers of this element type compare, divide and convert as unsigned; i1 does.
+    """
     stored = storage_type(element)
     if not isinstance(stored, IntegerType):
         return False

@@ -80,7 +80,7 @@ _PRODUCTS = {
 
 
 def tile_roles(nest: Nest, machine: MachineDescription) -> TileRoles | None:
-    """The roles of the dimensions of a simplified nest; None if it does not qualify."""
+    """Returns the roles of the dimensions of a simplified nest; None if it does not qualify."""
     reduction = nest.reduction
     if reduction is None or reduction.combine is not Combine.ADD or len(reduction.reads) != 2:
         return None
@@ -110,7 +110,7 @@ def tile_roles(nest: Nest, machine: MachineDescription) -> TileRoles | None:
 
 
 def _product(reduction: Reduction, machine: MachineDescription) -> TileProduct | None:
-    """The product of tiles that sums quads as a reduction does, if the machine has it."""
+    """Returns the product of tiles that sums quads as a reduction does, if the machine has it."""
     image, filters = (storage_type(a.element) for a in reduction.reads)
     if machine.has_bf16_tiles and image in (bf16, i32) and filters == bf16:
         return TileProduct.BF16 if (reduction.element, reduction.terms) == (f32, 2) else None
@@ -130,7 +130,7 @@ def _is_plain(nest: Nest, parts: Dim | None) -> bool:
 
 
 def _is_lane(nest: Nest, dim: Dim) -> bool:
-    """A dimension of whole rows of the filter, or of a part of one that is alone."""
+    """Returns a dimension of whole rows of the filter, or of a part of one that is alone."""
     assert nest.reduction is not None
     image, filters = nest.reduction.reads
     if (image.stride(dim), filters.stride(dim)) != (0, nest.reduction.terms):
@@ -167,7 +167,9 @@ class TilePlan:
 
     @staticmethod
     def of(nest: Nest, schedule: AmxTile) -> TilePlan:
-        """The plan that a schedule says. Raises ValueError if the nest is no product of tiles."""
+        """
+        Returns the plan that a schedule says. Raises ValueError if the nest is no product of tiles.
+        """
         roles = tile_roles(nest, _WITH_TILES)
         if roles is None:
             raise ValueError("expected a product that tile registers compute")
@@ -221,7 +223,7 @@ def plan_tiles(nest: Nest, machine: MachineDescription) -> TilePlan | None:
 
 
 def _line(roles: TileRoles) -> tuple[Dim, Dim]:
-    """The dimensions of groups."""
+    """Returns the dimensions of groups."""
     outer, inner = (Dim("row", 1), Dim("pixel", 1), *roles.pixels)[-2:]
     return outer, inner
 
@@ -244,7 +246,7 @@ def _plans(roles: TileRoles) -> Iterator[TilePlan]:
 def _groupings(
     image: Access, outer: Dim, inner: Dim, most: int
 ) -> Iterator[tuple[int, list[TileGroup]]]:
-    """Rows of a tile, and groups of at most `most` tiles."""
+    """Yields rows of a tile, and groups of at most `most` tiles."""
     for tiles in range(1, most + 1):
         yield _along(outer.size, inner.size, tiles, 1)
         yield _along(outer.size, inner.size, tiles, tiles)
@@ -262,8 +264,8 @@ def _groupings(
 
 def _along(lines: int, size: int, tiles: int, multiple: int) -> tuple[int, list[TileGroup]]:
     """
-    Tiles beside each other in a line: the fewest, or the fewest that are a multiple of a number.
-    Those of the last group end with the line.
+    Returns tiles beside each other in a line: the fewest, or the fewest that are a multiple of a
+    number. Those of the last group end with the line.
     """
     rows = -(-size // (-(-size // (TILE_ROWS * multiple)) * multiple))
     width = rows * tiles
@@ -282,7 +284,7 @@ def _along(lines: int, size: int, tiles: int, multiple: int) -> tuple[int, list[
 
 
 def _across(lines: int, size: int, tiles: int) -> Iterator[TileGroup]:
-    """Tiles of one line each."""
+    """Yields tiles of one line each."""
     full, rest = divmod(lines, tiles)
     for start, count, some in ((0, full, tiles), (full * tiles, 1, rest)):
         if count and some:
@@ -291,7 +293,7 @@ def _across(lines: int, size: int, tiles: int) -> Iterator[TileGroup]:
 
 
 def _cost(plan: TilePlan, steps: int) -> float:
-    """Cycles for all groups, without what is done with results."""
+    """Returns cycles for all groups, without what is done with results."""
     total = 0.0
     for group in plan.groups:
         cycles = amx_step(len(group.tiles), plan.panels, plan.rows, plan.roles.quads)
@@ -300,12 +302,12 @@ def _cost(plan: TilePlan, steps: int) -> float:
 
 
 def substituted(access: Access, change: Mapping[Dim, Affine]) -> Access:
-    """The access with forms of other variables in the place of some variables."""
+    """Returns the access with forms of other variables in the place of some variables."""
     return Access(access.buffer, replaced(access.place, change))
 
 
 def replaced(place: Affine, change: Mapping[Dim, Affine]) -> Affine:
-    """The place with forms of other variables in the place of some variables."""
+    """Returns the place with forms of other variables in the place of some variables."""
     result = Affine({}, place.constant)
     for dim, stride in place.terms.items():
         if isinstance(stride, tuple):
@@ -316,14 +318,14 @@ def replaced(place: Affine, change: Mapping[Dim, Affine]) -> Affine:
 
 
 def filter_bytes(nest: Nest, roles: TileRoles) -> int:
-    """Bytes of the filter that a nest reads for each point of the dimensions of all."""
+    """Returns bytes of the filter that a nest reads for each point of the dimensions of all."""
     dims = [d for d in (*nest.parallel, *nest.reduced) if d not in (*roles.others, roles.parts)]
     copies = 1 if roles.parts is None else len(set(table_of(roles.filter, roles.parts)))
     return QUAD * copies * prod(d.size for d in dims if stride_of(roles.filter, d))
 
 
 def image_bytes(nest: Nest, roles: TileRoles) -> int:
-    """Bytes from the first to the last element of the image, likewise."""
+    """Returns bytes from the first to the last element of the image, likewise."""
     last = sum(
         (d.size - 1) * stride_of(roles.image, d)
         for d in (*nest.parallel, *nest.reduced)

@@ -13,13 +13,13 @@ from .schedule import choose_schedule
 
 
 def best_schedule(nest: Nest, machine: MachineDescription) -> tuple[Nest, Schedule]:
-    """A simplified nest, perhaps with other loops, and the schedule that is best."""
+    """Returns a simplified nest, perhaps with other loops, and the schedule that is best."""
     plan = plan_tiles(nest, machine)
     return scheduled(nest, machine) if plan is None else (nest, plan.schedule)
 
 
 def scheduled(nest: Nest, machine: MachineDescription) -> tuple[Nest, VectorSchedule]:
-    """The same among schedules for vectors."""
+    """Returns the same among schedules for vectors."""
     for special in (field_schedule, table_schedule):
         if (schedule := special(nest, machine)) is not None:
             return nest, schedule

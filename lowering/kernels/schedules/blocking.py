@@ -44,7 +44,9 @@ _FEWEST_ROWS = 1024
 
 
 def rows_together(rows: int) -> int:
-    """How many of so many rows, over which several passes are made, are visited at a time."""
+    """
+    Returns how many of so many rows, over which several passes are made, are visited at a time.
+    """
     return max(1, min(_ROWS, rows))
 
 
@@ -52,14 +54,14 @@ def rows_together(rows: int) -> int:
 
 
 def queries_together(rows: int) -> int:
-    """How many of so many positions of a query meet all keys at a time."""
+    """Returns how many of so many positions of a query meet all keys at a time."""
     return min(_QUERIES, rows)
 
 
 def repays_dense_keys(rows: int) -> bool:
     """
-    Whether so many positions of a query repay copying the keys and the values of a head first,
-    whose rows in memory would compete for few lines of a cache.
+    Returns whether so many positions of a query repay copying the keys and the values of a head
+    first, whose rows in memory would compete for few lines of a cache.
     """
     return rows >= _MANY_QUERIES
 
@@ -68,22 +70,27 @@ def repays_dense_keys(rows: int) -> bool:
 
 
 def repays_turning(rows: int, terms: int) -> bool:
-    """Whether products of so many rows repay turning around a factor that is stored transposed."""
+    """
+    Returns whether products of so many rows repay turning around a factor that is stored
+    transposed.
+    """
     return rows >= _MANY_ROWS and terms < _FEW_TERMS
 
 
 def rows_of_panels(machine: MachineDescription, terms: int) -> int:
-    """How many rows meet a panel before the next, which is read once for all of them."""
+    """Returns how many rows meet a panel before the next, which is read once for all of them."""
     return max(_FINISHED_ROWS, machine.l2_bytes // _CACHED_PART // terms)
 
 
 def finishes_apart(body: Body | None) -> bool:
-    """Whether what is done with sums of products is so much that it has a nest of its own."""
+    """
+    Returns whether what is done with sums of products is so much that it has a nest of its own.
+    """
     return body is not None and body.weight > _HEAVY
 
 
 def rows_finished_together() -> int:
-    """How many rows of sums are made before a nest of its own finishes them."""
+    """Returns how many rows of sums are made before a nest of its own finishes them."""
     return _FINISHED_ROWS
 
 
@@ -91,15 +98,17 @@ def rows_finished_together() -> int:
 
 
 def copies_by_group(machine: MachineDescription, groups: int, group_bytes: int) -> bool:
-    """Whether an image is copied group by group, to read each copy from the nearest cache."""
+    """
+    Returns whether an image is copied group by group, to read each copy from the nearest cache.
+    """
     whole_is_far = groups * group_bytes > machine.l2_bytes // _NEAR_PART
     return whole_is_far and group_bytes <= _NEAR_BYTES
 
 
 def plane_stride(elements: int, element_bytes: int) -> int:
     """
-    How many elements apart planes of so many elements are: a cache line more than that, and not
-    near a multiple of a page, so that they do not compete for the same lines of a cache.
+    Returns how many elements apart planes of so many elements are: a cache line more than that, and
+    not near a multiple of a page, so that they do not compete for the same lines of a cache.
     """
     line = LINE_BYTES // element_bytes
     stride = elements + line
@@ -110,12 +119,14 @@ def plane_stride(elements: int, element_bytes: int) -> int:
 
 
 def rows_added_together() -> int:
-    """How many rows are added at a time: each sum is loaded and stored once for all of them."""
+    """
+    Returns how many rows are added at a time: each sum is loaded and stored once for all of them.
+    """
     return _ADDED_ROWS
 
 
 def list_parts(rows: int) -> int:
-    """The number of parts into which a list of up to so many rows is divided."""
+    """Returns the number of parts into which a list of up to so many rows is divided."""
     return _PARTS if rows >= _PARTS * _FEWEST_ROWS else 1
 
 
@@ -123,8 +134,8 @@ def columns_together(
     machine: MachineDescription, threads: int, columns: int, lists: int, element_bytes: int
 ) -> int:
     """
-    How many columns are summed at a time, of as many as have sums that fit into the nearest cache.
-    The threads of each list have about as many.
+    Returns how many columns are summed at a time, of as many as have sums that fit into the nearest
+    cache. The threads of each list have about as many.
     """
     most = max(1, machine.l1_bytes // 2 // element_bytes)
     threads = -(-threads // lists)

@@ -22,7 +22,7 @@ _MOST_ROWS, _MOST_COLUMNS = 4, 6
 
 
 def field_schedule(nest: Nest, machine: MachineDescription) -> GatheredDot | None:
-    """The schedule of a product with fields; None if lanes cannot be channels."""
+    """Returns the schedule of a product with fields; None if lanes cannot be channels."""
     reduction = nest.reduction
     if reduction is None or not reduction.fields:
         return None
@@ -49,7 +49,7 @@ def field_schedule(nest: Nest, machine: MachineDescription) -> GatheredDot | Non
 def _tiles(
     nest: Nest, image: Access, pixels: Sequence[Dim], machine: MachineDescription
 ) -> Iterator[tuple[float, tuple[int, ...]]]:
-    """Instructions for each output, and how many rows and columns of outputs a tile has."""
+    """Yields instructions for each output, and how many rows and columns of outputs a tile has."""
     most = [_MOST_ROWS, _MOST_COLUMNS][-len(pixels) :] if pixels else []
     places = [list(range(d.size)) for d in nest.reduced]
     for sizes in product(

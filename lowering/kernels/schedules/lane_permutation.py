@@ -16,7 +16,7 @@ from .schedule import widest_lanes
 
 
 def table_schedule(nest: Nest, machine: MachineDescription) -> LanePermutation | None:
-    """The schedule of a product with a table for lanes; None if it has none."""
+    """Returns the schedule of a product with a table for lanes; None if it has none."""
     if nest.reduction is None or not nest.reduction.is_product or nest.reduction.terms > 1:
         return None
     lanes = widest_lanes(nest, machine)
@@ -47,7 +47,7 @@ def _is_lanes(nest: Nest, dim: Dim, lanes: int) -> bool:
 
 
 def _is_in_vectors(table: tuple[int, ...], lanes: int) -> bool:
-    """Whether each vector of lanes finds its elements in one whole vector."""
+    """Returns whether each vector of lanes finds its elements in one whole vector."""
     firsts = range(0, len(table), lanes)
     return (max(table) + 1) % lanes == 0 and all(
         {t // lanes for t in table[i : i + lanes]} == {table[i] // lanes} for i in firsts

@@ -24,8 +24,8 @@ _LINE = 16
 
 def streams(nest: Nest, access: Access) -> bool:
     """
-    Whether the elements of an access come from memory, and all else that the nest accesses is
-    scratch, which stays near: then those for the next tiles are prefetched meanwhile.
+    Returns whether the elements of an access come from memory, and all else that the nest accesses
+    is scratch, which stays near: then those for the next tiles are prefetched meanwhile.
     """
     others = [a for a in nest.accesses() if a.buffer is not access.buffer]
     return access.buffer.parameter is not None and all(a.buffer.parameter is None for a in others)
@@ -88,7 +88,7 @@ def _prefetch_next_panel(loop: Repeat) -> None:
 def _products(
     steps: list[Step], around: tuple[Dim, ...]
 ) -> Iterator[tuple[list[Step], int, Nest, tuple[Dim, ...]]]:
-    """The nests of products among steps, where they are, and the loops around them."""
+    """Yields the nests of products among steps, where they are, and the loops around them."""
     for number, step in enumerate(steps):
         if isinstance(step, Repeat):
             yield from _products(step.steps, (*around, step.dim))

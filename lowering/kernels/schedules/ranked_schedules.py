@@ -39,7 +39,7 @@ _FURTHEST = 4
 
 def ranked_schedules(nest: Nest, machine: MachineDescription) -> Iterator[Scheduled]:
     """
-    The schedules of a simplified nest in the order of their estimated cost. The first is
+    Yields the schedules of a simplified nest in the order of their estimated cost. The first is
     `best_schedule`, and the others are found only when they are asked for.
     """
     best = best_schedule(nest, machine)
@@ -84,7 +84,7 @@ def neighbours(nest: Nest, found: Scheduled, machine: MachineDescription) -> Ite
 def _other_reductions(
     nest: Nest, schedule: Reduce, machine: MachineDescription
 ) -> Iterator[Scheduled]:
-    """Other sizes of a tile by one step, and orders with two loops exchanged."""
+    """Yields other sizes of a tile by one step, and orders with two loops exchanged."""
     model = CostModel(nest, machine)
     costed = ((model.cost(c), c) for c in model.candidates() if c.vector is schedule.vector)
     for cost, candidate in sorted(costed, key=lambda pair: pair[0]):
@@ -99,8 +99,9 @@ def _other_reductions(
 
 def fitted(nest: Nest, schedule: Schedule, machine: MachineDescription) -> Scheduled:
     """
-    A simplified nest with the loops that a schedule names, and the schedule with the loops of the
-    nest. Raises ValueError or VerifyException if the schedule does not fit the nest or the machine.
+    Returns a simplified nest with the loops that a schedule names, and the schedule with the loops
+    of the nest. Raises ValueError or VerifyException if the schedule does not fit the nest or the
+    machine.
     """
     reduction = nest.reduction
     if reduction is None or not isinstance(schedule, Reduce | RegisterTile):
@@ -147,7 +148,7 @@ def _swapped(order: tuple[Dim, ...], fixed: Sequence[Dim]) -> Iterator[tuple[Dim
 
 
 def _other_distances(nest: Nest, schedule: Reducing) -> Iterator[Mapping[int, int]]:
-    """Other distances to prefetch; none, or half and twice as far."""
+    """Yields other distances to prefetch; none, or half and twice as far."""
     if schedule.ahead:
         yield {}
         for up, down in ((2, 1), (1, 2)):
@@ -161,7 +162,7 @@ def _other_distances(nest: Nest, schedule: Reducing) -> Iterator[Mapping[int, in
 def _other_tiles(
     nest: Nest, schedule: RegisterTile, machine: MachineDescription
 ) -> Iterator[Scheduled]:
-    """Other sizes of a register tile, another order of loops, no chunks of the reduction."""
+    """Yields other sizes of a register tile, another order of loops, no chunks of the reduction."""
     roles = roles_of(nest, machine)
     assert roles is not None
     order, present = _order_before(nest, schedule), _tile_sizes(schedule.parts)
@@ -198,7 +199,7 @@ def _steps_apart(a: Mapping[Dim, int], b: Mapping[Dim, int]) -> int:
 
 
 def _order_before(nest: Nest, schedule: RegisterTile) -> tuple[Dim, ...]:
-    """The order of a schedule, in loops that the nest had before some became a list."""
+    """Returns the order of a schedule, in loops that the nest had before some became a list."""
     known = {d.name: d for d in nest.parallel}
     order: list[Dim] = []
     for dim in schedule.order:
@@ -207,7 +208,7 @@ def _order_before(nest: Nest, schedule: RegisterTile) -> tuple[Dim, ...]:
 
 
 def _listed_loops(nest: Nest, name: str) -> Sequence[Dim]:
-    """The two neighbouring loops whose points a list of that name has."""
+    """Returns the two neighbouring loops whose points a list of that name has."""
     for pair in zip(nest.parallel, nest.parallel[1:], strict=False):
         if "".join(d.name for d in pair) == name:
             return pair
@@ -215,7 +216,7 @@ def _listed_loops(nest: Nest, name: str) -> Sequence[Dim]:
 
 
 def _tiling_of(nest: Nest, roles: Roles, schedule: RegisterTile) -> Tiling:
-    """The register tile of a schedule, in loops of the nest before some became a list."""
+    """Returns the register tile of a schedule, in loops of the nest before some became a list."""
     known = {d.name: d for d in nest.parallel}
     static: tuple[Dim, ...] = ()
     parts = {}
@@ -229,7 +230,9 @@ def _tiling_of(nest: Nest, roles: Roles, schedule: RegisterTile) -> Tiling:
 
 
 def _with_loops_of(nest: Nest, schedule: RegisterTile, machine: MachineDescription) -> Nest:
-    """The nest with a list of pixels, or chunks of the reduction, if the schedule has such."""
+    """
+    Returns the nest with a list of pixels, or chunks of the reduction, if the schedule has such.
+    """
     roles = roles_of(nest, machine)
     if roles is None:
         raise ValueError("expected a product with vectors over blocks")

@@ -58,14 +58,16 @@ class Roles:
     """Parallel dimensions that only the image depends on."""
 
     def of(self, nest: Nest) -> Roles:
-        """The same roles in a nest with other loops over the reduction."""
+        """Returns the same roles in a nest with other loops over the reduction."""
         assert nest.reduction is not None
         reads, number = nest.reduction.reads, self.filter_number
         return replace(self, image=reads[1 - number], filter=reads[number])
 
 
 def roles_of(nest: Nest, machine: MachineDescription) -> Roles | None:
-    """The roles of the dimensions; None if the nest is no product with vectors over blocks."""
+    """
+    Returns the roles of the dimensions; None if the nest is no product with vectors over blocks.
+    """
     if nest.reduction is None or not nest.reduction.is_product:
         return None
     lanes = machine.lanes(bits(value_type(nest.reduction.element)))
@@ -85,7 +87,7 @@ def roles_of(nest: Nest, machine: MachineDescription) -> Roles | None:
 
 
 def balanced(size: int, most: int) -> tuple[Part, ...]:
-    """The fewest tiles of at most `most` that cover `size`, as equal as possible."""
+    """Returns the fewest tiles of at most `most` that cover `size`, as equal as possible."""
     count = -(-size // most)
     small, larger = divmod(size, count)
     parts = []
@@ -97,7 +99,7 @@ def balanced(size: int, most: int) -> tuple[Part, ...]:
 
 
 def listed(nest: Nest, dims: Sequence[Dim]) -> tuple[Nest, Dim]:
-    """The nest with the points of neighbouring parallel dimensions as one table."""
+    """Returns the nest with the points of neighbouring parallel dimensions as one table."""
     one = Dim("".join(d.name for d in dims), prod(d.size for d in dims))
     points = list(product(*(range(d.size) for d in dims)))
 
@@ -128,7 +130,10 @@ class Tiling:
 
 
 def tiled_product(nest: Nest, machine: MachineDescription) -> tuple[Nest, RegisterTile] | None:
-    """The nest, perhaps with a list of pixels, and its schedule; None if it is no such product."""
+    """
+    Returns the nest, perhaps with a list of pixels, and its schedule; None if it is no such
+    product.
+    """
     roles = roles_of(nest, machine)
     if roles is None:
         return None
@@ -147,7 +152,7 @@ def tiled(
     chunked: bool = True,
 ) -> tuple[Nest, RegisterTile]:
     """
-    The nest, perhaps with a list of pixels or, if it may be `chunked`, with chunks of the
+    Returns the nest, perhaps with a list of pixels or, if it may be `chunked`, with chunks of the
     reduction, and its schedule with a tile and an order of the parallel loops.
     """
     parts, one = dict(tiling.parts), None
@@ -187,7 +192,7 @@ def tiled(
 
 
 def _panel(roles: Roles, parts: Mapping[Dim, Sequence[Part]]) -> int:
-    """How many elements filters of a tile of blocks have."""
+    """Returns how many elements filters of a tile of blocks have."""
     block = roles.blocks[-1]
     stride = roles.filter.stride(block)
     assert isinstance(stride, int)
@@ -206,9 +211,9 @@ def _spreads(
     machine: MachineDescription,
 ) -> bool:
     """
-    Whether to read the filters of the next tile of blocks from memory all the while that pixels
-    meet the present ones. While the first pixels meet them, they are needed faster than memory
-    gives them. The filters of two tiles must fit into the cache, however, beside the image.
+    Returns whether to read the filters of the next tile of blocks from memory all the while that
+    pixels meet the present ones. While the first pixels meet them, they are needed faster than
+    memory gives them. The filters of two tiles must fit into the cache, however, beside the image.
     """
     pixels = _inner_pixels(roles, order)
     if nest.reduction is None or not pixels:
@@ -225,7 +230,9 @@ def _spreads(
 
 
 def _inner_pixels(roles: Roles, order: Sequence[Dim]) -> list[Dim]:
-    """The dimensions of pixels that meet the filters of a tile of blocks one after the other."""
+    """
+    Returns the dimensions of pixels that meet the filters of a tile of blocks one after the other.
+    """
     if not roles.blocks:
         return []
     block = order.index(roles.blocks[-1])
@@ -304,7 +311,7 @@ def _chunks(
 
 
 def _writes_sums(nest: Nest) -> bool:
-    """Whether sums are all that a nest writes, in the type in which they are added."""
+    """Returns whether sums are all that a nest writes, in the type in which they are added."""
     reduction = nest.reduction
     return (
         reduction is not None
@@ -317,8 +324,8 @@ def _writes_sums(nest: Nest) -> bool:
 
 def _order(nest: Nest, roles: Roles, machine: MachineDescription) -> tuple[Dim, ...]:
     """
-    Blocks outside pixels, so that the filters of a tile stay in a near cache while all pixels meet
-    them; unless the image does not stay near meanwhile, but all filters would.
+    Returns blocks outside pixels, so that the filters of a tile stay in a near cache while all
+    pixels meet them; unless the image does not stay near meanwhile, but all filters would.
     """
     image, filters = (nest.touched_bytes(a) for a in (roles.image, roles.filter))
     if image <= near_bytes(machine) or filters > near_bytes(machine):
@@ -327,7 +334,7 @@ def _order(nest: Nest, roles: Roles, machine: MachineDescription) -> tuple[Dim, 
 
 
 def blocks_inside(nest: Nest, roles: Roles) -> tuple[Dim, ...]:
-    """The order of parallel loops with blocks inside pixels."""
+    """Returns the order of parallel loops with blocks inside pixels."""
     rest = [d for d in nest.parallel if d not in roles.blocks and d is not roles.vector]
     return (*rest, *roles.blocks, roles.vector)
 
@@ -339,7 +346,9 @@ def _next_tile(
     listing: Dim | None,
     machine: MachineDescription,
 ) -> dict[int, Dim]:
-    """An image that comes from a far cache, where no window of the same tile reads it before."""
+    """
+    Returns an image that comes from a far cache, where no window of the same tile reads it before.
+    """
     far = nest.touched_bytes(roles.image) > near_bytes(machine)
     if not far or len(nest.reduced) != 2 or not roles.pixels:
         return {}
@@ -368,7 +377,7 @@ def _ahead(
 
 
 def tilings(nest: Nest, roles: Roles, machine: MachineDescription) -> Iterator[Tiling]:
-    """All register tiles that fit into the registers."""
+    """Yields all register tiles that fit into the registers."""
     steps = prod(d.size for d in nest.reduced)
     block = roles.blocks[-1] if roles.blocks else None
     choices: list[tuple[tuple[Dim, ...], int]] = [((), 1)]
@@ -414,7 +423,7 @@ def _cost(
     steps: int,
     machine: MachineDescription,
 ) -> float:
-    """Cycles for all tiles."""
+    """Returns cycles for all tiles."""
     total, variants = 0.0, 0
     far = _far_reads(nest, roles, steps, machine)
     for b in block_parts or (Part(0, 1, 1),):

@@ -39,7 +39,7 @@ _MAX_EMITTED = 240
 
 
 def choose_schedule(nest: Nest, machine: MachineDescription) -> VectorSchedule:
-    """The cheapest schedule of a simplified nest."""
+    """Returns the cheapest schedule of a simplified nest."""
     if nest.reduction is None:
         return _choose_elementwise(nest, machine)
     return _choose_reduction(nest, machine)
@@ -50,7 +50,7 @@ def _power_of_two_below(number: int) -> int:
 
 
 def widest_lanes(nest: Nest, machine: MachineDescription) -> int:
-    """Lanes of the widest element that the nest handles."""
+    """Returns lanes of the widest element that the nest handles."""
     type_of = memory_type if nest.raw else value_type
     elements = {a.element for a in nest.accesses()}
     if nest.reduction is not None:
@@ -64,7 +64,7 @@ def _lanes(nest: Nest, dim: Dim, machine: MachineDescription) -> int:
 
 
 def load_cost(access: Access, dim: Dim | None, lanes: int) -> float:
-    """Load instructions for one vector along `dim`."""
+    """Loads instructions for one vector along `dim`."""
     if dim is None or lanes == 1:
         return 1.0
     if access.indirect is not None and access.indirect.access.stride(dim) != 0:
@@ -124,7 +124,9 @@ def _choose_elementwise(nest: Nest, machine: MachineDescription) -> VectorSchedu
 
 
 def _elementwise_order(nest: Nest, vector: Dim) -> tuple[Dim, ...]:
-    """The vector loop innermost, but inside it loops along which gathered elements are near."""
+    """
+    Returns the vector loop innermost, but inside it loops along which gathered elements are near.
+    """
     rest = [d for d in nest.parallel if d is not vector]
     gathered = [a for a in nest.operands if a.stride(vector) not in (0, 1)]
     near = [d for d in rest if any(a.stride(d) in (1, -1) for a in gathered)]
@@ -234,7 +236,9 @@ class CostModel:
                 yield dim
 
     def _tiles(self, vector: Dim, lanes: int) -> Iterator[dict[Dim, int]]:
-        """Tiles of the vector's dimension and of up to two more along which loads are shared."""
+        """
+        Yields tiles of the vector's dimension and of up to two more along which loads are shared.
+        """
         others = [d for d in self.nest.parallel if d is not vector and d not in self.indexing]
         shared = [d for d in others if any(d not in s for s in self.depends)]
         dims = [vector, *self._largest_unused(shared)]
@@ -292,7 +296,7 @@ class CostModel:
         return steps / max(1, reduced_steps) * per_tile
 
     def rows(self, candidate: Candidate) -> tuple[Dim | None, int]:
-        """The dimension whose results become lanes, if lanes are reduced, and how many."""
+        """Returns the dimension whose results become lanes, if lanes are reduced, and how many."""
         nest, vector = self.nest, candidate.vector
         if vector is None or vector not in nest.reduced or len(nest.writes) != 1:
             return None, 1

@@ -73,14 +73,14 @@ class Splitter:
     scratch: list[Buffer] = field(default_factory=list)
 
     def new(self, shape: Sequence[int], element: Attribute) -> View:
-        """A dense temporary array."""
+        """Returns a dense temporary array."""
         self.scratch.append(Buffer(element, 0, max(1, prod(shape))))
         return View.dense(self.scratch[-1], shape)
 
     def split(self, nest: Nest, times: int) -> Sequence[Nest]:
         """
-        The nests that take the place of one; it alone if it is not cut. `times`: how often it runs,
-        which is work that can be divided as well.
+        Returns the nests that take the place of one; it alone if it is not cut. `times`: how often
+        it runs, which is work that can be divided as well.
         """
         return _split(self, nest, times)
 
@@ -109,7 +109,7 @@ def _choose(nest: Nest, machine: MachineDescription, times: int) -> _Cut | None:
 
 
 def _block(nest: Nest, dim: Dim, machine: MachineDescription) -> int:
-    """How many rows of a matrix with few columns are taken together; 1 if it is none."""
+    """Returns how many rows of a matrix with few columns are taken together; 1 if it is none."""
     if len(nest.parallel) != 1 or nest.reduction is None or nest.reduction.terms > 1:
         return 1
     (column,) = nest.parallel
@@ -141,7 +141,7 @@ def _role(access: Access, row: Dim, column: Dim) -> str | None:
 
 
 def _parts(nest: Nest, dim: Dim, block: int, machine: MachineDescription, times: int) -> int:
-    """The number of parts into which the reduced dimension is cut, for threads."""
+    """Returns the number of parts into which the reduced dimension is cut, for threads."""
     assert nest.reduction is not None
     terms = prod(d.size for d in nest.reduced)
     results, lanes = prod(d.size for d in nest.parallel), widest_lanes(nest, machine)
@@ -159,7 +159,7 @@ def _parts(nest: Nest, dim: Dim, block: int, machine: MachineDescription, times:
 
 
 def _units(nest: Nest, machine: MachineDescription) -> int:
-    """The register tiles of a nest."""
+    """Returns the register tiles of a nest."""
     nest, schedule = scheduled(nest, machine)
     return prod(_tiles(schedule, d) for d in nest.parallel)
 
@@ -193,7 +193,7 @@ def _cut(k: Splitter, nest: Nest, cut: _Cut) -> list[Nest]:
 
 
 def _main(nest: Nest, cut: _Cut, partial: View) -> Nest:
-    """The nest that reduces equal parts."""
+    """Returns the nest that reduces equal parts."""
     part, step = Dim("part", cut.parts), Dim(cut.dim.name, cut.steps)
     row = Dim("row", cut.block)
     strides = {part: cut.steps * cut.block, step: cut.block, row: 1}
@@ -214,8 +214,8 @@ def _reads(nest: Nest) -> Sequence[Access]:
 
 def _reducing(nest: Nest, dim: Dim, strides: dict[Dim, int], start: int, reduced: Dim) -> Nest:
     """
-    The nest without what it does with its results, where `dim` is `start` plus a form of others, of
-    which `reduced` takes its place among the reduced dimensions.
+    Returns the nest without what it does with its results, where `dim` is `start` plus a form of
+    others, of which `reduced` takes its place among the reduced dimensions.
     """
     reduction = nest.reduction
     assert reduction is not None

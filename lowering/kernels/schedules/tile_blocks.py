@@ -32,8 +32,8 @@ class Span:
 
 def spans(outputs: int, tile: int, most: int) -> list[Span]:
     """
-    A dimension of `outputs` outputs cut into blocks of at most `most` tiles of about the same size.
-    The last block is by itself if it is smaller or has a tile that writes less.
+    Returns a dimension of `outputs` outputs cut into blocks of at most `most` tiles of about the
+    same size. The last block is by itself if it is smaller or has a tile that writes less.
     """
     tiles = -(-outputs // tile)
     size = -(-tiles // -(-tiles // most))
@@ -56,7 +56,7 @@ class Edge:
 
 
 def edges(span: Span, tile: int) -> list[Edge]:
-    """The tiles of a block: those that write all outputs, and perhaps a last one."""
+    """Returns the tiles of a block: those that write all outputs, and perhaps a last one."""
     if span.last == tile:
         return [Edge(0, span.tiles, tile)]
     full = [Edge(0, span.tiles - 1, tile)] if span.tiles > 1 else []
@@ -80,7 +80,9 @@ class Blocks:
         return sum(s.blocks for s in self.rows) * sum(s.blocks for s in self.columns)
 
     def is_shared(self, threads: int) -> bool:
-        """Whether blocks are large, and nearly all tiles are in such as threads can divide."""
+        """
+        Returns whether blocks are large, and nearly all tiles are in such as threads can divide.
+        """
         divided = whole = 0
         for row, column in product(self.rows, self.columns):
             blocks = row.blocks * column.blocks
@@ -90,7 +92,7 @@ class Blocks:
         return self.tiles >= LEAST_SHARED and divided >= MOST_SHARED * whole
 
     def cost(self, tile_bytes: int, filter_bytes: int, cache: int) -> float:
-        """Bytes that come from or go to far caches or memory; `cache` bytes are near."""
+        """Returns bytes that come from or go to far caches or memory; `cache` bytes are near."""
         most = int(cache * TIMINGS.filters_l2_share)
         is_near = filter_bytes <= most
         again = TIMINGS.reused_filter_share if is_near else 1.0
@@ -145,8 +147,9 @@ def choose_near_blocks(
     threads: int = 1,
 ) -> Blocks:
     """
-    The largest blocks that stay in the second cache together with all filters, and that threads can
-    divide; those of `choose_blocks`, whose arguments these are, if such blocks have too few tiles.
+    Returns the largest blocks that stay in the second cache together with all filters, and that
+    threads can divide; those of `choose_blocks`, whose arguments these are, if such blocks have too
+    few tiles.
     """
     near = [
         b
@@ -170,8 +173,8 @@ def tile_blocks(
     in_parts: bool,
 ) -> Blocks:
     """
-    The blocks for a machine, for arguments of `choose_blocks`. Products of parts of bf16 are so
-    fast that filters have to stay near.
+    Returns the blocks for a machine, for arguments of `choose_blocks`. Products of parts of bf16
+    are so fast that filters have to stay near.
     """
     choose = choose_near_blocks if in_parts else choose_blocks
     return choose(counts, tile, tile_bytes, filter_bytes, machine.l2_bytes, threads)

@@ -32,12 +32,14 @@ class Divided:
 
 
 def divided_loops(steps: Sequence[Step], threads: int) -> dict[Repeat, Divided]:
-    """The outermost loops of a kernel that can be divided, by the first of those nested."""
+    """Returns the outermost loops of a kernel that can be divided, by the first of those nested."""
     return dict(_divided(steps, steps, threads))
 
 
 def buffers_outside(steps: Iterable[Step], divided: Mapping[Repeat, Divided]) -> set[Buffer]:
-    """The buffers that all threads use together: those not private where they are accessed."""
+    """
+    Returns the buffers that all threads use together: those not private where they are accessed.
+    """
     found: set[Buffer] = set()
     for step in steps:
         if not isinstance(step, Repeat):
@@ -78,8 +80,8 @@ def _divide(loop: Repeat, kernel: Sequence[Step], threads: int) -> Divided | Non
 
 def _private(loops: Sequence[Repeat], kernel: Sequence[Step]) -> tuple[Buffer, ...] | None:
     """
-    The buffers that each iteration of nested loops needs for itself; None if iterations depend on
-    each other.
+    Returns the buffers that each iteration of nested loops needs for itself; None if iterations
+    depend on each other.
     """
     accesses: dict[Buffer, list[Access]] = {}
     writes: dict[Buffer, list[Access]] = {}
@@ -98,7 +100,7 @@ def _private(loops: Sequence[Repeat], kernel: Sequence[Step]) -> tuple[Buffer, .
 
 
 def _is_local(loops: Sequence[Repeat], kernel: Sequence[Step], buffer: Buffer) -> bool:
-    """Whether nothing is carried in scratch into an iteration, or out of the loops."""
+    """Returns whether nothing is carried in scratch into an iteration, or out of the loops."""
     return is_self_contained(loops[-1].steps, buffer) and is_self_contained(
         kernel, buffer, without=loops[0]
     )

@@ -24,7 +24,7 @@ class Region:
     view: SSAValue | None = None
 
     def meets(self, other: Region) -> bool:
-        """False if no byte is part of both."""
+        """Returns false if no byte is part of both."""
         same = self.segment == other.segment
         if not (same and self.start < other.end and other.start < self.end):
             return False
@@ -44,7 +44,7 @@ class Work:
     """Whether only thread 0 does anything."""
 
     def conflicts(self, later: Work) -> bool:
-        """Whether `later` must not begin on any thread before this has ended on all."""
+        """Returns whether `later` must not begin on any thread before this has ended on all."""
         if self.alone and later.alone:
             return False
         return (
@@ -66,8 +66,8 @@ class Hazards:
 
     def need_barrier(self, work: Work) -> bool:
         """
-        Whether a barrier must stand before `work`, which then is counted as begun. The caller puts
-        it there.
+        Returns whether a barrier must stand before `work`, which then is counted as begun. The
+        caller puts it there.
         """
         found = any(before.conflicts(work) for before in self._open)
         if found:

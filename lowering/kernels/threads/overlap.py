@@ -23,7 +23,7 @@ _MOST_ELEMENTS = 1 << 24
 
 
 def nests_of(steps: Iterable[Step]) -> Iterator[Nest]:
-    """All nests, in order, and what lists and loops over them access, as nests."""
+    """Yields all nests, in order, and what lists and loops over them access, as nests."""
     for step in steps:
         if isinstance(step, Listing | RepeatListed):
             yield step.touched
@@ -42,8 +42,8 @@ def reads_of(nest: Nest) -> list[Access]:
 
 def may_meet(a: Sequence[Access], b: Sequence[Access], repeated: Dim | None = None) -> bool:
     """
-    Whether an access of `a` and one of `b` may touch the same element, for any values of loop
-    variables; only for different values of `repeated`, if it is given.
+    Returns whether an access of `a` and one of `b` may touch the same element, for any values of
+    loop variables; only for different values of `repeated`, if it is given.
     """
     pairs = [(x, y) for x in a for y in b if x.buffer is y.buffer]
     if len(pairs) > _MOST_PAIRS and repeated is None:
@@ -68,8 +68,8 @@ def _terms(access: Access) -> list[tuple[int, int]] | None:
 
 def _disjoint(a: Access, b: Access) -> bool:
     """
-    Whether accesses are apart in some digit of their place, written in the mixed base of their
-    strides. The digits are unique if none can carry into the next.
+    Returns whether accesses are apart in some digit of their place, written in the mixed base of
+    their strides. The digits are unique if none can carry into the next.
     """
     terms = (_terms(a), _terms(b))
     if terms[0] is None or terms[1] is None:
@@ -94,8 +94,8 @@ def _disjoint(a: Access, b: Access) -> bool:
 
 def _apart(a: Access, b: Access, dim: Dim) -> bool:
     """
-    Whether accesses for different values of `dim` are apart: steps of `dim` are longer than what
-    smaller strides reach, and altogether stay below the larger strides.
+    Returns whether accesses for different values of `dim` are apart: steps of `dim` are longer than
+    what smaller strides reach, and altogether stay below the larger strides.
     """
     step = a.stride(dim)
     if not isinstance(step, int) or step <= 0 or b.stride(dim) != step:
@@ -124,8 +124,8 @@ def _apart(a: Access, b: Access, dim: Dim) -> bool:
 
 def is_self_contained(steps: Sequence[Step], buffer: Buffer, without: Repeat | None = None) -> bool:
     """
-    Whether steps, `without` left out, read only elements of a scratch buffer that they wrote
-    before.
+    Returns whether steps, `without` left out, read only elements of a scratch buffer that they
+    wrote before.
     """
     if buffer.high > _MOST_ELEMENTS:
         return False
@@ -135,7 +135,9 @@ def is_self_contained(steps: Sequence[Step], buffer: Buffer, without: Repeat | N
 def _is_followed(
     steps: Sequence[Step], buffer: Buffer, written: np.ndarray, without: Repeat | None
 ) -> bool:
-    """The same where some elements were `written` before; those that steps write are added."""
+    """
+    Returns the same where some elements were `written` before; those that steps write are added.
+    """
     for step in steps:
         if step is without:
             continue
@@ -165,7 +167,7 @@ def _follow(nest: Nest, buffer: Buffer, written: np.ndarray) -> bool:
 
 
 def _elements(access: Access, array: np.ndarray) -> Iterator[np.ndarray]:
-    """The elements that an access touches, as views: one for each entry of its tables."""
+    """Yields the elements that an access touches, as views: one for each entry of its tables."""
     plain = [(d.size, s) for d, s in access.place.terms.items() if isinstance(s, int) and s]
     tables = [s for s in access.place.terms.values() if isinstance(s, tuple)]
     for offsets in product(*tables):

@@ -61,7 +61,7 @@ class Span:
 
 
 def spans_of(nest: Nest, schedule: VectorSchedule, dim: Dim) -> list[Span]:
-    """The tiles of a parallel loop, apart by their code."""
+    """Returns the tiles of a parallel loop, apart by their code."""
     parts = schedule.parts_of(dim)
     if schedule.lists_tiles(dim):
         starts = [(i, p.tile) for p in parts for i in range(p.start, p.stop, p.tile)]
@@ -96,12 +96,14 @@ class Group:
         return prod(s.elements for s in self.spans)
 
     def units_below(self, weight: int) -> int:
-        """How many units start below a weight, counted from the start of the first group."""
+        """
+        Returns how many units start below a weight, counted from the start of the first group.
+        """
         return min(max(0, weight - self.start + self.weight - 1) // self.weight, self.units)
 
 
 def groups_of(spans: Sequence[Sequence[Span]]) -> list[Group]:
-    """The groups of loops with these spans, in order."""
+    """Returns the groups of loops with these spans, in order."""
     groups, start = [], 0
     for combination in product(*spans):
         group = Group(combination, start)
@@ -122,8 +124,8 @@ _SMALL = 4
 
 def portions_of(units: int, threads: int) -> tuple[int, int]:
     """
-    How many units the large portion of each thread has, and how many small portions the rest of its
-    part is cut into, equal up to one unit; none if there are too few units for that.
+    Returns how many units the large portion of each thread has, and how many small portions the
+    rest of its part is cut into, equal up to one unit; none if there are too few units for that.
     """
     large = int(units * _LARGE) // threads
     rest = -(-units // threads) - large
@@ -131,7 +133,7 @@ def portions_of(units: int, threads: int) -> tuple[int, int]:
 
 
 def busy(units: int, threads: int) -> float:
-    """How many of the threads work, on average, until all units are done, as a fraction."""
+    """Returns how many of the threads work, on average, until all units are done, as a fraction."""
     return units / (threads * -(-units // threads)) if units else 1.0
 
 
@@ -171,7 +173,7 @@ def choose_split(
 
 
 def _most(groups: Sequence[Group], threads: int, together: bool) -> tuple[int, int]:
-    """Elements and units of the thread that has most of them."""
+    """Returns elements and units of the thread that has most of them."""
     if not together:
         most = [-(-g.units // threads) for g in groups]
         return sum(n * g.weight for n, g in zip(most, groups, strict=True)), sum(most)
@@ -185,7 +187,7 @@ def _most(groups: Sequence[Group], threads: int, together: bool) -> tuple[int, i
 
 
 def _cycles(nest: Nest, schedule: VectorSchedule) -> float:
-    """A rough estimate for the whole nest."""
+    """Returns a rough estimate for the whole nest."""
     points = prod(d.size for d in nest.parallel)
     steps = prod(d.size for d in nest.reduced) if nest.reduction is not None else 0
     # of what a body computes, two operations take one cycle
