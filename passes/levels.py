@@ -57,19 +57,23 @@ _OF_DIALECT = {
 
 
 def level_of(pass_class: type[ModulePass]) -> Level | None:
-    """The level of a pass; None for passes that work on everything, such as those of xDSL."""
+    """
+    Returns the level of a pass; None for passes that work on everything, such as those of xDSL.
+    """
     return getattr(pass_class, "level", None)
 
 
 def levels_of(module: ModuleOp) -> frozenset[Level]:
-    """The levels of the functions of a module. Planned instructions are instructions as well."""
+    """
+    Returns the levels of the functions of a module. Planned instructions are instructions as well.
+    """
     return frozenset(level for op in module.ops for level in _levels(op))
 
 
 def path(found: frozenset[Level], wanted: Level) -> tuple[str, ...] | None:
     """
-    The passes that lead to `wanted` from the nearest of the levels `found`: none if it is one of
-    them, and None if no conversion leads there.
+    Returns the passes that lead to `wanted` from the nearest of the levels `found`: none if it is
+    one of them, and None if no conversion leads there.
     """
     passes: tuple[str, ...] = ()
     level: Level | None = wanted

@@ -14,19 +14,21 @@ _LOOKED_AT: ContextVar[Operation | None] = ContextVar("looked_at", default=None)
 
 
 def looked_at() -> Operation | None:
-    """The operation that the pass of this thread looks at, or was looking at when it failed."""
+    """
+    Returns the operation that the pass of this thread looks at, or was looking at when it failed.
+    """
     return _LOOKED_AT.get()
 
 
 def look_at(op: Operation | None) -> None:
-    """Say which operation comes next; None for none in particular."""
+    """Says which operation comes next; None for none in particular."""
     _LOOKED_AT.set(op)
 
 
 def each(ops: Iterable[Op]) -> Iterator[Op]:
     """
-    `ops` in order. Each is looked at until the next one is asked for; the one at which a loop ends
-    early stays so, because a failure ends it as well.
+    Yields `ops` in order. Each is looked at until the next one is asked for; the one at which a
+    loop ends early stays so, because a failure ends it as well.
     """
     for op in ops:
         _LOOKED_AT.set(op)

@@ -46,7 +46,7 @@ class ScopedSetting(Generic[T]):
             self._restore(self._before.pop())
 
     def _forked(self) -> None:
-        """Forget the users in a forked child, except the thread that forked."""
+        """Forgets the users in a forked child, except the thread that forked."""
         self._lock = threading.Lock()
         self._users = [t for t in self._users if t == threading.get_ident()]
         self._restore_if_unused()

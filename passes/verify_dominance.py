@@ -22,7 +22,7 @@ from xdsl.utils.exceptions import VerifyException
 
 def verify_dominance(op: Operation) -> None:
     """
-    Check all regions of `op`.
+    Checks all regions of `op`.
 
     Raises VerifyException on the first use that is not dominated by the definition; its attribute
     `operation` is the user.
@@ -58,7 +58,7 @@ def _verify_block(block: Block, visible: set[SSAValue], defined: list[SSAValue])
 
 
 def _define_block(block: Block, visible: set[SSAValue], defined: list[SSAValue]) -> None:
-    """Check the block's operations and leave what it defines in `visible` and `defined`."""
+    """Checks the block's operations and leaves what it defines in `visible` and `defined`."""
     defined += block.args
     visible.update(block.args)
     for op in block.ops:
@@ -108,7 +108,7 @@ def _postorder(entry: Block) -> list[Block]:
 
 
 def _dominator_tree(region: Region) -> dict[Block, list[Block]]:
-    """The children of each reachable block in the dominator tree."""
+    """Returns the children of each reachable block in the dominator tree."""
     postorder = _postorder(region.blocks[0])
     parent = _immediate_dominators(postorder)
     children: dict[Block, list[Block]] = {}
@@ -118,7 +118,7 @@ def _dominator_tree(region: Region) -> dict[Block, list[Block]]:
 
 
 def _immediate_dominators(postorder: list[Block]) -> dict[Block, Block]:
-    """The closest strict dominator of each block; the entry, which is last, is its own."""
+    """Returns the closest strict dominator of each block; the entry, which is last, is its own."""
     number = {block: i for i, block in enumerate(postorder)}
     predecessors: dict[Block, list[Block]] = {block: [] for block in postorder}
     for block in postorder:

@@ -37,7 +37,7 @@ _MOVING = (ReshapeOp, TransposeOp, SliceOp, ConcatOp, PadOp, MaxPoolOp)
 
 
 def signed_type(value: SSAValue) -> QuantizedType | None:
-    """The type of an activation that is stored as i8, with one scale."""
+    """Returns the type of an activation that is stored as i8, with one scale."""
     q = per_tensor(value.type)
     if q is None or q.storage != i8 or isinstance(value.owner, ConstantOp | SplatOp):
         return None
@@ -45,7 +45,7 @@ def signed_type(value: SSAValue) -> QuantizedType | None:
 
 
 def unsigned(q: QuantizedType) -> QuantizedType:
-    """The type of the same numbers, stored as u8."""
+    """Returns the type of the same numbers, stored as u8."""
     low, high = bounds(q)
     limits = (low + _HALF, high + _HALF)
     return QuantizedType(_U8, q.expressed, scale_of(q), zero_of(q) + _HALF, None, limits)
@@ -58,7 +58,9 @@ class Unsigned:
         self.values: dict[SSAValue, SSAValue] = {}
 
     def of(self, value: SSAValue, q: QuantizedType, user: Node) -> SSAValue:
-        """The counterpart of an i8 value of type `q` for `user`; converted there, if need be."""
+        """
+        Returns the counterpart of an i8 value of type `q` for `user`; converted there, if need be.
+        """
         if value in self.values:
             return self.values[value]
         build = Build()
@@ -67,7 +69,7 @@ class Unsigned:
         return result
 
     def visit(self, node: Node) -> None:
-        """Make the counterpart of a node's result, or let it use that of its operand."""
+        """Makes the counterpart of a node's result, or let it use that of its operand."""
         q = signed_type(node.results[0])
         if isinstance(node, DequantizeOp) and (source := signed_type(node.input)) is not None:
             node.operands[0] = self.of(node.input, source, node)
@@ -91,7 +93,7 @@ class Unsigned:
         put_before(node, build)
 
     def finish(self) -> None:
-        """Give the rest of the users i8 made from u8, and erase what was replaced."""
+        """Gives the rest of the users i8 made from u8, and erases what was replaced."""
         for old, new in reversed(self.values.items()):
             node, q = old.owner, per_tensor(old.type)
             assert isinstance(node, Node)

@@ -38,7 +38,7 @@ from .rewriting import tensor_nodes
 
 
 def assign_layouts(block: Block, layouts: Layouts, most: int) -> None:
-    """Rewrite the graph in `block`, around integers to blocks of at most `most` channels."""
+    """Rewrites the graph in `block`, around integers to blocks of at most `most` channels."""
     layouts.demand = demands(block, layouts)
     layouts.blocks = block_sizes(block, layouts, most)
     replaced: list[Operation] = []

@@ -59,7 +59,7 @@ class Step:
 
 
 def channels_of(value: SSAValue) -> int | None:
-    """The size of dimension 1 of a float tensor that has elements."""
+    """Returns the size of dimension 1 of a float tensor that has elements."""
     shape = shape_of(value.type)
     if len(shape) < 2 or not num_elements(shape) or not is_float(element_of(value.type)):
         return None
@@ -68,8 +68,8 @@ def channels_of(value: SSAValue) -> int | None:
 
 def by_channel(value: SSAValue) -> np.ndarray | None:
     """
-    The number of each channel as f64 of shape [C], if `value` is a constant that is the same along
-    all other dimensions: a splat, a broadcast, or a tensor with no other dimension.
+    Returns the number of each channel as f64 of shape [C], if `value` is a constant that is the
+    same along all other dimensions: a splat, a broadcast, or a tensor with no other dimension.
     """
     channels, rank = channels_of(value), len(shape_of(value.type))
     if channels is None:
@@ -113,7 +113,9 @@ _LEFT: Mapping[type[Node], Callable[[np.ndarray], ChannelAffine]] = {
 
 
 def step_of(node: Node) -> Step | None:
-    """`node` as a map of one operand, if its other operands are constants of the channels."""
+    """
+    Returns `node` as a map of one operand, if its other operands are constants of the channels.
+    """
     channels = channels_of(node.results[0])
     if channels is None:
         return None

@@ -101,8 +101,8 @@ def winograd_cost(
 
 def best_way(layer: Layer, forced: bool, machine: MachineDescription) -> Winograd | None:
     """
-    The fastest Winograd convolution, with tile registers for bf16 also of those in parts; None if
-    the definition is faster still.
+    Returns the fastest Winograd convolution, with tile registers for bf16 also of those in parts;
+    None if the definition is faster still.
     """
     parts = (False, True) if machine.has_bf16_tiles else (False,)
     ways = [Winograd(tile, p) for tile in TILES for p in parts]
@@ -113,7 +113,7 @@ def best_way(layer: Layer, forced: bool, machine: MachineDescription) -> Winogra
 
 
 def applies(node: BlockedConvolutionOp) -> bool:
-    """Whether Winograd convolution computes the same."""
+    """Returns whether Winograd convolution computes the same."""
     geometry = (node.strides.get_values(), node.dilations.get_values())
     return (
         geometry == ((1, 1), (1, 1))
@@ -126,7 +126,7 @@ def applies(node: BlockedConvolutionOp) -> bool:
 
 
 def rewrite(node: BlockedConvolutionOp, way: Winograd) -> None:
-    """Make a convolution a Winograd convolution."""
+    """Makes a convolution a Winograd convolution."""
     read = constant_reader(node.filter)
     assert read is not None
     build = Build()

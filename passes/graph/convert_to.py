@@ -127,7 +127,7 @@ class _Conversion:
         """The number of the largest magnitude in constants beyond the range, by name."""
 
     def convert(self, node: Node) -> None:
-        """Compute a node in the narrow type, if the backend does."""
+        """Computes a node in the narrow type, if the backend does."""
         if isinstance(node, _STAY):
             return
         if not any(element_of(r.type) == f32 for r in node.results):
@@ -165,7 +165,7 @@ class _Conversion:
         erase_if_dead([v for v in operands if v in self.narrow and is_constant(v)])
 
     def finish(self) -> None:
-        """Remove casts that nothing reads."""
+        """Removes casts that nothing reads."""
         for cast in self.widened:
             if not cast.result.uses:
                 cast.detach()
@@ -175,7 +175,7 @@ class _Conversion:
         return with_shape(self.element, shape_of(t)) if element_of(t) == f32 else t
 
     def _operand(self, value: SSAValue) -> SSAValue:
-        """The narrow value of an operand, made where the wide one is."""
+        """Returns the narrow value of an operand, made where the wide one is."""
         if element_of(value.type) != f32:
             return value
         if value not in self.narrow:
@@ -188,7 +188,7 @@ class _Conversion:
         return self.narrow[value]
 
     def _narrow_constant(self, value: SSAValue) -> Node | None:
-        """A constant in the narrow type; None if the value is not constant."""
+        """Returns a constant in the narrow type; None if the value is not constant."""
         owner = value.owner
         t = self._narrowed(value.type)
         if isinstance(owner, SplatOp):
@@ -212,7 +212,8 @@ class _Conversion:
 
     def _saturated(self, array: np.ndarray, value: SSAValue) -> np.ndarray:
         """
-        The array as `saturated_to` converts it. Records the name if numbers are beyond the range.
+        Returns the array as `saturated_to` converts it. Records the name if numbers are beyond the
+        range.
         """
         finite = array[np.isfinite(array)]
         largest = finite[np.abs(finite).argmax()] if finite.size else np.float32(0)
@@ -222,13 +223,13 @@ class _Conversion:
 
 
 def _names(node: Node) -> set[str]:
-    """The name of a node in `keep`."""
+    """Returns the name of a node in `keep`."""
     hints = {r.name_hint for r in node.results if r.name_hint}
     return {node.name, node.name.removeprefix("glow."), *hints}
 
 
 def _insert(new: Node, value: SSAValue) -> None:
-    """Insert an operation directly after the definition of a value, before all its users."""
+    """Inserts an operation directly after the definition of a value, before all its users."""
     if isinstance(value, BlockArgument):
         first = value.block.first_op
         assert first is not None

@@ -39,7 +39,7 @@ PAIR = 2
 
 
 def rounded(build: Build, value: SSAValue) -> SSAValue:
-    """A value in bf16; of a padded one, what is padded."""
+    """Returns a value in bf16; of a padded one, what is padded."""
     pad = defining_op(value, PadOp)
     if pad is None:
         return cast(build, value, bf16)

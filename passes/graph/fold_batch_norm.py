@@ -59,7 +59,9 @@ def absorber(operator: type[N]) -> Callable[[Absorb[N]], Absorb[N]]:
 
 
 def scale_rows(weights: np.ndarray, factor: np.ndarray) -> np.ndarray:
-    """Row `i` of `weights` times `factor[i]`, in f64, rounded once to the dtype of `weights`."""
+    """
+    Returns row `i` of `weights` times `factor[i]`, in f64, rounded once to the dtype of `weights`.
+    """
     rows = weights.shape[0]
     result = np.empty(weights.shape, weights.dtype)
     step = max(1, CHUNK * rows // max(1, weights.size))
@@ -72,8 +74,9 @@ def scale_rows(weights: np.ndarray, factor: np.ndarray) -> np.ndarray:
 
 def fits(weights: np.ndarray, factor: np.ndarray) -> bool:
     """
-    Whether scaled rows keep their precision. Of the types only f16 has a range so narrow that it
-    matters: nothing may overflow, and the largest weight of a row must be far from subnormal.
+    Returns whether scaled rows keep their precision. Of the types only f16 has a range so narrow
+    that it matters: nothing may overflow, and the largest weight of a row must be far from
+    subnormal.
     """
     if weights.dtype != np.float16:
         return True
@@ -121,7 +124,7 @@ def changed_bias(build: Build, bias: SSAValue, map: ChannelAffine) -> SSAValue |
 
 @absorber(ConvolutionOp)
 def convolution(node: ConvolutionOp, map: ChannelAffine, build: Build) -> SSAValue | None:
-    """Row `o` of the filter makes output channel `o`, whatever the groups."""
+    """Returns row `o` of the filter makes output channel `o`, whatever the groups."""
     if (bias := changed_bias(build, node.bias, map)) is None:
         return None
     weights = scaled_weights(build, node.filter, map)
@@ -163,7 +166,7 @@ def fully_connected(node: FullyConnectedOp, map: ChannelAffine, build: Build) ->
 
 @absorber(MatMulOp)
 def matrix_product(node: MatMulOp, map: ChannelAffine, build: Build) -> SSAValue | None:
-    """Scale the columns of the right matrix of a product. A sum with the offset remains."""
+    """Scales the columns of the right matrix of a product. A sum with the offset remains."""
     if len(shape_of(node.result.type)) != 2 or not map.scales:
         return None
     weights = scaled_weights(build, node.rhs, map, columns=not node.transpose_rhs.value.data)
@@ -174,7 +177,7 @@ def matrix_product(node: MatMulOp, map: ChannelAffine, build: Build) -> SSAValue
 
 
 def apply_map(build: Build, x: SSAValue, map: ChannelAffine) -> SSAValue:
-    """`x * factor + offset`, without what changes nothing."""
+    """Returns `x * factor + offset`, without what changes nothing."""
     element, shape = element_of(x.type), shape_of(x.type)
     if map.scales and map.moves:
         x = cast(build, x, compute_type(element))
@@ -202,13 +205,13 @@ class Chains:
         return self.steps[node]
 
     def continues(self, value: SSAValue) -> bool:
-        """Whether the only user of `value` is a map of it."""
+        """Returns whether the only user of `value` is a map of it."""
         use = value.get_user_of_unique_use()
         step = self.step(use)
         return step is not None and step.input is value
 
     def ending_at(self, node: Node) -> list[Step]:
-        """The chain whose last node is `node`, first step first; empty if there is none."""
+        """Returns the chain whose last node is `node`, first step first; empty if there is none."""
         step = self.step(node)
         if step is None or self.continues(node.results[0]):
             return []
@@ -219,7 +222,7 @@ class Chains:
 
 
 def fold_chain(chain: list[Step], build: Build) -> SSAValue | None:
-    """The result of a chain, made of fewer or cheaper nodes; None if it should stay."""
+    """Returns the result of a chain, made of fewer or cheaper nodes; None if it should stay."""
     map = chain[0].map
     for step in chain[1:]:
         map = map.then(step.map)
@@ -240,7 +243,7 @@ def fold_chain(chain: list[Step], build: Build) -> SSAValue | None:
 
 
 def fold_at(node: Node, chains: Chains) -> None:
-    """Fold the chain that ends at `node`, if there is one."""
+    """Folds the chain that ends at `node`, if there is one."""
     chain = chains.ending_at(node)
     if not chain:
         return

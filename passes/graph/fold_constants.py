@@ -58,7 +58,7 @@ LARGE = 65536
 
 
 def known_array(value: SSAValue) -> np.ndarray:
-    """The elements of a constant, a splat, or a broadcast of one, without a copy."""
+    """Returns the elements of a constant, a splat, or a broadcast of one, without a copy."""
     source = value.owner.input if isinstance(value.owner, BroadcastOp) else value
     array = constant_of(source)
     assert array is not None
@@ -66,7 +66,9 @@ def known_array(value: SSAValue) -> np.ndarray:
 
 
 def stored_elements(values: Sequence[SSAValue]) -> int:
-    """The number of elements that the constants of `values` hold in memory; a splat holds one."""
+    """
+    Returns the number of elements that the constants of `values` hold in memory; a splat holds one.
+    """
     total = 0
     for value in values:
         source = value.owner.input if isinstance(value.owner, BroadcastOp) else value
@@ -76,7 +78,10 @@ def stored_elements(values: Sequence[SSAValue]) -> int:
 
 
 def is_uniform(array: np.ndarray) -> bool:
-    """Whether all elements have the same bytes. Of a broadcast view, only one copy is looked at."""
+    """
+    Returns whether all elements have the same bytes. Of a broadcast view, only one copy is looked
+    at.
+    """
     if array.size == 0:
         return False
     once = array[tuple(slice(0, 1) if s == 0 else slice(None) for s in array.strides)]
@@ -88,7 +93,7 @@ def is_uniform(array: np.ndarray) -> bool:
 
 
 def splat_attribute(number: np.generic) -> Attribute | None:
-    """The value of a splat of `number`; None if i64 and f64 cannot hold it."""
+    """Returns the value of a splat of `number`; None if i64 and f64 cannot hold it."""
     if number.dtype.kind == "b":
         return IntegerAttr(int(number), i1)
     if number.dtype.kind in "iu":
@@ -98,7 +103,9 @@ def splat_attribute(number: np.generic) -> Attribute | None:
 
 
 def part_of(op: ConstantOp, array: np.ndarray) -> BlobAttr | None:
-    """A reference to those bytes of a constant that `array` is a dense view of, if it is one."""
+    """
+    Returns a reference to those bytes of a constant that `array` is a dense view of, if it is one.
+    """
     if not isinstance(op.value, BlobAttr) or op.value.data.is_computed:
         return None
     if not array.size or not array.flags.c_contiguous:
@@ -113,7 +120,7 @@ def part_of(op: ConstantOp, array: np.ndarray) -> BlobAttr | None:
 
 
 def constant_node(node: Node, array: np.ndarray) -> Node:
-    """A splat or constant with the elements of `array`, which is the result of `node`."""
+    """Returns a splat or constant with the elements of `array`, which is the result of `node`."""
     result = node.results[0].type
     assert isinstance(result, TensorType)
     if is_uniform(array) and (value := splat_attribute(array.flat[0])) is not None:
@@ -124,7 +131,10 @@ def constant_node(node: Node, array: np.ndarray) -> Node:
 
 
 def reference_to(node: Node, array: np.ndarray) -> Node | None:
-    """A constant of those bytes of an operand of `node` that `array` is a dense view of, if any."""
+    """
+    Returns a constant of those bytes of an operand of `node` that `array` is a dense view of, if
+    any.
+    """
     for operand in node.operands:
         if isinstance(operand.owner, ConstantOp) and (part := part_of(operand.owner, array)):
             return ConstantOp.of(result_types=[node.results[0].type], value=part)
@@ -132,18 +142,21 @@ def reference_to(node: Node, array: np.ndarray) -> Node | None:
 
 
 def is_affordable(node: Node, max_elements: int) -> bool:
-    """Whether the result may be materialised."""
+    """Returns whether the result may be materialised."""
     size = num_elements(shape_of(node.results[0].type))
     return size <= max(max_elements, stored_elements(node.operands))
 
 
 def moves_one_value(node: Node, arrays: Sequence[np.ndarray]) -> bool:
-    """Whether the node only rearranges elements that are all equal, which is cheap to evaluate."""
+    """
+    Returns whether the node only rearranges elements that are all equal, which is cheap to
+    evaluate.
+    """
     return node.has_trait(OnlyMovesData) and all(not any(a.strides) for a in arrays)
 
 
 def fold_on_one_element(node: Node, arrays: Sequence[np.ndarray]) -> np.ndarray | None:
-    """The result of a data-parallel node on splats as a broadcast view of one element."""
+    """Returns the result of a data-parallel node on splats as a broadcast view of one element."""
     splats = all(not any(a.strides) for a in arrays)
     shape = shape_of(node.results[0].type)
     if not isinstance(node, DataParallel) or not splats or 0 in shape:
@@ -153,7 +166,9 @@ def fold_on_one_element(node: Node, arrays: Sequence[np.ndarray]) -> np.ndarray 
 
 
 def reshaped_constant(node: Node) -> Node | None:
-    """A constant that is reshaped: the same bytes under another type, without a look at them."""
+    """
+    Returns a constant that is reshaped: the same bytes under another type, without a look at them.
+    """
     if not isinstance(node, ReshapeOp) or not isinstance(node.input.owner, ConstantOp):
         return None
     result, value = node.result.type, node.input.owner.value
@@ -164,12 +179,12 @@ def reshaped_constant(node: Node) -> Node | None:
 
 
 def source_of(value: SSAValue) -> SSAValue:
-    """The constant or splat from which a known value comes."""
+    """Returns the constant or splat from which a known value comes."""
     return value.owner.input if isinstance(value.owner, BroadcastOp) else value
 
 
 def is_computed(value: SSAValue) -> bool:
-    """Whether reading the bytes of a known value is work."""
+    """Returns whether reading the bytes of a known value is work."""
     owner = source_of(value).owner
     return (
         isinstance(owner, ConstantOp)
@@ -179,7 +194,10 @@ def is_computed(value: SSAValue) -> bool:
 
 
 def large_constant(node: Node, max_elements: int) -> Node | None:
-    """The constant that takes the place of a node with a large result that is no broadcast view."""
+    """
+    Returns the constant that takes the place of a node with a large result that is no broadcast
+    view.
+    """
     if isinstance(node, BroadcastOp) or num_elements(shape_of(node.results[0].type)) <= LARGE:
         return None
     if not all(is_constant(operand) for operand in node.operands):
@@ -192,7 +210,9 @@ def large_constant(node: Node, max_elements: int) -> Node | None:
 
 
 def part_of_operand(node: Node) -> Node | None:
-    """A reference into the bytes of an operand, if a node that moves data only selects them."""
+    """
+    Returns a reference into the bytes of an operand, if a node that moves data only selects them.
+    """
     if not node.has_trait(OnlyMovesData) or any(is_computed(o) for o in node.operands):
         return None
     (array,) = evaluate(node.call, [known_array(operand) for operand in node.operands])
@@ -200,7 +220,9 @@ def part_of_operand(node: Node) -> Node | None:
 
 
 def computed_when_read(node: Node) -> Node:
-    """The result of a node on constants as a constant that is computed each time it is read."""
+    """
+    Returns the result of a node on constants as a constant that is computed each time it is read.
+    """
     call = node.call
     readers = [constant_reader(source_of(operand)) for operand in node.operands]
     shapes = [shape_of(operand.type) for operand in node.operands]
@@ -219,7 +241,9 @@ def computed_when_read(node: Node) -> Node:
 
 
 def folded(node: Node, max_elements: int) -> Node | None:
-    """The constant that takes the place of `node`, if its operands are known and it may fold."""
+    """
+    Returns the constant that takes the place of `node`, if its operands are known and it may fold.
+    """
     if (reshaped := reshaped_constant(node)) is not None:
         return reshaped
     if (large := large_constant(node, max_elements)) is not None:
@@ -229,7 +253,9 @@ def folded(node: Node, max_elements: int) -> Node | None:
 
 
 def fold(node: Node, max_elements: int) -> np.ndarray | None:
-    """The result of `node` if all operands are known and it may be folded; otherwise None."""
+    """
+    Returns the result of `node` if all operands are known and it may be folded; otherwise None.
+    """
     if not all(is_constant(operand) for operand in node.operands):
         return None
     arrays = [known_array(operand) for operand in node.operands]

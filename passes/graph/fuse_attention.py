@@ -43,7 +43,7 @@ class Scores:
 
 
 def scores_of(value: SSAValue) -> Scores | None:
-    """The computation of `value`, if it is scores that nothing else uses."""
+    """Returns the computation of `value`, if it is scores that nothing else uses."""
     mask = None
     add = defining_op(value, AddOp)
     if add is not None:
@@ -58,7 +58,7 @@ def scores_of(value: SSAValue) -> Scores | None:
 
 
 def _scaled_product(value: SSAValue) -> tuple[MatMulOp, float] | None:
-    """A product and the number that it is multiplied with."""
+    """Returns a product and the number that it is multiplied with."""
     if not value.has_one_use():
         return None
     owner = value.owner
@@ -80,7 +80,9 @@ def _scaled_product(value: SSAValue) -> tuple[MatMulOp, float] | None:
 
 
 def _transposed(build: Build, value: SSAValue, permutation: Sequence[int]) -> SSAValue:
-    """`value` transposed; if it is a transpose itself, at most one transpose of what that has."""
+    """
+    Returns `value` transposed; if it is a transpose itself, at most one transpose of what that has.
+    """
     inner = defining_op(value, TransposeOp)
     if inner is not None:
         before = inner.call.ints("permutation")
@@ -103,7 +105,7 @@ def _by_position(build: Build, value: SSAValue, transposed: bool) -> SSAValue:
 
 
 def attention(node: MatMulOp, build: Build) -> SSAValue | None:
-    """A product whose left operand is a softmax of scores."""
+    """Returns a product whose left operand is a softmax of scores."""
     softmax = defining_op(node.lhs, SoftmaxOp)
     shape = shape_of(node.result.type)
     if softmax is None or not node.lhs.has_one_use() or node.transpose_lhs.value.data:

@@ -50,7 +50,7 @@ def _near(value: float | None, target: float) -> bool:
 
 @FUSIONS.rule(MulOp, DivOp)
 def gelu(node: MulOp | DivOp, build: Build) -> SSAValue | None:
-    """A product of `x`, `1 + erf(x / sqrt(2))` and a half."""
+    """Returns a product of `x`, `1 + erf(x / sqrt(2))` and a half."""
     factors, number = _factors(node)
     if len(factors) != 2 or not _near(number, 0.5) or not is_float(element_of(node.result.type)):
         return None
@@ -61,7 +61,9 @@ def gelu(node: MulOp | DivOp, build: Build) -> SSAValue | None:
 
 
 def _factors(node: MulOp | DivOp) -> tuple[list[SSAValue], float]:
-    """The factors of nested products and quotients, and the product of those that are numbers."""
+    """
+    Returns the factors of nested products and quotients, and the product of those that are numbers.
+    """
     factors: list[SSAValue] = []
     number = 1.0
     pending: list[SSAValue] = [node.result]
@@ -94,7 +96,7 @@ def _is_one_plus_erf(value: SSAValue, x: SSAValue) -> bool:
 
 
 def _is_scaled(value: SSAValue, x: SSAValue, factor: float) -> bool:
-    """Whether `value` is `x * factor`."""
+    """Returns whether `value` is `x * factor`."""
     owner = value.owner
     if isinstance(owner, DivOp):
         return owner.lhs is x and _near(splat_value(owner.rhs), 1 / factor)
@@ -108,14 +110,14 @@ def _is_scaled(value: SSAValue, x: SSAValue, factor: float) -> bool:
 
 @FUSIONS.rule(DivOp)
 def quotient(node: DivOp, build: Build) -> SSAValue | None:
-    """`d / sqrt(mean(d**2) + epsilon)`."""
+    """Returns `d / sqrt(mean(d**2) + epsilon)`."""
     root = _repeated(node.rhs)
     return None if root is None else _normalized(node.lhs, defining_op(root, SqrtOp), build)
 
 
 @FUSIONS.rule(MulOp)
 def product_with_inverse(node: MulOp, build: Build) -> SSAValue | None:
-    """`d * (1 / sqrt(mean(d**2) + epsilon))`."""
+    """Returns `d * (1 / sqrt(mean(d**2) + epsilon))`."""
     for centred, other in _either_way(node):
         inverse = _repeated(other)
         root = None if inverse is None else _inverse_of(inverse)
@@ -125,7 +127,7 @@ def product_with_inverse(node: MulOp, build: Build) -> SSAValue | None:
 
 
 def _inverse_of(value: SSAValue) -> SSAValue | None:
-    """`x` if `value` is `1 / x`."""
+    """Returns `x` if `value` is `1 / x`."""
     owner = value.owner
     if isinstance(owner, ReciprocalOp):
         return owner.input
@@ -135,13 +137,13 @@ def _inverse_of(value: SSAValue) -> SSAValue | None:
 
 
 def _repeated(value: SSAValue) -> SSAValue | None:
-    """The tensor that `value` repeats along some dimensions."""
+    """Returns the tensor that `value` repeats along some dimensions."""
     broadcast = defining_op(value, BroadcastOp)
     return None if broadcast is None else broadcast.input
 
 
 def _normalized(x: SSAValue, root: SqrtOp | None, build: Build) -> SSAValue | None:
-    """`x / root` as a normalisation without scale and bias, if it is one."""
+    """Returns `x / root` as a normalisation without scale and bias, if it is one."""
     add = None if root is None else defining_op(root.input, AddOp)
     if add is None or not is_float(element_of(x.type)):
         return None
@@ -161,7 +163,7 @@ def _normalized(x: SSAValue, root: SqrtOp | None, build: Build) -> SSAValue | No
 
 
 def _mean_of_rows(value: SSAValue) -> ReduceMeanOp | None:
-    """A mean along the last dimensions, which stay as ones."""
+    """Returns a mean along the last dimensions, which stay as ones."""
     mean = defining_op(value, ReduceMeanOp)
     if mean is None or not mean.keep_dims.value.data:
         return None
@@ -178,7 +180,7 @@ def _is_square(value: SSAValue, x: SSAValue) -> bool:
 
 
 def _centred(value: SSAValue, axis: int) -> SSAValue | None:
-    """`x` if `value` is `x - mean(x)`, the mean along the dimensions from `axis` on."""
+    """Returns `x` if `value` is `x - mean(x)`, the mean along the dimensions from `axis` on."""
     difference = defining_op(value, SubOp)
     repeated = None if difference is None else _repeated(difference.rhs)
     if difference is None or repeated is None:
@@ -191,7 +193,7 @@ def _centred(value: SSAValue, axis: int) -> SSAValue | None:
 
 @FUSIONS.rule(MulOp)
 def scale(node: MulOp, build: Build) -> SSAValue | None:
-    """A normalisation without scale, times one number for each element of a row."""
+    """Returns a normalisation without scale, times one number for each element of a row."""
     for value, other in _either_way(node):
         norm = value.owner
         if not isinstance(norm, LayerNormOp | RmsNormOp) or not value.has_one_use():
@@ -207,7 +209,7 @@ def scale(node: MulOp, build: Build) -> SSAValue | None:
 
 @FUSIONS.rule(AddOp)
 def bias(node: AddOp, build: Build) -> SSAValue | None:
-    """A layer normalisation without bias, plus one number for each element of a row."""
+    """Returns a layer normalisation without bias, plus one number for each element of a row."""
     for value, other in _either_way(node):
         norm = defining_op(value, LayerNormOp)
         if norm is None or not value.has_one_use() or splat_value(norm.bias) != 0:
@@ -219,7 +221,7 @@ def bias(node: AddOp, build: Build) -> SSAValue | None:
 
 
 def _row(value: SSAValue, row: tuple[int, ...], build: Build) -> SSAValue | None:
-    """The row that `value` repeats in all rows, if it does."""
+    """Returns the row that `value` repeats in all rows, if it does."""
     source = _repeated(value)
     if source is None:
         return None

@@ -27,7 +27,7 @@ _RULES = RuleTable()
 
 @_RULES.rule(BlockedMaxPoolOp)
 def pool_of_convolution(node: BlockedMaxPoolOp, build: Build) -> SSAValue | None:
-    """`max_pool(relu(convolution))` as `relu(pooled convolution)`."""
+    """Returns `max_pool(relu(convolution))` as `relu(pooled convolution)`."""
     value, between = node.input, []
     while value.has_one_use() and isinstance(value.owner, _KEEP_ORDER):
         between.append(value.owner)
@@ -47,7 +47,7 @@ def pool_of_convolution(node: BlockedMaxPoolOp, build: Build) -> SSAValue | None
 
 
 def _window(node: BlockedMaxPoolOp) -> int | None:
-    """The size of square windows that lie side by side; None for others."""
+    """Returns the size of square windows that lie side by side; None for others."""
     size = node.kernel.get_values()[0]
     n = len(shape_of(node.input.type)) - 3
     wanted = ((size,) * n, (size,) * n, (1,) * n, (0,) * (2 * n))

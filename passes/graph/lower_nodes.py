@@ -43,14 +43,14 @@ LISTED = 10
 
 
 def is_composite(operator: type[Node]) -> bool:
-    """Whether there is a decomposition of an operator."""
+    """Returns whether there is a decomposition of an operator."""
     if issubclass(operator, DataParallel) and not LOWERINGS.of(operator):
         return not is_primitive(operator)
     return bool(LOWERINGS.of(operator))
 
 
 def decompose(node: Node, build: Build) -> SSAValue | None:
-    """The value of `node`, made of other nodes; None if there is no decomposition."""
+    """Returns the value of `node`, made of other nodes; None if there is no decomposition."""
     if isinstance(node, DataParallel) and not node.depends_on_place(node.call):
         return lower_data_parallel(node, build)
     rules = LOWERINGS.of(type(node))
@@ -100,7 +100,9 @@ def _cannot_lower(stuck: Sequence[Node]) -> CompileError:
 
 
 def _operators(names: Sequence[str]) -> frozenset[type[Node]]:
-    """The classes of the operators called `names`, with or without the name of the dialect."""
+    """
+    Returns the classes of the operators called `names`, with or without the name of the dialect.
+    """
     known = {node.name: node for node in OPERATORS}
     known |= {short_name(node): node for node in OPERATORS}
     if unknown := [n for n in names if n not in known]:
@@ -137,7 +139,7 @@ class LowerNodesPass(ModulePass):
         lower_nodes(op, lambda call: call.operator in kept or backend.keeps(call))
 
     def _target(self) -> dict[str, str]:
-        """The options of the backend that say what code is generated for."""
+        """Returns the options of the backend that say what code is generated for."""
         given = {
             "target_cpu": self.target_cpu,
             "target_features": self.target_features,

@@ -65,15 +65,17 @@ _FEW_VECTORS = 2
 
 def panel_width(columns: int, lanes: int, vectors: int) -> int:
     """
-    The number of columns of a panel: a multiple of `lanes`, at most `vectors` times that, and no
-    more than it takes for all panels to be about equally full.
+    Returns the number of columns of a panel: a multiple of `lanes`, at most `vectors` times that,
+    and no more than it takes for all panels to be about equally full.
     """
     panels = -(-columns // (lanes * vectors))
     return -(-columns // (panels * lanes)) * lanes
 
 
 def packed(matrix: np.ndarray, width: int) -> np.ndarray:
-    """A matrix [K, N] as panels [ceil(N / width), K, width], zero beyond the last column."""
+    """
+    Returns a matrix [K, N] as panels [ceil(N / width), K, width], zero beyond the last column.
+    """
     inner, columns = matrix.shape
     panels = -(-columns // width)
     result = np.zeros((panels, inner, width), matrix.dtype)
@@ -86,8 +88,8 @@ def packed(matrix: np.ndarray, width: int) -> np.ndarray:
 
 def turn(matrix: np.ndarray, result: np.ndarray) -> None:
     """
-    Copy a matrix to `result`, its transpose, in parts that stay in a cache. The memory of the file
-    that it comes from is given back after each.
+    Copies a matrix to `result`, its transpose, in parts that stay in a cache. The memory of the
+    file that it comes from is given back after each.
     """
     for start in range(0, len(matrix), _TURNED_ROWS):
         rows = slice(start, start + _TURNED_ROWS)
@@ -96,14 +98,14 @@ def turn(matrix: np.ndarray, result: np.ndarray) -> None:
 
 
 def turned(matrix: np.ndarray) -> np.ndarray:
-    """The transpose of a matrix, in row-major order."""
+    """Returns the transpose of a matrix, in row-major order."""
     result = np.empty(matrix.shape[::-1], matrix.dtype)
     turn(matrix, result)
     return result
 
 
 def all_finite(read: Callable[[], np.ndarray]) -> bool:
-    """Whether a constant can be read and has neither infinite elements nor NaN."""
+    """Returns whether a constant can be read and has neither infinite elements nor NaN."""
     try:
         array = read().reshape(-1)
     except (OSError, ValueError):
@@ -166,7 +168,7 @@ class _Rules:
     def _product(
         self, x: SSAValue, weights: SSAValue, transposed: bool, build: Build
     ) -> SSAValue | None:
-        """The product with constant `weights`; None if they are something else."""
+        """Returns the product with constant `weights`; None if they are something else."""
         if not _is_matrix(weights):
             return None
         if _are_integers(x, weights):
@@ -199,13 +201,13 @@ class _Rules:
         return build(PackedMatMulOp, x, constant, columns=columns)
 
     def _has_unsigned_only(self, x: SSAValue) -> bool:
-        """Whether `x` has signed bytes, of which the machine multiplies fewer at once."""
+        """Returns whether `x` has signed bytes, of which the machine multiplies fewer at once."""
         signed, unsigned = (self.machine.byte_dot(unsigned=u) for u in (False, True))
         is_signed = storage_type(element_of(x.type)) == i8
         return is_signed and signed is None and unsigned is not None
 
     def _integers(self, x: SSAValue, weights: SSAValue, transposed: bool, build: Build) -> SSAValue:
-        """The product of narrow integers."""
+        """Returns the product of narrow integers."""
         source, lanes = weights.owner, self.lanes
         assert isinstance(source, ConstantOp)
         value, t = source.value, source.result.type
@@ -246,7 +248,7 @@ _SIGN = 128
 
 
 def _is_matrix(weights: SSAValue) -> bool:
-    """Whether a value is a constant matrix with elements."""
+    """Returns whether a value is a constant matrix with elements."""
     shape = shape_of(weights.type)
     return len(shape) == 2 and 0 not in shape and isinstance(weights.owner, ConstantOp)
 
@@ -256,7 +258,7 @@ def _are_integers(x: SSAValue, weights: SSAValue) -> bool:
 
 
 def _unsigned(build: Build, x: SSAValue) -> SSAValue:
-    """Signed bytes, or those that are stored, larger by 128 as unsigned ones."""
+    """Returns signed bytes, or those that are stored, larger by 128 as unsigned ones."""
     shape = shape_of(x.type)
     if element_of(x.type) != i8:
         x = build(StorageCastOp, x, result_types=[with_shape(i8, shape)])
@@ -266,7 +268,7 @@ def _unsigned(build: Build, x: SSAValue) -> SSAValue:
 
 
 def reshape_of_product(node: ReshapeOp, build: Build) -> SSAValue | None:
-    """The product of reshaped rows, where the reshape keeps the columns."""
+    """Returns the product of reshaped rows, where the reshape keeps the columns."""
     product = defining_op(node.input, PackedMatMulOp) or defining_op(node.input, DotMatMulOp)
     if product is None or not node.input.has_one_use():
         return None

@@ -10,12 +10,12 @@ Permutation: TypeAlias = tuple[int, ...]
 
 
 def permuted(values: Sequence[T], p: Permutation) -> list[T]:
-    """The values of the input's dimensions in the order of the result's."""
+    """Returns the values of the input's dimensions in the order of the result's."""
     return [values[i] for i in p]
 
 
 def inverse(p: Permutation) -> Permutation:
-    """The permutation that undoes `p`."""
+    """Returns the permutation that undoes `p`."""
     result = [0] * len(p)
     for i, source in enumerate(p):
         result[source] = i
@@ -23,7 +23,7 @@ def inverse(p: Permutation) -> Permutation:
 
 
 def compose(first: Permutation, second: Permutation) -> Permutation:
-    """One permutation for a transpose by `first` and then one by `second`."""
+    """Returns one permutation for a transpose by `first` and then one by `second`."""
     return tuple(first[i] for i in second)
 
 
@@ -32,13 +32,15 @@ def is_identity(p: Permutation) -> bool:
 
 
 def moves_only_ones(p: Permutation, shape: Sequence[int]) -> bool:
-    """Whether a transpose of `shape` keeps the order of all dimensions that are not of size 1."""
+    """
+    Returns whether a transpose of `shape` keeps the order of all dimensions that are not of size 1.
+    """
     order = [i for i in p if shape[i] != 1]
     return order == sorted(order)
 
 
 def remaining(p: Permutation, dropped: Sequence[int]) -> Permutation:
-    """The rest of `p` when the result's dimensions `dropped` vanish on both sides."""
+    """Returns the rest of `p` when the result's dimensions `dropped` vanish on both sides."""
     sources = [s for i, s in enumerate(p) if i not in dropped]
     rank = {s: r for r, s in enumerate(sorted(sources))}
     return tuple(rank[s] for s in sources)

@@ -58,7 +58,7 @@ def _is_graph(function: func.FuncOp) -> bool:
 
 def _observe(function: func.FuncOp) -> None:
     """
-    Insert an observation after each value that has none. Observations of arguments are at the
+    Inserts an observation after each value that has none. Observations of arguments are at the
     start.
     """
     block = function.body.block
@@ -84,7 +84,7 @@ def _properties(key: ValueKey) -> dict[str, Attribute]:
 
 
 def _make_outputs(function: func.FuncOp) -> None:
-    """Replace observations by results; of arguments and of results, by attributes of those."""
+    """Replaces observations by results; of arguments and of results, by attributes of those."""
     block, types = function.body.block, function.function_type
     arguments = _dictionaries(function.arg_attrs, len(types.inputs))
     results = _dictionaries(function.res_attrs, len(types.outputs))
@@ -121,7 +121,9 @@ def _dictionaries(
 def profiled_places(
     function: func.FuncOp,
 ) -> tuple[dict[int, ValueKey], dict[int, ValueKey]]:
-    """The arguments and results that are profiled, of a function with profiles as results."""
+    """
+    Returns the arguments and results that are profiled, of a function with profiles as results.
+    """
     places = [
         {
             index: _key(about)

@@ -51,7 +51,7 @@ class Build:
         result_types: Sequence[Attribute] | None = None,
         **properties: Python,
     ) -> SSAValue:
-        """Insert `node.of(...)` and return its only result."""
+        """Inserts `node.of(...)` and return its only result."""
         return self.add(node.of(*operands, result_types=result_types, **properties))
 
     def add(self, node: Node) -> SSAValue:
@@ -61,7 +61,7 @@ class Build:
 
     def like(self, node: Node, *operands: SSAValue, **changed: Python) -> SSAValue:
         """
-        The same operator on other operands, with some properties changed.
+        Returns the same operator on other operands, with some properties changed.
 
         A result type that is not inferred gets the shape of the first operand.
         """
@@ -75,37 +75,39 @@ class Build:
         )
 
     def splat(self, value: float, type: Attribute) -> SSAValue:
-        """A tensor (or, in a stacked body, a number) of `type` that is `value` everywhere."""
+        """
+        Returns a tensor (or, in a stacked body, a number) of `type` that is `value` everywhere.
+        """
         return self(SplatOp, result_types=[type], value=value)
 
     def constant(
         self, array: np.ndarray, hint: str = "constant", element: Attribute | None = None
     ) -> SSAValue:
-        """A constant with the elements of `array`, which must not be changed afterwards."""
+        """Returns a constant with the elements of `array`, which must not be changed afterwards."""
         from ...semantics.arrays import make_constant
 
         return self.add(make_constant(array, hint, element))
 
     def reshape(self, value: SSAValue, shape: Sequence[int]) -> SSAValue:
-        """`value` with another shape; `value` itself if it has that shape."""
+        """Returns `value` with another shape; `value` itself if it has that shape."""
         if shape_of(value.type) == tuple(shape):
             return value
         return self(ReshapeOp, value, result_types=[with_shape(element_of(value.type), shape)])
 
     def broadcast(self, value: SSAValue, shape: Sequence[int]) -> SSAValue:
-        """`value` broadcast to `shape`; `value` itself if it has that shape."""
+        """Returns `value` broadcast to `shape`; `value` itself if it has that shape."""
         if shape_of(value.type) == tuple(shape):
             return value
         return self(BroadcastOp, value, result_types=[with_shape(element_of(value.type), shape)])
 
     def per_channel(self, value: SSAValue, shape: Sequence[int]) -> SSAValue:
-        """`value` [C] broadcast along dimension 1 of `shape`."""
+        """Returns `value` [C] broadcast along dimension 1 of `shape`."""
         (channels,) = shape_of(value.type)
         column = self.reshape(value, [channels] + [1] * (len(shape) - 2))
         return self.broadcast(column, shape)
 
     def discard(self) -> None:
-        """Forget all nodes, so that their operands do not count them as users."""
+        """Forgets all nodes, so that their operands do not count them as users."""
         for op in reversed(self.ops):
             op.drop_all_references()
         self.ops = []
@@ -135,7 +137,7 @@ class RuleTable:
         return register
 
     def __iter__(self) -> Iterator[type[Node]]:
-        """The operators that have rules."""
+        """Returns the operators that have rules."""
         return iter(self._rules)
 
     def of(self, operator: type[Operation]) -> Sequence[Rule]:
@@ -165,7 +167,7 @@ class ApplyRules(RewritePattern):
 
 def apply_rules(module: ModuleOp, table: RuleTable) -> None:
     """
-    Apply the rules of `table` until none matches; nodes without users disappear.
+    Applies the rules of `table` until none matches; nodes without users disappear.
 
     A worklist holds the nodes to look at: all at first, later those that a rewrite made or touched.
     """
@@ -180,7 +182,9 @@ def check_type(op: Operation, value: SSAValue) -> None:
 
 
 def replace_node(node: Node, ops: Sequence[Operation], value: SSAValue) -> None:
-    """Put `ops` before `node` and `value` in the place of its result; hand on name and location."""
+    """
+    Puts `ops` before `node` and `value` in the place of its result; hand on name and location.
+    """
     block = node.parent
     assert block is not None
     block.insert_ops_before(ops, node)
@@ -198,7 +202,7 @@ def replace_node(node: Node, ops: Sequence[Operation], value: SSAValue) -> None:
 
 
 def erase_if_dead(values: Sequence[SSAValue]) -> None:
-    """Erase the nodes that made `values` and, in turn, their operands, if nothing uses them."""
+    """Erases the nodes that made `values` and, in turn, their operands, if nothing uses them."""
     pending = list(values)
     while pending:
         owner = pending.pop().owner
@@ -210,7 +214,7 @@ def erase_if_dead(values: Sequence[SSAValue]) -> None:
 
 def tensor_nodes(module: ModuleOp) -> Iterator[Node]:
     """
-    The nodes of all graphs in the module, in order: not those on single numbers in stacked
+    Yields the nodes of all graphs in the module, in order: not those on single numbers in stacked
     instructions.
 
     The list is taken before the first one is yielded, so nodes may be replaced on the way; nodes
@@ -229,8 +233,8 @@ def failure(
     names: Sequence[str] | None = None,
 ) -> CompileError:
     """
-    An error to raise that says at which operation something is wrong: by `names`, or else those of
-    its results.
+    Returns an error to raise that says at which operation something is wrong: by `names`, or else
+    those of its results.
     """
     if names is None:
         names = [r.name_hint for r in op.results if r.name_hint]
@@ -241,12 +245,14 @@ def failure(
 
 
 def defining_op(value: SSAValue, kind: type[N]) -> N | None:
-    """The node of class `kind` that makes `value`, if one does."""
+    """Returns the node of class `kind` that makes `value`, if one does."""
     return value.owner if isinstance(value.owner, kind) else None
 
 
 def is_constant(value: SSAValue) -> bool:
-    """Whether a value is known at compile time: a constant, a splat, or a broadcast of one."""
+    """
+    Returns whether a value is known at compile time: a constant, a splat, or a broadcast of one.
+    """
     owner = value.owner
     if isinstance(owner, BroadcastOp):
         owner = owner.input.owner
@@ -255,9 +261,9 @@ def is_constant(value: SSAValue) -> bool:
 
 def splat_value(value: SSAValue) -> bool | int | float | None:
     """
-    The number that every element of `value` is, if that is easy to see: a splat, or a broadcast of
-    a splat or of a small constant whose elements are equal. Of a quantized value, the stored
-    number.
+    Returns the number that every element of `value` is, if that is easy to see: a splat, or a
+    broadcast of a splat or of a small constant whose elements are equal. Of a quantized value, the
+    stored number.
     """
     owner = value.owner
     if isinstance(owner, BroadcastOp | ReshapeOp):
@@ -280,5 +286,5 @@ def splat_value(value: SSAValue) -> bool | int | float | None:
 
 
 def element_is(value: SSAValue, *kinds: type[Attribute]) -> bool:
-    """Whether the stored elements of `value` have one of these types."""
+    """Returns whether the stored elements of `value` have one of these types."""
     return isinstance(storage_type(element_of(value.type)), kinds)

@@ -103,7 +103,7 @@ class _Reader:
 
 
 def problem_of(block: Block) -> Problem:
-    """The scheduling problem of a block of nodes that ends with a terminator."""
+    """Returns the scheduling problem of a block of nodes that ends with a terminator."""
     reader = _Reader()
     *nodes, terminator = block.ops
     for op in nodes:
@@ -112,7 +112,7 @@ def problem_of(block: Block) -> Problem:
 
 
 def peak(problem: Problem, order: Sequence[int]) -> int:
-    """The largest number of bytes in use at once if the tasks run in this order."""
+    """Returns the largest number of bytes in use at once if the tasks run in this order."""
     uses = list(problem.uses)
     live = highest = 0
     for index in order:
@@ -135,8 +135,8 @@ def peak(problem: Problem, order: Sequence[int]) -> int:
 
 def _needs(problem: Problem) -> list[int]:
     """
-    The bytes that the computation of each task needs at most, about, with operands and without its
-    remaining results.
+    Returns the bytes that the computation of each task needs at most, about, with operands and
+    without its remaining results.
     """
     need: list[int] = []
     for task in problem.tasks:
@@ -196,7 +196,7 @@ class _Greedy:
         self.recency = [0] * len(problem.tasks)
 
     def change(self, index: int) -> int:
-        """The bytes that a task allocates less those that it frees."""
+        """Returns the bytes that a task allocates less those that it frees."""
         task, sizes = self.problem.tasks[index], self.problem.sizes
         freed = sum(sizes[b] for b in task.operands if self.uses[b] == 1)
         return sum(sizes[b] for b in task.results) - freed
@@ -234,7 +234,7 @@ class _Greedy:
 
 
 def best_order(problem: Problem) -> list[int]:
-    """The order with the lowest peak among the given one and the heuristics."""
+    """Returns the order with the lowest peak among the given one and the heuristics."""
     given = list(range(len(problem.tasks)))
     orders = (given, order_by_children(problem), _Greedy(problem).run())
     return min(orders, key=lambda order: peak(problem, order))
@@ -252,7 +252,7 @@ def schedule(block: Block) -> None:
 
 
 def _is_graph(op: Operation) -> bool:
-    """A function of one block that holds nothing but operations without side effects."""
+    """Returns a function of one block that holds nothing but operations without side effects."""
     if not isinstance(op, func.FuncOp) or len(op.body.blocks) != 1:
         return False
     ops = list(op.body.block.ops)

@@ -70,7 +70,7 @@ sinking = SINKING.rule
 
 
 def transpose(build: Build, value: SSAValue, p: Permutation) -> SSAValue:
-    """`value` transposed; `value` itself if `p` changes nothing."""
+    """Returns `value` transposed; `value` itself if `p` changes nothing."""
     return value if is_identity(p) else build(TransposeOp, value, permutation=p)
 
 
@@ -79,18 +79,21 @@ def permutation_of(node: TransposeOp) -> Permutation:
 
 
 def sinking_transpose(value: SSAValue) -> TransposeOp | None:
-    """The transpose that makes `value`, unless it is of a constant and vanishes at compile time."""
+    """
+    Returns the transpose that makes `value`, unless it is of a constant and vanishes at compile
+    time.
+    """
     found = defining_op(value, TransposeOp)
     return None if found is None or is_constant(found.input) else found
 
 
 def vanishes(found: TransposeOp, node: Node) -> bool:
-    """Whether nothing but `node` uses the transpose."""
+    """Returns whether nothing but `node` uses the transpose."""
     return all(use.operation is node for use in found.result.uses)
 
 
 def common_permutation(node: Node, operands: Sequence[SSAValue]) -> Permutation | None:
-    """The one permutation of all transposed operands, if only `node` uses them."""
+    """Returns the one permutation of all transposed operands, if only `node` uses them."""
     found = [t for operand in operands if (t := sinking_transpose(operand)) is not None]
     permutations = {permutation_of(t) for t in found}
     if len(permutations) != 1 or not all(vanishes(t, node) for t in found):
@@ -99,13 +102,13 @@ def common_permutation(node: Node, operands: Sequence[SSAValue]) -> Permutation 
 
 
 def aligned_source(broadcast: BroadcastOp) -> list[int]:
-    """The shape of what is broadcast, with ones up to the rank of the result."""
+    """Returns the shape of what is broadcast, with ones up to the rank of the result."""
     source = shape_of(broadcast.input.type)
     return [1] * (len(shape_of(broadcast.result.type)) - len(source)) + list(source)
 
 
 def can_untranspose(value: SSAValue, p: Permutation) -> bool:
-    """Whether `value` before a transpose by `p` costs nothing when the network runs."""
+    """Returns whether `value` before a transpose by `p` costs nothing when the network runs."""
     if isinstance(value.owner, TransposeOp | ConstantOp | SplatOp):
         return isinstance(value.owner, ConstantOp | SplatOp) or (
             is_constant(value.owner.input) or permutation_of(value.owner) == p
@@ -117,7 +120,7 @@ def can_untranspose(value: SSAValue, p: Permutation) -> bool:
 
 
 def untransposed(build: Build, value: SSAValue, p: Permutation) -> SSAValue:
-    """The value that gives `value` when it is transposed by `p`."""
+    """Returns the value that gives `value` when it is transposed by `p`."""
     back = inverse(p)
     match value.owner:
         case TransposeOp() as node:
@@ -156,7 +159,7 @@ def sink_below_elements(node: DataParallel, build: Build) -> SSAValue | None:
 
 @sinking(QuantizeOp, DequantizeOp)
 def sink_below_quantization(node: QuantizeOp | DequantizeOp, build: Build) -> SSAValue | None:
-    """Move a transpose below a quantization with one scale for the whole tensor."""
+    """Moves a transpose below a quantization with one scale for the whole tensor."""
     p = common_permutation(node, node.operands)
     elements = (element_of(node.input.type), element_of(node.result.type))
     per_axis = any(isinstance(e, QuantizedType) and e.is_per_axis for e in elements)
@@ -218,7 +221,9 @@ def sink_below_softmax(node: SoftmaxOp | LogSoftmaxOp, build: Build) -> SSAValue
 
 
 def _swaps_matrices(value: SSAValue) -> TransposeOp | None:
-    """The transpose that makes `value` if it swaps the last two dimensions and nothing else."""
+    """
+    Returns the transpose that makes `value` if it swaps the last two dimensions and nothing else.
+    """
     found = defining_op(value, TransposeOp)
     if found is None:
         return None
@@ -242,7 +247,7 @@ def read_transposed_matrices(node: MatMulOp, build: Build) -> SSAValue | None:
 
 @sinking(GenericOp)
 def read_transposed_operands(node: GenericOp, build: Build) -> SSAValue | None:
-    """A formula reads the operands of transposes, with its indices in their order."""
+    """Returns a formula reads the operands of transposes, with its indices in their order."""
     formula = parse(GenericOp.formula_of(node.call))
     constants = GenericOp.numbers(node.call)
     names = [n for n in operand_names(formula) if n not in constants]

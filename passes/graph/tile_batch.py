@@ -109,14 +109,16 @@ class Graph:
         return value in self.images or value in self.same
 
     def in_groups(self, node: Node, value: SSAValue) -> bool:
-        """Whether a node reads an operand for a group of images; it does not read a bias so."""
+        """
+        Returns whether a node reads an operand for a group of images; it does not read a bias so.
+        """
         return value in self.images or (
             value in self.same and isinstance(node, DataParallel | ConcatOp)
         )
 
 
 def _repeats(node: Node) -> bool:
-    """Whether a node on constants gives the same for each index of dimension 0."""
+    """Returns whether a node on constants gives the same for each index of dimension 0."""
     if isinstance(node, SplatOp):
         return True
     if not isinstance(node, BroadcastOp):
@@ -192,15 +194,15 @@ class Groups:
 
     @classmethod
     def of(cls, batch: int, images: int) -> Groups:
-        """Groups of `images`, or of a multiple if they are too many."""
+        """Returns groups of `images`, or of a multiple if they are too many."""
         each = -(-batch // (images * _MOST_GROUPS))
         return cls(-(-batch // (images * each)), images * each, each)
 
 
 def saved_bytes(graph: Graph, node: Node, groups: Groups, cache: int) -> int:
     """
-    The bytes that a node saves if images come in `groups`: its operands and results then stay
-    within `cache` bytes. The number is below 0 if the node has more weights than that.
+    Returns the bytes that a node saves if images come in `groups`: its operands and results then
+    stay within `cache` bytes. The number is below 0 if the node has more weights than that.
     """
     if isinstance(node, _VIEWS):
         return 0
@@ -216,7 +218,9 @@ def saved_bytes(graph: Graph, node: Node, groups: Groups, cache: int) -> int:
 
 
 def best_place(graph: Graph, nodes: Sequence[Node], groups: Groups, cache: int) -> int:
-    """The number of nodes to compute for a group of images at a time: none, or two and more."""
+    """
+    Returns the number of nodes to compute for a group of images at a time: none, or two and more.
+    """
     total = best = place = computed = 0
     for number, node in enumerate(nodes):
         if not graph.visit(node):
@@ -234,7 +238,7 @@ def _with_batch(value: SSAValue, count: int) -> TensorType:
 
 
 def _part(value: SSAValue, first: int, count: int) -> SliceOp:
-    """Some images of an argument."""
+    """Returns some images of an argument."""
     shape = shape_of(value.type)
     rest = [0] * (len(shape) - 1)
     strides = [1] * len(shape)
@@ -244,7 +248,7 @@ def _part(value: SSAValue, first: int, count: int) -> SliceOp:
 
 
 def _for_images(node: Node, operands: Sequence[SSAValue], count: int) -> Node:
-    """The node for so many images."""
+    """Returns the node for so many images."""
     properties = dict(node.properties)
     if isinstance(node, SliceOp):
         _, *rest = node.sizes.get_values()
@@ -260,8 +264,8 @@ def _for_images(node: Node, operands: Sequence[SSAValue], count: int) -> Node:
 
 def split(block: Block, batch: int, images: int, cache: int) -> None:
     """
-    Compute the first nodes of a graph for `images` of the `batch` at a time, or a multiple, if that
-    pays.
+    Computes the first nodes of a graph for `images` of the `batch` at a time, or a multiple, if
+    that pays.
     """
     nodes = [op for op in block.ops if isinstance(op, Node)]
     graph = Graph(batch, set(block.args))
@@ -304,7 +308,7 @@ def split(block: Block, batch: int, images: int, cache: int) -> None:
 
 
 def _join(block: Block, moved: Sequence[Node], parts: dict[SSAValue, list[SSAValue]]) -> None:
-    """Put the images together where later nodes use them."""
+    """Puts the images together where later nodes use them."""
     inside = set(moved)
     for node in moved:
         value = node.results[0]
@@ -321,7 +325,7 @@ def _join(block: Block, moved: Sequence[Node], parts: dict[SSAValue, list[SSAVal
 
 
 def batch_of(function: func.FuncOp) -> int | None:
-    """The size of dimension 0 of all arguments, if it is the same and above 1."""
+    """Returns the size of dimension 0 of all arguments, if it is the same and above 1."""
     shapes = [shape_of(t) for t in function.function_type.inputs if isinstance(t, TensorType)]
     sizes = {shape[:1] for shape in shapes}
     if len(shapes) != len(function.function_type.inputs) or len(sizes) != 1:

@@ -50,7 +50,7 @@ class ValueKey:
 
 
 def value_keys(main: FuncOp) -> dict[SSAValue, ValueKey]:
-    """Every argument and every result of an operation of a graph, in order."""
+    """Returns every argument and every result of an operation of a graph, in order."""
     found: dict[SSAValue, ValueKey] = {}
     taken: dict[str, int] = {}
     for argument in main.body.block.args:
@@ -63,7 +63,7 @@ def value_keys(main: FuncOp) -> dict[SSAValue, ValueKey]:
 
 
 def profiled_values(main: FuncOp) -> dict[SSAValue, ValueKey]:
-    """The values of a graph that a profile observes: floats that are not constant."""
+    """Returns the values of a graph that a profile observes: floats that are not constant."""
     return {v: k for v, k in value_keys(main).items() if not k.constant and _is_float_tensor(v)}
 
 
@@ -111,7 +111,7 @@ def _constant(op: Operation) -> str:
 
 @_TOKENS.entry(SliceOp)
 def _slice(op: Operation) -> str:
-    """A dimension that is taken whole may be the batch."""
+    """Returns a dimension that is taken whole may be the batch."""
     assert isinstance(op, SliceOp)
     ranges = zip(
         *(op.starts.get_values(), op.sizes.get_values(), op.strides.get_values()),
@@ -122,7 +122,7 @@ def _slice(op: Operation) -> str:
 
 
 def _unique(name: str, taken: dict[str, int]) -> str:
-    """The name as xDSL prints it: what comes later gets a number."""
+    """Returns the name as xDSL prints it: what comes later gets a number."""
     count = taken.get(name, 0)
     taken[name] = count + 1
     return f"{name}_{count}" if count else name

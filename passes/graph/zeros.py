@@ -21,8 +21,8 @@ _KEEP: tuple[type[Node], ...] = (
 
 def is_rectified(value: SSAValue) -> bool:
     """
-    Whether the elements of a value are those of one that was limited to what is not negative. Then
-    many of them are 0, as a rule.
+    Returns whether the elements of a value are those of one that was limited to what is not
+    negative. Then many of them are 0, as a rule.
     """
     while isinstance(value.owner, _KEEP):
         value = value.owner.operands[0]

@@ -33,7 +33,8 @@ from .program import memref, programs
 
 def lifetimes_of(block: Block) -> tuple[list[AllocActivationOp], list[Lifetime]]:
     """
-    The allocations of a block, and their lives as positions in it. A buffer never freed lives on.
+    Returns the allocations of a block, and their lives as positions in it. A buffer never freed
+    lives on.
     """
     allocations: list[AllocActivationOp] = []
     starts: list[int] = []
@@ -52,7 +53,9 @@ def lifetimes_of(block: Block) -> tuple[list[AllocActivationOp], list[Lifetime]]
 
 
 def place_weights(weights: Sequence[WeightOp], alignment: int) -> tuple[list[int], int]:
-    """An offset for each weight, equal ones at the same place, and the size of the segment."""
+    """
+    Returns an offset for each weight, equal ones at the same place, and the size of the segment.
+    """
     places: dict[Attribute, int] = {}
     end = 0
     for op in weights:
@@ -63,7 +66,9 @@ def place_weights(weights: Sequence[WeightOp], alignment: int) -> tuple[list[int
 
 
 def allocate(function: func.FuncOp, alignment: int = 64) -> None:
-    """Write offsets into a program and the sizes of its segments into the function's attributes."""
+    """
+    Writes offsets into a program and the sizes of its segments into the function's attributes.
+    """
     block = function.body.block
     allocations, lifetimes = lifetimes_of(block)
     plan = plan_arena(lifetimes, alignment)

@@ -44,7 +44,7 @@ from .program import Timeline, memref, programs, same_view, tidy
 
 
 def takes_all(view: SSAValue) -> bool:
-    """True if a view is all elements, in order, of an activation."""
+    """Returns true if a view is all elements, in order, of an activation."""
     buffer = buffer_of(view)
     is_activation = isinstance(buffer.owner, AllocActivationOp)
     return is_activation and is_whole(memref(view), memref(buffer))
@@ -52,7 +52,7 @@ def takes_all(view: SSAValue) -> bool:
 
 def move_buffer(timeline: Timeline, buffer: SSAValue, home: SSAValue) -> bool:
     """
-    Let every use of `buffer` use `home` instead, a view of another buffer with as many elements.
+    Lets every use of `buffer` use `home` instead, a view of another buffer with as many elements.
     Returns False, and changes nothing, if strides cannot express a use.
     """
     accesses = list(timeline.accesses(buffer))
@@ -69,7 +69,7 @@ def move_buffer(timeline: Timeline, buffer: SSAValue, home: SSAValue) -> bool:
 
 def _hoist_fill(timeline: Timeline, buffer: SSAValue, slot: int, copy_slot: int) -> None:
     """
-    Move the splat that fills `buffer` to just before `slot`, if nothing else touches the buffer
+    Moves the splat that fills `buffer` to just before `slot`, if nothing else touches the buffer
     until the copy.
     """
     between = list(timeline.accesses(buffer, 0, copy_slot))
@@ -82,7 +82,9 @@ def _hoist_fill(timeline: Timeline, buffer: SSAValue, slot: int, copy_slot: int)
 
 
 def write_in_place(timeline: Timeline, copy: CopyOp) -> bool:
-    """The first way: the source moves into the destination. Returns whether it was possible."""
+    """
+    Returns the first way: the source moves into the destination. Returns whether it was possible.
+    """
     source, dest = copy.source, copy.dest
     buffer = buffer_of(source)
     if buffer is buffer_of(dest) or not takes_all(source):
@@ -101,7 +103,8 @@ def write_in_place(timeline: Timeline, copy: CopyOp) -> bool:
 
 def read_from_source(timeline: Timeline, copy: CopyOp) -> bool:
     """
-    The second way: readers of the destination read the source. Returns whether it was possible.
+    Returns the second way: readers of the destination read the source. Returns whether it was
+    possible.
     """
     source, dest = copy.source, copy.dest
     buffer = buffer_of(dest)
@@ -118,7 +121,7 @@ def read_from_source(timeline: Timeline, copy: CopyOp) -> bool:
 
 
 def eliminate_copies(block: Block) -> None:
-    """Remove copies from a program until none can be removed."""
+    """Removes copies from a program until none can be removed."""
     timeline = Timeline(block)
     changed = True
     while changed:

@@ -43,7 +43,7 @@ class Liveness:
         return any(overlap(view, read) for read in self._read.get(buffer_of(view), ()))
 
     def step_over(self, op: Instruction) -> None:
-        """Move from the point after an instruction to the point before it."""
+        """Moves from the point after an instruction to the point before it."""
         for qualifier, view in op.qualified_operands():
             if qualifier is Qualifier.OUT:
                 self._end(view)
@@ -60,7 +60,7 @@ class Liveness:
 
 
 def without(op: StackedOp, dead: list[SSAValue]) -> StackedOp:
-    """The stack without the stores to `dead`. `op` is not in use afterwards."""
+    """Returns the stack without the stores to `dead`. `op` is not in use afterwards."""
     body = Body()
     body.absorb(op)
     for view in dead:
@@ -70,7 +70,7 @@ def without(op: StackedOp, dead: list[SSAValue]) -> StackedOp:
 
 
 def eliminate_dead_stores(block: Block) -> None:
-    """Remove what has no effect on the outputs of a program."""
+    """Removes what has no effect on the outputs of a program."""
     live = Liveness(block)
     for op in each(reversed([op for op in block.ops if isinstance(op, Instruction)])):
         dead = [view for view in op.written() if not live.is_live(view)]

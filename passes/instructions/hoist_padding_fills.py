@@ -51,8 +51,8 @@ class Bordered:
 
 def bordered(timeline: Timeline, buffer: SSAValue) -> Bordered | None:
     """
-    The borders of a buffer; None if it has none, or if anything else writes them, or reads them
-    before they are filled.
+    Returns the borders of a buffer; None if it has none, or if anything else writes them, or reads
+    them before they are filled.
     """
     fills: list[Instruction] = []
     filled: list[SSAValue] = []
@@ -85,7 +85,7 @@ class LiveBytes:
 
     def keep(self, size: int, first: int, end: int) -> bool:
         """
-        Let `size` bytes live from slot `first` up to `end`; False, and nothing happens, if the
+        Lets `size` bytes live from slot `first` up to `end`; False, and nothing happens, if the
         maximum would grow.
         """
         if int(self._alive[first:end].max(initial=0)) + size > self._most:
@@ -95,7 +95,7 @@ class LiveBytes:
 
 
 def _become(timeline: Timeline, later: Bordered, buffer: SSAValue) -> None:
-    """Let a later buffer be `buffer`, whose border is filled."""
+    """Lets a later buffer be `buffer`, whose border is filled."""
     for fill in later.fills:
         timeline.erase(fill)
     for access in list(timeline.accesses(later.buffer)):
@@ -104,7 +104,7 @@ def _become(timeline: Timeline, later: Bordered, buffer: SSAValue) -> None:
 
 
 def _in_order(timeline: Timeline, kept: Sequence[Bordered]) -> Iterator[Instruction]:
-    """The instructions, each after the fills of the buffers that it is the first to use."""
+    """Yields the instructions, each after the fills of the buffers that it is the first to use."""
     moved = {fill for b in kept for fill in b.fills}
     ahead: dict[int, list[Instruction]] = {}
     for b in kept:
@@ -116,7 +116,7 @@ def _in_order(timeline: Timeline, kept: Sequence[Bordered]) -> Iterator[Instruct
 
 
 def hoist_padding_fills(block: Block) -> None:
-    """Fill the borders of a program's buffers early, and once where memory allows it."""
+    """Fills the borders of a program's buffers early, and once where memory allows it."""
     timeline = Timeline(block)
     memory = LiveBytes(len(timeline.slots))
     found: list[Bordered] = []

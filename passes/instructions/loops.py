@@ -40,7 +40,7 @@ SPLAT = INSTRUCTIONS[SplatOp]
 
 
 def is_loop(op: Operation) -> bool:
-    """A copy, a splat, a stack, or the instruction of a data-parallel operator."""
+    """Returns a copy, a splat, a stack, or the instruction of a data-parallel operator."""
     if isinstance(op, OperatorInstruction):
         operator = op.OPERATOR
         if issubclass(operator, DataParallel):
@@ -50,7 +50,7 @@ def is_loop(op: Operation) -> bool:
 
 
 def accepts_epilogue(op: Operation) -> bool:
-    """An operator instruction that can run a body on each element of its one result."""
+    """Returns an operator instruction that can run a body on each element of its one result."""
     return (
         isinstance(op, OperatorInstruction)
         and op.num_results() == 1
@@ -59,7 +59,7 @@ def accepts_epilogue(op: Operation) -> bool:
 
 
 def body_size(op: Instruction) -> int:
-    """The number of data-parallel nodes that an instruction runs on each element."""
+    """Returns the number of data-parallel nodes that an instruction runs on each element."""
     if isinstance(op, StackedOp):
         return len(op.body.block.ops) - 1
     if isinstance(op, OperatorInstruction) and op.epilogue is not None:
@@ -76,7 +76,7 @@ def _find(views: Sequence[SSAValue], view: SSAValue) -> int | None:
 
 
 def _scalar_weight(view: SSAValue) -> FloatAttr | IntegerAttr | None:
-    """The one number of a weight of one element that is written in the text."""
+    """Returns the one number of a weight of one element that is written in the text."""
     owner = buffer_of(view).owner
     if not isinstance(owner, WeightOp) or not isinstance(owner.value, DenseIntOrFPElementsAttr):
         return None
@@ -103,7 +103,9 @@ class Body:
         """The element to store in each view of `writes`."""
 
     def element(self, view: SSAValue) -> SSAValue:
-        """The current element of a view: as written so far, a constant, or as it is in memory."""
+        """
+        Returns the current element of a view: as written so far, a constant, or as it is in memory.
+        """
         at = _find(self.writes, view)
         if at is not None:
             return self.values[at]
@@ -125,13 +127,13 @@ class Body:
         self.values.append(value)
 
     def forget(self, view: SSAValue) -> None:
-        """Do not store a view after all."""
+        """Does not store a view after all."""
         at = _find(self.writes, view)
         assert at is not None
         del self.writes[at], self.values[at]
 
     def prune(self) -> None:
-        """Drop the nodes whose results are not stored, and the views that only those read."""
+        """Drops the nodes whose results are not stored, and the views that only those read."""
         stored = set(self.values)
         for node in reversed(list(self.block.ops)):
             if not any(r.uses or r in stored for r in node.results):
@@ -148,7 +150,7 @@ class Body:
         return splat.result
 
     def absorb(self, op: Instruction) -> None:
-        """Compute what `op` computes. A stack or epilogue loses its body to this one."""
+        """Computes what `op` computes. A stack or epilogue loses its body to this one."""
         match op:
             case StackedOp():
                 self._absorb_stack(op)
@@ -177,7 +179,7 @@ class Body:
 
     def absorb_epilogue(self, op: OperatorInstruction) -> BlockArgument:
         """
-        Compute what the epilogue of `op` computes, and return the argument that stands for the
+        Computes what the epilogue of `op` computes, and returns the argument that stands for the
         operator's result. It is the last argument of the block and belongs to no view.
         """
         (dest,) = op.dests
@@ -192,7 +194,7 @@ class Body:
         return result
 
     def _inline(self, block: Block, elements: Sequence[SSAValue]) -> list[SSAValue]:
-        """Move the nodes of a body here; returns what it yields."""
+        """Moves the nodes of a body here; returns what it yields."""
         for argument, element in zip(block.args, elements, strict=True):
             argument.replace_all_uses_with(element)
         *nodes, last = block.ops
@@ -205,7 +207,7 @@ class Body:
         return values
 
     def _finish(self, order: Sequence[SSAValue], values: Sequence[SSAValue]) -> Region:
-        """The block with these arguments, made to yield these values, as a region."""
+        """Returns the block with these arguments, made to yield these values, as a region."""
         finished = Block(arg_types=[a.type for a in order])
         for old, new in zip(order, finished.args, strict=True):
             old.replace_all_uses_with(new)
@@ -218,7 +220,9 @@ class Body:
         return Region(finished)
 
     def stacked(self) -> StackedOp:
-        """The computation as one instruction; views that are read and written are `@inout`."""
+        """
+        Returns the computation as one instruction; views that are read and written are `@inout`.
+        """
         arguments = dict(zip(self.reads, self.block.args, strict=True))
         results = dict(zip(self.writes, self.values, strict=True))
         inouts: dict[SSAValue, SSAValue] = {}
@@ -233,7 +237,9 @@ class Body:
         return StackedOp(outs, list(inouts), ins, region)
 
     def as_epilogue_of(self, op: OperatorInstruction, result: SSAValue) -> OperatorInstruction:
-        """The instruction `op` with this computation, which writes one view, as its epilogue."""
+        """
+        Returns the instruction `op` with this computation, which writes one view, as its epilogue.
+        """
         (dest,) = self.writes
         # `result` is an argument that belongs to no view
         others = [a for a in self.block.args if a is not result]
@@ -247,7 +253,9 @@ class Body:
 
 
 def conflicting(reads: Sequence[SSAValue], writes: Sequence[SSAValue]) -> bool:
-    """Whether some view of `writes` shares elements with a different view of either list."""
+    """
+    Returns whether some view of `writes` shares elements with a different view of either list.
+    """
     return any(
         overlap(written, other) and not same_view(written, other)
         for written in writes
@@ -257,8 +265,8 @@ def conflicting(reads: Sequence[SSAValue], writes: Sequence[SSAValue]) -> bool:
 
 def as_inout(op: Instruction, read: SSAValue, written: SSAValue) -> Instruction:
     """
-    The instruction with `read`, one of its `@in` views, and `written`, one of its `@out` views,
-    replaced by the one view `read`, which becomes `@inout`. `op` is not in use afterwards.
+    Returns the instruction with `read`, one of its `@in` views, and `written`, one of its `@out`
+    views, replaced by the one view `read`, which becomes `@inout`. `op` is not in use afterwards.
     """
     body = Body()
     if not is_loop(op):
@@ -276,7 +284,10 @@ def _rename(views: list[SSAValue], old: SSAValue, new: SSAValue) -> None:
 
 
 def read_views(op: Instruction) -> list[SSAValue]:
-    """The views that an instruction reads element by element, without those of a whole operator."""
+    """
+    Returns the views that an instruction reads element by element, without those of a whole
+    operator.
+    """
     if isinstance(op, OperatorInstruction) and not is_loop(op):
         return list(op.extras) + (list(op.dests) if op.inout is not None else [])
     return [v for q, v in op.qualified_operands() if q is not Qualifier.OUT]

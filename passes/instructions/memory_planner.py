@@ -41,12 +41,12 @@ class Plan:
 
 
 def align(size: int, alignment: int) -> int:
-    """The next multiple of `alignment`."""
+    """Returns the next multiple of `alignment`."""
     return -(-size // alignment) * alignment
 
 
 def _live_bytes(lifetimes: Sequence[Lifetime]) -> list[tuple[int, int]]:
-    """The time of each start of a lifetime, and the bytes alive at that time."""
+    """Returns the time of each start of a lifetime, and the bytes alive at that time."""
     events = [(b.start, 0, b.size) for b in lifetimes]
     events += [(b.end, 1, -b.size) for b in lifetimes]
     live = 0
@@ -59,7 +59,7 @@ def _live_bytes(lifetimes: Sequence[Lifetime]) -> list[tuple[int, int]]:
 
 
 def lower_bound(lifetimes: Sequence[Lifetime]) -> int:
-    """The maximum over time of the bytes alive; no arena can be smaller."""
+    """Returns the maximum over time of the bytes alive; no arena can be smaller."""
     return max((live for _, live in _live_bytes(lifetimes)), default=0)
 
 
@@ -67,7 +67,8 @@ def check_no_overlap(
     lifetimes: Sequence[Lifetime], offsets: Sequence[int]
 ) -> tuple[int, int] | None:
     """
-    Two buffers that are alive at the same time at overlapping offsets, or None if there are none.
+    Returns two buffers that are alive at the same time at overlapping offsets, or None if there are
+    none.
 
     A sweep over time keeps the buffers alive sorted by offset. As long as these are disjoint, a new
     buffer can only meet its two neighbours, so the check costs `n log n` (and list insertions).
@@ -91,7 +92,7 @@ def check_no_overlap(
 
 
 def _neighbours(lifetimes: Sequence[Lifetime]) -> list[list[int]]:
-    """The buffers that live at the same time as each buffer."""
+    """Returns the buffers that live at the same time as each buffer."""
     found: list[list[int]] = [[] for _ in lifetimes]
     alive: list[int] = []
     for i in sorted(range(len(lifetimes)), key=lambda i: lifetimes[i].start):
@@ -105,7 +106,9 @@ def _neighbours(lifetimes: Sequence[Lifetime]) -> list[list[int]]:
 
 
 def _gap(taken: Sequence[tuple[int, int]], size: int, best: bool) -> int:
-    """The offset of the first gap of at least `size` bytes or, if `best`, of the smallest one."""
+    """
+    Returns the offset of the first gap of at least `size` bytes or, if `best`, of the smallest one.
+    """
     end = 0
     choice: tuple[int, int] | None = None
     for low, high in taken:
@@ -122,7 +125,7 @@ def _gap(taken: Sequence[tuple[int, int]], size: int, best: bool) -> int:
 def _pack(
     order: Sequence[int], sizes: Sequence[int], neighbours: Sequence[list[int]], best: bool
 ) -> Plan:
-    """Place the buffers in the given order."""
+    """Places the buffers in the given order."""
     offsets = [-1] * len(sizes)
     top = 0
     for i in order:
@@ -138,7 +141,7 @@ def _pack(
 
 
 def _by_breadth(lifetimes: Sequence[Lifetime], neighbours: Sequence[list[int]]) -> list[int]:
-    """The buffers of the busiest time first, the larger ones before the smaller."""
+    """Returns the buffers of the busiest time first, the larger ones before the smaller."""
     live = {time: size for time, size in _live_bytes(lifetimes)}
 
     def busiest(i: int) -> int:
@@ -166,15 +169,15 @@ def _orders(
 
 
 def _raise_top(order: Sequence[int], plan: Plan, sizes: Sequence[int]) -> list[int]:
-    """The order with the buffers that reach the top of the arena in front."""
+    """Returns the order with the buffers that reach the top of the arena in front."""
     top = {i for i in order if plan.offsets[i] + sizes[i] == plan.size}
     return [i for i in order if i in top] + [i for i in order if i not in top]
 
 
 def plan_arena(lifetimes: Sequence[Lifetime], alignment: int = 64) -> Plan:
     """
-    Offsets that are multiples of `alignment` for all buffers, such that no two that are alive at
-    the same time overlap.
+    Returns offsets that are multiples of `alignment` for all buffers, such that no two that are
+    alive at the same time overlap.
     """
     sizes = [align(b.size, alignment) for b in lifetimes]
     padded = [Lifetime(b.start, b.end, s) for b, s in zip(lifetimes, sizes, strict=True)]

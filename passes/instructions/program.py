@@ -35,7 +35,7 @@ _KNOWN = (
 
 
 def programs(module: ModuleOp) -> Iterator[func.FuncOp]:
-    """The functions of a module that are instruction programs; all others are left alone."""
+    """Yields the functions of a module that are instruction programs; all others are left alone."""
     for function in list(module.ops):
         if not isinstance(function, func.FuncOp) or len(function.body.blocks) != 1:
             continue
@@ -48,13 +48,13 @@ def programs(module: ModuleOp) -> Iterator[func.FuncOp]:
 
 
 def memref(value: SSAValue) -> MemRefType:
-    """The type of a buffer or view."""
+    """Returns the type of a buffer or view."""
     assert isinstance(value.type, MemRefType)
     return value.type
 
 
 def overlap(a: SSAValue, b: SSAValue) -> bool:
-    """False if two buffers or views certainly share no element."""
+    """Returns false if two buffers or views certainly share no element."""
     buffer = buffer_of(a)
     if buffer is not buffer_of(b):
         return False
@@ -62,7 +62,7 @@ def overlap(a: SSAValue, b: SSAValue) -> bool:
 
 
 def same_view(a: SSAValue, b: SSAValue) -> bool:
-    """True if two values are the same elements in the same order."""
+    """Returns true if two values are the same elements in the same order."""
     return a is b or (buffer_of(a) is buffer_of(b) and a.type == b.type)
 
 
@@ -110,7 +110,7 @@ class Timeline:
             insort(self._written.setdefault(buffer, []), slot)
 
     def take(self, op: Instruction) -> int:
-        """Remove an instruction from the lists, not from the block; returns its slot."""
+        """Removes an instruction from the lists, not from the block; returns its slot."""
         slot = self.slot_of.pop(op)
         self.slots[slot] = None
         for buffer in {buffer_of(v) for v in op.operands}:
@@ -135,7 +135,7 @@ class Timeline:
         op.erase()
 
     def redirect(self, op: Instruction, index: int, value: SSAValue) -> None:
-        """Let operand `index` be `value`."""
+        """Lets operand `index` be `value`."""
         slot = self.take(op)
         op.operands[index] = value
         self.put(op, slot)
@@ -144,7 +144,7 @@ class Timeline:
         self, buffer: SSAValue, first: int = 0, end: int | None = None, writes: bool = False
     ) -> Iterator[OperandAccess]:
         """
-        The accesses to `buffer` in order, within the slots from `first` up to `end`, by all
+        Yields the accesses to `buffer` in order, within the slots from `first` up to `end`, by all
         instructions or only by those that write it.
         """
         slots = (self._written if writes else self._touched).get(buffer, [])
@@ -157,34 +157,34 @@ class Timeline:
                     yield OperandAccess(slot, op, i, value, qualifier.reads, qualifier.writes)
 
     def count(self, buffer: SSAValue) -> int:
-        """The number of instructions that use `buffer`."""
+        """Returns the number of instructions that use `buffer`."""
         return len(self._touched.get(buffer, ()))
 
     def span(self, buffer: SSAValue) -> tuple[int, int]:
-        """The first and last slot that use `buffer`, which something uses."""
+        """Returns the first and last slot that use `buffer`, which something uses."""
         touched = self._touched[buffer]
         return touched[0], touched[-1]
 
     def previous_write(self, buffer: SSAValue, slot: int) -> int | None:
-        """The last slot before `slot` that writes `buffer`."""
+        """Returns the last slot before `slot` that writes `buffer`."""
         written = self._written.get(buffer, [])
         i = bisect_left(written, slot)
         return written[i - 1] if i else None
 
     def conflicts(self, value: SSAValue, writing: bool, first: int, end: int) -> bool:
         """
-        Whether a read (or write) of `value` may not move across the slots from `first` up to `end`:
-        something there writes (or touches) elements of it.
+        Returns whether a read (or write) of `value` may not move across the slots from `first` up
+        to `end`: something there writes (or touches) elements of it.
         """
         accesses = self.accesses(buffer_of(value), first, end, writes=not writing)
         return any((a.writes or writing) and overlap(a.value, value) for a in accesses)
 
     def instructions(self) -> list[Instruction]:
-        """The remaining instructions, in order."""
+        """Returns the remaining instructions, in order."""
         return [op for op in self.slots if op is not None]
 
     def view(self, buffer: SSAValue, t: MemRefType) -> SSAValue:
-        """`buffer` seen as `t`: itself, a view that exists, or a new one."""
+        """Returns `buffer` seen as `t`: itself, a view that exists, or a new one."""
         if t == buffer.type:
             return buffer
         views = self._views.setdefault(buffer, [])
@@ -204,7 +204,7 @@ class Timeline:
 
 
 def _drop_unused(block: Block) -> None:
-    """Remove views and weights that nothing uses, and allocations that no instruction uses."""
+    """Removes views and weights that nothing uses, and allocations that no instruction uses."""
     for op in reversed(list(block.ops)):
         unused = isinstance(op, TensorViewOp | WeightOp) and not op.result.uses
         if unused:
@@ -219,7 +219,7 @@ def _drop_unused(block: Block) -> None:
 
 
 def _last_users(instructions: list[Instruction]) -> dict[SSAValue, Instruction]:
-    """The instruction that uses each buffer last."""
+    """Returns the instruction that uses each buffer last."""
     last: dict[SSAValue, Instruction] = {}
     for op in instructions:
         for value in op.operands:
@@ -240,7 +240,7 @@ def _views(block: Block) -> dict[SSAValue, list[Operation]]:
 
 
 def _prologue(block: Block) -> list[Operation]:
-    """The values before the first instruction: weights and arguments with their views."""
+    """Returns the values before the first instruction: weights and arguments with their views."""
     views = _views(block)
     order: list[Operation] = []
     for op in block.ops:
@@ -257,7 +257,7 @@ def _is_activation(buffer: SSAValue) -> bool:
 
 def tidy(block: Block, instructions: list[Instruction] | None = None) -> None:
     """
-    Put a program into canonical order, with the instructions in the given order (by default the
+    Puts a program into canonical order, with the instructions in the given order (by default the
     order in which they stand). Views, weights and allocations without users vanish, and every
     buffer lives exactly from its first to its last use; missing deallocations are made.
     """
@@ -288,7 +288,7 @@ def tidy(block: Block, instructions: list[Instruction] | None = None) -> None:
 
 
 def _reorder(block: Block, order: list[Operation]) -> None:
-    """Give the block's operations this order, leaving alone those that already stand there."""
+    """Gives the block's operations this order, leaving alone those that already stand there."""
     current = block.first_op
     for op in order:
         if op is current:

@@ -34,7 +34,9 @@ from .program import Timeline, memref, programs, same_view, tidy
 
 
 def dies_at(timeline: Timeline, view: SSAValue, op: Instruction) -> bool:
-    """True if `view` is all of an activation which `op` uses last, and only through this view."""
+    """
+    Returns true if `view` is all of an activation which `op` uses last, and only through this view.
+    """
     buffer = buffer_of(view)
     return (
         takes_all(view)
@@ -44,7 +46,10 @@ def dies_at(timeline: Timeline, view: SSAValue, op: Instruction) -> bool:
 
 
 def begins_at(timeline: Timeline, view: SSAValue, op: Instruction) -> bool:
-    """True if `view` is all of an activation or output that `op` uses first, only by this view."""
+    """
+    Returns true if `view` is all of an activation or output that `op` uses first, only by this
+    view.
+    """
     buffer = buffer_of(view)
     return (isinstance(buffer.owner, AllocActivationOp) or isinstance(buffer, BlockArgument)) and (
         is_whole(memref(view), memref(buffer))
@@ -54,7 +59,7 @@ def begins_at(timeline: Timeline, view: SSAValue, op: Instruction) -> bool:
 
 
 def find_pair(timeline: Timeline, op: Instruction) -> tuple[SSAValue, SSAValue] | None:
-    """A view that `op` reads and one that it writes which can become one."""
+    """Returns a view that `op` reads and one that it writes which can become one."""
     whole = [] if is_loop(op) else [buffer_of(v) for v in op.sources]  # pyright: ignore
     dying = [v for v in read_views(op) if dies_at(timeline, v, op) and buffer_of(v) not in whole]
     for qualifier, written in op.qualified_operands():
@@ -67,7 +72,7 @@ def find_pair(timeline: Timeline, op: Instruction) -> tuple[SSAValue, SSAValue] 
 
 
 def share(timeline: Timeline, op: Instruction, read: SSAValue, written: SSAValue) -> Instruction:
-    """Make the two views of `op` one; returns what `op` became."""
+    """Makes the two views of `op` one; returns what `op` became."""
     if isinstance(op, CopyOp):
         new = op
     else:
@@ -84,7 +89,7 @@ def share(timeline: Timeline, op: Instruction, read: SSAValue, written: SSAValue
 
 
 def share_buffers(block: Block) -> None:
-    """Run as many instructions of a program in place as possible."""
+    """Runs as many instructions of a program in place as possible."""
     timeline = Timeline(block)
     for op in each(timeline.instructions()):
         if not (is_loop(op) or accepts_epilogue(op)):

@@ -62,7 +62,7 @@ from .program import Timeline, memref, overlap, programs, same_view, tidy
 
 
 def is_reshaped(a: SSAValue, b: SSAValue) -> bool:
-    """Whether two views are all elements of one buffer, in order, in different shapes."""
+    """Returns whether two views are all elements of one buffer, in order, in different shapes."""
     buffer = memref(buffer_of(a))
     return (
         buffer_of(a) is buffer_of(b)
@@ -74,8 +74,8 @@ def is_reshaped(a: SSAValue, b: SSAValue) -> bool:
 
 def producer_of(timeline: Timeline, view: SSAValue, slot: int) -> Instruction | None:
     """
-    The instruction that last wrote elements of `view`, if it wrote exactly this view, or the whole
-    buffer in another shape.
+    Returns the instruction that last wrote elements of `view`, if it wrote exactly this view, or
+    the whole buffer in another shape.
     """
     buffer = buffer_of(view)
     before = timeline.previous_write(buffer, slot)
@@ -90,7 +90,7 @@ def producer_of(timeline: Timeline, view: SSAValue, slot: int) -> Instruction | 
 
 
 def is_private(timeline: Timeline, buffer: SSAValue, *users: Instruction) -> bool:
-    """True if nothing but the given instructions uses an activation."""
+    """Returns true if nothing but the given instructions uses an activation."""
     if not isinstance(buffer.owner, AllocActivationOp) or timeline.count(buffer) > len(users):
         return False
     return all(a.instruction in users for a in timeline.accesses(buffer))
@@ -100,7 +100,7 @@ def meeting_slot(
     timeline: Timeline, producer: Instruction, consumer: Instruction, passed: list[SSAValue]
 ) -> int | None:
     """
-    The slot at which both instructions can run as one: the producer's, else the consumer's.
+    Returns the slot at which both instructions can run as one: the producer's, else the consumer's.
 
     `passed` are the consumer's operands that come from the producer.
     """
@@ -119,14 +119,14 @@ def meeting_slot(
 
 
 def is_next(timeline: Timeline, producer: Instruction, consumer: Instruction) -> bool:
-    """True if no instruction stands between the two."""
+    """Returns true if no instruction stands between the two."""
     first, second = timeline.slot_of[producer], timeline.slot_of[consumer]
     return all(timeline.slots[slot] is None for slot in range(first + 1, second))
 
 
 def passed_views(producer: Instruction, consumer: Instruction) -> list[SSAValue] | None:
     """
-    The views that the consumer reads as the producer wrote them; None if it also reads such
+    Returns the views that the consumer reads as the producer wrote them; None if it also reads such
     elements through another view.
     """
     passed: list[SSAValue] = []
@@ -140,7 +140,7 @@ def passed_views(producer: Instruction, consumer: Instruction) -> list[SSAValue]
 
 
 def _size(view: SSAValue) -> int:
-    """Bytes of an element."""
+    """Returns bytes of an element."""
     assert isinstance(view.type, MemRefType)
     return element_bytes(view.type.element_type)
 
@@ -162,8 +162,9 @@ class Stacker:
 
     def _widens_for_one(self, op: Instruction) -> bool:
         """
-        Whether an instruction gives one later loop wider elements than it reads, such as numbers
-        instead of quantized ones: then that loop takes it in, and narrow ones go through memory.
+        Returns whether an instruction gives one later loop wider elements than it reads, such as
+        numbers instead of quantized ones: then that loop takes it in, and narrow ones go through
+        memory.
         """
         written = op.written()
         if len(written) != 1 or type(op) is SPLAT:
@@ -180,7 +181,9 @@ class Stacker:
         )
 
     def _merge_once(self, consumer: Instruction) -> Instruction | None:
-        """The instruction that the consumer became; None if it cannot be merged (any further)."""
+        """
+        Returns the instruction that the consumer became; None if it cannot be merged (any further).
+        """
         slot = self.timeline.slot_of[consumer]
         producers = {
             p: self.timeline.slot_of[p]
@@ -220,7 +223,7 @@ class Stacker:
 
     def _see_as(self, producer: Instruction, consumer: Instruction) -> None:
         """
-        Let a loop see its operands in the shape of an operator's result, if it reads the result in
+        Lets a loop see its operands in the shape of an operator's result, if it reads the result in
         another one, nothing else does, and strides can express it for all operands.
         """
         result = producer.written()[0]
@@ -319,7 +322,7 @@ class Stacker:
 
 
 def stack(block: Block, max_ops: int, epilogues: Sequence[str] = ()) -> None:
-    """Merge the data-parallel instructions of a program."""
+    """Merges the data-parallel instructions of a program."""
     timeline = Timeline(block)
     Stacker(timeline, max_ops, epilogues).run()
     tidy(block, timeline.instructions())

@@ -128,7 +128,9 @@ class _Walk:
 
 
 def _walk_over(block: Block) -> _Walk:
-    """The state before the first operation: inputs are read-only, outputs are not yet written."""
+    """
+    Returns the state before the first operation: inputs are read-only, outputs are not yet written.
+    """
     walk = _Walk()
     for argument in block.args:
         qualifier = argument_attributes(argument).get(QUALIFIER)
@@ -205,7 +207,7 @@ def _verify_weights(function: func.FuncOp) -> None:
 
 def verify_memory(module: ModuleOp) -> None:
     """
-    Check every instruction program of a module.
+    Checks every instruction program of a module.
 
     Raises VerifyException on the first violation; its attribute `operation` is the offending one.
     """

@@ -39,11 +39,11 @@ class Filling:
         self._constants: list[set[SSAValue]] = [set() for _ in memory]
 
     def used(self, device: int) -> int:
-        """Bytes that the units on a device are known to need."""
+        """Returns bytes that the units on a device are known to need."""
         return self.weights[device] + self.largest[device]
 
     def fits(self, unit: int, device: int) -> bool:
-        """Whether there is room for a unit's constants, and for what it reads and makes."""
+        """Returns whether there is room for a unit's constants, and for what it reads and makes."""
         if self.memory[device] == inf:
             return True
         new = sum(map(bytes_of, self._new(unit, device)))
@@ -61,16 +61,16 @@ class Filling:
 
 
 def around_bytes(problem: Problem, unit: int) -> int:
-    """The values that a unit reads and makes."""
+    """Returns the values that a unit reads and makes."""
     values = (*problem.reads[unit], *problem.makes[unit])
     return sum(problem.values[v].bytes for v in values)
 
 
 def order_by_capability(problem: Problem) -> Callable[[int, int], int]:
     """
-    A number for a unit and a device: how many units the device can compute in all, which are few if
-    it is an accelerator. Conversions between floats and quantized numbers at the border of what is
-    quantized are not for accelerators, so for them it is negative.
+    Returns a number for a unit and a device: how many units the device can compute in all, which
+    are few if it is an accelerator. Conversions between floats and quantized numbers at the border
+    of what is quantized are not for accelerators, so for them it is negative.
     """
     general = [sum(row[d] < inf for row in problem.costs) for d in range(len(problem.devices))]
     border = [is_border(unit) for unit in problem.graph.units]
@@ -78,7 +78,7 @@ def order_by_capability(problem: Problem) -> Callable[[int, int], int]:
 
 
 def is_border(unit: Unit) -> bool:
-    """Whether a unit only quantizes floats that others made, or dequantizes a result."""
+    """Returns whether a unit only quantizes floats that others made, or dequantizes a result."""
     if unit.conversions:
         return False
     return all(isinstance(n, QuantizeOp | DequantizeOp) for n in unit.nodes)
@@ -86,8 +86,8 @@ def is_border(unit: Unit) -> bool:
 
 def most_special(problem: Problem, memory: Memory) -> Choice | None:
     """
-    Each unit on the device that can compute the fewest of all units (see `order_by_capability`). Of
-    equal devices, one is filled after the other, in their order.
+    Returns each unit on the device that can compute the fewest of all units (see
+    `order_by_capability`). Of equal devices, one is filled after the other, in their order.
     """
     return _first_fit(problem, memory, order_by_capability(problem))
 
@@ -96,8 +96,9 @@ def _first_fit(
     problem: Problem, memory: Memory, preference: Callable[[int, int], int]
 ) -> Choice | None:
     """
-    Each unit on the first device that has room, in ascending order of a number of devices. A device
-    that was too full once is taken only if no other one is left, so that data does not go back.
+    Returns each unit on the first device that has room, in ascending order of a number of devices.
+    A device that was too full once is taken only if no other one is left, so that data does not go
+    back.
     """
     filling = Filling(problem, memory)
     choice: Choice = []
@@ -115,8 +116,8 @@ def _first_fit(
 
 def all_on(device: int) -> Chooser:
     """
-    Put everything on one device that it can compute and hold, and the rest on the other devices in
-    order.
+    Puts everything on one device that it can compute and holds, and the rest on the other devices
+    in order.
     """
 
     def choose(problem: Problem, memory: Memory) -> Choice | None:
@@ -127,7 +128,7 @@ def all_on(device: int) -> Chooser:
 
 def earliest_finish(problem: Problem, memory: Memory) -> Choice | None:
     """
-    List scheduling: units by how much must follow them, each on the device on which it is done
+    Lists scheduling: units by how much must follow them, each on the device on which it is done
     first, with the time that its operands take to get there (HEFT: Topcuoglu, Hariri and Wu,
     "Performance-Effective and Low-Complexity Task Scheduling for Heterogeneous Computing", 2002).
     """
@@ -154,7 +155,7 @@ def earliest_finish(problem: Problem, memory: Memory) -> Choice | None:
 def _ready(
     problem: Problem, unit: int, device: int, choice: Sequence[int], finish: Sequence[float]
 ) -> float:
-    """The time at which all inputs of a unit are on a device."""
+    """Returns the time at which all inputs of a unit are on a device."""
     ready = 0.0
     for value in problem.reads[unit]:
         producer = problem.values[value].producer
@@ -169,7 +170,7 @@ def _ready(
 
 
 def _ranks(problem: Problem) -> list[float]:
-    """The mean time of each unit and of all that must follow it, on the longest path."""
+    """Returns the mean time of each unit and of all that must follow it, on the longest path."""
     ranks = [0.0] * len(problem.costs)
     count = len(problem.devices)
     pairs = [(a, b) for a in range(count) for b in range(count)]

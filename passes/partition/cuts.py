@@ -23,9 +23,9 @@ SLACKS = (1.1, 1.25, 1.5, 2.0, 4.0, inf)
 
 def balanced_cut(problem: Problem, memory: Memory) -> Choice | None:
     """
-    Each unit on a device that can compute the fewest units (see `order_by_capability`). If several
-    devices can compute that many, each gets a piece of the units in their order. A piece's size are
-    the bytes of its constants and results.
+    Returns each unit on a device that can compute the fewest units (see `order_by_capability`). If
+    several devices can compute that many, each gets a piece of the units in their order. A piece's
+    size are the bytes of its constants and results.
     """
     order, filling = order_by_capability(problem), Filling(problem, memory)
     choice = [-1] * len(problem.costs)
@@ -52,7 +52,9 @@ def balanced_cut(problem: Problem, memory: Memory) -> Choice | None:
 def _cut(
     problem: Problem, filling: Filling, devices: Sequence[int], units: Sequence[int]
 ) -> list[int] | None:
-    """The beginnings of the pieces of all devices but the first; None if they do not fit."""
+    """
+    Returns the beginnings of the pieces of all devices but the first; None if they do not fit.
+    """
     sizes = [problem.weights[u] + _made(problem, u) for u in units]
     room = [filling.memory[d] - filling.weights[d] for d in devices]
     shares = room if max(room) < inf else [1.0] * len(devices)
@@ -77,7 +79,8 @@ def _made(problem: Problem, unit: int) -> int:
 
 def _crossing(problem: Problem, units: Sequence[int]) -> list[int]:
     """
-    The bytes that cross each place between units: earlier units make them and later ones read them.
+    Returns the bytes that cross each place between units: earlier units make them and later ones
+    read them.
     """
     place = {unit: i for i, unit in enumerate(units)}
     change = [0] * (len(units) + 1)
@@ -113,7 +116,7 @@ class _Window:
         self._maxima: deque[int] = deque()
 
     def begin(self, end: int) -> int:
-        """The first place where a piece may begin that ends before unit `end`."""
+        """Returns the first place where a piece may begin that ends before unit `end`."""
         if not end:
             return 0
         new = end - 1
@@ -136,7 +139,9 @@ class _Window:
 
 
 def _best_cuts(crossing: Sequence[int], windows: Sequence[_Window]) -> list[int] | None:
-    """The places of the cuts with the least bytes across; None if there are no such places."""
+    """
+    Returns the places of the cuts with the least bytes across; None if there are no such places.
+    """
     count = len(crossing)
     cost = [0.0] + [inf] * (count - 1)  # of pieces that end at each place
     choices: list[list[int]] = []

@@ -60,7 +60,7 @@ class Link:
     """Seconds, for each tensor."""
 
     def seconds(self, size: int) -> float:
-        """The seconds of a transfer of `size` bytes."""
+        """Returns the seconds of a transfer of `size` bytes."""
         return self.latency + size / self.bandwidth
 
 
@@ -82,7 +82,7 @@ class Device:
     """Instead of the backend's own estimate, for all operators."""
 
     def cost(self, call: Call) -> float:
-        """Estimated seconds of a node, alone."""
+        """Returns estimated seconds of a node, alone."""
         if self.rates is None:
             return self.backend.cost(call)
         work = work_of(call)
@@ -97,7 +97,7 @@ class Device:
         return id(self.backend), self.rates
 
     def is_called(self, name: str) -> bool:
-        """Whether an annotation means this device: by its name, or by its backend."""
+        """Returns whether an annotation means this device: by its name, or by its backend."""
         return name in (self.name, self.backend.name)
 
 
@@ -125,21 +125,21 @@ class Configuration:
                 )
 
     def link(self, a: str, b: str) -> Link:
-        """The link between two devices, or between a device and the host."""
+        """Returns the link between two devices, or between a device and the host."""
         if a == b:
             return FREE
         given = self.links.get(frozenset((a, b)))
         return given or (FREE if HOST in (a, b) else Link())
 
     def names(self) -> str:
-        """The names of all devices, for messages."""
+        """Returns the names of all devices, for messages."""
         return ", ".join(d.name for d in self.devices)
 
 
 def of_backends(backends: Sequence[str], memory: Sequence[int] = ()) -> Configuration:
     """
-    A device for each backend, called after it with a number: `cpu0`, `cpu1`, `vta0`. `memory` has
-    their bytes in order, one number for all, or none. Raises GlowError.
+    Returns a device for each backend, called after it with a number: `cpu0`, `cpu1`, `vta0`.
+    `memory` has their bytes in order, one number for all, or none. Raises GlowError.
     """
     if len(memory) not in (0, 1, len(backends)):
         raise GlowError(
@@ -157,7 +157,7 @@ def of_backends(backends: Sequence[str], memory: Sequence[int] = ()) -> Configur
 
 
 def read_configuration(path: str | Path) -> Configuration:
-    """A configuration file: JSON if its name ends so, otherwise TOML. Raises GlowError."""
+    """Returns a configuration file: JSON if its name ends so, otherwise TOML. Raises GlowError."""
     try:
         text = Path(path).read_text(encoding="utf-8")
         found = json.loads(text) if Path(path).suffix == ".json" else tomllib.loads(text)
@@ -171,7 +171,9 @@ def read_configuration(path: str | Path) -> Configuration:
 
 
 def from_mapping(found: object) -> Configuration:
-    """A configuration from the values of a file. Raises GlowError for whatever it cannot mean."""
+    """
+    Returns a configuration from the values of a file. Raises GlowError for whatever it cannot mean.
+    """
     table = _table(found, "a configuration", {"devices": list, "links": list, "place": dict})
     backends: dict[str, Backend] = {}
     devices = tuple(_device(entry, backends) for entry in table.get("devices", ()))
@@ -185,7 +187,7 @@ def from_mapping(found: object) -> Configuration:
 def _table(
     found: object, what: str, known: Mapping[str, type | tuple[type, ...]]
 ) -> dict[str, Any]:
-    """`found` as a table of these keys with values of these types."""
+    """Returns `found` as a table of these keys with values of these types."""
     if not isinstance(found, dict):
         raise GlowError(f"expected {what} to be a table, found {found!r}")
     for key, value in found.items():
@@ -203,7 +205,7 @@ _LINK = {"between": list, "bandwidth": _NUMBER, "latency": _NUMBER}
 
 
 def _device(found: object, backends: dict[str, Backend]) -> Device:
-    """A device. Those with equal backends and options share one of `backends`."""
+    """Returns a device. Those with equal backends and options share one of `backends`."""
     table = _table(found, "a device", _DEVICE)
     if missing := [key for key in ("name", "backend") if key not in table]:
         raise GlowError(f"a device lacks {' and '.join(missing)}: {found}")
@@ -248,7 +250,7 @@ DEVICES, LINKS = "glow.devices", "glow.links"
 
 
 def attributes_of(configuration: Configuration) -> dict[str, Attribute]:
-    """Devices and links as attributes of a module, in the words of a file."""
+    """Returns devices and links as attributes of a module, in the words of a file."""
     devices = [_about(device) for device in configuration.devices]
     found: dict[str, Attribute] = {DEVICES: ArrayAttr(map(_dictionary, devices))}
     links = [
@@ -260,7 +262,7 @@ def attributes_of(configuration: Configuration) -> dict[str, Attribute]:
 
 def configuration_of(module: ModuleOp) -> Configuration | None:
     """
-    The devices and links that a module says it is split over; None if it does not.
+    Returns the devices and links that a module says it is split over; None if it does not.
 
     Raises GlowError if its attributes say something else.
     """

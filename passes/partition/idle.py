@@ -24,7 +24,7 @@ _LISTED = 3
 
 
 def idle_devices(module: ModuleOp) -> dict[str, str]:
-    """The reasons why devices got no partition of a module, by name."""
+    """Returns the reasons why devices got no partition of a module, by name."""
     found = module.attributes.get(IDLE)
     if not isinstance(found, DictionaryAttr):
         return {}
@@ -32,7 +32,7 @@ def idle_devices(module: ModuleOp) -> dict[str, str]:
 
 
 def idle_attribute(problem: Problem, groups: Sequence[UnitGroup]) -> dict[str, DictionaryAttr]:
-    """The attribute `glow.idle`, if a device got none of the groups."""
+    """Returns the attribute `glow.idle`, if a device got none of the groups."""
     used = {group.device for group in groups}
     reasons = {
         device.name: StringAttr(_why(problem, number))
@@ -82,7 +82,9 @@ def _why_unable(calls: Sequence[Call], device: Device) -> str:
 
 
 def _patterns(device: Device, operators: set[type[Node]]) -> list[object]:
-    """The element types of first operands that a backend claims for operators, each once."""
+    """
+    Returns the element types of first operands that a backend claims for operators, each once.
+    """
     return list(
         dict.fromkeys(
             elements.operands[0]
@@ -94,7 +96,7 @@ def _patterns(device: Device, operators: set[type[Node]]) -> list[object]:
 
 
 def _names(calls: Sequence[Call]) -> str:
-    """The operators of calls, the most frequent first."""
+    """Returns the operators of calls, the most frequent first."""
     found = [name for name, _ in Counter(call.operator.name for call in calls).most_common()]
     more = f" and {len(found) - _LISTED} more" if len(found) > _LISTED else ""
     return ", ".join(found[:_LISTED]) + more

@@ -22,7 +22,7 @@ from .partitions import is_partitioned, read_partitions
 
 def inline_partitions(module: ModuleOp) -> None:
     """
-    Make a graph of a partitioned network, in place.
+    Makes a graph of a partitioned network, in place.
 
     Raises CompileError if the module is not a partitioned network.
     """

@@ -63,7 +63,7 @@ class _Body:
 def outline(
     module: ModuleOp, main: func.FuncOp, problem: Problem, groups: Sequence[UnitGroup]
 ) -> None:
-    """Replace the body of `@main` by calls of one function for each group, in their order."""
+    """Replaces the body of `@main` by calls of one function for each group, in their order."""
     taken = {op.sym_name.data for op in module.ops if isinstance(op, func.FuncOp)}
     block = main.body.block
     *nodes, last = block.ops
@@ -96,7 +96,7 @@ def _free_name(wanted: str, taken: set[str]) -> str:
 def _function(
     name: str, problem: Problem, group: UnitGroup
 ) -> tuple[func.FuncOp, list[SSAValue], list[SSAValue]]:
-    """The function of a group, and the values of the graph that it reads and makes."""
+    """Returns the function of a group, and the values of the graph that it reads and makes."""
     graph, members = problem.graph, set(group.units)
     body = _Body(graph, problem.devices[group.device])
     outputs: list[SSAValue] = []

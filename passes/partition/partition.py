@@ -36,7 +36,7 @@ from .units import unit_graph
 
 def partition(module: ModuleOp, configuration: Configuration, strategy: str = "time") -> None:
     """
-    Split the function @main of a graph over devices: `module` is changed.
+    Splits the function @main of a graph over devices: `module` is changed.
 
     Raises CompileError if no device can compute a node, if an annotation is impossible, or if the
     memory of the devices is too small, and GlowError for an unknown strategy.

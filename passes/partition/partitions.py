@@ -87,7 +87,10 @@ class Partition:
         return tuple(_bytes(t) for t in self.function.function_type.outputs)
 
     def module(self) -> ModuleOp:
-        """The partition as a network of its own, whose function is called `main`. It is a copy."""
+        """
+        Returns the partition as a network of its own, whose function is called `main`. It is a
+        copy.
+        """
         function = self.function.clone()
         function.properties["sym_name"] = StringAttr(MAIN)
         function.properties.pop("sym_visibility", None)
@@ -104,12 +107,12 @@ class PartitionedNetwork:
     """Where each result of `@main` comes from, in order."""
 
     def users(self, number: int) -> tuple[int, ...]:
-        """The partitions that read what a partition makes."""
+        """Returns the partitions that read what a partition makes."""
         return tuple(p.number for p in self.partitions if number in p.dependencies)
 
 
 def is_partitioned(module: ModuleOp) -> bool:
-    """Whether `@main` of a module calls partitions."""
+    """Returns whether `@main` of a module calls partitions."""
     main = _functions(module).get(MAIN)
     called = main is not None and len(main.body.blocks) == 1 and main.body.block.first_op
     return isinstance(called, func.CallOp)
@@ -117,11 +120,11 @@ def is_partitioned(module: ModuleOp) -> bool:
 
 def read_partitions(module: ModuleOp) -> PartitionedNetwork:
     """
-    The partitions of a module, which are not changed.
+    Returns the partitions of a module, which are not changed.
 
     Raises CompileError, at the operation in question, if the module is not a partitioned network:
-    `@main` must consist of calls of private functions with one block, each called once and with
-    the attributes of a device.
+    `@main` must consist of calls of private functions with one block, each called once and with the
+    attributes of a device.
     """
     functions = _functions(module)
     main = functions.get(MAIN)
@@ -195,7 +198,7 @@ def _text(function: func.FuncOp, name: str) -> str:
 
 
 def _number(function: func.FuncOp, name: str) -> float:
-    """An attribute that may be missing, as in a module that was written by hand."""
+    """Returns an attribute that may be missing, as in a module that was written by hand."""
     found = function.attributes.get(name)
     if found is None:
         return 0

@@ -71,31 +71,33 @@ class Problem:
         return self.configuration.devices
 
     def can(self, unit: int) -> list[int]:
-        """The devices on which a unit can be, in order."""
+        """Returns the devices on which a unit can be, in order."""
         return [d for d, seconds in enumerate(self.costs[unit]) if seconds < inf]
 
     def before(self, unit: int) -> Iterable[tuple[int, int]]:
-        """Each value that a unit reads of another one, with the unit that makes it."""
+        """Yields each value that a unit reads of another one, with the unit that makes it."""
         for value in self.reads[unit]:
             producer = self.values[value].producer
             if producer is not None:
                 yield value, producer
 
     def after(self, unit: int) -> Iterable[tuple[int, int]]:
-        """Each value that a unit makes, with a unit that reads it."""
+        """Yields each value that a unit makes, with a unit that reads it."""
         for value in self.makes[unit]:
             for user in self.values[value].users:
                 yield value, user
 
     def link_seconds(self, value: int, a: int | None, b: int | None) -> float:
-        """The seconds of a value's transfer from one device to another; None is the host."""
+        """
+        Returns the seconds of a value's transfer from one device to another; None is the host.
+        """
         latency, bandwidth = self.links[a, b]
         return latency + self.values[value].bytes / bandwidth
 
 
 def problem_of(graph: UnitGraph, configuration: Configuration) -> Problem:
     """
-    The problem that a strategy decides.
+    Returns the problem that a strategy decides.
 
     Raises CompileError for nodes that no device can compute, and for annotations that are
     impossible.
@@ -153,7 +155,9 @@ class _Estimator:
         return sum(self._cost(n.call) for n in nodes)
 
     def computes(self, node: Node) -> bool:
-        """Whether the device supports a node, or all that `glow-lower-nodes` makes of it."""
+        """
+        Returns whether the device supports a node, or all that `glow-lower-nodes` makes of it.
+        """
         if self._supports(node.call):
             return True
         build = Build()
@@ -182,8 +186,8 @@ def _remembered(table: dict[CallKey, T], call: Call, compute: Callable[[Call], T
 
 def required_devices(graph: UnitGraph, configuration: Configuration) -> list[list[str]]:
     """
-    The names of devices that are asked for each unit, by attribute or by the names of its results,
-    which come first.
+    Returns the names of devices that are asked for each unit, by attribute or by the names of its
+    results, which come first.
 
     Raises CompileError for devices that there are not, and GlowError for names of nodes that there
     are not.
@@ -225,7 +229,7 @@ def _expect_device(node: Node, wanted: str, configuration: Configuration) -> Non
 def _only(
     unit: Unit, wanted: Sequence[str], row: Sequence[float], configuration: Configuration
 ) -> list[float]:
-    """The costs with those of other devices infinite."""
+    """Returns the costs with those of other devices infinite."""
     devices = configuration.devices
     asked = [all(d.is_called(name) for name in wanted) for d in devices]
     kept = [seconds if a else inf for a, seconds in zip(asked, row, strict=True)]
@@ -241,7 +245,7 @@ def _only(
 
 
 def _described(unit: Unit) -> str:
-    """The operators of a unit with their types."""
+    """Returns the operators of a unit with their types."""
     node = next((n for n in unit.nodes if not isinstance(n, QuantizeOp)), unit.nodes[0])
     call = unit.call(node)
     operands, results = (", ".join(map(str, t)) for t in (call.operands, call.results))

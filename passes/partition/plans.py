@@ -47,7 +47,7 @@ class UnitGroup:
 
 
 def weight_bytes(problem: Problem, units: Iterable[int]) -> int:
-    """Bytes of the constants of a partition, each once."""
+    """Returns bytes of the constants of a partition, each once."""
     graph = problem.graph
     constants = {v for u in units for v in graph.units[u].constants}
     return sum(map(bytes_of, constants))
@@ -55,9 +55,9 @@ def weight_bytes(problem: Problem, units: Iterable[int]) -> int:
 
 def activation_bytes(problem: Problem, units: Sequence[int]) -> int:
     """
-    Bytes that a partition needs at most at once beside its constants: what it reads and what it
-    makes for others all the time, and the rest from the unit that makes it to the last that reads
-    it. What is computed within a unit is not counted.
+    Returns bytes that a partition needs at most at once beside its constants: what it reads and
+    what it makes for others all the time, and the rest from the unit that makes it to the last that
+    reads it. What is computed within a unit is not counted.
     """
     members = set(units)
     last: dict[int, int] = {}
@@ -85,7 +85,7 @@ def activation_bytes(problem: Problem, units: Sequence[int]) -> int:
 
 def excess(problem: Problem, groups: Sequence[UnitGroup]) -> dict[int, int]:
     """
-    The devices whose memory is too small, with the bytes that they lack. A device holds the
+    Returns the devices whose memory is too small, with the bytes that they lack. A device holds the
     constants of all its partitions, and runs one of these at a time.
     """
     lacking: dict[int, int] = {}
@@ -119,7 +119,7 @@ def form(problem: Problem, device: Sequence[int]) -> list[UnitGroup]:
 
 
 def rooms_of(problem: Problem, device: Sequence[int]) -> list[float]:
-    """The bytes that constants leave for the activations of a partition on each device."""
+    """Returns the bytes that constants leave for the activations of a partition on each device."""
     rooms: list[float] = []
     for number, about in enumerate(problem.devices):
         own = [u for u, d in enumerate(device) if d == number]
@@ -141,7 +141,7 @@ def _split(problem: Problem, units: list[int], room: float) -> list[list[int]]:
 
 
 def _stages(problem: Problem, device: Sequence[int]) -> list[int]:
-    """The number of device changes before each unit."""
+    """Returns the number of device changes before each unit."""
     stages: list[int] = []
     for unit in range(len(device)):
         before = (p for _, p in problem.before(unit))
@@ -150,7 +150,7 @@ def _stages(problem: Problem, device: Sequence[int]) -> list[int]:
 
 
 def _reaches(problem: Problem, device: Sequence[int]) -> list[int]:
-    """The largest number of device changes after each unit."""
+    """Returns the largest number of device changes after each unit."""
     reaches = [0] * len(device)
     for unit in reversed(range(len(device))):
         after = (u for _, u in problem.after(unit))
@@ -218,13 +218,15 @@ class Plan:
         self.sends[producer].pop(number, None)
 
     def neighbours(self, unit: int) -> set[int]:
-        """The partitions from which a unit reads values, or that read those that it makes."""
+        """
+        Returns the partitions from which a unit reads values, or that read those that it makes.
+        """
         problem = self.problem
         around = (*problem.before(unit), *problem.after(unit))
         return {self.group_of[u] for _, u in around}
 
     def timing(self) -> Timing:
-        """Simulate one run: a device takes the partition that is ready first."""
+        """Simulates one run: a device takes the partition that is ready first."""
         result = Timing(work=sum(self.costs.values()))
         link, groups = self.problem.link_seconds, self.groups
         ready = {
@@ -257,12 +259,12 @@ class Plan:
         return result
 
     def in_order(self) -> list[UnitGroup]:
-        """The partitions as they begin."""
+        """Returns the partitions as they begin."""
         starts = self.timing().starts
         return [self.groups[i] for i in sorted(starts, key=starts.__getitem__)]
 
     def has_path_around(self, first: int, second: int) -> bool:
-        """Whether data gets from one partition to another one over a third."""
+        """Returns whether data gets from one partition to another one over a third."""
         pending = [u for users in self.sends[first].values() for u in users if u != second]
         seen = set(pending)
         while pending:
@@ -275,7 +277,10 @@ class Plan:
         return False
 
     def merged(self, first: int, second: int) -> Plan:
-        """The same plan with `second` in `first`, which begins earlier. There is no path around."""
+        """
+        Returns the same plan with `second` in `first`, which begins earlier. There is no path
+        around.
+        """
         plan = self._copy()
         a, b = self.groups[first], plan.groups.pop(second)
         plan.groups[first] = UnitGroup(a.device, sorted((*a.units, *b.units)))
@@ -293,9 +298,9 @@ class Plan:
 
     def moved(self, unit: int, target: int, device: int) -> Plan:
         """
-        The same plan with a unit in partition `target`, which is new and on `device` if there is
-        none of that number. A partition that loses its last unit is gone. Others may wait for each
-        other in a circle then, which `timing` shows.
+        Returns the same plan with a unit in partition `target`, which is new and on `device` if
+        there is none of that number. A partition that loses its last unit is gone. Others may wait
+        for each other in a circle then, which `timing` shows.
         """
         plan = self._copy()
         problem, source = self.problem, self.group_of[unit]
@@ -318,23 +323,23 @@ class Plan:
         return plan
 
     def _around(self, values: Iterable[int]) -> set[int]:
-        """The partitions that make or read values."""
+        """Returns the partitions that make or read values."""
         units = (self.problem.values[v] for v in values)
         return {self.group_of[u] for v in units for u in (v.producer, *v.users) if u is not None}
 
     def _set(self, number: int, group: UnitGroup) -> None:
-        """Have a partition consist of other units; without any, it is gone."""
+        """Has a partition consist of other units; without any, it is gone."""
         self.groups[number], self.costs[number] = group, _seconds(self.problem, group)
         if not group.units:
             for table in self._tables():
                 del table[number]
 
     def _tables(self) -> Iterable[dict[int, Any]]:
-        """The tables with an entry for each partition."""
+        """Returns the tables with an entry for each partition."""
         return self.groups, self.costs, self.sends, self.host_reads, self.host_sends
 
     def _copy(self) -> Plan:
-        """A plan whose tables can be changed, but not what these hold."""
+        """Returns a plan whose tables can be changed, but not what these hold."""
         plan = copy(self)
         for name in ("groups", "costs", "sends", "host_reads", "host_sends", "group_of"):
             setattr(plan, name, dict(getattr(self, name)))
@@ -346,7 +351,7 @@ def _renamed(numbers: set[int], old: int, new: int) -> set[int]:
 
 
 def merge_neighbours(plan: Plan, rooms: Sequence[float]) -> Plan:
-    """Merge partitions that follow each other on a device, unless the network gets slower."""
+    """Merges partitions that follow each other on a device, unless the network gets slower."""
     best = plan.timing().seconds
     for device in range(len(plan.problem.devices)):
         # merging changes what can wait for what on other devices, so the order is made anew

@@ -44,7 +44,7 @@ CYCLIC: Quality = (inf, 0, inf)
 
 
 def quality_of(plan: Plan) -> Quality:
-    """The quality of a plan."""
+    """Returns the quality of a plan."""
     timing = plan.timing()
     if len(timing.starts) < len(plan.groups):
         return CYCLIC
@@ -74,7 +74,7 @@ def move_partitions(
     problem: Problem, groups: list[UnitGroup], trials: int = TRIALS
 ) -> tuple[list[UnitGroup], int]:
     """
-    Move whole partitions to other devices as long as that helps: those first that take the most
+    Moves whole partitions to other devices as long as that helps: those first that take the most
     time. Returns how many of the trials are left, too.
     """
     best = quality_of(Plan(problem, groups))
@@ -110,7 +110,7 @@ def _moved(problem: Problem, groups: list[UnitGroup], units: list[int], device: 
 
 
 def _devices(problem: Problem, groups: Iterable[UnitGroup]) -> list[int]:
-    """The device of each unit."""
+    """Returns the device of each unit."""
     choice = [0] * len(problem.costs)
     for group in groups:
         for unit in group.units:
@@ -129,7 +129,7 @@ class _Budget:
     work: int
 
     def take(self, plan: Plan) -> bool:
-        """Whether one more move of a plan may be tried."""
+        """Returns whether one more move of a plan may be tried."""
         self.trials -= 1
         self.work -= len(plan.groups) + len(plan.group_of) // 10
         return self.trials >= 0 and self.work >= 0
@@ -156,7 +156,7 @@ def _move_units(
 
 
 def _with_fewer(plan: Plan) -> Plan:
-    """The plan with neighbours merged, if there is memory for that."""
+    """Returns the plan with neighbours merged, if there is memory for that."""
     groups = list(plan.groups.values())
     merged = merge_neighbours(plan, rooms_of(plan.problem, _devices(plan.problem, groups)))
     better = quality_of(merged) < quality_of(plan)
@@ -183,7 +183,7 @@ class _Pass:
         """The number of the latest new partition."""
 
     def best(self) -> Plan | None:
-        """The best plan on the way, if it is better than the first one."""
+        """Returns the best plan on the way, if it is better than the first one."""
         best, found = quality_of(self._plan), None
         moves = [m for unit in range(len(self._plan.problem.costs)) for m in self._moves_of(unit)]
         moves.sort(key=self._local_gain, reverse=True)
@@ -197,7 +197,7 @@ class _Pass:
         return found
 
     def _advance(self) -> bool:
-        """Make the best move that is possible. Returns whether there is one."""
+        """Makes the best move that is possible. Returns whether there is one."""
         while self._heap:
             _, step, move = heappop(self._heap)
             if move.unit in self._locked or self._plan.group_of[move.unit] == move.target:
@@ -225,8 +225,8 @@ class _Pass:
 
     def _moves_of(self, unit: int) -> Sequence[Move]:
         """
-        The targets of a unit at the border of its partition: adjacent partitions, or a new one on
-        another device.
+        Returns the targets of a unit at the border of its partition: adjacent partitions, or a new
+        one on another device.
         """
         problem, plan = self._plan.problem, self._plan
         own = plan.group_of[unit]
@@ -244,7 +244,7 @@ class _Pass:
         return moves
 
     def _try(self, move: Move) -> tuple[Quality, Plan | None]:
-        """The plan after a move; None if it has cycles, or if the budget is used up."""
+        """Returns the plan after a move; None if it has cycles, or if the budget is used up."""
         if not self._budget.take(self._plan):
             return CYCLIC, None
         plan = self._plan.moved(*move)
@@ -252,7 +252,7 @@ class _Pass:
         return quality, None if quality == CYCLIC else plan
 
     def _local_gain(self, move: Move) -> float:
-        """Seconds that a unit and the transfers of its values take less after a move."""
+        """Returns seconds that a unit and the transfers of its values take less after a move."""
         problem, plan = self._plan.problem, self._plan
         source = plan.groups[plan.group_of[move.unit]].device
 

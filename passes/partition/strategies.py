@@ -34,13 +34,15 @@ class NoRoomError(CompileError):
 
 
 def strategy(name: str) -> Callable[[Strategy], Strategy]:
-    """Registers a strategy. It returns None if it finds no partitions that fit into memory."""
+    """
+    Returns registers a strategy. It returns None if it finds no partitions that fit into memory.
+    """
     return STRATEGIES.entry(name)
 
 
 def solve(problem: Problem, name: str) -> list[UnitGroup]:
     """
-    The partitions that a strategy makes, in an order in which they can run.
+    Returns the partitions that a strategy makes, in an order in which they can run.
 
     Raises NoRoomError if it finds none that fit into the memory of the devices.
     """
@@ -62,8 +64,8 @@ def by_capability(problem: Problem) -> list[UnitGroup] | None:
 @strategy("memory")
 def by_memory(problem: Problem) -> list[UnitGroup] | None:
     """
-    The strategy `memory`: as `capability`, but equal devices get consecutive pieces of the network,
-    of similar size in memory and with few bytes between them.
+    Returns the strategy `memory`: as `capability`, but equal devices get consecutive pieces of the
+    network, of similar size in memory and with few bytes between them.
     """
     return _within_memory(problem, balanced_cut)
 
@@ -71,9 +73,9 @@ def by_memory(problem: Problem) -> list[UnitGroup] | None:
 @strategy("time")
 def by_time(problem: Problem) -> list[UnitGroup] | None:
     """
-    The shortest estimated time of one run, communication included: the best of what the other
-    strategies, list scheduling, and all on one device give, improved by moving partitions to other
-    devices, and units over the borders of partitions.
+    Returns the shortest estimated time of one run, communication included: the best of what the
+    other strategies, list scheduling, and all on one device give, improved by moving partitions to
+    other devices, and units over the borders of partitions.
     """
     alone = [all_on(d) for d in range(len(problem.devices))]
     plans = [
@@ -87,7 +89,7 @@ def by_time(problem: Problem) -> list[UnitGroup] | None:
 
 
 def _within_memory(problem: Problem, chooser: Chooser) -> list[UnitGroup] | None:
-    """The partitions of a choice, made with less memory until they fit."""
+    """Returns the partitions of a choice, made with less memory until they fit."""
     memory = [inf if d.memory is None else float(d.memory) for d in problem.devices]
     for _ in range(ROUNDS):
         choice = chooser(problem, memory)

@@ -56,7 +56,8 @@ class Unit:
 
     def call(self, node: Node) -> Call:
         """
-        A node as a backend claims it: between conversions, with quantized operands and results.
+        Returns a node as a backend claims it: between conversions, with quantized operands and
+        results.
         """
         if self.stored is None:
             return node.call
@@ -91,14 +92,14 @@ class UnitGraph:
 
 
 def bytes_of(value: SSAValue) -> int:
-    """The bytes of a tensor."""
+    """Returns the bytes of a tensor."""
     assert isinstance(value.type, TensorType)
     return type_bytes(value.type)
 
 
 def unit_graph(block: Block) -> UnitGraph:
     """
-    The units of the body of a function.
+    Returns the units of the body of a function.
 
     Raises CompileError unless it consists of graph nodes and `func.return`.
     """
@@ -129,7 +130,10 @@ def _expect_node(op: Operation) -> Node:
 
 
 def _ready(group: Sequence[Node], position: dict[Node, int]) -> int:
-    """The place at which the first result that others read is made. It comes after all operands."""
+    """
+    Returns the place at which the first result that others read is made. It comes after all
+    operands.
+    """
     first = next((n for n in group if isinstance(n, QuantizeOp)), group[-1])
     return position[first]
 
@@ -145,9 +149,9 @@ def _constant(nodes: Sequence[Node]) -> set[Operation]:
 
 def _groups(placed: Sequence[Node], repeated: set[Operation]) -> list[list[Node]]:
     """
-    Nodes by unit. From the last to the first, `glow.quantize` begins a unit, and a node that makes
-    floats for one such unit alone joins it. If a unit reads more than conversions and constants,
-    its nodes go apart.
+    Returns nodes by unit. From the last to the first, `glow.quantize` begins a unit, and a node
+    that makes floats for one such unit alone joins it. If a unit reads more than conversions and
+    constants, its nodes go apart.
     """
     unit_of: dict[Operation, int] = {}
     members: dict[int, list[Node]] = {}
@@ -169,7 +173,9 @@ def _groups(placed: Sequence[Node], repeated: set[Operation]) -> list[list[Node]
 def _unit_to_join(
     node: Node, unit_of: dict[Operation, int], by_source: dict[SSAValue, int]
 ) -> int | None:
-    """The unit that begins with `glow.quantize` and alone reads the floats that a node makes."""
+    """
+    Returns the unit that begins with `glow.quantize` and alone reads the floats that a node makes.
+    """
     if isinstance(node, QuantizeOp):
         return by_source.get(node.input)
     if not all(is_float(element_of(r.type)) for r in node.results):
@@ -187,7 +193,7 @@ def _apart(group: list[Node], repeated: set[Operation]) -> list[list[Node]]:
 
 
 def _unit(group: list[Node]) -> Unit:
-    """A unit with what its results are stored as, if it computes between conversions."""
+    """Returns a unit with what its results are stored as, if it computes between conversions."""
     ends = [n for n in group if isinstance(n, QuantizeOp)]
     if not ends or len(ends) == len(group):
         return Unit(group)
@@ -197,7 +203,7 @@ def _unit(group: list[Node]) -> Unit:
 
 
 def _connect(graph: UnitGraph) -> None:
-    """Find what units read and make."""
+    """Finds what units read and makes."""
     for i, unit in enumerate(graph.units):
         _read(unit, graph)
         for value in unit.inputs:
@@ -210,7 +216,7 @@ def _connect(graph: UnitGraph) -> None:
 
 
 def _read(unit: Unit, graph: UnitGraph) -> None:
-    """Follow operands through repeated nodes."""
+    """Follows operands through repeated nodes."""
     inputs: dict[SSAValue, None] = {}
     constants: dict[SSAValue, None] = {}
     conversions: dict[DequantizeOp, None] = {}

@@ -28,7 +28,7 @@ from .units import unit_graph
 
 def verify_partitions(module: ModuleOp, configuration: Configuration | None = None) -> None:
     """
-    Check a partitioned network, by default with the devices that its attributes describe.
+    Checks a partitioned network, by default with the devices that its attributes describe.
 
     Raises CompileError, at the operation in question, for what is wrong.
     """

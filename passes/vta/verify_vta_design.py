@@ -41,7 +41,7 @@ from .vta_accesses import Access, Accesses
 
 def verify_design(function: func.FuncOp) -> None:
     """
-    Check a program for VTA.
+    Checks a program for VTA.
 
     Raises VerifyException on the first fault; its attribute `operation` is the offending one.
     """

@@ -94,16 +94,16 @@ class _Queues:
         """Which instructions of the receiver popped tokens."""
 
     def missing(self, op: VtaInstruction) -> list[Engine]:
-        """The engines whose tokens an instruction has to wait for."""
+        """Returns the engines whose tokens an instruction has to wait for."""
         return [e for e in op.tokens.data.popped(op.engine) if e and not self.tokens[e, op.engine]]
 
     def is_ready(self, engine: int) -> bool:
-        """Whether the next instruction of an engine can be executed."""
+        """Returns whether the next instruction of an engine can be executed."""
         waiting = self.waiting[engine]
         return bool(waiting) and not self.unsent[engine] and not self.missing(waiting[0][1])
 
     def run(self, engine: int) -> Step:
-        """Execute the next instruction of an engine, which is ready."""
+        """Executes the next instruction of an engine, which is ready."""
         number, op = self.last[engine] = self.waiting[engine].popleft()
         clock = self._clocks[engine]
         for other in op.tokens.data.popped(op.engine):
@@ -118,7 +118,7 @@ class _Queues:
         return Step(op, number, engine, clock[engine], clock)
 
     def send(self, engine: int) -> bool:
-        """Send tokens of an engine for which there is room. Whether there were any."""
+        """Sends tokens of an engine for which there is room. Whether there were any."""
         sender, before = ENGINES[engine], self.unsent[engine]
         while self.unsent[engine]:
             pair = sender, self.unsent[engine][0]
@@ -149,7 +149,7 @@ class _Queues:
 
 def execution_order(instructions: list[VtaInstruction], config: VtaConfig = DEFAULT) -> list[Step]:
     """
-    The instructions in an order in which the engines may execute them.
+    Returns the instructions in an order in which the engines may execute them.
 
     Raises VerifyException for a deadlock, for tokens that are left over, and for those that a full
     queue may lose.
@@ -234,7 +234,7 @@ class _Races:
         self._dram = _DramShadow(config, [dram_access(step.op, config) for step in order])
 
     def run(self, step: Step) -> None:
-        """Check an instruction against those that were executed before it."""
+        """Checks an instruction against those that were executed before it."""
         try:
             accesses = self._accesses.of(step.op)
         except VerifyException as e:
@@ -255,7 +255,7 @@ class _Races:
         self, step: Step, what: str, before: tuple[np.ndarray, np.ndarray], writes: bool
     ) -> None:
         """
-        Compare an access with the last writes and reads of the same place, [engine, ...]. What
+        Compares an access with the last writes and reads of the same place, [engine, ...]. What
         writes must come after both.
         """
         for table in before if writes else before[:1]:
@@ -285,11 +285,13 @@ class _DramShadow:
         self._shadow = _Shadow((end - self._start) // self._grain)
 
     def holds(self, moved: DramAccess) -> bool:
-        """Whether an access may touch what is stored."""
+        """Returns whether an access may touch what is stored."""
         return moved.first < self._high and self._low < moved.end
 
     def views(self, moved: DramAccess) -> tuple[np.ndarray, np.ndarray]:
-        """The last writes and reads of what an access covers, as views [engine, rows, grains]."""
+        """
+        Returns the last writes and reads of what an access covers, as views [engine, rows, grains].
+        """
         shadow = self._shadow
         return self._view(shadow.written, moved), self._view(shadow.read, moved)
 
@@ -319,7 +321,7 @@ def _check_end(instructions: list[VtaInstruction], order: list[Step], config: Vt
 
 def verify_tokens(function: func.FuncOp) -> None:
     """
-    Check a program for VTA.
+    Checks a program for VTA.
 
     Raises VerifyException on the first fault; its attribute `operation` is the offending one.
     """

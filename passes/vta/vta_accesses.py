@@ -80,7 +80,7 @@ class Accesses:
 
     def of(self, op: VtaInstruction) -> list[Access]:
         """
-        The accesses to INP, WGT and ACC; those to UOP are of one engine only.
+        Returns the accesses to INP, WGT and ACC; those to UOP are of one engine only.
 
         Raises VerifyException if micro-ops are not known or lead outside a buffer.
         """
@@ -148,8 +148,8 @@ class Accesses:
 
     def reads_written(self, op: Loop) -> tuple[np.ndarray, ...]:
         """
-        The accumulators of an instruction in each of its iterations, in their order: those that it
-        writes, and one array for each operand among them that it reads.
+        Returns the accumulators of an instruction in each of its iterations, in their order: those
+        that it writes, and one array for each operand among them that it reads.
         """
         if isinstance(op, GemmOp) and op.reset is not None:
             return (self._sequence(op, "dst", DST),)
@@ -165,7 +165,7 @@ class Accesses:
         return *_key(op), self._micro_ops[begin:end].tobytes()
 
     def _sequence(self, op: Loop, name: str, column: int) -> np.ndarray:
-        """The elements that one operand reaches, in the order of the iterations."""
+        """Returns the elements that one operand reaches, in the order of the iterations."""
         fields = op.fields(self._config)
         found = self._micro_ops[fields["uop_bgn"] : fields["uop_end"], column]
         for x in ("in", "out"):
@@ -176,7 +176,7 @@ class Accesses:
     def _indices(
         self, fields: dict[str, int], name: str, column: int, memory: Memory
     ) -> np.ndarray:
-        """The elements that one operand reaches in all iterations."""
+        """Returns the elements that one operand reaches in all iterations."""
         found = np.unique(self._micro_ops[fields["uop_bgn"] : fields["uop_end"], column])
         loops = [(fields[f"iter_{x}"], fields[f"{name}_factor_{x}"]) for x in ("out", "in")]
         last = int(found[-1]) + sum((count - 1) * step for count, step in loops)
@@ -197,7 +197,9 @@ def _key(op: Loop) -> tuple:
 
 
 def _sources(op: Loop) -> list[tuple[str, int, Memory, bool]]:
-    """The operands that are only read: fields, column of the micro-op, buffer, and False."""
+    """
+    Returns the operands that are only read: fields, column of the micro-op, buffer, and False.
+    """
     if isinstance(op, GemmOp) and op.reset is None:
         return [("src", SRC, Memory.INP, False), ("wgt", WGT, Memory.WGT, False)]
     if isinstance(op, AluOp) and op.imm is None:

@@ -24,7 +24,10 @@ Interval = tuple[float, float]
 
 
 def interval_of(value: SSAValue) -> Interval | None:
-    """The bounds that the node which makes `value` applies to its operand, if it is such a node."""
+    """
+    Returns the bounds that the node which makes `value` applies to its operand, if it is such a
+    node.
+    """
     match value.owner:
         case ReluOp():
             return 0, inf
@@ -37,7 +40,7 @@ def interval_of(value: SSAValue) -> Interval | None:
 
 
 def limit(build: Build, value: SSAValue, low: float, high: float) -> SSAValue:
-    """`value` limited to an interval, in its simplest form."""
+    """Returns `value` limited to an interval, in its simplest form."""
     if low == -inf and high == inf:
         return value
     if low == 0 and high == inf:

@@ -22,7 +22,7 @@ def is_signed(element: IntegerType) -> bool:
 
 
 def holds(wide: Attribute, narrow: Attribute) -> bool:
-    """Whether every number of type `narrow` is exactly a number of type `wide`."""
+    """Returns whether every number of type `narrow` is exactly a number of type `wide`."""
     if wide == narrow:
         return True
     if is_float(narrow):
@@ -44,7 +44,7 @@ def cast_to_same(node: CastOp, build: Build) -> SSAValue | None:
 
 @canonical(CastOp)
 def cast_of_exact_cast(node: CastOp, build: Build) -> SSAValue | None:
-    """A cast on the way that loses nothing is left out."""
+    """Returns a cast on the way that loses nothing is left out."""
     inner = defining_op(node.input, CastOp)
     if inner is None:
         return None

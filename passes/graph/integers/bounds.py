@@ -24,7 +24,7 @@ from .table import move
 
 
 def stored_interval(q: QuantizedType, interval: tuple[float, float]) -> tuple[int, int]:
-    """The stored numbers of the limits of an interval."""
+    """Returns the stored numbers of the limits of an interval."""
     least, greatest = bounds(q)
     low, high = interval
     return (

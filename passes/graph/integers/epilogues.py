@@ -60,7 +60,7 @@ class Division:
         self._depth = 0
 
     def of(self, value: SSAValue) -> SSAValue | None:
-        """`value / scale`; None if that would be work when the network runs."""
+        """Returns `value / scale`; None if that would be work when the network runs."""
         if is_constant(value):
             return self.constant(value)
         owner = value.owner
@@ -92,7 +92,7 @@ class Division:
 
 @divider(MulOp)
 def divide_product(node: MulOp, by: Division) -> SSAValue | None:
-    """The constant factor of a product, as a rule that of an accumulator."""
+    """Returns the constant factor of a product, as a rule that of an accumulator."""
     if not is_constant(node.rhs):
         return None
     owner = node.lhs.owner

@@ -60,7 +60,7 @@ class Fixed:
     scales: np.ndarray
 
     def rescaled(self, build: Build, to: QuantizedType) -> SSAValue:
-        """Quantized by integer arithmetic."""
+        """Returns quantized by integer arithmetic."""
         multiplier, shift = fixed_point(self.scales / scale_of(to))
         shape = shape_of(self.value.type)
         operands = [
@@ -73,8 +73,8 @@ class Fixed:
 
 def fixed_point(factors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """
-    Integers `multiplier` and `shift` (i32, 1 to 62) with `multiplier / 2**shift` nearest to factors
-    above 0. Of a power of two below 1, the multiplier is 1. Factors below 2**-31 are 0.
+    Returns integers `multiplier` and `shift` (i32, 1 to 62) with `multiplier / 2**shift` nearest to
+    factors above 0. Of a power of two below 1, the multiplier is 1. Factors below 2**-31 are 0.
     """
     multiplier, shift = np.zeros(factors.shape, np.int32), np.ones(factors.shape, np.int32)
     for place, factor in np.ndenumerate(factors):
@@ -131,7 +131,7 @@ class FixedPoint:
         return Fixed(spread, np.full(1, scale_of(self.term)))
 
     def as_term(self, value: SSAValue) -> SSAValue | None:
-        """A value as i32 with the scale of terms."""
+        """Returns a value as i32 with the scale of terms."""
         fixed = self.of(value)
         if fixed is None:
             return None
@@ -141,7 +141,7 @@ class FixedPoint:
 
 
 def _known(value: SSAValue) -> np.ndarray:
-    """A constant, before it is broadcast, with the rank of the value."""
+    """Returns a constant, before it is broadcast, with the rank of the value."""
     source = value.owner.input if isinstance(value.owner, BroadcastOp) else value
     array = constant_of(source)
     assert array is not None
@@ -159,7 +159,7 @@ def stored(node: DequantizeOp, by: FixedPoint) -> Fixed | None:
 
 @computed(MulOp)
 def scaled(node: MulOp, by: FixedPoint) -> Fixed | None:
-    """An accumulator times constants."""
+    """Returns an accumulator times constants."""
     inner = defining_op(node.lhs, CastOp)
     if inner is None or element_of(inner.input.type) != i32 or not is_constant(node.rhs):
         return _product(node, by)
@@ -168,7 +168,7 @@ def scaled(node: MulOp, by: FixedPoint) -> Fixed | None:
 
 
 def _product(node: MulOp, by: FixedPoint) -> Fixed | None:
-    """The product of two 8-bit operands."""
+    """Returns the product of two 8-bit operands."""
     factors = []
     scale = 1.0
     for operand in (node.lhs, node.rhs):
@@ -190,7 +190,7 @@ def _centred(build: Build, value: SSAValue, q: QuantizedType) -> SSAValue:
 
 @computed(ReluOp)
 def positive(node: ReluOp, by: FixedPoint) -> Fixed | None:
-    """The rectifier of an accumulator. Stored numbers already have their limits."""
+    """Returns the rectifier of an accumulator. Stored numbers already have their limits."""
     fixed = by.of(node.input)
     if fixed is None or element_of(fixed.value.type) != i32:
         return None
@@ -234,7 +234,9 @@ def mean(node: ReduceMeanOp, by: FixedPoint) -> Fixed | None:
 
 @computed(AvgPoolOp)
 def average(node: AvgPoolOp, by: FixedPoint) -> Fixed | None:
-    """The convolution of each channel with ones; how many there are depends on the place."""
+    """
+    Returns the convolution of each channel with ones; how many there are depends on the place.
+    """
     source = dequantized_from(node.input)
     q = None if source is None else per_tensor(source.type)
     if source is None or q is None or q.storage.width.data > 8 or node.ceil_mode.value.data:
@@ -263,7 +265,7 @@ def average(node: AvgPoolOp, by: FixedPoint) -> Fixed | None:
 
 
 def _counts(node: AvgPoolOp) -> np.ndarray | None:
-    """The number of elements of each mean, as f64 that broadcasts to the result."""
+    """Returns the number of elements of each mean, as f64 that broadcasts to the result."""
     kernel = node.kernel.get_values()
     if node.count_include_pad.value.data or not any(node.pads.get_values()):
         return np.full([1] * (2 + len(kernel)), float(prod(kernel)))
@@ -281,7 +283,7 @@ def _counts(node: AvgPoolOp) -> np.ndarray | None:
 
 @integer(QuantizeOp)
 def quantize_integers(node: QuantizeOp, build: Build) -> SSAValue | None:
-    """Quantize integers. Limits after the last step become limits of the stored numbers."""
+    """Quantizes integers. Limits after the last step become limits of the stored numbers."""
     to = per_tensor(node.result.type)
     if to is None or element_of(node.input.type) != f32:
         return None
@@ -300,7 +302,9 @@ def quantize_integers(node: QuantizeOp, build: Build) -> SSAValue | None:
 
 
 def _chain(value: SSAValue) -> tuple[DequantizeOp, list[DataParallel]] | None:
-    """The nodes on single elements, the last one first, between `value` and the only operand."""
+    """
+    Returns the nodes on single elements, the last one first, between `value` and the only operand.
+    """
     nodes: list[DataParallel] = []
     while not isinstance(value.owner, DequantizeOp):
         owner = value.owner
@@ -317,7 +321,7 @@ def _chain(value: SSAValue) -> tuple[DequantizeOp, list[DataParallel]] | None:
 
 @integer(QuantizeOp)
 def table(node: QuantizeOp, build: Build) -> SSAValue | None:
-    """The stored number for each of 256 operands, computed as the interpreter does."""
+    """Returns the stored number for each of 256 operands, computed as the interpreter does."""
     to, found = per_tensor(node.result.type), _chain(node.input)
     q = None if found is None else per_tensor(found[0].input.type)
     if found is None or to is None or q is None or q.storage.width.data != 8:
@@ -335,7 +339,7 @@ def table(node: QuantizeOp, build: Build) -> SSAValue | None:
 
 
 def _results(nodes: Sequence[DataParallel], q: QuantizedType) -> np.ndarray:
-    """The results of a chain of nodes on all that `q` can store, in order."""
+    """Returns the results of a chain of nodes on all that `q` can store, in order."""
     dtype = np.int8 if q.storage == i8 else np.uint8
     values = np.arange(_TABLE).astype(np.int64) + np.iinfo(dtype).min
     last = values.astype(dtype)

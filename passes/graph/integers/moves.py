@@ -54,7 +54,7 @@ needed.
 
 
 def moved(build: Build, node: Node, *operands: SSAValue) -> SSAValue:
-    """`node`, which moves numbers, on other operands with elements of one other type."""
+    """Returns `node`, which moves numbers, on other operands with elements of one other type."""
     result = with_shape(element_of(operands[0].type), shape_of(node.results[0].type))
     return build(type(node), *operands, result_types=[result], **node.properties)
 
@@ -74,7 +74,7 @@ def merge_storage_casts(node: StorageCastOp, build: Build) -> SSAValue | None:
 
 @move(StorageCastOp)
 def storage_cast_of_constant(node: StorageCastOp, build: Build) -> SSAValue | None:
-    """The same bytes under another type."""
+    """Returns the same bytes under another type."""
     match node.input.owner:
         case SplatOp(value=value):
             return build(SplatOp, result_types=[node.result.type], value=value)
@@ -86,7 +86,7 @@ def storage_cast_of_constant(node: StorageCastOp, build: Build) -> SSAValue | No
 
 @move(QuantizeOp)
 def cancel(node: QuantizeOp, build: Build) -> SSAValue | None:
-    """Quantization of what was dequantized from the same type gives that again."""
+    """Returns quantization of what was dequantized from the same type gives that again."""
     source = dequantized_from(node.input)
     return source if source is not None and source.type == node.result.type else None
 
@@ -94,7 +94,7 @@ def cancel(node: QuantizeOp, build: Build) -> SSAValue | None:
 @move(QuantizeOp)
 def quantize_once(node: QuantizeOp, build: Build) -> SSAValue | None:
     """
-    Quantize real numbers directly to the second storage of a grid, if nothing else needs the first
+    Quantizes real numbers directly to the second storage of a grid, if nothing else needs the first
     one.
     """
     source = dequantized_from(node.input)
@@ -111,8 +111,8 @@ def quantize_once(node: QuantizeOp, build: Build) -> SSAValue | None:
 @move(DequantizeOp)
 def dequantize_first(node: DequantizeOp, build: Build) -> SSAValue | None:
     """
-    The value before a conversion to another storage of the same grid. Conversions from signed to
-    unsigned storage stay, because products need them.
+    Returns the value before a conversion to another storage of the same grid. Conversions from
+    signed to unsigned storage stay, because products need them.
     """
     second = defining_op(node.input, QuantizeOp)
     source = None if second is None else dequantized_from(second.input)
@@ -138,7 +138,7 @@ def sink_dequantize(node: Node, build: Build) -> SSAValue | None:
 @move(BroadcastOp)
 def sink_below_broadcast(node: BroadcastOp, build: Build) -> SSAValue | None:
     """
-    Move a dequantization below a broadcast that a product reads. Elsewhere it would convert more
+    Moves a dequantization below a broadcast that a product reads. Elsewhere it would convert more
     numbers.
     """
     source = dequantized_from(node.input)
@@ -157,7 +157,7 @@ def sink_below_gather(node: GatherOp, build: Build) -> SSAValue | None:
 
 @move(PadOp)
 def sink_below_pad(node: PadOp, build: Build) -> SSAValue | None:
-    """Move a dequantization below a pad whose number is on the grid."""
+    """Moves a dequantization below a pad whose number is on the grid."""
     source = dequantized_from(node.input)
     number = to_python(node.value)
     if source is None:
@@ -173,7 +173,7 @@ def sink_below_pad(node: PadOp, build: Build) -> SSAValue | None:
 
 @move(ConcatOp)
 def sink_below_concat(node: ConcatOp, build: Build) -> SSAValue | None:
-    """Move dequantizations below a concatenation whose parts all have one type."""
+    """Moves dequantizations below a concatenation whose parts all have one type."""
     sources = [dequantized_from(part) for part in node.inputs]
     found = [s for s in sources if s is not None]
     if len(found) < len(sources) or len({element_of(s.type) for s in found}) > 1:
@@ -193,7 +193,7 @@ def sink_scales_below_transpose(node: TransposeOp, build: Build) -> SSAValue | N
 
 @move(ReshapeOp)
 def sink_scales_below_reshape(node: ReshapeOp, build: Build) -> SSAValue | None:
-    """Move a dequantization below a reshape that keeps the dimension of the scales."""
+    """Moves a dequantization below a reshape that keeps the dimension of the scales."""
     inner = defining_op(node.input, DequantizeOp)
     q = None if inner is None else element_of(inner.input.type)
     if inner is None or not isinstance(q, QuantizedType) or not isinstance(q.axis, IntAttr):
@@ -207,7 +207,7 @@ def sink_scales_below_reshape(node: ReshapeOp, build: Build) -> SSAValue | None:
 
 
 def _with_axis(build: Build, source: SSAValue, node: Node, q: QuantizedType, axis: int) -> SSAValue:
-    """`node` on a quantized `source`, whose scales then belong to dimension `axis`."""
+    """Returns `node` on a quantized `source`, whose scales then belong to dimension `axis`."""
     plain = moved(build, node, storage_cast(build, source, q.storage))
     bounds = (q.storage_min.data, q.storage_max.data)
     scales, points = q.scale_values(), q.zero_point_values()
@@ -251,7 +251,9 @@ N = TypeVar("N", bound=Node)
 
 
 def _single(node: QuantizeOp, *kinds: type[N]) -> tuple[QuantizedType, N] | None:
-    """The type of a quantization with one scale, and what makes its operand for nothing else."""
+    """
+    Returns the type of a quantization with one scale, and what makes its operand for nothing else.
+    """
     to, owner = per_tensor(node.result.type), node.input.owner
     if to is None or not isinstance(owner, kinds) or not node.input.has_one_use():
         return None

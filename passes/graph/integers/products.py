@@ -63,7 +63,7 @@ class Bias:
 
 
 def stored_bias(value: SSAValue, steps: np.ndarray, room: int) -> Bias | None:
-    """A constant bias in units of `steps`, if it is known."""
+    """Returns a constant bias in units of `steps`, if it is known."""
     count = shape_of(value.type)[0]
     node = defining_op(value, DequantizeOp)
     if node is not None and (exact := _bias_as_stored(node, steps)) is not None:
@@ -86,7 +86,9 @@ def _real(node: DequantizeOp) -> np.ndarray | None:
 
 
 def _bias_as_stored(node: DequantizeOp, steps: np.ndarray) -> np.ndarray | None:
-    """The stored numbers of a bias whose scale is the product of the others, as it should be."""
+    """
+    Returns the stored numbers of a bias whose scale is the product of the others, as it should be.
+    """
     stored, q = constant_of(node.input), element_of(node.input.type)
     assert isinstance(q, QuantizedType)
     scales = np.array(q.scale_values(), np.float64)
@@ -115,7 +117,8 @@ def prepare(
     swap: bool = False,
 ) -> Prepared | None:
     """
-    The operands of a product of quantized `x` by constant weights; None if sums might not fit.
+    Returns the operands of a product of quantized `x` by constant weights; None if sums might not
+    fit.
 
     `pad` surrounds `x` with a stored number.
     """
@@ -148,7 +151,9 @@ def prepare(
 def real_result(
     build: Build, acc: SSAValue, by: Prepared, channel: int, element: object
 ) -> SSAValue:
-    """The accumulated i32 as real numbers: times the scales, plus what is left of the bias."""
+    """
+    Returns the accumulated i32 as real numbers: times the scales, plus what is left of the bias.
+    """
     shape = shape_of(acc.type)
     column = [1] * len(shape)
     column[channel] = -1
@@ -230,7 +235,7 @@ def product_by_constant(node: MatMulOp, build: Build) -> SSAValue | None:
 
 @product(MatMulOp)
 def product_of_activations(node: MatMulOp, build: Build) -> SSAValue | None:
-    """Sums of rows and columns correct for the zero points."""
+    """Returns sums of rows and columns correct for the zero points."""
     a, b = dequantized_from(node.lhs), dequantized_from(node.rhs)
     if a is None or b is None:
         return None
@@ -262,7 +267,7 @@ def product_of_activations(node: MatMulOp, build: Build) -> SSAValue | None:
 
 
 def as_signed(build: Build, value: SSAValue, q: QuantizedType) -> tuple[SSAValue, QuantizedType]:
-    """The same numbers stored as i8, which were stored as u8."""
+    """Returns the same numbers stored as i8, which were stored as u8."""
     low, high = bounds(q)
     signed = QuantizedType(
         i8, q.expressed, scale_of(q), zero_of(q) - 128, None, (low - 128, high - 128)
@@ -271,7 +276,9 @@ def as_signed(build: Build, value: SSAValue, q: QuantizedType) -> tuple[SSAValue
 
 
 def _sums(build: Build, value: SSAValue, q: QuantizedType, axis: int, swap: int) -> SSAValue:
-    """Sums of stored numbers along a dimension, i32, so that they broadcast to the product."""
+    """
+    Returns sums of stored numbers along a dimension, i32, so that they broadcast to the product.
+    """
     wide = cast(build, storage_cast(build, value, q.storage), i32)
     sums = build(ReduceSumOp, wide, axes=[axis], keep_dims=True)
     shape = list(shape_of(sums.type))

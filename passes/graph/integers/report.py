@@ -52,7 +52,7 @@ class Conversion:
 
 
 def conversions(module: ModuleOp) -> list[Conversion]:
-    """All conversions of values that are not constant, in order."""
+    """Returns all conversions of values that are not constant, in order."""
     return list(_found(module))
 
 
@@ -81,7 +81,7 @@ def _reason(ends: set[Operation | BlockArgument], operators: list[str]) -> Reaso
 
 
 def _is_real(op: Operation) -> bool:
-    """Whether an operator that is no conversion computes floats."""
+    """Returns whether an operator that is no conversion computes floats."""
     if isinstance(op, DataParallel):
         return False
     elements = [element_of(v.type) for v in (*op.operands, *op.results)]
@@ -92,7 +92,7 @@ _TRANSPARENT = (DataParallel, BroadcastOp, ReshapeOp)
 
 
 def _origins(value: SSAValue) -> Iterator[Operation | BlockArgument]:
-    """The values from which a value is computed element by element."""
+    """Yields the values from which a value is computed element by element."""
     pending, seen = [value], set[SSAValue]()
     while pending:
         value = pending.pop()
@@ -109,7 +109,7 @@ def _origins(value: SSAValue) -> Iterator[Operation | BlockArgument]:
 
 
 def _destinations(value: SSAValue) -> Iterator[Operation]:
-    """The values that are computed element by element from a value."""
+    """Yields the values that are computed element by element from a value."""
     pending, seen = [value], set[SSAValue]()
     while pending:
         value = pending.pop()

@@ -66,7 +66,7 @@ class Weights:
         return self.type.storage.width.data
 
     def column(self, numbers: np.ndarray) -> np.ndarray:
-        """One number for each output (or for all), so that it broadcasts to the weights."""
+        """Returns one number for each output (or for all), so that it broadcasts to the weights."""
         shape = [1] * len(shape_of(self.value.type))
         shape[self.axis] = -1
         return numbers.reshape(shape)
@@ -77,7 +77,8 @@ class Weights:
 
     def sums(self) -> tuple[np.ndarray, np.ndarray]:
         """
-        The sum of the centred numbers of each output, and the sum of their magnitudes, both i64.
+        Returns the sum of the centred numbers of each output, and the sum of their magnitudes, both
+        i64.
         """
         centred = self.centred()
         others = tuple(d for d in range(centred.ndim) if d != self.axis)
@@ -88,8 +89,8 @@ class Weights:
 
     def constant(self, build: Build, element: Attribute, swap: bool = False) -> SSAValue:
         """
-        The centred numbers as i8 or i16, which must hold them; with `swap`, those of a matrix that
-        is transposed.
+        Returns the centred numbers as i8 or i16, which must hold them; with `swap`, those of a
+        matrix that is transposed.
         """
         shape, hint = shape_of(self.value.type), self.value.name_hint or "weights"
         owner = self.value.owner
@@ -110,6 +111,6 @@ class Weights:
 
 
 def fits(numbers: np.ndarray, element: Attribute) -> bool:
-    """Whether integers are in the range of an element type."""
+    """Returns whether integers are in the range of an element type."""
     limits = np.iinfo(numpy_dtype(element))
     return not numbers.size or bool(limits.min <= numbers.min() and numbers.max() <= limits.max)

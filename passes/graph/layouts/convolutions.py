@@ -48,7 +48,7 @@ class ConvolutionKind(Enum):
 
 
 def convolution_kind(layouts: Layouts, node: ConvolutionOp) -> ConvolutionKind | None:
-    """The way in which a convolution works on blocked tensors; None if it does not."""
+    """Returns the way in which a convolution works on blocked tensors; None if it does not."""
     floats = element_of(node.input.type) == f32
     if not (floats or is_integer(node)) or not isinstance(node.filter.owner, ConstantOp):
         return None
@@ -67,12 +67,14 @@ def convolution_kind(layouts: Layouts, node: ConvolutionOp) -> ConvolutionKind |
 
 
 def is_integer(node: ConvolutionOp) -> bool:
-    """Whether a convolution sums products of integers as `glow_cpu.dot_convolution` does."""
+    """
+    Returns whether a convolution sums products of integers as `glow_cpu.dot_convolution` does.
+    """
     return are_factors(element_of(node.input.type), element_of(node.filter.type))
 
 
 def _terms(layouts: Layouts, node: ConvolutionOp) -> int:
-    """The number of adjacent channels that the machine multiplies at once."""
+    """Returns the number of adjacent channels that the machine multiplies at once."""
     return dot_terms(layouts.machine, element_of(node.input.type))
 
 
@@ -99,7 +101,10 @@ def _dense(layouts: Layouts, node: ConvolutionOp) -> Blocked:
 
 
 def _entering(layouts: Layouts, node: ConvolutionOp) -> Blocked:
-    """A plain input, packed; one with a border before that. Few integers need not fill a vector."""
+    """
+    Returns a plain input, packed; one with a border before that. Few integers need not fill a
+    vector.
+    """
     x, block = node.input, layouts.block_of(node.input)
     channels = shape_of(x.type)[1]
     if is_integer(node) and channels < layouts.block:
@@ -118,7 +123,7 @@ def _entering(layouts: Layouts, node: ConvolutionOp) -> Blocked:
 def _products(
     layouts: Layouts, node: ConvolutionOp, x: SSAValue, rows: slice = slice(None)
 ) -> SSAValue:
-    """The convolution of a blocked `x`, with its border, by the `rows` of the filter."""
+    """Returns the convolution of a blocked `x`, with its border, by the `rows` of the filter."""
     return (_dot if is_integer(node) else _blocked)(layouts, node, x, rows=rows)
 
 
@@ -141,7 +146,7 @@ def _dot(layouts: Layouts, node: ConvolutionOp, x: SSAValue, rows: slice) -> SSA
 
 
 def _on_plain(layouts: Layouts, node: ConvolutionOp) -> Blocked:
-    """The input keeps its layout; the filter has a block of output channels together."""
+    """Returns the input keeps its layout; the filter has a block of output channels together."""
     pads = list(node.pads.get_values())
     n = len(pads) // 2
     x = node.input
@@ -158,7 +163,7 @@ def _blocked(
     plain_input: bool = False,
     rows: slice = slice(None),
 ) -> SSAValue:
-    """The convolution of `x`, with its border, by the `rows` of the filter."""
+    """Returns the convolution of `x`, with its border, by the `rows` of the filter."""
     block = layouts.block
     filters = node.filter.owner
     assert isinstance(filters, ConstantOp)
@@ -202,8 +207,8 @@ def _bordered(layouts: Layouts, node: ConvolutionOp, x: SSAValue) -> SSAValue:
 
 def _depthwise(layouts: Layouts, node: ConvolutionOp) -> Blocked | None:
     """
-    A blocked depthwise convolution, if the input is blocked already. It costs little more than
-    packing would.
+    Returns a blocked depthwise convolution, if the input is blocked already. It costs little more
+    than packing would.
     """
     x = layouts.blocked(node.input)
     if x is None:
@@ -223,7 +228,7 @@ def _depthwise(layouts: Layouts, node: ConvolutionOp) -> Blocked | None:
 
 
 def _grouped(layouts: Layouts, node: ConvolutionOp) -> Blocked:
-    """Each group reads its blocks of the input and writes its blocks of the result."""
+    """Returns each group reads its blocks of the input and writes its blocks of the result."""
     packed = layouts.packed(node.input, layouts.block_of(node.input))
     x = _bordered(layouts, node, packed.value)
     group = node.group.value.data

@@ -19,8 +19,8 @@ from .state import Layouts, rule_of
 
 def demands(block: Block, layouts: Layouts) -> dict[SSAValue, int]:
     """
-    The demand for a blocked version of each value: above 0 if more users want it blocked than
-    plain.
+    Returns the demand for a blocked version of each value: above 0 if more users want it blocked
+    than plain.
     """
     found: dict[SSAValue, int] = {}
     for op in reversed(list(block.ops)):

@@ -23,7 +23,9 @@ from .state import Blocked, Layouts, rule
 
 
 def fill_of(node: DataParallel, operands: Sequence[Blocked]) -> float | None:
-    """The result of a node in lanes without a channel; None if it is unknown or not finite."""
+    """
+    Returns the result of a node in lanes without a channel; None if it is unknown or not finite.
+    """
     call = type(node).on_elements(node.call)
     arrays: list[np.ndarray] = []
     for blocked, element in zip(operands, call.operands, strict=True):
@@ -38,8 +40,8 @@ def fill_of(node: DataParallel, operands: Sequence[Blocked]) -> float | None:
 @rule(*[node for node in NODES if issubclass(node, DataParallel)])
 def data_parallel(layouts: Layouts, node: DataParallel) -> Blocked | None:
     """
-    A data-parallel node computes in the layout of its blocked operands; the other operands take
-    that layout. Lanes of no channel must stay finite: a filter multiplies them by zero.
+    Returns a data-parallel node computes in the layout of its blocked operands; the other operands
+    take that layout. Lanes of no channel must stay finite: a filter multiplies them by zero.
     """
     shape = shape_of(node.results[0].type)
     if len(shape) < 3 or not layouts.prefers_blocks(node.operands, node.results[0]):
@@ -73,7 +75,7 @@ def broadcast(layouts: Layouts, node: BroadcastOp) -> Blocked | None:
 
 @rule(ReduceSumOp, ReduceMeanOp, ReduceMaxOp, ReduceMinOp)
 def reduction(layouts: Layouts, node: Reduction) -> Blocked | None:
-    """A reduction over spatial dimensions, which have the same numbers in both layouts."""
+    """Returns a reduction over spatial dimensions, which have the same numbers in both layouts."""
     x = layouts.blocked(node.input)
     axes = node.axes.get_values()
     if x is None or not axes or axes[0] < 2 or (not x.is_full and x.fill != 0):

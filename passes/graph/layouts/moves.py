@@ -21,14 +21,14 @@ def unpack(layouts: Layouts, node: UnpackChannelsOp) -> Blocked | None:
 
 
 def keeps_channels(node: ReshapeOp) -> bool:
-    """Whether a reshape only joins and splits spatial dimensions."""
+    """Returns whether a reshape only joins and splits spatial dimensions."""
     source, target = shape_of(node.input.type), shape_of(node.result.type)
     return source[: CHANNEL + 1] == target[: CHANNEL + 1] and min(len(source), len(target)) > 2
 
 
 @rule(ReshapeOp)
 def reshape(layouts: Layouts, node: ReshapeOp) -> Blocked | None:
-    """A reshape that changes spatial dimensions only."""
+    """Returns a reshape that changes spatial dimensions only."""
     x = layouts.blocked(node.input)
     if x is None or not keeps_channels(node):
         return None
@@ -57,7 +57,7 @@ def concat(layouts: Layouts, node: ConcatOp) -> Blocked | None:
 
 @rule(SliceOp)
 def slice_(layouts: Layouts, node: SliceOp) -> Blocked | None:
-    """A slice of whole blocks of channels."""
+    """Returns a slice of whole blocks of channels."""
     x = layouts.blocked(node.input)
     if x is None:
         return None

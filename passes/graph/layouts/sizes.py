@@ -54,7 +54,10 @@ class _Classes:
         self._fixed.add(value)
 
     def blocks(self, most: int) -> dict[SSAValue, int]:
-        """The block sizes of the wanted values, and of the values that share a block with them."""
+        """
+        Returns the block sizes of the wanted values, and of the values that share a block with
+        them.
+        """
         wanted, fixed = ({self.find(v) for v in s} for s in (self._wanted, self._fixed))
         vectors: dict[SSAValue, int] = {}
         for value, count in self._vectors.items():
@@ -70,7 +73,9 @@ class _Classes:
 
 
 def block_sizes(block: Block, layouts: Layouts, most: int) -> dict[SSAValue, int]:
-    """The channels of blocks, at most `most`, of values for which they are not one vector."""
+    """
+    Returns the channels of blocks, at most `most`, of values for which they are not one vector.
+    """
     if most < 2 * layouts.block:
         return {}
     classes = _Classes(layouts.block)

@@ -91,7 +91,7 @@ class Layouts:
         result_types: Sequence[Attribute] | None = None,
         **properties: Python,
     ) -> SSAValue:
-        """`operator.of(...)` in front of the current node; returns its only result."""
+        """Returns `operator.of(...)` in front of the current node; returns its only result."""
         return self._insert(operator.of(*operands, result_types=result_types, **properties))
 
     def _insert(self, new: Node) -> SSAValue:
@@ -107,18 +107,19 @@ class Layouts:
     # versions of values
 
     def replace(self, value: SSAValue, blocked: Blocked) -> None:
-        """Replace a value by its blocked version. From now on only that version is computed."""
+        """Replaces a value by its blocked version. From now on only that version is computed."""
         self._blocked[value] = blocked
         self._replaced.add(value)
 
     def blocked(self, value: SSAValue) -> Blocked | None:
-        """The blocked version of a value, if there is one."""
+        """Returns the blocked version of a value, if there is one."""
         return self._blocked.get(value)
 
     def prefers_blocks(self, operands: Sequence[SSAValue], result: SSAValue) -> bool:
         """
-        Whether an operator that works on either layout should take blocked operands: if all that
-        are not known at compile time are blocked, or some are and the result's users want it so.
+        Returns whether an operator that works on either layout should take blocked operands: if all
+        that are not known at compile time are blocked, or some are and the result's users want it
+        so.
         """
         known = (ConstantOp, SplatOp, BroadcastOp)
         plain = [v for v in operands if v not in self._blocked]
@@ -128,13 +129,13 @@ class Layouts:
         return not computed or self.demand.get(result, 0) > 0
 
     def block_of(self, value: SSAValue) -> int:
-        """The number of channels that a block of a value should have."""
+        """Returns the number of channels that a block of a value should have."""
         return self.blocks.get(value, self.block)
 
     def packed(self, value: SSAValue, block: int) -> Blocked:
         """
-        The blocked version of a value of rank 2 or more, which is packed into blocks of that many
-        channels if there is none.
+        Returns the blocked version of a value of rank 2 or more, which is packed into blocks of
+        that many channels if there is none.
         """
         found = self._blocked.get(value)
         if found is None:
@@ -144,7 +145,7 @@ class Layouts:
         return found
 
     def common_block(self, values: Sequence[SSAValue]) -> int | None:
-        """The block that the blocked ones of some values share; None if they do not."""
+        """Returns the block that the blocked ones of some values share; None if they do not."""
         blocks = {self._blocked[v].block for v in values if v in self._blocked}
         return blocks.pop() if len(blocks) == 1 else None
 
@@ -165,7 +166,7 @@ class Layouts:
                 return Blocked(self.add(PackChannelsOp, value, block=block), channels)
 
     def _repeated(self, node: BroadcastOp, shape: Sequence[int]) -> Blocked:
-        """A broadcast along other dimensions, or along the channels."""
+        """Returns a broadcast along other dimensions, or along the channels."""
         target, source = shape_of(node.result.type), shape_of(node.input.type)
         aligned = [1] * (len(target) - len(source)) + list(source)
         result = with_shape(element_of(node.result.type), shape)
@@ -186,7 +187,7 @@ class Layouts:
         return self.add(ReshapeOp, self.plain(value), result_types=[result])
 
     def plain(self, value: SSAValue) -> SSAValue:
-        """The plain version of a value, which is unpacked if need be."""
+        """Returns the plain version of a value, which is unpacked if need be."""
         if value not in self._replaced:
             return value
         if value not in self._unpacked:
@@ -214,8 +215,8 @@ class Layouts:
         shape: Sequence[int],
     ) -> SSAValue:
         """
-        A rearranged constant, of `shape`; with the stored numbers of one that is quantized per
-        axis. Large ones are rearranged when bytes are needed.
+        Returns a rearranged constant, of `shape`; with the stored numbers of one that is quantized
+        per axis. Large ones are rearranged when bytes are needed.
         """
         value, old = source.value, source.result.type
         assert isinstance(old, TensorType)
@@ -239,7 +240,8 @@ class Layouts:
         number: float = 0.0,
     ) -> SSAValue:
         """
-        A tensor with a number around its spatial dimensions; itself if there are none to add.
+        Returns a tensor with a number around its spatial dimensions; itself if there are none to
+        add.
         """
         if not any((*low, *high)):
             return blocked
@@ -255,7 +257,7 @@ class Layouts:
 
     def merge_borders(self) -> None:
         """
-        Give each value one border of a number, the largest that is wanted; its users read parts of
+        Gives each value one border of a number, the largest that is wanted; its users read parts of
         it. So the value is computed where all of them read it.
         """
         for (value, number), pads in self._pads.items():

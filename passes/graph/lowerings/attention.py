@@ -17,7 +17,7 @@ from .registry import lowering
 
 @lowering(AttentionOp, MaskedAttentionOp)
 def attention(node: AttentionOp | MaskedAttentionOp, build: Build) -> SSAValue:
-    """Two products around a softmax, on operands with heads before positions."""
+    """Returns two products around a softmax, on operands with heads before positions."""
     by_head = [
         build(TransposeOp, widen(build, o), permutation=[0, 2, 1, 3]) for o in node.operands[:3]
     ]

@@ -46,7 +46,7 @@ class NodeAlgebra:
         return self.build(logic.BitcastOp, value, result_types=[self._shaped(target)])
 
     def _shaped(self, element: Attribute) -> Attribute:
-        """The type of the result with other elements."""
+        """Returns the type of the result with other elements."""
         is_shaped = element_of(self.result) != self.result
         return with_shape(element, shape_of(self.result)) if is_shaped else element
 
@@ -55,19 +55,19 @@ class NodeAlgebra:
 
 
 def is_primitive(operator: type[DataParallel]) -> bool:
-    """Whether an operator is the node of a primitive, of which others are made."""
+    """Returns whether an operator is the node of a primitive, of which others are made."""
     return operator in _PRIMITIVE_CLASSES
 
 
 def count_primitives(expr: Expr) -> int:
-    """The number of operations of an expression, up to 2. Each of them rounds."""
+    """Returns the number of operations of an expression, up to 2. Each of them rounds."""
     own = 0 if expr.kind is None else 1
     return min(2, own + sum(count_primitives(a) for a in expr.args)) if own else 0
 
 
 def lower_data_parallel(node: DataParallel, build: Build) -> SSAValue | None:
     """
-    The primitives of a node's expression; None if the node is a primitive itself.
+    Returns the primitives of a node's expression; None if the node is a primitive itself.
 
     Steps on 16-bit floats are computed in f32, and only the result is rounded, as the node does.
     """

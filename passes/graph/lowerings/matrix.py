@@ -19,7 +19,7 @@ from .registry import lowering
 
 @lowering(FullyConnectedOp)
 def fully_connected(node: FullyConnectedOp, build: Build) -> SSAValue:
-    """A matrix product with the transposed weights, and the bias on each row."""
+    """Returns a matrix product with the transposed weights, and the bias on each row."""
     product = build(MatMulOp, node.input, node.weights, transpose_rhs=True)
     bias = build.broadcast(node.bias, shape_of(product.type))
     return build(AddOp, product, bias)
@@ -27,7 +27,7 @@ def fully_connected(node: FullyConnectedOp, build: Build) -> SSAValue:
 
 @lowering(PackedMatMulOp)
 def packed_matmul(node: PackedMatMulOp, build: Build) -> SSAValue:
-    """The product with the panels side by side."""
+    """Returns the product with the panels side by side."""
     panels, inner, width = shape_of(node.weights.type)
     columns = node.columns.value.data
     matrix = build(TransposeOp, node.weights, permutation=[1, 0, 2])
@@ -41,7 +41,7 @@ def packed_matmul(node: PackedMatMulOp, build: Build) -> SSAValue:
 
 @lowering(SparseVectorMatMulOp)
 def sparse_vector_matmul(node: SparseVectorMatMulOp, build: Build) -> SSAValue:
-    """The product with a matrix that is zero where the vector is."""
+    """Returns the product with a matrix that is zero where the vector is."""
     element, shape = element_of(node.weights.type), shape_of(node.weights.type)
     column = build.reshape(node.input, [shape[0], 1])
     zeros = build(EqualOp, column, build.splat(0.0, column.type))

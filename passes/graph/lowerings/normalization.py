@@ -33,7 +33,7 @@ from .registry import lowering
 
 @lowering(BatchNormOp)
 def batch_norm(node: BatchNormOp, build: Build) -> SSAValue:
-    """`x * factor + offset`, with a factor and an offset for each channel."""
+    """Returns `x * factor + offset`, with a factor and an offset for each channel."""
     x, scale, bias, mean, variance = (widen(build, o) for o in node.operands)
     epsilon = build.splat(node.epsilon.value.data, variance.type)
     deviation = build(SqrtOp, build(AddOp, variance, epsilon))
@@ -45,7 +45,9 @@ def batch_norm(node: BatchNormOp, build: Build) -> SSAValue:
 def scale_channels(
     build: Build, x: SSAValue, factor: SSAValue, offset: SSAValue, result: SSAValue
 ) -> SSAValue:
-    """`x * factor + offset`, both [C] along dimension 1, in the element type of `result`."""
+    """
+    Returns `x * factor + offset`, both [C] along dimension 1, in the element type of `result`.
+    """
     shape = shape_of(x.type)
     scaled = build(MulOp, x, build.per_channel(factor, shape))
     moved = build(AddOp, scaled, build.per_channel(offset, shape))
@@ -55,8 +57,8 @@ def scale_channels(
 @lowering(LocalResponseNormOp)
 def local_response_norm(node: LocalResponseNormOp, build: Build) -> SSAValue:
     """
-    The sum of squares over `size` channels: the squares are padded with zero channels, and `size`
-    shifted slices of them are added.
+    Returns the sum of squares over `size` channels: the squares are padded with zero channels, and
+    `size` shifted slices of them are added.
     """
     size = node.size.value.data
     x = widen(build, node.input)
@@ -89,7 +91,7 @@ def local_response_norm(node: LocalResponseNormOp, build: Build) -> SSAValue:
 
 
 def _centred(build: Build, x: SSAValue, axis: int) -> SSAValue:
-    """`x` minus its maximum along `axis`, so that no exponential overflows."""
+    """Returns `x` minus its maximum along `axis`, so that no exponential overflows."""
     largest = build(ReduceMaxOp, x, axes=[axis], keep_dims=True)
     return build(SubOp, x, build.broadcast(largest, shape_of(x.type)))
 
@@ -100,7 +102,7 @@ def _sum_along(build: Build, x: SSAValue, axis: int) -> SSAValue:
 
 @lowering(SoftmaxOp)
 def softmax(node: SoftmaxOp, build: Build) -> SSAValue:
-    """`exp(x - max) / sum(exp(x - max))`."""
+    """Returns `exp(x - max) / sum(exp(x - max))`."""
     x, axis = widen(build, node.input), node.axis.value.data
     powers = build(ExpOp, _centred(build, x, axis))
     total = build.broadcast(_sum_along(build, powers, axis), shape_of(x.type))
@@ -109,7 +111,7 @@ def softmax(node: SoftmaxOp, build: Build) -> SSAValue:
 
 @lowering(LogSoftmaxOp)
 def log_softmax(node: LogSoftmaxOp, build: Build) -> SSAValue:
-    """`(x - max) - log(sum(exp(x - max)))`."""
+    """Returns `(x - max) - log(sum(exp(x - max)))`."""
     x, axis = widen(build, node.input), node.axis.value.data
     centred = _centred(build, x, axis)
     logarithm = build(LogOp, _sum_along(build, build(ExpOp, centred), axis))
@@ -120,14 +122,14 @@ def log_softmax(node: LogSoftmaxOp, build: Build) -> SSAValue:
 def _divided_by_root(
     build: Build, x: SSAValue, squares: SSAValue, axes: list[int], epsilon: float
 ) -> SSAValue:
-    """`x / sqrt(mean(squares) + epsilon)`, the mean along `axes`."""
+    """Returns `x / sqrt(mean(squares) + epsilon)`, the mean along `axes`."""
     mean = build(ReduceMeanOp, squares, axes=axes, keep_dims=True)
     root = build(SqrtOp, build(AddOp, mean, build.splat(epsilon, mean.type)))
     return build(DivOp, x, build.broadcast(root, shape_of(x.type)))
 
 
 def _standardized(build: Build, x: SSAValue, axes: list[int], epsilon: float) -> SSAValue:
-    """`x` with mean 0 and variance 1 along `axes`."""
+    """Returns `x` with mean 0 and variance 1 along `axes`."""
     mean = build(ReduceMeanOp, x, axes=axes, keep_dims=True)
     centred = build(SubOp, x, build.broadcast(mean, shape_of(x.type)))
     return _divided_by_root(build, centred, build(MulOp, centred, centred), axes, epsilon)
@@ -135,7 +137,7 @@ def _standardized(build: Build, x: SSAValue, axes: list[int], epsilon: float) ->
 
 @lowering(LayerNormOp)
 def layer_norm(node: LayerNormOp, build: Build) -> SSAValue:
-    """`(x - mean) / sqrt(variance + epsilon) * scale + bias`."""
+    """Returns `(x - mean) / sqrt(variance + epsilon) * scale + bias`."""
     x, scale, bias = (widen(build, o) for o in node.operands)
     shape = shape_of(x.type)
     axes = list(range(node.axis.value.data, len(shape)))
@@ -147,7 +149,7 @@ def layer_norm(node: LayerNormOp, build: Build) -> SSAValue:
 
 @lowering(RmsNormOp)
 def rms_norm(node: RmsNormOp, build: Build) -> SSAValue:
-    """`x / sqrt(mean(x**2) + epsilon) * scale`."""
+    """Returns `x / sqrt(mean(x**2) + epsilon) * scale`."""
     x, scale = (widen(build, o) for o in node.operands)
     shape = shape_of(x.type)
     axes = list(range(node.axis.value.data, len(shape)))

@@ -16,17 +16,20 @@ from ..rewriting import Build
 
 
 def cast(build: Build, value: SSAValue, element: Attribute) -> SSAValue:
-    """`value` with elements of another type; `value` itself if it has them."""
+    """Returns `value` with elements of another type; `value` itself if it has them."""
     return _as(build, CastOp, value, element)
 
 
 def stored(build: Build, value: SSAValue) -> SSAValue:
-    """The stored numbers of a quantized value; other values as they are."""
+    """Returns the stored numbers of a quantized value; other values as they are."""
     return _as(build, StorageCastOp, value, storage_type(element_of(value.type)))
 
 
 def convert(build: Build, value: SSAValue, element: Attribute) -> SSAValue:
-    """`value`, which is not quantized, as by `cast`; as stored number of a quantized `element`."""
+    """
+    Returns `value`, which is not quantized, as by `cast`; as stored number of a quantized
+    `element`.
+    """
     return _as(build, StorageCastOp, cast(build, value, storage_type(element)), element)
 
 
@@ -39,5 +42,5 @@ def _as(build: Build, operator: type[Node], value: SSAValue, element: Attribute)
 
 
 def widen(build: Build, value: SSAValue) -> SSAValue:
-    """`value` in the type in which it computes: f32 for 16-bit floats."""
+    """Returns `value` in the type in which it computes: f32 for 16-bit floats."""
     return cast(build, value, compute_type(element_of(value.type)))

@@ -25,7 +25,10 @@ def _along_axis(
     t: Attribute,
     real: Attribute,
 ) -> SSAValue:
-    """One number for each index of the axis, of type `real`, as a tensor with the shape of `t`."""
+    """
+    Returns one number for each index of the axis, of type `real`, as a tensor with the shape of
+    `t`.
+    """
     shape = [1] * len(shape_of(t))
     if isinstance(quantized.axis, IntAttr):
         shape[quantized.axis.data] = len(numbers)
@@ -35,7 +38,7 @@ def _along_axis(
 
 @lowering(DequantizeOp)
 def dequantize(node: DequantizeOp, build: Build) -> SSAValue:
-    """The difference to the zero points in 64-bit integers, then one product."""
+    """Returns the difference to the zero points in 64-bit integers, then one product."""
     t = node.input.type
     quantized = element_of(t)
     assert isinstance(quantized, QuantizedType)
@@ -50,7 +53,9 @@ def dequantize(node: DequantizeOp, build: Build) -> SSAValue:
 
 @lowering(QuantizeOp)
 def quantize(node: QuantizeOp, build: Build) -> SSAValue:
-    """The quotient in the compute type; zero points are added in f64, which holds all sums."""
+    """
+    Returns the quotient in the compute type; zero points are added in f64, which holds all sums.
+    """
     t = node.result.type
     quantized = element_of(t)
     assert isinstance(quantized, QuantizedType)

@@ -16,7 +16,7 @@ from .registry import lowering
 
 @lowering(ReduceMeanOp)
 def reduce_mean(node: ReduceMeanOp, build: Build) -> SSAValue:
-    """The sum, divided by the number of elements in it."""
+    """Returns the sum, divided by the number of elements in it."""
     axes = node.axes.get_values()
     count = prod(shape_of(node.input.type)[a] for a in axes)
     wide = widen(build, node.input)

@@ -69,7 +69,7 @@ UNREACHED = Window(0, 1, 0)
 
 
 def window(d: Dimension, phase: int, count: int) -> Window:
-    """The window of a phase that computes `count` results."""
+    """Returns the window of a phase that computes `count` results."""
     common = gcd(d.stride, d.dilation)
     place = phase + d.low
     step, dilation = d.stride // common, d.dilation // common
@@ -133,7 +133,7 @@ def _by_phase(node: TransposedConvolutionOp, build: Build, dims: Sequence[Dimens
 
 
 def _rows_of_outputs(node: TransposedConvolutionOp, build: Build) -> SSAValue:
-    """The filter [O, C / group, K1, ...], as convolutions have it."""
+    """Returns the filter [O, C / group, K1, ...], as convolutions have it."""
     group = node.group.value.data
     channels, per_group, *kernel = shape_of(node.filter.type)
     split = build.reshape(node.filter, [group, channels // group, per_group, *kernel])
@@ -172,7 +172,7 @@ def _phase(
 
 
 def _part(build: Build, x: SSAValue, starts: Sequence[int], sizes: Sequence[int]) -> SSAValue:
-    """A box of the spatial dimensions; `x` itself if that is all."""
+    """Returns a box of the spatial dimensions; `x` itself if that is all."""
     batch, channels, *whole = shape_of(x.type)
     if list(sizes) == whole:
         return x
@@ -186,7 +186,7 @@ def _part(build: Build, x: SSAValue, starts: Sequence[int], sizes: Sequence[int]
 
 
 def _interleaved(build: Build, phases: Sequence[SSAValue], strides: Sequence[int]) -> SSAValue:
-    """The results of all phases, the last dimension's first, with elements in turns."""
+    """Returns the results of all phases, the last dimension's first, with elements in turns."""
     batch, channels, *counts = shape_of(phases[0].type)
     apart = [batch, channels, *(n for c in counts for n in (c, 1))]
     parts = [build.reshape(p, apart) if len(phases) > 1 else p for p in phases]
@@ -204,9 +204,9 @@ def _interleaved(build: Build, phases: Sequence[SSAValue], strides: Sequence[int
 
 def _together(node: TransposedConvolutionOp, build: Build, dims: Sequence[Dimension]) -> SSAValue:
     """
-    One convolution for all phases. The windows of all phases begin at the same input if results are
-    counted from before the elements that `pads` leave out. The filter is padded to a multiple of
-    the stride.
+    Returns one convolution for all phases. The windows of all phases begin at the same input if
+    results are counted from before the elements that `pads` leave out. The filter is padded to a
+    multiple of the stride.
     """
     group = node.group.value.data
     outputs = shape_of(node.result.type)[1] // group
@@ -241,7 +241,7 @@ def _together(node: TransposedConvolutionOp, build: Build, dims: Sequence[Dimens
 def _rows_of_phases(
     node: TransposedConvolutionOp, build: Build, strides: Sequence[int], taps: Sequence[int]
 ) -> SSAValue:
-    """The filter [group * phases * O / group, C / group, taps...], backwards."""
+    """Returns the filter [group * phases * O / group, C / group, taps...], backwards."""
     group, n = node.group.value.data, len(strides)
     channels, per_group, *kernel = shape_of(node.filter.type)
     whole = [s * t for s, t in zip(strides, taps, strict=True)]

@@ -34,7 +34,7 @@ def broadcast_of_broadcast(node: BroadcastOp, build: Build) -> SSAValue | None:
 
 @simplification(BroadcastOp)
 def broadcast_of_reshape(node: BroadcastOp, build: Build) -> SSAValue | None:
-    """A broadcast adds leading ones by itself."""
+    """Returns a broadcast adds leading ones by itself."""
     inner = defining_op(node.input, ReshapeOp)
     if inner is None:
         return None
@@ -46,7 +46,7 @@ def broadcast_of_reshape(node: BroadcastOp, build: Build) -> SSAValue | None:
 @simplification(*_ELEMENTWISE)
 def compute_before_broadcast(node: DataParallel, build: Build) -> SSAValue | None:
     """
-    Compute on the tensors before a broadcast, if all operands repeat tensors of one shape, and
+    Computes on the tensors before a broadcast, if all operands repeat tensors of one shape, and
     repeat the result.
     """
     sources = {

@@ -12,7 +12,7 @@ from .table import simplification
 
 
 def _inner(value: SSAValue, outer: ConcatOp) -> ConcatOp | None:
-    """The concatenation along the same axis that makes `value` for nothing else."""
+    """Returns the concatenation along the same axis that makes `value` for nothing else."""
     found = defining_op(value, ConcatOp)
     if found is None or found.axis != outer.axis or not value.has_one_use():
         return None
@@ -53,7 +53,7 @@ def concat_of_splats(node: ConcatOp, build: Build) -> SSAValue | None:
 
 
 def follows(left: SliceOp, right: SliceOp, axis: int) -> bool:
-    """Whether `right` goes on along `axis` where `left` ends."""
+    """Returns whether `right` goes on along `axis` where `left` ends."""
     if left.input is not right.input:
         return False
     starts, sizes, strides = parts(left)
@@ -63,7 +63,7 @@ def follows(left: SliceOp, right: SliceOp, axis: int) -> bool:
 
 
 def _runs(node: ConcatOp, axis: int) -> list[list[SSAValue]]:
-    """The operands, grouped into slices that follow each other."""
+    """Returns the operands, grouped into slices that follow each other."""
     runs: list[list[SSAValue]] = []
     for operand in node.inputs:
         last = defining_op(runs[-1][-1], SliceOp) if runs else None

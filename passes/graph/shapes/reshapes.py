@@ -26,7 +26,7 @@ LONGEST_CHAIN = 16
 def move_splat(
     node: ReshapeOp | BroadcastOp | SliceOp | TransposeOp | GatherOp, build: Build
 ) -> SSAValue | None:
-    """Elements that are all equal may move as they like."""
+    """Returns elements that are all equal may move as they like."""
     splat = defining_op(node.operands[0], SplatOp)
     if splat is None:
         return None
@@ -41,7 +41,7 @@ def reshape_of_reshape(node: ReshapeOp, build: Build) -> SSAValue | None:
 
 @simplification(ReshapeOp)
 def reshape_around_unary(node: ReshapeOp, build: Build) -> SSAValue | None:
-    """A reshape, nodes on each element of one operand, and the reshape back."""
+    """Returns a reshape, nodes on each element of one operand, and the reshape back."""
     chain: list[DataParallel] = []
     value = node.input
     while isinstance(value.owner, DataParallel) and len(value.owner.operands) == 1:
@@ -62,7 +62,7 @@ def reshape_around_unary(node: ReshapeOp, build: Build) -> SSAValue | None:
 
 @simplification(ReshapeOp)
 def reshape_of_reduction(node: ReshapeOp, build: Build) -> SSAValue | None:
-    """A reduction that keeps its dimensions, or not, as the reshape wants them."""
+    """Returns a reduction that keeps its dimensions, or not, as the reshape wants them."""
     reduction = node.input.owner
     if not isinstance(reduction, Reduction) or not node.input.has_one_use():
         return None
@@ -72,6 +72,6 @@ def reshape_of_reduction(node: ReshapeOp, build: Build) -> SSAValue | None:
 
 
 def leading_ones(shape: tuple[int, ...], longer: tuple[int, ...]) -> bool:
-    """Whether `longer` is `shape` with nothing but ones before it."""
+    """Returns whether `longer` is `shape` with nothing but ones before it."""
     added = len(longer) - len(shape)
     return added >= 0 and longer[added:] == shape and all(d == 1 for d in longer[:added])

@@ -40,7 +40,9 @@ def parts(node: SliceOp) -> tuple[list[int], list[int], list[int]]:
 
 
 def reach(node: SliceOp, d: int) -> tuple[int, int]:
-    """The lowest and the highest index that a slice with elements takes in dimension `d`."""
+    """
+    Returns the lowest and the highest index that a slice with elements takes in dimension `d`.
+    """
     starts, sizes, strides = parts(node)
     last = starts[d] + (sizes[d] - 1) * strides[d]
     return min(starts[d], last), max(starts[d], last)
@@ -64,7 +66,7 @@ def slice_of_slice(node: SliceOp, build: Build) -> SSAValue | None:
 
 @simplification(SliceOp)
 def slice_of_concat(node: SliceOp, build: Build) -> SSAValue | None:
-    """A slice that lies in one of the joined tensors."""
+    """Returns a slice that lies in one of the joined tensors."""
     concat = defining_op(node.input, ConcatOp)
     if concat is None or 0 in shape_of(node.result.type):
         return None
@@ -83,7 +85,7 @@ def slice_of_concat(node: SliceOp, build: Build) -> SSAValue | None:
 
 @simplification(SliceOp)
 def slice_of_pad(node: SliceOp, build: Build) -> SSAValue | None:
-    """A slice without padding in it."""
+    """Returns a slice without padding in it."""
     pad = defining_op(node.input, PadOp)
     if pad is None or 0 in shape_of(node.result.type):
         return None
@@ -99,7 +101,7 @@ def slice_of_pad(node: SliceOp, build: Build) -> SSAValue | None:
 
 @simplification(SliceOp)
 def slice_of_broadcast(node: SliceOp, build: Build) -> SSAValue | None:
-    """The slice of the source, broadcast; along repeated dimensions nothing is sliced."""
+    """Returns the slice of the source, broadcast; along repeated dimensions nothing is sliced."""
     broadcast = defining_op(node.input, BroadcastOp)
     if broadcast is None or 0 in shape_of(node.result.type):
         return None
