@@ -45,7 +45,7 @@ class Target:
         return 2**self.storage.width.data
 
     def folds(self, h: Histogram) -> bool:
-        """Whether the range of this histogram will be symmetric around 0."""
+        """Returns whether the range of this histogram will be symmetric around 0."""
         if self.schema == "asymmetric":
             return False
         return self.schema != "symmetric_uint8" or h.low < 0 or self.storage.width.data > 8
@@ -70,7 +70,7 @@ def calibrate(
     expressed: Attribute = f32,
 ) -> QuantizedType:
     """
-    The per-tensor type of a value from its profiled `histogram`.
+    Returns the per-tensor type of a value from its profiled `histogram`.
 
     `method` is a key of METHODS, `schema` of SCHEMAS, `storage` of STORAGES. Raises
     QuantizationError for unknown names, and for a histogram in which no finite number was counted.
@@ -86,9 +86,7 @@ def calibrated_range(
     storage: str | IntegerType = "i8",
     percentile: float = DEFAULT_PERCENTILE,
 ) -> Range:
-    """
-    The range that a method chooses, which contains 0. See `calibrate`.
-    """
+    """Returns the range that a method chooses, which contains 0. See `calibrate`."""
     expect_method(method)
     expect_percentile(percentile)
     schema_of(schema)
@@ -111,8 +109,8 @@ def expect_percentile(value: float) -> None:
 @method("min-max")
 def min_max(h: Histogram, target: Target) -> Range:
     """
-    Everything that occurred; nothing saturates. (Jacob et al., Quantization and Training of Neural
-    Networks for Efficient Integer-Arithmetic-Only Inference, CVPR 2018, section 3.)
+    Returns everything that occurred; nothing saturates. (Jacob et al., Quantization and Training of
+    Neural Networks for Efficient Integer-Arithmetic-Only Inference, CVPR 2018, section 3.)
     """
     return Range(h.low, h.high)
 
@@ -120,9 +118,9 @@ def min_max(h: Histogram, target: Target) -> Range:
 @method("percentile")
 def percentile(h: Histogram, target: Target) -> Range:
     """
-    The threshold below which `target.percentile` percent of the absolute numbers are (Wu et al.,
-    Integer Quantization for Deep Learning Inference: Principles and Empirical Evaluation, 2020,
-    section 5.2; McKinstry et al., Discovering Low-Precision Networks Close to Full-Precision
+    Returns the threshold below which `target.percentile` percent of the absolute numbers are (Wu et
+    al., Integer Quantization for Deep Learning Inference: Principles and Empirical Evaluation,
+    2020, section 5.2; McKinstry et al., Discovering Low-Precision Networks Close to Full-Precision
     Networks for Efficient Embedded Inference, 2019).
 
     Linear within a bin. Where all numbers are equal, they are kept.
@@ -142,7 +140,7 @@ def percentile(h: Histogram, target: Target) -> Range:
 @method("entropy")
 def entropy(h: Histogram, target: Target) -> Range:
     """
-    The threshold whose quantized histogram loses least information, measured by the
+    Returns the threshold whose quantized histogram loses least information, measured by the
     Kullback-Leibler divergence (Migacz, 8-bit Inference with TensorRT, GTC 2017).
 
     As there: the reference is the histogram up to the threshold, with all that saturates added to
@@ -150,10 +148,9 @@ def entropy(h: Histogram, target: Target) -> Range:
     levels as can be stored, each level spread evenly over its bins that are not empty. A range that
     will be symmetric is judged by absolute numbers, on half of the levels. CANDIDATES thresholds
     are tried, those with at least one bin for each level, and each lowered to where there are
-    numbers next to it; among equals the largest wins. Zero is
-    represented exactly, so the spike of zeros that `relu` makes is taken out first, as NVIDIA's
-    pytorch-quantization does: it would be spread over a level, and thereby rule out all but the
-    smallest thresholds.
+    numbers next to it; among equals the largest wins. Zero is represented exactly, so the spike of
+    zeros that `relu` makes is taken out first, as NVIDIA's pytorch-quantization does: it would be
+    spread over a level, and thereby rule out all but the smallest thresholds.
 
     Storage of 16 bits and more has so many levels that there is no loss to weigh: then everything
     is kept, as by `min-max`. Raises QuantizationError if there are no more bins than levels
@@ -187,9 +184,9 @@ def entropy(h: Histogram, target: Target) -> Range:
 
 def _widths_at_numbers(counts: np.ndarray, zero: int, reach: int) -> np.ndarray:
     """
-    The largest usable width up to each width from 0 to `reach`, or 0. With a usable width, all
-    numbers outside can be added to bins that are not empty. By chance, hardly any width above most
-    numbers is such.
+    Returns the largest usable width up to each width from 0 to `reach`, or 0. With a usable width,
+    all numbers outside can be added to bins that are not empty. By chance, hardly any width above
+    most numbers is such.
     """
     widths = np.arange(reach + 1)
     fits = np.ones(reach + 1, bool)
@@ -224,10 +221,10 @@ def divergence(counts: np.ndarray, first: int, last: int, levels: int) -> float:
 @method("mse")
 def mean_squared_error(h: Histogram, target: Target) -> Range:
     """
-    The range with the least mean squared error of quantization, rounding and saturation together
-    (Sung, Shin and Hwang, Resiliency of Deep Neural Networks under Quantization, 2015; Banner et
-    al., Post Training 4-bit Quantization of Convolutional Networks for Rapid-Deployment, NeurIPS
-    2019).
+    Returns the range with the least mean squared error of quantization, rounding and saturation
+    together (Sung, Shin and Hwang, Resiliency of Deep Neural Networks under Quantization, 2015;
+    Banner et al., Post Training 4-bit Quantization of Convolutional Networks for Rapid-Deployment,
+    NeurIPS 2019).
 
     The error is integrated exactly over the histogram as a density that is constant within bins,
     with the scale that the schema chooses. CANDIDATES thresholds are tried, then, if the range will
@@ -260,9 +257,9 @@ def squared_error(
     counts: np.ndarray, edges: np.ndarray, scale: float, bottom: int, top: int
 ) -> float:
     """
-    The mean of `(x - x')**2` over the density of a histogram, where `x'` is the nearest multiple of
-    `scale` from `bottom * scale` to `top * scale`: `counts` [B] numbers, evenly spread within each
-    bin of `edges` [B + 1], B > 0, all bins wider than 0.
+    Returns the mean of `(x - x')**2` over the density of a histogram, where `x'` is the nearest
+    multiple of `scale` from `bottom * scale` to `top * scale`: `counts` [B] numbers, evenly spread
+    within each bin of `edges` [B + 1], B > 0, all bins wider than 0.
     """
     u = edges / scale
     nearest = np.clip(np.rint(u), bottom, top)
@@ -274,7 +271,7 @@ def squared_error(
 
 
 def _absolute(h: Histogram, largest: float) -> np.ndarray:
-    """The histogram of absolute numbers from 0 to `largest`, in as many bins."""
+    """Returns the histogram of absolute numbers from 0 to `largest`, in as many bins."""
     both = h.over(-largest, largest, 2 * h.bins)
     return both[h.bins :] + both[: h.bins][::-1]
 
@@ -318,12 +315,12 @@ def calibrate_weights(
     expressed: Attribute = f32,
 ) -> QuantizedType:
     """
-    The type of constant weights, from the numbers themselves.
+    Returns the type of constant weights, from the numbers themselves.
 
-    `axis` None is per tensor; otherwise each index of that dimension has a scale of its own:
-    output channels of convolutions (axis 0 of filters) and rows or columns of matrices. Channels of
-    zeros get scale 1. Other arguments are those of `calibrate`; channels all have one storage,
-    unsigned for `symmetric_uint8` only if no weight at all is negative.
+    `axis` None is per tensor; otherwise each index of that dimension has a scale of its own: output
+    channels of convolutions (axis 0 of filters) and rows or columns of matrices. Channels of zeros
+    get scale 1. Other arguments are those of `calibrate`; channels all have one storage, unsigned
+    for `symmetric_uint8` only if no weight at all is negative.
 
     Raises QuantizationError for weights with NaN or infinity, and for an axis that is not there.
     """
@@ -349,10 +346,10 @@ def calibrate_rows(
     table: np.ndarray, bits: int = 8, schema: str = "asymmetric", expressed: Attribute = f32
 ) -> QuantizedType:
     """
-    The type of an embedding table, or of the weights of a fully connected layer with outputs first,
-    [rows, columns]: unsigned storage of 8 or 4 bits, one scale and zero point for each row, from
-    the smallest to the largest number in it (Guan et al., Post-Training 4-bit Quantization on
-    Embedding Tables, 2019). Raises QuantizationError as `calibrate_weights` does.
+    Returns the type of an embedding table, or of the weights of a fully connected layer with
+    outputs first, [rows, columns]: unsigned storage of 8 or 4 bits, one scale and zero point for
+    each row, from the smallest to the largest number in it (Guan et al., Post-Training 4-bit
+    Quantization on Embedding Tables, 2019). Raises QuantizationError as `calibrate_weights` does.
     """
     if bits not in (4, 8):
         raise QuantizationError(f"expected rows of 4 or 8 bits, found {bits}")
@@ -360,7 +357,7 @@ def calibrate_rows(
 
 
 def _rows(array: np.ndarray, axis: int | None) -> np.ndarray:
-    """The array as a matrix with one row for each channel."""
+    """Returns the array as a matrix with one row for each channel."""
     if not array.size:
         raise QuantizationError(f"expected weights with elements, found shape {array.shape}")
     if axis is None:

@@ -29,7 +29,7 @@ VERSION = 1
 def save_choices(
     choices: Quantization, path: str | Path, more: Mapping[str, object] | None = None
 ) -> None:
-    """Write choices, with `more` fields of the object beside them. Raises OSError."""
+    """Writes choices, with `more` fields of the object beside them. Raises OSError."""
     options: dict[str, object] = {
         f.name: value
         for f in fields(Quantization)
@@ -43,7 +43,7 @@ def save_choices(
 
 def load_choices(path: str | Path) -> Quantization:
     """
-    Read choices; or of a profile, the default choices with it.
+    Reads choices; or of a profile, the default choices with it.
 
     Raises QuantizationError, naming the file, if it is neither, or damaged.
     """

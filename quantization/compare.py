@@ -45,7 +45,7 @@ class ValueComparison:
     """The number of these whose largest element is at the same place."""
 
     def add(self, reference: np.ndarray, found: np.ndarray) -> None:
-        """Compare two arrays of one shape. Raises QuantizationError for different shapes."""
+        """Compares two arrays of one shape. Raises QuantizationError for different shapes."""
         if reference.shape != found.shape:
             raise QuantizationError(
                 f"value {self.name!r}: expected shape {reference.shape}, found {found.shape}"
@@ -88,7 +88,9 @@ class ValueComparison:
 
 
 def _scores_axis(shape: Sequence[int]) -> int:
-    """The last dimension that is longer than 1, but for the first, which may be the batch."""
+    """
+    Returns the last dimension that is longer than 1, but for the first, which may be the batch.
+    """
     longer = [axis for axis in range(1, len(shape)) if shape[axis] > 1]
     return longer[-1] if longer else len(shape) - 1
 
@@ -101,7 +103,7 @@ class Comparison:
 
     def add(self, reference: Mapping[str, np.ndarray], found: Mapping[str, np.ndarray]) -> None:
         """
-        Compare the values that both runs have; others are left out. Raises QuantizationError for
+        Compares the values that both runs have; others are left out. Raises QuantizationError for
         different shapes, and if no name is in both.
         """
         common = [name for name in reference if name in found]
@@ -121,14 +123,14 @@ class Comparison:
 
 
 def snr_db(reference: np.ndarray, found: np.ndarray) -> float:
-    """The ratio of signal to noise of two arrays in dB. See `ValueComparison.snr_db`."""
+    """Returns the ratio of signal to noise of two arrays in dB. See `ValueComparison.snr_db`."""
     value = ValueComparison("value")
     value.add(reference, found)
     return value.snr_db
 
 
 def top1_agreement(reference: np.ndarray, found: np.ndarray) -> float:
-    """See `ValueComparison.top1_agreement`."""
+    """Sees `ValueComparison.top1_agreement`."""
     value = ValueComparison("value")
     value.add(reference, found)
     return value.top1_agreement
@@ -136,7 +138,7 @@ def top1_agreement(reference: np.ndarray, found: np.ndarray) -> float:
 
 def name_values(module: ModuleOp) -> None:
     """
-    Note the names of the values of a graph as the locations of their operations (of those with one
+    Notes the names of the values of a graph as the locations of their operations (of those with one
     result), for `values_of` to find after passes have changed the graph.
     """
     for value, key in value_keys(main_function(module)).items():
@@ -148,8 +150,8 @@ def values_of(
     module: ModuleOp, feed: Mapping[str, np.ndarray], names: Iterable[str] | None = None
 ) -> dict[str, np.ndarray]:
     """
-    The values of a graph by name, as the interpreter computes them: floats and quantized numbers,
-    the latter as the numbers that they stand for. `names` limits them to some. If several
+    Returns the values of a graph by name, as the interpreter computes them: floats and quantized
+    numbers, the latter as the numbers that they stand for. `names` limits them to some. If several
     operations have the location of one name, it is that of the last result.
 
     Raises InputError for wrong inputs and CompileError for what the interpreter cannot run.
@@ -173,13 +175,13 @@ def values_of(
 
 
 def _name(value: SSAValue, key: ValueKey) -> str:
-    """The name that `name_values` recorded, else the value's own name."""
+    """Returns the name that `name_values` recorded, else the value's own name."""
     location = value.op.location if isinstance(value, OpResult) else None
     return location.desc.data if isinstance(location, NameLoc) else key.name
 
 
 def _reader(value: SSAValue) -> Callable[[np.ndarray], np.ndarray] | None:
-    """A function that copies a value to an array of floats; None for integers."""
+    """Returns a function that copies a value to an array of floats; None for integers."""
     if not isinstance(value.type, TensorType):
         return None
     element = element_of(value.type)
@@ -192,7 +194,7 @@ def compare_graphs(
     reference: ModuleOp, found: ModuleOp, batches: Iterable[Mapping[str, np.ndarray]]
 ) -> Comparison:
     """
-    Run two graphs with the interpreter and compare all values of the same name.
+    Runs two graphs with the interpreter and compares all values of the same name.
 
     For values to be found again, call `name_values` on the reference before a copy of it is
     quantized. Raises QuantizationError if there are no batches.

@@ -42,7 +42,7 @@ class Conversion:
 
 
 def remaining_conversions(module: ModuleOp) -> list[Conversion]:
-    """The conversions of a graph that computes with integers, in order."""
+    """Returns the conversions of a graph that computes with integers, in order."""
     main = main_function(module)
     found: list[Conversion] = []
     for op in main.body.block.ops:
@@ -53,7 +53,7 @@ def remaining_conversions(module: ModuleOp) -> list[Conversion]:
 
 
 def _name(op: Operation) -> str:
-    """The name of the result, else of an operand, else of a user."""
+    """Returns the name of the result, else of an operand, else of a user."""
     before, after = op, op
     while not (before.results[0].name_hint or after.results[0].name_hint):
         source, uses = before.operands[0], list(after.results[0].uses)
@@ -67,7 +67,7 @@ def _name(op: Operation) -> str:
 
 
 def conversion_lines(conversions: list[Conversion]) -> list[str]:
-    """The conversions as text: the count for each reason, with the first names."""
+    """Returns the conversions as text: the count for each reason, with the first names."""
     by_reason: dict[tuple[bool, str], list[str]] = defaultdict(list)
     for c in conversions:
         by_reason[c.to_integers, c.why].append(c.value)
@@ -81,7 +81,8 @@ def conversion_lines(conversions: list[Conversion]) -> list[str]:
 
 def _reason(op: Operation) -> str | None:
     """
-    The reason why an operation converts; None if it does not, or if another one counts for it.
+    Returns the reason why an operation converts; None if it does not, or if another one counts for
+    it.
     """
     match op:
         case QuantizeOp():
@@ -100,13 +101,13 @@ def _is_accumulator(value: SSAValue) -> bool:
 
 
 def _is_quantized_again(value: SSAValue) -> bool:
-    """Whether what is computed from a value, one by one, ends in a quantization."""
+    """Returns whether what is computed from a value, one by one, ends in a quantization."""
     value = _end_of_chain(value)
     return value.has_one_use() and isinstance(next(iter(value.uses)).operation, QuantizeOp)
 
 
 def _end_of_chain(value: SSAValue) -> SSAValue:
-    """The results of consecutive elementwise operators on a value, up to a quantization."""
+    """Returns the results of consecutive elementwise operators on a value, up to a quantization."""
     while value.has_one_use():
         user = next(iter(value.uses)).operation
         if not isinstance(user, DataParallel) or isinstance(user, QuantizeOp):
@@ -143,7 +144,7 @@ def _why_quantized(op: QuantizeOp) -> str:
 
 
 def _makers(value: SSAValue) -> Iterator[str]:
-    """The values from which elementwise operators make a value."""
+    """Yields the values from which elementwise operators make a value."""
     pending, seen = [value], {value}
     while pending:
         value = pending.pop()
@@ -156,7 +157,7 @@ def _makers(value: SSAValue) -> Iterator[str]:
 
 
 def _maker(value: SSAValue) -> str | Node:
-    """The origin of a value in words; the node itself if it is elementwise."""
+    """Returns the origin of a value in words; the node itself if it is elementwise."""
     match value.owner:
         case DequantizeOp() | StorageCastOp():
             return "stored numbers of another scale"

@@ -48,7 +48,7 @@ def quantize_dynamically(
     main: func.FuncOp, is_kept: Callable[[Node], bool]
 ) -> tuple[dict[SSAValue, SSAValue], dict[SSAValue, str]]:
     """
-    Rewrite all products of f32 by constant matrices, but those to keep in float. Returns what took
+    Rewrites all products of f32 by constant matrices, but those to keep in float. Returns what took
     the place of each result, and why other products of matrices stay, by their results.
     """
     replaced: dict[SSAValue, SSAValue] = {}
@@ -69,7 +69,7 @@ def quantize_dynamically(
 
 
 def _matrix(node: MatMulOp | FullyConnectedOp) -> np.ndarray | str:
-    """The constant matrix [K, N] that a product is quantized with, or why there is none."""
+    """Returns the constant matrix [K, N] that a product is quantized with, or why there is none."""
     array = constant_of(node.operands[1])
     if array is None:
         return "its weights are not constant"
@@ -131,7 +131,7 @@ def _product(
 
 
 def _quantized(x: SSAValue, build: Build) -> tuple[SSAValue, SSAValue, SSAValue]:
-    """`x` as ui8, its scale (f32) and its zero point (i32), which have one element each."""
+    """Returns `x` as ui8, its scale (f32) and its zero point (i32), which have one element each."""
     axes = list(range(len(shape_of(x.type))))
     zero = build.splat(0.0, with_shape(f32, [1] * len(axes)))
     high = build(MaximumOp, build(ReduceMaxOp, x, axes=axes, keep_dims=True), zero)

@@ -38,7 +38,7 @@ def quantize_embeddings(
     main: func.FuncOp, storage: str, is_kept: Callable[[Node], bool]
 ) -> dict[SSAValue, SSAValue]:
     """
-    Rewrite all lookups in constant f32 tables, but those to keep in float; `storage` is a key of
+    Rewrites all lookups in constant f32 tables, but those to keep in float; `storage` is a key of
     BITS. Returns what took the place of each result. Raises QuantizationError for a table with NaN
     or infinity.
     """
@@ -93,7 +93,7 @@ class _Table:
         self.offsets = build.constant(-points * scales, f"{hint}.offsets")
 
     def rows(self, node: GatherOp, build: Build) -> SSAValue:
-        """The rows that a lookup asks for, in f32."""
+        """Returns the rows that a lookup asks for, in f32."""
         shape = shape_of(node.result.type)
 
         def looked_up(table: SSAValue) -> SSAValue:

@@ -46,7 +46,7 @@ class Histogram:
 
     @classmethod
     def of(cls, array: np.ndarray, bins: int = DEFAULT_BINS) -> Histogram:
-        """The histogram of one array of numbers."""
+        """Returns the histogram of one array of numbers."""
         histogram = cls.empty(bins)
         histogram.add(array)
         return histogram
@@ -74,7 +74,7 @@ class Histogram:
             )
 
     def add(self, array: np.ndarray) -> None:
-        """Count the numbers of an array of any shape, of floats or integers."""
+        """Counts the numbers of an array of any shape, of floats or integers."""
         flat = np.asarray(array).reshape(-1)
         if not flat.size:
             return
@@ -91,7 +91,7 @@ class Histogram:
             self.counts += np.bincount(self._bin(part, width), minlength=self.bins)
 
     def _finite(self, flat: np.ndarray) -> np.ndarray:
-        """The finite elements; the others are counted."""
+        """Returns the finite elements; the others are counted."""
         if flat.dtype.itemsize == 2:  # f16 and bf16, in which sums and extrema are slow
             flat = flat.astype(np.float32)
         # one pass, exact enough: a sum of finite numbers may overflow, of others it always is
@@ -129,8 +129,8 @@ class Histogram:
 
     def merged(self, other: Histogram) -> Histogram:
         """
-        The histogram of both streams, up to the spreading within bins. It has as many bins as the
-        finer of the two.
+        Returns the histogram of both streams, up to the spreading within bins. It has as many bins
+        as the finer of the two.
         """
         result = Histogram.empty(max(self.bins, other.bins))
         result.low, result.high = min(self.low, other.low), max(self.high, other.high)

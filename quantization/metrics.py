@@ -51,15 +51,15 @@ def error(reference: Outputs, found: Outputs, labels: np.ndarray | None) -> floa
 
 @metric("top1")
 def top1(reference: Outputs, found: Outputs, labels: np.ndarray | None) -> float:
-    """The share of the samples whose class with the largest score is another one."""
+    """Returns the share of the samples whose class with the largest score is another one."""
     return float(np.mean(classes(reference) != classes(found)))
 
 
 @metric("labels")
 def labelled(reference: Outputs, found: Outputs, labels: np.ndarray | None) -> float:
     """
-    The accuracy that is lost: the decrease of the share of correctly classified samples, at least
-    0. Raises QuantizationError without labels, or if there are not as many as samples.
+    Returns the accuracy that is lost: the decrease of the share of correctly classified samples, at
+    least 0. Raises QuantizationError without labels, or if there are not as many as samples.
     """
     exact, quantized = classes(reference), classes(found)
     if labels is None:
@@ -73,8 +73,8 @@ def labelled(reference: Outputs, found: Outputs, labels: np.ndarray | None) -> f
 
 def classes(outputs: Outputs) -> np.ndarray:
     """
-    The class with the largest score of the first output, for each sample. Raises QuantizationError
-    if it has no scores for each sample.
+    Returns the class with the largest score of the first output, for each sample. Raises
+    QuantizationError if it has no scores for each sample.
     """
     first = [batch[0] for batch in outputs]
     if any(a.ndim < 2 or a.size == a.shape[0] for a in first):

@@ -70,7 +70,9 @@ class ObservedGraph:
         main.properties["res_attrs"] = ArrayAttr(attributes)
 
     def run(self, feed: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """All float values by name, for inputs by name. Raises InputError for wrong inputs."""
+        """
+        Returns all float values by name, for inputs by name. Raises InputError for wrong inputs.
+        """
         outputs = self._program.run(None, feed)
         self.outputs = outputs[: self._own]
         arguments = {
@@ -87,7 +89,7 @@ def _noted_name(value: SSAValue) -> str | None:
 def compare_observed(
     reference: ObservedGraph, found: ObservedGraph, batches: Iterable[Mapping[str, np.ndarray]]
 ) -> Comparison:
-    """Compare the values of the same names. Raises QuantizationError if there are no batches."""
+    """Compares the values of the same names. Raises QuantizationError if there are no batches."""
     comparison = Comparison()
     for feed in batches:
         comparison.add(reference.run(feed), found.run(feed))

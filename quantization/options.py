@@ -89,7 +89,9 @@ class Quantization:
             )
 
     def product_storages(self) -> dict[str, str]:
-        """`storages` by the name of the product. Raises QuantizationError for another form."""
+        """
+        Returns `storages` by the name of the product. Raises QuantizationError for another form.
+        """
         pairs = [text.rpartition("=") for text in self.storages]
         if wrong := [storage for name, _, storage in pairs if not name]:
             raise QuantizationError(f"storages: expected name=storage, found {wrong[0]!r}")
@@ -105,7 +107,9 @@ class Quantization:
         return f"Quantization({', '.join(f'{f.name}={getattr(self, f.name)!r}' for f in given)})"
 
     def __str__(self) -> str:
-        """The pass with those options that are not the default, in the syntax of pipelines."""
+        """
+        Returns the pass with those options that are not the default, in the syntax of pipelines.
+        """
         given = {
             f.name: value for f in fields(self) if (value := getattr(self, f.name)) != f.default
         }
@@ -116,7 +120,7 @@ class Quantization:
 
     def _digest(self) -> str:
         """
-        A hash of the profile, by which programs in the cache are told apart. Raises
+        Returns a hash of the profile, by which programs in the cache are told apart. Raises
         QuantizationError if the file cannot be read.
         """
         try:
@@ -140,7 +144,7 @@ def _expect_type(name: str, value: object, default: object) -> None:
 
 
 def _text(value: object) -> str:
-    """A value as the option of a pass."""
+    """Returns a value as the option of a pass."""
     if isinstance(value, tuple):
         return ",".join(map(_text, value))
     return str(value).lower() if isinstance(value, int | float) else json.dumps(str(value))

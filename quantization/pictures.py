@@ -23,9 +23,9 @@ COLUMNS = 256
 
 def histogram_svg(title: str, histogram: Histogram, range: Range, note: str = "") -> str:
     """
-    The histogram as SVG: how many numbers are in each bin on a logarithmic scale, with the range
-    that is represented shaded, and `note` below the title. Raises QuantizationError if nothing was
-    counted.
+    Returns the histogram as SVG: how many numbers are in each bin on a logarithmic scale, with the
+    range that is represented shaded, and `note` below the title. Raises QuantizationError if
+    nothing was counted.
     """
     low, high = _shown(histogram, range)
     counts = histogram.over(low, high, min(COLUMNS, histogram.bins))
@@ -51,14 +51,14 @@ def histogram_svg(title: str, histogram: Histogram, range: Range, note: str = ""
 
 
 def _shown(h: Histogram, range: Range) -> tuple[float, float]:
-    """The range that is drawn: all numbers, and a range around a single number."""
+    """Returns the range that is drawn: all numbers, and a range around a single number."""
     h.expect_numbers()
     low, high = min(h.low, range.low), max(h.high, range.high)
     return (low, high) if low < high else (low - 1.0, high + 1.0)
 
 
 def _bars(counts: np.ndarray) -> str:
-    """One path; the height of a bar is the logarithm of its count."""
+    """Returns one path; the height of a bar is the logarithm of its count."""
     top = math.log1p(float(counts.max()))
     width = (WIDTH - 2 * MARGIN) / len(counts)
     bottom = HEIGHT - MARGIN
@@ -81,7 +81,7 @@ def draw_profile(
     percentile: float = 99.99,
 ) -> list[Path]:
     """
-    Write `NNN-name.svg` for each value with counted numbers, in order, with the range that a
+    Writes `NNN-name.svg` for each value with counted numbers, in order, with the range that a
     calibration chooses. Return the files. The directory is made if need be. Arguments are those of
     `calibrate`. Raises QuantizationError as that does, and OSError.
     """

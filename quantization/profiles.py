@@ -65,7 +65,7 @@ class Match:
     """Names of values of the profile that the graph does not have."""
 
     def report(self) -> str:
-        """The names that did not match, in one line; "" if everything did."""
+        """Returns the names that did not match, in one line; "" if everything did."""
         parts = [
             f"{title}: {_listed(names)}"
             for title, names in (
@@ -88,7 +88,7 @@ class Profile:
     """The name of the model."""
 
     def save(self, path: str | Path) -> None:
-        """Write the profile as JSON. Raises OSError."""
+        """Writes the profile as JSON. Raises OSError."""
         document = {
             "format": FORMAT,
             "version": VERSION,
@@ -101,7 +101,7 @@ class Profile:
     @classmethod
     def load(cls, path: str | Path) -> Profile:
         """
-        Read a profile. Raises QuantizationError, naming file and value, if it is not one, is
+        Reads a profile. Raises QuantizationError, naming file and value, if it is not one, is
         damaged, or of a newer version.
         """
         try:
@@ -117,7 +117,8 @@ class Profile:
 
     def merge(self, *others: Profile) -> Profile:
         """
-        The profile of all data together. Values that only some of the profiles have are kept.
+        Returns the profile of all data together. Values that only some of the profiles have are
+        kept.
 
         Raises QuantizationError, with names, if values of the same name are computed differently,
         or if two profiles have nothing in common: profiles of different networks.
@@ -144,7 +145,7 @@ class Profile:
 
     def match(self, module: ModuleOp) -> Match:
         """
-        Find the values of a graph (the function @main) in the profile.
+        Finds the values of a graph (the function @main) in the profile.
 
         A value is known by its name and its key; else by its key, if as many values have it here
         and there (renamed); else by its name and its local key (something before it changed).

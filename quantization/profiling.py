@@ -37,9 +37,9 @@ def optimized_graph(
     model: Model, symbols: Mapping[str, int] | None = None, max_elements: int | None = None
 ) -> ModuleOp:
     """
-    The graph whose values are profiled: after the optimisations of a compilation in float, before
-    operators are decomposed. Raises ModelError, UnsupportedError and CompileError as compiling
-    does.
+    Returns the graph whose values are profiled: after the optimisations of a compilation in float,
+    before operators are decomposed. Raises ModelError, UnsupportedError and CompileError as
+    compiling does.
     """
     stages = CpuBackend().optimizing_stages()
     return Stages(load_model(model, checked_sizes(symbols), max_elements), stages)[_OPTIMIZED]
@@ -85,7 +85,7 @@ class Profiler:
 
     def add(self, feed: Mapping[str, np.ndarray]) -> None:
         """
-        Run on one batch and count. Raises InputError for wrong inputs, and QuantizationError,
+        Runs on one batch and count. Raises InputError for wrong inputs, and QuantizationError,
         naming the first value and how many there are, for NaN and infinity that are refused; then
         nothing of the batch is counted.
         """
@@ -122,7 +122,10 @@ class Profiler:
         )
 
     def profile(self) -> Profile:
-        """The profile of the batches so far. Raises QuantizationError if there were no batches."""
+        """
+        Returns the profile of the batches so far. Raises QuantizationError if there were no
+        batches.
+        """
         if not self.samples:
             raise QuantizationError("there are no data: a profile needs at least one batch")
         return Profile(dict(self._values), self.samples, self._model)
@@ -141,7 +144,7 @@ def profile(
     on_batch: Callable[[int], None] | None = None,
 ) -> Profile:
     """
-    Run a network in float on data, and return the histograms of all its values.
+    Runs a network in float on data, and returns the histograms of all its values.
 
     `model` and `symbols` are those of `glow.compile`. `batches` are arrays by the names of inputs,
     of the declared shapes and dtypes; one batch is in memory at a time. `bins` is how many bins a
@@ -164,8 +167,8 @@ def runnable(
     graph: ModuleOp, backend: str | Backend, threads: int, cache: bool | str | Path
 ) -> CompiledModel:
     """
-    A graph, compiled; for the interpreter, with a warning, if the backend `cpu` cannot. Raises
-    CompileError and UnsupportedError if another backend cannot.
+    Returns a graph, compiled; for the interpreter, with a warning, if the backend `cpu` cannot.
+    Raises CompileError and UnsupportedError if another backend cannot.
     """
     try:
         return compile(graph, backend, threads, cache=cache)

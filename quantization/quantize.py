@@ -49,7 +49,7 @@ def quantize(
     backend: str | Backend = "cpu",
 ) -> Report:
     """
-    Quantize the function @main of `module`, which is changed.
+    Quantizes the function @main of `module`, which is changed.
 
     Without a profile, only what `dynamic` and `embeddings` ask for is quantized. Raises
     QuantizationError if the profile is of another network, for names to keep in float that there

@@ -77,7 +77,7 @@ class Quantizer:
     # which values, with which types
 
     def _consider(self, node: Node) -> None:
-        """Quantize a product, if nothing speaks against it."""
+        """Quantizes a product, if nothing speaks against it."""
         roles = roles_of(node)
         if roles is None:
             return
@@ -95,7 +95,9 @@ class Quantizer:
         self.weights[node] = roles, weights
 
     def _type_of(self, value: SSAValue) -> QuantizedType:
-        """The type for an activation: that of what it is a rearrangement of, or by its range."""
+        """
+        Returns the type for an activation: that of what it is a rearrangement of, or by its range.
+        """
         if value in self.types:
             return self.types[value]
         source = moved(value)
@@ -155,7 +157,7 @@ class Quantizer:
     def _bias_type(
         self, node: Node, roles: Roles, activation: QuantizedType, weights: QuantizedType
     ) -> QuantizedType | None:
-        """The type that a bias is going to have; None if it stays float."""
+        """Returns the type that a bias is going to have; None if it stays float."""
         if roles.bias is None or self.options.bias == "float":
             return None
         array = constant_of(node.operands[roles.bias])
@@ -167,7 +169,7 @@ class Quantizer:
             return None
 
     def _consider_stored(self, node: Node) -> None:
-        """Quantize what an elementwise operator behind a product reads from memory."""
+        """Quantizes what an elementwise operator behind a product reads from memory."""
         if not isinstance(node, DataParallel | ConcatOp):
             return
         if isinstance(node, ConcatOp) and self._is_stored_whole(node.result):
@@ -182,7 +184,7 @@ class Quantizer:
                 self._try(value)
 
     def _is_stored_whole(self, value: SSAValue) -> bool:
-        """Whether a value, or the only rearrangement of it, is quantized for a product."""
+        """Returns whether a value, or the only rearrangement of it, is quantized for a product."""
         while value not in self.types and value.has_one_use():
             user = next(iter(value.uses)).operation
             if type(user) not in MOVERS:
@@ -191,7 +193,9 @@ class Quantizer:
         return value in self.types
 
     def _is_integer(self, value: SSAValue) -> bool:
-        """Whether a value comes from a quantized product, perhaps over elementwise operators."""
+        """
+        Returns whether a value comes from a quantized product, perhaps over elementwise operators.
+        """
         if value in self.types:
             return True
         owner = value.owner
@@ -203,7 +207,7 @@ class Quantizer:
         return self.order[value.owner] if isinstance(value.owner, Operation) else -1
 
     def _consider_everything(self, node: Node) -> None:
-        """Quantize operands and results, but for what stays in the registers of a loop."""
+        """Quantizes operands and results, but for what stays in the registers of a loop."""
         if type(node) not in MOVERS | AVERAGES and not isinstance(node, DataParallel | ConcatOp):
             self._consider_result(node)
             return
@@ -233,7 +237,9 @@ class Quantizer:
     # rewriting
 
     def _typed_in_order(self) -> Iterator[SSAValue]:
-        """Values to quantize in program order, rearrangements with the type of their source."""
+        """
+        Yields values to quantize in program order, rearrangements with the type of their source.
+        """
         values = sorted(self.types, key=self._position)
         for value in values:
             source = moved(value)
@@ -243,7 +249,7 @@ class Quantizer:
 
     def _insert(self, value: SSAValue) -> None:
         """
-        Let all users read the value quantized and dequantized; the function's result stays as it
+        Lets all users read the value quantized and dequantized; the function's result stays as it
         was computed, unless integers alone are to compute it.
         """
         t = self.types[value]
@@ -284,7 +290,7 @@ class Quantizer:
         node.operands[roles.bias] = self._constant(node, roles.bias, t)
 
     def _constant(self, node: Node, operand: int, t: QuantizedType) -> SSAValue:
-        """The dequantized constant of an operand, in front of the node."""
+        """Returns the dequantized constant of an operand, in front of the node."""
         value = node.operands[operand]
         read = constant_reader(value)
         assert read is not None
@@ -305,7 +311,7 @@ def _uses(value: SSAValue) -> int:
 
 
 def _quantized_from(value: SSAValue) -> QuantizedType:
-    """The type behind a dequantized value."""
+    """Returns the type behind a dequantized value."""
     assert isinstance(value.owner, DequantizeOp)
     t = element_of(value.owner.input.type)
     assert isinstance(t, QuantizedType)

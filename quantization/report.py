@@ -29,7 +29,7 @@ class Report:
     """What of the profile and the graph did not match."""
 
     def lines(self) -> list[str]:
-        """The report as text."""
+        """Returns the report as text."""
         products = counted(len(self.quantized), "product")
         text = [f"{products} quantized, {counted(len(self.types), 'activation')}"]
         text += [f"{name} stays float: {why}" for name, why in self.kept.items()]

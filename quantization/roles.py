@@ -83,7 +83,7 @@ def _by_constant(node: Node, axis: int | None, bias: int | None) -> Roles:
 
 
 def roles_of(node: object) -> Roles | None:
-    """The roles of the operands of a product; None for other operators."""
+    """Returns the roles of the operands of a product; None for other operators."""
     found = PRODUCTS.get(type(node))
     return None if found is None else found(node)
 
@@ -96,7 +96,9 @@ AVERAGES: frozenset[type[Node]] = frozenset({AvgPoolOp, ReduceMeanOp})
 
 
 def moved(value: SSAValue) -> SSAValue | None:
-    """The value that another one is a rearrangement or a part of; None if it is computed."""
+    """
+    Returns the value that another one is a rearrangement or a part of; None if it is computed.
+    """
     owner = value.owner
     return owner.operands[0] if isinstance(owner, Node) and type(owner) in MOVERS else None
 
@@ -105,8 +107,8 @@ def needs_integers(
     result: SSAValue, stored: Container[SSAValue], products: Container[Operation]
 ) -> bool:
     """
-    Whether a result of a graph is neither what a quantized product accumulates nor a stored value,
-    with elementwise operators on it alone, of which floats can be made at the end.
+    Returns whether a result of a graph is neither what a quantized product accumulates nor a stored
+    value, with elementwise operators on it alone, of which floats can be made at the end.
     """
     node = result.owner
     while isinstance(node, DataParallel) and node not in products:

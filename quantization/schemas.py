@@ -51,7 +51,7 @@ class Range:
     high: float
 
     def with_zero(self) -> Range:
-        """The same range, extended to 0 if need be."""
+        """Returns the same range, extended to 0 if need be."""
         return Range(min(self.low, 0.0), max(self.high, 0.0))
 
 
@@ -74,8 +74,8 @@ def schema(name: str) -> Callable[[Schema], Schema]:
 @schema("asymmetric")
 def asymmetric(lows: np.ndarray, highs: np.ndarray, storage: IntegerType) -> Parameters:
     """
-    The range on all stored numbers; the zero point is moved to the nearest integer (Jacob et al.,
-    equation 1).
+    Returns the range on all stored numbers; the zero point is moved to the nearest integer (Jacob
+    et al., equation 1).
     """
     bottom, top = storage_range(storage)
     scales = _scales((highs - lows) / (top - bottom))
@@ -86,8 +86,8 @@ def asymmetric(lows: np.ndarray, highs: np.ndarray, storage: IntegerType) -> Par
 @schema("symmetric")
 def symmetric(lows: np.ndarray, highs: np.ndarray, storage: IntegerType) -> Parameters:
     """
-    `-t` to `t` on as many numbers on both sides of the zero point, which is 0, or half of the range
-    for unsigned storage; so -128 of i8 stands for no number of the range.
+    Returns `-t` to `t` on as many numbers on both sides of the zero point, which is 0, or half of
+    the range for unsigned storage; so -128 of i8 stands for no number of the range.
     """
     _, scales, points = _symmetric(lows, highs, storage)
     return storage, _scales(scales), points
@@ -96,9 +96,9 @@ def symmetric(lows: np.ndarray, highs: np.ndarray, storage: IntegerType) -> Para
 @schema("symmetric_uint8")
 def symmetric_uint8(lows: np.ndarray, highs: np.ndarray, storage: IntegerType) -> Parameters:
     """
-    The schema `symmetric`, but with unsigned storage of the same width and zero point 0 if no
-    number is negative, so that no bit is spent on a sign. Storage wider than 8 bits has enough bits
-    and stays signed.
+    Returns the schema `symmetric`, but with unsigned storage of the same width and zero point 0 if
+    no number is negative, so that no bit is spent on a sign. Storage wider than 8 bits has enough
+    bits and stays signed.
     """
     if (lows < 0).any() or storage.width.data > 8:
         return symmetric(lows, highs, storage)
@@ -110,8 +110,8 @@ def symmetric_uint8(lows: np.ndarray, highs: np.ndarray, storage: IntegerType) -
 @schema("power_of_two")
 def power_of_two(lows: np.ndarray, highs: np.ndarray, storage: IntegerType) -> Parameters:
     """
-    The schema `symmetric` with the scale rounded up to a power of two, so that rescaling is a
-    shift.
+    Returns the schema `symmetric` with the scale rounded up to a power of two, so that rescaling is
+    a shift.
     """
     _, scales, points = _symmetric(lows, highs, storage)
     mantissa, exponent = np.frexp(scales)
@@ -128,13 +128,15 @@ def _symmetric(lows: np.ndarray, highs: np.ndarray, storage: IntegerType) -> Par
 
 
 def _scales(scales: np.ndarray) -> np.ndarray:
-    """The scales in f32, normal and positive."""
+    """Returns the scales in f32, normal and positive."""
     limited = np.clip(scales, SMALLEST_SCALE, LARGEST_SCALE).astype(np.float32).astype(np.float64)
     return np.where(scales == 0, ZERO_SCALE, limited)
 
 
 def storage_of(name: str | IntegerType) -> IntegerType:
-    """A storage type by its name, such as `i8`. Raises QuantizationError for another name."""
+    """
+    Returns a storage type by its name, such as `i8`. Raises QuantizationError for another name.
+    """
     if isinstance(name, IntegerType):
         return name
     if name not in STORAGES:
@@ -143,7 +145,7 @@ def storage_of(name: str | IntegerType) -> IntegerType:
 
 
 def schema_of(name: str) -> Schema:
-    """A schema by its name. Raises QuantizationError for another name."""
+    """Returns a schema by its name. Raises QuantizationError for another name."""
     if name not in SCHEMAS:
         raise QuantizationError(f"expected a schema of {', '.join(SCHEMAS)}, found {name!r}")
     return SCHEMAS[name]
@@ -156,8 +158,8 @@ def choose(
     expressed: Attribute = f32,
 ) -> QuantizedType:
     """
-    The per-tensor type that represents a range, extended to 0, in a schema (a key of SCHEMAS) and a
-    storage (a key of STORAGES). A range of nothing but 0 gets scale 1.
+    Returns the per-tensor type that represents a range, extended to 0, in a schema (a key of
+    SCHEMAS) and a storage (a key of STORAGES). A range of nothing but 0 gets scale 1.
 
     Raises QuantizationError for a range with NaN or infinity or in the wrong order, and for unknown
     names.
@@ -175,8 +177,8 @@ def choose_per_axis(
     expressed: Attribute = f32,
 ) -> QuantizedType:
     """
-    The type with one scale for each index of dimension `axis`, from as many ranges. All channels
-    have the same storage. Raises QuantizationError as `choose` does.
+    Returns the type with one scale for each index of dimension `axis`, from as many ranges. All
+    channels have the same storage. Raises QuantizationError as `choose` does.
     """
     chosen, scales, points = _parameters(lows, highs, schema, storage)
     return QuantizedType(chosen, expressed, scales.tolist(), points.tolist(), axis)
@@ -210,15 +212,15 @@ def bias_type(
     schema: str = "symmetric",
 ) -> QuantizedType:
     """
-    The type of the bias [C] of a convolution or matrix product, for `input` per tensor and
+    Returns the type of the bias [C] of a convolution or matrix product, for `input` per tensor and
     `weights` per tensor or per output channel.
 
     For i32 the scale is that of the products, `input.scale * weights.scale`, so that the bias is
     added to the sum as it is; per channel if the weights are. For other storages (i8) it is chosen
-    from the numbers by a schema without zero point, and is at least that of the products.
-    Raises QuantizationError for a bias with NaN or infinity or of another length than there are
-    scales, and if an i32 would overflow: a bias more than 2**30 times as large as a product's
-    quantum, which happens for channels of almost-zero weights; keep such a node in float.
+    from the numbers by a schema without zero point, and is at least that of the products. Raises
+    QuantizationError for a bias with NaN or infinity or of another length than there are scales,
+    and if an i32 would overflow: a bias more than 2**30 times as large as a product's quantum,
+    which happens for channels of almost-zero weights; keep such a node in float.
     """
     products = np.array(weights.scale_values()) * input.scale_values()[0]
     products = _scales(products)
@@ -247,8 +249,9 @@ def bias_type(
 
 def quantize_array(array: np.ndarray, type: QuantizedType) -> np.ndarray:
     """
-    The stored numbers of an array of floats, by the meaning of `glow.quantize`: nearest, ties to
-    even, saturating. The result has the dtype of the storage; 4-bit numbers take a byte each.
+    Returns the stored numbers of an array of floats, by the meaning of `glow.quantize`: nearest,
+    ties to even, saturating. The result has the dtype of the storage; 4-bit numbers take a byte
+    each.
     """
     array = np.asarray(array)
     if array.dtype.kind == "f" and array.dtype != numpy_dtype(type.expressed):
@@ -259,7 +262,7 @@ def quantize_array(array: np.ndarray, type: QuantizedType) -> np.ndarray:
 
 
 def dequantize_array(array: np.ndarray, type: QuantizedType) -> np.ndarray:
-    """The numbers that stored ones stand for, by the meaning of `glow.dequantize`."""
+    """Returns the numbers that stored ones stand for, by the meaning of `glow.dequantize`."""
     shape = list(array.shape)
     call = Call(DequantizeOp, (TensorType(type, shape),), (TensorType(type.expressed, shape),), {})
     return evaluate(call, (array,))[0]

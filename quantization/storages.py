@@ -24,8 +24,9 @@ def chosen_storages(
     nodes: Iterable[Node], names: Mapping[SSAValue, str], options: Quantization
 ) -> dict[SSAValue, str]:
     """
-    The storage for each value (that others may be rearrangements of) which a product with a choice
-    of its own reads; the widest, if several do. Raises QuantizationError for unknown products.
+    Returns the storage for each value (that others may be rearrangements of) which a product with a
+    choice of its own reads; the widest, if several do. Raises QuantizationError for unknown
+    products.
     """
     choices = options.product_storages()
     found: dict[SSAValue, str] = {}
@@ -52,8 +53,8 @@ def chosen_storages(
 
 def schema_for(storage: str, options: Quantization) -> str:
     """
-    The schema of activations. Those that are wider than the others have no zero point: sums of
-    products of 16 bits fit into i32 for twice as many then, and there are levels enough.
+    Returns the schema of activations. Those that are wider than the others have no zero point: sums
+    of products of 16 bits fit into i32 for twice as many then, and there are levels enough.
     """
     wider = _bits(storage) > _bits(options.activations)
     return "symmetric" if wider and options.schema == "asymmetric" else options.schema

@@ -148,7 +148,7 @@ class Tuner:
             self._keep(Trial(self._all(FLOAT), 0.0, 0.0, self._cost(exact)))
 
     def tune(self) -> Tuning:
-        """Search until everything is tried, or time is over."""
+        """Searches until everything is tried, or time is over."""
         alone: dict[str, Trial] = {}
         finished = True
         try:
@@ -183,7 +183,7 @@ class Tuner:
         self._refine(dict.fromkeys(order[:enough], fallback))
 
     def _refine(self, choices: dict[str, str]) -> None:
-        """Try cheaper numbers for each product that is not quantized as usual."""
+        """Tries cheaper numbers for each product that is not quantized as usual."""
         for name in reversed(list(choices)):
             rest = {p: c for p, c in choices.items() if p != name}
             for other in (rest, {**rest, name: WIDE}, {**rest, name: FLOAT}):
@@ -199,7 +199,7 @@ class Tuner:
     # trials
 
     def trial(self, choices: Mapping[str, str]) -> Trial:
-        """Compile and run the network with these numbers, unless that was done before."""
+        """Compiles and runs the network with these numbers, unless that was done before."""
         known = self.state.find(choices)
         if known is not None:
             return known
@@ -229,7 +229,7 @@ class Tuner:
         return replace(o, keep_float=(*o.keep_float, *kept), storages=(*o.storages, *wide))
 
     def _cost(self, model: CompiledModel) -> float:
-        """Seconds of a run on one batch."""
+        """Returns seconds of a run on one batch."""
         if self.goal.measured:
             times: list[float] = []
             for i in range(max(_RUNS, len(self.batches))):
@@ -254,7 +254,7 @@ class Tuner:
         return ProductLoss(name, operator, alone, saved, choice)
 
     def _identity(self) -> dict[str, str]:
-        """The identity of the task to which a state belongs."""
+        """Returns the identity of the task to which a state belongs."""
         keys = value_keys(main_function(self.graph)).values()
         data, seen = hashlib.sha256(), hashlib.sha256()
         for feed in self.batches:

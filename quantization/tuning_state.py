@@ -52,7 +52,7 @@ class TuningState:
         return self.trials.get(frozenset(choices.items()))
 
     def add(self, trial: Trial) -> None:
-        """Keep a trial. Raises OSError if the file cannot be written."""
+        """Keeps a trial. Raises OSError if the file cannot be written."""
         self.trials[frozenset(trial.choices.items())] = trial
         if self.path is None:
             return
@@ -69,7 +69,7 @@ class TuningState:
 
     def load(self) -> None:
         """
-        Take over the trials of the file. Raises QuantizationError if it is damaged, or of the
+        Takes over the trials of the file. Raises QuantizationError if it is damaged, or of the
         tuning of something else, saying what differs.
         """
         assert self.path is not None
