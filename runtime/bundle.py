@@ -75,7 +75,7 @@ _HEADER = """/* A network that was compiled for {cpu} ({triple}). */
 
 def write_bundle(stages: Stages, backend: CpuBackend, folder: Path) -> list[Path]:
     """
-    Write the bundle of a network to a folder, which is made if need be, and return the object
+    Writes the bundle of a network to a folder, which is made if need be, and returns the object
     files. `stages` are the backend's. Objects that an earlier bundle left there are removed.
     """
     folder.mkdir(parents=True, exist_ok=True)
@@ -111,7 +111,7 @@ def _header(stages: Stages, backend: CpuBackend, weights: int) -> str:
 
 
 def _tensors(kind: str, infos: Sequence[TensorInfo]) -> str:
-    """The number of inputs or outputs, and the size of each with its name."""
+    """Returns the number of inputs or outputs, and the size of each with its name."""
     lines = [f"#define GLOW_{kind}S {len(infos)}", f"#define GLOW_{kind}_BYTES {{ \\"]
     for info in infos:
         size = info.dtype.itemsize

@@ -20,7 +20,7 @@ _READS = 5
 
 @cache
 def _counter() -> tuple[object, Callable[[], int]]:
-    """The function that reads the counter, and its code, which must stay in memory."""
+    """Returns the function that reads the counter, and its code, which must stay in memory."""
     from ..lowering.instrument_kernels import COUNTER
     from ..lowering.target import host_target
     from .jit import Executable, compile_object
@@ -38,7 +38,7 @@ define i64 @{_ENTRY}() nounwind {{
 
 
 def counter() -> Callable[[], int]:
-    """A function that reads the counter of this processor."""
+    """Returns a function that reads the counter of this processor."""
     return _counter()[1]
 
 
@@ -52,8 +52,8 @@ class Clock:
 
     def step(self) -> float:
         """
-        Seconds. Sleeps until there was enough time to measure that. Raises GlowError if the counter
-        stands still, as it does where a program may not read it.
+        Returns seconds. Sleeps until there was enough time to measure that. Raises GlowError if the
+        counter stands still, as it does where a program may not read it.
         """
         count, start = self._start
         time.sleep(max(0.0, start + LEAST_SECONDS - time.perf_counter()))
@@ -64,7 +64,7 @@ class Clock:
 
 
 def _moment() -> tuple[int, float]:
-    """The counter and `time.perf_counter` at the same time."""
+    """Returns the counter and `time.perf_counter` at the same time."""
     read = counter()
     found: list[tuple[int, int, float]] = []
     for _ in range(_READS):

@@ -71,7 +71,9 @@ class CpuBackend(Backend):
         return find_target(o.target_cpu, o.target_features, o.target_triple)
 
     def schedules(self) -> UsedSchedules | None:
-        """The measured schedules that are used. Raises GlowError if their file is broken."""
+        """
+        Returns the measured schedules that are used. Raises GlowError if their file is broken.
+        """
         directory = self.cache.directory if isinstance(self.cache, ObjectCache) else None
         return used_schedules(self.options.schedules, directory, self.target().describe())
 
@@ -121,7 +123,7 @@ class CpuBackend(Backend):
         return Restored(program, found.signature, found.memory)
 
     def _details(self, target: Target) -> list[str]:
-        """Everything but the network that a program depends on."""
+        """Returns everything but the network that a program depends on."""
         used = self.schedules()
         stages = [f"{stage.name}: {stage.pipeline}" for stage in self._stages(used)]
         content = () if used is None else (used.content,)
@@ -137,7 +139,7 @@ class CpuBackend(Backend):
         return CpuStages(self.options, self.target(), path).all()
 
     def optimizing_stages(self) -> Sequence[Stage]:
-        """The stages that optimise a graph and, if that is asked for, quantize it."""
+        """Returns the stages that optimise a graph and, if that is asked for, quantize it."""
         return CpuStages(self.options, self.target()).optimized()
 
     def resume(self, module: ModuleOp) -> None:
@@ -154,8 +156,8 @@ class CpuBackend(Backend):
 
     def objects(self, stages: Mapping[str, ModuleOp]) -> Sequence[bytes]:
         """
-        The object files of a program, which may be for another machine than this one. Linked
-        together and with the C library's `libm`, their entry is
+        Returns the object files of a program, which may be for another machine than this one.
+        Linked together and with the C library's `libm`, their entry is
         `void glow_main(void *weights, void **io, void *arena)`, where `arena_bytes` says how large
         the arena must be; a program for several threads is called as `lowering.threads` says. Where
         the target has tile registers, the process must ask for them first. docs/targets.md lists

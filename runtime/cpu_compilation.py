@@ -56,7 +56,9 @@ class CpuCompilation:
         self._cache = objects_cache
 
     def program(self) -> CpuProgram:
-        """The program, linked into this process. Raises CompileError if it cannot run here."""
+        """
+        Returns the program, linked into this process. Raises CompileError if it cannot run here.
+        """
         self._target.expect_host_runs_it()
         main = main_function(planned_module(self._stages))
         own = aligned_bytes(function_bytes(main, WEIGHTS_SIZE))
@@ -76,13 +78,13 @@ class CpuCompilation:
         return CpuProgram(run, weights, key, plan, outputs)
 
     def objects(self) -> Sequence[bytes]:
-        """All objects of the program, with the conversions that the target lacks."""
+        """Returns all objects of the program, with the conversions that the target lacks."""
         objects = self._objects()[0]
         support = support_object(self._target)
         return objects if support is None else [*objects, support]
 
     def _objects(self) -> tuple[Sequence[bytes], LinkPlan]:
-        """The objects of the program, generated or from the cache, and what they are."""
+        """Returns the objects of the program, generated or from the cache, and what they are."""
         cache, options = self._cache, self._options
         if cache is None:
             return self._generate()
@@ -100,7 +102,7 @@ class CpuCompilation:
         return objects, plan
 
     def _generate(self) -> tuple[list[bytes], LinkPlan]:
-        """The objects of the functions of the `llvm` stage."""
+        """Returns the objects of the functions of the `llvm` stage."""
         arena = 0
 
         def texts() -> Iterator[str]:
@@ -141,8 +143,8 @@ def saved_program(stages: Modules, program: CpuProgram) -> SavedProgram:
 
 def planned_module(stages: Modules) -> ModuleOp:
     """
-    The program with planned memory; where compilation began with its nests, these. Raises GlowError
-    if it began later, without weights.
+    Returns the program with planned memory; where compilation began with its nests, these. Raises
+    GlowError if it began later, without weights.
     """
     first = first_module(stages)
     has_nests = any(op.name == "glow_nest.kernel" for op in first.body.block.ops)
@@ -156,8 +158,8 @@ def first_module(stages: Modules) -> ModuleOp:
 
 def arena_bytes(module: ModuleOp) -> int:
     """
-    How large an arena the program needs: what @glow_program of the `llvm` stage says of its last
-    parameter. It includes temporary memory of kernels, so it may be more than was planned for
+    Returns how large an arena the program needs: what @glow_program of the `llvm` stage says of its
+    last parameter. It includes temporary memory of kernels, so it may be more than was planned for
     activations.
     """
     for function in _defined_functions(module):
@@ -168,12 +170,12 @@ def arena_bytes(module: ModuleOp) -> int:
 
 
 def _llvm_modules(stages: Modules) -> Iterable[ModuleOp]:
-    """The `llvm` stage, one function after the other if it is still to be computed."""
+    """Returns the `llvm` stage, one function after the other if it is still to be computed."""
     return stages.by_function("llvm") if isinstance(stages, Stages) else [stages["llvm"]]
 
 
 def _tell(stages: Modules, objects: list[bytes], jobs: Sequence[Future[bytes]]) -> None:
-    """Take the objects that are finished, and say how many there are, if somebody listens."""
+    """Takes the objects that are finished, and says how many there are, if somebody listens."""
     if not isinstance(stages, Stages) or stages.progress is None:
         return
     while len(objects) < len(jobs) and jobs[len(objects)].done():

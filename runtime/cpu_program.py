@@ -82,7 +82,7 @@ class CpuProgram:
         self, inputs: Sequence[np.ndarray], shape: Sequence[int]
     ) -> tuple[int, np.ndarray, int]:
         """
-        Run a program that `lowering.instrument_kernels` has changed, on inputs as for `run`: the
+        Runs a program that `lowering.instrument_kernels` has changed, on inputs as for `run`: the
         processor's counter at the call, the records (i64 of that `shape`), and the counter in the
         end.
         """
@@ -140,7 +140,7 @@ def aligned_bytes(size: int) -> np.ndarray:
 
 
 def mapped_bytes(mapped: mmap.mmap) -> np.ndarray:
-    """The weight segment in a file that is mapped, as uint8[size], read-only."""
+    """Returns the weight segment in a file that is mapped, as uint8[size], read-only."""
     import numpy as np
 
     from .segment_file import PAGE
@@ -149,7 +149,7 @@ def mapped_bytes(mapped: mmap.mmap) -> np.ndarray:
 
 
 def address_of(array: np.ndarray) -> int:
-    """The address of the first element of a C-contiguous array."""
+    """Returns the address of the first element of a C-contiguous array."""
     try:
         return addressof(c_char.from_buffer(array.data))  # costs the least
     except (TypeError, ValueError):  # read-only, of no elements, or of a type without buffers

@@ -21,7 +21,7 @@ _CPUINFO = Path("/proc/cpuinfo")
 
 @cache
 def clock() -> float:
-    """Cycles per second of the first processor, as Linux reports them."""
+    """Returns cycles per second of the first processor, as Linux reports them."""
     try:
         found = re.search(r"^cpu MHz\s*: ([0-9.]+)", _CPUINFO.read_text(), re.MULTILINE)
     except OSError:
@@ -30,7 +30,7 @@ def clock() -> float:
 
 
 def lane_bits(machine: MachineDescription, element: Attribute, product: bool) -> int:
-    """The share of a vector register that one operation on elements takes."""
+    """Returns the share of a vector register that one operation on elements takes."""
     match storage_type(element):
         case Float64Type():
             return 64
@@ -49,8 +49,8 @@ def lane_bits(machine: MachineDescription, element: Attribute, product: bool) ->
 
 def cpu_rates(machine: MachineDescription, call: Call, threads: int) -> Rates:
     """
-    The rates of `threads` cores of a machine: those of the vector unit for the type of the first
-    operand, and of memory as `Timings.flops_per_byte` relates it to the vector unit.
+    Returns the rates of `threads` cores of a machine: those of the vector unit for the type of the
+    first operand, and of memory as `Timings.flops_per_byte` relates it to the vector unit.
     """
     product = products_of(call) > 0
     element = element_of((*call.operands, *call.results)[0])

@@ -36,7 +36,9 @@ class CpuStages:
         self._machine = target.describe()
 
     def all(self) -> Sequence[Stage]:
-        """The stages of a whole compilation, in order. Raises GlowError if the CPU lacks bf16."""
+        """
+        Returns the stages of a whole compilation, in order. Raises GlowError if the CPU lacks bf16.
+        """
         threads = self._options.threads
         build = "glow-build-nests" + (f"{{threads={threads}}}" if threads > 1 else "")
         kernels = "glow-generate-loops"
@@ -63,7 +65,7 @@ class CpuStages:
         )
 
     def _divided(self) -> Sequence[Stage]:
-        """The stage that divides work between threads, if there are several."""
+        """Returns the stage that divides work between threads, if there are several."""
         threads = self._options.threads
         if threads == 1:
             return ()
@@ -71,8 +73,8 @@ class CpuStages:
 
     def optimized(self) -> Sequence[Stage]:
         """
-        The passes that optimize a graph. On quantized graphs, integer products are made before
-        constants are folded.
+        Returns the passes that optimize a graph. On quantized graphs, integer products are made
+        before constants are folded.
         """
         unsign = "" if self._machine.byte_dot(unsigned=False) else "glow-activations-to-u8,"
         integers = f"{unsign}glow-legalize-quantized"
@@ -105,7 +107,7 @@ class CpuStages:
         return algorithm
 
     def _bf16(self) -> Sequence[Stage]:
-        """The stage that rounds to bf16, if that is asked for."""
+        """Returns the stage that rounds to bf16, if that is asked for."""
         machine = self._machine
         if self._options.precision != "bf16":
             return ()

@@ -20,7 +20,8 @@ _TRUTHS = {"": False, "0": False, "false": False, "1": True, "true": True}
 
 def cache_directory() -> Path:
     """
-    `$GLOW_CACHE_DIR`, or `glow` in the user's cache directory (`$XDG_CACHE_HOME`, `~/.cache`).
+    Returns `$GLOW_CACHE_DIR`, or `glow` in the user's cache directory (`$XDG_CACHE_HOME`,
+    `~/.cache`).
     """
     if chosen := os.environ.get("GLOW_CACHE_DIR"):
         return Path(chosen)
@@ -30,7 +31,7 @@ def cache_directory() -> Path:
 
 
 def cache_limit() -> int:
-    """`$GLOW_CACHE_SIZE` in bytes, by default 4 GiB. Raises GlowError if it is no size."""
+    """Returns `$GLOW_CACHE_SIZE` in bytes, by default 4 GiB. Raises GlowError if it is no size."""
     text = os.environ.get("GLOW_CACHE_SIZE", "").strip()
     if not text:
         return DEFAULT_LIMIT
@@ -45,7 +46,9 @@ def cache_limit() -> int:
 
 
 def verifies() -> bool:
-    """Whether `$GLOW_VERIFY` asks to verify everything. Raises GlowError for another value."""
+    """
+    Returns whether `$GLOW_VERIFY` asks to verify everything. Raises GlowError for another value.
+    """
     text = os.environ.get("GLOW_VERIFY", "").strip()
     found = _TRUTHS.get(text.lower())
     if found is None:

@@ -24,19 +24,21 @@ _COARSE_GRAIN_NS = 2_000_000_000
 
 
 def identity(file: str | os.PathLike[str] | int) -> Identity:
-    """The identity of a file, by path or descriptor. Raises OSError."""
+    """Returns the identity of a file, by path or descriptor. Raises OSError."""
     s = os.stat(file)
     return (s.st_dev, s.st_ino, s.st_size, s.st_mtime_ns, s.st_ctime_ns)
 
 
 def is_older(status: Identity, moment: int) -> bool:
-    """Whether a change of the file after `moment` (in ns) is sure to give it another identity."""
+    """
+    Returns whether a change of the file after `moment` (in ns) is sure to give it another identity.
+    """
     return status[-1] + _grain(status) < moment
 
 
 def wait_until_older(status: Identity) -> bool:
     """
-    Wait until a change of the file is sure to give it another identity; False, at once, where the
+    Waits until a change of the file is sure to give it another identity; False, at once, where the
     times of files are coarse or ahead of the clock.
     """
     ahead = status[-1] + _grain(status) - time.time_ns()

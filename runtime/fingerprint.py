@@ -18,7 +18,9 @@ COMPILER = (*GENERATORS, "frontend", "passes", "quantization", "semantics")
 
 @cache
 def source_hash(folders: tuple[str, ...]) -> str:
-    """SHA-256 of the Python files in the package and in some of its folders, names included."""
+    """
+    Returns SHA-256 of the Python files in the package and in some of its folders, names included.
+    """
     root = Path(__file__).resolve().parent.parent
     paths = [e.path for e in os.scandir(root) if e.name.endswith(".py")]
     for folder in folders:

@@ -35,7 +35,7 @@ def interpret(
     observe: Observer | None = None,
 ) -> dict[str, np.ndarray]:
     """
-    Run the function `main` of a graph or of an instruction program.
+    Runs the function `main` of a graph or of an instruction program.
 
     `inputs` are arrays of exactly the declared shapes and dtypes, by name or in order; the result
     maps the names of the outputs to fresh arrays. `observe` sees each value of a graph as it is
@@ -55,7 +55,7 @@ def interpret(
 def execute(
     main: func.FuncOp, inputs: Sequence[np.ndarray], observe: Observer | None = None
 ) -> list[np.ndarray]:
-    """`interpret` without names, and without a check of the inputs."""
+    """Returns `interpret` without names, and without a check of the inputs."""
     observe = observe or _ignore
     if not _is_program(main):
         return _run_graph(main, inputs, observe)
@@ -101,7 +101,10 @@ def _run_node(op: Operation, operands: Sequence[np.ndarray]) -> Sequence[np.ndar
 
 
 def _with_last_uses(ops: Sequence[Operation]) -> Iterator[tuple[Operation, list[SSAValue]]]:
-    """Each operation with the values that nothing after it reads: operands, and unused results."""
+    """
+    Returns each operation with the values that nothing after it reads: operands, and unused
+    results.
+    """
     seen: set[SSAValue] = set()
     dying: list[list[SSAValue]] = []
     for op in reversed(ops):
@@ -112,7 +115,9 @@ def _with_last_uses(ops: Sequence[Operation]) -> Iterator[tuple[Operation, list[
 
 
 def _program_signature(main: func.FuncOp) -> Signature:
-    """The signature of an instruction program. Raises CompileError for a missing qualifier."""
+    """
+    Returns the signature of an instruction program. Raises CompileError for a missing qualifier.
+    """
     found: dict[Attribute, list[TensorInfo]] = {StringAttr("in"): [], StringAttr("out"): []}
     for argument in main.body.block.args:
         attributes, t = argument_attributes(argument), argument.type

@@ -62,7 +62,7 @@ class InterpretedProgram:
         return f"<InterpretedProgram: {len(self._main.body.block.ops)} operations>"
 
     def run(self, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
-        """See `glow.interface.program.Program`."""
+        """Sees `glow.interface.program.Program`."""
         from .interpreter import execute
 
         return execute(self._main, inputs)

@@ -44,7 +44,7 @@ def run_program(
     observe: Callable[[SSAValue, np.ndarray], None],
 ) -> list[np.ndarray]:
     """
-    Run `main` on one array for each input argument and None for each output; return the outputs.
+    Runs `main` on one array for each input argument and None for each output; return the outputs.
 
     Raises CompileError if an instruction overwrites what it still reads, or a buffer or view lies
     outside its memory.
@@ -133,7 +133,7 @@ def _step(op: Operation, memory: _Memory) -> None:
 
 
 def _run_kernel(op: CallOp, memory: _Memory) -> None:
-    """Run a kernel of loop nests."""
+    """Runs a kernel of loop nests."""
     kernel = SymbolTable.lookup_symbol(op, op.callee)
     if not isinstance(kernel, KernelOp):
         raise CompileError(f"expected a kernel called {op.callee}, found none")
@@ -169,7 +169,7 @@ def _run_operator(op: OperatorInstruction, arrays: dict[SSAValue, np.ndarray]) -
 
 
 def _run_body(body: Region, arguments: Sequence[np.ndarray]) -> list[np.ndarray]:
-    """The nodes of a body, which work on elements, applied to whole arrays at once."""
+    """Returns the nodes of a body, which work on elements, applied to whole arrays at once."""
     values: dict[SSAValue, np.ndarray] = dict(zip(body.block.args, arguments, strict=True))
     *nodes, last = body.block.ops
     for node in nodes:
@@ -219,7 +219,7 @@ def _arena_size(main: func.FuncOp) -> int | None:
 
 
 def _view(flat: np.ndarray, t: MemRefType) -> np.ndarray:
-    """The elements of `flat` that `t` describes, as an array that shares memory with it."""
+    """Returns the elements of `flat` that `t` describes, as an array that shares memory with it."""
     if lowest_index(t) < 0 or extent(t) > flat.size:
         raise CompileError(f"expected a view of {counted(flat.size, 'element')}, found {t}")
     if not extent(t):
@@ -230,7 +230,7 @@ def _view(flat: np.ndarray, t: MemRefType) -> np.ndarray:
 
 
 def _spread(array: np.ndarray, t: MemRefType) -> np.ndarray:
-    """A read-only flat buffer in which the elements of `array` lie as `t` says."""
+    """Returns a read-only flat buffer in which the elements of `array` lie as `t` says."""
     flat = np.empty(extent(t), array.dtype)
     _view(flat, t)[...] = array
     flat.flags.writeable = False

@@ -69,11 +69,11 @@ def _initialize() -> None:
 
 def compile_object(text: str, target: Target) -> bytes:
     """
-    The object file (ELF on Linux) of one LLVM IR module given as text.
+    Returns the object file (ELF on Linux) of one LLVM IR module given as text.
 
     Kernels arrive with explicit vectors, tiles and loops, so no IR passes run: they cost more time
-    than the code generator and change nothing that matters. Raises CompileError if LLVM rejects
-    the text.
+    than the code generator and change nothing that matters. Raises CompileError if LLVM rejects the
+    text.
     """
     _initialize()
     with _lock:
@@ -89,12 +89,14 @@ def compile_object(text: str, target: Target) -> bytes:
 
 
 def object_key(text: str, target: Target, version: str) -> str:
-    """The cache key of the object that LLVM IR text becomes. `version` is the compiler's own."""
+    """
+    Returns the cache key of the object that LLVM IR text becomes. `version` is the compiler's own.
+    """
     return key_of(text, version, *target.key())
 
 
 def object_of(text: str, target: Target, version: str, cache: Cache | None) -> bytes:
-    """The object file of LLVM IR text, from the cache if it has it."""
+    """Returns the object file of LLVM IR text, from the cache if it has it."""
     if cache is None:
         return compile_object(text, target)
     key = object_key(text, target, version)
@@ -107,7 +109,7 @@ def object_of(text: str, target: Target, version: str, cache: Cache | None) -> b
 
 @cache
 def support_object(target: Target) -> bytes | None:
-    """The object of functions that LLVM may call and that not every library has."""
+    """Returns the object of functions that LLVM may call and that not every library has."""
     text = half_conversions(target)
     return None if text is None else compile_object(text, target)
 
@@ -138,9 +140,9 @@ class Executable:
         self._entry = Entry(self.address)
 
     def address_of(self, name: str) -> int:
-        """The address of an exported function, valid as long as this object lives."""
+        """Returns the address of an exported function, valid as long as this object lives."""
         return self._library[name]
 
     def __call__(self, weights: int, io: ctypes.Array[ctypes.c_void_p], arena: int) -> None:
-        """Run the entry on base addresses, without Python's global lock."""
+        """Runs the entry on base addresses, without Python's global lock."""
         self._entry(weights, io, arena)

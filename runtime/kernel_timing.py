@@ -53,8 +53,9 @@ def arguments_for(
     kernel: KernelOp, weights: Sequence[bool], machine_l3: int, scratch: int, seed: int = 0
 ) -> Arguments:
     """
-    Random memory for a kernel: normally distributed floats, small integers. `weights` says of each
-    parameter whether it is one, and `scratch` how many bytes of temporary memory there must be.
+    Returns random memory for a kernel: normally distributed floats, small integers. `weights` says
+    of each parameter whether it is one, and `scratch` how many bytes of temporary memory there must
+    be.
     """
     rng = np.random.default_rng(seed)
     types = [a.type for a in kernel.body.block.args]
@@ -103,14 +104,16 @@ class TimedKernel:
         self._executable = Executable(objects, _ENTRY, target)
 
     def run(self, arguments: Arguments, times: int = 1) -> float:
-        """Seconds of one of `times` calls."""
+        """Returns seconds of one of `times` calls."""
         start = time.perf_counter()
         self._executable(times, arguments.addresses, 0)
         return (time.perf_counter() - start) / times
 
 
 def _llvm_text(kernel: KernelOp, target: Target) -> tuple[str, int, int]:
-    """A kernel in LLVM IR, the bytes of its temporary memory, and its number of parameters."""
+    """
+    Returns a kernel in LLVM IR, the bytes of its temporary memory, and its number of parameters.
+    """
     machine = target.describe()
     with without_garbage_collection():
         made = build_function(kernel, machine)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def function_bytes(main: FuncOp, name: str) -> int:
-    """A size in bytes from an attribute of the function; 0 if it is absent."""
+    """Returns a size in bytes from an attribute of the function; 0 if it is absent."""
     from xdsl.dialects.builtin import IntegerAttr
 
     value = main.attributes.get(name)
@@ -25,7 +25,7 @@ def function_bytes(main: FuncOp, name: str) -> int:
 
 
 def plan_of(module: ModuleOp) -> MemoryPlan:
-    """The plan of a module that `glow-allocate` has run on."""
+    """Returns the plan of a module that `glow-allocate` has run on."""
     from xdsl.ir import Operation
 
     from ..glow_dialects.glow_inst.memory import AllocActivationOp, DeallocActivationOp

@@ -89,7 +89,7 @@ class ModelFiles:
 
     def expect_unchanged(self, others: Iterable[str] = ()) -> None:
         """
-        Look at the model's file and `others`, which have its weights. Raises ModelError if one has
+        Looks at the model's file and `others`, which have its weights. Raises ModelError if one has
         changed.
         """
         for path in (*([] if self._model is None else [str(self._model)]), *others):
@@ -104,7 +104,7 @@ class ModelFiles:
 
 
 def file_hash(path: Path, cache: Cache) -> str:
-    """SHA-256 of a file's content, from the cache if it knows the file. Raises OSError."""
+    """Returns SHA-256 of a file's content, from the cache if it knows the file. Raises OSError."""
     before = identity(path)
     key = key_of("file", str(path), *map(str, before))
     if (found := cache.get(key)) is not None:

@@ -59,7 +59,7 @@ _warned: set[str] = set()
 
 
 def key_of(*parts: str) -> str:
-    """The name of the entry that depends on `parts`: 64 hexadecimal digits."""
+    """Returns the name of the entry that depends on `parts`: 64 hexadecimal digits."""
     digest = hashlib.sha256()
     for part in parts:
         data = part.encode("utf-8", "surrogateescape")  # as names of files may be
@@ -92,7 +92,7 @@ class ObjectCache:
         return self.directory / f"{key}{_SUFFIX}"
 
     def get(self, key: str) -> bytes | None:
-        """The bytes stored under `key`, or None if there are none or they are damaged."""
+        """Returns the bytes stored under `key`, or None if there are none or they are damaged."""
         path = self.path(key)
         try:
             if not self._may_use():
@@ -112,7 +112,7 @@ class ObjectCache:
 
     def put(self, key: str, payload: bytes, warn: bool = True) -> None:
         """
-        Store `payload` under `key`. Silently keeps nothing if it alone exceeds the limit, and with
+        Stores `payload` under `key`. Silently keeps nothing if it alone exceeds the limit, and with
         `warn=False` if nothing can be written.
         """
         data = _header(payload) + payload
@@ -120,8 +120,8 @@ class ObjectCache:
 
     def map_weights(self, key: str, size: int) -> mmap.mmap | None:
         """
-        The weight segment stored under `key`, mapped into memory from `segment_file.PAGE` on, or
-        None if there is none of `size` bytes or it is damaged.
+        Returns the weight segment stored under `key`, mapped into memory from `segment_file.PAGE`
+        on, or None if there is none of `size` bytes or it is damaged.
         """
         path, record = self._segment(key)
         try:
@@ -137,7 +137,7 @@ class ObjectCache:
 
     def put_weights(self, key: str, segment: memoryview) -> bool:
         """
-        Store a weight segment under `key`, which stands for its content; whether it is there now.
+        Stores a weight segment under `key`, which stands for its content; whether it is there now.
         Not if it is too large.
         """
         if len(segment) > self.limit // 2:
@@ -152,13 +152,13 @@ class ObjectCache:
         return True
 
     def _segment(self, key: str) -> tuple[Path, Path]:
-        """The file of a weight segment, and its record."""
+        """Returns the file of a weight segment, and its record."""
         directory = self.directory
         return directory / f"{key}{_SEGMENT_SUFFIX}", directory / f"{key}{_RECORD_SUFFIX}"
 
     def _may_use(self) -> bool:
         """
-        Whether only this user, or root, can have written into the directory. Raises
+        Returns whether only this user, or root, can have written into the directory. Raises
         FileNotFoundError if there is none; OSError, the first time, if it may not be used.
         """
         if self._is_trusted is None:
@@ -199,7 +199,7 @@ class ObjectCache:
                 self._size = self._evict()
 
     def _entries(self) -> list[tuple[Path, os.stat_result]]:
-        """All entries with their status. Removes the files that crashed writers left."""
+        """Returns all entries with their status. Removes the files that crashed writers left."""
         found: list[tuple[Path, os.stat_result]] = []
         with os.scandir(self.directory) as listing:
             for item in listing:
@@ -215,7 +215,7 @@ class ObjectCache:
 
     def _evict(self) -> int:
         """
-        Delete the least recently used entries down to 3/4 of the limit; the bytes that remain.
+        Deletes the least recently used entries down to 3/4 of the limit; the bytes that remain.
         Files with one key go together.
         """
         entries: dict[str, list[tuple[Path, os.stat_result]]] = {}
@@ -259,7 +259,9 @@ def expect_cache(value: object) -> None:
 
 
 def open_cache(cache: bool | str | Path | ObjectCache) -> ObjectCache | None:
-    """The cache that an option means: True for the default, False for none, or a directory."""
+    """
+    Returns the cache that an option means: True for the default, False for none, or a directory.
+    """
     if isinstance(cache, ObjectCache):
         return cache
     if isinstance(cache, bool):

@@ -13,7 +13,7 @@ from ..errors import GlowError
 
 def option(default: object, help: str, **about: object) -> Any:
     """
-    A field of a dataclass of options, with what its flag in command lines needs: help, and
+    Returns a field of a dataclass of options, with what its flag in command lines needs: help, and
     perhaps `metavar` and `choices`.
     """
     return field(default=default, metadata={"help": help, **about})
@@ -47,14 +47,16 @@ def expect_verify(value: object) -> None:
 
 
 def at_least_one(name: str, value: object) -> int:
-    """`value` as an integer of at least 1. Raises GlowError, naming the option, for others."""
+    """
+    Returns `value` as an integer of at least 1. Raises GlowError, naming the option, for others.
+    """
     if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
         raise GlowError(f"expected {name} to be an integer of at least 1, found {value!r}")
     return int(value)
 
 
 def threads_of(value: object, most: int) -> int:
-    """`value` as a number of threads, at most `most`. Raises GlowError for others."""
+    """Returns `value` as a number of threads, at most `most`. Raises GlowError for others."""
     threads = at_least_one("threads", value)
     if threads > most:
         raise GlowError(f"expected threads to be 1 to {most}, found {threads}")
@@ -63,7 +65,7 @@ def threads_of(value: object, most: int) -> int:
 
 def pipeline_text(quantize: object) -> str | None:
     """
-    The passes of the option `quantize`: text, or an object with a `pipeline`, as
+    Returns the passes of the option `quantize`: text, or an object with a `pipeline`, as
     `quantization.Quantization` has. Raises GlowError for anything else.
     """
     text = getattr(quantize, "pipeline", quantize)

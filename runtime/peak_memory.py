@@ -7,8 +7,8 @@ import sys
 
 def peak_resident_bytes() -> int:
     """
-    The largest amount of physical memory that this process had at any time, in bytes. Pages of
-    mapped files count, also those that it shares with other processes; 0 if it is unknown.
+    Returns the largest amount of physical memory that this process had at any time, in bytes. Pages
+    of mapped files count, also those that it shares with other processes; 0 if it is unknown.
     """
     try:
         # what getrusage reports may be the peak of the process that started this one

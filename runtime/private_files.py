@@ -21,7 +21,7 @@ class UntrustedError(OSError):
 
 
 def open_private(path: Path) -> BinaryIO:
-    """A file to read. Raises UntrustedError, or OSError if it cannot be opened."""
+    """Returns a file to read. Raises UntrustedError, or OSError if it cannot be opened."""
     file = path.open("rb")
     try:
         _expect_private(path, os.fstat(file.fileno()))
@@ -44,7 +44,7 @@ def expect_private_directory(path: Path) -> None:
 
 def make_private_directory(path: Path) -> None:
     """
-    Make a directory, and those above it that are missing, for this user alone, whatever the umask.
+    Makes a directory, and those above it that are missing, for this user alone, whatever the umask.
     Root makes none in the directory of another user, who could not use it afterwards and could
     replace it. Raises OSError.
     """
@@ -68,7 +68,7 @@ def _expect_private(path: Path, status: os.stat_result) -> None:
 
 
 def _name(user: int) -> str:
-    """The name of a user, or the number of one without a name."""
+    """Returns the name of a user, or the number of one without a name."""
     import pwd
 
     try:

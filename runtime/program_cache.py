@@ -48,7 +48,7 @@ def program_key(
     schedules: str | None = None,
 ) -> str:
     """
-    The key of a module after `glow-allocate`, for a number of threads, and with
+    Returns the key of a module after `glow-allocate`, for a number of threads, and with
     `glow-instrument-kernels` if it is `timed`. `schedules` stands for the content of a file of
     measured schedules. Equal programs with other weights share the key.
     """
@@ -63,7 +63,7 @@ def program_key(
 
 
 def find_plan(cache: Cache, key: str) -> LinkPlan | None:
-    """The plan stored under `key`."""
+    """Returns the plan stored under `key`."""
     found = cache.get(key)
     return LinkPlan(**json.loads(found)) if found is not None else None
 

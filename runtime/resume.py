@@ -33,9 +33,9 @@ def mark_stage(module: ModuleOp, backend: str, stage: str, following: str) -> No
 
 def remaining_stages(module: ModuleOp, backend: Backend) -> tuple[Sequence[str], Sequence[Stage]]:
     """
-    The names of the stages that are done, the last of which made the module, and those to run. All
-    stages of the backend are run on a graph that does not say where it comes from, or comes from
-    another backend. The attributes that say it are removed.
+    Returns the names of the stages that are done, the last of which made the module, and those to
+    run. All stages of the backend are run on a graph that does not say where it comes from, or
+    comes from another backend. The attributes that say it are removed.
 
     Raises GlowError for a program of another backend, and for a module that continues with a stage
     that there is not.
@@ -71,7 +71,7 @@ def remaining_stages(module: ModuleOp, backend: Backend) -> tuple[Sequence[str],
 
 
 def _by_form(main: FuncOp, stages: Sequence[Stage]) -> tuple[Sequence[str], Sequence[Stage]]:
-    """The stage of an instruction program that does not name its stage."""
+    """Returns the stage of an instruction program that does not name its stage."""
     names = [s.name for s in stages]
     stage = "allocated" if ARENA_SIZE in main.attributes else "instructions"
     if stage not in names:

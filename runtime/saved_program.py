@@ -41,7 +41,7 @@ class SavedProgram:
 
 def find_program(cache: Cache, source: ModelSource, details: Sequence[str]) -> SavedProgram | None:
     """
-    The program of a model.
+    Returns the program of a model.
 
     `details` are the options of the backend and the target. Raises OSError if the model cannot be
     read.
@@ -64,7 +64,7 @@ def store_program(
     weights: memoryview,
 ) -> None:
     """
-    Store a program that was compiled from a model, unless one of its files may have changed since.
+    Stores a program that was compiled from a model, unless one of its files may have changed since.
     """
     files = source.other_files()
     try:
@@ -79,15 +79,15 @@ def store_program(
 
 def find_signature(cache: Cache, source: ModelSource) -> Signature | None:
     """
-    The inputs and outputs of a model before sizes are given to its symbols. Raises OSError if it
-    cannot be read.
+    Returns the inputs and outputs of a model before sizes are given to its symbols. Raises OSError
+    if it cannot be read.
     """
     found = cache.get(_signature_key(source, cache))
     return None if found is None else _decoded_signature(json.loads(found))
 
 
 def store_signature(cache: Cache, source: ModelSource, signature: Signature) -> None:
-    """Store the inputs and outputs of a model, unless its file may have changed meanwhile."""
+    """Stores the inputs and outputs of a model, unless its file may have changed meanwhile."""
     try:
         key = _signature_key(source, cache)
     except OSError:

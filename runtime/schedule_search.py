@@ -94,7 +94,7 @@ class Result:
 
 
 def jobs_of(nests: ModuleOp, target: Target) -> list[Job]:
-    """The distinct kernels of the stage `nests` that have schedules to choose from."""
+    """Returns the distinct kernels of the stage `nests` that have schedules to choose from."""
     module, machine = nests.clone(), target.describe()
     calls: dict[str, list[CallOp]] = {}
     for op in module.walk():
@@ -116,7 +116,7 @@ def _is_weight(value: SSAValue) -> bool:
 
 
 def _can_be_measured(kernel: KernelOp) -> bool:
-    """Whether a kernel runs on random data: no steps or places depend on the data."""
+    """Returns whether a kernel runs on random data: no steps or places depend on the data."""
     steps = [op for op in kernel.walk() if isinstance(op, StepOp)]
     return all(isinstance(op, NestOp) for op in steps) and not any(
         access.indirect for op in steps for access in accesses_of(op.contents().step)
@@ -124,7 +124,7 @@ def _can_be_measured(kernel: KernelOp) -> bool:
 
 
 def _nests(kernel: KernelOp) -> list[tuple[int, Nest]]:
-    """The nests of a kernel as `schedule_nests` numbers and sees them."""
+    """Returns the nests of a kernel as `schedule_nests` numbers and sees them."""
     steps = KernelSteps(kernel)
     ops = [op for op in kernel.walk() if isinstance(op, NestOp)]
     nests = [(i, steps.nest(op)) for i, op in enumerate(ops)]
@@ -169,7 +169,7 @@ class Search:
             yield self._searched(rival)
 
     def _rivals(self, jobs: Sequence[Job]) -> list[_Rivals]:
-        """The kernels with the schedules of the model, those first that take most time."""
+        """Returns the kernels with the schedules of the model, those first that take most time."""
         found: list[_Rivals] = []
         for job in jobs:
             if time.monotonic() >= self._end:
@@ -232,7 +232,9 @@ class Search:
 def _one_wins(
     candidates: Iterator[Scheduled], attempt: Callable[[Scheduled], bool], end: float
 ) -> bool:
-    """Whether one of the candidates wins, the rest of which are then left; not after the end."""
+    """
+    Returns whether one of the candidates wins, the rest of which are then left; not after the end.
+    """
     for found in candidates:
         if time.monotonic() >= end:
             return False
@@ -271,7 +273,7 @@ class _Rivals:
         return self._seconds * self.job.calls
 
     def challenge(self, texts: Mapping[str, str]) -> bool:
-        """Whether other schedules are faster than the fastest so far; they are then."""
+        """Returns whether other schedules are faster than the fastest so far; they are then."""
         try:
             rival = self._compiled(texts, self._arguments.sets)
         except (GlowError, ValueError, AssertionError, StopIteration, UserWarning):
@@ -307,7 +309,7 @@ class _Rivals:
     def _in_turns(
         self, one: TimedKernel, other: TimedKernel, rounds: int
     ) -> tuple[list[float], list[float]]:
-        """Seconds of both, of runs that alternate, each first every other time."""
+        """Returns seconds of both, of runs that alternate, each first every other time."""
         times: tuple[list[float], list[float]] = ([], [])
         for turn in range(rounds):
             for which in (0, 1) if turn % 2 else (1, 0):
@@ -338,7 +340,7 @@ class _Rivals:
 
 
 def agree(wanted: np.ndarray, found: np.ndarray) -> bool:
-    """Whether integers are equal, and floats up to rounding of sums in another order."""
+    """Returns whether integers are equal, and floats up to rounding of sums in another order."""
     if wanted.dtype.kind in "iub":
         return bool(np.array_equal(wanted, found))
     a, b = wanted.astype(np.float64), found.astype(np.float64)
@@ -348,7 +350,9 @@ def agree(wanted: np.ndarray, found: np.ndarray) -> bool:
 
 
 def _wins(one: Sequence[float], other: Sequence[float]) -> bool:
-    """Whether the other times are smaller by the margin, by their median and their minimum."""
+    """
+    Returns whether the other times are smaller by the margin, by their median and their minimum.
+    """
     return all(f(other) < f(one) * (1 - MARGIN) for f in (median, min))
 
 

@@ -46,8 +46,8 @@ _LARGE_BYTES = 32 << 20
 
 def write_segment(file: BinaryIO, segment: memoryview) -> None:
     """
-    Write the bytes of a segment with their header, at the start of a file, and compute the checksum
-    at the same time. Raises OSError.
+    Writes the bytes of a segment with their header, at the start of a file, and computes the
+    checksum at the same time. Raises OSError.
     """
     with ThreadPoolExecutor(1) as pool:
         crc = pool.submit(zlib.crc32, segment)
@@ -59,7 +59,7 @@ def write_segment(file: BinaryIO, segment: memoryview) -> None:
 
 def trust_written(path: Path, record: Path) -> None:
     """
-    Record that a segment that was just moved into place is as it was written. That takes until its
+    Records that a segment that was just moved into place is as it was written. That takes until its
     times are older than the clock's grain, so small ones are rather checked when they are first
     used.
     """
@@ -73,9 +73,9 @@ def trust_written(path: Path, record: Path) -> None:
 
 def map_segment(path: Path, size: int, record: Path) -> mmap.mmap | None:
     """
-    The file of a segment of `size` bytes, mapped read-only; the segment begins at `PAGE`. Processes
-    that map one file share its memory, which outlives the deletion of the file. `record` is the
-    file that says when the segment was checked.
+    Returns the file of a segment of `size` bytes, mapped read-only; the segment begins at `PAGE`.
+    Processes that map one file share its memory, which outlives the deletion of the file. `record`
+    is the file that says when the segment was checked.
 
     None if there is no such file or it is damaged. Raises UntrustedError if another user can have
     written it, OSError if it cannot be read.
@@ -126,7 +126,7 @@ def _fields(header: bytes) -> tuple[int, int] | None:
 
 
 def _remember(record: Path, status: Identity) -> None:
-    """Record that the file of this identity is whole."""
+    """Records that the file of this identity is whole."""
     with suppress(OSError):  # a read-only cache still serves, but is checked each time
         # if two processes write at once, the record is that of one or of no identity
         flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
@@ -149,7 +149,7 @@ def _record(status: Identity) -> bytes:
 
 @cache
 def _boot() -> str:
-    """The identity of this boot of the machine; that of no boot if it is unknown."""
+    """Returns the identity of this boot of the machine; that of no boot if it is unknown."""
     try:
         return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
     except OSError:

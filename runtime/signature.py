@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def main_function(module: ModuleOp) -> FuncOp:
-    """The function @main of a module. Raises ModelError if there is none."""
+    """Returns the function @main of a module. Raises ModelError if there is none."""
     from xdsl.dialects.func import FuncOp
 
     for op in module.body.block.ops:
@@ -26,8 +26,8 @@ def main_function(module: ModuleOp) -> FuncOp:
 
 def signature_of(module: ModuleOp) -> Signature:
     """
-    The signature of the function @main, over tensors or, of an instruction program, over buffers.
-    Raises ModelError if the module has none.
+    Returns the signature of the function @main, over tensors or, of an instruction program, over
+    buffers. Raises ModelError if the module has none.
     """
     main = main_function(module)
     if is_program(main):
@@ -40,7 +40,7 @@ def signature_of(module: ModuleOp) -> Signature:
 
 
 def is_program(main: FuncOp) -> bool:
-    """Whether a function has buffers as arguments, instead of tensors."""
+    """Returns whether a function has buffers as arguments, instead of tensors."""
     from xdsl.dialects.builtin import MemRefType
 
     return any(isinstance(t, MemRefType) for t in main.function_type.inputs)
@@ -48,7 +48,8 @@ def is_program(main: FuncOp) -> bool:
 
 def _signature_of_program(main: FuncOp) -> Signature:
     """
-    The signature of an instruction program, whose arguments are qualified as inputs and outputs.
+    Returns the signature of an instruction program, whose arguments are qualified as inputs and
+    outputs.
     """
     from xdsl.dialects.builtin import ArrayAttr, MemRefType, StringAttr, TensorType
 

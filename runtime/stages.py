@@ -85,7 +85,7 @@ class Stages(Mapping[str, ModuleOp]):
 
     def __getitem__(self, name: str) -> ModuleOp:
         """
-        The module after the stage called `name`.
+        Returns the module after the stage called `name`.
 
         Raises KeyError if there is none, CompileError, naming the pass and the operator, if a pass
         fails, and GlowError for a stage before the one that the module came from.
@@ -113,7 +113,8 @@ class Stages(Mapping[str, ModuleOp]):
 
     def walk(self) -> Iterator[tuple[str, ModuleOp]]:
         """
-        All stages in order, each pass run at most once. A bulky module changes after its turn.
+        Yields all stages in order, each pass run at most once. A bulky module changes after its
+        turn.
         """
         with self._lock:
             module = self._kept[0]
@@ -123,10 +124,10 @@ class Stages(Mapping[str, ModuleOp]):
 
     def by_function(self, name: str) -> Iterator[ModuleOp]:
         """
-        The module after a bulky stage in parts, one for each function before that stage, each as
-        soon as it is made; so code can be generated for one while the next is computed. Right for
-        stages whose passes look at each function by itself. It is one part if all IR is verified,
-        because functions call each other.
+        Yields the module after a bulky stage in parts, one for each function before that stage,
+        each as soon as it is made; so code can be generated for one while the next is computed.
+        Right for stages whose passes look at each function by itself. It is one part if all IR is
+        verified, because functions call each other.
         """
         index = self._index[name]
         with self._lock:
@@ -154,7 +155,7 @@ class Stages(Mapping[str, ModuleOp]):
         return module
 
     def _next(self, index: int, before: ModuleOp) -> ModuleOp:
-        """Run one stage on its predecessor, in place unless that is kept."""
+        """Runs one stage on its predecessor, in place unless that is kept."""
         stage = self._stages[index]
         if self.progress is not None:
             self.progress(Progress(stage.name))
@@ -191,7 +192,8 @@ class Stages(Mapping[str, ModuleOp]):
 
 def parse_pipeline(spec: str) -> tuple[ModulePass, ...]:
     """
-    The passes that `spec` names, in the syntax of `glow-opt -p`. Raises GlowError if it is wrong.
+    Returns the passes that `spec` names, in the syntax of `glow-opt -p`. Raises GlowError if it is
+    wrong.
     """
     try:
         return PassPipeline.parse_spec(multiverse().all_passes, spec).passes
@@ -205,7 +207,7 @@ def parse_pipeline(spec: str) -> tuple[ModulePass, ...]:
 
 def apply_pass(p: ModulePass, context: Context, module: ModuleOp) -> None:
     """
-    Run one pass. Any failure becomes a CompileError that names the pass and the operator; a
+    Runs one pass. Any failure becomes a CompileError that names the pass and the operator; a
     ModelError if it is that the file of a weight cannot be read.
     """
     look_at(None)
@@ -223,7 +225,7 @@ def apply_pass(p: ModulePass, context: Context, module: ModuleOp) -> None:
 
 def verify_module(module: ModuleOp, after: str) -> None:
     """
-    Verify every operation. Raises CompileError that names the operator and `after` which pass.
+    Verifies every operation. Raises CompileError that names the operator and `after` which pass.
     """
     for op in module.walk():
         try:
@@ -234,7 +236,7 @@ def verify_module(module: ModuleOp, after: str) -> None:
 
 
 def describe(op: Operation) -> str:
-    """An operation in a message: its name, and that of its first result or of itself."""
+    """Returns an operation in a message: its name, and that of its first result or of itself."""
     if isinstance(op, FuncOp):
         return f"{op.name} @{op.sym_name.data}"
     hint = op.results[0].name_hint if op.results else None

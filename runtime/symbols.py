@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 def checked_sizes(symbols: object) -> dict[str, int]:
     """
-    Sizes by symbol as plain integers; none for None. Raises GlowError unless `symbols` is a mapping
-    of names to integers of at least 1.
+    Returns sizes by symbol as plain integers; none for None. Raises GlowError unless `symbols` is a
+    mapping of names to integers of at least 1.
     """
     if symbols is None:
         return {}
@@ -59,7 +59,7 @@ class Binding:
 
     def sizes(self, arrays: Sequence[np.ndarray]) -> tuple[int, ...]:
         """
-        The size of each symbol, if the inputs are these arrays, which have the right ranks.
+        Returns the size of each symbol, if the inputs are these arrays, which have the right ranks.
 
         Raises InputError, naming both inputs, if they give a symbol different sizes.
         """
@@ -67,8 +67,8 @@ class Binding:
 
     def known(self, shapes: Mapping[str, Sequence[int | None]]) -> dict[str, int]:
         """
-        The sizes that follow from the shapes of some inputs by name, which may lack sizes. Shapes
-        of another rank than the input's say nothing. Raises InputError as `sizes` does.
+        Returns the sizes that follow from the shapes of some inputs by name, which may lack sizes.
+        Shapes of another rank than the input's say nothing. Raises InputError as `sizes` does.
         """
         given: list[Sequence[int | None]] = []
         for info in self._inputs:
@@ -78,7 +78,7 @@ class Binding:
         return {s: size for s, size in zip(self.symbols, found, strict=True) if size >= 0}
 
     def _sizes(self, shapes: Sequence[Sequence[int | None]]) -> list[int]:
-        """The size of each symbol, -1 for those that the shapes do not decide."""
+        """Returns the size of each symbol, -1 for those that the shapes do not decide."""
         found = [-1] * len(self.symbols)
         for i, d, n in self._places:
             size = shapes[i][d]
@@ -102,13 +102,13 @@ class Binding:
         return f"dimension {dimension} of input {self._inputs[index].name!r}"
 
     def places(self, symbol: str) -> str:
-        """The place of a symbol."""
+        """Returns the place of a symbol."""
         return ", ".join(self._place(i, d) for i, d, n in self._places if self.symbols[n] == symbol)
 
     def key(self, sizes: Mapping[str, int]) -> tuple[int, ...]:
         """
-        The size of each symbol, as the caller names them. Raises GlowError unless there is one for
-        each symbol and no other.
+        Returns the size of each symbol, as the caller names them. Raises GlowError unless there is
+        one for each symbol and no other.
         """
         if unknown := [name for name in sizes if name not in self.symbols]:
             raise GlowError(

@@ -55,7 +55,7 @@ class ParallelExecutable:
         self._pool = _pool(threads, pin)
 
     def __call__(self, weights: int, io: ctypes.Array[ctypes.c_void_p], arena: int) -> None:
-        """Run the entry on base addresses, without Python's global lock."""
+        """Runs the entry on base addresses, without Python's global lock."""
         self._pool.run(self._executable.address, weights, io, arena)
 
 
@@ -103,7 +103,7 @@ class Team:
         _run()(self._address, entry, weights, io, arena)
 
     def end(self) -> None:
-        """End the workers, which must be idle."""
+        """Ends the workers, which must be idle."""
         _end()(self._address)
         for worker in self._workers:
             _libc().pthread_join(worker, None)
@@ -119,7 +119,7 @@ class TeamPool:
         self.reset()
 
     def reset(self) -> None:
-        """Forget all teams, as a forked child must."""
+        """Forgets all teams, as a forked child must."""
         # entered as it is: entering a Condition is Python, which a signal could interrupt half-way
         self._lock = threading.RLock()
         self._changed = threading.Condition(self._lock)
@@ -130,7 +130,7 @@ class TeamPool:
 
     def run(self, entry: int, weights: int, io: object, arena: int) -> None:
         """
-        Call an entry on a team, when there is one that is idle. An exception that a signal raises,
+        Calls an entry on a team, when there is one that is idle. An exception that a signal raises,
         such as KeyboardInterrupt, does not lose the team: Python looks for signals after calls and
         where functions begin, and what moves a team from one dictionary to another is neither.
         """
@@ -170,7 +170,7 @@ class TeamPool:
         return [cpus[(first + t) % len(cpus)] for t in range(self.threads)] if self._pin else []
 
     def _tell(self) -> None:
-        """Have a call that waits look again; end teams if there are to be none."""
+        """Has a call that waits look again; end teams if there are to be none."""
         with self._lock:
             if self._closed:
                 self._end_idle()
@@ -185,7 +185,7 @@ class TeamPool:
             team.end()
 
     def close(self) -> None:
-        """End all workers. Later calls start some for themselves only."""
+        """Ends all workers. Later calls start some for themselves only."""
         with self._lock:
             self._closed = True
             self._end_idle()
@@ -218,7 +218,7 @@ def _forget_all() -> None:
 
 
 def _cpus() -> list[int]:
-    """The processors that this process may use."""
+    """Returns the processors that this process may use."""
     return sorted(os.sched_getaffinity(0))
 
 
@@ -228,7 +228,7 @@ _worker_code: list[bytes] = []
 
 @cache
 def _library() -> Executable:
-    """The workers' code. It is never unloaded, so it outlives them."""
+    """Returns the workers' code. It is never unloaded, so it outlives them."""
     from ..lowering.target import host_target
     from .jit import Executable, compile_object
 
@@ -258,7 +258,7 @@ def _libc() -> ctypes.CDLL:
 
 @cache
 def _pause_seconds() -> float:
-    """The duration of one pause: 10 to 60 ns, depending on the processor's generation."""
+    """Returns the duration of one pause: 10 to 60 ns, depending on the processor's generation."""
     pauses = ctypes.CFUNCTYPE(None, ctypes.c_int64)(_library().address_of(layout.PAUSES))
     count, best = 1000, float("inf")
     for _ in range(5):

@@ -27,9 +27,9 @@ def measure(
     program: CpuProgram, main: FuncOp, threads: int, inputs: Sequence[np.ndarray], repeat: int
 ) -> TimeProfile:
     """
-    The profile of a timed program whose instructions are those of `main`, which `glow-allocate`
-    made: one run that does not count, then `repeat` that do. Raises GlowError for `repeat` below 1,
-    and where the processor's counter cannot be read.
+    Returns the profile of a timed program whose instructions are those of `main`, which
+    `glow-allocate` made: one run that does not count, then `repeat` that do. Raises GlowError for
+    `repeat` below 1, and where the processor's counter cannot be read.
     """
 
     if repeat < 1:
@@ -81,7 +81,7 @@ def _fused(op: Instruction) -> Iterator[str]:
 
 
 def _type_text(t: object) -> str:
-    """Sizes and elements of a memref: neither strides nor scales."""
+    """Returns sizes and elements of a memref: neither strides nor scales."""
 
     assert isinstance(t, MemRefType)
     return "x".join(map(str, (*t.get_shape(), storage_type(t.element_type))))

@@ -51,7 +51,7 @@ def used_schedules(
 
 
 def _may_use(path: Path) -> bool:
-    """Whether there is a file that only this user can have written."""
+    """Returns whether there is a file that only this user can have written."""
     if not path.exists():
         return False
     try:

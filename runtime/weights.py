@@ -38,14 +38,14 @@ os.register_at_fork(
 
 
 def segment_key(segment: np.ndarray) -> str:
-    """SHA-256 of the content of a segment."""
+    """Returns SHA-256 of the content of a segment."""
     return hashlib.sha256(segment.data).hexdigest()
 
 
 def shared_segment(key: str, segment: np.ndarray) -> np.ndarray:
     """
-    The segment of this content that a program of this process has already, else `segment`, which is
-    shared from now on and must not be changed.
+    Returns the segment of this content that a program of this process has already, else `segment`,
+    which is shared from now on and must not be changed.
     """
     with _lock:
         return _segments.setdefault(key, segment)
@@ -53,7 +53,7 @@ def shared_segment(key: str, segment: np.ndarray) -> np.ndarray:
 
 def fill_weights(segment: np.ndarray, main: FuncOp) -> None:
     """
-    Copy the value of each `glow_inst.weight` to its offset in `segment` (uint8), equal ones once,
+    Copies the value of each `glow_inst.weight` to its offset in `segment` (uint8), equal ones once,
     and give back the memory of the files that they come from.
 
     Raises ModelError if the file that holds a value cannot be read or became shorter.
@@ -69,7 +69,7 @@ def fill_weights(segment: np.ndarray, main: FuncOp) -> None:
 
 
 def _fill_weight(target: np.ndarray, op: WeightOp) -> int:
-    """Copy the value of a weight to the beginning of `target`; its size in bytes."""
+    """Copies the value of a weight to the beginning of `target`; its size in bytes."""
     from ..glow_dialects.blob import BlobAttr, release_files
     from ..semantics.arrays import constant_array
 
@@ -86,7 +86,7 @@ def _fill_weight(target: np.ndarray, op: WeightOp) -> int:
 
 
 def _placed(main: FuncOp) -> Iterator[tuple[int, WeightOp]]:
-    """The weights and their offsets, one for each place."""
+    """Yields the weights and their offsets, one for each place."""
     from ..glow_dialects.glow_inst.memory import WeightOp
 
     done: set[int] = set()

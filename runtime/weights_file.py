@@ -62,7 +62,7 @@ class _Entry:
 
 def write_weights(modules: Sequence[ModuleOp], path: str | Path) -> None:
     """
-    Write every constant that is a reference, or inline with more than 16 elements, to `path`.
+    Writes every constant that is a reference, or inline with more than 16 elements, to `path`.
 
     The constants of `modules` become references into `path`, as it is given. Equal constants are
     written once, also those of several modules. The file appears only when it is complete.
@@ -124,12 +124,12 @@ def _read(entry: _Entry) -> memoryview | bytes:
 
 
 def has_constants(module: ModuleOp) -> bool:
-    """Whether there is anything that `write_weights` might write."""
+    """Returns whether there is anything that `write_weights` might write."""
     return any(True for _ in _constants(module))
 
 
 def _constants(module: ModuleOp) -> Iterator[tuple[Operation, Attribute, TensorType | MemRefType]]:
-    """All constants, and what they are of: regions of VTA programs are bytes."""
+    """Yields all constants, and what they are of: regions of VTA programs are bytes."""
     for op in module.walk():
         value = op.properties.get("value")
         if op.name not in _HOLDERS or value is None:

@@ -48,8 +48,8 @@ class Admission:
 
     def enter(self, request: Request) -> bool:
         """
-        A request comes. Returns whether it may start now; otherwise it waits, and `leave` of
-        another one returns it, or it is over already. Raises QueueFullError if there is no room.
+        Returns a request comes. Returns whether it may start now; otherwise it waits, and `leave`
+        of another one returns it, or it is over already. Raises QueueFullError if there is no room.
         """
         started = self._try(request)
         if started is None:
@@ -83,7 +83,7 @@ class Admission:
             return [r for r in self._waiting if r.deadline is not None and r.deadline < now]
 
     def leave(self, request: Request) -> Request | None:
-        """A request ended. Returns one that waited, if it may start now."""
+        """Returns a request ended. Returns one that waited, if it may start now."""
         with self._lock:
             if request in self._waiting:
                 self._waiting.remove(request)
@@ -101,7 +101,7 @@ class Admission:
             return None
 
     def _shrink(self) -> None:
-        """Forget those that do not wait any more, if they are many."""
+        """Forgets those that do not wait any more, if they are many."""
         if len(self._heap) > 2 * len(self._waiting) + 16:
             self._heap = [(r.order, r) for r in self._waiting]
             heapify(self._heap)

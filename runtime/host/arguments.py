@@ -20,7 +20,9 @@ FILES = (".toml", ".json")
 
 
 def replica_count(replicas: object, configuration: Configuration) -> int | None:
-    """How many replicas are wanted; None for as many as fit. Raises GlowError for no number."""
+    """
+    Returns how many replicas are wanted; None for as many as fit. Raises GlowError for no number.
+    """
     if replicas == "all":
         return None
     if not isinstance(replicas, int) or replicas < 1:
@@ -46,8 +48,8 @@ def expect_order(priority: object, timeout: object) -> None:
 
 def configuration_of(devices: Devices, memory: int | Sequence[int]) -> Configuration:
     """
-    Devices in any form that `HostManager` takes. Raises GlowError for those that cannot be, and for
-    `memory` of devices that have their own.
+    Returns devices in any form that `HostManager` takes. Raises GlowError for those that cannot be,
+    and for `memory` of devices that have their own.
     """
     sizes = [memory] if isinstance(memory, int) else memory
     if isinstance(devices, str) and Path(devices).suffix not in FILES:

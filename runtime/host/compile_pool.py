@@ -30,7 +30,7 @@ class CompilePool:
 
     def submit(self, pending: PendingNetwork, load: Callable[[], Network]) -> None:
         """
-        Have a thread load a network. The future of the pending has its errors.
+        Has a thread load a network. The future of the pending has its errors.
 
         Raises GlowError if the name is taken, or if the registry is closed.
         """
@@ -64,7 +64,7 @@ class CompilePool:
             self._working.discard(thread)
 
     def is_here(self) -> bool:
-        """Whether the calling thread is one of these."""
+        """Returns whether the calling thread is one of these."""
         return threading.current_thread() in self._working
 
     def shutdown(self) -> None:

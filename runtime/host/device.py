@@ -49,11 +49,11 @@ class Job(Protocol):
     def loaded(self) -> Loaded: ...
 
     def begin(self) -> Sequence[np.ndarray] | None:
-        """The inputs; or None if there is nothing to do any more. It does not raise."""
+        """Returns the inputs; or None if there is nothing to do any more. It does not raise."""
         ...
 
     def run(self, program: Program, inputs: Sequence[np.ndarray]) -> Sequence[np.ndarray]:
-        """Run the program. Raises what that does, and GlowError for results that are wrong."""
+        """Runs the program. Raises what that does, and GlowError for results that are wrong."""
         ...
 
     def succeed(self, outputs: Sequence[np.ndarray], start: float, end: float) -> None:
@@ -106,7 +106,7 @@ class Loaded:
         self.avoid(now)
 
     def avoid(self, now: float) -> None:
-        """Have others be preferred for a while."""
+        """Has others be preferred for a while."""
         self.avoided = now + min(PAUSE * 2.0 ** min(self.failures - 1, 30), LONGEST_PAUSE)
 
 
@@ -143,9 +143,9 @@ class DeviceManager:
         self, key: str, prepare: Callable[[], Prepared], what: str, seconds: float = 0.0
     ) -> Loaded:
         """
-        The program called `key`: the one that is loaded already, or a new one, of which a run is
-        estimated to take `seconds`. Each call must be followed by `evict`, unless it raises; after
-        the last one, the memory is free.
+        Returns the program called `key`: the one that is loaded already, or a new one, of which a
+        run is estimated to take `seconds`. Each call must be followed by `evict`, unless it raises;
+        after the last one, the memory is free.
 
         Raises DeviceMemoryError, in which `what` names the program, if there is too little memory,
         before the program is made; and whatever `prepare` and what it returns raise.
@@ -186,7 +186,7 @@ class DeviceManager:
             loaded.made.set()
 
     def _reserve(self, loaded: Loaded, footprint: Footprint, what: str) -> None:
-        """Take memory for a program, instead of what was taken for it before."""
+        """Takes memory for a program, instead of what was taken for it before."""
         with self._lock:
             found = self._footprints(without=loaded)
             used, limit = _bytes(found), self.device.memory
@@ -208,7 +208,7 @@ class DeviceManager:
         return [p.footprint for p in programs if p.footprint is not None]
 
     def evict(self, key: str) -> None:
-        """Undo one `load`."""
+        """Undoes one `load`."""
         with self._lock:
             loaded = self._programs[key]
             loaded.users -= 1
@@ -241,7 +241,7 @@ class DeviceManager:
             loaded.expected -= 1
 
     def backlog(self) -> float:
-        """Estimated seconds until the device has done all that is expected of it."""
+        """Returns estimated seconds until the device has done all that is expected of it."""
         with self._lock:
             return sum(p.expected * (HAND_OVER + p.seconds) for p in self._programs.values())
 
@@ -249,7 +249,7 @@ class DeviceManager:
 
     def submit(self, job: Job) -> None:
         """
-        Have the worker run a job, which was expected. Returns at once. Raises RejectedError after
+        Has the worker run a job, which was expected. Returns at once. Raises RejectedError after
         `close`.
         """
         with self._lock:
@@ -260,7 +260,7 @@ class DeviceManager:
         self._tickets.put(None)
 
     def is_here(self) -> bool:
-        """Whether the calling thread is the worker."""
+        """Returns whether the calling thread is the worker."""
         return threading.current_thread() is self._worker
 
     def _work(self) -> None:
@@ -314,7 +314,7 @@ class DeviceManager:
             )
 
     def close(self) -> None:
-        """Run the jobs that wait, and end the worker. No more jobs are accepted."""
+        """Runs the jobs that wait, and end the worker. No more jobs are accepted."""
         with self._lock:
             closed, self._closed = self._closed, True
         if not closed:

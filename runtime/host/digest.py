@@ -25,8 +25,8 @@ class _WithContents(Printer):
 
 def digest(module: ModuleOp) -> str:
     """
-    SHA-256 of a graph with its constants, regardless of how its values are called and where it is
-    to run.
+    Returns SHA-256 of a graph with its constants, regardless of how its values are called and where
+    it is to run.
 
     Raises OSError or ValueError if the bytes of a constant cannot be read.
     """

@@ -44,8 +44,8 @@ class Footprint:
 
 def footprint_of(stages: Mapping[str, ModuleOp], partition: Partition) -> Footprint:
     """
-    The memory of a partition: from the memory plan if its backend makes one, otherwise what the
-    partitioner found (see `passes.partitions`), but at least its constants, inputs and outputs.
+    Returns the memory of a partition: from the memory plan if its backend makes one, otherwise what
+    the partitioner found (see `passes.partitions`), but at least its constants, inputs and outputs.
     """
     from ..memory_plan import plan_of
 
@@ -61,7 +61,9 @@ def footprint_of(stages: Mapping[str, ModuleOp], partition: Partition) -> Footpr
 
 
 def measured(program: Program, planned: Footprint) -> Footprint:
-    """The memory of a program that is made, as far as it knows that better than a plan does."""
+    """
+    Returns the memory of a program that is made, as far as it knows that better than a plan does.
+    """
     if not isinstance(program, MeasuredProgram):
         return planned
     found = program.memory

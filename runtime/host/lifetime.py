@@ -12,7 +12,7 @@ class Living(Protocol):
     """An object with threads."""
 
     def shutdown(self) -> None:
-        """Finish what was begun."""
+        """Finishes what was begun."""
         ...
 
     def _forget(self) -> None:
@@ -24,15 +24,15 @@ _living: WeakSet[Living] = WeakSet()
 
 
 def register(living: Living) -> None:
-    """Have it shut down at the end of the interpreter, and forget its threads in a child."""
+    """Has it shut down at the end of the interpreter, and forgets its threads in a child."""
     _living.add(living)
     run_first_at_exit()
 
 
 def run_first_at_exit() -> None:
     """
-    Have the shutdown run before whatever else was registered up to now: programs that are loaded
-    may have threads of their own, which end at exit, too.
+    Has the shutdown run before whatever else was registered up to now: programs that are loaded may
+    have threads of their own, which end at exit, too.
     """
     atexit.unregister(_shut_down_all)
     atexit.register(_shut_down_all)

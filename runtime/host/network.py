@@ -62,8 +62,8 @@ class Replica:
 
     def rank(self, now: float) -> tuple[bool, float, int]:
         """
-        The order of replicas for the next request, the least first: whether one of its programs
-        raised a while ago, then the estimated seconds that are queued at its devices.
+        Returns the order of replicas for the next request, the least first: whether one of its
+        programs raised a while ago, then the estimated seconds that are queued at its devices.
         """
         avoided = any(place.loaded.avoided > now for place in self.places)
         return avoided, sum(device.backlog() for device in self.devices), self.number
@@ -153,7 +153,7 @@ class Submitted(Protocol):
         ...
 
     def reject(self, why: str) -> None:
-        """End it with a RejectedError, unless a device works on it already."""
+        """Ends it with a RejectedError, unless a device works on it already."""
         ...
 
 
@@ -176,8 +176,8 @@ class Network:
 
     def choose(self, now: float) -> Replica:
         """
-        The replica for a request that goes to devices at a time: the one with the shortest queue.
-        All its programs are expected to run once.
+        Returns the replica for a request that goes to devices at a time: the one with the shortest
+        queue. All its programs are expected to run once.
         """
         chosen = self.replicas[0]
         if len(self.replicas) > 1:
@@ -203,7 +203,7 @@ class Network:
 
     def end(self, outcome: Outcome, latency: float, queued: float, replica: int | None) -> None:
         """
-        Count the end of a request, after seconds since it began and on the way to a device of a
+        Counts the end of a request, after seconds since it began and on the way to a device of a
         replica, if it got that far.
         """
         with self._changed:
@@ -217,18 +217,18 @@ class Network:
                 self._changed.notify_all()
 
     def close(self) -> Sequence[Submitted]:
-        """Accept no more requests. Returns those that are not ended, in order."""
+        """Accepts no more requests. Returns those that are not ended, in order."""
         with self._changed:
             self._closed = True
             return sorted(self._requests, key=lambda r: r.number)
 
     def wait(self) -> None:
-        """Wait until there are no requests, after `close`."""
+        """Waits until there are no requests, after `close`."""
         with self._changed:
             self._changed.wait_for(lambda: not self._requests)
 
     def evict(self) -> None:
-        """Give back the memory on all devices."""
+        """Gives back the memory on all devices."""
         for replica in self.replicas:
             for place in replica.places:
                 place.device.evict(place.key)

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 def with_options(configuration: Configuration, options: Mapping[str, Any]) -> Configuration:
     """
-    The devices with backends that have these options too, where these know them all. Devices that
-    share a backend share the new one.
+    Returns the devices with backends that have these options too, where these know them all.
+    Devices that share a backend share the new one.
 
     Raises GlowError if no device knows them, and what backends raise for wrong values.
     """
@@ -52,8 +52,8 @@ def _device(device: Device, options: Mapping[str, Any], made: dict[int, Backend]
 
 def quantized_graph(module: ModuleOp, pipeline: str) -> ModuleOp:
     """
-    A graph after the optimisations of a compilation in float and the passes of `pipeline`, which
-    quantize it: as a whole, before it is split. Raises GlowError if it is split already.
+    Returns a graph after the optimisations of a compilation in float and the passes of `pipeline`,
+    which quantize it: as a whole, before it is split. Raises GlowError if it is split already.
     """
     if is_partitioned(module):
         raise GlowError("quantize is for networks that are not partitioned yet")

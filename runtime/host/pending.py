@@ -29,7 +29,9 @@ class PendingNetwork:
         self._claimed = False
 
     def begin(self) -> bool:
-        """Whether it is to be compiled: once, and unless the future was cancelled before."""
+        """
+        Returns whether it is to be compiled: once, and unless the future was cancelled before.
+        """
         return self._claim() and self.future.set_running_or_notify_cancel()
 
     @property
@@ -38,13 +40,13 @@ class PendingNetwork:
         return self._claimed
 
     def _claim(self) -> bool:
-        """True for the first caller."""
+        """Returns true for the first caller."""
         with self._lock:
             claimed, self._claimed = self._claimed, True
             return not claimed
 
     def drop(self) -> bool:
-        """Whether it is never to be compiled: it has not begun, and was not cancelled."""
+        """Returns whether it is never to be compiled: it has not begun, and was not cancelled."""
         return self._claim() and self.future.set_running_or_notify_cancel()
 
     def end(self, result: NetworkInfo | BaseException) -> None:
@@ -61,7 +63,7 @@ class PendingNetwork:
             raise self.error()
 
     def error(self) -> RejectedError:
-        """The error that says why the network was given up."""
+        """Returns the error that says why the network was given up."""
         return RejectedError(f"network {self.name!r} was not added: {self.unwanted}")
 
 
@@ -77,7 +79,9 @@ class SharedExclusiveLock:
 
     @contextmanager
     def together(self) -> Iterator[SharedHold]:
-        """Share the lock with others. Waits while a thread has the lock alone or waits for that."""
+        """
+        Shares the lock with others. Waits while a thread has the lock alone or waits for that.
+        """
         turn = SharedHold()
         with self._changed:
             self._changed.wait_for(lambda: not (self._alone or self._waiting))
@@ -94,7 +98,7 @@ class SharedExclusiveLock:
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """Hold the lock alone. Waits until no other thread has it."""
+        """Holds the lock alone. Waits until no other thread has it."""
         with self._changed:
             self._waiting += 1
             self._changed.wait_for(lambda: not (self._alone or self._together))

@@ -73,7 +73,7 @@ class Provisioner:
 
     def provision(self, order: Order) -> Network:
         """
-        Split a network over devices, unless it is partitioned already, and load it.
+        Splits a network over devices, unless it is partitioned already, and loads it.
 
         Programs need more memory than the partitioner knows: for padding, and for what a backend
         makes of weights. If it does not suffice, the network is split again with less memory on
@@ -108,7 +108,7 @@ class Provisioner:
         return self._fit(order, 1)
 
     def _explain(self, order: Order, error: GlowError) -> NoReturn:
-        """Raise an error again, with how many replicas do fit."""
+        """Raises an error again, with how many replicas do fit."""
         count = order.replicas
         if count is None or count == 1:
             raise error
@@ -119,7 +119,7 @@ class Provisioner:
         raise type(error)(said) from error
 
     def _possible(self, order: Order, most: int) -> int:
-        """The number of replicas that fit, up to a limit."""
+        """Returns the number of replicas that fit, up to a limit."""
         for count in range(most, 0, -1):
             try:
                 self._fit(order, count).evict()
@@ -129,7 +129,7 @@ class Provisioner:
         return 0
 
     def _fit(self, order: Order, count: int) -> Network:
-        """Load a number of replicas."""
+        """Loads a number of replicas."""
         if is_partitioned(order.module):
             used = list(dict.fromkeys(p.device for p in read_partitions(order.module).partitions))
             slots = slots_of(order.configuration, used, count, self._free({}))
@@ -158,7 +158,7 @@ class Provisioner:
         raise lacking
 
     def _free(self, less: Mapping[str, int]) -> Callable[[Device], int | None]:
-        """The free memory of devices now, with less on some."""
+        """Returns the free memory of devices now, with less on some."""
         sizes = {name: device.free for name, device in self._devices.items()}
 
         def free(device: Device) -> int | None:
@@ -168,7 +168,7 @@ class Provisioner:
         return free
 
     def _load(self, order: Order, module: ModuleOp, slots: Slots, count: int) -> Network:
-        """Load replicas of a partitioned network."""
+        """Loads replicas of a partitioned network."""
         start = time.perf_counter()
         found = read_partitions(module)
         for each in found.partitions:
@@ -241,8 +241,8 @@ class _Piece:
 
     def load(self, device: DeviceManager, about: Device, replica: int) -> PartitionPlacement:
         """
-        Load it on a device, which may have it already, with the backend that is said to be for this
-        network.
+        Loads it on a device, which may have it already, with the backend that is said to be for
+        this network.
         """
         backend = about.backend
 

@@ -22,7 +22,7 @@ class NetworkRegistry:
         """Whether no more networks can be added."""
 
     def find(self, name: str) -> Network:
-        """A network that is ready. Raises GlowError if there is none of that name."""
+        """Returns a network that is ready. Raises GlowError if there is none of that name."""
         found = self._entries.get(name)
         if isinstance(found, Network):
             return found
@@ -37,14 +37,14 @@ class NetworkRegistry:
         return GlowError(f"there is no network {name!r}; the networks are {known}")
 
     def ready(self) -> Mapping[str, Network]:
-        """The networks that can be run."""
+        """Returns the networks that can be run."""
         with self._lock:
             return {n: found for n, found in self._entries.items() if isinstance(found, Network)}
 
     # coming
 
     def begin(self, pending: PendingNetwork) -> None:
-        """Keep a name for a network. Raises GlowError if it is taken, or after `close`."""
+        """Keeps a name for a network. Raises GlowError if it is taken, or after `close`."""
         with self._lock:
             self.expect_open()
             found = self._entries.get(pending.name)
@@ -75,7 +75,7 @@ class NetworkRegistry:
                 del self._entries[pending.name]
 
     def give_up(self, pending: PendingNetwork, why: str) -> None:
-        """Have a network not be added, unless it is there already. Returns at once."""
+        """Has a network not be added, unless it is there already. Returns at once."""
         with self._lock:
             if self._entries.get(pending.name) is not pending:
                 return
@@ -83,7 +83,7 @@ class NetworkRegistry:
         self._drop(pending)
 
     def _drop(self, pending: PendingNetwork) -> None:
-        """End an unwanted pending, unless a thread works on it, which does so soon."""
+        """Ends an unwanted pending, unless a thread works on it, which does so soon."""
         if pending.drop():
             self.forget(pending)
             pending.end(pending.error())
@@ -92,7 +92,7 @@ class NetworkRegistry:
 
     def remove(self, name: str, drain: bool) -> None:
         """
-        Remove a network when its requests are done, or one that is not ready yet. Without `drain`,
+        Removes a network when its requests are done, or one that is not ready yet. Without `drain`,
         requests that no device began with are rejected.
 
         Raises GlowError if there is none of that name.
@@ -113,7 +113,7 @@ class NetworkRegistry:
             found.ended.wait()
 
     def close(self, drain: bool) -> None:
-        """Add no more networks: not even those that are not compiled yet, or being compiled."""
+        """Adds no more networks: not even those that are not compiled yet, or being compiled."""
         with self._lock:
             self.closed = True
             found = [e for e in self._entries.values() if isinstance(e, PendingNetwork)]
@@ -122,7 +122,7 @@ class NetworkRegistry:
                 self.give_up(pending, "the host manager shut down")
 
     def remove_all(self, drain: bool) -> None:
-        """Remove all networks that are there, and wait for those that are being removed."""
+        """Removes all networks that are there, and waits for those that are being removed."""
         with self._lock:
             networks = [found for found in self._entries.values() if isinstance(found, Network)]
             self._leaving.update(networks)

@@ -28,7 +28,7 @@ class TooFewDevicesError(GlowError):
 
 
 def kinds_of(devices: Iterable[Device]) -> list[list[Device]]:
-    """Devices that are alike, in order."""
+    """Returns devices that are alike, in order."""
     kinds: dict[object, list[Device]] = {}
     for device in devices:
         options = tuple(sorted(device.options.items()))
@@ -37,14 +37,14 @@ def kinds_of(devices: Iterable[Device]) -> list[list[Device]]:
 
 
 def most_replicas(devices: Iterable[Device]) -> int:
-    """The largest possible number of replicas: the number of devices of one kind."""
+    """Returns the largest possible number of replicas: the number of devices of one kind."""
     return max(map(len, kinds_of(devices)))
 
 
 def slots_for(configuration: Configuration, count: int, free: Free) -> Slots:
     """
-    Slots for a network that is not split yet: of each kind of devices as many as leave `count`
-    devices for each slot, but at least one. Devices with similar memory share a slot.
+    Returns slots for a network that is not split yet: of each kind of devices as many as leave
+    `count` devices for each slot, but at least one. Devices with similar memory share a slot.
     """
     found: Slots = {}
     for kind in kinds_of(configuration.devices):
@@ -57,7 +57,7 @@ def slots_for(configuration: Configuration, count: int, free: Free) -> Slots:
 
 
 def slots_of(configuration: Configuration, used: Sequence[str], count: int, free: Free) -> Slots:
-    """Slots for a network that is split already, over the devices `used`."""
+    """Returns slots for a network that is split already, over the devices `used`."""
     found: Slots = {}
     for kind in kinds_of(configuration.devices):
         firsts = [d for d in kind if d.name in used]
@@ -69,7 +69,7 @@ def slots_of(configuration: Configuration, used: Sequence[str], count: int, free
 
 
 def _by_room(devices: Iterable[Device], free: Free) -> list[Device]:
-    """Devices by the memory that is free, the largest first."""
+    """Returns devices by the memory that is free, the largest first."""
 
     def room(device: Device) -> float:
         size = free(device)
@@ -104,7 +104,7 @@ def expect_different(slots: Slots, used: Iterable[str], configuration: Configura
 
 
 def configuration_for(slots: Slots, configuration: Configuration, free: Free) -> Configuration:
-    """The devices of the first replica, with as much memory as is free in every replica."""
+    """Returns the devices of the first replica, with as much memory as is free in every replica."""
     by_name = {d.name: d for d in configuration.devices}
     sizes: Mapping[str, list[int | None]] = {
         name: [free(by_name[n]) for n in row] for name, row in slots.items()

@@ -106,7 +106,7 @@ class Request:
         return self._over
 
     def start(self) -> None:
-        """Hand the first partitions to their devices."""
+        """Hands the first partitions to their devices."""
         self.admitted = time.perf_counter()
         with self._lock:
             if self._over:
@@ -128,7 +128,7 @@ class Request:
     # runs of partitions, called by the workers of devices
 
     def begin(self, number: int) -> list[np.ndarray] | None:
-        """The inputs of a partition, or None if the request is over."""
+        """Returns the inputs of a partition, or None if the request is over."""
         now = time.perf_counter()
         if self.deadline is not None and now > self.deadline:
             self.expire()
@@ -154,7 +154,7 @@ class Request:
         self._drop()
 
     def _store(self, number: int, outputs: Sequence[np.ndarray]) -> list[int]:
-        """Keep what is needed of the results; returns the partitions that can run now."""
+        """Keeps what is needed of the results; returns the partitions that can run now."""
         plan = self.network.plan
         part = plan.parts[number]
         for tensor, array in zip(part.outputs, outputs, strict=True):
@@ -187,13 +187,13 @@ class Request:
     # ends
 
     def expire(self) -> None:
-        """End the request because its time is over."""
+        """Ends the request because its time is over."""
         where = "" if self.began is None else " in full"
         text = f"network {self.network.name!r} was not run{where} in the time that was given"
         self._end_if(Outcome.LATE, DeadlineError(text))
 
     def reject(self, why: str) -> None:
-        """End the request unless a device began with it."""
+        """Ends the request unless a device began with it."""
         self._end_if(Outcome.DROPPED, RejectedError(why), begun=False)
 
     def cancelled(self) -> None:
@@ -205,14 +205,14 @@ class Request:
         self._drop()
 
     def _claim(self) -> bool:
-        """Whether the future was not cancelled, which it then cannot be any more."""
+        """Returns whether the future was not cancelled, which it then cannot be any more."""
         if not self._started:
             self._started = self.future.set_running_or_notify_cancel()
             self._over = not self._started
         return self._started
 
     def _end_if(self, outcome: Outcome, error: GlowError | None, begun: bool = True) -> None:
-        """End the request unless it is over; without `begun`, unless a device began with it."""
+        """Ends the request unless it is over; without `begun`, unless a device began with it."""
         with self._lock:
             if self._over or (self.began is not None and not begun) or not self._claim():
                 return
@@ -258,7 +258,7 @@ class Request:
         self._on_end(self)
 
     def _forgo(self) -> None:
-        """Tell devices of partitions that will not be handed to them."""
+        """Tells devices of partitions that will not be handed to them."""
         if self.replica is None:
             return
         for missing, place in zip(self._missing, self.replica.places, strict=True):
@@ -324,7 +324,7 @@ class PartRun:
 
 
 def _described(error: BaseException) -> str:
-    """The type and the text of what a program raised."""
+    """Returns the type and the text of what a program raised."""
     try:
         return f"{type(error).__name__}: {error}"
     except Exception:  # an error of its own, which must not end the device
@@ -333,7 +333,8 @@ def _described(error: BaseException) -> str:
 
 def _received(outputs: Sequence[np.ndarray], infos: Sequence[TensorInfo]) -> list[np.ndarray]:
     """
-    The results of a program in the form that other programs accept: contiguous. Raises GlowError.
+    Returns the results of a program in the form that other programs accept: contiguous. Raises
+    GlowError.
     """
     if len(outputs) != len(infos):
         raise GlowError(f"expected {counted(len(infos), 'result')}, found {len(outputs)}")

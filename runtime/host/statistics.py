@@ -93,7 +93,7 @@ class HostStatistics:
 
 
 def percentiles(seconds: Iterable[float]) -> Percentiles:
-    """The percentiles by the nearest rank."""
+    """Returns the percentiles by the nearest rank."""
     found = sorted(seconds)
     if not found:
         return Percentiles(0, 0.0, 0.0, 0.0)
@@ -127,7 +127,7 @@ class Counts:
         self._replicas = [(tuple(devices), dict.fromkeys(Outcome, 0)) for devices in replicas]
 
     def end(self, outcome: Outcome, latency: float, queued: float, replica: int | None) -> None:
-        """Count the end of a request."""
+        """Counts the end of a request."""
         self.ended[outcome] += 1
         if replica is not None:
             self._replicas[replica][1][outcome] += 1

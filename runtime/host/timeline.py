@@ -34,7 +34,7 @@ class Record(NamedTuple):
 
     @staticmethod
     def of(request: Request) -> Record:
-        """The record of a request that ended."""
+        """Returns the record of a request that ended."""
         priority, number = request.order
         assert request.ended is not None
         assert request.outcome is not None
@@ -54,11 +54,11 @@ class Record(NamedTuple):
 
 def timeline(records: Iterable[Record], devices: Sequence[str], start: float) -> dict[str, object]:
     """
-    The trace of requests as an object for JSON; times count from `start`.
+    Returns the trace of requests as an object for JSON; times count from `start`.
 
-    Each request is a span from its submission to its end, with one inside for the time in the
-    queue of the host manager. Each device has a track with the partitions that it ran, and spans
-    for those that waited for it. Arrows lead from partitions to those that read their tensors.
+    Each request is a span from its submission to its end, with one inside for the time in the queue
+    of the host manager. Each device has a track with the partitions that it ran, and spans for
+    those that waited for it. Arrows lead from partitions to those that read their tensors.
     """
     events = [perfetto.process(REQUESTS, "requests")]
     for number, name in enumerate(devices, 1):

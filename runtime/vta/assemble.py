@@ -41,7 +41,7 @@ from .program import LayerRange, Region, RegionRole, VtaProgram
 
 def assemble(function: func.FuncOp) -> VtaProgram:
     """
-    The program of a function.
+    Returns the program of a function.
 
     Raises CompileError if the function is no program for VTA, fields do not fit, or the memory map
     is not possible; OSError and ValueError if a constant cannot be read.
@@ -97,7 +97,7 @@ def _layers(instructions: Sequence[VtaInstruction]) -> tuple[LayerRange, ...]:
 
 def disassemble(program: VtaProgram, name: str = "main") -> ModuleOp:
     """
-    The inverse of `assemble`: a module with one function.
+    Returns the inverse of `assemble`: a module with one function.
 
     Raises CompileError for words that encode no instruction.
     """

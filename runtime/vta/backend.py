@@ -33,7 +33,7 @@ _LAYER = 2000
 
 
 def _made(kind: type[_T], given: _T | Mapping[str, Any], what: str) -> _T:
-    """A description of a machine as such, or from its fields by name."""
+    """Returns a description of a machine as such, or from its fields by name."""
     if isinstance(given, kind):
         return given
     known = [f.name for f in fields(kind)]  # pyright: ignore
@@ -46,7 +46,7 @@ def _made(kind: type[_T], given: _T | Mapping[str, Any], what: str) -> _T:
 
 
 def _with_options(name: str, options: Mapping[str, object]) -> str:
-    """A pass in a pipeline."""
+    """Returns a pass in a pipeline."""
     shown = " ".join(f"{n.replace('_', '-')}={v}" for n, v in options.items())
     return f"{name}{{{shown}}}" if shown else name
 
@@ -87,7 +87,7 @@ class VtaBackend(Backend):
         return (DeviceMemory("DRAM", smallest << c.dram_base_bits, smallest, layouts),)
 
     def rates(self, call: Call) -> Rates:
-        """The GEMM core or the ALU, and the DRAM port."""
+        """Returns the GEMM core or the ALU, and the DRAM port."""
         from .claims import is_product
 
         c, t = self.config, self.timing

@@ -34,14 +34,14 @@ _MOST_TERMS = 1 << 8
 
 
 def _is_image(call: Call) -> bool:
-    """Whether a call has at most two spatial dimensions."""
+    """Returns whether a call has at most two spatial dimensions."""
     return 3 <= len(call.shape(0)) <= 4
 
 
 def _is_tensor(call: Call) -> bool:
     """
-    Whether all tensors have the same shape, with a dimension of channels and at most two others
-    after it.
+    Returns whether all tensors have the same shape, with a dimension of channels and at most two
+    others after it.
     """
     shapes = {tuple(call.shape(i)) for i in range(len(call.operands))}
     return len(shapes) == 1 and 2 <= len(call.shape(0)) <= 4
@@ -52,7 +52,7 @@ def _is_matrix(call: Call) -> bool:
 
 
 def _is_mean(call: Call) -> bool:
-    """A mean of the same number of elements everywhere."""
+    """Returns a mean of the same number of elements everywhere."""
     if not _is_image(call) or call.get("ceil_mode"):
         return False
     padded = any(call.ints("pads")) and not call.get("count_include_pad")
@@ -75,7 +75,7 @@ def _keeps_layout(call: Call) -> bool:
 
 
 def is_product(call: Call) -> bool:
-    """Whether the GEMM core computes it."""
+    """Returns whether the GEMM core computes it."""
     return call.operator in _PRODUCTS
 
 
@@ -108,7 +108,7 @@ _CLAIMS = (
 @cache
 def claims_for(design: Design) -> tuple[Claim, ...]:
     """
-    The claims of a design. Without multiplication on the ALU it computes no products of two
+    Returns the claims of a design. Without multiplication on the ALU it computes no products of two
     tensors.
     """
     return tuple(c for c in _CLAIMS if design.multiplies or c.operator is not MulOp)

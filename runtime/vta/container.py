@@ -45,12 +45,12 @@ _OPTIONAL = ("design", "queue_length", "base_address")
 
 
 def write_program(path: str | Path, program: VtaProgram) -> None:
-    """Write a container. Raises OSError."""
+    """Writes a container. Raises OSError."""
     Path(path).write_bytes(container_bytes(program))
 
 
 def container_bytes(program: VtaProgram) -> bytes:
-    """The bytes of a container."""
+    """Returns the bytes of a container."""
     payload = bytearray()
     description = {
         "config": _machine(program.config),
@@ -73,14 +73,16 @@ def _machine(config: VtaConfig) -> dict[str, int | str]:
 
 def read_program(path: str | Path) -> VtaProgram:
     """
-    Read a container. Raises OSError, and ModelError if the file is no container, of another
+    Reads a container. Raises OSError, and ModelError if the file is no container, of another
     version, damaged, or describes no possible program.
     """
     return parse_program(Path(path).read_bytes(), path)
 
 
 def parse_program(data: bytes, path: str | Path) -> VtaProgram:
-    """The program in the bytes of a container; `path` is for messages. Raises ModelError."""
+    """
+    Returns the program in the bytes of a container; `path` is for messages. Raises ModelError.
+    """
     text, payload = _parts(data, path)
     try:
         found = json.loads(text)

@@ -29,14 +29,16 @@ class Dram:
         self._written = [_initially_written(block) for block in self._blocks]
 
     def fill(self, region: Region, contents: np.ndarray) -> None:
-        """Write uint8 from the beginning of a region on, as the host does."""
+        """Writes uint8 from the beginning of a region on, as the host does."""
         if region.size:
             index = self._starts.index(region.address)
             self._data[index][: contents.size] = contents
             self._mark(index)[: contents.size] = True
 
     def contents(self, region: Region) -> tuple[np.ndarray, np.ndarray | None]:
-        """The bytes uint8[size], and which of them have a value: bool[size], None if all."""
+        """
+        Returns the bytes uint8[size], and which of them have a value: bool[size], None if all.
+        """
         if not region.size:
             return np.zeros(0, np.uint8), None
         index = self._starts.index(region.address)
@@ -61,7 +63,7 @@ class Dram:
         return data, np.asarray(marks.all(axis=2))
 
     def store(self, address: int, rows: np.ndarray, pitch: int) -> None:
-        """Write int8[count, bytes], one row after the other. Raises DramError."""
+        """Writes int8[count, bytes], one row after the other. Raises DramError."""
         count, size = rows.shape
         index, offset = self._find(address, size, count, pitch)
         region = self._blocks[index][0]
@@ -85,7 +87,7 @@ class Dram:
         return marks
 
     def _find(self, address: int, size: int, count: int, pitch: int) -> tuple[int, int]:
-        """The block with a region that holds all rows, and their offset in the block."""
+        """Returns the block with a region that holds all rows, and their offset in the block."""
         end = address + (count - 1) * pitch + size
         index = bisect_right(self._starts, address) - 1
         block = self._blocks[index] if index >= 0 else ()
@@ -101,7 +103,7 @@ class Dram:
 
 
 def _blocks(regions: Sequence[Region]) -> list[list[Region]]:
-    """All regions, those that overlap together, by address."""
+    """Returns all regions, those that overlap together, by address."""
     found: list[list[Region]] = []
     end = 0
     for region in sorted((r for r in regions if r.size), key=lambda r: r.address):

@@ -27,12 +27,12 @@ from .simulator import Simulator
 
 
 def assembled(module: ModuleOp) -> VtaProgram:
-    """The program in a module of the dialect `vta`."""
+    """Returns the program in a module of the dialect `vta`."""
     return assemble(main_function(module))
 
 
 def assembly_text(module: ModuleOp) -> str:
-    """The program in a module of the dialect `vta`, as assembly."""
+    """Returns the program in a module of the dialect `vta`, as assembly."""
     text = StringIO()
     VtaAssemblyTarget().emit(Context(), module, text)
     return text.getvalue()
@@ -52,11 +52,11 @@ class Borders:
         self._is_wide = [_is_wide(value) for value in returned.operands]
 
     def inputs(self, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
-        """The inputs of the program from those of the network."""
+        """Returns the inputs of the program from those of the network."""
         return [host.run(arrays[number]) for number, host in self._inputs]
 
     def outputs(self, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
-        """The results of the network from those of the program."""
+        """Returns the results of the network from those of the program."""
         given = iter(arrays)
         return [
             host.run(_joined(given) if is_wide else next(given))
@@ -90,7 +90,7 @@ class _Host:
 
 
 def _constant(value: SSAValue) -> np.ndarray:
-    """A constant, or one that is broadcast."""
+    """Returns a constant, or one that is broadcast."""
     source = value.owner.input if isinstance(value.owner, BroadcastOp) else value
     array = constant_of(source)
     assert array is not None
@@ -113,5 +113,5 @@ class VtaExecutable:
         return ProgramMemory(fixed, self.program.scratch_bytes)
 
     def run(self, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
-        """See `glow.interface.program.Program`."""
+        """Sees `glow.interface.program.Program`."""
         return self._borders.outputs(self.simulator.run(self._borders.inputs(inputs)))

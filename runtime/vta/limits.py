@@ -56,7 +56,7 @@ class Limits:
             )
 
     def stored(self, i: Transfer, computed: np.ndarray) -> None:
-        """Check a STORE of accumulators. `computed` has those that GEMM or ALU computed."""
+        """Checks a STORE of accumulators. `computed` has those that GEMM or ALU computed."""
         if not computed.all():
             number = i.sram_base + int(np.argmin(computed))
             self._refuse(

@@ -9,7 +9,7 @@ SUFFIX = ".vta"
 
 
 def is_container(path: Path) -> bool:
-    """Whether a file begins as a container does, or has its suffix."""
+    """Returns whether a file begins as a container does, or has its suffix."""
     if path.suffix.lower() == SUFFIX:
         return True
     try:

@@ -32,13 +32,13 @@ class Factors(NamedTuple):
     inner: int
 
     def indices(self, first: np.ndarray, outer: int, inner: int) -> np.ndarray:
-        """The index in each iteration, in order: int64[outer * inner * len(first)]."""
+        """Returns the index in each iteration, in order: int64[outer * inner * len(first)]."""
         i = np.arange(outer, dtype=np.int64)[:, None, None] * self.outer
         j = np.arange(inner, dtype=np.int64)[:, None] * self.inner
         return (i + j + first).reshape(-1)
 
     def step(self, outer: int, inner: int) -> int:
-        """The number that is added in one iteration; no earlier one adds more."""
+        """Returns the number that is added in one iteration; no earlier one adds more."""
         return outer * self.outer + inner * self.inner
 
 
@@ -52,7 +52,9 @@ class Piece(NamedTuple):
 
 
 def pieces(outer: int, inner: int, micro_ops: int) -> Iterator[Piece]:
-    """The loops in parts of at most `PIECE` iterations, in an order that keeps that of all."""
+    """
+    Yields the loops in parts of at most `PIECE` iterations, in an order that keeps that of all.
+    """
     if inner * micro_ops <= PIECE:
         step = max(PIECE // max(inner * micro_ops, 1), 1)
         for i in range(0, outer, step):
@@ -89,13 +91,13 @@ class GemmPlan:
 
 
 def plan_reset(dst: np.ndarray) -> Indices:
-    """All accumulators that become zero."""
+    """Returns all accumulators that become zero."""
     return _compact(np.unique(dst))
 
 
 def plan_gemm(dst: np.ndarray, src: np.ndarray, wgt: np.ndarray) -> GemmPlan:
     """
-    Plan products that are added to accumulators; the order of additions does not matter, because
+    Plans products that are added to accumulators; the order of additions does not matter, because
     they wrap around.
     """
     order = np.argsort(dst, kind="stable")
@@ -135,7 +137,7 @@ class AluPlan:
 
 
 def plan_alu(dst: np.ndarray, src: np.ndarray | None = None) -> AluPlan:
-    """Plan operations on accumulators `dst`, with `src` or an immediate, that keep their order."""
+    """Plans operations on accumulators `dst`, with `src` or an immediate, that keep their order."""
     levels = _occurrences(dst) if src is None else _levels(dst, src)
     used = np.unique(dst if src is None else np.concatenate([dst, src]))
     source = dst if src is None else src
@@ -148,7 +150,7 @@ def plan_alu(dst: np.ndarray, src: np.ndarray | None = None) -> AluPlan:
 
 
 def _occurrences(indices: np.ndarray) -> np.ndarray:
-    """The number of earlier occurrences of each value."""
+    """Returns the number of earlier occurrences of each value."""
     order = np.argsort(indices, kind="stable")
     places = np.arange(indices.size)
     ordered = indices[order]
@@ -160,8 +162,8 @@ def _occurrences(indices: np.ndarray) -> np.ndarray:
 
 def _levels(dst: np.ndarray, src: np.ndarray) -> np.ndarray:
     """
-    The step of each operation: later than those that wrote what it reads or writes, and not before
-    those that read what it writes.
+    Returns the step of each operation: later than those that wrote what it reads or writes, and not
+    before those that read what it writes.
     """
     other = src != dst
     if not np.isin(src[other], dst).any():
@@ -177,7 +179,10 @@ def _levels(dst: np.ndarray, src: np.ndarray) -> np.ndarray:
 
 
 def _compact(indices: np.ndarray) -> Indices:
-    """The indices as a slice if they are consecutive; numpy reads and writes slices much faster."""
+    """
+    Returns the indices as a slice if they are consecutive; numpy reads and writes slices much
+    faster.
+    """
     if indices.size and (np.diff(indices) == 1).all():
         return slice(int(indices[0]), int(indices[-1]) + 1)
     return indices
@@ -229,7 +234,10 @@ class Plans:
     def find(
         self, kind: PlanKind, words: np.ndarray, loops: Sequence[Factors], piece: Piece
     ) -> tuple[Plan, Operands]:
-        """The plan of the micro-ops `words` in a piece of loops, one `Factors` for each operand."""
+        """
+        Returns the plan of the micro-ops `words` in a piece of loops, one `Factors` for each
+        operand.
+        """
         key = (kind, words.tobytes(), tuple(loops), piece)
         found = self._by_words.get(key)
         if found is None:

@@ -78,7 +78,9 @@ class Region:
         return math.prod(self._counts) * math.prod(self._tile) * self.dtype.itemsize
 
     def pack(self, array: np.ndarray) -> np.ndarray:
-        """The array as it is stored: uint8[stored_bytes]. It must have `shape` and `dtype`."""
+        """
+        Returns the array as it is stored: uint8[stored_bytes]. It must have `shape` and `dtype`.
+        """
         pairs = list(zip(self._counts, self._tile, strict=True))
         padded = np.zeros([n * t for n, t in pairs], self.dtype)
         padded[tuple(slice(d) for d in self.shape)] = array
@@ -88,7 +90,7 @@ class Region:
         return np.ascontiguousarray(stored, self.dtype).reshape(-1).view(np.uint8)
 
     def unpack(self, stored: np.ndarray) -> np.ndarray:
-        """The inverse of `pack`, of the first `stored_bytes` of uint8[>= stored_bytes]."""
+        """Returns the inverse of `pack`, of the first `stored_bytes` of uint8[>= stored_bytes]."""
         assert self.dtype is not None
         rank = len(self.shape)
         elements = np.ascontiguousarray(stored[: self.stored_bytes]).view(self.dtype)
@@ -148,7 +150,7 @@ class VtaProgram:
                 )
 
     def of_kind(self, *kinds: RegionRole) -> list[Region]:
-        """The regions of these kinds, in order."""
+        """Returns the regions of these kinds, in order."""
         return [r for r in self.regions if r.kind in kinds]
 
     @lazy_property

@@ -65,7 +65,7 @@ class Simulator:
 
     def run(self, inputs: Sequence[np.ndarray], shuffle: int | None = None) -> list[np.ndarray]:
         """
-        The outputs, from inputs in the order, shapes and dtypes of the program's.
+        Returns the outputs, from inputs in the order, shapes and dtypes of the program's.
 
         Instructions whose order tokens leave open are executed in that of the program, or with the
         seed `shuffle` in a random one. Raises VtaError for what the machine cannot execute, and
@@ -91,7 +91,7 @@ class Simulator:
 
 def simulate(program: VtaProgram, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     """
-    Run a program once: outputs by name, from inputs by name. Raises VtaError for what the machine
+    Runs a program once: outputs by name, from inputs by name. Raises VtaError for what the machine
     cannot execute, and InputError for wrong inputs.
     """
     names = [region.name for region in program.inputs]
@@ -219,7 +219,7 @@ class _Machine:
         valid[inner] = True if written is None else written
 
     def _target(self, i: Transfer) -> tuple[np.ndarray, np.dtype, tuple[int, ...]]:
-        """The scratchpad, and the dtype and shape of an element in DRAM."""
+        """Returns the scratchpad, and the dtype and shape of an element in DRAM."""
         c = self._config
         flat = (c.batch * c.block_out,)
         targets = {
@@ -323,8 +323,8 @@ class _Machine:
 
 def _sums(src: np.ndarray, wgt: np.ndarray) -> np.ndarray:
     """
-    Sums over k and i of src[g, r, k, b, i] * wgt[g, k, i, o], floats that are exact: int32[g * r,
-    b * o].
+    Returns sums over k and i of src[g, r, k, b, i] * wgt[g, k, i, o], floats that are exact:
+    int32[g * r, b * o].
     """
     groups, rows, count, batch, inner = src.shape
     outer = wgt.shape[-1]

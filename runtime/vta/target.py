@@ -32,8 +32,8 @@ class VtaBinaryTarget(Target):
 
 def binary(module: ModuleOp) -> bytes:
     """
-    The bytes of the one program of a module. Raises CompileError if there is not one, and like
-    `assemble`.
+    Returns the bytes of the one program of a module. Raises CompileError if there is not one, and
+    like `assemble`.
     """
     found = list(programs(module))
     if len(found) != 1:

@@ -53,8 +53,9 @@ class Dependences:
 
     def order(self, shuffle: int | None = None) -> list[int]:
         """
-        An order of execution: of the instructions that may start, the first in the program; or with
-        `shuffle`, the seed of a random number generator, any. Raises VtaError for a deadlock.
+        Returns an order of execution: of the instructions that may start, the first in the program;
+        or with `shuffle`, the seed of a random number generator, any. Raises VtaError for a
+        deadlock.
         """
         choose = min if shuffle is None else random.Random(shuffle).choice
         progress = Progress(self)
@@ -83,8 +84,8 @@ class Progress:
 
     def ready(self) -> list[int]:
         """
-        The instructions that can start now, at most one of each engine; none if all are done.
-        Raises VtaError for a deadlock.
+        Returns the instructions that can start now, at most one of each engine; none if all are
+        done. Raises VtaError for a deadlock.
         """
         stopped = {self._found.instructions[number].engine for number in self._unsent}
         waiting = [
@@ -115,7 +116,7 @@ class Progress:
             self._send(sender)
 
     def _send(self, number: int) -> None:
-        """Send the tokens of an instruction for which there is room."""
+        """Sends the tokens of an instruction for which there is room."""
         i = self._found.instructions[number]
         while self._unsent[number]:
             queue = i.engine, self._unsent[number][0]
@@ -138,7 +139,7 @@ class Progress:
         )
 
     def _missing(self, number: int) -> list[int]:
-        """The tokens that an instruction still waits for, by who pushes them."""
+        """Returns the tokens that an instruction still waits for, by who pushes them."""
         engine = self._found.instructions[number].engine
         return [w for w in self._found.waits[number] if (w, engine) not in self._sent]
 
@@ -153,7 +154,7 @@ class Progress:
 
 def dependences(instructions: Sequence[Instruction], config: VtaConfig = DEFAULT) -> Dependences:
     """
-    The dependences of a program for a machine.
+    Returns the dependences of a program for a machine.
 
     Raises VtaError if a flag names a neighbour that its engine does not have, or the program does
     not end with a FINISH that waits for every STORE.
@@ -202,7 +203,7 @@ def _neighbour(i: Instruction, step: int) -> int:
 
 def check_finish_waits(found: Dependences, order: Sequence[int]) -> None:
     """
-    Raise VtaError if the program may finish before one of its STOREs has.
+    Raises VtaError if the program may finish before one of its STOREs has.
 
     `order` is an order of execution that the dependences permit.
     """

@@ -32,7 +32,8 @@ def trace(
     program: VtaProgram, found: Estimate | None = None, timing: VtaTiming | None = None
 ) -> dict[str, object]:
     """
-    The timeline of a program as an object for JSON, from an estimate that was made with `timing`.
+    Returns the timeline of a program as an object for JSON, from an estimate that was made with
+    `timing`.
 
     Raises VtaError for words that are no instructions, and for deadlock.
     """
@@ -62,7 +63,7 @@ def write_trace(
     found: Estimate | None = None,
     timing: VtaTiming | None = None,
 ) -> None:
-    """Write the timeline of a program to a file. Raises OSError, and VtaError as `trace`."""
+    """Writes the timeline of a program to a file. Raises OSError, and VtaError as `trace`."""
     Path(path).write_text(json.dumps(trace(program, found, timing)), encoding="utf-8")
 
 
@@ -73,7 +74,7 @@ def _slice(
 
 
 def _label(i: Instruction) -> str:
-    """The first words of its text."""
+    """Returns the first words of its text."""
     if isinstance(i, Transfer):
         return f"{'STORE' if i.store else 'LOAD'} {i.memory.name}"
     if isinstance(i, Alu):

@@ -12,9 +12,9 @@ from .words import Transfer, decode_instructions, element_bytes
 
 def compulsory_bytes(program: VtaProgram, layers: Sequence[LayerRange] = ()) -> list[int]:
     """
-    The number of different bytes of DRAM that each of `layers` loads, plus the number of those that
-    it stores. The default is the layers of the program. Raises VtaError for words that are no
-    instructions.
+    Returns the number of different bytes of DRAM that each of `layers` loads, plus the number of
+    those that it stores. The default is the layers of the program. Raises VtaError for words that
+    are no instructions.
     """
     instructions = decode_instructions(program.instructions, program.config)
     start = min((region.address for region in program.regions), default=0)
@@ -32,7 +32,8 @@ def compulsory_bytes(program: VtaProgram, layers: Sequence[LayerRange] = ()) -> 
 
 def _rows(table: np.ndarray, i: Transfer, element: int, start: int) -> np.ndarray:
     """
-    The bytes that a transfer moves, in a table of the bytes from `start` on: bool[rows, bytes].
+    Returns the bytes that a transfer moves, in a table of the bytes from `start` on: bool[rows,
+    bytes].
     """
     first, shape = i.dram_base * element - start, (i.y_size, i.x_size * element)
     return np.lib.stride_tricks.as_strided(table[first:], shape, (i.x_stride * element, 1))

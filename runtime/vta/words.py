@@ -203,13 +203,13 @@ def _flag_text(flags: int) -> str:
 
 
 def error_at(instruction: Instruction, what: str) -> VtaError:
-    """The error that an instruction causes, with its number and text."""
+    """Returns the error that an instruction causes, with its number and text."""
     return VtaError(f"instruction {instruction.number} ({instruction}): {what}")
 
 
 def decode_instructions(words: np.ndarray, config: VtaConfig) -> list[Instruction]:
     """
-    The instructions of a program, from its words: `uint64[N, 2]`, the low word first.
+    Returns the instructions of a program, from its words: `uint64[N, 2]`, the low word first.
 
     Raises VtaError for words that encode no instruction.
     """
@@ -260,7 +260,7 @@ def _unpacked(words: np.ndarray, bits: int, widths: Sequence[int]) -> list[np.nd
 
 
 def _fields(words: np.ndarray, *widths: int) -> _Fields:
-    """The flags, and then fields of these widths, each as the list of its values."""
+    """Returns the flags, and then fields of these widths, each as the list of its values."""
     found = _unpacked(words, 64, (_OPCODE_BITS, _FLAGS_BITS, *widths))[1:]
     return [column.tolist() for column in found]
 
@@ -290,14 +290,14 @@ def _transfers(words: np.ndarray, numbers: list[int], config: VtaConfig) -> list
 
 
 def _index_bits(config: VtaConfig) -> tuple[int, int, int, int]:
-    """Bits of the numbers of elements in UOP, ACC, INP, WGT."""
+    """Returns bits of the numbers of elements in UOP, ACC, INP, WGT."""
     depths = (config.uop_depth, config.acc_depth, config.inp_depth, config.wgt_depth)
     uop, acc, inp, wgt = (depth.bit_length() - 1 for depth in depths)
     return uop, acc, inp, wgt
 
 
 def _loop_widths(config: VtaConfig) -> tuple[int, ...]:
-    """Reset, begin and end of the micro-ops, the iteration counts, and the steps of dst."""
+    """Resets, begin and end of the micro-ops, the iteration counts, and the steps of dst."""
     uop, acc, _, _ = _index_bits(config)
     return (1, uop, uop + 1, config.loop_bits, config.loop_bits, acc, acc)
 
@@ -330,14 +330,14 @@ def _finishes(words: np.ndarray, numbers: list[int], config: VtaConfig) -> list[
 
 
 def decode_micro_ops(words: np.ndarray, config: VtaConfig) -> tuple[np.ndarray, ...]:
-    """Indices (dst, src, wgt) of micro-ops `uint32[N]`, each `int64[N]`."""
+    """Returns indices (dst, src, wgt) of micro-ops `uint32[N]`, each `int64[N]`."""
     _, acc, inp, wgt = _index_bits(config)
     wide = words.astype(np.uint64).reshape(-1, 1)
     return tuple(f.astype(np.int64) for f in _unpacked(wide, 32, (acc, max(acc, inp), wgt)))
 
 
 def element_bytes(config: VtaConfig, memory: MemoryCode) -> int:
-    """Bytes of an element in DRAM, in which DRAM is addressed for this memory type."""
+    """Returns bytes of an element in DRAM, in which DRAM is addressed for this memory type."""
     inputs, outputs = config.batch * config.block_in, config.batch * config.block_out
     return {
         MemoryCode.UOP: 4,
