@@ -57,7 +57,7 @@ _FLOAT_TYPES: dict[np.dtype, Attribute] = {
 @cache
 def numpy_dtype(element: Attribute) -> np.dtype:
     """
-    The dtype of one element in memory.
+    Returns the dtype of one element in memory.
 
     Floats map to their own dtype (bf16 to that of ml_dtypes), i1 to bool, signless and signed
     integers to intN, unsigned ones to uintN (narrower than 8 bits: in one byte), and quantized
@@ -83,7 +83,7 @@ def numpy_dtype(element: Attribute) -> np.dtype:
 
 def element_type(dtype: np.dtype | type) -> Attribute:
     """
-    The element type of a dtype: uint8 gives ui8, int64 gives i64, bool gives i1.
+    Returns the element type of a dtype: uint8 gives ui8, int64 gives i64, bool gives i1.
 
     Raises VerifyException for dtypes without an element type, such as strings and complex numbers.
     """
@@ -100,7 +100,8 @@ def element_type(dtype: np.dtype | type) -> Attribute:
 
 def constant_array(value: Attribute, type: TensorType | MemRefType) -> np.ndarray:
     """
-    The elements of a dense or blob attribute as a read-only array of the shape and dtype of `type`.
+    Returns the elements of a dense or blob attribute as a read-only array of the shape and dtype of
+    `type`.
 
     Nothing is copied, except truth values that are written in the IR's text. Raises ValueError or
     OSError if the bytes of a blob cannot be read, and VerifyException for another attribute.
@@ -123,7 +124,7 @@ def make_constant(
     array: np.ndarray, hint: str = "constant", element: Attribute | None = None
 ) -> ConstantOp:
     """
-    A `glow.constant` with the elements of `array`.
+    Returns a `glow.constant` with the elements of `array`.
 
     Up to 16 elements, none of them NaN, become part of the IR's text. More are kept in memory,
     without a copy if the array is C-contiguous (so it must not be changed afterwards), and referred
@@ -155,8 +156,8 @@ def lazy_constant(
     write: Callable[[np.ndarray], None] | None = None,
 ) -> ConstantOp:
     """
-    A `glow.constant` of the elements that `compute` returns: exactly `shape` and the dtype of
-    `element`, in any memory layout, the same at each call.
+    Returns a `glow.constant` of the elements that `compute` returns: exactly `shape` and the dtype
+    of `element`, in any memory layout, the same at each call.
 
     Weights that a pass makes from other weights are made this way. More than `LAZY_ELEMENTS`
     elements are computed each time that their bytes are read and never kept, so that a chain of
@@ -188,8 +189,8 @@ def lazy_constant(
 
 def constant_reader(value: SSAValue) -> Callable[[], np.ndarray] | None:
     """
-    A function that returns the elements of a value made by `glow.constant` or `glow.splat`, also
-    when its operation is gone; None for other values. Nothing is read before it is called.
+    Returns a function that returns the elements of a value made by `glow.constant` or `glow.splat`,
+    also when its operation is gone; None for other values. Nothing is read before it is called.
     """
     match value.owner:
         case ConstantOp() as op:
@@ -203,7 +204,7 @@ def constant_reader(value: SSAValue) -> Callable[[], np.ndarray] | None:
 
 
 def _survives_text(array: np.ndarray) -> bool:
-    """Whether xDSL reads the elements back as it prints them in a dense attribute."""
+    """Returns whether xDSL reads the elements back as it prints them in a dense attribute."""
     if array.dtype.kind in "biu":
         return True
     wide = array.astype(np.float64)
@@ -214,7 +215,7 @@ def _survives_text(array: np.ndarray) -> bool:
 
 
 def splat_array(op: SplatOp) -> np.ndarray:
-    """The tensor that a `glow.splat` makes, as a read-only view of one element."""
+    """Returns the tensor that a `glow.splat` makes, as a read-only view of one element."""
     result = op.result.type
     assert isinstance(result, TensorType)
     return np.broadcast_to(
@@ -223,7 +224,9 @@ def splat_array(op: SplatOp) -> np.ndarray:
 
 
 def number(value: bool | float, dtype: np.dtype) -> np.ndarray:
-    """A 0-dimensional array of a number; to integers it truncates towards zero and saturates."""
+    """
+    Returns a 0-dimensional array of a number; to integers it truncates towards zero and saturates.
+    """
     if dtype.kind not in "iu":
         return np.array(value).astype(dtype)
     limits = np.iinfo(dtype)
@@ -234,7 +237,8 @@ def number(value: bool | float, dtype: np.dtype) -> np.ndarray:
 
 def constant_of(value: SSAValue) -> np.ndarray | None:
     """
-    The elements of a value made by `glow.constant` or `glow.splat` as a read-only array, or None.
+    Returns the elements of a value made by `glow.constant` or `glow.splat` as a read-only array, or
+    None.
 
     The array of a splat is a broadcast view of one element.
     """
@@ -248,10 +252,10 @@ def constant_of(value: SSAValue) -> np.ndarray | None:
 
 
 def lowest(dtype: np.dtype) -> float:
-    """The identity of the maximum."""
+    """Returns the identity of the maximum."""
     return float("-inf") if dtype.kind not in "iu" else int(np.iinfo(dtype).min)
 
 
 def highest(dtype: np.dtype) -> float:
-    """The identity of the minimum."""
+    """Returns the identity of the minimum."""
     return float("inf") if dtype.kind not in "iu" else int(np.iinfo(dtype).max)

@@ -23,7 +23,7 @@ _HIGH = np.uint32(0xFFFF0000)
 
 
 def part_bits(x: np.ndarray) -> Iterator[np.ndarray]:
-    """The parts of an f32 array, the largest first, as the bits of f32; their sum is `x`."""
+    """Yields the parts of an f32 array, the largest first, as the bits of f32; their sum is `x`."""
     rest = np.ascontiguousarray(x, np.float32)
     for _ in range(PARTS):
         bits = rest.view(np.uint32) & _HIGH
@@ -32,6 +32,6 @@ def part_bits(x: np.ndarray) -> Iterator[np.ndarray]:
 
 
 def pairs_of_bf16(low: np.ndarray, high: np.ndarray) -> np.ndarray:
-    """Two arrays of the bits of f32, rounded to bf16, as bf16 [.., 2]."""
+    """Returns two arrays of the bits of f32, rounded to bf16, as bf16 [.., 2]."""
     words = (low >> _WIDTH) | high
     return words.astype("<u4", copy=False).view(ml_dtypes.bfloat16).reshape(*low.shape, 2)

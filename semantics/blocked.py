@@ -43,8 +43,8 @@ def unpack_channels(x: np.ndarray, channels: int) -> np.ndarray:
 
 def pack_filter(w: np.ndarray, block: int, plain_input: bool = False) -> np.ndarray:
     """
-    The filter [O, C, *kernel] of a convolution as [ceil(O / b), ceil(C / b), *kernel, b, b], input
-    channel before output channel; for a plain input as [ceil(O / b), C, *kernel, b].
+    Returns the filter [O, C, *kernel] of a convolution as [ceil(O / b), ceil(C / b), *kernel, b,
+    b], input channel before output channel; for a plain input as [ceil(O / b), C, *kernel, b].
     """
     if not plain_input:
         w = pack_channels(w, block, axis=1)
@@ -62,7 +62,7 @@ def _unpack(call: Call, x: np.ndarray) -> np.ndarray:
 
 
 def _filter(call: Call, w: np.ndarray) -> np.ndarray:
-    """The plain filter [O, C, *kernel]."""
+    """Returns the plain filter [O, C, *kernel]."""
     if is_blocked_input(call):
         w = np.moveaxis(w, -2, 2)
         w = w.reshape(w.shape[0], -1, *w.shape[3:])
@@ -71,7 +71,7 @@ def _filter(call: Call, w: np.ndarray) -> np.ndarray:
 
 
 def _convolve(call: Call, x: np.ndarray, w: np.ndarray, b: np.ndarray, group: int) -> np.ndarray:
-    """A plain convolution with a packed result."""
+    """Returns a plain convolution with a packed result."""
     element = element_of(call.results[0])
     batch, blocks, *counts, block = shape_of(call.results[0])
     properties = {

@@ -33,7 +33,9 @@ def windows(
 
 
 def pad_spatial(x: np.ndarray, low: Sequence[int], high: Sequence[int], value: float) -> np.ndarray:
-    """`x` [N, C, *spatial] with `value` around its spatial dimensions; `x` itself if nowhere."""
+    """
+    Returns `x` [N, C, *spatial] with `value` around its spatial dimensions; `x` itself if nowhere.
+    """
     if not any((*low, *high)):
         return x
     around = [(0, 0), (0, 0), *zip(low, high, strict=True)]

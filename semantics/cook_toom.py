@@ -56,7 +56,8 @@ def winograd_transforms(tile: int) -> Transforms:
 
 def transforms(m: int, r: int, points: Sequence[Fraction]) -> Transforms:
     """
-    The matrices for m outputs and r coefficients from m + r - 2 different points and infinity.
+    Returns the matrices for m outputs and r coefficients from m + r - 2 different points and
+    infinity.
 
     Raises ValueError if there are more or fewer points, or equal ones.
     """

@@ -19,8 +19,8 @@ from .registry import evaluate, meaning, wide
 
 def group_rows(w: np.ndarray, axis: int, terms: int) -> np.ndarray:
     """
-    Groups of `terms` neighbours along `axis` last: [.., K, ..] becomes [.., ceil(K / t), .., t].
-    Missing ones are zero.
+    Returns groups of `terms` neighbours along `axis` last: [.., K, ..] becomes [.., ceil(K / t),
+    .., t]. Missing ones are zero.
     """
     missing = -w.shape[axis] % terms
     if missing:
@@ -31,16 +31,16 @@ def group_rows(w: np.ndarray, axis: int, terms: int) -> np.ndarray:
 
 def pair_rows(w: np.ndarray, axis: int) -> np.ndarray:
     """
-    The weights in bf16, with pairs of neighbours along `axis` in a last dimension: [.., K, ..]
-    becomes [.., K / 2, .., 2].
+    Returns the weights in bf16, with pairs of neighbours along `axis` in a last dimension: [.., K,
+    ..] becomes [.., K / 2, .., 2].
     """
     return group_rows(w, axis, 2).astype(ml_dtypes.bfloat16)
 
 
 def dot_filter(w: np.ndarray, block: int, panel: int, terms: int) -> np.ndarray:
     """
-    The filter [O, C, *kernel] of a convolution as [ceil(O / p), ceil(C / b), *kernel, g, p, t], for
-    a blocked input; a single block has only the groups that it takes.
+    Returns the filter [O, C, *kernel] of a convolution as [ceil(O / p), ceil(C / b), *kernel, g, p,
+    t], for a blocked input; a single block has only the groups that it takes.
     """
     lanes = min(block, -(-w.shape[1] // terms) * terms)
     blocks = pack_channels(pack_channels(w, lanes, axis=1), panel, axis=0)
@@ -48,7 +48,7 @@ def dot_filter(w: np.ndarray, block: int, panel: int, terms: int) -> np.ndarray:
 
 
 def _single_rows(w: np.ndarray, axis: int) -> np.ndarray:
-    """The inverse of `group_rows`."""
+    """Returns the inverse of `group_rows`."""
     split = np.moveaxis(w, -1, axis + 1)
     return split.reshape(*w.shape[:axis], -1, *w.shape[axis + 1 : -1])
 
@@ -82,7 +82,9 @@ def convolution(call: Call, x: np.ndarray, w: np.ndarray, b: np.ndarray) -> np.n
 def _operands(
     call: Call, element: Attribute, *arrays: np.ndarray
 ) -> list[tuple[np.ndarray, Attribute]]:
-    """Operands of the operator on plain tensors, which takes bf16 as f32, and their elements."""
+    """
+    Returns operands of the operator on plain tensors, which takes bf16 as f32, and their elements.
+    """
     if arrays[0].dtype == ml_dtypes.bfloat16:
         return [(wide(a), element) for a in arrays]
     return [(a, call.element(i)) for i, a in enumerate(arrays)]

@@ -46,7 +46,7 @@ _REDUCTIONS: Mapping[Primitive, Callable[..., np.ndarray]] = {
 
 
 def evaluate_statement(statement: Statement, arrays: Sequence[np.ndarray]) -> np.ndarray:
-    """The result for arrays that have the types of the operands."""
+    """Returns the result for arrays that have the types of the operands."""
     values: dict[Stage, np.ndarray] = {}
     for stage in statement.stages:
         values[stage] = _stage(stage, arrays, values)
@@ -108,7 +108,7 @@ class _Space:
         return np.arange(values.start, values.stop, dtype=np.int64).reshape(shape)
 
     def evaluate(self, term: Term) -> np.ndarray:
-        """An array with an axis for each loop."""
+        """Returns an array with an axis for each loop."""
         match term:
             case Constant():
                 value = number(term.value, dtype_of(term.type))

@@ -46,7 +46,7 @@ class NestMeaning:
         self._arrays = arrays
 
     def run(self, steps: Sequence[Step], values: Values) -> None:
-        """Run steps for the values of loop variables outside."""
+        """Runs steps for the values of loop variables outside."""
         with np.errstate(all="ignore"):
             for step in steps:
                 match step:
@@ -78,7 +78,7 @@ class NestMeaning:
             array[place] = np.broadcast_to(convert(value, array.dtype), shape)
 
     def _reduced(self, nest: Nest, reduction: Reduction, values: Values) -> np.ndarray:
-        """The results of the reduction at all points of the parallel loops."""
+        """Returns the results of the reduction at all points of the parallel loops."""
         dims = (*nest.parallel, *nest.reduced)
         points, dtype = _Points(dims, values), compute_dtype(reduction.element)
         if reduction.terms > 1:
@@ -98,7 +98,7 @@ class NestMeaning:
         return combination.reduce(terms, axis=axes, dtype=dtype, initial=initial)
 
     def _products(self, reduction: Reduction, points: _Points, dtype: np.dtype) -> np.ndarray:
-        """Sums of the products of neighbours."""
+        """Returns sums of the products of neighbours."""
         first, second = reduction.reads
         fields = reduction.fields or tuple(range(reduction.terms))
         total = np.zeros((), dtype)

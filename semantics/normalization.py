@@ -59,7 +59,7 @@ def log_softmax(call: Call, x: np.ndarray) -> np.ndarray:
 
 
 def _standardized(x: np.ndarray, axes: tuple[int, ...], call: Call) -> np.ndarray:
-    """`x` with mean 0 and variance 1 along `axes`."""
+    """Returns `x` with mean 0 and variance 1 along `axes`."""
     centred = x - x.mean(axes, keepdims=True)
     variance = np.square(centred).mean(axes, keepdims=True)
     return centred / np.sqrt(variance + _like(x, call, "epsilon"))
@@ -91,5 +91,5 @@ def group_norm(call: Call, x: np.ndarray, *parameters: np.ndarray) -> np.ndarray
 
 
 def _like(x: np.ndarray, call: Call, name: str) -> np.ndarray:
-    """A float property in the dtype of `x`."""
+    """Returns a float property in the dtype of `x`."""
     return x.dtype.type(call.float(name))

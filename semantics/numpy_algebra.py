@@ -20,13 +20,14 @@ from .arrays import BFLOAT16, number, numpy_dtype
 
 
 def compute_dtype(element: Attribute) -> np.dtype:
-    """The dtype in which scalar expressions on `element` compute."""
+    """Returns the dtype in which scalar expressions on `element` compute."""
     return numpy_dtype(compute_type(element))
 
 
 def convert(array: np.ndarray, dtype: np.dtype) -> np.ndarray:
     """
-    `array` as `dtype`, as a C cast does: to integers towards zero, to bool whether it is not 0.
+    Returns `array` as `dtype`, as a C cast does: to integers towards zero, to bool whether it is
+    not 0.
 
     Floats beyond an integer's range, infinities and NaN give an unspecified integer.
     """
@@ -64,7 +65,7 @@ def _to_odd_f64(array: np.ndarray) -> np.ndarray:
 
 
 def erf(x: np.ndarray) -> np.ndarray:
-    """The error function, correctly rounded up to an ulp, in the dtype of `x`."""
+    """Returns the error function, correctly rounded up to an ulp, in the dtype of `x`."""
     return np.asarray(_erf(x)).astype(x.dtype)
 
 
@@ -80,7 +81,7 @@ def divide(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 def multiply_add(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
-    """`a * b + c`; of floats, rounded once."""
+    """Returns `a * b + c`; of floats, rounded once."""
     dtype = np.asarray(a).dtype
     if dtype == np.float32:
         # the product is exact in f64; a sum that is rounded to odd there rounds well to f32
@@ -92,7 +93,9 @@ def multiply_add(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
 
 
 def _odd_sum(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """`a + b`; if that is not exact, the neighbour of the exact sum with an odd significand."""
+    """
+    Returns `a + b`; if that is not exact, the neighbour of the exact sum with an odd significand.
+    """
     total = np.asarray(a + b)
     other = total - a
     error = (a - (total - other)) + (b - other)

@@ -28,7 +28,7 @@ def _ends(call: Call) -> list[int]:
 
 
 def _accumulate(call: Call, padded: np.ndarray, combine: Callable[..., np.ndarray]) -> np.ndarray:
-    """`combine` over the places of each window of `padded` [..., *spatial]."""
+    """Returns `combine` over the places of each window of `padded` [..., *spatial]."""
     kernel, counts = call.ints("kernel"), shape_of(call.results[0])[2:]
     view = windows(padded, kernel, counts, call.ints("strides"), call.ints("dilations"))
     lead = (slice(None),) * (view.ndim - 2 * len(kernel))

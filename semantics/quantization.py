@@ -15,7 +15,7 @@ from .registry import meaning, wide
 
 @meaning(QuantizeOp)
 def quantize(call: Call, x: np.ndarray) -> np.ndarray:
-    """`x / scale` in the compute type of `x`; the zero point is added exactly."""
+    """Returns `x / scale` in the compute type of `x`; the zero point is added exactly."""
     x = wide(x)
     quantized = element_of(call.results[0])
     assert isinstance(quantized, QuantizedType)
@@ -28,7 +28,7 @@ def quantize(call: Call, x: np.ndarray) -> np.ndarray:
 
 @meaning(DequantizeOp)
 def dequantize(call: Call, q: np.ndarray) -> np.ndarray:
-    """`stored - zero_point` exactly, then one product in the compute type of the result."""
+    """Returns `stored - zero_point` exactly, then one product in the compute type of the result."""
     quantized = call.element(0)
     assert isinstance(quantized, QuantizedType)
     scale, zero_point = _parameters(quantized, q.ndim)
@@ -38,7 +38,7 @@ def dequantize(call: Call, q: np.ndarray) -> np.ndarray:
 
 
 def _parameters(quantized: QuantizedType, rank: int) -> tuple[np.ndarray, np.ndarray]:
-    """Scales (f64) and zero points (i64), shaped to broadcast over `rank` dimensions."""
+    """Returns scales (f64) and zero points (i64), shaped to broadcast over `rank` dimensions."""
     shape = [1] * rank
     if isinstance(quantized.axis, IntAttr):
         shape[quantized.axis.data] = len(quantized.scales)

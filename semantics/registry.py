@@ -30,18 +30,19 @@ _MEANINGS: Table[type[Node], Meaning] = Table("a meaning")
 
 
 def meaning(*operators: type[Node]) -> Callable[[M], M]:
-    """Register a function `(call, *arrays)` as the meaning of `operators`."""
+    """Registers a function `(call, *arrays)` as the meaning of `operators`."""
     return _MEANINGS.entry(*operators)  # pyright: ignore[reportReturnType]
 
 
 def has_meaning(operator: type[Node]) -> bool:
-    """Whether `evaluate` can compute an operator."""
+    """Returns whether `evaluate` can compute an operator."""
     return operator in _MEANINGS or issubclass(operator, DataParallel | Structured)
 
 
 def evaluate(call: Call, arrays: Sequence[np.ndarray]) -> tuple[np.ndarray, ...]:
     """
-    The results of an operator for `arrays`, which have the shapes and dtypes of `call.operands`.
+    Returns the results of an operator for `arrays`, which have the shapes and dtypes of
+    `call.operands`.
 
     Results have the dtypes of `call.results` and, if those are tensors, their shapes; they may be
     views of operands. If `call.results` are element types, as in the body of a stacked instruction,
@@ -90,8 +91,8 @@ def wide(array: np.ndarray) -> np.ndarray:
 
 def factors(call: Call, a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """
-    The first two operands in a dtype whose sums of products are those of the operator: f32 for
-    16-bit floats; for narrow integers f64, in which sums of up to 2**21 products are exact, and
+    Returns the first two operands in a dtype whose sums of products are those of the operator: f32
+    for 16-bit floats; for narrow integers f64, in which sums of up to 2**21 products are exact, and
     which has a fast matrix product.
     """
     if is_narrow_integer(call.element(0)) and is_narrow_integer(call.element(1)):
@@ -100,7 +101,9 @@ def factors(call: Call, a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.nd
 
 
 def summed(call: Call, products: np.ndarray, addend: np.ndarray | None = None) -> np.ndarray:
-    """Sums of products of `factors`, and an addend that is broadcast; integers wrap around."""
+    """
+    Returns sums of products of `factors`, and an addend that is broadcast; integers wrap around.
+    """
     if products.dtype == np.float64 and numpy_dtype(element_of(call.results[0])) == np.int32:
         products = products.astype(np.int64)
     if addend is not None:

@@ -14,15 +14,15 @@ from .registry import meaning
 
 
 def as_array(matrix: Matrix) -> np.ndarray:
-    """A matrix of rationals in float64."""
+    """Returns a matrix of rationals in float64."""
     return np.array([[float(c) for c in row] for row in matrix])
 
 
 def transform_filter(w: np.ndarray, tile: int) -> np.ndarray:
     """
-    The packed filter [O / b, C / b, 3, 3, b, b] of a blocked convolution as that of a Winograd
-    convolution, [(tile + 2)^2, O / b, C, b]: `G g G^T` for each pair of channels, computed in
-    float64 and rounded once.
+    Returns the packed filter [O / b, C / b, 3, 3, b, b] of a blocked convolution as that of a
+    Winograd convolution, [(tile + 2)^2, O / b, C, b]: `G g G^T` for each pair of channels, computed
+    in float64 and rounded once.
     """
     g = as_array(winograd_transforms(tile).filters)
     both = np.kron(g, g)
@@ -38,8 +38,8 @@ def transform_filter(w: np.ndarray, tile: int) -> np.ndarray:
 
 def filter_in_parts(u: np.ndarray, lanes: int) -> np.ndarray:
     """
-    A transformed filter [a^2, O / b, C, b] of f32 as the sum of parts of bf16 for an input in
-    blocks of `lanes` channels, [a^2, O / b, ceil(C / 2 lanes), 3, lanes, b, 2].
+    Returns a transformed filter [a^2, O / b, C, b] of f32 as the sum of parts of bf16 for an input
+    in blocks of `lanes` channels, [a^2, O / b, ceil(C / 2 lanes), 3, lanes, b, 2].
     """
     elements, outputs, inputs, block = u.shape
     pairs = -(-inputs // (2 * lanes))
@@ -55,7 +55,7 @@ def filter_in_parts(u: np.ndarray, lanes: int) -> np.ndarray:
 
 
 def _sum_of_parts(w: np.ndarray, inputs: int) -> np.ndarray:
-    """The inverse of `filter_in_parts`, in float64."""
+    """Returns the inverse of `filter_in_parts`, in float64."""
     u = w.astype(np.float64).sum(3).transpose(0, 1, 2, 5, 3, 4)
     return u.reshape(*u.shape[:2], -1, u.shape[-1])[:, :, :inputs]
 
