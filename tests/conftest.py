@@ -66,7 +66,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """
-    Draw a seed unless one is given; worker processes have that of the first process. Set the CPU
+    Draws a seed unless one is given; worker processes have that of the first process. Set the CPU
     that code is generated for.
 
     Keep compiled code in a directory of this run, which the worker processes share.
@@ -89,7 +89,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_configure_node(node: Any) -> None:
-    """Tell a worker process of pytest-xdist the seed."""
+    """Tells a worker process of pytest-xdist the seed."""
     node.workerinput["seed"] = node.config.option.seed
 
 
@@ -100,7 +100,7 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_sessionstart(session: pytest.Session) -> None:
-    """Print the seed, even of a quiet run, which has no header."""
+    """Prints the seed, even of a quiet run, which has no header."""
     terminal: Any = session.config.pluginmanager.get_plugin("terminalreporter")
     if terminal is not None and not hasattr(session.config, "workerinput"):
         terminal.write_line(f"seed of the random numbers: {session.config.option.seed}")
@@ -113,7 +113,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Give the test its generator, and hypothesis the same seed."""
+    """Gives the test its generator, and hypothesis the same seed."""
     seeds.start_test(item.nodeid)
     test = getattr(getattr(item, "obj", None), "__func__", getattr(item, "obj", None))
     if isinstance(test, FunctionType) and hypothesis.is_hypothesis_test(test):
@@ -125,7 +125,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, Any, Any]:
-    """Show how to repeat a test that failed."""
+    """Shows how to repeat a test that failed."""
     report: Any = yield
     if report.failed:
         options = [f"--seed {item.config.option.seed}"]
@@ -138,13 +138,15 @@ def pytest_runtest_makereport(
 
 @pytest.fixture
 def repository() -> Path:
-    """The root of the repository."""
+    """Returns the root of the repository."""
     return REPOSITORY
 
 
 @pytest.fixture
 def shared() -> Path:
-    """The folder of models and images beside the repository; skips the test if it is absent."""
+    """
+    Returns the folder of models and images beside the repository; skips the test if it is absent.
+    """
     if not SHARED.is_dir():
         pytest.skip("needs the folder `shared` beside the repository, which is absent")
     return SHARED
@@ -152,5 +154,5 @@ def shared() -> Path:
 
 @pytest.fixture
 def rng() -> np.random.Generator:
-    """The generator of the test, which the seed of the run repeats."""
+    """Returns the generator of the test, which the seed of the run repeats."""
     return seeds.generator()

@@ -49,7 +49,7 @@ def array(value: Any) -> Any:
 
 
 def with_constants(model: ModelProto, inputs: Sequence[Any], first: int) -> ModelProto:
-    """The model with its inputs from `first` on as constants: shapes, axes and the like."""
+    """Returns the model with its inputs from `first` on as constants: shapes, axes and the like."""
     fixed = ModelProto()
     fixed.CopyFrom(model)
     for declared, value in list(zip(fixed.graph.input, inputs, strict=True))[first:]:
@@ -60,8 +60,8 @@ def with_constants(model: ModelProto, inputs: Sequence[Any], first: int) -> Mode
 
 def variants(model: ModelProto, inputs: Sequence[Any]) -> Iterator[tuple[ModelProto, list[Any]]]:
     """
-    The model as it is; then, should that be unsupported because an input is not constant, with all
-    inputs but the first as constants; then with all of them.
+    Yields the model as it is; then, should that be unsupported because an input is not constant,
+    with all inputs but the first as constants; then with all of them.
     """
     yield model, list(inputs)
     plain = all(isinstance(array(i), np.ndarray) and array(i).dtype != object for i in inputs)
@@ -74,7 +74,9 @@ def variants(model: ModelProto, inputs: Sequence[Any]) -> Iterator[tuple[ModelPr
 
 
 def run(model: ModelProto, inputs: Sequence[Any], backend: str) -> Sequence[Any]:
-    """The outputs of the first variant that is supported. Raises UnsupportedError if none is."""
+    """
+    Returns the outputs of the first variant that is supported. Raises UnsupportedError if none is.
+    """
     first: UnsupportedError | None = None
     for variant, values in variants(model, inputs):
         try:

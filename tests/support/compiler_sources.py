@@ -7,11 +7,11 @@ from glow.runtime.fingerprint import COMPILER, source_hash
 
 
 def sources() -> str:
-    """The hash of the compiler's sources now."""
+    """Returns the hash of the compiler's sources now."""
     return source_hash.__wrapped__(COMPILER)
 
 
 def skip_if_changed(before: str) -> None:
-    """Skip a test whose processes ran different compilers, as somebody edits this one."""
+    """Skips a test whose processes ran different compilers, as somebody edits this one."""
     if sources() != before:
         pytest.skip("the sources of the compiler were changed meanwhile")

@@ -24,7 +24,7 @@ class DrawnText:
 
 
 def drawn_texts(svg: str) -> Iterator[DrawnText]:
-    """The texts of an SVG picture that has no transformations."""
+    """Yields the texts of an SVG picture that has no transformations."""
     root = ElementTree.fromstring(svg)
     for element in root.iter(f"{SVG}text"):
         text, a = element.text or "", element.attrib
@@ -36,7 +36,7 @@ def drawn_texts(svg: str) -> Iterator[DrawnText]:
 
 
 def cut_off(svg: str) -> list[str]:
-    """The texts of an SVG picture that are not whole."""
+    """Returns the texts of an SVG picture that are not whole."""
     _, _, width, height = map(float, ElementTree.fromstring(svg).attrib["viewBox"].split())
     return [
         t.text
@@ -46,7 +46,7 @@ def cut_off(svg: str) -> list[str]:
 
 
 def overlapping(svg: str) -> list[tuple[str, str]]:
-    """The pairs of texts of an SVG picture that share pixels."""
+    """Returns the pairs of texts of an SVG picture that share pixels."""
     return [
         (a.text, b.text)
         for a, b in combinations(drawn_texts(svg), 2)

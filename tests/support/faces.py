@@ -11,7 +11,7 @@ SIZE = (320, 240)
 
 
 def pixels(picture: np.ndarray) -> np.ndarray:
-    """A picture, u8 [240, 320, 3] in RGB, as the network's input: f32 [1, 3, 240, 320]."""
+    """Returns a picture, u8 [240, 320, 3] in RGB, as the network's input: f32 [1, 3, 240, 320]."""
     return ((picture.astype(np.float32) - 127) / 128).transpose(2, 0, 1)[None]
 
 
@@ -25,8 +25,8 @@ def overlap(a: np.ndarray, b: np.ndarray) -> float:
 
 def boxes(outputs: list[np.ndarray]) -> list[np.ndarray]:
     """
-    The faces in outputs [1, n, 2] of scores (of background and face) and [1, n, 4] of boxes in
-    parts of the picture, best first: those that no better one overlaps by more than a half.
+    Returns the faces in outputs [1, n, 2] of scores (of background and face) and [1, n, 4] of boxes
+    in parts of the picture, best first: those that no better one overlaps by more than a half.
     """
     scores, places = sorted((o[0] for o in outputs), key=lambda array: array.shape[1])
     found: list[np.ndarray] = []

@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 def settled(path: Path) -> Path:
-    """A file, old enough to be told from itself after a change."""
+    """Returns a file, old enough to be told from itself after a change."""
     status = path.stat()
     while time.time_ns() < status.st_ctime_ns + 40_000_000:
         time.sleep(0.01)
@@ -16,7 +16,7 @@ def settled(path: Path) -> Path:
 
 
 def flip_bit(path: Path, place: int) -> None:
-    """Change a bit of the byte at `place`, and set the file's time of modification back."""
+    """Changes a bit of the byte at `place`, and sets the file's time of modification back."""
     status = path.stat()
     with path.open("r+b") as file:
         file.seek(place)

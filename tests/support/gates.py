@@ -85,7 +85,7 @@ class _GatedProgram:
 
 
 def gated_devices(count: int, memory: int | None = None) -> Configuration:
-    """Devices `d0`, `d1`, ... with backends of their own."""
+    """Returns devices `d0`, `d1`, ... with backends of their own."""
     return Configuration(tuple(Device(f"d{i}", GatedBackend(), memory) for i in range(count)))
 
 

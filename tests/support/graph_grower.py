@@ -72,7 +72,7 @@ class Grower:
         return tuple(self.int(1, 6) for _ in range(rank))
 
     def pick(self, suits: Callable[[SSAValue], bool]) -> SSAValue:
-        """A value that suits, more likely a recent one."""
+        """Returns a value that suits, more likely a recent one."""
         found = [v for v in self.values if suits(v)]
         if not found:
             raise Refused
@@ -134,7 +134,10 @@ class Grower:
         return self.node(BroadcastOp, x, result_types=[with_shape(element_of(x.type), shape)])
 
     def channels(self, like: SSAValue) -> SSAValue:
-        """A constant with one number for each index of dimension 1, broadcast to `like`'s type."""
+        """
+        Returns a constant with one number for each index of dimension 1, broadcast to `like`'s
+        type.
+        """
         shape = shape_of(like.type)
         if len(shape) < 2:
             return self.constant(shape, element_of(like.type))
@@ -142,7 +145,7 @@ class Grower:
         return self.broadcast(self.reshape(flat, [shape[1]] + [1] * (len(shape) - 2)), shape)
 
     def positive(self, x: SSAValue) -> SSAValue:
-        """`|x| + 0.5`."""
+        """Returns `|x| + 0.5`."""
         absolute = self.node(arithmetic.AbsOp, x)
         half = self.splat(0.5, x.type)
         return self.node(arithmetic.AddOp, absolute, half, bound=self.bounds[x] + 0.5)

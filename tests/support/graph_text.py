@@ -16,14 +16,14 @@ PASSES = Universe.get_multiverse().all_passes
 
 
 def parse(text: str) -> ModuleOp:
-    """A verified module. Absent its own module operation, one is put around `text`."""
+    """Returns a verified module. Absent its own module operation, one is put around `text`."""
     module = Parser(CONTEXT, text).parse_module()
     module.verify()
     return module
 
 
 def run(pipeline: str, module: ModuleOp) -> ModuleOp:
-    """Apply passes in the syntax of `glow-opt -p` in place; check the result and return it."""
+    """Applies passes in the syntax of `glow-opt -p` in place; check the result and return it."""
     PassPipeline.parse_spec(PASSES, pipeline).apply(CONTEXT, module)
     module.verify()
     verify_dominance(module)
@@ -31,5 +31,5 @@ def run(pipeline: str, module: ModuleOp) -> ModuleOp:
 
 
 def count(module: ModuleOp) -> Counter[str]:
-    """How many operations of each name there are."""
+    """Returns how many operations of each name there are."""
     return Counter(op.name for op in module.walk())

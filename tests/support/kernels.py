@@ -26,7 +26,7 @@ def parse(text: str) -> ModuleOp:
 
 
 def reparse(module: ModuleOp) -> ModuleOp:
-    """The module from its own text, after checking that it prints the same."""
+    """Returns the module from its own text, after checking that it prints the same."""
     text = str(module)
     again = parse(text)
     assert str(again) == text
@@ -34,14 +34,14 @@ def reparse(module: ModuleOp) -> ModuleOp:
 
 
 def generic_text(module: ModuleOp) -> str:
-    """The module in MLIR's generic syntax."""
+    """Returns the module in MLIR's generic syntax."""
     text = StringIO()
     Printer(text, print_generic_format=True).print_op(module)
     return text.getvalue()
 
 
 def convert(text: str, *, contract: bool = True) -> ModuleOp:
-    """A module of kernels in the `llvm` dialect, which has been through its text."""
+    """Returns a module of kernels in the `llvm` dialect, which has been through its text."""
     module = parse(text)
     ConvertToLLVMPass(contract=contract).apply(CONTEXT, module)
     module.verify()

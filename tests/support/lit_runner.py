@@ -68,7 +68,7 @@ TOOLS: Mapping[str, Callable[[Sequence[str]], int]] = {
 
 
 def command_lines(test: Path, temporary: Path) -> list[str]:
-    """The command lines of a test, with `%s` and `%t` replaced. Raises NeedsLitError."""
+    """Returns the command lines of a test, with `%s` and `%t` replaced. Raises NeedsLitError."""
     text = test.read_text(encoding="utf-8")
     if keyword := KEYWORDS.search(text):
         raise NeedsLitError(keyword[0])
@@ -86,7 +86,7 @@ def command_lines(test: Path, temporary: Path) -> list[str]:
 
 
 def parsed(line: str) -> list[Command]:
-    """The commands of a pipe. Raises NeedsLitError unless all is known."""
+    """Returns the commands of a pipe. Raises NeedsLitError unless all is known."""
     pipeline = ShParser(line, pipefail=True).parse()
     if not isinstance(pipeline, Pipeline) or pipeline.negate:
         raise NeedsLitError(line)
@@ -104,7 +104,7 @@ def _text(path: Path, mode: str) -> IO[str]:
 
 
 def _run(command: Command, source: Path, output: Path, errors: Path) -> int:
-    """Run a command that reads `source` and writes `output` and `errors`; its exit code."""
+    """Runs a command that reads `source` and writes `output` and `errors`; its exit code."""
     output.touch()  # the next command reads it, even if nothing is written there
     for operator, target in command.redirects:
         # in their order: `2>&1 >file` writes errors to where output went before
@@ -136,7 +136,7 @@ def _run(command: Command, source: Path, output: Path, errors: Path) -> int:
 
 def run_test(test: Path, temporary: Path) -> Failure | None:
     """
-    Run the command lines of a test up to the first that fails, in the folder `temporary`.
+    Runs the command lines of a test up to the first that fails, in the folder `temporary`.
 
     As in lit, a line fails if one command of its pipe does. Raises NeedsLitError before the first
     command if lit must run the test.

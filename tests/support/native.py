@@ -38,7 +38,7 @@ def parse(text: str) -> ModuleOp:
 
 
 def apply(module: ModuleOp, pipeline: str, verify: bool = True) -> ModuleOp:
-    """The module, changed in place by passes."""
+    """Returns the module, changed in place by passes."""
     for single in PassPipeline.parse_spec(PASSES, pipeline).passes:
         single.apply(CONTEXT, module)
         if verify:
@@ -51,7 +51,7 @@ def kernels_pipeline(machine: MachineDescription, threads: int = 1) -> str:
 
 
 def kernels_passes(threads: int = 1) -> str:
-    """The passes from an allocated program to kernels."""
+    """Returns the passes from an allocated program to kernels."""
     options = f"{{threads={threads}}}"
     return (
         f"glow-build-nests{options},glow-split-reductions,glow-schedule-nests,"
@@ -60,7 +60,7 @@ def kernels_passes(threads: int = 1) -> str:
 
 
 def set_machine(machine: MachineDescription) -> str:
-    """The pass that gives a module the machine."""
+    """Returns the pass that gives a module the machine."""
     return f"glow-set-machine{{{machine.pass_options()}}}"
 
 
@@ -70,7 +70,7 @@ def run_native(
     machine: MachineDescription | None = None,
     threads: int = THREADS,
 ) -> list[np.ndarray]:
-    """The outputs of an allocated program, compiled and run: see `compile_native`."""
+    """Returns the outputs of an allocated program, compiled and run: see `compile_native`."""
     return compile_native(allocated, machine, threads)(inputs)
 
 
@@ -78,8 +78,8 @@ def compile_native(
     allocated: ModuleOp, machine: MachineDescription | None = None, threads: int = THREADS
 ) -> Callable[[Sequence[np.ndarray]], list[np.ndarray]]:
     """
-    An allocated program as a function of its inputs. Outputs and the arena start as garbage; what
-    lies behind each output and the arena must not change.
+    Returns an allocated program as a function of its inputs. Outputs and the arena start as
+    garbage; what lies behind each output and the arena must not change.
     """
     program = main_function(allocated)
     target = find_target()

@@ -24,7 +24,7 @@ def run_node(
     result_types: Sequence[Attribute] | None = None,
     **properties: Python,
 ) -> np.ndarray:
-    """The one result of an operator on arrays, whose dtypes say its operand types."""
+    """Returns the one result of an operator on arrays, whose dtypes say its operand types."""
     types = [with_shape(element_type(a.dtype), a.shape) for a in arrays]
     operands = test.TestOp.create(result_types=types).results
     op = operator.of(*operands, result_types=result_types, **properties)
@@ -34,7 +34,7 @@ def run_node(
 
 
 def run_onnx(operator: str, *arrays: np.ndarray, opset: int = OPSET, **attributes) -> np.ndarray:
-    """The first output of an ONNX operator in onnxruntime."""
+    """Returns the first output of an ONNX operator in onnxruntime."""
     names = [f"x{i}" for i in range(len(arrays))]
     node = helper.make_node(operator, names, ["y"], **attributes)
     inputs = [

@@ -45,12 +45,12 @@ class Layers:
         return node.results[0]
 
     def pick(self) -> SSAValue:
-        """A value, more likely a recent one."""
+        """Returns a value, more likely a recent one."""
         age = min(int(self.rng.geometric(0.25)), len(self.values))
         return self.values[-age]
 
     def real(self, value: SSAValue) -> SSAValue:
-        """The value as floats: of a quantized one, what all its readers dequantize."""
+        """Returns the value as floats: of a quantized one, what all its readers dequantize."""
         if not isinstance(element_of(value.type), QuantizedType):
             return value
         shared = [u.operation for u in value.uses if isinstance(u.operation, DequantizeOp)]
@@ -84,7 +84,7 @@ class Layers:
         return self.add(activation.TanhOp.of(y))
 
     def _halves(self, x: SSAValue) -> SSAValue:
-        """The row with two parts in another order."""
+        """Returns the row with two parts in another order."""
         at = int(self.rng.integers(1, self.width))
         cuts = ((at, self.width - at), (0, at))
         parts = [
@@ -109,8 +109,8 @@ class Layers:
 
 def layered_graph(seed: int, steps: int, width: int = 7) -> ModuleOp:
     """
-    A module with one function `main` of about `3 * steps` nodes on f32[1, width], some of them
-    between conversions to i8.
+    Returns a module with one function `main` of about `3 * steps` nodes on f32[1, width], some of
+    them between conversions to i8.
     """
     layers = Layers(seed, width)
     for _ in range(steps):
@@ -119,6 +119,6 @@ def layered_graph(seed: int, steps: int, width: int = 7) -> ModuleOp:
 
 
 def layered_inputs(seed: int, width: int = 7) -> dict[str, np.ndarray]:
-    """Two rows of random numbers."""
+    """Returns two rows of random numbers."""
     rng = np.random.default_rng(seed)
     return {f"x{i}": rng.standard_normal((1, width)).astype(np.float32) for i in range(2)}

@@ -14,7 +14,7 @@ THINGS = ("astronaut", "camera", "chelsea", "coffee", "motorcycle_left", "rocket
 
 
 def photograph(name: str) -> Image.Image:
-    """A photograph in RGB; skips the test if scikit-image is absent."""
+    """Returns a photograph in RGB; skips the test if scikit-image is absent."""
     data = pytest.importorskip("skimage.data", reason="needs scikit-image for its photographs")
     (path,) = Path(data.__file__).parent.glob(f"{name}.*")
     return Image.open(path).convert("RGB")

@@ -38,7 +38,7 @@ class Network:
         return name
 
     def node(self, operator: str, *inputs: str, **attributes: Any) -> str:
-        """Append a node; its result is what `last` names from now on."""
+        """Appends a node; its result is what `last` names from now on."""
         self.last = f"v{len(self.nodes)}"
         name = f"{operator}_{len(self.nodes)}"
         self.nodes.append(helper.make_node(operator, inputs, [self.last], name, **attributes))
@@ -76,7 +76,7 @@ class Network:
 
 
 def residual(rng: np.random.Generator) -> Network:
-    """Convolutions with a sum, pools, and a fully connected layer."""
+    """Returns convolutions with a sum, pools, and a fully connected layer."""
     c, o = (int(n) for n in rng.integers(3, 12, 2))
     net = Network(
         rng, int(rng.integers(1, 3)), c, int(rng.integers(9, 15)), int(rng.integers(9, 15))
@@ -99,7 +99,7 @@ def residual(rng: np.random.Generator) -> Network:
 
 
 def branches(rng: np.random.Generator) -> Network:
-    """Parts that are joined, average pools, activations without integer form."""
+    """Returns parts that are joined, average pools, activations without integer form."""
     c = int(rng.integers(1, 6)) * 2
     net = Network(rng, 1, c, int(rng.integers(7, 14)), int(rng.integers(7, 14)))
     stem = net.node("Relu", net.conv(8, c, 3, pads=[1, 1, 1, 1]))
@@ -116,7 +116,7 @@ def branches(rng: np.random.Generator) -> Network:
 
 
 def encoder(rng: np.random.Generator) -> Network:
-    """Products of matrices, some of two activations."""
+    """Returns products of matrices, some of two activations."""
     rows, k, n = (int(v) for v in rng.integers(3, 14, 3))
     net = Network(rng, 1, rows, k)
     q = net.node("Add", net.node("MatMul", "x", net.weight(k, n, size=k**-0.5)), net.weight(n))
@@ -138,7 +138,7 @@ NETWORKS: dict[str, Callable[[np.random.Generator], Network]] = {
 
 def quantize(network: Network, folder: Path, **options: Any) -> onnx.ModelProto:
     """
-    The network quantized by onnxruntime's `quantize_static` on random data; `quant_format`,
+    Returns the network quantized by onnxruntime's `quantize_static` on random data; `quant_format`,
     `activation_type`, `weight_type` by name.
     """
     from onnxruntime import quantization as q
@@ -175,8 +175,8 @@ def random_input(network: Network) -> np.ndarray:
 
 def node_by_node(model: onnx.ModelProto, x: np.ndarray) -> np.ndarray:
     """
-    The first output of a QDQ model by onnxruntime, which does not join conversions with the floats
-    between them: its products of integers saturate on some machines (see `reference`).
+    Returns the first output of a QDQ model by onnxruntime, which does not join conversions with the
+    floats between them: its products of integers saturate on some machines (see `reference`).
     """
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
@@ -189,7 +189,7 @@ def node_by_node(model: onnx.ModelProto, x: np.ndarray) -> np.ndarray:
 
 
 def quantum(model: onnx.ModelProto) -> float:
-    """The scale of the quantized tensor that the model's output is made of."""
+    """Returns the scale of the quantized tensor that the model's output is made of."""
     makers = {o: n for n in model.graph.node for o in n.output}
     constants = {t.name: numpy_helper.to_array(t) for t in model.graph.initializer}
     node = makers[model.graph.output[0].name]

@@ -48,8 +48,8 @@ BOTH = (f32, f16)
 
 def random_graph(seed: int, steps: int = 12, floats: Sequence[Attribute] = (f32,)) -> ModuleOp:
     """
-    A module with one function `main` (arguments `x0`, ..., results `y0`, ...) of about `steps`
-    nodes.
+    Returns a module with one function `main` (arguments `x0`, ..., results `y0`, ...) of about
+    `steps` nodes.
 
     `floats` are the float element types to use; `f32` alone unless given.
     """
@@ -64,7 +64,9 @@ def random_graph(seed: int, steps: int = 12, floats: Sequence[Attribute] = (f32,
 
 
 def random_inputs(module: ModuleOp, seed: int) -> dict[str, np.ndarray]:
-    """Arrays for the arguments of `main` in [-INPUT_BOUND, INPUT_BOUND]; integers and floats."""
+    """
+    Returns arrays for the arguments of `main` in [-INPUT_BOUND, INPUT_BOUND]; integers and floats.
+    """
     rng = np.random.default_rng(seed)
     (main,) = (op for op in module.ops if isinstance(op, func.FuncOp))
     inputs: dict[str, np.ndarray] = {}
@@ -198,7 +200,7 @@ def transpose(g: Grower) -> SSAValue:
 
 @step
 def transposed_chain(g: Grower) -> SSAValue:
-    """A data-parallel node or a reduction between a transpose and its inverse."""
+    """Returns a data-parallel node or a reduction between a transpose and its inverse."""
     x = g.floating(ranks=range(2, 5), bound=20)
     rank = len(shape_of(x.type))
     permutation = g.permutation(rank)
@@ -248,7 +250,7 @@ def cut(g: Grower) -> SSAValue:
 
 @step
 def split_and_join(g: Grower) -> SSAValue:
-    """Two slices that share a tensor, joined again in or out of order."""
+    """Returns two slices that share a tensor, joined again in or out of order."""
     x = g.floating(ranks=range(1, 5))
     shape = shape_of(x.type)
     axis = g.int(0, len(shape) - 1)

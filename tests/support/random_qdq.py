@@ -38,7 +38,9 @@ def values_of(
 
 
 def quantized_type(values: np.ndarray, constant: bool, rng: np.random.Generator) -> QuantizedType:
-    """A type for the range of `values`, which contains 0: signed for constants, else any."""
+    """
+    Returns a type for the range of `values`, which contains 0: signed for constants, else any.
+    """
     low, high = min(0.0, float(values.min())), max(0.0, float(values.max()))
     if constant:
         return QuantizedType(i8, f32, float(np.float32(max(-low, high, 1e-3) / 127)))
@@ -52,7 +54,7 @@ def quantized_type(values: np.ndarray, constant: bool, rng: np.random.Generator)
 def insert_quantization(
     module: ModuleOp, inputs: Sequence[np.ndarray], rng: np.random.Generator
 ) -> None:
-    """Quantize and dequantize most values of type f32, by their ranges for `inputs`."""
+    """Quantizes and dequantize most values of type f32, by their ranges for `inputs`."""
     (main,) = (op for op in module.ops if isinstance(op, FuncOp))
     block = main.body.block
     for value, array in values_of(block, inputs).items():

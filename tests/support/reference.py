@@ -57,8 +57,8 @@ class MaxPool(ReferenceMaxPool):
 
 def by_reference(model: onnx.ModelProto, inputs: Mapping[str, np.ndarray]) -> list[np.ndarray]:
     """
-    All outputs of a model. Operators of onnxruntime are first written with those of ONNX, by the
-    definitions of onnxruntime's ContribOperators.md.
+    Returns all outputs of a model. Operators of onnxruntime are first written with those of ONNX,
+    by the definitions of onnxruntime's ContribOperators.md.
     """
     plain = onnx.ModelProto()
     plain.CopyFrom(model)
@@ -73,7 +73,7 @@ def by_reference(model: onnx.ModelProto, inputs: Mapping[str, np.ndarray]) -> li
 
 
 def _meaning(node: NodeProto) -> Iterator[NodeProto]:
-    """The nodes that compute what one of onnxruntime's operators does."""
+    """Yields the nodes that compute what one of onnxruntime's operators does."""
     if node.op_type == "QGemm":
         yield from _matrix_product(node)
         return
@@ -98,8 +98,9 @@ def _float_node(operator: str, inputs: Sequence[str], output: str, node: NodePro
 
 def _matrix_product(node: NodeProto) -> Iterator[NodeProto]:
     """
-    Integers with a bias of their sum's scale, which is one for each column or for all. Without a
-    scale of the result, that is float. The second matrix has its columns as rows (`transB`).
+    Yields integers with a bias of their sum's scale, which is one for each column or for all.
+    Without a scale of the result, that is float. The second matrix has its columns as rows
+    (`transB`).
     """
     a, a_scale, a_zero, b, b_scale, b_zero, c, *result = node.input
     base = node.output[0]

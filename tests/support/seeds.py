@@ -16,23 +16,23 @@ _generator: np.random.Generator | None = None
 
 
 def fresh_seed() -> int:
-    """A number below 2**32 that the operating system draws."""
+    """Returns a number below 2**32 that the operating system draws."""
     return int(np.random.SeedSequence().generate_state(1)[0])  # fresh on purpose
 
 
 def seed_of(run: int, node: str) -> int:
-    """The seed below 2**32 of the test with that node id in the run with that seed."""
+    """Returns the seed below 2**32 of the test with that node id in the run with that seed."""
     return int(np.random.SeedSequence([run, zlib.crc32(node.encode())]).generate_state(1)[0])
 
 
 def start_run(seed: int) -> None:
-    """Say which seed the run has."""
+    """Says which seed the run has."""
     global _run
     _run = seed
 
 
 def start_test(node: str) -> None:
-    """Give the test that starts now its generator."""
+    """Gives the test that starts now its generator."""
     global _generator
     assert _run is not None
     _generator = np.random.default_rng(seed_of(_run, node))
@@ -40,7 +40,8 @@ def start_test(node: str) -> None:
 
 def generator() -> np.random.Generator:
     """
-    The generator of the running test, for helpers; tests take the fixture `rng`, which is the same.
+    Returns the generator of the running test, for helpers; tests take the fixture `rng`, which is
+    the same.
 
     What several tests share would depend on the test that is the first: see `shared_generator`.
     """
@@ -49,6 +50,9 @@ def generator() -> np.random.Generator:
 
 
 def shared_generator(name: str) -> np.random.Generator:
-    """A generator for what several tests share, such as a fixture of a module; name it by both."""
+    """
+    Returns a generator for what several tests share, such as a fixture of a module; name it by
+    both.
+    """
     assert _run is not None
     return np.random.default_rng(seed_of(_run, name))

@@ -24,7 +24,7 @@ def graph(text: str = GRAPH) -> ModuleOp:
 
 
 def small_network(seed: int) -> onnx.ModelProto:
-    """A convolution, a pool and a fully connected layer, with a symbolic batch size."""
+    """Returns a convolution, a pool and a fully connected layer, with a symbolic batch size."""
     rng = np.random.default_rng(seed)
     weights = {
         "w": rng.standard_normal((8, 3, 3, 3)).astype(np.float32) / 5,

@@ -32,7 +32,7 @@ class Op:
         return self.fields[name]
 
     def having(self, *flags: str) -> Op:
-        """The same with more flags."""
+        """Returns the same with more flags."""
         return replace(self, flags=self.flags | set(flags))
 
     @property
@@ -151,7 +151,7 @@ def _log2(depth: int) -> int:
 
 
 def widths(op: Op, config: VtaConfig) -> dict[str, int]:
-    """Bits of the fields behind the flags, in their order."""
+    """Returns bits of the fields behind the flags, in their order."""
     if op.name in ("load", "store"):
         pads = dict.fromkeys(("y_pad_0", "y_pad_1", "x_pad_0", "x_pad_1"), 4)
         sizes = {"y_size": 16, "x_size": 16, "x_stride": 16}
@@ -173,7 +173,7 @@ _OPCODES = {"load": 0, "store": 1, "gemm": 2, "finish": 3, "alu": 4}
 
 
 def encode(op: Op, config: VtaConfig) -> tuple[int, int]:
-    """The two words of an instruction."""
+    """Returns the two words of an instruction."""
     fields = [(_OPCODES[op.name], 3), *((int(name in op.flags), 1) for name in FLAGS)]
     fields += [(op[name], width) for name, width in widths(op, config).items()]
     words = [0, 0]
@@ -188,7 +188,7 @@ def encode(op: Op, config: VtaConfig) -> tuple[int, int]:
 
 
 def micro_ops(ops: Iterable[tuple[int, int, int]], config: VtaConfig) -> np.ndarray:
-    """The words of micro-ops (dst, src, wgt)."""
+    """Returns the words of micro-ops (dst, src, wgt)."""
     acc, inp = _log2(config.acc_depth), _log2(config.inp_depth)
     source = max(acc, inp)
     words = [dst | src << acc | wgt << (acc + source) for dst, src, wgt in ops]
@@ -201,7 +201,9 @@ def assemble(ops: Sequence[Op], config: VtaConfig) -> np.ndarray:
 
 
 def in_sequence(ops: Sequence[Op]) -> list[Op]:
-    """The same instructions with tokens that force exactly this order, and FINISH at the end."""
+    """
+    Returns the same instructions with tokens that force exactly this order, and FINISH at the end.
+    """
     found: list[Op] = []
     for op in [*ops, finish()]:
         before = found[-1].engine if found else op.engine
@@ -216,7 +218,7 @@ def in_sequence(ops: Sequence[Op]) -> list[Op]:
 
 
 def _link(ops: list[Op]) -> None:
-    """Make the last instruction wait for the one before."""
+    """Makes the last instruction wait for the one before."""
     first, second = ops[-2:]
     forward = second.engine > first.engine
     ops[-2] = first.having("push_next" if forward else "push_prev")
@@ -226,7 +228,7 @@ def _link(ops: list[Op]) -> None:
 def region(
     name: str, kind: RegionRole, address: int, array: np.ndarray | None = None, size: int = 0
 ) -> Region:
-    """A region that holds an array, or `size` bytes of int8."""
+    """Returns a region that holds an array, or `size` bytes of int8."""
     if array is None:
         dtype, shape = (
             (np.dtype(np.int8), (size,)) if kind is not RegionRole.SCRATCH else (None, ())

@@ -67,7 +67,7 @@ class RandomNetwork:
         """All of 8 bits."""
 
     def grow(self, layers: int) -> ModuleOp:
-        """Add layers. What none of them reads, and sometimes others, are the results."""
+        """Adds layers. What none of them reads, and sometimes others, are the results."""
         while self.layers < layers:
             made = _STEPS[self.int(0, len(_STEPS) - 1)](self)
             if made not in self.values:
@@ -79,7 +79,7 @@ class RandomNetwork:
         return self.module(results)
 
     def module(self, results: Sequence[SSAValue]) -> ModuleOp:
-        """The function @main with these results."""
+        """Returns the function @main with these results."""
         self.block.add_ops([*self.build.ops, func.ReturnOp(*results)])
         types = [a.type for a in self.block.args], [r.type for r in results]
         main = func.FuncOp("main", types, Region(self.block))
@@ -97,7 +97,7 @@ class RandomNetwork:
         return QuantizedType(i8, f32, 2.0 ** -self.int(0, 7), 0)
 
     def pick(self, rank: int | None = None) -> SSAValue:
-        """A value, more often a late one."""
+        """Returns a value, more often a late one."""
         found = [v for v in self.values if rank is None or len(shape_of(v.type)) == rank]
         return found[max(self.int(0, len(found) - 1), self.int(0, len(found) - 1))]
 
@@ -140,7 +140,7 @@ class RandomNetwork:
         return self.build(StorageCastOp, stored, result_types=[with_shape(element, shape)])
 
     def wide(self, value: SSAValue) -> SSAValue:
-        """The stored numbers as i32."""
+        """Returns the stored numbers as i32."""
         shape = shape_of(value.type)
         stored = self.build(StorageCastOp, value, result_types=[with_shape(i8, shape)])
         return self.build(CastOp, stored, result_types=[with_shape(i32, shape)])
@@ -189,7 +189,7 @@ def _bits(terms: int) -> int:
 
 @step
 def residual(net: RandomNetwork) -> SSAValue:
-    """The sum of two values with different scales, one of which may be a convolution's."""
+    """Returns the sum of two values with different scales, one of which may be a convolution's."""
     x = net.pick()
     shape = shape_of(x.type)
     same = [v for v in net.values if shape_of(v.type) == shape]
@@ -217,7 +217,7 @@ def _pointwise(net: RandomNetwork, x: SSAValue, shape: Sequence[int]) -> SSAValu
 
 @step
 def gated(net: RandomNetwork) -> SSAValue:
-    """A value times limits of itself, and perhaps of itself again."""
+    """Returns a value times limits of itself, and perhaps of itself again."""
     x = net.pick()
     shape, wide = shape_of(x.type), net.wide(x)
     total = net.wide(x) if net.int(0, 1) else wide
@@ -245,7 +245,7 @@ def max_pool(net: RandomNetwork) -> SSAValue:
 
 @step
 def sum_of_pixels(net: RandomNetwork) -> SSAValue:
-    """A global mean, with a multiplier that is no power of two."""
+    """Returns a global mean, with a multiplier that is no power of two."""
     if not any(len(shape_of(v.type)) == 4 for v in net.values):
         return net.values[0]
     x = net.pick(4)
@@ -273,25 +273,25 @@ def fully_connected(net: RandomNetwork) -> SSAValue:
 
 
 def stages_of(module: ModuleOp, config: VtaConfig) -> Stages:
-    """A graph of integers behind each stage of the backend; `module` stays as it is."""
+    """Returns a graph of integers behind each stage of the backend; `module` stays as it is."""
     _, *stages = VtaBackend(config=config).stages()
     return Stages(module.clone(), stages)
 
 
 def instructions(module: ModuleOp, config: VtaConfig) -> func.FuncOp:
-    """A graph of integers as instructions on buffers, as `glow-lower-to-vta` gets them."""
+    """Returns a graph of integers as instructions on buffers, as `glow-lower-to-vta` gets them."""
     return main_function(stages_of(module, config)["optimized-instructions"])
 
 
 def lowered(module: ModuleOp, config: VtaConfig) -> func.FuncOp:
-    """The program of a graph of integers."""
+    """Returns the program of a graph of integers."""
     return main_function(stages_of(module, config)[PROGRAM])
 
 
 def convolved(
     net: RandomNetwork, x: SSAValue, inputs: int, outputs: int, kernel: int, stride: int
 ) -> SSAValue:
-    """A convolution, in 8 bits."""
+    """Returns a convolution, in 8 bits."""
     pads = [kernel // 2] * 4
     acc = net.build(
         ConvolutionOp, x, net.weights(outputs, inputs, kernel, kernel), net.bias(outputs),

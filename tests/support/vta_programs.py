@@ -61,7 +61,7 @@ class RandomProgram:
         self._end = 0
 
     def build(self, length: int) -> func.FuncOp:
-        """`length` instructions and FINISH."""
+        """Returns `length` instructions and FINISH."""
         for i in range(self.random.randint(0, 4)):
             self.region(f"r{i}")
         kinds = (self.load, self.load, self.store, self.gemm, self.alu)
@@ -97,7 +97,9 @@ class RandomProgram:
         self._end += -(-size // 4096) * 4096
 
     def _place(self, memory: Memory, extent: int):
-        """A region that holds `extent` elements, and the first of them; or a place in DRAM."""
+        """
+        Returns a region that holds `extent` elements, and the first of them; or a place in DRAM.
+        """
         size = self.config.element_bytes(memory)
         for region in self.random.sample(self.regions, len(self.regions)):
             micro_ops = isinstance(region, MicroOpsOp)
@@ -114,7 +116,7 @@ class RandomProgram:
         return None, self.random.randint(first, max(first, limit))
 
     def _shape(self, memory: Memory, pad: tuple[int, ...]) -> tuple[int, int, int, int]:
-        """Rows, columns, stride and a place in the buffer where they fit."""
+        """Returns rows, columns, stride and a place in the buffer where they fit."""
         c, depth = self.config, self.config.depth(memory)
         top, bottom, left, right = pad
         rows = 1 if memory is Memory.UOP else self.random.randint(0, 6)

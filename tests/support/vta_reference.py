@@ -24,13 +24,13 @@ class ReferenceError_(Exception):
 
 
 def wrapped(value: int, bits: int) -> int:
-    """Two's complement."""
+    """Returns two's complement."""
     value &= (1 << bits) - 1
     return value - (1 << bits) if value >> (bits - 1) else value
 
 
 def combine(opcode: int, x: int, y: int) -> int:
-    """An ALU operation."""
+    """Returns an ALU operation."""
     if opcode == SHR:
         assert -31 <= y <= 31, "undefined shift"
         return wrapped(x >> y if y >= 0 else x << -y, 32)

@@ -125,7 +125,7 @@ class Import:
 
 
 def sources() -> list[Path]:
-    """The Python files of the package."""
+    """Returns the Python files of the package."""
     folders = [p for p in sorted(EVERYTHING) if (ROOT / p).is_dir()]
     return [*ROOT.glob("*.py"), *(f for d in folders for f in (ROOT / d).rglob("*.py"))]
 
@@ -148,7 +148,7 @@ def module_of(file: Path) -> str:
 def nodes(
     tree: ast.AST, lazy: bool = False, typing: bool = False
 ) -> Iterator[tuple[ast.AST, bool, bool]]:
-    """Import statements, and whether they are in a function or only for type checkers."""
+    """Imports statements, and whether they are in a function or only for type checkers."""
     for node in ast.iter_child_nodes(tree):
         if isinstance(node, ast.Import | ast.ImportFrom):
             yield node, lazy, typing
@@ -165,7 +165,7 @@ def is_module(name: str) -> bool:
 
 
 def modules_of(node: ast.AST, file: Path) -> Iterator[str]:
-    """The modules of the package that a statement names."""
+    """Yields the modules of the package that a statement names."""
     if isinstance(node, ast.Import):
         for alias in node.names:
             if alias.name.split(".")[0] == "glow":
@@ -225,7 +225,7 @@ def test_dialects_need_only_xdsl() -> None:
 
 
 def import_graph() -> dict[str, set[str]]:
-    """The modules that each module imports when it is loaded."""
+    """Returns the modules that each module imports when it is loaded."""
     graph: dict[str, set[str]] = {module_of(f): set() for f in sources()}
     for i in imports():
         if i.module != module_of(i.file):

@@ -90,7 +90,9 @@ def test_comparison_of_batches_as_markdown(tmp_path: Path) -> None:
 
 
 def reshaped_network() -> onnx.ModelProto:
-    """Two reshapes to one shape, one of a weight, whose leading 1 is no batch, and a product."""
+    """
+    Returns two reshapes to one shape, one of a weight, whose leading 1 is no batch, and a product.
+    """
     rng = np.random.default_rng(0)
     weights = {"w": rng.standard_normal(8, np.float32), "shape": np.array([1, 8], np.int64)}
     nodes = [

@@ -15,7 +15,7 @@ from glow.benchmarks.networks import ALL, network, network_file
 
 
 def inputs_of(model: glow.CompiledModel, seed: int) -> dict[str, np.ndarray]:
-    """Random images; random tokens, and a mask that leaves out the last ones."""
+    """Returns random images; random tokens, and a mask that leaves out the last ones."""
     rng = np.random.default_rng(seed)
     found: dict[str, np.ndarray] = {}
     for info in model.get_inputs():

@@ -59,7 +59,7 @@ PROSE_WIDTH = 120
 
 
 def prose(text: str) -> Iterator[str]:
-    """The lines of a document outside of generated parts, code, tables and pictures."""
+    """Returns the lines of a document outside of generated parts, code, tables and pictures."""
     text = re.sub(r"<!-- (?!end).*?<!-- end.*? -->", "", text, flags=re.DOTALL)
     text = re.sub(r"^```.*?^```", "", text, flags=re.DOTALL | re.MULTILINE)
     return (line for line in text.splitlines() if not line.startswith(("|", "![", "<!--")))

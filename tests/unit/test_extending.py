@@ -93,7 +93,7 @@ assert "vector<" in str(glow.compile(longer, cache=False).stages["kernels"])
 
 @pytest.fixture(scope="module")
 def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of the package that Python imports before any other."""
+    """Returns a copy of the package that Python imports before any other."""
     folder = tmp_path_factory.mktemp("extended")
     hidden = shutil.ignore_patterns("__pycache__")
     for name in FOLDERS:

@@ -47,7 +47,7 @@ PASSING = {"errors", "continued"}
 
 
 def run_lit(folder: Path, *tests: Path) -> subprocess.CompletedProcess[str]:
-    """Run lit itself, which writes to the folder."""
+    """Runs lit itself, which writes to the folder."""
     lit = Path(sys.executable).with_name("lit")
     command = [lit, "-v", "-j1", "--no-progress-bar", f"--param=output={folder}", *tests]
     return subprocess.run(

@@ -47,7 +47,7 @@ def onnxruntime_outputs(path: Path, feed: Mapping[str, np.ndarray]) -> list[np.n
 
 
 def worst_difference(found: np.ndarray, expected: np.ndarray) -> float:
-    """The largest difference relative to the largest expected value."""
+    """Returns the largest difference relative to the largest expected value."""
     assert found.shape == expected.shape
     assert found.dtype == expected.dtype
     wide = expected.astype(np.float64)
@@ -94,7 +94,10 @@ class Kinds:
         self.seen: set[Hashable] = set()
 
     def new(self, op: Operation) -> bool:
-        """Whether the operation, or one within it, is of a new kind; all are known from now on."""
+        """
+        Returns whether the operation, or one within it, is of a new kind; all are known from now
+        on.
+        """
         # the operation keeps its attributes alive, so their ids tell them apart, faster than hashes
         cached: dict[int, Hashable] = {}
 

@@ -34,7 +34,7 @@ FOLDERS = (
 
 
 def packages() -> list[str]:
-    """The packages that the folders hold."""
+    """Returns the packages that the folders hold."""
     inits = [p for folder in FOLDERS for p in (ROOT / folder).rglob("__init__.py")]
     return ["glow", *sorted(".".join(["glow", *p.parent.relative_to(ROOT).parts]) for p in inits)]
 
@@ -74,8 +74,8 @@ def run(*command: str | Path, cwd: Path, **environment: str) -> str:
 @pytest.fixture
 def installed(tmp_path: Path) -> Path:
     """
-    The Python of an environment that has a copy of the package, as `pip install .` makes one, and
-    what the package needs from the environment of the tests.
+    Returns the Python of an environment that has a copy of the package, as `pip install .` makes
+    one, and what the package needs from the environment of the tests.
     """
     environment = tmp_path / "environment"
     venv.create(environment)
@@ -93,7 +93,7 @@ def installed(tmp_path: Path) -> Path:
 
 
 def documented_benchmarks() -> list[str]:
-    """The programs that docs/benchmarks.md says how to run."""
+    """Returns the programs that docs/benchmarks.md says how to run."""
     text = (ROOT / "docs" / "benchmarks.md").read_text()
     return re.findall(r"^python -m (glow\.benchmarks\.\w+)", text, re.MULTILINE)
 
@@ -133,7 +133,7 @@ def test_documents_name_no_benchmark_that_a_clone_alone_has() -> None:
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A wheel built from a copy of the tracked files, as a fresh clone has them."""
+    """Returns a wheel built from a copy of the tracked files, as a fresh clone has them."""
     folder = tmp_path_factory.mktemp("wheel")
     source = folder / "source"
     listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True)

@@ -30,7 +30,7 @@ SUSPECT = re.compile(
 
 
 def imported(tree: ast.AST) -> dict[str, str]:
-    """The dotted names that names of a module stand for."""
+    """Returns the dotted names that names of a module stand for."""
     found = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
@@ -41,7 +41,10 @@ def imported(tree: ast.AST) -> dict[str, str]:
 
 
 def dotted(node: ast.AST, names: dict[str, str]) -> str:
-    """The name that an expression reads, such as `numpy.random.rand`; "" for other expressions."""
+    """
+    Returns the name that an expression reads, such as `numpy.random.rand`; "" for other
+    expressions.
+    """
     if isinstance(node, ast.Name):
         return names.get(node.id, "")
     if isinstance(node, ast.Attribute) and (base := dotted(node.value, names)):
@@ -50,14 +53,14 @@ def dotted(node: ast.AST, names: dict[str, str]) -> str:
 
 
 def is_global(name: str) -> bool:
-    """Whether a name is a function that draws from a state of the whole process."""
+    """Returns whether a name is a function that draws from a state of the whole process."""
     module, _, function = name.rpartition(".")
     allowed = {"random": {"Random"}, "numpy.random": OF_NUMPY}
     return module in allowed and function not in allowed[module]
 
 
 def scripts(tree: ast.AST) -> Iterator[ast.AST]:
-    """A module, and the strings in it that are programs with random numbers."""
+    """Yields a module, and the strings in it that are programs with random numbers."""
     yield tree
     for node in ast.walk(tree):
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
@@ -70,7 +73,7 @@ def scripts(tree: ast.AST) -> Iterator[ast.AST]:
 
 
 def unseeded(source: str) -> list[str]:
-    """The places of a module where random numbers come from no seed."""
+    """Returns the places of a module where random numbers come from no seed."""
     found = []
     module = ast.parse(source)
     for tree in scripts(module):

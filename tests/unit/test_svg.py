@@ -42,7 +42,7 @@ def test_each_colour_that_is_used_has_a_rule_in_both_themes() -> None:
 
 
 def luminance(colour: str) -> float:
-    """The relative luminance of WCAG 2.1."""
+    """Returns the relative luminance of WCAG 2.1."""
     channels = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
     linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
     return sum(w * c for w, c in zip((0.2126, 0.7152, 0.0722), linear, strict=True))

@@ -31,7 +31,9 @@ LONGEST = 205
 
 @pytest.fixture
 def vector_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Backend:
-    """The backend, found as an installed package is: by the entry points of its metadata."""
+    """
+    Returns the backend, found as an installed package is: by the entry points of its metadata.
+    """
     project = tomllib.loads((EXAMPLE / "pyproject.toml").read_text())["project"]
     name, version = project["name"], project["version"]
     metadata = tmp_path / f"{name.replace('-', '_')}-{version}.dist-info"

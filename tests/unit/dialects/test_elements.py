@@ -25,7 +25,7 @@ DIMENSIONS = st.lists(st.tuples(st.integers(0, 4), st.integers(-7, 7)), max_size
 
 
 def indices(shape: list[int], strides: list[int], offset: int) -> np.ndarray:
-    """The index in the buffer of every element."""
+    """Returns the index in the buffer of every element."""
     places = itertools.product(*map(range, shape))
     return np.array([offset + sum(map(operator.mul, strides, p)) for p in places], int)
 

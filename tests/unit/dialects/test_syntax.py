@@ -58,7 +58,7 @@ WITH_PROPERTIES = [o for o in WRITTEN if o not in PLAIN]
 
 @st.composite
 def properties_of(draw: st.DrawFn, operator: type[Node], result: Attribute) -> dict[str, Attribute]:
-    """Values that the definitions of the properties allow; defaults among them."""
+    """Returns values that the definitions of the properties allow; defaults among them."""
     found: dict[str, Attribute] = {}
     for name, definition in operator.get_irdl_definition().properties.items():
         default = default_of(definition, result)

@@ -12,7 +12,7 @@ from onnx import ModelProto, NodeProto, TensorProto, ValueInfoProto, helper, num
 def value(
     name: str, shape: Sequence[int | str | None] | None, dtype: int = TensorProto.FLOAT
 ) -> ValueInfoProto:
-    """A graph input or output."""
+    """Returns a graph input or output."""
     return helper.make_tensor_value_info(name, dtype, shape)  # pyright: ignore
 
 
@@ -24,7 +24,9 @@ def model(
     opset: int = 17,
     **options: Any,
 ) -> ModelProto:
-    """A model; weights are named arrays or tensors. Outputs without a type get an empty one."""
+    """
+    Returns a model; weights are named arrays or tensors. Outputs without a type get an empty one.
+    """
     if isinstance(weights, Mapping):
         weights = [numpy_helper.from_array(a, name) for name, a in weights.items()]
     declared = [ValueInfoProto(name=o) if isinstance(o, str) else o for o in outputs]

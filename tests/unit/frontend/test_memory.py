@@ -50,7 +50,7 @@ print(loaded - before, imported - loaded, peak() - before, len(text))
 
 @pytest.fixture(scope="module")
 def large_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A model with 200 MB of weights, written without holding it in memory."""
+    """Returns a model with 200 MB of weights, written without holding it in memory."""
     path = tmp_path_factory.mktemp("large") / "large.onnx"
     nodes = [node("MatMul", ["x", "w0"], ["y0"])]
     for i in range(1, TENSORS):

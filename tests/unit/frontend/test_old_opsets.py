@@ -22,7 +22,7 @@ NOTE = "uses opset 1, which onnx's version converter brings to opset 7"
 
 
 def old(rng: np.random.Generator, batch: int | str = 2) -> tuple[ModelProto, np.ndarray]:
-    """A product, and a sum in the way of opset 1; and its matrix."""
+    """Returns a product, and a sum in the way of opset 1; and its matrix."""
     w = rng.standard_normal((40, 5)).astype(np.float32)
     b = np.arange(5, dtype=np.float32)
     nodes = [

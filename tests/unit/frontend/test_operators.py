@@ -185,7 +185,7 @@ AUTO_PADS = st.sampled_from([None, None, "VALID", "SAME_UPPER", "SAME_LOWER"])
 
 
 def padding(spec: dict[str, list[int]], mode: str | None) -> dict[str, Any]:
-    """The attributes, with `auto_pad` in place of pads if there is a mode."""
+    """Returns the attributes, with `auto_pad` in place of pads if there is a mode."""
     found: dict[str, Any] = {k: v for k, v in spec.items() if k != "sizes"}
     if mode is not None:
         del found["pads"]

@@ -27,7 +27,7 @@ def constants(module: ModuleOp) -> list[ConstantOp]:
 
 
 def passed_on(tensor: TensorProto) -> ModelProto:
-    """A model whose output is an initializer."""
+    """Returns a model whose output is an initializer."""
     return model([], [], ["w"], [tensor])
 
 
@@ -149,7 +149,7 @@ def test_element_types_without_counterpart(code: str) -> None:
 
 
 def external(location: str, **entries: object) -> ModelProto:
-    """A model with 100 floats of external data."""
+    """Returns a model with 100 floats of external data."""
     tensor = TensorProto(name="w", data_type=TensorProto.FLOAT, dims=[100])
     tensor.data_location = TensorProto.EXTERNAL
     for key, text in {"location": location, **entries}.items():
@@ -159,7 +159,9 @@ def external(location: str, **entries: object) -> ModelProto:
 
 @pytest.fixture
 def folder(tmp_path: Path, rng: np.random.Generator) -> Path:
-    """A folder with 120 floats in `data.bin` and in `sub/data.bin`, and a secret beside it."""
+    """
+    Returns a folder with 120 floats in `data.bin` and in `sub/data.bin`, and a secret beside it.
+    """
     inside = tmp_path / "model"
     (inside / "sub").mkdir(parents=True)
     data = rng.standard_normal(120).astype(np.float32).tobytes()

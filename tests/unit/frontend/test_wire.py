@@ -18,7 +18,7 @@ DTYPES = [
 
 
 def restored(data: bytes) -> ModelProto:
-    """The stripped model with all payloads put back from where their markers point."""
+    """Returns the stripped model with all payloads put back from where their markers point."""
     stripped = ModelProto.FromString(strip_payloads(memoryview(data)))
     graphs = [stripped.graph]
     tensors = [*stripped.graph.initializer]

@@ -77,5 +77,5 @@ def parse(text: str, scale: float = 3.0) -> ModuleOp:
 
 
 def row() -> np.ndarray:
-    """A random input."""
+    """Returns a random input."""
     return generator().standard_normal((1, WIDTH)).astype(np.float32)

@@ -39,7 +39,7 @@ def host(devices: Configuration) -> Iterator[HostManager]:
 
 
 def is_served(host: HostManager) -> bool:
-    """Whether a request for the first device is run, and nothing is left behind."""
+    """Returns whether a request for the first device is run, and nothing is left behind."""
     x = row()
     (y,) = host.run("single", [x]).result(SECONDS)
     np.testing.assert_array_equal(y, x * np.float32(3))

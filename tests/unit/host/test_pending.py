@@ -45,7 +45,7 @@ class Compiling:
         self.host.shutdown()
 
     def add(self, name: str, text: str = SINGLE) -> Future[NetworkInfo]:
-        """A network that is unlike the others."""
+        """Returns a network that is unlike the others."""
         self.futures.append(self.host.add_network(name, parse(text, 2.0 + len(self.futures))))
         return self.futures[-1]
 

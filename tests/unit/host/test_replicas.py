@@ -21,12 +21,12 @@ ROW = 7 * 4
 
 
 def gated(*memory: int | None) -> Configuration:
-    """Devices of one kind with memories of their own."""
+    """Returns devices of one kind with memories of their own."""
     return Configuration(tuple(Device(f"d{i}", GatedBackend(), m) for i, m in enumerate(memory)))
 
 
 def places(host: HostManager, name: str) -> list[tuple[str, ...]]:
-    """The devices of each replica."""
+    """Returns the devices of each replica."""
     return [r.devices for r in host.statistics().networks[name].replicas]
 
 
@@ -119,7 +119,7 @@ def test_memory_of_a_partitioned_network() -> None:
 
 
 def shared_device() -> Configuration:
-    """One device that the others cannot replace, and two of another kind."""
+    """Returns one device that the others cannot replace, and two of another kind."""
     return Configuration(
         (
             Device("cpu", InterpreterBackend()),

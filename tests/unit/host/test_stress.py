@@ -26,7 +26,7 @@ def two_cpus_and_numpy() -> Configuration:
 
 
 def text(network: str) -> str:
-    """A network that is split over these devices."""
+    """Returns a network that is split over these devices."""
     parts = [p.replace('"gated"', '"cpu"') for p in network.split("func.func ")]
     numpy = [p.replace('"cpu"', '"interpreter"') if '"d2"' in p else p for p in parts]
     return "func.func ".join(numpy)

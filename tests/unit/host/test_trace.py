@@ -20,7 +20,10 @@ Event = dict[str, Any]
 
 @pytest.fixture
 def events(tmp_path: Path) -> list[Event]:
-    """A trace of requests for two networks, of which the first fails and the last is cancelled."""
+    """
+    Returns a trace of requests for two networks, of which the first fails and the last is
+    cancelled.
+    """
     devices = gated_devices(3)
     path = tmp_path / "trace.json"
     with HostManager(devices, max_active=3) as host:

@@ -23,7 +23,7 @@ IMAGE, STORED = "tensor<2x8x7x5xf32>", "tensor<2x8x7x5x!quant.uniform<i8:f32, 0.
 
 
 def network() -> ModuleOp:
-    """Floats, a quantized convolution with random weights, and floats again."""
+    """Returns floats, a quantized convolution with random weights, and floats again."""
     rng = generator()
     weights = rng.integers(-128, 128, (8, 3, 3, 3)).tolist()
     bias = rng.integers(-4096, 4096, 8).tolist()
@@ -48,7 +48,9 @@ def network() -> ModuleOp:
 
 
 def with_integers(model: ModuleOp) -> ModuleOp:
-    """The same network as VTA computes it: ties are rounded up instead of to even numbers."""
+    """
+    Returns the same network as VTA computes it: ties are rounded up instead of to even numbers.
+    """
     return run("glow-legalize-quantized{integer-only=true}", model.clone())
 
 

@@ -28,7 +28,7 @@ func.func @main(%x: tensor<1x8x20x20x16xf32>, %w: tensor<8x8x1x1x16x16xf32>,
 
 
 def kernel_of(l2_bytes: int) -> str:
-    """The name of the kernel of the convolution."""
+    """Returns the name of the kernel of the convolution."""
     module = run(KERNELS.format(l2_bytes), parse(GRAPH))
     kernel = next(op for op in module.ops if isinstance(op, func.FuncOp))
     return kernel.sym_name.data

@@ -26,7 +26,7 @@ DIVIDED = f"{SCHEDULED},glow-divide-nests{{threads=3}}"
 
 
 def again(module: ModuleOp) -> ModuleOp:
-    """The module as its text says it."""
+    """Returns the module as its text says it."""
     text = str(module)
     parsed = parse(text)
     parsed.verify()

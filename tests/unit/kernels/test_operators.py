@@ -80,7 +80,7 @@ def one_node(
     result_types: Sequence[Attribute] | None = None,
     **properties: Python,
 ) -> ModuleOp:
-    """A graph of a single node on the function's arguments."""
+    """Returns a graph of a single node on the function's arguments."""
     block = Block(arg_types=types)
     node = operator.of(*block.args, result_types=result_types, **properties)
     block.add_ops([node, func.ReturnOp(*node.results)])

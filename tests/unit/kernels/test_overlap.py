@@ -16,7 +16,7 @@ SHARED = Dim("p", 3)
 
 
 def elements(access: Access, fixed: int | None = None) -> set[int]:
-    """The elements for all values of loop variables, or for one of `SHARED`."""
+    """Returns the elements for all values of loop variables, or for one of `SHARED`."""
     dims = [d for d in access.place.terms if fixed is None or d is not SHARED]
     start = access.place.constant
     if fixed is not None:
@@ -29,7 +29,7 @@ def elements(access: Access, fixed: int | None = None) -> set[int]:
 
 @st.composite
 def accesses(draw: st.DrawFn) -> tuple[Access, Access]:
-    """Two accesses of one buffer with the same or other strides."""
+    """Returns two accesses of one buffer with the same or other strides."""
     buffer = Buffer(f32, 0, 10_000)
     strides = draw(st.lists(st.integers(-3, 40), min_size=1, max_size=3))
     found = []

@@ -37,7 +37,7 @@ def test_packed_matmul(case: tuple, dtype: type):
 
 
 def prefetches(rows: int, inner: int) -> int:
-    """How many prefetches a product's kernel has in its text."""
+    """Returns how many prefetches a product's kernel has in its text."""
     types = [with_shape(f32, (rows, inner)), with_shape(f32, (3, inner, 48))]
     module = one_node(PackedMatMulOp, types, columns=144)
     apply(module, "glow-irgen,glow-eliminate-copies,glow-allocate," + kernels_passes())

@@ -33,7 +33,7 @@ def parts(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def with_zeros(rng: np.random.Generator, count: int, share: float) -> np.ndarray:
-    """Random numbers, about a `share` of which are zeros of both signs."""
+    """Returns random numbers, about a `share` of which are zeros of both signs."""
     x = rng.standard_normal(count).astype(np.float32)
     zeros = rng.random(count) < share
     x[zeros] = rng.choice([0.0, -0.0], count)[zeros]

@@ -53,7 +53,7 @@ PREPARE = "glow-irgen,glow-eliminate-copies,glow-allocate"
 
 
 def fresh(*shape: int, dtype: type = np.float32) -> np.ndarray:
-    """Random numbers that differ in each run of the tests."""
+    """Returns random numbers that differ in each run of the tests."""
     return generator().standard_normal(shape).astype(dtype)
 
 
@@ -63,7 +63,9 @@ def prepared(operator: type[Node], *arrays: np.ndarray, **properties: Python) ->
 
 
 def exact(x: np.ndarray, matrix: np.ndarray) -> np.ndarray:
-    """The product of one row, for which f64 itself would be no better than what is tested."""
+    """
+    Returns the product of one row, for which f64 itself would be no better than what is tested.
+    """
     return (x.T.astype(np.longdouble) * matrix).sum(0, keepdims=True).astype(np.float64)
 
 
@@ -259,7 +261,7 @@ def test_scratch_of_parts_is_not_written_too_early():
 
 
 def steps_of(results: int, terms: int, outside: int = 1) -> tuple[list[Nest], int]:
-    """The nests of a sum, perhaps in a loop, and the bytes of scratch."""
+    """Returns the nests of a sum, perhaps in a loop, and the bytes of scratch."""
     x, y = (View.dense(Buffer(f32, 0, 1 << 24, parameter=i), (outside, results, terms))
             for i in range(2))  # fmt: skip
     k = Kernel(None, [y], [x])  # pyright: ignore

@@ -47,7 +47,7 @@ def convolution(
     kernel: Sequence[int],
     panel: int = 16,
 ) -> tuple[np.ndarray, ...]:
-    """Random input, filter and bias, for blocks of channels: how many, and of how many."""
+    """Returns random input, filter and bias, for blocks of channels: how many, and of how many."""
     count, block = outputs
     return (
         integers(0, 256, (batch, channels[0], *sizes, channels[1]), np.uint8),
@@ -223,7 +223,7 @@ def test_epilogue(threads: int):
 
 
 def product_nest(lines: int, size: int, stride: int, quads: int, outputs: int) -> Nest:
-    """Rows of `size` windows of one place."""
+    """Returns rows of `size` windows of one place."""
     x = view(UI8, (lines, size * stride + 1, 4 * quads))
     w, y = view(i8, (outputs, quads, 16, 4)), view(i32, (lines, size, 16 * outputs))
     line, place, q, o = Dim("l", lines), Dim("p", size), Dim("q", quads), Dim("o", outputs)
@@ -239,7 +239,7 @@ def view(element: IntegerType, shape: Sequence[int]) -> View:
 
 
 def points_of(plan: TilePlan) -> list[tuple[int, int]]:
-    """The points of results that groups write."""
+    """Returns the points of results that groups write."""
     found = []
     for group in plan.groups:
         for a, b in np.ndindex(*group.counts):

@@ -21,7 +21,7 @@ MACHINES = st.sampled_from(
 
 @st.composite
 def views(draw: st.DrawFn, shape: tuple[int, ...], repeats: bool) -> tuple[int, MemRefType]:
-    """The size of a buffer, and a view of it that has `shape`."""
+    """Returns the size of a buffer, and a view of it that has `shape`."""
     order = draw(st.permutations(range(len(shape))))
     steps = [draw(st.sampled_from([1, 1, 1, 2, 3, 5])) for _ in shape]
     padded = [s * step + draw(st.integers(0, 2)) for s, step in zip(shape, steps, strict=True)]
@@ -41,8 +41,8 @@ def views(draw: st.DrawFn, shape: tuple[int, ...], repeats: bool) -> tuple[int, 
 @st.composite
 def programs(draw: st.DrawFn, shapes: list[tuple[int, ...]], body: str) -> str:
     """
-    A program that applies `body`, a template over view names %v0, %v1, ... and their types, to
-    views of buffers that are arguments or activations. %v0 is written.
+    Returns a program that applies `body`, a template over view names %v0, %v1, ... and their types,
+    to views of buffers that are arguments or activations. %v0 is written.
     """
     chosen = [draw(views(shape, i > 0)) for i, shape in enumerate(shapes)]
     arguments, head, tail = [], [], []

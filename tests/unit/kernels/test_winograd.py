@@ -54,7 +54,7 @@ def layer(
     tile: int,
     block: int = 16,
 ) -> tuple[list[np.ndarray], np.ndarray]:
-    """Operands with inputs of unit variance, and the filter before its transform."""
+    """Returns operands with inputs of unit variance, and the filter before its transform."""
     rows, columns = counts
     x = rng.standard_normal((images, inputs, rows + 2, columns + 2)).astype(np.float32)
     w = rng.standard_normal((outputs, inputs, 3, 3)) * np.sqrt(2 / (9 * inputs))
@@ -337,8 +337,8 @@ def test_prefetch_covers_the_next_filters(tiles: int, outputs: int, inputs: int,
 
 def missing_lines(nest: Nest, schedule: RegisterTile, pixels: Sequence[Dim]) -> tuple[int, int]:
     """
-    How many cache lines of the next filters are not prefetched while all pixels meet some, the last
-    dimension of which is cut into tiles; and how many there are.
+    Returns how many cache lines of the next filters are not prefetched while all pixels meet some,
+    the last dimension of which is cut into tiles; and how many there are.
     """
     assert schedule.soon is not None
     soon = schedule.soon.accesses(nest)

@@ -45,7 +45,7 @@ class Case:
 
 
 def kernel(case: Case, *, vector: bool, name: str = "k") -> str:
-    """A function that applies the operation to eight elements, at once or one by one."""
+    """Returns a function that applies the operation to eight elements, at once or one by one."""
     n = len(case.operands)
     types = [*case.operands, case.result_type]
     parameters = ", ".join(f"%m{i}: memref<{LANES}x{t}>" for i, t in enumerate(types))

@@ -57,7 +57,8 @@ def run(op: str, x: np.ndarray, source: str, target: str) -> None:
 
 def nearest(value: float, target: str) -> int:
     """
-    The bits of the nearest 16-bit float, ties to even, by rational arithmetic on all of its bits.
+    Returns the bits of the nearest 16-bit float, ties to even, by rational arithmetic on all of its
+    bits.
     """
     dtype = NARROW[target]
     sign = 0x8000 if np.signbit(float(value)) else 0
@@ -93,7 +94,9 @@ def _bits(value: float, dtype: np.dtype) -> int:
 
 @st.composite
 def near_ties(draw: st.DrawFn, target: str) -> float:
-    """A number halfway between two neighbours, or so near that f32 cannot tell it from that."""
+    """
+    Returns a number halfway between two neighbours, or so near that f32 cannot tell it from that.
+    """
     bits = draw(st.integers(0, _bits(np.inf, NARROW[target]) - 1))
     tie = float((_number(bits, target) + _number(bits + 1, target)) / 2)
     direction = draw(st.sampled_from([0.0, np.inf, -np.inf]))
@@ -182,6 +185,6 @@ def test_fused_multiply_add_of_f16_is_rounded_once(cpu: str | None, rng: np.rand
 
 
 def _from_fraction(value: Fraction) -> Any:
-    """The nearest f16: what f64 rounds away is far from any tie of these numbers."""
+    """Returns the nearest f16: what f64 rounds away is far from any tie of these numbers."""
     with np.errstate(over="ignore"):
         return np.float64(value).astype(np.float16)

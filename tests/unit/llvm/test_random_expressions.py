@@ -37,7 +37,7 @@ Step = tuple[str, tuple[int, ...]]
 
 @st.composite
 def programs(draw: st.DrawFn, operations: dict[str, tuple[int, Callable]]) -> list[Step]:
-    """Steps that apply an operation to earlier values, which may be used several times."""
+    """Returns steps that apply an operation to earlier values, which may be used several times."""
     steps: list[Step] = []
     for n in range(draw(st.integers(1, 12))):
         name = draw(st.sampled_from(sorted(operations)))

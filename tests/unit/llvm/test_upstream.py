@@ -102,7 +102,7 @@ class Case:
     """What the llvm stage is expected to contain, so that the case is worth its time."""
 
     def modules(self) -> dict[str, str]:
-        """The stages in dialects of upstream, by name, in generic form."""
+        """Returns the stages in dialects of upstream, by name, in generic form."""
         module = parse_text(make_context(), self.text.encode(), "network.mlir")
         algorithm = "winograd" if self.text == CONVOLUTION else "auto"
         backend = CpuBackend(

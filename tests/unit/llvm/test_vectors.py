@@ -13,7 +13,9 @@ from glow.tests.support.kernels import Kernels, convert
 
 
 def lanes_kernel(body: str, element: str = "f32", out: int = 8) -> str:
-    """`body` computes %r, a vector of `out` lanes, from %v, a vector of eight, and scalar %s."""
+    """
+    Returns `body` computes %r, a vector of `out` lanes, from %v, a vector of eight, and scalar %s.
+    """
     return f"""
     func.func @f(%x: memref<8x{element}>, %y: memref<{out}x{element}>) {{
       %c0 = arith.constant 0 : index

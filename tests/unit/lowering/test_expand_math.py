@@ -69,7 +69,9 @@ def _program(name: str, n: int, lanes: int, fma: bool) -> Executable:
 def run(
     name: str, inputs: Sequence[np.ndarray], lanes: int = VECTOR, fma: bool = True
 ) -> np.ndarray:
-    """The compiled function of one or two f32 arrays, whose length is a multiple of `lanes`."""
+    """
+    Returns the compiled function of one or two f32 arrays, whose length is a multiple of `lanes`.
+    """
     x, y = inputs[0], inputs[-1]
     z = np.empty(len(x), np.float32)
     # the entry of a program takes an array of addresses there; here it is memory like the others

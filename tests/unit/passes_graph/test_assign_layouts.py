@@ -81,7 +81,7 @@ class Graph:
 
 
 def check(module: ModuleOp, block: int) -> ModuleOp:
-    """The graph with blocked layouts, which computes the same."""
+    """Returns the graph with blocked layouts, which computes the same."""
     (function,) = module.ops
     shape = function.function_type.inputs.data[0].get_shape()  # pyright: ignore
     x = np.random.default_rng(block).standard_normal(shape).astype(np.float32)

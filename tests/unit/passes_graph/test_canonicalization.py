@@ -32,7 +32,7 @@ TYPES = (f16, bf16, f32, f64, i1, i8, UI8, i16, UI16, i32, i64)
 
 
 def extremes(element) -> np.ndarray:
-    """Numbers of a type that another type is most likely to lack."""
+    """Returns numbers of a type that another type is most likely to lack."""
     dtype = numpy_dtype(element)
     if dtype == np.bool_:
         return np.array([False, True])

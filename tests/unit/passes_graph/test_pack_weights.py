@@ -26,7 +26,9 @@ def test_panels_hold_every_column(seed: int):
 
 
 def graph(rows: int, inner: int, columns: int) -> str:
-    """A fully connected layer, a reshape, and two products, with random weights in the text."""
+    """
+    Returns a fully connected layer, a reshape, and two products, with random weights in the text.
+    """
     rng = np.random.default_rng([rows, inner, columns])
 
     def constant(name: str, *shape: int) -> str:

@@ -58,7 +58,9 @@ def main_of(module: ModuleOp) -> func.FuncOp:
 
 
 def devices(seed: int, memory: int | None = None) -> Configuration:
-    """A device that computes all, and up to three others with some operators, of any speed."""
+    """
+    Returns a device that computes all, and up to three others with some operators, of any speed.
+    """
     rng = random.Random(seed)
     found = [Device("all", INTERPRETER, memory)]
     for i in range(rng.randint(1, 3)):
@@ -76,8 +78,8 @@ def devices(seed: int, memory: int | None = None) -> Configuration:
 
 def placed(module: ModuleOp) -> Counter[str]:
     """
-    How often each node occurs that must not be repeated, by the name of its result: those that
-    depend on an argument, but for `glow.dequantize`.
+    Returns how often each node occurs that must not be repeated, by the name of its result: those
+    that depend on an argument, but for `glow.dequantize`.
     """
     found: Counter[str] = Counter()
     for function in module.ops:

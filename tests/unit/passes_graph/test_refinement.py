@@ -38,8 +38,8 @@ def two_devices(latency: float, memory: Sequence[int] = ()) -> Configuration:
 
 def chain(*costs: tuple[float, float], memory: Sequence[int] = ()) -> Problem:
     """
-    Products with constants, one after the other, with their microseconds on two devices. A tensor
-    has 4 kB.
+    Returns products with constants, one after the other, with their microseconds on two devices. A
+    tensor has 4 kB.
     """
     t = "tensor<1000xf32>"
     lines = [

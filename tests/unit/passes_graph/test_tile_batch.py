@@ -16,7 +16,7 @@ from xdsl.dialects import func
 
 
 def network(rng: np.random.Generator, batch: int) -> bytes:
-    """Two branches of convolutions, a sum with a constant, a pool, and a classifier."""
+    """Returns two branches of convolutions, a sum with a constant, a pool, and a classifier."""
     weights = {
         "w0": rng.standard_normal((16, 3, 3, 3)) / 5,
         "w1": rng.standard_normal((16, 16, 3, 3)) / 12,

@@ -21,7 +21,7 @@ LOWER = "glow-lower-nodes{backend=cpu},glow-fold-constants,canonicalize,dce"
 
 
 def geometry(rng: Rng, rank: int) -> dict[str, Any]:
-    """Sizes and attributes of a transposed convolution that leaves at least one result."""
+    """Returns sizes and attributes of a transposed convolution that leaves at least one result."""
     while True:
         size, kernel, stride, dilation = (
             rng.integers(1, most + 1, rank) for most in (5 if rank < 3 else 3, 4, 3, 3)

@@ -90,7 +90,9 @@ def test_never_worse(seed: int, steps: int):
 
 @st.composite
 def trees(draw: st.DrawFn) -> Problem:
-    """A tree of up to seven tasks, each with a result of some size, children before parents."""
+    """
+    Returns a tree of up to seven tasks, each with a result of some size, children before parents.
+    """
     n = draw(st.integers(1, 7))
     parents = [draw(st.integers(i + 1, n - 1)) for i in range(n - 1)]
     children: list[list[int]] = [[] for _ in range(n)]

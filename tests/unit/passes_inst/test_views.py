@@ -22,7 +22,7 @@ shapes = st.lists(st.integers(1, 4), min_size=1, max_size=4).map(tuple)
 
 
 def indices(view: MemRefType) -> np.ndarray:
-    """The element index that each element of the view has in its buffer."""
+    """Returns the element index that each element of the view has in its buffer."""
     grid = np.indices(view.get_shape()).reshape(view.get_num_dims(), -1)
     flat = offset_of(view) + np.array(strides_of(view)) @ grid
     return flat.reshape(view.get_shape())
@@ -34,7 +34,7 @@ def dense(shape: tuple[int, ...]) -> MemRefType:
 
 @st.composite
 def parts(draw: st.DrawFn, t: MemRefType) -> MemRefType:
-    """A slice of a view, with steps that may be negative."""
+    """Returns a slice of a view, with steps that may be negative."""
     starts, sizes, steps = [], [], []
     for size in t.get_shape():
         step = draw(st.sampled_from([1, 1, 2, -1]))
@@ -49,7 +49,7 @@ def parts(draw: st.DrawFn, t: MemRefType) -> MemRefType:
 
 @st.composite
 def views(draw: st.DrawFn, shape: tuple[int, ...]) -> MemRefType:
-    """A view of a dense buffer: a slice, reversed or repeated, perhaps after a reshape."""
+    """Returns a view of a dense buffer: a slice, reversed or repeated, perhaps after a reshape."""
     flat = draw(st.booleans())
     view = draw(parts(dense((prod(shape),) if flat else shape)))
     if draw(st.booleans()):

@@ -23,7 +23,7 @@ FEW, MANY = 18, 240
 
 
 def quantized(path: Path, inputs: Sequence[np.ndarray], folder: Path) -> glow.CompiledModel:
-    """The network with the profile of some inputs."""
+    """Returns the network with the profile of some inputs."""
     name = glow.compile(path).get_inputs()[0].name
     file = folder / "profile.json"
     quantization.profile(path, [{name: x} for x in inputs]).save(file)

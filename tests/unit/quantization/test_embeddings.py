@@ -15,7 +15,7 @@ ROWS = 37
 
 
 def lookups(table: np.ndarray) -> ModuleOp:
-    """Two lookups of rows of a table, and one of elements of a narrow one."""
+    """Returns two lookups of rows of a table, and one of elements of a narrow one."""
     rows, columns = table.shape
     text = f"""
     func.func @main(%i: tensor<5x3xi64> {{glow.name = "i"}}, %j: tensor<2xi64> {{glow.name = "j"}})

@@ -25,7 +25,7 @@ func.func @main(%x: tensor<2x3xf32> {glow.name = "x"}) -> (tensor<2x3xf32> {glow
 
 
 def seen(graph: ModuleOp, feeds: Sequence[dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
-    """All numbers of each value, as the interpreter computes them."""
+    """Returns all numbers of each value, as the interpreter computes them."""
     runs = [values_of(graph, feed) for feed in feeds]
     return {name: np.concatenate([r[name].ravel() for r in runs]) for name in runs[0]}
 

@@ -84,7 +84,7 @@ def quantized(backend: str = "cpu", **options: object) -> tuple[ModuleOp, Report
 
 
 def noise(module: ModuleOp) -> float:
-    """The ratio of signal to noise, in dB, against float, on data within the ranges."""
+    """Returns the ratio of signal to noise, in dB, against float, on data within the ranges."""
     x = BATCHES[0]
     (want,) = glow.compile(network(), backend="interpreter")(x)
     (found,) = glow.compile(module, backend="interpreter")(x)

@@ -43,7 +43,7 @@ OTHERS = 8
 
 
 def cases_of(subject: Subject, elements: tuple[str, ...], rng: np.random.Generator) -> list[Case]:
-    """A case for each of the types, of the first operand, that the operator has."""
+    """Returns a case for each of the types, of the first operand, that the operator has."""
     found: list[Case] = []
     for element in elements:
         cases = [c for c in subject.cases if element_of_case(c) == element]

@@ -21,7 +21,9 @@ SIZES = (15, 22)
 
 
 def residual_network(seed: int) -> onnx.ModelProto:
-    """Two convolutions of 3 x 3 with a sum around them; no sizes are multiples of blocks."""
+    """
+    Returns two convolutions of 3 x 3 with a sum around them; no sizes are multiples of blocks.
+    """
     rng = np.random.default_rng(seed)
     nodes, weights = [], []
     value = "image"

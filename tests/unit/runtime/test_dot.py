@@ -46,7 +46,7 @@ def expect(feature: str) -> None:
 
 
 def numbers(rng: np.random.Generator, dtype: str, *shape: int) -> np.ndarray:
-    """All numbers of a type; the extremes more often."""
+    """Returns all numbers of a type; the extremes more often."""
     low, high = np.iinfo(dtype).min, np.iinfo(dtype).max
     found = rng.integers(low, high, shape, dtype, endpoint=True)
     return np.where(rng.random(shape) < 0.2, rng.choice([low, high], shape), found).astype(dtype)

@@ -82,7 +82,7 @@ class Network:
         return self.constant(self.rng.integers(low, high, shape).astype(dtype))
 
     def scaled(self, sums: SSAValue, terms: int) -> SSAValue:
-        """Sums as floats, times a number for each channel that makes them about 8."""
+        """Returns sums as floats, times a number for each channel that makes them about 8."""
         shape = shape_of(sums.type)
         size = 2.0 ** -(9 + np.ceil(np.log2(terms) / 2))
         spread = 2.0 ** self.rng.integers(-1, 2, (shape[1], *[1] * (len(shape) - 2)))
@@ -195,7 +195,7 @@ def test_matrix_products(target: Mapping[str, str], signed: bool, rng: np.random
 
 
 def bytes_network(rng: np.random.Generator) -> ModuleOp:
-    """A convolution of i8 and one of u8."""
+    """Returns a convolution of i8 and one of u8."""
     net = Network(rng, 1, 8, 5, 6)
     results: list[SSAValue] = []
     for stored, point in ((i8, -7), (U8, 7)):

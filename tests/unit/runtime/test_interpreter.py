@@ -35,7 +35,7 @@ def parse(text: str) -> ModuleOp:
 
 
 def program(body: str, arguments: str = "", attributes: str = "") -> ModuleOp:
-    """A program from `%x`, two numbers, to `%y`, two numbers."""
+    """Returns a program from `%x`, two numbers, to `%y`, two numbers."""
     return parse(f"""
 func.func @main(%x: memref<2xf32> {{glow.name = "x", glow.qualifier = "in"}},
                 %y: memref<2xf32> {{glow.name = "y", glow.qualifier = "out"}}{arguments})

@@ -29,8 +29,8 @@ class FakeTeam(teams.Team):
 
 def interrupted(work: Callable[[], object], moment: int) -> bool:
     """
-    Whether an exception came before `work` ended: at the `moment`-th begin or end of a call in it,
-    which is where Python lets the handlers of signals run.
+    Returns whether an exception came before `work` ended: at the `moment`-th begin or end of a call
+    in it, which is where Python lets the handlers of signals run.
     """
     left = moment
 

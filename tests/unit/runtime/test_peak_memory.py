@@ -33,7 +33,7 @@ print(before, compiled, model.peak_memory, model.memory.weight_bytes, "optimized
 
 
 def network(layers: int, path: Path) -> int:
-    """Convolutions with batch normalisation, of 9 MiB each; the bytes of their filters."""
+    """Returns convolutions with batch normalisation, of 9 MiB each; the bytes of their filters."""
     rng = generator()
     nodes, weights, size = [], {}, 0
     for i in range(layers):

@@ -21,7 +21,7 @@ ANOTHER = 54321
 
 
 def belongs_to_another(monkeypatch: pytest.MonkeyPatch, *paths: Path) -> None:
-    """Let files look as if they were those of another user, which only root could arrange."""
+    """Lets files look as if they were those of another user, which only root could arrange."""
     files = {(s.st_dev, s.st_ino) for s in map(os.stat, paths)}
     expect = private_files._expect_private
 

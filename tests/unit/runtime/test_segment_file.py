@@ -19,7 +19,7 @@ SIZE = 3 * PAGE + 17
 
 @pytest.fixture
 def checks(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """The sizes of the segments whose CRC is computed."""
+    """Returns the sizes of the segments whose CRC is computed."""
     sizes: list[int] = []
     crc32 = segment_file.zlib.crc32
 

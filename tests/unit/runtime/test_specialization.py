@@ -23,7 +23,9 @@ def images(rng: np.random.Generator, *batches: int) -> list[np.ndarray]:
 
 
 def sum_of_two(x: list, y: list, weight: np.ndarray | None = None) -> onnx.ModelProto:
-    """`x + y`, and the product with a matrix if there is one, with these declared shapes."""
+    """
+    Returns `x + y`, and the product with a matrix if there is one, with these declared shapes.
+    """
     nodes = [helper.make_node("Add", ["x", "y"], ["z"])]
     weights = []
     if weight is not None:

@@ -58,7 +58,9 @@ LINKER = {"_GLOBAL_OFFSET_TABLE_"}
 
 
 def symbols(data: bytes) -> tuple[set[str], set[str]]:
-    """The names that an ELF object of 64 bits defines, and those that it leaves to others."""
+    """
+    Returns the names that an ELF object of 64 bits defines, and those that it leaves to others.
+    """
     sections = {s.name(): s.data() for s in llvm.ObjectFileRef.from_data(data).sections()}
     names = {key.decode() if isinstance(key, bytes) else key: d for key, d in sections.items()}
     table, strings = names[".symtab"], names[".strtab"]
@@ -80,7 +82,7 @@ def called(objects: Iterable[bytes]) -> set[str]:
 
 @pytest.fixture(scope="module")
 def documented() -> tuple[set[str], set[str]]:
-    """The names that docs/targets.md lists: of libraries, and of the compiler's runtime."""
+    """Returns the names that docs/targets.md lists: of libraries, and of the compiler's runtime."""
     text = (Path(__file__).resolve().parents[3] / "docs" / "targets.md").read_text()
     section = text.split("## What object code calls")[1].split("\n## ")[0]
     listed = [item.partition(": ")[2] for item in f"\n{section}".split("\n- ")[1:]]
@@ -100,7 +102,7 @@ def rows(operator: type[Node]) -> Iterator[tuple[Sequence[Attribute], Sequence[A
 
 
 def all_on_elements(count: int) -> ModuleOp:
-    """A graph of every data-parallel operator on all element types that it admits."""
+    """Returns a graph of every data-parallel operator on all element types that it admits."""
     block, results = Block(), []
     for operator in OPERATORS:
         if not issubclass(operator, DataParallel):
@@ -148,7 +150,10 @@ def test_elementwise_operators(cpu: str, documented: tuple[set[str], set[str]]):
 
 
 def one_of_each(backend: CpuBackend) -> list[Case]:
-    """The first case of each operator that is not data-parallel, on floats of 16 bits if it can."""
+    """
+    Returns the first case of each operator that is not data-parallel, on floats of 16 bits if it
+    can.
+    """
     found: list[Case] = []
     for subject in plan(backend, seed=1):
         if not issubclass(subject.operator, DataParallel):

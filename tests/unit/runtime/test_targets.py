@@ -61,7 +61,9 @@ class Network:
 
 
 def network(rng: np.random.Generator) -> onnx.ModelProto:
-    """Convolutions of all kinds, pools, concatenation, normalisation, attention, activations."""
+    """
+    Returns convolutions of all kinds, pools, concatenation, normalisation, attention, activations.
+    """
     n = Network(rng)
     x = n.node("Relu", n.convolution("image", 20, 3, 3, strides=[2, 2], pads=[1, 1, 1, 1]))
     y = n.node("Clip", n.convolution(x, 20, 1, 3, group=20, pads=[1, 1, 1, 1]), "", "")

@@ -279,8 +279,8 @@ def test_glow_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
 
 def in_child(work: Callable[[], bool]) -> bool:
     """
-    Whether `work` returns True in a forked child, within a minute. One that does not end says where
-    it is.
+    Returns whether `work` returns True in a forked child, within a minute. One that does not end
+    says where it is.
     """
     child = os.fork()
     if child == 0:

@@ -26,7 +26,7 @@ SYMBOLS = {"batch": 1}
 
 
 def written(path: Path, seed: int = 1) -> Path:
-    """A file of a network, old enough to be told from a later change."""
+    """Returns a file of a network, old enough to be told from a later change."""
     path.write_bytes(small_network(seed).SerializeToString())
     return settled(path)
 

@@ -84,7 +84,7 @@ def test_convolution_of_f16_accumulates_in_f32(rng: Rng):
 
 
 def _pool(rng: Rng, rank: int) -> tuple[list[int], dict[str, Any]]:
-    """Sizes of the spatial dimensions, and the parameters of a pool that fits."""
+    """Returns sizes of the spatial dimensions, and the parameters of a pool that fits."""
     kernel = ints(rng, 1, 4, rank)
     dilations = ints(rng, 1, 2, rank)
     pads = [int(rng.integers(0, k)) for k in (*kernel, *kernel)]

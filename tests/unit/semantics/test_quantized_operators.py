@@ -42,7 +42,7 @@ def run(
     result: Attribute | None = None,
     **properties: Python,
 ) -> np.ndarray:
-    """An operator on operands with element types, which dtypes do not tell."""
+    """Returns an operator on operands with element types, which dtypes do not tell."""
     tensors = [with_shape(t, a.shape) for t, a in zip(types, arrays, strict=True)]
     operands = test.TestOp.create(result_types=tensors).results
     results = None if result is None else [with_shape(result, arrays[0].shape)]

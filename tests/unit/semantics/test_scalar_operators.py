@@ -138,7 +138,7 @@ def test_float_binary(
 
 
 def wrap(value: int, dtype: np.dtype) -> int:
-    """`value` in two's complement."""
+    """Returns `value` in two's complement."""
     info = np.iinfo(dtype)
     return (value - info.min) % (info.max - info.min + 1) + info.min
 

@@ -108,7 +108,7 @@ MODULES = {
 
 
 def outcome(name: str, text: str) -> ModuleOp | str:
-    """The result of a pass, or the first line of its error."""
+    """Returns the result of a pass, or the first line of its error."""
     context = make_context()
     module = Parser(context, text).parse_module()
     module.verify()

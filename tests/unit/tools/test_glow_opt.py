@@ -43,7 +43,7 @@ def program(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def network(tmp_path: Path, rng: np.random.Generator) -> tuple[Path, np.ndarray]:
-    """An ONNX file with a symbolic batch and a weight matrix of 48,000 bytes."""
+    """Returns an ONNX file with a symbolic batch and a weight matrix of 48,000 bytes."""
     weight = rng.standard_normal((100, 120)).astype(np.float32)
     graph = helper.make_graph(
         [helper.make_node("MatMul", ["x", "w"], ["y"])],

@@ -232,7 +232,7 @@ def test_warnings_are_one_line(
 
 @pytest.fixture(scope="module")
 def profile(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """The profile of the digits."""
+    """Returns the profile of the digits."""
     path = tmp_path_factory.mktemp("profile") / "profile.json"
     assert glow_profile([MODEL, "--data", str(DIGITS / "images"), "-o", str(path)]) == 0
     return str(path)

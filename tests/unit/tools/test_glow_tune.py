@@ -63,7 +63,9 @@ def always(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
 
 
 def tuned_by_hand(jobs: list[Job], path: Path, **changes: object) -> tuple[str, str]:
-    """A file with the second-best schedule of one kernel; the kernel's name and the schedule."""
+    """
+    Returns a file with the second-best schedule of one kernel; the kernel's name and the schedule.
+    """
     target = find_target(None, None, None)
     machine = target.describe()
     job = next(j for j in jobs if "convolution" in j.name)
@@ -90,7 +92,7 @@ def glow_file_entry(name: str, nests: dict[str, str]) -> dict[str, object]:
 
 
 def schedules_in(model: glow.CompiledModel, name: str) -> list[str]:
-    """The texts of the schedules of a kernel."""
+    """Returns the texts of the schedules of a kernel."""
     kernels = [op for op in model.stages["scheduled"].walk() if isinstance(op, KernelOp)]
     kernel = next(k for k in kernels if k.sym_name.data == name)
     nests = [op for op in kernel.walk() if isinstance(op, NestOp)]

@@ -17,7 +17,9 @@ NOTE = "glow-run: note: no input says how large these are: "
 
 
 def saved(folder: Path, *shapes: list, dtype: int = TensorProto.FLOAT) -> str:
-    """A file of a network with inputs `x0`, `x1`, ... of these shapes, and their negatives."""
+    """
+    Returns a file of a network with inputs `x0`, `x1`, ... of these shapes, and their negatives.
+    """
     names = [f"x{i}" for i in range(len(shapes))]
     nodes = [helper.make_node("Neg", [n], [f"minus_{n}"]) for n in names]
     made = helper.make_graph(
@@ -34,7 +36,7 @@ def saved(folder: Path, *shapes: list, dtype: int = TensorProto.FLOAT) -> str:
 
 
 def run(folder: Path, *arguments: str) -> dict[str, np.ndarray]:
-    """The outputs of `glow-run`."""
+    """Returns the outputs of `glow-run`."""
     result = folder / "outputs.npz"
     assert glow_run([*arguments, "--backend=interpreter", f"--output={result}"]) == 0
     with np.load(result) as found:

@@ -14,7 +14,7 @@ from xdsl.utils.exceptions import VerifyException
 
 
 def function(successors: list[list[int]], definition: int, use: int) -> FuncOp:
-    """Block i branches to successors[i]; one block defines a value, another one uses it."""
+    """Blocks i branches to successors[i]; one block defines a value, another one uses it."""
     blocks = [Block() for _ in successors]
     value = test.TestOp(result_types=[i32])
     if definition != use:
@@ -28,7 +28,7 @@ def function(successors: list[list[int]], definition: int, use: int) -> FuncOp:
 
 
 def reachable(successors: list[list[int]], without: int | None = None) -> set[int]:
-    """Blocks on a path from the entry that avoids one block."""
+    """Returns blocks on a path from the entry that avoids one block."""
     seen: set[int] = set()
     stack = [0] if without != 0 else []
     while stack:

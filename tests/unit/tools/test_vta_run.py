@@ -25,7 +25,7 @@ TILE = (1, 16, 1, 1)
 
 @pytest.fixture
 def program(tmp_path: Path, rng: np.random.Generator) -> tuple[Path, np.ndarray]:
-    """A 1 x 1 convolution of 5 channels to 3 with relu, and its weights."""
+    """Returns a 1 x 1 convolution of 5 channels to 3 with relu, and its weights."""
     config = VtaConfig()
     weights = rng.integers(-3, 4, (3, 5), np.int8)
     padded = np.zeros((16, 16), np.int8)

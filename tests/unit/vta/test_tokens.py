@@ -114,7 +114,7 @@ def precedes(ops: list[VtaInstruction]) -> np.ndarray | None:
 
 
 def expected_fault(ops: list[VtaInstruction]) -> str | None:
-    """A part of the message, computed by comparing all pairs of instructions."""
+    """Returns a part of the message, computed by comparing all pairs of instructions."""
     before = precedes(ops)
     if before is None:
         return "deadlock"
@@ -213,7 +213,7 @@ def balanced(random: Random, ops: list[VtaInstruction]) -> list[VtaInstruction]:
 
 
 def nothing(engine: Engine, pop: tuple[Engine, ...]) -> VtaInstruction:
-    """An instruction that only waits."""
+    """Returns an instruction that only waits."""
     if engine is STORE:
         return StoreOp.of(0, None, 0, 0, 0, pop=pop)
     memory = Memory.INP if engine is LOAD else Memory.UOP

@@ -47,7 +47,7 @@ def log2(n: int) -> int:
 
 
 def structure(fields: list[tuple[str, int]], word: type = ctypes.c_uint64) -> type:
-    """A C structure of bit-fields."""
+    """Returns a C structure of bit-fields."""
     members = [(n, ctypes.c_int64 if n == "imm" else word, width) for n, width in fields]
     return type("Bits", (ctypes.Structure,), {"_fields_": members})
 
@@ -102,7 +102,7 @@ STRUCTURES = {"vta.load": memory_structure, "vta.store": memory_structure,
 
 
 def c_words(op: VtaInstruction, config: VtaConfig) -> list[int]:
-    """The two words of an instruction, as a C compiler packs them."""
+    """Returns the two words of an instruction, as a C compiler packs them."""
     bits = STRUCTURES[op.name](config)(**op.fields(config))
     raw = bytes(bits).ljust(16, b"\0")
     assert len(raw) == 16

@@ -38,7 +38,9 @@ def network(rng: np.random.Generator, *shape: int) -> RandomNetwork:
 
 
 def checked(module: ModuleOp, config: VtaConfig, rng: np.random.Generator) -> VtaProgram:
-    """The program, which gives what the interpreter gives, in any order that tokens permit."""
+    """
+    Returns the program, which gives what the interpreter gives, in any order that tokens permit.
+    """
     program = assemble(lowered(module, config))
     shape = program.inputs[0].shape
     x = rng.integers(-128, 128, shape).astype(np.int8)
@@ -59,7 +61,7 @@ def pointwise(net: RandomNetwork) -> SSAValue:
 
 
 def dense(net: RandomNetwork) -> SSAValue:
-    """One accumulator for many products."""
+    """Returns one accumulator for many products."""
     n, *rest = shape_of(net.values[0].type)
     inner = int(np.prod(rest))
     flat = net.build.reshape(net.values[0], (n, inner))
@@ -68,7 +70,7 @@ def dense(net: RandomNetwork) -> SSAValue:
 
 
 def sum_of_two(net: RandomNetwork) -> SSAValue:
-    """A shortcut: what is loaded, and products."""
+    """Returns a shortcut: what is loaded, and products."""
     left = net.wide(convolved(net, net.values[0], 24, 24, 3, 1))
     return net.rescale(net.build(AddOp, left, net.wide(net.values[0])), 1)
 
@@ -94,7 +96,7 @@ def pooled(net: RandomNetwork) -> SSAValue:
 
 
 def mean(net: RandomNetwork) -> SSAValue:
-    """A multiplier of many bits, in two parts."""
+    """Returns a multiplier of many bits, in two parts."""
     x = net.values[0]
     acc = net.build(ReduceSumOp, net.wide(x), result_types=None, axes=[2, 3], keep_dims=True)
     shape = shape_of(acc.type)
@@ -221,7 +223,7 @@ _STEPS: dict[AluOpcode, Callable[[np.ndarray, int], np.ndarray]] = {
 
 
 def evaluated(chain: Chain, x: np.ndarray) -> np.ndarray:
-    """A chain without products, on int32, as int64 whose low 32 bits count."""
+    """Returns a chain without products, on int32, as int64 whose low 32 bits count."""
     match chain.base:
         case Leaf():
             found = x.astype(np.int64)

@@ -96,7 +96,7 @@ def test_a_chain_computes_what_its_steps_say(seed: int, steps: int):
 
 
 def exact(x: np.ndarray, multiplier: int, shift: int) -> np.ndarray:
-    """The definition of `glow.rescale`, in 64 bits."""
+    """Returns the definition of `glow.rescale`, in 64 bits."""
     halves = (x.astype(np.int64) * multiplier) >> (shift - 1)
     return np.clip((halves + 1) >> 1, -128, 127)
 

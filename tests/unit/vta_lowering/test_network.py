@@ -29,7 +29,7 @@ def network(*shape: int) -> RandomNetwork:
 
 
 def checked(module: ModuleOp) -> VtaProgram:
-    """The program, which gives what the interpreter gives."""
+    """Returns the program, which gives what the interpreter gives."""
     main = main_function(module)
     shape = shape_of(main.function_type.inputs.data[0])
     x = generator().integers(-128, 128, shape).astype(np.int8)

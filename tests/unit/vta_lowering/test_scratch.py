@@ -34,7 +34,7 @@ from xdsl.utils.exceptions import VerifyException
 
 
 def chain(layers: int, config: VtaConfig) -> func.FuncOp:
-    """Convolutions behind each other, on images of several tiles."""
+    """Returns convolutions behind each other, on images of several tiles."""
     net = RandomNetwork(int(generator().integers(2**32)), (1, 16, 24, 24))
     x = net.values[0]
     for _ in range(layers):

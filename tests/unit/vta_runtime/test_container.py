@@ -97,7 +97,7 @@ def test_other_versions_are_refused(saved: Path) -> None:
 
 
 def rewrite(path: Path, change: object, *keys: object) -> None:
-    """Change the description of a container, with checksums as they must be."""
+    """Changes the description of a container, with checksums as they must be."""
     data = path.read_bytes()
     text_bytes, payload_bytes = struct.unpack_from("<IQ", data, 12)
     found = json.loads(data[HEADER : HEADER + text_bytes])

@@ -98,7 +98,7 @@ def test_zeros_of_a_reset_are_not_stored(design: str):
 
 
 def exchange(ops: list[Op], config: VtaConfig) -> None:
-    """Run instructions that do nothing but exchange tokens."""
+    """Runs instructions that do nothing but exchange tokens."""
     simulate(asm.program([*ops, asm.finish()], config, []), {})
 
 

@@ -113,7 +113,7 @@ class Maker:
         return asm.store(self.below(depth - x * y + 1), base + self.below(depth // 2), y, x, stride)
 
     def everything(self) -> list[Op]:
-        """Fill all scratchpads."""
+        """Fills all scratchpads."""
         loads = []
         for memory in (UOP, INP, WGT, ACC):
             base = self.sources[memory] * PLACE // self.bytes[memory]
@@ -164,7 +164,7 @@ class Case:
         self.dram = memory_of([*places, (4 * PLACE, out_bytes // 2)])
 
     def expected(self) -> np.ndarray:
-        """The output. Raises ReferenceError_."""
+        """Returns the output. Raises ReferenceError_."""
         reference = Reference(self.program.config, self.dram)
         reference.run(self.ops)
         (y,) = self.program.outputs

@@ -21,8 +21,8 @@ U, X, W, Y = 0, 1 << 16, 2 << 16, 3 << 16
 
 def accumulators(ops: list[Op], start: np.ndarray, uops: list[tuple[int, int, int]]) -> np.ndarray:
     """
-    The low bytes of the first accumulators, int8[len(start), 16], after ops on accumulators that
-    begin with `start` in all 16 places.
+    Returns the low bytes of the first accumulators, int8[len(start), 16], after ops on accumulators
+    that begin with `start` in all 16 places.
     """
     rows = np.repeat(start.astype(np.int32)[:, None], 16, axis=1)
     program = asm.program(
@@ -79,7 +79,7 @@ def test_shifts(value: int, places: int, wanted: int) -> None:
 
 
 def product_program(iterations: tuple[int, int], kernel: int) -> VtaProgram:
-    """One accumulator; the micro-ops are all the same, and loops do not move."""
+    """Returns one accumulator; the micro-ops are all the same, and loops do not move."""
     config = VtaConfig(uop_depth=16)
     x = np.full(16, 127, np.int8)
     w = np.full((16, 16), -128, np.int8)

@@ -21,7 +21,7 @@ CONFIGS = [
 
 
 def random_op(rng: np.random.Generator, config: VtaConfig) -> Op:
-    """An instruction whose fields have any values that their widths allow."""
+    """Returns an instruction whose fields have any values that their widths allow."""
     examples = [
         asm.load(int(rng.choice([0, 1, 2, 3, 5])), 0, 0),
         asm.store(0, 0),
