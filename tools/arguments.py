@@ -58,7 +58,7 @@ class _Recorder(argparse.Namespace):
 
 
 def symbol(text: str) -> tuple[str, int]:
-    """`name=size`."""
+    """Returns `name=size`."""
     name, _, value = text.partition("=")
     if not name or not value.isdecimal():
         raise argparse.ArgumentTypeError(f"expected name=size, found {text!r}")
@@ -66,7 +66,7 @@ def symbol(text: str) -> tuple[str, int]:
 
 
 def numbers(text: str) -> tuple[float, ...]:
-    """`104,117,123` or `1/255`."""
+    """Returns `104,117,123` or `1/255`."""
     from .inputs import parse_numbers
 
     try:
@@ -78,7 +78,7 @@ def numbers(text: str) -> tuple[float, ...]:
 
 
 def count(text: str) -> int:
-    """A positive integer."""
+    """Returns a positive integer."""
     if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"expected a number of at least 1, found {text!r}")
     return int(text)
@@ -178,7 +178,7 @@ def add_quantization_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def quantization_options(args: argparse.Namespace) -> dict[str, object]:
-    """The fields of `quantization.Quantization` that are given."""
+    """Returns the fields of `quantization.Quantization` that are given."""
     given: dict[str, object] = {
         name: value
         for name in (*_NAMES, "percentile", "bias", "embeddings")
@@ -196,7 +196,7 @@ def quantization_options(args: argparse.Namespace) -> dict[str, object]:
 
 def quantization_choices(args: argparse.Namespace) -> Quantization | None:
     """
-    The choices of `--quantize FILE` (a profile, or choices of `glow-tune-quantization`) or
+    Returns the choices of `--quantize FILE` (a profile, or choices of `glow-tune-quantization`) or
     `--quantize dynamic`, with what is given apart; None without the flag. Raises QuantizationError
     for wrong files and names, and for choices without the flag.
     """
@@ -223,7 +223,7 @@ def run_tool(
     args: Sequence[str] | None,
 ) -> int:
     """
-    Run a tool on `args`, by default those of the process, and return its exit code.
+    Runs a tool on `args`, by default those of the process, and returns its exit code.
 
     Errors and warnings are printed on stderr in one line each; `--traceback` shows where unexpected
     ones come from.

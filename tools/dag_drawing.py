@@ -47,7 +47,7 @@ class Box:
 
 def draw_partitions(module: ModuleOp) -> str:
     """
-    The drawing of a partitioned network, as the text of an SVG file.
+    Returns the drawing of a partitioned network, as the text of an SVG file.
 
     Raises CompileError if the module is not a partitioned network.
     """
@@ -77,7 +77,7 @@ def draw_partitions(module: ModuleOp) -> str:
 
 
 def seconds_text(seconds: float) -> str:
-    """A time for people, in s, ms or µs."""
+    """Returns a time for people, in s, ms or µs."""
     for scale, unit in ((1, "s"), (1e3, "ms"), (1e6, "µs")):
         if seconds * scale >= 1:
             return f"{seconds * scale:.3g} {unit}"
@@ -105,7 +105,7 @@ def _box(partition: Partition, colour: str) -> Box:
 
 
 def _listed(nodes: Sequence[Operation]) -> list[str]:
-    """Nodes by name; of many, how many of each operator there are."""
+    """Returns nodes by name; of many, how many of each operator there are."""
     if len(nodes) <= LISTED:
         return [_node_text(op) for op in nodes]
     counts = Counter(_operator(op) for op in nodes).most_common()
@@ -129,7 +129,9 @@ def _cut(name: str, longest: int = 24) -> str:
 
 
 def _edges(network: PartitionedNetwork) -> dict[tuple[int, int], list[int]]:
-    """The bytes of the tensors between boxes: inputs are 0, partitions from 1, outputs last."""
+    """
+    Returns the bytes of the tensors between boxes: inputs are 0, partitions from 1, outputs last.
+    """
     last = len(network.partitions) + 1
     found: dict[tuple[int, int], list[int]] = {}
 
@@ -155,7 +157,7 @@ def _source_bytes(network: PartitionedNetwork, source: Source) -> int:
 def _legend_entry(
     name: str, network: PartitionedNetwork, configuration: Configuration | None
 ) -> str:
-    """A device, its backend, and how much of its memory is used."""
+    """Returns a device, its backend, and how much of its memory is used."""
     own = [p for p in network.partitions if p.device == name]
     described = [d for d in configuration.devices if d.name == name] if configuration else []
     used = sum(p.weight_bytes for p in own) + max((p.activation_bytes for p in own), default=0)
@@ -181,7 +183,7 @@ def _draw_legend(picture: Picture, entries: Mapping[str, str]) -> None:
 
 
 def _moved(layout: Layout, dx: float, dy: float) -> Layout:
-    """The layout with its upper left corner at another place."""
+    """Returns the layout with its upper left corner at another place."""
     boxes = {i: (x + dx, y + dy) for i, (x, y) in layout.boxes.items()}
     edges = {e: [(x + dx, y + dy) for x, y in points] for e, points in layout.edges.items()}
     return Layout(boxes, edges, layout.width, layout.height)
@@ -211,19 +213,21 @@ def _draw_edge(picture: Picture, points: Sequence[tuple[float, float]]) -> None:
 
 
 def _label_text(sizes: Sequence[int]) -> str:
-    """The bytes that cross an edge."""
+    """Returns the bytes that cross an edge."""
     text = size_text(sum(sizes))
     return f"{len(sizes)} tensors, {text}" if len(sizes) > 1 else text
 
 
 def _label_place(points: Sequence[tuple[float, float]], text: str) -> tuple[float, float, float]:
-    """The middle of the last part of an edge, where its label is, and the width of the label."""
+    """
+    Returns the middle of the last part of an edge, where its label is, and the width of the label.
+    """
     (a, b), (x, y) = points[-2:]
     return (a + x) / 2, (b + y) / 2, text_width(text, 11) + 8
 
 
 def _beyond(layout: Layout, edges: dict[tuple[int, int], list[int]]) -> float:
-    """The widest part of a label that lies outside of the layout, in pixels."""
+    """Returns the widest part of a label that lies outside of the layout, in pixels."""
     places = [_label_place(layout.edges[e], _label_text(sizes)) for e, sizes in edges.items()]
     sides = [w / 2 - min(x, layout.width - x) for x, _, w in places]
     return max([0.0, *sides])

@@ -43,7 +43,7 @@ class Dataset:
         return self.infos[0].shape[0]
 
     def count(self) -> int | None:
-        """The number of samples, if it is known without reading much; else None."""
+        """Returns the number of samples, if it is known without reading much; else None."""
         counts = [self._length(file) for file in self.files]
         known = [c for c in counts if c is not None]
         if len(known) < len(counts):
@@ -83,8 +83,8 @@ class Dataset:
 
     def shapes(self) -> dict[str, Sequence[int | None]]:
         """
-        The shapes of inputs by name, as the first file has them; the number of samples in a batch
-        is open.
+        Returns the shapes of inputs by name, as the first file has them; the number of samples in a
+        batch is open.
         """
         file = self.files[0]
         if file.suffix.lower() in IMAGE_SUFFIXES:
@@ -157,8 +157,8 @@ def open_dataset(
     limit: int | None = None,
 ) -> Dataset:
     """
-    The samples in a file, or in all images and arrays of a directory and those below it, in the
-    order of their names. Other files are passed over.
+    Returns the samples in a file, or in all images and arrays of a directory and those below it, in
+    the order of their names. Other files are passed over.
 
     Raises InputError if there are none, and for a network whose inputs have no batches: without
     inputs, with numbers as inputs, or with first dimensions that differ.
@@ -183,7 +183,7 @@ def open_dataset(
 
 
 def _rows(array: np.ndarray, info: TensorInfo, file: Path) -> np.ndarray:
-    """The samples in an array, in the dtype of the input [samples, ...]."""
+    """Returns the samples in an array, in the dtype of the input [samples, ...]."""
     shape = tuple(info.shape[1:])
     if array.shape == shape:
         array = array[None]
@@ -200,5 +200,5 @@ def _rows(array: np.ndarray, info: TensorInfo, file: Path) -> np.ndarray:
 
 
 def _kind(dtype: np.dtype) -> str:
-    """Floats, integers, or truth values; bfloat16 is a float."""
+    """Returns floats, integers, or truth values; bfloat16 is a float."""
     return {"f": "float", "V": "float", "i": "integer", "u": "integer"}.get(dtype.kind, dtype.kind)

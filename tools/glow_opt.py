@@ -121,7 +121,7 @@ class GlowOptMain(xDSLOptMain):
     # arguments
 
     def _parser(self, helping: bool) -> OptParser:
-        """The parser, with the description of all passes if `helping`; it takes a while."""
+        """Returns the parser, with the description of all passes if `helping`; it takes a while."""
         names = pass_names(self.available_passes)
         if not helping:
             return OptParser(names)
@@ -228,7 +228,7 @@ class GlowOptMain(xDSLOptMain):
         self._check(prog, module_pass.name)
 
     def _show(self, module_pass: ModulePass, prog: ModuleOp, is_last: bool) -> None:
-        """Print the module after a pass, if that is asked for."""
+        """Prints the module after a pass, if that is asked for."""
         if self.args.print_ir_after_all:
             print(f"// -----// IR Dump After {module_pass.name} //----- //", file=sys.stderr)
             Printer(stream=sys.stderr).print_op(prog)
@@ -312,7 +312,7 @@ def _message(error: BaseException) -> str:
 
 def main(args: Sequence[str] | None = None) -> int:
     """
-    The command line: `args` are by default those of the process. Returns the exit code.
+    Returns the command line: `args` are by default those of the process. Returns the exit code.
 
     Every error is printed on stderr as `file:line:col: error: message`, with exit code 1.
     """

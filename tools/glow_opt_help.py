@@ -27,7 +27,7 @@ USAGE = 'glow-opt [--PASS[="option=value ..."]]... [options] [FILE]'
 def described_passes(
     passes: Mapping[str, Callable[[], type[ModulePass]]], targets: Mapping[str, object]
 ) -> str:
-    """The description of passes and targets; imports the passes of this package."""
+    """Returns the description of passes and targets; imports the passes of this package."""
     own = [name for name in passes if name.startswith(PREFIX)]
     described = [*own, *(n for n in USEFUL if n in passes)]
     return "\n".join(
@@ -84,7 +84,7 @@ def _option(info: PassOptionInfo, documentation: str) -> str:
 
 
 def summary(pass_class: type[ModulePass]) -> str:
-    """The first paragraph of the documentation of the pass, or else of its module."""
+    """Returns the first paragraph of the documentation of the pass, or else of its module."""
     text = pass_class.__doc__ or ""
     if text.startswith(f"{pass_class.__name__}("):
         # what the dataclass decorator writes where there is no documentation
@@ -93,7 +93,9 @@ def summary(pass_class: type[ModulePass]) -> str:
 
 
 def documented_options(pass_class: type[ModulePass]) -> Iterator[tuple[PassOptionInfo, str]]:
-    """The options of a pass, and the string below each one's attribute in the source, or ""."""
+    """
+    Yields the options of a pass, and the string below each one's attribute in the source, or "".
+    """
     ours = [c for c in pass_class.__mro__ if c.__module__.startswith("glow.")]
     documentation = {n: text for c in reversed(ours) for n, text in _attribute_strings(c).items()}
     for info in get_pass_option_infos(pass_class):

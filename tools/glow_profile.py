@@ -120,7 +120,7 @@ def _expect_sense(args: argparse.Namespace) -> None:
 
 
 def _run(args: argparse.Namespace) -> Profile:
-    """The profile of the model on the data, with a bar that shows progress on stderr."""
+    """Returns the profile of the model on the data, with a bar that shows progress on stderr."""
     from rich.console import Console
     from rich.progress import MofNCompleteColumn, Progress
 
@@ -179,7 +179,7 @@ def _report(profile: Profile, console: Console) -> None:
 
 
 def run(args: argparse.Namespace, console: Console) -> int:
-    """Do what the arguments say, and return the exit code."""
+    """Does what the arguments say, and returns the exit code."""
     from ..quantization import Profile
     from ..quantization.pictures import draw_profile
 
@@ -202,7 +202,7 @@ def run(args: argparse.Namespace, console: Console) -> int:
 
 def main(args: Sequence[str] | None = None) -> int:
     """
-    The command line: `args` are by default those of the process. Returns the exit code.
+    Returns the command line: `args` are by default those of the process. Returns the exit code.
 
     Errors are printed on stderr in one line, with exit code 1.
     """

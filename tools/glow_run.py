@@ -42,7 +42,10 @@ def _labels(path: str | None) -> list[str]:
 def _timed_runs(
     model: CompiledModel, feed: dict[str, np.ndarray], repeat: int
 ) -> tuple[dict[str, np.ndarray], float, list[float]]:
-    """Outputs by name, the time of the first run, and those of `repeat` more if that is above 1."""
+    """
+    Returns outputs by name, the time of the first run, and those of `repeat` more if that is above
+    1.
+    """
     runs: list[float] = []
     outputs: list[np.ndarray] = []
     for _ in range(1 + repeat * (repeat > 1)):
@@ -83,7 +86,7 @@ def _compare(
     outputs: dict[str, np.ndarray],
     console: Console,
 ) -> bool:
-    """Print the differences; True if all are within the tolerance."""
+    """Prints the differences; True if all are within the tolerance."""
     from .report import difference, difference_table
 
     expected = _reference(args, feed)
@@ -102,7 +105,7 @@ def _compare(
 def _precision_errors(
     args: argparse.Namespace, feed: dict[str, np.ndarray], outputs: dict[str, np.ndarray]
 ) -> Table:
-    """The differences of outputs from the outputs that the same backend computes in f32."""
+    """Returns the differences of outputs from the outputs that the same backend computes in f32."""
     from .. import compile as glow_compile
     from .report import error_table
 
@@ -120,7 +123,7 @@ def _precision_errors(
 def _inputs(
     args: argparse.Namespace, model: CompiledModel
 ) -> tuple[dict[str, np.ndarray], dict[str, str]]:
-    """The inputs of the run by name, and where each comes from."""
+    """Returns the inputs of the run by name, and where each comes from."""
     import numpy as np
 
     from . import quantized_runs
@@ -161,7 +164,7 @@ def _show_outputs(
     labels: Sequence[str],
     console: Console,
 ) -> bool:
-    """Print scores of classes and summaries of other outputs; whether there are such scores."""
+    """Prints scores of classes and summaries of other outputs; whether there are such scores."""
     from .report import is_classification, summary_table, top_table
 
     classified = {n: a for n, a in outputs.items() if is_classification(a)}
@@ -174,7 +177,7 @@ def _show_outputs(
 
 
 def run(args: argparse.Namespace, console: Console) -> int:
-    """Do what the arguments say, and return the exit code."""
+    """Does what the arguments say, and returns the exit code."""
     if vta_run.is_program(args):
         return vta_run.run_program(args, console)
     from . import quantized_runs
@@ -215,7 +218,7 @@ def run(args: argparse.Namespace, console: Console) -> int:
 
 def main(args: Sequence[str] | None = None) -> int:
     """
-    The command line: `args` are by default those of the process. Returns the exit code.
+    Returns the command line: `args` are by default those of the process. Returns the exit code.
 
     Errors are printed on stderr in one line, with exit code 1.
     """

@@ -105,7 +105,7 @@ def _failure(outcome: Outcome) -> str:
 
 
 def run(backend: Backend, seed: int, wanted: str) -> int:
-    """Test a backend, print the table, and return how many cases and claims failed."""
+    """Tests a backend, print the table, and returns how many cases and claims failed."""
     from .conformance.check import check
     from .conformance.plan import plan
 
@@ -131,7 +131,7 @@ def run(backend: Backend, seed: int, wanted: str) -> int:
 
 
 def list_claims(backend: Backend, wanted: str) -> None:
-    """Print what a backend claims: one line for each operator and condition."""
+    """Prints what a backend claims: one line for each operator and condition."""
     for claim in backend.claims():
         if wanted in claim.operator.name:
             types = "every type" if claim.elements is None else "; ".join(map(str, claim.elements))
@@ -140,7 +140,7 @@ def list_claims(backend: Backend, wanted: str) -> None:
 
 def main(args: Sequence[str] | None = None) -> int:
     """
-    The command line: `args` are by default those of the process. Returns the exit code.
+    Returns the command line: `args` are by default those of the process. Returns the exit code.
 
     Errors are printed on stderr in one line, with exit code 1.
     """

@@ -103,7 +103,7 @@ def _compiled(args: argparse.Namespace, schedules: str) -> CompiledModel:
 
 
 def _output(args: argparse.Namespace, target: Target) -> Path:
-    """The file to write. Raises GlowError if its directory does not exist."""
+    """Returns the file to write. Raises GlowError if its directory does not exist."""
     from ..lowering.tuned_schedules import default_file
     from ..runtime.environment import cache_directory
     from ..runtime.private_files import make_private_directory
@@ -183,7 +183,7 @@ def _search(
 
 
 def result_table(results: Sequence[Result]) -> Table:
-    """The kernels with faster schedules in the order of the search, and the sum of all."""
+    """Returns the kernels with faster schedules in the order of the search, and the sum of all."""
     from .report import seconds
     from .tables import DataTable
 
@@ -207,7 +207,7 @@ def result_table(results: Sequence[Result]) -> Table:
 
 
 def _network_times(model: CompiledModel, tuned: CompiledModel) -> tuple[float, float]:
-    """The medians of runs of a network with either schedules, in turns."""
+    """Returns the medians of runs of a network with either schedules, in turns."""
     import numpy as np
 
     from .inputs import Preprocessing, load_inputs
@@ -228,7 +228,7 @@ def _network_times(model: CompiledModel, tuned: CompiledModel) -> tuple[float, f
 
 
 def run(args: argparse.Namespace, console: Console) -> int:
-    """Do what the arguments say, and return the exit code."""
+    """Does what the arguments say, and returns the exit code."""
     from ..lowering.target import find_target
     from ..runtime.used_schedules import NONE
     from .report import seconds
@@ -264,7 +264,7 @@ def run(args: argparse.Namespace, console: Console) -> int:
 
 def main(args: Sequence[str] | None = None) -> int:
     """
-    The command line: `args` are by default those of the process. Returns the exit code.
+    Returns the command line: `args` are by default those of the process. Returns the exit code.
 
     Errors are printed on stderr in one line, with exit code 1.
     """

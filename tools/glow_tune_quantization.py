@@ -168,7 +168,7 @@ def _tune(args: argparse.Namespace, goal: Goal) -> Tuning:
 
 
 def loss_table(tuning: Tuning) -> Table:
-    """The products, those that lose most first."""
+    """Returns the products, those that lose most first."""
     from .quantized_runs import signal_to_noise
     from .report import seconds
     from .tables import DataTable
@@ -188,7 +188,7 @@ def loss_table(tuning: Tuning) -> Table:
 
 
 def run(args: argparse.Namespace, console: Console) -> int:
-    """Do what the arguments say, and return the exit code."""
+    """Does what the arguments say, and returns the exit code."""
     from ..quantization import save_choices
     from ..quantization.tuning import Goal
     from .quantized_runs import signal_to_noise
@@ -225,7 +225,7 @@ def run(args: argparse.Namespace, console: Console) -> int:
 
 def main(args: Sequence[str] | None = None) -> int:
     """
-    The command line: `args` are by default those of the process. Returns the exit code.
+    Returns the command line: `args` are by default those of the process. Returns the exit code.
 
     Errors are printed on stderr in one line, with exit code 1.
     """

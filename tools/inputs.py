@@ -61,7 +61,7 @@ def _range(dtype: np.dtype) -> tuple[int, int]:
 
 
 def preprocessing_of(args: argparse.Namespace) -> Preprocessing:
-    """The preprocessing from the flags of `arguments.add_image_arguments`."""
+    """Returns the preprocessing from the flags of `arguments.add_image_arguments`."""
     return Preprocessing(
         args.image_mean, args.image_scale, args.image_channel_order, args.image_layout
     )
@@ -71,8 +71,9 @@ def given_shapes(
     specs: Iterable[str], infos: Sequence[TensorInfo], preprocessing: Preprocessing
 ) -> dict[str, Sequence[int | None]]:
     """
-    The shapes of the inputs that have a spec of `load_inputs`, by name. An image decides height and
-    width, which are the last dimensions but channels. Raises InputError as `load_inputs` does.
+    Returns the shapes of the inputs that have a spec of `load_inputs`, by name. An image decides
+    height and width, which are the last dimensions but channels. Raises InputError as `load_inputs`
+    does.
     """
     by_name = {info.name: info for info in infos}
     shapes: dict[str, Sequence[int | None]] = {}
@@ -87,7 +88,9 @@ def given_shapes(
 
 
 def image_shape(path: Path, info: TensorInfo, layout: str) -> Sequence[int | None]:
-    """The shape of an image as an input of the rank of `info`, without the sizes of batches."""
+    """
+    Returns the shape of an image as an input of the rank of `info`, without the sizes of batches.
+    """
     from PIL import Image, UnidentifiedImageError
 
     try:
@@ -108,7 +111,7 @@ def load_inputs(
     rng: np.random.Generator,
 ) -> tuple[dict[str, np.ndarray], dict[str, str]]:
     """
-    An array for every input, and a word on where each came from.
+    Returns an array for every input, and a word on where each came from.
 
     A spec is `name=file`, or `file` alone if the network has one input or the file is an `.npz`
     with the names. Inputs without a spec are random. Raises InputError for unknown names, files
@@ -149,7 +152,7 @@ def _load(
 
 
 def _named(spec: str, infos: dict[str, TensorInfo]) -> tuple[str | None, Path]:
-    """The input and the file of a spec; None for a file that may have several inputs."""
+    """Returns the input and the file of a spec; None for a file that may have several inputs."""
     name, path = _split(spec, infos)
     if name is None and path.suffix.lower() != ".npz":
         if len(infos) != 1:
@@ -206,10 +209,10 @@ def _load_proto(path: Path) -> np.ndarray:
 
 def load_image(path: Path, info: TensorInfo, preprocessing: Preprocessing) -> np.ndarray:
     """
-    An image in the shape and dtype of `info`, resized (bilinear) to its height and width.
+    Returns an image in the shape and dtype of `info`, resized (bilinear) to its height and width.
 
-    Networks with one channel get the luminance. A batch gets the image repeatedly.
-    Raises InputError if the file is no image, or the network does not take images.
+    Networks with one channel get the luminance. A batch gets the image repeatedly. Raises
+    InputError if the file is no image, or the network does not take images.
     """
     from PIL import Image, UnidentifiedImageError
 

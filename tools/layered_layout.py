@@ -56,8 +56,8 @@ class _Item:
 
 def lay_out(sizes: Sequence[Size], edges: Sequence[tuple[int, int]]) -> Layout:
     """
-    A layout of boxes of these sizes, for edges between them by number. Edges go from lower to
-    higher numbers.
+    Returns a layout of boxes of these sizes, for edges between them by number. Edges go from lower
+    to higher numbers.
     """
     items = [_Item(layer, size) for layer, size in zip(_layers(sizes, edges), sizes, strict=True)]
     paths = {edge: _path(items[edge[0]], items[edge[1]]) for edge in edges}
@@ -79,7 +79,7 @@ def lay_out(sizes: Sequence[Size], edges: Sequence[tuple[int, int]]) -> Layout:
 
 
 def _layers(sizes: Sequence[Size], edges: Sequence[tuple[int, int]]) -> list[int]:
-    """The number of boxes on the longest way to each one."""
+    """Returns the number of boxes on the longest way to each one."""
     layers = [0] * len(sizes)
     for source, target in sorted(edges):
         layers[target] = max(layers[target], layers[source] + 1)
@@ -87,7 +87,7 @@ def _layers(sizes: Sequence[Size], edges: Sequence[tuple[int, int]]) -> list[int
 
 
 def _path(source: _Item, target: _Item) -> list[_Item]:
-    """An edge with its joints."""
+    """Returns an edge with its joints."""
     between = range(source.layer + 1, target.layer)
     path = [source, *(_Item(layer, Size(JOINT, 0)) for layer in between), target]
     for upper, lower in pairwise(path):
@@ -97,7 +97,7 @@ def _path(source: _Item, target: _Item) -> list[_Item]:
 
 
 def _place(layers: Sequence[list[_Item]]) -> None:
-    """Sort all layers and find the x of their items, from above and from below in turn."""
+    """Sorts all layers and finds the x of their items, from above and from below in turn."""
     for layer in layers:
         _settle(layer, [0.0] * len(layer))
     for sweep in range(2 * SWEEPS):
@@ -139,7 +139,7 @@ def _settle(layer: Sequence[_Item], wanted: Sequence[float]) -> None:
 
 
 def _tops(layers: Sequence[Sequence[_Item]]) -> tuple[list[float], float]:
-    """The top of each layer, and the whole height."""
+    """Returns the top of each layer, and the whole height."""
     tops: list[float] = []
     y = 0.0
     for layer in layers:
@@ -154,7 +154,10 @@ def _lines(
     layers: Sequence[Sequence[_Item]],
     tops: Sequence[float],
 ) -> dict[tuple[int, int], list[tuple[float, float]]]:
-    """The points of all edges. Those of one box begin and end at different places of its sides."""
+    """
+    Returns the points of all edges. Those of one box begin and end at different places of its
+    sides.
+    """
     starts, ends = _ports(items, paths, True), _ports(items, paths, False)
     found: dict[tuple[int, int], list[tuple[float, float]]] = {}
     for edge, path in paths.items():
@@ -172,7 +175,7 @@ def _lines(
 def _ports(
     items: Sequence[_Item], paths: Mapping[tuple[int, int], list[_Item]], leaving: bool
 ) -> dict[tuple[int, int], float]:
-    """The x at which each edge leaves or meets its box."""
+    """Returns the x at which each edge leaves or meets its box."""
     found: dict[tuple[int, int], float] = {}
     for number, item in enumerate(items):
         own = [edge for edge in paths if edge[0 if leaving else 1] == number]

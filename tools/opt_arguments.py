@@ -76,8 +76,8 @@ class _Print(argparse.Action):
 
 def normalized(args: Iterable[str], passes: Iterable[str]) -> list[str]:
     """
-    The arguments with each flag of a pass as `--passes=NAME{OPTIONS}`, and options with one dash,
-    which mlir-opt accepts, with two.
+    Returns the arguments with each flag of a pass as `--passes=NAME{OPTIONS}`, and options with one
+    dash, which mlir-opt accepts, with two.
     """
     names = {n.removeprefix(PREFIX) for n in passes}.union(passes)
     parser = argparse.ArgumentParser(add_help=False)
@@ -98,7 +98,7 @@ def normalized(args: Iterable[str], passes: Iterable[str]) -> list[str]:
 
 
 def hint(name: str, known: Iterable[str]) -> str:
-    """The advice for the name of an option or a pass that does not exist."""
+    """Returns the advice for the name of an option or a pass that does not exist."""
     bare = name.lstrip("-")
     return f"; {ELSEWHERE[bare]}" if bare in ELSEWHERE else did_you_mean(name, known)
 
@@ -143,8 +143,8 @@ def add_options(
     texts: Mapping[str, Callable[[], str]],
 ) -> list[argparse.Action]:
     """
-    All options but the flags of passes, which `normalized` has turned into `--passes`. `target`
-    completes the name of a target. `texts` make what `--version`, `--show-dialects` and
+    Returns all options but the flags of passes, which `normalized` has turned into `--passes`.
+    `target` completes the name of a target. `texts` make what `--version`, `--show-dialects` and
     `--list-passes` print.
     """
     return [

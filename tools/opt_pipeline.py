@@ -22,12 +22,12 @@ Passes = Mapping[str, Callable[[], type[ModulePass]]]
 
 
 def pass_names(passes: Passes) -> list[str]:
-    """All names that a pass may be given."""
+    """Returns all names that a pass may be given."""
     return [*passes, *(n.removeprefix(PREFIX) for n in passes if n.startswith(PREFIX))]
 
 
 def make_passes(text: str, passes: Passes) -> list[ModulePass]:
-    """The passes that `text` names, in the syntax of `-p`. Raises ToolError."""
+    """Returns the passes that `text` names, in the syntax of `-p`. Raises ToolError."""
     try:
         specs = list(parse_pipeline(text))
     except ArgSpecParseError as e:
@@ -57,7 +57,7 @@ def _make(spec: ArgSpec, passes: Passes) -> ModulePass:
 
 
 def _wrong_value(pass_class: type[ModulePass], spec: ArgSpec) -> str | None:
-    """The option whose value has the wrong type, if that is what is wrong."""
+    """Returns the option whose value has the wrong type, if that is what is wrong."""
     types = {o.name: o.expected_type.strip("'") for o in get_pass_option_infos(pass_class)}
     for option, values in spec.parameters.items():
         try:
@@ -85,7 +85,9 @@ class Preparation:
     def passes_before(
         self, module_pass: ModulePass, module: ModuleOp, file: str
     ) -> list[ModulePass]:
-        """The passes to run on the module, which is that of a file, before `module_pass`."""
+        """
+        Returns the passes to run on the module, which is that of a file, before `module_pass`.
+        """
         level = level_of(type(module_pass))
         if level is None:
             return []

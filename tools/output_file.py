@@ -36,7 +36,7 @@ def completed(name: str) -> Iterator[str]:
 
 def save_arrays(name: str, arrays: Mapping[str, np.ndarray]) -> None:
     """
-    Write arrays into the file `name` as `.npz`. They may be called anything, also what is the name
+    Writes arrays into the file `name` as `.npz`. They may be called anything, also what is the name
     of a parameter of `numpy.savez`.
     """
     from numpy.lib.format import write_array

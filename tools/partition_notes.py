@@ -8,7 +8,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 
 def note_idle_devices(module: ModuleOp) -> None:
-    """Say on stderr why devices got nothing of a network."""
+    """Says on stderr why devices got nothing of a network."""
     if "glow.idle" not in module.attributes:
         return
     from ..passes.partition.idle import idle_devices

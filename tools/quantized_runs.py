@@ -28,7 +28,7 @@ FLOAT = "float"
 
 
 def pipeline_of(args: argparse.Namespace) -> str | None:
-    """The passes that change the numbers of the optimized graph; None if there are none."""
+    """Returns the passes that change the numbers of the optimized graph; None if there are none."""
     choices = quantization_choices(args)
     passes = [] if choices is None else [str(choices)]
     if args.convert_to is not None:
@@ -37,7 +37,7 @@ def pipeline_of(args: argparse.Namespace) -> str | None:
 
 
 def _conversion(args: argparse.Namespace) -> str:
-    """The pass for `--convert-to`."""
+    """Returns the pass for `--convert-to`."""
     keep = [name for text in args.keep_wide for name in text.split(",") if name]
     wide = [] if args.ranges is None else beyond_range(args.ranges, args.convert_to)
     lists = "".join(
@@ -50,8 +50,8 @@ def _conversion(args: argparse.Namespace) -> str:
 
 def beyond_range(path: str, element: str) -> list[str]:
     """
-    Values that were larger than what a type of floats holds, by a profile, with a warning that
-    names them. Raises QuantizationError for a wrong file.
+    Returns values that were larger than what a type of floats holds, by a profile, with a warning
+    that names them. Raises QuantizationError for a wrong file.
     """
     import ml_dtypes
 
@@ -70,7 +70,7 @@ def beyond_range(path: str, element: str) -> list[str]:
 
 
 def show_report(args: argparse.Namespace, model: CompiledModel, console: Console) -> None:
-    """Print what was quantized, what stays float and why, and which conversions remain."""
+    """Prints what was quantized, what stays float and why, and which conversions remain."""
     choices = quantization_choices(args)
     if choices is None:
         return
@@ -96,7 +96,7 @@ def compare_with_float(
     console: Console,
 ) -> None:
     """
-    Print how far each value is from that of the network in floats, worst first, and the same of
+    Prints how far each value is from that of the network in floats, worst first, and the same of
     the outputs of `model`; and, if inputs are `random`, that this says little. Raises GlowError if
     the network is compiled in floats anyway.
     """
@@ -146,14 +146,14 @@ def _rows(feed: Mapping[str, np.ndarray]) -> int:
 
 
 def decibels(value: float) -> str:
-    """A ratio in dB; that of equal values is infinite."""
+    """Returns a ratio in dB; that of equal values is infinite."""
     return "exact" if value == math.inf else f"{value:.1f} dB"
 
 
 def comparison_table(comparison: Comparison, title: str, scores: bool = False) -> DataTable:
     """
-    Values with the least ratio of signal to noise first; with `scores`, also in how many rows the
-    largest element is at the same place.
+    Returns values with the least ratio of signal to noise first; with `scores`, also in how many
+    rows the largest element is at the same place.
     """
     table = DataTable(title).texts("value")
     table.numbers("signal to noise", "largest difference", *(["top-1 agreement"] * scores))
@@ -166,7 +166,7 @@ def comparison_table(comparison: Comparison, title: str, scores: bool = False) -
 def batches_of(
     args: argparse.Namespace, model: CompiledModel, feed: Mapping[str, np.ndarray]
 ) -> Iterable[Mapping[str, np.ndarray]]:
-    """The samples of `--data`, else the inputs of the run."""
+    """Returns the samples of `--data`, else the inputs of the run."""
     if args.data is None:
         return [feed]
     return open_data(args, model)
@@ -180,12 +180,12 @@ def open_data(args: argparse.Namespace, model: CompiledModel) -> Iterable[Mappin
 
 
 def first_batch(args: argparse.Namespace, model: CompiledModel) -> dict[str, np.ndarray]:
-    """The first samples of `--data`. Raises InputError if there are none."""
+    """Returns the first samples of `--data`. Raises InputError if there are none."""
     for feed in open_data(args, model):
         return dict(feed)
     raise InputError(f"{args.data}: there are no data")
 
 
 def signal_to_noise(error: float) -> str:
-    """A ratio of noise over signal as the inverse in dB."""
+    """Returns a ratio of noise over signal as the inverse in dB."""
     return decibels(-10 * math.log10(error) if error > 0 else math.inf)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def wide(array: np.ndarray) -> np.ndarray:
-    """The array as float64, in which 16-bit floats and integers can be compared."""
+    """Returns the array as float64, in which 16-bit floats and integers can be compared."""
     return array.astype(np.float64)
 
 
@@ -33,8 +33,8 @@ class Difference:
 
 def difference(found: np.ndarray, reference: np.ndarray) -> Difference:
     """
-    Compare two arrays. NaN equals NaN and an infinity equals itself; otherwise these are infinitely
-    far from anything, as are arrays of different shapes.
+    Compares two arrays. NaN equals NaN and an infinity equals itself; otherwise these are
+    infinitely far from anything, as are arrays of different shapes.
     """
     if found.shape != reference.shape:
         return Difference(float("inf"), float("inf"))
@@ -51,12 +51,16 @@ def difference(found: np.ndarray, reference: np.ndarray) -> Difference:
 
 
 def is_classification(array: np.ndarray) -> bool:
-    """One score for each of several classes: floats with a single dimension longer than 1."""
+    """
+    Returns one score for each of several classes: floats with a single dimension longer than 1.
+    """
     return array.dtype.kind in "fV" and array.size > 1 and max(array.shape) == array.size
 
 
 def top_table(name: str, array: np.ndarray, k: int, labels: Sequence[str]) -> DataTable:
-    """The `k` largest scores, and their shares in percent if the scores are probabilities."""
+    """
+    Returns the `k` largest scores, and their shares in percent if the scores are probabilities.
+    """
     scores = wide(array).ravel()
     probabilities = bool((scores >= 0).all()) and abs(scores.sum() - 1) < 0.01
     table = DataTable(f"{shortened(name)}: top {min(k, scores.size)} of {scores.size}")
@@ -105,7 +109,9 @@ def difference_table(
 
 
 def relative_errors(found: np.ndarray, exact: np.ndarray) -> tuple[float, float]:
-    """The largest error, and the root mean square of errors, over that of the exact values."""
+    """
+    Returns the largest error, and the root mean square of errors, over that of the exact values.
+    """
     a, b = wide(found), wide(exact)
     scale = float(np.sqrt(np.mean(np.square(b)))) if b.size else 0.0
     if scale == 0.0:
@@ -125,7 +131,7 @@ def error_table(outputs: Mapping[str, tuple[np.ndarray, np.ndarray]]) -> DataTab
 
 
 def seconds(value: float) -> str:
-    """A duration with a fitting unit."""
+    """Returns a duration with a fitting unit."""
     if value >= 1:
         return f"{value:.2f} s"
     return f"{value * 1e3:.3g} ms" if value >= 1e-3 else f"{value * 1e6:.3g} us"
@@ -152,7 +158,7 @@ def time_table(
 
 
 def size(value: int) -> str:
-    """A number of bytes with a fitting unit."""
+    """Returns a number of bytes with a fitting unit."""
     for unit, factor in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
         if value >= factor:
             return f"{value / factor:.2f} {unit}"

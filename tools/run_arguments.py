@@ -16,7 +16,7 @@ from .arguments import (
 
 
 def run_parser() -> argparse.ArgumentParser:
-    """The parser of the command line of `glow-run`."""
+    """Returns the parser of the command line of `glow-run`."""
     parser = Parser(
         prog="glow-run",
         description="Compile a network (.onnx, or .mlir of the graph dialect) and run it.",

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 def specialized(args: argparse.Namespace, model: CompiledModel) -> CompiledModel:
     """
-    The model for the sizes that its symbols have in `--input` and `--data`. Those that no input
-    gives are 1, which a note on stderr says. `args.define_symbol` has all sizes then.
+    Returns the model for the sizes that its symbols have in `--input` and `--data`. Those that no
+    input gives are 1, which a note on stderr says. `args.define_symbol` has all sizes then.
     """
     if None not in model.symbols.values():
         return model
@@ -38,7 +38,9 @@ def specialized(args: argparse.Namespace, model: CompiledModel) -> CompiledModel
 
 
 def _shapes(args: argparse.Namespace, model: CompiledModel) -> Mapping[str, Sequence[int | None]]:
-    """The shapes of inputs that are given, by name; None for sizes that they do not decide."""
+    """
+    Returns the shapes of inputs that are given, by name; None for sizes that they do not decide.
+    """
     infos, preprocessing = model.get_inputs(), preprocessing_of(args)
     shapes = given_shapes(args.input, infos, preprocessing)
     if args.data is None or args.input:

@@ -29,13 +29,13 @@ class DataTable(Table):
         super().__init__(title=title, title_justify="left", min_width=len(title) + 4)
 
     def texts(self, *names: str) -> DataTable:
-        """Add columns of texts, which fold."""
+        """Adds columns of texts, which fold."""
         for name in names:
             self.add_column(name, overflow="fold")
         return self
 
     def numbers(self, *names: str) -> DataTable:
-        """Add columns of numbers, which stay in one line."""
+        """Adds columns of numbers, which stay in one line."""
         for name in names:
             self.add_column(name, justify="right", no_wrap=True)
         return self
@@ -74,7 +74,7 @@ def _width(cell: object) -> int:
 
 
 def _lines(parts: list[str], width: int) -> Iterator[str]:
-    """Parts with commas between them, as many in a line as fit."""
+    """Yields parts with commas between them, as many in a line as fit."""
     line = ""
     for part in parts:
         if line and len(line) + len(part) + 2 > width:
@@ -87,7 +87,9 @@ def _lines(parts: list[str], width: int) -> Iterator[str]:
 
 
 def shortened(text: str, longest: int = 40) -> str:
-    """A text without its middle if it is longer: names differ in their beginnings and ends."""
+    """
+    Returns a text without its middle if it is longer: names differ in their beginnings and ends.
+    """
     if len(text) <= longest:
         return text
     head = (longest - 1) // 2

@@ -42,7 +42,7 @@ def _trace_file(text: str) -> str:
 
 
 def is_timed(args: argparse.Namespace) -> bool:
-    """Whether a profile is wanted. Raises GlowError for a backend that has none."""
+    """Returns whether a profile is wanted. Raises GlowError for a backend that has none."""
     if args.profile is None:
         return False
     if args.backend != "cpu":
@@ -53,7 +53,7 @@ def is_timed(args: argparse.Namespace) -> bool:
 def show(
     args: argparse.Namespace, model: CompiledModel, feed: dict[str, np.ndarray], console: Console
 ) -> None:
-    """Measure and print, if that is wanted."""
+    """Measures and prints, if that is wanted."""
     if not is_timed(args):
         return
     from .time_tables import instruction_table, kind_table

@@ -40,7 +40,7 @@ def _columns(profile: TimeProfile) -> Sequence[str]:
 
 
 def kind_table(profile: TimeProfile) -> DataTable:
-    """The sums of each kind of instruction, and what remains of the time of a run."""
+    """Returns the sums of each kind of instruction, and what remains of the time of a run."""
     threads = f", thread 0 of {profile.threads}" if profile.threads > 1 else ""
     runs = counted(len(profile.runs), "run")
     table = DataTable(f"time by kind of instruction, medians of {runs}{threads}").texts("kind")
@@ -60,7 +60,7 @@ def kind_table(profile: TimeProfile) -> DataTable:
 
 
 def instruction_table(profile: TimeProfile) -> DataTable:
-    """Each instruction that takes a notable share of the time, the longest first."""
+    """Returns each instruction that takes a notable share of the time, the longest first."""
     table = DataTable("time by instruction").texts("#", "value", "instruction", "sizes")
     table.numbers(*_columns(profile))
     ordered = sorted(profile.instructions, key=lambda i: -i.seconds)
@@ -83,7 +83,7 @@ def _what(i: InstructionTime) -> str:
 
 
 def _sizes(i: InstructionTime) -> str:
-    """The sizes of the outputs and of the operands."""
+    """Returns the sizes of the outputs and of the operands."""
     written, read = (", ".join(_without_element(t) for t in ts) for ts in (i.outputs, i.inputs))
     return f"{written} <- {read}" if read else written
 

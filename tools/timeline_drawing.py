@@ -19,7 +19,9 @@ MARKS = 8
 
 
 def draw_timeline(trace: Mapping[str, Any]) -> str:
-    """The drawing of what `glow.runtime.vta.trace.trace` returns, as the text of an SVG file."""
+    """
+    Returns the drawing of what `glow.runtime.vta.trace.trace` returns, as the text of an SVG file.
+    """
     events = trace["traceEvents"]
     tracks = [e for e in events if e["ph"] == "M" and e["name"] == "thread_name"]
     rows = {e["tid"]: row for row, e in enumerate(tracks)}
@@ -67,7 +69,7 @@ def _colour(kinds: Sequence[str], kind: str) -> str:
 
 
 def _legend(kinds: Sequence[str], left: int) -> tuple[dict[str, tuple[float, int]], int]:
-    """The place of each kind, in as many lines as they need, and where the lines end."""
+    """Returns the place of each kind, in as many lines as they need, and where the lines end."""
     places: dict[str, tuple[float, int]] = {}
     x, y = float(left), 8
     for kind in kinds:

@@ -48,7 +48,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def is_program(args: argparse.Namespace) -> bool:
     """
-    Whether the model is a VTA program. Raises GlowError for options that do not fit what it is.
+    Returns whether the model is a VTA program. Raises GlowError for options that do not fit what it
+    is.
     """
     if not is_container(Path(args.model)):
         for name in ("statistics", "trace"):
@@ -63,7 +64,7 @@ def is_program(args: argparse.Namespace) -> bool:
 
 
 def run_program(args: argparse.Namespace, console: Console) -> int:
-    """Run a VTA program as the arguments say, and return the exit code."""
+    """Runs a VTA program as the arguments say, and returns the exit code."""
     import numpy as np
 
     from ..runtime.vta.container import read_program
@@ -105,7 +106,7 @@ def _signature(program: VtaProgram) -> Signature:
 def _runs(
     simulator: Simulator, signature: Signature, feed: Mapping[str, np.ndarray], repeat: int
 ) -> tuple[dict[str, np.ndarray], list[float]]:
-    """Outputs by name and the seconds of each run of the simulator."""
+    """Returns outputs by name and the seconds of each run of the simulator."""
     arrays = signature.arrays(feed)
     runs = []
     outputs: Sequence[np.ndarray] = ()
@@ -142,7 +143,7 @@ def _report(args: argparse.Namespace, program: VtaProgram, console: Console) -> 
 
 
 def run_table(reading: float, runs: Sequence[float]) -> DataTable:
-    """Seconds that the simulator takes, which say nothing about those of the machine."""
+    """Returns seconds that the simulator takes, which say nothing about those of the machine."""
     from .report import seconds
 
     table = _table("times of the simulator", "step", "time")
@@ -152,7 +153,7 @@ def run_table(reading: float, runs: Sequence[float]) -> DataTable:
 
 
 def engine_table(found: Estimate, clock_mhz: float) -> DataTable:
-    """Cycles in all, and how long each engine and the GEMM core are busy."""
+    """Returns cycles in all, and how long each engine and the GEMM core are busy."""
     table = _table(f"estimated cycles at {clock_mhz:g} MHz", "engine", "cycles", "share")
     cycles = found.cycles
     for engine, busy in found.busy.items():
@@ -164,7 +165,7 @@ def engine_table(found: Estimate, clock_mhz: float) -> DataTable:
 
 
 def traffic_table(found: Estimate) -> DataTable:
-    """Bytes between DRAM and the scratchpads by memory type."""
+    """Returns bytes between DRAM and the scratchpads by memory type."""
     from .report import size
 
     table = _table("DRAM traffic", "memory", "bytes")
@@ -175,7 +176,7 @@ def traffic_table(found: Estimate) -> DataTable:
 
 
 def layer_table(layers: Sequence[LayerEstimate]) -> DataTable:
-    """Cycles, use of the GEMM core, and traffic of each layer."""
+    """Returns cycles, use of the GEMM core, and traffic of each layer."""
     from ..runtime.vta.words import MemoryCode
     from .report import size
 

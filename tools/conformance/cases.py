@@ -71,7 +71,9 @@ class Row:
 
 
 def short(element: Attribute) -> str:
-    """An element type in a few letters: `ui8` for unsigned bytes, `q8` for quantized ones."""
+    """
+    Returns an element type in a few letters: `ui8` for unsigned bytes, `q8` for quantized ones.
+    """
     if not isinstance(element, QuantizedType):
         return str(element)
     axis = " per axis" if element.is_per_axis else ""
@@ -120,8 +122,8 @@ class Draw:
 
     def array(self, shape: Sequence[int], element: Attribute) -> np.ndarray:
         """
-        Random elements: normal floats, integers of up to 16 bits and stored ones from their whole
-        range, and smaller ones of wider types.
+        Returns random elements: normal floats, integers of up to 16 bits and stored ones from their
+        whole range, and smaller ones of wider types.
         """
         dtype, stored = numpy_dtype(element), storage_type(element)
         if is_float(stored):
@@ -145,7 +147,8 @@ class Draw:
         **properties: Python,
     ) -> Case:
         """
-        A call on operands of these shapes, which `values` or, for single operands, `arrays` change.
+        Returns a call on operands of these shapes, which `values` or, for single operands, `arrays`
+        change.
 
         `result` is the shape of a result that does not follow from the operands. Raises
         VerifyException for what the operator does not admit.
@@ -193,8 +196,8 @@ def cases(
     *operators: type[Node], rows: Iterable[Row] = UNIFORM
 ) -> Callable[[Generator], Generator]:
     """
-    Registers the generator of operators, or of all operators that derive from them. `rows` are the
-    element types to try where a claim does not list them.
+    Returns registers the generator of operators, or of all operators that derive from them. `rows`
+    are the element types to try where a claim does not list them.
     """
 
     def register(generate: Generator) -> Generator:
@@ -205,7 +208,7 @@ def cases(
 
 
 def family_of(operator: type[Node]) -> Family | None:
-    """The family of the nearest base class that has one."""
+    """Returns the family of the nearest base class that has one."""
     return _FAMILIES.get(operator)
 
 
@@ -219,7 +222,7 @@ EXAMPLES: Mapping[Schema, tuple[float, int]] = {
 
 
 def example_of(pattern: Attribute | Quantized) -> Attribute:
-    """An element type that a pattern of a claim admits; quantized ones reach to about 5."""
+    """Returns an element type that a pattern of a claim admits; quantized ones reach to about 5."""
     if not isinstance(pattern, Quantized):
         return pattern
     scale, zero_point = EXAMPLES[pattern.schema]

@@ -56,8 +56,8 @@ class Outcome:
 
 def check(backend: Backend, cases: Sequence[Case], together: int = TOGETHER) -> list[Outcome]:
     """
-    The outcome of each case. `together` of them are one network; if that fails, its halves are
-    tried, so that in the end a failure has one case.
+    Returns the outcome of each case. `together` of them are one network; if that fails, its halves
+    are tried, so that in the end a failure has one case.
     """
     if len(cases) > together:
         return [
@@ -94,7 +94,7 @@ def _compared(case: Case, found: np.ndarray, expected: np.ndarray) -> Outcome:
 
 
 def limit_of(case: Case) -> float:
-    """The tolerance of a result against the interpreter's."""
+    """Returns the tolerance of a result against the interpreter's."""
     if is_integer(_result(case)):
         return QUANTUM if case.real is not None else 0.0
     types = (*case.call.operands, *case.call.results)
@@ -106,7 +106,7 @@ def _result(case: Case) -> Attribute:
 
 
 def network(cases: Sequence[Case]) -> tuple[ModuleOp, list[np.ndarray]]:
-    """A graph of one node for each case, with a result each, and its inputs."""
+    """Returns a graph of one node for each case, with a result each, and its inputs."""
     inputs: list[np.ndarray] = []
     block = Block()
     results: list[SSAValue] = []
@@ -127,7 +127,9 @@ def network(cases: Sequence[Case]) -> tuple[ModuleOp, list[np.ndarray]]:
 
 
 def _node(case: Case, operands: Sequence[SSAValue], block: Block) -> SSAValue:
-    """The node of a case at the end of a block, between conversions if it is a float operator."""
+    """
+    Returns the node of a case at the end of a block, between conversions if it is a float operator.
+    """
     call = case.real or case.call
     if case.real is not None:
         operands = [_dequantized(o, block) for o in operands]

@@ -19,7 +19,7 @@ PANELS = (4, 8, 16)
 
 
 def groups(draw: Draw) -> tuple[int, ...]:
-    """The sizes of groups: 8-bit elements have groups of 4 or pairs."""
+    """Returns the sizes of groups: 8-bit elements have groups of 4 or pairs."""
     element = draw.row.operand(0)
     return (2,) if is_float(element) or element == i16 else (4, 2)
 

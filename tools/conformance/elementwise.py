@@ -26,7 +26,7 @@ _DOMAINS: Table[type[DataParallel], Values] = Table("a domain", inherited=True)
 
 
 def domain(*operators: type[DataParallel]) -> Callable[[Values], Values]:
-    """Registers where operators are defined, as what moves random numbers there."""
+    """Returns registers where operators are defined, as what moves random numbers there."""
     return _DOMAINS.entry(*operators)
 
 

@@ -94,7 +94,7 @@ def pad(draw: Draw) -> Iterator[Case]:
 
 @cases(GatherOp, rows=[Row((e, index)) for e in ELEMENTS for index in (i32, i64)])
 def gather(draw: Draw) -> Iterator[Case]:
-    """Some indices lie beyond both ends, where they are clamped."""
+    """Yields some indices lie beyond both ends, where they are clamped."""
     for shape in draw.some(SHAPES[1:], 1):
         axis = int(draw.rng.integers(len(shape)))
         size = shape[axis]

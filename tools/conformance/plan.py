@@ -38,7 +38,7 @@ class Subject:
 
 def plan(backend: Backend, seed: int, wanted: str = "") -> Iterator[Subject]:
     """
-    The operators that a backend claims and whose names contain `wanted`, in the order of the
+    Yields the operators that a backend claims and whose names contain `wanted`, in the order of the
     claims. The cases depend on the seed, the operator and the element types only.
     """
     claims: dict[type[Node], list[Claim]] = {}
@@ -70,7 +70,7 @@ def _subject(backend: Backend, operator: type[Node], claims: Sequence[Claim], se
 
 
 def _cases(backend: Backend, claim: Claim, row: Row, seed: int) -> Iterator[Case]:
-    """Some cases of a row that the backend supports; none if there are none."""
+    """Yields some cases of a row that the backend supports; none if there are none."""
     family = family_of(claim.operator)
     assert family is not None
     rounds = 1 if claim.elements is None else ROUNDS
@@ -89,7 +89,7 @@ def _cases(backend: Backend, claim: Claim, row: Row, seed: int) -> Iterator[Case
 
 
 def _fits(backend: Backend, case: Case) -> bool:
-    """Whether the tensors of a case, and a copy of each, fit into the device's memory."""
+    """Returns whether the tensors of a case, and a copy of each, fit into the device's memory."""
     room = backend.memories()[0].bytes
     tensors = (*case.call.operands, *case.call.results)
     return room is None or 2 * sum(type_bytes(t) for t in tensors) <= room  # pyright: ignore
@@ -127,7 +127,9 @@ def _real(element: Attribute) -> Attribute:
 
 
 def stored(array: np.ndarray, element: Attribute) -> np.ndarray:
-    """The nearest stored numbers of a per-tensor quantized type; other arrays as they are."""
+    """
+    Returns the nearest stored numbers of a per-tensor quantized type; other arrays as they are.
+    """
     if not isinstance(element, QuantizedType):
         return array
     (scale,), (zero_point,) = element.scale_values(), element.zero_point_values()
@@ -138,8 +140,8 @@ def stored(array: np.ndarray, element: Attribute) -> np.ndarray:
 
 def example_row(elements: Elements) -> Row:
     """
-    Types that a row of a claim admits. Quantized operands after the second are added to products
-    and have the scale of these products.
+    Returns types that a row of a claim admits. Quantized operands after the second are added to
+    products and have the scale of these products.
     """
     operands = [example_of(pattern) for pattern in elements.operands]
     for i, addend in enumerate(operands[2:], start=2):

@@ -52,7 +52,7 @@ OTHER_RANKS = (
 
 
 def scaled(draw: Draw, terms: int) -> Values:
-    """Floats whose sums of products of `terms` terms stay near 1; integers as they are."""
+    """Returns floats whose sums of products of `terms` terms stay near 1; integers as they are."""
     if not is_float(draw.row.operand(0)):
         return lambda a: a
     return lambda a: a / np.asarray(max(1, terms) ** 0.25, a.dtype)
