@@ -9,7 +9,7 @@ from .passes.verify_dominance import verify_dominance
 
 
 def has_instructions(module: ModuleOp) -> bool:
-    """Whether a function of the module holds `glow_inst` operations."""
+    """Returns whether a function of the module holds `glow_inst` operations."""
     for function in module.ops:
         if isinstance(function, func.FuncOp) and any(
             op.name.startswith("glow_inst.") for block in function.body.blocks for op in block.ops
@@ -20,7 +20,7 @@ def has_instructions(module: ModuleOp) -> bool:
 
 def verify_all(module: ModuleOp) -> None:
     """
-    Verify types, structure and dominance, and for instruction programs the use of memory.
+    Verifies types, structure and dominance, and for instruction programs the use of memory.
 
     Raises VerifyException; its attribute `operation`, if present, is the offending operation.
     """

@@ -53,11 +53,11 @@ class Compilation:
         """An import that was tried and not used yet: its sizes, the graph, files with weights."""
 
     def specialized(self, sizes: Mapping[str, int]) -> CompiledModel:
-        """The model for sizes of all symbols, from the cache or compiled."""
+        """Returns the model for sizes of all symbols, from the cache or compiled."""
         return self.restored(sizes) or self.compiled(sizes)
 
     def restored(self, sizes: Mapping[str, int]) -> CompiledModel | None:
-        """The model for sizes of all symbols as the backend's cache has it."""
+        """Returns the model for sizes of all symbols as the backend's cache has it."""
         source = self._source(sizes)
         if source is None or self._verifies():
             return None
@@ -81,7 +81,7 @@ class Compilation:
         )
 
     def compiled(self, sizes: Mapping[str, int]) -> CompiledModel:
-        """The model for sizes of all symbols, compiled."""
+        """Returns the model for sizes of all symbols, compiled."""
         from .passes.collector import without_garbage_collection
         from .runtime.stages import Progress
 
@@ -107,7 +107,8 @@ class Compilation:
 
     def symbolic_signature(self, sizes: Mapping[str, int]) -> Signature | None:
         """
-        Inputs and outputs with the symbols that are not among `sizes`; None if there are none.
+        Returns inputs and outputs with the symbols that are not among `sizes`; None if there are
+        none.
 
         A network that cannot be compiled for any sizes raises UnsupportedError here already.
         """
@@ -127,7 +128,10 @@ class Compilation:
         )
 
     def _declared(self, sizes: Mapping[str, int]) -> Signature | None:
-        """Inputs and outputs with all symbols, None if there are none; from the cache if it can."""
+        """
+        Returns inputs and outputs with all symbols, None if there are none; from the cache if it
+        can.
+        """
         cache = self._target.cache
         source = self._source({})
         if cache is None or source is None:
@@ -166,7 +170,7 @@ class Compilation:
             raise problem from None
 
     def _imported(self, sizes: Mapping[str, int]) -> tuple[ModuleOp, set[str]]:
-        """The graph, and the files other than the model's with its weights."""
+        """Returns the graph, and the files other than the model's with its weights."""
         trial, self._trial = self._trial, None
         if trial is not None and trial[0] == sizes:
             return trial[1:]
@@ -182,13 +186,13 @@ class Compilation:
         return self._loaded
 
     def _stages(self, sizes: Mapping[str, int]) -> Stages:
-        """The stages of a model whose program was found in the cache."""
+        """Returns the stages of a model whose program was found in the cache."""
         module, external = self._imported(sizes)
         self._files.expect_unchanged(external)
         return self._stages_from(module)
 
     def _stages_from(self, module: ModuleOp) -> Stages:
-        """The stages that follow those which the module has been through."""
+        """Returns the stages that follow those which the module has been through."""
         from .runtime.resume import remaining_stages
         from .runtime.stages import Stages
 
@@ -204,7 +208,7 @@ class Compilation:
         return None
 
     def _verifies(self) -> bool:
-        """Whether all IR is to be verified, so that all of it must be made."""
+        """Returns whether all IR is to be verified, so that all of it must be made."""
         return verifies() if self._verify is None else self._verify
 
 
@@ -214,7 +218,7 @@ def _is_module(model: object) -> bool:
 
 
 def _with_sizes(info: TensorInfo, sizes: Mapping[str, int]) -> TensorInfo:
-    """An input or output with these symbols replaced."""
+    """Returns an input or output with these symbols replaced."""
     return replace(info, shape=[sizes.get(d, d) if isinstance(d, str) else d for d in info.shape])
 
 
@@ -238,6 +242,6 @@ def _completed(
 
 
 def _compute_all(stages: Stages) -> None:
-    """Run and thereby verify every stage, whether or not the backend needs it."""
+    """Runs and thereby verify every stage, whether or not the backend needs it."""
     for _ in stages.walk():
         pass

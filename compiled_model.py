@@ -60,11 +60,11 @@ class CompiledModel:
 
     def __call__(self, /, *args: object, **kwargs: object) -> list[np.ndarray]:
         """
-        Run the network on its inputs, by position or by name, and return all outputs in order.
+        Runs the network on its inputs, by position or by name, and returns all outputs in order.
 
         An input is a numpy array (or what `numpy.asarray` turns into one) of exactly the declared
-        shape and dtype, in any memory layout and byte order. Outputs are fresh arrays.
-        Raises InputError, saying what was expected and what was found.
+        shape and dtype, in any memory layout and byte order. Outputs are fresh arrays. Raises
+        InputError, saying what was expected and what was found.
         """
         return self.run(None, self._signature.bind(args, kwargs))
 
@@ -72,7 +72,7 @@ class CompiledModel:
         self, output_names: Sequence[str] | None, input_feed: Mapping[str, object]
     ) -> list[np.ndarray]:
         """
-        Run the network and return the outputs called `output_names`, in that order, or all for
+        Runs the network and returns the outputs called `output_names`, in that order, or all for
         None.
 
         `input_feed` has an array for each input by name, as in `__call__`. Raises InputError.
@@ -83,7 +83,7 @@ class CompiledModel:
 
     def profile(self, /, *args: object, repeat: int = 20, **kwargs: object) -> TimeProfile:
         """
-        Run the network on inputs as for a call, `repeat` times and once before, and return the
+        Runs the network on inputs as for a call, `repeat` times and once before, and return the
         measured times of each of its instructions. The model must have been compiled with
         `timed=True` for the backend cpu; raises GlowError otherwise, and InputError. An input
         called `repeat` can only be given by its position.
@@ -93,13 +93,13 @@ class CompiledModel:
 
     def get_inputs(self) -> list[TensorInfo]:
         """
-        Name, shape and type of each input, in order. A symbolic dimension is a string: its name,
+        Names, shape and type of each input, in order. A symbolic dimension is a string: its name,
         or `<input>_dim<index>` if it has none.
         """
         return list(self._signature.inputs)
 
     def get_outputs(self) -> list[TensorInfo]:
-        """Name, shape and type of each output, in order."""
+        """Names, shape and type of each output, in order."""
         return list(self._signature.outputs)
 
     @property
@@ -109,8 +109,8 @@ class CompiledModel:
 
     def specialize(self, symbols: Mapping[str, int] | None = None) -> CompiledModel:
         """
-        The model for these sizes of all symbols that have none yet, such as `{"batch": 4}`. It is
-        compiled now, unless that was done before. A model without such symbols is its own.
+        Returns the model for these sizes of all symbols that have none yet, such as `{"batch": 4}`.
+        It is compiled now, unless that was done before. A model without such symbols is its own.
 
         Raises GlowError for wrong symbols, and what `glow.compile` raises.
         """
@@ -176,7 +176,7 @@ class CompiledModel:
 
     def dump_stages(self, directory: str | Path) -> list[Path]:
         """
-        Write each stage as `NN-name.mlir`, and what else the backend has to show (LLVM IR), to
+        Writes each stage as `NN-name.mlir`, and what else the backend has to show (LLVM IR), to
         `directory`, which is made if need be, and the constants of all stages to
         `weights.safetensors`, to which the stages refer. Returns the files. `glow.compile` takes
         each file of a stage that has weights, and continues after that stage.
@@ -187,7 +187,7 @@ class CompiledModel:
 
 
 def _listed(infos: Sequence[TensorInfo], most: int = 4) -> str:
-    """Some inputs or outputs in one line."""
+    """Returns some inputs or outputs in one line."""
     shown = [f"{info.name} {info}" for info in infos[:most]]
     more = [f"{len(infos) - most} more"] if len(infos) > most else []
     return ", ".join([*shown, *more]) or "nothing"

@@ -43,7 +43,7 @@ def compile(
     **options: Any,
 ) -> CompiledModel:
     """
-    Compile a network for a backend.
+    Compiles a network for a backend.
 
     - `model`: path of an ONNX file, of a file of the graph dialect (`.mlir`, `.glow`), or of a file
       of a stage (see `CompiledModel.dump_stages`), after which compilation continues; the bytes of
@@ -68,9 +68,9 @@ def compile(
     - `progress`: called with a `glow.runtime.stages.Progress` when a stage of compilation begins
       and when kernels are finished, by the thread that compiles. An exception ends the compilation.
 
-    Raises ModelError for a model that cannot be read, UnsupportedError for one that needs
-    operators or types that are missing (it lists all of them), CompileError if a pass fails, and
-    GlowError for wrong options.
+    Raises ModelError for a model that cannot be read, UnsupportedError for one that needs operators
+    or types that are missing (it lists all of them), CompileError if a pass fails, and GlowError
+    for wrong options.
     """
     sizes = checked_sizes(symbols)
     expect_cache(cache)

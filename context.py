@@ -11,7 +11,7 @@ from .universe import multiverse
 
 def make_context() -> Context:
     """
-    A context with xDSL's and our dialects.
+    Returns a context with xDSL's and our dialects.
 
     `llvm` is xDSL's dialect extended by the operations of upstream MLIR that it lacks.
     """

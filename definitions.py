@@ -44,7 +44,7 @@ def define(
     constants: dict[str, Constant] | None = None,
 ) -> Operator:
     """
-    An operator that a formula states: see docs/formulas.md.
+    Returns an operator that a formula states: see docs/formulas.md.
 
     - `name`: of its nodes and results, for those who read the graph.
     - `formula`: such as `"y[b, i] = sum(k) x[b, k] * w[i, k]"`. It takes as many operands as it
@@ -103,7 +103,8 @@ class Operator:
 
     def result_type(self, *operands: Attribute) -> TensorType:
         """
-        The type of the result for tensor types of operands. Raises GlowError if they do not fit.
+        Returns the type of the result for tensor types of operands. Raises GlowError if they do not
+        fit.
         """
         try:
             return GenericOp.result_type(operands, self._properties, self.shape, self.element)
@@ -118,8 +119,8 @@ class Operator:
 
     def __call__(self, *operands: Any) -> GenericOp | np.ndarray:
         """
-        A node on values of a graph, or what the formula gives for arrays, computed in numpy.
-        Raises GlowError for operands that do not fit.
+        Returns a node on values of a graph, or what the formula gives for arrays, computed in
+        numpy. Raises GlowError for operands that do not fit.
         """
         if not operands or isinstance(operands[0], SSAValue):
             result = self.result_type(*(o.type for o in operands))
@@ -139,7 +140,7 @@ class Operator:
         return evaluate(call, arrays)[0]
 
     def graph(self, *operands: TensorType) -> ModuleOp:
-        """A network of this operator alone, for `glow.compile`."""
+        """Returns a network of this operator alone, for `glow.compile`."""
         from xdsl.dialects import func
         from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType, ModuleOp
         from xdsl.ir import Block, Region
@@ -164,7 +165,7 @@ class Operator:
 
     def onnx_node(self, inputs: Sequence[str], output: str) -> NodeProto:
         """
-        A node for ONNX models, of the domain `ai.glow` (import its version 1), from which
+        Returns a node for ONNX models, of the domain `ai.glow` (import its version 1), from which
         `glow.compile` makes this operator.
         """
         from onnx import helper

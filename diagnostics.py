@@ -33,7 +33,7 @@ def keep_operation(self: Diagnostic, ir: IRNode, underlying_error: Exception) ->
 
 
 def shorten(message: str) -> str:
-    """The message, with the middle left out of lines that no screen can hold."""
+    """Returns the message, with the middle left out of lines that no screen can hold."""
     half = LONGEST_MESSAGE // 2
     return "\n".join(
         line
@@ -71,12 +71,12 @@ def describe_parse_error(error: ParseError) -> str:
 
 
 def _visible(message: str) -> str:
-    """The message with escapes of the characters that a screen does not show."""
+    """Returns the message with escapes of the characters that a screen does not show."""
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in message)
 
 
 def find_invalid(module: Operation | None) -> Operation | None:
-    """The innermost operation that does not verify, None if all do."""
+    """Returns the innermost operation that does not verify, None if all do."""
     found = None
     inside = [module] if module is not None else []
     while invalid := next((op for op in inside if _is_invalid(op)), None):
@@ -97,7 +97,7 @@ def describe_failure(
     error: Exception, pass_name: str | None, file: str, module: Operation | None = None
 ) -> str:
     """
-    The message of a check or a pass, with its operation.
+    Returns the message of a check or a pass, with its operation.
 
     If the error does not name an operation, it is searched in `module`.
     """
@@ -113,7 +113,9 @@ def describe_failure(
 
 
 def position_of(op: Operation) -> str:
-    """`file:line:col: ` of the operation, or of the nearest one around it that has a position."""
+    """
+    Returns `file:line:col: ` of the operation, or of the nearest one around it that has a position.
+    """
     around: Operation | None = op
     while around is not None:
         location = around.location

@@ -116,15 +116,15 @@ class HostManager:
         **options: object,
     ) -> Future[NetworkInfo]:
         """
-        Compile a network in the background, split over devices, and load it.
+        Compiles a network in the background, split over devices, and loads it.
 
         `model`, `symbols` (of all symbolic dimensions), `max_elements` and `quantize` are as in
         `glow.compile`; a module that is partitioned already keeps its partitions. So are the other
         `options`, such as `conv_algorithm` and `threads`: they are for those devices whose backend
-        has them. `devices` are the names of those that may be used, by default all, and
-        `strategy` is a name from docs/partitioning.md. With `replicas`, it is loaded that often, or
-        as often as it fits (`"all"`), on devices of the same kind, and each request goes to the
-        replica with the shortest queue.
+        has them. `devices` are the names of those that may be used, by default all, and `strategy`
+        is a name from docs/partitioning.md. With `replicas`, it is loaded that often, or as often
+        as it fits (`"all"`), on devices of the same kind, and each request goes to the replica with
+        the shortest queue.
 
         The network can be run when the future is done; it has the errors of `glow.compile`,
         DeviceMemoryError if memory is lacking, and RejectedError if the network is removed, or the
@@ -149,8 +149,8 @@ class HostManager:
         **options: object,
     ) -> NetworkInfo:
         """
-        Add a network and await that it is ready: as `add_network`, for a task of `asyncio`. If the
-        task is cancelled before, the network is not added.
+        Adds a network and awaits that it is ready: as `add_network`, for a task of `asyncio`. If
+        the task is cancelled before, the network is not added.
         """
         load = Loading(model, symbols, max_elements, quantize)
         pending = self._add(name, load, devices, strategy, replicas, options)
@@ -186,7 +186,7 @@ class HostManager:
         return pending
 
     def _subset(self, names: Sequence[str] | None) -> Configuration:
-        """The devices that a network may use."""
+        """Returns the devices that a network may use."""
         if isinstance(names, str):
             raise GlowError(f"expected a list of names of devices, found the string {names!r}")
         wanted = list(self._devices) if names is None else list(names)
@@ -202,7 +202,7 @@ class HostManager:
 
     def remove_network(self, name: str, drain: bool = True) -> None:
         """
-        Remove a network and free its memory, when its requests are done: all that were accepted,
+        Removes a network and free its memory, when its requests are done: all that were accepted,
         or without `drain` those that a device began with; the others fail with RejectedError. New
         ones are refused at once. A network that is still being compiled is given up, which the
         future of `add_network` says with RejectedError.
@@ -232,7 +232,7 @@ class HostManager:
         timeout: float | None = None,
     ) -> Future[list[np.ndarray]]:
         """
-        Run a network, and return a future of its results at once.
+        Runs a network, and returns a future of its results at once.
 
         - `inputs`: arrays by name or in order, as for a compiled model. They must not be changed
           until the future is done.
@@ -284,7 +284,7 @@ class HostManager:
         timeout: float | None = None,
     ) -> list[np.ndarray]:
         """
-        Run a network and await its results: as `run`, for a task of `asyncio`. A task that is
+        Runs a network and awaits its results: as `run`, for a task of `asyncio`. A task that is
         cancelled cancels the request, unless a device began with it.
         """
         future = self.run(network, inputs, outputs=outputs, priority=priority, timeout=timeout)
@@ -311,20 +311,20 @@ class HostManager:
 
     def trace(self) -> dict[str, object]:
         """
-        The latest requests that ended, with their partitions on devices, as an object for JSON in
-        the trace format of Chrome and Perfetto.
+        Returns the latest requests that ended, with their partitions on devices, as an object for
+        JSON in the trace format of Chrome and Perfetto.
         """
         return timeline(list(self._records), list(self._devices), self._start)
 
     def write_trace(self, path: str | Path) -> None:
-        """Write `trace` to a file, which https://ui.perfetto.dev opens. Raises OSError."""
+        """Writes `trace` to a file, which https://ui.perfetto.dev opens. Raises OSError."""
         Path(path).write_text(json.dumps(self.trace()), encoding="utf-8")
 
     # the end
 
     def shutdown(self, drain: bool = True) -> None:
         """
-        Remove all networks and end the threads. Requests are finished as in `remove_network`, and
+        Removes all networks and end the threads. Requests are finished as in `remove_network`, and
         networks that are being compiled are finished with `drain` and given up without; those that
         wait for that are given up. Later calls do nothing.
         """
@@ -341,7 +341,7 @@ class HostManager:
             device.join()
 
     def _forget(self) -> None:
-        """Forget everything in a forked child, where nothing can run and nothing has to end."""
+        """Forgets everything in a forked child, where nothing can run and nothing has to end."""
         self._forked = True
         self._finalizer.detach()  # locks may be held by threads that do not exist here
 

@@ -24,7 +24,7 @@ TEXT_SUFFIXES = (".mlir", ".glow")
 
 
 def is_text(model: object) -> bool:
-    """Whether a model is a file of the graph dialect."""
+    """Returns whether a model is a file of the graph dialect."""
     return isinstance(model, str | Path) and Path(model).suffix in TEXT_SUFFIXES
 
 
@@ -36,9 +36,9 @@ def load_model(
     keep_partitions: bool = False,
 ) -> ModuleOp:
     """
-    A model in any form that `compile` accepts, as a module of the graph dialect that the caller
-    owns. The paths of the files of external data that an ONNX model has are added to `external`.
-    A network that is split over devices becomes whole, except with `keep_partitions`.
+    Returns a model in any form that `compile` accepts, as a module of the graph dialect that the
+    caller owns. The paths of the files of external data that an ONNX model has are added to
+    `external`. A network that is split over devices becomes whole, except with `keep_partitions`.
 
     Raises ModelError and UnsupportedError as `compile` does.
     """
@@ -80,7 +80,7 @@ class Loading:
         self._pipeline = pipeline_text(quantize)
 
     def module(self) -> ModuleOp:
-        """The graph, which keeps its partitions. Raises what `glow.compile` does."""
+        """Returns the graph, which keeps its partitions. Raises what `glow.compile` does."""
         from .runtime.gil_switch import python_lock
         from .runtime.host.options import quantized_graph
 
@@ -90,7 +90,7 @@ class Loading:
 
 
 def _whole(module: ModuleOp) -> ModuleOp:
-    """The graph of a network that was split over devices; other modules as they are."""
+    """Returns the graph of a network that was split over devices; other modules as they are."""
     from .passes.partition.inline_partitions import inline_partitions
     from .passes.partition.partitions import is_partitioned
 

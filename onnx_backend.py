@@ -37,7 +37,7 @@ class GlowBackendRep(BackendRep):
 
     def run(self, inputs: Any, **kwargs: Any) -> tuple[Any, ...]:
         """
-        The outputs for `inputs`, as a tuple whose fields have the names of the outputs.
+        Returns the outputs for `inputs`, as a tuple whose fields have the names of the outputs.
 
         `inputs` is a sequence of arrays in the order of the model's inputs, a mapping from their
         names, or one array. Raises InputError if shapes or dtypes are not those of the model.
@@ -69,8 +69,8 @@ class GlowBackend(Backend):
     @classmethod
     def is_compatible(cls, model: ModelProto, device: str = "CPU", **kwargs: Any) -> bool:
         """
-        Whether all operators of a model are supported. Symbolic dimensions without a size count as
-        1.
+        Returns whether all operators of a model are supported. Symbolic dimensions without a size
+        count as 1.
         """
         try:
             loaded = load_onnx(model)
@@ -83,7 +83,7 @@ class GlowBackend(Backend):
     @classmethod
     def prepare(cls, model: ModelProto, device: str = "CPU", **kwargs: Any) -> GlowBackendRep:
         """
-        Compile a model.
+        Compiles a model.
 
         Raises InputError for another device, and the errors of `glow.compile`.
         """
@@ -95,7 +95,7 @@ class GlowBackend(Backend):
     def run_model(
         cls, model: ModelProto, inputs: Any, device: str = "CPU", **kwargs: Any
     ) -> tuple[Any, ...]:
-        """Compile a model and run it once; see `GlowBackendRep.run`."""
+        """Compiles a model and runs it once; see `GlowBackendRep.run`."""
         return cls.prepare(model, device, **kwargs).run(inputs)
 
     @classmethod
@@ -108,7 +108,7 @@ class GlowBackend(Backend):
         **kwargs: Any,
     ) -> tuple[Any, ...]:
         """
-        Run one node on arrays, in the newest opset of the default domain or `opset_version`.
+        Runs one node on arrays, in the newest opset of the default domain or `opset_version`.
 
         If the node needs to know shapes, axes and the like, all inputs but the first are taken as
         constants; if that does not suffice, all are.
@@ -130,7 +130,7 @@ class GlowBackend(Backend):
 
     @classmethod
     def supports_device(cls, device: str) -> bool:
-        """Whether programs can run on `device`, written as ONNX does: `CPU`, or `CPU:0`."""
+        """Returns whether programs can run on `device`, written as ONNX does: `CPU`, or `CPU:0`."""
         return device.split(":")[0] == "CPU"
 
 
@@ -152,7 +152,7 @@ def _named(node: NodeProto, inputs: Any) -> dict[str, np.ndarray]:
 def _node_model(
     node: NodeProto, arrays: Mapping[str, np.ndarray], variable: Sequence[str], opset: int
 ) -> ModelProto:
-    """A model of one node. Its inputs are `variable`; the other arrays are constants."""
+    """Returns a model of one node. Its inputs are `variable`; the other arrays are constants."""
     tensors = {name: numpy_helper.from_array(array, name) for name, array in arrays.items()}
     inputs = [
         helper.make_tensor_value_info(name, tensors[name].data_type, tensors[name].dims)

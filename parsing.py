@@ -108,9 +108,9 @@ def parse_text(
     implicit_module: bool = True,
 ) -> ModuleOp:
     """
-    The module that `content`, text in UTF-8, describes. It is not verified. `name` is that of the
-    file and `line_offset` the number of lines before `content`. Operations outside a module become
-    part of an implicit one, unless `implicit_module` is false.
+    Returns the module that `content`, text in UTF-8, describes. It is not verified. `name` is that
+    of the file and `line_offset` the number of lines before `content`. Operations outside a module
+    become part of an implicit one, unless `implicit_module` is false.
 
     Raises LocatedParseError.
     """
@@ -135,7 +135,7 @@ def _decode(content: bytes, name: str) -> str:
 
 def read_module(path: Path) -> ModuleOp:
     """
-    The verified module of a file of MLIR text, in a context in which every stage parses.
+    Returns the verified module of a file of MLIR text, in a context in which every stage parses.
 
     Raises TextError, whose message is the one that `glow-opt` prints.
     """

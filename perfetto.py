@@ -17,7 +17,7 @@ DIGITS = 6
 
 
 def document(events: Iterable[Event]) -> dict[str, object]:
-    """The content of a file: an object for JSON."""
+    """Returns the content of a file: an object for JSON."""
     return {"traceEvents": [*events], "displayTimeUnit": "ns"}
 
 
@@ -62,7 +62,9 @@ def span(
     arguments: Mapping[str, object],
     process: int = 0,
 ) -> list[Event]:
-    """The two ends of a span. Within the same number, spans are nested, outer ones first."""
+    """
+    Returns the two ends of a span. Within the same number, spans are nested, outer ones first.
+    """
     common = {"cat": name, "id": number, "name": name, "pid": process, "tid": 0}
     return [
         {"ph": "b", **common, "ts": round(start, DIGITS), "args": dict(arguments)},
@@ -73,7 +75,7 @@ def span(
 def arrow(
     number: int, start: tuple[int, int, float], end: tuple[int, int, float], name: str = "data"
 ) -> list[Event]:
-    """An arrow between two places: process, track, and a time within a slice there."""
+    """Returns an arrow between two places: process, track, and a time within a slice there."""
     common = {"cat": name, "id": number, "name": name}
 
     def place(pid: int, tid: int, time: float) -> Event:

@@ -46,7 +46,7 @@ class LatestUsed(Generic[K, V]):
         self._lock = threading.Lock()
 
     def get(self, key: K) -> V:
-        """The value of a key, made if need be. Raises what `make` raises."""
+        """Returns the value of a key, made if need be. Raises what `make` raises."""
         while True:
             with self._lock:
                 if key in self._made:
@@ -70,7 +70,7 @@ class LatestUsed(Generic[K, V]):
             mine.set()
 
     def values(self) -> list[V]:
-        """The values that are kept, the latest used last."""
+        """Returns the values that are kept, the latest used last."""
         with self._lock:
             return list(self._made.values())
 
@@ -124,7 +124,7 @@ class SymbolicModel(CompiledModel):
 
     def specialize(self, symbols: Mapping[str, int] | None = None) -> CompiledModel:
         """
-        The model for these sizes of all symbols that have none yet, such as `{"batch": 4}`:
+        Returns the model for these sizes of all symbols that have none yet, such as `{"batch": 4}`:
         compiled now, unless it is there. Raises GlowError for wrong symbols, and what
         `glow.compile` raises.
         """
@@ -170,7 +170,7 @@ class SymbolicModel(CompiledModel):
         return self._only("dump_stages(...)").dump_stages(directory)
 
     def _only(self, what: str) -> CompiledModel:
-        """The specialization, if there is one alone. Raises GlowError otherwise."""
+        """Returns the specialization, if there is one alone. Raises GlowError otherwise."""
         found = self._kept.values()
         if len(found) == 1:
             return found[0]

@@ -37,12 +37,12 @@ CHARACTER = 0.56
 
 
 def series(index: int) -> str:
-    """The colour of the thing with this number."""
+    """Returns the colour of the thing with this number."""
     return SERIES[index % len(SERIES)]
 
 
 def text_width(text: str, size: float = 12) -> float:
-    """About the width of a text in pixels."""
+    """Returns about the width of a text in pixels."""
     return len(text) * size * CHARACTER
 
 
@@ -143,7 +143,7 @@ class Picture:
         return "\n".join([head, title, style, *self._parts, "</svg>\n"])
 
     def _colours(self, fill: str, stroke: str, thickness: float) -> str:
-        """The attributes that give a shape its colours."""
+        """Returns the attributes that give a shape its colours."""
         used = [(kind, c) for kind, c in (("fill", fill), ("stroke", stroke)) if c != "none"]
         self._rules.update(dict.fromkeys(used))
         found = f' class="{" ".join(_class(*rule) for rule in used)}"' if used else ""
@@ -154,13 +154,13 @@ class Picture:
         return found
 
     def _theme(self, theme: int) -> Iterator[str]:
-        """A CSS rule for each colour that is used."""
+        """Yields a CSS rule for each colour that is used."""
         for kind, colour in self._rules:
             yield f".{_class(kind, colour)}{{{kind}:{shade(colour, theme)}}}"
 
 
 def shade(colour: str, theme: int) -> str:
-    """A colour in a theme, 0 for light and 1 for dark, as `#rrggbb`. Raises KeyError."""
+    """Returns a colour in a theme, 0 for light and 1 for dark, as `#rrggbb`. Raises KeyError."""
     name, _, percent = colour.partition("/")
     share = int(percent or 100) / 100
     mixed = (
@@ -179,5 +179,5 @@ def _class(kind: str, colour: str) -> str:
 
 
 def _n(number: float) -> str:
-    """A number of pixels, to two digits after the point."""
+    """Returns a number of pixels, to two digits after the point."""
     return f"{number:.2f}".rstrip("0").rstrip(".")

@@ -42,7 +42,7 @@ class Table(Mapping[K, V]):
         return add
 
     def add(self, key: K, value: V) -> None:
-        """Add an entry. Raises ValueError if there is one already."""
+        """Adds an entry. Raises ValueError if there is one already."""
         if key in self._entries:
             name = getattr(key, "name", getattr(key, "__name__", key))
             raise ValueError(f"{name} already has {self._what}")
@@ -53,7 +53,7 @@ class Table(Mapping[K, V]):
     @overload
     def get(self, key: Hashable, default: V | T, /) -> V | T: ...
     def get(self, key: Hashable, default: Any = None, /) -> Any:
-        """The entry of a key; `default` if there is none."""
+        """Returns the entry of a key; `default` if there is none."""
         entries: dict[Any, V] = self._entries
         found = entries.get(key)
         if found is None and self._inherited and isinstance(key, type):

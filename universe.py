@@ -123,7 +123,8 @@ UNIVERSE = Universe(
 
 def multiverse() -> Universe:
     """
-    The dialects, passes and targets of this package and of all that are installed beside it.
+    Returns the dialects, passes and targets of this package and of all that are installed beside
+    it.
 
     To find them, the metadata of all packages is read, which takes as long as to compile a small
     network; so that is done once for each search path of modules.

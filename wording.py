@@ -6,12 +6,14 @@ from collections.abc import Iterable
 
 
 def counted(number: int, noun: str, plural: str | None = None) -> str:
-    """`1 sample`, `2 samples`; the plural is the noun with an s unless it is given."""
+    """Returns `1 sample`, `2 samples`; the plural is the noun with an s unless it is given."""
     return f"{number} {noun if number == 1 else plural or f'{noun}s'}"
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """`; did you mean a or b?` with the known names that are similar, or nothing if none is."""
+    """
+    Returns `; did you mean a or b?` with the known names that are similar, or nothing if none is.
+    """
     from difflib import get_close_matches
 
     similar = get_close_matches(name, list(known))

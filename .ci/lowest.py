@@ -14,7 +14,9 @@ REQUIREMENT = re.compile(r"(?P<name>[\w.-]+)(\[[\w,-]*\])?(>=|~=|==)(?P<version>
 
 
 def constraint(requirement: str) -> str:
-    """`name[extra]>=1.2` as `name==1.2`. Raises ValueError for a requirement of another form."""
+    """
+    Returns `name[extra]>=1.2` as `name==1.2`. Raises ValueError for a requirement of another form.
+    """
     found = REQUIREMENT.fullmatch(requirement)
     if found is None:
         raise ValueError(f"expected one version with >=, ~= or ==, found {requirement!r}")
