@@ -1,10 +1,10 @@
 """
 The lowering of instructions to kernels: functions over memrefs in upstream's structured dialects.
 
-What is computed is apart from how. `algorithms` has one algorithm for each family of operators,
-written as loop nests (`nest`) over strided views (`affine`). `schedules` chooses vectors, tiles and
-loop order from a machine description, `threads` divides the work, and `codegen` turns all of it
-into control flow.
+What a kernel computes is separate from how it computes it. `algorithms` has one algorithm for each
+family of operators, written as loop nests over strided views. `schedules` chooses vectors, tiles
+and the order of loops from a machine description, `threads` divides the work, and `codegen` emits
+the control flow.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _EXPORTS = {"implements": "registry", "kernel_claims": "claims"}
 
 
 def __getattr__(name: str) -> Any:
-    # loaded on first use, with the algorithms, which register themselves
+    # The package is loaded on first use, with the algorithms, which register themselves.
     if name in _EXPORTS:
         import_module(f"{__name__}.algorithms")
         return getattr(import_module(f"{__name__}.{_EXPORTS[name]}"), name)

@@ -1,9 +1,9 @@
 """
 The pass `glow-build-nests`: from an allocated instruction program to kernels of loop nests.
 
-Each distinct instruction becomes one kernel, named after its instruction and the hash of everything
-that its code depends on, so that the same kernel has the same name in every network. `main` calls
-the kernels in order.
+Each distinct instruction becomes one kernel. Its name consists of the instruction's name and a hash
+of everything that its code depends on, so that the same kernel has the same name in every network.
+`main` calls the kernels in order.
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ from .main import main_of, planned_size
 class BuildNestsPass(ModulePass):
     """
     Makes a kernel of loop nests of each distinct instruction of `main`, whose memory
-    `glow-allocate` has planned. What is computed is apart from how; but some algorithms depend on
-    the instructions that a machine has, and on the number of threads.
+    `glow-allocate` has planned. The nests say what is computed and not how. Some algorithms depend
+    on the instructions of the machine and on the number of threads, though.
     """
 
     name = "glow-build-nests"
     level = PLANNED
 
     threads: int = 1
-    """How many threads are to run the kernels together."""
+    """The number of threads that run the kernels together."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if self.threads < 1:
@@ -83,9 +83,7 @@ def _kernel(
     machine: MachineDescription,
     threads: int,
 ) -> KernelOp:
-    """
-    Returns the kernel that does what an instruction says, on memory as the parameters describe it.
-    """
+    """Returns the kernel of an instruction, on memory as the parameters describe it."""
     views = [p.view(i) for i, p in enumerate(parameters)]
     described = describe(op, views, machine, threads)
     kernel = KernelOp(name, [p.typed(p.element) for p in parameters])

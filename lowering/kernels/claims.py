@@ -1,4 +1,4 @@
-"""What the CPU computes, as claims that are read off the registry of kernels."""
+"""The operators that the CPU computes, as claims that follow from the registry of kernels."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from .registry import algorithm_of, implements, runs_on
 @cache
 def kernel_claims(machine: MachineDescription) -> Sequence[Claim]:
     """
-    Returns each operator that can become kernels on a machine, on all element types that it admits.
-    Which calls those are, `implements` and `runs_on` decide.
+    Returns a claim for each operator that can become kernels on a machine, on all element types
+    that it admits. `implements` and `runs_on` decide about calls.
     """
 
     def computes(call: Call) -> bool:

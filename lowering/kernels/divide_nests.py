@@ -30,16 +30,18 @@ from .threads.overlap import may_meet, nests_of, reads_of
 @dataclass(frozen=True)
 class DivideNestsPass(ModulePass):
     """
-    Divides the work of kernels between threads: which loops of each nest, or which iterations of
-    loops around nests, and where threads wait for each other. Nests that are not divided are run by
-    the first thread.
+    Divides the work of kernels between threads: it chooses loops of each nest, or iterations of
+    loops around nests, and the points where threads wait for each other. The first thread runs the
+    nests that are not divided.
     """
 
     name = "glow-divide-nests"
     level = SCHEDULED
 
     threads: int = 1
-    """How many threads run the kernels together; as many as `glow-build-nests` was told."""
+    """
+    The number of threads that run the kernels together, which `glow-build-nests` was given as well.
+    """
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if self.threads < 1:
@@ -74,14 +76,14 @@ class _Done:
     alone: bool
     """Whether thread 0 made them."""
     loop: Dim | None = None
-    """If they were made in other iterations than the present one of this loop."""
+    """The loop in another iteration of which the accesses were made, if they were."""
 
 
 class _Divider:
     """
-    Every thread goes through all steps of a kernel and does its part of each. Where a step touches
-    what another thread may have written, or writes what another may still read, all meet at a
-    barrier first.
+    Divides the steps of a kernel. Every thread goes through all steps and does its part of each.
+    All threads meet at a barrier before a step that touches what another thread may have written,
+    or writes what another thread may still read.
     """
 
     def __init__(
@@ -103,7 +105,7 @@ class _Divider:
             if isinstance(op, NestOp):
                 self._nest(op, self._steps.nest(op))
             elif isinstance(op, StepOp) and step is not None:
-                # thread 0 does all of a step whose length is not known beforehand
+                # thread 0 does all of a step whose length is not known at compile time
                 self._meet(op, list(nests_of([step])), alone=True)
             elif isinstance(op, RepeatOp) and isinstance(step, Repeat) and op.count:
                 self._repeat(op, step)
@@ -135,7 +137,7 @@ class _Divider:
     def _meet(
         self, op: Operation, nests: Sequence[Nest], alone: bool, private: Sequence[Buffer] = ()
     ) -> None:
-        """A barrier, if it is necessary before an operation, whose nests then count as done."""
+        """Adds a barrier if an operation needs one; its nests then count as done."""
         reads = [a for n in nests for a in reads_of(n) if a.buffer not in private]
         writes = [a for n in nests for a in n.writes if a.buffer not in private]
         now = _Done(reads, writes, alone)

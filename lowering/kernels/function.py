@@ -1,4 +1,4 @@
-"""A kernel's function: parameters and scratch as flat memrefs, then its nests."""
+"""The function of a kernel: parameters and scratch as flat memrefs, then its nests."""
 
 from __future__ import annotations
 
@@ -35,21 +35,26 @@ _PRIVATE = StringAttr("private")
 class KernelFunction:
     function: func.FuncOp
     scratch_bytes: int
-    """If not 0, the function's last parameter is so much scratch memory."""
+    """
+    The bytes of scratch memory that the function takes as its last parameter; if 0, there is none.
+    """
     has_thread: bool = False
     """Whether the first parameter is the number of the thread that calls."""
     has_team: bool = False
-    """Whether the team of threads is the next parameter, because they draw tickets or wait."""
+    """
+    Whether the next parameter is the team of threads, which threads need to draw tickets or to
+    wait.
+    """
     has_barriers: bool = False
     """Whether threads wait for each other."""
     alone: bool = True
-    """Whether only thread 0 does anything."""
+    """Whether only thread 0 does any work."""
 
 
 def build_function(kernel: KernelOp, machine: MachineDescription) -> KernelFunction:
     """
-    Returns the function that does what a kernel says. Behind the scratch that all threads use lies
-    that of each thread.
+    Returns the function of a kernel. The private scratch of each thread follows the scratch that
+    all threads use.
     """
     steps, threads = KernelSteps(kernel), kernel.thread_count
     _expect_registers(kernel, steps, machine)
@@ -90,7 +95,7 @@ def build_function(kernel: KernelOp, machine: MachineDescription) -> KernelFunct
 
 
 def _expect_registers(kernel: KernelOp, steps: KernelSteps, machine: MachineDescription) -> None:
-    """Raises VerifyException, which says the schedule, for a register tile that does not fit."""
+    """Raises VerifyException, with the schedule, if a register tile does not fit."""
     for op in kernel.walk():
         if not isinstance(op, NestOp) or op.schedule is None:
             continue
@@ -107,7 +112,9 @@ def _expect_registers(kernel: KernelOp, steps: KernelSteps, machine: MachineDesc
 
 
 def _divided(kernel: KernelOp, steps: KernelSteps) -> dict[Repeat, Divided]:
-    """Returns the loops whose iterations are divided, by the first of those nested."""
+    """
+    Returns the loops whose iterations are divided; the key of nested loops is the first of them.
+    """
     found: dict[Repeat, Divided] = {}
     for op in kernel.walk():
         if isinstance(op, RepeatOp) and op.divided is not None:
@@ -162,7 +169,7 @@ def _in_scratch(emitter: Emitter, scratch: SSAValue, buffer: Buffer, shift: SSAV
 
 
 def _packed(buffers: Sequence[Buffer]) -> tuple[dict[Buffer, int], int]:
-    """Returns the place of each buffer if they lie one behind the other, and the bytes of all."""
+    """Returns the place of each buffer if they lie one after the other, and the bytes of all."""
     places, end = {}, 0
     for buffer in buffers:
         places[buffer] = end

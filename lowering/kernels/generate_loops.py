@@ -2,8 +2,8 @@
 The pass `glow-generate-loops`: from kernels of scheduled nests to functions in upstream's
 structured dialects.
 
-Some kernels need temporary memory. It lies in the arena where no buffer is alive at that time; the
-arena grows where that is beyond its end.
+Some kernels need temporary memory. It lies in the arena at places where no buffer is alive at that
+time; the arena grows if these places are beyond its end.
 """
 
 from __future__ import annotations
@@ -28,9 +28,10 @@ from .main import THREADS, build_main, main_of
 @dataclass(frozen=True)
 class GenerateLoopsPass(ModulePass):
     """
-    Generates the loops of kernels as their schedules say, and makes `main` compute addresses of
-    buffers. In a program that is divided between threads, `main` and kernels have the number of the
-    thread, and `main` the team of threads, as first parameters (see `lowering.threads`).
+    Generates the loops of kernels by their schedules, and makes `main` compute the addresses of
+    buffers. In a program that is divided between threads, the first parameter of `main` and of
+    kernels is the number of the thread, and `main` also has the team of threads as a parameter (see
+    `lowering.threads`).
     """
 
     name = "glow-generate-loops"
@@ -43,7 +44,9 @@ class GenerateLoopsPass(ModulePass):
 
 
 def generate_loops(module: ModuleOp, machine: MachineDescription) -> None:
-    """Replaces kernels by functions, and `main` by one that calls these. Other functions stay."""
+    """
+    Replaces kernels by functions, and `main` by a function that calls these. Other functions stay.
+    """
     main = main_of(module)
     functions: dict[str, KernelFunction] = {}
     for kernel in list(module.body.block.ops):

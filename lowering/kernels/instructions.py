@@ -1,4 +1,4 @@
-"""What a kernel needs to know of an instruction: its parameters, its signature, its algorithm."""
+"""The facts about an instruction that its kernel needs: its parameters, signature and algorithm."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ _HASH_DIGITS = 12
 
 @dataclass(frozen=True)
 class Parameter:
-    """A memref as the kernel sees it."""
+    """A memref parameter of a kernel."""
 
     element: Attribute
-    """The instruction's element type, which says more than memory: signedness, quantization."""
+    """The instruction's element type, which also has the signedness and the quantization."""
     shape: tuple[int, ...]
     strides: tuple[int, ...]
     offset: int
@@ -45,7 +45,7 @@ class Parameter:
         return Parameter(t.element_type, t.get_shape(), significant_strides(t), offset, qualifier)
 
     def typed(self, element: Attribute) -> MemRefType:
-        """Its type with these elements."""
+        """Returns its type with elements of `element`."""
         return strided_memref(element, self.shape, self.strides, self.offset)
 
     def view(self, number: int) -> View:
@@ -57,7 +57,7 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Signature:
-    """What distinguishes a kernel from others: equal text, equal kernel."""
+    """The facts that distinguish a kernel from others; equal text means an equal kernel."""
 
     stem: str
     text: str
@@ -75,7 +75,7 @@ def signature_of(
     threads: int = 1,
 ) -> Signature:
     properties = {**op.properties, **op.attributes}
-    # the offsets of memory planning are not on instructions, so that all properties count
+    # all properties count: the offsets of memory planning are not on instructions
     listed = ", ".join(f"{name} = {properties[name]}" for name in sorted(properties))
     memory = "; ".join(
         f"{p.qualifier} {p.element} {p.shape} {p.strides} {p.offset}" for p in parameters
@@ -107,7 +107,7 @@ def _block_text(block: Block) -> str:
 def describe(
     op: Instruction, views: Sequence[View], machine: MachineDescription, threads: int = 1
 ) -> Kernel:
-    """Returns the algorithm of an instruction whose parameters have these views, as nests."""
+    """Returns the nests of the algorithm of an instruction whose parameters have these views."""
     for kind, build in _BUILDERS.items():
         if isinstance(op, kind):
             kernel = build(op, views, machine, threads)

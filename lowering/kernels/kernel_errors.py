@@ -13,7 +13,7 @@ from ...glow_dialects.glow_nest.kernel import KernelOp
 
 @contextmanager
 def of_kernel(kernel: KernelOp) -> Iterator[None]:
-    """What is wrong with a kernel becomes a CompileError that names it."""
+    """Turns an error about a kernel into a CompileError that names the kernel."""
     try:
         yield
     except (ValueError, VerifyException) as error:

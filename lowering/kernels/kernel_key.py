@@ -1,4 +1,4 @@
-"""What a kernel is known by in files of measured schedules."""
+"""The key of a kernel in files of measured schedules."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ...glow_dialects.glow_nest.kernel import KernelOp
 def kernel_key(kernel: KernelOp) -> str:
     """
     Returns the hash of the nests of a kernel before they are scheduled. Kernels that do the same on
-    memory of the same shape have the same key, whatever the network and the number of threads.
+    memory of the same shape have the same key in every network, for any number of threads.
     """
     text = StringIO()
     printer = Printer(text)

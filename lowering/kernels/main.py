@@ -1,4 +1,6 @@
-"""`main`, which computes addresses of buffers from the memory plan, and calls kernels in order."""
+"""
+`main`, which computes the addresses of buffers from the memory plan and calls the kernels in order.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,7 @@ from .threads.hazards import Region as MemoryRegion
 
 PTR = llvm.LLVMPointerType()
 THREADS = "glow_nest.threads"
-"""How many threads run `main` together, as an attribute of it; 1 if there is none."""
+"""The attribute of `main` with the number of threads that run it together; 1 if there is none."""
 _LEADING = (INDEX, PTR)
 _ARENA = "arena"
 
@@ -56,7 +58,7 @@ def main_of(module: ModuleOp) -> func.FuncOp:
 
 
 def planned_size(main: func.FuncOp, name: str, before: str) -> int:
-    """Returns a size that memory planning found; `before` is the pass that needs it."""
+    """Returns a size that memory planning found. `before` names the pass that needs it."""
     value = main.attributes.get(name)
     if not isinstance(value, IntegerAttr):
         raise CompileError(f"main has no {name}: run glow-allocate before {before}")
@@ -66,7 +68,7 @@ def planned_size(main: func.FuncOp, name: str, before: str) -> int:
 def build_main(
     main: func.FuncOp, kernels: Mapping[str, KernelFunction], threads: int
 ) -> list[Operation]:
-    """Returns the new `main`, and declarations of what threads call to work together."""
+    """Returns the new `main`, and declarations of the functions by which threads work together."""
     program = list(main.body.block.ops)
     calls = [(op, kernels[op.callee.string_value()]) for op in program if isinstance(op, CallOp)]
     needs: dict[Operation, int] = {op: k.scratch_bytes for op, k in calls if k.scratch_bytes}
@@ -124,7 +126,9 @@ class _Main:
         self._emitter.add(func.CallOp.create(operands=operands, properties={"callee": callee}))
 
     def _threading(self, op: Instruction, kernel: KernelFunction) -> Sequence[SSAValue]:
-        """Returns the leading arguments of a call, after a barrier if there must be one."""
+        """
+        Returns the leading arguments of a call, and emits a barrier before it if there must be one.
+        """
         if not kernel.has_thread:
             return ()
         thread, team = self._leading
@@ -174,7 +178,8 @@ class _Main:
         at = planned.value.data + offset * element_bytes(t.element_type)
         if is_contiguous(t):
             return self._place(segment, at, MemRefType(element, shape))
-        # a memref.view is dense: view what the strided one reaches, then say how
+        # a memref.view is dense: it covers what the strided memref reaches, and a cast adds the
+        # strides
         dense = self._place(segment, at, MemRefType(element, [max(1, extent(t) - offset)]))
         wanted = strided_memref(element, shape, strides)
         return reinterpreted(self._emitter, dense, wanted, 0, shape, strides)
@@ -213,7 +218,7 @@ def _argument_type(t: Attribute) -> Attribute:
 
 
 def _declarations() -> list[func.FuncOp]:
-    """Returns the declarations of the functions that threads call to work together."""
+    """Returns the declarations of the functions by which threads work together."""
     return [
         func.FuncOp.external(BARRIER, [PTR, INDEX], []),
         func.FuncOp.external(NEXT, [PTR, INDEX, INDEX], [INDEX]),

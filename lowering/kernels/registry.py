@@ -1,5 +1,5 @@
 """
-Which operators have a kernel, and what a kernel's algorithm works with.
+The registry of kernel algorithms, and the interface that an algorithm uses.
 
 ```python
 @kernel(TransposeOp)
@@ -47,7 +47,7 @@ _MACHINES: dict[type[Node], Callable[[MachineDescription, Call], bool]] = {}
 
 
 def everywhere(machine: MachineDescription, call: Call) -> bool:
-    """What most kernels need: no special instructions."""
+    """Returns true: most kernels need no special instructions."""
     return True
 
 
@@ -57,8 +57,8 @@ def kernel(
     on: Callable[[MachineDescription, Call], bool] = everywhere,
 ) -> Callable[[Algorithm], Algorithm]:
     """
-    Returns registers the algorithm of operators, for calls on which `when` holds. On machines for
-    which `on` does not hold, there are no instructions for it.
+    Registers the algorithm of operators, for calls on which `when` holds and machines on which `on`
+    holds.
     """
 
     def register(algorithm: Algorithm) -> Algorithm:
@@ -73,7 +73,7 @@ def kernel(
 
 def default_kernel(algorithm: Algorithm) -> Algorithm:
     """
-    Returns registers the algorithm of operators that are stated as a formula and have no other.
+    Registers the algorithm of operators that are stated as a formula and have no other algorithm.
     """
     _DEFAULT.append(algorithm)
     return algorithm
@@ -90,8 +90,8 @@ def algorithm_of(operator: type[Node]) -> Algorithm | None:
 
 def implements(call: Call) -> bool:
     """
-    Returns whether programs with an operator on these types can become kernels: data-parallel
-    operators, those with an algorithm, and those that instructions express with views and copies.
+    Returns whether an operator on these types can become a kernel: data-parallel operators can,
+    those with an algorithm, and those that instructions express with views and copies.
     """
     if issubclass(call.operator, DataParallel):
         return not call.operator.depends_on_place(call)
@@ -108,7 +108,7 @@ def runs_on(machine: MachineDescription, call: Call) -> bool:
 
 
 class Epilogue:
-    """What happens to each element of the result before it is stored; by default nothing."""
+    """The operations on each element of the result before it is stored; by default none."""
 
     def __init__(
         self,
@@ -124,7 +124,7 @@ class Epilogue:
 
 
 class Kernel:
-    """An algorithm in the making: the operator's call, its views, and the nests so far."""
+    """The interface of an algorithm: the operator's call, its views, and the nests so far."""
 
     def __init__(
         self,
@@ -159,7 +159,10 @@ class Kernel:
 
     @property
     def elementwise_views(self) -> Sequence[View]:
-        """The result, and what the epilogue reads at the place of each of its elements."""
+        """
+        The views of the result, and of the epilogue's operands at the place of each of its
+        elements.
+        """
         return [self.result, *self.epilogue.extras]
 
     @property
@@ -176,7 +179,7 @@ class Kernel:
 
     @contextmanager
     def repeat(self, dim: Dim) -> Iterator[None]:
-        """The nests that are added inside run for each value of `dim`."""
+        """Runs the nests that are added inside once for each value of `dim`."""
         with self._inside(Repeat(dim)):
             yield
 
@@ -192,9 +195,9 @@ class Kernel:
         self, numbers: NumberList, together: int, after: int = 0, part: Dim | None = None
     ) -> Iterator[Sequence[Dim]]:
         """
-        The nests that are added inside run for each `together` numbers of a list, with `after` only
-        for those behind the last complete group of so many, with `part` only for that part of the
-        list, of equal ones. Yields their loop variables.
+        Runs the nests that are added inside for each `together` numbers of a list. With `after`,
+        they run only for the numbers after the last complete group. With `part`, they run only for
+        that one of several equal parts of the list. Yields their loop variables.
         """
         dims = tuple(Dim(f"n{i}", numbers.dim.size) for i in range(together))
         with self._inside(RepeatListed(dims, numbers, after, part)):
@@ -218,12 +221,12 @@ class Kernel:
         operands: Sequence[Access],
         value: Expr,
     ) -> None:
-        """`write = value(operands)` at each point."""
+        """Computes `write = value(operands)` at each point."""
         body = Body((value,), (write.element,))
         self.nest(Nest(tuple(dims), (write,), body, tuple(operands)))
 
     def copy(self, dims: Sequence[Dim], write: Access, read: Access) -> None:
-        """`write = read` at each point, converted if the element types differ."""
+        """Computes `write = read` at each point, and converts if the element types differ."""
         element = write.element
         if read.element == element:
             self.nest(Nest(tuple(dims), (write,), Body.passing(element), (read,), raw=True))
@@ -244,7 +247,7 @@ class Kernel:
         operands: Sequence[Access] = (),
         value: Expr | None = None,
     ) -> None:
-        """`result[place] = epilogue(value(reduction, operands))` at each point."""
+        """Computes `result[place] = epilogue(value(reduction, operands))` at each point."""
         values = [Expr.argument(0) if value is None else value]
         self._write(dims, reduced, reduction, [place], operands, values)
 
@@ -255,7 +258,10 @@ class Kernel:
         operands: Sequence[Access],
         value: Expr | None = None,
     ) -> None:
-        """`result[place] = epilogue(value(operands))` at each point; by default the operand."""
+        """
+        Computes `result[place] = epilogue(value(operands))` at each point; the value is by default
+        the operand.
+        """
         values = [Expr.argument(0) if value is None else value]
         self._write(dims, (), None, [place], operands, values)
 
@@ -266,7 +272,9 @@ class Kernel:
         operands: Sequence[Access],
         values: Sequence[Expr],
     ) -> None:
-        """`result[places[i]] = epilogue(values[i](operands))` for several places at once."""
+        """
+        Computes `result[places[i]] = epilogue(values[i](operands))` for several places at once.
+        """
         self._write(dims, (), None, places, operands, values)
 
     def _write(

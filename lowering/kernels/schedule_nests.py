@@ -35,15 +35,15 @@ from .schedules.ranked_schedules import fitted
 @dataclass(frozen=True)
 class ScheduleNestsPass(ModulePass):
     """
-    Gives each nest the schedule that a cost model finds best for a machine. Loops that memory
-    cannot tell from one become one before. Nests that have a schedule keep it.
+    Gives each nest the schedule that the cost model finds best for a machine. Before, it joins
+    loops that are one loop for every access. Nests that have a schedule keep it.
     """
 
     name = "glow-schedule-nests"
     level = NESTS
 
     schedules: str | None = None
-    """A file of measured schedules, which go before those of the model (see `glow-tune`)."""
+    """A file of measured schedules, which are preferred to those of the model (see `glow-tune`)."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         machine = machine_of(op)
@@ -61,8 +61,9 @@ def schedule_nests(
     kernel: KernelOp, machine: MachineDescription, texts: Mapping[str, str] | None = None
 ) -> None:
     """
-    Gives each nest of a kernel a schedule: that whose text is given under the number of the nest,
-    or the best by cost. A schedule that does not fit its nest is ignored with a warning.
+    Gives each nest of a kernel a schedule: the one whose text is given under the number of the
+    nest, or the best by cost. A given schedule that does not fit its nest is ignored with a
+    warning.
     """
     steps = KernelSteps(kernel)
     nests = [op for op in kernel.walk() if isinstance(op, NestOp)]
@@ -84,7 +85,10 @@ def schedule_nests(
 def _measured(
     kernel: KernelOp, number: int, nest: Nest, text: str, machine: MachineDescription
 ) -> tuple[Nest, Schedule] | None:
-    """Returns a nest with the schedule of a text; None, with a warning, if that does not fit."""
+    """
+    Returns a nest with the schedule of a text; if the schedule does not fit, warns and returns
+    None.
+    """
     where = f"kernel @{kernel.sym_name.data}, nest {number}"
     schedule = schedule_of(text, where)
     try:
@@ -96,8 +100,7 @@ def _measured(
 
 def schedule_of(text: str, where: str) -> Schedule:
     """
-    Returns the schedule of a text, with loops that have no size. Raises CompileError for wrong
-    text.
+    Returns the schedule of a text; its loops have no sizes. Raises CompileError for wrong text.
     """
     try:
         return ScheduleAttr.parse_parameter(Parser(Context(), text))

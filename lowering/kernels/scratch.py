@@ -1,4 +1,4 @@
-"""Where kernels find temporary memory: in the arena, between the buffers that are alive."""
+"""Places for the temporary memory of kernels: in the arena, between the buffers that are alive."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ...glow_dialects.elements import type_bytes
 from ...glow_dialects.glow_inst.memory import AllocActivationOp, DeallocActivationOp
 
 ALIGNMENT = 64
-"""Bytes; of each scratch buffer."""
+"""The alignment of each scratch buffer in bytes."""
 
 
 def scratch_places(
@@ -19,8 +19,8 @@ def scratch_places(
 ) -> dict[Operation, int]:
     """
     Returns the offset in the arena of the temporary memory of each instruction that needs some (in
-    bytes): the lowest that overlaps no buffer which is alive then. It may end beyond the planned
-    arena.
+    bytes). It is the lowest offset at which no buffer is alive then. The memory may end beyond the
+    planned arena.
     """
     alive: dict[Operation, tuple[int, int]] = {}
     places: dict[Operation, int] = {}

@@ -24,8 +24,9 @@ from .schedules.split_reduction import Splitter
 @dataclass(frozen=True)
 class SplitReductionsPass(ModulePass):
     """
-    Cuts reductions of much data to few results into one nest that reduces parts and one that
-    combines them: threads and register tiles need several results. Nests that have a schedule stay.
+    Cuts each reduction of much data to few results into one nest that reduces parts and one that
+    combines them, because threads and register tiles need several results. Nests that have a
+    schedule stay.
     """
 
     name = "glow-split-reductions"
@@ -46,7 +47,7 @@ def split_reductions(kernel: KernelOp, machine: MachineDescription) -> None:
 
 
 def _split_block(block: Block, steps: KernelSteps, splitter: Splitter, times: int) -> None:
-    """`times`: how often the steps run."""
+    """Splits the nests of a block, whose steps run `times` times."""
     for op in list(block.ops):
         if isinstance(op, RepeatOp):
             _split_block(op.body.block, steps, splitter, times * op.count)

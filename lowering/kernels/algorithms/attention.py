@@ -1,4 +1,4 @@
-"""Attention."""
+"""The algorithm of attention."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from .rows import softmax_of_rows, store_reduction
 
 _LEAST_EXPONENT = -64.0
 """
-Of a power of e, relative to the largest in its row, which is 1. Smaller ones would not change a sum
-even in f64, but products with them can be below the least normal number, which takes processors
-many times as long.
+The least exponent of a power of e, relative to the largest in its row, which is 1. Powers with
+smaller exponents would not change a sum even in f64. Products with them can be subnormal, and
+processors take many times as long for these.
 """
 
 
 @kernel(AttentionOp, MaskedAttentionOp)
 def attention(k: Kernel) -> None:
     """
-    For each image, head, and a few rows of the query: scores, their softmax but for its divisor,
-    and the mean of the values. Only the scores of these rows are ever in memory. Many rows read
-    dense copies of the keys and the values of the head, the keys turned around.
+    Computes, for each image, each head, and a few rows of the query: the scores, the numerators of
+    their softmax, and the mean of the values. Memory only ever holds the scores of these rows. Many
+    rows read dense copies of the keys and the values of the head; the keys are transposed.
     """
     query, key, value = k.operands[:3]
     element = compute_type(query.element)
@@ -73,7 +73,7 @@ def _scores(
     powers: View,
     mask: Sequence[Access],
 ) -> None:
-    """`powers[row, j] = products * scale + mask`."""
+    """Computes `powers[row, j] = products * scale + mask`."""
     scale = k.call.float("scale")
 
     score, added = arguments(2)

@@ -1,4 +1,4 @@
-"""Numbers of f32 as sums of three parts of bf16; see `semantics.bf16_parts`."""
+"""Numbers of f32 as sums of three parts of bf16 (`semantics.bf16_parts`)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _HIGH = 0xFFFF0000
 _WIDTH = 16
 
 PAIRS = ((2, 0), (0, 0), (1, 0), (1, 1), (0, 1), (0, 2))
-"""The parts of two numbers whose products count, so that neighbours share one."""
+"""The pairs of parts whose products count, in an order in which neighbouring pairs share a part."""
 
 
 def pairs_of_parts() -> tuple[Dim, Affine, Affine]:
@@ -25,8 +25,8 @@ def pairs_of_parts() -> tuple[Dim, Affine, Affine]:
 
 def words_of_parts(first: Expr, second: Expr | None) -> list[Expr]:
     """
-    Returns the parts of two numbers of f32 in words: in each, that of the first number in the low
-    half, of the second in the high half. A missing second number is zero.
+    Returns the parts of two f32 numbers as words. Each word has a part of the first number in its
+    low half and a part of the second in its high half. A missing second number is zero.
     """
     words: list[Expr] = []
     for number in range(PARTS):
@@ -41,7 +41,9 @@ def words_of_parts(first: Expr, second: Expr | None) -> list[Expr]:
 
 
 def _cut(value: Expr, last: bool) -> tuple[Expr, Expr]:
-    """Returns the largest part of a number, as bits, and the rest; all, if it is the last part."""
+    """
+    Returns the largest part of a number, as bits, and the rest. The last part is the whole number.
+    """
     bits = bitcast(value, WORD)
     if last:
         return bits, value

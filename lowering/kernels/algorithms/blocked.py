@@ -21,15 +21,17 @@ from ..codegen.types import memory_type, value_type
 from ..registry import Kernel, kernel, total
 
 _RECORDS = (2, 4)
-"""Blocks that are packed whole, from a vector of each channel."""
+"""
+The largest number of channels in a block that is packed as a whole, from a vector of each channel.
+"""
 
 
 @kernel(BlockedConvolutionOp)
 def convolution(k: Kernel) -> None:
     """
-    `y[n, ob, w, o] = bias[ob, o] + sum(x[n, cb, w * stride + i * dilation, c] *
-    filter[ob, cb, i, c, o])` over channels `cb, c` and offsets `i` in the window; a plain input has
-    one channel in each block.
+    Computes `y[n, ob, w, o] = bias[ob, o] + sum(x[n, cb, w * stride + i * dilation, c] * filter[ob,
+    cb, i, c, o])` over channels `cb, c` and offsets `i` in the window. A plain input has one
+    channel in each block.
     """
     x, filters, bias = k.operands
     y = k.result
@@ -66,7 +68,10 @@ def windows(
 
 @kernel(PackChannelsOp)
 def pack(k: Kernel) -> None:
-    """The full blocks, then the lanes of the last block that have a channel and those without."""
+    """
+    Packs the full blocks, then the lanes of the last block that have a channel, and fills the other
+    lanes.
+    """
     (x,) = k.operands
     y = k.result
     block, channels = y.shape[-1], x.shape[1]
@@ -89,7 +94,7 @@ def pack(k: Kernel) -> None:
 
 
 def _pack_records(k: Kernel, n: Dim, space: Sequence[Dim]) -> None:
-    """Blocks of few channels: those of a block at once."""
+    """Packs blocks of few channels: all channels of a block at once."""
     (x,) = k.operands
     y = k.result
     _, channels, *_ = x.shape
@@ -105,7 +110,7 @@ def _pack_records(k: Kernel, n: Dim, space: Sequence[Dim]) -> None:
 
 @kernel(UnpackChannelsOp)
 def unpack(k: Kernel) -> None:
-    """The full blocks, then the lanes of the last block that have a channel."""
+    """Unpacks the full blocks, then the lanes of the last block that have a channel."""
     (x,) = k.operands
     y = k.result
     block, channels = x.shape[-1], y.shape[1]

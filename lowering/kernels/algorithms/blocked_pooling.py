@@ -1,9 +1,10 @@
 """
 Pooling of blocked tensors.
 
-Along each dimension, windows fall into segments that miss the same elements: those that reach over
-the start, those inside, those that reach over the end. Each combination of segments is a nest of
-its own over what its windows see, so nothing is padded and every count is a constant.
+Along each dimension, the windows fall into segments: those that reach over the start of the input,
+those inside, and those that reach over the end. The windows of a segment miss the same elements.
+Each combination of segments has a nest of its own over the elements that its windows see, so
+nothing is padded and every count is a constant.
 """
 
 from __future__ import annotations
@@ -25,22 +26,24 @@ from ..registry import Kernel, kernel, total
 
 @dataclass(frozen=True)
 class Segment:
-    """Windows `start` to `start + count - 1` along a dimension, alike in what they miss."""
+    """Windows `start` to `start + count - 1` along a dimension, which miss the same elements."""
 
     start: int
     count: int
     first: int
     """The first place in the window that is inside the input."""
     places: int
-    """How many are, one after the other."""
+    """The number of consecutive places in the window that are inside the input."""
     counted: int
-    """How many places are inside the input or its declared padding."""
+    """The number of places inside the input or its declared padding."""
 
 
 def segments(
     size: int, count: int, kernel: int, stride: int, dilation: int, low: int, high: int
 ) -> Iterator[Segment]:
-    """The segments of `count` windows over `size` elements with padding `low` and `high`."""
+    """
+    Returns the segments of `count` windows over `size` elements with padding `low` and `high`.
+    """
 
     def seen(window: int) -> tuple[int, int, int]:
         at = [window * stride - low + i * dilation for i in range(kernel)]
@@ -71,14 +74,14 @@ def _segments_of(call: Call, counts: Sequence[int]) -> list[tuple[Segment, ...]]
 
 @kernel(BlockedMaxPoolOp)
 def max_pool(k: Kernel) -> None:
-    """The largest element of each window."""
+    """Computes the largest element of each window."""
     for part in _segments_of(k.call, k.result.shape[2:-1]):
         _pool(k, part, Combine.MAXIMUM, None)
 
 
 @kernel(BlockedAvgPoolOp)
 def avg_pool(k: Kernel) -> None:
-    """The sum of each window times one over the number of elements that count."""
+    """Computes the sum of each window times the inverse of the number of elements that count."""
     padded = k.call.get("count_include_pad")
     for part in _segments_of(k.call, k.result.shape[2:-1]):
         count = prod(s.counted if padded else s.places for s in part)

@@ -33,11 +33,11 @@ def _windows(call: Call, counts: Sequence[int]) -> Windows:
 @kernel(ConvolutionOp)
 def convolution(k: Kernel) -> None:
     """
-    `y[n, o, w] = bias[o] + sum(x[n, c, w * stride + i * dilation] * filter[o, c, i])` over the
-    group's channels `c` and the window's offsets `i`.
+    Computes `y[n, o, w] = bias[o] + sum(x[n, c, w * stride + i * dilation] * filter[o, c, i])` over
+    the group's channels `c` and the window's offsets `i`.
 
     Where windows reach beyond the input, or do not read neighbouring elements, they read a padded
-    copy of the image, or of the channels of one group after the other.
+    copy of the image. The copy has all channels, or the channels of one group at a time.
     """
     windows, x = without_gaps(_windows(k.call, k.result.shape[2:]), k.operands[0])
     n = Dim("n", x.shape[0])
@@ -69,7 +69,10 @@ def _direct(
     filters: View,
     only: Dim | None = None,
 ) -> None:
-    """All groups, or that of the enclosing loop variable `only`, whose channels the source has."""
+    """
+    Computes all groups, or only group `only`, the variable of an enclosing loop, whose channels
+    `source` has.
+    """
     call, y, bias = k.call, k.result, k.operands[2]
     groups = call.int("group")
     g = only or Dim("g", groups)

@@ -26,11 +26,12 @@ _QUAD = 4
 @kernel(BlockedDepthwiseConvolutionOp)
 def depthwise_convolution(k: Kernel) -> None:
     """
-    `y[n, b, w, c] = bias[b, c] + sum(x[n, b, w * stride + i * dilation, c] * filter[b, i, c])`.
+    Computes `y[n, b, w, c] = bias[b, c] + sum(x[n, b, w * stride + i * dilation, c] * filter[b, i,
+    c])`.
 
-    Bytes are multiplied in quads of neighbouring pixels, where the machine adds such products and
-    windows are that narrow; else in f32 as long as all sums are exact there, because most
-    processors multiply f32 faster than i32.
+    Bytes are multiplied in groups of four neighbouring pixels, where the machine has an instruction
+    for such dot products and windows are narrow enough. Otherwise they are multiplied in f32 if all
+    sums are exact there, because most processors multiply f32 faster than i32.
     """
     x, filters, bias = k.operands
     y = k.result
@@ -53,7 +54,7 @@ def depthwise_convolution(k: Kernel) -> None:
 
 
 def _is_exact_in_f32(a: Attribute, b: Attribute, terms: int) -> bool:
-    """Returns whether each sum of so many products of integers is a number that f32 holds."""
+    """Returns whether f32 holds each sum of `terms` products of these integers exactly."""
     return terms << (bits(memory_type(a)) + bits(memory_type(b)) - 1) <= _EXACT_IN_F32
 
 
@@ -65,7 +66,10 @@ def _has_quads(k: Kernel) -> bool:
 
 
 def _in_quads(k: Kernel) -> None:
-    """Rows of the filter become quads, with zeros behind the last column."""
+    """
+    Computes the convolution with rows of the filter in groups of four columns; zeros fill the last
+    group.
+    """
     x, filters, bias = k.operands
     y = k.result
     blocks, *rows, width, block = filters.shape

@@ -1,4 +1,4 @@
-"""Products of groups of narrow operands."""
+"""Matrix products and convolutions of narrow operands, which sum groups of neighbouring terms."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ _PAIR = 2
 
 def _has_products(machine: MachineDescription, call: Call) -> bool:
     """
-    Returns weights end with [panel, group]; a panel is a vector of sums, or a block of channels.
+    Returns whether the machine has dot products of these operands, and the weights end with [panel,
+    group]. A panel is a vector of sums, or a block of channels.
     """
     *_, panel, terms = call.shape(1)
     fits = panel in (machine.lanes(32), machine.channel_block)
@@ -33,9 +34,9 @@ def _has_products(machine: MachineDescription, call: Call) -> bool:
 @kernel(DotConvolutionOp, on=_has_products)
 def convolution(k: Kernel) -> None:
     """
-    `y[n, ob, w, o] = bias[ob, o] + sum(x[n, cb, w * stride + i * dilation, t * g + m] *
-    filter[p, cb, i, g, j, m])` over blocks `cb`, offsets `i`, groups `g` and their members `m`,
-    where panel `p` and its channel `j` are those of `ob` and `o`.
+    Computes `y[n, ob, w, o] = bias[ob, o] + sum(x[n, cb, w * stride + i * dilation, t * g + m] *
+    filter[p, cb, i, g, j,
+    m])` over blocks `cb`, offsets `i`, groups `g` and their members `m`. Panel `p` and its channel `j` are those of `ob` and `o`.
     """
     panels = k.operands[1].shape[0]
     blocks, block = k.operands[2].shape
@@ -54,7 +55,7 @@ def convolution(k: Kernel) -> None:
 
 
 def _widen(k: Kernel) -> None:
-    """Pairs of bytes are multiplied as pairs of 16 bits."""
+    """Widens pairs of bytes to pairs of 16-bit integers, which the machine multiplies."""
     x, *rest = k.operands
     stored = storage_type(x.element)
     is_byte = isinstance(stored, IntegerType) and stored.width.data == 8
@@ -66,7 +67,7 @@ def _widen(k: Kernel) -> None:
 
 
 def _panels(k: Kernel, ob: Dim | int, count: int) -> None:
-    """The first `count` panels of some blocks of the result."""
+    """Computes the first `count` panels of some blocks of the result."""
     x, filters, bias = k.operands
     y = k.result
     panel, terms = filters.shape[-2:]
@@ -88,7 +89,7 @@ def _panels(k: Kernel, ob: Dim | int, count: int) -> None:
 
 
 def _only_bias(k: Kernel, ob: int, first: int, count: int) -> None:
-    """Channels of a block that no panel has."""
+    """Stores the bias into the channels of a block that no panel has."""
     y, bias = k.result, k.operands[2]
     n, e = Dim("n", y.shape[0]), Dim("e", count)
     window = [Dim(f"w{i}", size) for i, size in enumerate(y.shape[2:-1])]
@@ -97,7 +98,9 @@ def _only_bias(k: Kernel, ob: int, first: int, count: int) -> None:
 
 @kernel(DotMatMulOp, on=_has_products)
 def matmul(k: Kernel) -> None:
-    """`y[r, p * width + j] = sum(x[r, t * g + m] * weights[p, g, j, m])` over `g` and `m`."""
+    """
+    Computes `y[r, p * width + j] = sum(x[r, t * g + m] * weights[p, g, j, m])` over `g` and `m`.
+    """
     _widen(k)
     panels, _, width, _ = k.operands[1].shape
     rest = k.call.int("columns") - (panels - 1) * width
@@ -121,14 +124,14 @@ def _products(k: Kernel, rows: Sequence[Dim], p: Dim | int, j: Dim, g: Dim) -> R
 
 
 def _columns(k: Kernel, p: Dim) -> None:
-    """The columns of full panels."""
+    """Computes the columns of a full panel."""
     _, groups, width, _ = k.operands[1].shape
     rows, j, g = _rows(k), Dim("j", width), Dim("g", groups)
     k.reduce([*rows, p, j], [g], _products(k, rows, p, j, g), [*rows, affine(p) * width + j])
 
 
 def _last_columns(k: Kernel, panel: int, columns: int) -> None:
-    """The first columns of the last panel, all of which is multiplied."""
+    """Computes the last panel as a whole, and stores its first columns."""
     _, groups, width, _ = k.operands[1].shape
     rows, j, g, c = _rows(k), Dim("j", width), Dim("g", groups), Dim("c", columns)
     sums = k.scratch((*(r.size for r in rows), width), k.element)

@@ -17,7 +17,7 @@ from ..registry import Kernel, kernel, view_dims
 def elementwise(
     k: Kernel, body: Body, writes: Sequence[View], reads: Sequence[View], in_place: bool
 ) -> None:
-    """`writes = body(reads)` for each element."""
+    """Computes `writes = body(reads)` for each element."""
     dims = view_dims(writes[0])
     written, read = (tuple(view[dims] for view in views) for views in (writes, reads))
     k.nest(Nest(dims, written, body, read, in_place=in_place))

@@ -1,10 +1,10 @@
 """
-The kernel of a formula: a nest for each of its stages, and for what they need before.
+The algorithm of a formula: a nest for each of its stages, and nests for what the stages need.
 
-- The largest reduction of a term that has a value for each point becomes the reduction of its nest;
-  others go to scratch first.
-- What lies beyond the bounds of an operand is in a padded copy of it.
-- Indices that are not affine are computed before, into a table of places in the operand.
+- Among the reductions of a term that have a value for each point, the largest becomes the
+  reduction of the nest; the results of the others go to scratch first.
+- A padded copy of an operand has the values beyond its bounds.
+- Indices that are not affine are computed first, into a table of places in the operand.
 - Values of loop variables come from a list of whole numbers.
 """
 
@@ -43,15 +43,15 @@ from ..registry import Kernel, default_kernel, view_dims
 from .formula_expr import Expressions, element_of_term
 
 _MOST_PADDED = 3
-"""How many times as large a padded copy may be as what it is a copy of."""
+"""A padded copy has at most this many times the elements of the original."""
 _FEW_ELEMENTS = 4096
-"""Elements by which it may be larger in any case."""
+"""A padded copy may always have this many elements more than the original."""
 _MANY_POINTS = 8
 _SLOW = {
     *(Primitive.DIV, Primitive.SQRT, Primitive.EXP, Primitive.LOG, Primitive.SIN, Primitive.COS),
     *(Primitive.TANH, Primitive.ERF, Primitive.POW),
 }
-"""Operations that are worth a place in memory if many points have the same."""
+"""Operations whose result is stored in memory if many points share it."""
 _COMBINES = {
     Primitive.ADD: Combine.ADD,
     Primitive.MUL: Combine.MUL,
@@ -62,7 +62,7 @@ _COMBINES = {
 
 @default_kernel
 def formula(k: Kernel) -> None:
-    """What the formula of the operator says."""
+    """Computes the result of a formula."""
     operator = k.call.operator
     assert issubclass(operator, Structured)
     statement = operator.statement(k.call)
@@ -78,7 +78,7 @@ class _Scope:
 
     loops: frozenset[Loop]
     known: dict[Term, Term] = field(default_factory=dict)
-    """What terms have become."""
+    """The value of each term that is known already."""
 
     def inside(self, reduction: Reduce) -> _Scope:
         return _Scope(self.loops | frozenset(reduction.over))
@@ -143,8 +143,8 @@ class _Builder:
 
     def _prepared(self, term: Term, loops: Sequence[Loop]) -> Term:
         """
-        Returns a term with at most one reduction, the largest of those that have a value for each
-        point of the loops; what others give is in scratch.
+        Returns a term with at most one reduction: the largest of those that have a value for each
+        point of the loops. The values of the other reductions are in scratch.
         """
         over = [loop for t in walk(term) if isinstance(t, Reduce) for loop in t.over]
         for loop in (*loops, *over):
@@ -188,8 +188,8 @@ class _Builder:
 
     def _within_bounds(self, term: Read, main: Reduce | None, scope: _Scope) -> Term:
         """
-        Returns a read that needs no value beyond the bounds, or a constant one around a copy that
-        is not much larger; others are chosen after a read within the bounds.
+        Returns a read within the bounds, with a constant value around a copy that is not much
+        larger than the operand, or a choice that follows a read within the bounds.
         """
         if term.outside is None:
             return term
@@ -226,7 +226,10 @@ class _Builder:
         return Affine({self._dim(loop): c for loop, c in form.terms.items()}, form.constant)
 
     def _view(self, term: Read) -> tuple[View, Sequence[int]]:
-        """What is read, and where its first element is: behind the padding, if it has some."""
+        """
+        Returns the array that a term reads, and the place of its first element, which follows the
+        padding.
+        """
         view = self._views[term.source]
         low, high = [0] * view.rank, [0] * view.rank
         if term.outside is None:
@@ -255,7 +258,7 @@ class _Builder:
         return whole
 
     def _indirect(self, term: Read, view: View) -> Access:
-        """Returns an element whose place some indices give that are computed before."""
+        """Returns an element whose place depends on indices that are computed first."""
         if term in self._tables:
             return self._tables[term]
         place, total, first, last = Affine({}, view.offset), None, 0, 0
@@ -277,8 +280,8 @@ class _Builder:
 
     def _whole_numbers(self, count: int) -> View:
         """
-        Returns the numbers from 0 on, at least so many: each part of them is the parts before,
-        moved.
+        Returns an array of at least `count` whole numbers from 0. Each part of it is a copy of the
+        parts before, with an offset.
         """
         if self._numbers is not None and self._numbers.shape[0] >= count:
             return self._numbers
@@ -344,7 +347,8 @@ def _sum(a: Term, b: Term) -> Term:
 
 def _chosen(term: Read, outside: Term) -> Term:
     """
-    Returns a read with indices within the bounds, or the value beyond them, as conditions say.
+    Returns a read with indices within the bounds, or the value beyond the bounds, by the
+    conditions.
     """
     at, conditions, indices = term.at, None, list(term.indices)
     for d, (index, size) in enumerate(zip(term.indices, term.shape, strict=True)):

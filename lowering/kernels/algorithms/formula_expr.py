@@ -24,7 +24,7 @@ from ....glow_dialects.glow_nest.affine import Access
 from ....glow_dialects.scalar import Expr, Primitive, apply, convert, select
 
 Argument = Callable[["LoopValue | Read"], Access]
-"""Where the value of a loop variable, or an element, is read."""
+"""The place where an element, or the value of a loop variable, is read."""
 
 
 def integer_type(term: Term) -> Attribute:
@@ -94,13 +94,16 @@ class Expressions:
         if isinstance(term.kind, IndexOp):
             return _divided(term.kind, *arguments)
         found = apply(term.kind, *arguments)
-        # a rounding of reals gives an index
+        # rounding a real number to an index
         rounds = term.type is Kind.INTEGER and term.arguments[0].type is Kind.REAL
         return convert(found, self._integer) if rounds else found
 
 
 def _divided(kind: IndexOp, a: Expr, b: Expr) -> Expr:
-    """Quotient or remainder by a positive number, rounded down; the primitive rounds to zero."""
+    """
+    Returns the quotient or the remainder by a positive number, rounded down; the primitive rounds
+    to zero.
+    """
     quotient = apply(Primitive.DIV, a, b)
     rest = a - quotient * b
     if kind is IndexOp.MODULO:

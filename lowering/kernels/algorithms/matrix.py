@@ -22,10 +22,10 @@ from .rows import store_reduction
 @kernel(MatMulOp)
 def matmul(k: Kernel) -> None:
     """
-    `y[b, i, j] = sum(lhs[b, i, t] * rhs[b, t, j])`.
+    Computes `y[b, i, j] = sum(lhs[b, i, t] * rhs[b, t, j])`.
 
-    A right operand that is stored transposed is read along `t`, unless many rows with few terms
-    each repay turning it around first.
+    A right operand that is stored transposed is read along `t`. If there are many rows with few
+    terms each, a transposed copy pays off and is made first.
     """
     lhs, rhs = k.operands
     batch = view_dims(View(lhs.buffer, lhs.shape[:-2], lhs.strides[:-2]), "b")
@@ -44,7 +44,7 @@ def matmul(k: Kernel) -> None:
 
 @kernel(FullyConnectedOp)
 def fully_connected(k: Kernel) -> None:
-    """`y[i, j] = bias[j] + sum(x[i, t] * weights[j, t])`."""
+    """Computes `y[i, j] = bias[j] + sum(x[i, t] * weights[j, t])`."""
     x, weights, bias = k.operands
     i, j, t = Dim("i", x.shape[0]), Dim("j", weights.shape[0]), Dim("t", x.shape[1])
     element = compute_type(k.element)
@@ -55,8 +55,8 @@ def fully_connected(k: Kernel) -> None:
 @kernel(PackedMatMulOp)
 def packed_matmul(k: Kernel) -> None:
     """
-    `y[r, p * width + j] = sum(x[r, t] * weights[p, t, j])`, for many rows `r` one panel `p` after
-    the other.
+    Computes `y[r, p * width + j] = sum(x[r, t] * weights[p, t, j])`; many rows `r` meet one panel
+    `p` after the other.
     """
     x, weights = k.operands
     panels, inner, width = weights.shape
@@ -74,7 +74,7 @@ def packed_matmul(k: Kernel) -> None:
 
 
 def _panel(k: Kernel, rows: Rows, p: Dim | int, columns: int) -> None:
-    """The products of some rows with the first columns of a panel."""
+    """Computes the products of some rows with the first columns of a panel."""
     if not finishes_apart(k.epilogue.body):
         dims, terms, products, place = _product(k, rows, p, columns)
         k.reduce(dims, terms, products, place)
@@ -93,7 +93,7 @@ def _panel(k: Kernel, rows: Rows, p: Dim | int, columns: int) -> None:
 def _product(
     k: Kernel, rows: Rows, p: Dim | int, columns: int
 ) -> tuple[list[Dim], list[Dim], Reduction, list[Index]]:
-    """Loop variables, reduced ones, what is reduced, and where it goes."""
+    """Returns the loop variables, the reduced ones, the reduction, and the place of its results."""
     x, weights = k.operands
     _, inner, width = weights.shape
     j, t = Dim("j", columns), Dim("t", inner)

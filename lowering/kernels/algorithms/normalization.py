@@ -22,8 +22,9 @@ from .rows import EXPONENTIAL, softmax_rows
 @kernel(SoftmaxOp, LogSoftmaxOp)
 def softmax(k: Kernel) -> None:
     """
-    Along the last dimension, row by row. Otherwise three passes: the maximum `m` of each row, the
-    sum of `exp(x - m)`, and the result. Then exponentials are computed twice rather than kept.
+    Computes softmax: row by row along the last dimension, and otherwise in three passes. The passes
+    compute the maximum `m` of each row, the sum of `exp(x - m)`, and the result. They compute
+    exponentials twice instead of storing them.
     """
     (x,) = k.operands
     axis = k.call.int("axis")
@@ -63,7 +64,8 @@ def _reduce_rows(
 @kernel(LocalResponseNormOp)
 def local_response_norm(k: Kernel) -> None:
     """
-    For each image: squares into scratch with zero channels around, then sums of `size` neighbours.
+    Stores, for each image, squares into scratch with zero channels around, and sums `size`
+    neighbours.
     """
     (x,) = k.operands
     size = k.call.int("size")
@@ -93,7 +95,7 @@ def _normalized(k: Kernel) -> Expr:
 
 
 def _power(base: Expr, exponent: float) -> Expr:
-    """Returns a power; the usual exponents need roots only."""
+    """Returns a power; the usual exponents need only roots."""
     if exponent == 1.0:
         return base
     if exponent not in (0.5, 0.75):

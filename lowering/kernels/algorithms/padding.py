@@ -1,9 +1,9 @@
 """
 Windows over padded inputs, for convolution and pooling.
 
-A window that moves by a stride along the last dimension would read every `stride`-th element. Where
-a copy is made anyway, it is split into phases: element `j` of the padded row goes to phase
-`j % stride`, place `j // stride`, so that neighbouring windows read neighbouring elements.
+A window that moves by a stride along the last dimension would read every `stride`-th element. If a
+copy is made anyway, it is split into phases, so that neighbouring windows read neighbouring
+elements: element `j` of the padded row goes to place `j // stride` of phase `j % stride`.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from ..registry import Kernel
 
 @dataclass(frozen=True)
 class Windows:
-    """Geometry of windows over the spatial dimensions."""
+    """The geometry of windows over the spatial dimensions."""
 
     sizes: tuple[int, ...]
     counts: tuple[int, ...]
-    """How many windows there are along each dimension."""
+    """The number of windows along each dimension."""
     kernel: tuple[int, ...]
     strides: tuple[int, ...]
     dilations: tuple[int, ...]
@@ -32,7 +32,7 @@ class Windows:
 
     @property
     def extents(self) -> tuple[int, ...]:
-        """How much of the padded input the windows reach."""
+        """The extents of the part of the padded input that the windows read."""
         return tuple(
             (n - 1) * s + (k - 1) * d + 1
             for n, k, s, d in zip(
@@ -57,8 +57,8 @@ class Windows:
 
 def without_gaps(windows: Windows, x: View) -> tuple[Windows, View]:
     """
-    Returns the same windows, but those of a single element along an unpadded dimension skip none:
-    the view `x` [N, C, *spatial] skips instead.
+    Returns the same windows, except that windows of one element along an unpadded dimension have no
+    stride there: the view `x` [N, C, *spatial] has it instead.
     """
     sizes, steps, shape, strides = (
         *(list(windows.sizes), list(windows.strides)),
@@ -74,7 +74,9 @@ def without_gaps(windows: Windows, x: View) -> tuple[Windows, View]:
 
 
 class Source:
-    """What windows read for one image: the input itself, or a padded copy in scratch."""
+    """
+    The elements that windows read for one image: the input itself, or a padded copy in scratch.
+    """
 
     def __init__(self, windows: Windows, view: View, phases: int):
         self._windows = windows
@@ -95,7 +97,7 @@ class Source:
 
 
 class PaddedCopy:
-    """A padded copy of one image [C, *spatial] in scratch, with the borders set once."""
+    """A padded copy of one image [C, *spatial] in scratch. Its borders are set once."""
 
     def __init__(
         self, k: Kernel, windows: Windows, channels: int, element: Attribute, border: float
@@ -118,8 +120,8 @@ class PaddedCopy:
 
     def fill_from(self, image: Sequence[Index], x: View, first: Index = 0) -> None:
         """
-        Copies the image that leading indices of `x` [..., C, *spatial] choose, or as many channels
-        of it as the copy has, from the `first` on.
+        Copies the image that leading indices of `x` [..., C, *spatial] choose; of its channels, as
+        many as the copy has, from `first` on.
         """
         c = Dim("c", self.view.shape[0])
         channel = affine(first) + c

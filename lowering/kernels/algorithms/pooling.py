@@ -18,13 +18,18 @@ from .padding import PaddedCopy, Source, Windows
 
 @kernel(MaxPoolOp)
 def max_pool(k: Kernel) -> None:
-    """`y[n, c, w] = max(x[n, c, w * stride + i * dilation])` over offsets `i` inside the input."""
+    """
+    Computes `y[n, c, w] = max(x[n, c, w * stride + i * dilation])` over offsets `i` inside the
+    input.
+    """
     _pool(k, Combine.MAXIMUM, None, None)
 
 
 @kernel(AvgPoolOp)
 def avg_pool(k: Kernel) -> None:
-    """The sum over the offsets inside the input, divided by how many count."""
+    """
+    Computes the sum over the offsets inside the input, divided by the number of offsets that count.
+    """
     windows = _windows(k)
     if windows.inside:
         _pool(k, Combine.ADD, None, X / float(prod(windows.kernel)))
@@ -113,7 +118,7 @@ def _counted(k: Kernel, windows: Windows) -> tuple[Sequence[int], Sequence[int]]
     """Returns the part of the padded input that counts: where it starts, and its sizes."""
     extents = windows.extents
     if k.call.get("count_include_pad"):
-        # what ceil mode adds beyond the declared padding never counts
+        # the elements that ceil mode adds beyond the declared padding never count
         high = k.call.ints("pads")[len(extents) :]
         sizes = [
             min(e, p + s + h)

@@ -1,4 +1,4 @@
-"""Visiting the rows of a tensor a few at a time."""
+"""Loops that visit the rows of a tensor a few at a time."""
 
 from __future__ import annotations
 
@@ -11,9 +11,7 @@ from ..registry import Kernel
 
 @dataclass(frozen=True)
 class Rows:
-    """
-    A few rows of a tensor: those with indices `[*outer, first + row]`. A vector is one row.
-    """
+    """A few rows of a tensor: those with indices `[*outer, first + row]`. A vector is one row."""
 
     outer: Sequence[Index]
     first: Index
@@ -26,7 +24,7 @@ class Rows:
         return [] if self.of_vector else [*self.outer, affine(self.first) + self.row]
 
     def part(self, first: Index, size: int) -> Rows:
-        """Returns `size` of these rows, from `first` on."""
+        """Returns `size` of these rows, starting with row `first`."""
         return replace(self, first=affine(self.first) + first, row=Dim("i", size))
 
 
@@ -35,9 +33,9 @@ Visit = Callable[[Rows], None]
 
 def for_rows(k: Kernel, leading: int, views: Sequence[View], count: int, visit: Visit) -> None:
     """
-    Lets `visit` add the nests for each `count` rows, and for fewer at the end. The indices of a row
-    are the `leading` first dimensions of `views`, of the result and of what the epilogue reads.
-    Dimensions that all of these step through as through one count as one.
+    Lets `visit` add the nests for each `count` rows, and for the remaining rows at the end. The
+    indices of a row are the `leading` first dimensions of `views`, of the result and of the
+    epilogue's operands. Dimensions that all of these step through as one are joined to one.
     """
     views = [*views, *k.elementwise_views]
     shape = views[0].shape[:leading]
@@ -52,7 +50,7 @@ def for_rows(k: Kernel, leading: int, views: Sequence[View], count: int, visit: 
         joined -= 1
         size *= shape[joined]
     outer = [Dim(f"o{i}", s) for i, s in enumerate(shape[:joined])]
-    # the index of the last one alone moves through all that are joined
+    # the index of the last one alone moves through all dimensions that are joined
     zeros: list[Index] = [0] * (leading - 1 - joined)
     rows = Rows([*outer, *zeros], 0, Dim("i", size))
     _nested(k, outer, lambda: in_blocks(k, rows, count, visit))
@@ -67,7 +65,9 @@ def _nested(k: Kernel, dims: Sequence[Dim], inner: Callable[[], None]) -> None:
 
 
 def in_blocks(k: Kernel, rows: Rows, count: int, visit: Visit) -> None:
-    """Lets `visit` add the nests for each `count` of some rows, and for fewer at the end."""
+    """
+    Lets `visit` add the nests for each `count` of some rows, and for the remaining rows at the end.
+    """
     blocks, rest = divmod(rows.row.size, count)
     if blocks:
         block = Dim("b", blocks)

@@ -1,7 +1,7 @@
 """
-Operators on rows: softmax along the last dimension, layer and RMS normalisation; and on groups.
+Operators on rows and groups: softmax along the last dimension, layer, RMS and group normalisation.
 
-Rows are visited a few at a time.
+The algorithms visit a few rows at a time.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ..schedules.blocking import rows_together
 from .row_blocks import Rows, for_rows
 
 EXPONENTIAL = exp(X - Y)
-"""Of a number below the maximum `y` of its row."""
+"""The exponential of an element minus the maximum `y` of its row."""
 
 
 def store_reduction(
@@ -33,7 +33,7 @@ def store_reduction(
     value: Expr = X,
     operands: Sequence[Access] = (),
 ) -> None:
-    """`target = value(reduction, operands)` at each point of `dims`."""
+    """Computes `target = value(reduction, operands)` at each point of `dims`."""
     body = Body((value,), (target.element,))
     k.nest(Nest(tuple(dims), (target,), body, tuple(operands), reduction, tuple(reduced)))
 
@@ -42,7 +42,10 @@ def store_reduction(
 
 
 def softmax_rows(k: Kernel) -> None:
-    """For each row: its maximum, the exponentials of what is below it, their sum, and quotients."""
+    """
+    Computes for each row its maximum, the exponentials of the differences to it, their sum, and the
+    quotients.
+    """
     (x,) = k.operands
     element = compute_type(x.element)
     j = Dim("j", x.shape[-1])
@@ -70,8 +73,8 @@ def softmax_of_rows(
     power: Expr,
 ) -> None:
     """
-    `powers = power(x, peak)`, where `peak` is the maximum of row `i`, and
-    `share = 1 / sum(powers)`. Without `x`, `powers` itself is read.
+    Computes `powers = power(x, peak)`, where `peak` is the maximum of row `i`, and
+    `share = 1 / sum(powers)`. Without `x`, it reads `powers` itself.
     """
     element = powers.element
     read = powers if x is None else x
@@ -87,7 +90,7 @@ def softmax_of_rows(
 
 @kernel(LayerNormOp)
 def layer_norm(k: Kernel) -> None:
-    """For each row: its mean, the mean square of what is left, and the result."""
+    """Computes for each row its mean, its variance, and the result."""
     x, scale, bias = k.operands
     axis = k.call.int("axis")
     columns = view_dims(scale, "j")
@@ -106,7 +109,7 @@ def layer_norm(k: Kernel) -> None:
 
 @kernel(RmsNormOp)
 def rms_norm(k: Kernel) -> None:
-    """For each row: its mean square, and the result."""
+    """Computes for each row its mean square, and the result."""
     x, scale = k.operands
     axis = k.call.int("axis")
     columns = view_dims(scale, "j")
@@ -125,7 +128,7 @@ def rms_norm(k: Kernel) -> None:
 
 @kernel(GroupNormOp)
 def group_norm(k: Kernel) -> None:
-    """For each group of each image: mean, mean square of what is left, and the result."""
+    """Computes for each group of each image its mean, its variance, and the result."""
     x, scale, bias = k.operands
     groups = k.call.int("groups")
     n, g = Dim("n", x.shape[0]), Dim("g", groups)
@@ -149,7 +152,7 @@ def _moments(
     mean: Access,
     factor: Access,
 ) -> None:
-    """The mean, and `1 / sqrt(variance + epsilon)`."""
+    """Computes the mean, and `1 / sqrt(variance + epsilon)`."""
     element = mean.element
     count = max(1, prod(d.size for d in reduced))
 

@@ -1,4 +1,4 @@
-"""Products that skip the rows of a matrix that meet a zero."""
+"""Products that skip the rows of a matrix whose factor is zero."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ..schedules.blocking import columns_together, list_parts, rows_added_togeth
 @kernel(SparseVectorMatMulOp)
 def sparse_vector_matmul(k: Kernel) -> None:
     """
-    First a list of the places where `x` is not zero. Then, for some of these places at a time,
+    Lists the places where `x` is not zero. Then, for some of these places at a time, it computes
     `sums[j] += x[t] * weights[t, j]` over some of the columns. Each thread has a part of the list,
     or columns of its own.
     """
@@ -33,7 +33,7 @@ def sparse_vector_matmul(k: Kernel) -> None:
     sums = k.scratch((lists, columns), element)
 
     def visit(start: int, size: int, blocks: int) -> None:
-        """Blocks of as many columns, from one on."""
+        """Adds the nests for `blocks` blocks of `size` columns, from column `start` on."""
         part, block, j = Dim("part", lists), Dim("p", blocks), Dim("j", size)
         with k.repeat(part), k.repeat(block):
             column = affine(start) + block * size + j
@@ -55,14 +55,14 @@ def sparse_vector_matmul(k: Kernel) -> None:
 
 
 def _add_rows(k: Kernel, places: Sequence[Dim], j: Dim, column: Affine, there: Access) -> None:
-    """Adds rows of the matrix, each times the element of `x` there, to sums."""
+    """Adds rows of the matrix to the sums, each row times its element of `x`."""
     x, weights = k.operands
     row: list[Index] = [0] * (x.rank - 1)
 
     factors = [a for t in places for a in (x[[*row, t]], weights[[t, column]])]
     operands = (there, *factors)
     before, *given = [convert(a, there.element) for a in arguments(len(operands))]
-    # their sum first: less is lost to rounding than if each were added to a large sum
+    # the rows are summed first, because adding each to a large sum loses more to rounding
     total = given[1] * given[0]
     for element, factor in zip(given[2::2], given[3::2], strict=True):
         total = multiply_add(factor, element, total)

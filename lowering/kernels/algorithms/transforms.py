@@ -1,10 +1,10 @@
 """
 Products with small constant matrices as straight-line code.
 
-Points come in pairs p, -p. In B^T, the rows of such a pair agree in every other coefficient and are
-opposite in the rest, so their results are the sum and the difference of two partial sums. In A^T,
-the columns of a pair are so, and each row needs only the sum or only the difference of the two
-inputs. Zeros cost nothing, and a coefficient of 1 or -1 costs no multiplication.
+Points come in pairs p, -p. In B^T, the two rows of such a pair agree in every other coefficient and
+have opposite signs in the rest. So their results are the sum and the difference of two partial
+sums. In A^T, the same holds for columns: each row needs only the sum or only the difference of the
+two inputs. Zeros cost nothing, and a coefficient of 1 or -1 costs no multiplication.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from ....glow_dialects.scalar import Expr, multiply_add
 Row = Sequence[Fraction]
 Matrix = Sequence[Row]
 Sparse = Sequence[Expr | None]
-"""Values of which None stands for zero."""
+"""A vector of values, in which None stands for zero."""
 Transform = Callable[[Matrix, Sparse], list["Expr | None"]]
 
 
 def combination(row: Row, values: Sparse) -> Expr | None:
-    """Returns `sum(row[i] * values[i])`; None if nothing is left of it."""
+    """Returns `sum(row[i] * values[i])`; None if all terms are zero."""
     terms = [(c, v) for c, v in zip(row, values, strict=True) if c and v is not None]
-    # what is only added comes first, so that multiplications have something to be added to
+    # terms without a factor come first, so that each multiplication can be fused with an addition
     terms.sort(key=lambda term: (term[0] != 1, term[0] != -1))
     total: Expr | None = None
     for coefficient, value in terms:
@@ -82,8 +82,8 @@ def by_column_pairs(matrix: Matrix, values: Sparse) -> list[Expr | None]:
 
 def _split(a: Row, b: Row) -> tuple[Row, Row] | None:
     """
-    Returns rows e, o with `a = e + o` and `b = e - o` without a common nonzero place, both not
-    zero.
+    Returns rows e, o with `a = e + o` and `b = e - o`, neither of them zero, without a common
+    nonzero place.
     """
     if any(x not in (y, -y) for x, y in zip(a, b, strict=True)):
         return None
@@ -105,6 +105,6 @@ def _difference(a: Expr | None, b: Expr | None) -> Expr | None:
 
 
 def sandwich(product: Transform, matrix: Matrix, tile: Sequence[Sparse]) -> list[list[Expr | None]]:
-    """`matrix @ tile @ matrix^T`: columns first, then rows."""
+    """Computes `matrix @ tile @ matrix^T`: columns first, then rows."""
     columns = [product(matrix, column) for column in zip(*tile, strict=True)]
     return [product(matrix, row) for row in zip(*columns, strict=True)]

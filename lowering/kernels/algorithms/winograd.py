@@ -1,11 +1,11 @@
 """
-Winograd convolution: transform of the input, products, transform of the result, block by block.
+Winograd convolution, block by block: it transforms the input, multiplies, and transforms the
+result.
 
-Edge tiles, which write fewer outputs and read fewer inputs, have
-nests of their own.
+Edge tiles, which write fewer outputs and read fewer inputs, have nests of their own.
 
-A filter in parts of bf16 is multiplied with tile registers; then the transform of the input divides
-its results into parts as well.
+AMX multiplies filters in parts of bf16; then the transform of the input divides its results into
+parts as well.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def _has_products(machine: MachineDescription, call: Call) -> bool:
 
 @kernel(WinogradConvolutionOp, when=lambda call: call.element(0) == f32, on=_has_products)
 def winograd_convolution(k: Kernel) -> None:
-    """Sees `glow_cpu.winograd_convolution` for the formulas."""
+    """Computes the formulas of `glow_cpu.winograd_convolution`."""
     if not _has_products(k.machine, k.call):
         raise ValueError("this machine has no tile registers for bf16, which filters in parts need")
     (_WinogradInParts if has_parts(k.call) else _Winograd)(k).run()
@@ -50,7 +50,7 @@ def winograd_convolution(k: Kernel) -> None:
 
 class _Winograd:
     in_parts = False
-    """Whether products are of parts of bf16."""
+    """Whether the factors of products are parts of bf16."""
 
     def __init__(self, k: Kernel):
         self.k = k
@@ -84,7 +84,10 @@ class _Winograd:
         return element_bytes(self.element)
 
     def _inputs(self) -> tuple[Sequence[int], Attribute]:
-        """Shape and elements of the transformed input of a block, without the plane."""
+        """
+        Returns the shape and the element type of the transformed input of a block, without the
+        plane.
+        """
         return (self.x.shape[1], self.blocks.tiles, self.lanes), self.element
 
     def _planes(self, shape: Sequence[int], element: Attribute) -> View:
@@ -117,7 +120,7 @@ class _Winograd:
                 self._transform_result(first, column.tiles, part)
 
     def _transform_input(self, first: Sequence[Affine], width: int, part: Sequence[Edge]) -> None:
-        """`inputs[., block, tile, lane] = B^T d B`."""
+        """Computes `inputs[., block, tile, lane] = B^T d B`."""
         c, lane = Dim("c", self.x.shape[1]), Dim("l", self.lanes)
         window = _Window(self, first, width, part, lane)
         writes = [self.inputs[[i, c, window.tile, lane]] for i in range(self.side**2)]
@@ -128,7 +131,9 @@ class _Winograd:
         self.k.nest(Nest(dims, tuple(writes), body, reads))
 
     def _multiply(self, tiles: int) -> None:
-        """`products[p, o] = sum(inputs[p, c] * filters[p, o, c])` in each of the planes p."""
+        """
+        Computes `products[p, o] = sum(inputs[p, c] * filters[p, o, c])` in each of the planes p.
+        """
         p, o, t = self._places(tiles)
         c, lane, out = Dim("c", self.x.shape[1]), Dim("l", self.lanes), Dim("k", self.block)
         channel = Affine({c: self.lanes, lane: 1})
@@ -141,11 +146,11 @@ class _Winograd:
         self._sum(products, (p, o, t, out), (c, lane))
 
     def _places(self, tiles: int) -> tuple[Dim, Dim, Dim]:
-        """Planes, blocks of output channels, and tiles."""
+        """Returns the loops over planes, blocks of output channels, and tiles."""
         return Dim("p", self.side**2), Dim("o", self.outputs), Dim("t", tiles)
 
     def _sum(self, products: Reduction, place: Sequence[Dim], reduced: Sequence[Dim]) -> None:
-        """`products[place]` as sums."""
+        """Stores the sums into `products[place]`."""
         self.k.nest(
             Nest(
                 tuple(place),
@@ -158,7 +163,10 @@ class _Winograd:
         )
 
     def _transform_result(self, first: Sequence[Affine], width: int, part: Sequence[Edge]) -> None:
-        """`result = epilogue(max(A^T products A) + bias)`, as much of each tile as there is."""
+        """
+        Computes `result = epilogue(max(A^T products A) + bias)` for the part of each tile that is
+        inside.
+        """
         side, pool, each = self.side, self.pool, self.tile // self.pool
         o, out = Dim("o", self.outputs), Dim("k", self.block)
         tiles = [Dim("tr", part[0].tiles), Dim("tc", part[1].tiles)]
@@ -186,7 +194,7 @@ def _largest(y: Sequence[Sequence[Expr | None]], pool: int, row: int, column: in
 
 
 class _Window:
-    """What tiles of the same form read of the input, and what becomes of it."""
+    """The part of the input that tiles of the same form read, and its transform."""
 
     def __init__(
         self,
@@ -203,7 +211,7 @@ class _Window:
         self.at = [
             (f + t + e.start) * k.tile for f, t, e in zip(first, self.tiles, part, strict=True)
         ]
-        # what a tile that writes fewer outputs would read beyond the input is zero
+        # elements that a tile at an edge would read beyond the input are zero
         self.seen = [min(k.side, e.outputs + KERNEL - 1) for e in part]
 
     def reads(self, block: Index) -> list[Access]:
@@ -239,7 +247,9 @@ class _WinogradInParts(_Winograd):
         return (self.filters.shape[2], PARTS, self.blocks.tiles, self.lanes), i32
 
     def _transform_input(self, first: Sequence[Affine], width: int, part: Sequence[Edge]) -> None:
-        """`inputs[., pair of blocks, part, tile, lane]`; the last pair may lack a block."""
+        """
+        Computes `inputs[., pair of blocks, part, tile, lane]`; the last pair may lack a block.
+        """
         pairs, odd = divmod(self.x.shape[1], 2)
         if pairs:
             self._transform_blocks(Dim("c", pairs), 2, first, width, part)
@@ -268,7 +278,10 @@ class _WinogradInParts(_Winograd):
         self.k.nest(Nest(dims, tuple(writes), body, tuple(reads)))
 
     def _multiply(self, tiles: int) -> None:
-        """`products[p, o] = sum(inputs[p, c, i] * filters[p, o, c, j])` over c and parts i, j."""
+        """
+        Computes `products[p, o] = sum(inputs[p, c, i] * filters[p, o, c, j])` over c and parts i,
+        j.
+        """
         p, o, t = self._places(tiles)
         c, lane, out = Dim("c", self.filters.shape[2]), Dim("l", self.lanes), Dim("k", self.block)
         parts, i, j = pairs_of_parts()

@@ -49,7 +49,7 @@ class ArithAlgebra:
         return [known[r] for r in body.results]
 
     def constant(self, value: Number, like: Sequence[Value], element: Attribute | None) -> Value:
-        """Returns a number of type `element`, or of that of what is beside it."""
+        """Returns a number of type `element`, by default the type of `like`."""
         if element is None and not like:
             raise ValueError(f"expected the constant {value} of a body to have a type, found none")
         return self.number(value, element or like[0].element)
@@ -74,7 +74,9 @@ class ArithAlgebra:
         return self.apply(Primitive(kind.value), (a, b))
 
     def multiply_add(self, a: Value, b: Value, acc: Value) -> Value:
-        """Returns `a * b + acc`, rounded once where the machine can and the values are floats."""
+        """
+        Returns `a * b + acc`, rounded once for floats if the machine has a fused multiply-add.
+        """
         if not (computes_in_float(a.element) and self.machine.has_fma):
             return self.apply(Primitive.ADD, (acc, self.apply(Primitive.MUL, (a, b))))
         operands = (a.ssa, b.ssa, acc.ssa)
@@ -86,9 +88,7 @@ class ArithAlgebra:
         )
 
     def dot(self, a: Value, b: Value, acc: Value, terms: int) -> Value:
-        """
-        Returns `acc` plus, in each lane, the products of its `terms` neighbours of `a` and `b`.
-        """
+        """Returns `acc` plus, in each lane, the products of `terms` neighbours of `a` and `b`."""
         kind = dot_kind(self.machine, a.element, b.element, terms)
         if kind is None or self.machine.lanes(32) != self.lanes:
             raise ValueError(
@@ -153,7 +153,8 @@ class ArithAlgebra:
 
     def _rounded(self, ssa: SSAValue, element: Attribute) -> SSAValue:
         """
-        Returns a float to the precision of `element`, and back to the type that it computes in.
+        Rounds a float to the precision of `element`, and returns it in the type that `element`
+        computes in.
         """
         narrow, wide = memory_type(element), value_type(element)
         if narrow == wide:
@@ -268,9 +269,7 @@ _UNSIGNED = {
 
 
 def _divide(e: Emitter, args: Sequence[SSAValue], unsigned: bool, quotient: bool) -> SSAValue:
-    """
-    Division that never traps: by 0 it gives 0, and the smallest number by -1 wraps around.
-    """
+    """Divides without traps: division by 0 gives 0, and the smallest number by -1 wraps around."""
     a, b = args
     zero, one = e.constant(a.type, 0), e.constant(a.type, 1)
     by_zero = e.compare("eq", b, zero)
@@ -317,9 +316,7 @@ _COMPOSED: dict[Primitive, Callable[[Emitter, Sequence[SSAValue], bool], SSAValu
 
 
 def _wrapped(value: Number, t: Attribute) -> Number:
-    """
-    Returns a number as one that a constant of type `t` holds: floats as floats, integers in range.
-    """
+    """Returns a number as a constant of type `t` holds it: a float, or an integer in range."""
     if not isinstance(t, IntegerType):
         return float(value)
     width = t.width.data

@@ -1,8 +1,9 @@
 """
-Code for tile registers: the steps of a group of accumulators, then what is done with their results.
+Code for AMX tiles: the steps of a group of accumulators, then the rest of the nest on their
+results.
 
-Accumulators go to a small array on the stack, from which a nest of its own takes them: it has the
-body of the whole nest, and is computed with vectors like any other.
+The accumulators are stored into a small array on the stack. A second nest reads the array: it has
+the body of the whole nest, and is computed with vectors like any other.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ class _Runs(Protocol):
 
 
 class TileGenerator:
-    """The code of one nest, with the interface of `generate.NestGenerator`."""
+    """The generator of one nest, with the interface of `generate.NestGenerator`."""
 
     def __init__(
         self,
@@ -95,7 +96,7 @@ class TileGenerator:
         self._steps, self._first_quad = self._reduced()
 
     def _reduced(self) -> tuple[list[Dim], dict[Dim, Affine]]:
-        """Returns the loops of steps, and where in the depth each step begins."""
+        """Returns the loops of steps, and the offset in the depth at which each step begins."""
         depth, quads = self.roles.depth, self.roles.quads
         dims = [d for d in self.nest.reduced if d is not self.roles.parts]
         if depth is None:
@@ -108,25 +109,27 @@ class TileGenerator:
 
     def run(self, bound: Bound, split: Split | None = None, share: Share | None = None) -> None:
         """
-        Emits the nest for the values of enclosing loop variables; with a split, only what `share`
-        says is this thread's.
+        Emits the nest for the values of enclosing loop variables. With a split, it emits only the
+        part that `share` gives to this thread.
         """
         self._configure()
         others = self.roles.others
         if share is None or is_balanced(prod(d.size for d in others), self._threads):
-            # one product after the other, each of which has its own image and filter
+            # products one after the other, each with an image and a filter of its own
             self._loops(others, bound, lambda inner: self._product((), inner), share)
         else:
             self._product(others, bound, share)
         self.e.add(glow_vec.TileReleaseOp())
 
     def _product(self, others: Sequence[Dim], bound: Bound, share: Share | None = None) -> None:
-        """The loops over pixels and panels, and over further dimensions outside of them."""
+        """
+        Emits the loops over pixels and panels, and the loops over other dimensions around them.
+        """
         panels = (*others, *self._panel_dims)
         kinds = [GroupLoops(group, self.plan, self.roles.pixels[:-2]) for group in self.plan.groups]
         balanced = share is None or is_balanced(prod(d.size for d in panels), self._threads)
         if not self._is_near and balanced and self._blocks == 1:
-            # while the filter of some panels is near, all pixels meet it
+            # all pixels meet some panels of the filter while these are in a near cache
 
             def pixels(inner: Bound) -> None:
                 for kind in kinds:
@@ -196,14 +199,14 @@ class TileGenerator:
         self._vectors(self._finish(kind), self.e, self.memory, self.machine).run(bound)
 
     def _places(self, accesses: Sequence[Access], bound: Bound) -> Mapping[Access, Place]:
-        """Where accesses are for the values of loop variables."""
+        """Returns the places of accesses for the values of loop variables."""
         places: Mapping[Access, Place] = {a: self.memory.start(a) for a in accesses}
         for dim, value in bound.items():
             places = self.memory.advance(places, dim, value)
         return places
 
     def _store_results(self, kind: GroupLoops, change: Mapping[Dim, Affine], bound: Bound) -> None:
-        """Accumulators are what the nest writes."""
+        """Stores the accumulators as the nest writes them."""
         write = substituted(self.nest.writes[0], change)
         place = self._places([write], bound)[write]
         outer, inner = (stride_of(self.nest.writes[0], d) for d in self.plan.line)
@@ -218,7 +221,7 @@ class TileGenerator:
 
     @property
     def _stores_directly(self) -> bool:
-        """Whether whole tiles are written as they are."""
+        """Whether whole tiles are stored without change."""
         nest, reduction = self.nest, self.nest.reduction
         assert reduction is not None
         return (
@@ -289,8 +292,8 @@ class TileGenerator:
 
     def _ahead(self, filters: Access, kind: GroupLoops) -> Access:
         """
-        What a group of pixels prefetches in a step: its share of the lines that the same step reads
-        of the next filter, or of the next panels, if those of one filter are many.
+        Prefetches, in a step of a group of pixels, its share of the next filter: of the lines that
+        the same step reads of it, or of the next panels if a filter has many.
         """
         others = [d for d in self.roles.others if stride_of(self.roles.filter, d)]
         if self._is_near and others:
@@ -304,7 +307,7 @@ class TileGenerator:
         return Access(filters.buffer, place)
 
     def _lines_ahead(self, kind: GroupLoops) -> int:
-        """Lines that a group of pixels prefetches of each panel in a step."""
+        """Returns the number of lines of each panel that a group of pixels prefetches in a step."""
         parts = self.roles.parts
         copies = 1 if parts is None else len(set(table_of(self.roles.filter, parts)))
         return -(-self.roles.quads * copies // prod(d.size for d in kind.dims))
@@ -332,7 +335,7 @@ class TileGenerator:
             self.memory.prefetch(filters, place, at + ahead)
 
     def _finish(self, kind: GroupLoops) -> Nest:
-        """What the nest does with the results of a group."""
+        """Emits the rest of the nest on the results of a group."""
         plan, group, lane = self.plan, kind.group, self.roles.lane
         row, pixel = Dim("r", group.extent[0]), Dim("p", group.extent[1])
         long = lane.size > COLUMNS

@@ -1,4 +1,4 @@
-"""Loops over the groups of pixels whose accumulators are in tile registers together."""
+"""Loops over groups of pixels. The accumulators of a group are in tile registers together."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..schedules.amx_tile import TilePlan, replaced
 
 
 class GroupLoops:
-    """Groups of one kind, and the loops over them."""
+    """The groups of one kind, and the loops over them."""
 
     def __init__(self, group: TileGroup, plan: TilePlan, others: Sequence[Dim]):
         self.group = group
@@ -26,8 +26,8 @@ class GroupLoops:
 
     def blocks(self, most: int) -> Sequence[Dim]:
         """
-        Returns the outer loops, which cut the pixels into about `most` blocks of groups, or more. A
-        loop over groups may become two.
+        Returns the outer loops, which cut the pixels into about `most` blocks of groups or a few
+        more. A loop over groups may become two.
         """
         count = 1
         for position, dim in enumerate(self.dims):

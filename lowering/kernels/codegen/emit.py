@@ -1,8 +1,8 @@
 """
 Emission of structured IR: scalars and vectors, loops, loads and stores.
 
-Operations are created without checks and with cached types and constants, because a network has
-thousands of them; tests verify the result.
+The emitter creates operations without checks and with cached types and constants, because a network
+has thousands of them. The pass manager verifies the result in tests.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from .types import INDEX, vector_type
 FAST_NONE = arith.FastMathFlagsAttr("none")
 REASSOCIATE = arith.FastMathFlagsAttr([FastMathFlag.REASSOC])
 NO_SIGNED_ZEROS = arith.FastMathFlagsAttr([FastMathFlag.NO_SIGNED_ZEROS])
-"""Either zero will do: of a maximum of zeros, for example."""
+"""Permits either zero as a result, for example of the maximum of two zeros."""
 _PREDICATES = {"eq": 0, "ne": 1, "slt": 2, "sle": 3, "ult": 6, "ule": 7}
 _FLOAT_PREDICATES = {"oeq": 1, "olt": 4, "ole": 5, "une": 13}
 
@@ -89,7 +89,7 @@ class Emitter:
 
     def constant(self, t: Attribute, value: float | Sequence[int | float]) -> SSAValue:
         """Returns a constant scalar or vector of type `t`; one number is repeated in every lane."""
-        # -0.0 equals 0.0 and 1 equals 1.0, so the text distinguishes them
+        # the key has text, because -0.0 equals 0.0 and 1 equals 1.0
         key = (t, repr(value))
         if key not in self._constants:
             attribute = _attribute(t, tuple(value) if isinstance(value, Sequence) else value)
@@ -104,14 +104,20 @@ class Emitter:
         return self.op(kind, (a, b), a.type)
 
     def fraction(self, a: SSAValue, b: SSAValue, count: int) -> SSAValue:
-        """`a * b // count` of indices: where part `a` of `count` of `b` starts, or the reverse."""
+        """
+        Returns `a * b // count` of indices: the start of part `a` of `count` parts of `b`, or the
+        reverse.
+        """
         return self.binary(arith.DivUIOp, self.binary(arith.MuliOp, a, b), self.index(count))
 
     def float_binary(self, kind: type[Operation], a: SSAValue, b: SSAValue) -> SSAValue:
         return self.op(kind, (a, b), a.type, {"fastmath": FAST_NONE})
 
     def compare(self, predicate: str, a: SSAValue, b: SSAValue) -> SSAValue:
-        """Returns `predicate` as in `arith.cmpi` or `arith.cmpf`; gives i1 or a vector of i1."""
+        """
+        Returns a comparison with a predicate of `arith.cmpi` or `arith.cmpf`, as i1 or a vector of
+        i1.
+        """
         lanes = lanes_of(a)
         if lanes > 1:
             kind = glow_vec.PredicateAttr(glow_vec.Predicate(predicate))
@@ -146,7 +152,7 @@ class Emitter:
         return self.op(vector.BroadcastOp, (value,), vector_type(value.type, lanes))
 
     def bitcast(self, value: SSAValue, element: Attribute, lanes: int) -> SSAValue:
-        """Returns a vector of as many bits."""
+        """Returns the same bits as a vector of another element type."""
         return self.op(vector.BitcastOp, (value,), VectorType(element, [lanes]))
 
     def shuffle(self, a: SSAValue, b: SSAValue, mask: Sequence[int]) -> SSAValue:
@@ -175,7 +181,7 @@ class Emitter:
     def gather(
         self, memory: SSAValue, at: SSAValue, element: Attribute, offsets: Sequence[int]
     ) -> SSAValue:
-        """Lane `i` is loaded from `at + offsets[i]`."""
+        """Loads lane `i` from `at + offsets[i]`."""
         lanes = len(offsets)
         t = vector_type(element, lanes)
         zero = 0.0 if not isinstance(element, IntegerType) else 0
@@ -213,7 +219,8 @@ class Emitter:
         """
         Runs `body(index, carried)` for 0, step, ... below `stop`; returns the final carried values.
 
-        A loop of one iteration is the body alone, with the number 0, and one of none is nothing.
+        A loop of one iteration becomes its body, with the number 0. A loop of no iterations emits
+        nothing.
         """
         if stop <= 0:
             return carried
@@ -224,7 +231,10 @@ class Emitter:
     def loop_between(
         self, start: SSAValue, stop: SSAValue, step: int, body: Callable[[SSAValue], None]
     ) -> None:
-        """Runs `body(index)` for `start`, `start + step`, ... below `stop`, perhaps never."""
+        """
+        Runs `body(index)` for `start`, `start + step`, ... below `stop`; for none if `start` is not
+        below it.
+        """
 
         def without_values(iv: SSAValue | int, _: Sequence[SSAValue]) -> Sequence[SSAValue]:
             assert isinstance(iv, SSAValue)
@@ -264,8 +274,8 @@ class Emitter:
         body: Callable[[Sequence[SSAValue | int]], None],
     ) -> None:
         """
-        Runs `body` for units `first` to `end - 1` of nested loops of these sizes, on the number of
-        each loop's iteration.
+        Runs `body` with the numbers of the loops' iterations, for units `first` to `end - 1` of
+        nested loops of these sizes.
         """
 
         def places(unit: SSAValue) -> None:
@@ -285,7 +295,10 @@ class Emitter:
     def call(
         self, callee: SymbolRefAttr, operands: Sequence[SSAValue], result: Attribute | None = None
     ) -> SSAValue:
-        """Calls a function that is declared elsewhere; its result, or else any value."""
+        """
+        Calls a function that is declared elsewhere. Returns its result, or an arbitrary value if it
+        has none.
+        """
         types = [] if result is None else [result]
         call = func.CallOp.create(
             operands=list(operands), result_types=types, properties={"callee": callee}
@@ -297,8 +310,8 @@ class Emitter:
         self, first: SSAValue, end: SSAValue, most: int, body: Callable[[SSAValue], SSAValue]
     ) -> None:
         """
-        Runs `body(number)`, which returns the next number, as long as the number is below `end`:
-        from `first`, at most `most` times.
+        Runs `body(number)`, which returns the next number, while the number is below `end`: from
+        `first`, at most `most` times.
         """
 
         def step(_: SSAValue | int, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:

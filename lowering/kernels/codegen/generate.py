@@ -39,7 +39,7 @@ from .types import vector_type
 
 
 class NestGenerator:
-    """The code of one nest."""
+    """The generator of one nest."""
 
     def __init__(
         self,
@@ -83,8 +83,8 @@ class NestGenerator:
         share: Share | None = None,
     ) -> None:
         """
-        Emits the nest for the values of enclosing loop variables; with a split, only what `share`
-        says is this thread's.
+        Emits the nest for the values of enclosing loop variables. With a split, it emits only the
+        part that `share` gives to this thread.
         """
         self._split, self._share = split, share
         accesses = self.nest.accesses(self._soon)
@@ -98,7 +98,10 @@ class NestGenerator:
     # loops over tiles
 
     def _parallel(self, level: int, places: Places, stale: SSAValue | int | None) -> None:
-        """`stale`: how many of the tile's first elements along the vectors were already visited."""
+        """
+        Emits the parallel loops from `level` on. `stale` of the tile's first elements along the
+        vectors were already visited.
+        """
         if level == len(self.schedule.order):
             self._tile(places, stale)
             return
@@ -123,7 +126,7 @@ class NestGenerator:
     def _chunks(
         self, chunks: Chunks, level: int, places: Places, stale: SSAValue | int | None
     ) -> None:
-        """The loops from a level on, for one chunk of the reduction after the other."""
+        """Emits the loops from a level on, once for each chunk of the reduction."""
 
         def body(iv: SSAValue | int, _: Sequence[SSAValue]) -> Sequence[SSAValue]:
             self._has_sums = self.e.compare("ne", self.e.index(iv), self.e.index(0))
@@ -141,7 +144,10 @@ class NestGenerator:
         places: Places,
         stale: SSAValue | int | None,
     ) -> tuple[Places, SSAValue | int | None]:
-        """Places at the tile that begins `iv` elements behind the start of a span, and `stale`."""
+        """
+        Returns the places of the tile that begins `iv` elements after the start of a span, and its
+        `stale`.
+        """
         if span.tile is not None:
             self.tile_of[dim] = span.tile
         there, start = self.memory.advance(places, dim, span.start), iv
@@ -155,7 +161,7 @@ class NestGenerator:
         return self.memory.advance(there, dim, start), stale
 
     def _divided(self, split: Split, places: Places, stale: SSAValue | int | None) -> None:
-        """The loops of a split, as far as they are this thread's."""
+        """Emits the loops of a split, as far as they belong to this thread."""
         assert self._share is not None
         dims = self.schedule.order[split.first : split.last + 1]
         groups = groups_of([spans_of(self.nest, self.schedule, d) for d in dims])
@@ -192,7 +198,9 @@ class NestGenerator:
         return number if step == 1 else self.e.binary(arith.MuliOp, number, self.e.index(step))
 
     def _points(self, dims: Sequence[Dim], schedule: VectorSchedule) -> list[Point]:
-        """Returns the elements of the register tile: for vectors, where their first lane is."""
+        """
+        Returns the elements of the register tile; for vectors, the places of their first lanes.
+        """
         tiled = [d for d in dims if schedule.tiles(d) > 1 or d in self.tile_of]
         tiled.sort(key=lambda d: d is schedule.fastest)
         unit = {d: schedule.lanes if d is schedule.vector else 1 for d in tiled}
@@ -242,7 +250,7 @@ class NestGenerator:
         self.memory.store(value, access, place, offset, stride, mask, self.narrow, self.nest.raw)
 
     def _fresh(self, point: Point, stale: SSAValue | int | None) -> SSAValue | None:
-        """Returns the mask of lanes that were not visited yet; None for all."""
+        """Returns the mask of the lanes that were not visited yet; None if no lane was."""
         vector_dim, lanes = self.schedule.vector, self.schedule.lanes
         if stale is None or vector_dim is None or lanes == 1:
             return None
@@ -258,7 +266,7 @@ class NestGenerator:
         return self.e.binary(arith.XOrIOp, visited, self.e.constant(t, 1))
 
     def _resolved(self, places: Places, accesses: Sequence[Access]) -> Places:
-        """Places with the indices that memory holds applied."""
+        """Returns the places after applying the indices that memory holds."""
         resolved = dict(places)
         for access in accesses:
             if access.indirect is not None:
@@ -272,7 +280,7 @@ class NestGenerator:
         reduction = self.nest.reduction
         assert reduction is not None
         self._loaded = {}
-        # lanes over a reduced dimension may have several accumulators for each point
+        # with lanes over a reduced dimension, each point may have several accumulators
         inner: list[Point] = [{}]
         if self.across and self.schedule.vector is not None:
             inner = self._points([self.schedule.vector], self.schedule)
@@ -289,7 +297,7 @@ class NestGenerator:
         return [across.of_rows(totals[i : i + n]) for i in range(0, len(totals), n)]
 
     def _rows(self, points: Sequence[Point]) -> Sequence[Point]:
-        """Returns the points whose results become the lanes of those at `points`."""
+        """Returns the points whose results become the lanes of the results at `points`."""
         if self.finishing is self.schedule:
             return points
         rows, lanes = self.finishing.vector, range(self.finishing.lanes)
@@ -302,7 +310,7 @@ class NestGenerator:
         return reduction is not None and reduction.adds_operand and not self.across
 
     def _starts(self, places: Places, points: Sequence[Point]) -> list[SSAValue]:
-        """What accumulators hold before the first step."""
+        """Returns the values of the accumulators before the first step."""
         reduction = self.nest.reduction
         assert reduction is not None
         if self._starts_with_operand:
@@ -344,7 +352,8 @@ class NestGenerator:
         full = dim.size // step * step
         accumulators = self.e.loop(full, step, accumulators, body)
         if full < dim.size:
-            # the rest: a tile that ends with the dimension, without the lanes that were counted
+            # the rest is a tile that ends with the dimension, without the lanes that were counted
+            # already
             last = self.memory.advance(places, dim, dim.size - step)
             counted = full - (dim.size - step)
             accumulators = self._reduced(level + 1, last, points, accumulators, counted)
@@ -410,7 +419,7 @@ def generator_of(
     machine: MachineDescription,
     threads: int = 1,
 ) -> NestGenerator | TileGenerator:
-    """What emits a nest, of whatever schedule, for one of several threads."""
+    """Returns the generator of a nest with any schedule, for one of several threads."""
     if isinstance(schedule, AmxTile):
         plan = TilePlan.of(nest, schedule)
         return TileGenerator(nest, plan, emitter, memory, machine, _finishing, threads)
@@ -421,6 +430,6 @@ def generator_of(
 def _finishing(
     nest: Nest, emitter: Emitter, memory: Memory, machine: MachineDescription
 ) -> NestGenerator | TileGenerator:
-    """What emits a nest that was made of another, with the schedule that is best."""
+    """Returns the generator of a nest that was made of another one, with its best schedule."""
     nest, schedule = best_schedule(simplified(nest), machine)
     return generator_of(nest, schedule, emitter, memory, machine)

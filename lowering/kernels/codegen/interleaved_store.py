@@ -1,5 +1,5 @@
 """
-Writes of several values that are neighbours in memory, as the fields of a record are.
+Writes of several values that are neighbours in memory, like the fields of a record.
 
 Vectors of each field are interleaved in registers and stored without gaps.
 """
@@ -41,7 +41,7 @@ def interleaved(emitter: Emitter, fields: Sequence[SSAValue], lanes: int) -> SSA
     """
     parts, size = list(fields), lanes
     while len(parts) > 1:
-        # halves first: of a, b, c, d this makes a, c, ... and b, d, ...
+        # two vectors are combined at a time: a, b, c, d become (a, c) and (b, d) first
         half = len(parts) // 2
         mask = [lane + part * size for lane in range(size) for part in (0, 1)]
         parts = [emitter.shuffle(parts[i], parts[i + half], mask) for i in range(half)]

@@ -15,14 +15,14 @@ from .memory import Memory, Place
 
 Places = Mapping[Access, Place]
 Point = Mapping[Dim, int]
-"""Where an element of a register tile is, relative to the tile."""
+"""The place of an element of a register tile, relative to the tile."""
 Loaded = dict[tuple[Access, "SSAValue | None", int], Value]
 
 
 class Loads:
     """
-    Loads at the points of a tile: what several of them need is loaded once. With the same `loaded`,
-    that holds for several tiles of one block of code.
+    Loads at the points of a tile. An element that several points need is loaded once, and once for
+    several tiles of one block of code if they share `loaded`.
     """
 
     def __init__(
@@ -58,10 +58,12 @@ class Loads:
         return self._loaded[key]
 
     def _spread(self, access: Access, point: Point, vector: Dim, table: tuple[int, ...]) -> Value:
-        """Returns lanes that a table finds in one vector, which is loaded as it lies in memory."""
+        """
+        Returns lanes that a table selects from one vector, which is loaded as it lies in memory.
+        """
         lanes, first = self._schedule.lanes, point.get(vector, 0)
         start = table[first] // lanes * lanes
-        # where the table leads to the first lane of that vector
+        # the place that the table gives for the first lane of that vector
         loaded = self._once(access, {**point, vector: table.index(start)})
         mask = [t - start for t in table[first : first + lanes]]
         return loaded._replace(ssa=self._algebra.emitter.shuffle(loaded.ssa, loaded.ssa, mask))
@@ -89,8 +91,8 @@ def loaded_before(
     nest: Nest, schedule: VectorSchedule, memory: Memory, places: Places, algebra: ArithAlgebra
 ) -> Loaded:
     """
-    Loads the operands of a nest without reduction that are the same at all points, and that it
-    does not write.
+    Loads the operands of a nest without reduction that are the same at all points and that it does
+    not write.
     """
     loaded: Loaded = {}
     if nest.reduction is not None:
@@ -105,7 +107,7 @@ def loaded_before(
 
 
 def offset_of(access: Access, point: Point) -> int:
-    """Returns how far a point of a tile is from its start, in elements."""
+    """Returns the distance of a point of a tile from the start of the tile, in elements."""
     total = 0
     for dim, value in point.items():
         stride = access.stride(dim)

@@ -1,4 +1,4 @@
-"""Loads and stores of elements at linear forms of loop variables, in scalars or vectors."""
+"""Loads and stores of scalars or vectors at linear forms of loop variables."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ _MAX_INTERLEAVE = 4
 
 @dataclass(frozen=True)
 class Place:
-    """An element of a buffer: a dynamic and a constant part."""
+    """A place in a buffer: a dynamic and a constant part."""
 
     dynamic: SSAValue | None
     constant: int
 
 
 def moved(access: Access, place: Place, dim: Dim, value: int) -> Place:
-    """Returns the place where `dim` has a constant value, given the one where it is 0."""
+    """Returns a place at a constant value of `dim`, given the place at the value 0."""
     stride = access.stride(dim)
     distance = stride * value if isinstance(stride, int) else stride[value]
     return Place(place.dynamic, place.constant + distance)
@@ -57,7 +57,7 @@ class Memory:
     def advance(
         self, places: Mapping[Access, Place], dim: Dim, value: SSAValue | int
     ) -> dict[Access, Place]:
-        """Returns the places of accesses where `dim` has a value, given those where it is 0."""
+        """Returns the places of accesses at a value of `dim`, given those at the value 0."""
         if isinstance(value, int):
             return {a: moved(a, p, dim, value) for a, p in places.items()}
         e = self._emitter
@@ -74,7 +74,7 @@ class Memory:
                 scaled[stride] = value if stride == 1 else e.binary(arith.MuliOp, value, step)
             distance = scaled[stride]
             if place.dynamic is not None:
-                # accesses that differ by a constant share the rest
+                # accesses that differ by a constant share the rest of the computation
                 key = (place.dynamic, stride)
                 if key not in moved_to:
                     moved_to[key] = e.binary(arith.AddiOp, place.dynamic, distance)
@@ -101,8 +101,8 @@ class Memory:
         raw: bool,
     ) -> Value:
         """
-        Returns the elements at a place, `stride` apart, in as many lanes as the algebra has; one
-        element in every lane if the stride is 0. If `raw`, as memory holds them.
+        Returns the elements at a place, `stride` apart, in as many lanes as the algebra has. If the
+        stride is 0, every lane has the same element. `raw` elements stay as memory holds them.
         """
         e, element = self._emitter, memory_type(access.element)
         lanes = algebra.lanes if stride else 1
@@ -126,8 +126,8 @@ class Memory:
         self, access: Access, place: Place, offset: int, stride: int, terms: int, lanes: int
     ) -> SSAValue:
         """
-        Returns `terms` narrow elements for each lane, as memory holds them: those that follow each
-        other at a place, or the same ones in all lanes if the stride is 0.
+        Returns `terms` narrow elements for each lane, as memory holds them. They follow each other
+        at a place; if the stride is 0, all lanes have the same ones.
         """
         e, element = self._emitter, memory_type(access.element)
         memory, at = self._flat[access.buffer], self.at(place, offset)
@@ -141,8 +141,8 @@ class Memory:
         self, access: Access, place: Place, fields: Sequence[int], lanes: int
     ) -> SSAValue:
         """
-        Four bytes for each lane: in lane i, those that are i elements behind each of up to four
-        fields, which lie at offsets from a place. Missing ones are zeros.
+        Loads four bytes for each lane. Byte f of lane i is element i of field f; up to four fields
+        lie at offsets from a place. Missing fields are zeros.
         """
         e, memory, total = self._emitter, self._flat[access.buffer], None
         for number, field in enumerate(fields):
@@ -156,25 +156,26 @@ class Memory:
         return e.bitcast(total, i8, 4 * lanes)
 
     def prefetch(self, access: Access, place: Place, offset: int, locality: int = 3) -> None:
-        """A hint that the element at a place, moved by `offset`, will soon be read."""
+        """Emits a hint that the element at a place, moved by `offset`, will be read soon."""
         self._emitter.prefetch(self._flat[access.buffer], self.at(place, offset), locality)
 
     def _interleaved(
         self, memory: SSAValue, place: Place, offset: int, stride: int, access: Access, lanes: int
     ) -> SSAValue:
         """
-        Returns every `stride`-th element: contiguous loads that together cover the last one and
-        nothing beyond it, so they stay within the buffer.
+        Returns every `stride`-th element, from contiguous loads that together end with the last
+        element, so that they stay within the buffer.
         """
         e, element = self._emitter, memory_type(access.element)
         last = (lanes - 1) * stride
         starts = [min(i * lanes, last + 1 - lanes) for i in range(stride)]
         loads = [e.load(memory, self.at(place, offset + s), element, lanes) for s in starts]
-        # which load each lane of the result comes from
+        # the load that each lane of the result comes from
         origin = [min(i * stride // lanes, stride - 1) for i in range(lanes)]
         result = loads[0]
         for load in range(1, stride):
-            # lanes of earlier loads: still at their place in the first load, later at their own
+            # lanes of earlier loads: at their own place in the first shuffle, then at their place
+            # in the result
             kept = [i * stride if load == 1 and origin[i] == 0 else i for i in range(lanes)]
             mask = [
                 lanes + i * stride - starts[load] if origin[i] == load else kept[i]
@@ -209,7 +210,7 @@ class Memory:
         self._emitter.store(value, self._flat[access.buffer], self.at(place, offset))
 
     def indirect(self, access: Access, place: Place, index_place: Place) -> Place:
-        """Returns the place moved by what an index in memory says; see `Indirect`."""
+        """Returns the place moved by an index in memory (see `Indirect`)."""
         assert access.indirect is not None
         e, size, stride = self._emitter, access.indirect.size, access.indirect.stride
         index = access.indirect.access

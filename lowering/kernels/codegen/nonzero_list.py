@@ -1,4 +1,4 @@
-"""Loops around nests, and lists in memory of the numbers that some of them run over."""
+"""Lists of numbers in memory, and the loops over them."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ def fill_list(
     step: Listing, emitter: Emitter, memory: Memory, machine: MachineDescription, bound: Bound
 ) -> None:
     """
-    Emits a loop without branches: it stores each number behind those that are listed so far, where
-    the next one takes its place if it is not to stay.
+    Emits a loop without branches. It stores each number after those that are listed so far; the
+    next number overwrites it if it is not to stay.
     """
     e, to, dim = emitter, step.numbers, step.numbers.dim
     places = _places([step.source, to.place, to.count], memory, bound)
@@ -70,12 +70,12 @@ def repeat_listed(
         return e.cast("index_cast", value, INDEX)
 
     def complete(size: int) -> SSAValue:
-        """Returns how many numbers groups of a size have that are complete."""
+        """Returns how many numbers are in complete groups of a size."""
         groups = e.binary(arith.DivUIOp, count, e.index(size))
         return e.binary(arith.MuliOp, groups, e.index(size))
 
     def of_part(start: SSAValue, end: SSAValue, part: Dim) -> tuple[SSAValue, SSAValue]:
-        """Where the groups of a part start and end."""
+        """Returns the start and the end of the groups of a part."""
         groups = e.binary(arith.DivUIOp, e.binary(arith.SubiOp, end, start), e.index(size))
 
         def before(number: SSAValue) -> SSAValue:

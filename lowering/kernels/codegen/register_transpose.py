@@ -1,4 +1,4 @@
-"""Copies that turn: squares of vectors that are transposed in registers."""
+"""Transposing copies: squares of vectors are transposed in registers."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ def copy_turned(
 ) -> None:
     """
     Copies a square: vectors that are loaded along `turned` become vectors along the schedule's
-    vector dimension. Interleaving the first half of the rows with the second, as often as their
-    number can be halved, transposes them.
+    vector dimension. Interleaving the first half of the rows with the second half, log2 of their
+    number times, transposes them.
     """
     (read,), (write,) = nest.operands, nest.writes
     lanes, vector, turned = schedule.lanes, schedule.vector, schedule.turned

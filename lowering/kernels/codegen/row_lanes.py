@@ -1,4 +1,4 @@
-"""Reductions across the lanes of vectors: of one, or of several, whose results become lanes."""
+"""Reductions across the lanes of one vector, or of several vectors, whose results become lanes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .emit import REASSOCIATE, Emitter, scalar_of
 from .types import bits, computes_in_float, value_type
 
 _BLOCK_BITS = 128
-"""Within blocks of so many bits, shuffles need no table of places."""
+"""The bits of a block within which shuffles need no table of places."""
 _LANE_REDUCTIONS = {
     Combine.ADD: vector.CombiningKindAttr(vector.CombiningKindFlag.ADD),
     Combine.MUL: vector.CombiningKindAttr(vector.CombiningKindFlag.MUL),
@@ -25,7 +25,7 @@ _LANE_REDUCTIONS = {
 
 @dataclass(frozen=True)
 class LaneReduction:
-    """Combines elements of a type that are lanes of `wide` vectors, to lanes of `narrow` ones."""
+    """Combines elements of a type: lanes of `wide` vectors become lanes of `narrow` vectors."""
 
     kind: Combine
     element: Attribute
@@ -33,7 +33,7 @@ class LaneReduction:
     narrow: ArithAlgebra
 
     def total(self, vectors: Sequence[SSAValue]) -> SSAValue:
-        """Returns vectors of one result as one."""
+        """Combines vectors of one result into one vector."""
         total = vectors[0]
         for other in vectors[1:]:
             total = self._both(total, other)
@@ -41,7 +41,7 @@ class LaneReduction:
 
     def of_rows(self, vectors: Sequence[SSAValue]) -> Value:
         """
-        Returns the lanes of each vector combined: one number, or for several vectors as many lanes.
+        Combines the lanes of each vector. Returns one number, or for several vectors as many lanes.
         """
         if len(vectors) == 1:
             return self._of_one(vectors[0])
@@ -80,10 +80,10 @@ def combined_rows(
     combine: Callable[[SSAValue, SSAValue], SSAValue],
 ) -> SSAValue:
     """
-    Lane `i` of the result has all lanes of vector `i` combined. There are a power of two of
-    vectors, at most as many as lanes.
+    Combines all lanes of vector `i` into lane `i` of the result. The number of vectors is a power
+    of two and at most the number of lanes.
 
-    Two vectors become one, which has the combined halves of both, as often as they can; so each
+    Two vectors become one, which has the combined halves of both, as often as possible. So each
     instruction works on all lanes.
     """
     block = max(1, _BLOCK_BITS // element_bits)
@@ -111,8 +111,8 @@ def combined_rows(
 
 def _halves(lanes: int, part: int, block: int) -> Iterator[int]:
     """
-    Yields the lanes of the first halves of all parts of two vectors: of those in a block of one
-    vector, then of those in the same block of the other.
+    Yields the lanes of the first halves of all parts of two vectors: for each block, first the
+    lanes of one vector, then those of the other.
     """
     block = lanes if part > block else min(block, lanes)
     for start in range(0, lanes, block):

@@ -1,8 +1,9 @@
 """
-The part of each thread of the work that threads share.
+The share of each thread in divided work.
 
-Every thread goes through all steps of a kernel and does its part of each: either one that depends
-on its number alone, or a large portion and then small ones, of whichever part, by drawing tickets.
+Every thread goes through all steps of a kernel and does its part of each. The part depends on the
+thread's number alone; or the thread does a large portion first and then draws tickets for small
+portions of any part.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ _BARRIER, _NEXT = SymbolRefAttr(BARRIER), SymbolRefAttr(NEXT)
 
 @dataclass(frozen=True)
 class Sharing:
-    """Emits what a thread does of shared work."""
+    """Emits the part of one thread in divided work."""
 
     emitter: Emitter
     threads: int
@@ -36,8 +37,8 @@ class Sharing:
 
     def drawn(self, units: int, portion: Portion) -> None:
         """
-        The thread does its large portion, and then small ones, of whichever part, until none is
-        left, so that all threads end at about the same time.
+        Has the thread do its large portion, and then small ones of any part until none is left. So
+        all threads end at about the same time.
         """
         large, small = portions_of(units, self.threads)
         if not small:
@@ -47,7 +48,10 @@ class Sharing:
         count = e.index(n + n * small)
 
         def ends(number: SSAValue) -> tuple[SSAValue, SSAValue]:
-            """Portion `number` is the large one of a thread, or a small one of any part."""
+            """
+            Returns the end of portion `number`: the large portion of a thread, or a small one of
+            any part.
+            """
             of_small = e.binary(arith.SubiOp, number, e.index(n))
             part = e.binary(arith.RemUIOp, of_small, e.index(n))
             is_large = e.compare("ult", number, e.index(n))
@@ -73,7 +77,7 @@ class Sharing:
         e.loop_while(self.thread, count, 1 + n * small, body)
 
     def fixed(self, units: int, portion: Portion) -> None:
-        """The thread does one portion, which depends on its number alone."""
+        """Has the thread do one portion, which depends on its number alone."""
         portion(*self._part(units, self.thread))
 
     def _part(self, units: int, thread: SSAValue) -> tuple[SSAValue, SSAValue]:

@@ -34,7 +34,7 @@ class StepGenerator:
         sharing: Sharing | None = None,
         private: Mapping[Buffer, SSAValue] | None = None,
     ):
-        """`private` is where each thread has its copy of scratch that is private at times."""
+        """`private` maps scratch that is private in some loops to the copies of the threads."""
         self._steps = steps
         self._e = emitter
         self._memory = memory
@@ -77,7 +77,7 @@ class StepGenerator:
         generator.run(bound, split, sharing.drawn if split.drawn else sharing.fixed)
 
     def _by_one(self, body: Callable[[], None]) -> None:
-        """Has the first thread do something."""
+        """Has only the first thread run `body`."""
         if self._sharing is None:
             body()
             return
@@ -85,7 +85,7 @@ class StepGenerator:
         self._e.when(first, body)
 
     def _alone(self, memory: Memory) -> StepGenerator:
-        """What emits steps that one thread does, on some memory."""
+        """Returns a generator of the steps that one thread does, on some memory."""
         return StepGenerator(self._steps, self._e, memory, self._machine)
 
     def _list(self, op: ListNonzerosOp, bound: Bound) -> None:

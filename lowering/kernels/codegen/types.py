@@ -1,4 +1,4 @@
-"""Types of kernels. Memory and values are signless; 16-bit floats compute in f32."""
+"""The types of kernels. Memory and values are signless; 16-bit floats compute in f32."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def value_type(element: Attribute) -> Attribute:
 
 @cache
 def bits(t: Attribute) -> int:
-    """Returns bits of a scalar type; an index has 64."""
+    """Returns the bits of a scalar type; an index has 64."""
     return t.bitwidth if isinstance(t, FixedBitwidthType) else 64
 
 
@@ -66,7 +66,8 @@ def vector_type(t: Attribute, lanes: int) -> Attribute:
 @cache
 def flat_type(element: Attribute, low: int, high: int) -> MemRefType:
     """
-    Returns a memref of one dimension whose elements `low` to `high - 1` count from the pointer.
+    Returns a memref of one dimension that has the elements `low` to `high - 1`, counted from the
+    pointer.
     """
     layout = StridedLayoutAttr([1], low) if low else None
     memory = memory_type(element)
@@ -75,8 +76,8 @@ def flat_type(element: Attribute, low: int, high: int) -> MemRefType:
 
 def significant_strides(t: MemRefType) -> tuple[int, ...]:
     """
-    Returns the strides of a memref, where a dimension of size 1, whose stride does not matter, has
-    the one it would have in a dense array. So memrefs that lie alike have the same strides.
+    Returns the strides of a memref. A dimension of size 1, whose stride does not matter, gets the
+    stride that it has in a dense array, so that equal arrangements have equal strides.
     """
     shape, strides = t.get_shape(), list(strides_of(t))
     if 0 in shape:
@@ -92,7 +93,8 @@ def significant_strides(t: MemRefType) -> tuple[int, ...]:
 @cache
 def is_unsigned(element: Attribute) -> bool:
     """
-    Returns whether integers of this element type compare, divide and convert as unsigned; i1 does.
+    Returns whether integers of this element type compare, divide and convert as unsigned ones; i1
+    does.
     """
     stored = storage_type(element)
     if not isinstance(stored, IntegerType):

@@ -1,1 +1,1 @@
-"""How nests are computed: the kinds of kernel schedule, and the cost model that chooses one."""
+"""The kinds of kernel schedule, and the cost model that chooses one for each nest."""

@@ -1,19 +1,19 @@
 """
-Schedules for tile registers: products of bytes or of bf16, 16 pixels times 16 channels at once.
+Schedules for AMX tiles: products of bytes or of bf16, 16 pixels times 16 channels at once.
 
-One tile of the image has a row for each of up to 16 pixels, with up to 64 bytes of neighbouring
-channels; a tile of the filter has as many channels of 16 outputs. A step loads some of both and
-adds their products to as many accumulators. So a nest qualifies whose filter and image have terms
-of four bytes together (a quad), whose filter has 16 outputs in a row of 64 bytes, and whose pixels
-are equally far apart.
+A tile of the image has a row for each of up to 16 pixels, with up to 64 bytes of neighbouring
+channels. A tile of the filter has as many channels of 16 outputs. A step loads some tiles of both
+and adds their products to accumulators, one for each pair. A nest qualifies if its filter and image
+have groups of terms that take four bytes together, its filter has 16 outputs in a row of 64 bytes,
+and its pixels are equally far apart.
 
 Numbers of f32 may be multiplied as sums of parts in bf16. Then one of the reduced dimensions is
 that of pairs of parts, whose places are tables; the image has words of two bf16.
 
-Rows of pixels are cut into tiles of equal size. Where rows are short, a tile has one row, and
-several rows make a group; or the rows of a whole image, with what is between them, are one list:
-what is computed for places between rows is left out at the end. Measured on a Sapphire Rapids, two
-by two accumulators are best nearly everywhere.
+Rows of pixels are cut into tiles of equal size. If rows are short, a tile has one row, and several
+rows make a group; or the rows of a whole image form one list with the places between them, whose
+results are dropped at the end. Measured on a Sapphire Rapids, two by two accumulators are best
+nearly everywhere.
 """
 
 from __future__ import annotations
@@ -36,38 +36,41 @@ from ..codegen.types import is_unsigned
 from ..costs import amx_step
 
 COLUMNS = TILE_BYTES // QUAD
-"""Outputs of a tile of the filter."""
+"""The outputs of an AMX tile of the filter."""
 _FEWEST_QUADS = 4
-"""With less depth than this in a tile, vectors are as fast, unless there is no more."""
+"""
+The least depth of an AMX tile, in groups of four. With less, vectors are as fast, unless the
+reduction has no more.
+"""
 _WITH_TILES = MachineDescription(has_int8_tiles=True, has_bf16_tiles=True)
 
 
 @dataclass(frozen=True)
 class TileRoles:
-    """What the dimensions of a product that qualifies for tiles do."""
+    """The roles of the dimensions of a product that qualifies for AMX tiles."""
 
     image: Access
     filter: Access
     product: TileProduct
     lane: Dim
-    """The outputs that lie in a row of the filter."""
+    """The dimension of the outputs that lie in a row of the filter."""
     depth: Dim | None
-    """Quads of terms that are neighbours in the image."""
+    """The dimension of the groups of four terms that are neighbours in the image."""
     quads: int
-    """How many of them a tile has."""
+    """The number of groups of four in a tile."""
     pitch: int
-    """Elements from a quad to the next in the filter."""
+    """The distance in elements from a group of four to the next in the filter."""
     parts: Dim | None
-    """Pairs of parts of numbers, at places that tables hold."""
+    """The dimension of pairs of parts of numbers, at places that tables hold."""
     pixels: tuple[Dim, ...]
-    """Parallel dimensions that only the image depends on; the last one is that of tiles."""
+    """The parallel dimensions that only the image depends on; the last one is that of tiles."""
     panels: tuple[Dim, ...]
-    """Parallel dimensions that only the filter depends on, without `lane`."""
+    """The parallel dimensions that only the filter depends on, without `lane`."""
     others: tuple[Dim, ...]
 
     @property
     def filter_size(self) -> int:
-        """Bytes of an element of the filter."""
+        """The bytes of an element of the filter."""
         return element_bytes(self.filter.element)
 
 
@@ -110,7 +113,9 @@ def tile_roles(nest: Nest, machine: MachineDescription) -> TileRoles | None:
 
 
 def _product(reduction: Reduction, machine: MachineDescription) -> TileProduct | None:
-    """Returns the product of tiles that sums quads as a reduction does, if the machine has it."""
+    """
+    Returns the tile product that sums groups of four as a reduction does, if the machine has it.
+    """
     image, filters = (storage_type(a.element) for a in reduction.reads)
     if machine.has_bf16_tiles and image in (bf16, i32) and filters == bf16:
         return TileProduct.BF16 if (reduction.element, reduction.terms) == (f32, 2) else None
@@ -130,7 +135,10 @@ def _is_plain(nest: Nest, parts: Dim | None) -> bool:
 
 
 def _is_lane(nest: Nest, dim: Dim) -> bool:
-    """Returns a dimension of whole rows of the filter, or of a part of one that is alone."""
+    """
+    Returns whether a dimension consists of whole rows of the filter, or is a part of one that is
+    alone.
+    """
     assert nest.reduction is not None
     image, filters = nest.reduction.reads
     if (image.stride(dim), filters.stride(dim)) != (0, nest.reduction.terms):
@@ -152,14 +160,14 @@ def _most_dividing(number: int, most: int) -> int:
 class TilePlan:
     roles: TileRoles
     rows: int
-    """Of each tile of the image and of accumulators."""
+    """The rows of each tile of the image and of accumulators."""
     panels: int
-    """Tiles of the filter in a group."""
+    """The tiles of the filter in a group."""
     joined: Dim | None
     """The dimension of panels of which a group has several; None if `roles.lane` is long enough."""
     groups: tuple[TileGroup, ...]
     line: tuple[Dim, Dim]
-    """The dimensions of groups; those that the nest lacks have size 1."""
+    """The dimensions of groups; dimensions that the nest lacks have size 1."""
 
     @property
     def schedule(self) -> AmxTile:
@@ -168,7 +176,7 @@ class TilePlan:
     @staticmethod
     def of(nest: Nest, schedule: AmxTile) -> TilePlan:
         """
-        Returns the plan that a schedule says. Raises ValueError if the nest is no product of tiles.
+        Returns the plan of a schedule. Raises ValueError if the nest is no product of AMX tiles.
         """
         roles = tile_roles(nest, _WITH_TILES)
         if roles is None:
@@ -178,20 +186,20 @@ class TilePlan:
 
     @property
     def units(self) -> int:
-        """Groups of accumulators, which threads divide."""
+        """The number of groups of accumulators, which threads divide."""
         outer = prod(d.size for d in (*self.roles.others, *self.roles.pixels[:-2]))
         panels = prod(d.size for d in self.roles.panels if d is not self.joined)
         return outer * panels * self.columns * sum(prod(g.counts) for g in self.groups)
 
     @property
     def columns(self) -> int:
-        """Groups along the dimension of several panels."""
+        """The number of groups along the dimension of several panels."""
         whole = self.joined.size if self.joined is not None else self.roles.lane.size // COLUMNS
         return max(1, whole // self.panels)
 
     @property
     def panels_step(self) -> int:
-        """How far groups are apart along the dimension of several panels."""
+        """The distance of groups along the dimension of several panels."""
         return self.panels * (1 if self.joined is not None else COLUMNS)
 
     @property
@@ -203,17 +211,17 @@ class TilePlan:
 
     @property
     def places(self) -> int:
-        """Pixels that the memory for results of a group must hold."""
+        """The pixels that the memory for the results of a group holds."""
         return max(at + self.rows for g in self.groups for *_, at in g.tiles)
 
     @property
     def images(self) -> int:
-        """Tiles of the image in a group, at most."""
+        """The largest number of image tiles in a group."""
         return max(len(g.tiles) for g in self.groups)
 
 
 def plan_tiles(nest: Nest, machine: MachineDescription) -> TilePlan | None:
-    """How a simplified nest is computed with tiles; None if it is not."""
+    """Returns the plan of a simplified nest with AMX tiles; None if it does not qualify."""
     roles = tile_roles(nest, machine)
     if roles is None:
         return None
@@ -246,7 +254,7 @@ def _plans(roles: TileRoles) -> Iterator[TilePlan]:
 def _groupings(
     image: Access, outer: Dim, inner: Dim, most: int
 ) -> Iterator[tuple[int, list[TileGroup]]]:
-    """Yields rows of a tile, and groups of at most `most` tiles."""
+    """Yields the rows of a tile, and groups of at most `most` tiles."""
     for tiles in range(1, most + 1):
         yield _along(outer.size, inner.size, tiles, 1)
         yield _along(outer.size, inner.size, tiles, tiles)
@@ -265,7 +273,7 @@ def _groupings(
 def _along(lines: int, size: int, tiles: int, multiple: int) -> tuple[int, list[TileGroup]]:
     """
     Returns tiles beside each other in a line: the fewest, or the fewest that are a multiple of a
-    number. Those of the last group end with the line.
+    number. The tiles of the last group end with the line.
     """
     rows = -(-size // (-(-size // (TILE_ROWS * multiple)) * multiple))
     width = rows * tiles
@@ -293,7 +301,7 @@ def _across(lines: int, size: int, tiles: int) -> Iterator[TileGroup]:
 
 
 def _cost(plan: TilePlan, steps: int) -> float:
-    """Returns cycles for all groups, without what is done with results."""
+    """Returns the cycles of all groups, without the rest of the nest on their results."""
     total = 0.0
     for group in plan.groups:
         cycles = amx_step(len(group.tiles), plan.panels, plan.rows, plan.roles.quads)
@@ -302,12 +310,12 @@ def _cost(plan: TilePlan, steps: int) -> float:
 
 
 def substituted(access: Access, change: Mapping[Dim, Affine]) -> Access:
-    """Returns the access with forms of other variables in the place of some variables."""
+    """Returns the access with linear forms of other variables in place of some variables."""
     return Access(access.buffer, replaced(access.place, change))
 
 
 def replaced(place: Affine, change: Mapping[Dim, Affine]) -> Affine:
-    """Returns the place with forms of other variables in the place of some variables."""
+    """Returns the place with linear forms of other variables in place of some variables."""
     result = Affine({}, place.constant)
     for dim, stride in place.terms.items():
         if isinstance(stride, tuple):
@@ -318,14 +326,17 @@ def replaced(place: Affine, change: Mapping[Dim, Affine]) -> Affine:
 
 
 def filter_bytes(nest: Nest, roles: TileRoles) -> int:
-    """Returns bytes of the filter that a nest reads for each point of the dimensions of all."""
+    """
+    Returns the bytes of the filter that a nest reads for each point of the dimensions that both
+    operands have.
+    """
     dims = [d for d in (*nest.parallel, *nest.reduced) if d not in (*roles.others, roles.parts)]
     copies = 1 if roles.parts is None else len(set(table_of(roles.filter, roles.parts)))
     return QUAD * copies * prod(d.size for d in dims if stride_of(roles.filter, d))
 
 
 def image_bytes(nest: Nest, roles: TileRoles) -> int:
-    """Returns bytes from the first to the last element of the image, likewise."""
+    """Returns the bytes from the first to the last element of the image, for each such point."""
     last = sum(
         (d.size - 1) * stride_of(roles.image, d)
         for d in (*nest.parallel, *nest.reduced)
@@ -336,6 +347,6 @@ def image_bytes(nest: Nest, roles: TileRoles) -> int:
 
 
 def table_of(access: Access, dim: Dim) -> tuple[int, ...]:
-    """Where an access is for each value of a dimension."""
+    """Returns the place of an access for each value of a dimension."""
     stride = access.stride(dim)
     return stride if isinstance(stride, tuple) else tuple(stride * i for i in range(dim.size))

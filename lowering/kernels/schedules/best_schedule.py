@@ -1,4 +1,4 @@
-"""The best schedule of a nest, whatever its kind."""
+"""The best schedule of a nest, of any kind."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from .schedule import choose_schedule
 
 
 def best_schedule(nest: Nest, machine: MachineDescription) -> tuple[Nest, Schedule]:
-    """Returns a simplified nest, perhaps with other loops, and the schedule that is best."""
+    """Returns a simplified nest, perhaps with other loops, and its best schedule."""
     plan = plan_tiles(nest, machine)
     return scheduled(nest, machine) if plan is None else (nest, plan.schedule)
 
 
 def scheduled(nest: Nest, machine: MachineDescription) -> tuple[Nest, VectorSchedule]:
-    """Returns the same among schedules for vectors."""
+    """Returns the same, with a schedule for vectors only."""
     for special in (field_schedule, table_schedule):
         if (schedule := special(nest, machine)) is not None:
             return nest, schedule

@@ -1,9 +1,9 @@
 """
-How much work is done together: rows that stay in a cache from one pass over them to the next, or
-whose reductions hide each other's latency; copies that repay what they cost.
+Sizes of blocks of work: rows that stay in a cache from one pass over them to the next, rows whose
+reductions hide each other's latency, and copies that pay off.
 
-Algorithms ask these questions while they cut their work into nests. Answers depend on sizes and on
-the machine, not on what is computed.
+Algorithms ask these questions while they divide their work into nests. The answers depend on sizes
+and on the machine, not on the operator.
 """
 
 from __future__ import annotations
@@ -12,40 +12,46 @@ from ....glow_dialects.glow_nest.body import Body
 from ....glow_dialects.machine import LINE_BYTES, MachineDescription
 
 _ROWS = 4
-"""Reductions of so many rows hide each other's latency."""
+"""The number of rows whose reductions hide each other's latency."""
 _QUERIES = 8
-"""How many positions of a query are visited at a time."""
+"""The number of positions of a query that are visited at a time."""
 _MANY_QUERIES = 2 * _QUERIES
-"""So many repay turning the keys around first, and putting the values together."""
+"""From this number of positions on, transposing the keys and copying the values first pays off."""
 _MANY_ROWS = 16
 _FEW_TERMS = 256
-"""Inner sizes below this do not repay reducing across the lanes of vectors."""
+"""The least inner size for which reducing across the lanes of vectors pays off."""
 _HEAVY = 12
-"""Bodies of more operations than this do not run on accumulators in registers, of which a tile
-would have to have few, but on results that are still in the nearest cache."""
+"""
+The largest number of operations of a body that runs on accumulators in registers. A longer body
+would leave few registers for a tile, so it runs on results that are still in the L1 cache.
+"""
 _FINISHED_ROWS = 32
-"""How many rows a heavy body has at a time."""
+"""The number of rows that a long body handles at a time."""
 _CACHED_PART = 8
-"""An eighth of the bytes of the second cache is how many elements of a factor stay there while
-panels of the other come and go."""
+"""
+An eighth of the bytes of the L2 cache is the number of elements of a factor that stay there while
+panels of the other factor come and go.
+"""
 _NEAR_BYTES = 16 << 10
-"""Half of the nearest cache, or less."""
+"""The part of the L1 cache that a block of work may fill."""
 _NEAR_PART = 8
-"""Images of at most this part of the second cache are copied as a whole."""
+"""The largest part of the L2 cache that images which are copied as a whole may fill."""
 _PAGE = 4096
 _ADDED_ROWS = 8
 _FEWEST_COLUMNS = 64
-"""Of a thread: shorter parts of rows are read slowly."""
+"""The least number of columns of a thread: shorter parts of rows are read slowly."""
 _PARTS = 2
-"""Of a list, each with sums of its own: two threads read whole rows, which is faster than parts
-of all rows."""
+"""
+The number of parts of a list, each with sums of its own. Two threads that read whole rows are
+faster than two that read parts of all rows.
+"""
 _FEWEST_ROWS = 1024
-"""Of a part of a list, if it has all rows."""
+"""The least number of rows in a part of a list, if all rows are listed."""
 
 
 def rows_together(rows: int) -> int:
     """
-    Returns how many of so many rows, over which several passes are made, are visited at a time.
+    Returns how many of `rows` rows are visited at a time by algorithms that make several passes.
     """
     return max(1, min(_ROWS, rows))
 
@@ -54,14 +60,14 @@ def rows_together(rows: int) -> int:
 
 
 def queries_together(rows: int) -> int:
-    """Returns how many of so many positions of a query meet all keys at a time."""
+    """Returns how many of `rows` positions of a query meet all keys at a time."""
     return min(_QUERIES, rows)
 
 
 def repays_dense_keys(rows: int) -> bool:
     """
-    Returns whether so many positions of a query repay copying the keys and the values of a head
-    first, whose rows in memory would compete for few lines of a cache.
+    Returns whether copying the keys and the values of a head first pays off for `rows` positions of
+    a query. The rows in memory would compete for few lines of a cache.
     """
     return rows >= _MANY_QUERIES
 
@@ -71,26 +77,29 @@ def repays_dense_keys(rows: int) -> bool:
 
 def repays_turning(rows: int, terms: int) -> bool:
     """
-    Returns whether products of so many rows repay turning around a factor that is stored
-    transposed.
+    Returns whether products of `rows` rows of `terms` terms repay transposing a factor that is
+    stored transposed.
     """
     return rows >= _MANY_ROWS and terms < _FEW_TERMS
 
 
 def rows_of_panels(machine: MachineDescription, terms: int) -> int:
-    """Returns how many rows meet a panel before the next, which is read once for all of them."""
+    """
+    Returns how many rows meet a panel before the next one. The panel is read once for all of them.
+    """
     return max(_FINISHED_ROWS, machine.l2_bytes // _CACHED_PART // terms)
 
 
 def finishes_apart(body: Body | None) -> bool:
     """
-    Returns whether what is done with sums of products is so much that it has a nest of its own.
+    Returns whether a body on sums of products has so many operations that it gets a nest of its
+    own.
     """
     return body is not None and body.weight > _HEAVY
 
 
 def rows_finished_together() -> int:
-    """Returns how many rows of sums are made before a nest of its own finishes them."""
+    """Returns how many rows of sums are computed before a nest of its own finishes them."""
     return _FINISHED_ROWS
 
 
@@ -99,7 +108,7 @@ def rows_finished_together() -> int:
 
 def copies_by_group(machine: MachineDescription, groups: int, group_bytes: int) -> bool:
     """
-    Returns whether an image is copied group by group, to read each copy from the nearest cache.
+    Returns whether an image is copied group by group, so that each copy is read from the L1 cache.
     """
     whole_is_far = groups * group_bytes > machine.l2_bytes // _NEAR_PART
     return whole_is_far and group_bytes <= _NEAR_BYTES
@@ -107,8 +116,9 @@ def copies_by_group(machine: MachineDescription, groups: int, group_bytes: int) 
 
 def plane_stride(elements: int, element_bytes: int) -> int:
     """
-    Returns how many elements apart planes of so many elements are: a cache line more than that, and
-    not near a multiple of a page, so that they do not compete for the same lines of a cache.
+    Returns the distance in elements between planes of `elements` elements: a cache line more than
+    the elements need, and not near a multiple of a page, so that planes do not compete for the same
+    lines of a cache.
     """
     line = LINE_BYTES // element_bytes
     stride = elements + line
@@ -120,13 +130,13 @@ def plane_stride(elements: int, element_bytes: int) -> int:
 
 def rows_added_together() -> int:
     """
-    Returns how many rows are added at a time: each sum is loaded and stored once for all of them.
+    Returns how many rows are added at a time; each sum is loaded and stored once for all of them.
     """
     return _ADDED_ROWS
 
 
 def list_parts(rows: int) -> int:
-    """Returns the number of parts into which a list of up to so many rows is divided."""
+    """Returns the number of parts into which a list of up to `rows` rows is divided."""
     return _PARTS if rows >= _PARTS * _FEWEST_ROWS else 1
 
 
@@ -134,8 +144,8 @@ def columns_together(
     machine: MachineDescription, threads: int, columns: int, lists: int, element_bytes: int
 ) -> int:
     """
-    Returns how many columns are summed at a time, of as many as have sums that fit into the nearest
-    cache. The threads of each list have about as many.
+    Returns how many columns are summed at a time. Their sums fit into the L1 cache, and the threads
+    of each list have about equally many columns.
     """
     most = max(1, machine.l1_bytes // 2 // element_bytes)
     threads = -(-threads // lists)

@@ -1,9 +1,9 @@
 """
-Schedules of products whose terms are apart in memory: depthwise convolutions of bytes.
+Schedules of products whose terms are not neighbours in memory: depthwise convolutions of bytes.
 
 Lanes are channels. The terms of a lane are neighbouring pixels of a row of the window, which are
-put together in registers when they are loaded. All rows of the window have code of their own, so
-that outputs one below the other share the rows that their windows have in common.
+gathered in registers when they are loaded. All rows of the window are unrolled, so that outputs in
+a column share the rows that their windows have in common.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _MOST_ROWS, _MOST_COLUMNS = 4, 6
 
 
 def field_schedule(nest: Nest, machine: MachineDescription) -> GatheredDot | None:
-    """Returns the schedule of a product with fields; None if lanes cannot be channels."""
+    """Returns the schedule of a product of gathered fields; None if lanes cannot be channels."""
     reduction = nest.reduction
     if reduction is None or not reduction.fields:
         return None
@@ -49,7 +49,9 @@ def field_schedule(nest: Nest, machine: MachineDescription) -> GatheredDot | Non
 def _tiles(
     nest: Nest, image: Access, pixels: Sequence[Dim], machine: MachineDescription
 ) -> Iterator[tuple[float, tuple[int, ...]]]:
-    """Yields instructions for each output, and how many rows and columns of outputs a tile has."""
+    """
+    Yields tiles of outputs: the instructions for each output, and the numbers of rows and columns.
+    """
     most = [_MOST_ROWS, _MOST_COLUMNS][-len(pixels) :] if pixels else []
     places = [list(range(d.size)) for d in nest.reduced]
     for sizes in product(
@@ -63,7 +65,7 @@ def _tiles(
             for at in product(*map(range, sizes), *places)
         }
         steps = len(list(product(*places)))
-        # half of the registers for sums, the others for what rows share
+        # half of the registers hold sums, the others the rows that windows share
         if 2 * points + steps + 1 <= machine.vector_registers:
             yield gathered_dot(points, steps, len(loaded)), sizes
 

@@ -1,9 +1,10 @@
 """
-Products of a vector and a matrix with few columns, several rows of which make one vector's lanes.
+Schedules of products of a vector and a matrix with few columns: a vector register holds several
+rows.
 
-Lanes run over a dimension that is a row, and a column of it. The matrix is contiguous along it. The
-elements of the vector are loaded as they lie in memory, and each goes to the lanes of its row: a
-table says which.
+Lanes run over a dimension that combines rows and columns, along which the matrix is contiguous. The
+elements of the vector are loaded as they lie in memory, and a table gives the element for each
+lane.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ def _is_lanes(nest: Nest, dim: Dim, lanes: int) -> bool:
 
 
 def _is_in_vectors(table: tuple[int, ...], lanes: int) -> bool:
-    """Returns whether each vector of lanes finds its elements in one whole vector."""
+    """Returns whether each vector of lanes takes its elements from one whole vector."""
     firsts = range(0, len(table), lanes)
     return (max(table) + 1) % lanes == 0 and all(
         {t // lanes for t in table[i : i + lanes]} == {table[i] // lanes} for i in firsts

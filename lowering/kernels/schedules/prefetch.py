@@ -1,8 +1,8 @@
 """
-What to prefetch that follows from the loops around a nest, or from where its data come from.
+Prefetches that follow from the loops around a nest, or from the origin of its data.
 
-- In a loop over panels of weights, the next panel is read all the while that rows meet this one.
-- A processor does not foresee which rows a list chooses, so they are read some way ahead.
+- In a loop over panels of weights, the next panel is read while rows meet the present one.
+- A processor cannot predict which rows a list chooses, so they are prefetched some way ahead.
 """
 
 from __future__ import annotations
@@ -15,24 +15,28 @@ from ....glow_dialects.glow_nest.affine import Access, Affine, Dim
 from ....glow_dialects.glow_nest.nest import Nest, Repeat, RepeatListed, Step
 
 _AHEAD_BYTES = 512
-"""How far ahead rows that a list chooses are prefetched."""
+"""The distance in bytes at which rows that a list chooses are prefetched."""
 _TILE_ROWS = 8
-"""Of the register tiles that share the next panel among them."""
+"""The rows of a register tile; tiles share the prefetches of the next panel among them."""
 _LINE = 16
-"""Elements of a cache line. Rows that are too few for a panel would prefetch one several times."""
+"""
+The elements of a cache line. With fewer rows than a panel has lines, the same line would be
+prefetched several times.
+"""
 
 
 def streams(nest: Nest, access: Access) -> bool:
     """
-    Returns whether the elements of an access come from memory, and all else that the nest accesses
-    is scratch, which stays near: then those for the next tiles are prefetched meanwhile.
+    Returns whether the elements of an access come from memory while everything else that the nest
+    accesses is scratch, which stays in a near cache. Then the elements for the next tiles are
+    prefetched.
     """
     others = [a for a in nest.accesses() if a.buffer is not access.buffer]
     return access.buffer.parameter is not None and all(a.buffer.parameter is None for a in others)
 
 
 def plan_prefetches(steps: list[Step]) -> None:
-    """Adds to nests what to prefetch because of the loops around them."""
+    """Adds to nests the prefetches that follow from the loops around them."""
     for step in steps:
         if isinstance(step, Repeat):
             plan_prefetches(step.steps)
@@ -53,15 +57,15 @@ class _Product:
     panel: Access
     term: Dim
     row: Affine
-    """The number of the row, from any first one."""
+    """The number of the row, counted from an arbitrary first one."""
     rows: int
-    """How many there are, with those of loops between that over `p` and the nest."""
+    """The number of rows, including the loops between the one over `p` and the nest."""
 
 
 def _prefetch_next_panel(loop: Repeat) -> None:
     """
-    Each step of the products of a register tile prefetches its share of the next panel, so that it
-    is complete when all rows have met this one.
+    Lets each step of the products of a register tile prefetch its share of the next panel, so that
+    the panel is complete when all rows have met the present one.
     """
     found = [_as_product(loop.dim, *at) for at in _products(loop.steps, ())]
     products = [p for p in found if p is not None]
@@ -88,7 +92,7 @@ def _prefetch_next_panel(loop: Repeat) -> None:
 def _products(
     steps: list[Step], around: tuple[Dim, ...]
 ) -> Iterator[tuple[list[Step], int, Nest, tuple[Dim, ...]]]:
-    """Yields the nests of products among steps, where they are, and the loops around them."""
+    """Yields the nests of products among steps, their places, and the loops around them."""
     for number, step in enumerate(steps):
         if isinstance(step, Repeat):
             yield from _products(step.steps, (*around, step.dim))
@@ -115,7 +119,7 @@ def _as_product(
 
 
 def _row_number(access: Access, row: Dim, dims: Sequence[Dim]) -> Affine | None:
-    """Which row an access reads, from any first one; None if loops skip parts of rows."""
+    """Returns the number of the row that an access reads; None if loops skip parts of rows."""
     unit = access.stride(row)
     terms = {d: access.stride(d) for d in dims}
     if not isinstance(unit, int) or unit == 0:

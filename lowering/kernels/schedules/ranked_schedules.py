@@ -1,9 +1,9 @@
 """
-Schedules of a nest beside the best one by cost, for a search that measures them: those that the
-cost model ranks next, then neighbours of what was found to be fast (Chen et al. 2018, AutoTVM).
+Schedules of a nest beside the best one by cost, for a search that measures them: first those that
+the cost model ranks next, then neighbours of the fastest (Chen et al. 2018, AutoTVM).
 
-Register tiles and other reductions have such candidates. Nests without reduction, gathered
-products and tile registers have only the schedule of the model.
+Register tiles and other reductions have such candidates. Nests without reduction, gathered products
+and AMX tiles have only the schedule of the model.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ from .register_tile import Roles, Tiling, blocks_inside, roles_of, tiled, tiling
 from .schedule import CostModel
 
 Scheduled = tuple[Nest, Schedule]
-"""A nest, perhaps with other loops than it had, and its schedule."""
+"""A nest, perhaps with other loops than before, and its schedule."""
 _T = TypeVar("_T")
 _FURTHEST = 4
-"""By how much cost, relative to the least, candidates may be estimated slower."""
+"""The largest estimated cost of a candidate, relative to the least."""
 
 
 def ranked_schedules(nest: Nest, machine: MachineDescription) -> Iterator[Scheduled]:
@@ -61,8 +61,8 @@ def ranked_schedules(nest: Nest, machine: MachineDescription) -> Iterator[Schedu
 
 def neighbours(nest: Nest, found: Scheduled, machine: MachineDescription) -> Iterator[Scheduled]:
     """
-    Schedules of a simplified nest that differ in one respect from one that was found: the tile,
-    the order of loops, or what is prefetched.
+    Yields schedules of a simplified nest that differ in one respect from a given one: the tile, the
+    order of loops, or the prefetches.
     """
     own, schedule = found
     if isinstance(schedule, Reducing):
@@ -127,8 +127,8 @@ def fitted(nest: Nest, schedule: Schedule, machine: MachineDescription) -> Sched
 
 def _cheapest(costed: Iterable[tuple[float, _T]]) -> Sequence[_T]:
     """
-    Different candidates by cost, without the cheapest, which the model chose, and without those
-    that cost far more.
+    Yields different candidates by cost, without the cheapest, which the model chose, and without
+    those that cost far more.
     """
     ranked = sorted(costed, key=lambda pair: pair[0])
     limit = ranked[0][0] * _FURTHEST
@@ -140,7 +140,7 @@ def _cheapest(costed: Iterable[tuple[float, _T]]) -> Sequence[_T]:
 
 
 def _swapped(order: tuple[Dim, ...], fixed: Sequence[Dim]) -> Iterator[tuple[Dim, ...]]:
-    """Orders with two neighbouring loops exchanged."""
+    """Yields orders with two neighbouring loops exchanged."""
     for i in range(len(order) - 1):
         a, b = order[i : i + 2]
         if a not in fixed and b not in fixed:
@@ -148,7 +148,7 @@ def _swapped(order: tuple[Dim, ...], fixed: Sequence[Dim]) -> Iterator[tuple[Dim
 
 
 def _other_distances(nest: Nest, schedule: Reducing) -> Iterator[Mapping[int, int]]:
-    """Yields other distances to prefetch; none, or half and twice as far."""
+    """Yields other prefetch distances: none, half, and twice the distance."""
     if schedule.ahead:
         yield {}
         for up, down in ((2, 1), (1, 2)):
@@ -162,7 +162,9 @@ def _other_distances(nest: Nest, schedule: Reducing) -> Iterator[Mapping[int, in
 def _other_tiles(
     nest: Nest, schedule: RegisterTile, machine: MachineDescription
 ) -> Iterator[Scheduled]:
-    """Yields other sizes of a register tile, another order of loops, no chunks of the reduction."""
+    """
+    Yields other sizes of a register tile, another order of loops, and no chunks of the reduction.
+    """
     roles = roles_of(nest, machine)
     assert roles is not None
     order, present = _order_before(nest, schedule), _tile_sizes(schedule.parts)
@@ -193,13 +195,13 @@ def _distance(a: Sequence[int], b: Sequence[int]) -> int:
 
 
 def _steps_apart(a: Mapping[Dim, int], b: Mapping[Dim, int]) -> int:
-    """In how many loops two tiles differ, and more than 1 if by far in one of them."""
+    """Returns in how many loops two tiles differ; more than 1 if one of them differs by far."""
     steps = [abs(a.get(d, 1) - b.get(d, 1)) for d in {*a, *b}]
     return sum(min(s, 2) for s in steps)
 
 
 def _order_before(nest: Nest, schedule: RegisterTile) -> tuple[Dim, ...]:
-    """Returns the order of a schedule, in loops that the nest had before some became a list."""
+    """Returns the order of a schedule, in the loops of the nest before some became a list."""
     known = {d.name: d for d in nest.parallel}
     order: list[Dim] = []
     for dim in schedule.order:
@@ -216,7 +218,9 @@ def _listed_loops(nest: Nest, name: str) -> Sequence[Dim]:
 
 
 def _tiling_of(nest: Nest, roles: Roles, schedule: RegisterTile) -> Tiling:
-    """Returns the register tile of a schedule, in loops of the nest before some became a list."""
+    """
+    Returns the register tile of a schedule, in the loops of the nest before some became a list.
+    """
     known = {d.name: d for d in nest.parallel}
     static: tuple[Dim, ...] = ()
     parts = {}

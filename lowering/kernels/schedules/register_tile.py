@@ -1,16 +1,16 @@
 """
 Register tiles for products whose vectors are blocks: the schedule of direct convolution.
 
-In such a nest, the lanes of one or of a few vectors run over a dimension of exactly that size,
-along which one operand (the filter) and the result are contiguous, and which the other operand (the
-image) does not depend on. A tile is `blocks` blocks of the filter, of so many vectors each, times
+In such a nest, the lanes of one or a few vectors run over a dimension of exactly that size. One
+operand (the filter) and the result are contiguous along it, and the other operand (the image) does
+not depend on it. A tile is `blocks` blocks of the filter, of one or a few vectors each, times
 `pixels` elements of the image, which are broadcast. All of its accumulators, the filter's vectors
 and one vector to broadcast must fit into the registers (`MachineDescription.fits`).
 
 A dimension is cut into parts as equal as possible (55 pixels into 14, 14, 14, 13) rather than into
-full tiles and a remainder: small tiles load more for each multiplication. Where rows are short,
-tiles cross them: the pixels of several dimensions become one list, each tile of which has its own
-code with constant offsets.
+full tiles and a remainder, because small tiles load more for each multiplication. If rows are
+short, tiles cross them: the pixels of several dimensions become one list, each tile of which has
+its own code with constant offsets.
 """
 
 from __future__ import annotations
@@ -31,31 +31,36 @@ from ..costs import near_bytes, prefetched_bytes, tile_results, tile_step
 from .prefetch import streams
 
 _MOST_LISTED = 10
-"""Tiles of a list of pixels; each has its own code."""
+"""The largest number of tiles in a list of pixels; each has its own code."""
 _FEWEST_TILES = 3
-"""Fewer tiles of pixels that meet the same filters are not worth chunks of the reduction."""
+"""
+The least number of tiles of pixels for which chunks of the reduction pay off; all of them meet the
+same filters.
+"""
 _FEWEST_FILTERS = 4
-"""Elements of filters of a tile of blocks for each pixel that meets them. Where they are fewer, the
-first pixels, which wait for them, are few among all."""
+"""
+The least number of filter elements of a tile of blocks for each pixel that meets them. With fewer,
+only a small share of the pixels waits for the filters.
+"""
 _FEWEST_STEPS = 64
-"""Of a chunk; before and after it, sums are loaded and stored."""
+"""The least number of steps of a chunk; sums are loaded before it and stored after it."""
 
 
 @dataclass(frozen=True)
 class Roles:
-    """What the dimensions of a product with vectors over blocks do."""
+    """The roles of the dimensions of a product with vectors over blocks."""
 
     vector: Dim
     vectors: int
-    """How many vectors the lanes of a block fill."""
+    """The number of vectors that the lanes of a block fill."""
     image: Access
     filter: Access
     filter_number: int
-    """Of the filter among the reads of the reduction."""
+    """The number of the filter among the reads of the reduction."""
     blocks: tuple[Dim, ...]
-    """Parallel dimensions that only the filter depends on, without the vector."""
+    """The parallel dimensions that only the filter depends on, without the vector."""
     pixels: tuple[Dim, ...]
-    """Parallel dimensions that only the image depends on."""
+    """The parallel dimensions that only the image depends on."""
 
     def of(self, nest: Nest) -> Roles:
         """Returns the same roles in a nest with other loops over the reduction."""
@@ -99,7 +104,7 @@ def balanced(size: int, most: int) -> tuple[Part, ...]:
 
 
 def listed(nest: Nest, dims: Sequence[Dim]) -> tuple[Nest, Dim]:
-    """Returns the nest with the points of neighbouring parallel dimensions as one table."""
+    """Returns the nest with one table of points in place of neighbouring parallel dimensions."""
     one = Dim("".join(d.name for d in dims), prod(d.size for d in dims))
     points = list(product(*(range(d.size) for d in dims)))
 
@@ -126,7 +131,7 @@ class Tiling:
     cost: float
     parts: dict[Dim, tuple[Part, ...]]
     static: tuple[Dim, ...] = ()
-    """Dimensions whose points become a list."""
+    """The dimensions whose points become a list."""
 
 
 def tiled_product(nest: Nest, machine: MachineDescription) -> tuple[Nest, RegisterTile] | None:
@@ -152,8 +157,8 @@ def tiled(
     chunked: bool = True,
 ) -> tuple[Nest, RegisterTile]:
     """
-    Returns the nest, perhaps with a list of pixels or, if it may be `chunked`, with chunks of the
-    reduction, and its schedule with a tile and an order of the parallel loops.
+    Returns the nest and its schedule with a tile and an order of the parallel loops. The nest may
+    get a list of pixels and, if it may be `chunked`, chunks of the reduction.
     """
     parts, one = dict(tiling.parts), None
     chunks: Chunks | None = None
@@ -192,7 +197,7 @@ def tiled(
 
 
 def _panel(roles: Roles, parts: Mapping[Dim, Sequence[Part]]) -> int:
-    """Returns how many elements filters of a tile of blocks have."""
+    """Returns how many elements the filters of a tile of blocks have."""
     block = roles.blocks[-1]
     stride = roles.filter.stride(block)
     assert isinstance(stride, int)
@@ -211,9 +216,9 @@ def _spreads(
     machine: MachineDescription,
 ) -> bool:
     """
-    Returns whether to read the filters of the next tile of blocks from memory all the while that
-    pixels meet the present ones. While the first pixels meet them, they are needed faster than
-    memory gives them. The filters of two tiles must fit into the cache, however, beside the image.
+    Returns whether to prefetch the filters of the next tile of blocks from memory while pixels meet
+    the present ones. Without that, the first pixels need the filters faster than memory delivers
+    them. The filters of two tiles must fit into the cache beside the image.
     """
     pixels = _inner_pixels(roles, order)
     if nest.reduction is None or not pixels:
@@ -223,7 +228,7 @@ def _spreads(
     if _panel(roles, parts) < _FEWEST_FILTERS * prod(d.size for d in pixels):
         return False
     size, panel = nest.touched_bytes(roles.filter), _panel_bytes(roles, parts)
-    # of a batch, one image at a time meets all filters
+    # with several images in a batch, one image at a time meets all filters
     images = prod(d.size for d in roles.pixels if d not in pixels)
     fits = nest.touched_bytes(roles.image) // images + 2 * panel <= machine.l2_bytes
     return size > prefetched_bytes(machine) and fits
@@ -231,7 +236,8 @@ def _spreads(
 
 def _inner_pixels(roles: Roles, order: Sequence[Dim]) -> list[Dim]:
     """
-    Returns the dimensions of pixels that meet the filters of a tile of blocks one after the other.
+    Returns the dimensions of the pixels that meet the filters of a tile of blocks one after the
+    other.
     """
     if not roles.blocks:
         return []
@@ -247,8 +253,8 @@ def _next_filters(
     chunks: Chunks | None,
 ) -> Lines:
     """
-    What to prefetch in each step, so that the filters of the next tile of blocks are near when all
-    pixels have met the present ones.
+    Returns the prefetches of each step that bring the filters of the next tile of blocks into a
+    near cache while pixels meet the present ones.
     """
     pixels, panel = _inner_pixels(roles, order), _panel(roles, parts)
     place = Affine({}, roles.filter.place.constant + panel)
@@ -260,7 +266,7 @@ def _next_filters(
         share //= chunks.number.size
         place += chunks.number * share
         reduced = reduced[1:]
-    # each tile of pixels prefetches its share, the largest of them without a gap
+    # each tile of pixels prefetches its share; the largest share leaves no gap
     most = max(p.tile for p in parts[pixels[-1]])
     count = prod(p.size for p in pixels)
     step = -(-share * most // (count * prod(d.size for d in reduced)))
@@ -281,8 +287,8 @@ def _chunks(
     machine: MachineDescription,
 ) -> tuple[Nest, Chunks | None]:
     """
-    Where many tiles of pixels meet the filters of a tile of blocks, and these do not fit into the
-    first cache: a nest with chunks of the reduction, of which they do.
+    Returns a nest with chunks of the reduction whose filters fit into the L1 cache, if many tiles
+    of pixels meet the filters of a tile of blocks and these do not fit.
     """
     if not roles.blocks or not roles.pixels or not _writes_sums(nest):
         return nest, None
@@ -311,7 +317,7 @@ def _chunks(
 
 
 def _writes_sums(nest: Nest) -> bool:
-    """Returns whether sums are all that a nest writes, in the type in which they are added."""
+    """Returns whether a nest writes only sums, in the type in which they are added."""
     reduction = nest.reduction
     return (
         reduction is not None
@@ -324,8 +330,9 @@ def _writes_sums(nest: Nest) -> bool:
 
 def _order(nest: Nest, roles: Roles, machine: MachineDescription) -> tuple[Dim, ...]:
     """
-    Returns blocks outside pixels, so that the filters of a tile stay in a near cache while all
-    pixels meet them; unless the image does not stay near meanwhile, but all filters would.
+    Returns the order of the parallel loops. Blocks are outside pixels, so that the filters of a
+    tile stay in a near cache while all pixels meet them; unless the image would not stay in that
+    cache but all filters would.
     """
     image, filters = (nest.touched_bytes(a) for a in (roles.image, roles.filter))
     if image <= near_bytes(machine) or filters > near_bytes(machine):
@@ -334,7 +341,7 @@ def _order(nest: Nest, roles: Roles, machine: MachineDescription) -> tuple[Dim, 
 
 
 def blocks_inside(nest: Nest, roles: Roles) -> tuple[Dim, ...]:
-    """Returns the order of parallel loops with blocks inside pixels."""
+    """Returns the order of the parallel loops with blocks inside pixels."""
     rest = [d for d in nest.parallel if d not in roles.blocks and d is not roles.vector]
     return (*rest, *roles.blocks, roles.vector)
 
@@ -347,7 +354,8 @@ def _next_tile(
     machine: MachineDescription,
 ) -> dict[int, Dim]:
     """
-    Returns an image that comes from a far cache, where no window of the same tile reads it before.
+    Returns the prefetches of an image that comes from a far cache, if no window of the same tile
+    reads it before.
     """
     far = nest.touched_bytes(roles.image) > near_bytes(machine)
     if not far or len(nest.reduced) != 2 or not roles.pixels:
@@ -364,8 +372,8 @@ def _ahead(
     machine: MachineDescription,
 ) -> dict[int, int]:
     """
-    Filters that come from a far cache are prefetched, unless the nest says what to prefetch, and
-    the filters of a tile stay near.
+    Returns the prefetches of filters that come from a far cache, unless the nest has prefetches
+    already or the filters of a tile stay in a near cache.
     """
     far = prefetched_bytes(machine)
     if nest.touched_bytes(roles.filter) <= far:
@@ -400,14 +408,17 @@ def tilings(nest: Nest, roles: Roles, machine: MachineDescription) -> Iterator[T
                     parts[block] = block_parts
                 listing = dims if len(dims) > 1 else ()
                 cost = _cost(nest, roles, block_parts, pixel_parts, steps, machine)
-                # as a list replaces one dimension, others are run more often
+                # a list replaces one dimension, so the other loops run more often
                 covered = prod(d.size for d in (*dims, *([block] if block else ())))
                 total = prod(d.size for d in nest.parallel if d is not roles.vector)
                 yield Tiling(cost * total / covered, parts, listing)
 
 
 def _far_reads(nest: Nest, roles: Roles, steps: int, machine: MachineDescription) -> float:
-    """What part of the pixels of a tile come from a far cache: windows read one several times."""
+    """
+    Returns the share of the pixels of a tile that come from a far cache; windows read a pixel
+    several times.
+    """
     size = nest.touched_bytes(roles.image)
     if size <= near_bytes(machine):
         return 0.0
@@ -423,7 +434,7 @@ def _cost(
     steps: int,
     machine: MachineDescription,
 ) -> float:
-    """Returns cycles for all tiles."""
+    """Returns the cycles of all tiles."""
     total, variants = 0.0, 0
     far = _far_reads(nest, roles, steps, machine)
     for b in block_parts or (Part(0, 1, 1),):

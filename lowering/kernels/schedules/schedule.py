@@ -1,11 +1,10 @@
 """
-How a nest is computed: which dimension runs over the lanes of vectors, which points a register tile
-holds, and the order of loops. Chosen by a cost model from a machine description.
+Schedules of vector nests: the dimension that runs over the lanes of vectors, the points of a
+register tile, and the order of loops. A cost model chooses them from a machine description.
 
 The model counts, for one step of the innermost loop, arithmetic instructions (one per cycle) and
-loads (two per cycle), and multiplies by the number of steps. Tiles obey the register rule that was
-measured for such loops: accumulators, one register for each loaded vector, and one to broadcast
-must all fit.
+loads (two per cycle), and multiplies by the number of steps. The registers of a tile must suffice
+for its accumulators, one loaded vector each, and one vector to broadcast. This rule was measured.
 """
 
 from __future__ import annotations
@@ -30,12 +29,12 @@ from ..codegen.types import bits, memory_type, value_type
 from ..costs import prefetched_bytes, reduction_step, vector_load
 
 _FEWEST_TURNED, _MOST_TURNED = 4, 16
-"""Sides of the square tiles of copies that turn; larger ones do not fit into registers."""
+"""The sides of the square tiles of transposing copies; larger ones do not fit into registers."""
 _TILES = (1, 2, 3, 4, 5, 6, 7, 8)
 _FEWEST_ROWS = 4
-"""Fewer results do not become lanes of a vector."""
+"""The least number of results that become lanes of a vector."""
 _MAX_EMITTED = 240
-"""About how many operations the points of a tile may emit, loads aside."""
+"""About how many operations the points of a tile may emit, without loads."""
 
 
 def choose_schedule(nest: Nest, machine: MachineDescription) -> VectorSchedule:
@@ -50,7 +49,7 @@ def _power_of_two_below(number: int) -> int:
 
 
 def widest_lanes(nest: Nest, machine: MachineDescription) -> int:
-    """Returns lanes of the widest element that the nest handles."""
+    """Returns the lanes of the widest element that the nest handles."""
     type_of = memory_type if nest.raw else value_type
     elements = {a.element for a in nest.accesses()}
     if nest.reduction is not None:
@@ -64,7 +63,7 @@ def _lanes(nest: Nest, dim: Dim, machine: MachineDescription) -> int:
 
 
 def load_cost(access: Access, dim: Dim | None, lanes: int) -> float:
-    """Loads instructions for one vector along `dim`."""
+    """Returns the load instructions for one vector along `dim`."""
     if dim is None or lanes == 1:
         return 1.0
     if access.indirect is not None and access.indirect.access.stride(dim) != 0:
@@ -77,7 +76,7 @@ def load_cost(access: Access, dim: Dim | None, lanes: int) -> float:
 
 
 def _choose_turned(nest: Nest, machine: MachineDescription) -> RegisterTranspose | None:
-    """For a copy that reads along one dimension and writes along another."""
+    """Returns the schedule of a copy that reads along one dimension and writes along another."""
     if not nest.raw or nest.in_place or len(nest.operands) != 1 or nest.operands[0].indirect:
         return None
     (read,), (write,) = nest.operands, nest.writes
@@ -125,7 +124,8 @@ def _choose_elementwise(nest: Nest, machine: MachineDescription) -> VectorSchedu
 
 def _elementwise_order(nest: Nest, vector: Dim) -> tuple[Dim, ...]:
     """
-    Returns the vector loop innermost, but inside it loops along which gathered elements are near.
+    Returns an order with the vector loop innermost, except for loops inside it along which gathered
+    elements are near.
     """
     rest = [d for d in nest.parallel if d is not vector]
     gathered = [a for a in nest.operands if a.stride(vector) not in (0, 1)]
@@ -153,8 +153,8 @@ def _choose_reduction(nest: Nest, machine: MachineDescription) -> Reduce:
 
 def _ahead(nest: Nest, candidate: Candidate, machine: MachineDescription) -> dict[int, int]:
     """
-    Large arrays of which each step of the reduction reads the next part, as packed weights are,
-    come from a far cache and are prefetched.
+    Returns the prefetches of large arrays that come from a far cache and of which each step of the
+    reduction reads the next part, such as packed weights.
     """
     assert nest.reduction is not None
     vector = candidate.vector
@@ -176,7 +176,7 @@ def _reduction_order(nest: Nest, vector: Dim | None) -> tuple[Dim, ...]:
 
 
 class CostModel:
-    """Estimated cycles of the schedules of one nest."""
+    """Estimates the cycles of the schedules of one nest."""
 
     def __init__(self, nest: Nest, machine: MachineDescription):
         assert nest.reduction is not None
@@ -193,7 +193,7 @@ class CostModel:
         # a tile reads one index
         indices = [a.indirect.access for a in (*self.reads, *nest.operands) if a.indirect]
         self.indexing = {d for a in indices for d in a.place.terms}
-        # a 16-bit float takes an instruction more to load
+        # loading a 16-bit float takes one more instruction
         self.convert = [
             TIMINGS.converted_load if memory_type(a.element) != value_type(a.element) else 0.0
             for a in self.reads
@@ -224,7 +224,7 @@ class CostModel:
 
     def _vectors(self) -> Iterator[Dim]:
         for dim in (*self.nest.parallel, *self.nest.reduced):
-            # lanes that were visited before can be left out of a contiguous store only
+            # only a contiguous store can leave out lanes that were visited before
             if self.nest.in_place and any(w.stride(dim) not in (0, 1) for w in self.nest.writes):
                 continue
             if (
@@ -237,7 +237,8 @@ class CostModel:
 
     def _tiles(self, vector: Dim, lanes: int) -> Iterator[dict[Dim, int]]:
         """
-        Yields tiles of the vector's dimension and of up to two more along which loads are shared.
+        Yields tiles of the vector's dimension and of up to two more dimensions along which loads
+        are shared.
         """
         others = [d for d in self.nest.parallel if d is not vector and d not in self.indexing]
         shared = [d for d in others if any(d not in s for s in self.depends)]
@@ -249,7 +250,7 @@ class CostModel:
                 yield tile
 
     def _largest_unused(self, shared: Sequence[Dim]) -> list[Dim]:
-        """For each read, the innermost large dimension on which it does not depend."""
+        """Returns, for each read, the innermost large dimension that it does not depend on."""
         chosen: list[Dim] = []
         for depends in self.depends:
             unused = [d for d in shared if d not in depends and d not in chosen]
@@ -281,7 +282,9 @@ class CostModel:
         return steps * cycles + self._finish(candidate, steps, accumulators)
 
     def _finish(self, candidate: Candidate, steps: float, accumulators: int) -> float:
-        """Writing the tiles, after a reduction across lanes if these are reduced."""
+        """
+        Returns the time to write the tiles, after a reduction across lanes if these are reduced.
+        """
         nest, vector, lanes = self.nest, candidate.vector, candidate.lanes
         reduced_steps = self.reduced_size
         per_tile = accumulators * (nest.weight + 1.0)
@@ -296,7 +299,9 @@ class CostModel:
         return steps / max(1, reduced_steps) * per_tile
 
     def rows(self, candidate: Candidate) -> tuple[Dim | None, int]:
-        """Returns the dimension whose results become lanes, if lanes are reduced, and how many."""
+        """
+        Returns the dimension whose results become lanes, if lanes are reduced, and their number.
+        """
         nest, vector = self.nest, candidate.vector
         if vector is None or vector not in nest.reduced or len(nest.writes) != 1:
             return None, 1
@@ -308,7 +313,7 @@ class CostModel:
         return None, 1
 
     def _loads(self, candidate: Candidate) -> tuple[float, int]:
-        """Loads per step, and registers that the loaded vectors need."""
+        """Returns the loads of a step, and the registers that the loaded vectors need."""
         loads, registers = 0.0, 0
         for access, depends, convert in zip(self.reads, self.depends, self.convert, strict=True):
             vector = candidate.vector

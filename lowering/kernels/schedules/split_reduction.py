@@ -1,18 +1,15 @@
 """
 Reductions of much data to few results, in parts.
 
-Threads divide the results of a nest, and a register tile hides the latency of one sum behind those
-of others. Where there are few results, there is too little of both. Such a nest becomes two: one
-that reduces parts of a reduced dimension, into scratch, and one that combines the parts and does
-what the nest does with its results.
+Threads divide the results of a nest, and a register tile hides the latency of one sum behind other
+sums. A nest with few results offers too few of both. Such a nest becomes two: one that reduces
+parts of a reduced dimension into scratch, and one that combines the parts and computes the results.
 
-- For threads, a dimension is cut into up to 32 parts one after the other.
-- For few columns of a matrix that lie next to each other, several rows are taken together as one
-  row, whose elements have sums of their own: lanes of vectors are then full, and there are as many
-  sums as hide latency.
+- For threads, a dimension is cut into up to 32 consecutive parts.
+- Several rows of a matrix with few contiguous columns are taken together as one row, whose
+  elements have sums of their own: vectors are then full, and there are enough sums to hide latency.
 
-What is cut depends on sizes and on the machine, but not on the number of threads, so results do not
-either.
+The cuts depend on sizes and on the machine but not on the number of threads, and so do results.
 """
 
 from __future__ import annotations
@@ -35,27 +32,27 @@ from .register_tile import listed
 from .schedule import widest_lanes
 
 _UNITS = 32
-"""Into how many pieces of work a nest is cut, so that threads have about equally much."""
+"""The pieces of work into which a nest is cut, so that threads have about equally much."""
 _FEW_UNITS = 8
-"""Nests with fewer tiles than this are cut."""
+"""The number of tiles below which a nest is cut."""
 _FEWEST_STEPS = 8
-"""Of a sum over rows that are taken together, to repay combining them."""
+"""The least number of steps of a sum over joined rows that repays combining its parts."""
 _GRANULE = 64
-"""Parts of much more than so many terms begin at multiples of it, as cache lines do."""
+"""Parts of many more terms than this begin at multiples of it, as cache lines do."""
 
 
 @dataclass(frozen=True)
 class _Cut:
-    """How a reduced dimension is cut: into equal parts of whole blocks, and a rest."""
+    """A way to cut a reduced dimension: into equal parts of whole blocks, and a rest."""
 
     dim: Dim
     parts: int
     block: int
-    """How many neighbours are taken together; 1 if each is alone."""
+    """The number of neighbours that are taken together; 1 if each is alone."""
 
     @property
     def steps(self) -> int:
-        """Blocks of a part."""
+        """The blocks of a part."""
         steps = self.dim.size // (self.block * self.parts)
         whole = steps // _GRANULE * _GRANULE
         return whole if whole > steps * 31 // 32 else steps
@@ -67,7 +64,7 @@ class _Cut:
 
 @dataclass
 class Splitter:
-    """Cuts reductions that have few results, with scratch for what parts give."""
+    """Cuts reductions that have few results. Scratch holds the results of the parts."""
 
     machine: MachineDescription
     scratch: list[Buffer] = field(default_factory=list)
@@ -79,8 +76,8 @@ class Splitter:
 
     def split(self, nest: Nest, times: int) -> Sequence[Nest]:
         """
-        Returns the nests that take the place of one; it alone if it is not cut. `times`: how often
-        it runs, which is work that can be divided as well.
+        Returns the nests that take the place of one; the nest alone if it is not cut. The nest runs
+        `times` times, which is work that can be divided as well.
         """
         return _split(self, nest, times)
 
@@ -96,7 +93,7 @@ def _split(k: Splitter, nest: Nest, times: int) -> Sequence[Nest]:
     return [nest] if cut is None else _cut(k, simple, cut)
 
 
-# what is cut
+# how a nest is cut
 
 
 def _choose(nest: Nest, machine: MachineDescription, times: int) -> _Cut | None:
@@ -109,7 +106,10 @@ def _choose(nest: Nest, machine: MachineDescription, times: int) -> _Cut | None:
 
 
 def _block(nest: Nest, dim: Dim, machine: MachineDescription) -> int:
-    """Returns how many rows of a matrix with few columns are taken together; 1 if it is none."""
+    """
+    Returns how many rows of a matrix with few columns are taken together; 1 if there is no such
+    matrix.
+    """
     if len(nest.parallel) != 1 or nest.reduction is None or nest.reduction.terms > 1:
         return 1
     (column,) = nest.parallel
@@ -173,7 +173,7 @@ def _tiles(schedule: VectorSchedule, dim: Dim) -> int:
 
 
 def _cut(k: Splitter, nest: Nest, cut: _Cut) -> list[Nest]:
-    """What reduces the parts, and what combines them."""
+    """Returns the nests that reduce the parts, and the nest that combines them."""
     reduction, size = nest.reduction, cut.dim.size
     assert reduction is not None
     sums = cut.parts * cut.block
@@ -214,7 +214,7 @@ def _reads(nest: Nest) -> Sequence[Access]:
 
 def _reducing(nest: Nest, dim: Dim, strides: dict[Dim, int], start: int, reduced: Dim) -> Nest:
     """
-    Returns the nest without what it does with its results, where `dim` is `start` plus a form of
+    Returns the nest without the operations on its results. `dim` is `start` plus a linear form of
     others, of which `reduced` takes its place among the reduced dimensions.
     """
     reduction = nest.reduction

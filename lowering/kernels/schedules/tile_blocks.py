@@ -1,4 +1,4 @@
-"""How the tiles of a Winograd convolution are cut into blocks that suit the caches."""
+"""The division of the tiles of a Winograd convolution into blocks that suit the caches."""
 
 from __future__ import annotations
 
@@ -11,12 +11,14 @@ from ....glow_dialects.timings import TIMINGS
 from ..threads.split import is_balanced
 
 MOST_CACHES = 4
-"""How many second caches the transformed input and products of a block may fill at most, if blocks
-can be smaller."""
+"""
+How many times the L2 cache the transformed input and products of a block may fill at most, if
+blocks can be smaller.
+"""
 LEAST_SHARED = 14
-"""Tiles of blocks that threads take in turns; products of fewer are slow."""
+"""The least number of tiles of blocks that threads share; products of fewer tiles are slow."""
 MOST_SHARED = 0.75
-"""How much of an image such blocks cover at least."""
+"""The part of an image that such blocks cover at least."""
 
 
 @dataclass(frozen=True)
@@ -27,13 +29,13 @@ class Span:
     blocks: int
     tiles: int
     last: int
-    """How many outputs the last tile of the last block writes; others write all."""
+    """The number of outputs that the last tile of the last block writes; other tiles write all."""
 
 
 def spans(outputs: int, tile: int, most: int) -> list[Span]:
     """
-    Returns a dimension of `outputs` outputs cut into blocks of at most `most` tiles of about the
-    same size. The last block is by itself if it is smaller or has a tile that writes less.
+    Cuts a dimension of `outputs` outputs into blocks of at most `most` tiles of about the same
+    size. The last block is a span of its own if it is smaller or has a tile that writes less.
     """
     tiles = -(-outputs // tile)
     size = -(-tiles // -(-tiles // most))
@@ -56,7 +58,10 @@ class Edge:
 
 
 def edges(span: Span, tile: int) -> list[Edge]:
-    """Returns the tiles of a block: those that write all outputs, and perhaps a last one."""
+    """
+    Returns the tiles of a block: those that write all outputs, and perhaps a last one that does
+    not.
+    """
     if span.last == tile:
         return [Edge(0, span.tiles, tile)]
     full = [Edge(0, span.tiles - 1, tile)] if span.tiles > 1 else []
@@ -72,7 +77,7 @@ class Blocks:
 
     @property
     def tiles(self) -> int:
-        """Tiles of the largest block."""
+        """The tiles of the largest block."""
         return max(s.tiles for s in self.rows) * max(s.tiles for s in self.columns)
 
     @property
@@ -81,7 +86,8 @@ class Blocks:
 
     def is_shared(self, threads: int) -> bool:
         """
-        Returns whether blocks are large, and nearly all tiles are in such as threads can divide.
+        Returns whether blocks are large, and nearly all tiles are in blocks that threads can
+        divide.
         """
         divided = whole = 0
         for row, column in product(self.rows, self.columns):
@@ -92,7 +98,10 @@ class Blocks:
         return self.tiles >= LEAST_SHARED and divided >= MOST_SHARED * whole
 
     def cost(self, tile_bytes: int, filter_bytes: int, cache: int) -> float:
-        """Returns bytes that come from or go to far caches or memory; `cache` bytes are near."""
+        """
+        Returns the bytes that are read from or written to far caches or memory; `cache` bytes are
+        near.
+        """
         most = int(cache * TIMINGS.filters_l2_share)
         is_near = filter_bytes <= most
         again = TIMINGS.reused_filter_share if is_near else 1.0
@@ -104,7 +113,10 @@ class Blocks:
 
 
 def all_blocks(counts: Sequence[int], tile: int) -> list[Blocks]:
-    """The ways to cut an image of `counts` outputs: some rows of tiles, or a part of one row."""
+    """
+    Yields the ways to cut an image of `counts` outputs: into some rows of tiles, or parts of one
+    row.
+    """
     rows, columns = (-(-n // tile) for n in counts)
     shapes = [(most, columns) for most in range(1, rows + 1)]
     shapes += [(1, -(-columns // parts)) for parts in range(2, columns + 1)]
@@ -123,10 +135,10 @@ def choose_blocks(
     threads: int = 1,
 ) -> Blocks:
     """
-    The cheapest blocks for `counts` outputs: some rows of tiles, or a part of one row. A
-    transformed tile of all input and output channels takes `tile_bytes`, the filters
-    `filter_bytes`, and the second cache has `cache` bytes. Of little work, several threads take
-    blocks in turns, if these can be large enough.
+    Returns the cheapest blocks for `counts` outputs: some rows of tiles, or a part of one row. A
+    transformed tile of all input and output channels takes `tile_bytes`, the filters take
+    `filter_bytes`, and the L2 cache has `cache` bytes. If there is little work, several threads
+    share the blocks, if these can be large enough.
     """
     rows, columns = (-(-n // tile) for n in counts)
     choices = all_blocks(counts, tile)
@@ -147,9 +159,9 @@ def choose_near_blocks(
     threads: int = 1,
 ) -> Blocks:
     """
-    Returns the largest blocks that stay in the second cache together with all filters, and that
-    threads can divide; those of `choose_blocks`, whose arguments these are, if such blocks have too
-    few tiles.
+    Returns the largest blocks that stay in the L2 cache together with all filters, and that threads
+    can divide. If such blocks have too few tiles, it returns the blocks of `choose_blocks`, which
+    has the same arguments.
     """
     near = [
         b
@@ -174,7 +186,7 @@ def tile_blocks(
 ) -> Blocks:
     """
     Returns the blocks for a machine, for arguments of `choose_blocks`. Products of parts of bf16
-    are so fast that filters have to stay near.
+    are so fast that filters have to stay in the L2 cache.
     """
     choose = choose_near_blocks if in_parts else choose_blocks
     return choose(counts, tile, tile_bytes, filter_bytes, machine.l2_bytes, threads)

@@ -1,1 +1,4 @@
-"""How the threads of a team divide the nests of a kernel, and where they wait for each other."""
+"""
+The division of the nests of a kernel between the threads of a team, and the points where threads
+wait.
+"""

@@ -1,9 +1,9 @@
 """
 Loops whose iterations threads divide.
 
-The iterations of a `Repeat` are divided between threads, each with its own copy of the scratch that
-it uses, if they are many enough and do not depend on each other. Otherwise all threads run all
-iterations, and divide the nests inside.
+Threads divide the iterations of a `Repeat` if these are numerous and independent; each thread has
+its own copy of the scratch that the iterations use. Otherwise all threads run all iterations, and
+divide the nests inside.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Divided:
 
     loops: tuple[Repeat, ...]
     private: tuple[Buffer, ...]
-    """Scratch that each thread has to itself meanwhile."""
+    """Scratch of which each thread has a copy in these loops."""
 
     @property
     def body(self) -> Sequence[Step]:
@@ -32,13 +32,17 @@ class Divided:
 
 
 def divided_loops(steps: Sequence[Step], threads: int) -> dict[Repeat, Divided]:
-    """Returns the outermost loops of a kernel that can be divided, by the first of those nested."""
+    """
+    Returns the outermost loops of a kernel that can be divided; the key of nested loops is the
+    first of them.
+    """
     return dict(_divided(steps, steps, threads))
 
 
 def buffers_outside(steps: Iterable[Step], divided: Mapping[Repeat, Divided]) -> set[Buffer]:
     """
-    Returns the buffers that all threads use together: those not private where they are accessed.
+    Returns the buffers that all threads use together: those that are accessed where they are not
+    private.
     """
     found: set[Buffer] = set()
     for step in steps:
@@ -100,7 +104,7 @@ def _private(loops: Sequence[Repeat], kernel: Sequence[Step]) -> tuple[Buffer, .
 
 
 def _is_local(loops: Sequence[Repeat], kernel: Sequence[Step], buffer: Buffer) -> bool:
-    """Returns whether nothing is carried in scratch into an iteration, or out of the loops."""
+    """Returns whether scratch carries nothing into an iteration or out of the loops."""
     return is_self_contained(loops[-1].steps, buffer) and is_self_contained(
         kernel, buffer, without=loops[0]
     )

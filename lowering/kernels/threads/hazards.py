@@ -1,4 +1,4 @@
-"""Where threads that run kernels one after the other must wait for each other."""
+"""The points where threads that run kernels one after the other must wait for each other."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from ....passes.instructions.program import overlap
 @dataclass(frozen=True)
 class Region:
     """
-    Bytes `start` to `end - 1` of a segment of memory; of these, if `view` is given, only those that
-    this view of a buffer has.
+    Bytes `start` to `end - 1` of a segment of memory; with `view`, only those of this view of a
+    buffer.
     """
 
     segment: Hashable
@@ -24,7 +24,7 @@ class Region:
     view: SSAValue | None = None
 
     def meets(self, other: Region) -> bool:
-        """Returns false if no byte is part of both."""
+        """Returns whether the regions may share a byte."""
         same = self.segment == other.segment
         if not (same and self.start < other.end and other.start < self.end):
             return False
@@ -36,12 +36,12 @@ class Region:
 
 @dataclass(frozen=True)
 class Work:
-    """What a kernel touches."""
+    """The memory that a kernel touches."""
 
     reads: Sequence[Region]
     writes: Sequence[Region]
     alone: bool
-    """Whether only thread 0 does anything."""
+    """Whether only thread 0 does any work."""
 
     def conflicts(self, later: Work) -> bool:
         """Returns whether `later` must not begin on any thread before this has ended on all."""
@@ -66,8 +66,8 @@ class Hazards:
 
     def need_barrier(self, work: Work) -> bool:
         """
-        Returns whether a barrier must stand before `work`, which then is counted as begun. The
-        caller puts it there.
+        Returns whether a barrier must stand before `work`, and counts `work` as begun. The caller
+        adds the barrier.
         """
         found = any(before.conflicts(work) for before in self._open)
         if found:
@@ -76,5 +76,5 @@ class Hazards:
         return found
 
     def passed_barrier(self) -> None:
-        """All threads have met inside the kernel that was begun last."""
+        """Notes that all threads have met inside the kernel that was begun last."""
         del self._open[:-1]

@@ -1,4 +1,4 @@
-"""Which loops of a nest threads divide, whatever its schedule."""
+"""The loops of a nest that threads divide, for any schedule."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .split import choose_split, spans_of
 
 
 def split_of(nest: Nest, schedule: Schedule, threads: int) -> Split | None:
-    """How several threads divide a nest; None if one of them is to do it."""
+    """Returns how several threads divide a nest; None if one of them does it alone."""
     if isinstance(schedule, AmxTile):
         plan = TilePlan.of(nest, schedule)
         terms = prod(d.size for d in nest.reduced if d is not plan.roles.parts)

@@ -1,7 +1,7 @@
 """
-Whether accesses of several threads can meet, decided from their linear forms.
+Tests whether accesses of several threads can meet, by their linear forms.
 
-All answers are safe: "no" may mean that it cannot be told.
+All answers are safe: an access that cannot be analysed counts as one that meets others.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from ....glow_dialects.glow_nest.affine import Access, Buffer, Dim
 from ....glow_dialects.glow_nest.nest import Listing, Nest, Repeat, RepeatListed, Step
 
 _MOST_PAIRS = 64
-"""Of accesses that are compared; more are taken to meet."""
+"""The most pairs of accesses that are compared; if there are more, they count as meeting."""
 _MOST_ELEMENTS = 1 << 24
-"""Of scratch buffers whose elements are followed one by one."""
+"""The most elements of a scratch buffer that are followed one by one."""
 
 
 def nests_of(steps: Iterable[Step]) -> Iterator[Nest]:
-    """Yields all nests, in order, and what lists and loops over them access, as nests."""
+    """Yields all nests in order. Lists, and loops over them, yield their accesses as nests."""
     for step in steps:
         if isinstance(step, Listing | RepeatListed):
             yield step.touched
@@ -34,7 +34,7 @@ def nests_of(steps: Iterable[Step]) -> Iterator[Nest]:
 
 
 def reads_of(nest: Nest) -> list[Access]:
-    """What a nest reads, indices included."""
+    """Returns the accesses that a nest reads, including those of indices."""
     reads = [*(nest.reduction.reads if nest.reduction else ()), *nest.operands]
     indices = [a.indirect.access for a in nest.accesses() if a.indirect is not None]
     return [*reads, *indices]
@@ -42,8 +42,8 @@ def reads_of(nest: Nest) -> list[Access]:
 
 def may_meet(a: Sequence[Access], b: Sequence[Access], repeated: Dim | None = None) -> bool:
     """
-    Returns whether an access of `a` and one of `b` may touch the same element, for any values of
-    loop variables; only for different values of `repeated`, if it is given.
+    Returns whether an access of `a` and one of `b` may touch the same element for any values of
+    loop variables; with `repeated`, for different values of it only.
     """
     pairs = [(x, y) for x in a for y in b if x.buffer is y.buffer]
     if len(pairs) > _MOST_PAIRS and repeated is None:
@@ -54,7 +54,10 @@ def may_meet(a: Sequence[Access], b: Sequence[Access], repeated: Dim | None = No
 
 
 def _terms(access: Access) -> list[tuple[int, int]] | None:
-    """Stride and size of each dimension that matters; None if they are not plain."""
+    """
+    Returns the stride and size of each dimension that matters; None for accesses that are not
+    linear.
+    """
     if access.indirect is not None:
         return None
     terms = []
@@ -68,8 +71,8 @@ def _terms(access: Access) -> list[tuple[int, int]] | None:
 
 def _disjoint(a: Access, b: Access) -> bool:
     """
-    Returns whether accesses are apart in some digit of their place, written in the mixed base of
-    their strides. The digits are unique if none can carry into the next.
+    Returns whether accesses differ in some digit of their place, written in the mixed base of their
+    strides. The digits are unique if none can carry into the next.
     """
     terms = (_terms(a), _terms(b))
     if terms[0] is None or terms[1] is None:
@@ -95,7 +98,7 @@ def _disjoint(a: Access, b: Access) -> bool:
 def _apart(a: Access, b: Access, dim: Dim) -> bool:
     """
     Returns whether accesses for different values of `dim` are apart: steps of `dim` are longer than
-    what smaller strides reach, and altogether stay below the larger strides.
+    the reach of smaller strides, and altogether stay below the larger strides.
     """
     step = a.stride(dim)
     if not isinstance(step, int) or step <= 0 or b.stride(dim) != step:
@@ -124,8 +127,8 @@ def _apart(a: Access, b: Access, dim: Dim) -> bool:
 
 def is_self_contained(steps: Sequence[Step], buffer: Buffer, without: Repeat | None = None) -> bool:
     """
-    Returns whether steps, `without` left out, read only elements of a scratch buffer that they
-    wrote before.
+    Returns whether steps, except `without`, read only elements of a scratch buffer that they wrote
+    before.
     """
     if buffer.high > _MOST_ELEMENTS:
         return False
@@ -136,7 +139,7 @@ def _is_followed(
     steps: Sequence[Step], buffer: Buffer, written: np.ndarray, without: Repeat | None
 ) -> bool:
     """
-    Returns the same where some elements were `written` before; those that steps write are added.
+    Returns the same where some elements were `written` before, and adds those that the steps write.
     """
     for step in steps:
         if step is without:

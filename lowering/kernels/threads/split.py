@@ -1,12 +1,11 @@
 """
-How the tiles of a nest are divided between threads.
+The division of the tiles of a nest between threads.
 
-The loops over tiles of neighbouring dimensions are taken together as one range of units. The part
-of thread `t` of `n` is `t * units / n` to `(t + 1) * units / n - 1`; of much work, it leaves the
-end of its part to whichever thread is ready. Loops outside of these are run by all threads. Where
-tiles of different sizes have different code, either the units of each code are divided, or all of
-them as one range, in which a unit counts as much as it has elements. The choice is by the time of
-the thread that has most to do.
+The loops over tiles of neighbouring dimensions form one range of units. Thread `t` of `n` has the
+units `t * units / n` to `(t + 1) * units / n - 1`. Of much work, it leaves the end of its part to
+any thread that is ready. All threads run the loops outside of these. If tiles of different sizes
+have different code, either the units of each code are divided, or all of them as one range, in
+which a unit counts as many as it has elements. The time of the thread with the most work decides.
 """
 
 from __future__ import annotations
@@ -24,31 +23,34 @@ from ....glow_dialects.glow_nest.schedule import Split, VectorSchedule
 from ....glow_dialects.timings import TIMINGS
 
 _BALANCED = 0.85
-"""How busy threads are, on average, where whole iterations of a sequence are worth dividing."""
+"""
+The least share of busy threads, on average, for which dividing whole iterations of a sequence pays
+off.
+"""
 
 
 Portion = Callable[[SSAValue, SSAValue], None]
 Share = Callable[[int, Portion], None]
 """
-Given a number of units and what does those from one to before another, has this thread do its part
-of them.
+Has this thread do its part of a number of units. Its arguments are the number, and a function that
+does the units from one to before another.
 """
 
 
 @dataclass(frozen=True)
 class Span:
-    """Tiles of a dimension that have the same code: every `step` elements from `start`."""
+    """The tiles of a dimension that have the same code: every `step` elements from `start`."""
 
     start: int
     stop: int
-    """Relative to `start`; the last tile may begin before and end behind it."""
+    """The end, relative to `start`; the last tile may begin before it and end after it."""
     step: int
     tile: range | None = None
-    """For dimensions with parts: the elements of a tile, from where `start` and steps lead."""
+    """For dimensions with parts: the elements of a tile, from its start."""
     clamp: int | None = None
-    """Where the last tile is moved back to, if it would end behind the dimension."""
+    """The place to which the last tile is moved back, if it would end after the dimension."""
     stale: int | None = None
-    """How many of the first elements of the only tile were visited before, if that matters."""
+    """The number of first elements of the only tile that were visited before, if that matters."""
 
     @property
     def tiles(self) -> int:
@@ -61,7 +63,7 @@ class Span:
 
 
 def spans_of(nest: Nest, schedule: VectorSchedule, dim: Dim) -> list[Span]:
-    """Returns the tiles of a parallel loop, apart by their code."""
+    """Returns the tiles of a parallel loop as spans, each with its own code."""
     parts = schedule.parts_of(dim)
     if schedule.lists_tiles(dim):
         starts = [(i, p.tile) for p in parts for i in range(p.start, p.stop, p.tile)]
@@ -92,7 +94,7 @@ class Group:
 
     @property
     def weight(self) -> int:
-        """Elements of a unit."""
+        """The elements of a unit."""
         return prod(s.elements for s in self.spans)
 
     def units_below(self, weight: int) -> int:
@@ -117,15 +119,15 @@ def weight_of(groups: Sequence[Group]) -> int:
 
 
 _LARGE = 0.85
-"""How much of its part of the work each thread does in one portion."""
+"""The share of its part of the work that each thread does in one portion."""
 _SMALL = 4
-"""How many portions the rest of each part is cut into, for any thread to take."""
+"""The number of portions into which the rest of each part is cut, for any thread to take."""
 
 
 def portions_of(units: int, threads: int) -> tuple[int, int]:
     """
-    Returns how many units the large portion of each thread has, and how many small portions the
-    rest of its part is cut into, equal up to one unit; none if there are too few units for that.
+    Returns the units of the large portion of each thread, and the number of small portions into
+    which the rest of its part is cut, equal up to one unit; 0 if there are too few units.
     """
     large = int(units * _LARGE) // threads
     rest = -(-units // threads) - large
@@ -133,7 +135,7 @@ def portions_of(units: int, threads: int) -> tuple[int, int]:
 
 
 def busy(units: int, threads: int) -> float:
-    """Returns how many of the threads work, on average, until all units are done, as a fraction."""
+    """Returns how many of the threads work on average until all units are done, as a fraction."""
     return units / (threads * -(-units // threads)) if units else 1.0
 
 
@@ -144,9 +146,7 @@ def is_balanced(units: int, threads: int) -> bool:
 def choose_split(
     nest: Nest, schedule: VectorSchedule, spans: Sequence[Sequence[Span]], threads: int
 ) -> Split | None:
-    """
-    Which loops to divide; None if one thread is to do it all. `spans` are those of each loop.
-    """
+    """Returns the loops to divide; None if one thread does all. `spans` are those of each loop."""
     work = _cycles(nest, schedule)
     if work < TIMINGS.least_shared_cycles:
         return None
@@ -158,10 +158,10 @@ def choose_split(
             outer = prod(d.size for d in schedule.order[:first])
             for together in (False, True) if len(groups) > 1 else (False,):
                 share, units = _most(groups, threads, together)
-                # to find the places of units; inner loops begin anew in each outer iteration
+                # to find the places of units; inner loops start anew in each outer iteration
                 overhead = units * (last - first) + len(groups) * (together + (first > 0))
                 time = work * share / covered + overhead * outer * TIMINGS.unit_cycles
-                # in each iteration of a loop outside, tickets would cost more than they gain
+                # in each iteration of an outer loop, tickets would cost more than they gain
                 drawn = first == 0 and work >= TIMINGS.least_drawn_cycles
                 split = Split(first, last, together, drawn)
                 cut = together or all(portions_of(g.units, threads)[1] for g in groups)
@@ -190,6 +190,6 @@ def _cycles(nest: Nest, schedule: VectorSchedule) -> float:
     """Returns a rough estimate for the whole nest."""
     points = prod(d.size for d in nest.parallel)
     steps = prod(d.size for d in nest.reduced) if nest.reduction is not None else 0
-    # of what a body computes, two operations take one cycle
+    # two operations of a body take one cycle
     each = steps + nest.weight / 2 + len(nest.operands) + len(nest.writes)
     return points * each / schedule.lanes
