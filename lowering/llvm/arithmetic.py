@@ -126,7 +126,10 @@ def convert_integer(op: Operation, fn: FunctionConverter) -> None:
 
 @converts(arith.FloorDivSIOp, arith.CeilDivSIOp)
 def convert_rounded_division(op: Operation, fn: FunctionConverter) -> None:
-    """The truncated quotient, corrected where the remainder is not 0 and rounding went wrong."""
+    """
+    Computes the truncated quotient, and corrects it where the remainder is not 0 and the rounding
+    was wrong.
+    """
     a, b = fn.values(op.operands)
     t = a.type
     zero = fn.number(0, t)
@@ -160,7 +163,7 @@ def convert_ceildivui(op: arith.CeilDivUIOp, fn: FunctionConverter) -> None:
 def compare(
     fn: FunctionConverter, flag: llvm.ICmpPredicateFlag, a: SSAValue, b: SSAValue
 ) -> SSAValue:
-    """Comparison of integers, scalars or vectors."""
+    """Compares integers, scalars or vectors."""
     return fn.emit(llvm.ICmpOp, (a, b), mask_for(a.type), {"predicate": int_attr(flag.to_int())})
 
 

@@ -46,7 +46,7 @@ def branch_if(
 
 @converts(scf.YieldOp)
 def convert_yield(op: scf.YieldOp, fn: FunctionConverter) -> None:
-    """The operation around it reads the yielded values."""
+    """Leaves the yielded values to the operation around it, which reads them."""
 
 
 @converts(func.ReturnOp)
@@ -72,7 +72,7 @@ def convert_call(op: func.CallOp, fn: FunctionConverter) -> None:
 
 @converts(llvm.CallIntrinsicOp)
 def convert_call_intrinsic(op: llvm.CallIntrinsicOp, fn: FunctionConverter) -> None:
-    """An intrinsic of LLVM by its name, on numbers, which passes use before this one."""
+    """Converts the call of an LLVM intrinsic by its name, on numbers, which earlier passes emit."""
     types = [convert_type(r.type) for r in op.results]
     call = llvm.CallIntrinsicOp(op.intrin, fn.values(op.args), types)
     fn.add(call)
@@ -99,7 +99,9 @@ def make_call(
 
 
 def _pointer_argument(memref: SSAValue, fn: FunctionConverter) -> SSAValue:
-    """What a callee gets for a memref: the address to which it adds the offset in the type."""
+    """
+    Returns the argument for a memref: the address to which the callee adds the offset in the type.
+    """
     buffer = fn.buffer(memref)
     t = memref.type
     assert isinstance(t, MemRefType)

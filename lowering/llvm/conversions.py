@@ -55,7 +55,10 @@ def cast(fn: FunctionConverter, kind: CastKind, value: SSAValue, target: Attribu
 def _integer_to_bf16(
     fn: FunctionConverter, operation: type[Operation], value: SSAValue
 ) -> SSAValue:
-    """Rounded once: integers of up to 16 bits are exact in f32, larger ones go through f64."""
+    """
+    Converts integers with one rounding: integers of up to 16 bits are exact in f32, larger ones go
+    through f64.
+    """
     if element_size(element_of(value.type)) <= 2:
         wide = fn.emit(operation, (value,), with_element(value.type, f32))
     else:

@@ -42,7 +42,7 @@ FAMILIES = (arithmetic, control, conversions, mathematics, memory, products, til
 """The modules whose import registers the conversions."""
 ENTRY = "glow_main"
 PROGRAM = "glow_program"
-"""What `main` is called from here on: a C program has a `main` of its own."""
+"""The name of `main` from here on, because a C program has a `main` of its own."""
 _NOALIAS = DictionaryAttr({"llvm.noalias": UnitAttr()})
 _NO_ATTRIBUTES = DictionaryAttr({})
 _EXTERNAL = llvm.LinkageAttr("external")
@@ -65,7 +65,7 @@ class ConvertToLLVMPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         with without_garbage_collection():
             convert_module(op, contract=self.contract)
-        # tools of LLVM do not know it, and what follows from it is in the code
+        # LLVM's tools do not know the attribute, and the code has all that follows from it
         op.attributes.pop(MACHINE, None)
 
 
@@ -116,7 +116,7 @@ def convert_function(
         _define_argument(converter, old, new, function)
     converter.convert_ops(source)
     converter.finish()
-    # memory that other threads write meanwhile is not the function's alone
+    # other threads also write this memory, so it is not the function's alone
     alone = not any(isinstance(o, func.CallOp) and _is_barrier(o) for o in source.walk())
     return make_function(name, t, region, [_argument_attributes(i, alone) for i in inputs])
 
@@ -127,8 +127,9 @@ def _is_barrier(call: func.CallOp) -> bool:
 
 def _argument_attributes(t: Attribute, alone: bool) -> DictionaryAttr:
     """
-    Returns `noalias` for memory if `alone`. A segment of bytes, such as the arena of `main`, also
-    says how large it is: `dereferenceable`, from which the caller learns what to allocate.
+    Returns the attributes of a memory argument: `noalias` if `alone`. A segment of bytes, such as
+    the arena of `main`, also has its size as `dereferenceable`, from which the caller learns how
+    much to allocate.
     """
     if not isinstance(t, MemRefType):
         return _NO_ATTRIBUTES
@@ -164,7 +165,7 @@ def make_function(
 
 
 def _is_program(main: llvm.FuncOp) -> bool:
-    """Returns whether all parameters are memory, perhaps behind the number of the thread."""
+    """Returns whether all parameters are memory, apart from the thread and its team."""
     inputs = list(main.function_type.inputs.data)
     memories = inputs[1:] if _is_shared(main) else inputs
     return len(memories) >= 2 and all(i == PTR for i in memories)
@@ -177,8 +178,8 @@ def _is_shared(main: llvm.FuncOp) -> bool:
 
 def make_entry(main: llvm.FuncOp) -> llvm.FuncOp:
     """
-    `glow_main(weights, io, arena)`: calls the program with the pointers that the array `io` holds,
-    inputs first, then outputs. If `main` is run by several threads, these are
+    Makes the entry `glow_main(weights, io, arena)`. It calls the program with the pointers that the
+    array `io` holds, inputs first, then outputs. If several threads run `main`, the entry is
     `glow_main(weights, io, arena, team, thread)`, and `main` gets `thread` and `team` first.
     """
     shared = _is_shared(main)

@@ -53,13 +53,13 @@ class Scope:
 @dataclass(frozen=True, slots=True)
 class Buffer:
     """
-    A converted memref. Element `[0, ..., 0]` lies `start + offset` bytes behind `base`, where
-    `start` is what the memref's pointer is and `offset` is what its layout adds.
+    A converted memref. Element `[0, ..., 0]` lies `start + offset` bytes after `base`. `start` is
+    the memref's pointer and `offset` is the offset of its layout.
     """
 
     base: SSAValue
     strides: tuple[int, ...]
-    """In bytes."""
+    """The strides in bytes."""
     start: Linear = ZERO
     offset: Linear = ZERO
 
@@ -110,7 +110,7 @@ class FunctionConverter:
         converter(op, self)
 
     def new_block(self, types: Sequence[Attribute] = ()) -> Block:
-        """Returns an empty block behind those that exist."""
+        """Returns an empty block after the existing ones."""
         block = Block(arg_types=types)
         self.region.add_block(block)
         return block
@@ -160,7 +160,7 @@ class FunctionConverter:
         return self.constant(attr, t)
 
     def poison(self, t: Attribute) -> SSAValue:
-        """Returns a value of which nothing is known."""
+        """Returns a value that may be anything."""
         key = (t, t)
         if key not in self._constants:
             op = lx.PoisonOp.create(result_types=(t,))
@@ -179,7 +179,7 @@ class FunctionConverter:
         return op.results[0]
 
     def finish(self) -> None:
-        """Puts constants and stacks memory in front of everything else."""
+        """Moves constants and stack memory in front of everything else."""
         first = self.entry.first_op
         assert first is not None
         self.entry.insert_ops_before(self._prologue, first)
@@ -187,14 +187,16 @@ class FunctionConverter:
     # values
 
     def define(self, old: SSAValue, new: SSAValue) -> None:
-        """Says what an operation's result became."""
+        """Sets the value that replaces an operation's result."""
         self._values[old] = new
         if isinstance(old.type, IndexType):
             self._atoms += 1
             self._indices[old] = Linear.of(Atom(new, len(self.scopes) - 1, self._atoms))
 
     def define_index(self, old: SSAValue, new: Linear) -> None:
-        """Says what an index became; it is computed only where a value is needed."""
+        """
+        Sets the form that replaces an index. A value is computed from it only where one is needed.
+        """
         self._indices[old] = new
 
     def define_buffer(self, old: SSAValue, new: Buffer) -> None:
@@ -275,7 +277,7 @@ class FunctionConverter:
         return self.pointer(buffer.base, combine(parts), memory_type(convert_type(element)))
 
     def pointer(self, base: SSAValue, distance: Linear, element: Attribute = i8) -> SSAValue:
-        """Returns a pointer `distance` bytes behind `base`."""
+        """Returns a pointer `distance` bytes after `base`."""
         pointer = base
         size = element_size(element)
         for atom, coefficient in distance.terms:
@@ -329,6 +331,6 @@ class FunctionConverter:
 
 Converter: TypeAlias = Callable[[Any, FunctionConverter], None]
 CONVERTERS: Table[type[Operation], Converter] = Table("a conversion")
-"""How operations become those of the `llvm` dialect."""
+"""The functions that convert operations to the `llvm` dialect."""
 
 converts = CONVERTERS.entry

@@ -1,4 +1,4 @@
-"""How each operation of the `llvm` dialect is written in LLVM IR."""
+"""The text of each operation of the `llvm` dialect in LLVM IR."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ Translator: TypeAlias = "Callable[[Any, Names], str]"
 F = TypeVar("F", bound=Translator)
 
 TRANSLATORS: Table[str, Translator] = Table("a translation")
-"""By operation name, so that xDSL's classes and our replacements of them share a translation."""
+"""The translations by operation name, so that xDSL's classes and our replacements share them."""
 
 
 class Names:
-    """What the values of a function are called, and what the function needs declared."""
+    """The names of the values of a function, and the declarations that the function needs."""
 
     def __init__(self) -> None:
         self.of: dict[SSAValue, str] = {}
@@ -53,13 +53,13 @@ class Names:
 
 
 def translates(*names: str) -> Callable[[F], F]:
-    """Returns registers the decorated function as the translation of operations by name."""
+    """Registers the decorated function as the translation of operations by name."""
     return TRANSLATORS.entry(*names)  # pyright: ignore[reportReturnType]
 
 
 @cache
 def flags_text(flags: Attribute | None) -> str:
-    """Fast-math flags, with a space behind each."""
+    """Returns fast-math flags, with a space after each."""
     if not isinstance(flags, llvm.FastMathAttr):
         return ""
     return "".join(f"{flag.value} " for flag in FastMathFlag if flag in flags.data)
@@ -175,7 +175,7 @@ def _ordering(op: Operation) -> lx.Ordering:
 
 
 def _atomic(op: Operation) -> tuple[str, str]:
-    """For an atomic access, the word behind `load` or `store`, and the ordering."""
+    """Returns, for an atomic access, the word after `load` or `store`, and the ordering."""
     ordering = _ordering(op)
     if ordering is lx.Ordering.NOT_ATOMIC:
         return "", ""

@@ -18,7 +18,7 @@ class Atom:
     """An index that is not a sum: an induction variable, or the result of other operations."""
 
     value: SSAValue
-    """In the converted function, of type i64."""
+    """A value in the converted function, of type i64."""
     depth: int
     """The nesting depth of the region in which the value is defined; 0 is the function's."""
     number: int

@@ -93,7 +93,7 @@ def convert_absi(op: math.AbsIOp, fn: FunctionConverter) -> None:
 
 @converts(*LIBRARY)
 def convert_library_call(op: Operation, fn: FunctionConverter) -> None:
-    """One call for each lane, in f32 for the 16-bit floats."""
+    """Emits one call for each lane, in f32 for 16-bit floats."""
     value = fn.value(op.operands[0])
     t = value.type
     name = LIBRARY[type(op)]

@@ -40,7 +40,7 @@ def byte_strides(t: MemRefType, op: Operation) -> tuple[int, ...]:
 
 
 def static_offset(t: MemRefType, op: Operation) -> Linear:
-    """What a memref's layout adds to its pointer, in bytes. Raises CompileError if not static."""
+    """Returns the offset of a memref's layout in bytes. Raises CompileError if it is not static."""
     try:
         return Linear(offset_of(t) * element_size(t.element_type))
     except VerifyException as error:
@@ -72,7 +72,7 @@ def load(fn: FunctionConverter, pointer: SSAValue, t: Attribute, element: Attrib
 
 
 def as_stored(fn: FunctionConverter, value: SSAValue) -> SSAValue:
-    """What memory holds for a value: bytes instead of bits."""
+    """Returns a value in the form that memory holds: bytes instead of bits."""
     stored = memory_type(value.type)
     return value if stored == value.type else fn.emit(llvm.ZExtOp, (value,), stored)
 

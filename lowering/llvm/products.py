@@ -39,8 +39,8 @@ _DOTS = {
 
 def _sum_of_pairs(fn: FunctionConverter, acc: SSAValue, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
     """
-    Returns `acc` plus the products of neighbours. LLVM recognizes what this emits: it becomes
-    `pmaddwd`, or `vpdpwssd` with VNNI.
+    Returns `acc` plus the products of neighbours. LLVM recognizes the emitted operations: they
+    become `pmaddwd`, or `vpdpwssd` with VNNI.
     """
     assert isinstance(acc.type, VectorType)
     lanes = acc.type.get_shape()[0]

@@ -23,7 +23,7 @@ from .function import FunctionConverter
 from .types import element_of, element_size, int_attr, mask_for, with_element
 
 _EXACT_BITS = 53
-"""Integers of so many bits are exact in f64."""
+"""The number of bits up to which integers are exact in f64."""
 _DROPPED = 64 - _EXACT_BITS
 _NO_OVERFLOW = {"overflowFlags": int_attr(0, i32)}
 _NO_FASTMATH = {"fastmathFlags": llvm.FastMathAttr(None)}
@@ -33,9 +33,7 @@ _NOT_EQUAL = {"predicate": int_attr(llvm.ICmpPredicateFlag.NE.to_int())}
 
 
 def f64_to_odd_f32(fn: FunctionConverter, value: SSAValue) -> SSAValue:
-    """
-    Returns an f64, scalar or vector, rounded to an odd f32; NaN and what is exact stay as they are.
-    """
+    """Returns an f64, scalar or vector, rounded to an odd f32; NaN and exact values stay."""
     mask, bits_type = mask_for(value.type), with_element(value.type, i32)
     near = fn.emit(llvm.FPTruncOp, (value,), with_element(value.type, f32))
     back = fn.emit(llvm.FPExtOp, (near,), value.type)
@@ -52,8 +50,8 @@ def f64_to_odd_f32(fn: FunctionConverter, value: SSAValue) -> SSAValue:
 
 def fused_f16(fn: FunctionConverter, operands: Sequence[SSAValue]) -> SSAValue:
     """
-    Returns `a * b + c` of f16, rounded once: in f64, products are exact, and sums are as soon as
-    they can be near a tie of f16.
+    Returns `a * b + c` of f16, rounded once. In f64, products are exact, and so are all sums that
+    are close to a tie of f16.
     """
     t = operands[0].type
     wide = with_element(t, f64)

@@ -35,7 +35,7 @@ _SUFFIXES: dict[type[Attribute], str] = {
     Float32Type: "f32",
     Float64Type: "f64",
 }
-# what upstream calls an attribute of a parameter, and what LLVM calls it
+# upstream's name of an attribute of a parameter, and LLVM's
 _PARAMETER_ATTRIBUTES = {
     "llvm.noalias": "noalias",
     "llvm.readonly": "readonly",
@@ -69,7 +69,9 @@ def type_text(t: Attribute) -> str:
 
 @cache
 def suffix(t: Attribute) -> str:
-    """How the name of an overloaded intrinsic ends for a type: `v8f32`, `i64`, `p0`."""
+    """
+    Returns the suffix of the name of an overloaded intrinsic for a type: `v8f32`, `i64`, `p0`.
+    """
     if type(t) in _SUFFIXES:
         return _SUFFIXES[type(t)]
     if isinstance(t, IntegerType):
@@ -84,7 +86,7 @@ def suffix(t: Attribute) -> str:
 def float_text(value: float, t: Attribute) -> str:
     """
     Returns a float by its bits, so that it is exact: 16 hexadecimal digits of a double, also for an
-    f32, four digits behind H and R for an f16 and a bf16. Out of range is infinity.
+    f32; four digits after H or R for an f16 or a bf16. A number out of range becomes infinity.
     """
     if isinstance(t, Float16Type):
         return f"0xH{_bits16(value, t):04X}"

@@ -19,7 +19,9 @@ _CONFIGURATION = 64
 _PALETTE = 1
 """The first byte of a configuration; palette 1 is eight tiles of up to 1 KiB."""
 _WIDTHS, _ROWS = 16, 48
-"""Where a configuration has 16-bit widths in bytes and 8-bit numbers of rows."""
+"""
+The bytes of a configuration that hold the 16-bit widths in bytes and the 8-bit numbers of rows.
+"""
 
 _DOTS = {
     TileProduct.I8_I8: "tdpbssd",

@@ -52,9 +52,8 @@ def translate_module(module: ModuleOp) -> str:
 
 def translate_function(function: llvm.FuncOp, module: ModuleOp) -> str:
     """
-    Returns an LLVM IR module with one function of `module` and declarations of what it calls, so
-    that each function can be compiled and cached alone. Raises CompileError like
-    `translate_module`.
+    Returns an LLVM IR module with one function of `module` and declarations of its callees, so that
+    each function can be compiled and cached alone. Raises CompileError like `translate_module`.
     """
     names = Names()
     return _assemble([_definition(function, names)], names, {function.sym_name.data})
@@ -139,7 +138,10 @@ def _phis(
 def _block_lines(
     block: Block, names: Names, labels: dict[Block, str], incoming: _Incoming, function: str
 ) -> list[str]:
-    """Returns the instructions of a block; notes in `incoming` what it passes to its successors."""
+    """
+    Returns the instructions of a block. Adds the values that it passes to its successors to
+    `incoming`.
+    """
     lines = []
     for op in block.ops:
         if isinstance(op, llvm.BrOp | llvm.CondBrOp):

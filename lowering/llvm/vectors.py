@@ -51,7 +51,7 @@ def lanes_of(t: Attribute, op: Operation) -> int:
 
 
 def lane_numbers(fn: FunctionConverter, t: VectorType) -> SSAValue:
-    """0, 1, 2, ... as a vector of integers."""
+    """Returns 0, 1, 2, ... as a vector of integers."""
     numbers = list(range(t.get_shape()[0]))
     return fn.constant(dense_attr(numbers, t), t)
 
@@ -198,7 +198,7 @@ def convert_select(op: glow_vec.SelectOp, fn: FunctionConverter) -> None:
 
 @converts(vector.CreateMaskOp)
 def convert_create_mask(op: vector.CreateMaskOp, fn: FunctionConverter) -> None:
-    """The lanes whose number is smaller than the operand."""
+    """Computes the mask of the lanes whose number is smaller than the operand."""
     lanes = lanes_of(op.mask_vector.type, op)
     known = fn.constant_int(op.mask_dim_sizes[0])
     if known is not None:

@@ -1,9 +1,9 @@
 """
-Programs of the `vta` dialect as assembly text.
+The assembly text of programs of the `vta` dialect.
 
-Each line of an instruction holds its number, its two words (the high one first), the mnemonic, and
-the fields under the names of the specification; fields that are 0 are left out, but those that say
-what is moved or repeated.
+Each line holds the number of an instruction, its two words (the high one first), the mnemonic, and
+the fields under the names of the specification. Fields that are 0 are left out, except those that
+say what is moved or repeated.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """
-What the host computes at the borders of a program.
+The nodes that the host computes at the inputs and results of a program.
 
-Inputs of floats are quantized before the machine gets them, and results of floats that are made of
-integers one by one leave the machine as these integers.
+The host quantizes inputs of floats before the machine gets them. Results of floats that are made of
+integers element by element leave the machine as these integers.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def stored_input(argument: SSAValue) -> Iterator[SSAValue]:
 def host_nodes(result: SSAValue) -> list[Node]:
     """
     Returns the nodes that make a result of the network from integers, in order: conversion to
-    floats and arithmetic with constants. None if the result is one of integers.
+    floats and arithmetic with constants. Returns None if the result consists of integers.
     """
     nodes: list[Node] = []
     value = result

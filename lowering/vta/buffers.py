@@ -1,8 +1,8 @@
 """
-What a program of instructions does with its buffers.
+The definitions and readers of buffers in a program of instructions.
 
-Before buffers are shared, one instruction writes each of them, as a whole, so a buffer plays the
-part of a value: it has a definition and readers.
+Before buffers are shared, one instruction writes each of them as a whole, so a buffer is like a
+value: it has a definition and readers.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from .regions import spatial_shape
 
 
 def unsupported(op: Operation, why: str) -> NoReturn:
-    """Raises CompileError, which says who computes what VTA cannot."""
+    """Raises CompileError, which names the source of the operation that VTA cannot compute."""
     instruction = op if isinstance(op, Instruction) else op.parent_op()
     written = instruction.written() if isinstance(instruction, Instruction) else []
     raise failure(
@@ -79,7 +79,7 @@ def with_bodies(block: Block) -> list[Instruction]:
 
 
 def name_of(buffer: SSAValue) -> str:
-    """What the user calls a buffer, if he can know it."""
+    """Returns the name of a buffer in the user's network, if it has one."""
     if isinstance(buffer, BlockArgument):
         name = text_of(argument_attributes(buffer).get(NAME))
         if name is not None:
@@ -94,8 +94,8 @@ def is_byte(value: SSAValue) -> bool:
 
 def image_shape(view: SSAValue) -> tuple[int, int, int, int] | None:
     """
-    [N, C, H, W] of a view of all elements of a buffer in their order; None for other views, and for
-    shapes that are no images.
+    Returns [N, C, H, W] of a view of all elements of a buffer in their order; None for other views,
+    and for shapes that are not images.
     """
     if not is_whole(memref(view), memref(buffer_of(view))):
         return None
@@ -134,7 +134,7 @@ class Buffers:
         self._definitions[buffer] = Definition(op, view)
 
     def definition(self, buffer: SSAValue) -> Definition | None:
-        """None for inputs and weights."""
+        """Returns the instruction that writes a buffer; None for inputs and weights."""
         return self._definitions.get(buffer)
 
     def readers(self, buffer: SSAValue) -> Sequence[Instruction]:
@@ -142,7 +142,7 @@ class Buffers:
         return self._readers.get(buffer, ())
 
     def constant(self, view: SSAValue) -> np.ndarray | None:
-        """What a view shows, if it is known at compile time; strides of 0 are kept."""
+        """Returns the elements of a view if they are known at compile time; strides of 0 stay."""
         base = self._constant_buffer(buffer_of(view))
         if base is None:
             return None
@@ -167,8 +167,8 @@ class Buffers:
 
 def channel_numbers(array: np.ndarray) -> int | np.ndarray | None:
     """
-    Returns a constant operand of a loop as one number, if it is the same everywhere, or int64[C] if
-    it depends on dimension 1 alone; else None.
+    Returns a constant operand of a loop: one number if all elements are equal, int64[C] if they
+    depend only on dimension 1, and otherwise None.
     """
     # one element stands for those that a stride of 0 repeats
     kept = array[tuple(slice(None) if s else slice(0, 1) for s in array.strides)]

@@ -1,10 +1,11 @@
 """
-One layer under construction: instructions on buffers as chains of steps.
+The construction of one layer: instructions on buffers become chains of steps.
 
-What is computed of each element is in the bodies of instructions, in epilogues and stacks. What a
-node of a body adds to a chain is a function registered with `@element`; the sums that an operator
-with weights begins a chain with are one registered with `@product`. An operand that is a buffer in
-DRAM is loaded; any other is computed here, by the instruction that would write it.
+The operators on each element are in the bodies of instructions, in epilogues and stacks. A function
+that is registered with `@element` returns the chain of a node of a body. A function that is
+registered with `@product` returns the sums that begin the chain of an operator with weights. An
+operand that is a buffer in DRAM is loaded; any other is computed here, by the instruction that
+would write it.
 """
 
 from __future__ import annotations
@@ -49,12 +50,12 @@ INT8 = (-128, 127)
 
 
 def element(*operators: type[N]) -> Callable[[Element[N]], Element[N]]:
-    """Decorator: how a node in the body of an instruction is computed in accumulators."""
+    """Registers the function that computes a node in the body of an instruction in accumulators."""
     return ELEMENTS.entry(*operators)
 
 
 def product(operator: type[Node]) -> Callable[[Product], Product]:
-    """Decorator: the sums of an operator with weights, and its bias."""
+    """Registers the function that returns the sums of an operator with weights, and its bias."""
     return PRODUCTS.entry(operator)
 
 
@@ -106,7 +107,7 @@ class Builder:
     # chains
 
     def defined(self, made: Definition) -> Chain:
-        """How the elements that an instruction writes are computed."""
+        """Returns the chain of the elements that an instruction writes."""
         op, root = made.instruction, root_of(made)
         if not (is_product(op) or isinstance(op, StackedOp)):
             unsupported(op, "there is no rule for it")
@@ -116,7 +117,7 @@ class Builder:
         return PRODUCTS[op.OPERATOR](self, op)
 
     def element(self, value: SSAValue, is_root: bool = False) -> Chain:
-        """How a value in a body is computed; the root of a body is stored, or may be."""
+        """Returns the chain of a value in a body. The root of a body is stored, or may be."""
         if value.has_one_use():
             return self._computed(value, is_root)
         found = self._shared.get(value)

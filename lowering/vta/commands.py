@@ -31,7 +31,10 @@ class Ring:
         self._held: dict[Hashable, int] = {}
 
     def find(self, key: Hashable) -> tuple[int, bool]:
-        """Where a piece is, or is to be loaded to; and whether it is there."""
+        """
+        Returns the place of a piece, or the place that it is to be loaded to, and whether it is
+        there.
+        """
         found = self._held.get(key)
         if found is not None:
             return found, True
@@ -44,8 +47,8 @@ class Ring:
 
 class Bytes:
     """
-    How tensors of 8 bits get into accumulators: by loads that widen them, or, where the design has
-    none, as products by the identity.
+    Loads of 8-bit tensors into accumulators: loads that widen them or, if the design has none,
+    products by the identity.
     """
 
     def __init__(
@@ -64,7 +67,7 @@ class Bytes:
         self._weights = weights
 
     def fetch(self, source: Dram, first: int, dims: Sequence[Dim], span: Span) -> None:
-        """A part of a tensor from element `first` on into the accumulators `span`."""
+        """Loads a part of a tensor, from element `first` on, into the accumulators `span`."""
         stream, config = self._stream, self._stream.config
         if config.capabilities.loads_bytes:
             for offset, move in moves(first, dims, config):
@@ -91,7 +94,7 @@ class Clipped(NamedTuple):
     first: int
     """The first that is not padding."""
     size: int
-    """How many are not padding."""
+    """The number of elements that are not padding."""
     before: int
     behind: int
 
@@ -105,7 +108,7 @@ class Clipped(NamedTuple):
 
 
 def clipped(window: Any, first: int, outputs: int, size: int) -> Clipped:
-    """What a number of outputs need of `size` inputs."""
+    """Returns the part of `size` inputs that a number of outputs needs."""
     begin, reach = window.first(first), window.reach(outputs)
     low = min(max(begin, 0), size)
     high = max(min(begin + reach, size), low)
@@ -131,7 +134,7 @@ def load_padded(
         move = Move(first, rows.size, columns.size, row.stride)
         stream.load(Memory.INP, place, dram, move, pads)
         return
-    # more than the fields can say: zeros everywhere, and then the rows
+    # the fields cannot hold so many: zeros everywhere, and then the rows
     _load_zeros(stream, memory, place, rows.reach * columns.reach, dram)
     if not columns.size:
         return
@@ -142,7 +145,10 @@ def load_padded(
 
 
 def _load_zeros(stream: Stream, memory: MemoryMap, place: int, count: int, dram: Dram) -> None:
-    """Zeros into activations: padding of no rows of `dram`, or what DRAM holds for that."""
+    """
+    Loads zeros into activations: the padding around no rows of `dram`, or zeros that DRAM holds for
+    that.
+    """
     c = stream.config
     if c.capabilities.loads_padding_alone:
         for start, size in parts(count, min((1 << c.size_bits) - 1, dram.elements)):
@@ -167,7 +173,9 @@ def reset(stream: Stream, micro_ops: MicroOps, span: Span) -> None:
 
 
 def _run(span: Span, config: VtaConfig) -> Sequence[Axis]:
-    """Consecutive accumulators; as two axes if there are more than a loop can count."""
+    """
+    Returns the axis of consecutive accumulators; two axes if there are more than a loop can count.
+    """
     count, most = span.end - span.begin, (1 << config.loop_bits) - 1
     inner = next(n for n in range(min(count, most), 0, -1) if count % n == 0)
     return Axis(count // inner, inner), Axis(inner, 1)
@@ -181,7 +189,7 @@ def alu(
     span: Span,
     operand: Span | int,
 ) -> None:
-    """An operation of accumulators of `span` with a number, or with those of another span."""
+    """Combines the accumulators of `span` with a number, or with those of another span."""
     source = span.begin if isinstance(operand, int) else operand.begin
     if isinstance(operand, int):
         # the source is not read; the same micro-op as that of the destination serves

@@ -1,8 +1,9 @@
 """
-Words as the `vta` dialect: a disassembler.
+A disassembler: from words to the `vta` dialect.
 
-Bits without meaning are dropped: padding, the immediate of an ALU instruction that does not use it,
-the fields of FINISH beyond its flags. Encoding the result gives the same words otherwise.
+It drops bits without meaning: padding, the immediate of an ALU instruction that does not use it,
+and the fields of FINISH except its flags. Apart from these, encoding the result gives the same
+words.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How each node in the body of an instruction is computed in accumulators."""
+"""The computation of each node in the body of an instruction in accumulators."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
 """
 Layers as instructions.
 
-Buffers are rings of pieces: a piece takes the place of the oldest one. What is there already is not
-loaded again. Tokens follow from what instructions read and write (`stream.py`), so with room for
-two pieces or more, those of the next tile are loaded while this one is computed, and stored while
-the one after it is: virtual threads, without a limit of two.
+Buffers are rings of pieces: a piece takes the place of the oldest one. A piece that is in the
+buffer is not loaded again. Tokens follow from the reads and writes of instructions (`stream.py`).
+With room for two pieces or more, the pieces of the next tile are loaded while this tile is
+computed, and the results of the previous tile are stored: virtual threads, without a limit of two.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _BYTE = 8
 
 
 class Pitch(NamedTuple):
-    """How far apart elements of a tile are in a buffer, by block, row and column."""
+    """The distances of the elements of a tile in a buffer, by block, row and column."""
 
     blocks: int
     rows: int
@@ -137,7 +137,7 @@ class _Emitter:
     def _grid(self, grid: Grid) -> Grid:
         return grid.flat() if self.layer.is_flat else grid
 
-    # accumulators: slots behind each other, and then vectors
+    # accumulators: consecutive slots, and then vectors
 
     def _slot(self, tile: Tile, place: int, slot: int) -> Span:
         begin = place + slot * tile.elements

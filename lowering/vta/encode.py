@@ -89,7 +89,7 @@ def encode_micro_ops(table: MicroOpsOp, config: VtaConfig) -> np.ndarray:
 
 
 def pack_micro_ops(triples: np.ndarray, config: VtaConfig, what: str = "micro-ops") -> np.ndarray:
-    """Returns the same from indices (dst, src, wgt), int64[N, 3]; `what` is for messages."""
+    """Returns the same from indices (dst, src, wgt), int64[N, 3]; messages call them `what`."""
     dtype = micro_op_dtype(config)
     try:
         layout = micro_op_layout(config)

@@ -31,7 +31,7 @@ Bounds: TypeAlias = tuple[int, int]
 
 @dataclass(frozen=True)
 class Leaf:
-    """Where numbers come from: the product, or the tensor in DRAM, number `index` of a layer."""
+    """The source of numbers: the product, or tensor number `index` in DRAM that a layer reads."""
 
     is_product: bool
     index: int
@@ -39,7 +39,7 @@ class Leaf:
 
 @dataclass(frozen=True, eq=False)
 class Shared:
-    """What several chains begin with, which is computed once."""
+    """A common beginning of several chains, which is computed once."""
 
     chain: Chain
 
@@ -85,13 +85,13 @@ class Chain:
         )
 
     def before(self, count: int) -> Chain:
-        """The chain without its last `count` steps."""
+        """Returns the chain without its last `count` steps."""
         if not count:
             return self
         return replace(self, steps=self.steps[:-count], bounds=self.steps[-count][1])
 
     def last(self, count: int) -> list[Step]:
-        """The last `count` steps, or as many as there are."""
+        """Returns the last `count` steps, or all if there are fewer."""
         return [step for step, _ in self.steps[-count:]]
 
 
@@ -108,7 +108,10 @@ def wrapped(bounds: Bounds) -> Bounds:
 
 
 def paired(opcode: AluOpcode, left: Chain, right: Chain) -> Chain:
-    """Returns two chains, element by element. A shift to the left of both is one of the result."""
+    """
+    Returns two chains combined element by element. A shift to the left of both becomes one of the
+    result.
+    """
     common = min(_doublings(opcode, left), _doublings(opcode, right))
     if common:
         sides = (
@@ -238,7 +241,10 @@ def _shift(chain: Chain, value: Constant) -> Chain:
 
 
 def _shifted_back(chain: Chain, right: Constant) -> Chain | None:
-    """`((x << m) + c) >> k` is `(x + (c >> m)) >> (k - m)`, or a shift to the left and a sum."""
+    """
+    Rewrites `((x << m) + c) >> k` to `(x + (c >> m)) >> (k - m)`, or to a shift to the left and a
+    sum.
+    """
     added = 0
     inner = chain
     if not isinstance(right, int) or right < 0:
@@ -306,8 +312,8 @@ def rescaled(
     chain: Chain, multiplier: Constant, shift: Constant, limits: Bounds, zero_point: int = 0
 ) -> Chain:
     """
-    `clamp((((x * multiplier >> (shift - 1)) + 1) >> 1) + zero_point)`: `glow.rescale`, whose
-    arithmetic in 64 bits this reaches in 32.
+    Returns `clamp((((x * multiplier >> (shift - 1)) + 1) >> 1) + zero_point)`: `glow.rescale` in 32
+    bits, although its own arithmetic has 64.
 
     Raises CompileError if the accumulators are too narrow for the products.
     """
@@ -336,7 +342,7 @@ def _twos(factors: np.ndarray) -> np.ndarray:
 
 def _shifted_left(chain: Chain, left: np.ndarray, low: int, high: int) -> Chain:
     """Returns the chain shifted to the left. Its result is limited to `low` and `high` later."""
-    # so far that every number but 0 is beyond the limits is as good as further
+    # a shift that takes every number but 0 beyond the limits is far enough
     left = np.minimum(left, max(high, -low).bit_length())
     largest = max(abs(b) for b in chain.bounds)
     if largest << int(left.max()) > INT32[1]:
@@ -352,7 +358,7 @@ def _shifted_left(chain: Chain, left: np.ndarray, low: int, high: int) -> Chain:
 
 
 def _multiplied(chain: Chain, factors: np.ndarray, right: np.ndarray) -> Chain:
-    """Returns times integers, and then shifted to the right and rounded."""
+    """Returns the chain times integers, then shifted to the right and rounded."""
     largest = max(abs(b) for b in chain.bounds)
     if largest * int(np.abs(factors).max()) <= INT32[1]:
         return _rounded(chain.then(AluOpcode.MUL, factors), right)
@@ -373,7 +379,7 @@ def _multiplied(chain: Chain, factors: np.ndarray, right: np.ndarray) -> Chain:
 
 def _rounded(chain: Chain, right: np.ndarray) -> Chain:
     """Returns shifted to the right and rounded, halves up; a shift by 0 places does nothing."""
-    # beyond 31 places the sign is left, and rounds to 0
+    # only the sign is left beyond 31 places, and it rounds to 0
     right = np.minimum(right, MAX_SHIFT + 1)
     half = np.where(right > 0, 1 << np.maximum(right - 1, 0), 0)
     if chain.bounds[1] + int(half.max()) <= INT32[1] and right.max() <= MAX_SHIFT:

@@ -1,8 +1,8 @@
 """
-What one pass over the accumulators computes: a layer.
+Layers: the unit of work of one pass over the accumulators.
 
-A layer makes one tensor of 8 bits. For each tile of it, products are accumulated, tensors that are
-combined with them are loaded, the ALU computes the rest, and the result is stored.
+A layer makes one tensor of 8 bits. For each tile of the tensor, products are accumulated, tensors
+that are combined with them are loaded, the ALU computes the rest, and the result is stored.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .regions import Dram, Grid, Tensor
 
 
 class Window(NamedTuple):
-    """Which inputs an output is made of, in one spatial dimension."""
+    """The inputs of an output in one spatial dimension."""
 
     kernel: int = 1
     stride: int = 1
@@ -29,7 +29,10 @@ class Window(NamedTuple):
     """Zeros in front of the first input."""
 
     def reach(self, outputs: int) -> int:
-        """Returns inputs from the first to the last of so many neighbouring outputs."""
+        """
+        Returns the number of inputs from the first to the last that `outputs` neighbouring outputs
+        need.
+        """
         return (outputs - 1) * self.stride + (self.kernel - 1) * self.dilation + 1
 
     def first(self, output: int) -> int:
@@ -57,7 +60,7 @@ class Product:
     first_input: int
     """The first block of inputs."""
     inputs: int
-    """How many blocks of inputs."""
+    """The number of blocks of inputs."""
     uniform: bool = False
 
     @property
@@ -128,7 +131,7 @@ class Layer:
     is_flat: bool = False
     """Whether all images are single pixels, and computed together."""
     higher: Sequence[Tensor] = ()
-    """Where bits 8 to 15, and so on, of the result go, if it has more than 8."""
+    """The places of bits 8 to 15, and so on, of the result, if it has more than 8."""
 
     @property
     def products(self) -> list[Product]:
@@ -159,9 +162,9 @@ class Linear:
     slots: int = 0
     _free: list[int] = field(default_factory=list)
     _uses: Counter[Shared] = field(default_factory=Counter)
-    """How often what chains share is still needed."""
+    """The number of uses of a common beginning of chains that are still to come."""
     _kept: dict[Shared, int] = field(default_factory=dict)
-    """What is needed again, and its slots."""
+    """The common beginnings that are needed again, and their slots."""
 
     def add(self, chain: Chain) -> int:
         """Emits a chain; the slot of its result."""

@@ -81,7 +81,7 @@ class _Legalizer:
         return chain.appended(step.opcode, step.value)
 
     def _multiplied(self, chain: Chain, factor: int) -> Chain:
-        """Horner's rule on the bits of the factor, from the highest to the lowest."""
+        """Multiplies by Horner's rule on the bits of the factor, from the highest to the lowest."""
         if not factor:
             return chain.appended(AluOpcode.MIN, 0).appended(AluOpcode.MAX, 0)
         once = shared(chain)
@@ -95,7 +95,7 @@ class _Legalizer:
         return self._negative(found) if factor < 0 else found
 
     def _negative(self, chain: Chain) -> Chain:
-        """Returns times 2**32 - 1, the product of 1 + 2**k for k of 1, 2, 4, 8 and 16."""
+        """Returns the chain times 2**32 - 1, the product of 1 + 2**k for k of 1, 2, 4, 8 and 16."""
         for k in (1, 2, 4, 8, 16):
             once = shared(chain)
             chain = _sum(self._shifted(once, -k), once)
@@ -132,7 +132,7 @@ def _sum(left: Chain, right: Chain) -> Chain:
 
 
 def _doubled(chain: Chain, where: np.ndarray) -> Chain:
-    """x + x for the channels in bool[C], and x + 0 for the others."""
+    """Computes x + x for the channels in bool[C], and x + 0 for the others."""
     once = shared(chain)
     least, greatest = (np.where(where, limit, 0).astype(np.int64) for limit in INT32)
     more = once.appended(AluOpcode.MIN, greatest).appended(AluOpcode.MAX, least)

@@ -55,9 +55,10 @@ class LowerToVtaPass(VtaConfig, ModulePass):
 
 def lower(main: func.FuncOp, config: VtaConfig) -> func.FuncOp:
     """
-    Returns the program of a function of instructions, which is not in use afterwards.
+    Returns the program of a function of instructions. The function cannot be used afterwards.
 
-    Raises CompileError for what the machine cannot compute, and for sizes that it cannot have.
+    Raises CompileError for operations that the machine cannot compute, and for sizes that are too
+    large for it.
     """
     check_config(config)
     memory = MemoryMap(config)
@@ -70,8 +71,8 @@ def program(
     network: Network, tiles: Sequence[Tiles], scratch_bytes: int, least_bytes: int
 ) -> func.FuncOp:
     """
-    Returns the program of layers with their tiles, whose tensors have places. It says how many
-    bytes of scratch it takes, and how many it takes at least.
+    Returns the program of layers with their tiles, whose tensors have places. The program has the
+    bytes of scratch that it takes, and the least number of bytes that it could take.
     """
     memory = network.memory
     config = memory.config

@@ -32,7 +32,7 @@ class MemoryMap:
         self._scratch: list[tuple[RegionOp, Tensor]] = []
 
     def place(self, size: int) -> int:
-        """Returns the address of so many bytes."""
+        """Returns the address of `size` bytes."""
         address = self._end
         self._end += -(-max(size, 1) // self._alignment) * self._alignment
         return address
@@ -88,7 +88,7 @@ class MemoryMap:
         return self._once("identity", np.eye(self.config.block_out, dtype=np.int8), Memory.WGT)
 
     def zeros(self, count: int) -> Dram:
-        """A region of `count` activations of zeros."""
+        """Returns a region of `count` activations of zeros."""
         size = count * self.config.element_bytes(Memory.INP)
         return self._once(f"zeros{count}", np.zeros(size, np.int8), Memory.INP)
 

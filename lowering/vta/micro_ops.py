@@ -26,7 +26,7 @@ from .stream import Loops, Stream
 
 
 class Axis(NamedTuple):
-    """A dimension of a computation: iterations, and what each adds to the three indices."""
+    """A dimension of a computation: its iterations, and what each adds to the three indices."""
 
     size: int
     dst: int = 0
@@ -38,7 +38,7 @@ class MicroOps:
     """The buffer of micro-ops, and the table in DRAM from which it is filled."""
 
     def __init__(self, stream: Stream, dram: Dram):
-        """`dram` is the table; its number of elements is set to that of the micro-ops."""
+        """`dram` is the table of micro-ops; its number of elements is set to theirs."""
         self._stream = stream
         self._dram = dram
         self._config = stream.config
@@ -75,7 +75,7 @@ class MicroOps:
             (outer.src, inner.src),
             (outer.wgt, inner.wgt),
         )
-        # half of the buffer at most, so that what the next instruction needs can stay
+        # at most half of the buffer, so that the micro-ops of the next instruction can stay
         most = min(self._config.usable_micro_ops // 2, (1 << self._config.size_bits) - 1)
         if distance > 1:
             parts = _whole_groups(self._with_idle(ops, axes, rest, distance), most)
@@ -149,7 +149,7 @@ def _split(axes: list[Axis], config: VtaConfig) -> tuple[Axis, Axis, list[Axis]]
 
 def _split_apart(axes: list[Axis], config: VtaConfig) -> tuple[Axis, Axis, list[Axis]]:
     """
-    Returns the axes as `_split` divides them, with as many accumulators inside of all sums as the
+    Returns the axes as `_split` divides them, with as many accumulators inside all sums as the
     design needs.
     """
     none, distance = Axis(1), config.capabilities.distance

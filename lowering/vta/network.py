@@ -116,7 +116,7 @@ class Network:
     # layers
 
     def _compute(self, made: Definition) -> None:
-        """The layers of a buffer, unless it is computed where it is read."""
+        """Adds the layers of a buffer, unless it is computed where it is read."""
         buffer, op = buffer_of(made.view), made.instruction
         if buffer in self._wide:
             builder = self._builder(buffer)
@@ -142,7 +142,7 @@ class Network:
         return self.tensors[buffer]
 
     def _store(self, made: Definition) -> None:
-        """The layers of a buffer in DRAM."""
+        """Adds the layers of a buffer in DRAM."""
         buffer, op = buffer_of(made.view), made.instruction
         builder = self._builder(buffer)
         chain = builder.defined(made)
@@ -201,7 +201,7 @@ class Network:
         )
 
     def _is_repeated(self, op: Instruction) -> bool:
-        """Returns whether what an instruction computes is computed in several layers."""
+        """Returns whether several layers compute the result of an instruction."""
         written = [buffer_of(view) for view in op.written()]
         return len(written) > 1 or (
             not is_byte(written[0]) and len(self.buffers.readers(written[0])) > 1
@@ -229,7 +229,8 @@ class Network:
 
     def _products_of(self, buffer: SSAValue) -> list[Instruction]:
         """
-        Returns products that computing a buffer takes, up to buffers that lie in DRAM in any case.
+        Returns how many products it takes to compute a buffer from buffers that lie in DRAM in any
+        case.
         """
         made = self.buffers.definition(buffer)
         if made is None or buffer in self.tensors or self._must_be_stored(made):
@@ -240,7 +241,7 @@ class Network:
 
 
 def _read_as_a_whole(op: Instruction) -> Sequence[SSAValue]:
-    """What an instruction reads otherwise than element by element."""
+    """Returns the buffers that an instruction reads not element by element."""
     return () if is_stack(op) or not isinstance(op, OperatorInstruction) else op.sources
 
 

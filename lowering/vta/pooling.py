@@ -112,7 +112,7 @@ class _Tile:
         self.read.fetch(self.pool.source.dram, first, dims, inputs)
 
     def _combine(self, y: int, x: int, outputs: Span, inputs: Span) -> None:
-        """The inputs at a place of the window."""
+        """Combines the inputs at a place of the window with the outputs."""
         rows = _inside(self.pool.rows, self.row, y)
         columns = _inside(self.pool.columns, self.column, x)
         if not rows or not columns:

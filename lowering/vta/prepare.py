@@ -51,7 +51,7 @@ RULES = RuleTable()
 
 @RULES.rule(ReduceSumOp)
 def convolution_of_sum(node: ReduceSumOp, build: Build) -> SSAValue | None:
-    """A sum over rows and columns of widened numbers becomes a convolution."""
+    """Returns the convolution in place of a sum over rows and columns of widened numbers."""
     shape, axes = shape_of(node.input.type), sorted(node.axes.get_values())
     wide, spatial = defining_op(node.input, CastOp), len(shape) - 2
     if wide is None or len(shape) not in (3, 4) or axes != list(range(2, len(shape))):
@@ -98,7 +98,7 @@ def _behind_casts(value: SSAValue) -> SSAValue:
 
 
 def _widens(value: SSAValue) -> bool:
-    """Returns whether a value of more than 8 bits is made of one of 8 bits and constants alone."""
+    """Returns whether a value of more than 8 bits depends only on one of 8 bits and constants."""
     node = value.owner
     if is_byte(value) or not isinstance(node, DataParallel):
         return False
@@ -107,7 +107,7 @@ def _widens(value: SSAValue) -> bool:
 
 
 def repeat(node: Node) -> None:
-    """A node of its own for each use of the result but the first."""
+    """Makes a node of its own for each use of the result but the first."""
     for use in list(node.results[0].uses)[1:]:
         copy = node.clone()
         copy.results[0].name_hint = node.results[0].name_hint
@@ -121,7 +121,9 @@ def _is_graph(function: func.FuncOp) -> bool:
 
 
 def leave_to_host(main: func.FuncOp) -> None:
-    """Gives a function the integers that the host makes of its inputs, and returns integers."""
+    """
+    Gives a function the integers that the host makes of its inputs, and lets it return integers.
+    """
     block, returned = main.body.block, main.body.block.last_op
     assert isinstance(returned, func.ReturnOp)
     results = [stored_output(value) for value in returned.operands]

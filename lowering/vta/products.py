@@ -40,7 +40,9 @@ class Weighted:
 
     @property
     def is_flat(self) -> bool:
-        """Whether it is a matrix product: each output is made of one pixel, of an image of one."""
+        """
+        Whether it is a matrix product: each output depends on one pixel, of an image of one pixel.
+        """
         plain = all(w.kernel == 1 and not w.before for w in (self.rows, self.columns))
         return self.source.grid.is_flat and plain
 
@@ -92,7 +94,7 @@ class Packer:
         found = []
         for i, (r, c) in enumerate(self._windows):
             if is_flat:
-                # strides are between pixels, of which an image has one
+                # strides are between pixels, and this image has one
                 grid, rows, columns = w.source.grid.flat(), Window(), Window()
             else:
                 grid, rows, columns = _thinned(w.source.grid, r.window, c.window)
@@ -112,7 +114,7 @@ class Packer:
         return low, high - low
 
     def _packed(self, piece: Piece, rows: _Part, columns: _Part) -> np.ndarray:
-        """int8 [blocks of outputs, blocks of inputs, KH, KW, block_out, block_in]."""
+        """Returns int8 [blocks of outputs, blocks of inputs, KH, KW, block_out, block_in]."""
         w, c = self._weighted, self._config
         outputs, inputs = w.weights.shape[0] // w.groups, w.weights.shape[1]
         first, count = self._inputs(piece)

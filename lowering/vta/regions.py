@@ -1,4 +1,4 @@
-"""Where tensors lie in DRAM, and transfers of parts of them."""
+"""The places of tensors in DRAM, and transfers of parts of them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ from ...glow_dialects.vta import RegionKind, VtaConfig
 
 
 def spatial_shape(shape: tuple[int, ...]) -> tuple[int, int, int, int]:
-    """[N, C], [N, C, L] or [N, C, H, W] as [N, C, H, W]. Raises ValueError for other ranks."""
+    """
+    Returns [N, C], [N, C, L] or [N, C, H, W] as [N, C, H, W]. Raises ValueError for other ranks.
+    """
     if not 2 <= len(shape) <= 4:
         raise ValueError(f"expected 2 to 4 dimensions, found {list(shape)}")
     n, c, *rest = shape
@@ -36,7 +38,9 @@ class Dram:
     """The result of `vta.region` or `vta.micro_ops`."""
     elements: int
     space: Space | None = None
-    """Where it lies, if the program writes to it: reads and writes must be kept in order."""
+    """
+    The memory space of a region that the program writes to: its reads and writes stay in order.
+    """
     start: int = 0
     """The number of its first element in `space`."""
 
@@ -53,8 +57,8 @@ class Move(NamedTuple):
 
     def view(self, table: np.ndarray, start: int) -> np.ndarray:
         """
-        What it covers of a table [engine, element] of a space in which the region begins at
-        `start`: a view [engine, rows, columns].
+        Returns the part of a table [engine, element] of a space that it covers, as a view [engine,
+        rows, columns]; the region begins at `start`.
         """
         outer, inner = table.strides
         shape = (len(table), self.rows, self.columns)

@@ -1,10 +1,10 @@
 """
-Where tensors between layers lie in DRAM.
+The places of tensors between layers in DRAM.
 
-A tensor takes memory from the layer that writes it to the last one that reads it; tensors that are
-never there at the same time share it. The layers, not the instructions on buffers, are the time
-here: what is computed in accumulators is computed in the layer that uses it, and so reads its
-operands later than its instruction stands.
+A tensor takes memory from the layer that writes it to the last layer that reads it; tensors that
+are never alive at the same time share memory. Time is counted in layers here and not in
+instructions on buffers: an operator in accumulators is computed in the layer that uses it, and so
+reads its operands later than its instruction stands.
 """
 
 from __future__ import annotations

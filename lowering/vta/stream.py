@@ -51,7 +51,7 @@ _NUMBERS = {engine: i for i, engine in enumerate(_ENGINES)}
 _BUFFERS = (Memory.INP, Memory.WGT, Memory.ACC)
 
 Clock = list[int]
-"""How many instructions of LOAD, COMPUTE and STORE are done."""
+"""The numbers of instructions of LOAD, COMPUTE and STORE that are done."""
 
 
 class Span(NamedTuple):
@@ -69,7 +69,7 @@ class _Issued:
     op: VtaInstruction
     engine: int
     clock: Clock
-    """When it is done."""
+    """The time at which it is done."""
     place: int
     """The number of the instruction in the program."""
     pops: set[int] = field(default_factory=set)
@@ -170,7 +170,10 @@ class Stream:
         read: Sequence[Span] = (),
         reset: bool = False,
     ) -> None:
-        """Products into the accumulators `written` of what is in `read`; or zeros into them."""
+        """
+        Sums products of the elements in `read` into the accumulators `written`, or sets these to
+        zero.
+        """
         op = GemmOp.of(uops, loops.counts, loops.dst, loops.src, loops.wgt, reset)
         self._compute(op, written, read)
 
@@ -207,7 +210,7 @@ class Stream:
     # waits
 
     def _issue(self, op: VtaInstruction, engine: int, needs: list[int]) -> None:
-        """Emits an instruction that waits for so many instructions of each engine."""
+        """Emits an instruction that waits for a number of instructions of each engine."""
         pops: set[int] = set()
         for other in self._messengers(engine, needs):
             if other == engine or self._clocks[engine][other] >= needs[other]:

@@ -1,9 +1,9 @@
 """
-The tiles of layers, in the text: between the choice of tiles and the instructions of the machine.
+The tiles of layers in the text: between the choice of tiles and the instructions of the machine.
 
-A layer computes what an instruction on buffers writes, together with the instructions before it
-whose results stay in accumulators. The attribute `vta.tiles` of the instruction has the tiles of
-its layers. Tiles that are edited take effect; without the attribute, the default choice is made.
+A layer computes the result of an instruction on buffers, together with earlier instructions whose
+results stay in accumulators. The attribute `vta.tiles` of the instruction has the tiles of its
+layers. Tiles that are edited take effect; without the attribute, the pass makes the default choice.
 """
 
 from __future__ import annotations
@@ -70,8 +70,9 @@ def program_of(module: ModuleOp) -> func.FuncOp:
 
 def write_tiles(main: func.FuncOp, config: VtaConfig, timing: VtaTiming) -> None:
     """
-    Chooses the tiles of each layer, and writes them to the instruction that it computes. Loops over
-    elements become stacks. Raises CompileError for what the machine cannot compute.
+    Chooses the tiles of each layer, and writes them to the instruction that the layer computes.
+    Loops over elements become stacks. Raises CompileError for operations that the machine cannot
+    compute.
     """
     check_config(config)
     network = Network(main, MemoryMap(config))

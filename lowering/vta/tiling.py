@@ -26,11 +26,14 @@ from ...glow_dialects.vta import Memory, Tiles, VtaConfig, VtaTiming
 from .layers import Apply, Duplicate, Fetch, Layer, Pooling, Window, parts
 
 _PATTERNS = 4
-"""Tiles with micro-ops of their own: with pieces in the one or other half of the buffers."""
+"""
+The tiles with micro-ops of their own: those with pieces in the one or the other half of the
+buffers.
+"""
 
 
 class Tiling(NamedTuple):
-    """What follows from the tiles of a layer."""
+    """The quantities that follow from the tiles of a layer."""
 
     blocks: int
     rows: int
@@ -92,7 +95,9 @@ def choose_tiles(layer: Layer, timing: VtaTiming) -> Tiles:
 
 
 def tiling_of(layer: Layer, tiles: Tiles) -> Tiling:
-    """What follows from tiles. Raises CompileError if they do not fit into the buffers."""
+    """
+    Returns the tiling of given tiles. Raises CompileError if they do not fit into the buffers.
+    """
     p = _problem_of(layer)
     blocks, rows, columns, inputs = (
         np.array([size]) for size in (tiles.blocks, tiles.rows, tiles.columns, tiles.inputs)
@@ -167,7 +172,7 @@ def _choose(p: _Problem, idle: int, timing: VtaTiming) -> Tiles | None:
 
 
 class _Candidates:
-    """Tile sizes int64[N] each, in one order, and what they cost."""
+    """Tile sizes, int64[N] each, in the same order, and their costs."""
 
     def __init__(
         self,
@@ -198,7 +203,7 @@ class _Candidates:
                 self.input_piece = np.maximum(self.input_piece, pixels)
                 self.weight_piece = np.maximum(self.weight_piece, blocks * s.places)
         if p.fetched and not c.capabilities.loads_bytes:
-            # what is loaded into accumulators passes through these buffers
+            # the elements that are loaded into accumulators pass through these buffers
             self.input_piece = np.maximum(self.input_piece, self.pixels * blocks)
             self.weight_piece = np.maximum(self.weight_piece, 1)
         self.chunks = [
@@ -229,7 +234,7 @@ class _Candidates:
         return high * wide
 
     def tiling(self, i: int) -> Tiling:
-        """Candidate number `i`."""
+        """Returns candidate number `i`."""
         return Tiling(
             int(self.blocks[i]),
             int(self.rows[i]),
@@ -252,7 +257,7 @@ class _Candidates:
             for s, pixels, chunk in zip(p.products, self.pieces, self.chunks, strict=True):
                 chunk = np.maximum(chunk, 1)
                 cycles += self._product(s, pixels, chunk, groups, places, timing)
-            # starts of ALU and GEMM instructions, and what the last tile does alone
+            # the starts of ALU and GEMM instructions, and the work that only the last tile does
             out = c.element_bytes(Memory.OUT) / timing.bytes_per_cycle
             elements = self.pixels * self.blocks
             cycles += tiles * (p.applied + 1) * timing.start
@@ -337,7 +342,7 @@ def choose_pooling(pool: Pooling) -> Tiles:
     high = (r - 1) * pool.rows.stride + pool.rows.reach(1)
     wide = (c - 1) * pool.columns.stride + pool.columns.reach(1)
     size = b * (high * wide + r * c)
-    # what tiles load more than once, and the start of instructions
+    # the bytes that tiles load more than once, and the starts of instructions
     loaded = (-(-rows // r) * high) * (-(-columns // c) * wide) * blocks * images
     score = loaded * 2.0 + images * -(-rows // r) * -(-columns // c) * -(-blocks // b) * 400.0
     score = np.where(size * 2 <= config.acc_depth, score, score * 2)

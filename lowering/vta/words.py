@@ -9,7 +9,7 @@ from ...glow_dialects.vta.fields import Field
 
 def pack(fields: list[Field], values: np.ndarray, words: int) -> np.ndarray:
     """
-    uint64[N, words] of the columns of `values`, int64[N, len(fields)], which must fit.
+    Returns uint64[N, words] of the columns of `values`, int64[N, len(fields)], which must fit.
     """
     packed = np.zeros((len(values), words), np.uint64)
     for field, column in zip(fields, values.T, strict=True):
@@ -19,7 +19,7 @@ def pack(fields: list[Field], values: np.ndarray, words: int) -> np.ndarray:
 
 
 def unpack(fields: list[Field], words: np.ndarray) -> np.ndarray:
-    """int64[N, len(fields)] of uint64[N, words]: the inverse of `pack`."""
+    """Returns int64[N, len(fields)] of uint64[N, words]: the inverse of `pack`."""
     values = np.empty((len(words), len(fields)), np.int64)
     for i, field in enumerate(fields):
         mask = np.uint64((1 << field.width) - 1)

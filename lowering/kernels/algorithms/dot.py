@@ -35,8 +35,8 @@ def _has_products(machine: MachineDescription, call: Call) -> bool:
 def convolution(k: Kernel) -> None:
     """
     Computes `y[n, ob, w, o] = bias[ob, o] + sum(x[n, cb, w * stride + i * dilation, t * g + m] *
-    filter[p, cb, i, g, j,
-    m])` over blocks `cb`, offsets `i`, groups `g` and their members `m`. Panel `p` and its channel `j` are those of `ob` and `o`.
+    filter[p, cb, i, g, j, m])` over blocks `cb`, offsets `i`, groups `g` and their members `m`.
+    Panel `p` and its channel `j` are those of `ob` and `o`.
     """
     panels = k.operands[1].shape[0]
     blocks, block = k.operands[2].shape
