@@ -85,19 +85,19 @@ def _scaled(v: Lanes, p: SSAValue, n: SSAValue) -> SSAValue:
 
 
 def _exp_moderate(v: Lanes, x: SSAValue) -> SSAValue:
-    """e**x for |x| < 80 or NaN, where the result is a normal number."""
+    """Returns e**x for |x| < 80 or NaN, where the result is a normal number."""
     p, n = _exp_reduced(v, x)
-    # multiplied, not added to the exponent bits: for NaN, n is garbage
+    # a multiplication, because adding to the exponent bits fails for NaN, whose n is garbage
     return v.mul(p, v.from_bits(v.shift_left(v.int_add(n, v.integer(127)), 23)))
 
 
 def exp(v: Lanes, x: SSAValue) -> SSAValue:
-    """e**x."""
+    """Returns e**x."""
     return _scaled(v, *_exp_reduced(v, v.at_least(v.at_most(x, 89.0), -104.0)))
 
 
 def exp2(v: Lanes, x: SSAValue) -> SSAValue:
-    """2**x."""
+    """Returns 2**x."""
     x = v.at_least(v.at_most(x, 129.0), -151.0)
     whole, n = _rounded(v, x, 1.0)
     r = v.sub(x, whole)
@@ -110,12 +110,12 @@ _LOG = (
     *(-0.124030836, 0.118935123, -0.116943352, 0.0675757006),
 )
 _LN2_SHORT = (0.693359375, -2.12194440e-4)
-"""ln 2 in two parts, the first of so few bits that its product with an exponent is exact."""
+"""ln 2 in two parts. The first has so few bits that its product with an exponent is exact."""
 _SMALLEST_NORMAL = 2.0**-126
 
 
 def log(v: Lanes, x: SSAValue) -> SSAValue:
-    """Returns the natural logarithm; -inf at zeros, NaN below."""
+    """Returns the natural logarithm: -inf at zeros, and NaN for negative numbers."""
     one = _bits32(1.0)
     subnormal = v.compare("olt", x, v.number(_SMALLEST_NORMAL))
     scaled = v.select(subnormal, v.mul(x, v.number(2.0**23)), x)
@@ -202,7 +202,7 @@ SIN_COS_LIMIT = 1e5
 
 
 def _quadrant(v: Lanes, a: SSAValue) -> tuple[SSAValue, SSAValue, SSAValue]:
-    """sin(r), cos(r) and n, where a = r + n * pi / 2 and |r| is hardly more than pi / 4."""
+    """Returns sin(r), cos(r) and n, where a = r + n * pi / 2 and |r| is hardly more than pi / 4."""
     whole, n = _rounded(v, a, 0.636619772367581343)
     r = a
     for part in _HALF_PI:
@@ -226,7 +226,7 @@ def _is_odd(v: Lanes, n: SSAValue) -> SSAValue:
 
 def sin(v: Lanes, x: SSAValue) -> SSAValue:
     """Returns the sine for |x| up to `SIN_COS_LIMIT`."""
-    # of |x|, so that the sine of -0 is -0
+    # the sine of |x| gets the sign of x, so that the sine of -0 is -0
     sine, cosine, n = _quadrant(v, v.abs(x))
     result = _flip(v, v.select(_is_odd(v, n), cosine, sine), n)
     sign = v.int_op(arith.AndIOp, v.bits(x), v.integer(_SIGN))
@@ -273,7 +273,9 @@ def _log2_f64(d: Lanes, a: SSAValue) -> SSAValue:
 
 
 def _exp2_f64(d: Lanes, t: SSAValue) -> SSAValue:
-    """2**t in f64, exact enough for f32; whatever is beyond the range of f32 stays so."""
+    """
+    Returns 2**t in f64, exact enough for f32; a result beyond the range of f32 stays beyond it.
+    """
     t = d.at_least(d.at_most(t, 200.0), -200.0)
     shifted = d.add(t, d.number(_ROUND_F64))
     r = d.sub(t, d.sub(shifted, d.number(_ROUND_F64)))

@@ -1,14 +1,14 @@
 """
-Replace functions of `math` on f32 by arithmetic.
+The pass that replaces functions of `math` on f32 by arithmetic.
 
 LLVM would call the C library for each lane. The replacement runs on whole vectors, and its
-accuracy is the same on every machine; `elementary` states it. f64 stays as it is, a call of the C
-library, and 16-bit floats are computed as f32 before they get here. So do other vector shapes than
-one dimension.
+accuracy, which `elementary` states, is the same on every machine. Functions on f64 and on vectors
+of several dimensions stay calls of the C library. 16-bit floats are computed as f32 before this
+pass.
 
 `sin` and `cos` of arguments beyond 1e5 would need hundreds of bits of pi. If one lane holds such a
-number (or NaN, or an infinity), all lanes are computed in f64 by the C library, in a branch beside
-the fast path.
+number (or NaN, or an infinity), the C library computes all lanes in f64, in a branch beside the
+fast path.
 """
 
 from __future__ import annotations
@@ -120,7 +120,7 @@ EXPANSIONS: Mapping[type[Operation], Expansion] = {
 
 
 def _scope(op: Operation) -> Block:
-    """Returns the entry block of the function that holds `op`, where its constants belong."""
+    """Returns the entry block of the function that holds `op`, to which its constants belong."""
     parent = op.parent_op()
     while parent is not None and not parent.has_trait(IsolatedFromAbove):
         parent = parent.parent_op()

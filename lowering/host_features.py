@@ -1,9 +1,9 @@
 """
-What this process may use of its processor.
+The features of this processor that this process may use.
 
-LLVM tells what the processor has. Tile registers need the permission of Linux as well, because a
-thread that uses them has 8 KiB more to save: a process asks for it once, before its first tile, and
-its threads and forked children have it too.
+LLVM reports the features of the processor. AMX tiles need the permission of Linux as well, because
+a thread that uses them has 8 KiB more to save. A process asks for it once, before its first tile,
+and its threads and forked children have it too.
 
 Source: Linux, Documentation/arch/x86/xstate.rst.
 """
@@ -26,7 +26,8 @@ _TILE_DATA = 18
 @cache
 def host_features() -> Mapping[str, bool]:
     """
-    LLVM's features of the processor by name; those of tiles are False where Linux forbids them.
+    Returns LLVM's features of the processor by name; those of tiles are False if Linux forbids
+    them.
     """
     found = {**llvm.get_host_cpu_features()}
     if found.get("amx-tile") and not request_tiles():
@@ -36,7 +37,7 @@ def host_features() -> Mapping[str, bool]:
 
 @cache
 def request_tiles() -> bool:
-    """Asks that this process may use tiles; whether it may."""
+    """Asks Linux to let this process use AMX tiles. Returns whether it may."""
     if sys.platform != "linux" or platform.machine() != "x86_64":
         return False
     try:
@@ -47,5 +48,5 @@ def request_tiles() -> bool:
 
 
 def flattened(features: Mapping[str, bool]) -> str:
-    """Features as LLVM takes them: `+sse2,-avx`."""
+    """Returns features in LLVM's format: `+sse2,-avx`."""
     return ",".join(f"{'+' if features[name] else '-'}{name}" for name in sorted(features))

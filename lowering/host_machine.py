@@ -1,6 +1,6 @@
 """
-The description of a processor from the features that LLVM reports, and from what Linux says of the
-caches of this machine; never from a table of machines.
+The description of a processor from the features that LLVM reports and the caches that Linux
+reports; no table of machines is involved.
 """
 
 from __future__ import annotations
@@ -20,8 +20,9 @@ _UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
 def describe(features: Mapping[str, bool]) -> MachineDescription:
     """
-    Returns the processor with these features, in LLVM's names. Those not given count as absent.
-    Caches are as large as those of the usual processors with such features.
+    Returns the description of a processor with these features, in LLVM's names. Features that are
+    not given count as absent. Caches are as large as those of the usual processors with such
+    features.
     """
     has_fma = bool(features.get("fma"))
     if features.get("avx512f") and features.get("avx512bw") and features.get("avx512vl"):
@@ -44,12 +45,12 @@ def describe(features: Mapping[str, bool]) -> MachineDescription:
 
 
 def _dots(features: Mapping[str, bool], kinds: Mapping[str, DotKind]) -> tuple[DotKind, ...]:
-    """Returns the dot products of the features that are there."""
+    """Returns the dot products whose features are present."""
     return tuple(kind for feature, kind in kinds.items() if features.get(feature))
 
 
 def with_host_caches(machine: MachineDescription) -> MachineDescription:
-    """Returns the description with the caches of this machine, as far as it tells."""
+    """Returns the description with the caches of this machine, as far as Linux reports them."""
     found = cache_sizes(_CACHES)
     return replace(
         machine,
@@ -60,10 +61,7 @@ def with_host_caches(machine: MachineDescription) -> MachineDescription:
 
 
 def cache_sizes(folder: Path) -> dict[int, int]:
-    """
-    Returns bytes of data caches by level, from Linux's description of them; empty where it is
-    absent.
-    """
+    """Returns the bytes of data caches by level, as Linux reports them; empty if it does not."""
     sizes: dict[int, int] = {}
     for index in sorted(folder.glob("index*")):
         try:
@@ -86,6 +84,6 @@ def usable_cores() -> int:
 
 def host_machine() -> MachineDescription:
     """
-    Returns the processor that this runs on. Falls back to SSE2 where features are not reported.
+    Returns the description of this processor. It assumes SSE2 if LLVM does not report features.
     """
     return with_host_caches(describe(host_features()))

@@ -1,17 +1,16 @@
 """
 The pass `glow-instrument-kernels`: a program that records when each of its kernels begins and ends.
 
-`main` reads the counter of the processor before and after each call of a kernel, behind the barrier
-that may precede the call, and stores both numbers in its arena: behind everything else, at the next
-multiple of a cache line, as `memref<threads x kernels x 2 x i64>`. Each thread of the program has
-cache lines of its own, so the second dimension is rounded up (`record_shape`). So every run has
-records of its own, and nothing but `main` and the size of the arena is different from a program
-that is not timed.
+`main` reads the counter of the processor before and after each call of a kernel, after the barrier
+that may precede the call, and stores both numbers at the end of its arena, at the next multiple of
+a cache line, as `memref<threads x kernels x 2 x i64>`. Each thread of the program has cache lines
+of its own, so the second dimension is rounded up (`record_shape`). So every run has records of its
+own. Only `main` and the size of the arena differ from a program that is not timed.
 
-The counter is what LLVM's `readcyclecounter` reads: the time stamp counter of x86 (`rdtsc`), which
-counts at a constant rate on all processors of the last ten years, and the virtual counter of
-AArch64 (`cntvct_el0`). Both are the same for all cores. Reading it is not ordered with the
-instructions around it, so a few dozen cycles may count for a neighbour.
+LLVM's `readcyclecounter` reads the counter: the time stamp counter of x86 (`rdtsc`), which counts
+at a constant rate on all processors of the last ten years, and the virtual counter of AArch64
+(`cntvct_el0`). Both are the same for all cores. Reading it is not ordered with the instructions
+around it, so a few dozen cycles may count for a neighbour.
 """
 
 from __future__ import annotations
@@ -35,15 +34,15 @@ from ..wording import counted
 
 COUNTER = "llvm.readcyclecounter"
 _STAMP = 8
-"""Bytes of a number of the counter."""
+"""The bytes of a number of the counter."""
 _INDEX = IndexType()
 
 
 def record_shape(threads: int, kernels: int) -> tuple[int, int, int]:
     """
-    Returns the shape of the records of a run, i64, which are the last bytes of its arena: for each
-    thread and kernel when it began and when it ended. Kernels that do not exist make cache lines
-    full.
+    Returns the shape of the records of a run, i64, which are the last bytes of its arena. They
+    hold, for each thread and kernel, when it began and when it ended. Kernels that do not exist
+    fill the cache lines.
     """
     in_line = LINE_BYTES // (2 * _STAMP)
     return threads, -(-kernels // in_line) * in_line, 2
@@ -60,7 +59,10 @@ class InstrumentKernelsPass(ModulePass):
     level = KERNELS
 
     threads: int = 1
-    """How many threads run the program together, as `glow-divide-nests` was told."""
+    """
+    The number of threads that run the program together, which `glow-divide-nests` was given as
+    well.
+    """
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if self.threads < 1:
@@ -75,8 +77,9 @@ class InstrumentKernelsPass(ModulePass):
 
 def instrument_kernels(main: func.FuncOp, kernels: set[str], threads: int) -> None:
     """
-    Records when `main` calls one of `kernels`, which are names of functions. Raises CompileError if
-    it is not what `glow-generate-loops` makes for this number of threads.
+    Records the time of each call in `main` of one of `kernels`, which are names of functions.
+    Raises CompileError if `main` is not what `glow-generate-loops` makes for this number of
+    threads.
     """
     block = main.body.blocks[0]
     arena = _arena(main, block, threads)
@@ -98,9 +101,7 @@ def instrument_kernels(main: func.FuncOp, kernels: set[str], threads: int) -> No
 
 
 def _arena(main: func.FuncOp, block: Block, threads: int) -> SSAValue[MemRefType]:
-    """
-    Returns the last parameter, whose size may be changed because it is only used through views.
-    """
+    """Returns the last parameter, whose size may change because only views use it."""
     if len(block.args) < 2 or len(main.body.blocks) > 1 or not _is_bytes(block.args[-1].type):
         raise CompileError(
             "main has no arena as its last parameter: run glow-generate-loops before "
@@ -122,7 +123,7 @@ def _is_bytes(t: Attribute) -> bool:
 
 
 class _Recorder:
-    """What `main` needs to record times; constants and the view go to its start."""
+    """The values that `main` needs to record times; constants and the view go to its start."""
 
     def __init__(self, block: Block, arena: SSAValue, start: int, shape: Sequence[int]):
         self._block = block

@@ -6,7 +6,7 @@ emitted in the order in which they stand (`glow-schedule-nodes` chooses that ord
 
 - a constant is a weight, one for each distinct value;
 - a reshape, a broadcast or a slice is another view of its operand's buffer. Views compose: the
-  result always refers to the buffer itself. Where strides cannot express the result (a reshape of
+  result always refers to the buffer itself. If strides cannot express the result (a reshape of
   elements that are not dense), the operand is copied into a buffer of its own first;
 - a concatenation copies each operand into its part of a new buffer, and a padding copies into the
   inside of a new buffer and fills its border. `glow-eliminate-copies` then lets most operands be
@@ -140,7 +140,7 @@ _EMITTERS: Table[type[Node], Emitter[Any]] = Table("a way to be emitted")
 
 
 def emits(node: type[NodeT]) -> Callable[[Emitter[NodeT]], Emitter[NodeT]]:
-    """Returns registers how a node that has no instruction of its own is emitted."""
+    """Registers the function that emits a node without an instruction of its own."""
     return _EMITTERS.entry(node)
 
 
@@ -230,7 +230,9 @@ def _dictionaries(
 
 
 def _signature(graph: func.FuncOp) -> tuple[list[MemRefType], ArrayAttr[DictionaryAttr]]:
-    """Argument types and attributes of the program: the graph's inputs, then its outputs."""
+    """
+    Returns the argument types and attributes of the program: the graph's inputs, then its outputs.
+    """
     inputs, outputs = graph.function_type.inputs.data, graph.function_type.outputs.data
     types: list[MemRefType] = []
     for t in (*inputs, *outputs):

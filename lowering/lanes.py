@@ -174,7 +174,7 @@ class Lanes:
     # masks
 
     def compare(self, predicate: str, a: SSAValue, b: SSAValue) -> SSAValue:
-        """Float comparisons `oeq`, `olt`, `ole`, `une`, and integer `eq`, `ne`."""
+        """Emits a comparison of floats (`oeq`, `olt`, `ole`, `une`) or integers (`eq`, `ne`)."""
         if self.lanes is not None:
             kind = glow_vec.PredicateAttr(glow_vec.Predicate(predicate))
             return self.op(glow_vec.CmpOp, self.masks, a, b, properties={"predicate": kind})
@@ -190,10 +190,10 @@ class Lanes:
         return self.op(kind, then.type, mask, then, otherwise)
 
     def both(self, a: SSAValue, b: SSAValue) -> SSAValue:
-        """Both masks."""
+        """Returns the conjunction of two masks."""
         return self.op(arith.AndIOp, self.masks, a, b)
 
-    # integers of the width of the floats
+    # integers as wide as the floats
 
     def integer(self, value: int) -> SSAValue:
         return self.constants.get(IntegerAttr(value, i64 if self.wide else i32), self.lanes)

@@ -24,8 +24,9 @@ _suspension = ScopedSetting(_disable, _restore)
 
 def without_garbage_collection() -> AbstractContextManager[None]:
     """
-    Suspend Python's collector of cycles, until the last thread that wanted that is done.
+    Suspends Python's garbage collector until the last thread that has asked for it is done.
 
-    Compilation makes millions of objects that all live; searching them for garbage costs 10-50 %.
+    Compilation makes millions of objects that all stay alive; searching them for cycles costs 10-50
+    %.
     """
     return _suspension.use()

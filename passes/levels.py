@@ -1,5 +1,6 @@
 """
-The levels of the compiler: what passes work on, and which passes lead from one level to the next.
+The levels of the compiler: the forms of programs, and the passes that lead from one level to the
+next.
 
 ```
 graph ──▶ instructions ──▶ planned ──▶ nests ──▶ scheduled ──▶ kernels ──▶ llvm
@@ -28,7 +29,7 @@ class Level:
     """A form that functions have between two conversions."""
 
     name: str
-    """What functions consist of, as in `works on instructions`."""
+    """The contents of functions of this level, as in `works on instructions`."""
     before: Level | None = None
     """The level from which the conversion starts."""
     made_by: tuple[str, ...] = ()

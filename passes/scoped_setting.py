@@ -18,7 +18,7 @@ class ScopedSetting(Generic[T]):
     """
 
     def __init__(self, change: Callable[[], T], restore: Callable[[T], object]):
-        """`change` returns what `restore` needs to put the setting back."""
+        """`change` returns the argument with which `restore` puts the setting back."""
         self._change = change
         self._restore = restore
         self._lock = threading.Lock()
@@ -46,7 +46,7 @@ class ScopedSetting(Generic[T]):
             self._restore(self._before.pop())
 
     def _forked(self) -> None:
-        """Forgets the users in a forked child, except the thread that forked."""
+        """Forgets, in a forked child, the users except the thread that forked."""
         self._lock = threading.Lock()
         self._users = [t for t in self._users if t == threading.get_ident()]
         self._restore_if_unused()

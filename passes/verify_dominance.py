@@ -58,7 +58,9 @@ def _verify_block(block: Block, visible: set[SSAValue], defined: list[SSAValue])
 
 
 def _define_block(block: Block, visible: set[SSAValue], defined: list[SSAValue]) -> None:
-    """Checks the block's operations and leaves what it defines in `visible` and `defined`."""
+    """
+    Checks the block's operations and adds the values that it defines to `visible` and `defined`.
+    """
     defined += block.args
     visible.update(block.args)
     for op in block.ops:

@@ -48,9 +48,9 @@ def to_f32(fn: FunctionConverter, value: SSAValue) -> SSAValue:
 
 def round_to_bf16(fn: FunctionConverter, value: SSAValue) -> SSAValue:
     """
-    Returns an f32 to the nearest bf16, ties to even: half of the last kept bit, less one if that
-    bit is even, is added to the pattern before it is cut off. A NaN stays one, with its quiet bit
-    set.
+    Returns an f32 rounded to the nearest bf16, ties to even. Half of the last kept bit, less one if
+    that bit is even, is added to the pattern before it is cut off. A NaN stays one, with its quiet
+    bit set.
     """
     wide, narrow = with_element(value.type, i32), with_element(value.type, i16)
     bits = fn.emit(llvm.BitcastOp, (value,), wide)

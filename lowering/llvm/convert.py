@@ -1,9 +1,9 @@
 """
 The pass `glow-convert-to-llvm`: kernels in upstream dialects become `llvm` functions.
 
-Each function is rebuilt in one walk. Memrefs become bare pointers (`noalias`: no two parameters of
-which one is written alias), `scf` becomes blocks, index arithmetic becomes addresses. Then `main`,
-if its parameters are all pointers, the weights first and the arena last (behind the thread and its
+Each function is rebuilt in one walk. Memrefs become bare pointers (`noalias`, because a written
+parameter aliases no other), `scf` becomes blocks, index arithmetic becomes addresses. Then `main`,
+if its parameters are all pointers, the weights first and the arena last (after the thread and its
 team if there are several), becomes `glow_program` and gets the wrapper `glow_main`, whose signature
 does not depend on the network.
 """

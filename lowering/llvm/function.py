@@ -1,5 +1,5 @@
 """
-The state of the conversion of one function, and what conversions build with.
+The state of the conversion of one function, and the builder that conversions use.
 
 Addresses. A memref becomes a pointer and a linear form of bytes (`Buffer`). An access adds its
 indices times the strides to that form and asks for the pointer: the terms are added one

@@ -1,10 +1,10 @@
 """
-What is computed of each number of a result, as a program for the ALU.
+The program of the ALU for each number of a result.
 
-The chain of operators behind a product, of which the last gives 8 bits, is a tree: its leaves are
-accumulated products and tensors in DRAM, and on each of its edges are steps with constants. The
-steps know between which bounds their results lie. Bounds show which limits have no effect, and when
-numbers can be added before a shift instead of behind it, where they vanish in those of the bias:
+The chain of operators after a product, the last of which gives 8 bits, is a tree. Its leaves are
+accumulated products and tensors in DRAM, and each of its edges has steps with constants. The steps
+know the bounds of their results. The bounds show which limits have no effect, and when a number can
+be added before a shift instead of after it. There it vanishes in the bias:
 `clamp((acc + bias) >> k) + half` is `clamp'((acc + bias + (half << k)) >> k)`.
 """
 

@@ -1,12 +1,12 @@
 """
-Chains of steps as the ALU of a design can execute them.
+Chains of steps in a form that the ALU of a design executes.
 
-- A product by a constant becomes a sum of shifted numbers where the ALU does not multiply. The
+- A product by a constant becomes a sum of shifted numbers if the ALU does not multiply. The
   negative of a number is its product by 2**32 - 1, in five such sums, because sums wrap around.
-- A shift by more places than the design takes becomes several.
-- Where amounts in accumulators are only shifts to the right, numbers are doubled instead, as often
+- A shift by more places than the design takes becomes several shifts.
+- If amounts in accumulators are only shifts to the right, numbers are doubled instead, as often
   as the channel needs.
-- What is loaded and stored without a step gets one, if STORE reads only what was computed.
+- A tensor that is loaded and stored without a step gets one, if STORE reads only computed results.
 """
 
 from __future__ import annotations

@@ -1,14 +1,14 @@
 """
 Loops over micro-ops.
 
-An instruction repeats a range of micro-ops in two loops, which add factors to their indices. Of
-the dimensions of a computation on a tile, the two longest become loops, and the others are written
-out as micro-ops. Tiles of equal shape at the same place of the buffers have equal micro-ops, so a
-sequence is kept in DRAM once and loaded when it is not in the buffer.
+An instruction repeats a range of micro-ops in two loops, which add factors to their indices. The
+two longest dimensions of a computation on a tile become loops, and the others are written out as
+micro-ops. Tiles of equal shape at the same place of the buffers have equal micro-ops, so a sequence
+is kept in DRAM once and loaded when it is not in the buffer.
 
-On designs that need some iterations between two sums into the same accumulator, sums are outside,
-and accumulators inside. Where there are too few of these, products into idle accumulators, the last
-ones of the buffer, come between.
+Some designs need some iterations between two sums into the same accumulator. For these, the loops
+over sums are outside, and those over accumulators inside. If there are too few accumulators,
+products into idle ones, the last of the buffer, come between.
 """
 
 from __future__ import annotations

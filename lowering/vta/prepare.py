@@ -1,12 +1,12 @@
 """
-Makes of a graph of integers what VTA computes of it.
+The pass that gives a graph of integers the form that VTA computes.
 
 - Inputs of floats become the integers that the host makes of them, and results of floats the
   integers that the host makes floats of (`borders.py`).
-- Sums over images, of integers of 8 bits, become convolutions of each channel by ones: the GEMM
+- Sums of 8-bit integers over images become convolutions of each channel by ones, because the GEMM
   core computes both.
-- What gives wider integers of those of 8 bits, one by one, is computed for each of its users apart.
-  So it is stored in 8 bits, if it has to be stored for several users.
+- A node that widens 8-bit integers element by element is repeated for each of its users. So a tensor
+  that must be stored for several users is stored in 8 bits.
 """
 
 from __future__ import annotations

@@ -1,22 +1,22 @@
 """
-Instructions in the order of the program, with the tokens that keep what they compute.
+Instructions in the order of the program, with the tokens that keep their results correct.
 
-Whoever lowers a network emits instructions as if one engine executed them one after the other, and
-says what each reads and writes. Where an instruction must wait for one of another engine, a pair
-of flags is set: the earlier one pushes a token that the later one pops. The vector clock of an
+The lowering of a network emits instructions as if one engine executed them one after the other, and
+states the reads and writes of each. Where an instruction must wait for one of another engine, a
+pair of flags is set: the earlier one pushes a token that the later one pops. The vector clock of an
 engine (Fidge 1988, Mattern 1989) holds how many instructions of each engine are known to be done,
-so that no wait is repeated that follows from another. Everything else overlaps: if a buffer has
-room for two tiles, the second is loaded while the first is computed. Regions of DRAM that share
-bytes are parts of one space, whose elements are kept in order whatever they are called.
+so a wait that follows from another is not emitted. Everything else overlaps: if a buffer has room
+for two tiles, the second is loaded while the first is computed. Regions of DRAM that share bytes
+are parts of one space, whose elements are kept in order under any name.
 
-Tokens of a pair of engines form a queue. The k-th pop finds the k-th push, because each wait is
-for a later instruction than all waits of the same pair before it. Every instruction waits for
-earlier ones only, so there is no deadlock, and no token is left over.
+Tokens of a pair of engines form a queue. The k-th pop finds the k-th push, because each wait is for
+a later instruction than all waits of the same pair before it. Every instruction waits for earlier
+ones only, so there is no deadlock, and no token is left over.
 
 Queues have a length. If all instructions were executed one after the other, no queue would ever
-hold more tokens; so engines that wait at full queues do not stop each other for ever. Where one
-more token would be too many, the wait before it in the same queue waits for the later instruction
-instead, which is done by then too.
+hold more tokens; so engines that wait at full queues do not stop each other for ever. Where a queue
+has no room for one more token, the previous wait of that queue waits for the later instruction
+instead, which does not change the order of execution.
 """
 
 from __future__ import annotations

@@ -1,15 +1,16 @@
 """
-The choice of tiles: what is in the buffers at the same time, and the order in which it passes.
+The choice of tiles: the data that are in the buffers at the same time, and the order of the tiles.
 
 A layer is computed tile by tile: `blocks` blocks of output channels by `rows` x `columns` pixels,
 whose sums over the input channels are accumulated `inputs` blocks at a time. The buffers of inputs
-and weights hold as many of such pieces as fit; a piece that is still there is not loaded again.
+and weights hold as many such pieces as fit; a piece that is still in a buffer is not loaded again.
 Tiles with the same channels follow each other (`weights_first`: the weights stay), or those with
 the same pixels (the inputs stay).
 
-All combinations of tile sizes that divide the output evenly, as far as possible, are compared by
-the time that their DRAM traffic takes plus that of what does not overlap with anything: the start
-of instructions, the first loads and last stores, and transfers in buffers that hold only one tile.
+The candidates are all combinations of tile sizes that divide the output as evenly as possible. They
+are compared by the time of their DRAM traffic plus the time of work that overlaps with nothing: the
+start of instructions, the first loads and last stores, and transfers in buffers that hold only one
+tile.
 """
 
 from __future__ import annotations

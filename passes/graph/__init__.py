@@ -1,1 +1,4 @@
-"""Rewrites of graphs: one pass per file, named as its flag, and folders of what a pass needs."""
+"""
+Rewrites of graphs: one pass per file, named as its flag, and folders with the parts of larger
+passes.
+"""

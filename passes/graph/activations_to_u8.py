@@ -2,11 +2,11 @@
 Stores activations as u8 that are stored as i8, with zero points 128 higher.
 
 The instructions of x86 that multiply 8-bit integers take one unsigned and one signed operand
-(`vpdpbusd`), of which the signed one is the weights. Every number keeps its meaning, so results are
-exactly the same.
+(`vpdpbusd`); weights are the signed one. Every number keeps its meaning, so results are exactly the
+same.
 
-The results of quantization with one scale are changed, and what nodes make of them that only move
-numbers. Where other nodes need i8 (results of the network, say), or a dequantized value comes from
+The pass changes the results of quantization with one scale, and the results of nodes that only move
+them. Where other nodes need i8 (results of the network, say), or a dequantized value comes from
 elsewhere as i8, a dequantization and quantization convert between the two. Constants stay.
 """
 
@@ -93,7 +93,7 @@ class Unsigned:
         put_before(node, build)
 
     def finish(self) -> None:
-        """Gives the rest of the users i8 made from u8, and erases what was replaced."""
+        """Gives the other users i8 made from u8, and erases the nodes that were replaced."""
         for old, new in reversed(self.values.items()):
             node, q = old.owner, per_tensor(old.type)
             assert isinstance(node, Node)

@@ -1,6 +1,6 @@
 """
-Maps `x * factor + offset` with a factor and an offset for each channel, that is, each index of
-dimension 1: what they are made of, and how they compose.
+Maps `x * factor + offset` with a factor and an offset for each channel (index of dimension 1): the
+nodes that express them, and their composition.
 """
 
 from __future__ import annotations
@@ -102,14 +102,14 @@ _RIGHT: Mapping[type[Node], Callable[[np.ndarray], ChannelAffine]] = {
     MulOp: _scaled,
     DivOp: lambda c: _scaled(1 / c),
 }
-"""What a node with a constant on its right does to its left operand."""
+"""The maps of nodes with a constant right operand on their left operand."""
 
 _LEFT: Mapping[type[Node], Callable[[np.ndarray], ChannelAffine]] = {
     AddOp: _moved,
     SubOp: lambda c: ChannelAffine(-np.ones_like(c), c),
     MulOp: _scaled,
 }
-"""What a node with a constant on its left does to its right operand."""
+"""The maps of nodes with a constant left operand on their right operand."""
 
 
 def step_of(node: Node) -> Step | None:

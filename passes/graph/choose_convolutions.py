@@ -59,7 +59,7 @@ class Layer:
 
 
 def direct_cost(layer: Layer, timings: Timings = TIMINGS) -> float:
-    """Time of direct convolution, in floating-point operations at full speed."""
+    """Returns the time of direct convolution, in floating-point operations at full speed."""
     filters = layer.channels * KERNEL**2
     # each image meets all filters before the next one does
     reading = 4 * filters * timings.flops_per_byte
@@ -79,7 +79,7 @@ class Winograd:
 def winograd_cost(
     layer: Layer, way: Winograd, machine: MachineDescription, timings: Timings = TIMINGS
 ) -> float:
-    """Time of Winograd convolution, in the unit of `direct_cost`."""
+    """Returns the time of Winograd convolution, in the unit of `direct_cost`."""
     t, elements = timings, (way.tile + KERNEL - 1) ** 2
     points = elements * layer.images * prod(-(-n // way.tile) for n in layer.counts)
     products = 2 * points * layer.channels / t.winograd_product_speed

@@ -1,10 +1,10 @@
 """
-Computes in 16-bit floats what a backend supports in them.
+Converts nodes to 16-bit floats where a backend supports them.
 
 A node of f32 whose operators the backend claims on the narrow type reads and writes that type.
 Where wide and narrow values meet there is a cast; between two narrow nodes there is none, because
-widening and narrowing again gives the same number. Operators compute in f32 and round once, so what
-is saved is memory. The types of arguments and results of the function stay.
+widening and narrowing again gives the same number. Operators compute in f32 and round once, so the
+conversion saves memory. The types of arguments and results of the function stay.
 
 Constants of converted nodes become narrow. Numbers beyond the range of the type, if they are
 finite, become the largest of it, with a warning that names the constants, or are an error.
@@ -39,7 +39,7 @@ from .value_keys import value_keys
 ELEMENTS = {"f16": f16, "bf16": bf16}
 OVERFLOWS = ("saturate", "refuse")
 _STAY = (CastOp, QuantizeOp, DequantizeOp, ConstantOp, SplatOp)
-"""Nodes whose types are their meaning, and constants, which follow what reads them."""
+"""Nodes whose types are their meaning, and constants, which take the type of their readers."""
 _LISTED = 10
 
 
@@ -60,7 +60,10 @@ class ConvertToPass(ModulePass):
     f32.
     """
     overflow: str = "saturate"
-    """Constants beyond the range: `saturate` with a warning, or `refuse` with an error."""
+    """
+    The treatment of constants beyond the range: `saturate` with a warning, or `refuse` with an
+    error.
+    """
     backend: str = "cpu"
     """The backend whose claims decide."""
 
@@ -99,7 +102,7 @@ class ConvertToPass(ModulePass):
             )
 
     def _tell(self, beyond: dict[str, float]) -> None:
-        """Warn of constants beyond the range, or raise CompileError."""
+        """Warns of constants beyond the range, or raises CompileError."""
         if not beyond:
             return
         listed = ", ".join(
@@ -246,7 +249,10 @@ def _greatest(element: Attribute) -> float:
 
 
 def saturated_to(array: np.ndarray, element: Attribute) -> np.ndarray:
-    """f32 numbers as 16-bit floats, finite ones at most the largest; infinity and NaN stay."""
+    """
+    Returns f32 numbers as 16-bit floats: finite ones become at most the largest; infinity and NaN
+    stay.
+    """
     greatest = np.float32(_greatest(element))
     bounded = np.where(np.isfinite(array), np.clip(array, -greatest, greatest), array)
     return bounded.astype(numpy_dtype(element))

@@ -4,10 +4,10 @@ Rounds operands of convolutions and matrix products to bf16, whose sums stay in 
 On processors that multiply pairs of bf16 in one instruction (AVX512-BF16), this halves the memory
 that operands take, and may halve the time. It changes results: each operand keeps 8 significant
 bits. Filters and matrices are rounded, and put in pairs, at compile time. Images are rounded where
-they are made: the cast becomes part of what produces them, before the padding of a convolution.
+they are made: the cast becomes part of their producer, before the padding of a convolution.
 
-Winograd convolutions, convolutions of few channels, depthwise ones and products of two tensors
-that are not constant stay as they are.
+Winograd convolutions, convolutions of few channels, depthwise ones and products of two tensors that
+are not constant stay as they are.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ PAIR = 2
 
 
 def rounded(build: Build, value: SSAValue) -> SSAValue:
-    """Returns a value in bf16; of a padded one, what is padded."""
+    """Returns a value in bf16; for a padded value, the operand of the padding is rounded."""
     pad = defining_op(value, PadOp)
     if pad is None:
         return cast(build, value, bf16)

@@ -1,10 +1,10 @@
 """
-Folds batch normalisation, and what scales or moves channels like it, into the weights before it.
+Folds batch normalisation, and other nodes that scale or shift channels, into the weights before it.
 
 With constant parameters, batch normalisation is `x * factor + offset` with one factor and one
-offset for each channel. So are sums, differences, products and quotients with a constant that is
-the same along all dimensions but the channels, in which frontends often express it. A chain of such
-nodes, each the only user of the one before, is one such map. It is composed in f64, and then
+offset for each channel. Sums, differences, products and quotients with a constant that varies only
+along the channels are such maps as well; frontends often emit these. A chain of such nodes, each
+the only user of the one before, is one such map. It is composed in f64, and then
 
 - becomes part of the convolution (or transposed one), fully connected layer or matrix product
   before it, if the chain is the only user of that and its weights are constant: weights times
@@ -46,7 +46,7 @@ from .lowerings.precision import cast
 from .rewriting import Build, check_type, erase_if_dead, failure, replace_node, tensor_nodes
 
 CHUNK = 1 << 16
-"""How many weights are held as f64 at a time."""
+"""The number of weights that are held as f64 at a time."""
 
 N = TypeVar("N", bound=Node)
 Absorb: TypeAlias = Callable[[N, ChannelAffine, Build], "SSAValue | None"]
@@ -54,7 +54,10 @@ ABSORBERS: Table[type[Node], Absorb[Any]] = Table("a way to absorb maps")
 
 
 def absorber(operator: type[N]) -> Callable[[Absorb[N]], Absorb[N]]:
-    """Decorator: how `operator` takes a map of its result into its weights; None if it cannot."""
+    """
+    Registers how `operator` takes a map of its result into its weights; the function returns None
+    if it cannot.
+    """
     return ABSORBERS.entry(operator)
 
 
@@ -86,7 +89,7 @@ def fits(weights: np.ndarray, factor: np.ndarray) -> bool:
 
 
 def numbers(build: Build, array: np.ndarray, like: SSAValue, hint: str) -> SSAValue:
-    """f64 numbers as a constant with the elements of `like`."""
+    """Returns f64 numbers as a constant with the elements of `like`."""
     element = element_of(like.type)
     return build.constant(convert(array, numpy_dtype(element)), hint, element)
 
@@ -95,14 +98,14 @@ def scaled_weights(
     build: Build, weights: SSAValue, map: ChannelAffine, columns: bool = False
 ) -> SSAValue | None:
     """
-    Constant weights with their rows (or columns) scaled, when their bytes are needed; None if that
-    is not possible.
+    Returns constant weights with their rows (or columns) scaled. Their bytes are computed when they
+    are needed. Returns None if that is not possible.
     """
     read = constant_reader(weights)
     if read is None or not map.scales:
         return None if read is None else weights
     factor, element = map.factor, element_of(weights.type)
-    # only f16 needs a look at the weights
+    # only f16 weights have to be read
     if element == f16 and not fits(read().T if columns else read(), factor):
         return None
 
@@ -124,7 +127,7 @@ def changed_bias(build: Build, bias: SSAValue, map: ChannelAffine) -> SSAValue |
 
 @absorber(ConvolutionOp)
 def convolution(node: ConvolutionOp, map: ChannelAffine, build: Build) -> SSAValue | None:
-    """Returns row `o` of the filter makes output channel `o`, whatever the groups."""
+    """Scales row `o` of the filter, which makes output channel `o` for any number of groups."""
     if (bias := changed_bias(build, node.bias, map)) is None:
         return None
     weights = scaled_weights(build, node.filter, map)
@@ -133,7 +136,9 @@ def convolution(node: ConvolutionOp, map: ChannelAffine, build: Build) -> SSAVal
 
 @absorber(TransposedConvolutionOp)
 def transposed(node: TransposedConvolutionOp, map: ChannelAffine, build: Build) -> SSAValue | None:
-    """Column `j` of the filter rows of group `i` makes output channel `j` of that group."""
+    """
+    Scales column `j` of the filter rows of group `i`, which makes output channel `j` of that group.
+    """
     read, bias = constant_reader(node.filter), changed_bias(build, node.bias, map)
     if read is None or bias is None:
         return None
@@ -177,7 +182,7 @@ def matrix_product(node: MatMulOp, map: ChannelAffine, build: Build) -> SSAValue
 
 
 def apply_map(build: Build, x: SSAValue, map: ChannelAffine) -> SSAValue:
-    """Returns `x * factor + offset`, without what changes nothing."""
+    """Returns `x * factor + offset`, without factors of 1 and offsets of 0."""
     element, shape = element_of(x.type), shape_of(x.type)
     if map.scales and map.moves:
         x = cast(build, x, compute_type(element))
@@ -192,7 +197,7 @@ def apply_map(build: Build, x: SSAValue, map: ChannelAffine) -> SSAValue:
 
 
 class Chains:
-    """The chains of maps in a graph; each node is looked at once."""
+    """The chains of maps in a graph. Each node is visited once."""
 
     def __init__(self) -> None:
         self.steps: dict[Node, Step | None] = {}
@@ -222,11 +227,11 @@ class Chains:
 
 
 def fold_chain(chain: list[Step], build: Build) -> SSAValue | None:
-    """Returns the result of a chain, made of fewer or cheaper nodes; None if it should stay."""
+    """Returns the result of a chain in fewer or cheaper nodes; None if the chain should stay."""
     map = chain[0].map
     for step in chain[1:]:
         map = map.then(step.map)
-    # a quotient by 0, say, is left to the network itself
+    # a quotient by 0 stays in the network, for example
     if not map.is_finite:
         return None
     source = chain[0].input

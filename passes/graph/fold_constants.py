@@ -1,8 +1,9 @@
 """
-Computes at compile time what depends on constants only.
+Evaluates nodes that depend on constants only at compile time.
 
 One walk in program order. A node whose operands are all known is evaluated with numpy and replaced
-by a constant, which makes its users foldable in turn. What became unused is erased on the way.
+by a constant, which makes its users foldable in turn. Nodes that become unused are erased on the
+way.
 
 - A result that is the same everywhere becomes a `glow.splat`, and a data-parallel node on splats is
   evaluated on one element, so such values never take memory.
@@ -79,8 +80,7 @@ def stored_elements(values: Sequence[SSAValue]) -> int:
 
 def is_uniform(array: np.ndarray) -> bool:
     """
-    Returns whether all elements have the same bytes. Of a broadcast view, only one copy is looked
-    at.
+    Returns whether all elements have the same bytes. It reads only one copy of a broadcast view.
     """
     if array.size == 0:
         return False
@@ -167,7 +167,8 @@ def fold_on_one_element(node: Node, arrays: Sequence[np.ndarray]) -> np.ndarray 
 
 def reshaped_constant(node: Node) -> Node | None:
     """
-    Returns a constant that is reshaped: the same bytes under another type, without a look at them.
+    Returns a constant for the reshape of one: the same bytes under another type, without reading
+    them.
     """
     if not isinstance(node, ReshapeOp) or not isinstance(node.input.owner, ConstantOp):
         return None
@@ -286,8 +287,8 @@ class FoldConstantsPass(ModulePass):
 
     max_elements: int = 65536
     """
-    The largest number of elements to which a result may grow beyond what its operands hold in
-    memory.
+    The largest number of elements by which a result may exceed the elements that its operands hold
+    in memory.
     """
 
     keep_quantized: bool = False

@@ -4,7 +4,7 @@ Recognises attention: the product of a softmax of a product.
 `softmax(q @ k^T * scale + mask) @ v`, where scale and mask may be missing and the scale may be a
 divisor, becomes one node, whose kernel need not write the scores of all positions to memory. The
 matrices may have one or two dimensions before them (images, or images and heads), and the softmax
-is along the last one. Nothing else may use what is in between.
+is along the last one. Nothing else may use the values in between.
 
 The node has positions before heads in its operands, as networks compute them. So a transposed
 operand loses its transpose here, and those that become necessary meet their inverses.
@@ -43,7 +43,7 @@ class Scores:
 
 
 def scores_of(value: SSAValue) -> Scores | None:
-    """Returns the computation of `value`, if it is scores that nothing else uses."""
+    """Returns the computation of `value`, if these are scores that nothing else uses."""
     mask = None
     add = defining_op(value, AddOp)
     if add is not None:
@@ -80,9 +80,7 @@ def _scaled_product(value: SSAValue) -> tuple[MatMulOp, float] | None:
 
 
 def _transposed(build: Build, value: SSAValue, permutation: Sequence[int]) -> SSAValue:
-    """
-    Returns `value` transposed; if it is a transpose itself, at most one transpose of what that has.
-    """
+    """Returns `value` transposed; two transposes in a row become at most one."""
     inner = defining_op(value, TransposeOp)
     if inner is not None:
         before = inner.call.ints("permutation")

@@ -33,7 +33,9 @@ from .rewriting import Build, RuleTable, apply_rules, defining_op, splat_value
 
 FUSIONS = RuleTable()
 _PRECISION = 1e-6
-"""How far a number may be from what it stands for, relatively: frontends round to f32."""
+"""
+The largest relative deviation of a number from the one it approximates: frontends round to f32.
+"""
 
 
 def _either_way(node: AddOp | MulOp) -> Iterator[tuple[SSAValue, SSAValue]]:

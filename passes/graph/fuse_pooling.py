@@ -3,7 +3,7 @@ Lets Winograd convolutions write the maxima of max pooling.
 
 Tiles of 4 x 4 or 2 x 2 outputs hold whole windows of 2 x 2 (or 4 x 4) with that stride, so the
 pooling after a convolution becomes part of it, and the large result never goes to memory. A
-rectifier or a clip between them moves behind: it keeps the order of numbers.
+rectifier or a clip between them moves after the pooling, because it keeps the order of numbers.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """
 Decomposes the nodes that a backend does not implement into nodes that it does.
 
-Each node that the backend does not keep is replaced by its decomposition, whose nodes are looked at
+Each node that the backend does not keep is replaced by its decomposition, whose nodes are visited
 in turn, until only kept nodes remain. A composite operator has a rule in `passes/graph/lowerings/`;
 a data-parallel operator is made of the primitives in its scalar expression. Nodes that are neither
 kept nor decomposable are collected, so that one error lists all of them.
@@ -39,7 +39,7 @@ NO_BACKEND = "none"
 """The name of no backend: keep exactly the nodes that cannot be decomposed."""
 
 LISTED = 10
-"""How many nodes of one operator an error names."""
+"""The number of nodes of one operator that an error names."""
 
 
 def is_composite(operator: type[Node]) -> bool:
@@ -50,7 +50,7 @@ def is_composite(operator: type[Node]) -> bool:
 
 
 def decompose(node: Node, build: Build) -> SSAValue | None:
-    """Returns the value of `node`, made of other nodes; None if there is no decomposition."""
+    """Returns the value of `node` in other nodes; None if there is no decomposition."""
     if isinstance(node, DataParallel) and not node.depends_on_place(node.call):
         return lower_data_parallel(node, build)
     rules = LOWERINGS.of(type(node))
@@ -59,7 +59,7 @@ def decompose(node: Node, build: Build) -> SSAValue | None:
 
 def lower_nodes(module: ModuleOp, keeps: Keeps) -> None:
     """
-    Decompose every node for which `keeps(node.call)` is false, and what results from it.
+    Decomposes every node for which `keeps(node.call)` is false, and the nodes of its decomposition.
 
     Raises CompileError that lists all nodes that are neither kept nor decomposable.
     """
@@ -126,7 +126,7 @@ class LowerNodesPass(ModulePass):
     target_cpu: str | None = None
     """LLVM's name of the CPU that the backend `cpu` generates code for; default: this one."""
     target_features: str | None = None
-    """What differs from that CPU, for example `"-fma"`."""
+    """The differences from that CPU, for example `"-fma"`."""
     target_triple: str | None = None
     """LLVM's name of the platform, for example `"aarch64-unknown-linux-gnu"`."""
 
@@ -139,7 +139,7 @@ class LowerNodesPass(ModulePass):
         lower_nodes(op, lambda call: call.operator in kept or backend.keeps(call))
 
     def _target(self) -> dict[str, str]:
-        """Returns the options of the backend that say what code is generated for."""
+        """Returns the options of the backend that describe the target."""
         given = {
             "target_cpu": self.target_cpu,
             "target_features": self.target_features,

@@ -2,11 +2,11 @@
 Packs the constant right operands of matrix products into the panels that kernels read.
 
 A product with a constant matrix becomes `glow_cpu.packed_matmul`, whose weights lie in memory in
-the order in which its kernel needs them: panels of as many columns as a register tile has. So does
-a fully connected layer of more than one row, with the sum with its bias as a node of its own. One
-row reads each weight once, for which the rows of a fully connected layer are as good an order; only
-the columns of a matrix are packed, in wider panels. Where columns are so few that a panel would be
-half empty, the matrix stays as it is.
+the order in which its kernel needs them: panels of as many columns as a register tile has. A fully
+connected layer of more than one row becomes one as well, and its bias a node of its own. One row
+reads each weight once, for which the rows of a fully connected layer are as good an order; only the
+columns of a matrix are packed, in wider panels. Where columns are so few that a panel would be half
+empty, the matrix stays as it is.
 
 A vector that is likely to have many zeros, because a rectifier made it, skips the rows of a large
 matrix that meet them: `glow_cpu.sparse_vector_matmul`, whose matrix lies in memory row by row.
@@ -57,10 +57,10 @@ from .rewriting import Build, RuleTable, apply_rules, defining_op
 from .zeros import is_rectified
 
 _CHECKED = 1 << 16
-"""Elements that are looked at before the next ones are read."""
+"""The number of elements that are read before the next ones."""
 _TURNED_ROWS = 64
 _FEW_VECTORS = 2
-"""One row times fewer columns than fill so many vectors reads the matrix as it is."""
+"""A product of one row reads the matrix unpacked if its columns fill fewer vectors than this."""
 
 
 def panel_width(columns: int, lanes: int, vectors: int) -> int:
@@ -74,7 +74,7 @@ def panel_width(columns: int, lanes: int, vectors: int) -> int:
 
 def packed(matrix: np.ndarray, width: int) -> np.ndarray:
     """
-    Returns a matrix [K, N] as panels [ceil(N / width), K, width], zero beyond the last column.
+    Returns a matrix [K, N] as panels [ceil(N / width), K, width], with zeros after the last column.
     """
     inner, columns = matrix.shape
     panels = -(-columns // width)
@@ -148,7 +148,7 @@ class _Rules:
     def _skipping(
         self, x: SSAValue, weights: SSAValue, transposed: bool, build: Build
     ) -> SSAValue | None:
-        """The product of a vector, likely to have zeros, with large constant `weights`."""
+        """Returns the product of a vector that probably has zeros with large constant `weights`."""
         t = weights.type
         assert isinstance(t, TensorType)
         if not _is_matrix(weights) or type_bytes(t) < self.machine.l2_bytes:
@@ -168,7 +168,7 @@ class _Rules:
     def _product(
         self, x: SSAValue, weights: SSAValue, transposed: bool, build: Build
     ) -> SSAValue | None:
-        """Returns the product with constant `weights`; None if they are something else."""
+        """Returns the product with constant `weights`; None if they do not qualify."""
         if not _is_matrix(weights):
             return None
         if _are_integers(x, weights):
@@ -181,7 +181,7 @@ class _Rules:
         one_row = prod(shape_of(x.type)[:-1]) == 1
         if not transposed and columns < (_FEW_VECTORS if one_row else 1) * self.lanes:
             return None
-        # of one row, each vector of a panel is a sum of its own
+        # with one row, each vector of a panel is a sum of its own
         vectors = TIMINGS.independent_sums if one_row else self.machine.panel_vectors
         width = panel_width(columns, self.lanes, vectors)
         value, t = source.value, source.result.type

@@ -1,8 +1,8 @@
 """
-Instruments a graph for a profile: every value of floats that is not constant is observed.
+Instruments a graph for a profile: it observes every value of floats that is not constant.
 
-Observations are operations with a side effect, so values stay what they are through later passes.
-No backend has code for them; for running, they become further results of the function.
+Observations are operations with a side effect, so later passes keep the values. No backend has code
+for them; to run the function, they become further results of it.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def _is_graph(function: func.FuncOp) -> bool:
 
 def _observe(function: func.FuncOp) -> None:
     """
-    Inserts an observation after each value that has none. Observations of arguments are at the
+    Inserts an observation after each value that has none. The observations of arguments are at the
     start.
     """
     block = function.body.block

@@ -1,11 +1,11 @@
 """
-Small rules that replace one graph node by others, and how they are applied.
+Small rules that replace one graph node by others, and the driver that applies them.
 
-A rule is a function `(node, build) -> value | None`: it looks at the node, and either gives up
-(None) or builds what it needs with `build` and returns the value that takes the place of the node's
-result. New nodes are inserted before the node that a rule matched, so whatever the node could use
-they can use. Rules are collected in tables by the class of the node, so a step of a pass costs one
-lookup however many operators there are.
+A rule is a function `(node, build) -> value | None`: it inspects the node, and either gives up
+(None) or builds nodes with `build` and returns the value that replaces the node's result. New nodes
+are inserted before the node that a rule matched, so whatever the node could use they can use. Rules
+are collected in tables by the class of the node, so a step of a pass costs one lookup however many
+operators there are.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     import numpy as np
 
 SMALL = 16
-"""Constants of up to this many elements are looked at by rules; larger ones are never read."""
+"""The number of elements of the largest constants that rules read."""
 
 
 class Build:
@@ -51,11 +51,11 @@ class Build:
         result_types: Sequence[Attribute] | None = None,
         **properties: Python,
     ) -> SSAValue:
-        """Inserts `node.of(...)` and return its only result."""
+        """Inserts `node.of(...)` and returns its only result."""
         return self.add(node.of(*operands, result_types=result_types, **properties))
 
     def add(self, node: Node) -> SSAValue:
-        """Take in a node that exists and return its only result."""
+        """Inserts an existing node and returns its only result."""
         self.ops.append(node)
         return node.results[0]
 
@@ -127,7 +127,7 @@ class RuleTable:
                 self._rules.setdefault(operator, []).extend(rules)
 
     def rule(self, *operators: type[Node]) -> Callable[[Rule[N]], Rule[N]]:
-        """Decorator: add a rule for some operators."""
+        """Registers a rule for some operators."""
 
         def register(function: Rule[N]) -> Rule[N]:
             for operator in operators:
@@ -169,14 +169,17 @@ def apply_rules(module: ModuleOp, table: RuleTable) -> None:
     """
     Applies the rules of `table` until none matches; nodes without users disappear.
 
-    A worklist holds the nodes to look at: all at first, later those that a rewrite made or touched.
+    A worklist holds the nodes to visit: all at first, later those that a rewrite made or touched.
     """
     pattern = GreedyRewritePatternApplier([ApplyRules(table)])
     PatternRewriteWalker(pattern).rewrite_module(module)
 
 
 def check_type(op: Operation, value: SSAValue) -> None:
-    """A rule must not change the type of a value: a mistake here would show up far away."""
+    """
+    Raises an error if a rule changed the type of a value, because the mistake would show up far
+    away.
+    """
     if value.type != op.results[0].type:
         raise failure(op, f"a rule made {value.type} of {op.results[0].type}; please report this")
 
@@ -233,8 +236,8 @@ def failure(
     names: Sequence[str] | None = None,
 ) -> CompileError:
     """
-    Returns an error to raise that says at which operation something is wrong: by `names`, or else
-    those of its results.
+    Returns an error that names the operation at fault by `names`, by default the names of its
+    results.
     """
     if names is None:
         names = [r.name_hint for r in op.results if r.name_hint]

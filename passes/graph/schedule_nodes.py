@@ -61,7 +61,10 @@ class Problem:
     tasks: list[Task] = field(default_factory=list)
     sizes: list[int] = field(default_factory=list)
     uses: list[int] = field(default_factory=list)
-    """How many tasks use each buffer; the function's results have one use that never happens."""
+    """
+    The number of tasks that use each buffer. The function's results have one use that never
+    happens.
+    """
 
 
 @dataclass
@@ -151,7 +154,7 @@ def _needs(problem: Problem) -> list[int]:
 
 
 def order_by_children(problem: Problem) -> list[int]:
-    """Depth first; of the operands of a task, the one that needs the most memory comes first."""
+    """Orders depth first; the operand of a task that needs the most memory comes first."""
     need = _needs(problem)
     order: list[int] = []
     seen: set[int] = set()
@@ -241,7 +244,7 @@ def best_order(problem: Problem) -> list[int]:
 
 
 def schedule(block: Block) -> None:
-    """Reorder the nodes of a block."""
+    """Reorders the nodes of a block."""
     *nodes, terminator = block.ops
     order = best_order(problem_of(block))
     if order == sorted(order):

@@ -102,7 +102,7 @@ def common_permutation(node: Node, operands: Sequence[SSAValue]) -> Permutation 
 
 
 def aligned_source(broadcast: BroadcastOp) -> list[int]:
-    """Returns the shape of what is broadcast, with ones up to the rank of the result."""
+    """Returns the shape of the operand of a broadcast, with ones up to the rank of the result."""
     source = shape_of(broadcast.input.type)
     return [1] * (len(shape_of(broadcast.result.type)) - len(source)) + list(source)
 
@@ -221,9 +221,7 @@ def sink_below_softmax(node: SoftmaxOp | LogSoftmaxOp, build: Build) -> SSAValue
 
 
 def _swaps_matrices(value: SSAValue) -> TransposeOp | None:
-    """
-    Returns the transpose that makes `value` if it swaps the last two dimensions and nothing else.
-    """
+    """Returns the transpose that makes `value` if it only swaps the last two dimensions."""
     found = defining_op(value, TransposeOp)
     if found is None:
         return None

@@ -1,12 +1,12 @@
 """
 Takes a batch through the first nodes of a graph a few images at a time.
 
-What one node computes for an image may still be in a core's cache when the next node reads it; for
-a whole batch it is not. So the nodes up to some place in their order are computed for the first
-images, then for the next ones, and the results are put together where later nodes use them. Weights
-are read once for each group of images instead of once, so it does not pay where these are larger
-than what images would otherwise move: the place is the one at which most bytes are saved. Networks
-for images begin with few weights and large images, and end the other way round.
+The result of a node for one image may still be in a core's cache when the next node reads it; the
+result for a whole batch is not. So the nodes up to some place in their order are computed for the
+first images, then for the next ones, and the results are put together where later nodes use them.
+Weights are read once for each group of images instead of once, so it does not pay where these are
+larger than what images would otherwise move: the place is the one at which most bytes are saved.
+Networks for images begin with few weights and large images, and end the other way round.
 
 Each group has code of its own, so there are not more than a few: large batches, which may be the
 rows of a matrix, come in groups of more images, if so many still fit into the cache.
@@ -78,7 +78,7 @@ _MOST_GROUPS = 16
 
 
 def rule(*operators: type[N]) -> Callable[[Rule[N]], Rule[N]]:
-    """Decorator: whether a node, one operand of which has images, computes each by itself."""
+    """Registers whether a node, one of whose operands has images, computes each image by itself."""
     return _RULES.entry(*operators)
 
 
@@ -93,7 +93,7 @@ class Graph:
     """The same for all images."""
 
     def visit(self, node: Node) -> bool:
-        """Take in a node; False if it does not compute each image by itself."""
+        """Visits a node. Returns False if it does not compute each image by itself."""
         has_batch = shape_of(node.results[0].type)[:1] == (self.batch,)
         if not any(v in self.images for v in node.operands):
             if has_batch and _repeats(node):
@@ -133,7 +133,9 @@ def _repeats(node: Node) -> bool:
     *(ReduceSumOp, ReduceMeanOp, ReduceMaxOp, ReduceMinOp),
 )
 def _by_formula(graph: Graph, node: Structured) -> bool:
-    """What the formula says; one with the number of images in it holds for that number only."""
+    """
+    Decides by the formula. A formula with the number of images in it holds for that number only.
+    """
     images = {i for i, v in enumerate(node.operands) if v in graph.images}
     if not divides(node.statement(node.call), images):
         return False
@@ -168,13 +170,13 @@ def _concat(graph: Graph, node: ConcatOp) -> bool:
 
 @rule(ReshapeOp)
 def _reshape(graph: Graph, node: ReshapeOp) -> bool:
-    """Dimension 0 has the same size before and after."""
+    """Accepts a reshape if dimension 0 has the same size before and after."""
     return shape_of(node.input.type)[0] == graph.batch
 
 
 @rule(SliceOp)
 def _slice(graph: Graph, node: SliceOp) -> bool:
-    """It has all images, so it begins with the first one."""
+    """Accepts a slice with all images, which begins with the first one."""
     return node.strides.get_values()[0] == 1
 
 
@@ -194,7 +196,9 @@ class Groups:
 
     @classmethod
     def of(cls, batch: int, images: int) -> Groups:
-        """Returns groups of `images`, or of a multiple if they are too many."""
+        """
+        Returns groups of `images` images; of a multiple of that if there would be too many groups.
+        """
         each = -(-batch // (images * _MOST_GROUPS))
         return cls(-(-batch // (images * each)), images * each, each)
 
@@ -248,7 +252,7 @@ def _part(value: SSAValue, first: int, count: int) -> SliceOp:
 
 
 def _for_images(node: Node, operands: Sequence[SSAValue], count: int) -> Node:
-    """Returns the node for so many images."""
+    """Returns the node for `count` images."""
     properties = dict(node.properties)
     if isinstance(node, SliceOp):
         _, *rest = node.sizes.get_values()

@@ -26,7 +26,7 @@ from ...glow_dialects.operator import element_of, shape_of, text_of
 from ...table import Table
 
 INPUT = "input"
-"""What takes the place of an operator for arguments of the function."""
+"""Takes the place of an operator for arguments of the function."""
 _NAME = "glow.name"
 
 _Token: TypeAlias = "Callable[[Operation], str]"
@@ -96,7 +96,7 @@ def _result(value: SSAValue, op: Operation, name: str, operands: list[ValueKey])
 
 
 def _kind(value: SSAValue) -> str:
-    """Element type and rank."""
+    """Returns the element type and the rank."""
     return f"{element_of(value.type)} {len(shape_of(value.type))}"
 
 
@@ -122,7 +122,7 @@ def _slice(op: Operation) -> str:
 
 
 def _unique(name: str, taken: dict[str, int]) -> str:
-    """Returns the name as xDSL prints it: what comes later gets a number."""
+    """Returns the name as xDSL prints it: later values of the same name get a number."""
     count = taken.get(name, 0)
     taken[name] = count + 1
     return f"{name}_{count}" if count else name

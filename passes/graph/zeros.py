@@ -21,8 +21,8 @@ _KEEP: tuple[type[Node], ...] = (
 
 def is_rectified(value: SSAValue) -> bool:
     """
-    Returns whether the elements of a value are those of one that was limited to what is not
-    negative. Then many of them are 0, as a rule.
+    Returns whether the elements of a value were limited to numbers that are not negative. Then many
+    of them are usually 0.
     """
     while isinstance(value.owner, _KEEP):
         value = value.owner.operands[0]

@@ -91,7 +91,7 @@ class AllocatePass(ModulePass):
     level = PROGRAM
 
     alignment: int = 64
-    """Offsets are multiples of this many bytes."""
+    """The number of bytes of which offsets are multiples."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if self.alignment < 1:

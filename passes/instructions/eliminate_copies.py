@@ -52,8 +52,8 @@ def takes_all(view: SSAValue) -> bool:
 
 def move_buffer(timeline: Timeline, buffer: SSAValue, home: SSAValue) -> bool:
     """
-    Lets every use of `buffer` use `home` instead, a view of another buffer with as many elements.
-    Returns False, and changes nothing, if strides cannot express a use.
+    Lets every use of `buffer` use `home` instead, a view of another buffer with the same number of
+    elements. Returns False, and changes nothing, if strides cannot express a use.
     """
     accesses = list(timeline.accesses(buffer))
     moved: list[MemRefType] = []

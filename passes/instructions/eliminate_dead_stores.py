@@ -70,7 +70,7 @@ def without(op: StackedOp, dead: list[SSAValue]) -> StackedOp:
 
 
 def eliminate_dead_stores(block: Block) -> None:
-    """Removes what has no effect on the outputs of a program."""
+    """Removes instructions without effect on the outputs of a program."""
     live = Liveness(block)
     for op in each(reversed([op for op in block.ops if isinstance(op, Instruction)])):
         dead = [view for view in op.written() if not live.is_live(view)]

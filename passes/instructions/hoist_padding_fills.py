@@ -1,5 +1,5 @@
 """
-Fills borders once.
+Fills the padding around buffers once.
 
 A buffer with a border, as convolutions with padding read it, is filled around the inside by splats,
 and nothing else ever writes what they fill. So its splats may stand anywhere before the first read:
@@ -39,7 +39,7 @@ class Bordered:
     buffer: SSAValue
     fills: tuple[Instruction, ...]
     first: int
-    """The slot of what uses the buffer first, other than fills."""
+    """The slot of the first use of the buffer that is not a fill."""
     last: int
 
     @lazy_property
@@ -51,8 +51,8 @@ class Bordered:
 
 def bordered(timeline: Timeline, buffer: SSAValue) -> Bordered | None:
     """
-    Returns the borders of a buffer; None if it has none, or if anything else writes them, or reads
-    them before they are filled.
+    Returns the borders of a buffer; None if it has none, if other instructions write them, or if
+    they are read before they are filled.
     """
     fills: list[Instruction] = []
     filled: list[SSAValue] = []
@@ -79,7 +79,7 @@ class LiveBytes:
         self._most = 0
 
     def add(self, size: int, first: int, last: int) -> None:
-        """A buffer that is alive from slot `first` to `last`."""
+        """Adds a buffer that is alive from slot `first` to `last`."""
         self._alive[first : last + 1] += size
         self._most = max(self._most, int(self._alive[first : last + 1].max()))
 

@@ -1,5 +1,6 @@
 """
-Data-parallel instructions as computations on one element, joined and turned back into instructions.
+Data-parallel instructions as computations on one element, joined, and instructions made of them
+again.
 
 A `Body` follows, for one element, what a sequence of instructions reads and writes. A later
 instruction that reads a view which an earlier one wrote gets the element as a value instead. The
@@ -150,7 +151,7 @@ class Body:
         return splat.result
 
     def absorb(self, op: Instruction) -> None:
-        """Computes what `op` computes. A stack or epilogue loses its body to this one."""
+        """Computes the result of `op`. A stack or epilogue loses its body to this one."""
         match op:
             case StackedOp():
                 self._absorb_stack(op)
@@ -179,8 +180,8 @@ class Body:
 
     def absorb_epilogue(self, op: OperatorInstruction) -> BlockArgument:
         """
-        Computes what the epilogue of `op` computes, and returns the argument that stands for the
-        operator's result. It is the last argument of the block and belongs to no view.
+        Computes the epilogue of `op`, and returns the argument for the operator's result. It is the
+        last argument of the block and belongs to no view.
         """
         (dest,) = op.dests
         read = [dest, *op.extras] if op.inout is not None else [*op.extras]
@@ -194,7 +195,7 @@ class Body:
         return result
 
     def _inline(self, block: Block, elements: Sequence[SSAValue]) -> list[SSAValue]:
-        """Moves the nodes of a body here; returns what it yields."""
+        """Moves the nodes of a body here; returns the values that it yields."""
         for argument, element in zip(block.args, elements, strict=True):
             argument.replace_all_uses_with(element)
         *nodes, last = block.ops

@@ -20,7 +20,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 WORK = 400_000
-"""How many pairs of buffers to look at, over all orders tried."""
+"""The number of pairs of buffers to compare, over all orders tried."""
 
 
 @dataclass(frozen=True)

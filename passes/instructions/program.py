@@ -68,7 +68,7 @@ def same_view(a: SSAValue, b: SSAValue) -> bool:
 
 @dataclass(frozen=True)
 class OperandAccess:
-    """One operand of one instruction."""
+    """An operand of an instruction."""
 
     slot: int
     instruction: Instruction
@@ -101,7 +101,7 @@ class Timeline:
                 self.put(op, len(self.slots) - 1)
 
     def put(self, op: Instruction, slot: int) -> None:
-        """Enter an instruction into an empty slot."""
+        """Inserts an instruction into an empty slot."""
         self.slots[slot] = op
         self.slot_of[op] = slot
         for buffer in {buffer_of(v) for v in op.operands}:
@@ -122,7 +122,7 @@ class Timeline:
         return slot
 
     def replace(self, old: Instruction, new: Instruction) -> None:
-        """`new`, not yet in the block, instead of `old`, which is erased."""
+        """Inserts `new`, which is not in the block yet, in place of `old`, which is erased."""
         slot = self.take(old)
         self.block.insert_op_before(new, old)
         old.detach()

@@ -72,7 +72,7 @@ def find_pair(timeline: Timeline, op: Instruction) -> tuple[SSAValue, SSAValue] 
 
 
 def share(timeline: Timeline, op: Instruction, read: SSAValue, written: SSAValue) -> Instruction:
-    """Makes the two views of `op` one; returns what `op` became."""
+    """Makes the two views of `op` one; returns the operation that replaces `op`."""
     if isinstance(op, CopyOp):
         new = op
     else:
@@ -83,13 +83,13 @@ def share(timeline: Timeline, op: Instruction, read: SSAValue, written: SSAValue
         moved = move_buffer(timeline, home, written)
     else:
         moved = move_buffer(timeline, old, read)
-    # whole dense buffers can always stand for each other
+    # whole dense buffers can always replace each other
     assert moved
     return new
 
 
 def share_buffers(block: Block) -> None:
-    """Runs as many instructions of a program in place as possible."""
+    """Lets as many instructions of a program as possible run in place."""
     timeline = Timeline(block)
     for op in each(timeline.instructions()):
         if not (is_loop(op) or accepts_epilogue(op)):

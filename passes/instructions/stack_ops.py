@@ -223,8 +223,8 @@ class Stacker:
 
     def _see_as(self, producer: Instruction, consumer: Instruction) -> None:
         """
-        Lets a loop see its operands in the shape of an operator's result, if it reads the result in
-        another one, nothing else does, and strides can express it for all operands.
+        Reshapes the operands of a loop to the shape of an operator's result, if the loop reads the
+        result in another shape, no other instruction reads it, and strides can express the views.
         """
         result = producer.written()[0]
         buffer = buffer_of(result)
@@ -249,7 +249,9 @@ class Stacker:
         return accepts_epilogue(producer) and (not self.epilogues or name in self.epilogues)
 
     def _merge_splat(self, producer: Instruction, consumer: Instruction) -> Instruction:
-        """The number takes the place of its reads; the splat stays if anything else reads it."""
+        """
+        Replaces the reads of a splat by its number; the splat stays if anything else reads it.
+        """
         body = Body()
         body.absorb(producer)
         (dest,) = producer.written()

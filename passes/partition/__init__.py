@@ -1,1 +1,1 @@
-"""Graphs divided between devices: the pass, how it decides, and what checks and inlines it."""
+"""Graphs divided between devices: the pass, its strategies, the verifier, and the inverse pass."""

@@ -1,8 +1,8 @@
 """
 Ways to choose a device for each unit of a graph, within given bytes of memory.
 
-They see what one unit needs beside the constants of its device. A partition needs more, because
-values wait for their readers; `strategies` looks at that.
+They count the bytes that one unit needs in addition to the constants of its device. A partition
+needs more, because values wait for their readers; `strategies` takes care of that.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Memory: TypeAlias = "Sequence[float]"
 Choice: TypeAlias = "list[int]"
 """The device of each unit."""
 Chooser: TypeAlias = "Callable[[Problem, Memory], Choice | None]"
-"""None if it finds nothing that fits."""
+"""Chooses a device for each unit; None if it finds no choice that fits."""
 
 
 class Filling:
@@ -43,7 +43,10 @@ class Filling:
         return self.weights[device] + self.largest[device]
 
     def fits(self, unit: int, device: int) -> bool:
-        """Returns whether there is room for a unit's constants, and for what it reads and makes."""
+        """
+        Returns whether a device has room for a unit's constants and for the values that it reads
+        and makes.
+        """
         if self.memory[device] == inf:
             return True
         new = sum(map(bytes_of, self._new(unit, device)))
@@ -69,8 +72,9 @@ def around_bytes(problem: Problem, unit: int) -> int:
 def order_by_capability(problem: Problem) -> Callable[[int, int], int]:
     """
     Returns a number for a unit and a device: how many units the device can compute in all, which
-    are few if it is an accelerator. Conversions between floats and quantized numbers at the border
-    of what is quantized are not for accelerators, so for them it is negative.
+    are few if it is an accelerator. The number is negative for conversions between floats and
+    quantized numbers at the border of the quantized part, because accelerators should not compute
+    these.
     """
     general = [sum(row[d] < inf for row in problem.costs) for d in range(len(problem.devices))]
     border = [is_border(unit) for unit in problem.graph.units]

@@ -18,7 +18,9 @@ from .choices import Choice, Filling, Memory, around_bytes, order_by_capability
 from .placement import Problem
 
 SLACKS = (1.1, 1.25, 1.5, 2.0, 4.0, inf)
-"""How much larger than the mean a piece may be; the first that is possible is taken."""
+"""
+The sizes of pieces relative to the mean that are tried in order; the first possible one is taken.
+"""
 
 
 def balanced_cut(problem: Problem, memory: Memory) -> Choice | None:

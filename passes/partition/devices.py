@@ -42,7 +42,7 @@ from ...interface.backend import Backend, Rates, find_backend
 from ...wording import counted
 
 HOST = "host"
-"""Where inputs and outputs of the network lie: in links, it stands beside the devices."""
+"""The host, where inputs and outputs of the network lie, as the end of a link."""
 BANDWIDTH, LATENCY = 7e9, 3e-6
 """
 Bytes per second and seconds of links without a description: a copy in the memory of the host, and a
@@ -70,16 +70,16 @@ FREE = Link(float("inf"), 0.0)
 
 @dataclass(frozen=True)
 class Device:
-    """One device: a backend, and how much memory there is for it."""
+    """A device: a backend, and the memory that it may use."""
 
     name: str
     backend: Backend
     memory: int | None = None
     """Bytes for weights and activations; None for as much as it needs."""
     options: Mapping[str, bool | int | float | str] = field(default_factory=dict)
-    """What the backend was constructed with."""
+    """The options with which the backend was constructed."""
     rates: Rates | None = None
-    """Instead of the backend's own estimate, for all operators."""
+    """The rates for all operators, which replace the backend's own estimate."""
 
     def cost(self, call: Call) -> float:
         """Returns estimated seconds of a node, alone."""
@@ -103,7 +103,7 @@ class Device:
 
 @dataclass(frozen=True)
 class Configuration:
-    """All devices, in order of preference where nothing else decides."""
+    """All devices, in order of preference when nothing else decides."""
 
     devices: tuple[Device, ...]
     links: Mapping[frozenset[str], Link] = field(default_factory=dict)
@@ -172,7 +172,8 @@ def read_configuration(path: str | Path) -> Configuration:
 
 def from_mapping(found: object) -> Configuration:
     """
-    Returns a configuration from the values of a file. Raises GlowError for whatever it cannot mean.
+    Returns a configuration from the values of a file. Raises GlowError for values that it cannot
+    understand.
     """
     table = _table(found, "a configuration", {"devices": list, "links": list, "place": dict})
     backends: dict[str, Backend] = {}
@@ -250,7 +251,7 @@ DEVICES, LINKS = "glow.devices", "glow.links"
 
 
 def attributes_of(configuration: Configuration) -> dict[str, Attribute]:
-    """Returns devices and links as attributes of a module, in the words of a file."""
+    """Returns devices and links as attributes of a module, with the keys of a file."""
     devices = [_about(device) for device in configuration.devices]
     found: dict[str, Attribute] = {DEVICES: ArrayAttr(map(_dictionary, devices))}
     links = [
@@ -262,9 +263,9 @@ def attributes_of(configuration: Configuration) -> dict[str, Attribute]:
 
 def configuration_of(module: ModuleOp) -> Configuration | None:
     """
-    Returns the devices and links that a module says it is split over; None if it does not.
+    Returns the devices and links that a module is split over; None if it has none.
 
-    Raises GlowError if its attributes say something else.
+    Raises GlowError for wrong attributes.
     """
     if DEVICES not in module.attributes:
         return None

@@ -1,4 +1,4 @@
-"""The reasons why devices got no part of a network: what they lack, or what was better."""
+"""The reasons why devices got no part of a network: a lack, or a better choice."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .placement import Problem
 from .plans import UnitGroup
 
 IDLE = "glow.idle"
-"""The attribute of a module that says why devices got no partition, by their names."""
+"""The attribute of a module with the reasons why devices got no partition, by their names."""
 _LISTED = 3
 """Operators that a message names."""
 

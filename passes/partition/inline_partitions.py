@@ -2,7 +2,7 @@
 Undoes `glow-partition`: puts the bodies of partitions where `@main` calls them.
 
 The result is one graph that every backend compiles. Nodes that were repeated in partitions
-(constants, `glow.dequantize`) stay repeated; `cse` makes one of them.
+(constants, `glow.dequantize`) stay repeated; `cse` merges them.
 """
 
 from __future__ import annotations

@@ -32,12 +32,12 @@ class _Body:
     device: Device
     block: Block = field(default_factory=Block)
     local: dict[SSAValue, SSAValue] = field(default_factory=dict)
-    """What stands for a value of the whole graph."""
+    """The values that replace values of the whole graph."""
     inputs: list[SSAValue] = field(default_factory=list)
-    """The values of the whole graph that the arguments stand for."""
+    """The values of the whole graph that the arguments replace."""
 
     def add(self, node: Operation) -> None:
-        """Clone a node, and the repeated ones that it reads."""
+        """Clones a node, and the repeated ones that it reads."""
         if node.results and node.results[0] in self.local:
             return
         for value in node.operands:

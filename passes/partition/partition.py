@@ -70,13 +70,13 @@ class PartitionPass(ModulePass):
     devices: tuple[str, ...] = ("cpu",)
     """The backends of the devices; a backend may repeat. Devices are called `cpu0`, `cpu1`."""
     memory: tuple[int, ...] = ()
-    """Bytes of memory of each of these devices, in order, or one number for all."""
+    """The bytes of memory of each of these devices, in order, or one number for all."""
     config: str = ""
     """A file that describes devices and links, in TOML or JSON, instead of `devices`."""
     strategy: str = "time"
     """`time`, `memory` or `capability`."""
     place: tuple[str, ...] = ()
-    """Nodes that must be on a device, as `"name=device"`, by the names of their results."""
+    """The nodes that must be on a device, as `"name=device"`, by the names of their results."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         configuration = (

@@ -1,5 +1,5 @@
 """
-Networks that are split over devices, as IR, and how to read them.
+Networks that are split over devices, as IR, and their readers.
 
 ```mlir
 func.func private @partition_0(%x: tensor<4xf32>) -> tensor<4xf32> attributes {
@@ -42,7 +42,8 @@ COST = "glow.cost"
 """Estimated seconds of a run of the partition."""
 WEIGHT_BYTES, ACTIVATION_BYTES = "glow.weight_bytes", "glow.activation_bytes"
 """
-Memory of a partition: for its constants, and at most at once for what it reads, computes and makes.
+The attributes with the memory of a partition: for its constants, and at most at once for the values
+that it reads, computes and makes.
 """
 MAIN = "main"
 
@@ -54,7 +55,7 @@ class Source:
     partition: int | None
     """The number of the partition that makes it; None for an argument of `@main`."""
     index: int
-    """Which result of the partition, or which argument, it is."""
+    """The number of the result of the partition, or of the argument."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +69,7 @@ class Partition:
     backend: str
     function: func.FuncOp
     inputs: tuple[Source, ...]
-    """Where each argument of the function comes from, in order."""
+    """The source of each argument of the function, in order."""
     dependencies: tuple[int, ...]
     """The partitions whose results it reads, each once, in order. Their numbers are lower."""
     cost: float = 0.0
@@ -88,8 +89,7 @@ class Partition:
 
     def module(self) -> ModuleOp:
         """
-        Returns the partition as a network of its own, whose function is called `main`. It is a
-        copy.
+        Returns a copy of the partition as a network of its own, whose function is called `main`.
         """
         function = self.function.clone()
         function.properties["sym_name"] = StringAttr(MAIN)
@@ -104,10 +104,10 @@ class PartitionedNetwork:
     main: func.FuncOp
     partitions: tuple[Partition, ...]
     outputs: tuple[Source, ...]
-    """Where each result of `@main` comes from, in order."""
+    """The source of each result of `@main`, in order."""
 
     def users(self, number: int) -> tuple[int, ...]:
-        """Returns the partitions that read what a partition makes."""
+        """Returns the partitions that read results of a partition."""
         return tuple(p.number for p in self.partitions if number in p.dependencies)
 
 

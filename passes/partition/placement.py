@@ -23,9 +23,9 @@ from .devices import HOST, Configuration, Device
 from .units import Unit, UnitGraph, bytes_of
 
 DEVICE = "glow.device"
-"""The attribute of a node that says on which device it must be, by its name or its backend."""
+"""The attribute of a node with the device that it must be on, by its name or its backend."""
 LISTED = 10
-"""How many nodes an error names."""
+"""The number of nodes that an error names."""
 
 CallKey: TypeAlias = "tuple[object, ...]"
 T = TypeVar("T")
@@ -144,7 +144,7 @@ class _Estimator:
         self._seconds: dict[CallKey, float] = {}
 
     def seconds(self, unit: Unit) -> float:
-        """Infinite if the device cannot compute it."""
+        """Returns the seconds of a unit; infinity if the device cannot compute it."""
         if unit.stored is not None:
             calls = [unit.call(n) for n in unit.nodes if not isinstance(n, QuantizeOp)]
             if all(self._supports(call) for call in calls):
@@ -156,7 +156,8 @@ class _Estimator:
 
     def computes(self, node: Node) -> bool:
         """
-        Returns whether the device supports a node, or all that `glow-lower-nodes` makes of it.
+        Returns whether the device supports a node, or all nodes that `glow-lower-nodes` makes of
+        it.
         """
         if self._supports(node.call):
             return True

@@ -1,5 +1,5 @@
 """
-Plans: which units are together in a partition, on which device, and what that costs.
+Plans: the partition of each unit, the device of each partition, and the costs of both.
 
 Given a device for each unit, `form` makes partitions that cannot wait for each other in a circle.
 The *stage* of a unit is how many times data has to change the device before it can run, and its
@@ -27,8 +27,8 @@ from .units import bytes_of
 
 HAND_OVER = 6e-6 + LATENCY
 """
-Seconds that a partition takes beside its nodes: a run of a network without work, as measured on a
-server's CPU, and a message to the device.
+The seconds that a partition takes in addition to its nodes: a run of a network without work, as
+measured on a server's CPU, and a message to the device.
 """
 MOST_GROUPS = 100
 """
@@ -43,7 +43,7 @@ class UnitGroup:
 
     device: int
     units: list[int]
-    """Ascending, which is an order in which they can run."""
+    """The units in ascending order, in which they can run."""
 
 
 def weight_bytes(problem: Problem, units: Iterable[int]) -> int:
@@ -55,9 +55,10 @@ def weight_bytes(problem: Problem, units: Iterable[int]) -> int:
 
 def activation_bytes(problem: Problem, units: Sequence[int]) -> int:
     """
-    Returns bytes that a partition needs at most at once beside its constants: what it reads and
-    what it makes for others all the time, and the rest from the unit that makes it to the last that
-    reads it. What is computed within a unit is not counted.
+    Returns the largest number of bytes that a partition needs at once in addition to its constants.
+    The values that it reads and the values that it makes for others count all the time. Other
+    values count from the unit that makes them to the last unit that reads them. Values within a
+    unit do not count.
     """
     members = set(units)
     last: dict[int, int] = {}
@@ -130,8 +131,8 @@ def rooms_of(problem: Problem, device: Sequence[int]) -> list[float]:
 
 def _split(problem: Problem, units: list[int], room: float) -> list[list[int]]:
     """
-    Units in halves, and so on, until each part has room for what it reads and computes. Data goes
-    from earlier to later parts only.
+    Splits units in halves, and so on, until each part has room for the values that it reads and
+    computes. Data only goes from earlier to later parts.
     """
     if room == inf or len(units) == 1 or activation_bytes(problem, units) <= room:
         return [units]
@@ -167,7 +168,7 @@ class Timing:
     The starts of partitions, except those that wait for each other in a cycle and their successors.
     """
     seconds: float = 0.0
-    """Until all results are with the host."""
+    """The time in seconds until the host has all results."""
     work: float = 0.0
     """The seconds of all partitions and all transfers, one after the other."""
 
@@ -177,7 +178,10 @@ def _seconds(problem: Problem, group: UnitGroup) -> float:
 
 
 class Plan:
-    """Partitions and what they send each other. Numbers of partitions stay as others are merged."""
+    """
+    Partitions, and the values that they send each other. Numbers of partitions stay when others are
+    merged.
+    """
 
     def __init__(self, problem: Problem, groups: Sequence[UnitGroup]):
         self.problem = problem
@@ -298,9 +302,9 @@ class Plan:
 
     def moved(self, unit: int, target: int, device: int) -> Plan:
         """
-        Returns the same plan with a unit in partition `target`, which is new and on `device` if
-        there is none of that number. A partition that loses its last unit is gone. Others may wait
-        for each other in a circle then, which `timing` shows.
+        Returns the same plan with a unit in partition `target`, a new one on `device` if that
+        number does not exist. A partition that loses its last unit disappears. Then partitions may
+        wait for each other in a circle, which `timing` shows.
         """
         plan = self._copy()
         problem, source = self.problem, self.group_of[unit]
@@ -339,7 +343,7 @@ class Plan:
         return self.groups, self.costs, self.sends, self.host_reads, self.host_sends
 
     def _copy(self) -> Plan:
-        """Returns a plan whose tables can be changed, but not what these hold."""
+        """Returns a plan with copies of the tables, which share their entries."""
         plan = copy(self)
         for name in ("groups", "costs", "sends", "host_reads", "host_sends", "group_of"):
             setattr(plan, name, dict(getattr(self, name)))
@@ -354,7 +358,7 @@ def merge_neighbours(plan: Plan, rooms: Sequence[float]) -> Plan:
     """Merges partitions that follow each other on a device, unless the network gets slower."""
     best = plan.timing().seconds
     for device in range(len(plan.problem.devices)):
-        # merging changes what can wait for what on other devices, so the order is made anew
+        # merging changes which partitions wait on other devices, so the order is computed again
         timing = plan.timing()
         own = [i for i, g in plan.groups.items() if g.device == device]
         own.sort(key=timing.starts.__getitem__)

@@ -26,11 +26,15 @@ from .placement import Problem
 from .plans import Plan, UnitGroup, excess, form, merge_neighbours, rooms_of
 
 TRIALS, TRIAL_WORK = 200, 40_000
-"""How many moves of partitions are tried at most, and what they may take, in units to look at."""
+"""
+The largest number of moves of partitions that are tried, and the largest work for them, in units.
+"""
 UNIT_TRIALS, UNIT_TRIAL_WORK = 1500, 40_000
-"""How many moves of units are tried at most, and what they may take, in partitions to look at."""
+"""
+The largest number of moves of units that are tried, and the largest work for them, in partitions.
+"""
 CANDIDATES = 100
-"""How many moves of units are looked at in the first step of a pass."""
+"""The number of moves of units that the first step of a pass considers."""
 PATIENCE = 6
 """A pass ends after this number of steps without a better plan."""
 
@@ -146,7 +150,10 @@ class Move(NamedTuple):
 def _move_units(
     problem: Problem, groups: list[UnitGroup], budget: _Budget
 ) -> list[UnitGroup] | None:
-    """Better partitions after passes of moves of units, as long as these help; None for none."""
+    """
+    Returns better partitions after passes of moves of units, as long as these help; None if there
+    are none.
+    """
     best = Plan(problem, groups)
     found: list[UnitGroup] | None = None
     while (plan := _Pass(best, budget).best()) is not None:
@@ -197,7 +204,7 @@ class _Pass:
         return found
 
     def _advance(self) -> bool:
-        """Makes the best move that is possible. Returns whether there is one."""
+        """Makes the best possible move. Returns whether there is one."""
         while self._heap:
             _, step, move = heappop(self._heap)
             if move.unit in self._locked or self._plan.group_of[move.unit] == move.target:

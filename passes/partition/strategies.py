@@ -26,7 +26,7 @@ from .units import bytes_of
 Strategy: TypeAlias = "Callable[[Problem], list[UnitGroup] | None]"
 STRATEGIES: Table[str, Strategy] = Table("a strategy")
 ROUNDS = 8
-"""How often a choice is made with less memory."""
+"""The number of times that a choice is made with less memory."""
 
 
 class NoRoomError(CompileError):
@@ -34,9 +34,7 @@ class NoRoomError(CompileError):
 
 
 def strategy(name: str) -> Callable[[Strategy], Strategy]:
-    """
-    Returns registers a strategy. It returns None if it finds no partitions that fit into memory.
-    """
+    """Registers a strategy. It returns None if it finds no partitions that fit into memory."""
     return STRATEGIES.entry(name)
 
 
@@ -73,9 +71,9 @@ def by_memory(problem: Problem) -> list[UnitGroup] | None:
 @strategy("time")
 def by_time(problem: Problem) -> list[UnitGroup] | None:
     """
-    Returns the shortest estimated time of one run, communication included: the best of what the
-    other strategies, list scheduling, and all on one device give, improved by moving partitions to
-    other devices, and units over the borders of partitions.
+    Returns the partitions with the shortest estimated time of one run, communication included. It
+    takes the best result of the other strategies, of list scheduling, and of each device alone, and
+    improves it by moving partitions to other devices and units over the borders of partitions.
     """
     alone = [all_on(d) for d in range(len(problem.devices))]
     plans = [

@@ -31,7 +31,7 @@ from ..graph.rewriting import failure
 
 @dataclass
 class Unit:
-    """Nodes that are on the same device."""
+    """The nodes that must be on the same device."""
 
     nodes: list[Node]
     """
@@ -40,9 +40,9 @@ class Unit:
     stored: QuantizedType | None = None
     """The type in which results are stored, if real numbers are computed between conversions."""
     inputs: tuple[SSAValue, ...] = ()
-    """What it reads of arguments of the graph and of other units, each once."""
+    """The arguments of the graph and the results of other units that it reads, each once."""
     outputs: tuple[SSAValue, ...] = ()
-    """What other units read, or the graph returns."""
+    """The values that other units read or that the graph returns."""
     constants: tuple[SSAValue, ...] = ()
     """The constants from which operands come, each once."""
     conversions: tuple[DequantizeOp, ...] = ()
@@ -84,9 +84,9 @@ class UnitGraph:
     users: dict[SSAValue, list[int]] = field(default_factory=dict)
     """The units that read each such value, and each argument; in order."""
     returned: list[SSAValue] = field(default_factory=list)
-    """What the graph returns, in order."""
+    """The values that the graph returns, in order."""
     constant: set[Operation] = field(default_factory=set)
-    """Nodes that depend on nothing but constants."""
+    """The nodes that depend only on constants."""
     repeated: set[Operation] = field(default_factory=set)
     """These, and `glow.dequantize`."""
 
@@ -139,7 +139,7 @@ def _ready(group: Sequence[Node], position: dict[Node, int]) -> int:
 
 
 def _constant(nodes: Sequence[Node]) -> set[Operation]:
-    """Constants, and what is computed from constants alone."""
+    """Returns constants, and nodes that depend only on constants."""
     constant: set[Operation] = set()
     for node in nodes:
         if all(v.owner in constant for v in node.operands):
@@ -149,9 +149,9 @@ def _constant(nodes: Sequence[Node]) -> set[Operation]:
 
 def _groups(placed: Sequence[Node], repeated: set[Operation]) -> list[list[Node]]:
     """
-    Returns nodes by unit. From the last to the first, `glow.quantize` begins a unit, and a node
-    that makes floats for one such unit alone joins it. If a unit reads more than conversions and
-    constants, its nodes go apart.
+    Returns nodes by unit. From the last node to the first, `glow.quantize` begins a unit, and a
+    node that makes floats for one such unit alone joins it. If a unit reads more than conversions
+    and constants, its nodes become separate units.
     """
     unit_of: dict[Operation, int] = {}
     members: dict[int, list[Node]] = {}
@@ -193,7 +193,7 @@ def _apart(group: list[Node], repeated: set[Operation]) -> list[list[Node]]:
 
 
 def _unit(group: list[Node]) -> Unit:
-    """Returns a unit with what its results are stored as, if it computes between conversions."""
+    """Returns a unit with the storage types of its results, if it computes between conversions."""
     ends = [n for n in group if isinstance(n, QuantizeOp)]
     if not ends or len(ends) == len(group):
         return Unit(group)
@@ -203,7 +203,7 @@ def _unit(group: list[Node]) -> Unit:
 
 
 def _connect(graph: UnitGraph) -> None:
-    """Finds what units read and makes."""
+    """Finds the values that units read and make."""
     for i, unit in enumerate(graph.units):
         _read(unit, graph)
         for value in unit.inputs:

@@ -30,7 +30,7 @@ def verify_partitions(module: ModuleOp, configuration: Configuration | None = No
     """
     Checks a partitioned network, by default with the devices that its attributes describe.
 
-    Raises CompileError, at the operation in question, for what is wrong.
+    Raises CompileError with the operation at fault.
     """
     network = read_partitions(module)
     configuration = configuration or configuration_of(module)

@@ -1,10 +1,10 @@
 """
 Checks that programs for VTA do only what the design of their machine can do.
 
-Designs differ in the instructions that they know, in what their stores read, and in how close to
-each other two iterations may use the same accumulator (`glow_dialects/vta/designs.py`). Stores are
-checked in the order of the program, which is that of the machine if tokens order all accesses
-(`glow-verify-vta-tokens`).
+Designs differ in the instructions that they know, in the memory that their stores read, and in the
+distance of two iterations that may use the same accumulator (`glow_dialects/vta/designs.py`).
+Stores are checked in the order of the program, which is that of the machine if tokens order all
+accesses (`glow-verify-vta-tokens`).
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ class _Checker:
                     )
 
     def _follow(self, op: VtaInstruction, accesses: Sequence[Access]) -> None:
-        """The accumulators in the memory that STORE reads, after an instruction."""
+        """Updates the accumulators in the memory that STORE reads, after an instruction."""
         computes = isinstance(op, AluOp) or (isinstance(op, GemmOp) and op.reset is None)
         for access in accesses:
             if access.memory is not Memory.ACC:
@@ -155,7 +155,7 @@ _CHECKS: dict[type[VtaInstruction], Callable[[_Checker, Any], None]] = {
 
 @dataclass(frozen=True)
 class VerifyVtaDesignPass(ModulePass):
-    """Checks that programs for VTA do what their design can do, and changes nothing."""
+    """Checks that programs for VTA use only the features of their design, and changes nothing."""
 
     name = "glow-verify-vta-design"
     level = VTA

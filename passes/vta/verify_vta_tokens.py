@@ -72,7 +72,7 @@ class Step:
     position: int
     """Among the instructions of its engine."""
     clock: Clock
-    """What is done before it starts."""
+    """The number of instructions of each engine that are done before it starts."""
 
 
 class _Queues:
@@ -272,7 +272,7 @@ class _Races:
 
 
 class _DramShadow:
-    """The part of DRAM that stores write to; what is only read cannot race."""
+    """The part of DRAM that stores write to. Memory that is only read cannot race."""
 
     def __init__(self, config: VtaConfig, accesses: list[DramAccess | None]):
         moved = [a for a in accesses if a is not None]
@@ -285,12 +285,13 @@ class _DramShadow:
         self._shadow = _Shadow((end - self._start) // self._grain)
 
     def holds(self, moved: DramAccess) -> bool:
-        """Returns whether an access may touch what is stored."""
+        """Returns whether an access may touch stored memory."""
         return moved.first < self._high and self._low < moved.end
 
     def views(self, moved: DramAccess) -> tuple[np.ndarray, np.ndarray]:
         """
-        Returns the last writes and reads of what an access covers, as views [engine, rows, grains].
+        Returns the last writes and reads of the elements that an access covers, as views [engine,
+        rows, grains].
         """
         shadow = self._shadow
         return self._view(shadow.written, moved), self._view(shadow.read, moved)
@@ -304,7 +305,7 @@ class _DramShadow:
 
 
 def _check_end(instructions: list[VtaInstruction], order: list[Step], config: VtaConfig) -> None:
-    """FINISH comes last, after everything is stored."""
+    """Checks that FINISH comes last, after everything is stored."""
     end = next((step for step in order if isinstance(step.op, FinishOp)), None)
     if end is None:
         _fail(instructions[-1], "expected vta.finish as the last instruction")

@@ -1,8 +1,9 @@
 """
-Which elements an instruction of the `vta` dialect reads and writes.
+The elements that an instruction of the `vta` dialect reads and writes.
 
-Elements of a buffer are numbered; those of DRAM are bytes. GEMM and ALU instructions access what
-the micro-ops in the buffer say at that moment, so `Accesses` follows the loads of micro-ops.
+Elements of a buffer are numbered; those of DRAM are bytes. The micro-ops in the buffer at that
+moment determine the accesses of GEMM and ALU instructions, so `Accesses` follows the loads of
+micro-ops.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ class DramAccess:
 
 
 def dram_access(op: VtaInstruction, config: VtaConfig) -> DramAccess | None:
-    """What an instruction accesses in DRAM, if it moves anything."""
+    """Returns the DRAM that an instruction accesses, if it moves anything."""
     if not isinstance(op, Transfer):
         return None
     rows, columns, stride = op.shape()
@@ -67,7 +68,7 @@ def dram_access(op: VtaInstruction, config: VtaConfig) -> DramAccess | None:
 
 class Accesses:
     """
-    What each instruction accesses in the buffers. Call `of` for the instructions of COMPUTE in
+    The accesses of each instruction to the buffers. Call `of` for the instructions of COMPUTE in
     their order, because it also executes the loads of micro-ops.
     """
 
@@ -160,7 +161,7 @@ class Accesses:
         return written, written, *(self._sequence(op, name, column) for name, column in sources)
 
     def key(self, op: Loop) -> tuple:
-        """What is equal for instructions that reach the same elements."""
+        """Returns the key of instructions that reach the same elements."""
         begin, end = op.uops.get_values()
         return *_key(op), self._micro_ops[begin:end].tobytes()
 

@@ -69,7 +69,7 @@ def multiply_by_zero(node: MulOp, build: Build) -> SSAValue | None:
 
 @canonical(DivOp)
 def divide_by_power_of_two(node: DivOp, build: Build) -> SSAValue | None:
-    """`x / 2**n` is `x * 2**-n`, which rounds alike and is faster."""
+    """Rewrites `x / 2**n` to `x * 2**-n`, which rounds alike and is faster."""
     divisor = splat_value(node.rhs)
     if not isinstance(divisor, float) or not is_float(element_of(node.rhs.type)):
         return None
@@ -100,7 +100,7 @@ def negate_twice(node: NegOp, build: Build) -> SSAValue | None:
 
 @canonical(AbsOp)
 def absolute_of_sign(node: AbsOp, build: Build) -> SSAValue | None:
-    """The inner sign does not matter."""
+    """Removes the inner sign, which does not matter."""
     if (inner := defining_op(node.input, NegOp)) is not None:
         return build(AbsOp, inner.input)
     return None if defining_op(node.input, AbsOp) is None else node.input

@@ -24,10 +24,7 @@ Interval = tuple[float, float]
 
 
 def interval_of(value: SSAValue) -> Interval | None:
-    """
-    Returns the bounds that the node which makes `value` applies to its operand, if it is such a
-    node.
-    """
+    """Returns the bounds that the node of `value` applies to its operand, if it is such a node."""
     match value.owner:
         case ReluOp():
             return 0, inf

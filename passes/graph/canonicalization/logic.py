@@ -13,7 +13,7 @@ from ..rewriting import Build, defining_op, splat_value
 from .table import canonical
 
 _EXACT_BITS: dict[type[Attribute], int] = dict(zip(FLOAT_TYPES, (11, 8, 24, 53), strict=True))
-"""Integers of up to this many bits fit a float type without rounding."""
+"""The number of bits up to which integers fit a float type without rounding."""
 
 
 def is_signed(element: IntegerType) -> bool:

@@ -1,4 +1,4 @@
-"""Nodes that leave every element where it is."""
+"""Rules for nodes that leave every element where it is."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def identity_permutation(node: TransposeOp, build: Build) -> SSAValue | None:
 
 @canonical(SliceOp)
 def slice_of_everything(node: SliceOp, build: Build) -> SSAValue | None:
-    """A slice of all elements, in order, is its operand."""
+    """Replaces a slice of all elements in order by its operand."""
     shape, strides = shape_of(node.input.type), node.strides.get_values()
     if node.input.type != node.result.type:
         return None
@@ -77,7 +77,7 @@ def pool_of_one(node: Pool, build: Build) -> SSAValue | None:
 
 @canonical(ReduceSumOp, ReduceMeanOp, ReduceMaxOp, ReduceMinOp, ReduceProdOp)
 def reduce_single_elements(node: Reduction, build: Build) -> SSAValue | None:
-    """Along dimensions of size 1, or none at all, there is nothing to combine."""
+    """Replaces a reduction along dimensions of size 1, or along none, by its operand."""
     shape = shape_of(node.input.type)
     if any(shape[a] != 1 for a in node.axes.get_values()):
         return None

@@ -2,7 +2,7 @@
 The rules that turn a graph in QDQ form into one that computes with integers.
 
 `MOVES` brings quantization and dequantization together, `PRODUCTS` makes products of integers, and
-`EPILOGUES` saves work behind them. Importing this package registers all rules.
+`EPILOGUES` saves work after them. Importing this package registers all rules.
 """
 
 from __future__ import annotations

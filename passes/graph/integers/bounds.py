@@ -34,7 +34,7 @@ def stored_interval(q: QuantizedType, interval: tuple[float, float]) -> tuple[in
 
 
 def limited(build: Build, value: SSAValue, q: QuantizedType, low: int, high: int) -> SSAValue:
-    """Stored numbers limited to an interval."""
+    """Returns stored numbers limited to an interval."""
     least, greatest = bounds(q)
     limits = {
         name: limit
@@ -51,8 +51,9 @@ def limited(build: Build, value: SSAValue, q: QuantizedType, low: int, high: int
 @move(QuantizeOp)
 def drop_bounds(node: QuantizeOp, build: Build) -> SSAValue | None:
     """
-    The range of the type is no wider than that of `relu` or `clip` before. Quantization keeps the
-    order of numbers, so nothing beyond a limit is stored otherwise than the limit itself.
+    Removes a `relu` or `clip` before quantization if the range of the type is no wider.
+    Quantization keeps the order of numbers, so it stores every number beyond the bound as the bound
+    itself.
     """
     q, interval = per_tensor(node.result.type), interval_of(node.input)
     if q is None or interval is None or stored_interval(q, interval) != bounds(q):
@@ -74,7 +75,10 @@ def limit_stored(node: QuantizeOp, build: Build) -> SSAValue | None:
 
 @move(ReluOp)
 def relu_of_stored(node: ReluOp, build: Build) -> SSAValue | None:
-    """0 is on every grid, so the result is on that of the operand."""
+    """
+    Computes `relu` on stored numbers: 0 is on every grid, so the result is on the grid of the
+    operand.
+    """
     source = dequantized_from(node.input)
     if source is None:
         return None

@@ -1,11 +1,11 @@
 """
-Divides by the scale of a result where that costs nothing: in the constants of what is computed
-before.
+Moves the division by the scale of a result into constants of the nodes before, where it costs
+nothing.
 
-`quantize(acc * m)` is a product and a quotient for each element; `quantize'(acc * (m / s))`, of
-which the type has scale 1, is one product. This goes through sums, bounds and dequantized operands
-as long as constants take in the quotient everywhere. Rounding differs from the original by that of
-`m / s` in place of that of the quotient; onnxruntime computes so too.
+`quantize(acc * m)` is a product and a quotient for each element; `quantize'(acc * (m / s))`, whose
+type has scale 1, is one product. This goes through sums, bounds and dequantized operands as long as
+constants take in the quotient everywhere. The result is rounded in `m / s` instead of in the
+quotient, as in onnxruntime.
 """
 
 from __future__ import annotations
@@ -41,11 +41,14 @@ N = TypeVar("N", bound=Node)
 Divide: TypeAlias = Callable[[N, "Division"], "SSAValue | None"]
 _DIVIDERS: Table[type[Node], Divide[Any]] = Table("a way to be divided")
 _DEEPEST = 8
-"""Nodes between a quantization and the products before it that are looked at."""
+"""The largest number of nodes between a quantization and the products before it."""
 
 
 def divider(*operators: type[N]) -> Callable[[Divide[N]], Divide[N]]:
-    """Decorator: how the result of an operator is had divided; None if constants cannot do it."""
+    """
+    Registers how constants divide the result of an operator; the function returns None if they
+    cannot.
+    """
     return _DIVIDERS.entry(*operators)
 
 

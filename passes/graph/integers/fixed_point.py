@@ -1,10 +1,10 @@
 """
 Real numbers between dequantization and quantization as integers with a scale.
 
-`glow.rescale` multiplies by a number that is an integer over a power of two, and rounds. A sum is
-one of numbers with `FRACTION` binary places behind those of its result, which saturate far outside
-of the result's range. Means are sums with another scale. What is computed from one operand of 8
-bits by any nodes on single elements is a table of 256 stored numbers.
+`glow.rescale` multiplies by a number that is an integer over a power of two, and rounds. The terms
+of a sum have `FRACTION` binary places more than its result, and saturate far outside of the
+result's range. Means are sums with another scale. Any elementwise nodes on one operand of 8 bits
+become a table of 256 stored numbers.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from .table import integer
 FRACTION = 12
 """The number of binary places of sums beyond the places of the result."""
 _ROOM = 2**29
-"""Terms of sums are limited to a range of twice as many integers."""
+"""Terms of sums are limited to a range with this many times as many integers."""
 _DEEPEST = 8
 _TABLE = 256
 
@@ -74,7 +74,7 @@ class Fixed:
 def fixed_point(factors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """
     Returns integers `multiplier` and `shift` (i32, 1 to 62) with `multiplier / 2**shift` nearest to
-    factors above 0. Of a power of two below 1, the multiplier is 1. Factors below 2**-31 are 0.
+    factors above 0. The multiplier of a power of two below 1 is 1. Factors below 2**-31 are 0.
     """
     multiplier, shift = np.zeros(factors.shape, np.int32), np.ones(factors.shape, np.int32)
     for place, factor in np.ndenumerate(factors):
@@ -94,7 +94,7 @@ _COMPUTED: Table[type[Node], Compute[Any]] = Table("an integer form")
 
 
 def computed(*operators: type[N]) -> Callable[[Compute[N]], Compute[N]]:
-    """Decorator: how the result of an operator is had as integers."""
+    """Registers how the result of an operator is computed in integers."""
     return _COMPUTED.entry(*operators)
 
 
@@ -110,7 +110,7 @@ class FixedPoint:
         self._depth = 0
 
     def of(self, value: SSAValue) -> Fixed | None:
-        """None if some node on the way has no integer form."""
+        """Returns the value in integers; None if some node on the way has no integer form."""
         if is_constant(value):
             return self._constant(value)
         compute = _COMPUTED.get(type(value.owner))
@@ -183,7 +183,7 @@ def _product(node: MulOp, by: FixedPoint) -> Fixed | None:
 
 
 def _centred(build: Build, value: SSAValue, q: QuantizedType) -> SSAValue:
-    """Stored numbers less the zero point, as i32."""
+    """Returns stored numbers minus the zero point, as i32."""
     wide = cast(build, storage_cast(build, value, q.storage), i32)
     return build(SubOp, wide, build.splat(zero_of(q), wide.type)) if zero_of(q) else wide
 

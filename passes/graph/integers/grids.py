@@ -40,7 +40,7 @@ def bounds(q: QuantizedType) -> tuple[int, int]:
 
 
 def same_grid(a: QuantizedType, b: QuantizedType) -> bool:
-    """Returns whether two types with one scale each stand for the same real numbers."""
+    """Returns whether two types with one scale each represent the same real numbers."""
     if scale_of(a) != scale_of(b) or a.expressed != b.expressed:
         return False
     return [x - zero_of(a) for x in bounds(a)] == [x - zero_of(b) for x in bounds(b)]

@@ -86,7 +86,10 @@ def storage_cast_of_constant(node: StorageCastOp, build: Build) -> SSAValue | No
 
 @move(QuantizeOp)
 def cancel(node: QuantizeOp, build: Build) -> SSAValue | None:
-    """Returns quantization of what was dequantized from the same type gives that again."""
+    """
+    Replaces the quantization of a value that was dequantized from the same type by the stored
+    value.
+    """
     source = dequantized_from(node.input)
     return source if source is not None and source.type == node.result.type else None
 
@@ -215,7 +218,7 @@ def _with_axis(build: Build, source: SSAValue, node: Node, q: QuantizedType, axi
     return dequantize(build, storage_cast(build, plain, t))
 
 
-# the same for plain integers that stand for quantized numbers
+# the same for plain integers that represent quantized numbers
 
 
 @move(*_ONE_OPERAND)
@@ -252,7 +255,8 @@ N = TypeVar("N", bound=Node)
 
 def _single(node: QuantizeOp, *kinds: type[N]) -> tuple[QuantizedType, N] | None:
     """
-    Returns the type of a quantization with one scale, and what makes its operand for nothing else.
+    Returns the type of a quantization with one scale, and the node that makes its operand for it
+    alone.
     """
     to, owner = per_tensor(node.result.type), node.input.owner
     if to is None or not isinstance(owner, kinds) or not node.input.has_one_use():
@@ -282,7 +286,7 @@ def rise_over_pad(node: QuantizeOp, build: Build) -> SSAValue | None:
 
 @move(QuantizeOp)
 def rise_over_concat(node: QuantizeOp, build: Build) -> SSAValue | None:
-    """Each part is quantized by what makes it."""
+    """Quantizes each operand of a concatenation instead of the result."""
     found = _single(node, ConcatOp)
     if found is None:
         return None

@@ -48,14 +48,16 @@ from .weights import Weights, fits
 
 _LARGEST = 2**31 - 1
 _STEPS = 1e-4
-"""How far the scale of a bias may be from the product of the other two, relatively."""
+"""
+The largest relative deviation of the scale of a bias from the product of the other two scales.
+"""
 
 
 @dataclass(frozen=True)
 class Bias:
     """
-    A bias as the accumulator starts with it, i64 [outputs], and as what is added to the product, in
-    real numbers, if that does not fit.
+    A bias in two forms: the initial value of the accumulator, i64 [outputs], and the real numbers
+    that are added to the product if it does not fit there.
     """
 
     steps: np.ndarray
@@ -99,7 +101,9 @@ def _bias_as_stored(node: DequantizeOp, steps: np.ndarray) -> np.ndarray | None:
 
 @dataclass(frozen=True)
 class Prepared:
-    """Operands of a product of integers, and what makes real numbers of its result."""
+    """
+    The operands of a product of integers, and the factors that turn its result into real numbers.
+    """
 
     x: SSAValue
     weights: SSAValue
@@ -151,9 +155,7 @@ def prepare(
 def real_result(
     build: Build, acc: SSAValue, by: Prepared, channel: int, element: object
 ) -> SSAValue:
-    """
-    Returns the accumulated i32 as real numbers: times the scales, plus what is left of the bias.
-    """
+    """Returns the accumulated i32 as real numbers: times the scales, plus the rest of the bias."""
     shape = shape_of(acc.type)
     column = [1] * len(shape)
     column[channel] = -1
@@ -167,7 +169,9 @@ def real_result(
 def spread(
     build: Build, numbers: np.ndarray, column: Sequence[int], shape: Sequence[int]
 ) -> SSAValue:
-    """f32 numbers, one for all or one for each index of a dimension, with shape `shape`."""
+    """
+    Returns f32 numbers, one for all or one for each index of a dimension, in the shape `shape`.
+    """
     numbers = numbers.astype(np.float32).reshape(-1)
     if (numbers == numbers[:1]).all():
         numbers = numbers[:1]
@@ -217,7 +221,7 @@ def fully_connected(node: FullyConnectedOp, build: Build) -> SSAValue | None:
 
 @product(MatMulOp)
 def product_by_constant(node: MatMulOp, build: Build) -> SSAValue | None:
-    """A product of single matrices with a constant right one becomes a fully connected layer."""
+    """Turns a product of single matrices with a constant right one into a fully connected layer."""
     if len(shape_of(node.result.type)) != 2 or node.transpose_lhs.value.data:
         return None
     transposed = bool(node.transpose_rhs.value.data)

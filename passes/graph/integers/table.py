@@ -9,9 +9,9 @@ MOVES = RuleTable()
 PRODUCTS = RuleTable()
 """Rules that compute products of dequantized operands on the stored numbers."""
 EPILOGUES = RuleTable()
-"""Rules on what stands between a product of integers and the quantization of its result."""
+"""The rules for nodes between a product of integers and the quantization of its result."""
 INTEGERS = RuleTable()
-"""Rules that compute by integers alone what is between dequantization and quantization."""
+"""The rules that compute by integers alone between dequantization and quantization."""
 
 move = MOVES.rule
 product = PRODUCTS.rule

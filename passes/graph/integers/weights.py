@@ -1,4 +1,4 @@
-"""Constant operands of products: what is stored, and how it becomes signed and symmetric."""
+"""Constant operands of products: their stored numbers, made signed and symmetric."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class Weights:
         return numbers.reshape(shape)
 
     def centred(self) -> np.ndarray:
-        """Stored numbers less their zero points, i32."""
+        """Returns stored numbers minus their zero points, i32."""
         return self.read().astype(np.int32) - self.column(self.zero_points + self.offset)
 
     def sums(self) -> tuple[np.ndarray, np.ndarray]:

@@ -29,9 +29,11 @@ from .quads import QUAD, are_factors
 from .state import Blocked, Layouts, rule
 
 FEW_CHANNELS = 4
-"""Inputs of up to so many channels are read plain: packing them would multiply their size."""
+"""
+Inputs of up to this many channels are read plain, because packing them would multiply their size.
+"""
 MOST_GROUPS = 32
-"""Each group becomes a convolution of its own."""
+"""The largest number of groups; each becomes a convolution of its own."""
 
 
 class ConvolutionKind(Enum):
@@ -128,7 +130,7 @@ def _products(
 
 
 def _dot(layouts: Layouts, node: ConvolutionOp, x: SSAValue, rows: slice) -> SSAValue:
-    """Filters are in panels of one vector, whatever the blocks of the result."""
+    """Uses filters in panels of one vector, for any block size of the result."""
     filters, panel, terms = node.filter.owner, layouts.block, _terms(layouts, node)
     assert isinstance(filters, ConstantOp)
     outputs, inputs, *kernel = shape_of(node.filter.type)

@@ -1,9 +1,10 @@
 """
-Whether the users of a value would rather read it blocked.
+The demand for a value in blocks: whether its users prefer to read it blocked.
 
-Counted from the results of the graph towards its arguments: a convolution that will work on blocked
-tensors is one user in favour; one that will not, or any other operator without a rule, is one
-against. Operators that work on either layout pass on what the users of their result want.
+The demand is counted from the results of the graph towards its arguments. A convolution that will
+work on blocked tensors is one user in favour. A convolution that will not, or any other operator
+without a rule, is one against. Operators that work on either layout pass on the demand for their
+result.
 """
 
 from __future__ import annotations

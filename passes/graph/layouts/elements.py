@@ -63,7 +63,7 @@ def data_parallel(layouts: Layouts, node: DataParallel) -> Blocked | None:
 
 @rule(BroadcastOp)
 def broadcast(layouts: Layouts, node: BroadcastOp) -> Blocked | None:
-    """Along the spatial dimensions of a blocked tensor."""
+    """Broadcasts along the spatial dimensions of a blocked tensor."""
     x = layouts.blocked(node.input)
     shape, source = shape_of(node.result.type), shape_of(node.input.type)
     if x is None or len(source) != len(shape) or source[1] != shape[1]:

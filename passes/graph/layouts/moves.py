@@ -40,7 +40,7 @@ def reshape(layouts: Layouts, node: ReshapeOp) -> Blocked | None:
 
 @rule(ConcatOp)
 def concat(layouts: Layouts, node: ConcatOp) -> Blocked | None:
-    """Along the channels only if each operand but the last one fills its blocks."""
+    """Concatenates along the channels only if each operand except the last one fills its blocks."""
     if len(shape_of(node.result.type)) < 3 or not layouts.prefers_blocks(node.inputs, node.result):
         return None
     axis = node.axis.value.data
@@ -75,7 +75,7 @@ def slice_(layouts: Layouts, node: SliceOp) -> Blocked | None:
 
 @rule(PadOp)
 def pad(layouts: Layouts, node: PadOp) -> Blocked | None:
-    """Around the spatial dimensions. Users of a value share the border if they can."""
+    """Pads around the spatial dimensions. Users of a value share the padded copy if they can."""
     x = layouts.blocked(node.input)
     low, high = (list(p.get_values()) for p in (node.low, node.high))
     if x is None or low[CHANNEL] or high[CHANNEL]:

@@ -14,6 +14,6 @@ _PRODUCTS = ((U8, i8), (i8, i8), (i16, i16))
 
 def are_factors(x: Attribute, weights: Attribute) -> bool:
     """
-    Returns whether elements of these types, or what is stored of them, are multiplied as integers.
+    Returns whether elements of these types, or their storage types, are multiplied as integers.
     """
     return (storage_type(x), storage_type(weights)) in _PRODUCTS

@@ -25,7 +25,9 @@ _CHANNEL = 1
 
 
 class _Classes:
-    """Values that share a block, and what is known of each such class by its first value."""
+    """
+    Classes of values that share a block size. The first value of each class has the facts about it.
+    """
 
     def __init__(self, unit: int):
         self.unit = unit
@@ -43,7 +45,7 @@ class _Classes:
         self._parents[self.find(a)] = self.find(b)
 
     def see(self, value: SSAValue, channels: int) -> None:
-        """The blocks of a value hold that many channels together."""
+        """Notes that the blocks of a value together hold that many channels."""
         vectors = num_blocks(channels, self.unit)
         self._vectors[value] = gcd(self._vectors.get(value, 0), vectors)
 
@@ -101,7 +103,9 @@ def _convolution(node: ConvolutionOp, layouts: Layouts, classes: _Classes) -> No
 
 
 def _neighbours(op: Operation, classes: _Classes) -> None:
-    """The operands and results of an operator on blocked tensors get the same blocks."""
+    """
+    Joins the operands and results of an operator on blocked tensors, which get the same blocks.
+    """
     (result,) = op.results
     if len(shape_of(result.type)) < 3:
         return

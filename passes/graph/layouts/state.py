@@ -37,7 +37,10 @@ class Blocked:
     value: SSAValue
     channels: int
     fill: float | None = 0.0
-    """What lanes of no channel hold; None if they differ. Meaningless if there are none."""
+    """
+    The value of lanes without a channel; None if they differ. It has no meaning if there are no
+    such lanes.
+    """
 
     @property
     def block(self) -> int:
@@ -55,7 +58,7 @@ _RULES: Table[type[Node], Rule[Any]] = Table("a rule for blocked tensors")
 
 
 def rule(*operators: type[Node]) -> Callable[[Rule[N]], Rule[N]]:
-    """Decorator: how operators work on blocked tensors."""
+    """Registers how operators work on blocked tensors."""
     return _RULES.entry(*operators)
 
 
@@ -64,7 +67,7 @@ def rule_of(operator: type[Operation]) -> Rule | None:
 
 
 class Layouts:
-    """The blocked versions of values so far. New nodes go before the node that is looked at."""
+    """The blocked versions of values so far. New nodes are inserted before the current node."""
 
     def __init__(self, machine: MachineDescription, block: int | None = None):
         self.machine = machine
@@ -240,8 +243,8 @@ class Layouts:
         number: float = 0.0,
     ) -> SSAValue:
         """
-        Returns a tensor with a number around its spatial dimensions; itself if there are none to
-        add.
+        Returns a tensor with a number around its spatial dimensions; the tensor itself if nothing
+        is added.
         """
         if not any((*low, *high)):
             return blocked

@@ -55,7 +55,7 @@ class NodeAlgebra:
 
 
 def is_primitive(operator: type[DataParallel]) -> bool:
-    """Returns whether an operator is the node of a primitive, of which others are made."""
+    """Returns whether an operator is the node of a primitive."""
     return operator in _PRIMITIVE_CLASSES
 
 

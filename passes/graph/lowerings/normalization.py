@@ -160,10 +160,7 @@ def rms_norm(node: RmsNormOp, build: Build) -> SSAValue:
 
 @lowering(GroupNormOp)
 def group_norm(node: GroupNormOp, build: Build) -> SSAValue:
-    """
-    A group normalisation is a layer normalisation of each group, then a scale and a bias of each
-    channel.
-    """
+    """Computes a layer normalisation of each group, then a scale and a bias of each channel."""
     x, scale, bias = (widen(build, o) for o in node.operands)
     images, channels, *spatial = shape = shape_of(x.type)
     groups = node.groups.value.data

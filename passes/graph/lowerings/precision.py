@@ -1,6 +1,6 @@
 """
-Changes of element types in decompositions: 16-bit floats compute in f32 and round once, as the
-operators do, and quantized numbers compute as what is stored.
+Changes of element types in decompositions. 16-bit floats compute in f32 and round once, as the
+operators do; quantized numbers compute on their storage.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Quantization with scales of their own for channels, as arithmetic with constants."""
+"""Quantization with a scale for each channel, as arithmetic with constants."""
 
 from __future__ import annotations
 

@@ -2,9 +2,9 @@
 Transposed convolution as convolutions with stride 1.
 
 The results `p = phase + stride * t` of one phase, for all `t`, are a convolution of the input with
-every so-manieth element of the filter, backwards: input `i` reaches result `p` by filter element
-`k` where `p + low = i * stride + k * dilation`. So no product with a zero is computed, which
-spreading the input apart would do, and the results of the phases interleave. There are two forms:
+every stride-th element of the filter, reversed: input `i` reaches result `p` by filter element `k`
+where `p + low = i * stride + k * dilation`. So no product with a zero is computed, which spreading
+the input apart would do, and the results of the phases interleave. There are two forms:
 
 - one convolution for each phase (of all dimensions together), joined by concatenations along
   dimensions of their own: their producers write every `stride`-th element of the result in place;
@@ -29,7 +29,7 @@ from ..rewriting import Build
 from .registry import lowering
 
 MOST_PHASES = 16
-"""Each phase becomes a convolution of its own, with a kernel of its own."""
+"""The largest number of phases; each becomes a convolution of its own, with a kernel of its own."""
 LANES = 16
 """Output channels that fill the vectors of most machines."""
 
@@ -44,7 +44,7 @@ class Dimension:
     dilation: int
     low: int
     count: int
-    """How many results there are."""
+    """The number of results."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class Window:
     step: int
     """The distance from one filter element that is used to the next one."""
     taps: int
-    """How many are used; 0 if no result of this phase is reached."""
+    """The number of filter elements that are used; 0 if they reach no result of this phase."""
     dilation: int = 1
     start: int = 0
     """The input from which on elements are read, `size` of them."""
@@ -122,7 +122,7 @@ def _is_joint(node: TransposedConvolutionOp, dims: Sequence[Dimension]) -> bool:
 
 def _by_phase(node: TransposedConvolutionOp, build: Build, dims: Sequence[Dimension]) -> SSAValue:
     filters = _rows_of_outputs(node, build)
-    # all phases compute as many results; what the last ones have too many is left out
+    # all phases compute equally many results; the surplus of the last ones is cut off
     counts = [-(-d.count // d.stride) for d in dims]
     results = []
     for phases in product(*(range(d.stride) for d in dims)):

@@ -19,7 +19,7 @@ _ELEMENTWISE = [node for node in NODES if issubclass(node, DataParallel)]
 
 @simplification(BroadcastOp)
 def broadcast_repeats_nothing(node: BroadcastOp, build: Build) -> SSAValue | None:
-    """Adding dimensions of size 1 is a reshape."""
+    """Replaces a broadcast that only adds dimensions of size 1 by a reshape."""
     shape = shape_of(node.result.type)
     if num_elements(shape) != num_elements(shape_of(node.input.type)):
         return None

@@ -12,7 +12,7 @@ from .table import simplification
 
 
 def _inner(value: SSAValue, outer: ConcatOp) -> ConcatOp | None:
-    """Returns the concatenation along the same axis that makes `value` for nothing else."""
+    """Returns the concatenation along the same axis that makes `value`, if nothing else uses it."""
     found = defining_op(value, ConcatOp)
     if found is None or found.axis != outer.axis or not value.has_one_use():
         return None
@@ -22,9 +22,10 @@ def _inner(value: SSAValue, outer: ConcatOp) -> ConcatOp | None:
 @simplification(ConcatOp)
 def concat_of_concats(node: ConcatOp, build: Build) -> SSAValue | None:
     """
-    Inner concatenations along the same axis that nothing else needs are left out.
+    Removes inner concatenations along the same axis that nothing else uses.
 
-    Only the outermost one takes them in, all at once: a long chain is not copied repeatedly.
+    Only the outermost one takes them in, all at once, so that a long chain is not copied
+    repeatedly.
     """
     user = node.result.get_user_of_unique_use()
     if isinstance(user, ConcatOp) and user.axis == node.axis:
@@ -77,7 +78,7 @@ def _runs(node: ConcatOp, axis: int) -> list[list[SSAValue]]:
 
 @simplification(ConcatOp)
 def rejoin_slices(node: ConcatOp, build: Build) -> SSAValue | None:
-    """Neighbouring slices of one tensor are one slice."""
+    """Joins neighbouring slices of one tensor to one slice."""
     axis = node.axis.value.data
     runs = _runs(node, axis)
     if len(runs) == len(node.inputs):

@@ -19,7 +19,7 @@ from ..rewriting import Build, defining_op
 from .table import simplification
 
 LONGEST_CHAIN = 16
-"""How far a reshape looks for the one that it cancels with."""
+"""The largest distance of two reshapes that cancel."""
 
 
 @simplification(ReshapeOp, BroadcastOp, SliceOp, TransposeOp, GatherOp)

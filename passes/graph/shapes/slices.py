@@ -1,4 +1,4 @@
-"""Slices of what other nodes put together, and gathers that are slices."""
+"""Rules for slices of joined tensors, and for gathers that are slices."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def slice_of_broadcast(node: SliceOp, build: Build) -> SSAValue | None:
 
 @simplification(GatherOp)
 def gather_in_steps(node: GatherOp, build: Build) -> SSAValue | None:
-    """A gather with known indices at equal distances is a slice."""
+    """Replaces a gather with known indices at equal distances by a slice."""
     shape = shape_of(node.indices.type)
     if not isinstance(node.indices.owner, ConstantOp) or not 0 < num_elements(shape) <= SMALL:
         return None

@@ -1,4 +1,4 @@
-"""The table of shape rules, with what canonicalization knows about nodes that move nothing."""
+"""The table of shape rules, together with canonicalization's rules for nodes that move nothing."""
 
 from __future__ import annotations
 
