@@ -1,8 +1,8 @@
 """
 Calibration: from a histogram to the range that a quantized type represents. Other numbers saturate.
 
-A method sees the histogram of a value and how the numbers will be stored, and returns a range. All
-of them look at candidates of one form: numbers further from 0 than a threshold `t` saturate.
+A method gets the histogram of a value and the storage of its numbers, and returns a range. All of
+them look at candidates of one form: numbers further from 0 than a threshold `t` saturate.
 """
 
 from __future__ import annotations
@@ -24,9 +24,14 @@ from .schemas import Range, choose, choose_per_axis, schema_of, storage_of
 
 DEFAULT_PERCENTILE = 99.99
 CANDIDATES = 256
-"""How many thresholds `entropy` and `mse` try, evenly spaced up to the largest absolute number."""
+"""
+The number of thresholds that `entropy` and `mse` try, evenly spaced up to the largest absolute
+number.
+"""
 _SPIKE = 2
-"""How many bins beside 0 exact zeros may be in, after a histogram was spread over other bins."""
+"""
+The number of bins beside 0 that exact zeros may be in after a histogram was spread over other bins.
+"""
 _HALF_WIDTH = 8
 """Storage wider than this has more levels than a histogram has bins."""
 
@@ -57,7 +62,7 @@ METHODS: Table[str, Method] = Table("a method")
 
 
 def method(name: str) -> Callable[[Method], Method]:
-    """Decorator: enter a method of calibration under a name."""
+    """Registers a method of calibration under a name."""
     return METHODS.entry(name)
 
 
@@ -95,7 +100,7 @@ def calibrated_range(
 
 
 def expect_method(name: str) -> None:
-    """Raises QuantizationError unless there is such a method of calibration."""
+    """Raises QuantizationError if there is no such method of calibration."""
     if name not in METHODS:
         raise QuantizationError(f"expected a calibration of {', '.join(METHODS)}, found {name!r}")
 
@@ -143,14 +148,14 @@ def entropy(h: Histogram, target: Target) -> Range:
     Returns the threshold whose quantized histogram loses least information, measured by the
     Kullback-Leibler divergence (Migacz, 8-bit Inference with TensorRT, GTC 2017).
 
-    As there: the reference is the histogram up to the threshold, with all that saturates added to
-    its outermost bins; the candidate is the same without that, its bins put together to as many
-    levels as can be stored, each level spread evenly over its bins that are not empty. A range that
-    will be symmetric is judged by absolute numbers, on half of the levels. CANDIDATES thresholds
-    are tried, those with at least one bin for each level, and each lowered to where there are
-    numbers next to it; among equals the largest wins. Zero is represented exactly, so the spike of
-    zeros that `relu` makes is taken out first, as NVIDIA's pytorch-quantization does: it would be
-    spread over a level, and thereby rule out all but the smallest thresholds.
+    As in that work, the reference is the histogram up to the threshold, with all that saturates
+    added to its outermost bins; the candidate is the same without that, its bins put together to as
+    many levels as can be stored, each level spread evenly over its bins that are not empty. A range
+    that will be symmetric is judged by absolute numbers, on half of the levels. CANDIDATES
+    thresholds are tried, those with at least one bin for each level, and each lowered to where
+    there are numbers next to it; among equals the largest wins. Zero is represented exactly, so the
+    spike of zeros that `relu` makes is taken out first, as NVIDIA's pytorch-quantization does: it
+    would be spread over a level, and thereby rule out all but the smallest thresholds.
 
     Storage of 16 bits and more has so many levels that there is no loss to weigh: then everything
     is kept, as by `min-max`. Raises QuantizationError if there are no more bins than levels
@@ -198,9 +203,9 @@ def _widths_at_numbers(counts: np.ndarray, zero: int, reach: int) -> np.ndarray:
 
 def divergence(counts: np.ndarray, first: int, last: int, levels: int) -> float:
     """
-    The Kullback-Leibler divergence of `counts[first:last]`, with what is outside added to the
-    outermost bins, from itself at `levels` levels; infinity if a bin that is not empty belongs to
-    an empty level.
+    Returns the Kullback-Leibler divergence of `counts[first:last]`, with the counts outside added
+    to the outermost bins, from itself at `levels` levels; infinity if a bin that is not empty
+    belongs to an empty level.
     """
     inside = counts[first:last]
     reference = inside.astype(np.float64)
@@ -278,7 +283,7 @@ def _absolute(h: Histogram, largest: float) -> np.ndarray:
 
 def _domain(h: Histogram, target: Target, largest: float) -> tuple[np.ndarray, int, int]:
     """
-    The counts that compete, the index of the first bin above 0, and how many levels there are.
+    Returns the counts that compete, the index of the first bin above 0, and the number of levels.
     """
     if target.folds(h):
         return _absolute(h, largest), 0, target.levels // 2
@@ -289,8 +294,9 @@ def _domain(h: Histogram, target: Target, largest: float) -> tuple[np.ndarray, i
 
 def _without_spike(counts: np.ndarray, zero: int) -> np.ndarray:
     """
-    The counts without the spike of exact zeros, which is in up to _SPIKE bins on each side of 0:
-    they get at most the count of the next bin, which is on the other side if this one has no more.
+    Returns the counts without the spike of exact zeros, which is in up to _SPIKE bins on each side
+    of 0. These bins get at most the count of the next bin, which is on the other side if this side
+    has no more.
     """
     result = counts.copy()
     sides = result[zero:], result[:zero][::-1]

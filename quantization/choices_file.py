@@ -1,12 +1,12 @@
 """
-Choices of quantization as a file, as `glow-tune-quantization` writes it and `glow-run` takes it.
+Choices of quantization as a file, which `glow-tune-quantization` writes and `glow-run` reads.
 
 ```
 {"format": "glow-quantization", "version": 1,
  "options": {"profile": "profile.json", "keep_float": ["conv1"], "storages": ["fc=i16"]}}
 ```
 
-`options` are fields of `Quantization`; what is missing has its default. The path of the profile is
+`options` are fields of `Quantization`; missing ones have their defaults. The path of the profile is
 relative to the folder of the file. Readers ignore other fields of the object.
 """
 
@@ -56,7 +56,7 @@ def load_choices(path: str | Path) -> Quantization:
             f"{path}: expected a profile or choices, not JSON: {error}"
         ) from None
     if not isinstance(document, dict) or document.get("format") != FORMAT:
-        return Quantization(profile=str(path))  # reading the profile will say what it is
+        return Quantization(profile=str(path))  # reading the profile will report the error
     if document.get("version") != VERSION:
         raise QuantizationError(
             f"{path}: expected version {VERSION}, found {document.get('version')!r}"

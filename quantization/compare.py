@@ -3,7 +3,7 @@ The differences between two runs of a network, value by value: a quantized run a
 
 Values are compared by name. Passes make new values and may change names; `name_values` notes the
 names of a graph as the locations of its operations, which rewrites hand on. Signal and noise are
-summed over as many batches as one likes.
+summed over any number of batches.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class ValueComparison:
     """The largest absolute difference."""
     elements: int = 0
     rows: int = 0
-    """How many vectors along the last dimension (but those of size 1) were compared."""
+    """The number of vectors along the last dimension whose size is not 1."""
     agreeing: int = 0
     """The number of these whose largest element is at the same place."""
 
@@ -150,11 +150,11 @@ def values_of(
     module: ModuleOp, feed: Mapping[str, np.ndarray], names: Iterable[str] | None = None
 ) -> dict[str, np.ndarray]:
     """
-    Returns the values of a graph by name, as the interpreter computes them: floats and quantized
-    numbers, the latter as the numbers that they stand for. `names` limits them to some. If several
-    operations have the location of one name, it is that of the last result.
+    Returns the values of a graph by name, as the interpreter computes them: floats, and quantized
+    numbers as the real numbers that they represent. `names` limits the result to some values. If
+    several operations have the location of one name, the last result is returned.
 
-    Raises InputError for wrong inputs and CompileError for what the interpreter cannot run.
+    Raises InputError for wrong inputs and CompileError for graphs that the interpreter cannot run.
     """
     wanted = set(names or ())
     reads = {

@@ -1,9 +1,9 @@
 """
 The conversions that remain in a graph that computes with integers, with reasons.
 
-The last operation of a loop that a product stores through may well convert: that costs no pass over
-memory. A graph is looked at after `glow-legalize-quantized`, where a product of integers has
-results of i32, and a cast makes real numbers of them.
+A conversion in the last operation of a loop that stores a product costs no pass over memory. A
+graph is analysed after `glow-legalize-quantized`, where a product of integers has results of i32,
+and a cast makes real numbers of them.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ def _is_accumulator(value: SSAValue) -> bool:
 
 
 def _is_quantized_again(value: SSAValue) -> bool:
-    """Returns whether what is computed from a value, one by one, ends in a quantization."""
+    """Returns whether the elementwise operators on a value end in a quantization."""
     value = _end_of_chain(value)
     return value.has_one_use() and isinstance(next(iter(value.uses)).operation, QuantizeOp)
 

@@ -48,8 +48,9 @@ def quantize_dynamically(
     main: func.FuncOp, is_kept: Callable[[Node], bool]
 ) -> tuple[dict[SSAValue, SSAValue], dict[SSAValue, str]]:
     """
-    Rewrites all products of f32 by constant matrices, but those to keep in float. Returns what took
-    the place of each result, and why other products of matrices stay, by their results.
+    Rewrites all products of f32 by constant matrices, except those to keep in float. Returns the
+    replacement of each result, and the reasons why other products of matrices stay, by their
+    results.
     """
     replaced: dict[SSAValue, SSAValue] = {}
     others: dict[SSAValue, str] = {}

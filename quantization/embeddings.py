@@ -38,8 +38,8 @@ def quantize_embeddings(
     main: func.FuncOp, storage: str, is_kept: Callable[[Node], bool]
 ) -> dict[SSAValue, SSAValue]:
     """
-    Rewrites all lookups in constant f32 tables, but those to keep in float; `storage` is a key of
-    BITS. Returns what took the place of each result. Raises QuantizationError for a table with NaN
+    Rewrites all lookups in constant f32 tables, except those to keep in float; `storage` is a key
+    of BITS. Returns the replacement of each result. Raises QuantizationError for a table with NaN
     or infinity.
     """
     replaced: dict[SSAValue, SSAValue] = {}

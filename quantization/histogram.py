@@ -1,4 +1,4 @@
-"""Histograms of streams of numbers, whose range grows with what they see."""
+"""Histograms of streams of numbers, whose range grows with the numbers."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ class Histogram:
     """
     The counts of numbers in bins of equal width from the smallest to the largest number.
 
-    As in Glow (`QuantizationProfile`), the range is always exactly that of the finite numbers seen:
-    when it grows, what was counted is spread over the new bins as if it were uniform within each
-    old bin, in whole numbers whose sum stays the same. If all numbers were equal, all are in bin 0.
+    As in Glow (`QuantizationProfile`), the range is always exactly that of the finite numbers so
+    far. When it grows, the counts are spread over the new bins as if they were uniform within each
+    old bin, in whole numbers whose sum stays the same. If all numbers are equal, all are in bin 0.
     """
 
     counts: np.ndarray = field(default_factory=lambda: np.zeros(DEFAULT_BINS, np.int64))
@@ -62,7 +62,9 @@ class Histogram:
 
     @property
     def edges(self) -> np.ndarray:
-        """The bounds of the bins, f64 [bins + 1]. Raises QuantizationError if there are none."""
+        """
+        The bounds of the bins, f64 [bins + 1]. Raises QuantizationError if there are no numbers.
+        """
         self.expect_numbers()
         return np.linspace(self.low, self.high, self.bins + 1)
 
@@ -94,7 +96,8 @@ class Histogram:
         """Returns the finite elements; the others are counted."""
         if flat.dtype.itemsize == 2:  # f16 and bf16, in which sums and extrema are slow
             flat = flat.astype(np.float32)
-        # one pass, exact enough: a sum of finite numbers may overflow, of others it always is
+        # one pass, and exact enough; a sum of finite numbers may overflow, so the check is needed
+        # anyway
         with np.errstate(over="ignore", invalid="ignore"):
             if np.isfinite(flat.sum(dtype=np.float64)):
                 return flat
@@ -121,8 +124,8 @@ class Histogram:
 
     def over(self, low: float, high: float, bins: int) -> np.ndarray:
         """
-        The counts in `bins` bins of another range, which must contain this one, int64 [bins].
-        Raises QuantizationError if nothing was counted.
+        Returns the counts in `bins` bins of another range, which must contain this one, int64
+        [bins]. Raises QuantizationError if nothing was counted.
         """
         self.expect_numbers()
         return spread(self.counts, self.low, self.high, low, high, bins)

@@ -24,16 +24,16 @@ METRICS: Table[str, Metric] = Table("a metric")
 
 
 def metric(name: str) -> Callable[[Metric], Metric]:
-    """Decorator: a metric by its name in command lines."""
+    """Registers a metric under its name in command lines."""
     return METRICS.entry(name)
 
 
 @metric("error")
 def error(reference: Outputs, found: Outputs, labels: np.ndarray | None) -> float:
     """
-    Noise over signal: the mean squared error of an output over the mean square of the exact one,
-    of the worst output; infinity if it is not a number. 0.001 is a ratio of signal to noise of
-    30 dB.
+    Returns noise over signal: the mean squared error of an output over the mean square of the exact
+    one, for the worst output; infinity if it is not a number. 0.001 is a ratio of signal to noise
+    of 30 dB.
     """
     worst = 0.0
     for number in range(len(reference[0])):
@@ -59,7 +59,7 @@ def top1(reference: Outputs, found: Outputs, labels: np.ndarray | None) -> float
 def labelled(reference: Outputs, found: Outputs, labels: np.ndarray | None) -> float:
     """
     Returns the accuracy that is lost: the decrease of the share of correctly classified samples, at
-    least 0. Raises QuantizationError without labels, or if there are not as many as samples.
+    least 0. Raises QuantizationError without labels, or if their number is not that of the samples.
     """
     exact, quantized = classes(reference), classes(found)
     if labels is None:

@@ -38,7 +38,7 @@ class ObservedGraph:
         threads: int = 1,
         cache: bool | str | Path = True,
     ):
-        """The graph is not changed. Raises what compiling raises."""
+        """`graph` is not changed. Raises the errors of compilation."""
         copy = graph.clone()
         self._arguments: dict[str, int] = {}
         self._results: dict[str, int] = {}

@@ -45,15 +45,16 @@ class Quantization:
     """Whether each output channel of weights has a scale of its own."""
     bias: str = "i32"
     """
-    The storage of the bias: `i32` in the scale of the products, `i8` in one of its own, or `float`.
+    The storage of the bias: `i32` in the scale of the products, `i8` in a scale of its own, or
+    `float`.
     """
     embeddings: str = "float"
     """The storage of constant tables with row lookups: `u8`, `u4`, or `float`."""
     everything: bool = False
     """
-    Whether values between operators that are not products are quantized too, which programs of
-    integers alone need, and results that are not made of one product or stored value. By default,
-    what can be computed in the registers of a loop stays float.
+    Whether values between operators that are not products are quantized too, and results that do
+    not come from one product or stored value. Programs that compute with integers alone need this.
+    By default, values that stay in the registers of a loop are float.
     """
     dynamic: bool = False
     """
@@ -82,7 +83,9 @@ class Quantization:
                 raise QuantizationError(f"expected {name} of {', '.join(known)}, found {found!r}")
 
     def expect_source(self, profiled: bool) -> None:
-        """Raises QuantizationError if nothing, not even a profile, says what to quantize."""
+        """
+        Raises QuantizationError if neither a profile nor an option names anything to quantize.
+        """
         if not profiled and not self.dynamic and self.embeddings == "float":
             raise QuantizationError(
                 "quantization needs a profile, or dynamic=true; see glow-profile"
@@ -99,7 +102,7 @@ class Quantization:
 
     @property
     def pipeline(self) -> str:
-        """The same as its text; what `glow.compile` asks for."""
+        """The pass pipeline as text, which `glow.compile` runs."""
         return str(self)
 
     def __repr__(self) -> str:

@@ -45,7 +45,7 @@ _LISTED = 10
 
 @dataclass
 class ValueProfile:
-    """One value and what was seen of it."""
+    """A value, and the statistics of its numbers."""
 
     key: ValueKey
     histogram: Histogram
@@ -83,7 +83,7 @@ class Profile:
 
     values: dict[str, ValueProfile]
     samples: int = 0
-    """How many inputs were seen."""
+    """The number of inputs that were profiled."""
     model: str = ""
     """The name of the model."""
 
@@ -147,10 +147,10 @@ class Profile:
         """
         Finds the values of a graph (the function @main) in the profile.
 
-        A value is known by its name and its key; else by its key, if as many values have it here
-        and there (renamed); else by its name and its local key (something before it changed).
-        Raises QuantizationError if less than a tenth of the graph's values is known: a profile of
-        another model, or of one that was optimised differently.
+        A value is found by its name and its key; else by its key, if graph and profile have equally
+        many values of that key (they were renamed); else by its name and its local key (something
+        before it changed). Raises QuantizationError if fewer than a tenth of the graph's values are
+        found: then the profile is of another model, or of one that was optimised differently.
         """
         wanted = profiled_values(main_function(module))
         free = dict(self.values)

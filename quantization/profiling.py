@@ -49,7 +49,7 @@ class Profiler:
     """
     A network that counts the numbers of its values, batch by batch.
 
-    `bins` is the number of bins of each histogram. `nan` says what happens to values with NaN or
+    `bins` is the number of bins of each histogram. `nan` is the treatment of values with NaN or
     infinity: `refuse` raises an error, `ignore` counts them apart. `backend` runs the network; if
     it is `cpu` and cannot, the interpreter does, with a warning.
     """

@@ -1,9 +1,9 @@
 """
 Quantizes a graph of floats by the ranges of a profile.
 
-The result has the form in which quantized networks come from elsewhere, too: operators in float
-between `glow.dequantize` of their operands and `glow.quantize` of their results. What becomes
-integer arithmetic follows from that (`glow-legalize-quantized`).
+The result has the same form as imported quantized networks: operators in float between
+`glow.dequantize` of their operands and `glow.quantize` of their results. `glow-legalize-quantized`
+makes integer arithmetic of it.
 
 1. Products (convolutions, fully connected layers, matrix products) are quantized if the backend
    computes them on the types that the options ask for, the profile knows the ranges of their
@@ -51,9 +51,9 @@ def quantize(
     """
     Quantizes the function @main of `module`, which is changed.
 
-    Without a profile, only what `dynamic` and `embeddings` ask for is quantized. Raises
-    QuantizationError if the profile is of another network, for names to keep in float that there
-    are not, and if nothing is quantized though not all products are to be kept in float.
+    Without a profile, only the operators that `dynamic` and `embeddings` name are quantized. Raises
+    QuantizationError if the profile is of another network, for unknown names to keep in float, and
+    if nothing is quantized although some products are not to be kept in float.
     """
     options = options or Quantization()
     options.expect_source(profile is not None)
@@ -117,9 +117,9 @@ class QuantizePass(Quantization, ModulePass):
     digest: str | None = None
     """A hash of the profile, which tells cached programs apart. It is not checked."""
     backend: str = "cpu"
-    """The backend whose claims decide what is quantized."""
+    """The backend whose claims decide which operators are quantized."""
     report: str | None = None
-    """A file for the report: what was quantized, what was not, and why."""
+    """A file for the report: what was quantized, what was not, and the reasons."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         profile = None if self.profile is None else Profile.load(self.profile)

@@ -28,7 +28,7 @@ from .storages import chosen_storages, origin, schema_for
 
 
 def why_kept(node: Node, options: Quantization, names: Mapping[SSAValue, str]) -> str:
-    """Why the options keep a node in float; "" if they do not."""
+    """Returns the reason why the options keep a node in float; "" if they do not."""
     keep = options.keep_float
     if node.name in keep or node.name.removeprefix("glow.") in keep:
         return KEPT_OPERATOR
@@ -96,7 +96,8 @@ class Quantizer:
 
     def _type_of(self, value: SSAValue) -> QuantizedType:
         """
-        Returns the type for an activation: that of what it is a rearrangement of, or by its range.
+        Returns the type for an activation: the type of the value that it rearranges, or one for its
+        range.
         """
         if value in self.types:
             return self.types[value]
@@ -169,11 +170,11 @@ class Quantizer:
             return None
 
     def _consider_stored(self, node: Node) -> None:
-        """Quantizes what an elementwise operator behind a product reads from memory."""
+        """Quantizes the operands that an elementwise operator after a product reads from memory."""
         if not isinstance(node, DataParallel | ConcatOp):
             return
         if isinstance(node, ConcatOp) and self._is_stored_whole(node.result):
-            return  # what makes the parts quantizes them, once, to the type of the whole
+            return  # the nodes that make the parts quantize them, once, to the type of the whole
         operands = [v for v in node.operands if not is_constant(v)]
         if len(operands) < 2 or not any(self._is_integer(v) for v in operands):
             return
@@ -207,7 +208,7 @@ class Quantizer:
         return self.order[value.owner] if isinstance(value.owner, Operation) else -1
 
     def _consider_everything(self, node: Node) -> None:
-        """Quantizes operands and results, but for what stays in the registers of a loop."""
+        """Quantizes operands and results, except those that stay in the registers of a loop."""
         if type(node) not in MOVERS | AVERAGES and not isinstance(node, DataParallel | ConcatOp):
             self._consider_result(node)
             return
@@ -303,7 +304,7 @@ class Quantizer:
 
 
 class _StaysFloat(Exception):
-    """Why a product or a value is not quantized."""
+    """The reason why a product or a value is not quantized."""
 
 
 def _uses(value: SSAValue) -> int:
@@ -311,7 +312,7 @@ def _uses(value: SSAValue) -> int:
 
 
 def _quantized_from(value: SSAValue) -> QuantizedType:
-    """Returns the type behind a dequantized value."""
+    """Returns the quantized type of the operand of a dequantization."""
     assert isinstance(value.owner, DequantizeOp)
     t = element_of(value.owner.input.type)
     assert isinstance(t, QuantizedType)

@@ -1,4 +1,6 @@
-"""The report of a quantization: what is quantized, what stays float, and why."""
+"""
+The report of a quantization: the values that are quantized, those that stay float, and the reasons.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,7 @@ from ..wording import counted
 from .options import Quantization
 
 KEPT_VALUE, KEPT_OPERATOR = "it is kept in float", "its operator is kept in float"
-"""Why a product stays float that was asked to."""
+"""The reasons why a product stays float on request."""
 _LISTED = 5
 """Reasons in an error."""
 
@@ -24,9 +26,9 @@ class Report:
     types: dict[str, QuantizedType] = field(default_factory=dict)
     """The types of activations, by the name of the value."""
     kept: dict[str, str] = field(default_factory=dict)
-    """Why products and values stay float, by name."""
+    """The reasons why products and values stay float, by name."""
     unmatched: str = ""
-    """What of the profile and the graph did not match."""
+    """The parts of the profile and of the graph that did not match."""
 
     def lines(self) -> list[str]:
         """Returns the report as text."""

@@ -2,7 +2,7 @@
 The roles of operands for quantization: activations, weights and biases.
 
 An operator is in one of three tables. Products (convolutions, fully connected layers, matrix
-products) are what integers make faster: their activations are quantized by the ranges of a profile,
+products) are faster with integers. Their activations are quantized by the ranges of a profile,
 constant weights by their own numbers. Movers (reshapes, pools of maxima, ...) give numbers that
 their operand has, so their results keep its type. All others compute in float, in registers of the
 loop that dequantizes their operands.
@@ -47,7 +47,7 @@ PRODUCTS: Table[type[Node], RolesOf[Any]] = Table("roles")
 
 
 def product(operator: type[N]) -> Callable[[RolesOf[N]], RolesOf[N]]:
-    """Decorator: how the operands of a product are quantized."""
+    """Registers how the operands of a product are quantized."""
     return PRODUCTS.entry(operator)
 
 
@@ -63,7 +63,7 @@ def fully_connected(node: FullyConnectedOp) -> Roles:
 
 @product(TransposedConvolutionOp)
 def transposed_convolution(node: TransposedConvolutionOp) -> Roles:
-    """The filter has the outputs of one group in dimension 1."""
+    """Returns the roles for a filter that has the outputs of one group in dimension 1."""
     return _by_constant(node, axis=1 if node.group.value.data == 1 else None, bias=2)
 
 
@@ -71,7 +71,7 @@ def transposed_convolution(node: TransposedConvolutionOp) -> Roles:
 def matmul(node: MatMulOp) -> Roles:
     rank = len(shape_of(node.rhs.type))
     transposed = bool(node.transpose_rhs.value.data)
-    # several matrices have columns of their own each, which one scale per column does not tell
+    # several matrices have different columns, which one scale per column cannot describe
     single = all(d == 1 for d in shape_of(node.rhs.type)[:-2])
     return _by_constant(node, axis=rank - 1 - transposed if single else None, bias=None)
 
@@ -107,8 +107,9 @@ def needs_integers(
     result: SSAValue, stored: Container[SSAValue], products: Container[Operation]
 ) -> bool:
     """
-    Returns whether a result of a graph is neither what a quantized product accumulates nor a stored
-    value, with elementwise operators on it alone, of which floats can be made at the end.
+    Returns whether a result of a graph must be made of integers. It need not if it is the sum of a
+    quantized product, or a stored value, followed by elementwise operators on it alone: floats can
+    be made of it at the end.
     """
     node = result.owner
     while isinstance(node, DataParallel) and node not in products:

@@ -1,7 +1,7 @@
 """
 Schemas choose scale and zero point of a quantized type from a range of real numbers.
 
-A quantized number `q` stands for `(q - zero_point) * scale`. Every schema represents 0 exactly,
+A quantized number `q` represents `(q - zero_point) * scale`. Every schema represents 0 exactly,
 because padding, `relu` and masks make exact zeros (Jacob et al., Quantization and Training of
 Neural Networks for Efficient Integer-Arithmetic-Only Inference, CVPR 2018, section 2.1). Scales are
 rounded to f32, in which `glow.quantize` computes. A range of nothing but zeros has no scale of its
@@ -67,7 +67,7 @@ SCHEMAS: Table[str, Schema] = Table("a schema")
 
 
 def schema(name: str) -> Callable[[Schema], Schema]:
-    """Decorator: enter a schema under a name."""
+    """Registers a schema under a name."""
     return SCHEMAS.entry(name)
 
 
@@ -86,8 +86,8 @@ def asymmetric(lows: np.ndarray, highs: np.ndarray, storage: IntegerType) -> Par
 @schema("symmetric")
 def symmetric(lows: np.ndarray, highs: np.ndarray, storage: IntegerType) -> Parameters:
     """
-    Returns `-t` to `t` on as many numbers on both sides of the zero point, which is 0, or half of
-    the range for unsigned storage; so -128 of i8 stands for no number of the range.
+    Returns `-t` to `t` with equally many numbers on both sides of the zero point. The zero point is
+    0, or half of the range for unsigned storage, so -128 of i8 represents no number of the range.
     """
     _, scales, points = _symmetric(lows, highs, storage)
     return storage, _scales(scales), points
@@ -177,7 +177,7 @@ def choose_per_axis(
     expressed: Attribute = f32,
 ) -> QuantizedType:
     """
-    Returns the type with one scale for each index of dimension `axis`, from as many ranges. All
+    Returns the type with one scale for each index of dimension `axis`, from one range each. All
     channels have the same storage. Raises QuantizationError as `choose` does.
     """
     chosen, scales, points = _parameters(lows, highs, schema, storage)
@@ -262,7 +262,7 @@ def quantize_array(array: np.ndarray, type: QuantizedType) -> np.ndarray:
 
 
 def dequantize_array(array: np.ndarray, type: QuantizedType) -> np.ndarray:
-    """Returns the numbers that stored ones stand for, by the meaning of `glow.dequantize`."""
+    """Returns the real numbers that stored numbers represent, as `glow.dequantize` defines them."""
     shape = list(array.shape)
     call = Call(DequantizeOp, (TensorType(type, shape),), (TensorType(type.expressed, shape),), {})
     return evaluate(call, (array,))[0]

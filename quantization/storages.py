@@ -14,7 +14,7 @@ from .schemas import storage_of
 
 
 def origin(value: SSAValue) -> SSAValue:
-    """What a value is a rearrangement of, itself if it is none: both have one type."""
+    """Returns the value that a value rearranges, or the value itself: both have one type."""
     while (source := moved(value)) is not None:
         value = source
     return value
@@ -24,8 +24,8 @@ def chosen_storages(
     nodes: Iterable[Node], names: Mapping[SSAValue, str], options: Quantization
 ) -> dict[SSAValue, str]:
     """
-    Returns the storage for each value (that others may be rearrangements of) which a product with a
-    choice of its own reads; the widest, if several do. Raises QuantizationError for unknown
+    Returns the storage for each value that a product with a storage of its own reads; if several
+    do, the widest. The key is the value that is rearranged. Raises QuantizationError for unknown
     products.
     """
     choices = options.product_storages()
@@ -53,8 +53,8 @@ def chosen_storages(
 
 def schema_for(storage: str, options: Quantization) -> str:
     """
-    Returns the schema of activations. Those that are wider than the others have no zero point: sums
-    of products of 16 bits fit into i32 for twice as many then, and there are levels enough.
+    Returns the schema of activations. Wider storage than that of the others has no zero point: then
+    i32 holds sums of twice as many products of 16 bits, and there are enough levels.
     """
     wider = _bits(storage) > _bits(options.activations)
     return "symmetric" if wider and options.schema == "asymmetric" else options.schema

@@ -56,7 +56,7 @@ class ProductLoss:
     name: str
     operator: str
     alone: Trial | None
-    """None if time was over before."""
+    """The loss of each product alone; None if time ran out before."""
     saved: float
     """Seconds that it saves alone; 0 if that is not known."""
     choice: str
@@ -87,7 +87,7 @@ class Goal:
     labels: np.ndarray | None = None
     """The class of each sample, for the metric `labels`."""
     seconds: float = 600.0
-    """When to stop with what was found."""
+    """The time in seconds after which the search stops with its best choice."""
     measured: bool = False
     """Whether cost is measured instead of estimated."""
 

@@ -26,7 +26,7 @@ VERSION = 1
 
 @dataclass(frozen=True)
 class Trial:
-    """One choice of numbers for all products, and what came of it."""
+    """A choice of storages for all products, and its results."""
 
     choices: Mapping[str, str]
     """`float` or a storage, by product; others are quantized as usual."""
@@ -43,7 +43,7 @@ class TuningState:
     """All trials so far."""
 
     of: dict[str, str]
-    """What is tuned: digests and names by what they are of."""
+    """The subject of the tuning: digests and names by what they describe."""
     path: Path | None = None
     """The file, which is written after every trial; None for none."""
     trials: dict[frozenset[tuple[str, str]], Trial] = field(default_factory=dict)
@@ -69,8 +69,8 @@ class TuningState:
 
     def load(self) -> None:
         """
-        Takes over the trials of the file. Raises QuantizationError if it is damaged, or of the
-        tuning of something else, saying what differs.
+        Takes over the trials of the file. Raises QuantizationError if it is damaged, or belongs to
+        another tuning; the error names the difference.
         """
         assert self.path is not None
         try:

@@ -12,10 +12,10 @@ from functools import cache
 from ..errors import GlowError
 
 LEAST_SECONDS = 0.05
-"""How long the counter is compared with the clock at least: that makes errors less than 1e-4."""
+"""The least time for which the counter is compared with the clock: it keeps errors below 1e-4."""
 _ENTRY = "glow_counter"
 _READS = 5
-"""How often both are read together, to use the two that are closest."""
+"""The number of times that both are read together, to use the two readings that are closest."""
 
 
 @cache

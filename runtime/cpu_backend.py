@@ -59,14 +59,16 @@ class CpuBackend(Backend):
 
     @property
     def threads(self) -> int:
-        """How many threads run a program together."""
+        """The number of threads that run a program together."""
         return self.options.threads
 
     def option(self, name: str) -> object:
         return getattr(self.options, name)
 
     def target(self) -> Target:
-        """What code is generated for. Raises GlowError for names that LLVM does not know."""
+        """
+        Returns the target of code generation. Raises GlowError for names that LLVM does not know.
+        """
         o = self.options
         return find_target(o.target_cpu, o.target_features, o.target_triple)
 
@@ -77,12 +79,12 @@ class CpuBackend(Backend):
         directory = self.cache.directory if isinstance(self.cache, ObjectCache) else None
         return used_schedules(self.options.schedules, directory, self.target().describe())
 
-    # what it computes, and what the device is like
+    # claims, and properties of the device
 
     def claims(self) -> Sequence[Claim]:
         from ..lowering.kernels import kernel_claims
 
-        # products of bf16 are made by a pass behind `glow-lower-nodes`, and only if asked for
+        # a pass after `glow-lower-nodes` makes products of bf16, if asked for
         return kernel_claims(replace(self.target().describe(), has_bf16_dot=False))
 
     def memories(self) -> Sequence[DeviceMemory]:
@@ -158,11 +160,11 @@ class CpuBackend(Backend):
         """
         Returns the object files of a program, which may be for another machine than this one.
         Linked together and with the C library's `libm`, their entry is
-        `void glow_main(void *weights, void **io, void *arena)`, where `arena_bytes` says how large
-        the arena must be; a program for several threads is called as `lowering.threads` says. Where
-        the target has tile registers, the process must ask for them first. docs/targets.md lists
-        all functions that they call; those for 16-bit floats that the target needs are in the last
-        object. What else a C program needs is written by `bundle.write_bundle`.
+        `void glow_main(void *weights, void **io, void *arena)`, where the arena must have
+        `arena_bytes` bytes; a program for several threads is called as `lowering.threads` says. If
+        the target has AMX tiles, the process must ask the system for them first. docs/targets.md
+        lists all functions that they call; those for 16-bit floats that the target needs are in the
+        last object. What else a C program needs is written by `bundle.write_bundle`.
         """
         return self._compilation(stages).objects()
 

@@ -38,7 +38,7 @@ Modules = Mapping[str, ModuleOp]
 
 
 class CpuCompilation:
-    """One compilation: the stages of a network, and how its code is made."""
+    """A compilation: the stages of a network, and the generation of its code."""
 
     def __init__(
         self,
@@ -48,7 +48,7 @@ class CpuCompilation:
         objects_cache: Cache | None,
         schedules: str | None = None,
     ):
-        """`schedules` stands for the content of the file of measured schedules, if there is one."""
+        """`schedules` is the hash of the file of measured schedules, if there is one."""
         self._schedules = schedules
         self._stages = stages
         self._options = options
@@ -68,7 +68,7 @@ class CpuCompilation:
             return segment_key(own)
 
         with short_gil_switch(), ThreadPoolExecutor(1) as pool:
-            # numpy and LLVM release Python's global lock, so weights are packed meanwhile
+            # numpy and LLVM release Python's global lock, so weights can be packed at the same time
             filled = pool.submit(fill)
             objects, plan = self._objects()
             key = filled.result()
@@ -84,7 +84,7 @@ class CpuCompilation:
         return objects if support is None else [*objects, support]
 
     def _objects(self) -> tuple[Sequence[bytes], LinkPlan]:
-        """Returns the objects of the program, generated or from the cache, and what they are."""
+        """Returns the objects of the program, generated or from the cache, and their keys."""
         cache, options = self._cache, self._options
         if cache is None:
             return self._generate()
@@ -130,7 +130,7 @@ class CpuCompilation:
 
 
 def saved_program(stages: Modules, program: CpuProgram) -> SavedProgram:
-    """What is kept of a program that was compiled from stages."""
+    """Returns the entry that the cache keeps of a program."""
     plan = program.plan
     return SavedProgram(
         signature_of(first_module(stages)),
@@ -152,14 +152,17 @@ def planned_module(stages: Modules) -> ModuleOp:
 
 
 def first_module(stages: Modules) -> ModuleOp:
-    """What compilation began with: the imported graph, or what some stage had made before."""
+    """
+    Returns the first module of the compilation: the imported graph, or the result of an earlier
+    stage.
+    """
     return stages[next(iter(stages))]
 
 
 def arena_bytes(module: ModuleOp) -> int:
     """
-    Returns how large an arena the program needs: what @glow_program of the `llvm` stage says of its
-    last parameter. It includes temporary memory of kernels, so it may be more than was planned for
+    Returns the bytes of the arena, which @glow_program of the `llvm` stage states for its last
+    parameter. They include temporary memory of kernels, so they may exceed the plan for
     activations.
     """
     for function in _defined_functions(module):
@@ -175,7 +178,7 @@ def _llvm_modules(stages: Modules) -> Iterable[ModuleOp]:
 
 
 def _tell(stages: Modules, objects: list[bytes], jobs: Sequence[Future[bytes]]) -> None:
-    """Takes the objects that are finished, and says how many there are, if somebody listens."""
+    """Collects the objects that are finished, and reports their number if `progress` is given."""
     if not isinstance(stages, Stages) or stages.progress is None:
         return
     while len(objects) < len(jobs) and jobs[len(objects)].done():

@@ -13,11 +13,14 @@ from .jit import Executable
 def linked(
     objects: Sequence[bytes], options: CpuOptions, target: Target
 ) -> Callable[[int, Addresses, int], None]:
-    """What runs a program on addresses of its weights, inputs and outputs, and arena."""
+    """
+    Returns the function that runs a program on the addresses of its weights, inputs and outputs,
+    and arena.
+    """
     executable = Executable(objects, "glow_main", target)
     if options.threads == 1:
         return executable
-    # programs for one thread need none of it
+    # programs for one thread do not need the module
     from .teams import ParallelExecutable
 
     # the last object is that of `lowering.threads`, which the workers themselves run too

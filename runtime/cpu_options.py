@@ -18,13 +18,13 @@ class CpuOptions:
 
     threads: int = option(1, "default: 1", metavar="N")
     """
-    How many threads run the network together, the calling one included. The others sleep between
-    runs. Calls from several Python threads take turns once all processors are used.
+    The number of threads that run the network together, including the calling one. The others sleep
+    between runs. Calls from several Python threads take turns once all processors are used.
     """
     pin: bool = option(False, "keep each further thread on a processor of its own")
     """
-    Whether each of the other threads stays on a processor of its own, which helps where nothing
-    else runs on these. The calling thread goes where the system puts it.
+    Whether each of the other threads stays on a processor of its own, which helps if nothing else
+    runs on these. The system places the calling thread.
     """
     target_cpu: str | None = option(
         None,
@@ -38,7 +38,7 @@ class CpuOptions:
         "features of the CPU to use or not: --target-features=-avx512f",
         metavar="[+-]NAME,...",
     )
-    """What differs from that CPU, in LLVM's names: `"+avx2,-fma"`."""
+    """Differences from that CPU, in LLVM's names: `"+avx2,-fma"`."""
     target_triple: str | None = option(None, "the platform that code is generated for")
     """LLVM's name of another platform, for object files: `"aarch64-unknown-linux-gnu"`."""
     conv_algorithm: str = option(
@@ -47,11 +47,11 @@ class CpuOptions:
         choices=CONV_ALGORITHMS,
     )
     """
-    How convolutions are computed: `auto` for what is estimated to be fastest, `direct` by the
-    definition, `winograd` wherever it applies. Winograd convolution rounds differently: its results
-    are within 2e-5 of the root mean square of the exact ones. With `direct`, large matrices behind
-    a rectifier also stay as they are, which are otherwise rounded to 28 bits; that changes results
-    less than sums in f32 do.
+    The algorithm of convolutions: `auto` for the estimated fastest, `direct` for the definition,
+    `winograd` wherever it applies. Winograd convolution rounds differently: its results are within
+    2e-5 of the root mean square of the exact ones. With `direct`, large matrices behind a rectifier
+    also stay as they are, which are otherwise rounded to 28 bits; that changes results less than
+    sums in f32 do.
     """
     precision: str = option(
         "f32",
@@ -76,9 +76,9 @@ class CpuOptions:
         metavar="FILE",
     )
     """
-    A file of schedules that `glow-tune` measured, which go before those of the cost model. By
-    default that of this machine in the cache, if there is one; `"none"` for none. A file of
-    another machine, or of another version of the compiler, is ignored with a warning.
+    A file of schedules that `glow-tune` measured, which are preferred to those of the cost model.
+    The default is the file of this machine in the cache, if there is one; `"none"` uses no file. A
+    file of another machine, or of another version of the compiler, is ignored with a warning.
     """
     timed: bool = option(False, "record when each kernel begins and ends")
     """

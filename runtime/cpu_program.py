@@ -103,9 +103,11 @@ class CpuProgram:
         return begin, records, end
 
     def _prepare(self, inputs: Sequence[np.ndarray]) -> tuple[list[np.ndarray], _Workspace]:
-        """Fresh outputs, and a workspace that knows where these and the inputs are."""
-        # After each run this code and its data are in no near cache: what is here costs several
-        # times what it seems to.
+        """
+        Returns fresh outputs, and a workspace that has their addresses and those of the inputs.
+        """
+        # After each run, this code and its data are in no near cache, so it costs several times as
+        # much as it seems to.
         outputs = [self._empty(shape, dtype) for shape, dtype in self._outputs]
         arrays = (*inputs, *outputs)
         try:
@@ -128,8 +130,9 @@ class _Workspace:
 
 def aligned_bytes(size: int) -> np.ndarray:
     """
-    Uninitialized uint8[size] whose first byte is at a multiple of `ALIGNMENT`. If it is large, of
-    a large page, so that all of it can be in such pages, which numpy asks the system for.
+    Returns uninitialized uint8[size] whose first byte is at a multiple of `ALIGNMENT`. A large
+    array begins at a large page, so that all of it can be in large pages, which numpy asks the
+    system for.
     """
     import numpy as np
 

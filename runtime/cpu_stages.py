@@ -90,7 +90,7 @@ class CpuStages:
         return optimized, Stage("quantized", f"{self._options.quantize},{integers},{_CLEAN}")
 
     def _lowered(self) -> Stage:
-        """What has no kernel on the target is decomposed."""
+        """Lowers nodes that have no kernel on the target."""
         o = self._options
         given = {"cpu": o.target_cpu, "features": o.target_features, "triple": o.target_triple}
         options = "".join(f' target-{n}="{v}"' for n, v in given.items() if v is not None)
@@ -98,8 +98,8 @@ class CpuStages:
 
     def _algorithm(self) -> str:
         """
-        How convolutions are computed. Those that are rounded to bf16 are faster with AMX tiles of
-        bf16 than with Winograd's algorithm.
+        Returns the algorithm of convolutions. Convolutions that are rounded to bf16 are faster with
+        AMX tiles of bf16 than with Winograd's algorithm.
         """
         machine, algorithm = self._machine, self._options.conv_algorithm
         if algorithm == "auto" and self._options.precision == "bf16" and machine.has_bf16_tiles:

@@ -15,10 +15,11 @@ _DONTNEED = 4
 
 def drop_clean_pages(library: str) -> int:
     """
-    Takes the unchanged pages of a shared library out of this process; bytes that were resident.
+    Takes the unchanged pages of a shared library out of this process. Returns how many bytes were
+    resident.
 
-    They are pages of a file, so the next access finds them again, mostly still in memory. Nothing
-    happens where the system does not say which pages these are. `library` is part of the name of
+    They are pages of a file, so the next access finds them again, mostly still in memory. It does
+    nothing if the system does not report which pages these are. `library` is part of the name of
     the file.
     """
     total = 0

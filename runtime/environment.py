@@ -1,6 +1,6 @@
 """
-The environment variables that settle what no option names: where the cache is, how large it may
-become, and what is verified. A variable that is empty counts as unset.
+The environment variables for settings without an option: the place of the cache, its largest size,
+and the verification of IR. An empty variable counts as unset.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def cache_directory() -> Path:
     if chosen := os.environ.get("GLOW_CACHE_DIR"):
         return Path(chosen)
     base = os.environ.get("XDG_CACHE_HOME", "")
-    # the XDG specification says that a relative path is to be ignored
+    # the XDG specification tells programs to ignore a relative path
     return (Path(base) if os.path.isabs(base) else Path("~/.cache").expanduser()) / "glow"
 
 

@@ -1,11 +1,10 @@
 """
-What tells a file from another, and from itself after a change: its place, size, and times of
-modification and of change of status. Programs can set the first of these times, but not the second,
-which every write, rename or change of the other time renews.
+The identity of a file, which differs from other files and from itself after a change: its place,
+its size, and the times of modification and of change of status. Programs can set the first of these
+times, but not the second, which every write, rename or change of the other time renews.
 
-What was found out about a file holds as long as it has the same identity, if it was found out when
-the file's times were older than the clock's grain: whatever changes the file later changes its
-identity.
+Facts about a file hold as long as it has the same identity, if they were found when the file's
+times were older than the clock's grain: whatever changes the file later changes its identity.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ Identity: TypeAlias = tuple[int, ...]
 """Device, inode, size in bytes, times of modification and of change of status in ns."""
 
 _GRAIN_NS = 20_000_000
-"""How far times of files may lag behind the clock."""
+"""The longest time by which times of files may lag behind the clock."""
 _COARSE_GRAIN_NS = 2_000_000_000
 """The same for file systems that keep whole milliseconds or seconds."""
 

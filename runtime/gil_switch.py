@@ -51,9 +51,10 @@ _shortening = ScopedSetting(_shorten, sys.setswitchinterval)
 
 def short_gil_switch() -> AbstractContextManager[None]:
     """
-    Shorten the switch interval of the GIL as long as the context is open.
+    Shortens the switch interval of the GIL while the context is open.
 
     LLVM works without the GIL, but a thread needs the GIL for a moment between two calls of LLVM.
-    Beside a thread that always runs Python it would wait 5 ms each time, longer than most calls.
+    While another thread runs Python all the time, it would wait 5 ms each time, longer than most
+    calls.
     """
     return _shortening.use()

@@ -85,7 +85,7 @@ define weak bfloat @__truncsfbf2(float %x) {
 
 
 def half_conversions(target: Target) -> str | None:
-    """LLVM IR of conversions of 16-bit floats, if code for the target may call them."""
+    """Returns LLVM IR of conversions of 16-bit floats, if code for the target may call them."""
     if target.architecture != "x86_64":
         return None
     features = target.feature_set()

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 PRODUCTS, OPERATIONS, BYTES, OVERHEAD = 1e11, 5e8, 6e9, 2e-5
 """
-What numpy reaches on one core with AVX-512: operations per second in products, for which it calls
-a library, and in others; bytes per second; and seconds for each node.
+The speed of numpy on one core with AVX-512: operations per second in products, for which it calls a
+library, and in others; bytes per second; and seconds for each node.
 """
 
 
@@ -31,7 +31,7 @@ class InterpreterBackend(Backend):
     name: ClassVar[str] = "interpreter"
 
     def claims(self) -> Sequence[Claim]:
-        """Whatever has a meaning in numpy, on all types."""
+        """Returns claims of all operators that have a meaning in numpy, on all types."""
         from ..glow_dialects.claims import claims
         from ..glow_dialects.operators import OPERATORS
         from ..semantics import has_meaning

@@ -44,10 +44,10 @@ def run_program(
     observe: Callable[[SSAValue, np.ndarray], None],
 ) -> list[np.ndarray]:
     """
-    Runs `main` on one array for each input argument and None for each output; return the outputs.
+    Runs `main` on one array for each input argument and None for each output; returns the outputs.
 
-    Raises CompileError if an instruction overwrites what it still reads, or a buffer or view lies
-    outside its memory.
+    Raises CompileError if an instruction overwrites elements that it still reads, or a buffer or
+    view lies outside its memory.
     """
     memory = _Memory(_arena_size(main))
     outputs: list[np.ndarray] = []
@@ -181,7 +181,8 @@ def _run_body(body: Region, arguments: Sequence[np.ndarray]) -> list[np.ndarray]
 
 def _check_overlap(op: Instruction, memory: _Memory, same_place: bool) -> None:
     """
-    What an instruction writes must not overlap what it reads or writes elsewhere.
+    Raises an error if the elements that an instruction writes overlap with those that it reads or
+    writes elsewhere.
 
     With `same_place`, it may read an element that it overwrites at the same index.
     """
@@ -230,7 +231,7 @@ def _view(flat: np.ndarray, t: MemRefType) -> np.ndarray:
 
 
 def _spread(array: np.ndarray, t: MemRefType) -> np.ndarray:
-    """Returns a read-only flat buffer in which the elements of `array` lie as `t` says."""
+    """Returns a read-only flat buffer in which the elements of `array` lie as `t` specifies."""
     flat = np.empty(extent(t), array.dtype)
     _view(flat, t)[...] = array
     flat.flags.writeable = False

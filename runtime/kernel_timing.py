@@ -33,7 +33,7 @@ from .stages import apply_pass, parse_pipeline
 _ENTRY = "glow_timed"
 _MOST_COPIES = 32
 _MOST_BYTES = 256 << 20
-"""Of all copies of weights."""
+"""The largest number of bytes of all copies of weights."""
 
 
 @dataclass(frozen=True)
@@ -41,21 +41,20 @@ class Arguments:
     """Memory for the parameters of a kernel."""
 
     arrays: Sequence[np.ndarray]
-    """Of the first set of parameters, as uint8."""
+    """The first set of parameters, as uint8."""
     addresses: ctypes.Array[ctypes.c_void_p]
-    """Of all sets, one behind the other."""
+    """The addresses of all sets, one after the other."""
     sets: int
     kept: Sequence[np.ndarray]
-    """What the addresses are in."""
+    """The arrays that hold the addresses' memory."""
 
 
 def arguments_for(
     kernel: KernelOp, weights: Sequence[bool], machine_l3: int, scratch: int, seed: int = 0
 ) -> Arguments:
     """
-    Returns random memory for a kernel: normally distributed floats, small integers. `weights` says
-    of each parameter whether it is one, and `scratch` how many bytes of temporary memory there must
-    be.
+    Returns random memory for a kernel: normally distributed floats, small integers. `weights` has
+    for each parameter whether it is one, and `scratch` is the number of bytes of temporary memory.
     """
     rng = np.random.default_rng(seed)
     types = [a.type for a in kernel.body.block.args]
@@ -127,7 +126,7 @@ def _llvm_text(kernel: KernelOp, target: Target) -> tuple[str, int, int]:
 
 def _loop(name: str, parameters: int, sets: int, kernel: TimedKernel) -> str:
     """
-    LLVM IR that calls a kernel as often as the address of the weights says; set by set of
+    Returns LLVM IR that calls a kernel as often as the address of the weights says, set by set of
     parameters. Each set ends with temporary memory.
     """
     given = parameters + bool(kernel.scratch_bytes)

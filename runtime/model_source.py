@@ -30,8 +30,8 @@ _PACKAGES = ("numpy", "ml_dtypes", "onnx", "xdsl")
 
 class OnnxSource:
     """
-    An ONNX model, as a file or as bytes, and what else its import depends on: see
-    `interface.model_source.ModelSource`, which it implements.
+    An ONNX model, as a file or as bytes, with the options that its import depends on. It implements
+    `interface.model_source.ModelSource`.
     """
 
     def __init__(
@@ -113,7 +113,7 @@ def file_hash(path: Path, cache: Cache) -> str:
     with path.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
     if identity(path) == before and is_older(before, moment):
-        # what is read from a cache that cannot be written is no reason for a warning
+        # no warning if a cache that can be read cannot be written
         cache.put(key, digest.encode(), warn=False)
     return digest
 

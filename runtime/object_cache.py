@@ -73,7 +73,8 @@ class ObjectCache:
     """
     A directory of entries. Safe to use from several threads and processes at once.
 
-    `limit` is in bytes; the directory may pass it by what other processes write meanwhile.
+    `limit` is in bytes; the directory may exceed it by the files that other processes write at the
+    same time.
     """
 
     def __init__(self, directory: str | Path | None = None, limit: int | None = None):
@@ -137,13 +138,13 @@ class ObjectCache:
 
     def put_weights(self, key: str, segment: memoryview) -> bool:
         """
-        Stores a weight segment under `key`, which stands for its content; whether it is there now.
-        Not if it is too large.
+        Stores a weight segment under `key`, the hash of its content. Returns whether it is there
+        now; it is not if it is too large.
         """
         if len(segment) > self.limit // 2:
             return False
         if self.map_weights(key, len(segment)) is not None:
-            return True  # whoever has mapped it shares it with those who come
+            return True  # processes that mapped it already share it with those that follow
         path, record = self._segment(key)
         size = PAGE + len(segment)
         if not self._store(path, size, lambda file: write_segment(file, segment)):
@@ -251,7 +252,7 @@ class ObjectCache:
 
 
 def expect_cache(value: object) -> None:
-    """Raises GlowError unless `value` says where a cache is."""
+    """Raises GlowError unless `value` is the place of a cache."""
     if not isinstance(value, bool | str | os.PathLike | ObjectCache):
         raise GlowError(f"expected cache to be True, False or a directory, found {value!r}")
     if "\0" in str(value):

@@ -1,4 +1,4 @@
-"""Checks of the types of options, so that a wrong one is an error that says which it is."""
+"""Checks of the types of options, whose errors name the wrong option."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..errors import GlowError
 
 def option(default: object, help: str, **about: object) -> Any:
     """
-    Returns a field of a dataclass of options, with what its flag in command lines needs: help, and
+    Returns a field of a dataclass of options, with the data of its command-line flag: help, and
     perhaps `metavar` and `choices`.
     """
     return field(default=default, metadata={"help": help, **about})
@@ -65,8 +65,8 @@ def threads_of(value: object, most: int) -> int:
 
 def pipeline_text(quantize: object) -> str | None:
     """
-    Returns the passes of the option `quantize`: text, or an object with a `pipeline`, as
-    `quantization.Quantization` has. Raises GlowError for anything else.
+    Returns the pass pipeline of the option `quantize`: text, or an object with a `pipeline`, such
+    as `quantization.Quantization`. Raises GlowError for other values.
     """
     text = getattr(quantize, "pipeline", quantize)
     if text is not None and not (isinstance(text, str) and text.strip()):

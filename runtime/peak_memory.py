@@ -11,7 +11,7 @@ def peak_resident_bytes() -> int:
     of mapped files count, also those that it shares with other processes; 0 if it is unknown.
     """
     try:
-        # what getrusage reports may be the peak of the process that started this one
+        # getrusage may report the peak of the process that started this one
         with open("/proc/self/status", encoding="ascii") as file:
             for line in file:
                 if line.startswith("VmHWM:"):

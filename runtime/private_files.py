@@ -1,6 +1,6 @@
 """
-Files that nobody but this user, or root, can have written. Machine code is read from no others, as
-whoever writes it decides what this process does.
+Files that only this user, or root, can have written. Machine code is read from no other files,
+because the writer of such a file decides what this process does.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ def open_private(path: Path) -> BinaryIO:
 
 def expect_private_directory(path: Path) -> None:
     """
-    Raises UntrustedError for a directory that others may change, OSError for what is none. Links
-    are followed: what counts is the directory that they lead to.
+    Raises UntrustedError for a directory that others may change, and OSError if it is not a
+    directory. Links are followed: the directory that they lead to counts.
     """
     status = path.stat()
     if not stat.S_ISDIR(status.st_mode):
@@ -44,9 +44,9 @@ def expect_private_directory(path: Path) -> None:
 
 def make_private_directory(path: Path) -> None:
     """
-    Makes a directory, and those above it that are missing, for this user alone, whatever the umask.
-    Root makes none in the directory of another user, who could not use it afterwards and could
-    replace it. Raises OSError.
+    Makes a directory, and the missing ones above it, for this user alone, with any umask. Root
+    makes none in the directory of another user, who could not use it afterwards and could replace
+    it. Raises OSError.
     """
     missing = [folder for folder in (path, *path.parents) if not folder.exists()]
     if not missing:

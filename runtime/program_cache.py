@@ -1,12 +1,12 @@
 """
 The objects from which a program is linked, stored so that its kernels need not be generated again.
 
-Objects are cached by their LLVM IR (`object_cache`), but making that text takes longer than
-everything else that a compilation with warm caches does. So an index entry of the same cache maps
-the instruction program, which is small, to the keys of its objects. Code depends on the program's
-operations, types and offsets, on the target, and on the compiler that lowers it, but not on the
-values of weights: these are data, and only their places and types enter the key. The compiler is
-identified by the content of its source files.
+Objects are cached by their LLVM IR (`object_cache`), but making that text takes longer than the
+rest of a compilation with warm caches. So an index entry of the same cache maps the instruction
+program, which is small, to the keys of its objects. Code depends on the program's operations, types
+and offsets, on the target, and on the compiler that lowers it, but not on the values of weights:
+these are data, and only their places and types enter the key. The compiler is identified by the
+content of its source files.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ def program_key(
 ) -> str:
     """
     Returns the key of a module after `glow-allocate`, for a number of threads, and with
-    `glow-instrument-kernels` if it is `timed`. `schedules` stands for the content of a file of
-    measured schedules. Equal programs with other weights share the key.
+    `glow-instrument-kernels` if it is `timed`. `schedules` is the hash of a file of measured
+    schedules. Equal programs with other weights share the key.
     """
     text = StringIO()
     _WithoutValues(text, allocated).print_op(allocated)

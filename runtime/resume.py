@@ -1,8 +1,9 @@
 """
-Compilation that continues where a module is: after some stage of a backend.
+Compilation that continues with a module after some stage of a backend.
 
-A module of `CompiledModel.dump_stages` says in its attributes which backend made it, after which
-stage, and which stage is next. An instruction program without them is known by its form.
+A module of `CompiledModel.dump_stages` has attributes with the backend that made it, the stage
+after which it was written, and the next stage. An instruction program without them is known by its
+form.
 """
 
 from __future__ import annotations
@@ -23,7 +24,10 @@ BACKEND, STAGE, NEXT = "glow.backend", "glow.stage", "glow.next_stage"
 
 
 def mark_stage(module: ModuleOp, backend: str, stage: str, following: str) -> None:
-    """Note in a module what it is. `following` is the name of the next stage, "" if none is."""
+    """
+    Writes the backend and the stage of a module into its attributes. `following` is the name of the
+    next stage, "" if there is none.
+    """
     module.attributes |= {
         BACKEND: StringAttr(backend),
         STAGE: StringAttr(stage),
@@ -34,8 +38,8 @@ def mark_stage(module: ModuleOp, backend: str, stage: str, following: str) -> No
 def remaining_stages(module: ModuleOp, backend: Backend) -> tuple[Sequence[str], Sequence[Stage]]:
     """
     Returns the names of the stages that are done, the last of which made the module, and those to
-    run. All stages of the backend are run on a graph that does not say where it comes from, or
-    comes from another backend. The attributes that say it are removed.
+    run. A graph without these attributes, or of another backend, runs through all stages of the
+    backend. The attributes are removed.
 
     Raises GlowError for a program of another backend, and for a module that continues with a stage
     that there is not.

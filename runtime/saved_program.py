@@ -1,5 +1,5 @@
 """
-Whole programs in the cache: what a process needs to run a network without compiling it.
+Whole programs in the cache, with which a process runs a network without compiling it.
 
 An entry names the objects and the weight segment of a program, and describes its inputs, outputs
 and memory. Its key is the content of the model (`model_source`) with everything else that a program
@@ -36,7 +36,7 @@ class SavedProgram:
     """Keys of its object code."""
     arena_bytes: int
     weights: str
-    """What its weight segment is known by, which other programs may have too."""
+    """The key of its weight segment, which other programs may have too."""
 
 
 def find_program(cache: Cache, source: ModelSource, details: Sequence[str]) -> SavedProgram | None:
@@ -87,7 +87,9 @@ def find_signature(cache: Cache, source: ModelSource) -> Signature | None:
 
 
 def store_signature(cache: Cache, source: ModelSource, signature: Signature) -> None:
-    """Stores the inputs and outputs of a model, unless its file may have changed meanwhile."""
+    """
+    Stores the inputs and outputs of a model, unless its file may have changed since it was read.
+    """
     try:
         key = _signature_key(source, cache)
     except OSError:

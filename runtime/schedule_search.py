@@ -50,7 +50,7 @@ from ..semantics import numpy_dtype
 from .kernel_timing import Arguments, TimedKernel, arguments_for
 
 MARGIN = 0.02
-"""By what part a schedule must be faster to win."""
+"""The share of time that a schedule must save to win."""
 _RANKED = 8
 """Schedules that the model ranks best, tried before neighbours."""
 _SCREENING, _DUEL, _FINAL = 3, 9, 15
@@ -79,7 +79,7 @@ class Job:
 
 @dataclass
 class Result:
-    """What was found for a kernel."""
+    """The result of the search for a kernel."""
 
     job: Job
     model_seconds: float
@@ -198,7 +198,10 @@ class Search:
             self._try(rivals, known.nests)
 
     def _search_nest(self, rivals: _Rivals, number: int, nest: Nest, end: float) -> None:
-        """First what the model ranks best, then neighbours of the fastest, then the rest."""
+        """
+        Tries the schedules that the model ranks best, then neighbours of the fastest, then the
+        rest.
+        """
         key, machine = str(number), self._machine
         seen = {_text(best_schedule(nest, machine)[1])}
         ranked = ranked_schedules(nest, machine)
@@ -233,7 +236,8 @@ def _one_wins(
     candidates: Iterator[Scheduled], attempt: Callable[[Scheduled], bool], end: float
 ) -> bool:
     """
-    Returns whether one of the candidates wins, the rest of which are then left; not after the end.
+    Returns whether one of the candidates wins. The rest is then skipped; the search stops after
+    `end`.
     """
     for found in candidates:
         if time.monotonic() >= end:
@@ -277,7 +281,7 @@ class _Rivals:
         try:
             rival = self._compiled(texts, self._arguments.sets)
         except (GlowError, ValueError, AssertionError, StopIteration, UserWarning):
-            return False  # what the generator cannot make is no candidate
+            return False  # a schedule that the generator cannot make is no candidate
         rival.run(self._arguments)
         one, other = self._in_turns(self._fastest, rival, _SCREENING)
         if min(other) > min(one) * (1 - MARGIN) or not self._is_faster(rival, _DUEL):
@@ -288,7 +292,7 @@ class _Rivals:
         return True
 
     def result(self) -> Result:
-        """What was found, measured once more against the model's schedules."""
+        """Returns the best schedules, measured once more against the model's."""
         one = [self._model.run(self._arguments, self._times) for _ in range(_SCREENING)]
         result = Result(self.job, median(one), median(one))
         if not self.texts:
@@ -321,7 +325,7 @@ class _Rivals:
         return _wins(*self._in_turns(self._fastest, rival, rounds))
 
     def _outcome(self, kernel: TimedKernel) -> list[np.ndarray]:
-        """What a kernel leaves in all parameters."""
+        """Returns the contents of all parameters after a run of a kernel."""
         for array, initial in zip(self._arguments.arrays, self._initial, strict=True):
             array[:] = initial
         kernel.run(self._arguments)

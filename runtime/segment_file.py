@@ -2,12 +2,12 @@
 Weight segments on disk: the packed weights of a program as it reads them, to be mapped into memory.
 
 A file is a header page, then the segment. The header holds its size and a CRC-32, and has a
-checksum of its own. A look at them and at the size of the file is all that a start takes, as long
-as the file is what it was when its CRC was checked: a small file beside it, the record, names the
-identity that it had then (`file_identity`), and the boot of the machine, since a crash may lose
-part of what was written. Otherwise the whole segment is checked, and the record written again.
-Segments are written once and never touched, because that would change their identity. With
-`$GLOW_VERIFY=1` they are checked each time.
+checksum of its own. A start reads only these and the size of the file, as long as the file is
+unchanged since its CRC was checked: a small file beside it, the record, names the identity that it
+had then (`file_identity`), and the boot of the machine, since a crash may lose part of what was
+written. Otherwise the whole segment is checked, and the record written again. Segments are written
+once and never touched, because that would change their identity. With `$GLOW_VERIFY=1` they are
+checked each time.
 """
 
 from __future__ import annotations
@@ -102,8 +102,8 @@ def map_segment(path: Path, size: int, record: Path) -> mmap.mmap | None:
 def _mapped(file: BinaryIO) -> mmap.mmap:
     mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     if hasattr(mmap, "MADV_HUGEPAGE"):
-        # what has to be read, in large pages: weights are read once, at a speed that misses of the
-        # table of pages limit; and all of it now, as all of it is needed
+        # All of it is read now, because all of it is needed, and in large pages, because misses of
+        # the page table limit the speed of reading weights.
         for advice in (mmap.MADV_HUGEPAGE, _MADV_POPULATE_READ):
             with suppress(OSError):  # not known to this kernel
                 mapped.madvise(advice)
@@ -116,7 +116,7 @@ def _header(size: int, crc: int) -> bytes:
 
 
 def _fields(header: bytes) -> tuple[int, int] | None:
-    """Size and CRC-32; None if this is no header."""
+    """Returns the size and the CRC-32; None if this is no header."""
     if len(header) < PAGE:
         return None
     fields = header[: _FIELDS.size]

@@ -19,7 +19,7 @@ WEIGHTS = "weights.safetensors"
 
 def write_stages(stages: Stages, backend: Backend, folder: Path) -> list[Path]:
     """
-    Writes each stage as `NN-name.mlir`, what else the backend has to show, and one file with the
+    Writes each stage as `NN-name.mlir`, the additional files of the backend, and one file with the
     constants of all stages, to which these refer by its absolute path. Returns the files.
     """
     folder.mkdir(parents=True, exist_ok=True)

@@ -1,9 +1,9 @@
 """
 The module after each stage of compilation, computed when it is first asked for.
 
-A stage of ordinary size is kept. One that is `bulky` (generated kernels) is computed anew each
-time from the last stage that was kept, so a compiled model holds no more IR than is worth looking
-at, and a program whose code is found in the cache never generates kernels at all.
+A stage of ordinary size is kept. A `bulky` stage (generated kernels) is computed again each time
+from the last stage that was kept, so a compiled model holds little IR, and a program whose code is
+found in the cache never generates kernels at all.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ class Progress:
     stage: str
     """`import`, or the stage that is being computed."""
     kernels: int = 0
-    """How many kernels have machine code already, in a stage that makes it."""
+    """The number of kernels that have machine code already, in a stage that makes it."""
     total: int | None = None
-    """How many kernels there are to be, if that is known."""
+    """The number of all kernels, if it is known."""
 
 
 class Stages(Mapping[str, ModuleOp]):
@@ -51,9 +51,9 @@ class Stages(Mapping[str, ModuleOp]):
     `done` are the names of the stages that were run before, the last of which made `module`; the
     others are not there.
 
-    `verify` says what is verified after each pass: True for everything, False for nothing, None
-    for all but bulky stages (everything if `$GLOW_VERIFY` asks for it). The modules must
-    not be changed.
+    `verify` selects the verification after each pass: True for everything, False for nothing, None
+    for all but bulky stages (everything if `$GLOW_VERIFY` asks for it). The modules must not be
+    changed.
     """
 
     def __init__(
@@ -178,7 +178,7 @@ class Stages(Mapping[str, ModuleOp]):
             if self.verify is None:
                 verify_module(module, f"stage {stage.name}")
         except CompileError:
-            # checking once per stage is cheaper; now say after which pass it went wrong
+            # verifying once per stage is cheaper; now find the pass after which the IR was wrong
             if self.verify is None and index - 1 in self._kept:
                 self._apply_passes(stage, self._kept[index - 1].clone(), verify=True)
             raise
@@ -198,7 +198,7 @@ def parse_pipeline(spec: str) -> tuple[ModulePass, ...]:
     try:
         return PassPipeline.parse_spec(multiverse().all_passes, spec).passes
     except ArgSpecParseError as error:
-        # its text ends with a line that says what is wrong, behind the line with its place
+        # its text ends with a line with the error, after the line with its place
         reason = str(error).strip().splitlines()[-1].strip()
         raise GlowError(f"wrong pass pipeline {spec!r}: {reason}") from error
     except ValueError as error:

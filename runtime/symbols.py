@@ -67,8 +67,9 @@ class Binding:
 
     def known(self, shapes: Mapping[str, Sequence[int | None]]) -> dict[str, int]:
         """
-        Returns the sizes that follow from the shapes of some inputs by name, which may lack sizes.
-        Shapes of another rank than the input's say nothing. Raises InputError as `sizes` does.
+        Returns the sizes that follow from the shapes of some inputs by name; the shapes may lack
+        sizes. Shapes of another rank than the input's give no sizes. Raises InputError as `sizes`
+        does.
         """
         given: list[Sequence[int | None]] = []
         for info in self._inputs:
@@ -107,8 +108,8 @@ class Binding:
 
     def key(self, sizes: Mapping[str, int]) -> tuple[int, ...]:
         """
-        Returns the size of each symbol, as the caller names them. Raises GlowError unless there is
-        one for each symbol and no other.
+        Returns the size of each symbol, in the caller's names. Raises GlowError unless there is
+        exactly one for each symbol.
         """
         if unknown := [name for name in sizes if name not in self.symbols]:
             raise GlowError(

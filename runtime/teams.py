@@ -2,8 +2,8 @@
 Threads that run programs: teams of workers, kept in pools and shared by all programs.
 
 A call takes a team from the pool of its number of threads. Its own thread is thread 0 of the team;
-the others are native threads that Python does not know of. Between calls they sleep, after at most
-45 microseconds of spinning. Their code is `lowering.threads`.
+the others are native threads, unknown to Python. Between calls they sleep, after at most 45
+microseconds of spinning. Their code is `lowering.threads`.
 
 There are at most as many teams at work as fit on the processors (but one at least), so that calls
 from many Python threads take turns instead of getting into each other's way. A forked child has no
@@ -29,13 +29,16 @@ if TYPE_CHECKING:
     from .jit import Executable
 
 _SPIN_SECONDS = 45e-6
-"""How long a thread spins before it sleeps."""
+"""The time that a thread spins before it sleeps."""
 _SPINS_WHEN_CROWDED = 16
-"""The same in pauses when threads outnumber processors: who spins keeps others from working."""
+"""
+The same in pauses when threads outnumber processors, where a spinning thread keeps others from
+working.
+"""
 _END_SECONDS = 2.0
-"""How long the end of the interpreter waits for calls that daemon threads have not finished."""
+"""The time that the end of the interpreter waits for calls of daemon threads."""
 _LOST_SECONDS = 0.1
-"""How long a call waits for another one to end before it looks itself."""
+"""The time that a call waits for another one to end before it checks itself."""
 
 
 class ParallelExecutable:
@@ -48,7 +51,7 @@ class ParallelExecutable:
     def __init__(
         self, executable: Executable, threads: int, pin: bool, workers: bytes | None = None
     ):
-        """`workers` is the object code of `lowering.threads`, if it need not be made."""
+        """`workers` is the object code of `lowering.threads`, if it is there already."""
         if workers is not None and not _worker_code:
             _worker_code.append(workers)
         self._executable = executable
@@ -130,9 +133,9 @@ class TeamPool:
 
     def run(self, entry: int, weights: int, io: object, arena: int) -> None:
         """
-        Calls an entry on a team, when there is one that is idle. An exception that a signal raises,
-        such as KeyboardInterrupt, does not lose the team: Python looks for signals after calls and
-        where functions begin, and what moves a team from one dictionary to another is neither.
+        Calls an entry on a team as soon as one is idle. An exception that a signal raises, such as
+        KeyboardInterrupt, does not lose the team: Python looks for signals after calls and where
+        functions begin, and the code that moves a team from one dictionary to another is neither.
         """
         taken: dict[Team, None] = {}
         try:
@@ -150,7 +153,7 @@ class TeamPool:
                 self._changed.wait()
             limit = 1 if self._idle else max(1, len(_cpus()) // self.threads)
             while not self._idle and len(self._numbers) >= limit:
-                # not for ever: who was interrupted did not tell
+                # with a limit, because a call that was interrupted did not notify others
                 self._changed.wait(_LOST_SECONDS)
             if not self._idle:
                 self._add_team(limit)

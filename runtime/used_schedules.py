@@ -1,4 +1,4 @@
-"""Which file of measured schedules a compilation uses."""
+"""The file of measured schedules that a compilation uses."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ NONE = "none"
 class UsedSchedules:
     path: str
     content: str
-    """The hash of what is in the file."""
+    """The hash of the content of the file."""
 
 
 def used_schedules(
     option: str | None, cache: Path | None, machine: MachineDescription
 ) -> UsedSchedules | None:
     """
-    What an option `schedules` means: a file, `none`, or by default the file of this machine in the
-    directory of the cache. None if there is no file, or if it is of another machine. Raises
-    GlowError for a file that is broken or that its option cannot name.
+    Returns the file for the option `schedules`: a file, `none`, or by default the file of this
+    machine in the directory of the cache. Returns None if there is no file, or if it is of another
+    machine. Raises GlowError for a broken file and for a wrong option.
     """
     if option == NONE or (option is None and cache is None):
         return None

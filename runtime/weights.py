@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 ALIGNMENT = 64
 """Bytes. Each weight starts at a multiple of this."""
 _STEP = 16 << 20
-"""How many bytes are copied before the memory of mapped files is given back."""
+"""The number of bytes that are copied before the memory of mapped files is given back."""
 
 
 _segments: WeakValueDictionary[str, np.ndarray] = WeakValueDictionary()
@@ -64,7 +64,7 @@ def fill_weights(segment: np.ndarray, main: FuncOp) -> None:
         except (OSError, ValueError) as error:
             name = op.result.name_hint or op.name
             raise ModelError(f"cannot read the weight {name}: {error}") from error
-        # what lies between weights is stored too, and must not be what memory held before
+        # the gaps between weights are stored too, so they must not hold old contents of memory
         segment[end : end + -end % ALIGNMENT] = 0
 
 

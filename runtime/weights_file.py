@@ -24,7 +24,7 @@ from ..glow_dialects.blob import BlobAttr
 from ..glow_dialects.elements import storage_type
 
 INLINE = 16
-"""Constants of at most so many elements, if they are inline, stay inline."""
+"""Inline constants with at most this many elements stay inline."""
 
 DTYPES = {
     "f64": ("F64", 8),
@@ -49,7 +49,7 @@ _HOLDERS = ("glow.constant", "glow_inst.weight", "vta.region")
 
 @dataclass
 class _Entry:
-    """One tensor of the file, with the operations that use it."""
+    """A tensor of the file, with the operations that use it."""
 
     name: str
     dtype: str
@@ -129,7 +129,7 @@ def has_constants(module: ModuleOp) -> bool:
 
 
 def _constants(module: ModuleOp) -> Iterator[tuple[Operation, Attribute, TensorType | MemRefType]]:
-    """Yields all constants, and what they are of: regions of VTA programs are bytes."""
+    """Yields all constants with their types; regions of VTA programs are bytes."""
     for op in module.walk():
         value = op.properties.get("value")
         if op.name not in _HOLDERS or value is None:

@@ -5,8 +5,8 @@ The pass that gives a graph of integers the form that VTA computes.
   integers that the host makes floats of (`borders.py`).
 - Sums of 8-bit integers over images become convolutions of each channel by ones, because the GEMM
   core computes both.
-- A node that widens 8-bit integers element by element is repeated for each of its users. So a tensor
-  that must be stored for several users is stored in 8 bits.
+- A node that widens 8-bit integers element by element is repeated for each of its users, so that
+  a tensor for several users is stored in 8 bits.
 """
 
 from __future__ import annotations

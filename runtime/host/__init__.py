@@ -1,3 +1,1 @@
-"""
-Runs networks that are split over devices: what loads them, the devices, and requests on their way.
-"""
+"""Runs networks that are split over devices: the loading of networks, the devices, and requests."""

@@ -101,7 +101,7 @@ class Admission:
             return None
 
     def _shrink(self) -> None:
-        """Forgets those that do not wait any more, if they are many."""
+        """Forgets the requests that do not wait any more, if there are many."""
         if len(self._heap) > 2 * len(self._waiting) + 16:
             self._heap = [(r.order, r) for r in self._waiting]
             heapify(self._heap)

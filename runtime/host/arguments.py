@@ -1,4 +1,4 @@
-"""What the arguments of a host manager mean."""
+"""The interpretation of the arguments of a host manager."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ FILES = (".toml", ".json")
 
 def replica_count(replicas: object, configuration: Configuration) -> int | None:
     """
-    Returns how many replicas are wanted; None for as many as fit. Raises GlowError for no number.
+    Returns the wanted number of replicas; None for as many as fit. Raises GlowError for other
+    values.
     """
     if replicas == "all":
         return None
@@ -48,8 +49,8 @@ def expect_order(priority: object, timeout: object) -> None:
 
 def configuration_of(devices: Devices, memory: int | Sequence[int]) -> Configuration:
     """
-    Returns devices in any form that `HostManager` takes. Raises GlowError for those that cannot be,
-    and for `memory` of devices that have their own.
+    Returns devices in any form that `HostManager` takes. Raises GlowError for invalid ones, and for
+    `memory` of devices that have their own.
     """
     sizes = [memory] if isinstance(memory, int) else memory
     if isinstance(devices, str) and Path(devices).suffix not in FILES:

@@ -14,14 +14,14 @@ from .pending import PendingNetwork
 from .registry import NetworkRegistry
 
 USUAL = 4
-"""How many networks are compiled at once at most, unless something else is said."""
+"""The usual limit of networks that are compiled at the same time."""
 
 
 class CompilePool:
     """Threads that enter networks into a registry: a bounded number of them."""
 
     def __init__(self, registry: NetworkRegistry, most: int | None):
-        """`most` threads; for None as many as there are processors, but at most `USUAL`."""
+        """The pool has `most` threads; for None, as many as processors, but at most `USUAL`."""
         if most is not None and most < 1:
             raise GlowError(f"expected at least one network to be compiled at once, found {most}")
         self._registry = registry
@@ -64,9 +64,9 @@ class CompilePool:
             self._working.discard(thread)
 
     def is_here(self) -> bool:
-        """Returns whether the calling thread is one of these."""
+        """Returns whether the calling thread is one of the pool's."""
         return threading.current_thread() in self._working
 
     def shutdown(self) -> None:
-        """Wait for the networks that are being compiled."""
+        """Waits for the networks that are being compiled."""
         self._pool.shutdown(cancel_futures=True)

@@ -34,7 +34,7 @@ Seconds for which a program that raised is avoided if another replica can do its
 for each further time in a row.
 """
 RECENT = 0.25
-"""How much of the estimated time of a program its latest run makes up."""
+"""The weight of the latest run in the estimated time of a program."""
 
 
 class Job(Protocol):
@@ -53,27 +53,29 @@ class Job(Protocol):
         ...
 
     def run(self, program: Program, inputs: Sequence[np.ndarray]) -> Sequence[np.ndarray]:
-        """Runs the program. Raises what that does, and GlowError for results that are wrong."""
+        """Runs the program. Raises its errors, and GlowError for wrong results."""
         ...
 
     def succeed(self, outputs: Sequence[np.ndarray], start: float, end: float) -> None:
-        """It ran, between two times of `time.perf_counter`. It does not raise."""
+        """
+        Notes that the program ran, between two times of `time.perf_counter`. It does not raise.
+        """
         ...
 
     def fail(self, error: BaseException, start: float, end: float) -> None:
-        """It raised. This does not."""
+        """Notes that the program raised. It does not raise."""
         ...
 
 
 Prepared: TypeAlias = "tuple[Footprint, Callable[[], Program]]"
-"""How much memory a program takes, and what makes it."""
+"""The memory that a program takes, and the function that makes it."""
 
 
 class Loaded:
     """A program in the memory of a device, or one that is being made."""
 
     def __init__(self, seconds: float):
-        """`seconds` is how long a run is estimated to take."""
+        """`seconds` is the estimated time of a run."""
         self.users = 1
         self.footprint: Footprint | None = None
         """None until it is known."""
@@ -92,7 +94,7 @@ class Loaded:
         """Until when others are preferred, as a time of `time.perf_counter`."""
 
     def worked(self, seconds: float) -> None:
-        """A run took so long. The caller holds the lock of the device."""
+        """Notes the seconds of a run. The caller holds the lock of the device."""
         self.expected -= 1
         share = RECENT if self.measured else 1.0
         self.seconds += share * (seconds - self.seconds)
@@ -100,7 +102,7 @@ class Loaded:
         self.failures, self.avoided = 0, 0.0
 
     def failed(self, now: float) -> None:
-        """A run raised. The caller holds the lock of the device."""
+        """Notes that a run raised. The caller holds the lock of the device."""
         self.expected -= 1
         self.failures += 1
         self.avoid(now)
@@ -112,10 +114,9 @@ class Loaded:
 
 class DeviceManager:
     """
-    One device. Its thread lives until `close`.
+    A device with a thread that lives until `close`.
 
-    Raises GlowError for memory that is used up, and for nothing that programs do: these errors go
-    to the job.
+    Raises GlowError if there is too little memory. The errors of programs go to the job.
     """
 
     def __init__(self, device: Device):
@@ -133,7 +134,7 @@ class DeviceManager:
         self._programs: dict[str, Loaded] = {}
         self._runs = self._failures = self._longest = 0
         self._busy = 0.0
-        # a daemon, because Python joins all other threads before it calls what runs at exit
+        # a daemon, because Python joins all other threads before it runs the exit functions
         self._worker = threading.Thread(target=self._work, name=f"glow {self.name}", daemon=True)
         self._worker.start()
 
@@ -158,7 +159,8 @@ class DeviceManager:
             loaded.made.wait()
             if loaded.program is not None:
                 return loaded
-            # whoever made it failed, which may be due to what it wanted to load besides
+            # the thread that made it failed, perhaps because of other programs that it wanted to
+            # load
 
     def _enter(self, key: str, seconds: float) -> tuple[Loaded, bool]:
         with self._lock:
@@ -186,7 +188,7 @@ class DeviceManager:
             loaded.made.set()
 
     def _reserve(self, loaded: Loaded, footprint: Footprint, what: str) -> None:
-        """Takes memory for a program, instead of what was taken for it before."""
+        """Reserves memory for a program, instead of the memory that was reserved for it before."""
         with self._lock:
             found = self._footprints(without=loaded)
             used, limit = _bytes(found), self.device.memory
@@ -203,7 +205,7 @@ class DeviceManager:
             loaded.footprint = footprint
 
     def _footprints(self, without: Loaded | None = None) -> list[Footprint]:
-        """What takes memory. The caller holds the lock."""
+        """Returns the memory of the loaded programs. The caller holds the lock."""
         programs = (p for p in self._programs.values() if p is not without)
         return [p.footprint for p in programs if p.footprint is not None]
 
@@ -218,25 +220,25 @@ class DeviceManager:
     @property
     def free(self) -> int | None:
         """
-        Bytes that a program may take if it alone runs; None for as many as it needs. What others
-        need while they run may be more than what it does.
+        The bytes that a program may take if it runs alone; None if there is no limit. Other
+        programs may need more than that while they run.
         """
         with self._lock:
             if self.device.memory is None:
                 return None
             return self.device.memory - sum(f.resident for f in self._footprints())
 
-    # what is to come
+    # expected runs
 
     def expect(self, loaded: Loaded, now: float) -> None:
-        """A request will run a program, or `forgo` it."""
+        """Notes that a request will run a program, or call `forgo`."""
         with self._lock:
             loaded.expected += 1
             if loaded.failures:
                 loaded.avoid(now)  # one request at a time may try whether it works again
 
     def forgo(self, loaded: Loaded) -> None:
-        """A request that was expected to run a program will not do so."""
+        """Notes that a request which was expected to run a program will not do so."""
         with self._lock:
             loaded.expected -= 1
 
@@ -271,7 +273,7 @@ class DeviceManager:
                     return
                 job = heappop(self._jobs)[-1]
             self._run(job)
-            del job  # with what it holds, while the worker waits
+            del job  # the job and its data are released while the worker waits
 
     def _run(self, job: Job) -> None:
         loaded = job.loaded
@@ -321,10 +323,10 @@ class DeviceManager:
             self._tickets.put(None)
 
     def join(self) -> None:
-        """Wait for the worker to end, after `close`."""
+        """Waits for the worker to end, after `close`."""
         self._worker.join()
 
 
 def _bytes(footprints: Sequence[Footprint]) -> int:
-    """What programs take together: the device runs one of them at a time."""
+    """Returns the bytes that programs take together: the device runs one of them at a time."""
     return sum(f.resident for f in footprints) + max((f.tensors for f in footprints), default=0)

@@ -28,7 +28,7 @@ class Footprint:
     arena: int
     """Bytes for activations, kept from run to run."""
     tensors: int
-    """While it runs: what it reads and makes, and activations that are not in an arena."""
+    """The bytes while it runs: inputs, outputs, and activations that are not in an arena."""
 
     @property
     def resident(self) -> int:
@@ -44,8 +44,9 @@ class Footprint:
 
 def footprint_of(stages: Mapping[str, ModuleOp], partition: Partition) -> Footprint:
     """
-    Returns the memory of a partition: from the memory plan if its backend makes one, otherwise what
-    the partitioner found (see `passes.partitions`), but at least its constants, inputs and outputs.
+    Returns the memory of a partition: from the memory plan if its backend makes one, otherwise the
+    partitioner's estimate (see `passes.partitions`), but at least its constants, inputs and
+    outputs.
     """
     from ..memory_plan import plan_of
 

@@ -12,7 +12,7 @@ class Living(Protocol):
     """An object with threads."""
 
     def shutdown(self) -> None:
-        """Finishes what was begun."""
+        """Finishes all work that has begun."""
         ...
 
     def _forget(self) -> None:
@@ -31,8 +31,8 @@ def register(living: Living) -> None:
 
 def run_first_at_exit() -> None:
     """
-    Has the shutdown run before whatever else was registered up to now: programs that are loaded may
-    have threads of their own, which end at exit, too.
+    Lets the shutdown run before all functions that were registered for exit so far. Loaded programs
+    may have threads of their own, which also end at exit.
     """
     atexit.unregister(_shut_down_all)
     atexit.register(_shut_down_all)

@@ -1,4 +1,6 @@
-"""A network that is loaded, once or in replicas: what runs where, and the requests for it."""
+"""
+A network that is loaded, once or in replicas: its partitions on their devices, and its requests.
+"""
 
 from __future__ import annotations
 
@@ -77,9 +79,9 @@ class Plan:
     outputs: tuple[int, ...]
     """The tensors that are the results, in order."""
     inputs: int
-    """How many tensors are inputs."""
+    """The number of tensors that are inputs."""
     tensors: int
-    """How many there are."""
+    """The number of tensors."""
 
     @lazy_property
     def users(self) -> tuple[tuple[int, ...], ...]:
@@ -137,15 +139,15 @@ class NetworkInfo:
     partitions: tuple[PartitionInfo, ...]
     """The partitions of each replica, in an order in which they can run."""
     replicas: int
-    """How often it is loaded."""
+    """The number of times that it is loaded."""
     seconds: float
-    """How long it took to compile and load them."""
+    """The seconds that it took to compile and load it."""
     idle: Mapping[str, str] = field(default_factory=dict)
-    """Why devices got no partition, by their names."""
+    """The reasons why devices got no partition, by their names."""
 
 
 class Submitted(Protocol):
-    """What a network knows of its requests."""
+    """The requests of a network."""
 
     @property
     def number(self) -> int:
@@ -187,7 +189,7 @@ class Network:
         return chosen
 
     def enter(self, request: Submitted) -> None:
-        """A request begins. Raises RejectedError if the network is being removed."""
+        """Notes that a request begins. Raises RejectedError if the network is being removed."""
         with self._changed:
             if self._closed:
                 raise RejectedError(f"network {self.name!r} is being removed")
@@ -195,7 +197,7 @@ class Network:
             self._counts.accepted += 1
 
     def refuse(self, request: Submitted) -> None:
-        """A request that began was not accepted after all."""
+        """Notes that a request which began was not accepted after all."""
         with self._changed:
             self._counts.accepted -= 1
             self._counts.refused += 1
@@ -210,7 +212,7 @@ class Network:
             self._counts.end(outcome, latency, queued, replica)
 
     def leave(self, request: Submitted) -> None:
-        """No device works on the request any more."""
+        """Notes that no device works on the request any more."""
         with self._changed:
             self._requests.discard(request)
             if not self._requests:

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 def with_options(configuration: Configuration, options: Mapping[str, Any]) -> Configuration:
     """
-    Returns the devices with backends that have these options too, where these know them all.
+    Returns the devices with backends that have these options too, if the backends know them all.
     Devices that share a backend share the new one.
 
-    Raises GlowError if no device knows them, and what backends raise for wrong values.
+    Raises GlowError if no device knows the options, and the backends' errors for wrong values.
     """
     options = given_options(options)
     if not options:

@@ -50,7 +50,7 @@ class PendingNetwork:
         return self._claim() and self.future.set_running_or_notify_cancel()
 
     def end(self, result: NetworkInfo | BaseException) -> None:
-        """It is loaded, or nothing of it remains."""
+        """Notes that the network is loaded, or that nothing of it remains."""
         self.ended.set()
         if isinstance(result, BaseException):
             self.future.set_exception(result)
@@ -63,7 +63,7 @@ class PendingNetwork:
             raise self.error()
 
     def error(self) -> RejectedError:
-        """Returns the error that says why the network was given up."""
+        """Returns the error that explains why the network was given up."""
         return RejectedError(f"network {self.name!r} was not added: {self.unwanted}")
 
 

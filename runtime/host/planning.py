@@ -16,8 +16,9 @@ def plan_of(
     network: PartitionedNetwork, inputs: int, outputs: Sequence[tuple[TensorInfo, ...]]
 ) -> Plan:
     """
-    Returns the plan of a network with a number of inputs, and what each partition makes. Tensors
-    are numbered: first the inputs of the network, then what partitions make, in their order.
+    Returns the plan of a network with a number of inputs and the number of results of each
+    partition. Tensors are numbered: first the inputs of the network, then the results of
+    partitions, in their order.
     """
     first: list[int] = []
     """The number of the first output of each partition."""

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from .device import DeviceManager, Prepared
 
 ROUNDS = 8
-"""How often a network is split at most, with less memory each time."""
+"""The largest number of times that a network is split, with less memory each time."""
 DOES_NOT_FIT = (DeviceMemoryError, NoRoomError, TooFewDevicesError)
 
 
@@ -59,7 +59,7 @@ class Order:
     """The devices that may be used."""
     strategy: str | None
     replicas: int | None
-    """How many; None for as many as fit."""
+    """The number of replicas; None for as many as fit."""
     expect_wanted: Callable[[], None]
     """Raises if the network is to be given up."""
 
@@ -75,11 +75,11 @@ class Provisioner:
         """
         Splits a network over devices, unless it is partitioned already, and loads it.
 
-        Programs need more memory than the partitioner knows: for padding, and for what a backend
-        makes of weights. If it does not suffice, the network is split again with less memory on
-        that device. What is loaded at the same time may take memory that it gives back, or that
-        another order of loading would leave, so if it does not suffice beside others, it is tried
-        once more alone.
+        Programs need more memory than the partitioner knows: for padding, and for the backend's
+        form of weights. If it does not suffice, the network is split again with less memory on that
+        device. What is loaded at the same time may take memory that it gives back, or that another
+        order of loading would leave, so if it does not suffice beside others, it is tried once more
+        alone.
 
         Raises what `partition` does, CompileError if a backend cannot compile a partition,
         GlowError for devices that do not exist, DeviceMemoryError, and what `order.expect_wanted`
@@ -225,7 +225,7 @@ class _Piece:
     """A partition that is being loaded, on one device after the other."""
 
     def __init__(self, network: str, partition: Partition, numbered: bool):
-        """A partition of a network. With `numbered`, errors name the replica."""
+        """Takes a partition of a network. With `numbered`, errors name the replica."""
         self.partition = partition
         self._module = partition.module()
         self._what = f"{partition.name} of network {network!r}"
@@ -241,8 +241,8 @@ class _Piece:
 
     def load(self, device: DeviceManager, about: Device, replica: int) -> PartitionPlacement:
         """
-        Loads it on a device, which may have it already, with the backend that is said to be for
-        this network.
+        Loads it on a device, which may have it already, with the backend that belongs to this
+        network.
         """
         backend = about.backend
 

@@ -59,7 +59,8 @@ class NetworkRegistry:
 
     def enter(self, pending: PendingNetwork, network: Network) -> None:
         """
-        A network is ready. Raises RejectedError if nobody wants it any more; it is evicted then.
+        Adds a network that is ready. Evicts it and raises RejectedError if it was removed in the
+        meantime.
         """
         with self._lock:
             if not pending.unwanted:
@@ -69,7 +70,7 @@ class NetworkRegistry:
         raise pending.error()
 
     def forget(self, pending: PendingNetwork) -> None:
-        """The name is free again, unless the network is there."""
+        """Frees the name, unless the network is there."""
         with self._lock:
             if self._entries.get(pending.name) is pending:
                 del self._entries[pending.name]
@@ -93,7 +94,7 @@ class NetworkRegistry:
     def remove(self, name: str, drain: bool) -> None:
         """
         Removes a network when its requests are done, or one that is not ready yet. Without `drain`,
-        requests that no device began with are rejected.
+        it rejects requests that no device has begun.
 
         Raises GlowError if there is none of that name.
         """

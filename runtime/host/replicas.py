@@ -2,7 +2,7 @@
 The devices of each replica of a network.
 
 Devices are alike if they have the same backend with the same options and rates. A network is split
-over *slots*: each stands for devices that are alike, one for each replica. If there are fewer
+over *slots*: each represents devices that are alike, one for each replica. If there are fewer
 devices than replicas, as with one CPU beside several accelerators, replicas share them by turns.
 """
 
@@ -20,7 +20,7 @@ from ...wording import counted
 Slots: TypeAlias = "dict[str, tuple[str, ...]]"
 """The devices in the place of each device of the first replica: one for each replica."""
 Free: TypeAlias = "Callable[[Device], int | None]"
-"""Bytes that may be used of the memory of a device; None for as many as needed."""
+"""The bytes of the memory of a device that may be used; None for any number."""
 
 
 class TooFewDevicesError(GlowError):
@@ -28,7 +28,7 @@ class TooFewDevicesError(GlowError):
 
 
 def kinds_of(devices: Iterable[Device]) -> list[list[Device]]:
-    """Returns devices that are alike, in order."""
+    """Returns groups of devices that are alike, in order."""
     kinds: dict[object, list[Device]] = {}
     for device in devices:
         options = tuple(sorted(device.options.items()))
@@ -43,8 +43,8 @@ def most_replicas(devices: Iterable[Device]) -> int:
 
 def slots_for(configuration: Configuration, count: int, free: Free) -> Slots:
     """
-    Returns slots for a network that is not split yet: of each kind of devices as many as leave
-    `count` devices for each slot, but at least one. Devices with similar memory share a slot.
+    Returns slots for a network that is not split yet. Each kind of devices has as many slots as
+    leave `count` devices for each, but at least one. Devices with similar memory share a slot.
     """
     found: Slots = {}
     for kind in kinds_of(configuration.devices):
@@ -69,7 +69,7 @@ def slots_of(configuration: Configuration, used: Sequence[str], count: int, free
 
 
 def _by_room(devices: Iterable[Device], free: Free) -> list[Device]:
-    """Returns devices by the memory that is free, the largest first."""
+    """Returns devices by their free memory, the largest first."""
 
     def room(device: Device) -> float:
         size = free(device)

@@ -1,9 +1,9 @@
 """
 A request on its way through the partitions of a network.
 
-Nothing waits for a request: whoever makes the last tensor that a partition needs hands the
-partition to its device. A request has a lock of its own, held for moments; what others may do in
-consequence of its end happens outside the lock.
+No thread waits for a request: the thread that makes the last tensor that a partition needs hands
+the partition to its device. A request has a lock of its own, which is held for moments. Callbacks
+at its end run outside the lock.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class PartitionRun(NamedTuple):
     partition: str
     device: str
     ready: float
-    """When its inputs were there."""
+    """The time at which its inputs were there."""
     start: float
     end: float
     before: tuple[str, ...]
@@ -59,8 +59,8 @@ class Request:
         on_end: Callable[[Request], None],
     ):
         """
-        `wanted` are the numbers of the results to return; `order` the priority and the number of
-        the request; `seconds` the time it has. `on_end` is called before the future gets its
+        `wanted` are the numbers of the results to return; `order` is the priority and the number of
+        the request; `seconds` is its time limit. `on_end` is called before the future gets its
         result, `network.leave` as soon as no device works on the request any more.
         """
         plan = network.plan
@@ -143,7 +143,7 @@ class Request:
             return [v for v in values if v is not None]
 
     def succeed(self, number: int, outputs: Sequence[np.ndarray]) -> None:
-        """The partition ran: store what it made, and go on."""
+        """Stores the results of a partition that ran, and continues."""
         with self._lock:
             ready = [] if self._over else self._store(number, outputs)
             done = not self._over and not self._unfinished
@@ -154,7 +154,7 @@ class Request:
         self._drop()
 
     def _store(self, number: int, outputs: Sequence[np.ndarray]) -> list[int]:
-        """Keeps what is needed of the results; returns the partitions that can run now."""
+        """Keeps the results that are needed; returns the partitions that can run now."""
         plan = self.network.plan
         part = plan.parts[number]
         for tensor, array in zip(part.outputs, outputs, strict=True):
@@ -173,7 +173,7 @@ class Request:
         return ready
 
     def fail(self, number: int, error: BaseException) -> None:
-        """The partition raised."""
+        """Ends the request because the partition raised."""
         assert self.replica is not None
         part, place = self.network.plan.parts[number], self.replica.places[number]
         said = DeviceError(
@@ -197,7 +197,7 @@ class Request:
         self._end_if(Outcome.DROPPED, RejectedError(why), begun=False)
 
     def cancelled(self) -> None:
-        """The future was cancelled."""
+        """Ends the request because the future was cancelled."""
         with self._lock:
             self._over = True
             self._holds += 1
@@ -266,7 +266,7 @@ class Request:
                 place.device.forgo(place.loaded)
 
     def _drop(self) -> None:
-        """A thread has done its work on the request."""
+        """Notes that a thread has done its work on the request."""
         with self._lock:
             self._holds -= 1
             gone = self._over and not self._holds
@@ -324,10 +324,10 @@ class PartRun:
 
 
 def _described(error: BaseException) -> str:
-    """Returns the type and the text of what a program raised."""
+    """Returns the type and the text of an error that a program raised."""
     try:
         return f"{type(error).__name__}: {error}"
-    except Exception:  # an error of its own, which must not end the device
+    except Exception:  # an error in `str(error)`, which must not end the device
         return type(error).__name__
 
 

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from enum import Enum
 
 WINDOW = 4096
-"""How many of the latest requests of a network percentiles are computed over."""
+"""The number of the latest requests of a network over which percentiles are computed."""
 
 
 @dataclass(frozen=True)
 class Percentiles:
-    """Percentiles of numbers of seconds; zero if there are none."""
+    """Percentiles of numbers of seconds; zero if there are no numbers."""
 
     count: int
     p50: float
@@ -26,7 +26,7 @@ class ReplicaStatistics:
     """The requests that one replica of a network got."""
 
     devices: tuple[str, ...]
-    """Where its partitions are."""
+    """The devices of its partitions."""
     completed: int
     failed: int
 
@@ -36,7 +36,7 @@ class NetworkStatistics:
     """The requests of one network since it was added."""
 
     accepted: int
-    """Including those that are not finished."""
+    """The number of accepted requests, including those that are not finished."""
     completed: int
     failed: int
     """A device raised."""
@@ -62,7 +62,7 @@ class NetworkStatistics:
 
 @dataclass(frozen=True)
 class DeviceStatistics:
-    """One device since the host manager was made."""
+    """The statistics of a device since the host manager was made."""
 
     runs: int
     """The number of runs of partitions, with failed ones."""
@@ -70,10 +70,10 @@ class DeviceStatistics:
     busy: float
     """Seconds in which it ran partitions."""
     queue: int
-    """How many partitions are ready and wait for it."""
+    """The number of partitions that are ready and wait for it."""
     longest_queue: int
     programs: int
-    """How many are loaded. Equal partitions share one."""
+    """The number of loaded programs. Equal partitions share one."""
     memory: int
     """Bytes that loaded programs take."""
     limit: int | None

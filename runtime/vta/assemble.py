@@ -2,8 +2,8 @@
 Conversion between the `vta` dialect and programs that the machine executes.
 
 A function becomes one `VtaProgram`: its regions and tables of micro-ops are the memory map, its
-instructions the words. An input or output that does not say which tensor it holds is one of bytes.
-An attribute `vta.layer = "name"` on an instruction says that a layer of the network begins there.
+instructions the words. An input or output without a tensor consists of bytes. An attribute
+`vta.layer = "name"` on an instruction marks the beginning of a layer of the network.
 """
 
 from __future__ import annotations

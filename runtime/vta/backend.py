@@ -25,7 +25,7 @@ _CLEAN = "canonicalize,cse,dce"
 INTEGERS = "integers"
 PROGRAM = "program"
 _WITH_EPILOGUES = "convolution,fully_connected,matmul"
-"""Pooling is a layer of its own."""
+"""Operators whose layer has an epilogue. Pooling is a layer of its own."""
 _BUSY = 0.6
 """The share of cycles in which the GEMM core begins a product, in convolutions."""
 _LAYER = 2000
@@ -80,7 +80,7 @@ class VtaBackend(Backend):
         return claims_for(self.config.capabilities)
 
     def memories(self) -> Sequence[DeviceMemory]:
-        """DRAM, as far as addresses reach; buffers on the chip are not for tensors."""
+        """Returns DRAM, as far as addresses reach; buffers on the chip are not for tensors."""
         c = self.config
         smallest = min(prod((c.batch, c.block_in)), prod((c.batch, c.block_out)))
         layouts = (f"N, C/{c.block_out}, H, W in elements of {c.batch} x {c.block_out}",)

@@ -85,7 +85,7 @@ _RESULTS = (ACTIVATION, f32)
 """The result types of products. The host makes floats of accumulators at the end of a program."""
 _BIASED = [
     *(Elements((ACTIVATION, WEIGHTS, BIAS), (r,)) for r in _RESULTS),
-    # rounded to what accumulators hold
+    # rounded to numbers that accumulators hold
     Elements((ACTIVATION, WEIGHTS, f32), (ACTIVATION,)),
 ]
 _UNBIASED = [Elements((ACTIVATION, WEIGHTS), (r,)) for r in _RESULTS]

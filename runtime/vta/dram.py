@@ -18,8 +18,9 @@ class Dram:
     """
     The bytes of all regions during one run.
 
-    Constants and micro-ops are there from the beginning; what nobody has written has no value.
-    Every access must lie within one region. Regions of scratch that overlap share their bytes.
+    Constants and micro-ops are there from the beginning; bytes that no one has written have no
+    value. Every access must lie within one region. Regions of scratch that overlap share their
+    bytes.
     """
 
     def __init__(self, program: VtaProgram):
@@ -48,10 +49,10 @@ class Dram:
         self, address: int, dtype: np.dtype, row: tuple[int, ...], count: int, pitch: int
     ) -> tuple[np.ndarray, np.ndarray | None]:
         """
-        A view of `count` rows: `dtype[count, *row]`, `pitch` bytes apart.
+        Returns a view of `count` rows: `dtype[count, *row]`, `pitch` bytes apart.
 
-        Also which elements of the first dimension of `row` have a value: bool[count, row[0]], None
-        if all. Raises DramError.
+        Also returns which elements of the first dimension of `row` have a value: bool[count,
+        row[0]], None if all. Raises DramError.
         """
         element = dtype.itemsize * int(np.prod(row[1:]))
         index, offset = self._find(address, element * row[0], count, pitch)
@@ -140,7 +141,7 @@ def _initial(block: Sequence[Region], program: VtaProgram) -> np.ndarray:
 
 
 def _initially_written(block: Sequence[Region]) -> np.ndarray | None:
-    """None if every byte has a value."""
+    """Returns which bytes of a region have a value at the start; None if all have one."""
     region = block[0]
     if region.contents is not None or region.kind is RegionRole.INSTRUCTIONS:
         return None

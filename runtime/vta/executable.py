@@ -1,4 +1,6 @@
-"""Programs of the backend `vta` on the simulator, with what the host computes around them."""
+"""
+Programs of the backend `vta` on the simulator, with the host's computations before and after them.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,7 @@ def assembly_text(module: ModuleOp) -> str:
 
 
 class Borders:
-    """What the host computes: integers from inputs of floats, and results from integers."""
+    """The computations of the host: integers from inputs of floats, and results from integers."""
 
     def __init__(self, integers: ModuleOp):
         main = main_function(integers)
@@ -69,13 +71,13 @@ def _is_wide(value: SSAValue) -> bool:
 
 
 def _joined(given: Iterator[np.ndarray]) -> np.ndarray:
-    """int32 from its bytes."""
+    """Returns int32 from its bytes."""
     planes = [next(given).astype(np.uint8) for _ in range(WIDE_BYTES)]
     return np.stack(planes, axis=-1).view("<i4")[..., 0].astype(np.int32)
 
 
 class _Host:
-    """Nodes on one value, with constants, one after the other."""
+    """The nodes on one value, with constants, one after the other."""
 
     def __init__(self, nodes: Sequence[Any]):
         self._steps = [

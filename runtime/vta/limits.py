@@ -14,7 +14,9 @@ from .words import Alu, AluOp, Gemm, Instruction, MemoryCode, Transfer, decode_m
 
 
 class Limits:
-    """The limits of one machine. Each method raises VtaError for what it cannot execute."""
+    """
+    The limits of one machine. Each method raises VtaError for instructions that it cannot execute.
+    """
 
     def __init__(self, config: VtaConfig):
         self._config = config
@@ -23,7 +25,7 @@ class Limits:
         """Loops that keep the distance."""
 
     def transfer(self, i: Transfer) -> None:
-        """A LOAD or STORE that moves something."""
+        """Checks a LOAD or STORE that moves something."""
         design, pads = self._design, i.width != i.x_size or i.height != i.y_size
         if i.memory is MemoryCode.ACC_8BIT and not design.loads_bytes:
             self._refuse(i, "has no loads of acc8", "load inp, and multiply it by an identity")
@@ -35,18 +37,18 @@ class Limits:
             )
 
     def micro_ops(self, i: Instruction, end: int) -> None:
-        """An instruction that uses micro-ops up to number `end - 1`."""
+        """Checks an instruction that uses micro-ops up to number `end - 1`."""
         most = self._config.usable_micro_ops
         if end > most:
             self._refuse(i, f"holds {most} micro-ops", f"do without number {end - 1}")
 
     def alu(self, i: Alu) -> None:
-        """The operation of an instruction."""
+        """Checks the operation of an ALU instruction."""
         if i.op is AluOp.MUL and not self._design.multiplies:
             self._refuse(i, "cannot multiply in the ALU", "add shifted numbers")
 
     def shift(self, i: Alu, amounts: np.ndarray | np.int32) -> None:
-        """The amounts of a shift, one number or those in accumulators."""
+        """Checks the amounts of a shift: one number, or those in accumulators."""
         low, high = self._design.shifts if i.use_imm else self._design.register_shifts
         wrong = (amounts < low) | (amounts > high)
         if np.any(wrong):
@@ -67,7 +69,9 @@ class Limits:
             )
 
     def distance(self, i: Gemm | Alu, words: np.ndarray) -> None:
-        """The accumulators that an instruction with the micro-ops `words` reads and writes."""
+        """
+        Checks the accumulators that an instruction with the micro-ops `words` reads and writes.
+        """
         key = (words.tobytes(), *i[2:])
         least = self._design.distance
         if least == 1 or key in self._far or (isinstance(i, Gemm) and i.reset):

@@ -113,7 +113,7 @@ def plan_gemm(dst: np.ndarray, src: np.ndarray, wgt: np.ndarray) -> GemmPlan:
 
 
 def _products(dst: np.ndarray, src: np.ndarray, wgt: np.ndarray) -> Iterator[Product]:
-    """Group accumulators int64[D], each with K products, by their weights int64[D, K]."""
+    """Groups accumulators int64[D], each with K products, by their weights int64[D, K]."""
     keys = np.ascontiguousarray(wgt).view(np.dtype((np.void, wgt.shape[1] * 8))).reshape(-1)
     _, group = np.unique(keys, return_inverse=True)
     order = np.argsort(group, kind="stable")
@@ -162,8 +162,8 @@ def _occurrences(indices: np.ndarray) -> np.ndarray:
 
 def _levels(dst: np.ndarray, src: np.ndarray) -> np.ndarray:
     """
-    Returns the step of each operation: later than those that wrote what it reads or writes, and not
-    before those that read what it writes.
+    Returns the step of each operation: later than the operations that wrote its operands or its
+    result, and not before those that read its result's old value.
     """
     other = src != dst
     if not np.isin(src[other], dst).any():

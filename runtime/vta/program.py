@@ -53,7 +53,7 @@ class Region:
     """The shape of the array as users see it, for example N, C, H, W."""
     tile: tuple[int, ...] = ()
     """
-    How the array is stored: for each dimension the elements of a tile, or nothing for plain row
+    The tiling of the array: for each dimension the elements of a tile, or nothing for plain row
     order. Dimensions are padded with zeros to whole tiles; tiles are in row order, and so are the
     elements in each. NCHW with (1, 16, 1, 1) is stored as N, C/16, H, W, 16.
     """
@@ -116,7 +116,7 @@ class VtaProgram:
     A program for VTA.
 
     Raises CompileError if regions overlap that are not both scratch, two have the same name, one
-    lacks what its kind needs, or one begins before the base address of the machine.
+    lacks a field of its kind, or one begins before the base address of the machine.
     """
 
     config: VtaConfig
@@ -216,7 +216,10 @@ def _check_shape(region: Region, where: str) -> None:
 
 
 def _check_overlaps(regions: Sequence[Region]) -> None:
-    """Scratch may share bytes with scratch, which are used again; nothing else may."""
+    """
+    Raises an error for regions that share bytes; only scratch, which is used again, may share with
+    scratch.
+    """
     before: Region | None = None
     for after in sorted((r for r in regions if r.size), key=lambda r: r.address):
         if before is not None and after.address < before.end:

@@ -1,9 +1,9 @@
 """
 A simulator of VTA, exact to the bit in function.
 
-It executes the binary words of a program, in an order that the dependence tokens permit, and
-refuses what has no defined result on the machine: reads of what nobody has written, addresses out
-of range, what its design cannot do (`limits.py`), and deadlock. Every error names the instruction.
+It executes the binary words of a program, in an order that the dependence tokens permit. It refuses
+everything without a defined result on the machine: reads of unwritten memory, addresses out of
+range, operations beyond its design (`limits.py`), and deadlock. Every error names the instruction.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ _EXACT_PRODUCTS = 1 << 10
 
 class Simulator:
     """
-    A program on a VTA of its own, which starts afresh in every run. Runs on several threads at once
-    are safe.
+    A program on a VTA of its own, which is reset in every run. Runs on several threads at once are
+    safe.
 
     Raises VtaError for words that are no instructions, and for deadlock.
     """
@@ -67,9 +67,9 @@ class Simulator:
         """
         Returns the outputs, from inputs in the order, shapes and dtypes of the program's.
 
-        Instructions whose order tokens leave open are executed in that of the program, or with the
-        seed `shuffle` in a random one. Raises VtaError for what the machine cannot execute, and
-        InputError for wrong inputs.
+        Instructions whose order tokens leave open are executed in the order of the program, or with
+        the seed `shuffle` in a random one. Raises VtaError for operations that the machine cannot
+        execute, and InputError for wrong inputs.
         """
         order = self._order
         if shuffle is not None:
@@ -91,8 +91,8 @@ class Simulator:
 
 def simulate(program: VtaProgram, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     """
-    Runs a program once: outputs by name, from inputs by name. Raises VtaError for what the machine
-    cannot execute, and InputError for wrong inputs.
+    Runs a program once. Returns outputs by name, from inputs by name. Raises VtaError for
+    operations that the machine cannot execute, and InputError for wrong inputs.
     """
     names = [region.name for region in program.inputs]
     if sorted(inputs) != sorted(names):
@@ -132,7 +132,7 @@ def _output(region: Region, dram: Dram) -> np.ndarray:
 
 
 class _Machine:
-    """The scratchpads, and what instructions do to them."""
+    """The scratchpads, and the effects of instructions on them."""
 
     def __init__(self, program: VtaProgram, dram: Dram, plans: Plans):
         c = self._config = program.config
@@ -261,7 +261,7 @@ class _Machine:
     def _planned(
         self, i: Gemm | Alu, kind: PlanKind, loops: Sequence[Factors]
     ) -> Iterator[tuple[Any, tuple[int, ...]]]:
-        """Plans of the pieces of an instruction, and what is added to their indices."""
+        """Returns plans of the pieces of an instruction, and the offsets of their indices."""
         if not i.iterations:
             return
         if i.uop_end > self._uop.size:

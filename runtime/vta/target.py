@@ -24,7 +24,7 @@ class VtaBinaryTarget(Target):
 
     name = "glow-vta-binary"
     writes_bytes: ClassVar = True
-    """Each character stands for the byte of that number."""
+    """The fill byte of each number."""
 
     def emit(self, ctx: Context, module: ModuleOp, output: IO[str]) -> None:
         output.write(binary(module).decode("latin-1"))

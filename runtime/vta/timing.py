@@ -43,7 +43,7 @@ from .words import (
 
 @dataclass(frozen=True)
 class LayerEstimate:
-    """One layer of a program, or all of it."""
+    """The estimate of a layer of a program, or of all of it."""
 
     name: str
     cycles: int
@@ -80,7 +80,7 @@ class Estimate:
 
 def estimate(program: VtaProgram, timing: VtaTiming | None = None) -> Estimate:
     """
-    Estimate the time of a program. Raises VtaError for words that are no instructions, and for
+    Estimates the time of a program. Raises VtaError for words that are no instructions, and for
     deadlock.
     """
     instructions = decode_instructions(program.instructions, program.config)

@@ -32,7 +32,7 @@ from .words import (
 _NEIGHBOUR = {POP_PREV: -1, PUSH_PREV: -1, POP_NEXT: 1, PUSH_NEXT: 1}
 _POPS, _PUSHES = (POP_PREV, POP_NEXT), (PUSH_PREV, PUSH_NEXT)
 _MISSING = -1
-"""Instead of the number of an instruction: a token that nobody pushes."""
+"""Takes the place of the number of an instruction for a token that nobody pushes."""
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,8 @@ class Progress:
 
     def finish(self, number: int) -> None:
         """
-        An instruction that was ready has been executed. Raises VtaError if its token is lost.
+        Notes that an instruction which was ready has been executed. Raises VtaError if its token is
+        lost.
         """
         i = self._found.instructions[number]
         self._heads[i.engine] += 1
@@ -139,7 +140,9 @@ class Progress:
         )
 
     def _missing(self, number: int) -> list[int]:
-        """Returns the tokens that an instruction still waits for, by who pushes them."""
+        """
+        Returns the tokens that an instruction still waits for, by the engine that pushes them.
+        """
         engine = self._found.instructions[number].engine
         return [w for w in self._found.waits[number] if (w, engine) not in self._sent]
 

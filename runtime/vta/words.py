@@ -132,7 +132,7 @@ class Gemm(NamedTuple):
 
     @property
     def iterations(self) -> int:
-        """How often a micro-op is executed."""
+        """The number of times that each micro-op is executed."""
         return self.iter_out * self.iter_in * max(self.uop_end - self.uop_begin, 0)
 
     def __str__(self) -> str:
@@ -169,7 +169,7 @@ class Alu(NamedTuple):
 
     @property
     def iterations(self) -> int:
-        """How often a micro-op is executed."""
+        """The number of times that each micro-op is executed."""
         return self.iter_out * self.iter_in * max(self.uop_end - self.uop_begin, 0)
 
     def __str__(self) -> str:
@@ -236,13 +236,14 @@ def _decoded(found: Instruction | None, number: int, words: np.ndarray) -> Instr
 _Fields = list[list[int]]
 _Decoder = Callable[[np.ndarray, list[int], VtaConfig], list[Instruction]]
 _DECODERS: Table[int, _Decoder] = Table("a decoder")
-"""By opcode."""
+"""The decoders by opcode."""
 
 
 def _unpacked(words: np.ndarray, bits: int, widths: Sequence[int]) -> list[np.ndarray]:
     """
-    Unsigned fields of structures `uint64[N, words]`, packed from bit 0 up as C packs bit-fields: a
-    field that does not fit into the rest of a word of `bits` bits begins the next one.
+    Returns unsigned fields of structures `uint64[N, words]`, packed from bit 0 up as C packs
+    bit-fields: a field that does not fit into the rest of a word of `bits` bits begins the next
+    one.
     """
     found = []
     word = position = 0
@@ -290,7 +291,7 @@ def _transfers(words: np.ndarray, numbers: list[int], config: VtaConfig) -> list
 
 
 def _index_bits(config: VtaConfig) -> tuple[int, int, int, int]:
-    """Returns bits of the numbers of elements in UOP, ACC, INP, WGT."""
+    """Returns the bits of the numbers of elements in UOP, ACC, INP, WGT."""
     depths = (config.uop_depth, config.acc_depth, config.inp_depth, config.wgt_depth)
     uop, acc, inp, wgt = (depth.bit_length() - 1 for depth in depths)
     return uop, acc, inp, wgt
