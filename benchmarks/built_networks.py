@@ -74,8 +74,8 @@ _STAGES = (
 
 def mobilenet_v2(rng: np.random.Generator) -> ModelProto:
     """
-    MobileNetV2 with width 1.0 (Sandler et al. 2018): an image, f32 [1, 3, 224, 224], to logits
-    [1, 1000]. Batch normalisation is a node of its own.
+    Returns MobileNetV2 with width 1.0 (Sandler et al. 2018): an image, f32 [1, 3, 224, 224], to
+    logits [1, 1000]. Batch normalisation is a node of its own.
     """
     g = Graph("mobilenet_v2", rng)
     x = _convolution(g, "image", 3, 32, 3, stride=2)
@@ -112,7 +112,9 @@ def _convolution(
     group: int = 1,
     rectified: bool = True,
 ) -> str:
-    """Convolution, batch normalisation and, if `rectified`, a rectifier that is cut off at 6."""
+    """
+    Adds a convolution, batch normalisation and, if `rectified`, a rectifier that is cut off at 6.
+    """
     shape = (out, channels // group, size, size)
     # a rectifier halves the second moment
     gain = 2.0 if rectified else 1.0
@@ -169,7 +171,7 @@ def _linear(g: Graph, x: str, inner: int, out: int) -> str:
 
 
 def _attention(g: Graph, x: str, penalty: str) -> str:
-    """Scaled dot-product attention of several heads, and the projection of their results."""
+    """Adds scaled dot-product attention of several heads, and the projection of their results."""
     heads = g.ints(0, 0, _HEADS, _WIDTH // _HEADS)
     split = [g.op("Reshape", _linear(g, x, _WIDTH, _WIDTH), heads) for _ in range(3)]
     query, value = (g.op("Transpose", split[i], perm=[0, 2, 1, 3]) for i in (0, 2))

@@ -73,7 +73,7 @@ def _draw_bars(
     corner: tuple[int, int],
     scale: float,
 ) -> None:
-    """The bars of a network from their upper left corner."""
+    """Draws the bars of a network from their upper left corner."""
     (left, top), case = corner, results.find(name, 1, threads)
     for i, runtime in enumerate(results.runtimes()):
         if name == MEAN:
@@ -92,7 +92,7 @@ def _draw_bars(
 
 
 def _draw_axis(picture: Picture, left: int, y: int, scale: float) -> None:
-    """The axis of a panel, with marks at round numbers and what it shows."""
+    """Draws the axis of a panel, with marks at round numbers and a title."""
     longest = PANEL / scale
     step = next((s for s in (0.1, 0.2, 0.5, 1, 2, 5, 10) if longest / s <= 8), longest)
     picture.line((left, y), (left + PANEL, y))

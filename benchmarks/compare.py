@@ -33,7 +33,7 @@ class Settings:
     timeout: float = 900.0
     """Seconds after which a process counts as failed."""
     models: Path = Path("build", "networks")
-    """Where files of networks are kept: by default in the current directory."""
+    """The folder for files of networks, by default the current directory."""
 
 
 @dataclass
@@ -142,7 +142,7 @@ def _run_worker(
     settings: Settings,
     result: _Rounds,
 ) -> None:
-    """Measure in a process of its own, and add what it found to `result`."""
+    """Measures in a process of its own, and adds the measurements to `result`."""
     output = folder / f"{runtime}-{threads}.npz"
     command = [HERE / "worker.py", runtime, model, feed, output, "--threads", threads]
     command += ["--repeat", settings.repeat, "--seconds", settings.seconds]

@@ -1,5 +1,5 @@
 """
-How long compilation takes, by stage, cold and warm.
+Measures the time of compilation by stage, cold and warm.
 
     python -m glow.benchmarks.compile_time resnet50 vgg19 [--rounds 3] [--json FILE]
     python -m glow.benchmarks.compile_time resnet50 --profile 40

@@ -1,6 +1,5 @@
 """
-How fast kernels of formulas are beside the operators, or compositions of operators, that say the
-same.
+Compares the speed of kernels of formulas with that of operators that compute the same.
 
     python -m glow.benchmarks.generic [--repeat 50] [--threads 1]
 
@@ -179,7 +178,10 @@ def arrays(types: Sequence[TensorType]) -> list[np.ndarray]:
 
 
 def measure(pair: Pair, repeat: int, threads: int) -> tuple[float, float, float]:
-    """Least seconds of the formula and of the operators, and how far their results are apart."""
+    """
+    Returns the least seconds of the formula and of the operators, and the difference of their
+    results.
+    """
     modules = (pair.operator.graph(*pair.types), graph(pair))
     # winograd convolution is another algorithm
     models = [glow.compile(m, threads=threads, conv_algorithm="direct") for m in modules]

@@ -1,5 +1,5 @@
 """
-What a request costs beside the network itself.
+Measures the overhead of a request over the network itself.
 
     python -m glow.benchmarks.host NETWORK [--requests 2000] [--rounds 7] [--in-flight 32]
 

@@ -1,6 +1,6 @@
 """
-How fast the kernels of single layers are: GFLOP/s, and the fraction of the peak that this CPU
-reaches with nothing but fused multiplications and additions.
+Measures the speed of the kernels of single layers: GFLOP/s, and the fraction of the peak that this
+CPU reaches with fused multiplications and additions alone.
 
     python -m glow.benchmarks.kernels resnet50 [--repeat 20] [--only 3x3]
 
@@ -34,7 +34,7 @@ ACCUMULATORS = 12
 
 def flops_of(node: Node) -> int:
     """
-    Returns multiplications and additions of a convolution or matrix product; 0 for other nodes.
+    Returns the multiplications and additions of a convolution or matrix product; 0 for other nodes.
     """
     return 2 * products_of(node.call)
 

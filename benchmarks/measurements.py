@@ -44,7 +44,7 @@ class Measurement:
 
 @dataclass
 class Case:
-    """A network for a batch and a number of threads, and what each runtime did with it."""
+    """A network for a batch and a number of threads, and the measurements of each runtime on it."""
 
     network: str
     batch: int
@@ -96,7 +96,9 @@ class Results:
         return sorted({case.threads for case in self.cases})
 
     def runtimes(self) -> list[str]:
-        """Ours first. The variant without Winograd convolution is none of them."""
+        """
+        Returns the runtimes, ours first. The variant without Winograd convolution is none of them.
+        """
         names = list(dict.fromkeys(name for case in self.cases for name in case.runtimes))
         return sorted((n for n in names if n != DIRECT), key=lambda name: name != OURS)
 

@@ -66,9 +66,9 @@ def network(name: str, seed: int = 0) -> ModelProto:
     """
     Returns the network called `name` with random weights that depend on `seed`.
 
-    Of those that onnx ships, the first input is the image, f32 [1, 3, height, width]. The first
-    output are probabilities; if they come from a softmax, the second output is what goes into it.
-    Raises ValueError for other names.
+    In the networks that onnx ships, the first input is the image, f32 [1, 3, height, width]. The
+    first output are probabilities; if they come from a softmax, the second output is the softmax's
+    operand. Raises ValueError for other names.
     """
     if name not in ALL:
         raise ValueError(f"expected an .onnx file or one of {', '.join(ALL)}, found {name!r}")
@@ -205,4 +205,4 @@ _ROLES: Mapping[tuple[str, int], Callable[..., np.ndarray]] = {
     ("Mul", 1): _around(1.0, 0.2),
     ("Add", 1): _around(0.0, 0.2),
 }
-"""What to draw for an input of an operator."""
+"""The kind of random numbers for an input of an operator."""

@@ -72,7 +72,7 @@ def generated(root: Path, results: Results | None) -> Mapping[Path, str]:
 
 
 def stale(root: Path, results: Results | None) -> list[Path]:
-    """Returns files that are out of date."""
+    """Returns the files that are out of date."""
     return [
         path
         for path, wanted in generated(root, results).items()

@@ -38,7 +38,7 @@ USUAL = (
     ),
     ("encoder", "dynamic"),
 )
-"""What is measured by default."""
+"""The networks that are measured by default."""
 
 
 @dataclass

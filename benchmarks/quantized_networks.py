@@ -21,7 +21,7 @@ import numpy as np
 import onnx
 
 SAMPLES = 4
-"""Inputs that ranges are taken from."""
+"""The number of inputs from which ranges are taken."""
 OPSET = 13
 """The first with a scale for each channel."""
 
@@ -35,7 +35,7 @@ def inputs(path: Path) -> Iterator[dict[str, np.ndarray]]:
 
 
 def static(source: Path, target: Path) -> None:
-    """Quantized by onnxruntime, with QuantizeLinear and DequantizeLinear."""
+    """Quantizes by onnxruntime, with QuantizeLinear and DequantizeLinear."""
     from onnxruntime.quantization import (
         CalibrationDataReader,
         QuantFormat,
@@ -65,7 +65,7 @@ def static(source: Path, target: Path) -> None:
 
 
 def dynamic(source: Path, target: Path) -> None:
-    """Matrix products whose left operand is quantized while running, by onnxruntime."""
+    """Quantizes matrix products by onnxruntime; the left operand is quantized at run time."""
     from onnxruntime.quantization import QuantType, quantize_dynamic
 
     quantize_dynamic(
@@ -78,7 +78,7 @@ def dynamic(source: Path, target: Path) -> None:
 
 
 def ours(source: Path, target: Path) -> None:
-    """Profiled and quantized by us."""
+    """Profiles and quantizes by our own tools."""
     from glow import quantization
     from glow.frontend.onnx.export import export_onnx
 

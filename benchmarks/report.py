@@ -41,7 +41,7 @@ class Section:
 
 
 def sections(results: Results) -> Iterator[Section]:
-    """Yields all tables: times of each batch, then what it costs to start, and memory."""
+    """Yields all tables: times of each batch, then the costs of starting, and memory."""
     for batch in results.batches():
         for threads in results.threads():
             yield times(results, batch, [threads])
@@ -53,8 +53,9 @@ def sections(results: Results) -> Iterator[Section]:
 
 def times(results: Results, batch: int, threads: Sequence[int]) -> Section:
     """
-    Returns milliseconds per inference of each runtime, and the time of the faster peer divided by
-    ours, with the geometric mean in the last row; for larger batches, per image and beside batch 1.
+    Returns the milliseconds per inference of each runtime, and the time of the faster peer divided
+    by ours, with the geometric mean in the last row. For larger batches, the times are per image,
+    beside batch 1.
     """
     title = "Milliseconds per inference"
     if batch != 1:
@@ -151,7 +152,7 @@ def number(value: float | None, digits: int) -> str:
 
 
 def milliseconds(seconds: float | None) -> str:
-    """Three significant digits, or whole milliseconds."""
+    """Returns a time with three significant digits, or in whole milliseconds."""
     if seconds is None:
         return "-"
     value = seconds * 1e3

@@ -36,7 +36,7 @@ PACKAGES = {"glow": "glow-compiler"}
 """Distributions of runtimes that are called otherwise than their modules."""
 
 FILE_WIDTH = 120
-"""Columns of what is not printed to a terminal."""
+"""The columns of output that does not go to a terminal."""
 
 BATCHED = {"resnet50": 8, "squeezenet": 8}
 """Networks that also run in batches by default, and how large these are."""
@@ -59,7 +59,7 @@ def cores() -> int:
 
 
 def describe(runtimes: Sequence[str], settings: Settings) -> Results:
-    """No cases yet, but the machine and the versions of what is compared."""
+    """Returns results without cases, but with the machine and the versions of the runtimes."""
     return Results(
         machine={"cpu": cpu_name(), "cores": str(cores()), "system": platform.system()},
         versions={name: version(PACKAGES.get(name, name)) for name in runtimes},
@@ -81,7 +81,7 @@ def jobs(networks: Sequence[str], batches: Sequence[int]) -> Iterator[tuple[str,
 
 
 def counts(text: str) -> list[int]:
-    """Positive numbers that are separated by commas."""
+    """Returns positive numbers that are separated by commas."""
     found = sorted({int(part) for part in text.split(",")})
     if found[0] < 1:
         raise ValueError(text)
@@ -169,7 +169,8 @@ def main(args: Sequence[str] | None = None) -> int:
         except RuntimeError as error:
             problems.append(str(error))
             continue
-        write(results, parsed)  # so that what was found is kept if the run is ended
+        # saved after each case, so that results are kept if the run is ended
+        write(results, parsed)
     show(results, parsed.markdown)
     problems += results.failures(parsed.tolerance)
     for line in problems:

@@ -1,5 +1,5 @@
 """
-How the time of each pass grows with the graph.
+Measures how the time of each pass grows with the graph.
 
     python -m glow.benchmarks.scaling [--small 200] [--large 2000] [--limit 12]
 
@@ -28,7 +28,7 @@ from rich.table import Table
 LAST_STAGE = "allocated"
 CHANNELS, SIZE = 4, 6
 BLOCK = 10
-"""Nodes in a block."""
+"""The number of nodes in a block."""
 
 
 class _Graph:
@@ -54,7 +54,7 @@ class _Graph:
         return name
 
     def block(self, x: str) -> str:
-        """Ten nodes on 1 x CHANNELS x SIZE x SIZE."""
+        """Adds ten nodes on 1 x CHANNELS x SIZE x SIZE."""
         c = CHANNELS
         y = self.add("Conv", x, self.floats(c, c, 3, 3), self.floats(c), pads=[1, 1, 1, 1])
         y = self.add("BatchNormalization", y, *(self.floats(c) for _ in range(4)))
@@ -69,7 +69,7 @@ class _Graph:
 
 
 def network(nodes: int) -> ModelProto:
-    """Returns a network of about so many nodes."""
+    """Returns a network of about `nodes` nodes."""
     graph = _Graph()
     x = "x"
     for _ in range(max(1, nodes // BLOCK)):

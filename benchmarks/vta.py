@@ -1,5 +1,5 @@
 """
-What VTA takes for ResNet-18, layer by layer, by the estimate of the simulator.
+Estimates the time of ResNet-18 on VTA, layer by layer, with the simulator.
 
     python -m glow.benchmarks.vta [--size 224] [--width 64] [--markdown] [--simulate]
 
@@ -67,7 +67,10 @@ class _Graph:
 
 
 def resnet18(rng: np.random.Generator, size: int = SIZE, width: int = WIDTH) -> ModelProto:
-    """f32 [1, 3, size, size] to logits [1, 1000]; batch normalisation is in the convolutions."""
+    """
+    Returns a network from f32 [1, 3, size, size] to logits [1, 1000]; batch normalisation is in the
+    convolutions.
+    """
     g = _Graph(rng)
     x = g.op("Relu", "relu1", g.conv("image", "conv1", (3, width), 7, 2))
     x = g.op("MaxPool", "pool", x, kernel_shape=[3] * 2, strides=[2] * 2, pads=[1] * 4)
@@ -114,7 +117,7 @@ def quantized(model: ModelProto, images: list[np.ndarray]) -> ModuleOp:
 
 
 class Row(NamedTuple):
-    """One layer."""
+    """A layer."""
 
     name: str
     products: int

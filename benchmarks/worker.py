@@ -36,7 +36,7 @@ def prepare_glow(path: str, threads: int) -> Runner:
 
 
 def prepare_direct(path: str, threads: int) -> Runner:
-    """Glow without Winograd convolution."""
+    """Prepares Glow without Winograd convolution."""
     import glow
 
     model = glow.compile(path, threads=threads, conv_algorithm="direct")
@@ -77,10 +77,10 @@ RUNTIMES: Mapping[str, Callable[[str, int], Runner]] = {
     "onnxruntime": prepare_onnxruntime,
     "openvino": prepare_openvino,
 }
-"""How to prepare a model for a number of threads. The result runs it."""
+"""The functions that prepare a model for a number of threads. The result of each runs the model."""
 
 VARIANTS: Mapping[str, Callable[[str, int], Runner]] = {"glow_direct": prepare_direct}
-"""The same for what is no runtime of its own."""
+"""The same for variants of a runtime."""
 
 
 def peak_memory() -> int:
@@ -97,7 +97,10 @@ def peak_memory() -> int:
 
 
 def reset_peak_memory() -> None:
-    """Counts anew from what is resident now, where the system can."""
+    """
+    Restarts the count of peak memory from the memory that is resident now, if the system supports
+    it.
+    """
     try:
         Path("/proc/self/clear_refs").write_text("5")
     except OSError:
