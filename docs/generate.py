@@ -3,8 +3,8 @@ Writes the generated parts of the documentation, or checks that they are current
 
     python docs/generate.py [--check]
 
-A Markdown file says what belongs where with comments, and everything up to the next
-`<!-- end -->` is replaced:
+Comments in a Markdown file name the generated parts, and everything up to the next `<!-- end -->`
+is replaced:
 
 - `<!-- run: glow-opt FILE FLAGS -->`: what the command prints, run in `docs/`
 - `<!-- assembly: CPU glow-opt FILE FLAGS -->`: the machine code of the first function, for a CPU
@@ -47,7 +47,7 @@ PART = re.compile(
 
 
 def run(command: str) -> str:
-    """What a command prints, as a code block."""
+    """Returns the output of a command as a code block."""
     language = "llvm" if "-t llvm-ir" in command else "mlir"
     return f"```{language}\n{_printed(command)}\n```\n"
 
@@ -93,7 +93,7 @@ def definition(tree: ast.Module | ast.ClassDef, name: str) -> ast.stmt:
 
 
 def code(rest: str) -> str:
-    """Definitions of a Python file, with what decorates them, as a code block."""
+    """Returns definitions of a Python file, with their decorators, as a code block."""
     name, *names = shlex.split(rest)
     text = (DOCS / name).read_text(encoding="utf-8")
     lines, tree, parts = text.splitlines(), ast.parse(text), []
@@ -160,7 +160,7 @@ KINDS: dict[str, Callable[[str], str]] = {
 
 
 def generated(text: str) -> str:
-    """Returns the text with all its parts made anew."""
+    """Returns the text with all its parts generated again."""
 
     def replace(match: re.Match[str]) -> str:
         if match["kind"] not in KINDS:

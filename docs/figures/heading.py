@@ -8,6 +8,6 @@ MARGIN = 24
 
 
 def heading(picture: Picture, name: str, text: str, y: float = 34) -> None:
-    """A name, and below it a sentence on what is shown."""
+    """Draws a name, and below it a sentence about the figure."""
     picture.text(MARGIN, y, name, size=15, bold=True)
     picture.text(MARGIN, y + 20, text, "muted")

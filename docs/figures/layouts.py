@@ -29,7 +29,7 @@ def _cell(picture: Picture, x: float, y: float, colour: str) -> None:
 
 
 def _strip(picture: Picture, y: float, name: str, text: str, colours: list[str]) -> None:
-    """The memory from left to right."""
+    """Draws the memory from left to right."""
     picture.text(LEFT, y - 8, name, bold=True)
     picture.text(LEFT + 84, y - 8, text, "muted", size=11)
     for i, colour in enumerate(colours):
@@ -37,7 +37,7 @@ def _strip(picture: Picture, y: float, name: str, text: str, colours: list[str])
 
 
 def _bracket(picture: Picture, x: float, y: float, cells: int, text: str) -> None:
-    """A bracket below some cells of a strip, with what they are."""
+    """Draws a bracket below some cells of a strip, with a caption."""
     end = x + cells * CELL
     picture.path(f"M {x + 1} {y + 3} v 5 H {end - 1} v -5", "none", "ink", 1.2)
     picture.text((x + end) / 2, y + 21, text, size=11, anchor="middle")

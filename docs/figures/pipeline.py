@@ -82,14 +82,14 @@ def _card(picture: Picture, stage: Stage, x: float) -> None:
 
 
 def _conversion(picture: Picture, name: str, x: float, y: float) -> None:
-    """An arrow over the gap from one card to the next, with its name above."""
+    """Draws an arrow over the gap from one card to the next, with its name above."""
     start, end = x - 22, x + GAP + 22
     picture.arrow((start, y - 3), (start, y - 20), (end, y - 20), (end, y - 4))
     picture.text((start + end) / 2, y - 28, name, size=11, anchor="middle", mono=True)
 
 
 def _levels(picture: Picture) -> None:
-    """A bracket over all stages that are text."""
+    """Draws a bracket over all stages that are text."""
     first, last = LEFT + CARD + GAP, LEFT + 5 * (CARD + GAP) + CARD
     picture.path(f"M {first} 46 v -8 H {last} v 8", "none", "rule", 1.5)
     text = "each stage is text: print it, edit it, feed it back"
@@ -97,7 +97,7 @@ def _levels(picture: Picture) -> None:
 
 
 def _branches(picture: Picture) -> None:
-    """The two ways that leave the main one: the interpreter and an accelerator."""
+    """Draws the two ways that leave the main one: the interpreter and an accelerator."""
     top, bottom = TOP + HEIGHT, TOP + HEIGHT + 34
     branches = (
         (1, "interpreter", "blue", "numpy, the oracle of the tests", -1),

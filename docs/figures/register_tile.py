@@ -23,7 +23,7 @@ def draw() -> str:
 
 
 def _vector(picture: Picture, x: float, y: float, colour: str) -> None:
-    """A vector register with its lanes."""
+    """Draws a vector register with its lanes."""
     picture.rect(x, y, LANES * CELL, ROW - 6, f"{colour}/20", colour, radius=3)
     for lane in range(1, LANES):
         at = x + lane * CELL

@@ -44,7 +44,7 @@ def _caption(picture: Picture, x: float, name: str, *lines: str) -> None:
 
 
 def _matrix(picture: Picture, x: float, y: float, width: float, row: float) -> None:
-    """A matrix with a row for each tile."""
+    """Draws a matrix with a row for each tile."""
     for i, colour in enumerate(ROWS):
         picture.rect(x, y + i * row, width, row - 1, f"{colour}/45")
 
@@ -64,7 +64,7 @@ def _input(picture: Picture, x: float, y: float) -> None:
 
 
 def _planes(picture: Picture, x: float, y: float) -> None:
-    """The sixteen matrices, one for each place in a transformed tile."""
+    """Draws the sixteen matrices, one for each place in a transformed tile."""
     for i in range(TILE):
         for j in range(TILE):
             _matrix(picture, x + j * 36, y + 1 + i * 34, 28, 7)
