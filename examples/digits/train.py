@@ -35,7 +35,7 @@ Parameters = list[np.ndarray]
 
 
 def initial_parameters(rng: np.random.Generator) -> Parameters:
-    """He-scaled weights and zero biases: w0, b0, w1, b1, w2, b2, fully connected w, b."""
+    """Returns He-scaled weights and zero biases: w0, b0, w1, b1, w2, b2, fully connected w, b."""
     parameters: Parameters = []
     for inputs, outputs in pairwise(CHANNELS):
         scale = np.sqrt(2 / (9 * inputs))
@@ -48,7 +48,9 @@ def initial_parameters(rng: np.random.Generator) -> Parameters:
 
 
 def conv(x: np.ndarray, w: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """3x3 convolution with padding 1; also returns the patches that the gradient needs."""
+    """
+    Computes a 3x3 convolution with padding 1; also returns the patches that the gradient needs.
+    """
     padded = np.pad(x, ((0, 0), (0, 0), (1, 1), (1, 1)))
     patches = sliding_window_view(padded, (3, 3), (2, 3))
     y = np.einsum("nchwij,ocij->nohw", patches, w, optimize=True)
@@ -66,7 +68,7 @@ def conv_gradient(
 
 
 def pool(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """2x2 maximum; also returns where the maximum was, shared equally among ties."""
+    """Computes the 2x2 maximum; also returns where the maximum was, shared equally among ties."""
     n, c, h, w = x.shape
     blocks = x.reshape(n, c, h // 2, 2, w // 2, 2)
     y = blocks.max((3, 5))
@@ -85,7 +87,7 @@ def softmax(x: np.ndarray) -> np.ndarray:
 
 
 def forward(parameters: Parameters, x: np.ndarray) -> tuple[np.ndarray, list[np.ndarray]]:
-    """Returns the class scores, and what the gradient needs."""
+    """Returns the class scores, and the values that the gradient needs."""
     w0, b0, w1, b1, w2, b2, w, b = parameters
     y, patches0 = conv(x, w0, b0)
     a0 = np.maximum(y, 0)
@@ -126,7 +128,7 @@ def shifted(x: np.ndarray, rng: np.random.Generator) -> np.ndarray:
 
 
 def train(x: np.ndarray, labels: np.ndarray, rng: np.random.Generator) -> Parameters:
-    """Adam with a learning rate that falls linearly to zero."""
+    """Trains with Adam; the learning rate falls linearly to zero."""
     parameters = initial_parameters(rng)
     mean = [np.zeros_like(p) for p in parameters]
     square = [np.zeros_like(p) for p in parameters]
@@ -187,7 +189,9 @@ def to_onnx(parameters: Parameters) -> onnx.ModelProto:
 
 
 def load() -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Training images and labels, held-out images and labels; images are Nx1x8x8 f32, 0 to 1."""
+    """
+    Returns training images and labels, held-out images and labels; images are Nx1x8x8 f32, 0 to 1.
+    """
     pixels, digits = load_digits(return_X_y=True)
     x = (pixels.reshape(-1, 1, 8, 8) / 16).astype(np.float32)
     order = np.random.default_rng(0).permutation(len(x))
@@ -196,7 +200,9 @@ def load() -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
 
 
 def write_images(x: np.ndarray, labels: np.ndarray, folder: Path) -> None:
-    """A dozen held-out images, 8-bit grey: the first of each digit, and the first two left."""
+    """
+    Writes a dozen held-out images, 8-bit grey: the first of each digit, and the first two left.
+    """
     folder.mkdir(exist_ok=True)
     chosen = [int(np.argmax(labels == digit)) for digit in range(10)]
     left = [i for i in range(len(labels)) if i not in chosen]

@@ -49,7 +49,7 @@ local_attention = glow.define(
 
 
 def by_hand(operator: Operator, *arrays: np.ndarray) -> np.ndarray:
-    """What the operators above are, in numpy."""
+    """Returns the operators above in numpy."""
     if operator is bag_of_words:
         table, words = arrays
         return table[np.clip(words, 0, len(table) - 1)].sum(axis=1)
@@ -70,7 +70,7 @@ def by_hand(operator: Operator, *arrays: np.ndarray) -> np.ndarray:
 
 
 def arguments(operator: Operator, rng: np.random.Generator) -> list[np.ndarray]:
-    """Returns arrays of a size that is quickly computed."""
+    """Returns arrays of a size for a quick computation."""
     if operator is bag_of_words:
         return [rng.standard_normal((1000, 64), np.float32), rng.integers(0, 1000, (32, 20))]
     if operator is banded_product:

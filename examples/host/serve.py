@@ -66,7 +66,7 @@ def classify_patiently(host: glow.HostManager, inputs: Mapping[str, np.ndarray])
 
 
 def layers() -> ModelProto:
-    """Fully connected layers with random weights: a megabyte each."""
+    """Returns fully connected layers with random weights, a megabyte each."""
     rng = np.random.default_rng(0)
     nodes, weights = [], []
     for i in range(LAYERS):
@@ -83,7 +83,7 @@ def layers() -> ModelProto:
 
 
 def run_split(trace: Path | None) -> dict[str, object]:
-    """Several requests in flight on three devices. Returns their trace."""
+    """Runs several requests at once on three devices. Returns their trace."""
     x = np.random.default_rng(1).standard_normal((BATCH, WIDTH)).astype(np.float32)
     with glow.HostManager(["cpu"] * 3, memory=8_000_000) as host:
         info = host.add_network("layers", layers(), strategy="memory").result()

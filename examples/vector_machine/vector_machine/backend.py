@@ -1,4 +1,4 @@
-"""What the machine computes, and how a network gets there."""
+"""The backend of the machine: the operators that it computes, and the stages of compilation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The instructions of the machine: a dialect whose operations are made from what they do."""
+"""The instructions of the machine: a dialect whose operations are made from Python functions."""
 
 from __future__ import annotations
 
@@ -45,13 +45,13 @@ def words(address: int, stride: int, count: int) -> np.ndarray:
 
 @instruction
 def load(memory, registers, register, address, stride, count):
-    """Returns words that are `stride` apart to the first `count` lanes of a register."""
+    """Loads words that are `stride` apart into the first `count` lanes of a register."""
     registers[register, :count] = memory[words(address, stride, count)]
 
 
 @instruction
 def store(memory, registers, address, stride, count):
-    """The first `count` lanes of register 0 to words that are `stride` apart."""
+    """Stores the first `count` lanes of register 0 to words that are `stride` apart."""
     memory[words(address, stride, count)] = registers[0, :count]
 
 

@@ -1,4 +1,4 @@
-"""From instructions on buffers to those of the machine."""
+"""The lowering of instructions on buffers to those of the machine."""
 
 from __future__ import annotations
 
