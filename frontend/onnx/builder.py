@@ -1,4 +1,4 @@
-"""Emits graph nodes, folds what is constant, and offers what many converters need."""
+"""Emits graph nodes, folds constants, and offers functions that many converters need."""
 
 from __future__ import annotations
 
@@ -71,10 +71,7 @@ class GraphBuilder:
         return node.results[0]
 
     def _fold(self, node: Node) -> Node | None:
-        """
-        Returns the constant that a node stands for, if it is one and can be had without much
-        memory.
-        """
+        """Returns the value of a node as a constant, if it has one that takes little memory."""
         owner = node.operands[0].owner if node.operands else None
         if isinstance(owner, SplatOp) and isinstance(node, _SAME_EVERYWHERE):
             return SplatOp.of(result_types=[node.result.type], value=owner.value)
@@ -163,7 +160,7 @@ class GraphBuilder:
         return self.op(SliceOp, value, starts=starts, sizes=sizes, strides=strides)
 
     def chain(self, value: SSAValue, *steps: type[Node]) -> SSAValue:
-        """Unary nodes, one after the other."""
+        """Emits unary nodes, one after the other."""
         for step in steps:
             value = self.op(step, value)
         return value

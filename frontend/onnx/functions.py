@@ -25,7 +25,7 @@ from .stand_ins import type_proto
 
 @dataclass(frozen=True)
 class Body:
-    """The nodes that stand for one call of a function."""
+    """The nodes of one call of a function."""
 
     inputs: Sequence[str]
     outputs: Sequence[str]
@@ -70,7 +70,7 @@ class Functions:
 
     @contextmanager
     def entered(self, proto: NodeProto) -> Iterator[None]:
-        """While a body is converted. Raises ModelError if the function calls itself."""
+        """Marks a function as being converted. Raises ModelError if the function calls itself."""
         key = _key(proto)
         if key in self._active:
             chain = [name for _, name, _ in [*self._active, key]]

@@ -1,8 +1,8 @@
 """
 Converts the nodes of a graph, in order of their dependencies.
 
-A node that cannot be converted does not end the conversion: what is wrong is noted, and its results
-become stand-ins of the types that the model or ONNX's shape inference gives, so that problems of
+A node that cannot be converted does not end the conversion: the problem is noted, and its results
+become placeholders of the types that the model or ONNX's shape inference gives, so that problems of
 later nodes are found too. A node that depends on a stand-in only reports that its operator is
 missing, since other problems may merely follow from the first one.
 """
@@ -191,7 +191,7 @@ class GraphConverter:
     def _bind(self, proto: NodeProto, results: Inputs, scope: Scope, types: Types | None) -> None:
         """
         Defines the outputs of a node. `types` is None if it was converted without problems, else
-        what is known of the types of its outputs.
+        the known types of its outputs.
         """
         padded = [*results, *[None] * len(proto.output)]
         for name, value in zip(proto.output, padded, strict=False):
@@ -205,7 +205,10 @@ class GraphConverter:
 
 
 def _definition(proto: NodeProto, opsets: Mapping[str, int]) -> tuple[OpSchema | None, str, int]:
-    """ONNX's definition of a node's operator, if there is one, its domain and its opset version."""
+    """
+    Returns ONNX's definition of a node's operator, if there is one, its domain and its opset
+    version.
+    """
     domain = "" if proto.domain == "ai.onnx" else proto.domain
     opset = opsets.get(domain, 0)
     return (find_schema(proto.op_type, domain, opset) if opset else None), domain, opset

@@ -89,7 +89,7 @@ def _convert_graph(
     opsets: Mapping[str, int],
     problems: Sequence[str],
 ) -> None:
-    """Converts the nodes that the outputs depend on. If that fails, look at all the others too."""
+    """Converts the nodes that the outputs depend on. If that fails, checks all the others too."""
     if not graph.output:
         raise ModelError("the graph has no outputs")
     defined = [*scope.values, *scope.initializers]
@@ -155,7 +155,7 @@ def _module(
 
 
 def _erase_dead(block: Block, results: Sequence[SSAValue]) -> None:
-    """Removes what only served to compute shapes."""
+    """Removes nodes that were only used to compute shapes."""
     kept = set(results)
     for op in reversed(list(block.ops)):
         if not any(r in kept or r.uses for r in op.results):

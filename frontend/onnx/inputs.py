@@ -69,8 +69,8 @@ def input_types(
     inputs: Sequence[ValueInfoProto], symbols: Mapping[str, int], max_elements: int
 ) -> tuple[dict[str, TensorType | None], list[str]]:
     """
-    Returns the type of each input by name, and what is unsupported: those inputs have the type
-    None.
+    Returns the type of each input by name, and the problems of unsupported inputs, which have the
+    type None.
 
     `symbols` has all symbols (`check_symbols`). Raises ModelError if a dimension is negative or
     enormous.

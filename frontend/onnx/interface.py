@@ -22,7 +22,7 @@ class Declaration:
     shape: Sequence[int | str | None] | None
     """Sizes, symbols, and None for a dimension without a name; None if there is no shape."""
     dtype: np.dtype | None
-    """None if there is none, or none that is supported."""
+    """The numpy dtype; None if there is none, or none that is supported."""
 
 
 def declared_inputs(model: Model) -> list[Declaration]:

@@ -27,9 +27,9 @@ class Model:
 
     proto: onnx.ModelProto
     source: Path | memoryview | None
-    """What the places that `wire.payload_of` names refer to; None if nothing was cut out."""
+    """The bytes that places of `wire.payload_of` refer to; None if nothing was cut out."""
     folder: Path | None
-    """Where external data may lie; None for a model that does not come from a file."""
+    """The folder of external data; None for a model that does not come from a file."""
     opsets: dict[str, int]
     """Opset version by domain; the default domain is the empty string."""
     heavy: Mapping[str, onnx.TensorProto] = field(default_factory=dict)
@@ -118,5 +118,5 @@ def _checked(
 
 
 def opset_versions(imports) -> dict[str, int]:
-    """Opset version by domain, with the default domain under its empty name."""
+    """Returns the opset version by domain, with the default domain under its empty name."""
     return {"" if o.domain in DEFAULT_DOMAINS else o.domain: o.version for o in imports}

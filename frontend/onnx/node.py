@@ -34,8 +34,8 @@ def converter(*names: str, since: int = 1, domain: str = "") -> Callable[[Conver
     opset `since` on.
 
     It gets the node and returns the values of its outputs, fewer if optional ones are missing. It
-    raises Unsupported for what has no counterpart, and ModelError or VerifyException for what is
-    invalid.
+    raises Unsupported for a node without a counterpart, and ModelError or VerifyException for what
+    is invalid.
     """
 
     def register(function: Converter) -> Converter:
@@ -61,7 +61,7 @@ def supported_operators(domain: str = "") -> list[str]:
 
 @cache
 def find_schema(name: str, domain: str, opset: int) -> OpSchema | None:
-    """ONNX's own definition of an operator, or None if there is none in this opset."""
+    """Returns ONNX's own definition of an operator, or None if there is none in this opset."""
     try:
         schema = onnx.defs.get_schema(name, opset, domain)
     except onnx.defs.SchemaError:
@@ -70,7 +70,7 @@ def find_schema(name: str, domain: str, opset: int) -> OpSchema | None:
 
 
 class OnnxNode:
-    """One node while it is converted: its inputs, its attributes, and where to put the result."""
+    """A node during its conversion: its inputs, its attributes, and the place of the result."""
 
     def __init__(
         self,
@@ -175,7 +175,7 @@ class OnnxNode:
         value = self.attr(name, default)
         return None if value is None else [int(v) for v in value]
 
-    # what converters often need
+    # functions for many converters
 
     def axis(self, rank: int, name: str = "axis", default: int | None = None) -> int:
         """Returns an attribute that names a dimension, counted from the front."""

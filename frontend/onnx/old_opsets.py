@@ -18,7 +18,7 @@ from .load import OLDEST_OPSET, Model, opset_versions
 from .wire import THRESHOLD
 
 _IR_VERSION = 8
-"""One in which initializers need not be inputs."""
+"""A version of the IR in which initializers need not be inputs."""
 
 
 def with_known_opset(model: Model, symbols: Mapping[str, int]) -> Model:

@@ -8,7 +8,7 @@ class Unsupported(Exception):
 
 
 class MissingOperator(Unsupported):
-    """The operator itself lacks a converter, whatever its inputs and attributes are."""
+    """An operator without a converter, for any inputs and attributes."""
 
 
 def some(items: list[str], limit: int = 20) -> str:

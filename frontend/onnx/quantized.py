@@ -102,7 +102,7 @@ def quantized_type(
     storage: Attribute, expressed: Attribute, sizes: Sequence[int], by: Parameters
 ) -> QuantizedType | None:
     """
-    Returns the type of a tensor of shape `sizes` that is quantized so; None if no type can say it:
+    Returns the quantized type of a tensor of shape `sizes`. Returns None if no type can express it:
     if parameters are not constant, not positive and finite, or differ from block to block.
     """
     scales, points = known_array(by.scale), _known_points(by.zero_point)

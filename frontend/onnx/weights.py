@@ -82,7 +82,7 @@ class WeightReader:
         return make_constant(_typed_array(whole, what, element), tensor.name or what, element)
 
     def _embedded(self, tensor: TensorProto, place: tuple[int, int], what: str) -> BlobAttr:
-        """Data inside the model itself, at a place that `wire.strip_payloads` found."""
+        """Returns data inside the model itself, at a place that `wire.strip_payloads` found."""
         offset, size = place
         match self.source:
             case Path():

@@ -175,7 +175,9 @@ def strip_payloads(data: memoryview) -> bytes:
 
 
 def payload_of(tensor: TensorProto) -> tuple[int, int] | None:
-    """Offset and size of the data that were cut out of a tensor; None if nothing was."""
+    """
+    Returns the offset and the size of the data that were cut out of a tensor; None if nothing was.
+    """
     for entry in tensor.external_data:
         if entry.key == MARKER:
             offset, _, size = entry.value.partition(",")

@@ -96,7 +96,7 @@ def remainder(writer: Writer, node: m.RemOp) -> str:
 
 @exporter(m.ShiftRightOp)
 def shift(writer: Writer, node: m.ShiftRightOp) -> str:
-    """Signed numbers are divided by a power of two in i64, and rounded down."""
+    """Writes a shift. Signed numbers are divided by a power of two in i64, and rounded down."""
     element = element_of(node.result.type)
     if is_unsigned(element):
         inputs = writer.inputs(node)
@@ -106,7 +106,7 @@ def shift(writer: Writer, node: m.ShiftRightOp) -> str:
 
 @exporter(m.MultiplyAddOp)
 def multiply_add(writer: Writer, node: m.MultiplyAddOp) -> str:
-    """ONNX has no operator that rounds once."""
+    """Writes a fused multiply-add as two operators; ONNX has none that rounds once."""
     first, second, third = writer.inputs(node)
     return writer.emit("Add", writer.emit("Mul", first, second), third, hint=hint_of(node))
 

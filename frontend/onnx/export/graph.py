@@ -23,7 +23,7 @@ IR_VERSION = 10
 def export_onnx(module: ModuleOp) -> onnx.ModelProto:
     """
     Returns the graph of `@main` as an ONNX model that computes the same. Weights are copied into
-    it; what no output needs is left out.
+    it; nodes that no output needs are left out.
 
     Inputs and outputs have the names in `glow.name`, or those of the values; quantized ones hold
     their stored numbers. Raises GlowError if there is no graph, UnsupportedError with a list of all
@@ -108,7 +108,7 @@ def _info(value: SSAValue, name: str) -> ValueInfoProto:
 def _results(
     writer: Writer, values: Sequence[SSAValue], names: Sequence[str]
 ) -> list[ValueInfoProto]:
-    """Returns outputs of the graph: other names for what nodes computed."""
+    """Returns outputs of the graph: other names for results of nodes."""
     for value, name in zip(values, names, strict=True):
         source = writer.name(value)
         writer.nodes.append(helper.make_node("Identity", [source], [name], f"{name}:op"))

@@ -1,4 +1,4 @@
-"""Nodes that only move elements."""
+"""The export of nodes that only move elements."""
 
 from __future__ import annotations
 

@@ -73,7 +73,9 @@ def layer_norm(writer: Writer, node: n.LayerNormOp) -> str:
 
 @exporter(n.RmsNormOp)
 def rms_norm(writer: Writer, node: n.RmsNormOp) -> str:
-    """The opset has no such operator: a product with the inverse root of the mean of squares."""
+    """
+    Writes a product with the inverse root of the mean of squares; the opset has no such operator.
+    """
     x, t = writer.name(node.input), node.input.type
     axes = writer.ints(range(node.axis.value.data, rank(node.input)), "axes")
     mean = writer.emit("ReduceMean", writer.emit("Mul", x, x), axes, keepdims=1)

@@ -48,7 +48,10 @@ def _parameters(writer: Writer, q: QuantizedType, expressed: Attribute, hint: st
 
 @exporter(QuantizeOp)
 def quantize(writer: Writer, node: QuantizeOp) -> str:
-    """Narrower bounds than those of the storage are limits of the stored numbers."""
+    """
+    Writes a quantization. Bounds narrower than those of the storage become limits of the stored
+    numbers.
+    """
     q, x = _quantized(node.result), node.input
     if q.storage.width.data > _WIDEST_RESULT:
         raise Unsupported(f"quantization to {node.result.type}")
@@ -73,6 +76,6 @@ def dequantize(writer: Writer, node: DequantizeOp) -> str:
 
 @exporter(StorageCastOp)
 def storage_cast(writer: Writer, node: StorageCastOp) -> str:
-    """ONNX has integers on both sides."""
+    """Writes the change of storage; ONNX has integers on both sides."""
     assert storage_type(element_of(node.input.type)) == storage_type(element_of(node.result.type))
     return writer.name(node.input)

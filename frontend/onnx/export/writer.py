@@ -26,8 +26,8 @@ OPSET = 20
 """The opset of exported models, unless something in them needs a newer one."""
 EXPORTERS: Table[type[Node], Exporter[Any]] = Table("an exporter")
 """
-Each gets the writer and a node, appends ONNX nodes and returns the name of the result. It raises
-Unsupported for what ONNX cannot say.
+The exporters of operators. Each gets the writer and a node, appends ONNX nodes and returns the name
+of the result. It raises Unsupported for nodes that ONNX cannot express.
 """
 
 _PACKED_CODES = {element: code for code, element in PACKED.items()}
@@ -38,7 +38,7 @@ _PACKED_DTYPES: dict[int, type] = {
 
 
 def exporter(*operators: type[N]) -> Callable[[Exporter[N]], Exporter[N]]:
-    """Decorator: how operators are written."""
+    """Registers the function that writes some operators."""
     return EXPORTERS.entry(*operators)
 
 
@@ -65,7 +65,7 @@ class Writer:
         return name
 
     def needs(self, opset: int) -> None:
-        """Notes that something is written that older opsets do not have."""
+        """Notes that the model contains a node that older opsets do not have."""
         self.opset = max(self.opset, opset)
 
     def name(self, value: SSAValue) -> str:

@@ -67,7 +67,7 @@ def mean(node: OnnxNode) -> SSAValue:
 
 @converter("Pow")
 def power(node: OnnxNode) -> SSAValue:
-    """The result has the type of the base; integers are computed in f64."""
+    """Converts a power. The result has the type of the base; integers are computed in f64."""
     build, base, exponent = node.build, node.input(0), node.input(1)
     target = element(base)
     wide = target if is_float(target) else f64
@@ -77,7 +77,9 @@ def power(node: OnnxNode) -> SSAValue:
 
 @converter("Mod")
 def modulo(node: OnnxNode) -> SSAValue:
-    """The remainder has the sign of the dividend with `fmod`, else the sign of the divisor."""
+    """
+    Converts a remainder. It has the sign of the dividend with `fmod`, else the sign of the divisor.
+    """
     build = node.build
     a, b = build.broadcast_all(node.input(0), node.input(1))
     remainder = build.op(g.RemOp, a, b)

@@ -15,8 +15,8 @@ from ..node import GLOW, OnnxNode, converter
 @converter("Generic", domain=GLOW)
 def generic(node: OnnxNode) -> SSAValue:
     """
-    What the attribute `formula` says. `element` (a number of ONNX) and `shape` are those of the
-    result, where they do not follow from the formula. Other attributes are constants in it.
+    Converts a formula, the attribute `formula`. `element` (a number of ONNX) and `shape` are those
+    of the result, where they do not follow from the formula. Other attributes are constants in it.
     """
     formula = node.attr("formula")
     if not isinstance(formula, str):
@@ -40,7 +40,7 @@ def _constant(node: OnnxNode, name: str) -> Attribute:
 
 
 def _declared(node: OnnxNode, properties: dict[str, Attribute]) -> TensorType | None:
-    """Returns the type of the result, if an attribute says something of it."""
+    """Returns the type of the result, as far as attributes give it."""
     if not node.has("element") and not node.has("shape"):
         return None
     code, shape = node.attr("element"), node.ints("shape")

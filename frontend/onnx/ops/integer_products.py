@@ -1,10 +1,10 @@
 """
 Products of integers with zero points that may be known only when the network runs.
 
-The products are of the stored numbers, and what zero points add is subtracted afterwards: with zero
-points `a` of the left and `b` of the right operand, which have K elements along a sum,
-`sum((x - a) * (w - b)) = sum(x * w) - a * sum(w) - b * sum(x) + K * a * b`
-(Jacob et al. 2018, section 2.3).
+The products are of the stored numbers, and the contributions of zero points are subtracted
+afterwards: with zero points `a` of the left and `b` of the right operand, which have K elements
+along a sum, `sum((x - a) * (w - b)) = sum(x * w) - a * sum(w) - b * sum(x) + K * a * b` (Jacob et
+al. 2018, section 2.3).
 """
 
 from __future__ import annotations

@@ -17,14 +17,13 @@ from ..node import OnnxNode, converter
 @converter("MatMul")
 def matmul(node: OnnxNode) -> SSAValue:
     """
-    The product follows numpy's `matmul`: vectors become matrices, dimensions before the last two
-    broadcast.
+    Converts numpy's `matmul`: vectors become matrices, dimensions before the last two broadcast.
     """
     return matrix_product(node.build, node.input(0), node.input(1))
 
 
 def matrix_product(build: GraphBuilder, a: SSAValue, b: SSAValue) -> SSAValue:
-    """numpy's `matmul`."""
+    """Returns numpy's `matmul` of two values."""
     if not rank(a) or not rank(b):
         raise ModelError(f"expected matrices or vectors, found {a.type} and {b.type}")
     left = build.reshape(a, [1, *shape(a)]) if rank(a) == 1 else a

@@ -57,7 +57,7 @@ def batch_normalization(node: OnnxNode) -> SSAValue:
 
 @converter("InstanceNormalization")
 def instance_normalization(node: OnnxNode) -> SSAValue:
-    """Group normalisation with a group for each channel."""
+    """Converts to group normalisation with a group for each channel."""
     x = node.input(0)
     if rank(x) < 3:
         raise ModelError(f"expected an input with spatial dimensions, found {x.type}")
@@ -131,7 +131,10 @@ def lrn(node: OnnxNode) -> SSAValue:
 
 @converter("Dropout")
 def dropout(node: OnnxNode) -> list[SSAValue]:
-    """The result in inference is the input itself, with a mask that is true everywhere."""
+    """
+    Converts to the input itself, with a mask that is true everywhere: dropout does nothing in
+    inference.
+    """
     x = node.input(0)
     training = node.optional(2)
     if training is not None and node.known_number(2):

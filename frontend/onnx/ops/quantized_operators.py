@@ -1,8 +1,9 @@
 """
-Operators on quantized tensors: what they compute on reals, between dequantization and quantization.
+Operators on quantized tensors, as operators on real numbers between dequantization and
+quantization.
 
-Those of the domain com.microsoft are what onnxruntime's quantizer writes, as documented in its
-ContribOperators.md.
+The operators of the domain com.microsoft are those that onnxruntime's quantizer writes, as
+documented in its ContribOperators.md.
 """
 
 from __future__ import annotations

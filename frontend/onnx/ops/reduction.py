@@ -102,7 +102,10 @@ _REDUCTIONS: dict[str, Callable[[Reduction], SSAValue]] = {
 
 @converter(*_REDUCTIONS)
 def reduction(node: OnnxNode) -> SSAValue:
-    """The axes are an attribute in older opsets, an input in newer ones; all if there are none."""
+    """
+    Returns the converter of a reduction. Axes are an attribute in older opsets and an input in
+    newer ones; without axes, all dimensions are reduced.
+    """
     x = node.input(0)
     axes = node.ints("axes") or node.known_ints(1) or []
     if not axes and node.attr("noop_with_empty_axes", 0):

@@ -16,7 +16,10 @@ from ..problems import Unsupported
 
 @converter("Reshape")
 def reshape(node: OnnxNode) -> SSAValue:
-    """A 0 keeps the input's dimension unless `allowzero` is set; one -1 is inferred."""
+    """
+    Converts a reshape. A 0 keeps the input's dimension unless `allowzero` is set; one -1 is
+    inferred.
+    """
     x = node.input(0)
     wanted = node.known_ints(1) or []
     target = list(wanted)
@@ -117,7 +120,7 @@ def _equal_parts(total: int, count: int) -> list[int]:
 
 @converter("Expand")
 def expand(node: OnnxNode) -> SSAValue:
-    """Both the input and the given shape may be broadcast."""
+    """Converts a broadcast, in which both the input and the given shape may be broadcast."""
     x = node.input(0)
     given = node.known_ints(1) or []
     n = max(len(given), rank(x))
@@ -131,7 +134,7 @@ def expand(node: OnnxNode) -> SSAValue:
 
 @converter("Tile")
 def tile(node: OnnxNode) -> SSAValue:
-    """Each dimension becomes (repeats, size), and the repeats are broadcast."""
+    """Converts repeats: each dimension becomes (repeats, size), and the repeats are broadcast."""
     x = node.input(0)
     repeats = node.known_ints(1) or []
     if len(repeats) != rank(x) or min(repeats, default=0) < 0:
@@ -144,7 +147,7 @@ def tile(node: OnnxNode) -> SSAValue:
 
 @converter("Pad")
 def pad(node: OnnxNode) -> SSAValue:
-    """Negative pads remove elements."""
+    """Converts a padding; negative pads remove elements."""
     x = node.input(0)
     mode = node.attr("mode")
     if mode != "constant":

@@ -53,10 +53,12 @@ def _pads(
     node: OnnxNode, reached: Sequence[int], same: Sequence[int]
 ) -> tuple[list[int], list[int]]:
     """
-    What to leave out before and after each of the `reached` results, and how many to add to them.
+    Returns how many results to leave out before and after the `reached` results of each dimension,
+    and how many to add to them.
 
-    A given `output_shape`, or `same` with `auto_pad` SAME_UPPER or SAME_LOWER, says how many should
-    be left; an odd one that is left out is the last with SAME_UPPER and the first otherwise.
+    A given `output_shape`, or `same` with `auto_pad` SAME_UPPER or SAME_LOWER, determines how many
+    should be left. If their number is odd, the one that is left out is the last with SAME_UPPER and
+    the first otherwise.
     """
     mode = node.attr("auto_pad", "NOTSET")
     n = len(reached)

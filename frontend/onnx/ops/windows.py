@@ -13,7 +13,7 @@ MAX_SPATIAL = 3
 
 
 def spatial_rank(rank: int) -> int:
-    """Number of spatial dimensions of an input of `rank` dimensions."""
+    """Returns the number of spatial dimensions of an input of `rank` dimensions."""
     if rank < 3:
         raise ModelError(f"expected an input with spatial dimensions, found rank {rank}")
     if rank - 2 > MAX_SPATIAL:
