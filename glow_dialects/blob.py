@@ -33,7 +33,7 @@ _counter = itertools.count()
 
 class Source:
     """
-    Where bytes come from.
+    A source of bytes.
 
     `read` is called on each access and may be expensive; do not cache its result.
     """
@@ -59,8 +59,8 @@ _files: WeakValueDictionary[int, mmap.mmap] = WeakValueDictionary()
 
 def release_files() -> None:
     """
-    Gives back the physical memory of all mapped files. They stay mapped: what is accessed again is
-    read again.
+    Gives back the physical memory of all mapped files. They stay mapped: later accesses read them
+    again.
     """
     if hasattr(mmap, "MADV_DONTNEED"):
         for mapped in list(_files.values()):
@@ -118,7 +118,7 @@ class _File(Source):
 
 
 class _Status(NamedTuple):
-    """What tells a file from another, and from itself after a change."""
+    """The properties that distinguish a file from others, and from itself after a change."""
 
     place: tuple[int, int]
     size: int
@@ -162,13 +162,13 @@ class Blob:
 
     @property
     def is_computed(self) -> bool:
-        """Whether each access computes the bytes anew."""
+        """Whether each access computes the bytes again."""
         return self.source is not None and self.source.computes
 
     def write(self, target: memoryview) -> bool:
         """
-        Puts the bytes into writable memory of their size, if they can be made there; whether that
-        is so. Raises what `read` raises.
+        Writes the bytes into writable memory of their size, if it can. Returns whether it did.
+        Raises the errors of `read`.
         """
         if self.source is None or self.source.write is None:
             return False
@@ -217,8 +217,8 @@ class BlobAttr(Data[Blob]):
     ) -> BlobAttr:
         """
         Returns a reference to `size` bytes that `read` yields, under a fresh name made from `hint`.
-        `computes` says that each access is work and returns fresh memory; `write` may put the bytes
-        into given memory instead.
+        With `computes`, each access is work and returns fresh memory; `write` writes the bytes into
+        given memory instead.
         """
         path = f"{MEMORY}{hint}#{next(_counter)}"
         source = _sources[path] = Source(read, computes, write)
@@ -241,7 +241,7 @@ class BlobAttr(Data[Blob]):
 
 
 def _parse_path(parser: AttrParser) -> str:
-    # a literal with escapes beyond ASCII is lexed as bytes
+    # the lexer takes a literal with escapes beyond ASCII for bytes
     raw = parser.parse_optional_bytes_literal()
     if raw is None:
         return parser.parse_str_literal(" for the path of the blob")

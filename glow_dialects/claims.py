@@ -1,5 +1,5 @@
 """
-What a backend can compute, as data: a table of claims.
+The operators that a backend can compute, as a table of claims.
 
 A claim names an operator and the element types that the backend takes for it. Types are listed by
 operand and result, so that a product of bytes with sums in 32 bits is one row:
@@ -35,7 +35,7 @@ from .quant import QuantizedType
 
 
 class Schema(StrEnum):
-    """Which scales and zero points quantized types may have."""
+    """The scales and zero points that quantized types may have."""
 
     ASYMMETRIC = "asymmetric"
     """Any scale and zero point."""
@@ -92,7 +92,7 @@ Pattern: TypeAlias = "Attribute | Quantized"
 @dataclass(frozen=True)
 class Elements:
     """
-    Element types of operands and results, in order. The last of each also stands for all further
+    The element types of operands and results, in order. The last of each also holds for all further
     ones, so `Elements((f32,), (f32,))` admits any operator that works on f32 only.
     """
 
@@ -103,8 +103,8 @@ class Elements:
 
     def admits(self, call: Call) -> bool:
         """
-        Returns whether the element types of a call are these. Results that it does not say fit. In
-        a call with quantized operands, floats in place of other quantized ones fit: a bias or a
+        Returns whether the element types of a call are these. Results without an entry fit. In a
+        call with quantized operands, floats in place of other quantized ones fit: a bias or a
         result that is not quantized yet.
         """
         converted = any(isinstance(element_of(t), QuantizedType) for t in call.operands)
@@ -150,7 +150,7 @@ def same(*elements: Pattern) -> tuple[Elements, ...]:
 
 
 def anything(call: Call) -> bool:
-    """No condition."""
+    """Returns true: there is no condition."""
     return True
 
 
@@ -165,10 +165,10 @@ class Claim:
     between conversions: an operator on real numbers also takes dequantized ones.
     """
     when: Callable[[Call], bool] = anything
-    """What else must hold of a call: of its shapes and properties, say."""
+    """A further condition on a call, for example on its shapes and properties."""
 
     def covers(self, call: Call) -> bool:
-        """Returns whether a call, which its operator admits, is among what is claimed."""
+        """Returns whether a claim covers a call, which its operator admits."""
         if call.operator is not self.operator:
             return False
         fits = self.elements is None or any(e.admits(call) for e in self.elements)

@@ -7,8 +7,8 @@ from enum import StrEnum
 
 class DotKind(StrEnum):
     """
-    What `glow_vec.dot` multiplies and adds: named as the instruction of a processor, or `madd`,
-    which LLVM has instructions for on every processor. See `glow_vec.DOT_RULES`.
+    The kinds of `glow_vec.dot`, named as the instruction of a processor, or `madd`, for which LLVM
+    has instructions on every processor. See `glow_vec.DOT_RULES`.
     """
 
     MADD = "madd"

@@ -152,7 +152,8 @@ def strided_memref(
     element: Attribute, shape: Sequence[int], strides: Sequence[int], offset: int = 0
 ) -> MemRefType:
     """
-    Returns a memref with the identity layout where that says the same, a strided one otherwise.
+    Returns a memref with the identity layout if that is equivalent, and with a strided one
+    otherwise.
     """
     if offset == 0 and tuple(strides) == row_major_strides(shape):
         return MemRefType(element, shape)

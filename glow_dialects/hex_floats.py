@@ -30,5 +30,5 @@ def _to_type(self: Any, parser: AttrParser, type: Any) -> Any:
 
 
 def read_hex_floats() -> None:
-    """Correct xDSL's parser. Calling it again changes nothing."""
+    """Corrects xDSL's parser. Calling it again changes nothing."""
     _Element.to_type = _to_type

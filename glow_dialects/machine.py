@@ -1,5 +1,5 @@
 """
-What a processor is like: the facts that layouts, packed weights and kernels depend on.
+The description of a processor: the facts that layouts, packed weights and kernels depend on.
 
 `#glow.machine<...>` on a module is such a description (see `glow_dialects.glow.machine`). Nothing
 here imports xDSL, because a program that is restored from the cache needs a description, but no IR.
@@ -17,10 +17,12 @@ LINE_BYTES = 64
 _LEAST_BLOCK = 8
 """Channels of a block, as far as registers allow."""
 _POINTS = 6
-"""Points of a register tile beyond which wider tiles, which load less for each product, pay."""
+"""
+The points of a register tile beyond which wider tiles, which load less for each product, pay off.
+"""
 _LEAST = {"vector_registers": 4, "l1_bytes": 1, "l2_bytes": 1, "l3_bytes": 1}
 _OUTSIDE_KERNELS = frozenset({"has_bf16_dot", "l3_bytes"})
-"""What no kernel's code depends on, beyond the types of its operands."""
+"""The facts that no kernel's code depends on, beyond the types of its operands."""
 
 
 @dataclass(frozen=True)
@@ -28,13 +30,13 @@ class MachineDescription:
     """
     A processor as passes see it. The defaults are those of a processor with AVX-512.
 
-    Raises ValueError, naming the fact, for what no machine can be.
+    Raises ValueError, which names the fact, for values that no machine has.
     """
 
     vector_bits: int = 512
     """Width of a vector register: a power of two, at least 64."""
     vector_registers: int = 32
-    """How many vector registers there are, at least 4."""
+    """The number of vector registers, at least 4."""
     has_fma: bool = True
     """Whether a multiplication and an addition are one instruction with one rounding."""
     int8_dots: tuple[DotKind, ...] = ()
@@ -99,7 +101,7 @@ class MachineDescription:
         ]
         return lacking + [str(kind) for kind in self.int8_dots if kind not in other.int8_dots]
 
-    # what follows from them
+    # facts that follow from the others
 
     def byte_dot(self, unsigned: bool) -> DotKind | None:
         """
@@ -149,14 +151,14 @@ class MachineDescription:
     @property
     def panel_vectors(self) -> int:
         """
-        Width in vectors of the register tile of matrix products: as wide as leaves six rows, and
-        at most three, beyond which nothing is gained.
+        Width in vectors of the register tile of matrix products: as many as leave room for six
+        rows, and at most three, because more do not pay off.
         """
         return max((v for v in (1, 2, 3) if self.most_points(v) >= _POINTS), default=1)
 
 
 DEFAULT_MACHINE = MachineDescription()
-"""What modules that do not say it are for."""
+"""The machine of modules without a description."""
 
 
 def _option(value: int | bool | tuple[str, ...]) -> str:

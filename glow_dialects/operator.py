@@ -86,7 +86,10 @@ Shaped: TypeAlias = "TensorType | MemRefType"
 
 
 CANONICALIZATION: Table[type[Operation], Sequence[RewritePattern]] = Table("patterns")
-"""What nodes contribute to xDSL's `canonicalize`; `passes.graph.canonicalization` adds it."""
+"""
+The patterns that nodes contribute to xDSL's `canonicalize`; `passes.graph.canonicalization` adds
+them.
+"""
 
 
 class Canonicalizes(HasCanonicalizationPatternsTrait):
@@ -249,7 +252,7 @@ def expect_at_least(call: Call, prop: str, low: int) -> None:
 
 
 def expect_same_element(call: Call) -> Attribute:
-    """All operands have the same element type, which is returned."""
+    """Expects all operands to have the same element type, which is returned."""
     first = call.element(0)
     for i, t in enumerate(call.operands):
         if element_of(t) != first:
@@ -258,11 +261,13 @@ def expect_same_element(call: Call) -> Attribute:
 
 
 _NARROW_BITS = 16
-"""Integers of at most so many bits have products that accumulate in i32."""
+"""The number of bits up to which integers have products that accumulate in i32."""
 
 
 def is_narrow_integer(element: Attribute) -> bool:
-    """Returns integers, or quantized numbers stored as such, of 2 to 16 bits."""
+    """
+    Returns whether elements are integers, or quantized numbers stored as such, of 2 to 16 bits.
+    """
     stored = storage_type(element)
     return isinstance(stored, IntegerType) and 1 < stored.width.data <= _NARROW_BITS
 
@@ -292,7 +297,7 @@ def expect_product(call: Call, addend: int | None = None) -> Attribute:
 
 
 def expect_same_shape(call: Call) -> tuple[int, ...]:
-    """All operands have the same shape, which is returned."""
+    """Expects all operands to have the same shape, which is returned."""
     first = call.shape(0)
     for i, t in enumerate(call.operands):
         if shape_of(t) != first:
@@ -307,9 +312,10 @@ def expect_float(call: Call, operand: int = 0) -> None:
 
 def expect_number(call: Call, operand: int = 0, quantized: bool = False) -> None:
     """
-    Floats and integers of more than one bit.
+    Expects floats or integers of more than one bit.
 
-    With `quantized` also quantized elements, for operators that mean the same on what is stored.
+    With `quantized` it also admits quantized elements, for operators that mean the same on stored
+    numbers.
     """
     element = call.element(operand)
     if quantized:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 ARENA_SIZE = "glow.arena_size"
-"""Of the arena, in which activations lie."""
+"""The attribute with the size of the arena, in which activations lie."""
 ARENA_LOWER_BOUND = "glow.arena_lower_bound"
 """The maximum over time of the bytes alive: no plan can need less."""
 WEIGHTS_SIZE = "glow.weights_size"
-"""Of the weight segment."""
+"""The attribute with the size of the weight segment."""

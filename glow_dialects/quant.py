@@ -198,7 +198,7 @@ class QuantizedType(ParametrizedAttribute, FixedBitwidthType):
         try:
             cls.new(parameters)
         except VerifyException as error:
-            # here the error can still say where
+            # here the error can still name the place
             parser.raise_error(str(error), start, parser.pos)
         return parameters
 

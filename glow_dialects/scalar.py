@@ -1,10 +1,10 @@
 """
-Scalar expressions: what a data-parallel operator computes for one element.
+Scalar expressions: the computation of a data-parallel operator for one element.
 
 An operator's meaning is written once, as an `Expr` over its operands, with ordinary Python
-operators. Everything else folds over that expression with its own algebra: the interpreter
-with numpy arrays, the kernel generator with `arith` and `math` operations, node lowering with
-primitive graph nodes, differentiation with the rules of calculus.
+operators. Everything else folds over that expression with its own algebra: the interpreter with
+numpy arrays, the kernel generator with `arith` and `math` operations, node lowering with primitive
+graph nodes, differentiation with the rules of calculus.
 
 ```python
 x = Expr.argument(0)
@@ -109,7 +109,7 @@ class Expr:
     kind: Primitive | None
     args: tuple[Expr, ...] = ()
     index: int | None = None
-    """Which operand of the operator this argument stands for."""
+    """The number of the operator's operand that this argument represents."""
     value: Number | None = None
     """The constant's value."""
     target: Attribute | None = None
@@ -124,17 +124,17 @@ class Expr:
 
     @staticmethod
     def constant(value: Number, element: Attribute | None = None) -> Expr:
-        """Returns a number of an element type; by default of that of the operands beside it."""
+        """Returns a number of an element type; by default of that of its neighbouring operands."""
         return Expr(None, value=value, target=element)
 
     @property
     def is_untyped(self) -> bool:
-        """Whether this is a constant that has the type of what is beside it."""
+        """Whether this is a constant that takes the type of its neighbours."""
         return self.value is not None and self.target is None
 
     @cached_property
     def types_constants(self) -> bool:
-        """Whether constants have the type of operands beside them."""
+        """Whether constants take the type of the operands beside them."""
         return any(a.is_untyped for a in self.args)
 
     def __add__(self, other: Operand) -> Expr:
@@ -178,7 +178,7 @@ class Expr:
 
 
 def arguments(count: int) -> tuple[Expr, ...]:
-    """The first `count` operands."""
+    """Returns the first `count` operands."""
     return tuple(map(Expr.argument, range(count)))
 
 
@@ -201,7 +201,7 @@ def convert(x: Expr, target: Attribute | None = None) -> Expr:
 
 
 def bitcast(x: Expr, target: Attribute) -> Expr:
-    """Returns the bits of `x` as a number of type `target`, which has as many."""
+    """Returns the bits of `x` as a number of type `target`, which has equally many."""
     return Expr(Primitive.BITCAST, (x,), target=target)
 
 
@@ -246,7 +246,10 @@ T = TypeVar("T")
 
 
 class Algebra(Protocol[T]):
-    """What a consumer of expressions implements: constants and primitives over its own values."""
+    """
+    The interface that a consumer of expressions implements: constants and primitives over its own
+    values.
+    """
 
     def constant(self, value: Number, like: Sequence[T], element: Attribute | None) -> T:
         """
@@ -264,7 +267,7 @@ class Algebra(Protocol[T]):
         ...
 
     def apply(self, kind: Primitive, args: Sequence[T]) -> T:
-        """Any other primitive."""
+        """Computes any other primitive."""
         ...
 
 

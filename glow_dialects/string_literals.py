@@ -40,6 +40,6 @@ def _problem(text: Input[str], start: int) -> ParseError:
 
 
 def read_string_literals() -> None:
-    """Correct xDSL's lexer. Calling it again changes nothing."""
+    """Corrects xDSL's lexer. Calling it again changes nothing."""
     MLIRLexer._unescaped_characters_regex = _WHOLE
     MLIRLexer._lex_string_literal = _lex_string_literal

@@ -1,5 +1,6 @@
 """
-How operators write their properties: `glow.convolution %x, %w, %b strides [2, 2] group 4 : ...`.
+The syntax of the properties of operators:
+`glow.convolution %x, %w, %b strides [2, 2] group 4 : ...`.
 
 The rule is one for all operators, and follows from the definitions of their properties. A property
 that equals its default is left out. Others are written in order of definition, each as its name and
@@ -47,7 +48,7 @@ _KINDS: dict[str, Attribute] = {
     "a string": StringAttr(""),
     "a list of integers": DenseArrayBase.from_list(i64, []),
 }
-"""What a literal may be, and an attribute of each kind."""
+"""The kinds of literals, with the attribute of each."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +79,7 @@ def _filled(value: int, count: int) -> Attribute:
 
 
 def default_of(definition: PropertyDef, result: Attribute | None) -> Attribute | None:
-    """What a property is unless given, for a first result of that type; None if it must be."""
+    """Returns the default of a property for a first result of that type; None if it has none."""
     if isinstance(definition.constr, PerDimension):
         return None if result is None else definition.constr.default(result)
     return definition.default_value
@@ -100,7 +101,10 @@ def print_properties(
     attributes: Mapping[str, Attribute],
     result: Attribute | None,
 ) -> None:
-    """` strides [2, 2] {more = ...}`: properties, and the dictionary of what has no literal."""
+    """
+    Prints ` strides [2, 2] {more = ...}`: properties, and the dictionary of attributes without a
+    literal.
+    """
     in_dictionary = dict(attributes)
     for name, definition in definitions.items():
         value = values.get(name)

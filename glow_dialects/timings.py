@@ -1,9 +1,9 @@
 """
-What was measured of processors: the numbers that cost models compute with.
+Measurements of processors: the numbers that cost models compute with.
 
 The facts that differ between machines are in `machine.py`. These numbers are about the same on all
-of them, or what is chosen hardly depends on them. They were measured on processors with AVX2 and
-AVX-512, those of tile registers on a Sapphire Rapids. As in `machine.py`, nothing imports xDSL.
+of them, or choices hardly depend on them. They were measured on processors with AVX2 and AVX-512,
+those of tile registers on a Sapphire Rapids. As in `machine.py`, nothing imports xDSL.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 class Timings:
     """
     Measured numbers. Cycles are those of a core; an operation is one instruction on vectors; a
-    share of a cache is what of it can be expected to stay while other data passes through.
+    share of a cache is the part that can be expected to stay while other data passes through.
     """
 
     # a core
@@ -41,15 +41,15 @@ class Timings:
     # caches
 
     near_l2_share: float = 3 / 8
-    """Part of the second cache that stays beside what else streams through it."""
+    """The part of the L2 cache that stays while other data streams through it."""
     resident_l2_share: float = 0.8
     """Part of the second cache that blocks and filters may fill that are to stay there."""
     filters_l2_share: float = 1 / 2
-    """Part of the second cache in which filters stay near from one Winograd block to the next."""
+    """The part of the L2 cache in which filters stay from one Winograd block to the next."""
     chunk_l1_share: float = 0.7
     """Part of the first cache that the filters of a chunk of a reduction may fill."""
     prefetch_bytes: int = 4096
-    """How far ahead arrays that are read from front to back are prefetched."""
+    """The distance in bytes at which arrays that are read from front to back are prefetched."""
     prefetched_l2_share: float = 1 / 16
     """Arrays that are larger than this part of the second cache are prefetched."""
     amx_prefetched_bytes: int = 1 << 17
@@ -106,7 +106,7 @@ class Timings:
     tile_result_cycles: float = 2.0
     """Storing a vector of results."""
     tile_variant_share: float = 0.002
-    """What code of a further size of tiles adds to the time of a nest."""
+    """The share that the code of a further size of tiles adds to the time of a nest."""
     quad_operations: float = 6.0
     """Putting four neighbouring pixels together for each lane, besides loads."""
     gathered_tile_operations: float = 4.0
@@ -135,11 +135,11 @@ class Timings:
     in too few units to leave an end of each part to whichever thread is ready.
     """
     least_drawn_cycles: int = 20000
-    """Of less work, each thread does a part that is known beforehand."""
+    """With less work than this, each thread does a part that is fixed beforehand."""
     part_cycles: int = 2048
     """Work of a part of a sum that repays a barrier and combining the parts."""
     part_terms: int = 256
-    """Terms of a part of a sum, beside which storing it counts little."""
+    """The number of terms of a part of a sum for which storing it costs little."""
 
     # Winograd convolution: when it is chosen, in floating-point operations at full speed
 
@@ -152,7 +152,7 @@ class Timings:
     parts_speed: float = 2.0
     """Speed of products of three bf16 parts in tile registers, relative to those in f32."""
     parts_flops_per_byte: float = 15.0
-    """The same as `flops_per_byte` beside such products, which leave memory less time."""
+    """The same as `flops_per_byte` for such products, which leave memory less time."""
     parts_near_flops: float = 15.0
     """
     Further work for an element that is divided into parts, or of its products, where a block of
@@ -166,11 +166,13 @@ class Timings:
     # Winograd convolution: blocks of tiles
 
     block_far_accesses: float = 4.0
-    """How often a byte of a block that the second cache does not hold comes from or goes beyond."""
+    """The number of accesses beyond the L2 cache to a byte of a block that does not fit into it."""
     reused_filter_share: float = 0.1
-    """Cost of reading a byte of filters that stayed near, relative to one that did not."""
+    """
+    The cost of reading a byte of filters that stayed in the cache, relative to one that did not.
+    """
     block_code_share: float = 0.5
-    """What a further kind of block adds to the cost, because its code is separate."""
+    """The share that a further kind of block adds to the cost, because its code is separate."""
     even_block_bytes: int = 1 << 26
     """
     Bytes of filters that are read for all tiles, below which threads lose more by waiting for each
@@ -181,9 +183,9 @@ class Timings:
 
     @property
     def independent_sums(self) -> int:
-        """How many sums at once hide the latency of additions."""
+        """The number of simultaneous sums that hide the latency of additions."""
         return self.fma_latency * self.vector_units
 
 
 TIMINGS = Timings()
-"""What was measured."""
+"""The measured numbers."""

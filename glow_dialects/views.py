@@ -107,9 +107,9 @@ def _box(
     dimensions: Sequence[_Dimension], view: MemRefType
 ) -> tuple[list[tuple[int, int]], list[int]] | None:
     """
-    Returns the range of coordinates that `view` reaches in each dimension, and the stride that each
-    of its own dimensions takes if the buffer lies in memory as `dimensions` say. None if it is not
-    a box.
+    Returns the range of coordinates that `view` reaches in each dimension, and the stride of each
+    of its own dimensions, for a buffer with the layout `dimensions`. Returns None if it is not a
+    box.
     """
     rest = offset_of(view)
     low: list[int] = []
@@ -136,7 +136,8 @@ def _box(
 
 def view_through(outer: MemRefType, inner: MemRefType) -> MemRefType | None:
     """
-    What `inner`, a view of a dense buffer of `outer`'s shape, becomes if that buffer is `outer`.
+    Returns the view of `outer`'s buffer that equals `inner`, a view of a dense buffer of `outer`'s
+    shape.
 
     Returns None if strides cannot express it, as for a reshape that joins dimensions which are not
     dense over each other.
@@ -192,7 +193,10 @@ def may_overlap(a: MemRefType, b: MemRefType, buffer: MemRefType) -> bool:
 
 
 def _dimensions_of_strides(strides: Sequence[int], extent: int) -> list[_Dimension]:
-    """Coordinates of `extent` elements in which each of these strides moves, if it can, in one."""
+    """
+    Returns the coordinate of `extent` elements in which each of these strides moves, if it moves in
+    one.
+    """
     found: list[_Dimension] = []
     end = extent
     for stride in sorted({abs(s) for s in strides} | {1}, reverse=True):

@@ -1,11 +1,11 @@
 """
-How much work an operator is: arithmetic operations, and bytes that it reads and writes.
+The work of operators: arithmetic operations, and bytes that they read and write.
 
-A data-parallel operator does what its scalar expression says, once for each element. An operator
-that only moves data computes nothing. For others, a function `(call) -> count` is registered here
-with a decorator, for operators or for their base classes; without one, the work of an operator that
-is stated as a formula follows from it, and others count one operation for each element of their
-largest tensor.
+The work of a data-parallel operator follows from its scalar expression, which counts once for each
+element. An operator that only moves data computes nothing. For other operators, or for their base
+classes, a decorator registers a function `(call) -> count` here. Without one, the work of an
+operator that is stated as a formula follows from the formula, and others count one operation for
+each element of their largest tensor.
 """
 
 from __future__ import annotations
@@ -49,12 +49,12 @@ _OPERATIONS: Table[type[Node], Count] = Table("a number of operations", inherite
 _PRODUCTS: Table[type[Node], Count] = Table("a number of products", inherited=True)
 _BYTES: Table[type[Node], Count] = Table("a number of bytes", inherited=True)
 _FREE = frozenset({ConstantOp, SplatOp, ReshapeOp, BroadcastOp, SliceOp, StorageCastOp})
-"""What is known at compile time, or another view of the same bytes."""
+"""Nodes that are known at compile time, or another view of the same bytes."""
 
 
 @dataclass(frozen=True)
 class OperatorWork:
-    """What one call of an operator takes."""
+    """The work of one call of an operator."""
 
     operations: int
     """Additions, multiplications, comparisons, and so on; a function such as exp counts as one."""
@@ -65,13 +65,13 @@ class OperatorWork:
 
 
 def operations(*operators: type[Node]) -> Callable[[Count], Count]:
-    """Returns registers how many operations a call of `operators` takes."""
+    """Registers the number of operations of a call of `operators`."""
     return _OPERATIONS.entry(*operators)
 
 
 def products(*operators: type[Node]) -> Callable[[Count], Count]:
     """
-    Returns registers how many products a call of `operators` sums. A product and its addition are
+    Registers the number of products that a call of `operators` sums. A product and its addition are
     two operations.
     """
     return _PRODUCTS.entry(*operators)
@@ -79,7 +79,7 @@ def products(*operators: type[Node]) -> Callable[[Count], Count]:
 
 def moved(*operators: type[Node]) -> Callable[[Count], Count]:
     """
-    Returns registers how many bytes a call of `operators`, which do not read all operands, moves.
+    Registers the number of bytes that a call of `operators`, which do not read all operands, moves.
     """
     return _BYTES.entry(*operators)
 
@@ -128,7 +128,9 @@ def operations_of(call: Call) -> int:
 
 
 def work_of(call: Call) -> OperatorWork:
-    """What a call of tensors takes. Its results may be left out if they follow from operands."""
+    """
+    Returns the work of a call on tensors. Its results may be left out if they follow from operands.
+    """
     if call.operator in _FREE:
         return OperatorWork(0, 0)
     full = _with_results(call)
@@ -175,14 +177,14 @@ def _primitives(expr: Expr) -> int:
 
 @products(Windowed)
 def _with_bias(call: Call) -> int:
-    """A filter has as many elements for each output channel as products make one output."""
+    """Counts as many products for each output as a filter has elements for an output channel."""
     channels = _elements(call.operands[2])
     return _elements(call.results[0]) * _elements(call.operands[1]) // max(1, channels)
 
 
 @products(TransposedConvolutionOp)
 def _transposed(call: Call) -> int:
-    """Each element of the input takes part in a product for each element of its filter."""
+    """Counts a product of each element of the input with each element of its filter."""
     return _elements(call.operands[0]) * prod(call.shape(1)[1:])
 
 
@@ -209,19 +211,19 @@ def _attention(call: Call) -> int:
 
 @operations(LocalResponseNormOp)
 def _local(call: Call) -> int:
-    """Square, sum over the window, and `x / (k + a * sum)**beta`."""
+    """Counts the square, the sum over the window, and `x / (k + a * sum)**beta`."""
     return _elements(call.operands[0]) * (call.int("size") + 5)
 
 
 @operations(SoftmaxOp, LogSoftmaxOp)
 def _softmax(call: Call) -> int:
-    """Maximum, difference, exp, sum, and quotient or difference."""
+    """Counts the maximum, difference, exp, sum, and the quotient or difference."""
     return 5 * _elements(call.operands[0])
 
 
 @operations(BatchNormOp)
 def _batch_norm(call: Call) -> int:
-    """A product and a sum, once the rest is folded into its parameters."""
+    """Counts a product and a sum, after the rest is folded into its parameters."""
     return 2 * _elements(call.operands[0])
 
 

@@ -104,7 +104,7 @@ class _Binder(Values):
 
     def _element(self, found: Kind | Attribute) -> Attribute:
         """
-        Returns the element type of a result that is not declared: 16-bit floats stay what they are.
+        Returns the element type of a result that is not declared; 16-bit floats stay 16-bit floats.
         """
         if isinstance(found, Kind):
             at = self.formula.result.at
@@ -212,7 +212,7 @@ class _Binder(Values):
         return changed
 
     def _bare_beyond(self, explicit: set[Loop]) -> bool:
-        """Where an index stands by itself, but may be out of bounds."""
+        """Returns the places where an index stands by itself, but may be out of bounds."""
         changed = False
         for access, value, place, _, size in self._expanded():
             if access.outside is None or not isinstance(value, Name) or size == UNKNOWN:
@@ -247,7 +247,7 @@ class _Binder(Values):
             try:
                 term = self.index(value, place, check=False)
             except FormulaError:
-                continue  # when terms are made, it is said what is wrong
+                continue  # the error is reported when the terms are made
             form = affine(term)
             if form is not None and (found := largest_range(form, size)) is not None:
                 found[0].set_size(found[1])

@@ -1,4 +1,4 @@
-"""What follows from a statement: how much work it is, and which dimensions are independent."""
+"""Facts that follow from a statement: its amount of work, and its independent dimensions."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ def _sources(term: Term) -> set[int | Stage]:
 
 def operations(statement: Statement) -> int:
     """
-    Returns how many operations on elements there are: those of reductions at each of their points,
-    others at each point of what they depend on. Those on indices do not count.
+    Returns how many operations on elements there are. Operations of a reduction count at each of
+    its points, others at each point that they depend on. Operations on indices do not count.
     """
     total = 0
     for stage in statement.stages:
@@ -67,7 +67,9 @@ def operations(statement: Statement) -> int:
 
 
 def gathered(statement: Statement) -> dict[int, int]:
-    """Returns how many elements are read of each operand of which other elements say which ones."""
+    """
+    Returns how many elements of each operand are read at places that other elements determine.
+    """
     found: dict[int, int] = {}
     for term in statement.terms():
         if isinstance(term, Read) and isinstance(term.source, int) and _is_gather(term):
@@ -82,8 +84,9 @@ def _is_gather(term: Read) -> bool:
 
 def divides(statement: Statement, parts: AbstractSet[int]) -> bool:
     """
-    Returns whether a part of the first dimension of the result needs the same part of the first
-    dimension of each of the operands `parts`, and nothing of the others but what all parts need.
+    Returns whether a part of the first dimension of the result needs only the same part of the
+    first dimension of each of the operands `parts`, and of other operands only elements that all
+    parts need.
     """
     places = statement.result.places
     return (

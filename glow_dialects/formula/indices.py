@@ -1,7 +1,7 @@
 """
 The indices of a formula: which names are indices, how many a pack stands for, and their ranges.
 
-The range of an index is, in this order: what `for i < n` or `sum(i < n)` says; the size of each
+The range of an index is, in this order: the bound in `for i < n` or `sum(i < n)`; the size of each
 dimension in which it stands by itself; the size of the result's dimension, where that is known; the
 largest range with which an affine index such as `i + k` stays within its dimension.
 """
@@ -59,7 +59,7 @@ class Indices:
         raise FormulaError(message, self._formula.text, at)
 
     def _declare(self) -> None:
-        """Indices are what a left side or a reduction names."""
+        """Declares the indices: the names on a left side or in a reduction."""
         for equation in equations_of(self._formula):
             for index in equation.declared:
                 self._add(index)
@@ -88,7 +88,7 @@ class Indices:
         return [n for part in parts_of(e) for n in self.packs_in(part)]
 
     def length(self, index: Index) -> int:
-        """For how many dimensions an index stands; `UNKNOWN` if that is not known yet."""
+        """Returns the number of dimensions of an index; `UNKNOWN` if that is not known yet."""
         packs = self.packs_in(index.value)
         if not packs:
             dims = self._names.get(index.dims.name) if isinstance(index.dims, Name) else None
@@ -162,8 +162,9 @@ class Indices:
 
 def largest_range(form: Affine, size: int) -> tuple[Loop, int] | None:
     """
-    For an affine index in a dimension of some size, the only loop whose range is unknown, and the
-    largest range with which the index is not too large; None if there is not one such loop.
+    Returns, for an affine index in a dimension of some size, the only loop whose range is unknown,
+    and the largest range for which the index stays in bounds; None if there is not exactly one such
+    loop.
     """
     unknown = [loop for loop in form.terms if loop.size == UNKNOWN]
     if len(unknown) != 1 or form.terms[unknown[0]] < 1:

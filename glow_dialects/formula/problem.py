@@ -1,4 +1,4 @@
-"""What is wrong with a formula, and where."""
+"""Errors in formulas, with their places."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which values an index may have: intervals, computed with interval arithmetic."""
+"""The values that an index may have: intervals, computed with interval arithmetic."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def interval(term: Term) -> Interval:
             return (0, term.loop.size - 1)
         case Convert():
             low, high = interval(term.operand)
-            # integers are exact, what a cast does to others is not known
+            # casts of integers are exact; the result of casts of other types is not known
             return (low, high) if term.operand.type is Kind.INTEGER else _stored(term.operand.type)
         case Apply():
             rule = _RULES.get(term.kind)
@@ -59,7 +59,7 @@ def of_affine(form: Affine) -> Interval:
 
 
 def _stored(t: Kind | Attribute) -> Interval:
-    """What memory may hold."""
+    """Returns the range of values that memory may hold."""
     return ANYTHING if isinstance(t, Kind) else stored_values(t)
 
 

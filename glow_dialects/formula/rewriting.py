@@ -1,4 +1,4 @@
-"""Formulas from other formulas."""
+"""Functions that make formulas from other formulas."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """
-Statements: what a formula says for operands of certain types.
+Statements: the meaning of a formula for operands of certain types.
 
 A statement has a stage for each equation, those of intermediate values first. A stage computes a
 term for each point of its loops. Terms are trees of constants, values of loop variables, reads,
@@ -22,7 +22,9 @@ from ..scalar import Primitive
 
 
 class Kind(StrEnum):
-    """The type of a term that no operand determines: it adapts to what it is combined with."""
+    """
+    The type of a term that no operand determines: it adapts to the terms that it is combined with.
+    """
 
     INTEGER = "integer"
     """Indices and whole numbers."""
@@ -60,7 +62,7 @@ class Loop:
 class _Node:
     type: Type
     at: int
-    """Where it is in the text."""
+    """The place in the text."""
 
     @property
     def parts(self) -> tuple[Term, ...]:
@@ -92,7 +94,7 @@ class Read(_Node):
 
     source: int | Stage
     shape: tuple[int, ...]
-    """Of the source."""
+    """The shape of the source."""
     indices: tuple[Term, ...]
     outside: Term | None = None
     """The value beyond the bounds; without it, no index is ever out of bounds."""

@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import TypeAlias
 
 REDUCTIONS = ("sum", "prod", "max", "min")
-"""What an expression can be reduced by."""
+"""The combinations of reductions."""
 
 _LEVELS = (
     ("or",),
@@ -23,7 +23,7 @@ _LEVELS = (
     ("**",),
 )
 PRECEDENCE = {operator: level for level, operators in enumerate(_LEVELS) for operator in operators}
-"""How strongly operators bind, from weak to strong."""
+"""The precedence of operators, from weak to strong."""
 _CHOICE, _NOT, _COMPARISON, _TERM, _FACTOR, _POWER, _ATOM = -1, 1.5, 2, 4, 4.5, 5, 6
 
 
@@ -55,11 +55,11 @@ class Name:
 
 @dataclass(frozen=True)
 class Index:
-    """What stands in one place between brackets."""
+    """An index in one place between brackets."""
 
     value: Expression
     dims: Expression | None = None
-    """Which dimensions it is for, if not those that come next."""
+    """The dimensions that it indexes, if not the next ones."""
 
     def __str__(self) -> str:
         return f"{self.value}" if self.dims is None else f"{self.value} at {_bare(self.dims)}"
@@ -202,7 +202,7 @@ class Equation:
 
     @cached_property
     def accesses(self) -> list[Access]:
-        """What the right side reads."""
+        """The accesses on the right side."""
         return [e for e in inside(self.value) if isinstance(e, Access)]
 
     @cached_property
@@ -230,7 +230,7 @@ class Formula:
     result: Equation
     definitions: tuple[Equation, ...] = ()
     text: str = field(default="", compare=False)
-    """What it was parsed from, for messages."""
+    """The text that it was parsed from, for messages."""
 
     def __str__(self) -> str:
         rest = f" where {'; '.join(map(str, self.definitions))}" if self.definitions else ""
@@ -246,7 +246,7 @@ def _level(e: Expression) -> float:
         case Unary():
             return _NOT if e.operator == "not" else _FACTOR
         case Reduction():
-            # what follows would belong to it
+            # the following text would belong to it
             return _TERM - 0.5
         case _:
             return _ATOM

@@ -1,8 +1,9 @@
 """
-How terms are built: types are checked and unified, and arithmetic on constants is done at once.
+The construction of terms: types are checked and unified, and arithmetic on constants is done at
+once.
 
-Numbers and indices have no element type of their own; they adapt to what they are combined with.
-16-bit floats compute in f32.
+Numbers and indices have no element type of their own; they adapt to the terms that they are
+combined with. 16-bit floats compute in f32.
 """
 
 from __future__ import annotations
@@ -80,7 +81,7 @@ _FOLDED: Mapping[Primitive | IndexOp, Callable[..., Any]] = {
 
 
 class Mismatch(Exception):
-    """Terms whose types do not fit; the message says what to do."""
+    """Terms whose types do not fit; the message has the remedy."""
 
 
 def described(t: Type) -> str:

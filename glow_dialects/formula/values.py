@@ -211,7 +211,7 @@ class Values(abc.ABC):
         return typing.constant(shape[int(dimension.value)], e.at)
 
     def _all(self, e: Call) -> Term:
-        """`all(w.. < sizes)`: whether a condition holds for all indices of a pack."""
+        """Returns `all(w.. < sizes)`: whether a condition holds for all indices of a pack."""
         packs = self.indices.packs_in(e)
         lengths = {self.indices.packs[p.name] for p in packs}
         if len(e.arguments) != 1 or len(lengths) != 1:
@@ -229,7 +229,7 @@ class Values(abc.ABC):
         return typing.true(e.at) if found is None else found
 
     def _count(self, e: Call) -> Term:
-        """`count(i, k..)`: how many combinations of values indices have."""
+        """Returns `count(i, k..)`: the number of combinations of values of indices."""
         total = 1
         for argument in e.arguments:
             if not isinstance(argument, Name) or not self.is_index(argument):
@@ -289,7 +289,7 @@ class Values(abc.ABC):
         return (value.value,)
 
     def index(self, e: Expression, place: int | None, check: bool = True) -> Term:
-        """What an index is, as an integer."""
+        """Returns an index as an integer term."""
         saved = self.place, self.in_index, self.scope
         self.place, self.in_index = place, True
         if not check:

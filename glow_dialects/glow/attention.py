@@ -65,9 +65,9 @@ class AttentionOp(_Attention):
 @irdl_op_definition
 class MaskedAttentionOp(_Attention):
     """
-    Attention with a mask [images, heads, query positions, key positions] that is added to what the
-    softmax gets. Where it is negative infinity, a position does not count; it must not be that
-    everywhere in a row.
+    Attention with a mask [images, heads, query positions, key positions] that is added to the
+    operand of the softmax. A position does not count where the mask is negative infinity; no row
+    may be negative infinity everywhere.
 
     ```mlir
     %r = glow.masked_attention %q, %k, %v, %mask scale 0.5

@@ -1,4 +1,4 @@
-"""What kinds of graph nodes there are."""
+"""The kinds of graph nodes."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class DataParallel(Node, abc.ABC):
     @classmethod
     @abc.abstractmethod
     def scalar(cls, call: Call) -> Expr:
-        """What is computed for one element, over `Expr.argument(i)` for each operand."""
+        """Returns the expression for one element, over `Expr.argument(i)` for each operand."""
 
     @classmethod
     def depends_on_place(cls, call: Call) -> bool:

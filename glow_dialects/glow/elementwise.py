@@ -22,7 +22,7 @@ X, Y, Z = (Expr.argument(i) for i in range(3))
 
 
 class Unary(DataParallel, abc.ABC):
-    """One operand with numeric elements; the result has its type."""
+    """An operator with one operand of numeric elements; the result has its type."""
 
     input = operand_def()
     result = result_def()
@@ -34,7 +34,7 @@ class Unary(DataParallel, abc.ABC):
 
 
 class FloatUnary(Unary, abc.ABC):
-    """One operand with float elements; the result has its type."""
+    """An operator with one operand of float elements; the result has its type."""
 
     @classmethod
     def result_element(cls, call: Call) -> Attribute:

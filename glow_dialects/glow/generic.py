@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 @irdl_op_definition
 class GenericOp(Structured):
     """
-    What a formula says of the inputs, in index notation: see docs/formulas.md. The names of inputs
+    The result of a formula in index notation on the inputs (docs/formulas.md). The names of inputs
     are those that the formula reads, in the order in which they first appear in it. `constants` are
     numbers, and lists of them, that it names. 16-bit floats compute in f32.
 

@@ -1,5 +1,5 @@
 """
-The attribute `glow.machine` of a module: what processor it is for.
+The attribute `glow.machine` of a module, which describes the processor that the module is for.
 
 It is for this compiler what a data layout or a target description is in MLIR. Passes that depend on
 the processor read it with `machine_of`.
@@ -81,7 +81,7 @@ class MachineAttr(Data[MachineDescription]):
 
 def machine_of(module: ModuleOp) -> MachineDescription:
     """
-    What a module is for: `DEFAULT_MACHINE` if it does not say it. Raises CompileError if the
+    Returns the machine of a module, `DEFAULT_MACHINE` if it has none. Raises CompileError if the
     attribute of that name is another.
     """
     found = module.attributes.get(MACHINE)

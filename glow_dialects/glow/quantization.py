@@ -33,7 +33,9 @@ def _quantized(call: Call, t: Attribute, what: str) -> QuantizedType:
 
 
 def _check_axis(call: Call, quantized: QuantizedType, t: Attribute) -> None:
-    """One scale for each index of the axis; none of single elements, which have no place."""
+    """
+    Expects one scale for each index of the axis, and none for single elements, which have no place.
+    """
     if not quantized.is_per_axis:
         return
     axis, scales = quantized.axis.data, len(quantized.scales)  # pyright: ignore
@@ -98,8 +100,8 @@ class QuantizeOp(DataParallel):
 @irdl_op_definition
 class DequantizeOp(DataParallel):
     """
-    The real number that a quantized one stands for: `(stored - zero_point) * scale`, the
-    difference exactly and the product in the compute type of the result.
+    The real number that a quantized one represents: `(stored - zero_point) * scale`, the difference
+    exactly and the product in the compute type of the result.
 
     ```mlir
     %x = glow.dequantize %q : (tensor<4x!quant.uniform<i8:f32, 0.05:3>>) -> tensor<4xf32>

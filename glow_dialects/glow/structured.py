@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ..formula.statement import Statement
 
 _KEPT = 512
-"""How many statements are kept: a network has far fewer different calls."""
+"""The number of statements that are kept: a network has far fewer different calls."""
 
 
 class Structured(Node, abc.ABC):
@@ -33,14 +33,14 @@ class Structured(Node, abc.ABC):
 
     @classmethod
     def formula_of(cls, call: Call) -> str:
-        """Returns the formula, for operators of which it depends on properties."""
+        """Returns the formula, for operators whose formula depends on properties."""
         return cls.FORMULA
 
     @classmethod
     def numbers(cls, call: Call) -> Mapping[str, Value]:
         """
-        What else the formula names: by default the properties that are numbers or sequences of
-        them. `w..` is the length of a pack.
+        Returns the other names in the formula, by default the properties that are numbers or
+        sequences of them. `w..` is the length of a pack.
         """
         found: dict[str, Value] = {}
         for name in call.properties:
@@ -66,13 +66,16 @@ class Structured(Node, abc.ABC):
 
     @classmethod
     def statement(cls, call: Call) -> Statement:
-        """What the formula says for a call. Raises FormulaError, which shows the place in it."""
+        """
+        Returns the statement of the formula for a call. Raises FormulaError, which shows the place
+        in it.
+        """
         properties = tuple(sorted(call.properties.items(), key=lambda item: item[0]))
         return _statement(cls, call.operands, call.results, properties)
 
     @classmethod
     def bound(cls, call: Call) -> Statement:
-        """Returns the statement of a call, made anew; `statement` keeps those of the last calls."""
+        """Computes the statement of a call; `statement` keeps those of the last calls."""
         # tools that need dialects only start faster without formulas
         from ..formula.binding import bind
 

@@ -97,7 +97,7 @@ class UnpackChannelsOp(Node):
 
 
 class Windowed(Node, abc.ABC):
-    """What convolutions of blocked tensors share: windows that stay inside the input."""
+    """The base of convolutions of blocked tensors: windows that stay inside the input."""
 
     input = operand_def(TensorType)
     filter = operand_def(TensorType)

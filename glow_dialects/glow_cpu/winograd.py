@@ -91,7 +91,10 @@ _RANK_OF_PARTS = 7
 
 
 def _expect_filter(call: Call, elements: int, inputs: int, lanes: int) -> None:
-    """A filter for transformed tiles of so many elements and so many blocks of input channels."""
+    """
+    Expects a filter for transformed tiles of `elements` elements and `inputs` blocks of input
+    channels.
+    """
     outputs, block = call.shape(2)
     wanted, element = (elements, outputs, inputs * lanes, block), call.element(0)
     if has_parts(call):

@@ -44,7 +44,7 @@ from .memory import TensorViewOp, WeightOp, is_input
 
 
 class Qualifier(StrEnum):
-    """How an instruction uses an operand."""
+    """The way in which an instruction uses an operand."""
 
     IN = "in"
     OUT = "out"
@@ -60,7 +60,7 @@ class Qualifier(StrEnum):
 
 
 class QualifierEffects(MemoryEffect):
-    """Reads and writes as the operands' qualifiers say."""
+    """The reads and writes of instructions, by the qualifiers of their operands."""
 
     @classmethod
     def get_effects(cls, op: Operation) -> AbstractSet[EffectInstance]:
@@ -122,7 +122,7 @@ class Instruction(IRDLOperation, abc.ABC):
 def print_qualified(
     printer: Printer, qualifiers: Sequence[Qualifier], values: Sequence[SSAValue]
 ) -> None:
-    """` @out %a, @in %b`."""
+    """Prints ` @out %a, @in %b`."""
     for i, (qualifier, value) in enumerate(zip(qualifiers, values, strict=True)):
         printer.print_string(f"{',' if i else ''} @{qualifier} ")
         printer.print_ssa_value(value)
@@ -347,8 +347,8 @@ def _tensor(t: Attribute) -> Attribute:
 
 def verify_body(body: Region, wanted: Sequence[Attribute], written: Sequence[SSAValue]) -> None:
     """
-    A body takes elements of the types `wanted`, yields one for each buffer in `written`, and in
-    between holds only data-parallel nodes and splats on elements.
+    Expects a body that takes elements of the types `wanted`, yields one for each buffer in
+    `written`, and holds only data-parallel nodes and splats on elements.
     """
     block = body.block
     wanted = list(wanted)

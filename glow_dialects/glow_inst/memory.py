@@ -1,4 +1,6 @@
-"""Where buffers come from: weights, activations, function arguments, and views of them."""
+"""
+The operations that define buffers: weights, activations, function arguments, and views of them.
+"""
 
 from __future__ import annotations
 

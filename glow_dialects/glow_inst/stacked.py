@@ -49,7 +49,7 @@ class YieldOp(IRDLOperation):
 @irdl_op_definition
 class CopyOp(Instruction):
     """
-    Copies elements between buffers of the same shape, whatever their strides.
+    Copies elements between buffers of the same shape, with any strides.
 
     ```mlir
     glow_inst.copy @out %a, @in %b : memref<4x2xf32, strided<[8, 1]>>, memref<4x2xf32>

@@ -1,4 +1,4 @@
-"""How much work an instruction is, as measured times are compared with it."""
+"""The amount of work of an instruction, with which measured times are compared."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from .instruction import Instruction, OperatorInstruction
 
 def flops_of(op: Instruction) -> int:
     """
-    Returns multiplications and additions of a convolution or matrix product, without its epilogue;
-    those of Winograd convolutions are the ones that they do. 0 for other instructions.
+    Returns the multiplications and additions of a convolution or matrix product, without its
+    epilogue. Winograd convolutions count the ones that they do; other instructions count 0.
     """
     return 2 * products_of(op.call) if isinstance(op, OperatorInstruction) else 0
 
 
 def moved_bytes(op: Instruction) -> int:
     """
-    Returns bytes that an instruction must read and write: all elements of its operands once, those
-    that it reads and writes twice, and what is broadcast as often as it is there. An operator that
-    reads only some of an operand says itself what it moves.
+    Returns the bytes that an instruction must read and write: all elements of its operands once,
+    those that it reads and writes twice, and each element of a broadcast operand once. An operator
+    that reads only part of an operand states itself what it moves.
     """
     if isinstance(op, OperatorInstruction) and (known := known_bytes(op.call)) is not None:
         return known

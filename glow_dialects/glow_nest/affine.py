@@ -1,5 +1,6 @@
 """
-Where a loop nest accesses memory: strided views of buffers, indexed by forms of loop variables.
+The memory accesses of loop nests: strided views of buffers, indexed by linear forms of loop
+variables.
 
 ```python
 x = View(buffer, shape=(8, 16), strides=(16, 1))
@@ -95,7 +96,7 @@ def _at(stride: Stride, i: int) -> int:
 
 @dataclass(eq=False)
 class Buffer:
-    """Memory that a kernel accesses: one of its parameters, or scratch that it uses meanwhile."""
+    """Memory that a kernel accesses: one of its parameters, or scratch."""
 
     element: Attribute
     low: int

@@ -1,4 +1,4 @@
-"""Attributes of this dialect: what operations say, how nests are computed and divided."""
+"""Attributes of this dialect: contents of operations, schedules of nests, and their division."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ class UnknownLoops(Reader):
 @irdl_attr_definition
 class ScheduleAttr(Data[Schedule]):
     """
-    How a nest is computed. Its loops are named; those of an attribute that was parsed by itself
-    have no size until they are looked up in a nest (`NestOp.bound_schedule`).
+    The schedule of a nest. Its loops are named. The loops of an attribute that was parsed by itself
+    have no sizes until they are looked up in a nest (`NestOp.bound_schedule`).
     """
 
     name = "glow_nest.schedule"
@@ -55,7 +55,10 @@ class ScheduleAttr(Data[Schedule]):
 
 @irdl_attr_definition
 class SplitAttr(Data[Split]):
-    """Which loops of a schedule's order threads divide: `<0 to 1, together, drawn>`."""
+    """
+    The division of a nest between threads: the loops of a schedule's order that are divided,
+    `<0 to 1, together, drawn>`.
+    """
 
     name = "glow_nest.split"
 
@@ -80,8 +83,8 @@ class SplitAttr(Data[Split]):
 @irdl_attr_definition
 class ContentAttr(Data[Content]):
     """
-    What an operation says, in its generic form. Buffers, with their elements, and outer loop
-    variables stand for operands: `<nest, [@b0: f32 0 to 8], [@n0: 4], parallel(i: 2) ...>`.
+    The content of an operation in its generic form. Buffers, with their elements, and outer loop
+    variables take the place of operands: `<nest, [@b0: f32 0 to 8], [@n0: 4], parallel(i: 2) ...>`.
     """
 
     name = "glow_nest.content"

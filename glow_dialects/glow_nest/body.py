@@ -1,4 +1,4 @@
-"""What a nest computes at each of its points."""
+"""The computation of a nest at each of its points."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Body:
 
     @staticmethod
     def passing(element: Attribute) -> Body:
-        """Returns the body that writes what it is given."""
+        """Returns the body that writes its argument."""
         return Body(arguments(1), (element,))
 
     @cached_property
@@ -38,7 +38,7 @@ class Body:
 
     @cached_property
     def weight(self) -> int:
-        """About how many operations this becomes at a point; an argument that is written is one."""
+        """About the number of operations at a point; writing an argument counts as one."""
         return weight(self.order) + sum(r.index is not None for r in self.results)
 
     def applied(self, given: Sequence[Expr]) -> tuple[Expr, ...]:

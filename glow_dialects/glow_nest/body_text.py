@@ -1,8 +1,8 @@
 """
 Bodies as regions of scalar nodes, as in stacks and epilogues.
 
-Nodes compute in the compute types of elements. What a conversion rounds to a narrower float is
-widened again by the next node, which means nothing else.
+Nodes compute in the compute types of elements. A number that a conversion rounds to a narrower
+float is widened again by the next node, which changes nothing.
 """
 
 from __future__ import annotations
@@ -110,7 +110,8 @@ def body_of(block: Block) -> Body:
 
 def _unless_converted(node: Operation, value: Expr, target: Attribute) -> Expr:
     """
-    Returns a conversion, unless it only widens what one rounded, which computing with it does too.
+    Returns a conversion, unless it only widens the result of a rounding, which the computation
+    widens anyway.
     """
     source = node.operands[0].type
     if source != target and value.kind is Primitive.CONVERT and value.target == source:

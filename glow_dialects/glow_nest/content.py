@@ -1,6 +1,6 @@
 """
-What an operation of this dialect says, apart from its operands: a step of a kernel in which buffers
-and outer loop variables stand for operands.
+The content of an operation of this dialect, apart from its operands: a step of a kernel in which
+buffers and outer loop variables take the place of operands.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Leaf: TypeAlias = Nest | Listing | RepeatListed
 
 @dataclass(frozen=True)
 class Content:
-    """Operand `i` is buffer `i`; behind the buffers are outer loop variables."""
+    """Operand `i` is buffer `i`; the outer loop variables follow the buffers."""
 
     step: Leaf
     buffers: tuple[Buffer, ...]
@@ -93,9 +93,7 @@ def with_operands(step: Leaf, buffers: Mapping[Buffer, Buffer], dims: Mapping[Di
 
 
 def with_unique_names(nest: Nest) -> tuple[Nest, Mapping[Dim, Dim]]:
-    """
-    Returns the nest where each loop has a name of its own, and which loops have become others.
-    """
+    """Returns the nest where each loop has a name of its own, and the loops that were renamed."""
     taken: set[str] = set()
     change: dict[Dim, Dim] = {}
     for dim in own_loops(nest):

@@ -263,7 +263,10 @@ class RepeatOp(IRDLOperation):
 
 
 class Operands:
-    """Operands as they are parsed: each value once, and what stands for it."""
+    """
+    Operands in the order in which they are parsed: each value once, with its buffer or loop
+    variable.
+    """
 
     def __init__(self, parser: Parser):
         self._parser = parser
@@ -305,7 +308,7 @@ def given_attributes(attributes: DictionaryAttr | None) -> dict[str, Attribute]:
 
 
 def complete(body: Region) -> None:
-    """A region that is empty in the text has a block as well."""
+    """Gives a region that is empty in the text a block."""
     if not body.blocks:
         body.add_block(Block())
 

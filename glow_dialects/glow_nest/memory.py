@@ -22,7 +22,7 @@ def reach(shape: Sequence[int], strides: Sequence[int], offset: int) -> tuple[in
 
 
 def buffer_for(value: SSAValue) -> Buffer:
-    """Returns a buffer that stands for an argument of a kernel or for scratch."""
+    """Returns a buffer for an argument of a kernel or for scratch."""
     assert isinstance(value.type, MemRefType)
     t = value.type
     if isinstance(value, BlockArgument):

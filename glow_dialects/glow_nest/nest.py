@@ -1,5 +1,5 @@
 """
-What a kernel computes, before it is decided how: perfect loop nests.
+Perfect loop nests: the computation of a kernel before its schedule.
 
 A nest visits every point of its parallel dimensions. At each point it may reduce: combine a value
 for every point of the reduction dimensions, starting from an identity. Then its body computes, from
@@ -59,11 +59,15 @@ class Reduction:
     map: Body | None = None
     """Computes one value from the reads."""
     terms: int = 1
-    """How many neighbours of each of two narrow reads make a step, which adds all their products.
-    The first read is that of the factor that may be unsigned."""
+    """
+    The number of neighbours of each of two narrow reads that make a step, which adds all their
+    products. The first read is that of the factor that may be unsigned.
+    """
     fields: tuple[int, ...] = ()
-    """Where the neighbours of the first read are, in elements from the first of them, if they are
-    not next to each other. Those beyond the last count as zeros."""
+    """
+    The places of the neighbours of the first read, in elements from the first of them, if they are
+    not next to each other. Those beyond the last count as zeros.
+    """
     adds_operand: bool = False
     """Whether the body adds the first operand to the result before all else, and such sums are
     exact, so that the reduction may as well start with that operand, and the body add zero."""
@@ -81,7 +85,10 @@ class Nest:
     parallel: tuple[Dim, ...]
     writes: tuple[Access, ...]
     body: Body
-    """From the reduction's result, if there is one, and the operands, to the elements to write."""
+    """
+    The body, from the reduction's result, if there is one, and the operands, to the elements to
+    write.
+    """
     operands: tuple[Access, ...] = ()
     reduction: Reduction | None = None
     reduced: tuple[Dim, ...] = ()
@@ -90,7 +97,7 @@ class Nest:
     raw: bool = False
     """Whether elements are only moved, so that they stay in the type that memory holds."""
     ahead: int = 0
-    """How many bytes ahead vectors of parameters that operands load are prefetched."""
+    """The distance in bytes at which vectors of parameters that operands load are prefetched."""
 
     def accesses(self, soon: Sequence[Access] | None = None) -> list[Access]:
         """Returns all accesses, in order; with others that are prefetched, if `soon` is given."""
@@ -114,7 +121,7 @@ class Nest:
 
     @property
     def given(self) -> list[Attribute]:
-        """The elements that the body is given: the result of the reduction, and what is read."""
+        """The elements that the body gets: the result of the reduction, and the operands."""
         result = [self.reduction.element] if self.reduction is not None else []
         return [*result, *(a.element for a in self.operands)]
 
@@ -140,9 +147,9 @@ class NumberList:
 
     dim: Dim
     place: Access
-    """Where these values are, from the place where `dim` is 0."""
+    """The place of these values, from the place where `dim` is 0."""
     count: Access
-    """Where it is how many they are."""
+    """The place of their number."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,7 +161,7 @@ class Listing:
 
     @property
     def touched(self) -> Nest:
-        """What it accesses: no more than this nest."""
+        """Its own accesses, as a nest that accesses the same memory."""
         to = self.numbers
         return Nest((to.dim,), (to.place, to.count), _NOTHING, (self.source,))
 
@@ -162,21 +169,21 @@ class Listing:
 @dataclass(frozen=True, eq=False)
 class RepeatListed:
     """
-    Runs steps for the numbers of a list, for as many at a time as there are loop variables, which
-    have neighbours of the list as their values.
+    Runs steps for the numbers of a list, as many at a time as there are loop variables, whose
+    values are neighbours in the list.
     """
 
     dims: tuple[Dim, ...]
     numbers: NumberList
     after: int = 0
-    """If not 0: only for the numbers behind the last complete group of so many."""
+    """If not 0, the steps run only for the numbers after the last complete group of that size."""
     part: Dim | None = None
     """The loop variable around this that tells which part of the list to run over, if not all."""
     steps: list[Step] = field(default_factory=list)
 
     @property
     def touched(self) -> Nest:
-        """What it accesses itself, apart from its steps: no more than this nest."""
+        """Its own accesses without those of its steps, as a nest that accesses the same memory."""
         of = self.numbers
         return Nest((of.dim,), (), _NOTHING, (of.place, of.count))
 
@@ -188,8 +195,8 @@ Step = Nest | Repeat | Listing | RepeatListed
 
 def simplified(nest: Nest) -> Nest:
     """
-    Returns the same nest with fewer dimensions: none of size 1, and dimensions that memory cannot
-    tell from a single one are joined.
+    Returns the same nest with fewer dimensions: none of size 1, and dimensions that are one
+    dimension for every access are joined.
     """
     nest = _flipped(nest)
     nest = substituted(nest, {d: None for d in (*nest.parallel, *nest.reduced) if d.size == 1})
@@ -291,7 +298,7 @@ def mapped(nest: Nest, change: Callable[[Affine], Affine]) -> Nest:
 
 
 def with_accesses(nest: Nest, one: Callable[[Access], Access]) -> Nest:
-    """Returns the nest with what `one` makes of each of its accesses."""
+    """Returns the nest with `one` applied to each of its accesses."""
     reduction = nest.reduction
     if reduction is not None:
         reads, soon = (tuple(map(one, accesses)) for accesses in (reduction.reads, reduction.soon))

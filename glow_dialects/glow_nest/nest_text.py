@@ -14,19 +14,19 @@ from .nest import Combine, Listing, Nest, NumberList, Reduction, RepeatListed
 from .text import Reader, Writer
 
 PutBody = Callable[[Body, Sequence[Attribute]], None]
-"""Prints a body that is given elements of these types."""
+"""Prints a body whose arguments have these types."""
 ReadBody = Callable[[Sequence[Attribute], Sequence[Attribute]], Body]
-"""Parses a body that is given elements of some types, from which it makes elements of others."""
+"""Parses a body from arguments of some types to results of others."""
 
 
 def is_passing(body: Body, nest: Nest) -> bool:
-    """Returns whether a nest writes what it is given, in order."""
+    """Returns whether a nest writes the arguments of its body, in order."""
     numbers = [r.index for r in body.results]
     return numbers == list(range(len(nest.given))) == list(range(len(nest.writes)))
 
 
 def write_nest(writer: Writer, nest: Nest, put_body: PutBody) -> None:
-    """` parallel(i: 8) reduce(k: 32) add f32 (%x[..]) reads(..) writes(..)`"""
+    """Prints ` parallel(i: 8) reduce(k: 32) add f32 (%x[..]) reads(..) writes(..)`."""
     writer.put(" parallel")
     writer.loop_sizes(nest.parallel)
     reduction = nest.reduction
@@ -137,7 +137,7 @@ def _read_words(reader: Reader, words: Sequence[str]) -> dict[str, bool]:
 
 
 def write_listing(writer: Writer, step: Listing) -> None:
-    """` i: 100 of %x[i] to %numbers[i] count %count[0]`"""
+    """Prints ` i: 100 of %x[i] to %numbers[i] count %count[0]`."""
     _write_list(writer, step.numbers)
     writer.put(" of ")
     writer.access(step.source)

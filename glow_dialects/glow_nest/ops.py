@@ -204,9 +204,9 @@ class ListNonzerosOp(StepOp):
 @irdl_op_definition
 class RepeatListedOp(StepOp):
     """
-    Runs steps for the numbers of a list, for as many at a time as there are loop variables. With
-    `after n`, only for those behind the last complete group of `n`; with `part`, only for that of
-    so many equal parts of the list.
+    Runs steps for the numbers of a list, as many at a time as there are loop variables. With
+    `after n`, the steps run only for the numbers after the last complete group of `n`; with `part`,
+    only for one of several equal parts of the list.
 
     ```mlir
     glow_nest.repeat_listed %a, %b t: 100 in %numbers[t] count %count[0] {
@@ -280,7 +280,8 @@ def step_op(
     regions: Sequence[Region] = (),
 ) -> _Op:
     """
-    Returns the operation of a step; `values` are what buffers and outer loop variables stand for.
+    Returns the operation of a step; `values` are the operands for its buffers and outer loop
+    variables.
     """
     content = Content.of(step)
     return kind.create(

@@ -1,9 +1,9 @@
 """
-How a nest is computed: the kinds of schedule.
+The kinds of kernel schedule.
 
-What all kinds have in common is the order of the parallel loops, the loop that vectors run over and
-how many of its elements a vector has. What a kind adds is in that kind. Loops are those of the
-nest that the schedule belongs to.
+All kinds share the order of the parallel loops, the loop that vectors run over, and the number of
+its elements in a vector. The rest belongs to each kind. Loops are those of the nest that the
+schedule belongs to.
 """
 
 from __future__ import annotations
@@ -65,15 +65,15 @@ class Lines:
 
 
 class Schedule:
-    """How a nest is computed."""
+    """The schedule of a nest."""
 
     kind: ClassVar[str]
-    """What the text of the schedule begins with."""
+    """The keyword at the start of the schedule's text."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class VectorSchedule(Schedule):
-    """What all kinds of schedule for vectors have in common."""
+    """The common part of all kinds of schedule for vectors."""
 
     order: tuple[Dim, ...]
     """Parallel loops, outermost first."""
@@ -102,7 +102,7 @@ class VectorSchedule(Schedule):
 
     @property
     def finishing(self) -> VectorSchedule:
-        """How results are written, if not as they are reduced."""
+        """The schedule that writes the results, if they are not written as they are reduced."""
         return self
 
 
@@ -131,12 +131,12 @@ class RegisterTranspose(VectorSchedule):
 
 @dataclass(frozen=True, kw_only=True)
 class Reducing(VectorSchedule):
-    """What all kinds of schedule for a reduction have in common."""
+    """The common part of all kinds of schedule for a reduction."""
 
     reduced: tuple[Dim, ...] = ()
     """Reduction loops, outermost first."""
     unrolled: frozenset[Dim] = frozenset()
-    """Reduction loops of which each step has code of its own."""
+    """The reduction loops that are unrolled."""
     ahead: Mapping[int, int] = field(default_factory=dict)
     """For reads of the reduction, by number: how many elements ahead to prefetch vectors."""
 
@@ -148,12 +148,17 @@ class Reduce(Reducing):
     kind: ClassVar = "reduce"
 
     tile: Mapping[Dim, int] = field(default_factory=dict)
-    """The register tile: of each loop how many elements, of `vector` how many vectors; else 1."""
+    """
+    The register tile: the number of elements of each loop, or of vectors for `vector`; 1 by
+    default.
+    """
     rows: Dim | None = None
-    """Where vectors run over a reduced loop: the parallel one of which a tile's results become
-    lanes of vectors."""
+    """
+    If vectors run over a reduced loop: the parallel loop whose results of a tile become lanes of
+    vectors.
+    """
     row_lanes: int = 1
-    """How many lanes these vectors have; it divides the tile."""
+    """The number of lanes of these vectors; it divides the tile."""
 
     def tiles(self, dim: Dim) -> int:
         return self.tile.get(dim, 1)
@@ -168,12 +173,12 @@ class Reduce(Reducing):
 
 @dataclass(frozen=True, kw_only=True)
 class LanePermutation(Reducing):
-    """A product of which a table says what element of a loaded vector each lane gets."""
+    """A product with a table that says which element of a loaded vector each lane gets."""
 
     kind: ClassVar = "lane_permutation"
 
     vectors: int
-    """How many vectors along `vector` a register tile has."""
+    """The number of vectors along `vector` in a register tile."""
 
     def tiles(self, dim: Dim) -> int:
         return self.vectors if dim is self.vector else 1
@@ -201,21 +206,28 @@ class RegisterTile(Reducing):
     kind: ClassVar = "register_tile"
 
     vectors: int
-    """How many vectors along `vector` a block has."""
+    """The number of vectors along `vector` in a block."""
     parts: Parts = field(default_factory=dict)
     """The register tile: of blocks and of pixels, how many a tile has."""
     listed: Dim | None = None
-    """The loop with parts of which each tile has code of its own."""
+    """The loop with parts, each tile of which has code of its own."""
     blocks: Dim | None = None
-    """The loop over blocks, along which the points of a tile are visited first, so that what is
-    broadcast for a pixel is needed no longer than for that pixel."""
+    """
+    The loop over blocks. The points of a tile are visited along it first, so that a value that is
+    broadcast for a pixel is needed only for that pixel.
+    """
     next_tile: Mapping[int, Dim] = field(default_factory=dict)
-    """Reads, by number, of which the next tile along a loop is prefetched, before each run of the
-    innermost loop of the reduction."""
+    """
+    Reads, by number, whose next tile along a loop is prefetched, before each run of the innermost
+    loop of the reduction.
+    """
     soon: Lines | None = None
-    """What each step prefetches."""
+    """The prefetches of each step."""
     chunks: Chunks | None = None
-    """If what all steps of a tile read would not stay in the nearest cache from tile to tile."""
+    """
+    Chunks of the reduction, if the data of all steps of a tile would not stay in the L1 cache from
+    tile to tile.
+    """
 
     def tiles(self, dim: Dim) -> int:
         return self.vectors if dim is self.vector else 1
@@ -241,13 +253,13 @@ class TileGroup:
     start: tuple[int, int]
     """The first point of the first group of this kind."""
     counts: tuple[int, int]
-    """How many groups of this kind there are along both dimensions."""
+    """The number of groups of this kind along both dimensions."""
     extent: tuple[int, int]
     """Points of a group, and how far groups are apart."""
     tiles: tuple[tuple[int, int, int], ...]
-    """Of each tile the first point, relative to that of the group, and its place in memory."""
+    """The first point of each tile, relative to that of the group, and its place in memory."""
     place: int
-    """Where the results of the group's first point lie, in pixels."""
+    """The place of the results of the group's first point, in pixels."""
     pitch: int
     """Places from a row of the group to the next."""
 
@@ -259,7 +271,7 @@ class AmxTile(Schedule):
     kind: ClassVar = "amx_tile"
 
     rows: int
-    """Of each tile of the image and of accumulators."""
+    """The rows of each tile of the image and of accumulators."""
     panels: int
     """Tiles of the filter in a group."""
     joined: Dim | None = None

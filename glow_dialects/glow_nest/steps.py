@@ -1,8 +1,8 @@
 """
 Kernels as trees of steps, and trees of steps as operations.
 
-Within a kernel one `Buffer` stands for each memref, and one `Dim` for each loop variable, so that
-accesses of different operations can be compared.
+Within a kernel, each memref has one `Buffer`, and each loop variable one `Dim`, so that accesses of
+different operations can be compared.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class KernelSteps:
     """The steps of one kernel."""
 
     def __init__(self, kernel: KernelOp, operands: Mapping[SSAValue, Operand] | None = None):
-        """`operands` says what stands for values, as far as that is known."""
+        """`operands` maps values to buffers and loop variables, as far as they are known."""
         self.kernel = kernel
         self._stands: dict[SSAValue, Operand] = dict(operands or {})
         self._values: dict[Operand, SSAValue] = {o: v for v, o in self._stands.items()}
@@ -37,7 +37,7 @@ class KernelSteps:
     # reading
 
     def content(self, op: StepOp) -> Content:
-        """What an operation says, on the buffers and loop variables of the kernel."""
+        """Returns the content of an operation, on the buffers and loop variables of the kernel."""
         if op not in self._contents:
             own = op.contents()
             count = len(own.buffers)
@@ -56,7 +56,7 @@ class KernelSteps:
         return self._stands[value]
 
     def add(self, operand: Operand, value: SSAValue) -> None:
-        """Lets a buffer or a loop variable stand for a value."""
+        """Maps a value to a buffer or a loop variable."""
         self._stands[value] = operand
         self._values[operand] = value
 
@@ -66,7 +66,7 @@ class KernelSteps:
         return nest
 
     def buffer(self, value: SSAValue) -> Buffer | None:
-        """What stands for a memref; None if nothing accesses it."""
+        """Returns the buffer of a memref; None if nothing accesses it."""
         found = self._stands.get(value)
         return found if isinstance(found, Buffer) else None
 
@@ -117,7 +117,7 @@ class KernelSteps:
         self._contents[op] = content
 
     def add_scratch(self, buffer: Buffer) -> None:
-        """Declares temporary memory, behind what there is."""
+        """Declares temporary memory, after the existing declarations."""
         scratch = ScratchOp(MemRefType(buffer.element, [buffer.high]))
         scratch.result.name_hint = "scratch"
         block = self.kernel.body.block

@@ -21,7 +21,7 @@ Operand: TypeAlias = Buffer | Dim
 
 
 class Writer:
-    """Prints loops and accesses. `operands` says what stands for buffers and outer loops."""
+    """Prints loops and accesses. `operands` are the texts of buffers and outer loops."""
 
     def __init__(
         self,
@@ -56,7 +56,7 @@ class Writer:
             write(item)
 
     def loop_sizes(self, dims: Sequence[Dim]) -> None:
-        """`(i: 16, j: 8)`"""
+        """Returns `(i: 16, j: 8)`."""
         self.put("(" + ", ".join(f"{d.name}: {d.size}" for d in dims) + ")")
 
     def access(self, access: Access) -> None:
@@ -98,7 +98,7 @@ class Writer:
 
 class Reader:
     """
-    Parses loops and accesses. `operand` parses an operand, if there is one, as what stands for it.
+    Parses loops and accesses. `operand` parses an operand, if there is one, to its buffer or loop.
     """
 
     def __init__(self, parser: AttrParser, operand: Callable[[], Operand | None]):
@@ -107,7 +107,7 @@ class Reader:
         self.loops: dict[str, Dim] = {}
 
     def loop_sizes(self) -> tuple[Dim, ...]:
-        """`(i: 16, j: 8)`: loops with new names."""
+        """Parses `(i: 16, j: 8)`: loops with new names."""
         parser = self.parser
 
         def one() -> Dim:

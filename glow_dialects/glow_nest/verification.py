@@ -1,4 +1,4 @@
-"""What holds in every nest, and in every schedule of one."""
+"""The rules for all nests and their schedules."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from .schedule import Elementwise, Reduce, Reducing, RegisterTile, Schedule, Vec
 
 def verify_bounds(content: Content, names: Sequence[str]) -> None:
     """
-    All accesses are inside of their buffers; `names` is how to call these. What is prefetched need
-    not be.
+    Expects all accesses to be inside of their buffers, which messages call by `names`. Prefetches
+    may be outside.
     """
     called = dict(zip(content.buffers, names, strict=True))
     step = content.step
@@ -136,7 +136,9 @@ def _verify_parts(dim: Dim, schedule: VectorSchedule) -> None:
 
 
 def registers_of(nest: Nest, schedule: Schedule) -> int:
-    """Vector registers that a register tile takes: accumulators, loaded vectors, one more."""
+    """
+    Returns the vector registers that a register tile takes: accumulators, loaded vectors, one more.
+    """
     if not isinstance(schedule, Reducing) or nest.reduction is None:
         return 0
     tile: Mapping[Dim, int] = dict(_tile(nest, schedule))

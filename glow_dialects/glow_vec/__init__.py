@@ -1,5 +1,5 @@
 """
-The `glow_vec` dialect: what kernels need of vectors that xDSL's upstream dialects lack.
+The `glow_vec` dialect: operations on vectors that kernels need and xDSL's upstream dialects lack.
 
 Each operation corresponds to one LLVM instruction or intrinsic: lane selection, comparison and
 conversion, lane numbers, sums of products, gather, scatter and prefetch, and products of tiles.

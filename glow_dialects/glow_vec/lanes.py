@@ -82,7 +82,7 @@ def _bits(element: Attribute) -> int:
 
 @dataclass(frozen=True)
 class _CastRule:
-    """Which element types a conversion takes and gives."""
+    """The element types that a conversion takes and gives."""
 
     source: tuple[type[Attribute], ...]
     result: tuple[type[Attribute], ...]
@@ -179,8 +179,9 @@ class CastOp(IRDLOperation):
 
 class Predicate(StrEnum):
     """
-    How `glow_vec.cmp` compares: integers as signed or unsigned, floats ordered (false if either
-    operand is NaN), or `une` (true if either is). Named as in `arith.cmpi` and `arith.cmpf`.
+    The comparisons of `glow_vec.cmp`: integers as signed or unsigned, floats ordered (false if
+    either operand is NaN), or `une` (true if either is). Names are those of `arith.cmpi` and
+    `arith.cmpf`.
     """
 
     EQ = "eq"

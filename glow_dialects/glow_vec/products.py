@@ -38,9 +38,9 @@ class DotRule:
     element: Attribute
     """The element type of both factors, in registers."""
     terms: int
-    """How many neighbours of the factors there are for each lane of the sum."""
+    """The number of neighbours of the factors for each lane of the sum."""
     lanes: tuple[int, ...]
-    """How many lanes of sums a vector may have."""
+    """The numbers of lanes that a vector of sums may have."""
     lhs_is_unsigned: bool = False
 
 

@@ -185,8 +185,8 @@ class _Access(IRDLOperation):
 @irdl_op_definition
 class TileLoadOp(_Access):
     """
-    Loads a tile: row i is what lies `i * stride` bytes behind an element, as many bytes as the
-    configuration says.
+    Loads a tile: row i lies `i * stride` bytes after an element and has as many bytes as the
+    configuration states.
 
     ```mlir
     glow_vec.tile_load 4, %x[%i] {stride = 128 : i64} : memref<4096xi8>
@@ -199,7 +199,7 @@ class TileLoadOp(_Access):
 @irdl_op_definition
 class TileStoreOp(_Access):
     """
-    Stores a tile, row i `i * stride` bytes behind an element.
+    Stores a tile, row i `i * stride` bytes after an element.
 
     ```mlir
     glow_vec.tile_store 0, %s[%i] {stride = 64 : i64} : memref<256xi32>

@@ -37,7 +37,7 @@ from .common import (
 
 
 class NoWrap(IntEnum):
-    """What `llvm.getelementptr` promises of its arithmetic. Values are upstream's."""
+    """The promises of `llvm.getelementptr` about its arithmetic. Values are upstream's."""
 
     NONE = 0
     NUSW = 2

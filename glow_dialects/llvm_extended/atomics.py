@@ -23,7 +23,7 @@ from .common import POINTER
 
 
 class AtomicKind(IntEnum):
-    """What `llvm.atomicrmw` does to an integer in memory; upstream's numbers."""
+    """The operations of `llvm.atomicrmw` on an integer in memory; upstream's numbers."""
 
     XCHG = 0
     ADD = 1
@@ -57,7 +57,7 @@ _ORDERINGS = {ordering.name.lower(): ordering for ordering in Ordering}
 @irdl_op_definition
 class AtomicRMWOp(IRDLOperation):
     """
-    Changes an integer in memory in one step, and gives what it was before.
+    Changes an integer in memory in one step, and gives its old value.
 
     ```mlir
     %r = llvm.atomicrmw add %p, %v seq_cst : !llvm.ptr, i32

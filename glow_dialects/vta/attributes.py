@@ -37,7 +37,7 @@ _CACHED = 1 << 16
 @irdl_attr_definition
 class ConfigAttr(Data[VtaConfig]):
     """
-    The machine: the shape of the GEMM core, and what differs from the default.
+    The machine: the shape of the GEMM core, and other values that differ from the default.
 
     `#vta.config<batch = 1, block_in = 16, block_out = 16, inp_depth = 512, design = "chisel">`
     """

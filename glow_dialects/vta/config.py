@@ -1,6 +1,6 @@
 """
-The machine: sizes of a VTA, and what follows from them: elements, depths, and the widths of all
-fields; its design, the lengths of its queues, and where its DRAM begins.
+The machine: the sizes of a VTA, from which elements, depths and the widths of all fields follow,
+its design, the lengths of its queues, and the start of its DRAM.
 
 The accelerator has three engines, LOAD, COMPUTE and STORE, and on-chip memories that hold elements:
 small matrices, addressed by their number. Every size is a parameter; the defaults are those of
@@ -88,7 +88,7 @@ class Opcode(IntEnum):
 
 class AluOpcode(StrEnum):
     """
-    What `vta.alu` computes from the old accumulator and a second operand. `shr` is an arithmetic
+    The operations of `vta.alu` on the old accumulator and a second operand. `shr` is an arithmetic
     shift to the right, to the left by a negative amount.
     """
 
@@ -122,12 +122,12 @@ _FROM_ZERO = {"queue_length", "base_address"}
 @dataclass(frozen=True)
 class VtaConfig:
     """
-    One VTA.
+    A VTA.
 
     The GEMM core multiplies `batch` x `block_in` activations by `block_out` x `block_in` weights
     into `batch` x `block_out` accumulators per cycle. `*_bits` are the widths of the numbers,
-    `*_depth` the numbers of elements of the buffers (powers of two, from 2 on). The next group
-    are the widths, in bits, of instruction fields. `design` is a name of `designs.py`.
+    `*_depth` the numbers of elements of the buffers (powers of two, from 2 on). The next group are
+    the widths, in bits, of instruction fields. `design` is a name of `designs.py`.
 
     Raises ValueError for an unknown design, and for sizes that no machine can have.
     """
@@ -156,9 +156,9 @@ class VtaConfig:
     imm_bits: int = 16
 
     design: str = FUNCTIONAL.name
-    """What the machine can do: `functional`, `xilinx-hls`, `chisel` or `intelfocl`."""
+    """The design: `functional`, `xilinx-hls`, `chisel` or `intelfocl`."""
     queue_length: int = 0
-    """Tokens that a queue between two engines holds; 0 is as many as the design says."""
+    """The tokens that a queue between two engines holds; 0 for the number of the design."""
     base_address: int = 0
     """The first byte of DRAM that programs may use."""
 
@@ -220,12 +220,12 @@ class VtaConfig:
 
     @lazy_property
     def capabilities(self) -> Design:
-        """What the design can do."""
+        """The capabilities of the design."""
         return find_design(self.design)
 
     @property
     def queue_limit(self) -> int | None:
-        """Tokens that a queue between two engines holds; None is no limit."""
+        """The tokens that a queue between two engines holds; None for no limit."""
         return self.queue_length or self.capabilities.queue_length
 
     @property

@@ -1,9 +1,9 @@
 """
-What published designs of VTA can do: capabilities, by which compiler, verifier and simulator ask.
+The capabilities of published designs of VTA, which compiler, verifier and simulator use.
 
-All designs read the same words. They differ in which instructions they know, in what these compute
-for some operands, and in how much may be under way at once. A new design is one more entry of
-`DESIGNS`; nothing else asks for names. `docs/vta.md` lists the designs, with the source of each
+All designs read the same words. They differ in the instructions that they know, in the results of
+these for some operands, and in the number of operations in flight. A new design is one more entry
+of `DESIGNS`; nothing else asks for names. `docs/vta.md` lists the designs, with the source of each
 capability in `apache/tvm-vta`.
 """
 
@@ -39,7 +39,7 @@ class Design:
     stores_accumulators: bool = True
     """
     Whether STORE reads accumulators. Otherwise it reads a memory of its own, to which GEMM without
-    reset and ALU write their results; what was loaded or reset is not there.
+    reset and ALU write their results; loaded or reset accumulators are not there.
     """
     distance: int = 1
     """
@@ -49,14 +49,12 @@ class Design:
     micro_ops: int | None = None
     """Micro-ops that the buffer holds, if that is less than fields can number."""
     queue_length: int | None = None
-    """Tokens that a queue between two engines holds; None is no limit."""
+    """The tokens that a queue between two engines holds; None for no limit."""
     full_queues_block: bool = True
     """Whether a push into a full queue waits. Otherwise the token is lost."""
 
     def lacks(self, what: str, advice: str) -> str:
-        """
-        Returns a message about a missing capability: what the design lacks, and what to do instead.
-        """
+        """Returns a message about a missing capability, with advice."""
         return f"the design {self.name} {what}: {advice}"
 
 

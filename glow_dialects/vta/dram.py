@@ -1,4 +1,4 @@
-"""What a program finds and leaves in DRAM: named regions, and tables of micro-ops."""
+"""The DRAM of a program: named regions, and tables of micro-ops."""
 
 from __future__ import annotations
 
@@ -253,7 +253,7 @@ class MicroOpsOp(IRDLOperation):
 
     @staticmethod
     def of(name: str, address: int, micro_ops: Iterable[Sequence[int]]) -> MicroOpsOp:
-        """`micro_ops` are triples (dst, src, wgt); `address` is in bytes."""
+        """Takes `micro_ops` as triples (dst, src, wgt); `address` is in bytes."""
         op = MicroOpsOp.create(
             properties={
                 "label": StringAttr(name),

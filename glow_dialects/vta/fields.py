@@ -96,7 +96,7 @@ def generic_layout() -> Layout:
 
 @cache
 def memory_layout(config: VtaConfig) -> Layout:
-    """LOAD and STORE. Raises ValueError if the fields do not fit."""
+    """Returns the layout of LOAD and STORE. Raises ValueError if the fields do not fit."""
     size, pad = config.size_bits, config.pad_bits
     own = [
         ("memory_type", MEMORY_TYPE_BITS),
@@ -112,7 +112,7 @@ def memory_layout(config: VtaConfig) -> Layout:
 
 @cache
 def gemm_layout(config: VtaConfig) -> Layout:
-    """GEMM. Raises ValueError if the fields do not fit."""
+    """Returns the layout of GEMM. Raises ValueError if the fields do not fit."""
     inp, wgt = config.log_inp_depth, config.log_wgt_depth
     own = [
         ("src_factor_out", inp),
@@ -125,7 +125,7 @@ def gemm_layout(config: VtaConfig) -> Layout:
 
 @cache
 def alu_layout(config: VtaConfig) -> Layout:
-    """ALU. Raises ValueError if the fields do not fit."""
+    """Returns the layout of ALU. Raises ValueError if the fields do not fit."""
     acc = config.log_acc_depth
     own = [
         ("src_factor_out", acc),

@@ -1,9 +1,9 @@
 """
-What the instructions of a VTA share: dependence tokens, and fields that must fit.
+The common part of all instructions of a VTA: dependence tokens, and fields that must fit.
 
 A program is the body of a `func.func` with the attribute `vta.config`. Each engine executes its
-instructions in the order of the program; engines wait for each other only by tokens:
-`pop(load)` waits for a token of LOAD, `push(store)` sends one to STORE when all is done.
+instructions in the order of the program; engines wait for each other only by tokens: `pop(load)`
+waits for a token of LOAD, `push(store)` sends one to STORE when all is done.
 """
 
 from __future__ import annotations
@@ -105,7 +105,9 @@ class VtaInstruction(IRDLOperation, abc.ABC):
     @staticmethod
     @abc.abstractmethod
     def layout(config: VtaConfig) -> Layout:
-        """Where its fields are. Raises ValueError if they do not fit into an instruction."""
+        """
+        Returns the places of its fields. Raises ValueError if they do not fit into an instruction.
+        """
 
     @abc.abstractmethod
     def fields(self, config: VtaConfig) -> dict[str, int]:

@@ -25,7 +25,7 @@ def contents(
     function: func.FuncOp,
 ) -> tuple[list[RegionOp | MicroOpsOp], list[VtaInstruction]]:
     """
-    What a program declares of DRAM, and its instructions, each in order.
+    Returns a program's declarations of DRAM, and its instructions, each in order.
 
     Raises VerifyException for a body that is no program; its attribute `operation` is the offending
     operation.

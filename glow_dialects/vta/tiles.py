@@ -11,7 +11,7 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 
 TILES = "vta.tiles"
-"""The attribute of an instruction: the tiles of the layers that compute what it writes."""
+"""The attribute of an instruction with the tiles of the layers that compute its result."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,8 @@ _NAMES = tuple(f.name for f in fields(Tiles))
 @irdl_attr_definition
 class TilesAttr(Data[Tiles]):
     """
-    What differs from the default: `#vta.tiles<blocks = 4, rows = 7, columns = 14, inputs = 2>`.
+    The tile sizes that differ from the default:
+    `#vta.tiles<blocks = 4, rows = 7, columns = 14, inputs = 2>`.
     """
 
     name = "vta.tiles"

@@ -88,7 +88,7 @@ class Transfer(VtaInstruction, abc.ABC):
         return owner if isinstance(owner, RegionOp | MicroOpsOp) else None
 
     def shape(self) -> tuple[int, int, int]:
-        """y_size, x_size and x_stride."""
+        """Returns y_size, x_size and x_stride."""
         rows, columns = values_of(self.size, 2)
         return rows, columns, columns if self.stride is None else self.stride.value.data
 
@@ -184,7 +184,7 @@ def _transfer_properties(
 class LoadOp(Transfer):
     """
     Moves elements from DRAM to the elements `sram`, `sram + 1`, ... of a buffer, surrounded by
-    `pad = [y before, y behind, x before, x behind]` zero elements (`inp`, `acc` and `acc8` only).
+    `pad = [y before, y after, x before, x after]` zero elements (`inp`, `acc` and `acc8` only).
     LOAD executes it for `inp` and `wgt`, COMPUTE for `uop`, `acc` and `acc8`.
 
     ```mlir
