@@ -3,7 +3,7 @@ The interface of backends, and the search for them.
 
 A backend claims the operators that it computes (all others are decomposed by `glow-lower-nodes`),
 names the stages that take a graph to its own final form, and compiles that form into a program that
-runs. What it says of its memories and of its speed serves to split networks over devices.
+runs. Its statements about its memories and of its speed serves to split networks over devices.
 `docs/backends.md` builds a complete one. Backends are found through the entry point group
 `glow.backends`, so another package can bring one.
 """
@@ -52,7 +52,7 @@ class Stage:
     bulky: bool = False
     """
     Whether its IR is generated code, much larger than the network: such a stage is verified only on
-    request, and computed again when somebody looks at it instead of being kept.
+    request, and computed again at each access instead of being kept.
     """
 
 
@@ -78,7 +78,7 @@ class Rates:
     bytes: float
     """Per second, to and from the memory that holds tensors."""
     overhead: float = 0.0
-    """Seconds that a node takes whatever its size."""
+    """The seconds that a node of any size takes."""
 
 
 class Backend(abc.ABC):
@@ -94,9 +94,9 @@ class Backend(abc.ABC):
 
     name: ClassVar[str]
     keeps_code: ClassVar[bool] = False
-    """Whether compiled code is kept in `cache`, if there is one."""
+    """Whether `cache`, if there is one, keeps compiled code."""
     cache: Cache | None = None
-    """Where what is known of models is kept; None for nowhere."""
+    """The cache for facts about models; None for no cache."""
 
     def __init__(self, threads: int = 1, cache: object = True):
         pass
@@ -130,7 +130,7 @@ class Backend(abc.ABC):
                 )
         return options
 
-    # what it computes
+    # operators
 
     @abc.abstractmethod
     def claims(self) -> Sequence[Claim]:
@@ -164,8 +164,8 @@ class Backend(abc.ABC):
     @abc.abstractmethod
     def stages(self) -> Sequence[Stage]:
         """
-        What happens to an imported graph, in order: rewrites of the graph, `glow-lower-nodes`, and
-        the lowering to whatever `compile` reads.
+        Returns the stages of an imported graph, in order: rewrites of the graph,
+        `glow-lower-nodes`, and the lowering to the form that `compile` reads.
         """
 
     @abc.abstractmethod
@@ -183,7 +183,7 @@ class Backend(abc.ABC):
         the first. By default nothing is to be done.
         """
 
-    # what the device is like
+    # properties of the device
 
     def memories(self) -> Sequence[DeviceMemory]:
         """
@@ -213,12 +213,12 @@ class Backend(abc.ABC):
         seconds = max(work.operations / rates.operations, work.bytes / rates.bytes)
         return seconds + rates.overhead
 
-    # what may be kept and shown
+    # cache and output
 
     def restore(self, source: ModelSource) -> Restored | None:
         """
-        Returns the program that was compiled from a model before, without a look at anything but a
-        cache; None if there is none. Raises OSError if the model cannot be read.
+        Returns the program that was compiled from a model before, using only a cache; None if there
+        is none. Raises OSError if the model cannot be read.
         """
         return None
 
@@ -237,14 +237,15 @@ class Backend(abc.ABC):
         repeat: int,
     ) -> TimeProfile:
         """
-        Measured times of each instruction of a program that `compile` or `restore` made, in
-        `repeat` runs on inputs as for `Program.run`. By default that is a GlowError.
+        Measures the times of each instruction of a program that `compile` or `restore` made, in
+        `repeat` runs on inputs as for `Program.run`. By default it raises GlowError.
         """
         raise GlowError(f"the backend {self.name} measures no times of instructions: use cpu")
 
     def texts(self, stages: Mapping[str, ModuleOp]) -> Mapping[str, str]:
         """
-        What is worth reading beside the stages, by file name: assembly, say. By default nothing.
+        Returns texts that are shown beside the stages, by file name, for example assembly. By
+        default there are none.
         """
         return {}
 
@@ -282,7 +283,7 @@ def find_backend(name: str, cache: object = True, **options: object) -> Backend:
 
 
 def given_options(options: Mapping[str, object]) -> dict[str, Any]:
-    """Options that are neither None nor False, which stand for the default."""
+    """Returns the options that are neither None nor False; these two mean the default."""
     return {n: value for n, value in options.items() if value is not None and value is not False}
 
 

@@ -1,4 +1,4 @@
-"""Where results of compilations are kept."""
+"""The store of results of compilations."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from typing import Protocol
 
 
 class Cache(Protocol):
-    """Entries by key, where a key stands for content. Safe to use from several threads at once."""
+    """Entries by key; a key identifies content. Safe to use from several threads at once."""
 
     def get(self, key: str) -> bytes | None:
         """Returns the bytes stored under `key`, or None if there are none or they are damaged."""
         ...
 
     def put(self, key: str, payload: bytes, warn: bool = True) -> None:
-        """Stores `payload` under `key`, if it can be stored. With `warn`, say if it cannot."""
+        """Stores `payload` under `key`, if it can be stored. With `warn`, it warns if it cannot."""
         ...
 
     def map_weights(self, key: str, size: int) -> mmap.mmap | None:
         """
-        Returns the weight segment stored under `key`, mapped into memory behind a header of a page;
+        Returns the weight segment stored under `key`, mapped into memory after a header of a page;
         None if there is none of `size` bytes.
         """
         ...

@@ -33,7 +33,7 @@ class MemoryPlan:
     """The places of all buffers and weights. All sizes are in bytes."""
 
     arena_bytes: int
-    """What one run needs beside inputs, outputs and weights."""
+    """The bytes that one run needs in addition to inputs, outputs and weights."""
     lower_bound: int
     """
     The maximum over time of the bytes alive: no plan for this order of instructions needs less.

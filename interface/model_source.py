@@ -1,4 +1,4 @@
-"""What a backend may know of the model that a program is compiled from."""
+"""The facts about a model that a backend may use when it compiles a program."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ class ModelSource(Protocol):
 
     @property
     def folder(self) -> Path:
-        """What names of other files are relative to."""
+        """The folder to which names of other files are relative."""
         ...
 
     def key(self, cache: Cache) -> str:
         """
-        Returns the key of the model's file (not of others with its weights), of how it is imported,
+        Returns the key of the model's file (not of others with its weights), of its import options,
         and of the compiler. Raises OSError if it cannot be read.
         """
         ...

@@ -1,4 +1,4 @@
-"""Programs: what backends make of networks."""
+"""Programs, the results of backends."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ class ProgramMemory:
     """Bytes of a device that a program takes as long as it is loaded."""
 
     weights: int
-    """What all runs share: weights, tables, code in the device's memory."""
+    """The bytes that all runs share: weights, tables, code in the device's memory."""
     arena: int
-    """What one run needs beside inputs and outputs, kept from run to run."""
+    """The bytes that one run needs in addition to inputs and outputs, kept from run to run."""
 
 
 @runtime_checkable

@@ -1,4 +1,4 @@
-"""The inputs and outputs of a network, and the check of what a caller passes for them."""
+"""The inputs and outputs of a network, and the check of a caller's arguments."""
 
 from __future__ import annotations
 
@@ -82,8 +82,8 @@ class Signature:
 
     def arrays(self, feed: Mapping[str, object]) -> list[np.ndarray]:
         """
-        C-contiguous arrays in the machine's byte order, in the order of the inputs; a copy is made
-        only of an array that is not so already.
+        Returns C-contiguous arrays in the machine's byte order, in the order of the inputs. It
+        copies only arrays that are not so already.
 
         Raises InputError for an unknown or missing name, a wrong shape or a wrong dtype.
         """
@@ -127,7 +127,7 @@ class Signature:
 
 def _checked(value: object, info: TensorInfo) -> np.ndarray:
     if (
-        # what most callers pass: little Python, as its code and data are rarely in a near cache
+        # the usual case in little Python, because its code and data are rarely in a near cache
         type(value) is np.ndarray
         and value.dtype == info.dtype
         and (list(value.shape) == info.shape or info.fits(value.shape))

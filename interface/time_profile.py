@@ -26,16 +26,16 @@ _SHORTEST_WAIT = 1e-7
 
 @dataclass(frozen=True)
 class MeasuredWork:
-    """Time, and what was done in it."""
+    """A time, and the work in it."""
 
     seconds: float
     """Seconds of thread 0: the median of all runs, without `waiting`."""
     waiting: float
-    """Seconds between the instruction before and this one: at a barrier, if there is one."""
+    """The seconds between the instruction before and this one: at a barrier, if there is one."""
     flops: int
     """Multiplications and additions of convolutions and matrix products, by all threads."""
     bytes: int
-    """What must be read and written, by all threads, if nothing is moved twice."""
+    """The bytes that all threads must read and write, if nothing is moved twice."""
 
     @property
     def gflops(self) -> float:
@@ -50,7 +50,7 @@ class MeasuredWork:
 
 @dataclass(frozen=True)
 class InstructionTime(MeasuredWork):
-    """One instruction of the program."""
+    """An instruction of the program."""
 
     number: int
     """The place of the instruction in the program, from 0."""
@@ -61,7 +61,7 @@ class InstructionTime(MeasuredWork):
     kind: str
     """The instruction without `glow_inst.`, such as `blocked_convolution`."""
     fused: tuple[str, ...]
-    """What its epilogue computes, or what is stacked: operators without `glow.`."""
+    """The operators of its epilogue or stack, without `glow.`."""
     outputs: tuple[str, ...]
     """Types of the buffers that it writes, such as `1x64x56x56xf32`."""
     inputs: tuple[str, ...]
@@ -78,7 +78,7 @@ class KindTime(MeasuredWork):
 
 @dataclass(frozen=True, eq=False)
 class TimedRun:
-    """One run of the program."""
+    """A run of the program."""
 
     seconds: float
     """Seconds of the whole call, with the start of threads and the wait for them at the end."""
@@ -116,8 +116,8 @@ class TimeProfile:
     @property
     def computing(self) -> float:
         """
-        The median seconds of a run in instructions. The medians of single instructions add up to
-        less, because a rare disturbance is in none of them.
+        The median seconds of a run in instructions. The sum of the medians of single instructions
+        is less, because none of these includes a rare disturbance.
         """
         return median(run.computing for run in self.runs)
 
