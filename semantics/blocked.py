@@ -36,7 +36,7 @@ def pack_channels(x: np.ndarray, block: int, axis: int = 1) -> np.ndarray:
 
 
 def unpack_channels(x: np.ndarray, channels: int) -> np.ndarray:
-    """[N, B, *spatial, b] becomes [N, channels, *spatial]."""
+    """Returns [N, B, *spatial, b] as [N, channels, *spatial]."""
     split = np.moveaxis(x, -1, 2)
     return split.reshape(x.shape[0], -1, *x.shape[2:-1])[:, :channels]
 

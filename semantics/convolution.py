@@ -19,7 +19,7 @@ def windows(
     dilations: Sequence[int],
 ) -> np.ndarray:
     """
-    A view [..., *kernel, *counts] of `x` [..., *spatial]: all windows, without copying.
+    Returns a view [..., *kernel, *counts] of `x` [..., *spatial]: all windows, without copying.
 
     `x` must be large enough for `counts` windows in each dimension.
     """

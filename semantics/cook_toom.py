@@ -22,7 +22,7 @@ from types import MappingProxyType
 Matrix = tuple[tuple[Fraction, ...], ...]
 
 KERNEL = 3
-"""How many coefficients the filters have along each dimension."""
+"""The number of coefficients that filters have along each dimension."""
 
 POINTS: Mapping[int, tuple[Fraction, ...]] = MappingProxyType(
     {
@@ -50,7 +50,7 @@ class Transforms:
 
 @cache
 def winograd_transforms(tile: int) -> Transforms:
-    """F(tile, 3) with the points of `POINTS`."""
+    """Returns F(tile, 3) with the points of `POINTS`."""
     return transforms(tile, KERNEL, POINTS[tile])
 
 

@@ -1,5 +1,5 @@
 """
-What a formula means, in numpy: each term over the whole space of its loops at once.
+The meaning of a formula in numpy: each term over the whole space of its loops at once.
 
 Each loop is an axis of every array; an axis along which a term does not change has size 1. This is
 slow and takes much memory beside a meaning made for one operator, but there is little that could be
@@ -36,7 +36,9 @@ from .arrays import highest, lowest, number, numpy_dtype
 from .numpy_algebra import NumpyAlgebra, convert
 
 _MOST_POINTS = 1 << 22
-"""Points that are computed at once; beyond that, parts of the first loop are."""
+"""
+The number of points that are computed at once; a larger space is divided along the first loop.
+"""
 _REDUCTIONS: Mapping[Primitive, Callable[..., np.ndarray]] = {
     Primitive.ADD: np.add.reduce,
     Primitive.MUL: np.multiply.reduce,
@@ -85,7 +87,7 @@ def dtype_of(t: Type) -> np.dtype:
 
 
 class _Space:
-    """The points of some loops, of which the first may be visited in part."""
+    """The points of some loops, or of a part of the first loop."""
 
     def __init__(
         self,

@@ -1,8 +1,8 @@
 """
-The meaning of kernels of loop nests, whatever their schedules are.
+The meaning of kernels of loop nests, for any schedule.
 
-A nest is computed at all of its points at once, so its reads come before its writes. Slow, but it
-shows whether a wrong result is the fault of an algorithm or of a schedule.
+A nest is computed at all of its points at once, so its reads come before its writes. This is slow,
+but it shows whether an algorithm or a schedule is the cause of a wrong result.
 """
 
 from __future__ import annotations
@@ -42,7 +42,10 @@ class NestMeaning:
     """Runs the steps of a kernel on flat arrays, whose first elements are where pointers point."""
 
     def __init__(self, arrays: Mapping[Buffer, tuple[np.ndarray, int]]):
-        """The arrays of buffers, with the element to which the pointer of each buffer points."""
+        """
+        `arrays` are the arrays of buffers, with the element to which the pointer of each buffer
+        points.
+        """
         self._arrays = arrays
 
     def run(self, steps: Sequence[Step], values: Values) -> None:
@@ -125,7 +128,7 @@ class NestMeaning:
         return loaded if raw else convert(loaded, compute_dtype(access.element))
 
     def _place(self, access: Access, points: _Points) -> np.ndarray:
-        """Which elements of the array an access means."""
+        """Returns the elements of the array that an access refers to."""
         place = points.of(access.place) + self._arrays[access.buffer][1]
         indirect = access.indirect
         if indirect is None:

@@ -73,7 +73,7 @@ _erf = np.frompyfunc(math.erf, 1, 1)
 
 
 def divide(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Quotient; of integers, truncated towards zero, and 0 where `b` is 0."""
+    """Returns the quotient; for integers, truncated towards zero, and 0 where `b` is 0."""
     if a.dtype.kind not in "iu":
         return np.divide(a, b)
     floor, remainder = np.floor_divide(a, b), np.remainder(a, b)

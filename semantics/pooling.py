@@ -15,7 +15,10 @@ from .registry import meaning, wide
 
 
 def _ends(call: Call) -> list[int]:
-    """Padding after each spatial dimension that the last window needs, in ceil mode or not."""
+    """
+    Returns the padding after each spatial dimension that the last window needs, in ceil mode or
+    not.
+    """
     sizes, counts = call.shape(0)[2:], shape_of(call.results[0])[2:]
     n = len(sizes)
     ends = []
@@ -54,7 +57,7 @@ def avg_pool(call: Call, x: np.ndarray) -> np.ndarray:
     sums = _accumulate(call, pad_spatial(x, low, _ends(call), 0), np.add)
     counted = np.ones((1, 1, *x.shape[2:]), x.dtype)
     if call.get("count_include_pad"):
-        # what ceil mode adds beyond the declared padding never counts
+        # elements that ceil mode adds beyond the declared padding never count
         counted = pad_spatial(counted, low, high, 1)
         rest = [e - h for e, h in zip(_ends(call), high, strict=True)]
         counted = pad_spatial(counted, [0] * n, rest, 0)

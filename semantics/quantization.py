@@ -1,4 +1,4 @@
-"""Conversion between real numbers and those quantized with a scale of their own per channel."""
+"""Conversion between real numbers and numbers that are quantized with a scale for each channel."""
 
 from __future__ import annotations
 

@@ -83,7 +83,7 @@ def _conform(call: Call, array: np.ndarray, declared: object) -> np.ndarray:
 
 
 def wide(array: np.ndarray) -> np.ndarray:
-    """16-bit floats as f32, in which they accumulate; everything else as it is."""
+    """Returns 16-bit floats as f32, in which they accumulate, and other arrays unchanged."""
     if array.dtype == np.float16 or array.dtype == BFLOAT16:
         return array.astype(np.float32)
     return array
