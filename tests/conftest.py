@@ -57,7 +57,10 @@ def _seed(text: str) -> int:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """`--target-cpu haswell` generates code for that CPU, which this machine must have."""
+    """
+    Adds the option `--target-cpu haswell`, which generates code for that CPU; this machine must
+    have it.
+    """
     parser.addoption("--target-cpu", help="the CPU that code is generated for where no test says")
     parser.addoption(
         "--seed", type=_seed, help="of the random numbers of all tests; default: another each time"
@@ -107,7 +110,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Slow tests come first, so that no process is left with one when the others have ended."""
+    """Sorts slow tests first, so that no process has one left when the others have ended."""
     items.sort(key=lambda item: item.get_closest_marker("slow") is None)
 
 

@@ -25,12 +25,12 @@ ROUNDING = {"float16": 2e-3, "bfloat16": 1.6e-2}
 """Two units in the last place: the reference rounds after each step, the compiler may not."""
 
 PASSING = 1160
-"""Node tests that pass at least. Raise it when an operator is added."""
+"""The least number of node tests that pass. Raise it when an operator is added."""
 
 
 @dataclass
 class Tally:
-    """What became of the tests, by name."""
+    """The outcomes of the tests, by name."""
 
     passed: list[str] = field(default_factory=list)
     unsupported: dict[str, str] = field(default_factory=dict)

@@ -16,7 +16,7 @@ def pixels(picture: np.ndarray) -> np.ndarray:
 
 
 def overlap(a: np.ndarray, b: np.ndarray) -> float:
-    """Intersection over union of two boxes (left, top, right, bottom)."""
+    """Returns the intersection over union of two boxes (left, top, right, bottom)."""
     low, high = np.maximum(a[:2], b[:2]), np.minimum(a[2:], b[2:])
     common = float(np.prod(np.maximum(high - low, 0)))
     areas = [float(np.prod(box[2:] - box[:2])) for box in (a, b)]

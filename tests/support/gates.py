@@ -37,7 +37,7 @@ class Gate:
         self._open.clear()
 
     def wait_for_arrival(self) -> None:
-        """Until one more has come."""
+        """Waits until one more has come."""
         assert self._arrived.acquire(timeout=SECONDS)
 
     def pass_through(self) -> None:
@@ -90,7 +90,7 @@ def gated_devices(count: int, memory: int | None = None) -> Configuration:
 
 
 def backend_of(configuration: Configuration, number: int) -> GatedBackend:
-    """The backend of a device, to hold it."""
+    """Returns the backend of a device, to hold it."""
     backend = configuration.devices[number].backend
     assert isinstance(backend, GatedBackend)
     return backend

@@ -1,4 +1,4 @@
-"""What random graphs are grown with: choices, nodes with bounds, and the finished module."""
+"""The construction of random graphs: choices, nodes with bounds, and the finished module."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Grower:
         return self.floats[int(self.rng.integers(len(self.floats)))]
 
     def int(self, low: int, high: int) -> int:
-        """From `low` to `high`, both included."""
+        """Returns a number from `low` to `high`, both included."""
         return int(self.rng.integers(low, high + 1))
 
     def flip(self) -> bool:
@@ -88,7 +88,9 @@ class Grower:
         return self.pick(suits)
 
     def partner(self, value: SSAValue) -> SSAValue:
-        """Another value of the same type: one that exists, a constant, a splat or a broadcast."""
+        """
+        Returns another value of the same type: one that exists, a constant, a splat or a broadcast.
+        """
         kind = self.int(0, 4)
         if kind == 0:
             return self.constant(shape_of(value.type), element_of(value.type))

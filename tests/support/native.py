@@ -1,4 +1,4 @@
-"""Instruction programs as machine code, beside the interpreter."""
+"""Runs instruction programs as machine code, beside the interpreter."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ CONTEXT = make_context()
 PASSES = Universe.get_multiverse().all_passes
 GARBAGE = 0xAB
 THREADS = int(os.environ.get("GLOW_TEST_THREADS", "1"))
-"""How many threads run programs where a test does not say."""
+"""The number of threads that run programs by default."""
 
 
 def parse(text: str) -> ModuleOp:
@@ -134,8 +134,8 @@ def check_native(
     slack: Sequence[float] | None = None,
 ) -> None:
     """
-    The compiled program agrees with the interpreter; integers exactly. Floats may differ by
-    `tolerance` of the largest one, or of 1, and by the `slack` of the result they are of.
+    Checks that the compiled program agrees with the interpreter; integers exactly. Floats may
+    differ by `tolerance` of the largest one, or of 1, and by the `slack` of their result.
     """
     wanted = list(interpret(allocated, inputs).values())
     found = run_native(allocated, inputs, machine, threads)

@@ -60,7 +60,8 @@ def run_onnx(operator: str, *arrays: np.ndarray, opset: int = OPSET, **attribute
 
 def close(found: np.ndarray, expected: np.ndarray, tolerance: float = 1e-5) -> None:
     """
-    Same shape and dtype, and no difference above `tolerance` times the largest value or 1.
+    Returns whether shapes and dtypes are equal, and no difference is above `tolerance` times the
+    largest value or 1.
 
     Terms of about 1 may cancel, so smaller values are not known more precisely.
     """

@@ -22,8 +22,8 @@ def photograph(name: str) -> Image.Image:
 
 def pieces(rng: np.random.Generator, count: int, size: int) -> Iterator[Image.Image]:
     """
-    `count` squares of `size` pixels, from all photographs in turn: between 70 % and all of the
-    height, half of them mirrored, up to 10 % brighter or darker.
+    Returns `count` squares of `size` pixels, from all photographs in turn: between 70 % and all of
+    the height, half of them mirrored, up to 10 % brighter or darker.
     """
     photographs = [photograph(name) for name in THINGS]
     for number in range(count):

@@ -320,7 +320,7 @@ def _batch_norm(g: Grower, x: SSAValue) -> SSAValue:
 
 
 def _affine(g: Grower, x: SSAValue) -> SSAValue:
-    """Batch normalisation, or a product or sum with a number for each channel."""
+    """Adds batch normalisation, or a product or sum with a number for each channel."""
     kind = g.int(0, 4)
     if kind == 0:
         return _batch_norm(g, x)

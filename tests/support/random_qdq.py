@@ -24,7 +24,7 @@ def values_of(
     inputs: Sequence[np.ndarray],
     changed: Callable[[np.ndarray], np.ndarray] = lambda array: array,
 ) -> dict[SSAValue, np.ndarray]:
-    """What each value of a graph is for some inputs; `changed` is applied to what is computed."""
+    """Returns each value of a graph for some inputs; `changed` is applied to computed values."""
     found: dict[SSAValue, np.ndarray] = dict(zip(block.args, inputs, strict=True))
     for op in block.ops:
         if isinstance(op, ConstantOp | SplatOp):

@@ -32,7 +32,7 @@ class _Between:
 
     operator: str
     operands: int = 1
-    """How many quantized ones there are; as many as are given if 0, behind the result's type."""
+    """The number of quantized operands; all if 0. Their types follow the result's."""
 
 
 _MEANINGS = {
@@ -48,7 +48,9 @@ _MEANINGS = {
 
 
 class MaxPool(ReferenceMaxPool):
-    """Also of integers, which have no NaN to pad with as the evaluator does; f64 is exact."""
+    """
+    Max pooling of integers too, which have no NaN to pad with as the evaluator does; f64 is exact.
+    """
 
     def _run(self, x: np.ndarray, **attributes: Any) -> tuple[np.ndarray, ...]:  # pyright: ignore
         pooled, *places = super()._run(x.astype(np.float64), **attributes)

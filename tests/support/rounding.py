@@ -1,5 +1,5 @@
 """
-How far results of a graph move if its values are rounded another way.
+The change of the results of a graph if its values are rounded another way.
 
 Two ways to compute a graph round differently: machine code fuses a multiplication and an addition,
 sums in another order, and has its own elementary functions; passes merge two roundings to one. Now
@@ -20,16 +20,16 @@ from xdsl.dialects.builtin import ModuleOp
 RUNS = 4
 SLACK = 4
 """
-Of the effect of single units that a comparison allows. In thousands of random graphs, machine code
-and passes differ by up to one effect from the interpreter.
+The number of effects of single units that a comparison allows. In thousands of random graphs,
+machine code and passes differ by up to one effect from the interpreter.
 """
 
 
 def rounding_slack(module: ModuleOp, inputs: Sequence[np.ndarray]) -> list[float]:
     """
-    For each result of a graph, what its elements may differ by: `SLACK` times the largest change in
-    some runs where every float that is computed is replaced by the next one above or below, at
-    random.
+    Returns for each result of a graph by how much its elements may differ: `SLACK` times the
+    largest change in some runs where every float that is computed is replaced by the next one above
+    or below, at random.
     """
     block = main_function(module).body.block
     last = block.last_op

@@ -22,7 +22,7 @@ LOAD_ENGINE, COMPUTE_ENGINE, STORE_ENGINE = range(3)
 
 @dataclass(frozen=True)
 class Op:
-    """One instruction: its fields by name, and the names of the flags that are set."""
+    """An instruction: its fields by name, and the names of the flags that are set."""
 
     name: str
     fields: dict[str, int] = field(default_factory=dict)
@@ -91,7 +91,7 @@ def store(
 
 
 def nop(engine: int) -> Op:
-    """Only flags: a transfer of no elements."""
+    """Returns an instruction with flags only: a transfer of no elements."""
     if engine == STORE_ENGINE:
         return store(0, 0, 0, 0)
     return load(UOP if engine == COMPUTE_ENGINE else INP, 0, 0, 0, 0)
@@ -151,7 +151,7 @@ def _log2(depth: int) -> int:
 
 
 def widths(op: Op, config: VtaConfig) -> dict[str, int]:
-    """Returns bits of the fields behind the flags, in their order."""
+    """Returns the bits of the fields after the flags, in their order."""
     if op.name in ("load", "store"):
         pads = dict.fromkeys(("y_pad_0", "y_pad_1", "x_pad_0", "x_pad_1"), 4)
         sizes = {"y_size": 16, "x_size": 16, "x_stride": 16}
@@ -196,7 +196,7 @@ def micro_ops(ops: Iterable[tuple[int, int, int]], config: VtaConfig) -> np.ndar
 
 
 def assemble(ops: Sequence[Op], config: VtaConfig) -> np.ndarray:
-    """uint64[N, 2]"""
+    """Returns the words, uint64[N, 2]."""
     return np.array([encode(op, config) for op in ops], np.uint64).reshape(-1, 2)
 
 

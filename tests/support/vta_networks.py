@@ -48,7 +48,7 @@ _STEPS: list[Callable[[RandomNetwork], SSAValue]] = []
 
 
 def step(function: Callable[[RandomNetwork], SSAValue]) -> Callable[[RandomNetwork], SSAValue]:
-    """Decorator: a kind of layer."""
+    """Registers a kind of layer."""
     _STEPS.append(function)
     return function
 
@@ -107,13 +107,16 @@ class RandomNetwork:
         return self.build.constant(array, "w")
 
     def spread(self, numbers: np.ndarray, shape: Sequence[int]) -> SSAValue:
-        """int32, one number or one for each channel, broadcast."""
+        """Returns int32, one number or one for each channel, broadcast."""
         numbers = np.atleast_1d(numbers).astype(np.int32)
         column = numbers.reshape([1, -1] + [1] * (len(shape) - 2))
         return self.build.broadcast(self.build.constant(column, "c"), shape)
 
     def rescale(self, acc: SSAValue, spread: int) -> SSAValue:
-        """To 8 bits, from numbers of about `spread` bits more; now and then each channel apart."""
+        """
+        Rescales numbers of about `spread` bits more to 8 bits; now and then each channel has a
+        factor of its own.
+        """
         shape = shape_of(acc.type)
         count = shape[1] if self.int(0, 3) == 0 else 1
         right = np.maximum(spread + self.rng.integers(-3, 2, count), -2)
@@ -126,7 +129,7 @@ class RandomNetwork:
         return self.build(RescaleOp, *operands, result_types=[with_shape(self.quantized(), shape)])
 
     def limited(self, value: SSAValue) -> SSAValue:
-        """Behind an activation, on the stored numbers, or as it is."""
+        """Limits stored numbers with an activation, or leaves them."""
         kind, element = self.int(0, 3), value.type.element_type  # pyright: ignore
         if kind > 1:
             return value

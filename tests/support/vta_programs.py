@@ -47,7 +47,7 @@ def _engines(random: Random, engine: Engine) -> tuple[Engine, ...]:
 
 
 def _number(random: Random, limit: int) -> int:
-    """From 0 to `limit`, often one of the two."""
+    """Returns a number from 0 to `limit`, often one of the two."""
     return random.choice((0, limit, random.randint(0, limit), random.randint(0, min(limit, 5))))
 
 
@@ -76,7 +76,7 @@ class RandomProgram:
         return _engines(self.random, engine), _engines(self.random, engine)
 
     def region(self, name: str) -> None:
-        """A region or a table of micro-ops behind the last one."""
+        """Places a region or a table of micro-ops after the last one."""
         start, c = self._end, self.config
         if self.random.random() < 0.4:
             sources = max(c.inp_depth, c.acc_depth)

@@ -152,7 +152,7 @@ class Reference:
 
 
 def memory_of(regions: Sequence[tuple[int, np.ndarray | int]]) -> dict[int, int | None]:
-    """DRAM with arrays at addresses, or with as many bytes that nobody has written."""
+    """Returns DRAM with arrays at addresses, or with unwritten bytes."""
     dram: dict[int, int | None] = {}
     for address, contents in regions:
         if isinstance(contents, int):

@@ -73,7 +73,7 @@ ALLOWED = {
     "host": {"interface", "loading", "passes", "runtime"},
     "": {"compiled_model", "compiler", "definitions", "host", "onnx_backend", "quantization"},
 }
-"""What each folder and each module of the root may import; "" is the package itself."""
+"""The modules that each folder and each module of the root may import; "" is the package itself."""
 
 DIALECTS = {
     "glow": set(),
@@ -83,7 +83,7 @@ DIALECTS = {
     "llvm_extended": {"glow_vec"},
     "vta": {"glow"},
 }
-"""Which other dialects each dialect may know, also through what dialects share."""
+"""The other dialects that each dialect may know, also through shared modules."""
 
 FOR_ALL = {"errors", "lazy", "svg", "table", "wording"}
 DIALECT_DEPENDENCIES = {"xdsl", "typing_extensions"}
@@ -110,11 +110,11 @@ class Import:
     file: Path
     line: int
     module: str
-    """Within the package, dotted, without `glow.`; "" for the package itself."""
+    """The module within the package, dotted, without `glow.`; "" for the package itself."""
     lazy: bool
-    """Inside a function."""
+    """Whether it is inside a function."""
     typing: bool
-    """Only for type checkers."""
+    """Whether it is only for type checkers."""
 
     @property
     def part(self) -> str:

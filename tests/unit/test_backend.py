@@ -1,4 +1,4 @@
-"""What backends say of themselves: claims, memories, and estimates of time."""
+"""The statements of backends about themselves: claims, memories, and estimates of time."""
 
 from __future__ import annotations
 

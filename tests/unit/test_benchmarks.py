@@ -40,7 +40,10 @@ NAMES = ("glow", "onnxruntime", "openvino")
 
 
 def random_results(seed: int) -> Results:
-    """Made up, with two numbers of threads and a batch size that not all networks have."""
+    """
+    Returns invented results, with two numbers of threads and a batch size that not all networks
+    have.
+    """
     rng = np.random.default_rng(seed)
     machine = {"cpu": "A & B", "cores": "2"}
     results = Results(machine, {"glow": "1", "openvino": "2"}, {"rounds": 3, "repeat": 5}, "today")

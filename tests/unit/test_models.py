@@ -30,13 +30,15 @@ from xdsl.parser import Parser
 LIGHT = sorted(NETWORKS)
 SHARED = ["mnist", "squeezenet_fp16", "ultraface320"]
 TOLERANCE = 1e-4
-"""Of the largest output value."""
+"""The tolerance relative to the largest output value."""
 TOLERANCE_F16 = 1e-2
 BGR_MEAN = (104, 117, 123)
 WHOLE = ("alexnet", "mnist")
 """Networks of which all functions go through their text."""
 CLASSES = {"dog_207": 207, "zebra_340": 340, "cat_285": 281}
-"""What onnxruntime sees in the images; it takes the Egyptian cat (285) for a tabby (281)."""
+"""
+The classes that onnxruntime finds in the images; it takes the Egyptian cat (285) for a tabby (281).
+"""
 
 
 def onnxruntime_outputs(path: Path, feed: Mapping[str, np.ndarray]) -> list[np.ndarray]:
@@ -65,7 +67,7 @@ def check_agreement(
 
 
 def check_text(context: Context, text: str, name: str) -> None:
-    """The text of a module parses, what is parsed verifies, and it prints the same again."""
+    """Checks that the text of a module parses, the result verifies, and prints the same again."""
     again = Parser(context, text, name).parse_module()
     again.verify()
     verify_dominance(again)
@@ -73,7 +75,7 @@ def check_text(context: Context, text: str, name: str) -> None:
 
 
 def kind_of(attribute: Attribute) -> Hashable:
-    """What an attribute is without its numbers, names and references to constants."""
+    """Returns an attribute without its numbers, names and references to constants."""
     match attribute:
         case ArrayAttr(data=data):
             return ArrayAttr, frozenset(map(kind_of, data))

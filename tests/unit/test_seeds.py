@@ -17,16 +17,16 @@ from hypothesis import strategies as st
 TESTS = Path(__file__).resolve().parents[1]
 DRAWS_THE_SEED = TESTS / "support" / "seeds.py"
 SEEDED = {"default_rng", "SeedSequence", "PCG64", "Random"}
-"""What takes a seed, and draws one if it gets none."""
+"""The functions that take a seed, and draw one if they get none."""
 OF_NUMPY = {"default_rng", "SeedSequence", "PCG64", "Generator"}
-"""What tests use of `numpy.random`; its functions share a state that no seed of ours sets."""
+"""The functions of `numpy.random` that tests use; they share a state that no seed of ours sets."""
 
 
 SUSPECT = re.compile(
     r"\b(default_rng|SeedSequence|PCG64|Random)\(\)"
     r"|random\.(?!Generator\b|default_rng\(\w|SeedSequence\(\w)|(import|from) random"
 )
-"""What files that may be wrong have in them; the others are not parsed."""
+"""Texts that only files with errors contain; other files are not parsed."""
 
 
 def imported(tree: ast.AST) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""No operation is without a round-trip test."""
+"""Every operation has a round-trip test."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Formulas as text, and what is inferred and checked when types of operands are known."""
+"""
+Formulas as text, and the facts that are inferred and checked when types of operands are known.
+"""
 
 from __future__ import annotations
 

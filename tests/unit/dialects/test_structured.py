@@ -1,4 +1,4 @@
-"""What follows from the formulas of operators, and what is made for them by hand."""
+"""The facts that follow from the formulas of operators, and those that are stated by hand."""
 
 from __future__ import annotations
 
@@ -55,8 +55,9 @@ DEFAULTS = {
     "glow.group_norm": "",
 }
 """
-By operator, what follows from its formula because nobody wrote something better: the shape of its
-result, its meaning in numpy, its kernel, its work, and whether it computes images by themselves.
+By operator, the facts that follow from its formula because there is nothing better: the shape of
+its result, its meaning in numpy, its kernel, its work, and whether it computes images by
+themselves.
 """
 SINKS = {
     *("generic", "matmul", "pad", "slice", "softmax", "log_softmax", "transpose"),

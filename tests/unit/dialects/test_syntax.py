@@ -1,4 +1,4 @@
-"""Whatever the properties of an operator are, it parses as it was printed."""
+"""Operators with any properties parse as they were printed."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ def parsed(text: str) -> ModuleOp:
 
 
 def unused(model: onnx.ModelProto) -> set[str]:
-    """What is computed or kept in a model, and read by no node and no output."""
+    """Returns the results and constants of a model that no node and no output reads."""
     graph = model.graph
     made = {t.name for t in graph.initializer} | {n for node in graph.node for n in node.output}
     made |= {info.name for info in graph.value_info}

@@ -38,7 +38,7 @@ NAMES = [
 
 
 def chain(names: list[str]) -> ModelProto:
-    """Each value is that before it with the other sign."""
+    """Returns a chain of negations."""
     nodes = [node("Neg", [a], [b]) for a, b in itertools.pairwise(names)]
     return model(nodes, [value(names[0], [2])], names[1:])
 

@@ -14,15 +14,15 @@ from glow.runtime.interpreter import interpret
 from glow.tests.support.seeds import shared_generator
 
 DRAWN = 4
-"""How many networks a run interprets."""
+"""The number of networks that a run interprets."""
 LONGEST_TEXT = 300_000
 """Characters; DenseNet-121 has the most nodes. Weights would add hundreds of millions."""
 
 
 def errors(path: Path, rng: np.random.Generator) -> tuple[list[float], list[np.ndarray]]:
     """
-    Largest difference of each output relative to its largest element, on a random input, and the
-    outputs of onnxruntime.
+    Returns the largest difference of each output relative to its largest element, on a random
+    input, and the outputs of onnxruntime.
     """
     options = ort.SessionOptions()
     options.log_severity_level = 3

@@ -98,7 +98,10 @@ def test_old_models_of_onnx() -> None:
 
 
 def _compiled(path: Path) -> glow.CompiledModel | None:
-    """None for paddings that are not supported, and slopes that onnx's converter does not adapt."""
+    """
+    Returns None for paddings that are not supported, and slopes that onnx's converter does not
+    adapt.
+    """
     try:
         with pytest.warns(UserWarning, match="version converter"):
             return glow.compile(path, "interpreter")

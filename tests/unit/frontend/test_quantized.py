@@ -41,8 +41,8 @@ def built(
 
 def check(made: ModelProto, inputs: Arrays, step: float = 1, backend: str = "interpreter") -> None:
     """
-    Equal to ONNX's reference evaluator within a step, on all but one in a thousand values. Its
-    products of integers are exact, which onnxruntime's are on some machines only.
+    Checks against ONNX's reference evaluator, within a step, on all but one in a thousand values.
+    Its products of integers are exact, unlike onnxruntime's on some machines.
     """
     made.ir_version = 10
     wanted = by_reference(made, inputs)

@@ -25,7 +25,7 @@ MEMORY = 20_000
 
 
 def layers() -> ModuleOp:
-    """Fully connected layers with random weights."""
+    """Returns fully connected layers with random weights."""
     rng = generator()
     t = with_shape(f32, (3, WIDTH))
     block = Block(arg_types=[t])

@@ -1,4 +1,4 @@
-"""What callers and programs may do wrong: a clear error, and nothing else is lost."""
+"""Errors of callers and programs: each gives a clear error, and nothing else is lost."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from glow.tests.support.gates import SECONDS, backend_of, gated_devices
 from glow.tests.unit.host.networks import CHAIN, DIAMOND, SINGLE, parse, row
 
 THREADS, REQUESTS = 8, 25
-"""Of each thread."""
+"""The numbers of threads, and of requests of each thread."""
 
 Results = Future[list[np.ndarray]]
 

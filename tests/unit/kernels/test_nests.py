@@ -35,7 +35,7 @@ def again(module: ModuleOp) -> ModuleOp:
 
 
 def check(graph: ModuleOp, arrays: list[np.ndarray], slack: Sequence[float] = ()) -> None:
-    """The interpreter finds the same in nests as in the instructions that they were made of."""
+    """Checks that the interpreter computes the same from nests as from their instructions."""
     program = apply(graph, PREPARE)
     wanted = interpret(program, arrays)
     for passes in (NESTS, f"{NESTS},{SCHEDULED}", f"{NESTS}{{threads=3}},{DIVIDED}"):

@@ -114,7 +114,7 @@ def test_threads_together_have_every_unit_once(spans: list[list[Span]], threads:
 
 
 def steps(scratch_is_covered: bool, depends: bool) -> list[Repeat]:
-    """For each n: a row of x into scratch, then scratch into a row of y."""
+    """Copies, for each n, a row of x into scratch, then scratch into a row of y."""
     n, i, part = Dim("n", 6), Dim("i", 8), Dim("p", 8 if scratch_is_covered else 7)
     x, y = (View.dense(Buffer(f32, 0, 48, parameter=i), (6, 8)) for i in range(2))
     scratch = View.dense(Buffer(f32, 0, 8), (8,))

@@ -29,7 +29,7 @@ def view(*shape: int, parameter: int | None = None) -> View:
 def products(
     x: View, panels: View, y: View, p: Dim | int, first: Affine, rows: int
 ) -> tuple[Nest, Dim]:
-    """Those of some rows with a panel."""
+    """Returns the products of some rows with a panel."""
     i, j, t = Dim("i", rows), Dim("j", WIDTH), Dim("t", TERMS)
     reads = x[[first + i, t]], panels[[p, t, j]]
     reduction = Reduction(Combine.ADD, f32, reads)

@@ -53,7 +53,7 @@ def test_far_weights_are_prefetched():
 
 
 def localities(inputs: int, outputs: int, size: int) -> set[int]:
-    """How near the prefetches of a convolution of 1 x 1 on blocks of 16 channels are."""
+    """Returns the localities of the prefetches of a 1 x 1 convolution on blocks of 16 channels."""
     types = [
         with_shape(f32, (1, inputs, size, size, 16)),
         with_shape(f32, (outputs, inputs, 1, 1, 16, 16)),

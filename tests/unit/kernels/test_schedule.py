@@ -35,7 +35,7 @@ def copying(dims: list[Dim], write, *reads) -> Nest:
 
 
 def places(nest: Nest) -> list[tuple[int, ...]]:
-    """Where each point's accesses are."""
+    """Returns the places of each point's accesses."""
     dims = (*nest.parallel, *nest.reduced)
     found = []
     for point in itertools.product(*(range(d.size) for d in dims)):

@@ -28,7 +28,7 @@ SIZES = [(1, 1), (7, 1), (8, 16), (9, 3), (16, 129), (31, 64), (65, 67), (130, 2
 
 @pytest.fixture(params=[1024, 4], ids=["one list", "parts of the list"])
 def parts(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Few rows are one list otherwise."""
+    """Divides short lists too, which would be one part otherwise."""
     monkeypatch.setattr(blocking, "_FEWEST_ROWS", request.param)
 
 
@@ -47,7 +47,7 @@ def allocated(x: np.ndarray, w: np.ndarray) -> ModuleOp:
 
 
 def sum_of_rows(x: np.ndarray, w: np.ndarray) -> np.ndarray:
-    """What the operator means, one row after the other."""
+    """Returns the meaning of the operator, one row after the other."""
     total = np.zeros(w.shape[1])
     for element, row in zip(x.astype(np.float64), w.astype(np.float64), strict=True):
         if element != 0:

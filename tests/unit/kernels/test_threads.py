@@ -32,7 +32,7 @@ from . import (
 from .test_operators import check, one_node, random
 
 MODULES = (test_operators, test_blocked, test_views, test_winograd)
-"""Where the tests of the families call `check_native`."""
+"""The modules in which the tests of the families call `check_native`."""
 _threads = itertools.cycle([2, 3, 5])
 
 Case = Callable[[], None]
@@ -44,7 +44,7 @@ def check_threads(
     machine: MachineDescription | None = None,
     tolerance: float = 1e-5,
 ) -> None:
-    """The same bytes as on one thread."""
+    """Checks that results have the same bytes as on one thread."""
     threads = next(_threads)
     single = run_native(allocated, inputs, machine, threads=1)
     several = run_native(allocated, inputs, machine, threads=threads)
@@ -54,7 +54,7 @@ def check_threads(
 
 @pytest.fixture
 def shared(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Even little work is divided, and checks compare threads."""
+    """Divides even little work, and lets checks compare threads."""
     monkeypatch.setattr(partition, "TIMINGS", replace(TIMINGS, least_shared_cycles=0))
     for module in MODULES:
         monkeypatch.setattr(module, "check_native", check_threads)

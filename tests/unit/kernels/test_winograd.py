@@ -42,7 +42,7 @@ MACHINES = {
     8: MachineDescription(256, 16, True),
     4: MachineDescription(128, 16, False),
 }
-"""By the size of blocks of channels; None is the host."""
+"""The machines by the size of blocks of channels; None is the host."""
 
 
 def layer(

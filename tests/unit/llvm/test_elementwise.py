@@ -227,7 +227,7 @@ def integer_cases(t: str) -> list[Case]:
 
 
 def check_together(cases: list[Case], rng: np.random.Generator, *, vector: bool) -> None:
-    """All cases as functions of one module, which is faster."""
+    """Checks all cases as functions of one module, which is faster."""
     texts = [kernel(c, vector=vector, name=f"k{i}") for i, c in enumerate(cases)]
     kernels = Kernels("\n".join(texts))
     for i, case in enumerate(cases):

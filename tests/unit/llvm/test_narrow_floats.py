@@ -25,7 +25,7 @@ DIGITS = {"f16": 11, "bf16": 8}
 
 @cache
 def conversion(op: str, source: str, target: str, cpu: str | None) -> list[Callable[..., None]]:
-    """Compiled: one element after the other, and as a vector."""
+    """Compiles a conversion of one element after the other, and of a vector."""
     of_vectors = f"glow_vec.cast {op}" if op.endswith("tofp") else f"arith.{op}"
     forms = {False: f"arith.{op}", True: of_vectors}
     texts = [
@@ -41,7 +41,7 @@ def conversion(op: str, source: str, target: str, cpu: str | None) -> list[Calla
 
 
 def run(op: str, x: np.ndarray, source: str, target: str) -> None:
-    """All CPUs, scalars and vectors, and the interpreter give the nearest numbers."""
+    """Checks that all CPUs, scalars and vectors, and the interpreter give the nearest numbers."""
     dtype = NARROW[target]
     wanted = np.array([nearest(v, target) for v in x.tolist()], np.uint16)
     found = [convert(x, dtype)]
@@ -80,7 +80,7 @@ def nearest(value: float, target: str) -> int:
 
 @cache
 def _number(bits: int, target: str) -> Fraction:
-    """Of positive bits; infinity counts as what would be the next number."""
+    """Returns the numbers of positive bits; infinity counts as the number that would come next."""
     dtype = NARROW[target]
     value = float(np.array(bits, np.uint16).view(dtype))
     if value != np.inf:

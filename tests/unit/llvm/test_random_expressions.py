@@ -102,7 +102,7 @@ def test_integer_expressions(steps: list[Step], vector: bool, element: str, seed
 
 @st.composite
 def accesses(draw: st.DrawFn) -> list[tuple[int, int, int, int]]:
-    """For each dimension a stride, and a, b, c of its index `a * i + b * j - c`."""
+    """Draws for each dimension a stride, and a, b, c of its index `a * i + b * j - c`."""
     small = st.integers(-2, 2)
     dimension = st.tuples(st.integers(-7, 7), small, small, st.integers(-3, 3))
     return draw(st.lists(dimension, min_size=1, max_size=3))

@@ -99,7 +99,7 @@ class Case:
     threads: int = 1
     triple: str | None = None
     contains: str = ""
-    """What the llvm stage is expected to contain, so that the case is worth its time."""
+    """A part of the llvm stage that makes the case worth its time."""
 
     def modules(self) -> dict[str, str]:
         """Returns the stages in dialects of upstream, by name, in generic form."""
@@ -131,7 +131,9 @@ CASES = {
 
 
 def upstream_says(text: str) -> str:
-    """What `iree-opt` has to say about a module, which it checks; nothing if it is valid."""
+    """
+    Returns the messages of `iree-opt` about a module, which it checks; nothing if it is valid.
+    """
     done = subprocess.run(
         [str(IREE_OPT), "--allow-unregistered-dialect", "--split-input-file", "-o", "/dev/null"],
         input=text,

@@ -81,7 +81,9 @@ def run(
 
 
 def every_binade(rng: np.random.Generator, n: int) -> np.ndarray:
-    """Special values, random bit patterns, and values where the functions do something."""
+    """
+    Returns special values, random bit patterns, and values where the functions are not constant.
+    """
     parts = [
         np.array(SPECIAL, np.float32),
         rng.integers(0, 2**32, n, dtype=np.uint32).view(np.float32),
@@ -94,8 +96,8 @@ def every_binade(rng: np.random.Generator, n: int) -> np.ndarray:
 
 def errors(found: np.ndarray, exact: np.ndarray) -> np.ndarray:
     """
-    Error in units in the last place of the correctly rounded result; infinite where only one of the
-    two is finite, or NaN, or where zeros or infinities differ in sign.
+    Returns errors in units in the last place of the correctly rounded result; infinite where only
+    one of the two is finite, or NaN, or where zeros or infinities differ in sign.
     """
     with np.errstate(all="ignore"):
         rounded = exact.astype(np.float32)

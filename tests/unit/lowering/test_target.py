@@ -1,4 +1,4 @@
-"""What LLVM says about CPUs, and what follows for schedules."""
+"""LLVM's statements about CPUs, and their consequences for schedules."""
 
 from __future__ import annotations
 

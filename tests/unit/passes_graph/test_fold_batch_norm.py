@@ -34,7 +34,7 @@ def network(element: str, group: int, channels: int = 4, outputs: int = 6) -> st
 
 
 def randomize(module, seed: int) -> None:
-    """Random numbers in the place of splats: positive ones, as variances must be."""
+    """Puts random numbers in the place of splats: positive ones, as variances must be."""
     rng = np.random.default_rng(seed)
     for op in list(module.walk()):
         if op.name == "glow.splat":

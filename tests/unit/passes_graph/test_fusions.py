@@ -1,4 +1,4 @@
-"""What operators are fused to means what they meant; on a network, nothing is left of the parts."""
+"""Fused operators mean the same as their parts; on a network, nothing is left of the parts."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ def float_products(module: ModuleOp) -> list[str]:
 
 
 def compare(found: np.ndarray, wanted: np.ndarray, step: float) -> None:
-    """Within one quantum on all but one in a thousand values."""
+    """Checks that all but one in a thousand values are equal within one quantum."""
     off = np.abs(found.astype(np.float64) - wanted) > 1.01 * step
     assert off.sum() <= max(1, found.size // 1000), f"{off.sum()} of {found.size} differ"
 

@@ -17,7 +17,10 @@ PIPELINES = {
     "glow-legalize-quantized{integer-only=true}": 0.04,
     "glow-activations-to-u8,glow-legalize-quantized": 0.04,
 }
-"""How far results may be off, of their range: roundings that differ add up from node to node."""
+"""
+The largest error of results, relative to their range: roundings that differ add up from node to
+node.
+"""
 
 
 def after(module: ModuleOp, passes: str) -> ModuleOp:

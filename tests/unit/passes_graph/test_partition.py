@@ -94,7 +94,7 @@ def placed(module: ModuleOp) -> Counter[str]:
 
 
 def check_network(before: ModuleOp, after: ModuleOp, configuration: Configuration) -> None:
-    """The structure of a partitioned network, by definition."""
+    """Checks the structure of a partitioned network, by definition."""
     after.verify()
     verify_partitions(after, configuration)
     assert placed(before) == placed(after)
@@ -111,7 +111,7 @@ def check_network(before: ModuleOp, after: ModuleOp, configuration: Configuratio
 
 
 def check_results(before: ModuleOp, after: ModuleOp, inputs: dict[str, np.ndarray]) -> None:
-    """Inlined, the network computes the same numbers."""
+    """Checks that the network computes the same numbers after inlining."""
     inlined = after.clone()
     inline_partitions(inlined)
     inlined.verify()

@@ -1,4 +1,4 @@
-"""Which devices there are: options of `glow-partition`, and configuration files."""
+"""The sources of devices: options of `glow-partition`, and configuration files."""
 
 from __future__ import annotations
 

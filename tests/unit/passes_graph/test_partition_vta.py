@@ -67,7 +67,7 @@ def test_integers_on_vta_and_the_rest_on_the_cpu(rng: np.random.Generator) -> No
 
 
 def devices_left_out(text: str, strategy: str = "capability") -> dict[str, str]:
-    """Why devices get nothing of a network."""
+    """Returns the reasons why devices get no part of a network."""
     module = parse(text)
     partition(module, of_backends(["cpu", "vta"]), strategy)
     return idle_devices(module)

@@ -113,7 +113,10 @@ def test_no_partition_waits_for_itself() -> None:
 
 
 def check(problem: Problem, groups: Sequence[UnitGroup]) -> None:
-    """Every unit once, on a device that can compute it; and no partition reads of a later one."""
+    """
+    Checks that every unit occurs once, on a device that can compute it, and no partition reads from
+    a later one.
+    """
     assert sorted(u for g in groups for u in g.units) == list(range(len(problem.costs)))
     group_of = {u: i for i, g in enumerate(groups) for u in g.units}
     for unit, row in enumerate(problem.costs):
@@ -164,7 +167,10 @@ def test_a_moved_unit_is_as_if_it_had_been_there(seed: int, steps: int, count: i
 
 
 def links(plan: Plan) -> dict[tuple[int, ...], object]:
-    """By the units of each partition: its device, its seconds, and what it sends and reads."""
+    """
+    Returns, by the units of each partition, its device, its seconds, and the values that it sends
+    and reads.
+    """
     units = {i: tuple(g.units) for i, g in plan.groups.items()}
     return {
         units[i]: (

@@ -1,4 +1,7 @@
-"""What is left of real networks: the graphs that the onnx package ships, without their weights."""
+"""
+The remaining instructions of real networks: the graphs that the onnx package ships, without their
+weights.
+"""
 
 from __future__ import annotations
 

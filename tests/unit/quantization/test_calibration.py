@@ -25,7 +25,9 @@ from glow.quantization.calibration import divergence, squared_error
 
 
 def kl_by_hand(counts: list[int], first: int, last: int, levels: int) -> float:
-    """Migacz's divergence, in Python's loops: reference with outliers, candidate without."""
+    """
+    Computes Migacz's divergence in Python's loops: reference with outliers, candidate without.
+    """
     p = [float(c) for c in counts[first:last]]
     p[0] += sum(counts[:first])
     p[-1] += sum(counts[last:])

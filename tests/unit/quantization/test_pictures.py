@@ -25,7 +25,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 
 def bars(text: str) -> list[tuple[float, float]]:
-    """Left ends and heights of all bars."""
+    """Returns the left ends and heights of all bars."""
     path = ElementTree.fromstring(text).findall(f"{SVG}path")[0].attrib["d"]
     return [(float(x), float(h)) for x, h in re.findall(r"M([\d.]+) \d+v-([\d.]+)h", path)]
 

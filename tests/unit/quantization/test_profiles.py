@@ -180,7 +180,7 @@ def chain() -> Profile:
 
 
 def matched(chain: Profile, text: str) -> dict[str, str]:
-    """What each value of a graph is called in the profile."""
+    """Returns the name in the profile of each value of a graph."""
     names = {id(v.histogram): n for n, v in chain.values.items()}
     found = chain.match(parse(text))
     return {found.names[v]: names[id(h)] for v, h in found.histograms.items()}

@@ -60,8 +60,8 @@ def some_cases(
     backend: EmulatedBackend, elements: tuple[str, ...], rng: np.random.Generator
 ) -> Iterator[Case]:
     """
-    Of one operator for each algorithm of kernels, of those that convert integers, of some that need
-    no algorithm, and of transposed convolution, which becomes others.
+    Yields cases of one operator for each algorithm of kernels, of those that convert integers, of
+    some that need no algorithm, and of transposed convolution, which becomes others.
     """
     subjects: dict[object, list[Subject]] = {}
     for subject in plan(backend, int(rng.integers(1 << 32))):
@@ -93,7 +93,7 @@ def test_kernels(
 
 
 def digits(backend: EmulatedBackend, image: np.ndarray) -> None:
-    """The network of digits agrees with the interpreter."""
+    """Checks that the network of digits agrees with the interpreter."""
     (found,) = glow.compile(DIGITS, backend)(image)
     (expected,) = glow.compile(DIGITS, "interpreter")(image)
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-5)

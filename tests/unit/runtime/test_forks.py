@@ -105,7 +105,7 @@ def test_a_child_reads_a_property_that_another_thread_computes():
 
 
 def compile_in_children() -> None:
-    """Compile in forked children, and in a thread meanwhile."""
+    """Compiles in forked children, and in a thread at the same time."""
     single = glow.compile(graph(), cache=False)
     stop, wrong = threading.Event(), []
 

@@ -1,4 +1,4 @@
-"""How much memory compilation and runs take, in processes of their own."""
+"""The memory that compilation and runs take, in processes of their own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a compilation tells of its progress, and how tools show it."""
+"""The progress that a compilation reports, and its display by tools."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
 """
-What object code calls, for every operator and element type: nothing but what docs/targets.md lists.
+The functions that object code calls, for every operator and element type: only those that
+docs/targets.md lists.
 
 LLVM turns what a processor has no instruction for into calls of the C library or of the compiler's
 runtime, some of which a process may not have.
@@ -74,7 +75,7 @@ def symbols(data: bytes) -> tuple[set[str], set[str]]:
 
 
 def called(objects: Iterable[bytes]) -> set[str]:
-    """What objects that are linked together leave to libraries."""
+    """Returns the symbols that objects leave to libraries when they are linked together."""
     found = [symbols(data) for data in objects]
     own = set().union(*(defined for defined, _ in found))
     return set().union(*(undefined for _, undefined in found)) - own - LINKER
@@ -91,7 +92,7 @@ def documented() -> tuple[set[str], set[str]]:
 
 
 def rows(operator: type[Node]) -> Iterator[tuple[Sequence[Attribute], Sequence[Attribute]]]:
-    """Element types of operands, and of results if these do not follow."""
+    """Returns element types of operands, and of results if these do not follow."""
     if operator is CastOp:
         pairs = itertools.product((*TYPES, *FURTHER), repeat=2)
         yield from (([a], [b]) for a, b in pairs)

@@ -1,4 +1,4 @@
-"""What the package and compiled models show of themselves."""
+"""The texts that the package and compiled models show."""
 
 from __future__ import annotations
 

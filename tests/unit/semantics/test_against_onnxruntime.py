@@ -45,7 +45,7 @@ ROUNDS = 8
 
 
 def ints(rng: Rng, low: int, high: int, count: int) -> list[int]:
-    """`count` integers from `low` to `high`, both included."""
+    """Returns `count` integers from `low` to `high`, both included."""
     return [int(v) for v in rng.integers(low, high + 1, count)]
 
 

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 LEAST = 2.0**-100
-"""Of smaller numbers the last part is not a normal one."""
+"""The least number whose last part is a normal number."""
 
 
 @given(st.lists(st.floats(width=32, allow_nan=False, allow_infinity=False), min_size=1))

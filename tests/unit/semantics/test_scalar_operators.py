@@ -89,7 +89,7 @@ BINARY: list[tuple[type[DataParallel], Callable[[float, float], float | bool]]] 
 
 
 def one_ulp(found: np.ndarray, expected: list[float], ulps: float) -> None:
-    """Within some units in the last place of the numbers, or of 1 if they are smaller."""
+    """Checks numbers within some units in the last place, or of 1 if they are smaller."""
     wide = np.array(expected, np.float64)
     info = ml_dtypes.finfo(found.dtype)
     wide[np.abs(wide) > float(info.max)] *= INF

@@ -1,4 +1,4 @@
-"""What glow-run says of times and of options that change nothing, and how it writes outputs."""
+"""The messages of glow-run about times and options without effect, and its output files."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ SAMPLE = 12
 
 
 class Adder(Backend):
-    """Interprets, but what it claims and how it errs can be chosen."""
+    """An interpreter with chosen claims and errors."""
 
     name = "adder"
 

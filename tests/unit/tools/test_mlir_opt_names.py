@@ -1,4 +1,4 @@
-"""What people know from mlir-opt works in glow-opt, or an error says what to write."""
+"""Names of mlir-opt work in glow-opt, or an error gives the right ones."""
 
 from __future__ import annotations
 

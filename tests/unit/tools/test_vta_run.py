@@ -19,7 +19,7 @@ from glow.tools.glow_run import main
 from glow.tools.timeline_drawing import draw_timeline
 
 SHAPE = (1, 5, 3, 4)
-"""Of the input; its channels are padded to 16."""
+"""The shape of the input; its channels are padded to 16."""
 TILE = (1, 16, 1, 1)
 
 

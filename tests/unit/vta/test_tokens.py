@@ -52,7 +52,9 @@ def program(ops: Sequence[Operation], config: VtaConfig = SMALL) -> func.FuncOp:
 
 
 def touched(op: VtaInstruction) -> tuple[set, set]:
-    """What an instruction reads and writes: (memory, element) and ("dram", byte)."""
+    """
+    Returns the elements that an instruction reads and writes: (memory, element) and ("dram", byte).
+    """
     reads, writes = set(), set()
     if isinstance(op, LoadOp | StoreOp):
         f = op.fields(SMALL)
@@ -84,7 +86,7 @@ def touched(op: VtaInstruction) -> tuple[set, set]:
 
 
 def precedes(ops: list[VtaInstruction]) -> np.ndarray | None:
-    """[i, j]: i is certainly done before j starts. None for a deadlock."""
+    """Returns [i, j]: whether i is certainly done before j starts. None for a deadlock."""
     n = len(ops)
     edges = np.eye(n, dtype=bool)
     last: dict[Engine, int] = {}
@@ -197,7 +199,7 @@ def test_faults_are_those_of_all_pairs(seed: int, length: int, likely: float) ->
 
 
 def balanced(random: Random, ops: list[VtaInstruction]) -> list[VtaInstruction]:
-    """With the tokens that can be matched only, so that more programs run to their end."""
+    """Keeps only the tokens that can be matched, so that more programs run to their end."""
     kept: list[VtaInstruction] = []
     queued: Counter[tuple[Engine, Engine]] = Counter()
     for op in ops:

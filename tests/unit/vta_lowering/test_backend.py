@@ -36,7 +36,10 @@ KERNEL = f"tensor<9x5x3x3x!quant.uniform<i8:f32:0, {{{AXIS}}}>>"
 
 
 def network(result: str = "%d") -> ModuleOp:
-    """In QDQ form, with a scale for each output channel; `%c` are floats of accumulators."""
+    """
+    Returns a network in QDQ form, with a scale for each output channel; `%c` are floats of
+    accumulators.
+    """
     rng = generator()
     weights = rng.integers(-128, 128, (9, 5, 3, 3)).tolist()
     bias = [float(n) for n in rng.integers(-9, 9, 9)]

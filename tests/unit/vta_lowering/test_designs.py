@@ -116,7 +116,7 @@ def by_channel(net: RandomNetwork) -> SSAValue:
 
 
 def far_padding(net: RandomNetwork) -> SSAValue:
-    """More zeros than the fields can say, and windows of nothing else."""
+    """Adds more zeros than the fields can hold, and windows of only zeros."""
     acc = net.build(
         ConvolutionOp, net.values[0], net.weights(16, 24, 2, 2), net.bias(16), result_types=None,
         strides=[6, 6], pads=[17, 2, 1, 18], dilations=[1, 1],
@@ -140,7 +140,7 @@ def every_layer(rng: np.random.Generator) -> ModuleOp:
 
 
 def uses(program: VtaProgram) -> set[str]:
-    """What a program does that some designs lack."""
+    """Returns the features of a program that some designs lack."""
     found = set()
     for i in Simulator(program).instructions:
         if isinstance(i, Transfer) and i.memory is MemoryCode.ACC_8BIT:

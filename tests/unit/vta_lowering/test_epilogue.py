@@ -28,7 +28,7 @@ def shifted(x: np.ndarray, places: np.ndarray) -> np.ndarray:
 
 
 def apply(opcode: AluOpcode, x: np.ndarray, y: object) -> np.ndarray:
-    """What the ALU computes, in int32."""
+    """Computes an operation of the ALU, in int32."""
     other = np.asarray(y, np.int64).astype(np.int32)
     functions = {
         AluOpcode.ADD: np.add,

@@ -25,7 +25,7 @@ def program_of(net: RandomNetwork, result: SSAValue, config: VtaConfig | None = 
 
 
 def expect_goals(program: VtaProgram) -> None:
-    """Of the last layer."""
+    """Checks the last layer."""
     layer = estimate(program).layers[-1]
     assert layer.gemm_utilisation >= BUSY
     least = compulsory_bytes(program)[-1]

@@ -16,11 +16,17 @@ from hypothesis import strategies as st
 from xdsl.dialects.builtin import ModuleOp
 
 LAYERS = 4
-"""At least, of each network: 5 machines with 10 networks each have over 200, others in each run."""
+"""
+The least number of layers of each network: 5 machines with 10 networks each have over 200, others
+in each run.
+"""
 
 
 def check(module: ModuleOp, config: VtaConfig, seed: int) -> None:
-    """The program of a network gives what the interpreter gives, also in a random order."""
+    """
+    Checks that the program of a network computes what the interpreter computes, also in a random
+    order.
+    """
     module.verify()
     main = main_function(module)
     shape = main.function_type.inputs.data[0].get_shape()  # pyright: ignore

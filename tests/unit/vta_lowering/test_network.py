@@ -1,4 +1,4 @@
-"""Which buffers lie in DRAM, and what is computed in accumulators instead."""
+"""The buffers that lie in DRAM, and those that are computed in accumulators instead."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def products(program: VtaProgram) -> int:
 
 
 def swish(net: RandomNetwork, x: SSAValue) -> SSAValue:
-    """x * clip(x + 3), as a hard swish is."""
+    """Returns x * clip(x + 3), as a hard swish is."""
     shape = shape_of(x.type)
     moved = net.build(AddOp, net.wide(x), net.spread(np.array(3), shape))
     limited = net.build(ClipOp, moved, result_types=None, min=0, max=6)

@@ -34,7 +34,7 @@ from xdsl.utils.exceptions import VerifyException
 
 
 def chain(layers: int, config: VtaConfig) -> func.FuncOp:
-    """Returns convolutions behind each other, on images of several tiles."""
+    """Returns consecutive convolutions on images of several tiles."""
     net = RandomNetwork(int(generator().integers(2**32)), (1, 16, 24, 24))
     x = net.values[0]
     for _ in range(layers):
@@ -60,7 +60,9 @@ def test_two_tensors_suffice_for_a_chain():
 
 
 def stored_again(knows: bool) -> func.FuncOp:
-    """A tensor is stored and loaded, and then another one, of which half lies there, is stored."""
+    """
+    Stores and loads a tensor, and then stores another one, half of which lies at the same place.
+    """
     config = VtaConfig()
     memory = MemoryMap(config)
     a, b = (

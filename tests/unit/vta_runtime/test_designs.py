@@ -1,4 +1,4 @@
-"""What designs of the machine refuse, in simulations: instructions, shifts, stores, distances."""
+"""The errors of designs of the machine in simulations: instructions, shifts, stores, distances."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from glow.tests.support.vta_assembler import ACC, ACC_8BIT, INP, UOP, WGT, Op
 
 SMALL = VtaConfig(1, 4, 4, inp_depth=16, wgt_depth=8, acc_depth=16, uop_depth=8)
 X, W, B, Y = 64, 128, 1024, 2048
-"""Where the regions begin: input, weights, accumulators, output. Micro-ops are at 0."""
+"""The addresses of the regions: input, weights, accumulators, output. Micro-ops are at 0."""
 
 
 def make(ops: list[Op], config: VtaConfig, sequence: bool = True) -> VtaProgram:

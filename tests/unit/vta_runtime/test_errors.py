@@ -14,7 +14,7 @@ from glow.tests.support.vta_assembler import ACC, ACC_8BIT, INP, OUT, UOP, WGT, 
 
 CONFIG = VtaConfig(1, 4, 4, inp_depth=16, wgt_depth=8, acc_depth=16, uop_depth=8)
 X, W, B, Y, S = 64, 128, 1024, 2048, 4096
-"""Where the regions begin: input, weights, biases, output, scratch. Micro-ops are at 0."""
+"""The addresses of the regions: input, weights, biases, output, scratch. Micro-ops are at 0."""
 OUT_ELEMENTS = 8
 
 
@@ -53,7 +53,7 @@ LAST = len(LOADS)
 
 
 def without(n: int) -> list[Op]:
-    """The scratchpads but one are filled."""
+    """Fills all scratchpads but one."""
     return [*LOADS[:n], *LOADS[n + 1 :]]
 
 

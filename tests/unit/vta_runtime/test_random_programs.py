@@ -52,7 +52,10 @@ class Maker:
         return int(self.rng.integers(0, max(limit, 1)))
 
     def micro_ops(self) -> np.ndarray:
-        """Their indices are in the lower half of the memories, to leave room for loops."""
+        """
+        Draws micro-ops whose indices are in the lower half of the memories, to leave room for
+        loops.
+        """
         c = self.config
         count = c.uop_depth + 8
         source = min(c.acc_depth, c.inp_depth)

@@ -1,4 +1,4 @@
-"""What the simulator computes, on examples whose results are easy to say."""
+"""The results of the simulator, on examples whose results are obvious."""
 
 from __future__ import annotations
 
@@ -164,8 +164,8 @@ def test_rows_of_a_store_may_overlap() -> None:
 
 def scratch_that_overlaps(rows: int) -> VtaProgram:
     """
-    Six accumulators are stored into `a`, four others into `b`, whose first ones are the last two of
-    `a`; then so many of `a` are copied from there to the output.
+    Stores six accumulators into `a`, four others into `b`, whose first ones are the last two of
+    `a`; then copies `rows` of `a` from there to the output.
     """
     first, a, b = X + 6 * 64, 4 << 16, (4 << 16) + 4 * 16
     numbers = np.repeat(np.arange(10, dtype=np.int32), 16)
@@ -204,8 +204,9 @@ def test_an_access_beyond_one_region_is_an_error_although_it_ends_in_another() -
 
 def double_buffered(tiles: int, tokens: bool = True) -> tuple[VtaProgram, np.ndarray, np.ndarray]:
     """
-    y = relu(x W) by tiles of 4 rows, two threads with half of each buffer; while one computes, the
-    other loads. Without tokens from COMPUTE to LOAD, inputs are overwritten too early.
+    Computes y = relu(x W) by tiles of 4 rows, with two threads that have half of each buffer; while
+    one computes, the other loads. Without tokens from COMPUTE to LOAD, inputs are overwritten too
+    early.
     """
     rng = np.random.default_rng(tiles)
     x = rng.integers(-8, 8, (4 * tiles, 16), np.int8)
