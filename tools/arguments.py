@@ -98,14 +98,14 @@ def add_cpu_options(group: Any, *names: str) -> None:
 
 
 def cpu_options(args: argparse.Namespace, *without: str) -> dict[str, Any]:
-    """What the flags of `add_cpu_options` say, but for some, as options of `glow.compile`."""
+    """Returns the flags of `add_cpu_options`, except some, as options of `glow.compile`."""
     found = vars(args)
     names = [field.name for field in fields(CpuOptions) if field.name not in ("quantize", *without)]
     return {name: found[name] for name in names if name in found}
 
 
 def add_model_arguments(group: Any) -> None:
-    """The options of the import of an ONNX model."""
+    """Adds the options of the import of an ONNX model."""
     group.add_argument(
         "--define-symbol",
         metavar="NAME=SIZE",
@@ -123,7 +123,7 @@ def add_model_arguments(group: Any) -> None:
 
 
 def add_image_arguments(group: Any) -> None:
-    """The flags that `inputs.Preprocessing` is made of, added to a group of a parser."""
+    """Adds the flags of `inputs.Preprocessing` to a group of a parser."""
     group.add_argument(
         "--image-mean",
         type=numbers,
@@ -147,7 +147,7 @@ _LISTS = "keep_float", "storages"
 
 
 def add_quantization_arguments(parser: argparse.ArgumentParser) -> None:
-    """The flags for the fields of `quantization.Quantization`, in a group of a parser."""
+    """Adds the flags for the fields of `quantization.Quantization`, in a group of a parser."""
     group = parser.add_argument_group(
         "quantization", "Values that are not given are those of the choices, or min-max and i8."
     )
@@ -197,8 +197,8 @@ def quantization_options(args: argparse.Namespace) -> dict[str, object]:
 def quantization_choices(args: argparse.Namespace) -> Quantization | None:
     """
     Returns the choices of `--quantize FILE` (a profile, or choices of `glow-tune-quantization`) or
-    `--quantize dynamic`, with what is given apart; None without the flag. Raises QuantizationError
-    for wrong files and names, and for choices without the flag.
+    `--quantize dynamic`, with separately given options; None without the flag. Raises
+    QuantizationError for wrong files and names, and for choices without the flag.
     """
     given = quantization_options(args)
     if args.quantize is None:

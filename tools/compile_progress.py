@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ..runtime.stages import Progress
 
 SECONDS = 1.0
-"""How long a compilation takes before its progress is shown."""
+"""The seconds after which the progress of a compilation is shown."""
 
 
 @contextmanager
@@ -22,8 +22,8 @@ def shown_progress(
     console: Console | None = None,
 ) -> Iterator[Callable[[Progress], None] | None]:
     """
-    The `progress` argument of `glow.compile`. It shows the stage and the number of finished kernels
-    on stderr or `console` until the context ends; it is None unless that is a terminal.
+    Yields the `progress` argument of `glow.compile`. It shows the stage and the number of finished
+    kernels on stderr or `console` until the context ends; it is None unless that is a terminal.
     """
     if not (sys.stderr.isatty() if console is None else console.is_terminal):
         yield None

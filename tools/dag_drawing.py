@@ -1,6 +1,6 @@
 """
 Draws a network that is split over devices, as SVG: a box for each partition in the colour of its
-device, with its nodes, and an edge for what one partition reads of another, with bytes.
+device, with its nodes, and an edge for the bytes that one partition reads from another.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def seconds_text(seconds: float) -> str:
     return f"{seconds * 1e6:.2g} µs"
 
 
-# what is drawn
+# drawing
 
 
 def _device_names(network: PartitionedNetwork, configuration: Configuration | None) -> list[str]:
@@ -105,7 +105,7 @@ def _box(partition: Partition, colour: str) -> Box:
 
 
 def _listed(nodes: Sequence[Operation]) -> list[str]:
-    """Returns nodes by name; of many, how many of each operator there are."""
+    """Returns nodes by name; if there are many, the number of each operator."""
     if len(nodes) <= LISTED:
         return [_node_text(op) for op in nodes]
     counts = Counter(_operator(op) for op in nodes).most_common()

@@ -34,9 +34,9 @@ class Dataset:
     infos: Sequence[TensorInfo]
     preprocessing: Preprocessing
     limit: int | None = None
-    """How many samples at most are read."""
+    """The largest number of samples that are read."""
     left_over: int = 0
-    """How many samples did not fill the last batch, after iteration."""
+    """The number of samples that did not fill the last batch, after iteration."""
 
     @property
     def batch_size(self) -> int:
@@ -58,7 +58,7 @@ class Dataset:
         try:
             shape = np.load(file, mmap_mode="r", allow_pickle=False).shape
         except (OSError, ValueError, EOFError):
-            return None  # reading will say why
+            return None  # reading will report the reason
         return shape[0] if len(shape) == len(self.infos[0].shape) else 1
 
     def __iter__(self) -> Iterator[dict[str, np.ndarray]]:
@@ -200,5 +200,5 @@ def _rows(array: np.ndarray, info: TensorInfo, file: Path) -> np.ndarray:
 
 
 def _kind(dtype: np.dtype) -> str:
-    """Returns floats, integers, or truth values; bfloat16 is a float."""
+    """Returns whether a dtype has floats, integers, or truth values; bfloat16 is a float."""
     return {"f": "float", "V": "float", "i": "integer", "u": "integer"}.get(dtype.kind, dtype.kind)

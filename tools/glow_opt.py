@@ -44,7 +44,7 @@ class GlowOptMain(xDSLOptMain):
     """xDSL's driver with a flag for each pass, ONNX input, positions in errors, and more checks."""
 
     def __init__(self, args: Sequence[str] | None = None):
-        # in the place of xDSL's constructor, which makes a parser of its own
+        # replaces xDSL's constructor, which makes a parser of its own
         given = sys.argv[1:] if args is None else list(args)
         self._line_offset = 0
         self._universe = multiverse()
@@ -69,7 +69,7 @@ class GlowOptMain(xDSLOptMain):
         if self.args.output_file == "-":
             self.args.output_file = None  # standard output
 
-    # what is available
+    # available passes and dialects
 
     def register_all_dialects(self) -> None:
         self.ctx = make_context()
@@ -181,7 +181,7 @@ class GlowOptMain(xDSLOptMain):
 
     def prepare_output(self) -> IO[str]:
         name = parse_spec(self.args.target).name
-        # bytes are text of which each character is one
+        # each character of the text is one byte
         is_text = not getattr(self._own_target(name), "writes_bytes", False)
         encoding, newline = (None, None) if is_text else ("latin-1", "")
         file = self.args.output_file

@@ -1,4 +1,4 @@
-"""The text of `glow-opt --help`: passes with what they do, and their options."""
+"""The text of `glow-opt --help`: passes with their effects and options."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def summary(pass_class: type[ModulePass]) -> str:
     """Returns the first paragraph of the documentation of the pass, or else of its module."""
     text = pass_class.__doc__ or ""
     if text.startswith(f"{pass_class.__name__}("):
-        # what the dataclass decorator writes where there is no documentation
+        # the text that the dataclass decorator writes if there is no documentation
         text = sys.modules[pass_class.__module__].__doc__ or ""
     return " ".join(text.strip().split("\n\n")[0].split()) or "(no description)"
 

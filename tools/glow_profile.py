@@ -1,5 +1,5 @@
 """
-`glow-profile`: run a network on data and write down what its values are.
+`glow-profile` runs a network on data and writes a profile of its values.
 
 ```
 glow-profile model.onnx --data pictures/ -o profile.json
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from ..quantization import Profile
 
 LISTED = 10
-"""How many values with NaN or infinity are named."""
+"""The number of values with NaN or infinity that are named."""
 
 
 def _arguments() -> argparse.ArgumentParser:
@@ -109,7 +109,7 @@ def _expect_sense(args: argparse.Namespace) -> None:
         raise QuantizationError("expected a model and --data, or profiles to --merge")
     if args.output is None and args.pictures is None:
         raise QuantizationError("expected -o FILE.json to write the profile, or --pictures DIR")
-    # what is wrong with the output should not be told after an hour's run
+    # an error of the output is reported before a long run
     if args.output is not None and not Path(args.output).absolute().parent.is_dir():
         raise QuantizationError(f"{args.output}: its directory does not exist")
     if args.pictures is not None:
@@ -179,7 +179,7 @@ def _report(profile: Profile, console: Console) -> None:
 
 
 def run(args: argparse.Namespace, console: Console) -> int:
-    """Does what the arguments say, and returns the exit code."""
+    """Runs the command of the arguments, and returns the exit code."""
     from ..quantization import Profile
     from ..quantization.pictures import draw_profile
 

@@ -177,7 +177,7 @@ def _show_outputs(
 
 
 def run(args: argparse.Namespace, console: Console) -> int:
-    """Does what the arguments say, and returns the exit code."""
+    """Runs the command of the arguments, and returns the exit code."""
     if vta_run.is_program(args):
         return vta_run.run_program(args, console)
     from . import quantized_runs

@@ -1,5 +1,5 @@
 """
-`glow-test-backend`: whether a backend computes what it claims.
+`glow-test-backend` checks whether a backend computes the operators that it claims.
 
 ```
 glow-test-backend cpu
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from .conformance.plan import Subject
 
 SHOWN = 3
-"""How many failures of one operator are printed."""
+"""The number of failures of one operator that are printed."""
 LONGEST = 2000
 """Characters of the message of one failure."""
 
@@ -70,7 +70,7 @@ class Report:
 
     @property
     def failures(self) -> list[str]:
-        """One text for each case that failed, and for each problem of a claim."""
+        """The texts of failures: one for each case that failed, and for each problem of a claim."""
         failed = [o for o in self.outcomes if not o.passed]
         return [*self.subject.problems, *map(_failure, failed)]
 
@@ -131,7 +131,7 @@ def run(backend: Backend, seed: int, wanted: str) -> int:
 
 
 def list_claims(backend: Backend, wanted: str) -> None:
-    """Prints what a backend claims: one line for each operator and condition."""
+    """Prints a backend's claims: one line for each operator and condition."""
     for claim in backend.claims():
         if wanted in claim.operator.name:
             types = "every type" if claim.elements is None else "; ".join(map(str, claim.elements))

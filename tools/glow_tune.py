@@ -119,7 +119,10 @@ def _output(args: argparse.Namespace, target: Target) -> Path:
 
 
 def _present(path: Path, target: Target) -> TunedSchedules:
-    """What is in the file already. Raises GlowError if it is of another machine, or broken."""
+    """
+    Returns the schedules that the file has already. Raises GlowError if it is of another machine,
+    or broken.
+    """
     from ..lowering.tuned_schedules import TunedSchedules, read_schedules
 
     if not path.exists():
@@ -136,7 +139,7 @@ class _Report(Protocol):
 
 @contextmanager
 def _progress(seconds: float) -> Iterator[_Report]:
-    """Shows on a terminal how much of the time is over, and what is measured."""
+    """Shows on a terminal how much of the time is over, and which kernel is measured."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
@@ -158,8 +161,8 @@ def _search(
     args: argparse.Namespace, model: CompiledModel, target: Target, path: Path
 ) -> tuple[list[Result], int, bool]:
     """
-    What was found, each kept in the file at once; how many kernels were not reached; whether the
-    search was interrupted.
+    Returns the results, each stored in the file at once, the number of kernels that were not
+    reached, and whether the search was interrupted.
     """
     from ..lowering.tuned_schedules import save_schedules
     from ..runtime.schedule_search import Search, jobs_of
@@ -228,14 +231,14 @@ def _network_times(model: CompiledModel, tuned: CompiledModel) -> tuple[float, f
 
 
 def run(args: argparse.Namespace, console: Console) -> int:
-    """Does what the arguments say, and returns the exit code."""
+    """Runs the command of the arguments, and returns the exit code."""
     from ..lowering.target import find_target
     from ..runtime.used_schedules import NONE
     from .report import seconds
 
     target = find_target(None, None, None)
     path = _output(args, target)
-    _present(path, target)  # says what is wrong with it before anything takes time
+    _present(path, target)  # reports an error in it before anything takes time
     model = _compiled(args, NONE)
     results, left, interrupted = _search(args, model, target, path)
     if results:

@@ -188,7 +188,7 @@ def loss_table(tuning: Tuning) -> Table:
 
 
 def run(args: argparse.Namespace, console: Console) -> int:
-    """Does what the arguments say, and returns the exit code."""
+    """Runs the command of the arguments, and returns the exit code."""
     from ..quantization import save_choices
     from ..quantization.tuning import Goal
     from .quantized_runs import signal_to_noise

@@ -24,7 +24,7 @@ _STATIC = (
 
 
 def warn_before_run(args: argparse.Namespace) -> None:
-    """Warn of options that other options make meaningless."""
+    """Warns of options that other options make meaningless."""
     for names, reason in _by_options(args):
         _warn(args, names, reason)
 
@@ -36,8 +36,8 @@ def warn_after_run(
     classified: bool,
 ) -> None:
     """
-    Warn of options that the network or the backend makes meaningless. `origins` says where inputs
-    come from, and `classified` whether an output has scores of classes.
+    Warns of options that the network or the backend makes meaningless. `origins` are the sources of
+    inputs, and `classified` is whether an output has scores of classes.
     """
     if "random" not in origins.values():
         _warn(args, ["seed"], "no input is random")
@@ -75,7 +75,7 @@ def _of_quantization(args: argparse.Namespace) -> Iterator[tuple[list[str], str]
     try:
         choices = quantization_choices(args)
     except (QuantizationError, OSError):
-        return  # compilation says what is wrong
+        return  # compilation reports the error
     if choices is None:
         return
     if choices.profile is None:

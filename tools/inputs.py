@@ -25,7 +25,7 @@ class Preprocessing:
     """The conversion of pixels to numbers: `(pixel - mean) * scale`, with pixels from 0 to 255."""
 
     mean: tuple[float, ...] = (0.0,)
-    """One value, or one for each channel in the order of the network."""
+    """The mean: one value, or one for each channel in the order of the network."""
     scale: tuple[float, ...] | None = None
     """
     The scale of each channel, or of all. None is 1/255 for networks that take floats and 1 for
@@ -38,7 +38,7 @@ class Preprocessing:
 
 
 def parse_numbers(text: str) -> tuple[float, ...]:
-    """Comma-separated numbers or fractions, `104,117,123` or `1/255`. Raises ValueError."""
+    """Returns comma-separated numbers or fractions, `104,117,123` or `1/255`. Raises ValueError."""
     try:
         return tuple(float(Fraction(part.strip())) for part in text.split(","))
     except ZeroDivisionError:
@@ -46,7 +46,7 @@ def parse_numbers(text: str) -> tuple[float, ...]:
 
 
 def random_array(info: TensorInfo, rng: np.random.Generator) -> np.ndarray:
-    """Normal floats, bytes of the whole range, other integers from 0 to 9."""
+    """Returns normal floats, bytes of the whole range, or other integers from 0 to 9."""
     if info.dtype.kind == "b":
         return rng.integers(0, 2, info.shape).astype(bool)
     if info.dtype.kind in "iu":

@@ -117,8 +117,8 @@ def _mean(neighbours: Sequence[_Item], otherwise: float) -> float:
 
 def _settle(layer: Sequence[_Item], wanted: Sequence[float]) -> None:
     """
-    The places nearest to the wanted ones, by least squares, at which items keep their order and
-    do not overlap: an isotonic regression, by pooling adjacent violators.
+    Returns the places nearest to the wanted ones, by least squares, at which items keep their order
+    and do not overlap: an isotonic regression, by pooling adjacent violators.
     """
     offset = 0.0
     offsets: list[float] = []

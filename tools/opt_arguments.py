@@ -1,6 +1,4 @@
-"""
-The command line of `glow-opt`: its options, passes as flags, and what mlir-opt's users look for.
-"""
+"""The command line of `glow-opt`: its options, passes as flags, and hints for users of mlir-opt."""
 
 from __future__ import annotations
 
@@ -33,14 +31,14 @@ ELSEWHERE = {
         "--convert-to-llvm converts all dialects of kernels at once",
     ),
 }
-"""Names that mlir-opt has for what is done otherwise here."""
+"""Names of mlir-opt for features that have other names here."""
 
 
 class OptParser(argparse.ArgumentParser):
     """The parser of the command line. Wrong arguments raise ToolError."""
 
     def __init__(self, passes: Sequence[str], usage: str | None = None, epilog: str | None = None):
-        """`passes` are the names that a pass may be given, for hints about unknown options."""
+        """`passes` are the names of known passes, for hints about unknown options."""
         super().__init__(
             prog="glow-opt",
             description="Run passes over MLIR text or ONNX models.",
@@ -63,7 +61,7 @@ class OptParser(argparse.ArgumentParser):
 
 
 class _Print(argparse.Action):
-    """Print a text, and do nothing else."""
+    """Prints a text, and does nothing else."""
 
     def __init__(self, *args: Any, text: Callable[[], str], **kwargs: Any):
         super().__init__(*args, nargs=0, **kwargs)
@@ -105,8 +103,8 @@ def hint(name: str, known: Iterable[str]) -> str:
 
 def pipeline(text: str) -> str:
     """
-    Passes in the syntax of `-p`, or of mlir-opt: `builtin.module(a,func.func(b{c=1}))`. What they
-    are nested in is left out, since each pass finds what it works on.
+    Parses passes in the syntax of `-p`, or of mlir-opt: `builtin.module(a,func.func(b{c=1}))`. The
+    nesting is left out, because each pass finds the operations that it works on.
     """
     kept, nested, depth = "", 0, 0
     for c in text:
@@ -144,8 +142,8 @@ def add_options(
 ) -> list[argparse.Action]:
     """
     Returns all options but the flags of passes, which `normalized` has turned into `--passes`.
-    `target` completes the name of a target. `texts` make what `--version`, `--show-dialects` and
-    `--list-passes` print.
+    `target` completes the name of a target. `texts` make the output of `--version`,
+    `--show-dialects` and `--list-passes`.
     """
     return [
         *_input(parser, frontends),

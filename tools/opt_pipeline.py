@@ -57,7 +57,7 @@ def _make(spec: ArgSpec, passes: Passes) -> ModulePass:
 
 
 def _wrong_value(pass_class: type[ModulePass], spec: ArgSpec) -> str | None:
-    """Returns the option whose value has the wrong type, if that is what is wrong."""
+    """Returns the option whose value has the wrong type, if that is the error."""
     types = {o.name: o.expected_type.strip("'") for o in get_pass_option_infos(pass_class)}
     for option, values in spec.parameters.items():
         try:
@@ -71,8 +71,8 @@ def _wrong_value(pass_class: type[ModulePass], spec: ArgSpec) -> str | None:
 
 class Preparation:
     """
-    Finds the passes that lead to the level that a pass works on (see `passes.levels`), and says on
-    standard error, once, which ones run, or that the pass finds nothing.
+    Finds the passes that lead to the level that a pass works on (see `passes.levels`). Reports on
+    standard error, once, which passes run, or that the pass finds nothing.
 
     With `strict`, a pass that finds nothing is an error instead.
     """

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 @contextmanager
 def completed(name: str) -> Iterator[str]:
     """
-    The path of a file that replaces `name` at the end; after an exception, the old file stays. So a
-    file may also be read and written at once.
+    Yields the path of a file that replaces `name` at the end; after an exception, the old file
+    stays. So a file may also be read and written at once.
 
-    Links, devices and folders are not replaced: what is written to them is written at once.
+    Links, devices and folders are not replaced: they are written directly.
     """
     path = Path(name)
     if path.is_symlink() or (path.exists() and not path.is_file()):
@@ -36,8 +36,8 @@ def completed(name: str) -> Iterator[str]:
 
 def save_arrays(name: str, arrays: Mapping[str, np.ndarray]) -> None:
     """
-    Writes arrays into the file `name` as `.npz`. They may be called anything, also what is the name
-    of a parameter of `numpy.savez`.
+    Writes arrays into the file `name` as `.npz`, under any names, also those of parameters of
+    `numpy.savez`.
     """
     from numpy.lib.format import write_array
 

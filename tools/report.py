@@ -76,7 +76,7 @@ def top_table(name: str, array: np.ndarray, k: int, labels: Sequence[str]) -> Da
 
 
 def summary_table(arrays: Mapping[str, np.ndarray]) -> DataTable:
-    """Shape, range and mean of each output, and how many values are not finite."""
+    """Returns the shape, range and mean of each output, and how many values are not finite."""
     table = DataTable("outputs").texts("output", "type")
     table.numbers("min", "mean", "max", "not finite")
     for name, array in arrays.items():
@@ -141,8 +141,9 @@ def time_table(
     compile_times: Mapping[str, float], first: float, runs: Sequence[float], cached: bool
 ) -> DataTable:
     """
-    Compilation by step, or that the program came from the cache; the first run, in which memory is
-    touched for the first time, and the median and the fastest of those that followed.
+    Returns a table of the compilation by step, or a note that the program came from the cache; the
+    first run, in which memory is touched for the first time, and the median and the fastest of
+    later runs.
     """
     table = DataTable("times").texts("step").numbers("time")
     for name, value in compile_times.items():

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 def specialized(args: argparse.Namespace, model: CompiledModel) -> CompiledModel:
     """
-    Returns the model for the sizes that its symbols have in `--input` and `--data`. Those that no
-    input gives are 1, which a note on stderr says. `args.define_symbol` has all sizes then.
+    Returns the model for the sizes that its symbols have in `--input` and `--data`. Sizes that no
+    input gives are 1; a note on stderr reports them. Afterwards `args.define_symbol` has all sizes.
     """
     if None not in model.symbols.values():
         return model

@@ -2,7 +2,7 @@
 Tables that are readable at any width: numbers are never cut, long texts fold.
 
 A table that is too wide for the screen is written as a list instead: the texts of a row in one
-line, and below them its numbers, each behind the name of its column.
+line, and below them its numbers, each after the name of its column.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def _width(cell: object) -> int:
 
 
 def _lines(parts: list[str], width: int) -> Iterator[str]:
-    """Yields parts with commas between them, as many in a line as fit."""
+    """Yields lines of parts with commas between them, as many in a line as fit."""
     line = ""
     for part in parts:
         if line and len(line) + len(part) + 2 > width:

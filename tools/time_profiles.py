@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from ..compiled_model import CompiledModel
 
 RUNS = 20
-"""How many are measured unless `--repeat` says so."""
+"""The number of runs that are measured by default."""
 FILE_WIDTH = 160
-"""Characters of a line of the table if nobody looks at it on a screen."""
+"""The characters of a line of the table if it does not go to a screen."""
 
 
 def add_arguments(group: argparse._ArgumentGroup) -> None:
@@ -33,7 +33,7 @@ def add_arguments(group: argparse._ArgumentGroup) -> None:
 
 def _trace_file(text: str) -> str:
     if not text.endswith(".json"):
-        # most likely what follows a flag without a file
+        # most likely the value of a flag that has no file
         raise argparse.ArgumentTypeError(
             f"expected a file that ends in .json, found {text!r}; without a file, put --profile "
             "behind the model"

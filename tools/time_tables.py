@@ -40,7 +40,7 @@ def _columns(profile: TimeProfile) -> Sequence[str]:
 
 
 def kind_table(profile: TimeProfile) -> DataTable:
-    """Returns the sums of each kind of instruction, and what remains of the time of a run."""
+    """Returns the sums of each kind of instruction, and the rest of the time of a run."""
     threads = f", thread 0 of {profile.threads}" if profile.threads > 1 else ""
     runs = counted(len(profile.runs), "run")
     table = DataTable(f"time by kind of instruction, medians of {runs}{threads}").texts("kind")

@@ -20,7 +20,7 @@ MARKS = 8
 
 def draw_timeline(trace: Mapping[str, Any]) -> str:
     """
-    Returns the drawing of what `glow.runtime.vta.trace.trace` returns, as the text of an SVG file.
+    Returns the drawing of a trace of `glow.runtime.vta.trace.trace`, as the text of an SVG file.
     """
     events = trace["traceEvents"]
     tracks = [e for e in events if e["ph"] == "M" and e["name"] == "thread_name"]
@@ -47,7 +47,7 @@ def draw_timeline(trace: Mapping[str, Any]) -> str:
 
 
 def _draw_axis(picture: Picture, left: int, y: int, end: float, scale: float) -> None:
-    """A line from 0 to the end, with marks at round numbers."""
+    """Draws a line from 0 to the end, with marks at round numbers."""
     picture.line((left, y), (WIDTH - RIGHT, y))
     power = 10.0 ** floor(log10(end / MARKS)) if end else 1.0
     step = next(m * power for m in (1, 2, 5, 10) if end <= MARKS * m * power)
@@ -69,7 +69,7 @@ def _colour(kinds: Sequence[str], kind: str) -> str:
 
 
 def _legend(kinds: Sequence[str], left: int) -> tuple[dict[str, tuple[float, int]], int]:
-    """Returns the place of each kind, in as many lines as they need, and where the lines end."""
+    """Returns the place of each kind, in as many lines as they need, and the end of the lines."""
     places: dict[str, tuple[float, int]] = {}
     x, y = float(left), 8
     for kind in kinds:
@@ -84,7 +84,7 @@ def _legend(kinds: Sequence[str], left: int) -> tuple[dict[str, tuple[float, int
 def _draw_bar(
     picture: Picture, event: Mapping[str, Any], left: int, y: int, scale: float, colour: str
 ) -> None:
-    """A bar; a pointer on it shows the instruction."""
+    """Draws a bar; a pointer on it shows the instruction."""
     x, width = left + event["ts"] * scale, max(event["dur"] * scale, 0.5)
     name = event["name"]
     details = str(event["args"].get("text", name))

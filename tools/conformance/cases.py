@@ -116,7 +116,7 @@ class Draw:
         self.rng = rng
 
     def some(self, options: Sequence, count: int) -> list:
-        """`count` of the options, or all if there are fewer, in their order."""
+        """Returns `count` of the options in their order, or all if there are fewer."""
         chosen = self.rng.permutation(len(options))[:count]
         return [options[i] for i in sorted(chosen)]
 
@@ -196,8 +196,8 @@ def cases(
     *operators: type[Node], rows: Iterable[Row] = UNIFORM
 ) -> Callable[[Generator], Generator]:
     """
-    Returns registers the generator of operators, or of all operators that derive from them. `rows`
-    are the element types to try where a claim does not list them.
+    Registers the generator of operators, or of all operators that derive from them. `rows` are the
+    element types to try if a claim does not list them.
     """
 
     def register(generate: Generator) -> Generator:

@@ -35,7 +35,7 @@ The tolerance of stored results of float operators between conversions: integer 
 arithmetic round differently.
 """
 TOGETHER = 24
-"""Cases that are compiled as one network, unless the caller says otherwise."""
+"""The number of cases that are compiled as one network by default."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Outcome:
     """The largest, in the unit of `limit`."""
     limit: float = 0.0
     error: str = ""
-    """What was raised instead of a result."""
+    """The error that was raised instead of a result."""
 
     @property
     def passed(self) -> bool:

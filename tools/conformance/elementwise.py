@@ -26,7 +26,7 @@ _DOMAINS: Table[type[DataParallel], Values] = Table("a domain", inherited=True)
 
 
 def domain(*operators: type[DataParallel]) -> Callable[[Values], Values]:
-    """Returns registers where operators are defined, as what moves random numbers there."""
+    """Registers the domain of operators: a function that moves random numbers into it."""
     return _DOMAINS.entry(*operators)
 
 
@@ -82,7 +82,7 @@ def shift(draw: Draw) -> Iterator[Case]:
 
 
 def quantized_types() -> list[QuantizedType]:
-    """Per tensor and per axis, with and without a zero point, of several widths."""
+    """Returns types per tensor and per axis, with and without a zero point, of several widths."""
     return [
         QuantizedType(i8, f32, 0.05, 3),
         QuantizedType(U8, f32, 0.03, 128),
@@ -131,7 +131,7 @@ TARGETS = (QuantizedType(i8, f32, 0.05, 3), QuantizedType(U8, f32, 0.03, 128))
 
 @cases(RescaleOp, rows=[Row((a, i32), (q,)) for a in ACCUMULATORS for q in TARGETS])
 def rescale(draw: Draw) -> Iterator[Case]:
-    """Rescaling by multipliers of 31 bits, to about the range of the result."""
+    """Draws rescaling by multipliers of 31 bits, to about the range of the result."""
     for shape in draw.some(SHAPES, 2):
         multipliers = draw.rng.integers(1 << 30, (1 << 31) - 1, shape)
         shifts = draw.rng.integers(31, 40, shape)

@@ -46,7 +46,7 @@ def splat(draw: Draw) -> Iterator[Case]:
 def reshape(draw: Draw) -> Iterator[Case]:
     for shape in draw.some(SHAPES, 2):
         yield draw.case(shape, result=(prod(shape[1:]), shape[0]))
-    # images of single pixels, behind a global pool
+    # images of single pixels, after a global pool
     yield draw.case((3, 11, 1, 1), result=(3, 11))
 
 
@@ -94,7 +94,7 @@ def pad(draw: Draw) -> Iterator[Case]:
 
 @cases(GatherOp, rows=[Row((e, index)) for e in ELEMENTS for index in (i32, i64)])
 def gather(draw: Draw) -> Iterator[Case]:
-    """Yields some indices lie beyond both ends, where they are clamped."""
+    """Yields gathers; some indices lie beyond both ends, where they are clamped."""
     for shape in draw.some(SHAPES[1:], 1):
         axis = int(draw.rng.integers(len(shape)))
         size = shape[axis]

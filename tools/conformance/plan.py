@@ -21,14 +21,14 @@ from ...semantics import numpy_dtype
 from .cases import Case, Draw, Row, example_of, family_of
 
 TRIES = 8
-"""How often cases are drawn until one meets the conditions of a claim."""
+"""The number of times that cases are drawn until one meets the conditions of a claim."""
 ROUNDS = 3
-"""How often cases are drawn for types that a claim lists, which as a rule are few."""
+"""The number of times that cases are drawn for types that a claim lists, which are usually few."""
 
 
 @dataclass
 class Subject:
-    """An operator that a backend claims, and its cases; or what is wrong with the claim."""
+    """An operator that a backend claims, and its cases; or the problem of the claim."""
 
     operator: type[Node]
     rows: list[Row] = field(default_factory=list)
@@ -101,7 +101,7 @@ def _is_quantized(row: Row) -> bool:
 
 def _between_conversions(draw: Draw) -> Iterator[Case]:
     """
-    Cases of a float operator whose operands and results are quantized; none of a row without
+    Yields cases of a float operator whose operands and results are quantized; none of a row without
     quantized types, which the operator does not admit.
     """
     row, family = draw.row, family_of(draw.operator)

@@ -38,7 +38,7 @@ def reduction(draw: Draw) -> Iterator[Case]:
 
 @cases(ReduceProdOp)
 def product(draw: Draw) -> Iterator[Case]:
-    """Factors near 1: products of others leave the range of their type."""
+    """Draws factors near 1: products of others leave the range of their type."""
     for shape, axes in draw.some(AXES, 2):
         yield draw.case(shape, axes=axes, values=lambda a: np.sign(a) + a / np.asarray(8, a.dtype))
 
