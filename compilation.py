@@ -19,7 +19,8 @@ from .runtime.saved_program import find_signature, store_signature
 from .runtime.signature import signature_of
 from .runtime.symbols import Binding
 
-# what only a compilation needs is imported where it is used: a program in the cache needs nothing
+# modules for compilation are imported where they are used: a program in the cache needs none of
+# them
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
 
@@ -65,7 +66,7 @@ class Compilation:
         try:
             found = self._target.restore(source)
         except OSError:
-            return None  # the import will say what is wrong with the file
+            return None  # the import will report the error of the file
         if found is None:
             return None
         self._files.expect_unchanged(source.external)
@@ -119,7 +120,7 @@ class Compilation:
             return None
         known = Binding(declared.inputs).symbols
         if not all(name in known for name in sizes):
-            self._imported(sizes)  # says what is wrong with them
+            self._imported(sizes)  # reports errors in them
         if all(name in sizes for name in known):
             return None
         return Signature(
@@ -139,7 +140,7 @@ class Compilation:
         try:
             found = find_signature(cache, source)
         except OSError:
-            found = None  # the import will say what is wrong with the file
+            found = None  # the import will report the error of the file
         if found is None:
             found = self._read_declared(sizes)
             if found is not None:
@@ -161,7 +162,7 @@ class Compilation:
             self._trial = tried, module, external
             trial = signature_of(module)
         except ModelError as error:
-            problem = error  # perhaps of these sizes only
+            problem = error  # perhaps only with these sizes
         inputs = declared_inputs(model), None if trial is None else trial.inputs
         outputs = declared_outputs(model), None if trial is None else trial.outputs
         try:
@@ -200,7 +201,10 @@ class Compilation:
         return Stages(module, remaining, self._verify, done, self._progress)
 
     def _source(self, sizes: Mapping[str, int]) -> OnnxSource | None:
-        """What a cache can know the model by; None if it is neither an ONNX file nor its bytes."""
+        """
+        Returns the source by which a cache knows the model; None if it is neither an ONNX file nor
+        its bytes.
+        """
         if isinstance(self._model, bytes):
             return OnnxSource(self._model, sizes, self._max_elements)
         if self._is_onnx and isinstance(self._model, str | Path):
@@ -226,7 +230,7 @@ def _completed(
     declared: Sequence[Declaration], trial: Sequence[TensorInfo] | None
 ) -> tuple[TensorInfo, ...]:
     """
-    Declarations, with what they leave out taken from a graph of certain sizes. Raises KeyError if
+    Returns declarations, with missing parts taken from a graph of certain sizes. Raises KeyError if
     something is missing.
     """
     found: list[TensorInfo] = []

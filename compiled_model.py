@@ -16,7 +16,8 @@ from .runtime.memory_plan import plan_of
 from .runtime.peak_memory import peak_resident_bytes
 from .runtime.symbols import checked_sizes
 
-# what only a compilation needs is imported where it is used: a program in the cache needs nothing
+# modules for compilation are imported where they are used: a program in the cache needs none of
+# them
 if TYPE_CHECKING:
     import numpy as np
 
@@ -43,7 +44,7 @@ class CompiledModel:
     ):
         """
         `stages` may be a function that makes them; then `memory` is the plan of the program.
-        `sizes` are those that symbolic dimensions of the model got.
+        `sizes` are the sizes that symbolic dimensions of the model got.
         """
         self.backend = backend
         self._stages = stages

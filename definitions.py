@@ -59,7 +59,7 @@ def define(
 
 
 class Operator:
-    """What `define` returns: call it with values of a graph, or with arrays."""
+    """The result of `define`: call it with values of a graph, or with arrays."""
 
     def __init__(
         self,
@@ -119,7 +119,7 @@ class Operator:
 
     def __call__(self, *operands: Any) -> GenericOp | np.ndarray:
         """
-        Returns a node on values of a graph, or what the formula gives for arrays, computed in
+        Returns a node on values of a graph, or the result of the formula for arrays, computed in
         numpy. Raises GlowError for operands that do not fit.
         """
         if not operands or isinstance(operands[0], SSAValue):

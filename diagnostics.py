@@ -22,7 +22,7 @@ LONGEST_MESSAGE = 2000
 
 
 class ToolError(DiagnosticException):
-    """An error whose text is complete: position, what went wrong, what to do."""
+    """An error whose text is complete: its position, its cause, and the remedy."""
 
 
 def keep_operation(self: Diagnostic, ir: IRNode, underlying_error: Exception) -> NoReturn:
@@ -44,7 +44,7 @@ def shorten(message: str) -> str:
 
 
 def describe_parse_error(error: ParseError) -> str:
-    """The message, and the line it is about with a caret."""
+    """Returns the message, with the source line and a caret."""
     position = error.span.get_location()
     message = shorten(_visible(" ".join(error.msg.split())))
     if message.startswith("in "):

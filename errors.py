@@ -1,4 +1,4 @@
-"""The exceptions of the public interface. A message says what is wrong, where, and what to do."""
+"""The exceptions of the public interface. A message states the error, its place, and the remedy."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ class QuantizationError(GlowError):
 
 
 class DeviceError(GlowError):
-    """A device failed while it ran a part of a network; `__cause__` is what it raised."""
+    """A device failed while it ran a part of a network; `__cause__` is the original error."""
 
 
 class DeviceMemoryError(GlowError):
-    """A part of a network does not fit into what is free of a device's memory."""
+    """A part of a network does not fit into the free memory of a device."""
 
     def __init__(self, message: str, device: str = "", lacking: int = 0):
         super().__init__(message)

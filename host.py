@@ -202,7 +202,7 @@ class HostManager:
 
     def remove_network(self, name: str, drain: bool = True) -> None:
         """
-        Removes a network and free its memory, when its requests are done: all that were accepted,
+        Removes a network and frees its memory, when its requests are done: all that were accepted,
         or without `drain` those that a device began with; the others fail with RejectedError. New
         ones are refused at once. A network that is still being compiled is given up, which the
         future of `add_network` says with RejectedError.
@@ -291,16 +291,16 @@ class HostManager:
         return await asyncio.wrap_future(future)
 
     def _ended(self, request: Request) -> None:
-        """A request ended, and its future is about to be done."""
+        """Notes that a request ended, and that its future is about to be done."""
         self._records.append(Record.of(request))
         following = self._admission.leave(request)
         if following is not None:
             following.start()
 
-    # what happened
+    # events
 
     def statistics(self) -> HostStatistics:
-        """The counts up to now."""
+        """Returns the counts up to now."""
         self._expect_own_process()
         return HostStatistics(
             self._admission.active,
@@ -354,7 +354,7 @@ class HostManager:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        """Shut down; after an error, without the requests that no device began with."""
+        """Shuts down; after an error, without the requests that no device began with."""
         self.shutdown(drain=error is None)
 
     def _expect_open(self) -> None:

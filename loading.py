@@ -71,7 +71,7 @@ class Loading:
     ):
         from xdsl.dialects.builtin import ModuleOp
 
-        # the caller may change it meanwhile
+        # the caller may change it later
         self._model = model.clone() if isinstance(model, ModuleOp) else model
         self._sizes = checked_sizes(symbols)
         if max_elements is not None:

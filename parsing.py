@@ -1,5 +1,5 @@
 """
-MLIR text to modules: the parser that `glow.compile` and the tools have in common.
+The parser of MLIR text, which `glow.compile` and the tools share.
 
 xDSL's parser does not record where operations come from. This one gives each operation its
 position, and every error of it says `file:line:column: error:`, shows the line, and, for names,

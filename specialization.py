@@ -46,7 +46,7 @@ class LatestUsed(Generic[K, V]):
         self._lock = threading.Lock()
 
     def get(self, key: K) -> V:
-        """Returns the value of a key, made if need be. Raises what `make` raises."""
+        """Returns the value of a key, which is made if necessary. Raises the errors of `make`."""
         while True:
             with self._lock:
                 if key in self._made:
@@ -103,7 +103,7 @@ class SymbolicModel(CompiledModel):
         limit: int,
     ):
         """
-        `signature` has the symbols; `fixed` are sizes that it does not have any more; `compile`
+        `signature` has the symbols; `fixed` are the sizes that it does not have any more; `compile`
         makes the model for sizes of all symbols; at most `limit` of them are kept.
         """
         self._binding = Binding(signature.inputs)

@@ -69,7 +69,7 @@ class Picture:
         thickness: float = 1,
         tip: str = "",
     ) -> None:
-        """A rectangle; a pointer on it shows the text `tip`."""
+        """Draws a rectangle; a pointer on it shows the text `tip`."""
         corners = f' rx="{_n(radius)}"' if radius else ""
         place = f'x="{_n(x)}" y="{_n(y)}" width="{_n(width)}" height="{_n(height)}"{corners}'
         colours = self._colours(fill, stroke, thickness)
@@ -77,7 +77,7 @@ class Picture:
         self._parts.append(f"<rect {place}{colours}{end}")
 
     def path(self, d: str, fill: str = "none", stroke: str = "none", thickness: float = 1) -> None:
-        """A path in SVG's notation."""
+        """Draws a path in SVG's notation."""
         self._parts.append(f'<path d="{d}"{self._colours(fill, stroke, thickness)}/>')
 
     def line(
@@ -89,7 +89,7 @@ class Picture:
         thickness: float = 1,
         dashed: bool = False,
     ) -> None:
-        """A straight line."""
+        """Draws a straight line."""
         (x1, y1), (x2, y2) = start, end
         dashes = ' stroke-dasharray="4 3"' if dashed else ""
         ends = f'x1="{_n(x1)}" y1="{_n(y1)}" x2="{_n(x2)}" y2="{_n(y2)}"'
@@ -101,7 +101,9 @@ class Picture:
         stroke: str = "muted",
         thickness: float = 1.5,
     ) -> None:
-        """A line along the points with a tip at the last one; its last part is level or upright."""
+        """
+        Draws a line along the points with a tip at the last one; its last part is level or upright.
+        """
         (x, y), (a, b) = points[-1], points[-2]
         dx, dy = (x > a) - (x < a), (y > b) - (y < b)
         shaft = " L ".join(f"{_n(p)} {_n(q)}" for p, q in points)
@@ -122,7 +124,7 @@ class Picture:
         bold: bool = False,
         mono: bool = False,
     ) -> None:
-        """A text with its base line at y, and its `anchor` (start, middle or end) at x."""
+        """Draws a text with its base line at y, and its `anchor` (start, middle or end) at x."""
         style = f' font-size="{_n(size)}"' if size != 12 else ""
         style += f' text-anchor="{anchor}"' if anchor != "start" else ""
         style += ' font-weight="600"' if bold else ""

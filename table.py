@@ -1,4 +1,4 @@
-"""What is known of many things, each entry beside the code that it belongs to."""
+"""Registries: tables whose entries stand beside the code that they belong to."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Table(Mapping[K, V]):
 
     def __init__(self, what: str, inherited: bool = False):
         """
-        `what` is an entry in error messages, with its article. With `inherited`, a class without
+        `what` names an entry in error messages, with its article. With `inherited`, a class without
         an entry has that of its nearest base class with one.
         """
         self._what = what
@@ -32,7 +32,7 @@ class Table(Mapping[K, V]):
         self._entries: dict[K, V] = {}
 
     def entry(self, *keys: K) -> Callable[[V], V]:
-        """Decorator: add an entry under some keys. Raises ValueError if there is one already."""
+        """Registers an entry under some keys. Raises ValueError if there is one already."""
 
         def add(value: V) -> V:
             for key in keys:

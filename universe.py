@@ -31,7 +31,7 @@ _GRAPH, _INSTRUCTIONS, _PARTITION = "passes.graph.", "passes.instructions.", "pa
 _KERNELS = "lowering.kernels."
 
 PASSES = {
-    # what a module is for
+    # the kinds of modules
     "glow-set-machine": "lowering.set_machine:SetMachinePass",
     # graph
     "glow-fold-constants": _GRAPH + "fold_constants:FoldConstantsPass",
@@ -92,7 +92,7 @@ TARGETS = {
 
 
 CANONICALIZATION = _GRAPH + "canonicalization"
-"""What gives nodes their canonicalization patterns, by being imported."""
+"""The modules that give nodes their canonicalization patterns when they are imported."""
 
 
 def _loader(path: str) -> Callable[[], Any]:
@@ -101,7 +101,7 @@ def _loader(path: str) -> Callable[[], Any]:
 
 
 def _with_patterns(load: Callable[[], Any]) -> Callable[[], Any]:
-    """What loads something by whose time nodes have their canonicalization patterns."""
+    """Returns a loader after which nodes have their canonicalization patterns."""
 
     def loaded() -> Any:
         import_module(f"{PACKAGE}.{CANONICALIZATION}")

@@ -1,7 +1,4 @@
-"""
-Prints the lowest versions that pyproject.toml allows of what the package depends on, as constraints
-for pip.
-"""
+"""Prints the lowest versions of dependencies that pyproject.toml allows, as constraints for pip."""
 
 from __future__ import annotations
 
