@@ -94,13 +94,13 @@ class CompiledModel:
 
     def get_inputs(self) -> list[TensorInfo]:
         """
-        Names, shape and type of each input, in order. A symbolic dimension is a string: its name,
-        or `<input>_dim<index>` if it has none.
+        Returns names, shape and type of each input, in order. A symbolic dimension is a string: its
+        name, or `<input>_dim<index>` if it has none.
         """
         return list(self._signature.inputs)
 
     def get_outputs(self) -> list[TensorInfo]:
-        """Names, shape and type of each output, in order."""
+        """Returns names, shape and type of each output, in order."""
         return list(self._signature.outputs)
 
     @property

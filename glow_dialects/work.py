@@ -65,21 +65,22 @@ class OperatorWork:
 
 
 def operations(*operators: type[Node]) -> Callable[[Count], Count]:
-    """Registers the number of operations of a call of `operators`."""
+    """Returns registers the number of operations of a call of `operators`."""
     return _OPERATIONS.entry(*operators)
 
 
 def products(*operators: type[Node]) -> Callable[[Count], Count]:
     """
-    Registers the number of products that a call of `operators` sums. A product and its addition are
-    two operations.
+    Returns registers the number of products that a call of `operators` sums. A product and its
+    addition are two operations.
     """
     return _PRODUCTS.entry(*operators)
 
 
 def moved(*operators: type[Node]) -> Callable[[Count], Count]:
     """
-    Registers the number of bytes that a call of `operators`, which do not read all operands, moves.
+    Returns registers the number of bytes that a call of `operators`, which do not read all
+    operands, moves.
     """
     return _BYTES.entry(*operators)
 
@@ -229,5 +230,7 @@ def _batch_norm(call: Call) -> int:
 
 @operations(LayerNormOp, RmsNormOp, GroupNormOp)
 def _row_norm(call: Call) -> int:
-    """Sums, difference, square, sum of squares, and product by the deviation, scale, and bias."""
+    """
+    Returns sums, difference, square, sum of squares, and product by the deviation, scale, and bias.
+    """
     return 7 * _elements(call.operands[0])

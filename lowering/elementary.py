@@ -285,7 +285,7 @@ def _exp2_f64(d: Lanes, t: SSAValue) -> SSAValue:
 
 
 def powf(v: Lanes, x: SSAValue, y: SSAValue) -> SSAValue:
-    """x**y as 2**(y * log2|x|) in f64, then the signs and special cases of C's `pow`."""
+    """Computes x**y as 2**(y * log2|x|) in f64, then the signs and special cases of C's `pow`."""
     d = v.widened()
     a = d.abs(d.widen(x))
     magnitude = v.narrow(_exp2_f64(d, d.mul(d.widen(y), _log2_f64(d, a))))

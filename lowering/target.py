@@ -93,13 +93,13 @@ class Target:
 
     def describe(self) -> MachineDescription:
         """
-        What schedules depend on. Caches are the host's where it could be the target.
+        Returns the facts that schedules depend on. Caches are the host's if it could be the target.
         """
         machine = describe(self.feature_set())
         return machine if self.missing_here() else with_host_caches(machine)
 
     def missing_here(self) -> list[str]:
-        """What the host lacks to run such code: an architecture, or names of features."""
+        """Returns the lacks of the host for such code: an architecture, or names of features."""
         host = host_target()
         if self.architecture != host.architecture:
             return [self.architecture]
@@ -182,7 +182,9 @@ def find_target(
 
 
 def _default_cpu(triple: str | None) -> str:
-    """What GLOW_TARGET_CPU names, if it can be meant. Raises GlowError for unknown names."""
+    """
+    Returns the CPU that GLOW_TARGET_CPU names, if it is usable. Raises GlowError for unknown names.
+    """
     cpu = os.environ.get(DEFAULT_CPU, "").strip() or NATIVE
     if cpu == NATIVE:
         return cpu
@@ -262,7 +264,7 @@ def _has_64_bits(target: Target) -> bool:
 
 
 def _elsewhere(script: str) -> subprocess.CompletedProcess[str] | None:
-    """What running Python in another process gave; None if that is impossible."""
+    """Returns the output of Python in another process; None if that is impossible."""
     command = [sys.executable, "-c", script]
     try:
         return subprocess.run(command, capture_output=True, text=True, timeout=60)
@@ -295,7 +297,7 @@ def _listed(text: str) -> tuple[str, ...]:
 
 @cache
 def features_of(triple: str, cpu: str, features: str) -> Mapping[str, bool]:
-    """Which features LLVM generates code with for a CPU; see the head of this file."""
+    """Returns the features with which LLVM generates code for a CPU; see the head of this file."""
     target = Target(triple, cpu, features)
     is_x86 = target.architecture in (_X86, "i386", "i686")
     names = sorted(llvm.get_host_cpu_features()) if is_x86 else _ARM_FEATURES
@@ -305,7 +307,7 @@ def features_of(triple: str, cpu: str, features: str) -> Mapping[str, bool]:
 
 
 def _tried(target: Target, names: Sequence[str]) -> Mapping[str, bool]:
-    """Which of these features a target has; see the head of this file."""
+    """Returns the features among `names` that a target has; see the head of this file."""
     initialize()
     cpu, features = target.cpu, target.features
     both = ",".join(filter(None, [features, "+{}"]))

@@ -58,7 +58,10 @@ def load_schedules(path: str | Path, machine: MachineDescription) -> TunedSchedu
 
 
 def read_schedules(path: str | Path, machine: MachineDescription) -> TunedSchedules | str:
-    """The content of a file, or why it is not used here. Raises GlowError if it is broken."""
+    """
+    Returns the content of a file, or the reason why it is not used here. Raises GlowError if it is
+    broken.
+    """
     header, kernels = _read(Path(path))
     if (reason := _foreign(header, machine)) is not None:
         return reason
@@ -82,7 +85,7 @@ def save_schedules(path: Path, schedules: TunedSchedules, machine: MachineDescri
 
 
 def schedules_directory(cache: Path) -> Path:
-    """Where a cache keeps measured schedules."""
+    """Returns the folder in which a cache keeps measured schedules."""
     return cache / "schedules"
 
 
@@ -117,7 +120,7 @@ def _kernel(entry: Mapping[str, Any]) -> TunedKernel:
 
 
 def _foreign(header: Mapping[str, Any], machine: MachineDescription) -> str | None:
-    """What is different where a file was written; None if nothing is."""
+    """Returns the difference to the machine or version that wrote a file; None if there is none."""
     if header["format"] != FORMAT:
         return f"its format is {header['format']!r}, not {FORMAT!r}"
     wanted = _written_by(machine)

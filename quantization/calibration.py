@@ -62,7 +62,7 @@ METHODS: Table[str, Method] = Table("a method")
 
 
 def method(name: str) -> Callable[[Method], Method]:
-    """Registers a method of calibration under a name."""
+    """Returns registers a method of calibration under a name."""
     return METHODS.entry(name)
 
 

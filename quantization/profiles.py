@@ -101,8 +101,8 @@ class Profile:
     @classmethod
     def load(cls, path: str | Path) -> Profile:
         """
-        Reads a profile. Raises QuantizationError, naming file and value, if it is not one, is
-        damaged, or of a newer version.
+        Returns reads a profile. Raises QuantizationError, naming file and value, if it is not one,
+        is damaged, or of a newer version.
         """
         try:
             document = json.loads(Path(path).read_text(encoding="utf-8"))

@@ -69,7 +69,7 @@ def _without_weights(
 def _give_sizes(
     graph: GraphProto, inputs: Iterable[ValueInfoProto], symbols: Mapping[str, int]
 ) -> None:
-    """Sizes for the symbols of inputs; outputs without shapes, which follow from these."""
+    """Sets sizes for the symbols of inputs. Outputs lose their shapes, which follow from these."""
     dims = input_dims(list(inputs))
     for value in graph.input:
         for dim, size in zip(value.type.tensor_type.shape.dim, dims[value.name], strict=True):

@@ -156,7 +156,7 @@ def _expect(
     elements: Sequence[Attribute],
     values: Sequence[SSAValue],
 ) -> None:
-    """Values have the types in which elements compute."""
+    """Expects values of the types in which elements compute."""
     wanted, found = [compute_type(e) for e in elements], [v.type for v in values]
     if wanted != found:
         texts = [", ".join(map(str, types)) or "none" for types in (wanted, found)]

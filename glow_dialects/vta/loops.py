@@ -108,7 +108,9 @@ class GemmOp(Loop):
         pop: Engines = (),
         push: Engines = (),
     ) -> GemmOp:
-        """Pairs are (begin, end) for `uops` and (outer, inner) for the rest."""
+        """
+        Returns an instruction from pairs: (begin, end) for `uops` and (outer, inner) for the rest.
+        """
         factors = {"dst": dst, "src": src, "wgt": wgt}
         properties = _loop_properties(uops, loop, factors, pop, push)
         if reset:
@@ -155,7 +157,9 @@ class AluOp(Loop):
         pop: Engines = (),
         push: Engines = (),
     ) -> AluOp:
-        """Pairs are (begin, end) for `uops` and (outer, inner) for the rest."""
+        """
+        Returns an instruction from pairs: (begin, end) for `uops` and (outer, inner) for the rest.
+        """
         properties = _loop_properties(uops, loop, {"dst": dst, "src": src}, pop, push)
         properties["opcode"] = alu_opcode_attr(opcode)
         if imm is not None:

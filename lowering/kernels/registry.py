@@ -57,8 +57,8 @@ def kernel(
     on: Callable[[MachineDescription, Call], bool] = everywhere,
 ) -> Callable[[Algorithm], Algorithm]:
     """
-    Registers the algorithm of operators, for calls on which `when` holds and machines on which `on`
-    holds.
+    Returns registers the algorithm of operators, for calls on which `when` holds and machines on
+    which `on` holds.
     """
 
     def register(algorithm: Algorithm) -> Algorithm:
@@ -73,7 +73,8 @@ def kernel(
 
 def default_kernel(algorithm: Algorithm) -> Algorithm:
     """
-    Registers the algorithm of operators that are stated as a formula and have no other algorithm.
+    Returns registers the algorithm of operators that are stated as a formula and have no other
+    algorithm.
     """
     _DEFAULT.append(algorithm)
     return algorithm

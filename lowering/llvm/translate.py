@@ -91,7 +91,7 @@ def _definition(function: llvm.FuncOp, names: Names) -> str:
 
 
 def _name_values(blocks: Sequence[Block], names: Names) -> None:
-    """Numbers all values first, because a phi may mention one that comes later."""
+    """Numbers all values first, because a phi may mention a later one."""
     number = 0
     for block in blocks:
         for argument in block.args:

@@ -50,12 +50,17 @@ INT8 = (-128, 127)
 
 
 def element(*operators: type[N]) -> Callable[[Element[N]], Element[N]]:
-    """Registers the function that computes a node in the body of an instruction in accumulators."""
+    """
+    Returns registers the function that computes a node in the body of an instruction in
+    accumulators.
+    """
     return ELEMENTS.entry(*operators)
 
 
 def product(operator: type[Node]) -> Callable[[Product], Product]:
-    """Registers the function that returns the sums of an operator with weights, and its bias."""
+    """
+    Returns registers the function that returns the sums of an operator with weights, and its bias.
+    """
     return PRODUCTS.entry(operator)
 
 

@@ -126,7 +126,7 @@ def load_padded(
     dims: tuple[Dim, Dim],
     inputs: tuple[Clipped, Clipped],
 ) -> None:
-    """Rows and columns of one block of inputs, with zeros around them."""
+    """Loads rows and columns of one block of inputs, with zeros around them."""
     (row, column), (rows, columns), c = dims, inputs, stream.config
     pads = (rows.before, rows.behind, columns.before, columns.behind)
     simple = rows.size and columns.size and column.stride == 1 and max(pads) < 1 << c.pad_bits
@@ -167,7 +167,7 @@ def _load_zeros(stream: Stream, memory: MemoryMap, place: int, count: int, dram:
 
 
 def reset(stream: Stream, micro_ops: MicroOps, span: Span) -> None:
-    """Zeros into accumulators."""
+    """Sets accumulators to zero."""
     for uops, loops in micro_ops.loops([*_run(span, stream.config)], (span.begin, 0, 0)):
         stream.gemm(uops, loops, span, reset=True)
 

@@ -55,8 +55,8 @@ ABSORBERS: Table[type[Node], Absorb[Any]] = Table("a way to absorb maps")
 
 def absorber(operator: type[N]) -> Callable[[Absorb[N]], Absorb[N]]:
     """
-    Registers how `operator` takes a map of its result into its weights; the function returns None
-    if it cannot.
+    Returns registers how `operator` takes a map of its result into its weights; the function
+    returns None if it cannot.
     """
     return ABSORBERS.entry(operator)
 
@@ -127,7 +127,9 @@ def changed_bias(build: Build, bias: SSAValue, map: ChannelAffine) -> SSAValue |
 
 @absorber(ConvolutionOp)
 def convolution(node: ConvolutionOp, map: ChannelAffine, build: Build) -> SSAValue | None:
-    """Scales row `o` of the filter, which makes output channel `o` for any number of groups."""
+    """
+    Returns scales row `o` of the filter, which makes output channel `o` for any number of groups.
+    """
     if (bias := changed_bias(build, node.bias, map)) is None:
         return None
     weights = scaled_weights(build, node.filter, map)
@@ -137,7 +139,8 @@ def convolution(node: ConvolutionOp, map: ChannelAffine, build: Build) -> SSAVal
 @absorber(TransposedConvolutionOp)
 def transposed(node: TransposedConvolutionOp, map: ChannelAffine, build: Build) -> SSAValue | None:
     """
-    Scales column `j` of the filter rows of group `i`, which makes output channel `j` of that group.
+    Returns scales column `j` of the filter rows of group `i`, which makes output channel `j` of
+    that group.
     """
     read, bias = constant_reader(node.filter), changed_bias(build, node.bias, map)
     if read is None or bias is None:
@@ -171,7 +174,9 @@ def fully_connected(node: FullyConnectedOp, map: ChannelAffine, build: Build) ->
 
 @absorber(MatMulOp)
 def matrix_product(node: MatMulOp, map: ChannelAffine, build: Build) -> SSAValue | None:
-    """Scales the columns of the right matrix of a product. A sum with the offset remains."""
+    """
+    Returns scales the columns of the right matrix of a product. A sum with the offset remains.
+    """
     if len(shape_of(node.result.type)) != 2 or not map.scales:
         return None
     weights = scaled_weights(build, node.rhs, map, columns=not node.transpose_rhs.value.data)

@@ -34,7 +34,9 @@ class NoRoomError(CompileError):
 
 
 def strategy(name: str) -> Callable[[Strategy], Strategy]:
-    """Registers a strategy. It returns None if it finds no partitions that fit into memory."""
+    """
+    Returns registers a strategy. It returns None if it finds no partitions that fit into memory.
+    """
     return STRATEGIES.entry(name)
 
 

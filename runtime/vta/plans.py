@@ -113,7 +113,7 @@ def plan_gemm(dst: np.ndarray, src: np.ndarray, wgt: np.ndarray) -> GemmPlan:
 
 
 def _products(dst: np.ndarray, src: np.ndarray, wgt: np.ndarray) -> Iterator[Product]:
-    """Groups accumulators int64[D], each with K products, by their weights int64[D, K]."""
+    """Yields groups accumulators int64[D], each with K products, by their weights int64[D, K]."""
     keys = np.ascontiguousarray(wgt).view(np.dtype((np.void, wgt.shape[1] * 8))).reshape(-1)
     _, group = np.unique(keys, return_inverse=True)
     order = np.argsort(group, kind="stable")

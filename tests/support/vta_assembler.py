@@ -105,7 +105,7 @@ def gemm(
     wgt: tuple[int, int] = (0, 0),
     reset: int = 0,
 ) -> Op:
-    """Pairs are of the outer and the inner loop."""
+    """Returns an instruction from pairs for the outer and the inner loop."""
     return Op("gemm", _loops(uops, iterations, dst, src, reset) | _pair("wgt_factor", wgt))
 
 

@@ -196,8 +196,8 @@ def cases(
     *operators: type[Node], rows: Iterable[Row] = UNIFORM
 ) -> Callable[[Generator], Generator]:
     """
-    Registers the generator of operators, or of all operators that derive from them. `rows` are the
-    element types to try if a claim does not list them.
+    Returns registers the generator of operators, or of all operators that derive from them. `rows`
+    are the element types to try if a claim does not list them.
     """
 
     def register(generate: Generator) -> Generator:

@@ -26,7 +26,7 @@ _DOMAINS: Table[type[DataParallel], Values] = Table("a domain", inherited=True)
 
 
 def domain(*operators: type[DataParallel]) -> Callable[[Values], Values]:
-    """Registers the domain of operators: a function that moves random numbers into it."""
+    """Returns registers the domain of operators: a function that moves random numbers into it."""
     return _DOMAINS.entry(*operators)
 
 
@@ -60,7 +60,9 @@ def select(draw: Draw) -> Iterator[Case]:
 
 @cases(CastOp, rows=[Row((a,), (b,)) for a in ELEMENTS for b in ELEMENTS if a != b])
 def cast(draw: Draw) -> Iterator[Case]:
-    """Floats stay in the range of every integer type: others are not defined."""
+    """
+    Draws floats in the range of every integer type, because conversions of others are not defined.
+    """
     source = draw.row.operand(0)
     (shape,) = draw.some(SHAPES, 1)
     values = (lambda a: 40 * np.abs(a)) if is_float(source) else anywhere

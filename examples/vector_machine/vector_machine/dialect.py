@@ -63,7 +63,7 @@ def fill(memory, registers, value):
 
 @instruction
 def compute(memory, registers, function):
-    """Registers 0 becomes `function` (add, mul or max) of both registers."""
+    """Sets register 0 to `function` (add, mul or max) of both registers."""
     registers[0] = FUNCTIONS[function](*registers)
 
 

@@ -70,7 +70,10 @@ def convolution(node: OnnxNode) -> SSAValue:
 
 @converter("QLinearMatMul")
 def matmul(node: OnnxNode) -> SSAValue:
-    """Scales may be one for each row of the left operand, and for each column of the right one."""
+    """
+    Converts a product whose scales may be one for each row of the left operand, and for each column
+    of the right one.
+    """
     a = _input(node, 0, -2 if rank(node.input(0)) > 1 else 0)
     b = _input(node, 3, -1)
     return _output(node, matrix_product(node.build, a, b), 6, 0)

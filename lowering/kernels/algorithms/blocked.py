@@ -59,7 +59,9 @@ def convolution(k: Kernel) -> None:
 def windows(
     call: Call, counts: Sequence[int], kernel_sizes: Sequence[int]
 ) -> tuple[list[Dim], list[Dim], list[Affine]]:
-    """Loop variables over windows and over offsets in them, and the places that they read."""
+    """
+    Returns loop variables over windows and over offsets in them, and the places that they read.
+    """
     window = [Dim(f"w{i}", size) for i, size in enumerate(counts)]
     offset = [Dim(f"k{i}", size) for i, size in enumerate(kernel_sizes)]
     steps = zip(window, offset, call.ints("strides"), call.ints("dilations"), strict=True)

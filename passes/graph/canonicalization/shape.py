@@ -56,7 +56,7 @@ def pad_by_nothing(node: PadOp, build: Build) -> SSAValue | None:
 
 @canonical(ConcatOp)
 def concat_of_one(node: ConcatOp, build: Build) -> SSAValue | None:
-    """Operands without elements do not count."""
+    """Removes operands without elements, which do not count."""
     axis = node.axis.value.data
     filled = [v for v in node.inputs if shape_of(v.type)[axis]] or [node.inputs[0]]
     if len(filled) == 1:

@@ -31,7 +31,7 @@ def pad_of_pad(node: PadOp, build: Build) -> SSAValue | None:
 
 @simplification(ConvolutionOp)
 def convolution_of_pad(node: ConvolutionOp, build: Build) -> SSAValue | None:
-    """Zeros around the spatial dimensions are padding of the convolution."""
+    """Makes zeros around the spatial dimensions the padding of the convolution."""
     pad = defining_op(node.input, PadOp)
     if pad is None or to_python(pad.value) != 0:
         return None

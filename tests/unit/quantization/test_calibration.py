@@ -59,7 +59,7 @@ def test_divergence(rng: np.random.Generator, bins: int, levels: int) -> None:
 
 
 def without_spike(counts: list[int], zero: int) -> list[int]:
-    """Zeros are exact: the two bins on each side of 0 count no more than the third."""
+    """Limits the two bins on each side of 0, with exact zeros, to the count of the third."""
     result = list(counts)
     for i in range(2):
         if zero + 2 < len(counts):

@@ -45,7 +45,7 @@ def instructions(model: glow.CompiledModel) -> list[Instruction]:
 
 
 def check(profile: TimeProfile, threads: int, repeat: int, count: int) -> None:
-    """Times of each run grow on each thread, and lie within the run."""
+    """Checks that the times of each run grow on each thread, and lie within the run."""
     assert profile.threads == threads
     assert len(profile.runs) == repeat
     assert [i.number for i in profile.instructions] == list(range(count))

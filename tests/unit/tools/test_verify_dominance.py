@@ -14,7 +14,9 @@ from xdsl.utils.exceptions import VerifyException
 
 
 def function(successors: list[list[int]], definition: int, use: int) -> FuncOp:
-    """Blocks i branches to successors[i]; one block defines a value, another one uses it."""
+    """
+    Returns blocks i branches to successors[i]; one block defines a value, another one uses it.
+    """
     blocks = [Block() for _ in successors]
     value = test.TestOp(result_types=[i32])
     if definition != use:
