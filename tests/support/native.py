@@ -15,19 +15,17 @@ from glow.lowering.target import find_target
 from glow.lowering.threads import llvm_text
 from glow.runtime.cpu_program import aligned_bytes
 from glow.runtime.interpreter import interpret
-from glow.runtime.jit import Executable, compile_object
+from glow.runtime.jit import Executable, object_of
 from glow.runtime.memory_plan import function_bytes
 from glow.runtime.signature import main_function
+from glow.runtime.stages import parse_pipeline
 from glow.runtime.teams import ParallelExecutable
 from glow.runtime.weights import fill_weights
 from glow.semantics import numpy_dtype
 from xdsl.dialects.builtin import MemRefType, ModuleOp
 from xdsl.parser import Parser
-from xdsl.passes import PassPipeline
-from xdsl.universe import Universe
 
 CONTEXT = make_context()
-PASSES = Universe.get_multiverse().all_passes
 GARBAGE = 0xAB
 THREADS = int(os.environ.get("GLOW_TEST_THREADS", "1"))
 """How many threads run programs where a test does not say."""
@@ -39,7 +37,7 @@ def parse(text: str) -> ModuleOp:
 
 def apply(module: ModuleOp, pipeline: str, verify: bool = True) -> ModuleOp:
     """The module, changed in place by passes."""
-    for single in PassPipeline.parse_spec(PASSES, pipeline).passes:
+    for single in parse_pipeline(pipeline):
         single.apply(CONTEXT, module)
         if verify:
             module.verify()
@@ -90,7 +88,7 @@ def compile_native(
     apply(kernels, f"{set_machine(target.describe())},glow-expand-math", verify=False)
     apply(kernels, "glow-convert-to-llvm")
     texts = [translate_module(kernels), *([llvm_text(target.triple)] if threads > 1 else [])]
-    executable = Executable([compile_object(t, target) for t in texts], "glow_main", target)
+    executable = Executable([object_of(t, target, "", None) for t in texts], "glow_main", target)
     run = ParallelExecutable(executable, threads, pin=False) if threads > 1 else executable
     weights = aligned_bytes(function_bytes(program, WEIGHTS_SIZE))
     fill_weights(weights, program)
