@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 from math import inf, prod
+from typing import TypeAlias
 
 from xdsl.dialects.builtin import (
     BFloat16Type,
@@ -13,6 +14,7 @@ from xdsl.dialects.builtin import (
     Float32Type,
     Float64Type,
     IntegerType,
+    MemRefLayoutAttr,
     MemRefType,
     NoneAttr,
     Signedness,
@@ -27,6 +29,7 @@ from xdsl.utils.exceptions import VerifyException
 from .quant import QuantizedType
 
 _DENSE = NoneAttr()
+Layout: TypeAlias = "MemRefLayoutAttr | NoneAttr"
 FLOAT_TYPES = (Float16Type, BFloat16Type, Float32Type, Float64Type)
 
 
@@ -155,7 +158,7 @@ def tensor_type(element: Attribute, shape: Sequence[int]) -> TensorType:
     return make(element, tuple(shape))
 
 
-def memref_type(element: Attribute, shape: Sequence[int], layout: Attribute = _DENSE) -> MemRefType:
+def memref_type(element: Attribute, shape: Sequence[int], layout: Layout = _DENSE) -> MemRefType:
     """The type of a memref, dense without a layout."""
     make = MemRefType if isinstance(element, QuantizedType) else _memref_type
     return make(element, tuple(shape), layout)
@@ -167,7 +170,7 @@ def _tensor_type(element: Attribute, shape: tuple[int, ...]) -> TensorType:
 
 
 @lru_cache(maxsize=8192)
-def _memref_type(element: Attribute, shape: tuple[int, ...], layout: Attribute) -> MemRefType:
+def _memref_type(element: Attribute, shape: tuple[int, ...], layout: Layout) -> MemRefType:
     return MemRefType(element, shape, layout)
 
 

@@ -56,7 +56,8 @@ def start(
             runpy.run_module(module, run_name="__main__", alter_sys=True)
         except SystemExit as end:
             code = end.code if isinstance(end.code, int) else int(end.code is not None)
-        return Finished(code, *capfd.readouterr())
+        wrote = capfd.readouterr()
+        return Finished(code, wrote.out, wrote.err)
 
     return started
 
