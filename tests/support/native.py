@@ -48,13 +48,18 @@ def kernels_pipeline(machine: MachineDescription, threads: int = 1) -> str:
     return f"{set_machine(machine)},{kernels_passes(threads)}"
 
 
-def kernels_passes(threads: int = 1) -> str:
-    """The passes from an allocated program to kernels."""
+def nests_passes(threads: int = 1) -> str:
+    """The passes from an allocated program to nests with schedules."""
     options = f"{{threads={threads}}}"
     return (
         f"glow-build-nests{options},glow-split-reductions,glow-schedule-nests,"
-        f"glow-divide-nests{options},glow-generate-loops"
+        f"glow-divide-nests{options}"
     )
+
+
+def kernels_passes(threads: int = 1) -> str:
+    """The passes from an allocated program to kernels."""
+    return f"{nests_passes(threads)},glow-generate-loops"
 
 
 def set_machine(machine: MachineDescription) -> str:
@@ -82,7 +87,11 @@ def compile_native(
     program = main_function(allocated)
     target = find_target()
     machine = machine or target.describe()
-    kernels = apply(allocated.clone(), kernels_pipeline(machine, threads))
+    nests = f"{set_machine(machine)},{nests_passes(threads)}"
+    kernels = apply(allocated.clone(), nests, verify=False)
+    # a third of the time would go into verifying nests after each pass, as FileCheck tests do
+    kernels.verify()
+    apply(kernels, "glow-generate-loops")
     arena_size = function_bytes(main_function(kernels), ARENA_SIZE)
     # a machine of a test may have what this one lacks; the conversion takes no wrong module
     apply(kernels, f"{set_machine(target.describe())},glow-expand-math", verify=False)
