@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from math import inf, prod
+from typing import TypeAlias
 
 from xdsl.dialects.builtin import (
     BFloat16Type,
@@ -12,6 +14,7 @@ from xdsl.dialects.builtin import (
     Float32Type,
     Float64Type,
     IntegerType,
+    MemRefLayoutAttr,
     MemRefType,
     NoneAttr,
     Signedness,
@@ -25,6 +28,8 @@ from xdsl.utils.exceptions import VerifyException
 
 from .quant import QuantizedType
 
+_DENSE = NoneAttr()
+Layout: TypeAlias = "MemRefLayoutAttr | NoneAttr"
 FLOAT_TYPES = (Float16Type, BFloat16Type, Float32Type, Float64Type)
 
 
@@ -156,18 +161,50 @@ def strided_memref(
     otherwise.
     """
     if offset == 0 and tuple(strides) == row_major_strides(shape):
-        return MemRefType(element, shape)
-    return MemRefType(element, shape, StridedLayoutAttr(strides, offset))
+        return memref_type(element, shape)
+    return memref_type(element, shape, _layout(tuple(strides), offset))
+
+
+# xDSL takes 50 us to make a tensor type and 180 us to make a memref type, and programs have few
+# different ones, so types that were made before are found again. A quantized element takes as long
+# to hash if it has many scales.
+
+
+def tensor_type(element: Attribute, shape: Sequence[int]) -> TensorType:
+    """The type of a tensor."""
+    make = TensorType if isinstance(element, QuantizedType) else _tensor_type
+    return make(element, tuple(shape))
+
+
+def memref_type(element: Attribute, shape: Sequence[int], layout: Layout = _DENSE) -> MemRefType:
+    """The type of a memref, dense without a layout."""
+    make = MemRefType if isinstance(element, QuantizedType) else _memref_type
+    return make(element, tuple(shape), layout)
+
+
+@lru_cache(maxsize=8192)
+def _tensor_type(element: Attribute, shape: tuple[int, ...]) -> TensorType:
+    return TensorType(element, shape)
+
+
+@lru_cache(maxsize=8192)
+def _memref_type(element: Attribute, shape: tuple[int, ...], layout: Layout) -> MemRefType:
+    return MemRefType(element, shape, layout)
+
+
+@lru_cache(maxsize=8192)
+def _layout(strides: tuple[int, ...], offset: int) -> StridedLayoutAttr:
+    return StridedLayoutAttr(strides, offset)
 
 
 def tensor_of(t: MemRefType) -> TensorType:
     """Returns the tensor type with the same shape and elements."""
-    return TensorType(t.element_type, t.get_shape())
+    return tensor_type(t.element_type, t.get_shape())
 
 
 def memref_of(t: TensorType) -> MemRefType:
     """Returns the dense memref type with the same shape and elements."""
-    return MemRefType(t.element_type, t.get_shape())
+    return memref_type(t.element_type, t.get_shape())
 
 
 def lowest(element: Attribute) -> int | float:

@@ -33,7 +33,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from ..table import Table
 from ..wording import counted
-from .elements import is_float, is_integer, storage_type
+from .elements import is_float, is_integer, storage_type, tensor_type
 from .python_values import Python, to_attribute, to_python
 from .syntax import fill_defaults, parse_properties, print_properties
 
@@ -213,7 +213,7 @@ def element_of(t: Attribute) -> Attribute:
 
 
 def with_shape(element: Attribute, shape: Sequence[int]) -> TensorType:
-    return TensorType(element, list(shape))
+    return tensor_type(element, shape)
 
 
 # Checks for shape inference. Each raises VerifyException with what was expected and what was found.

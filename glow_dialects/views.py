@@ -16,6 +16,7 @@ from xdsl.ir import Attribute
 
 from .elements import (
     extent,
+    memref_type,
     num_elements,
     offset_of,
     row_major_strides,
@@ -164,7 +165,7 @@ def is_whole(view: MemRefType, buffer: MemRefType) -> bool:
     """
     return num_elements(view.get_shape()) == num_elements(buffer.get_shape()) and view_type(
         view.element_type, view.get_shape(), strides_of(view), offset_of(view)
-    ) == MemRefType(view.element_type, view.get_shape())
+    ) == memref_type(view.element_type, view.get_shape())
 
 
 def _interval(view: MemRefType) -> tuple[int, int]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 from ..glow_dialects.dot_kinds import DotKind
@@ -51,13 +52,18 @@ def _dots(features: Mapping[str, bool], kinds: Mapping[str, DotKind]) -> tuple[D
 
 def with_host_caches(machine: MachineDescription) -> MachineDescription:
     """Returns the description with the caches of this machine, as far as Linux reports them."""
-    found = cache_sizes(_CACHES)
+    found = _host_caches()
     return replace(
         machine,
         l1_bytes=found.get(1, machine.l1_bytes),
         l2_bytes=found.get(2, machine.l2_bytes),
         l3_bytes=found.get(3, machine.l3_bytes),
     )
+
+
+@cache
+def _host_caches() -> Mapping[int, int]:
+    return cache_sizes(_CACHES)
 
 
 def cache_sizes(folder: Path) -> dict[int, int]:

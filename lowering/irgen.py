@@ -39,7 +39,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 
 from ..errors import CompileError
-from ..glow_dialects.elements import memref_of
+from ..glow_dialects.elements import memref_of, memref_type
 from ..glow_dialects.glow.base import Node
 from ..glow_dialects.glow.constant import ConstantOp, SplatOp
 from ..glow_dialects.glow.shape import BroadcastOp, ConcatOp, PadOp, ReshapeOp, SliceOp
@@ -129,7 +129,7 @@ class Program:
         seen = view_through(place.type, t)
         if seen is not None:
             return BufferView(place.buffer, seen)
-        dense = self.allocate(MemRefType(place.type.element_type, place.type.get_shape()), hint)
+        dense = self.allocate(memref_type(place.type.element_type, place.type.get_shape()), hint)
         self.copy(dense, place)
         return BufferView(dense.buffer, t)
 

@@ -17,7 +17,7 @@ import itertools
 import os
 import threading
 from collections.abc import Iterable
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
 import llvmlite.binding as llvm
@@ -31,6 +31,8 @@ from .object_cache import key_of
 if TYPE_CHECKING:
     from ..interface.cache import Cache
 
+_SMALL = 8 << 10
+"""Characters of texts whose objects a process keeps where there is no cache."""
 _lock = threading.RLock()
 _library_names = itertools.count()
 
@@ -87,6 +89,12 @@ def compile_object(text: str, target: Target) -> bytes:
         return generator.emit_object(module)
 
 
+@lru_cache(maxsize=128)
+def _small_object(text: str, target: Target) -> bytes:
+    """Entries, and the code that starts threads, are the same in many programs."""
+    return compile_object(text, target)
+
+
 def object_key(text: str, target: Target, version: str) -> str:
     """
     Returns the cache key of the object that LLVM IR text becomes. `version` is the compiler's own.
@@ -97,7 +105,8 @@ def object_key(text: str, target: Target, version: str) -> str:
 def object_of(text: str, target: Target, version: str, cache: Cache | None) -> bytes:
     """Returns the object file of LLVM IR text, from the cache if it has it."""
     if cache is None:
-        return compile_object(text, target)
+        compiled = _small_object if len(text) <= _SMALL else compile_object
+        return compiled(text, target)
     key = object_key(text, target, version)
     found = cache.get(key)
     if found is None:

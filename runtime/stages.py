@@ -8,10 +8,12 @@ found in the cache never generates kernels at all.
 
 from __future__ import annotations
 
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -194,6 +196,15 @@ def parse_pipeline(spec: str) -> tuple[ModulePass, ...]:
     """
     Returns the passes that `spec` names, in the syntax of `glow-opt -p`. Raises GlowError if it is
     wrong.
+    """
+    return _parsed(spec, tuple(sys.path))
+
+
+@lru_cache(maxsize=256)
+def _parsed(spec: str, _search_path: tuple[str, ...]) -> tuple[ModulePass, ...]:
+    """
+    Passes are immutable, and to make them from a text takes a seventh of the compilation of a
+    small graph, so those of a text are made once for each search path of modules.
     """
     try:
         return PassPipeline.parse_spec(multiverse().all_passes, spec).passes

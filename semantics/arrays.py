@@ -29,7 +29,7 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from ..glow_dialects.blob import BlobAttr
-from ..glow_dialects.elements import storage_type
+from ..glow_dialects.elements import storage_type, tensor_type
 from ..glow_dialects.glow.constant import ConstantOp, SplatOp
 from ..glow_dialects.python_values import to_python
 
@@ -136,10 +136,10 @@ def make_constant(
         raise VerifyException(
             f"expected an array of {numpy_dtype(element)} for {element}, found {array.dtype}"
         )
-    result = TensorType(element, array.shape)
+    result = tensor_type(element, array.shape)
     dense = np.ascontiguousarray(array).reshape(array.shape)
     if array.size <= INLINE_ELEMENTS and _survives_text(dense):
-        stored = TensorType(storage_type(element), array.shape)
+        stored = tensor_type(storage_type(element), array.shape)
         data = (dense.view(np.uint8) * 255 if dense.dtype == np.bool_ else dense).tobytes()
         value: Attribute = DenseIntOrFPElementsAttr(stored, BytesAttr(data))  # pyright: ignore
     else:
@@ -183,7 +183,7 @@ def lazy_constant(
 
     into = None if write is None else write_bytes
     value = BlobAttr.in_memory(hint, size, read, computes=True, write=into)
-    result = TensorType(element, shape)
+    result = tensor_type(element, shape)
     return ConstantOp.create(result_types=[result], properties={"value": value})
 
 

@@ -14,6 +14,7 @@ processes from a seed among their arguments. `tests/unit/test_seeds.py` finds ot
 
 from __future__ import annotations
 
+import gc
 import os
 import shlex
 import shutil
@@ -112,6 +113,12 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Sorts slow tests first, so that no process has one left when the others have ended."""
     items.sort(key=lambda item: item.get_closest_marker("slow") is None)
+
+
+def pytest_collection_finish() -> None:
+    """Modules and tests live until the end, so the collector of cycles need not look at them."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, Block, SSAValue
 
 from ...glow_dialects.blob import BlobAttr
-from ...glow_dialects.elements import is_float, num_elements
+from ...glow_dialects.elements import is_float, num_elements, tensor_type
 from ...glow_dialects.glow.base import Node
 from ...glow_dialects.glow.constant import ConstantOp, SplatOp
 from ...glow_dialects.glow.logic import CastOp
@@ -99,7 +99,7 @@ class GraphBuilder:
     def splat(self, number: bool | float, element: Attribute, shape: Sequence[int]) -> SSAValue:
         """Returns a tensor with `number` everywhere."""
         number = float(number) if is_float(element) else int(number)
-        return self.op(SplatOp, result=TensorType(element, list(shape)), value=number)
+        return self.op(SplatOp, result=tensor_type(element, shape), value=number)
 
     def splat_like(self, number: bool | float, value: SSAValue) -> SSAValue:
         """Returns a tensor of the type of `value` with `number` everywhere."""
@@ -108,12 +108,12 @@ class GraphBuilder:
     def reshape(self, value: SSAValue, target: Sequence[int]) -> SSAValue:
         if shape(value) == tuple(target):
             return value
-        return self.op(ReshapeOp, value, result=TensorType(element(value), list(target)))
+        return self.op(ReshapeOp, value, result=tensor_type(element(value), target))
 
     def broadcast(self, value: SSAValue, target: Sequence[int]) -> SSAValue:
         if shape(value) == tuple(target):
             return value
-        return self.op(BroadcastOp, value, result=TensorType(element(value), list(target)))
+        return self.op(BroadcastOp, value, result=tensor_type(element(value), target))
 
     def broadcast_all(self, *values: SSAValue) -> list[SSAValue]:
         """Returns all values with their common shape under numpy's rules."""

@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute
 from xdsl.traits import OpTrait
 
+from ..elements import tensor_type
 from ..operator import Call, Node, element_of, expect_same_element, expect_same_shape
 from ..scalar import Expr
 
@@ -58,7 +59,7 @@ class DataParallel(Node, abc.ABC):
         for i, operand in enumerate(call.operands):
             if isinstance(operand, TensorType) != shaped:
                 raise call.fail(f"expected operand {i} like {call.operands[0]}, found {operand}")
-        return (TensorType(element, shape) if shaped else element,)
+        return (tensor_type(element, shape) if shaped else element,)
 
     @classmethod
     def on_elements(cls, call: Call) -> Call:

@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import i32 as _i32
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
-from ...glow_dialects.elements import element_bytes
+from ...glow_dialects.elements import element_bytes, memref_type
 from ...glow_dialects.glow_nest.affine import Buffer
 from ...glow_dialects.glow_nest.kernel import BarrierOp, KernelOp, RepeatOp
 from ...glow_dialects.glow_nest.memory import buffer_for
@@ -128,7 +128,7 @@ def _divided(kernel: KernelOp, steps: KernelSteps) -> dict[Repeat, Divided]:
 def _memory_memref(t: Attribute) -> MemRefType:
     """Returns a memref as memory holds its elements."""
     assert isinstance(t, MemRefType)
-    return MemRefType(memory_type(t.element_type), t.get_shape(), t.layout)
+    return memref_type(memory_type(t.element_type), t.get_shape(), t.layout)
 
 
 def _bytes(count: int) -> list[Attribute]:

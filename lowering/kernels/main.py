@@ -25,6 +25,7 @@ from ...glow_dialects.elements import (
     element_bytes,
     extent,
     is_contiguous,
+    memref_type,
     offset_of,
     strided_memref,
 )
@@ -177,10 +178,10 @@ class _Main:
         segment = self._weights if is_weight else self._activations
         at = planned.value.data + offset * element_bytes(t.element_type)
         if is_contiguous(t):
-            return self._place(segment, at, MemRefType(element, shape))
+            return self._place(segment, at, memref_type(element, shape))
         # a memref.view is dense: it covers what the strided memref reaches, and a cast adds the
         # strides
-        dense = self._place(segment, at, MemRefType(element, [max(1, extent(t) - offset)]))
+        dense = self._place(segment, at, memref_type(element, [max(1, extent(t) - offset)]))
         wanted = strided_memref(element, shape, strides)
         return reinterpreted(self._emitter, dense, wanted, 0, shape, strides)
 

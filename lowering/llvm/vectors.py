@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from xdsl.dialects import llvm, vector
 from xdsl.dialects.builtin import (
-    DenseArrayBase,
     FloatAttr,
     VectorType,
     i1,
@@ -70,7 +69,7 @@ def splat(fn: FunctionConverter, value: SSAValue, t: VectorType) -> SSAValue:
 def shuffle(fn: FunctionConverter, a: SSAValue, b: SSAValue, mask: Sequence[int]) -> SSAValue:
     """Returns the lanes of `a` and then `b`, by number."""
     t = vector_of(element_of(a.type), len(mask))
-    properties = {"mask": DenseArrayBase.from_list(i32, mask)}
+    properties = {"mask": index_array(*mask)}
     return fn.emit(llvm.ShuffleVectorOp, (a, b), t, properties)
 
 

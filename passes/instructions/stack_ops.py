@@ -41,7 +41,7 @@ from xdsl.ir import Block, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
-from ...glow_dialects.elements import element_bytes
+from ...glow_dialects.elements import element_bytes, memref_type
 from ...glow_dialects.glow.base import AcceptsEpilogue
 from ...glow_dialects.glow_inst import INSTRUCTIONS
 from ...glow_dialects.glow_inst.instruction import Instruction, OperatorInstruction, buffer_of
@@ -236,7 +236,7 @@ class Stacker:
         seen: list[MemRefType] = []
         for value in consumer.operands:
             t = memref(value)
-            found = view_through(t, MemRefType(t.element_type, shape))
+            found = view_through(t, memref_type(t.element_type, shape))
             if found is None:
                 return
             seen.append(found)

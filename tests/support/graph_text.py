@@ -6,13 +6,11 @@ from collections import Counter
 
 from glow.context import make_context
 from glow.passes.verify_dominance import verify_dominance
+from glow.runtime.stages import parse_pipeline
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.parser import Parser
-from xdsl.passes import PassPipeline
-from xdsl.universe import Universe
 
 CONTEXT = make_context()
-PASSES = Universe.get_multiverse().all_passes
 
 
 def parse(text: str) -> ModuleOp:
@@ -24,7 +22,8 @@ def parse(text: str) -> ModuleOp:
 
 def run(pipeline: str, module: ModuleOp) -> ModuleOp:
     """Applies passes in the syntax of `glow-opt -p` in place; check the result and return it."""
-    PassPipeline.parse_spec(PASSES, pipeline).apply(CONTEXT, module)
+    for single in parse_pipeline(pipeline):
+        single.apply(CONTEXT, module)
     module.verify()
     verify_dominance(module)
     return module

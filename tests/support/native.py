@@ -15,19 +15,17 @@ from glow.lowering.target import find_target
 from glow.lowering.threads import llvm_text
 from glow.runtime.cpu_program import aligned_bytes
 from glow.runtime.interpreter import interpret
-from glow.runtime.jit import Executable, compile_object
+from glow.runtime.jit import Executable, object_of
 from glow.runtime.memory_plan import function_bytes
 from glow.runtime.signature import main_function
+from glow.runtime.stages import parse_pipeline
 from glow.runtime.teams import ParallelExecutable
 from glow.runtime.weights import fill_weights
 from glow.semantics import numpy_dtype
 from xdsl.dialects.builtin import MemRefType, ModuleOp
 from xdsl.parser import Parser
-from xdsl.passes import PassPipeline
-from xdsl.universe import Universe
 
 CONTEXT = make_context()
-PASSES = Universe.get_multiverse().all_passes
 GARBAGE = 0xAB
 THREADS = int(os.environ.get("GLOW_TEST_THREADS", "1"))
 """The number of threads that run programs by default."""
@@ -39,7 +37,7 @@ def parse(text: str) -> ModuleOp:
 
 def apply(module: ModuleOp, pipeline: str, verify: bool = True) -> ModuleOp:
     """Returns the module, changed in place by passes."""
-    for single in PassPipeline.parse_spec(PASSES, pipeline).passes:
+    for single in parse_pipeline(pipeline):
         single.apply(CONTEXT, module)
         if verify:
             module.verify()
@@ -50,13 +48,18 @@ def kernels_pipeline(machine: MachineDescription, threads: int = 1) -> str:
     return f"{set_machine(machine)},{kernels_passes(threads)}"
 
 
-def kernels_passes(threads: int = 1) -> str:
-    """Returns the passes from an allocated program to kernels."""
+def nests_passes(threads: int = 1) -> str:
+    """Returns the passes from an allocated program to nests with schedules."""
     options = f"{{threads={threads}}}"
     return (
         f"glow-build-nests{options},glow-split-reductions,glow-schedule-nests,"
-        f"glow-divide-nests{options},glow-generate-loops"
+        f"glow-divide-nests{options}"
     )
+
+
+def kernels_passes(threads: int = 1) -> str:
+    """The passes from an allocated program to kernels."""
+    return f"{nests_passes(threads)},glow-generate-loops"
 
 
 def set_machine(machine: MachineDescription) -> str:
@@ -84,13 +87,17 @@ def compile_native(
     program = main_function(allocated)
     target = find_target()
     machine = machine or target.describe()
-    kernels = apply(allocated.clone(), kernels_pipeline(machine, threads))
+    nests = f"{set_machine(machine)},{nests_passes(threads)}"
+    kernels = apply(allocated.clone(), nests, verify=False)
+    # a third of the time would go into verifying nests after each pass, as FileCheck tests do
+    kernels.verify()
+    apply(kernels, "glow-generate-loops")
     arena_size = function_bytes(main_function(kernels), ARENA_SIZE)
     # a machine of a test may have what this one lacks; the conversion takes no wrong module
     apply(kernels, f"{set_machine(target.describe())},glow-expand-math", verify=False)
     apply(kernels, "glow-convert-to-llvm")
     texts = [translate_module(kernels), *([llvm_text(target.triple)] if threads > 1 else [])]
-    executable = Executable([compile_object(t, target) for t in texts], "glow_main", target)
+    executable = Executable([object_of(t, target, "", None) for t in texts], "glow_main", target)
     run = ParallelExecutable(executable, threads, pin=False) if threads > 1 else executable
     weights = aligned_bytes(function_bytes(program, WEIGHTS_SIZE))
     fill_weights(weights, program)

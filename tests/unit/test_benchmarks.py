@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import runpy
 import subprocess
 import sys
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
 from xml.etree import ElementTree
@@ -25,14 +27,51 @@ from onnx import helper
 
 ROOT = Path(__file__).resolve().parents[2]
 DIGITS = ROOT / "examples" / "digits" / "digits.onnx"
+Run = Callable[..., str]
 
 
-def run(*command: str | Path) -> str:
-    found = subprocess.run(
-        [sys.executable, *command], capture_output=True, text=True, timeout=600, cwd=ROOT
-    )
-    assert found.returncode == 0, found.stdout + found.stderr
-    return found.stdout
+@dataclass(frozen=True)
+class Finished:
+    """How a program ended, and what it and its own processes wrote."""
+
+    code: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def start(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> Callable[..., Finished]:
+    """Runs a module with arguments as `python -m` does, in this process, which has its imports."""
+    monkeypatch.chdir(ROOT)
+
+    def started(module: str, *arguments: str | Path) -> Finished:
+        monkeypatch.setattr(sys, "argv", [module, *map(str, arguments)])
+        # runpy warns of a module that another test has imported
+        monkeypatch.delitem(sys.modules, module, raising=False)
+        capfd.readouterr()
+        code = 0
+        try:
+            runpy.run_module(module, run_name="__main__", alter_sys=True)
+        except SystemExit as end:
+            code = end.code if isinstance(end.code, int) else int(end.code is not None)
+        wrote = capfd.readouterr()
+        return Finished(code, wrote.out, wrote.err)
+
+    return started
+
+
+@pytest.fixture
+def run(start: Callable[..., Finished]) -> Run:
+    """The output of a module that succeeds."""
+
+    def output(module: str, *arguments: str | Path) -> str:
+        found = start(module, *arguments)
+        assert found.code == 0, found.out + found.err
+        return found.out
+
+    return output
 
 
 TINY = ("--runtimes", "glow", "onnxruntime", "--repeat", "2", "--seconds", "0.01")
@@ -58,10 +97,10 @@ def random_results(seed: int) -> Results:
     return results
 
 
-def test_comparison(tmp_path: Path) -> None:
+def test_comparison(tmp_path: Path, run: Run) -> None:
     target, chart = tmp_path / "new" / "found.json", tmp_path / "chart.svg"
     arguments = ["--rounds", "2", "--threads", "1,2", "--json", target, "--svg", chart]
-    printed = run("-m", "glow.benchmarks.run", DIGITS, *TINY, *arguments)
+    printed = run("glow.benchmarks.run", DIGITS, *TINY, *arguments)
     assert "digits" in printed
     results = Results.read(target)
     assert [(c.network, c.batch, c.threads) for c in results.cases] == [
@@ -81,11 +120,11 @@ def test_comparison(tmp_path: Path) -> None:
     assert chart.read_text() == svg(results)
 
 
-def test_comparison_of_batches_as_markdown(tmp_path: Path) -> None:
+def test_comparison_of_batches_as_markdown(tmp_path: Path, run: Run) -> None:
     model = tmp_path / "reshaped.onnx"
     onnx.save(reshaped_network(), model)
     arguments = ["--rounds", "1", "--threads", "1", "--batch", "1,3", "--markdown"]
-    printed = run("-m", "glow.benchmarks.run", model, *TINY, *arguments, "--models", tmp_path)
+    printed = run("glow.benchmarks.run", model, *TINY, *arguments, "--models", tmp_path)
     assert "| network | glow | onnxruntime | speed | glow, batch 1 |" in printed
     for table in printed.split("\n\n"):
         lines = [line for line in table.splitlines() if line.startswith("|")]
@@ -134,21 +173,19 @@ def test_networks_of_the_benchmark_take_batches(network: str) -> None:
     assert [d.dim_value for d in output.type.tensor_type.shape.dim][:2] == [8, 1000]
 
 
-def test_comparison_reports_failures(tmp_path: Path) -> None:
+def test_comparison_reports_failures(tmp_path: Path, start: Callable[..., Finished]) -> None:
     model = tmp_path / "broken.onnx"
     model.write_bytes(DIGITS.read_bytes()[:-5000])
-    command = [sys.executable, "-m", "glow.benchmarks.run", model, "--runtimes", "glow"]
-    found = subprocess.run(command, capture_output=True, text=True, timeout=600)
-    assert found.returncode == 1
-    assert "broken.onnx" in found.stderr
+    found = start("glow.benchmarks.run", model, "--runtimes", "glow")
+    assert found.code == 1
+    assert "broken.onnx" in found.err
 
 
-def test_comparison_names_the_networks_there_are() -> None:
-    command = [sys.executable, "-m", "glow.benchmarks.run", "resnet", "--runtimes", "glow"]
-    found = subprocess.run(command, capture_output=True, text=True, timeout=600)
-    assert found.returncode == 1
-    assert "resnet50" in found.stderr
-    assert "found 'resnet'" in found.stderr
+def test_comparison_names_the_networks_there_are(start: Callable[..., Finished]) -> None:
+    found = start("glow.benchmarks.run", "resnet", "--runtimes", "glow")
+    assert found.code == 1
+    assert "resnet50" in found.err
+    assert "found 'resnet'" in found.err
 
 
 def test_comparison_reports_differences_and_errors() -> None:
@@ -252,30 +289,30 @@ def test_what_is_published_is_current() -> None:
 
 
 @pytest.mark.parametrize("sizes", [("20", "60")])
-def test_scaling(sizes: tuple[str, str]) -> None:
+def test_scaling(sizes: tuple[str, str], run: Run) -> None:
     small, large = sizes
     arguments = ["--small", small, "--large", large, "--rounds", "1", "--limit", "1000"]
-    printed = run("-m", "glow.benchmarks.scaling", *arguments)
+    printed = run("glow.benchmarks.scaling", *arguments)
     assert "glow-allocate" in printed
     assert "all passes" in printed
 
 
-def test_compile_time(tmp_path: Path) -> None:
+def test_compile_time(tmp_path: Path, run: Run) -> None:
     target = tmp_path / "found.json"
-    printed = run("-m", "glow.benchmarks.compile_time", DIGITS, "--rounds", "1", "--json", target)
+    printed = run("glow.benchmarks.compile_time", DIGITS, "--rounds", "1", "--json", target)
     assert "first result" in printed
     found = json.loads(target.read_text())["digits"]
     assert found["cold"]["kernels"] > 0
     assert "kernels" not in found["warm"]
     assert found["warm"]["first result"] > 0
-    printed = run("-m", "glow.benchmarks.compile_time", DIGITS, "--profile", "5")
+    printed = run("glow.benchmarks.compile_time", DIGITS, "--profile", "5")
     assert "function calls" in printed
 
 
-def test_quantized(tmp_path: Path) -> None:
+def test_quantized(tmp_path: Path, run: Run) -> None:
     target = tmp_path / "found.json"
     arguments = ["--rounds", "1", "--kinds", "qdq", "ours", "--models", tmp_path, "--json", target]
-    printed = run("-m", "glow.benchmarks.quantized", DIGITS, *TINY, *arguments)
+    printed = run("glow.benchmarks.quantized", DIGITS, *TINY, *arguments)
     assert "gain" in printed
     rows = json.loads(target.read_text())["rows"]
     assert [r["kind"] for r in rows] == ["qdq", "ours"]
@@ -287,10 +324,10 @@ def test_quantized(tmp_path: Path) -> None:
             assert found["difference"] < 0.2
 
 
-def test_variant_without_winograd(tmp_path: Path) -> None:
+def test_variant_without_winograd(tmp_path: Path, run: Run) -> None:
     target = tmp_path / "found.json"
     arguments = ["--rounds", "1", "--threads", "1", "--no-winograd", "--json", target]
-    printed = run("-m", "glow.benchmarks.run", DIGITS, *TINY, *arguments, "--markdown")
+    printed = run("glow.benchmarks.run", DIGITS, *TINY, *arguments, "--markdown")
     assert "| digits |" in printed
     assert "glow --no-winograd, 1T" in printed
     results = Results.read(target)
@@ -317,23 +354,23 @@ def test_make_bench_runs_all_benchmarks() -> None:
     assert "--no-winograd" in printed
 
 
-def test_kernels() -> None:
-    printed = run("-m", "glow.benchmarks.kernels", DIGITS, "--repeat", "1")
+def test_kernels(run: Run) -> None:
+    printed = run("glow.benchmarks.kernels", DIGITS, "--repeat", "1")
     assert "GFLOP/s" in printed
     assert "winograd_convolution" in printed  # as the network computes it
     assert "all layers" in printed
 
 
-def test_host() -> None:
+def test_host(run: Run) -> None:
     printed = run(
-        "-m", "glow.benchmarks.host", DIGITS, "--requests", "5", "--rounds", "1", "--in-flight", "2"
+        "glow.benchmarks.host", DIGITS, "--requests", "5", "--rounds", "1", "--in-flight", "2"
     )
     for way in ("direct", "one at a time", "2 in flight"):
         assert way in printed
 
 
-def test_vta() -> None:
+def test_vta(run: Run) -> None:
     arguments = ["--size", "8", "--width", "16", "--markdown", "--simulate"]
-    printed = run("-m", "glow.benchmarks.vta", *arguments)
+    printed = run("glow.benchmarks.vta", *arguments)
     assert "| block4.2.relu2 |" in printed
     assert "\nequal to the interpreter" in printed

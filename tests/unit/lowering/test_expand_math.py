@@ -195,7 +195,8 @@ def test_power_as_local_response_normalization_uses_it(rng: np.random.Generator)
         ("exp2", np.exp2, 1.1),
         ("log", np.log, 0.9),
         ("tanh", np.tanh, 1.4),
-        ("erf", ERF, 1.1),
+        # 1.192 at 0.93666184 is the largest error of all floats from 0.125 to 4
+        ("erf", ERF, 1.2),
         ("sin", np.sin, 1.6),
         ("cos", np.cos, 1.6),
     ],

@@ -9,17 +9,15 @@ from glow.context import make_context
 from glow.passes.instructions.verify_memory import verify_memory
 from glow.passes.verify_dominance import verify_dominance
 from glow.runtime.interpreter import interpret
+from glow.runtime.stages import parse_pipeline
 from glow.tests.support.random_graphs import BOTH, random_graph, random_inputs
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from xdsl.dialects import func
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, f32
 from xdsl.parser import Parser
-from xdsl.passes import PassPipeline
-from xdsl.universe import Universe
 
 CONTEXT = make_context()
-PASSES = Universe.get_multiverse().all_passes
 USUAL = (
     "glow-eliminate-copies",
     "glow-stack-ops",
@@ -55,7 +53,7 @@ def assert_close(want: dict[str, np.ndarray], have: dict[str, np.ndarray], toler
 
 
 def run(module: ModuleOp, pipeline: str) -> None:
-    for single_pass in PassPipeline.parse_spec(PASSES, pipeline).passes:
+    for single_pass in parse_pipeline(pipeline):
         single_pass.apply(CONTEXT, module)
         module.verify()
         verify_dominance(module)
