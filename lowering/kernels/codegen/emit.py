@@ -7,7 +7,8 @@ thousands of them; tests verify the result.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import lru_cache
 
 from xdsl.dialects import arith, func, memref, scf, vector
@@ -63,9 +64,15 @@ class Emitter:
         operands: Sequence[SSAValue],
         result: Attribute,
         properties: dict[str, Attribute] | None = None,
+        regions: Sequence[Region] = (),
     ) -> SSAValue:
         """Append an operation with one result."""
-        new = kind.create(operands=operands, result_types=(result,), properties=properties or {})
+        new = kind.create(
+            operands=operands,
+            result_types=(result,),
+            properties=properties or {},
+            regions=regions,
+        )
         self._block.add_op(new)
         return new.results[0]
 
@@ -201,74 +208,50 @@ class Emitter:
         """Start to load the cache line of an element, which may lie beyond the memory's end."""
         self._block.add_op(glow_vec.PrefetchOp(memory, [at], locality=locality))
 
-    # control flow
+    # control flow: what the body of a Python loop over these emits is the body of the emitted loop
 
-    def loop(
-        self,
-        stop: int,
-        step: int,
-        carried: Sequence[SSAValue],
-        body: LoopBody,
-    ) -> Sequence[SSAValue]:
+    def loop(self, stop: int, step: int = 1) -> Iterator[SSAValue | int]:
         """
-        Run `body(index, carried)` for 0, step, ... below `stop`; returns the final carried values.
+        A loop over 0, `step`, ... below `stop`, of which it gives the number.
 
         A loop of one iteration is the body alone, with the number 0, and one of none is nothing.
         """
-        if stop <= 0:
-            return carried
-        if stop <= step:
-            return body(0, carried)
-        return self._loop(0, stop, step, carried, body)
+        if stop > step:
+            yield from self.loop_between(0, stop, step)
+        elif stop > 0:
+            yield 0
 
     def loop_between(
-        self, start: SSAValue, stop: SSAValue, step: int, body: Callable[[SSAValue], None]
-    ) -> None:
-        """Run `body(index)` for `start`, `start + step`, ... below `stop`, perhaps never."""
+        self, start: SSAValue | int, stop: SSAValue | int, step: int
+    ) -> Iterator[SSAValue]:
+        """A loop over `start`, `start + step`, ... below `stop`, perhaps of no iteration."""
+        block = Block(arg_types=(INDEX,))
+        with self.inside(block):
+            yield block.args[0]
+        self._add_loop(block, (start, stop, step), (), ())
 
-        def without_values(iv: SSAValue | int, _: Sequence[SSAValue]) -> Sequence[SSAValue]:
-            assert isinstance(iv, SSAValue)
-            body(iv)
-            return ()
-
-        self._loop(start, stop, step, (), without_values)
-
-    def _loop(
-        self,
-        start: SSAValue | int,
-        stop: SSAValue | int,
-        step: int,
-        carried: Sequence[SSAValue],
-        body: LoopBody,
+    def loop_carrying(
+        self, stop: int, step: int, carried: Sequence[SSAValue], body: LoopBody
     ) -> Sequence[SSAValue]:
+        """
+        A loop like `loop` of `body(number, carried)`, which returns the values that the next
+        iteration carries; gives the last ones.
+        """
+        if stop <= step:
+            return body(0, carried) if stop > 0 else carried
         block = Block(arg_types=(INDEX, *(c.type for c in carried)))
-        outside, self._block = self._block, block
-        iv, *inner = block.args
-        results = body(iv, inner)
-        block.add_op(scf.YieldOp.create(operands=results))
-        self._block = outside
-        bounds = [self.index(b) if isinstance(b, int) else b for b in (start, stop, step)]
-        loop = scf.ForOp.create(
-            operands=(*bounds, *carried),
-            result_types=[c.type for c in carried],
-            regions=[Region(block)],
-        )
-        outside.add_op(loop)
-        return loop.results
+        with self.inside(block):
+            results = body(block.args[0], block.args[1:])
+        return self._add_loop(block, (0, stop, step), carried, results)
 
     def loop_units(
-        self,
-        sizes: Sequence[int],
-        first: SSAValue,
-        end: SSAValue,
-        body: Callable[[Sequence[SSAValue | int]], None],
-    ) -> None:
+        self, sizes: Sequence[int], first: SSAValue, end: SSAValue
+    ) -> Iterator[Sequence[SSAValue | int]]:
         """
-        Run `body` for units `first` to `end - 1` of nested loops of these sizes, on the number of
-        each loop's iteration.
+        A loop over units `first` to `end - 1` of nested loops of these sizes, of which it gives the
+        number of each loop's iteration.
         """
-
-        def places(unit: SSAValue) -> None:
+        for unit in self.loop_between(first, end, 1):
             numbers: list[SSAValue | int] = []
             for size in reversed(sizes):
                 if size == 1:
@@ -278,9 +261,60 @@ class Emitter:
                 else:
                     numbers.append(self.binary(arith.RemUIOp, unit, self.index(size)))
                     unit = self.binary(arith.DivUIOp, unit, self.index(size))
-            body(numbers[::-1])
+            yield numbers[::-1]
 
-        self.loop_between(first, end, 1, places)
+    def loop_while(
+        self, first: SSAValue, end: SSAValue, most: int, following: Callable[[], SSAValue]
+    ) -> Iterator[SSAValue]:
+        """
+        A loop from the number `first` as long as the number is below `end`, at most `most` times;
+        `following` emits the next number.
+        """
+        block, below, otherwise = Block(arg_types=(INDEX, INDEX)), Block(), Block()
+        number = block.args[1]
+        with self.inside(block):
+            with self.inside(below):
+                yield number
+                result = following()
+            below.add_op(scf.YieldOp.create(operands=[result]))
+            otherwise.add_op(scf.YieldOp.create(operands=[number]))
+            regions = [Region(below), Region(otherwise)]
+            is_below = self.compare("ult", number, end)
+            chosen = self.op(scf.IfOp, (is_below,), INDEX, regions=regions)
+        self._add_loop(block, (0, most, 1), [first], [chosen])
+
+    def _add_loop(
+        self,
+        block: Block,
+        bounds: Sequence[SSAValue | int],
+        carried: Sequence[SSAValue],
+        results: Sequence[SSAValue],
+    ) -> Sequence[SSAValue]:
+        """A loop from, to and in steps of `bounds` whose body carries `results`."""
+        block.add_op(scf.YieldOp.create(operands=results))
+        loop = scf.ForOp.create(
+            operands=(*map(self.index, bounds), *carried),
+            result_types=[c.type for c in carried],
+            regions=[Region(block)],
+        )
+        self.add(loop)
+        return loop.results
+
+    @contextmanager
+    def when(self, condition: SSAValue) -> Iterator[None]:
+        """Do what is emitted meanwhile if a condition holds."""
+        block = Block()
+        with self.inside(block):
+            yield
+        block.add_op(scf.YieldOp.create())
+        self.add(scf.IfOp.create(operands=(condition,), regions=[Region(block), Region()]))
+
+    @contextmanager
+    def inside(self, block: Block) -> Iterator[None]:
+        """Append to a block meanwhile."""
+        outside, self._block = self._block, block
+        yield
+        self._block = outside
 
     def call(
         self, callee: SymbolRefAttr, operands: Sequence[SSAValue], result: Attribute | None = None
@@ -292,42 +326,6 @@ class Emitter:
         )
         self.add(call)
         return call.results[0] if types else operands[0]
-
-    def loop_while(
-        self, first: SSAValue, end: SSAValue, most: int, body: Callable[[SSAValue], SSAValue]
-    ) -> None:
-        """
-        Run `body(number)`, which returns the next number, as long as the number is below `end`:
-        from `first`, at most `most` times.
-        """
-
-        def step(_: SSAValue | int, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
-            (number,) = carried
-            block = Block()
-            outside, self._block = self._block, block
-            following = body(number)
-            block.add_op(scf.YieldOp.create(operands=[following]))
-            self._block = outside
-            otherwise = Block()
-            otherwise.add_op(scf.YieldOp.create(operands=[number]))
-            branch = scf.IfOp.create(
-                operands=(self.compare("ult", number, end),),
-                result_types=[number.type],
-                regions=[Region(block), Region(otherwise)],
-            )
-            outside.add_op(branch)
-            return branch.results
-
-        self.loop(most, 1, [first], step)
-
-    def when(self, condition: SSAValue, body: Callable[[], None]) -> None:
-        """Run `body` if a condition holds."""
-        block = Block()
-        outside, self._block = self._block, block
-        body()
-        block.add_op(scf.YieldOp.create())
-        self._block = outside
-        outside.add_op(scf.IfOp.create(operands=(condition,), regions=[Region(block), Region()]))
 
 
 _I32 = IntegerType(32)

@@ -11,7 +11,7 @@ the thread that has most to do.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 from math import prod
@@ -27,12 +27,10 @@ _BALANCED = 0.85
 """How busy threads are, on average, where whole iterations of a sequence are worth dividing."""
 
 
-Portion = Callable[[SSAValue, SSAValue], None]
-Share = Callable[[int, Portion], None]
-"""
-Given a number of units and what does those from one to before another, has this thread do its part
-of them.
-"""
+Portions = Iterator[tuple[SSAValue, SSAValue]]
+"""The first unit of a portion that a thread does, and the first behind it."""
+Share = Callable[[int], Portions]
+"""Given a number of units, emits what gives this thread its portions of them."""
 
 
 @dataclass(frozen=True)

@@ -7,14 +7,12 @@ body of the whole nest, and is computed with vectors like any other.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 from math import ceil, prod
-from typing import Protocol
 
 from xdsl.dialects import memref
-from xdsl.ir import SSAValue
 
 from ....glow_dialects import glow_vec
 from ....glow_dialects.elements import element_bytes
@@ -35,46 +33,41 @@ from ..schedules.amx_tile import (
 from ..schedules.prefetch import streams
 from ..threads.split import Share, Split, is_balanced
 from .amx_groups import GroupLoops
-from .emit import Emitter
-from .memory import Memory, Place
+from .loop_driver import LoopDriver, whole
+from .memory import Bound, Memory, Place, Places
 
 _MOST_UNROLLED = 4
 _SUM_BYTES = 4
 
-Bound = Mapping[Dim, "SSAValue | int"]
+Finish = Callable[[Nest, Memory, MachineDescription, Bound], None]
+"""Emits a nest without reduction for the values of enclosing loop variables."""
 
 
-class _Runs(Protocol):
-    def run(self, bound: Bound) -> None: ...
-
-
-class TileGenerator:
-    """The code of one nest, with the interface of `generate.NestGenerator`."""
+class TileNest:
+    """Emits one nest of products in tile registers."""
 
     def __init__(
         self,
         nest: Nest,
         plan: TilePlan,
-        emitter: Emitter,
         memory: Memory,
         machine: MachineDescription,
-        vectors: Callable[[Nest, Emitter, Memory, MachineDescription], _Runs],
+        finish: Finish,
         threads: int = 1,
     ):
-        """`vectors` makes the generator of a nest without reduction."""
         self.nest = nest
         self.plan = plan
         self.roles = plan.roles
-        self.e = emitter
+        self.e = memory.emitter
         self.machine = machine
-        self._vectors = vectors
+        self._finish = finish
         self._threads = threads
         assert nest.reduction is not None
         element, width = nest.reduction.element, plan.panels * COLUMNS
         self._sums = Buffer(element, 0, plan.places * width)
         """Results of a group: those of a pixel are neighbours."""
         array = memref.AllocaOp.get(element, TILE_BYTES, [plan.places * width])
-        emitter.add(array)
+        self.e.add(array)
         self.memory = memory.replaced({self._sums: array.memref})
         size = filter_bytes(nest, self.roles)
         self._streams = streams(nest, self.roles.filter)
@@ -113,56 +106,40 @@ class TileGenerator:
         """
         self._configure()
         others = self.roles.others
-        if share is None or is_balanced(prod(d.size for d in others), self._threads):
+        if share is None or self._is_balanced(others):
             # one product after the other, each of which has its own image and filter
-            self._loops(others, bound, lambda inner: self._product((), inner), share)
+            for inner in self._loops(others, bound, share):
+                self._product((), inner)
         else:
             self._product(others, bound, share)
         self.e.add(glow_vec.TileReleaseOp())
+
+    def _is_balanced(self, dims: Sequence[Dim]) -> bool:
+        return is_balanced(prod(d.size for d in dims), self._threads)
 
     def _product(self, others: Sequence[Dim], bound: Bound, share: Share | None = None) -> None:
         """The loops over pixels and panels, and over further dimensions outside of them."""
         panels = (*others, *self._panel_dims)
         kinds = [GroupLoops(group, self.plan, self.roles.pixels[:-2]) for group in self.plan.groups]
-        balanced = share is None or is_balanced(prod(d.size for d in panels), self._threads)
+        balanced = share is None or self._is_balanced(panels)
         if not self._is_near and balanced and self._blocks == 1:
             # while the filter of some panels is near, all pixels meet it
-
-            def pixels(inner: Bound) -> None:
+            for inner in self._loops(panels, bound, share):
                 for kind in kinds:
-                    self._loops(kind.dims, inner, lambda b, kind=kind: self._group(kind, b))
-
-            self._loops(panels, bound, pixels, share)
-        else:
-            for kind in kinds:
-                outside = kind.dims if self._is_near else kind.blocks(self._blocks)
-                dims = (*outside, *panels, *kind.dims[len(outside) :])
-                self._loops(dims, bound, lambda b, kind=kind: self._group(kind, b), share)
+                    for innermost in self._loops(kind.dims, inner):
+                        self._group(kind, innermost)
+            return
+        for kind in kinds:
+            outside = kind.dims if self._is_near else kind.blocks(self._blocks)
+            dims = (*outside, *panels, *kind.dims[len(outside) :])
+            for inner in self._loops(dims, bound, share):
+                self._group(kind, inner)
 
     def _loops(
-        self,
-        dims: Sequence[Dim],
-        bound: Bound,
-        body: Callable[[Bound], None],
-        share: Share | None = None,
-    ) -> None:
-        if share is not None:
-
-            def unit(numbers: Sequence[SSAValue | int]) -> None:
-                body({**bound, **dict(zip(dims, numbers, strict=True))})
-
-            sizes = [d.size for d in dims]
-            share(prod(sizes), lambda first, end: self.e.loop_units(sizes, first, end, unit))
-            return
-        if not dims:
-            body(bound)
-            return
-
-        def inside(iv: SSAValue | int, _: Sequence[SSAValue]) -> Sequence[SSAValue]:
-            self._loops(dims[1:], {**bound, dims[0]: iv}, body)
-            return ()
-
-        self.e.loop(dims[0].size, 1, (), inside)
+        self, dims: Sequence[Dim], bound: Bound, share: Share | None = None
+    ) -> Iterator[Bound]:
+        split = None if share is None else Split(0, len(dims) - 1)
+        return LoopDriver(self.e, whole(dims), split, share).tiles(bound)
 
     # one group
 
@@ -180,7 +157,7 @@ class TileGenerator:
         reads = [substituted(a, change) for a in (self.roles.image, self.roles.filter)]
         if self._streams:
             reads.append(self._ahead(reads[1], kind))
-        places = self._places(reads, bound)
+        places = self.memory.places(reads, bound)
         for tile in range(images * plan.panels):
             self.e.add(glow_vec.TileZeroOp(tile))
         self._reduce(0, reads, places, kind)
@@ -193,19 +170,12 @@ class TileGenerator:
                 place = self.e.index(at * row + panel * COLUMNS)
                 tile = i * plan.panels + panel
                 self.e.add(glow_vec.TileStoreOp(tile, array, [place], row * _SUM_BYTES))
-        self._vectors(self._finish(kind), self.e, self.memory, self.machine).run(bound)
-
-    def _places(self, accesses: Sequence[Access], bound: Bound) -> Mapping[Access, Place]:
-        """Where accesses are for the values of loop variables."""
-        places: Mapping[Access, Place] = {a: self.memory.start(a) for a in accesses}
-        for dim, value in bound.items():
-            places = self.memory.advance(places, dim, value)
-        return places
+        self._finish(self._finishing(kind), self.memory, self.machine, bound)
 
     def _store_results(self, kind: GroupLoops, change: Mapping[Dim, Affine], bound: Bound) -> None:
         """Accumulators are what the nest writes."""
         write = substituted(self.nest.writes[0], change)
-        place = self._places([write], bound)[write]
+        place = self.memory.places([write], bound)[write]
         outer, inner = (stride_of(self.nest.writes[0], d) for d in self.plan.line)
         joined = self.plan.joined
         between = COLUMNS if joined is None else stride_of(self.nest.writes[0], joined)
@@ -230,26 +200,20 @@ class TileGenerator:
         )
 
     def _reduce(
-        self, level: int, reads: Sequence[Access], places: Mapping[Access, Place], kind: GroupLoops
+        self, level: int, reads: Sequence[Access], places: Places, kind: GroupLoops
     ) -> None:
         if level == len(self._steps):
             self._step(reads, places, kind)
             return
         dim = self._steps[level]
         if 0 < level == len(self._steps) - 1 and dim.size <= _MOST_UNROLLED:
-            for i in range(dim.size):
-                self._reduce(level + 1, reads, self.memory.advance(places, dim, i), kind)
-            return
+            numbers = range(dim.size)
+        else:
+            numbers = self.e.loop(dim.size)
+        for number in numbers:
+            self._reduce(level + 1, reads, self.memory.advance(places, dim, number), kind)
 
-        def body(iv: SSAValue | int, _: Sequence[SSAValue]) -> Sequence[SSAValue]:
-            self._reduce(level + 1, reads, self.memory.advance(places, dim, iv), kind)
-            return ()
-
-        self.e.loop(dim.size, 1, (), body)
-
-    def _step(
-        self, reads: Sequence[Access], places: Mapping[Access, Place], kind: GroupLoops
-    ) -> None:
+    def _step(self, reads: Sequence[Access], places: Places, kind: GroupLoops) -> None:
         """Add the products of some tiles of the filter and of the image, for each pair of parts."""
         parts = self.roles.parts
         loaded: dict[int, Place] = {}
@@ -266,7 +230,7 @@ class TileGenerator:
     def _products(
         self,
         reads: Sequence[Access],
-        places: Mapping[Access, Place],
+        places: Places,
         kind: GroupLoops,
         loaded: dict[int, Place],
     ) -> None:
@@ -275,11 +239,11 @@ class TileGenerator:
         panels = self.plan.panels
         outer, inner = (stride_of(self.roles.image, d) for d in self.plan.line)
         for panel, tile in enumerate(self._filter_tiles):
-            at = _behind(places[filters], panel * self._between)
+            at = places[filters].moved(panel * self._between)
             self._load(tile, filters, at, self.roles.pitch, loaded)
         for i, (row, pixel, _) in enumerate(kind.group.tiles):
             tile = self._image_tiles[i % len(self._image_tiles)]
-            at = _behind(places[image], row * outer + pixel * inner)
+            at = places[image].moved(row * outer + pixel * inner)
             self._load(tile, image, at, inner, loaded)
             for panel, other in enumerate(self._filter_tiles):
                 acc = i * panels + panel
@@ -329,7 +293,7 @@ class TileGenerator:
             ahead = TIMINGS.prefetch_bytes // self.roles.filter_size
             self.memory.prefetch(filters, place, at + ahead)
 
-    def _finish(self, kind: GroupLoops) -> Nest:
+    def _finishing(self, kind: GroupLoops) -> Nest:
         """What the nest does with the results of a group."""
         plan, group, lane = self.plan, kind.group, self.roles.lane
         row, pixel = Dim("r", group.extent[0]), Dim("p", group.extent[1])
@@ -356,7 +320,3 @@ class TileGenerator:
             reduction=None,
             reduced=(),
         )
-
-
-def _behind(place: Place, offset: int) -> Place:
-    return Place(place.dynamic, place.constant + offset)
