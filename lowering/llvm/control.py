@@ -89,9 +89,6 @@ def make_call(
         result_types=results,
         properties={
             "callee": callee,
-            "fastmathFlags": llvm.FastMathAttr(None),
-            "CConv": llvm.CallingConventionAttr("ccc"),
-            "TailCallKind": llvm.TailCallKindAttr(llvm.TailCallKind.NONE),
             "op_bundle_sizes": index_array(),
             "operandSegmentSizes": index_array(len(arguments), 0),
         },

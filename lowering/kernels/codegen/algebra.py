@@ -20,7 +20,7 @@ from ....glow_dialects.glow_nest.nest import Combine
 from ....glow_dialects.glow_vec import DOT_RULES, DotKindAttr, DotOp, RemOp, dot_kind
 from ....glow_dialects.machine import MachineDescription
 from ....glow_dialects.scalar import Number, Primitive, fold_in_order
-from .emit import FAST_NONE, NO_SIGNED_ZEROS, Emitter, lanes_of, scalar_of
+from .emit import NO_SIGNED_ZEROS, Emitter, lanes_of, scalar_of
 from .types import bits, computes_in_float, is_unsigned, memory_type, value_type, vector_type
 
 
@@ -78,12 +78,8 @@ class ArithAlgebra:
         if not (computes_in_float(a.element) and self.machine.has_fma):
             return self.apply(Primitive.ADD, (acc, self.apply(Primitive.MUL, (a, b))))
         operands = (a.ssa, b.ssa, acc.ssa)
-        if lanes_of(a.ssa) > 1:
-            return Value(self.emitter.op(vector.FMAOp, operands, acc.ssa.type), acc.element)
-        properties = {"fastmath": FAST_NONE}
-        return Value(
-            self.emitter.op(math.FmaOp, operands, acc.ssa.type, dict(properties)), acc.element
-        )
+        kind = vector.FMAOp if lanes_of(a.ssa) > 1 else math.FmaOp
+        return Value(self.emitter.op(kind, operands, acc.ssa.type), acc.element)
 
     def dot(self, a: Value, b: Value, acc: Value, terms: int) -> Value:
         """`acc` plus, in each lane, the products of its `terms` neighbours of `a` and `b`."""
@@ -206,8 +202,8 @@ class ArithAlgebra:
             return self.emitter.binary(RemOp, args[0], args[1])
         if kind not in _FLOAT:
             raise ValueError(f"{kind} is not defined on floats")
-        flags = NO_SIGNED_ZEROS if kind in _EITHER_ZERO else FAST_NONE
-        return self.emitter.op(_FLOAT[kind], args, args[0].type, {"fastmath": flags})
+        flags = {"fastmath": NO_SIGNED_ZEROS} if kind in _EITHER_ZERO else None
+        return self.emitter.op(_FLOAT[kind], args, args[0].type, flags)
 
     def _integer(self, kind: Primitive, args: Sequence[SSAValue], unsigned: bool) -> SSAValue:
         table = _UNSIGNED if unsigned else _SIGNED

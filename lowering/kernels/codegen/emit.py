@@ -29,7 +29,6 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from ....glow_dialects import glow_vec
 from .types import INDEX, vector_type
 
-FAST_NONE = arith.FastMathFlagsAttr("none")
 REASSOCIATE = arith.FastMathFlagsAttr([FastMathFlag.REASSOC])
 NO_SIGNED_ZEROS = arith.FastMathFlagsAttr([FastMathFlag.NO_SIGNED_ZEROS])
 """Either zero will do: of a maximum of zeros, for example."""
@@ -114,9 +113,6 @@ class Emitter:
         """`a * b // count` of indices: where part `a` of `count` of `b` starts, or the reverse."""
         return self.binary(arith.DivUIOp, self.binary(arith.MuliOp, a, b), self.index(count))
 
-    def float_binary(self, kind: type[Operation], a: SSAValue, b: SSAValue) -> SSAValue:
-        return self.op(kind, (a, b), a.type, {"fastmath": FAST_NONE})
-
     def compare(self, predicate: str, a: SSAValue, b: SSAValue) -> SSAValue:
         """`predicate` as in `arith.cmpi` or `arith.cmpf`; gives i1 or a vector of i1."""
         lanes = lanes_of(a)
@@ -128,7 +124,7 @@ class Emitter:
             number = IntegerAttr(_PREDICATES[predicate], i64)
             return self.op(arith.CmpiOp, (a, b), i1, {"predicate": number})
         number = IntegerAttr(_FLOAT_PREDICATES[predicate], i64)
-        return self.op(arith.CmpfOp, (a, b), i1, {"predicate": number, "fastmath": FAST_NONE})
+        return self.op(arith.CmpfOp, (a, b), i1, {"predicate": number})
 
     def select(self, condition: SSAValue, then: SSAValue, otherwise: SSAValue) -> SSAValue:
         kind = glow_vec.SelectOp if lanes_of(condition) > 1 else arith.SelectOp
@@ -270,16 +266,15 @@ class Emitter:
         A loop from the number `first` as long as the number is below `end`, at most `most` times;
         `following` emits the next number.
         """
-        block, below, otherwise = Block(arg_types=(INDEX, INDEX)), Block(), Block()
+        block, below = Block(arg_types=(INDEX, INDEX)), Block()
         number = block.args[1]
         with self.inside(block):
             with self.inside(below):
                 yield number
                 result = following()
             below.add_op(scf.YieldOp.create(operands=[result]))
-            otherwise.add_op(scf.YieldOp.create(operands=[number]))
-            regions = [Region(below), Region(otherwise)]
             is_below = self.compare("ult", number, end)
+            regions = (Region(below), self._giving(lambda: number))
             chosen = self.op(scf.IfOp, (is_below,), INDEX, regions=regions)
         self._add_loop(block, (0, most, 1), [first], [chosen])
 
@@ -308,6 +303,25 @@ class Emitter:
             yield
         block.add_op(scf.YieldOp.create())
         self.add(scf.IfOp.create(operands=(condition,), regions=[Region(block), Region()]))
+
+    def choose(
+        self,
+        condition: SSAValue,
+        then: Callable[[], SSAValue],
+        otherwise: Callable[[], SSAValue],
+        result: Attribute,
+    ) -> SSAValue:
+        """What one of two functions gives, whose code runs as a condition says."""
+        regions = (self._giving(then), self._giving(otherwise))
+        return self.op(scf.IfOp, (condition,), result, regions=regions)
+
+    def _giving(self, body: Callable[[], SSAValue]) -> Region:
+        """A region of what `body` emits, which gives its result."""
+        block = Block()
+        with self.inside(block):
+            result = body()
+        block.add_op(scf.YieldOp.create(operands=[result]))
+        return Region(block)
 
     @contextmanager
     def inside(self, block: Block) -> Iterator[None]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerType, i8, i32, i64
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import SSAValue
 
 from ....glow_dialects.glow_nest.affine import Access, Buffer, Dim
 from ..threads.split import Span
@@ -15,7 +15,6 @@ from .algebra import ArithAlgebra, Value
 from .emit import Emitter
 from .types import INDEX, bits, memory_type
 
-_WRAPS: dict[str, Attribute] = {"overflowFlags": arith.IntegerOverflowAttr("none")}
 _MAX_INTERLEAVE = 4
 """Largest stride at which contiguous loads and shuffles replace a gather."""
 
@@ -171,8 +170,7 @@ class Memory:
             part = e.load(memory, self.at(place, field), i8, lanes)
             part = e.cast("extui", part, i32)
             if number:
-                shift = e.constant(part.type, 8 * number)
-                part = e.op(arith.ShLIOp, (part, shift), part.type, _WRAPS)
+                part = e.binary(arith.ShLIOp, part, e.constant(part.type, 8 * number))
             total = part if total is None else e.binary(arith.OrIOp, total, part)
         assert total is not None
         return e.bitcast(total, i8, 4 * lanes)
