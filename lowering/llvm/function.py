@@ -205,6 +205,18 @@ class FunctionConverter:
             self._atoms += 1
             self._indices[old] = Linear.of(Atom(new, len(self.scopes) - 1, self._atoms))
 
+    def define_all(self, olds: Sequence[SSAValue], news: Sequence[SSAValue]) -> None:
+        for old, new in zip(olds, news, strict=True):
+            self.define(old, new)
+
+    def alias(self, olds: Sequence[SSAValue], sources: Sequence[SSAValue]) -> None:
+        """Say that values are what others became."""
+        for old, source in zip(olds, sources, strict=True):
+            if isinstance(old.type, IndexType):
+                self.define_index(old, self.index(source))
+            else:
+                self.define(old, self.value(source))
+
     def define_index(self, old: SSAValue, new: Linear) -> None:
         """Say what an index became; it is computed only where a value is needed."""
         self._indices[old] = new

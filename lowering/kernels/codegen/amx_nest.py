@@ -7,7 +7,7 @@ body of the whole nest, and is computed with vectors like any other.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import product
 from math import ceil, prod
@@ -162,29 +162,26 @@ class TileNest:
             self.e.add(glow_vec.TileZeroOp(tile))
         self._reduce(0, reads, places, kind)
         if self._stores_directly:
-            self._store_results(kind, change, bound)
-            return
-        array, row = self.memory.memref(self._sums), plan.panels * COLUMNS
-        for i, (_, _, at) in enumerate(kind.group.tiles):
-            for panel in range(plan.panels):
-                place = self.e.index(at * row + panel * COLUMNS)
-                tile = i * plan.panels + panel
-                self.e.add(glow_vec.TileStoreOp(tile, array, [place], row * _SUM_BYTES))
-        self._finish(self._finishing(kind), self.memory, self.machine, bound)
+            write = substituted(self.nest.writes[0], change)
+            self._store(kind, write, self.memory.places([write], bound)[write])
+        else:
+            self._store(kind, None, Place(None, 0))
+            self._finish(self._finishing(kind), self.memory, self.machine, bound)
 
-    def _store_results(self, kind: GroupLoops, change: Mapping[Dim, Affine], bound: Bound) -> None:
-        """Accumulators are what the nest writes."""
-        write = substituted(self.nest.writes[0], change)
-        place = self.memory.places([write], bound)[write]
-        outer, inner = (stride_of(self.nest.writes[0], d) for d in self.plan.line)
-        joined = self.plan.joined
-        between = COLUMNS if joined is None else stride_of(self.nest.writes[0], joined)
-        base = self.memory.memref(write.buffer)
-        for i, (row, pixel, _) in enumerate(kind.group.tiles):
-            for panel in range(self.plan.panels):
-                at = self.memory.at(place, row * outer + pixel * inner + panel * between)
-                tile = i * self.plan.panels + panel
-                self.e.add(glow_vec.TileStoreOp(tile, base, [at], inner * _SUM_BYTES))
+    def _store(self, kind: GroupLoops, write: Access | None, place: Place) -> None:
+        """Store accumulators: as what the nest writes, or in the array of results."""
+        panels, joined = self.plan.panels, self.plan.joined
+        outer, inner, between = 0, panels * COLUMNS, COLUMNS
+        if write is not None:
+            outer, inner = (stride_of(self.nest.writes[0], d) for d in self.plan.line)
+            between = COLUMNS if joined is None else stride_of(self.nest.writes[0], joined)
+        base = self.memory.memref(self._sums if write is None else write.buffer)
+        for i, (row, pixel, at) in enumerate(kind.group.tiles):
+            start = at * inner if write is None else row * outer + pixel * inner
+            for panel in range(panels):
+                to = self.memory.at(place, start + panel * between)
+                tile = i * panels + panel
+                self.e.add(glow_vec.TileStoreOp(tile, base, [to], inner * _SUM_BYTES))
 
     @property
     def _stores_directly(self) -> bool:
@@ -221,11 +218,10 @@ class TileNest:
             chosen = places if parts is None else self.memory.advance(places, parts, i)
             self._products(reads[:2], chosen, kind, loaded)
         if self._prefetches:
-            self._prefetch(reads[1], places[reads[1]])
+            later = places[reads[1]].moved(TIMINGS.prefetch_bytes // self.roles.filter_size)
+            self._prefetch(reads[1], later, self.roles.quads, 3)
         for ahead in reads[2:]:
-            for panel, line in product(range(self.plan.panels), range(self._lines_ahead(kind))):
-                at = panel * self._between + line * self.roles.pitch
-                self.memory.prefetch(ahead, places[ahead], at, locality=2)
+            self._prefetch(ahead, places[ahead], self._lines_ahead(kind), 2)
 
     def _products(
         self,
@@ -287,11 +283,11 @@ class TileNest:
         """Elements from a panel of the filter to the next."""
         return self.plan.panel_bytes // self.roles.filter_size
 
-    def _prefetch(self, filters: Access, place: Place) -> None:
-        for panel, quad in product(range(self.plan.panels), range(self.roles.quads)):
-            at = panel * self._between + quad * self.roles.pitch
-            ahead = TIMINGS.prefetch_bytes // self.roles.filter_size
-            self.memory.prefetch(filters, place, at + ahead)
+    def _prefetch(self, filters: Access, place: Place, lines: int, locality: int) -> None:
+        """Prefetch some lines of each panel."""
+        for panel, line in product(range(self.plan.panels), range(lines)):
+            at = panel * self._between + line * self.roles.pitch
+            self.memory.prefetch(filters, place, at, locality)
 
     def _finishing(self, kind: GroupLoops) -> Nest:
         """What the nest does with the results of a group."""

@@ -345,15 +345,11 @@ class Emitter:
 _I32 = IntegerType(32)
 _FLOAT_CASTS: dict[str, type[Operation]] = {"extf": arith.ExtFOp, "truncf": arith.TruncFOp}
 _SCALAR_CASTS: dict[str, type[Operation]] = {
-    "extsi": arith.ExtSIOp,
-    "extui": arith.ExtUIOp,
-    "trunci": arith.TruncIOp,
-    "sitofp": arith.SIToFPOp,
-    "uitofp": arith.UIToFPOp,
-    "fptosi": arith.FPToSIOp,
-    "fptoui": arith.FPToUIOp,
-    "index_cast": arith.IndexCastOp,
-    "bitcast": arith.BitcastOp,
+    kind.name.removeprefix("arith."): kind
+    for kind in (
+        *(arith.ExtSIOp, arith.ExtUIOp, arith.TruncIOp, arith.SIToFPOp, arith.UIToFPOp),
+        *(arith.FPToSIOp, arith.FPToUIOp, arith.IndexCastOp, arith.BitcastOp),
+    )
 }
 
 
