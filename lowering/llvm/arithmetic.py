@@ -1,11 +1,11 @@
-"""Conversion of arithmetic: `arith`, and what `glow_vec` adds to it for vectors."""
+"""Conversion of operations that LLVM has as well, of `arith`, `math`, and `glow_vec`."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
 
-from xdsl.dialects import arith, llvm, vector
+from xdsl.dialects import arith, llvm, math, vector
 from xdsl.dialects.builtin import (
     DenseIntOrFPElementsAttr,
     IndexType,
@@ -132,7 +132,7 @@ def convert_ceildivui(op: arith.CeilDivUIOp, fn: FunctionConverter) -> None:
     fn.define(op.result, fn.binary(llvm.AddOp, quotient, one))
 
 
-FLOAT: dict[type[Operation], type[Operation]] = {
+_FLOAT: dict[type[Operation], type[Operation]] = {
     arith.AddfOp: llvm.FAddOp,
     arith.SubfOp: llvm.FSubOp,
     arith.MulfOp: llvm.FMulOp,
@@ -143,13 +143,39 @@ FLOAT: dict[type[Operation], type[Operation]] = {
     arith.MaxnumfOp: llvm.VectorFMaxOp,
     arith.MinnumfOp: llvm.VectorFMinOp,
     glow_vec.RemOp: llvm.FRemOp,
+    math.AbsFOp: llvm.FAbsOp,
+    math.AcosOp: lx.ACosOp,
+    math.AsinOp: lx.ASinOp,
+    math.AtanOp: lx.ATanOp,
+    math.Atan2Op: lx.ATan2Op,
+    math.CeilOp: llvm.FCeilOp,
+    math.CopySignOp: llvm.FCopySignOp,
+    math.CosOp: llvm.FCosOp,
+    math.CoshOp: lx.CoshOp,
+    math.Exp2Op: llvm.FExp2Op,
+    math.ExpOp: llvm.FExpOp,
+    math.FloorOp: llvm.FFloorOp,
+    math.Log10Op: lx.Log10Op,
+    math.Log2Op: llvm.FLog2Op,
+    math.LogOp: llvm.FLogOp,
+    math.PowFOp: llvm.FPowOp,
+    # programs run in the default rounding mode, to even; where the machine has no instruction for
+    # it, `rint` is a function of C99, but `roundeven` is missing in many libraries
+    math.RoundEvenOp: lx.RintOp,
+    math.RoundOp: lx.RoundOp,
+    math.SinOp: llvm.FSinOp,
+    math.SinhOp: lx.SinhOp,
+    math.SqrtOp: llvm.FSqrtOp,
+    math.TanOp: lx.TanOp,
+    math.TanhOp: lx.TanhOp,
+    math.TruncOp: lx.FTruncOp,
 }
 _FUSABLE = {llvm.FAddOp, llvm.FSubOp, llvm.FMulOp}
 
 
-@converts(*FLOAT)
+@converts(*_FLOAT)
 def convert_float(op: Operation, fn: FunctionConverter) -> None:
-    kind = FLOAT[type(op)]
+    kind = _FLOAT[type(op)]
     flags = fastmath(op.properties.get("fastmath"), fn.contract and kind in _FUSABLE)
     operands = fn.values(op.operands)
     fn.define(op.results[0], widened(fn, kind, operands, operands[0].type, flags))

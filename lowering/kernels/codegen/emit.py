@@ -333,10 +333,10 @@ class Emitter:
     def call(
         self, callee: SymbolRefAttr, operands: Sequence[SSAValue], result: Attribute | None = None
     ) -> SSAValue:
-        """Call a function that is declared elsewhere; its result, or else any value."""
+        """Call a function; its result, or else any value."""
         types = [] if result is None else [result]
         call = func.CallOp.create(
-            operands=list(operands), result_types=types, properties={"callee": callee}
+            operands=operands, result_types=types, properties={"callee": callee}
         )
         self.add(call)
         return call.results[0] if types else operands[0]
