@@ -202,7 +202,7 @@ class ArithAlgebra:
             return self.emitter.binary(RemOp, args[0], args[1])
         if kind not in _FLOAT:
             raise ValueError(f"{kind} is not defined on floats")
-        flags = {"fastmath": NO_SIGNED_ZEROS} if kind in _EITHER_ZERO else None
+        flags = {"fastmath": NO_SIGNED_ZEROS} if kind in _EITHER_ZERO else {}
         return self.emitter.op(_FLOAT[kind], args, args[0].type, flags)
 
     def _integer(self, kind: Primitive, args: Sequence[SSAValue], unsigned: bool) -> SSAValue:

@@ -7,7 +7,7 @@ thousands of them; tests verify the result.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 
@@ -62,14 +62,14 @@ class Emitter:
         kind: type[Operation],
         operands: Sequence[SSAValue],
         result: Attribute,
-        properties: dict[str, Attribute] | None = None,
+        properties: Mapping[str, Attribute] = {},
         regions: Sequence[Region] = (),
     ) -> SSAValue:
         """Append an operation with one result."""
         new = kind.create(
             operands=operands,
             result_types=(result,),
-            properties=properties or {},
+            properties=properties,
             regions=regions,
         )
         self._block.add_op(new)
