@@ -99,22 +99,18 @@ class ArithAlgebra:
         """A C cast; to i1, whether the value is not 0. Rounds to `target` exactly once."""
         if target is None:
             raise ValueError("expected a conversion in a body to name its target, found none")
-        return self._converted(value, target)
-
-    def _converted(self, value: Value, element: Attribute) -> Value:
-        source, target = value_type(value.element), value_type(element)
         if computes_in_float(value.element):
-            ssa = self._from_float(value, element)
-        elif computes_in_float(element):
+            ssa = self._from_float(value, target)
+        elif computes_in_float(target):
             kind = "uitofp" if is_unsigned(value.element) else "sitofp"
-            rounded = self.emitter.cast(kind, value.ssa, memory_type(element))
-            ssa = self._float_resized(rounded, target)
-        elif element == i1:
-            zero = self.number(0, value.element)
-            ssa = value.ssa if source == i1 else self.emitter.compare("ne", value.ssa, zero.ssa)
+            rounded = self.emitter.cast(kind, value.ssa, memory_type(target))
+            ssa = self._float_resized(rounded, value_type(target))
+        elif target == i1:
+            zero, is_i1 = self.number(0, value.element), value_type(value.element) == i1
+            ssa = value.ssa if is_i1 else self.emitter.compare("ne", value.ssa, zero.ssa)
         else:
-            ssa = self._resized(value.ssa, target, is_unsigned(value.element))
-        return Value(ssa, element)
+            ssa = self._resized(value.ssa, value_type(target), is_unsigned(value.element))
+        return Value(ssa, target)
 
     def bitcast(self, value: Value, target: Attribute) -> Value:
         """The bits of a value as one of another type of the same width."""
@@ -128,10 +124,8 @@ class ArithAlgebra:
     def _from_float(self, value: Value, element: Attribute) -> SSAValue:
         target = value_type(element)
         if computes_in_float(element):
-            narrow = memory_type(element)
-            if narrow != target:
-                return self._rounded(value.ssa, element)
-            return self._float_resized(value.ssa, target)
+            # to the precision of the element, and back to the type that it computes in
+            return self._float_resized(self._float_resized(value.ssa, memory_type(element)), target)
         if element == i1:
             return self.emitter.compare("une", value.ssa, self.number(0.0, value.element).ssa)
         # through i32 or i64, as C compilers do, so that small types wrap around
@@ -144,13 +138,6 @@ class ArithAlgebra:
                 nearest = self.emitter.cast("lrint", rounding.operand, between)
                 return self._resized(nearest, target, False)
         return self._resized(self.emitter.cast(kind, value.ssa, between), target, False)
-
-    def _rounded(self, ssa: SSAValue, element: Attribute) -> SSAValue:
-        """A float to the precision of `element`, and back to the type that it computes in."""
-        narrow, wide = memory_type(element), value_type(element)
-        if narrow == wide:
-            return ssa
-        return self._float_resized(self._float_resized(ssa, narrow), wide)
 
     def _float_resized(self, ssa: SSAValue, to: Attribute) -> SSAValue:
         source = bits(scalar_of(ssa.type))
