@@ -14,42 +14,32 @@ fast path.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from xdsl.context import Context
-from xdsl.dialects import arith, math, memref, scf, vector
-from xdsl.dialects.builtin import (
-    Float32Type,
-    IndexType,
-    IntegerAttr,
-    ModuleOp,
-    VectorType,
-    f32,
-)
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.dialects import math, memref, vector
+from xdsl.dialects.builtin import ModuleOp, VectorType, f32
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.passes import ModulePass
-from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.rewriter import Rewriter
 from xdsl.traits import IsolatedFromAbove
 
 from ..glow_dialects.glow.machine import machine_of
 from ..passes.levels import KERNELS
 from . import elementary
-from .lanes import Constants, Lanes
+from .kernels.codegen.emit import Emitter
+from .lanes import Lanes
 
 Expansion = Callable[..., SSAValue]
-_INDEX = IndexType()
 
 
-def lanes_of_f32(t: Attribute) -> tuple[bool, int | None]:
-    """
-    Returns whether the type is f32 or a one-dimensional vector of it, and the vector's length.
-    """
-    if isinstance(t, Float32Type):
-        return True, None
-    if isinstance(t, VectorType) and isinstance(t.element_type, Float32Type):
-        shape = t.get_shape()
-        return len(shape) == 1, shape[0] if shape else None
-    return False, None
+def lanes_of_f32(t: Attribute) -> int | None:
+    """The length of a one-dimensional vector of f32, 1 for f32 itself; None for other types."""
+    if t == f32:
+        return 1
+    if isinstance(t, VectorType) and t.element_type == f32 and len(t.get_shape()) == 1:
+        return t.get_shape()[0]
+    return None
 
 
 def _or_library(
@@ -58,54 +48,31 @@ def _or_library(
     """Returns `fast` where all lanes are within its range, otherwise `library` in f64."""
 
     def expansion(v: Lanes, x: SSAValue) -> SSAValue:
-        size = v.abs(x)
-        if v.lanes is not None:
+        e, size = v.emitter, v.abs(x)
+        if v.lanes > 1:
             kind = vector.CombiningKindAttr(vector.CombiningKindFlag.MAXIMUMF)
-            size = v.op(vector.ReductionOp, f32, size, properties={"kind": kind})
-        one = Lanes(f32, None, v.constants, v.emit, v.has_fma)
-        inside = one.compare("ole", size, one.number(elementary.SIN_COS_LIMIT))
-
-        def branch(body: Callable[[Lanes, SSAValue], SSAValue]) -> Region:
-            block = Block()
-            result = body(Lanes(f32, v.lanes, v.constants, block.add_op, v.has_fma), x)
-            block.add_op(scf.YieldOp(result))
-            return Region(block)
-
-        choice = scf.IfOp(inside, [v.floats], branch(fast), branch(_library(library)))
-        v.emit(choice)
-        return choice.results[0]
+            size = e.op(vector.ReductionOp, (size,), f32, {"kind": kind})
+        limit = e.constant(f32, elementary.SIN_COS_LIMIT)
+        inside = v.compare("ole", size, limit)
+        return e.choose(inside, lambda: fast(v, x), lambda: _library(v, x, library), v.floats)
 
     return expansion
 
 
-def _library(kind: type[Operation]) -> Callable[[Lanes, SSAValue], SSAValue]:
+def _library(v: Lanes, x: SSAValue, kind: type[Operation]) -> SSAValue:
     """Returns the function of the C library on f64, lane by lane."""
-
-    def scalar(v: Lanes, x: SSAValue) -> SSAValue:
+    if v.lanes == 1:
         d = v.widened()
-        return v.narrow(d.op(kind, d.floats, v.widen(x), properties=_EXACT))
+        return v.narrow(d.float_op(kind, v.widen(x)))
+    e = v.emitter
+    buffer = memref.AllocaOp.get(f32, None, [v.lanes])
+    e.add(buffer)
+    e.store(x, buffer.memref, e.index(0))
+    for lane in e.loop(v.lanes):
+        value = e.load(buffer.memref, e.index(lane), f32, 1)
+        e.store(_library(replace(v, lanes=1), value, kind), buffer.memref, e.index(lane))
+    return e.load(buffer.memref, e.index(0), f32, v.lanes)
 
-    def loop(v: Lanes, x: SSAValue) -> SSAValue:
-        assert v.lanes is not None
-        index = [arith.ConstantOp(IntegerAttr(i, _INDEX)) for i in (0, 1, v.lanes)]
-        zero, one, end = (op.result for op in index)
-        buffer = memref.AllocaOp.get(f32, None, [v.lanes])
-        for op in (*index, buffer, vector.StoreOp(x, buffer.memref, [zero])):
-            v.emit(op)
-        block = Block(arg_types=[_INDEX])
-        lane = block.args[0]
-        s = Lanes(f32, None, v.constants, block.add_op, v.has_fma)
-        value = s.op(memref.LoadOp, f32, buffer.memref, lane)
-        block.add_ops([memref.StoreOp.get(scalar(s, value), buffer.memref, [lane]), scf.YieldOp()])
-        v.emit(scf.ForOp(zero, end, one, [], block))
-        load = vector.LoadOp(buffer.memref, [zero], VectorType(f32, [v.lanes]))
-        v.emit(load)
-        return load.results[0]
-
-    return lambda v, x: scalar(v, x) if v.lanes is None else loop(v, x)
-
-
-_EXACT: dict[str, Attribute] = {"fastmath": arith.FastMathFlagsAttr("none")}
 
 EXPANSIONS: Mapping[type[Operation], Expansion] = {
     math.ExpOp: elementary.exp,
@@ -117,6 +84,15 @@ EXPANSIONS: Mapping[type[Operation], Expansion] = {
     math.SinOp: _or_library(elementary.sin, math.SinOp),
     math.CosOp: _or_library(elementary.cos, math.CosOp),
 }
+
+
+def _expanded(op: Operation, v: Lanes) -> SSAValue:
+    """The result of an operation; vectors of one lane are computed as scalars."""
+    expansion, operands, t = EXPANSIONS[type(op)], op.operands, op.results[0].type
+    if v.lanes > 1 or t == f32:
+        return expansion(v, *operands)
+    result = expansion(v, *(v.emitter.extract(o, 0) for o in operands))
+    return v.emitter.op(vector.BroadcastOp, (result,), t)
 
 
 def _scope(op: Operation) -> Block:
@@ -147,16 +123,19 @@ class ExpandMathPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         has_fma = machine_of(op).has_fma
-        constants: dict[Block, Constants] = {}
-        found = [o for o in op.walk() if type(o) in EXPANSIONS]
-        for target in found:
-            matches, lanes = lanes_of_f32(target.results[0].type)
-            if not matches:
+        emitters: dict[Block, Emitter] = {}
+        for target in [o for o in op.walk() if type(o) in EXPANSIONS]:
+            lanes = lanes_of_f32(target.results[0].type)
+            if lanes is None:
                 continue
-            scope = constants.setdefault(_scope(target), Constants())
-            operations: list[Operation] = []
-            v = Lanes(f32, lanes, scope, operations.append, has_fma)
-            result = EXPANSIONS[type(target)](v, *target.operands)
-            Rewriter.replace_op(target, operations, [result])
-        for block, made in constants.items():
-            Rewriter.insert_op(made.operations, InsertPoint.at_start(block))
+            scope = _scope(target)
+            emitter = emitters.setdefault(scope, Emitter(scope))
+            operations = Block()
+            with emitter.inside(operations):
+                result = _expanded(target, Lanes(emitter, f32, lanes, has_fma))
+            made = list(operations.ops)
+            for new in made:
+                new.detach()
+            Rewriter.replace_op(target, made, [result])
+        for emitter in emitters.values():
+            emitter.finish()

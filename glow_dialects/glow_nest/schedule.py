@@ -264,6 +264,17 @@ class TileGroup:
     """Places from a row of the group to the next."""
 
 
+@dataclass(frozen=True)
+class Finish:
+    """
+    What is done with the results of a group: the loops over them (rows `r`, pixels `p`, panels and
+    outputs `o`, some of which are joined), which are a nest of its own, and how it is computed.
+    """
+
+    loops: tuple[Dim, ...]
+    schedule: VectorSchedule
+
+
 @dataclass(frozen=True, kw_only=True)
 class AmxTile(Schedule):
     """A product in tile registers: groups of pixels times panels of the filter."""
@@ -277,6 +288,8 @@ class AmxTile(Schedule):
     joined: Dim | None = None
     """The loop over panels of which a group has several; None if they are of one long panel."""
     groups: tuple[TileGroup, ...]
+    finish: tuple[Finish, ...] = ()
+    """For each group, what is done with its results."""
 
 
 @dataclass(frozen=True)

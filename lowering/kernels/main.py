@@ -123,8 +123,7 @@ class _Main:
         if kernel.scratch_bytes:
             t = MemRefType(i8, [kernel.scratch_bytes])
             operands.append(self._place(self._activations, self._scratch[op], t))
-        callee = SymbolRefAttr(kernel.function.sym_name)
-        self._emitter.add(func.CallOp.create(operands=operands, properties={"callee": callee}))
+        self._emitter.call(SymbolRefAttr(kernel.function.sym_name), operands)
 
     def _threading(self, op: Instruction, kernel: KernelFunction) -> Sequence[SSAValue]:
         """
@@ -134,10 +133,7 @@ class _Main:
             return ()
         thread, team = self._leading
         if self._hazards.need_barrier(self._work(op, kernel)):
-            call = func.CallOp.create(
-                operands=(team, thread), properties={"callee": SymbolRefAttr(BARRIER)}
-            )
-            self._emitter.add(call)
+            self._emitter.call(SymbolRefAttr(BARRIER), (team, thread))
         if kernel.has_barriers:
             self._hazards.passed_barrier()
         return (thread, team) if kernel.has_team else (thread,)

@@ -1,11 +1,11 @@
-"""Conversion of `arith`."""
+"""Conversion of operations that LLVM has as well, of `arith`, `math`, and `glow_vec`."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
 
-from xdsl.dialects import arith, llvm
+from xdsl.dialects import arith, llvm, math, vector
 from xdsl.dialects.builtin import (
     DenseIntOrFPElementsAttr,
     IndexType,
@@ -13,20 +13,17 @@ from xdsl.dialects.builtin import (
     IntegerType,
     VectorType,
 )
+from xdsl.dialects.llvm import FCmpPredicateFlag, ICmpPredicateFlag
 from xdsl.dialects.utils import FastMathFlag
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, Operation
 
 from ...glow_dialects import glow_vec
 from ...glow_dialects import llvm_extended as lx
-from ...glow_dialects.glow_vec import Predicate
 from .bfloat import widened
 from .failure import failure
 from .function import FunctionConverter, converts
 from .linear import Linear, combine
-from .types import convert_type, dense_attr, i32, int_attr, mask_for
-
-NO_OVERFLOW = {"overflowFlags": int_attr(0, i32)}
-CONTRACT = FastMathFlag.ALLOW_CONTRACT
+from .types import convert_type, dense_attr, int_attr, mask_for
 
 
 @cache
@@ -34,7 +31,9 @@ def fastmath(flags: Attribute | None, contract: bool = False) -> Mapping[str, At
     """Returns the properties of an `llvm` operation for the fast-math flags of an `arith` one."""
     found = set(flags.data) if isinstance(flags, arith.FastMathFlagsAttr) else set()
     if contract:
-        found.add(CONTRACT)
+        found.add(FastMathFlag.ALLOW_CONTRACT)
+    if not found:
+        return {}
     return {"fastmathFlags": llvm.FastMathAttr(tuple(f for f in FastMathFlag if f in found))}
 
 
@@ -59,44 +58,31 @@ def _retyped(op: arith.ConstantOp, value: Attribute, target: Attribute) -> Attri
     raise failure(op, f"{value} has no counterpart")
 
 
-# index arithmetic stays symbolic
-
-
-@converts(arith.AddiOp)
-def convert_addi(op: arith.AddiOp, fn: FunctionConverter) -> None:
-    if isinstance(op.result.type, IndexType):
-        fn.define_index(op.result, fn.index(op.lhs) + fn.index(op.rhs))
-    else:
-        convert_integer(op, fn)
-
-
-@converts(arith.SubiOp)
-def convert_subi(op: arith.SubiOp, fn: FunctionConverter) -> None:
-    if isinstance(op.result.type, IndexType):
-        difference = combine([(fn.index(op.lhs), 1), (fn.index(op.rhs), -1)])
-        fn.define_index(op.result, difference)
-    else:
-        convert_integer(op, fn)
-
-
-@converts(arith.MuliOp)
-def convert_muli(op: arith.MuliOp, fn: FunctionConverter) -> None:
-    if not isinstance(op.result.type, IndexType):
+@converts(arith.AddiOp, arith.SubiOp, arith.MuliOp)
+def convert_linear(op: Operation, fn: FunctionConverter) -> None:
+    """Sums of indices, and products with numbers, stay symbolic."""
+    (result,) = op.results
+    if not isinstance(result.type, IndexType):
         convert_integer(op, fn)
         return
-    lhs, rhs = fn.index(op.lhs), fn.index(op.rhs)
-    if not rhs.terms:
-        fn.define_index(op.result, lhs.scaled(rhs.constant))
+    lhs, rhs = (fn.index(o) for o in op.operands)
+    if not isinstance(op, arith.MuliOp):
+        sign = 1 if isinstance(op, arith.AddiOp) else -1
+        fn.define_index(result, combine([(lhs, 1), (rhs, sign)]))
+    elif not rhs.terms:
+        fn.define_index(result, lhs.scaled(rhs.constant))
     elif not lhs.terms:
-        fn.define_index(op.result, rhs.scaled(lhs.constant))
+        fn.define_index(result, rhs.scaled(lhs.constant))
     else:
         convert_integer(op, fn)
 
 
-INTEGER: dict[type[Operation], type[Operation]] = {
+_LINEAR: dict[type[Operation], type[Operation]] = {
     arith.AddiOp: llvm.AddOp,
     arith.SubiOp: llvm.SubOp,
     arith.MuliOp: llvm.MulOp,
+}
+_INTEGER: dict[type[Operation], type[Operation]] = {
     arith.DivUIOp: llvm.UDivOp,
     arith.DivSIOp: llvm.SDivOp,
     arith.RemUIOp: llvm.URemOp,
@@ -112,16 +98,12 @@ INTEGER: dict[type[Operation], type[Operation]] = {
     arith.MinUIOp: lx.UMinOp,
     arith.MaxUIOp: lx.UMaxOp,
 }
-_WITH_FLAGS = {llvm.AddOp, llvm.SubOp, llvm.MulOp, llvm.ShlOp}
-_OWN_CONVERTER = {arith.AddiOp, arith.SubiOp, arith.MuliOp}
 
 
-@converts(*(op for op in INTEGER if op not in _OWN_CONVERTER))
+@converts(*_INTEGER)
 def convert_integer(op: Operation, fn: FunctionConverter) -> None:
-    kind = INTEGER[type(op)]
-    operands = fn.values(op.operands)
-    properties = NO_OVERFLOW if kind in _WITH_FLAGS else {}
-    fn.define(op.results[0], fn.emit(kind, operands, operands[0].type, properties))
+    kind = _LINEAR.get(type(op)) or _INTEGER[type(op)]
+    fn.define(op.results[0], fn.binary(kind, *fn.values(op.operands)))
 
 
 @converts(arith.FloorDivSIOp, arith.CeilDivSIOp)
@@ -134,50 +116,26 @@ def convert_rounded_division(op: Operation, fn: FunctionConverter) -> None:
     t = a.type
     zero = fn.number(0, t)
     floor = isinstance(op, arith.FloorDivSIOp)
-    quotient = fn.emit(llvm.SDivOp, (a, b), t)
-    remainder = fn.emit(llvm.SRemOp, (a, b), t)
-    inexact = compare(fn, llvm.ICmpPredicateFlag.NE, remainder, zero)
-    signs = fn.emit(llvm.XOrOp, (a, b), t)
+    quotient = fn.binary(llvm.SDivOp, a, b)
+    inexact = fn.compare(ICmpPredicateFlag.NE, fn.binary(llvm.SRemOp, a, b), zero)
     # truncation rounded up if the exact quotient is negative
-    wrong = llvm.ICmpPredicateFlag.SLT if floor else llvm.ICmpPredicateFlag.SGE
-    rounded = compare(fn, wrong, signs, zero)
-    correct = fn.emit(llvm.AndOp, (inexact, rounded), mask_for(t))
-    step = fn.number(-1 if floor else 1, t)
-    corrected = fn.emit(llvm.AddOp, (quotient, step), t, NO_OVERFLOW)
-    fn.define(
-        op.results[0], fn.emit(lx.SelectOp, (correct, corrected, quotient), t, fastmath(None))
-    )
+    wrong = ICmpPredicateFlag.SLT if floor else ICmpPredicateFlag.SGE
+    rounded = fn.compare(wrong, fn.binary(llvm.XOrOp, a, b), zero)
+    correct = fn.binary(llvm.AndOp, inexact, rounded)
+    corrected = fn.binary(llvm.AddOp, quotient, fn.number(-1 if floor else 1, t))
+    fn.define(op.results[0], fn.emit(lx.SelectOp, (correct, corrected, quotient), t))
 
 
 @converts(arith.CeilDivUIOp)
 def convert_ceildivui(op: arith.CeilDivUIOp, fn: FunctionConverter) -> None:
     a, b = fn.values(op.operands)
-    t = a.type
-    quotient = fn.emit(llvm.UDivOp, (a, b), t)
-    remainder = fn.emit(llvm.URemOp, (a, b), t)
-    inexact = compare(fn, llvm.ICmpPredicateFlag.NE, remainder, fn.number(0, t))
-    one = fn.emit(llvm.ZExtOp, (inexact,), t)
-    fn.define(op.results[0], fn.emit(llvm.AddOp, (quotient, one), t, NO_OVERFLOW))
+    quotient, remainder = fn.binary(llvm.UDivOp, a, b), fn.binary(llvm.URemOp, a, b)
+    inexact = fn.compare(ICmpPredicateFlag.NE, remainder, fn.number(0, a.type))
+    one = fn.emit(llvm.ZExtOp, (inexact,), a.type)
+    fn.define(op.result, fn.binary(llvm.AddOp, quotient, one))
 
 
-def compare(
-    fn: FunctionConverter, flag: llvm.ICmpPredicateFlag, a: SSAValue, b: SSAValue
-) -> SSAValue:
-    """Compares integers, scalars or vectors."""
-    return fn.emit(llvm.ICmpOp, (a, b), mask_for(a.type), {"predicate": int_attr(flag.to_int())})
-
-
-@converts(arith.CmpiOp)
-def convert_cmpi(op: arith.CmpiOp, fn: FunctionConverter) -> None:
-    operands = fn.values((op.lhs, op.rhs))
-    properties = {"predicate": int_attr(op.predicate.value.data)}
-    t = mask_for(operands[0].type)
-    fn.define(op.result, fn.emit(llvm.ICmpOp, operands, t, properties))
-
-
-# floats
-
-FLOAT: dict[type[Operation], type[Operation]] = {
+_FLOAT: dict[type[Operation], type[Operation]] = {
     arith.AddfOp: llvm.FAddOp,
     arith.SubfOp: llvm.FSubOp,
     arith.MulfOp: llvm.FMulOp,
@@ -187,69 +145,75 @@ FLOAT: dict[type[Operation], type[Operation]] = {
     arith.MinimumfOp: lx.MinimumOp,
     arith.MaxnumfOp: llvm.VectorFMaxOp,
     arith.MinnumfOp: llvm.VectorFMinOp,
+    glow_vec.RemOp: llvm.FRemOp,
+    math.AbsFOp: llvm.FAbsOp,
+    math.AcosOp: lx.ACosOp,
+    math.AsinOp: lx.ASinOp,
+    math.AtanOp: lx.ATanOp,
+    math.Atan2Op: lx.ATan2Op,
+    math.CeilOp: llvm.FCeilOp,
+    math.CopySignOp: llvm.FCopySignOp,
+    math.CosOp: llvm.FCosOp,
+    math.CoshOp: lx.CoshOp,
+    math.Exp2Op: llvm.FExp2Op,
+    math.ExpOp: llvm.FExpOp,
+    math.FloorOp: llvm.FFloorOp,
+    math.Log10Op: lx.Log10Op,
+    math.Log2Op: llvm.FLog2Op,
+    math.LogOp: llvm.FLogOp,
+    math.PowFOp: llvm.FPowOp,
+    # programs run in the default rounding mode, to even; where the machine has no instruction for
+    # it, `rint` is a function of C99, but `roundeven` is missing in many libraries
+    math.RoundEvenOp: lx.RintOp,
+    math.RoundOp: lx.RoundOp,
+    math.SinOp: llvm.FSinOp,
+    math.SinhOp: lx.SinhOp,
+    math.SqrtOp: llvm.FSqrtOp,
+    math.TanOp: lx.TanOp,
+    math.TanhOp: lx.TanhOp,
+    math.TruncOp: lx.FTruncOp,
 }
 _FUSABLE = {llvm.FAddOp, llvm.FSubOp, llvm.FMulOp}
 
 
-@converts(*FLOAT)
+@converts(*_FLOAT)
 def convert_float(op: Operation, fn: FunctionConverter) -> None:
-    kind = FLOAT[type(op)]
+    kind = _FLOAT[type(op)]
     flags = fastmath(op.properties.get("fastmath"), fn.contract and kind in _FUSABLE)
     operands = fn.values(op.operands)
     fn.define(op.results[0], widened(fn, kind, operands, operands[0].type, flags))
 
 
-@converts(arith.CmpfOp)
-def convert_cmpf(op: arith.CmpfOp, fn: FunctionConverter) -> None:
-    operands = fn.values((op.lhs, op.rhs))
-    t = mask_for(operands[0].type)
-    flags = {
-        "predicate": int_attr(op.predicate.value.data),
-        **fastmath(op.properties.get("fastmath")),
-    }
-    fn.define(op.result, fn.emit(lx.FCmpOp, operands, t, flags))
-
-
-_INTEGER_PREDICATES = {flag.value: flag.to_int() for flag in llvm.ICmpPredicateFlag}
-_FLOAT_PREDICATES = {
-    Predicate.OEQ: llvm.FCmpPredicateFlag.OEQ,
-    Predicate.OLT: llvm.FCmpPredicateFlag.OLT,
-    Predicate.OLE: llvm.FCmpPredicateFlag.OLE,
-    Predicate.UNE: llvm.FCmpPredicateFlag.UNE,
+_PREDICATES = {
+    kind: {flag.value: flag.to_int() for flag in flags}
+    for kind, flags in ((llvm.ICmpOp, ICmpPredicateFlag), (lx.FCmpOp, FCmpPredicateFlag))
 }
 
 
-@converts(glow_vec.CmpOp)
-def convert_vector_comparison(op: glow_vec.CmpOp, fn: FunctionConverter) -> None:
+@converts(arith.CmpiOp, arith.CmpfOp, glow_vec.CmpOp)
+def convert_comparison(
+    op: arith.CmpiOp | arith.CmpfOp | glow_vec.CmpOp, fn: FunctionConverter
+) -> None:
     operands = fn.values((op.lhs, op.rhs))
-    t = mask_for(operands[0].type)
-    predicate = op.predicate.data
-    if predicate.compares_floats:
-        number = _FLOAT_PREDICATES[predicate].to_int()
-        flags = {"predicate": int_attr(number), **fastmath(None)}
-        fn.define(op.result, fn.emit(lx.FCmpOp, operands, t, flags))
-        return
-    properties = {"predicate": int_attr(_INTEGER_PREDICATES[predicate.value])}
-    fn.define(op.result, fn.emit(llvm.ICmpOp, operands, t, properties))
+    if isinstance(op, glow_vec.CmpOp):
+        kind = lx.FCmpOp if op.predicate.data.compares_floats else llvm.ICmpOp
+        number = _PREDICATES[kind][op.predicate.data.value]
+    else:
+        kind = lx.FCmpOp if isinstance(op, arith.CmpfOp) else llvm.ICmpOp
+        number = op.predicate.value.data
+    properties = {"predicate": int_attr(number), **fastmath(op.properties.get("fastmath"))}
+    fn.define(op.result, fn.emit(kind, operands, mask_for(operands[0].type), properties))
 
 
-@converts(glow_vec.RemOp)
-def convert_remainder(op: glow_vec.RemOp, fn: FunctionConverter) -> None:
-    operands = fn.values((op.lhs, op.rhs))
-    t = operands[0].type
-    fn.define(op.result, widened(fn, llvm.FRemOp, operands, t, fastmath(None)))
+@converts(arith.SelectOp, glow_vec.SelectOp)
+def convert_select(op: Operation, fn: FunctionConverter) -> None:
+    operands = fn.values(op.operands)
+    fn.define(op.results[0], fn.emit(lx.SelectOp, operands, operands[1].type))
 
 
-@converts(arith.SelectOp)
-def convert_select(op: arith.SelectOp, fn: FunctionConverter) -> None:
-    operands = fn.values((op.cond, op.lhs, op.rhs))
-    flags = fastmath(None)
-    fn.define(op.result, fn.emit(lx.SelectOp, operands, operands[1].type, flags))
-
-
-@converts(arith.BitcastOp)
-def convert_bitcast(op: arith.BitcastOp, fn: FunctionConverter) -> None:
-    value, target = fn.value(op.input), convert_type(op.result.type)
+@converts(arith.BitcastOp, vector.BitcastOp)
+def convert_bitcast(op: Operation, fn: FunctionConverter) -> None:
+    value, target = fn.value(op.operands[0]), convert_type(op.results[0].type)
     if value.type != target:
         value = fn.emit(llvm.BitcastOp, (value,), target)
-    fn.define(op.result, value)
+    fn.define(op.results[0], value)

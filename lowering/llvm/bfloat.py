@@ -15,11 +15,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...glow_dialects import llvm_extended as lx
 from .function import FunctionConverter
-from .types import element_of, int_attr, mask_for, with_element
-
-_NO_OVERFLOW = {"overflowFlags": int_attr(0, i32)}
-_NO_FASTMATH = {"fastmathFlags": llvm.FastMathAttr(None)}
-_NAN = {"predicate": int_attr(llvm.FCmpPredicateFlag.UNO.to_int()), **_NO_FASTMATH}
+from .types import element_of, with_element
 
 
 def is_bf16(t: Attribute) -> bool:
@@ -54,13 +50,13 @@ def round_to_bf16(fn: FunctionConverter, value: SSAValue) -> SSAValue:
     """
     wide, narrow = with_element(value.type, i32), with_element(value.type, i16)
     bits = fn.emit(llvm.BitcastOp, (value,), wide)
-    kept = fn.emit(llvm.LShrOp, (bits, fn.number(16, wide)), wide)
-    odd = fn.emit(llvm.AndOp, (kept, fn.number(1, wide)), wide)
-    bias = fn.emit(llvm.AddOp, (odd, fn.number(0x7FFF, wide)), wide, _NO_OVERFLOW)
-    sum_ = fn.emit(llvm.AddOp, (bits, bias), wide, _NO_OVERFLOW)
-    rounded = fn.emit(llvm.LShrOp, (sum_, fn.number(16, wide)), wide)
-    quiet = fn.emit(llvm.OrOp, (kept, fn.number(0x40, wide)), wide)
-    is_nan = fn.emit(lx.FCmpOp, (value, value), mask_for(value.type), _NAN)
-    chosen = fn.emit(lx.SelectOp, (is_nan, quiet, rounded), wide, _NO_FASTMATH)
-    cut = fn.emit(llvm.TruncOp, (chosen,), narrow, {"overflowFlags": llvm.OverflowAttr("none")})
+    kept = fn.binary(llvm.LShrOp, bits, fn.number(16, wide))
+    odd = fn.binary(llvm.AndOp, kept, fn.number(1, wide))
+    bias = fn.binary(llvm.AddOp, odd, fn.number(0x7FFF, wide))
+    sum_ = fn.binary(llvm.AddOp, bits, bias)
+    rounded = fn.binary(llvm.LShrOp, sum_, fn.number(16, wide))
+    quiet = fn.binary(llvm.OrOp, kept, fn.number(0x40, wide))
+    is_nan = fn.compare(llvm.FCmpPredicateFlag.UNO, value, value)
+    chosen = fn.emit(lx.SelectOp, (is_nan, quiet, rounded), wide)
+    cut = fn.emit(llvm.TruncOp, (chosen,), narrow)
     return fn.emit(llvm.BitcastOp, (cut,), with_element(value.type, bf16))

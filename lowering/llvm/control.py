@@ -10,17 +10,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects import func, llvm, scf
-from xdsl.dialects.builtin import IndexType, MemRefType, SymbolRefAttr, UnrealizedConversionCastOp
+from xdsl.dialects.builtin import MemRefType, SymbolRefAttr, UnrealizedConversionCastOp
 from xdsl.ir import Attribute, Block, SSAValue
 
 from ...glow_dialects.elements import offset_of
 from .failure import failure
 from .function import FunctionConverter, converts
 from .linear import Linear, combine
-from .types import convert_type, element_size, i1, i32, index_array, int_attr
+from .types import convert_type, element_size, i32, index_array, int_attr
 
 _NSW = {"overflowFlags": int_attr(1, i32)}
-_LESS = {"predicate": int_attr(llvm.ICmpPredicateFlag.SLT.to_int())}
 
 
 def branch(block: Block, target: Block, values: Sequence[SSAValue]) -> None:
@@ -66,8 +65,7 @@ def convert_call(op: func.CallOp, fn: FunctionConverter) -> None:
         raise failure(op, f"expected at most one result, found {len(op.results)}")
     call = make_call(op.callee, arguments, [convert_type(r.type) for r in op.results])
     fn.add(call)
-    for old, new in zip(op.results, call.results, strict=True):
-        fn.define(old, new)
+    fn.define_all(op.results, call.results)
 
 
 @converts(llvm.CallIntrinsicOp)
@@ -76,8 +74,7 @@ def convert_call_intrinsic(op: llvm.CallIntrinsicOp, fn: FunctionConverter) -> N
     types = [convert_type(r.type) for r in op.results]
     call = llvm.CallIntrinsicOp(op.intrin, fn.values(op.args), types)
     fn.add(call)
-    for old, new in zip(op.results, call.results, strict=True):
-        fn.define(old, new)
+    fn.define_all(op.results, call.results)
 
 
 def make_call(
@@ -89,9 +86,6 @@ def make_call(
         result_types=results,
         properties={
             "callee": callee,
-            "fastmathFlags": llvm.FastMathAttr(None),
-            "CConv": llvm.CallingConventionAttr("ccc"),
-            "TailCallKind": llvm.TailCallKindAttr(llvm.TailCallKind.NONE),
             "op_bundle_sizes": index_array(),
             "operandSegmentSizes": index_array(len(arguments), 0),
         },
@@ -127,7 +121,7 @@ def convert_for(op: scf.ForOp, fn: FunctionConverter) -> None:
         raise failure(op, "a memref cannot be carried by a loop")
     trips = _trip_count(op, fn)
     if trips == 0:
-        _define_results(op.results, op.iter_args, fn)
+        fn.alias(op.results, op.iter_args)
     elif trips == 1:
         _convert_single_trip(op, fn)
     else:
@@ -143,31 +137,15 @@ def _trip_count(op: scf.ForOp, fn: FunctionConverter) -> int | None:
     return max(0, -(-(upper - lower) // step))
 
 
-def _alias(old: SSAValue, source: SSAValue, fn: FunctionConverter) -> None:
-    if isinstance(old.type, IndexType):
-        fn.define_index(old, fn.index(source))
-    else:
-        fn.define(old, fn.value(source))
-
-
-def _define_results(
-    results: Sequence[SSAValue], sources: Sequence[SSAValue], fn: FunctionConverter
-) -> None:
-    for old, source in zip(results, sources, strict=True):
-        _alias(old, source, fn)
-
-
 def _yielded(block: Block) -> Sequence[SSAValue]:
     terminator = block.last_op
     return terminator.operands if isinstance(terminator, scf.YieldOp) else ()
 
 
 def _convert_single_trip(op: scf.ForOp, fn: FunctionConverter) -> None:
-    induction, *carried = op.body.block.args
-    _alias(induction, op.lb, fn)
-    _define_results(carried, op.iter_args, fn)
+    fn.alias(op.body.block.args, (op.lb, *op.iter_args))
     fn.convert_ops(op.body.block)
-    _define_results(op.results, _yielded(op.body.block), fn)
+    fn.alias(op.results, _yielded(op.body.block))
 
 
 def _convert_loop(op: scf.ForOp, fn: FunctionConverter, *, guarded: bool) -> None:
@@ -178,24 +156,22 @@ def _convert_loop(op: scf.ForOp, fn: FunctionConverter, *, guarded: bool) -> Non
     body = fn.new_block([lower.type, *types])
     with fn.inside(body) as inner:
         fn.define(induction, body.args[0])
-        for old, new in zip(carried, body.args[1:], strict=True):
-            fn.define(old, new)
+        fn.define_all(carried, body.args[1:])
         fn.convert_ops(op.body.block)
         final = fn.values(_yielded(op.body.block))
         following = fn.emit(llvm.AddOp, (body.args[0], step), lower.type, _NSW)
-        again = fn.emit(llvm.ICmpOp, (following, upper), i1, _LESS)
+        again = fn.compare(llvm.ICmpPredicateFlag.SLT, following, upper)
     outer = fn.scopes[-1]
     exit_block = fn.new_block(types if guarded else ())
     if guarded:
-        enter = fn.emit(llvm.ICmpOp, (lower, upper), i1, _LESS)
+        enter = fn.compare(llvm.ICmpPredicateFlag.SLT, lower, upper)
         branch_if(outer.block, enter, (body, [lower, *initial]), (exit_block, initial))
     else:
         branch(outer.block, body, [lower, *initial])
     leaving = (exit_block, final if guarded else ())
     branch_if(inner.block, again, (body, [following, *final]), leaving)
     outer.block = exit_block
-    for old, new in zip(op.results, exit_block.args if guarded else final, strict=True):
-        fn.define(old, new)
+    fn.define_all(op.results, exit_block.args if guarded else final)
 
 
 @converts(scf.IfOp)
@@ -217,8 +193,7 @@ def convert_if(op: scf.IfOp, fn: FunctionConverter) -> None:
     outer = fn.scopes[-1]
     branch_if(outer.block, condition, (then, ()), (otherwise or merge, ()))
     outer.block = merge
-    for old, new in zip(op.results, merge.args, strict=True):
-        fn.define(old, new)
+    fn.define_all(op.results, merge.args)
 
 
 def _convert_branch(

@@ -16,24 +16,14 @@ from .function import FunctionConverter, converts
 from .rounding import f64_to_odd_f32, integer_to_odd_f64
 from .types import convert_type, element_of, element_size, i1, with_element
 
-_TRUNC = {"overflowFlags": llvm.OverflowAttr("none")}
-_INTEGER_CASTS: Mapping[CastKind, tuple[type[Operation], Mapping[str, Attribute]]] = {
-    CastKind.EXTSI: (llvm.SExtOp, {}),
-    CastKind.EXTUI: (llvm.ZExtOp, {}),
-    CastKind.TRUNCI: (llvm.TruncOp, _TRUNC),
-    CastKind.SITOFP: (llvm.SIToFPOp, {}),
-    CastKind.UITOFP: (lx.UIToFPOp, {}),
-    CastKind.FPTOSI: (lx.FPToSIOp, {}),
-    CastKind.FPTOUI: (lx.FPToUIOp, {}),
-}
-_SCALAR_CASTS: dict[type[Operation], CastKind] = {
-    arith.ExtSIOp: CastKind.EXTSI,
-    arith.ExtUIOp: CastKind.EXTUI,
-    arith.TruncIOp: CastKind.TRUNCI,
-    arith.SIToFPOp: CastKind.SITOFP,
-    arith.UIToFPOp: CastKind.UITOFP,
-    arith.FPToSIOp: CastKind.FPTOSI,
-    arith.FPToUIOp: CastKind.FPTOUI,
+_CASTS: Mapping[CastKind, type[Operation]] = {
+    CastKind.EXTSI: llvm.SExtOp,
+    CastKind.EXTUI: llvm.ZExtOp,
+    CastKind.TRUNCI: llvm.TruncOp,
+    CastKind.SITOFP: llvm.SIToFPOp,
+    CastKind.UITOFP: lx.UIToFPOp,
+    CastKind.FPTOSI: lx.FPToSIOp,
+    CastKind.FPTOUI: lx.FPToUIOp,
 }
 _TO_FLOAT = {CastKind.SITOFP, CastKind.UITOFP}
 
@@ -44,12 +34,12 @@ def cast(fn: FunctionConverter, kind: CastKind, value: SSAValue, target: Attribu
         return _resized(fn, value, target)
     if kind is CastKind.LRINT:
         return _nearest(fn, value, target)
-    operation, properties = _INTEGER_CASTS[kind]
+    operation = _CASTS[kind]
     if kind in _TO_FLOAT and is_bf16(target):
         return _integer_to_bf16(fn, operation, value)
     if is_bf16(value.type):
         value = to_f32(fn, value)
-    return fn.emit(operation, (value,), target, properties)
+    return fn.emit(operation, (value,), target)
 
 
 def _integer_to_bf16(
@@ -92,23 +82,14 @@ def _bits(t: Attribute) -> int:
     return 1 if element == i1 else 8 * element_size(element)
 
 
-@converts(*_SCALAR_CASTS)
-def convert_scalar_cast(op: Operation, fn: FunctionConverter) -> None:
+@converts(arith.ExtSIOp, arith.ExtUIOp, arith.TruncIOp, arith.IndexCastOp, glow_vec.CastOp)
+@converts(arith.SIToFPOp, arith.UIToFPOp, arith.FPToSIOp, arith.FPToUIOp)
+def convert_cast(op: Operation, fn: FunctionConverter) -> None:
+    """The casts of `arith` have the names of kinds."""
+    vectors = isinstance(op, glow_vec.CastOp)
+    kind = op.kind.data if vectors else CastKind(op.name.removeprefix("arith."))
     target = convert_type(op.results[0].type)
-    result = cast(fn, _SCALAR_CASTS[type(op)], fn.value(op.operands[0]), target)
-    fn.define(op.results[0], result)
-
-
-@converts(arith.IndexCastOp)
-def convert_index_cast(op: arith.IndexCastOp, fn: FunctionConverter) -> None:
-    target = convert_type(op.result.type)
-    fn.define(op.result, cast(fn, CastKind.INDEX_CAST, fn.value(op.input), target))
-
-
-@converts(glow_vec.CastOp)
-def convert_vector_cast(op: glow_vec.CastOp, fn: FunctionConverter) -> None:
-    target = convert_type(op.result.type)
-    fn.define(op.result, cast(fn, op.kind.data, fn.value(op.input), target))
+    fn.define(op.results[0], cast(fn, kind, fn.value(op.operands[0]), target))
 
 
 @converts(arith.ExtFOp)

@@ -20,6 +20,7 @@ from typing import Any, TypeAlias
 
 from xdsl.dialects import arith, llvm
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr, IndexType, IntegerAttr
+from xdsl.dialects.llvm import FCmpPredicateFlag, ICmpPredicateFlag
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ...glow_dialects import llvm_extended as lx
@@ -37,6 +38,7 @@ from .types import (
     i64,
     index_array,
     int_attr,
+    mask_for,
     memory_type,
     splat_attr,
 )
@@ -64,9 +66,8 @@ class Buffer:
     offset: Linear = ZERO
 
 
-_NO_WRAP = {flag: int_attr(flag, i32) for flag in lx.NoWrap}
+_INBOUNDS = {"noWrapFlags": int_attr(lx.NoWrap.INBOUNDS, i32)}
 _DYNAMIC = index_array(lx.DYNAMIC)
-_NO_FLAGS = {"overflowFlags": int_attr(0, i32)}
 
 
 class FunctionConverter:
@@ -145,6 +146,17 @@ class FunctionConverter:
         self.scopes[depth].block.add_op(op)
         return op.results[0]
 
+    def binary(self, kind: type[Operation], a: SSAValue, b: SSAValue) -> SSAValue:
+        """An operation on two values of one type, which gives one of that type."""
+        return self.emit(kind, (a, b), a.type)
+
+    def compare(
+        self, flag: ICmpPredicateFlag | FCmpPredicateFlag, a: SSAValue, b: SSAValue
+    ) -> SSAValue:
+        """A comparison of scalars or vectors, of integers or floats as the flag says."""
+        kind = llvm.ICmpOp if isinstance(flag, ICmpPredicateFlag) else lx.FCmpOp
+        return self.emit(kind, (a, b), mask_for(a.type), {"predicate": int_attr(flag.to_int())})
+
     def constant(self, attr: Attribute, t: Attribute) -> SSAValue:
         """Returns a constant, placed at the start of the function."""
         key = (attr, t)
@@ -193,6 +205,18 @@ class FunctionConverter:
             self._atoms += 1
             self._indices[old] = Linear.of(Atom(new, len(self.scopes) - 1, self._atoms))
 
+    def define_all(self, olds: Sequence[SSAValue], news: Sequence[SSAValue]) -> None:
+        for old, new in zip(olds, news, strict=True):
+            self.define(old, new)
+
+    def alias(self, olds: Sequence[SSAValue], sources: Sequence[SSAValue]) -> None:
+        """Say that values are what others became."""
+        for old, source in zip(olds, sources, strict=True):
+            if isinstance(old.type, IndexType):
+                self.define_index(old, self.index(source))
+            else:
+                self.define(old, self.value(source))
+
     def define_index(self, old: SSAValue, new: Linear) -> None:
         """
         Sets the form that replaces an index. A value is computed from it only where one is needed.
@@ -237,27 +261,27 @@ class FunctionConverter:
         if not linear.constant:
             return total
         depth = linear.terms[-1][0].depth
-        return self._once(depth, llvm.AddOp, (total, self.number(linear.constant)), _NO_FLAGS)
+        return self._once(depth, llvm.AddOp, (total, self.number(linear.constant)))
 
     def _sum(self, terms: tuple[tuple[Atom, int], ...]) -> SSAValue:
         atom, coefficient = terms[-1]
         last = self._product(atom, coefficient)
         if len(terms) == 1:
             return last
-        return self._once(atom.depth, llvm.AddOp, (self._sum(terms[:-1]), last), _NO_FLAGS)
+        return self._once(atom.depth, llvm.AddOp, (self._sum(terms[:-1]), last))
 
     def _product(self, atom: Atom, coefficient: int) -> SSAValue:
         if coefficient == 1:
             return atom.value
         operands = (atom.value, self.number(coefficient))
-        return self._once(atom.depth, llvm.MulOp, operands, _NO_FLAGS)
+        return self._once(atom.depth, llvm.MulOp, operands)
 
     def _once(
         self,
         depth: int,
         kind: type[Operation],
         operands: tuple[SSAValue, ...],
-        properties: Mapping[str, Attribute],
+        properties: Mapping[str, Attribute] = {},
         key: Any = None,
         result: Attribute = i64,
     ) -> SSAValue:
@@ -284,8 +308,8 @@ class FunctionConverter:
             pointer = self._step(pointer, atom, coefficient, element, size)
         if not distance.constant:
             return pointer
-        flag = lx.NoWrap.NONE if distance.terms or distance.constant < 0 else lx.NoWrap.INBOUNDS
-        return self._displaced(pointer, distance.constant, element, size, flag)
+        inbounds = not distance.terms and distance.constant > 0
+        return self._displaced(pointer, distance.constant, element, size, inbounds)
 
     def _step(
         self, pointer: SSAValue, atom: Atom, coefficient: int, element: Attribute, size: int
@@ -298,15 +322,11 @@ class FunctionConverter:
             index = self._product(atom, scale)
         elif scale > 1:
             element = array_of(scale, element)
-        properties = {
-            "rawConstantIndices": _DYNAMIC,
-            "elem_type": element,
-            "noWrapFlags": _NO_WRAP[lx.NoWrap.NONE],
-        }
+        properties = {"rawConstantIndices": _DYNAMIC, "elem_type": element}
         return self._once(atom.depth, lx.GEPOp, (pointer, index), properties, element, PTR)
 
     def _displaced(
-        self, pointer: SSAValue, distance: int, element: Attribute, size: int, flag: lx.NoWrap
+        self, pointer: SSAValue, distance: int, element: Attribute, size: int, inbounds: bool
     ) -> SSAValue:
         if distance % size:
             element, size = i8, 1
@@ -315,10 +335,10 @@ class FunctionConverter:
         properties = {
             "rawConstantIndices": index_array(index) if fits else _DYNAMIC,
             "elem_type": element,
-            "noWrapFlags": _NO_WRAP[flag],
+            **(_INBOUNDS if inbounds else {}),
         }
         operands = (pointer,) if fits else (pointer, self.number(index))
-        return self._once(-1, lx.GEPOp, operands, properties, (element, index, flag), PTR)
+        return self._once(-1, lx.GEPOp, operands, properties, (element, index, inbounds), PTR)
 
     def known_scalar(self, value: SSAValue) -> IntegerAttr | FloatAttr | None:
         """Returns the attribute of a converted scalar constant."""

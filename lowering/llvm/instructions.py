@@ -65,80 +65,56 @@ def flags_text(flags: Attribute | None) -> str:
     return "".join(f"{flag.value} " for flag in FastMathFlag if flag in flags.data)
 
 
+def _flags(op: Operation) -> str:
+    """What an operation promises of its operands and result, with a space behind each word."""
+    words = ""
+    for name, value in op.properties.items():
+        if name in _WORDS:
+            words += _WORDS[name]
+        elif name == "fastmathFlags":
+            words += flags_text(value)
+        elif name == "overflowFlags":
+            words += _overflow_text(value)
+    return words
+
+
+_WORDS = {"isDisjoint": "disjoint ", "isExact": "exact ", "nonNeg": "nneg "}
+
+
 @cache
-def _overflow_text(flags: Attribute | None) -> str:
+def _overflow_text(flags: Attribute) -> str:
     if isinstance(flags, IntegerAttr):
         flags = llvm.OverflowAttr.from_int(flags.value.data)
-    if not isinstance(flags, llvm.OverflowAttr):
-        return ""
+    assert isinstance(flags, llvm.OverflowAttr)
     return "".join(f"{flag.value} " for flag in llvm.OverflowFlag if flag in flags.data)
 
 
 @translates(*(f"llvm.{name}" for name in ("fadd", "fsub", "fmul", "fdiv", "frem", "fneg")))
-def float_arithmetic(op: Operation, names: Names) -> str:
-    flags = flags_text(op.properties.get("fastmathFlags"))
+@translates(*(f"llvm.{name}" for name in ("add", "sub", "mul", "shl", "and", "or", "xor")))
+@translates(*(f"llvm.{name}" for name in ("sdiv", "udiv", "srem", "urem", "lshr", "ashr")))
+def arithmetic(op: Operation, names: Names) -> str:
     operands = ", ".join([names.of[o] for o in op.operands])
-    return f"{op.name[5:]} {flags}{names.type(op.operands[0].type)} {operands}"
-
-
-@translates(*(f"llvm.{name}" for name in ("add", "sub", "mul", "shl", "and", "xor")))
-@translates(*(f"llvm.{name}" for name in ("srem", "urem")))
-def integer_arithmetic(op: Operation, names: Names) -> str:
-    flags = _overflow_text(op.properties.get("overflowFlags"))
-    a, b = op.operands
-    return f"{op.name[5:]} {flags}{names.type(a.type)} {names.of[a]}, {names.of[b]}"
-
-
-@translates("llvm.or")
-def integer_or(op: Operation, names: Names) -> str:
-    flag = "disjoint " if "isDisjoint" in op.properties else ""
-    return f"or {flag}{names.typed(op.operands[0])}, {names.of[op.operands[1]]}"
-
-
-@translates(*(f"llvm.{name}" for name in ("sdiv", "udiv", "lshr", "ashr")))
-def exact_arithmetic(op: Operation, names: Names) -> str:
-    flag = "exact " if "isExact" in op.properties else ""
-    return f"{op.name[5:]} {flag}{names.typed(op.operands[0])}, {names.of[op.operands[1]]}"
+    return f"{op.name[5:]} {_flags(op)}{names.type(op.operands[0].type)} {operands}"
 
 
 @translates(*(f"llvm.{name}" for name in ("sext", "zext", "trunc", "sitofp", "uitofp", "fptosi")))
 @translates(*(f"llvm.{name}" for name in ("fptoui", "fpext", "fptrunc", "bitcast")))
 @translates(*(f"llvm.{name}" for name in ("ptrtoint", "inttoptr")))
 def conversion(op: Operation, names: Names) -> str:
-    flags = _overflow_text(op.properties.get("overflowFlags"))
-    if "nonNeg" in op.properties:
-        flags = "nneg "
     result = names.type(op.results[0].type)
-    return f"{op.name[5:]} {flags}{names.typed(op.operands[0])} to {result}"
+    return f"{op.name[5:]} {_flags(op)}{names.typed(op.operands[0])} to {result}"
 
 
-@translates("llvm.icmp")
-def integer_comparison(op: llvm.ICmpOp, names: Names) -> str:
-    predicate = ICmpPredicateFlag.from_int(op.predicate.value.data).value
-    return f"icmp {predicate} {names.typed(op.lhs)}, {names.of[op.rhs]}"
+@translates("llvm.icmp", "llvm.fcmp")
+def comparison(op: llvm.ICmpOp | lx.FCmpOp, names: Names) -> str:
+    kind = ICmpPredicateFlag if isinstance(op, llvm.ICmpOp) else FCmpPredicateFlag
+    predicate = kind.from_int(op.predicate.value.data).value.lstrip("_")
+    return f"{op.name[5:]} {_flags(op)}{predicate} {names.typed(op.lhs)}, {names.of[op.rhs]}"
 
 
-@translates("llvm.fcmp")
-def float_comparison(op: lx.FCmpOp, names: Names) -> str:
-    predicate = FCmpPredicateFlag.from_int(op.predicate.value.data).value.lstrip("_")
-    flags = flags_text(op.properties.get("fastmathFlags"))
-    return f"fcmp {flags}{predicate} {names.typed(op.lhs)}, {names.of[op.rhs]}"
-
-
-@translates("llvm.select")
-def selection(op: lx.SelectOp, names: Names) -> str:
-    flags = flags_text(op.properties.get("fastmathFlags"))
-    return f"select {flags}{names.listed(op.operands)}"
-
-
-@translates("llvm.freeze")
-def freezing(op: lx.FreezeOp, names: Names) -> str:
-    return f"freeze {names.typed(op.val)}"
-
-
-@translates("llvm.extractelement", "llvm.insertelement")
-def lane_access(op: Operation, names: Names) -> str:
-    return f"{op.name[5:]} {names.listed(op.operands)}"
+@translates("llvm.select", "llvm.freeze", "llvm.extractelement", "llvm.insertelement")
+def selection(op: Operation, names: Names) -> str:
+    return f"{op.name[5:]} {_flags(op)}{names.listed(op.operands)}"
 
 
 @translates("llvm.shufflevector")

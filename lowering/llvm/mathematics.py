@@ -1,4 +1,4 @@
-"""Conversion of `math`: intrinsics where LLVM has them, otherwise calls of the C library."""
+"""Conversion of what `math` has beyond intrinsics of LLVM: mostly calls of the C library."""
 
 from __future__ import annotations
 
@@ -14,32 +14,6 @@ from .function import FunctionConverter, converts
 from .rounding import fused_f16
 from .types import element_of, i1, int_attr
 
-INTRINSICS: dict[type[Operation], type[Operation]] = {
-    math.AbsFOp: llvm.FAbsOp,
-    math.AcosOp: lx.ACosOp,
-    math.AsinOp: lx.ASinOp,
-    math.AtanOp: lx.ATanOp,
-    math.Atan2Op: lx.ATan2Op,
-    math.CeilOp: llvm.FCeilOp,
-    math.CopySignOp: llvm.FCopySignOp,
-    math.CosOp: llvm.FCosOp,
-    math.CoshOp: lx.CoshOp,
-    math.Exp2Op: llvm.FExp2Op,
-    math.ExpOp: llvm.FExpOp,
-    math.FloorOp: llvm.FFloorOp,
-    math.Log10Op: lx.Log10Op,
-    math.Log2Op: llvm.FLog2Op,
-    math.LogOp: llvm.FLogOp,
-    math.PowFOp: llvm.FPowOp,
-    math.RoundEvenOp: lx.RintOp,
-    math.RoundOp: lx.RoundOp,
-    math.SinOp: llvm.FSinOp,
-    math.SinhOp: lx.SinhOp,
-    math.SqrtOp: llvm.FSqrtOp,
-    math.TanOp: lx.TanOp,
-    math.TanhOp: lx.TanhOp,
-    math.TruncOp: lx.FTruncOp,
-}
 LIBRARY: dict[type[Operation], str] = {
     math.AcoshOp: "acosh",
     math.AsinhOp: "asinh",
@@ -50,18 +24,6 @@ LIBRARY: dict[type[Operation], str] = {
     math.Log1pOp: "log1p",
 }
 """Functions of libm, in their names for doubles; those for floats end with an f."""
-
-
-# `rint` rounds to even, because programs run in the default rounding mode. Where the machine has no
-# instruction for it, it is a function of C99, but `roundeven` is missing in many libraries.
-
-
-@converts(*INTRINSICS)
-def convert_intrinsic(op: Operation, fn: FunctionConverter) -> None:
-    flags = fastmath(op.properties.get("fastmath"))
-    operands = fn.values(op.operands)
-    result = widened(fn, INTRINSICS[type(op)], operands, operands[0].type, flags)
-    fn.define(op.results[0], result)
 
 
 @converts(math.FmaOp, vector.FMAOp)

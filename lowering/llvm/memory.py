@@ -11,7 +11,6 @@ from xdsl.utils.exceptions import VerifyException
 
 from ...glow_dialects import llvm_extended as lx
 from ...glow_dialects.elements import extent, is_contiguous, offset_of, strides_of
-from .arithmetic import compare
 from .failure import failure
 from .function import Buffer, FunctionConverter, converts
 from .linear import Linear, combine
@@ -27,7 +26,6 @@ from .types import (
 
 STACK_ALIGNMENT = 64
 """Bytes; a cache line, and the widest vector."""
-_ORDERING = int_attr(0)
 
 
 def byte_strides(t: MemRefType, op: Operation) -> tuple[int, ...]:
@@ -64,11 +62,11 @@ def element_address(
 def load(fn: FunctionConverter, pointer: SSAValue, t: Attribute, element: Attribute) -> SSAValue:
     """Returns a value of converted type `t` from memory that is aligned for one `element`."""
     stored = memory_type(t)
-    properties = {"ordering": _ORDERING, "alignment": natural_alignment(element)}
+    properties = {"alignment": natural_alignment(element)}
     value = fn.emit(llvm.LoadOp, (pointer,), stored, properties)
     if stored == t:
         return value
-    return compare(fn, llvm.ICmpPredicateFlag.NE, value, fn.number(0, stored))
+    return fn.compare(llvm.ICmpPredicateFlag.NE, value, fn.number(0, stored))
 
 
 def as_stored(fn: FunctionConverter, value: SSAValue) -> SSAValue:
@@ -81,7 +79,7 @@ def store(fn: FunctionConverter, value: SSAValue, pointer: SSAValue, element: At
     fn.add(
         llvm.StoreOp.create(
             operands=(as_stored(fn, value), pointer),
-            properties={"ordering": _ORDERING, "alignment": natural_alignment(element)},
+            properties={"alignment": natural_alignment(element)},
         )
     )
 

@@ -8,10 +8,8 @@ from xdsl.ir import SSAValue
 
 from ...glow_dialects import glow_vec
 from .function import FunctionConverter, converts
-from .types import int_attr, vector_of
+from .types import vector_of
 from .vectors import lanes_of, shuffle
-
-_NO_OVERFLOW = {"overflowFlags": int_attr(0, i32)}
 
 
 @converts(glow_vec.DotOp)
@@ -46,7 +44,6 @@ def _sum_of_pairs(fn: FunctionConverter, acc: SSAValue, lhs: SSAValue, rhs: SSAV
     lanes = acc.type.get_shape()[0]
     wide = vector_of(i32, 2 * lanes)
     factors = [fn.emit(llvm.SExtOp, (v,), wide) for v in (lhs, rhs)]
-    products = fn.emit(llvm.MulOp, factors, wide, _NO_OVERFLOW)
+    products = fn.binary(llvm.MulOp, *factors)
     even, odd = (shuffle(fn, products, products, range(i, 2 * lanes, 2)) for i in (0, 1))
-    sums = fn.emit(llvm.AddOp, (even, odd), acc.type, _NO_OVERFLOW)
-    return fn.emit(llvm.AddOp, (acc, sums), acc.type, _NO_OVERFLOW)
+    return fn.binary(llvm.AddOp, acc, fn.binary(llvm.AddOp, even, odd))

@@ -20,31 +20,24 @@ from xdsl.ir import Operation, SSAValue
 
 from ...glow_dialects import llvm_extended as lx
 from .function import FunctionConverter
-from .types import element_of, element_size, int_attr, mask_for, with_element
+from .types import element_of, element_size, with_element
 
 _EXACT_BITS = 53
 """The number of bits up to which integers are exact in f64."""
 _DROPPED = 64 - _EXACT_BITS
-_NO_OVERFLOW = {"overflowFlags": int_attr(0, i32)}
-_NO_FASTMATH = {"fastmathFlags": llvm.FastMathAttr(None)}
-_DIFFERENT = {"predicate": int_attr(llvm.FCmpPredicateFlag.ONE.to_int()), **_NO_FASTMATH}
-_GREATER = {"predicate": int_attr(llvm.FCmpPredicateFlag.OGT.to_int()), **_NO_FASTMATH}
-_NOT_EQUAL = {"predicate": int_attr(llvm.ICmpPredicateFlag.NE.to_int())}
 
 
 def f64_to_odd_f32(fn: FunctionConverter, value: SSAValue) -> SSAValue:
     """Returns an f64, scalar or vector, rounded to an odd f32; NaN and exact values stay."""
-    mask, bits_type = mask_for(value.type), with_element(value.type, i32)
+    bits_type = with_element(value.type, i32)
     near = fn.emit(llvm.FPTruncOp, (value,), with_element(value.type, f32))
     back = fn.emit(llvm.FPExtOp, (near,), value.type)
-    inexact = fn.emit(lx.FCmpOp, (back, value), mask, _DIFFERENT)
-    sizes = [fn.emit(llvm.FAbsOp, (v,), value.type, _NO_FASTMATH) for v in (back, value)]
-    above = fn.emit(lx.FCmpOp, sizes, mask, _GREATER)
+    inexact = fn.compare(llvm.FCmpPredicateFlag.ONE, back, value)
+    sizes = [fn.emit(llvm.FAbsOp, (v,), value.type) for v in (back, value)]
+    above = fn.compare(llvm.FCmpPredicateFlag.OGT, *sizes)
     bits = fn.emit(llvm.BitcastOp, (near,), bits_type)
-    one = fn.emit(llvm.ZExtOp, (above,), bits_type)
-    truncated = fn.emit(llvm.SubOp, (bits, one), bits_type, _NO_OVERFLOW)
-    last = fn.emit(llvm.ZExtOp, (inexact,), bits_type)
-    odd = fn.emit(llvm.OrOp, (truncated, last), bits_type)
+    truncated = fn.binary(llvm.SubOp, bits, fn.emit(llvm.ZExtOp, (above,), bits_type))
+    odd = fn.binary(llvm.OrOp, truncated, fn.emit(llvm.ZExtOp, (inexact,), bits_type))
     return fn.emit(llvm.BitcastOp, (odd,), near.type)
 
 
@@ -56,8 +49,7 @@ def fused_f16(fn: FunctionConverter, operands: Sequence[SSAValue]) -> SSAValue:
     t = operands[0].type
     wide = with_element(t, f64)
     a, b, c = (fn.emit(llvm.FPExtOp, (operand,), wide) for operand in operands)
-    product = fn.emit(llvm.FMulOp, (a, b), wide, _NO_FASTMATH)
-    total = fn.emit(llvm.FAddOp, (product, c), wide, _NO_FASTMATH)
+    total = fn.binary(llvm.FAddOp, fn.binary(llvm.FMulOp, a, b), c)
     return fn.emit(llvm.FPTruncOp, (f64_to_odd_f32(fn, total),), t)
 
 
@@ -77,15 +69,13 @@ def integer_to_odd_f64(
 def _odd_integer(fn: FunctionConverter, value: SSAValue, signed: bool) -> SSAValue:
     """Returns an i64 that is exact in f64: large ones without their last bits."""
     t = value.type
-    low = fn.emit(llvm.AndOp, (value, fn.number((1 << _DROPPED) - 1, t)), t)
-    high = fn.emit(llvm.XOrOp, (value, low), t)
-    some = fn.emit(llvm.ICmpOp, (low, fn.number(0, t)), mask_for(t), _NOT_EQUAL)
-    unit = fn.emit(llvm.ZExtOp, (some,), t)
-    unit = fn.emit(llvm.ShlOp, (unit, fn.number(_DROPPED, t)), t, _NO_OVERFLOW)
-    odd = fn.emit(llvm.OrOp, (high, unit), t)
+    low = fn.binary(llvm.AndOp, value, fn.number((1 << _DROPPED) - 1, t))
+    high = fn.binary(llvm.XOrOp, value, low)
+    some = fn.compare(llvm.ICmpPredicateFlag.NE, low, fn.number(0, t))
+    unit = fn.binary(llvm.ShlOp, fn.emit(llvm.ZExtOp, (some,), t), fn.number(_DROPPED, t))
+    odd = fn.binary(llvm.OrOp, high, unit)
     # those that are exact as they are: signed ones lie around 0
-    start = fn.number(1 << _EXACT_BITS if signed else 0, t)
-    shifted = fn.emit(llvm.AddOp, (value, start), t, _NO_OVERFLOW)
-    above = fn.emit(llvm.LShrOp, (shifted, fn.number(_EXACT_BITS + signed, t)), t)
-    large = fn.emit(llvm.ICmpOp, (above, fn.number(0, t)), mask_for(t), _NOT_EQUAL)
-    return fn.emit(lx.SelectOp, (large, odd, value), t, _NO_FASTMATH)
+    shifted = fn.binary(llvm.AddOp, value, fn.number(1 << _EXACT_BITS if signed else 0, t))
+    above = fn.binary(llvm.LShrOp, shifted, fn.number(_EXACT_BITS + signed, t))
+    large = fn.compare(llvm.ICmpPredicateFlag.NE, above, fn.number(0, t))
+    return fn.emit(lx.SelectOp, (large, odd, value), t)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
-import struct
 from collections.abc import Sequence
 from functools import cache
 
+import ml_dtypes
+import numpy as np
 from xdsl.dialects import llvm
 from xdsl.dialects.builtin import (
     BFloat16Type,
@@ -29,22 +29,11 @@ _FLOATS: dict[type[Attribute], str] = {
     Float32Type: "float",
     Float64Type: "double",
 }
-_SUFFIXES: dict[type[Attribute], str] = {
-    Float16Type: "f16",
-    BFloat16Type: "bf16",
-    Float32Type: "f32",
-    Float64Type: "f64",
-}
-# upstream's name of an attribute of a parameter, and LLVM's
 _PARAMETER_ATTRIBUTES = {
-    "llvm.noalias": "noalias",
-    "llvm.readonly": "readonly",
-    "llvm.writeonly": "writeonly",
-    "llvm.nonnull": "nonnull",
-    "llvm.noundef": "noundef",
-    "llvm.align": "align",
-    "llvm.dereferenceable": "dereferenceable",
+    *("llvm.noalias", "llvm.readonly", "llvm.writeonly", "llvm.nonnull", "llvm.noundef"),
+    *("llvm.align", "llvm.dereferenceable"),
 }
+"""Attributes of parameters that LLVM IR has, without `llvm.`."""
 
 
 @cache
@@ -72,10 +61,8 @@ def suffix(t: Attribute) -> str:
     """
     Returns the suffix of the name of an overloaded intrinsic for a type: `v8f32`, `i64`, `p0`.
     """
-    if type(t) in _SUFFIXES:
-        return _SUFFIXES[type(t)]
-    if isinstance(t, IntegerType):
-        return f"i{t.width.data}"
+    if type(t) in _FLOATS or isinstance(t, IntegerType):
+        return str(t)
     if isinstance(t, llvm.LLVMPointerType):
         return "p0"
     if isinstance(t, VectorType):
@@ -88,27 +75,19 @@ def float_text(value: float, t: Attribute) -> str:
     Returns a float by its bits, so that it is exact: 16 hexadecimal digits of a double, also for an
     f32; four digits after H or R for an f16 or a bf16. A number out of range becomes infinity.
     """
-    if isinstance(t, Float16Type):
-        return f"0xH{_bits16(value, t):04X}"
-    if isinstance(t, BFloat16Type):
-        return f"0xR{_bits16(value, t):04X}"
-    if isinstance(t, Float32Type):
-        value = _rounded(value)
-    return f"0x{struct.unpack('<Q', struct.pack('<d', value))[0]:016X}"
+    prefix, rounded, kind = _BITS[type(t)]
+    with np.errstate(over="ignore"):
+        digits = np.array(rounded(value), kind)
+    return f"0x{prefix}{digits.tobytes()[::-1].hex().upper()}"
 
 
-def _bits16(value: float, t: Float16Type | BFloat16Type) -> int:
-    try:
-        return int.from_bytes(t.pack((value,)), "little")
-    except OverflowError:
-        return int.from_bytes(t.pack((math.copysign(math.inf, value),)), "little")
-
-
-def _rounded(value: float) -> float:
-    try:
-        return struct.unpack("<f", struct.pack("<f", value))[0]
-    except OverflowError:
-        return math.copysign(math.inf, value)
+_BITS: dict[type[Attribute], tuple[str, type, type]] = {
+    Float16Type: ("H", np.float16, np.float16),
+    BFloat16Type: ("R", ml_dtypes.bfloat16, ml_dtypes.bfloat16),
+    Float32Type: ("", np.float32, np.float64),
+    Float64Type: ("", np.float64, np.float64),
+}
+"""What the digits of a float begin with, the type that it is rounded to, and that of the digits."""
 
 
 def scalar_text(value: float, t: Attribute) -> str:
@@ -154,5 +133,5 @@ def parameter_attributes(attributes: dict[str, Attribute]) -> str:
             raise CompileError(f"parameter attribute {name} has no counterpart in LLVM IR")
         if name in _PARAMETER_ATTRIBUTES:
             number = f"({value.value.data})" if isinstance(value, IntegerAttr) else ""
-            words += f"{_PARAMETER_ATTRIBUTES[name]}{number} "
+            words += f"{name[5:]}{number} "
     return words

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from xdsl.dialects import llvm, vector
 from xdsl.dialects.builtin import (
-    FloatAttr,
     VectorType,
     i1,
     i32,
@@ -16,12 +15,13 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...glow_dialects import glow_vec
 from ...glow_dialects import llvm_extended as lx
-from .arithmetic import compare, fastmath
+from .arithmetic import fastmath
 from .bfloat import is_bf16, round_to_bf16, to_f32
 from .failure import failure
 from .function import FunctionConverter, converts
 from .memory import as_stored, buffer_type, element_address, load, store
 from .types import (
+    FLOATS,
     PTR,
     array_of,
     convert_type,
@@ -36,11 +36,7 @@ from .types import (
     vector_of,
 )
 
-_NO_OVERFLOW = {"overflowFlags": int_attr(0, i32)}
-_DYNAMIC = {
-    "rawConstantIndices": index_array(lx.DYNAMIC),
-    "noWrapFlags": int_attr(lx.NoWrap.NONE, i32),
-}
+_DYNAMIC = {"rawConstantIndices": index_array(lx.DYNAMIC)}
 
 
 def lanes_of(t: Attribute, op: Operation) -> int:
@@ -123,7 +119,7 @@ def masked_read(
     value = fn.emit(kind, operands, stored, properties)
     if stored == t:
         return value
-    return compare(fn, llvm.ICmpPredicateFlag.NE, value, fn.number(0, stored))
+    return fn.compare(llvm.ICmpPredicateFlag.NE, value, fn.number(0, stored))
 
 
 @converts(vector.MaskedStoreOp)
@@ -142,8 +138,7 @@ def _lane_pointers(op: glow_vec.GatherOp | glow_vec.ScatterOp, fn: FunctionConve
     scale = fn.buffer(op.base).strides[-1] // element_size(element)
     offsets = fn.value(op.offsets)
     if scale < 1:
-        factors = fn.number(scale, offsets.type)
-        offsets = fn.emit(llvm.MulOp, (offsets, factors), offsets.type, _NO_OVERFLOW)
+        offsets = fn.binary(llvm.MulOp, offsets, fn.number(scale, offsets.type))
     elif scale > 1:
         element = array_of(scale, element)
     pointers = vector_of(PTR, lanes_of(offsets.type, op))
@@ -189,12 +184,6 @@ def convert_step(op: glow_vec.StepOp, fn: FunctionConverter) -> None:
     fn.define(op.result, lane_numbers(fn, t))
 
 
-@converts(glow_vec.SelectOp)
-def convert_select(op: glow_vec.SelectOp, fn: FunctionConverter) -> None:
-    operands = fn.values((op.mask, op.then, op.otherwise))
-    fn.define(op.result, fn.emit(lx.SelectOp, operands, operands[1].type, fastmath(None)))
-
-
 @converts(vector.CreateMaskOp)
 def convert_create_mask(op: vector.CreateMaskOp, fn: FunctionConverter) -> None:
     """Computes the mask of the lanes whose number is smaller than the operand."""
@@ -207,12 +196,11 @@ def convert_create_mask(op: vector.CreateMaskOp, fn: FunctionConverter) -> None:
         return
     # 32-bit lanes compare twice as fast; a size that they cannot hold is cut to one that they can
     size = fn.value(op.mask_dim_sizes[0])
-    size = fn.emit(lx.SMinOp, (size, fn.number(lanes)), size.type)
-    none = {"overflowFlags": llvm.OverflowAttr("none")}
-    small = fn.emit(llvm.TruncOp, (size,), i32, none)
+    size = fn.binary(lx.SMinOp, size, fn.number(lanes))
+    small = fn.emit(llvm.TruncOp, (size,), i32)
     t = vector_of(i32, lanes)
     sizes = splat(fn, small, t)
-    mask = compare(fn, llvm.ICmpPredicateFlag.SLT, lane_numbers(fn, t), sizes)
+    mask = fn.compare(llvm.ICmpPredicateFlag.SLT, lane_numbers(fn, t), sizes)
     fn.define(op.mask_vector, mask)
 
 
@@ -277,27 +265,19 @@ def _padded(fn: FunctionConverter, v: SSAValue, lanes: int, wanted: int) -> SSAV
     return shuffle(fn, v, fn.poison(v.type), mask)
 
 
-@converts(vector.BitcastOp)
-def convert_bitcast(op: vector.BitcastOp, fn: FunctionConverter) -> None:
-    value, t = fn.value(op.source), convert_type(op.result.type)
-    if value.type != t:
-        value = fn.emit(llvm.BitcastOp, (value,), t)
-    fn.define(op.result, value)
-
-
 # reductions
 
-_FLOAT_SUMS = {
-    Kind.ADD: (llvm.VectorReduceFAddOp, -0.0),
-    Kind.MUL: (llvm.VectorReduceFMulOp, 1.0),
-}
-_FLOAT_EXTREMES: dict[Kind, tuple[type[Operation], type[Operation]]] = {
+_FLOATS: dict[Kind, tuple[type[Operation], type[Operation]]] = {
+    Kind.ADD: (llvm.VectorReduceFAddOp, llvm.FAddOp),
+    Kind.MUL: (llvm.VectorReduceFMulOp, llvm.FMulOp),
     Kind.MAXIMUMF: (lx.ReduceFMaximumOp, lx.MaximumOp),
     Kind.MINIMUMF: (lx.ReduceFMinimumOp, lx.MinimumOp),
     Kind.MAXNUMF: (lx.ReduceFMaxOp, llvm.VectorFMaxOp),
     Kind.MINNUMF: (lx.ReduceFMinOp, llvm.VectorFMinOp),
 }
-_INTEGER_REDUCTIONS: dict[Kind, tuple[type[Operation], type[Operation]]] = {
+_STARTS = {Kind.ADD: -0.0, Kind.MUL: 1.0}
+"""Where reductions of floats start that take what they start from as an operand."""
+_INTEGERS: dict[Kind, tuple[type[Operation], type[Operation]]] = {
     Kind.ADD: (lx.ReduceAddOp, llvm.AddOp),
     Kind.MUL: (lx.ReduceMulOp, llvm.MulOp),
     Kind.AND: (lx.ReduceAndOp, llvm.AndOp),
@@ -308,59 +288,28 @@ _INTEGER_REDUCTIONS: dict[Kind, tuple[type[Operation], type[Operation]]] = {
     Kind.MINUI: (lx.ReduceUMinOp, lx.UMinOp),
     Kind.MAXUI: (lx.ReduceUMaxOp, lx.UMaxOp),
 }
-_WITH_OVERFLOW = {llvm.AddOp, llvm.MulOp}
 
 
 @converts(vector.ReductionOp)
 def convert_reduction(op: vector.ReductionOp, fn: FunctionConverter) -> None:
     lanes_of(op.vector.type, op)
-    value = fn.value(op.vector)
+    value, kind = fn.value(op.vector), op.kind.data
     start = fn.value(op.acc) if op.acc is not None else None
-    kind = op.kind.data
-    if kind in _INTEGER_REDUCTIONS and not _is_float(element_of(value.type)):
-        result = _reduce_integers(fn, kind, value, start)
-    elif kind in _FLOAT_SUMS or kind in _FLOAT_EXTREMES:
-        result = _reduce_floats(fn, kind, value, start, op)
-    else:
+    is_float = isinstance(element_of(value.type), FLOATS)
+    table = _FLOATS if is_float else _INTEGERS
+    if kind not in table:
         raise failure(op, f"{kind} does not reduce {op.vector.type}")
-    fn.define(op.dest, result)
-
-
-def _is_float(element: Attribute) -> bool:
-    return isinstance(splat_attr(0, element), FloatAttr)
-
-
-def _reduce_integers(
-    fn: FunctionConverter, kind: Kind, value: SSAValue, start: SSAValue | None
-) -> SSAValue:
-    reduce, combine = _INTEGER_REDUCTIONS[kind]
-    element = element_of(value.type)
-    result = fn.emit(reduce, (value,), element)
-    if start is None:
-        return result
-    flags = _NO_OVERFLOW if combine in _WITH_OVERFLOW else {}
-    return fn.emit(combine, (result, start), element, flags)
-
-
-def _reduce_floats(
-    fn: FunctionConverter,
-    kind: Kind,
-    value: SSAValue,
-    start: SSAValue | None,
-    op: vector.ReductionOp,
-) -> SSAValue:
     narrow = is_bf16(value.type)
     if narrow:
         value, start = to_f32(fn, value), None if start is None else to_f32(fn, start)
+    reduce, combine = table[kind]
     element = element_of(value.type)
-    flags = fastmath(op.properties.get("fastmath"))
-    if kind in _FLOAT_SUMS:
-        reduce, neutral = _FLOAT_SUMS[kind]
-        first = fn.number(neutral, element) if start is None else start
+    flags = fastmath(op.properties.get("fastmath")) if is_float else {}
+    if is_float and kind in _STARTS:
+        first = fn.number(_STARTS[kind], element) if start is None else start
         result = fn.emit(reduce, (first, value), element, flags)
     else:
-        reduce, combine = _FLOAT_EXTREMES[kind]
         result = fn.emit(reduce, (value,), element, flags)
         if start is not None:
             result = fn.emit(combine, (result, start), element, flags)
-    return round_to_bf16(fn, result) if narrow else result
+    fn.define(op.dest, round_to_bf16(fn, result) if narrow else result)

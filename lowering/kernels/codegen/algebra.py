@@ -20,7 +20,8 @@ from ....glow_dialects.glow_nest.nest import Combine
 from ....glow_dialects.glow_vec import DOT_RULES, DotKindAttr, DotOp, RemOp, dot_kind
 from ....glow_dialects.machine import MachineDescription
 from ....glow_dialects.scalar import Number, Primitive, fold_in_order
-from .emit import FAST_NONE, NO_SIGNED_ZEROS, Emitter, lanes_of, scalar_of
+from ...llvm.types import element_of
+from .emit import NO_SIGNED_ZEROS, Emitter, lanes_of
 from .types import bits, computes_in_float, is_unsigned, memory_type, value_type, vector_type
 
 
@@ -80,12 +81,8 @@ class ArithAlgebra:
         if not (computes_in_float(a.element) and self.machine.has_fma):
             return self.apply(Primitive.ADD, (acc, self.apply(Primitive.MUL, (a, b))))
         operands = (a.ssa, b.ssa, acc.ssa)
-        if lanes_of(a.ssa) > 1:
-            return Value(self.emitter.op(vector.FMAOp, operands, acc.ssa.type), acc.element)
-        properties = {"fastmath": FAST_NONE}
-        return Value(
-            self.emitter.op(math.FmaOp, operands, acc.ssa.type, dict(properties)), acc.element
-        )
+        kind = vector.FMAOp if lanes_of(a.ssa) > 1 else math.FmaOp
+        return Value(self.emitter.op(kind, operands, acc.ssa.type), acc.element)
 
     def dot(self, a: Value, b: Value, acc: Value, terms: int) -> Value:
         """Returns `acc` plus, in each lane, the products of `terms` neighbours of `a` and `b`."""
@@ -105,22 +102,18 @@ class ArithAlgebra:
         """Returns a C cast; to i1, whether the value is not 0. Rounds to `target` exactly once."""
         if target is None:
             raise ValueError("expected a conversion in a body to name its target, found none")
-        return self._converted(value, target)
-
-    def _converted(self, value: Value, element: Attribute) -> Value:
-        source, target = value_type(value.element), value_type(element)
         if computes_in_float(value.element):
-            ssa = self._from_float(value, element)
-        elif computes_in_float(element):
+            ssa = self._from_float(value, target)
+        elif computes_in_float(target):
             kind = "uitofp" if is_unsigned(value.element) else "sitofp"
-            rounded = self.emitter.cast(kind, value.ssa, memory_type(element))
-            ssa = self._float_resized(rounded, target)
-        elif element == i1:
-            zero = self.number(0, value.element)
-            ssa = value.ssa if source == i1 else self.emitter.compare("ne", value.ssa, zero.ssa)
+            rounded = self.emitter.cast(kind, value.ssa, memory_type(target))
+            ssa = self._float_resized(rounded, value_type(target))
+        elif target == i1:
+            zero, is_i1 = self.number(0, value.element), value_type(value.element) == i1
+            ssa = value.ssa if is_i1 else self.emitter.compare("ne", value.ssa, zero.ssa)
         else:
-            ssa = self._resized(value.ssa, target, is_unsigned(value.element))
-        return Value(ssa, element)
+            ssa = self._resized(value.ssa, value_type(target), is_unsigned(value.element))
+        return Value(ssa, target)
 
     def bitcast(self, value: Value, target: Attribute) -> Value:
         """Returns the bits of a value as one of another type of the same width."""
@@ -134,10 +127,8 @@ class ArithAlgebra:
     def _from_float(self, value: Value, element: Attribute) -> SSAValue:
         target = value_type(element)
         if computes_in_float(element):
-            narrow = memory_type(element)
-            if narrow != target:
-                return self._rounded(value.ssa, element)
-            return self._float_resized(value.ssa, target)
+            # to the precision of the element, and back to the type that it computes in
+            return self._float_resized(self._float_resized(value.ssa, memory_type(element)), target)
         if element == i1:
             return self.emitter.compare("une", value.ssa, self.number(0.0, value.element).ssa)
         # through i32 or i64, as C compilers do, so that small types wrap around
@@ -146,29 +137,19 @@ class ArithAlgebra:
         between = IntegerType(32 if wide <= 32 else 64)
         rounding = value.ssa.owner
         if isinstance(rounding, math.RoundEvenOp) and wide <= 32 and lanes_of(value.ssa) > 1:
-            if scalar_of(value.ssa.type) == f32:
+            if element_of(value.ssa.type) == f32:
                 nearest = self.emitter.cast("lrint", rounding.operand, between)
                 return self._resized(nearest, target, False)
         return self._resized(self.emitter.cast(kind, value.ssa, between), target, False)
 
-    def _rounded(self, ssa: SSAValue, element: Attribute) -> SSAValue:
-        """
-        Rounds a float to the precision of `element`, and returns it in the type that `element`
-        computes in.
-        """
-        narrow, wide = memory_type(element), value_type(element)
-        if narrow == wide:
-            return ssa
-        return self._float_resized(self._float_resized(ssa, narrow), wide)
-
     def _float_resized(self, ssa: SSAValue, to: Attribute) -> SSAValue:
-        source = bits(scalar_of(ssa.type))
+        source = bits(element_of(ssa.type))
         if source == bits(to):
             return ssa
         return self.emitter.cast("extf" if source < bits(to) else "truncf", ssa, to)
 
     def _resized(self, ssa: SSAValue, to: Attribute, unsigned: bool) -> SSAValue:
-        source = bits(scalar_of(ssa.type))
+        source = bits(element_of(ssa.type))
         if source == bits(to):
             return ssa
         if source > bits(to):
@@ -211,8 +192,8 @@ class ArithAlgebra:
             return self.emitter.binary(RemOp, args[0], args[1])
         if kind not in _FLOAT:
             raise ValueError(f"{kind} is not defined on floats")
-        flags = NO_SIGNED_ZEROS if kind in _EITHER_ZERO else FAST_NONE
-        return self.emitter.op(_FLOAT[kind], args, args[0].type, {"fastmath": flags})
+        flags = {"fastmath": NO_SIGNED_ZEROS} if kind in _EITHER_ZERO else {}
+        return self.emitter.op(_FLOAT[kind], args, args[0].type, flags)
 
     def _integer(self, kind: Primitive, args: Sequence[SSAValue], unsigned: bool) -> SSAValue:
         table = _UNSIGNED if unsigned else _SIGNED
@@ -295,7 +276,7 @@ def _absolute(e: Emitter, args: Sequence[SSAValue], unsigned: bool) -> SSAValue:
 
 
 def _complement(e: Emitter, args: Sequence[SSAValue], unsigned: bool) -> SSAValue:
-    ones = 1 if scalar_of(args[0].type) == i1 else -1
+    ones = 1 if element_of(args[0].type) == i1 else -1
     return e.binary(arith.XOrIOp, args[0], e.constant(args[0].type, ones))
 
 

@@ -7,14 +7,13 @@ has thousands of them. The pass manager verifies the result in tests.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import lru_cache
 
 from xdsl.dialects import arith, func, memref, scf, vector
 from xdsl.dialects.builtin import (
     DenseArrayBase,
-    DenseIntOrFPElementsAttr,
-    FloatAttr,
     IntegerAttr,
     IntegerType,
     SymbolRefAttr,
@@ -26,9 +25,9 @@ from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ....glow_dialects import glow_vec
+from ...llvm.types import dense_attr, element_of, scalar_attr
 from .types import INDEX, vector_type
 
-FAST_NONE = arith.FastMathFlagsAttr("none")
 REASSOCIATE = arith.FastMathFlagsAttr([FastMathFlag.REASSOC])
 NO_SIGNED_ZEROS = arith.FastMathFlagsAttr([FastMathFlag.NO_SIGNED_ZEROS])
 """Permits either zero as a result, for example of the maximum of two zeros."""
@@ -41,10 +40,6 @@ LoopBody = Callable[["SSAValue | int", Sequence[SSAValue]], Sequence[SSAValue]]
 def lanes_of(value: SSAValue) -> int:
     t = value.type
     return t.shape.data[0].data if isinstance(t, VectorType) else 1
-
-
-def scalar_of(t: Attribute) -> Attribute:
-    return t.element_type if isinstance(t, VectorType) else t
 
 
 class Emitter:
@@ -62,10 +57,16 @@ class Emitter:
         kind: type[Operation],
         operands: Sequence[SSAValue],
         result: Attribute,
-        properties: dict[str, Attribute] | None = None,
+        properties: Mapping[str, Attribute] = {},
+        regions: Sequence[Region] = (),
     ) -> SSAValue:
         """Appends an operation with one result."""
-        new = kind.create(operands=operands, result_types=(result,), properties=properties or {})
+        new = kind.create(
+            operands=operands,
+            result_types=(result,),
+            properties=properties,
+            regions=regions,
+        )
         self._block.add_op(new)
         return new.results[0]
 
@@ -110,9 +111,6 @@ class Emitter:
         """
         return self.binary(arith.DivUIOp, self.binary(arith.MuliOp, a, b), self.index(count))
 
-    def float_binary(self, kind: type[Operation], a: SSAValue, b: SSAValue) -> SSAValue:
-        return self.op(kind, (a, b), a.type, {"fastmath": FAST_NONE})
-
     def compare(self, predicate: str, a: SSAValue, b: SSAValue) -> SSAValue:
         """
         Returns a comparison with a predicate of `arith.cmpi` or `arith.cmpf`, as i1 or a vector of
@@ -127,7 +125,7 @@ class Emitter:
             number = IntegerAttr(_PREDICATES[predicate], i64)
             return self.op(arith.CmpiOp, (a, b), i1, {"predicate": number})
         number = IntegerAttr(_FLOAT_PREDICATES[predicate], i64)
-        return self.op(arith.CmpfOp, (a, b), i1, {"predicate": number, "fastmath": FAST_NONE})
+        return self.op(arith.CmpfOp, (a, b), i1, {"predicate": number})
 
     def select(self, condition: SSAValue, then: SSAValue, otherwise: SSAValue) -> SSAValue:
         kind = glow_vec.SelectOp if lanes_of(condition) > 1 else arith.SelectOp
@@ -156,7 +154,7 @@ class Emitter:
         return self.op(vector.BitcastOp, (value,), VectorType(element, [lanes]))
 
     def shuffle(self, a: SSAValue, b: SSAValue, mask: Sequence[int]) -> SSAValue:
-        result = vector_type(scalar_of(a.type), len(mask))
+        result = vector_type(element_of(a.type), len(mask))
         return self.op(
             vector.ShuffleOp, (a, b), result, {"mask": DenseArrayBase.from_list(i64, mask)}
         )
@@ -164,7 +162,7 @@ class Emitter:
     def extract(self, value: SSAValue, lane: int) -> SSAValue:
         position = DenseArrayBase.from_list(i64, [lane])
         return self.op(
-            vector.ExtractOp, (value,), scalar_of(value.type), {"static_position": position}
+            vector.ExtractOp, (value,), element_of(value.type), {"static_position": position}
         )
 
     def first_lanes(self, count: SSAValue, lanes: int) -> SSAValue:
@@ -207,78 +205,51 @@ class Emitter:
         """Starts to load the cache line of an element, which may lie beyond the memory's end."""
         self._block.add_op(glow_vec.PrefetchOp(memory, [at], locality=locality))
 
-    # control flow
+    # control flow: what the body of a Python loop over these emits is the body of the emitted loop
 
-    def loop(
-        self,
-        stop: int,
-        step: int,
-        carried: Sequence[SSAValue],
-        body: LoopBody,
-    ) -> Sequence[SSAValue]:
+    def loop(self, stop: int, step: int = 1) -> Iterator[SSAValue | int]:
         """
-        Runs `body(index, carried)` for 0, step, ... below `stop`; returns the final carried values.
+        A loop over 0, `step`, ... below `stop`, of which it gives the number.
 
         A loop of one iteration becomes its body, with the number 0. A loop of no iterations emits
         nothing.
         """
-        if stop <= 0:
-            return carried
-        if stop <= step:
-            return body(0, carried)
-        return self._loop(0, stop, step, carried, body)
+        if stop > step:
+            yield from self.loop_between(0, stop, step)
+        elif stop > 0:
+            yield 0
 
     def loop_between(
-        self, start: SSAValue, stop: SSAValue, step: int, body: Callable[[SSAValue], None]
-    ) -> None:
-        """
-        Runs `body(index)` for `start`, `start + step`, ... below `stop`; for none if `start` is not
-        below it.
-        """
+        self, start: SSAValue | int, stop: SSAValue | int, step: int
+    ) -> Iterator[SSAValue]:
+        """A loop over `start`, `start + step`, ... below `stop`, perhaps of no iteration."""
+        block = Block(arg_types=(INDEX,))
+        with self.inside(block):
+            yield block.args[0]
+        self._add_loop(block, (start, stop, step), (), ())
 
-        def without_values(iv: SSAValue | int, _: Sequence[SSAValue]) -> Sequence[SSAValue]:
-            assert isinstance(iv, SSAValue)
-            body(iv)
-            return ()
-
-        self._loop(start, stop, step, (), without_values)
-
-    def _loop(
-        self,
-        start: SSAValue | int,
-        stop: SSAValue | int,
-        step: int,
-        carried: Sequence[SSAValue],
-        body: LoopBody,
+    def loop_carrying(
+        self, stop: int, step: int, carried: Sequence[SSAValue], body: LoopBody
     ) -> Sequence[SSAValue]:
+        """
+        A loop like `loop` of `body(number, carried)`, which returns the values that the next
+        iteration carries; gives the last ones.
+        """
+        if stop <= step:
+            return body(0, carried) if stop > 0 else carried
         block = Block(arg_types=(INDEX, *(c.type for c in carried)))
-        outside, self._block = self._block, block
-        iv, *inner = block.args
-        results = body(iv, inner)
-        block.add_op(scf.YieldOp.create(operands=results))
-        self._block = outside
-        bounds = [self.index(b) if isinstance(b, int) else b for b in (start, stop, step)]
-        loop = scf.ForOp.create(
-            operands=(*bounds, *carried),
-            result_types=[c.type for c in carried],
-            regions=[Region(block)],
-        )
-        outside.add_op(loop)
-        return loop.results
+        with self.inside(block):
+            results = body(block.args[0], block.args[1:])
+        return self._add_loop(block, (0, stop, step), carried, results)
 
     def loop_units(
-        self,
-        sizes: Sequence[int],
-        first: SSAValue,
-        end: SSAValue,
-        body: Callable[[Sequence[SSAValue | int]], None],
-    ) -> None:
+        self, sizes: Sequence[int], first: SSAValue, end: SSAValue
+    ) -> Iterator[Sequence[SSAValue | int]]:
         """
-        Runs `body` with the numbers of the loops' iterations, for units `first` to `end - 1` of
-        nested loops of these sizes.
+        A loop over units `first` to `end - 1` of nested loops of these sizes, of which it gives the
+        number of each loop's iteration.
         """
-
-        def places(unit: SSAValue) -> None:
+        for unit in self.loop_between(first, end, 1):
             numbers: list[SSAValue | int] = []
             for size in reversed(sizes):
                 if size == 1:
@@ -288,73 +259,99 @@ class Emitter:
                 else:
                     numbers.append(self.binary(arith.RemUIOp, unit, self.index(size)))
                     unit = self.binary(arith.DivUIOp, unit, self.index(size))
-            body(numbers[::-1])
+            yield numbers[::-1]
 
-        self.loop_between(first, end, 1, places)
+    def loop_while(
+        self, first: SSAValue, end: SSAValue, most: int, following: Callable[[], SSAValue]
+    ) -> Iterator[SSAValue]:
+        """
+        A loop from the number `first` as long as the number is below `end`, at most `most` times;
+        `following` emits the next number.
+        """
+        block, below = Block(arg_types=(INDEX, INDEX)), Block()
+        number = block.args[1]
+        with self.inside(block):
+            with self.inside(below):
+                yield number
+                result = following()
+            below.add_op(scf.YieldOp.create(operands=[result]))
+            is_below = self.compare("ult", number, end)
+            regions = (Region(below), self._giving(lambda: number))
+            chosen = self.op(scf.IfOp, (is_below,), INDEX, regions=regions)
+        self._add_loop(block, (0, most, 1), [first], [chosen])
+
+    def _add_loop(
+        self,
+        block: Block,
+        bounds: Sequence[SSAValue | int],
+        carried: Sequence[SSAValue],
+        results: Sequence[SSAValue],
+    ) -> Sequence[SSAValue]:
+        """A loop from, to and in steps of `bounds` whose body carries `results`."""
+        block.add_op(scf.YieldOp.create(operands=results))
+        loop = scf.ForOp.create(
+            operands=(*map(self.index, bounds), *carried),
+            result_types=[c.type for c in carried],
+            regions=[Region(block)],
+        )
+        self.add(loop)
+        return loop.results
+
+    @contextmanager
+    def when(self, condition: SSAValue) -> Iterator[None]:
+        """Do what is emitted meanwhile if a condition holds."""
+        block = Block()
+        with self.inside(block):
+            yield
+        block.add_op(scf.YieldOp.create())
+        self.add(scf.IfOp.create(operands=(condition,), regions=[Region(block), Region()]))
+
+    def choose(
+        self,
+        condition: SSAValue,
+        then: Callable[[], SSAValue],
+        otherwise: Callable[[], SSAValue],
+        result: Attribute,
+    ) -> SSAValue:
+        """What one of two functions gives, whose code runs as a condition says."""
+        regions = (self._giving(then), self._giving(otherwise))
+        return self.op(scf.IfOp, (condition,), result, regions=regions)
+
+    def _giving(self, body: Callable[[], SSAValue]) -> Region:
+        """A region of what `body` emits, which gives its result."""
+        block = Block()
+        with self.inside(block):
+            result = body()
+        block.add_op(scf.YieldOp.create(operands=[result]))
+        return Region(block)
+
+    @contextmanager
+    def inside(self, block: Block) -> Iterator[None]:
+        """Append to a block meanwhile."""
+        outside, self._block = self._block, block
+        yield
+        self._block = outside
 
     def call(
         self, callee: SymbolRefAttr, operands: Sequence[SSAValue], result: Attribute | None = None
     ) -> SSAValue:
-        """
-        Calls a function that is declared elsewhere. Returns its result, or an arbitrary value if it
-        has none.
-        """
+        """Call a function; its result, or else any value."""
         types = [] if result is None else [result]
         call = func.CallOp.create(
-            operands=list(operands), result_types=types, properties={"callee": callee}
+            operands=operands, result_types=types, properties={"callee": callee}
         )
         self.add(call)
         return call.results[0] if types else operands[0]
-
-    def loop_while(
-        self, first: SSAValue, end: SSAValue, most: int, body: Callable[[SSAValue], SSAValue]
-    ) -> None:
-        """
-        Runs `body(number)`, which returns the next number, while the number is below `end`: from
-        `first`, at most `most` times.
-        """
-
-        def step(_: SSAValue | int, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
-            (number,) = carried
-            block = Block()
-            outside, self._block = self._block, block
-            following = body(number)
-            block.add_op(scf.YieldOp.create(operands=[following]))
-            self._block = outside
-            otherwise = Block()
-            otherwise.add_op(scf.YieldOp.create(operands=[number]))
-            branch = scf.IfOp.create(
-                operands=(self.compare("ult", number, end),),
-                result_types=[number.type],
-                regions=[Region(block), Region(otherwise)],
-            )
-            outside.add_op(branch)
-            return branch.results
-
-        self.loop(most, 1, [first], step)
-
-    def when(self, condition: SSAValue, body: Callable[[], None]) -> None:
-        """Runs `body` if a condition holds."""
-        block = Block()
-        outside, self._block = self._block, block
-        body()
-        block.add_op(scf.YieldOp.create())
-        self._block = outside
-        outside.add_op(scf.IfOp.create(operands=(condition,), regions=[Region(block), Region()]))
 
 
 _I32 = IntegerType(32)
 _FLOAT_CASTS: dict[str, type[Operation]] = {"extf": arith.ExtFOp, "truncf": arith.TruncFOp}
 _SCALAR_CASTS: dict[str, type[Operation]] = {
-    "extsi": arith.ExtSIOp,
-    "extui": arith.ExtUIOp,
-    "trunci": arith.TruncIOp,
-    "sitofp": arith.SIToFPOp,
-    "uitofp": arith.UIToFPOp,
-    "fptosi": arith.FPToSIOp,
-    "fptoui": arith.FPToUIOp,
-    "index_cast": arith.IndexCastOp,
-    "bitcast": arith.BitcastOp,
+    kind.name.removeprefix("arith."): kind
+    for kind in (
+        *(arith.ExtSIOp, arith.ExtUIOp, arith.TruncIOp, arith.SIToFPOp, arith.UIToFPOp),
+        *(arith.FPToSIOp, arith.FPToUIOp, arith.IndexCastOp, arith.BitcastOp),
+    )
 }
 
 
@@ -367,9 +364,6 @@ def _attribute(t: Attribute, value: float | tuple[int | float, ...]) -> Attribut
     if t == INDEX and isinstance(value, int):
         return _index_attribute(value)
     if isinstance(t, VectorType):
-        values = value if isinstance(value, Sequence) else [value]
-        return DenseIntOrFPElementsAttr.from_list(t, values)  # pyright: ignore
+        return dense_attr(value if isinstance(value, tuple) else [value], t)
     assert not isinstance(value, tuple)
-    if isinstance(t, IntegerType):
-        return IntegerAttr(int(value), t)
-    return FloatAttr(float(value), t)  # pyright: ignore
+    return scalar_attr(value, t)

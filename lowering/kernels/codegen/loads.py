@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from xdsl.ir import SSAValue
 
 from ....glow_dialects.elements import element_bytes
 from ....glow_dialects.glow_nest.affine import Access, Dim
-from ....glow_dialects.glow_nest.nest import Nest
-from ....glow_dialects.glow_nest.schedule import VectorSchedule
 from .algebra import ArithAlgebra, Value
-from .memory import Memory, Place
+from .memory import Place, Point, offset_of
+from .tile import Tile
 
-Places = Mapping[Access, Place]
-Point = Mapping[Dim, int]
-"""The place of an element of a register tile, relative to the tile."""
 Loaded = dict[tuple[Access, "SSAValue | None", int], Value]
 
 
@@ -27,31 +21,27 @@ class Loads:
 
     def __init__(
         self,
-        nest: Nest,
-        schedule: VectorSchedule,
-        memory: Memory,
-        places: Places,
+        tile: Tile,
         algebra: ArithAlgebra,
         reduces: bool = False,
         loaded: Loaded | None = None,
     ):
-        self._nest = nest
-        self._schedule = schedule
-        self._memory = memory
-        self._places = places
+        """`reduces` says whether these are the reads of the reduction."""
+        self._tile = tile
+        self._lanes = tile.schedule.lanes
+        self._vector = tile.schedule.vector
         self._algebra = algebra
         self._reduces = reduces
-        """Whether these are the reads of the reduction."""
         self._loaded: Loaded = {} if loaded is None else loaded
 
     def __call__(self, access: Access, point: Point) -> Value:
-        vector = self._schedule.vector
+        vector = self._vector
         if vector is not None and isinstance(table := access.stride(vector), tuple):
             return self._spread(access, point, vector, table)
         return self._once(access, point)
 
     def _once(self, access: Access, point: Point) -> Value:
-        place, offset = self._places[access], offset_of(access, point)
+        place, offset = self._tile.places[access], offset_of(access, point)
         key = (access, place.dynamic, place.constant + offset)
         if key not in self._loaded:
             self._loaded[key] = self._load(access, place, offset)
@@ -61,7 +51,7 @@ class Loads:
         """
         Returns lanes that a table selects from one vector, which is loaded as it lies in memory.
         """
-        lanes, first = self._schedule.lanes, point.get(vector, 0)
+        lanes, first = self._lanes, point.get(vector, 0)
         start = table[first] // lanes * lanes
         # the place that the table gives for the first lane of that vector
         loaded = self._once(access, {**point, vector: table.index(start)})
@@ -69,47 +59,37 @@ class Loads:
         return loaded._replace(ssa=self._algebra.emitter.shuffle(loaded.ssa, loaded.ssa, mask))
 
     def _load(self, access: Access, place: Place, offset: int) -> Value:
-        memory, schedule = self._memory, self._schedule
-        stride = access.stride(schedule.vector) if schedule.vector is not None else 0
+        memory, nest, lanes = self._tile.memory, self._tile.nest, self._lanes
+        stride = access.stride(self._vector) if self._vector is not None else 0
         stride = 1 if isinstance(stride, tuple) else stride
-        reduction, ahead = self._nest.reduction, self._nest.ahead
+        reduction, ahead = nest.reduction, nest.ahead
         if ahead and stride and access.buffer.parameter is not None:
             distance = ahead // element_bytes(access.element)
             memory.prefetch(access, place, offset + distance, locality=2)
         if not self._reduces or reduction is None or reduction.terms == 1:
-            return memory.load(access, place, offset, stride, self._algebra, self._nest.raw)
+            return memory.load(access, place, offset, stride, self._algebra, nest.raw)
         if reduction.fields and access is reduction.reads[0]:
             fields = [offset + f for f in reduction.fields]
-            ssa = memory.load_fields(access, place, fields, schedule.lanes)
+            ssa = memory.load_fields(access, place, fields, lanes)
         else:
-            terms, lanes = reduction.terms, schedule.lanes
+            terms = reduction.terms
             ssa = memory.load_neighbours(access, place, offset, stride, terms, lanes)
         return Value(ssa, access.element)
 
 
-def loaded_before(
-    nest: Nest, schedule: VectorSchedule, memory: Memory, places: Places, algebra: ArithAlgebra
-) -> Loaded:
+def loaded_before(tile: Tile, algebra: ArithAlgebra) -> Loaded:
     """
     Loads the operands of a nest without reduction that are the same at all points and that it does
     not write.
     """
     loaded: Loaded = {}
+    nest = tile.nest
     if nest.reduction is not None:
         return loaded
-    loads = Loads(nest, schedule, memory, places, algebra, loaded=loaded)
+    loads = Loads(tile, algebra, loaded=loaded)
     written = {a.buffer for a in nest.writes}
     for access in nest.operands:
         is_fixed = access.indirect is None and not any(access.stride(d) for d in nest.parallel)
         if is_fixed and access.buffer not in written:
             loads(access, {})
     return loaded
-
-
-def offset_of(access: Access, point: Point) -> int:
-    """Returns the distance of a point of a tile from the start of the tile, in elements."""
-    total = 0
-    for dim, value in point.items():
-        stride = access.stride(dim)
-        total += stride * value if isinstance(stride, int) else stride[value]
-    return total

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerType, i8, i32, i64
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import SSAValue
 
 from ....glow_dialects.glow_nest.affine import Access, Buffer, Dim
+from ..threads.split import Span
 from .algebra import ArithAlgebra, Value
 from .emit import Emitter
 from .types import INDEX, bits, memory_type
 
-_WRAPS: dict[str, Attribute] = {"overflowFlags": arith.IntegerOverflowAttr("none")}
 _MAX_INTERLEAVE = 4
 """Largest stride at which contiguous loads and shuffles replace a gather."""
 
@@ -26,24 +26,42 @@ class Place:
     dynamic: SSAValue | None
     constant: int
 
+    def moved(self, distance: int) -> Place:
+        """The place so many elements behind."""
+        return Place(self.dynamic, self.constant + distance)
 
-def moved(access: Access, place: Place, dim: Dim, value: int) -> Place:
-    """Returns a place at a constant value of `dim`, given the place at the value 0."""
-    stride = access.stride(dim)
-    distance = stride * value if isinstance(stride, int) else stride[value]
-    return Place(place.dynamic, place.constant + distance)
+
+Places = Mapping[Access, Place]
+Point = Mapping[Dim, int]
+"""Where an element of a tile is, relative to the tile."""
+
+
+class Bound(dict[Dim, "SSAValue | int"]):
+    """The values of enclosing loop variables."""
+
+    def at(self, dim: Dim, span: Span, number: SSAValue | int) -> Bound:
+        return Bound({**self, dim: number})
+
+
+def offset_of(access: Access, point: Point) -> int:
+    """How far a point of a tile is from its start, in elements."""
+    total = 0
+    for dim, value in point.items():
+        stride = access.stride(dim)
+        total += stride * value if isinstance(stride, int) else stride[value]
+    return total
 
 
 class Memory:
     """The buffers of one kernel as memrefs of one dimension."""
 
     def __init__(self, emitter: Emitter, flat: Mapping[Buffer, SSAValue]):
-        self._emitter = emitter
+        self.emitter = emitter
         self._flat = flat
 
     def replaced(self, flat: Mapping[Buffer, SSAValue]) -> Memory:
         """Returns the same with other memrefs for some buffers."""
-        return Memory(self._emitter, {**self._flat, **flat})
+        return Memory(self.emitter, {**self._flat, **flat})
 
     def memref(self, buffer: Buffer) -> SSAValue:
         return self._flat[buffer]
@@ -54,13 +72,18 @@ class Memory:
         """
         return Place(None, access.place.constant - access.buffer.low)
 
-    def advance(
-        self, places: Mapping[Access, Place], dim: Dim, value: SSAValue | int
-    ) -> dict[Access, Place]:
+    def places(self, accesses: Sequence[Access], bound: Mapping[Dim, SSAValue | int]) -> Places:
+        """Where accesses are for the values of loop variables."""
+        places: Places = {a: self.start(a) for a in accesses}
+        for dim, value in bound.items():
+            places = self.advance(places, dim, value)
+        return places
+
+    def advance(self, places: Places, dim: Dim, value: SSAValue | int) -> dict[Access, Place]:
         """Returns the places of accesses at a value of `dim`, given those at the value 0."""
         if isinstance(value, int):
-            return {a: moved(a, p, dim, value) for a, p in places.items()}
-        e = self._emitter
+            return {a: p.moved(offset_of(a, {dim: value})) for a, p in places.items()}
+        e = self.emitter
         scaled: dict[int, SSAValue] = {}
         moved_to: dict[tuple[SSAValue, int], SSAValue] = {}
         result = dict(places)
@@ -84,12 +107,12 @@ class Memory:
 
     def at(self, place: Place, offset: int = 0) -> SSAValue:
         """Returns the place, moved by a constant, as an index."""
-        constant = self._emitter.index(place.constant + offset)
+        constant = self.emitter.index(place.constant + offset)
         if place.dynamic is None:
             return constant
         if place.constant + offset == 0:
             return place.dynamic
-        return self._emitter.binary(arith.AddiOp, place.dynamic, constant)
+        return self.emitter.binary(arith.AddiOp, place.dynamic, constant)
 
     def load(
         self,
@@ -104,7 +127,7 @@ class Memory:
         Returns the elements at a place, `stride` apart, in as many lanes as the algebra has. If the
         stride is 0, every lane has the same element. `raw` elements stay as memory holds them.
         """
-        e, element = self._emitter, memory_type(access.element)
+        e, element = self.emitter, memory_type(access.element)
         lanes = algebra.lanes if stride else 1
         memory = self._flat[access.buffer]
         if lanes == 1 or stride == 1:
@@ -129,7 +152,7 @@ class Memory:
         Returns `terms` narrow elements for each lane, as memory holds them. They follow each other
         at a place; if the stride is 0, all lanes have the same ones.
         """
-        e, element = self._emitter, memory_type(access.element)
+        e, element = self.emitter, memory_type(access.element)
         memory, at = self._flat[access.buffer], self.at(place, offset)
         if stride:
             return e.load(memory, at, element, terms * lanes)
@@ -144,20 +167,19 @@ class Memory:
         Loads four bytes for each lane. Byte f of lane i is element i of field f; up to four fields
         lie at offsets from a place. Missing fields are zeros.
         """
-        e, memory, total = self._emitter, self._flat[access.buffer], None
+        e, memory, total = self.emitter, self._flat[access.buffer], None
         for number, field in enumerate(fields):
             part = e.load(memory, self.at(place, field), i8, lanes)
             part = e.cast("extui", part, i32)
             if number:
-                shift = e.constant(part.type, 8 * number)
-                part = e.op(arith.ShLIOp, (part, shift), part.type, _WRAPS)
+                part = e.binary(arith.ShLIOp, part, e.constant(part.type, 8 * number))
             total = part if total is None else e.binary(arith.OrIOp, total, part)
         assert total is not None
         return e.bitcast(total, i8, 4 * lanes)
 
     def prefetch(self, access: Access, place: Place, offset: int, locality: int = 3) -> None:
         """Emits a hint that the element at a place, moved by `offset`, will be read soon."""
-        self._emitter.prefetch(self._flat[access.buffer], self.at(place, offset), locality)
+        self.emitter.prefetch(self._flat[access.buffer], self.at(place, offset), locality)
 
     def _interleaved(
         self, memory: SSAValue, place: Place, offset: int, stride: int, access: Access, lanes: int
@@ -166,7 +188,7 @@ class Memory:
         Returns every `stride`-th element, from contiguous loads that together end with the last
         element, so that they stay within the buffer.
         """
-        e, element = self._emitter, memory_type(access.element)
+        e, element = self.emitter, memory_type(access.element)
         last = (lanes - 1) * stride
         starts = [min(i * lanes, last + 1 - lanes) for i in range(stride)]
         loads = [e.load(memory, self.at(place, offset + s), element, lanes) for s in starts]
@@ -196,7 +218,7 @@ class Memory:
         raw: bool,
     ) -> None:
         """Writes the lanes of a value `stride` apart."""
-        e, memory = self._emitter, self._flat[access.buffer]
+        e, memory = self.emitter, self._flat[access.buffer]
         stored = value.ssa if raw else algebra.to_memory(value, access.element)
         if algebra.lanes == 1 or stride == 1:
             e.store(stored, memory, self.at(place, offset), mask)
@@ -207,12 +229,12 @@ class Memory:
 
     def store_whole(self, value: SSAValue, access: Access, place: Place, offset: int) -> None:
         """Writes all lanes of a vector next to each other, as memory holds them."""
-        self._emitter.store(value, self._flat[access.buffer], self.at(place, offset))
+        self.emitter.store(value, self._flat[access.buffer], self.at(place, offset))
 
     def indirect(self, access: Access, place: Place, index_place: Place) -> Place:
         """Returns the place moved by an index in memory (see `Indirect`)."""
         assert access.indirect is not None
-        e, size, stride = self._emitter, access.indirect.size, access.indirect.stride
+        e, size, stride = self.emitter, access.indirect.size, access.indirect.stride
         index = access.indirect.access
         loaded = e.load(
             self._flat[index.buffer], self.at(index_place), memory_type(index.element), 1

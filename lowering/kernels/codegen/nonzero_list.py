@@ -1,42 +1,27 @@
-"""Lists of numbers in memory, and the loops over them."""
+"""Lists in memory of numbers that are not zero, and loops over them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from xdsl.dialects import arith
 from xdsl.ir import SSAValue
 
 from ....glow_dialects.glow_nest.affine import Access, Dim
-from ....glow_dialects.glow_nest.nest import Listing, Repeat, RepeatListed
+from ....glow_dialects.glow_nest.nest import Listing, RepeatListed
 from ....glow_dialects.machine import MachineDescription
 from .algebra import ArithAlgebra
-from .emit import Emitter
-from .memory import Memory, Place
+from .memory import Bound, Memory, Place
 from .types import INDEX, computes_in_float, memory_type
 
-Bound = Mapping[Dim, "SSAValue | int"]
-Inner = Callable[[Bound], None]
-"""Emits the steps of a loop for values of its loop variables."""
 
-
-def repeat(step: Repeat, emitter: Emitter, inner: Inner) -> None:
-    def body(iv: SSAValue | int, _: Sequence[SSAValue]) -> Sequence[SSAValue]:
-        inner({step.dim: iv})
-        return ()
-
-    emitter.loop(step.dim.size, 1, (), body)
-
-
-def fill_list(
-    step: Listing, emitter: Emitter, memory: Memory, machine: MachineDescription, bound: Bound
-) -> None:
+def fill_list(step: Listing, memory: Memory, machine: MachineDescription, bound: Bound) -> None:
     """
     Emits a loop without branches. It stores each number after those that are listed so far; the
     next number overwrites it if it is not to stay.
     """
-    e, to, dim = emitter, step.numbers, step.numbers.dim
-    places = _places([step.source, to.place, to.count], memory, bound)
+    e, to, dim = memory.emitter, step.numbers, step.numbers.dim
+    places = memory.places([step.source, to.place, to.count], bound)
     scalar = ArithAlgebra(e, machine, 1)
     kind = memory_type(to.place.element)
 
@@ -51,17 +36,15 @@ def fill_list(
         listed = e.compare(differs, value.ssa, scalar.number(0, value.element).ssa)
         return [e.binary(arith.AddiOp, count, e.select(listed, e.index(1), e.index(0)))]
 
-    (count,) = e.loop(dim.size, 1, [e.index(0)], body)
+    (count,) = e.loop_carrying(dim.size, 1, [e.index(0)], body)
     stored = e.cast("index_cast", count, memory_type(to.count.element))
     e.store(stored, memory.memref(to.count.buffer), memory.at(places[to.count]))
 
 
-def repeat_listed(
-    step: RepeatListed, emitter: Emitter, memory: Memory, bound: Bound, inner: Inner
-) -> None:
-    """Emits a loop over groups of neighbours in a list."""
-    e, listing = emitter, step.numbers
-    places = _places([listing.place, listing.count], memory, bound)
+def repeat_listed(step: RepeatListed, memory: Memory, bound: Bound) -> Iterator[Bound]:
+    """A loop over groups of neighbours in a list: the values of loop variables inside."""
+    e, listing = memory.emitter, step.numbers
+    places = memory.places([listing.place, listing.count], bound)
     numbers = {listing.place: places[listing.place]}
 
     def loaded(access: Access, place: Place) -> SSAValue:
@@ -86,24 +69,15 @@ def repeat_listed(
         after = e.binary(arith.AddiOp, number, e.index(1))
         return before(number), before(after)
 
-    def body(at: SSAValue) -> None:
-        first = memory.advance(numbers, listing.dim, at)
-        values: dict[Dim, SSAValue | int] = {}
-        for i, dim in enumerate(step.dims):
-            place = memory.advance(first, listing.dim, i)[listing.place]
-            values[dim] = loaded(listing.place, place)
-        inner(values)
-
     count = loaded(listing.count, places[listing.count])
     size = len(step.dims)
     start, end = complete(step.after) if step.after else e.index(0), complete(size)
     if step.part is not None and step.part.size > 1:
         start, end = of_part(start, end, step.part)
-    e.loop_between(start, end, size, body)
-
-
-def _places(accesses: Sequence[Access], memory: Memory, bound: Bound) -> dict[Access, Place]:
-    places = {a: memory.start(a) for a in accesses}
-    for dim, value in bound.items():
-        places = memory.advance(places, dim, value)
-    return places
+    for at in e.loop_between(start, end, size):
+        first = memory.advance(numbers, listing.dim, at)
+        values = Bound(bound)
+        for i, dim in enumerate(step.dims):
+            place = memory.advance(first, listing.dim, i)[listing.place]
+            values[dim] = loaded(listing.place, place)
+        yield values

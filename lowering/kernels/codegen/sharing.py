@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import SymbolRefAttr
 from xdsl.ir import BlockArgument, SSAValue
 
 from ...threads import BARRIER, NEXT
-from ..threads.split import Portion, portions_of
+from ..threads.split import Portions, portions_of
 from .emit import Emitter
 from .types import INDEX
 
@@ -35,50 +35,45 @@ class Sharing:
     def barrier(self) -> None:
         self.emitter.call(_BARRIER, (self.team, self.thread))
 
-    def drawn(self, units: int, portion: Portion) -> None:
+    def drawn(self, units: int) -> Portions:
         """
         Has the thread do its large portion, and then small ones of any part until none is left. So
         all threads end at about the same time.
         """
         large, small = portions_of(units, self.threads)
         if not small:
-            self.fixed(units, portion)
+            yield from self.fixed(units)
             return
         e, n = self.emitter, self.threads
-        count = e.index(n + n * small)
 
-        def ends(number: SSAValue) -> tuple[SSAValue, SSAValue]:
-            """
-            Returns the end of portion `number`: the large portion of a thread, or a small one of
-            any part.
-            """
+        def following() -> SSAValue:
+            drawn = e.call(_NEXT, (self.team, self.thread, e.index(n * small)), INDEX)
+            return e.binary(arith.AddiOp, drawn, e.index(n))
+
+        count = e.index(n + n * small)
+        for number in e.loop_while(self.thread, count, 1 + n * small, following):
+            # the large portion of a thread, or a small one of any part
             of_small = e.binary(arith.SubiOp, number, e.index(n))
             part = e.binary(arith.RemUIOp, of_small, e.index(n))
             is_large = e.compare("ult", number, e.index(n))
             start, end = self._part(units, e.select(is_large, number, part))
             rest_start = e.binary(arith.AddiOp, start, e.index(large))
             rest = e.binary(arith.SubiOp, end, rest_start)
-
-            def cut(place: SSAValue) -> SSAValue:
-                return e.binary(arith.AddiOp, rest_start, e.fraction(place, rest, small))
-
             place = e.binary(arith.DivUIOp, of_small, e.index(n))
             after = e.binary(arith.AddiOp, place, e.index(1))
-            return (
-                e.select(is_large, start, cut(place)),
-                e.select(is_large, rest_start, cut(after)),
+            yield (
+                e.select(is_large, start, self._cut(rest_start, place, rest, small)),
+                e.select(is_large, rest_start, self._cut(rest_start, after, rest, small)),
             )
 
-        def body(number: SSAValue) -> SSAValue:
-            portion(*ends(number))
-            drawn = e.call(_NEXT, (self.team, self.thread, e.index(n * small)), INDEX)
-            return e.binary(arith.AddiOp, drawn, e.index(n))
-
-        e.loop_while(self.thread, count, 1 + n * small, body)
-
-    def fixed(self, units: int, portion: Portion) -> None:
+    def fixed(self, units: int) -> Portions:
         """Has the thread do one portion, which depends on its number alone."""
-        portion(*self._part(units, self.thread))
+        yield self._part(units, self.thread)
+
+    def _cut(self, start: SSAValue, number: SSAValue, length: SSAValue, parts: int) -> SSAValue:
+        """Where a part starts of a range that begins at `start`."""
+        e = self.emitter
+        return e.binary(arith.AddiOp, start, e.fraction(number, length, parts))
 
     def _part(self, units: int, thread: SSAValue) -> tuple[SSAValue, SSAValue]:
         """Returns the first unit of a thread's part, and the first of the next."""

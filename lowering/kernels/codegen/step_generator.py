@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
-from math import prod
+from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field, replace
 
 from xdsl.ir import Block, SSAValue
 from xdsl.utils.exceptions import VerifyException
@@ -13,35 +13,28 @@ from ....glow_dialects.glow_nest.affine import Buffer
 from ....glow_dialects.glow_nest.kernel import BarrierOp, RepeatOp
 from ....glow_dialects.glow_nest.nest import Listing
 from ....glow_dialects.glow_nest.ops import ListNonzerosOp, NestOp, RepeatListedOp
+from ....glow_dialects.glow_nest.schedule import AmxTile, Split, VectorSchedule
 from ....glow_dialects.glow_nest.steps import KernelSteps
 from ....glow_dialects.machine import MachineDescription
-from .emit import Emitter
-from .generate import generator_of
-from .memory import Memory
-from .nonzero_list import Bound, fill_list, repeat_listed
+from .amx_nest import TileNest
+from .loop_driver import LoopDriver, whole
+from .memory import Bound, Memory
+from .nonzero_list import fill_list, repeat_listed
 from .sharing import Sharing
+from .vector_nest import VectorNest
 
 
+@dataclass(frozen=True)
 class StepGenerator:
     """Emits the steps of a kernel one after the other, for one of several threads."""
 
-    def __init__(
-        self,
-        steps: KernelSteps,
-        emitter: Emitter,
-        memory: Memory,
-        machine: MachineDescription,
-        sharing: Sharing | None = None,
-        private: Mapping[Buffer, SSAValue] | None = None,
-    ):
-        """`private` maps scratch that is private in some loops to the copies of the threads."""
-        self._steps = steps
-        self._e = emitter
-        self._memory = memory
-        self._machine = machine
-        self._sharing = sharing
-        """None where there is one thread, or where one thread does all."""
-        self._private = private or {}
+    steps: KernelSteps
+    memory: Memory
+    machine: MachineDescription
+    sharing: Sharing | None = None
+    """None where there is one thread, or where one thread does all."""
+    private: Mapping[Buffer, SSAValue] = field(default_factory=dict)
+    """Where each thread has its copy of scratch that is private at times."""
 
     def block(self, block: Block, bound: Bound) -> None:
         """Emits the steps of a block; `bound` has the values of enclosing loop variables."""
@@ -50,80 +43,58 @@ class StepGenerator:
                 case NestOp():
                     self._nest(op, bound)
                 case ListNonzerosOp():
-                    self._by_one(partial(self._list, op, bound))
+                    step = self.steps.content(op).step
+                    assert isinstance(step, Listing)
+                    with self._first_thread():
+                        fill_list(step, self.memory, self.machine, bound)
                 case RepeatListedOp():
-                    self._by_one(partial(self._alone(self._memory)._listed, op, bound))
+                    step, alone = self.steps.loop_over_list(op), replace(self, sharing=None)
+                    with self._first_thread():
+                        for inner in repeat_listed(step, self.memory, bound):
+                            alone.block(op.body.block, inner)
                 case RepeatOp():
                     self._repeat(op, bound)
-                case BarrierOp() if self._sharing is not None:
-                    self._sharing.barrier()
+                case BarrierOp() if self.sharing is not None:
+                    self.sharing.barrier()
                 case _:
                     continue
 
     def _nest(self, op: NestOp, bound: Bound) -> None:
-        nest = self._steps.nest(op)
+        nest, sharing = self.steps.nest(op), self.sharing
         if nest.is_empty:
             return
         schedule = op.bound_schedule(nest)
         if schedule is None:
             raise VerifyException("a nest has no schedule: run glow-schedule-nests first")
-        sharing = self._sharing
         threads = 1 if sharing is None else sharing.threads
-        generator = generator_of(nest, schedule, self._e, self._memory, self._machine, threads)
+        code: VectorNest | TileNest
+        if isinstance(schedule, AmxTile):
+            code = TileNest(nest, schedule, self.memory, self.machine, threads)
+        else:
+            assert isinstance(schedule, VectorSchedule)
+            code = VectorNest(nest, schedule, self.memory, self.machine)
         if sharing is None or op.split is None:
-            self._by_one(lambda: generator.run(bound))
+            with self._first_thread():
+                code.run(bound)
             return
         split = op.split.data
-        generator.run(bound, split, sharing.drawn if split.drawn else sharing.fixed)
+        code.run(bound, split, sharing.drawn if split.drawn else sharing.fixed)
 
-    def _by_one(self, body: Callable[[], None]) -> None:
-        """Has only the first thread run `body`."""
-        if self._sharing is None:
-            body()
-            return
-        first = self._e.compare("eq", self._sharing.thread, self._e.index(0))
-        self._e.when(first, body)
-
-    def _alone(self, memory: Memory) -> StepGenerator:
-        """Returns a generator of the steps that one thread does, on some memory."""
-        return StepGenerator(self._steps, self._e, memory, self._machine)
-
-    def _list(self, op: ListNonzerosOp, bound: Bound) -> None:
-        step = self._steps.content(op).step
-        assert isinstance(step, Listing)
-        fill_list(step, self._e, self._memory, self._machine, bound)
-
-    def _listed(self, op: RepeatListedOp, bound: Bound) -> None:
-        step = self._steps.loop_over_list(op)
-
-        def inner(values: Bound) -> None:
-            self.block(op.body.block, {**bound, **values})
-
-        repeat_listed(step, self._e, self._memory, bound, inner)
+    def _first_thread(self) -> AbstractContextManager[None]:
+        """Have the first thread do what is emitted meanwhile."""
+        if self.sharing is None:
+            return nullcontext()
+        e = self.memory.emitter
+        return e.when(e.compare("eq", self.sharing.thread, e.index(0)))
 
     def _repeat(self, op: RepeatOp, bound: Bound) -> None:
-        if op.count == 0:
-            return
-        if self._sharing is not None and op.divided is not None:
-            self._divided(op, bound, self._sharing)
-            return
-        dim = self._steps.variable(op.variable)
-
-        def body(iv: SSAValue | int, _: Sequence[SSAValue]) -> Sequence[SSAValue]:
-            self.block(op.body.block, {**bound, dim: iv})
-            return ()
-
-        self._e.loop(op.count, 1, (), body)
-
-    def _divided(self, op: RepeatOp, bound: Bound, sharing: Sharing) -> None:
-        private = [b for v in op.private if (b := self._steps.buffer(v))]
-        inside = self._alone(self._memory.replaced({b: self._private[b] for b in private}))
-        loops = op.divided_loops
-        dims = [self._steps.variable(loop.variable) for loop in loops]
-
-        def body(places: Sequence[SSAValue | int]) -> None:
-            inner = {**bound, **dict(zip(dims, places, strict=True))}
+        loops, inside, split, share = [op], self, None, None
+        if self.sharing is not None and op.divided is not None:
+            loops, share = op.divided_loops, self.sharing.drawn
+            split = Split(0, len(loops) - 1)
+            private = {b: self.private[b] for v in op.private if (b := self.steps.buffer(v))}
+            inside = replace(self, memory=self.memory.replaced(private), sharing=None)
+        dims = [self.steps.variable(loop.variable) for loop in loops]
+        driver = LoopDriver(self.memory.emitter, whole(dims), split, share)
+        for inner in driver.tiles(bound):
             inside.block(loops[-1].body.block, inner)
-
-        sizes = [d.size for d in dims]
-        sharing.drawn(prod(sizes), lambda first, end: self._e.loop_units(sizes, first, end, body))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from ....glow_dialects.glow_nest.nest import Nest
 from ....glow_dialects.glow_nest.schedule import Schedule, VectorSchedule
 from ....glow_dialects.machine import MachineDescription
+from .amx_groups import finished
 from .amx_tile import plan_tiles
 from .gathered_dot import field_schedule
 from .lane_permutation import table_schedule
@@ -15,7 +16,7 @@ from .schedule import choose_schedule
 def best_schedule(nest: Nest, machine: MachineDescription) -> tuple[Nest, Schedule]:
     """Returns a simplified nest, perhaps with other loops, and its best schedule."""
     plan = plan_tiles(nest, machine)
-    return scheduled(nest, machine) if plan is None else (nest, plan.schedule)
+    return scheduled(nest, machine) if plan is None else (nest, finished(nest, plan, machine))
 
 
 def scheduled(nest: Nest, machine: MachineDescription) -> tuple[Nest, VectorSchedule]:

@@ -10,7 +10,7 @@ which a unit counts as many as it has elements. The time of the thread with the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 from math import prod
@@ -29,12 +29,10 @@ off.
 """
 
 
-Portion = Callable[[SSAValue, SSAValue], None]
-Share = Callable[[int, Portion], None]
-"""
-Has this thread do its part of a number of units. Its arguments are the number, and a function that
-does the units from one to before another.
-"""
+Portions = Iterator[tuple[SSAValue, SSAValue]]
+"""The first unit of a portion that a thread does, and the first behind it."""
+Share = Callable[[int], Portions]
+"""Given a number of units, emits what gives this thread its portions of them."""
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import ml_dtypes
 import numpy as np
@@ -14,9 +15,12 @@ from glow.glow_dialects.glow_nest.nest import Combine, Nest, Reduction, simplifi
 from glow.glow_dialects.machine import MachineDescription
 from glow.glow_dialects.operator import with_shape
 from glow.glow_dialects.python_values import Python
+from glow.glow_dialects.timings import TIMINGS
 from glow.lowering.host_features import host_features, request_tiles
-from glow.lowering.kernels.codegen import amx_generator as tile_generator
+from glow.lowering.kernels.codegen import amx_nest
+from glow.lowering.kernels.schedules.amx_groups import groups_of
 from glow.lowering.kernels.schedules.amx_tile import TilePlan, plan_tiles
+from glow.lowering.kernels.threads import nest_split
 from glow.lowering.target import find_target
 from glow.semantics import element_type
 from glow.tests.support.graph_text import parse
@@ -109,10 +113,15 @@ def test_convolution(case: tuple, threads: int):
 @pytest.mark.parametrize("case", CONVOLUTIONS[2:9], ids=str)
 @pytest.mark.parametrize("threads", [1, 2])
 def test_far_filters_and_images(case: tuple, threads: int, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(tile_generator, "_PREFETCHED", 0)
-    monkeypatch.setattr(tile_generator, "_NEAR", 1 << 20)
-    monkeypatch.setattr(tile_generator, "_IMAGE", 400)
-    monkeypatch.setattr(tile_generator, "_LEAST_STEPS", 0)
+    far = replace(
+        TIMINGS,
+        amx_prefetched_bytes=0,
+        amx_filters_l2_share=0,
+        amx_image_l2_share=400 / find_target().describe().l2_bytes,
+        least_shared_amx_steps=0,
+    )
+    for module in (amx_nest, nest_split):
+        monkeypatch.setattr(module, "TIMINGS", far)
     *shape, strides, dilations = case
     arrays = convolution(*shape)
     check(DotConvolutionOp, arrays, threads, strides=strides, dilations=dilations)
@@ -124,8 +133,8 @@ def test_blocks_visit_every_group_once(lines: int, size: int, most: int):
     nest = simplified(product_nest(lines, size, 1, 16, 2))
     plan = plan_tiles(nest, MachineDescription(has_int8_tiles=True))
     assert plan is not None
-    for group in plan.groups:
-        kind = tile_generator.GroupLoops(group, plan, ())
+    for kind in groups_of(plan)[1]:
+        group = kind.group
         before = {d: p.constant for d, p in kind.first.items()}
         outside = kind.blocks(most)
         assert kind.dims[: len(outside)] == tuple(outside)

@@ -1,0 +1,162 @@
+"""The reduction loops of a register tile, whose sums stay in registers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from xdsl.ir import SSAValue
+
+from ....glow_dialects.glow_nest.affine import Access
+from ....glow_dialects.glow_nest.nest import Nest, identity
+from ....glow_dialects.glow_nest.schedule import (
+    GatheredDot,
+    Reducing,
+    RegisterTile,
+    VectorSchedule,
+)
+from .algebra import ArithAlgebra, Value
+from .loads import Loaded, Loads
+from .memory import Point, offset_of
+from .row_lanes import LaneReduction
+from .tile import Tile
+
+
+class TileReduction:
+    """Emits the reductions of tiles of one nest."""
+
+    def __init__(
+        self, nest: Nest, schedule: VectorSchedule, wide: ArithAlgebra, narrow: ArithAlgebra
+    ):
+        """`wide` has the lanes of accumulators, `narrow` those of results."""
+        assert nest.reduction is not None
+        self._of = nest.reduction
+        self._schedule = schedule
+        self._wide = wide
+        self._narrow = narrow
+        self._across = schedule.vector in nest.reduced
+        """Whether lanes run over a reduced dimension, so that a result is one lane."""
+        self._loops = schedule.reduced if isinstance(schedule, Reducing) else ()
+        soon = schedule.soon if isinstance(schedule, RegisterTile) else None
+        self.soon = soon.accesses(nest) if soon else self._of.soon
+        """What each step prefetches."""
+        self.starts_with_operand = self._of.adds_operand and not self._across
+        self._loaded: Loaded | None = None
+
+    def results(self, tile: Tile, points: Sequence[Point]) -> list[Value]:
+        """The results at the points of a tile."""
+        if isinstance(self._schedule, GatheredDot):
+            self._loaded = {}  # steps of a tile share what they load
+        # lanes over a reduced dimension may have several accumulators for each point
+        inner: list[Point] = [{}]
+        if self._across and self._schedule.vector is not None:
+            inner = tile.points([self._schedule.vector], self._schedule)
+        spread = [{**p, **q} for p in self._rows(points) for q in inner]
+        first = 0 if tile.has_sums is None else 1  # the loop over chunks is further outside
+        start = replace(tile, stale=None)
+        accumulators = self._reduced(first, start, spread, self._starts(tile, spread))
+        if not self._across:
+            return [Value(a, self._of.element) for a in accumulators]
+        n = len(inner)
+        groups = [accumulators[i : i + n] for i in range(0, len(accumulators), n)]
+        across = LaneReduction(self._of.combine, self._of.element, self._wide, self._narrow)
+        totals = [across.total(group) for group in groups]
+        n = self._narrow.lanes
+        return [across.of_rows(totals[i : i + n]) for i in range(0, len(totals), n)]
+
+    def _rows(self, points: Sequence[Point]) -> Sequence[Point]:
+        """The points whose results become the lanes of those at `points`."""
+        finishing = self._schedule.finishing
+        if finishing is self._schedule:
+            return points
+        rows, lanes = finishing.vector, range(finishing.lanes)
+        assert rows is not None
+        return [{**p, rows: p.get(rows, 0) + i} for p in points for i in lanes]
+
+    def _starts(self, tile: Tile, points: Sequence[Point]) -> list[SSAValue]:
+        """What accumulators hold before the first step."""
+        loads = Loads(tile, self._wide)
+        if self.starts_with_operand:
+            return [loads(tile.nest.operands[0], point).ssa for point in points]
+        element = self._of.element
+        neutral = self._wide.number(identity(self._of.combine, element), element).ssa
+        if tile.has_sums is None:
+            return [neutral] * len(points)
+        sums = [loads(tile.nest.writes[0], point).ssa for point in points]
+        return [self._wide.emitter.select(tile.has_sums, s, neutral) for s in sums]
+
+    def _reduced(
+        self, level: int, tile: Tile, points: Sequence[Point], accumulators: Sequence[SSAValue]
+    ) -> Sequence[SSAValue]:
+        """The accumulators after the loops from a level on."""
+        if level == len(self._loops):
+            return self._accumulate(tile, points, accumulators)
+        dim, schedule = self._loops[level], self._schedule
+        if isinstance(schedule, Reducing) and dim in schedule.unrolled:
+            for i in range(dim.size):
+                accumulators = self._reduced(level + 1, tile.moved(dim, i), points, accumulators)
+            return accumulators
+
+        def body(number: SSAValue | int, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            return self._reduced(level + 1, tile.moved(dim, number), points, carried)
+
+        if level == len(self._loops) - 1:
+            self._prefetch_next(tile, points)
+        step = schedule.step(dim)
+        full = dim.size // step * step
+        accumulators = self._wide.emitter.loop_carrying(full, step, accumulators, body)
+        if full < dim.size:
+            # the rest: a tile that ends with the dimension, without the lanes that were counted
+            start = dim.size - step
+            last = replace(tile.moved(dim, start), stale=full - start)
+            accumulators = self._reduced(level + 1, last, points, accumulators)
+        return accumulators
+
+    def _accumulate(
+        self, tile: Tile, points: Sequence[Point], accumulators: Sequence[SSAValue]
+    ) -> list[SSAValue]:
+        """The accumulators after one step."""
+        tile = tile.resolved(self._of.reads)
+        loads = Loads(tile, self._wide, reduces=True, loaded=self._loaded)
+        results = []
+        for point, accumulator in zip(points, accumulators, strict=True):
+            mask = tile.fresh(point)
+            values = [loads(a, point) for a in self._of.reads]
+            new = self._combined(Value(accumulator, self._of.element), values).ssa
+            if mask is not None:
+                new = self._wide.emitter.select(mask, new, accumulator)
+            results.append(new)
+        ahead = self._schedule.ahead if isinstance(self._schedule, Reducing) else {}
+        for number, distance in ahead.items():
+            self._prefetch_points(tile, self._of.reads[number], points, distance)
+        start = {d: elements.start for d, elements in tile.elements.items()}
+        for access in self.soon:
+            tile.memory.prefetch(access, tile.places[access], offset_of(access, start), 2)
+        return results
+
+    def _combined(self, acc: Value, values: Sequence[Value]) -> Value:
+        """An accumulator with what was read for one step."""
+        of, wide = self._of, self._wide
+        if of.terms > 1:
+            return wide.dot(values[0], values[1], acc, of.terms)
+        if of.is_product:
+            a, b = (wide.convert(v, of.element) for v in values)
+            return wide.multiply_add(b, a, acc)
+        if of.map is not None:
+            values = wide.evaluate(of.map, values)
+        return wide.combine(of.combine, acc, values[0])
+
+    def _prefetch_next(self, tile: Tile, points: Sequence[Point]) -> None:
+        if not isinstance(self._schedule, RegisterTile):
+            return
+        for number, dim in self._schedule.next_tile.items():
+            access = self._of.reads[number]
+            distance = offset_of(access, {dim: len(tile.elements[dim])})
+            self._prefetch_points(tile, access, points, distance)
+
+    def _prefetch_points(
+        self, tile: Tile, access: Access, points: Sequence[Point], distance: int
+    ) -> None:
+        """Prefetch what lies `distance` elements behind what the points of a tile read."""
+        for offset in sorted({offset_of(access, point) for point in points}):
+            tile.memory.prefetch(access, tile.places[access], offset + distance)

@@ -1,0 +1,89 @@
+"""A tile of vectors of a nest: where it is, and which elements it has."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import product
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import i1
+from xdsl.ir import SSAValue
+
+from ....glow_dialects.glow_nest.affine import Access, Dim
+from ....glow_dialects.glow_nest.nest import Nest
+from ....glow_dialects.glow_nest.schedule import RegisterTile, VectorSchedule
+from ..threads.split import Span
+from .memory import Memory, Places, Point
+from .types import vector_type
+
+
+@dataclass(frozen=True)
+class Tile:
+    """A register tile, as far as the loops around it say where it is."""
+
+    nest: Nest
+    schedule: VectorSchedule
+    memory: Memory
+    places: Places
+    elements: Mapping[Dim, range] = field(default_factory=dict)
+    """For dimensions with parts: the elements of the tile, from where it is."""
+    stale: SSAValue | int | None = None
+    """How many of the first elements along the vectors were already visited."""
+    has_sums: SSAValue | None = None
+    """In a chunk of the reduction: whether there are sums of former chunks."""
+
+    def at(self, dim: Dim, span: Span, number: SSAValue | int) -> Tile:
+        """The tile that begins `number` elements behind the start of a span of a loop."""
+        e, stale, has_sums = self.memory.emitter, self.stale, self.has_sums
+        chunks = self.schedule.chunks if isinstance(self.schedule, RegisterTile) else None
+        if chunks is not None and dim is chunks.number:
+            has_sums = e.compare("ne", e.index(number), e.index(0))
+        elements = self.elements if span.tile is None else {**self.elements, dim: span.tile}
+        there = self.memory.advance(self.places, dim, span.start)
+        if span.clamp is not None:
+            assert not isinstance(number, int)
+            start = e.binary(arith.MinSIOp, number, e.index(span.clamp))
+            if self.nest.in_place and dim is self.schedule.vector:
+                stale = e.binary(arith.SubiOp, number, start)
+            number = start
+        if span.stale is not None:
+            stale = span.stale
+        places = self.memory.advance(there, dim, number)
+        return replace(self, places=places, elements=elements, stale=stale, has_sums=has_sums)
+
+    def moved(self, dim: Dim, number: SSAValue | int) -> Tile:
+        """The same tile in a step of a reduction loop."""
+        return replace(self, places=self.memory.advance(self.places, dim, number))
+
+    def points(self, dims: Sequence[Dim], schedule: VectorSchedule) -> list[Point]:
+        """The elements of the tile: for vectors, where their first lane is."""
+        tiled = [d for d in dims if schedule.tiles(d) > 1 or d in self.elements]
+        tiled.sort(key=lambda d: d is schedule.fastest)
+        unit = {d: schedule.lanes if d is schedule.vector else 1 for d in tiled}
+        ranges = [self.elements.get(d, range(schedule.tiles(d))) for d in tiled]
+        return [
+            {d: i * unit[d] for d, i in zip(tiled, place, strict=True)}
+            for place in product(*ranges)
+        ]
+
+    def fresh(self, point: Point) -> SSAValue | None:
+        """The mask of lanes that were not visited yet; None for all."""
+        vector_dim, lanes, stale = self.schedule.vector, self.schedule.lanes, self.stale
+        if stale is None or vector_dim is None or lanes == 1:
+            return None
+        e, before, t = self.memory.emitter, point.get(vector_dim, 0), vector_type(i1, lanes)
+        if isinstance(stale, int):
+            count = stale - before
+            return e.constant(t, [int(i >= count) for i in range(lanes)]) if count > 0 else None
+        count = e.binary(arith.SubiOp, stale, e.index(before)) if before else stale
+        return e.binary(arith.XOrIOp, e.first_lanes(count, lanes), e.constant(t, 1))
+
+    def resolved(self, accesses: Sequence[Access]) -> Tile:
+        """The tile with the indices applied that memory holds for accesses."""
+        places = dict(self.places)
+        for access in accesses:
+            if access.indirect is not None:
+                index = places[access.indirect.access]
+                places[access] = self.memory.indirect(access, places[access], index)
+        return replace(self, places=places)

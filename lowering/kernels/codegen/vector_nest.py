@@ -1,0 +1,109 @@
+"""The code of a nest of vectors: loops over register tiles, and what each tile does."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from ....glow_dialects.glow_nest.nest import Nest
+from ....glow_dialects.glow_nest.schedule import (
+    RegisterTile,
+    RegisterTranspose,
+    Split,
+    VectorSchedule,
+)
+from ....glow_dialects.machine import MachineDescription
+from ..threads.split import Share, Span, spans_of
+from .algebra import ArithAlgebra, Value
+from .interleaved_store import interleaved, interleaves
+from .loads import Loaded, Loads, loaded_before
+from .loop_driver import LoopDriver
+from .memory import Bound, Memory, Point, offset_of
+from .reduction import TileReduction
+from .register_transpose import copy_turned
+from .tile import Tile
+
+
+class VectorNest:
+    """Emits one nest."""
+
+    def __init__(
+        self, nest: Nest, schedule: VectorSchedule, memory: Memory, machine: MachineDescription
+    ):
+        self._nest = nest
+        self._schedule = schedule
+        self._memory = memory
+        self._across = schedule.vector in nest.reduced
+        """Whether lanes run over a reduced dimension, so that a result is one lane."""
+        finishing = schedule.finishing
+        is_number = self._across and finishing is schedule
+        wide = ArithAlgebra(memory.emitter, machine, schedule.lanes)
+        self._algebra = ArithAlgebra(memory.emitter, machine, 1 if is_number else finishing.lanes)
+        """Of results."""
+        self._reduction: TileReduction | None = None
+        if nest.reduction is not None:
+            self._reduction = TileReduction(nest, schedule, wide, self._algebra)
+
+    def run(self, bound: Bound, split: Split | None = None, share: Share | None = None) -> None:
+        """
+        Emit the nest for the values of enclosing loop variables; with a split, only what `share`
+        says is this thread's.
+        """
+        nest, schedule = self._nest, self._schedule
+        accesses = nest.accesses(self._reduction and self._reduction.soon)
+        accesses += [a.indirect.access for a in accesses if a.indirect is not None]
+        start = Tile(nest, schedule, self._memory, self._memory.places(accesses, bound))
+        fixed = loaded_before(start, self._algebra)
+        for tile in self._driver(split, share).tiles(start):
+            if isinstance(schedule, RegisterTranspose):
+                copy_turned(tile, schedule, self._algebra)
+            else:
+                self._compute(tile, fixed)
+
+    def _driver(self, split: Split | None, share: Share | None) -> LoopDriver:
+        order = self._schedule.order
+        loops = [(d, spans_of(self._nest, self._schedule, d)) for d in order]
+        chunks = self._schedule.chunks if isinstance(self._schedule, RegisterTile) else None
+        if chunks is not None:
+            level = order.index(chunks.inside)
+            # where threads divide loops around chunks, each runs all chunks of its tiles
+            if split is None or not split.first <= level <= split.last:
+                loops.insert(level, (chunks.number, [Span(0, chunks.number.size, 1)]))
+                if split is not None and level < split.first:
+                    split = replace(split, first=split.first + 1, last=split.last + 1)
+        return LoopDriver(self._memory.emitter, loops, split, share)
+
+    def _compute(self, tile: Tile, fixed: Loaded) -> None:
+        """Reduce, load the operands, and write what the body makes of them."""
+        nest, finishing = self._nest, self._schedule.finishing
+        points = tile.points(finishing.order, finishing)
+        results: Sequence[Value | None] = [None] * len(points)
+        starts_with_operand = False
+        if self._reduction is not None:
+            results = self._reduction.results(tile, points)
+            starts_with_operand = self._reduction.starts_with_operand
+        there = replace(tile.resolved(nest.operands), schedule=finishing)
+        loads = Loads(there, self._algebra, loaded=dict(fixed))
+        for point, result in zip(points, results, strict=True):
+            operands = [loads(a, point) for a in nest.operands]
+            if starts_with_operand:
+                operands[0] = self._algebra.number(0, operands[0].element)
+            given = operands if result is None else [result, *operands]
+            values = given if nest.raw else self._algebra.evaluate(nest.body, given)
+            self._write(values, tile, point)
+
+    def _write(self, values: Sequence[Value], tile: Tile, point: Point) -> None:
+        nest, memory, schedule = self._nest, self._memory, self._schedule.finishing
+        mask = None if self._across else tile.fresh(point)
+        vector = schedule.vector
+        if schedule.lanes > 1 and interleaves(nest, vector):
+            access = nest.writes[0]
+            fields = [self._algebra.to_memory(v, access.element) for v in values]
+            whole = interleaved(memory.emitter, fields, schedule.lanes)
+            memory.store_whole(whole, access, tile.places[access], offset_of(access, point))
+            return
+        for value, access in zip(values, nest.writes, strict=True):
+            stride = access.stride(vector) if vector is not None else 0
+            assert isinstance(stride, int)
+            place, offset = tile.places[access], offset_of(access, point)
+            memory.store(value, access, place, offset, stride, mask, self._algebra, nest.raw)
