@@ -42,6 +42,12 @@ def with_order(formula: Formula, name: str, order: Sequence[int]) -> Formula | N
     )
 
 
+def dimension_names(formula: Formula) -> set[str]:
+    """The properties that say for which dimensions indices of reads are."""
+    reads = (a for e in (formula.result, *formula.definitions) for a in e.accesses)
+    return {i.dims.name for a in reads for i in a.indices if isinstance(i.dims, Name)}
+
+
 def _is_plain(index: Index) -> bool:
     names = (e for e in inside(index.value) if isinstance(e, Name))
     return index.dims is None and not any(n.is_pack for n in names)

@@ -35,10 +35,3 @@ def moves_only_ones(p: Permutation, shape: Sequence[int]) -> bool:
     """Whether a transpose of `shape` keeps the order of all dimensions that are not of size 1."""
     order = [i for i in p if shape[i] != 1]
     return order == sorted(order)
-
-
-def remaining(p: Permutation, dropped: Sequence[int]) -> Permutation:
-    """The rest of `p` when the result's dimensions `dropped` vanish on both sides."""
-    sources = [s for i, s in enumerate(p) if i not in dropped]
-    rank = {s: r for r, s in enumerate(sorted(sources))}
-    return tuple(rank[s] for s in sources)

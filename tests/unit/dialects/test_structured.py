@@ -14,7 +14,6 @@ from glow.glow_dialects.glow.structured import Structured
 from glow.lowering.kernels import algorithms  # registers
 from glow.lowering.kernels.registry import _DEFAULT, _KERNELS, algorithm_of
 from glow.passes.graph.lower_nodes import is_composite
-from glow.passes.graph.sink_transposes import SINKING
 from glow.passes.graph.tile_batch import _RULES, _by_formula
 from glow.semantics.registry import _MEANINGS
 
@@ -55,11 +54,6 @@ DEFAULTS = {
 By operator, what follows from its formula because nobody wrote something better: the shape of its
 result, its meaning in numpy, its kernel, its work, and whether it computes images by themselves.
 """
-SINKS = {
-    *("generic", "matmul", "pad", "slice", "softmax", "log_softmax", "transpose"),
-    *(f"reduce_{name}" for name in ("sum", "mean", "max", "min", "prod")),
-}
-"""Operators below which transposes sink; they end before others, which is always right."""
 
 
 def defaults(operator: type[Structured]) -> set[str]:
@@ -88,11 +82,6 @@ def test_every_operator_has_some_way_to_the_cpu(operator: type[Structured]):
     ways = operator in _KERNELS, is_composite(operator), operator.has_trait(OnlyMovesData)
     assert any(ways) or algorithm_of(operator) is _DEFAULT[0]
     assert operator in EXPORTERS or operator.name.startswith("glow_cpu.")
-
-
-def test_where_transposes_sink():
-    found = {o.name.removeprefix("glow.") for o in STRUCTURED if SINKING.of(o)}
-    assert found == SINKS
 
 
 def test_dialects_load_without_formulas():
