@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Mapping
-from math import inf
 from typing import TYPE_CHECKING, ClassVar
 
 from xdsl.dialects.builtin import IntegerAttr, TensorType, i1
-from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def
 
-from ..elements import compute_type, stored_values
+from ..elements import lowest
 from ..operator import Call, expect_float, expect_number
 from ..syntax import PerDimension
 from .base import AcceptsEpilogue
@@ -20,12 +18,6 @@ from .structured import Structured
 
 if TYPE_CHECKING:
     from ..formula.indices import Value
-
-
-def least(element: Attribute) -> int | float:
-    """The smallest value of a type: the identity of the maximum."""
-    low, _ = stored_values(compute_type(element))
-    return low if low == -inf else int(low)
 
 
 class Pool(Structured, abc.ABC):
@@ -64,7 +56,7 @@ class Pool(Structured, abc.ABC):
 
     @classmethod
     def numbers(cls, call: Call) -> Mapping[str, Value]:
-        return {**super().numbers(call), **spatial(call), "least": least(call.element(0))}
+        return {**super().numbers(call), **spatial(call), "least": lowest(call.element(0))}
 
     @classmethod
     def check(cls, call: Call) -> None:

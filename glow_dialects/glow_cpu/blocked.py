@@ -221,8 +221,8 @@ class BlockedMaxPoolOp(MaxPool):
     RANKS: ClassVar[range] = range(4, 7)
     LANES: ClassVar[str] = ", l"
 
-    kernel = prop_def(PerDimension(None, besides=3, least=1))
     strides, pads, dilations = window(besides=3)
+    kernel = prop_def(PerDimension(None, besides=3, least=1))
 
 
 @irdl_op_definition
@@ -240,5 +240,5 @@ class BlockedAvgPoolOp(AvgPool):
     RANKS: ClassVar[range] = range(4, 7)
     LANES: ClassVar[str] = ", l"
 
-    kernel = prop_def(PerDimension(None, besides=3, least=1))
     strides, pads, dilations = window(besides=3)
+    kernel = prop_def(PerDimension(None, besides=3, least=1))

@@ -14,14 +14,14 @@ from xdsl.dialects import arith, math, vector
 from xdsl.dialects.builtin import IntegerType, f32, i1
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from ....glow_dialects.elements import storage_type
+from ....glow_dialects.elements import is_unsigned, storage_type
 from ....glow_dialects.glow_nest.body import Body
 from ....glow_dialects.glow_nest.nest import Combine
 from ....glow_dialects.glow_vec import DOT_RULES, DotKindAttr, DotOp, RemOp, dot_kind
 from ....glow_dialects.machine import MachineDescription
 from ....glow_dialects.scalar import Number, Primitive, fold_in_order
 from .emit import FAST_NONE, NO_SIGNED_ZEROS, Emitter, lanes_of, scalar_of
-from .types import bits, computes_in_float, is_unsigned, memory_type, value_type, vector_type
+from .types import bits, computes_in_float, memory_type, value_type, vector_type
 
 
 class Value(NamedTuple):

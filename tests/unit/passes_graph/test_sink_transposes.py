@@ -15,7 +15,7 @@ from glow.semantics import evaluate
 from numpy.random import Generator
 from xdsl.dialects import func
 from xdsl.dialects.builtin import FunctionType, ModuleOp, TensorType
-from xdsl.ir import Block, Region
+from xdsl.ir import Block, Region, SSAValue
 
 from ..semantics.test_formulas import CASES, Case, array, call_of
 
@@ -51,7 +51,7 @@ def after_a_transpose(call: Call, p: tuple[int, ...]) -> tuple[ModuleOp, Structu
 def run(module: ModuleOp, arrays: list[np.ndarray]) -> np.ndarray:
     (main,) = module.ops
     assert isinstance(main, func.FuncOp)
-    known = dict(zip(main.body.block.args, arrays, strict=True))
+    known: dict[SSAValue, np.ndarray] = dict(zip(main.body.block.args, arrays, strict=True))
     for op in main.body.block.ops:
         if isinstance(op, func.ReturnOp):
             return known[op.operands[0]]
