@@ -2,7 +2,7 @@
 How fast kernels of formulas are beside the operators, or compositions of operators, that say the
 same.
 
-    python -m glow.benchmarks.generic [--repeat 50] [--threads 1]
+    python -m glow.benchmarks.generic [--repeat 50] [--threads 1] [--only matrix_product]
 
 Both run in turns on the same arrays, and their results are compared. A ratio is the time of the
 formula divided by that of the operators: below 1, the formula is faster.
@@ -24,6 +24,7 @@ from glow.glow_dialects.glow.attention import MaskedAttentionOp
 from glow.glow_dialects.glow.convolution import ConvolutionOp
 from glow.glow_dialects.glow.matrix import MatMulOp
 from glow.glow_dialects.glow.normalization import LayerNormOp
+from glow.glow_dialects.glow.pooling import MaxPoolOp
 from glow.glow_dialects.glow.reduction import ReduceSumOp
 from glow.glow_dialects.glow.shape import (
     BroadcastOp,
@@ -37,7 +38,7 @@ from glow.glow_dialects.operator import element_of, shape_of, with_shape
 from glow.semantics.arrays import make_constant
 from xdsl.builder import ImplicitBuilder
 from xdsl.dialects import func
-from xdsl.dialects.builtin import FunctionType, ModuleOp, TensorType, f32, i64
+from xdsl.dialects.builtin import FunctionType, ModuleOp, TensorType, f32, i8, i64
 from xdsl.ir import Block, Region, SSAValue
 
 Built = Callable[[Sequence[SSAValue]], SSAValue]
@@ -129,6 +130,45 @@ def matrix_product(rows: int = 256, inner: int = 256, columns: int = 256) -> Pai
     return Pair(operator, [floats(rows, inner), floats(inner, columns)], operators)
 
 
+def byte_product(rows: int = 256, inner: int = 256, columns: int = 256) -> Pair:
+    def operators(v: Sequence[SSAValue]) -> SSAValue:
+        return MatMulOp.of(*v).result
+
+    text = "y[i, j] = sum(t) i32(a[i, t]) * i32(b[t, j])"
+    types = [with_shape(i8, (rows, inner)), with_shape(i8, (inner, columns))]
+    return Pair(glow.define("byte_product", text), types, operators)
+
+
+def depthwise(channels: int = 64, size: int = 56) -> Pair:
+    text = """
+        y[n, c, h, w] = sum(i, j) x[n, c, h + i - 1, w + j - 1 | outside: 0] * f[c, 0, i, j]
+        for h + i < size(x, 2) + 2, w + j < size(x, 3) + 2
+    """
+
+    def operators(v: Sequence[SSAValue]) -> SSAValue:
+        bias = make_constant(np.zeros(channels, np.float32)).result
+        found = ConvolutionOp.of(
+            *(v[0], v[1], bias), strides=[1, 1], pads=[1] * 4, dilations=[1, 1], group=channels
+        )
+        return found.result
+
+    types = [floats(1, channels, size, size), floats(channels, 1, 3, 3)]
+    return Pair(glow.define("depthwise", text), types, operators)
+
+
+def pooling(channels: int = 64, size: int = 56) -> Pair:
+    text = """
+        y[n, c, h, w] = max(i < 3, j < 3) x[n, c, 2 * h + i - 1, 2 * w + j - 1 | outside: -inf]
+        for 2 * h + i < size(x, 2) + 2, 2 * w + j < size(x, 3) + 2
+    """
+
+    def operators(v: Sequence[SSAValue]) -> SSAValue:
+        window = {"strides": [2, 2], "pads": [1] * 4, "dilations": [1, 1]}
+        return MaxPoolOp.of(v[0], kernel=[3, 3], **window).result
+
+    return Pair(glow.define("pooling", text), [floats(1, channels, size, size)], operators)
+
+
 def convolution() -> Pair:
     text = """
         y[n, o, h, w] = sum(c, i, j) x[n, c, h + i - 1, w + j - 1 | outside: 0] * f[o, c, i, j]
@@ -159,7 +199,10 @@ def layer_norm() -> Pair:
     return Pair(glow.define("layer_norm", text), types, operators)
 
 
-PAIRS = (bag_of_words, banded_product, local_attention, matrix_product, convolution, layer_norm)
+PAIRS = (
+    *(bag_of_words, banded_product, local_attention, matrix_product, byte_product),
+    *(convolution, depthwise, pooling, layer_norm),
+)
 
 
 def graph(pair: Pair) -> ModuleOp:
@@ -202,9 +245,12 @@ def main() -> None:
     )
     parser.add_argument("--repeat", type=int, default=50, help="runs of each; default 50")
     parser.add_argument("--threads", type=int, default=1, help="default 1")
+    parser.add_argument("--only", action="append", help="a row; may be repeated; default all")
     given = parser.parse_args()
     print(f"{'':16} {'formula':>10} {'operators':>10} {'ratio':>6} {'apart':>8}")
     for make in PAIRS:
+        if make.__name__ not in (given.only or [make.__name__]):
+            continue
         formula, operators, apart = measure(make(), given.repeat, given.threads)
         print(
             f"{make.__name__:16} {1e3 * formula:7.3f} ms {1e3 * operators:7.3f} ms "

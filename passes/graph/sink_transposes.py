@@ -185,7 +185,8 @@ def sink_below_formula(node: Structured, build: Build) -> SSAValue | None:
             other = Call(type(node), tuple(o.type for o in operands), (), properties)
             order = _order_of_result(node.call, other, orders)
             if order is not None and (is_identity(order) or _pays(node, operands, found, chosen)):
-                return transpose(build, build(type(node), *operands, **properties), order)
+                made = build(type(node), *operands, **properties)  # pyright: ignore[reportArgumentType]
+                return transpose(build, made, order)
     return None
 
 

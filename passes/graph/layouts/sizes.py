@@ -19,9 +19,8 @@ from ....glow_dialects.glow.convolution import ConvolutionOp
 from ....glow_dialects.glow_cpu.blocked import num_blocks
 from ....glow_dialects.operator import shape_of
 from .convolutions import ConvolutionKind, convolution_kind, is_integer
-from .state import Layouts, rule_of
-
-_CHANNEL = 1
+from .elements import works_on_blocks
+from .state import CHANNEL, Layouts
 
 
 class _Classes:
@@ -77,7 +76,7 @@ def block_sizes(block: Block, layouts: Layouts, most: int) -> dict[SSAValue, int
     for op in block.ops:
         if isinstance(op, ConvolutionOp):
             _convolution(op, layouts, classes)
-        elif rule_of(type(op)) is not None:
+        elif works_on_blocks(op):
             _neighbours(op, classes)
     return classes.blocks(most)
 
@@ -88,7 +87,7 @@ def _convolution(node: ConvolutionOp, layouts: Layouts, classes: _Classes) -> No
         return
     group = node.group.value.data
     for value in (node.input, node.result):
-        channels = shape_of(value.type)[_CHANNEL]
+        channels = shape_of(value.type)[CHANNEL]
         classes.see(value, channels // group if kind is ConvolutionKind.GROUPED else channels)
         (classes.want if is_integer(node) else classes.fix)(value)
     if kind is ConvolutionKind.DEPTHWISE:
@@ -103,5 +102,5 @@ def _neighbours(op: Operation, classes: _Classes) -> None:
     values = [v for v in op.operands if not isinstance(v.owner, ConstantOp | SplatOp)]
     values = [v for v in values if len(shape_of(v.type)) >= 3]
     for value in (*values, result):
-        classes.see(value, shape_of(value.type)[_CHANNEL])
+        classes.see(value, shape_of(value.type)[CHANNEL])
         classes.join(value, result)
