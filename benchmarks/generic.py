@@ -51,6 +51,8 @@ class Pair:
     operator: Operator
     types: Sequence[TensorType]
     operators: Built
+    constants: int = 0
+    """How many of the last operands are known at compile time."""
 
 
 def floats(*shape: int) -> TensorType:
@@ -139,6 +141,15 @@ def byte_product(rows: int = 256, inner: int = 256, columns: int = 256) -> Pair:
     return Pair(glow.define("byte_product", text), types, operators)
 
 
+def byte_layer(rows: int = 256, inner: int = 256, columns: int = 256) -> Pair:
+    def operators(v: Sequence[SSAValue]) -> SSAValue:
+        return MatMulOp.of(*v, transpose_rhs=True).result
+
+    text = "y[i, j] = sum(t) i32(x[i, t]) * i32(w[j, t])"
+    types = [with_shape(i8, (rows, inner)), with_shape(i8, (columns, inner))]
+    return Pair(glow.define("byte_layer", text), types, operators, constants=1)
+
+
 def depthwise(channels: int = 64, size: int = 56) -> Pair:
     text = """
         y[n, c, h, w] = sum(i, j) x[n, c, h + i - 1, w + j - 1 | outside: 0] * f[c, 0, i, j]
@@ -200,18 +211,19 @@ def layer_norm() -> Pair:
 
 
 PAIRS = (
-    *(bag_of_words, banded_product, local_attention, matrix_product, byte_product),
-    *(convolution, depthwise, pooling, layer_norm),
+    *(bag_of_words, banded_product, local_attention, matrix_product),
+    *(byte_product, byte_layer, convolution, depthwise, pooling, layer_norm),
 )
 
 
-def graph(pair: Pair) -> ModuleOp:
-    """A network of the operators alone."""
-    block = Block(arg_types=pair.types)
+def graph(pair: Pair, build: Built, known: Sequence[np.ndarray]) -> ModuleOp:
+    """A network of the formula alone, or of the operators, with some operands known."""
+    block = Block(arg_types=pair.types[: len(pair.types) - len(known)])
     with ImplicitBuilder(block):
-        result = pair.operators(block.args)
+        constants = [make_constant(array).result for array in known]
+        result = build([*block.args, *constants])
         func.ReturnOp(result)
-    t = FunctionType.from_lists(list(pair.types), [result.type])
+    t = FunctionType.from_lists([a.type for a in block.args], [result.type])
     return ModuleOp([func.FuncOp("main", t, Region(block))])
 
 
@@ -223,10 +235,16 @@ def arrays(types: Sequence[TensorType]) -> list[np.ndarray]:
 
 def measure(pair: Pair, repeat: int, threads: int) -> tuple[float, float, float]:
     """Least seconds of the formula and of the operators, and how far their results are apart."""
-    modules = (pair.operator.graph(*pair.types), graph(pair))
+    every = arrays(pair.types)
+    split = len(every) - pair.constants
+    given, known = every[:split], every[split:]
+
+    def formula(values: Sequence[SSAValue]) -> SSAValue:
+        return pair.operator(*values).result
+
+    modules = [graph(pair, build, known) for build in (formula, pair.operators)]
     # winograd convolution is another algorithm
     models = [glow.compile(m, threads=threads, conv_algorithm="direct") for m in modules]
-    given = arrays(pair.types)
     results = [model(*given)[0] for model in models]
     scale = max(1.0, float(abs(results[1]).max()))
     difference = float(abs(results[0] - results[1]).max()) / scale
