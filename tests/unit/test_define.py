@@ -66,7 +66,9 @@ def test_products_of_bytes_are_matrix_products(
     block.add_ops([*([weights] if constant else []), node, func.ReturnOp(node.result)])
     t = FunctionType.from_lists([a.type for a in block.args], [node.result.type])
     model = glow.compile(ModuleOp([func.FuncOp("main", t, Region(block))]), cache=False)
-    assert "generic" not in str(model.stages["allocated"])
+    # a transpose at run time would cost more than it saves
+    needs_transpose = not constant and "w[l, j, k, i]" in text
+    assert ("generic" in str(model.stages["allocated"])) == needs_transpose
     np.testing.assert_array_equal(model(x)[0] if constant else model(x, w)[0], product(x, w))
 
 
