@@ -38,7 +38,9 @@ def _of(user: Operation, layouts: Layouts, found: dict[SSAValue, int]) -> int:
             return -1
         if kind.needs_blocks:
             return 1
-    elif not works_on_blocks(user) or (isinstance(user, ReshapeOp) and not keeps_channels(user)):
+    elif not works_on_blocks(user, layouts.block):
+        return -1
+    elif isinstance(user, ReshapeOp) and not keeps_channels(user):
         return -1
     wanted = found.get(user.results[0], 0)
     return (wanted > 0) - (wanted < 0)

@@ -7,7 +7,7 @@ from math import prod
 
 import numpy as np
 from xdsl.dialects.builtin import f64
-from xdsl.ir import Attribute, Operation
+from xdsl.ir import Operation
 from xdsl.utils.exceptions import VerifyException
 
 from ....glow_dialects.formula.facts import divided_dimension
@@ -104,58 +104,57 @@ def broadcast(layouts: Layouts, node: BroadcastOp) -> Blocked | None:
     return Blocked(layouts.add(BroadcastOp, x.value, result_types=[result]), x.channels, x.fill)
 
 
-def blocked_call(node: Structured, operand: Attribute) -> Call | None:
+def computes_channels(node: Structured, block: int) -> bool:
     """
-    The same operator on a blocked operand, if the formula says that it computes each channel and
-    each lane by itself and leaves them where they are; None otherwise.
+    Whether the formula says that an operator computes each channel of its first operand by itself
+    and leaves it where it is, and the same of a blocked operand for each block and each lane.
     """
-    rank, block = len(shape_of(operand)) - 1, shape_of(operand)[-1]
+    shape, result = shape_of(node.operands[0].type), shape_of(node.results[0].type)
+    if len(shape) < 3 or len(result) < 3:
+        return False
+    if divided_dimension(node.statement(node.call), {0: CHANNEL}) != CHANNEL:
+        return False
+    operand = with_shape(element_of(node.operands[0].type), _blocked_shape(shape, block))
     call = Call(type(node), (operand, *node.call.operands[1:]), (), node.properties)
     try:
-        (result,) = node.infer(call)
+        (found,) = node.infer(call)
     except VerifyException:
-        return None
-    said = node.statement(call)
-    dims = [divided_dimension(said, {0: d}) for d in (CHANNEL, rank)]
-    shape = [*shape_of(node.results[0].type), block]
-    shape[CHANNEL] = num_blocks(shape[CHANNEL], block)
-    # whatever else there is has the same places in both layouts
-    keeps = dims == [CHANNEL, len(shape) - 1] and shape_of(result) == tuple(shape)
-    return Call(call.operator, call.operands, (result,), call.properties) if keeps else None
+        return False
+    said, wanted = node.statement(call), _blocked_shape(result, block)
+    dims = [divided_dimension(said, {0: d}) for d in (CHANNEL, len(shape))]
+    return dims == [CHANNEL, len(result)] and shape_of(found) == tuple(wanted)
 
 
-def computes_channels(node: Structured) -> bool:
-    """Whether an operator computes each channel of its first operand by itself."""
-    said = node.statement(node.call)
-    return len(said.result.places) > 2 and divided_dimension(said, {0: CHANNEL}) == CHANNEL
+def _blocked_shape(shape: Sequence[int], block: int) -> list[int]:
+    batch, channels, *sizes = shape
+    return [batch, num_blocks(channels, block), *sizes, block]
 
 
 @rule(*[n for n in NODES if issubclass(n, Structured) and says_all(n)])
 def by_formula(layouts: Layouts, node: Structured) -> Blocked | None:
     """What computes each channel by itself, as a reduction over spatial dimensions does."""
     x = layouts.blocked(node.operands[0])
-    if x is None or not computes_channels(node):
+    if x is None or not computes_channels(node, x.block):
         return None
-    call = blocked_call(node, x.value.type)
     fill = 0.0 if x.is_full else fill_of_formula(node.statement(node.call), x.fill)
-    if call is None or fill is None:
+    if fill is None:
         return None
-    (result,) = call.results
-    if prod(shape_of(result)) >= prod(shape_of(x.value.type)):
-        # it might be faster on rows that lie together
-        if layouts.demand.get(node.results[0], 0) <= 0:
-            return None
+    shape = shape_of(node.results[0].type)
+    grows = prod(shape) >= prod(shape_of(node.operands[0].type))
+    # rows that lie together may be faster
+    if grows and layouts.demand.get(node.results[0], 0) <= 0:
+        return None
     others = [layouts.plain(v) for v in node.operands[1:]]
     y = layouts.add(type(node), x.value, *others, **node.properties)  # pyright: ignore[reportArgumentType]
-    return Blocked(y, shape_of(node.results[0].type)[CHANNEL], fill)
+    return Blocked(y, shape[CHANNEL], fill)
 
 
-def works_on_blocks(op: Operation) -> bool:
+def works_on_blocks(op: Operation, block: int) -> bool:
     """Whether an operator has a rule for blocked tensors that may apply."""
     found = rule_of(type(op))
     if found is not by_formula:
         return found is not None
-    return isinstance(op, Structured) and computes_channels(op)
+    return isinstance(op, Structured) and computes_channels(op, block)
 
 
 def fill_of_formula(said: Statement, fill: float | None) -> float | None:

@@ -76,7 +76,7 @@ def block_sizes(block: Block, layouts: Layouts, most: int) -> dict[SSAValue, int
     for op in block.ops:
         if isinstance(op, ConvolutionOp):
             _convolution(op, layouts, classes)
-        elif works_on_blocks(op):
+        elif works_on_blocks(op, layouts.block):
             _neighbours(op, classes)
     return classes.blocks(most)
 
