@@ -70,6 +70,16 @@ def bag_of_words() -> Pair:
     return Pair(glow.define("bag_of_words", text), types, operators)
 
 
+def chosen_columns(rows: int = 256, width: int = 1000, columns: int = 512) -> Pair:
+    text = "y[b, i] = x[b, clamp(n[i], 0, size(x, 1) - 1)]"
+
+    def operators(v: Sequence[SSAValue]) -> SSAValue:
+        return GatherOp.of(v[0], v[1], axis=1).result
+
+    types = [floats(rows, width), with_shape(i64, (columns,))]
+    return Pair(glow.define("chosen_columns", text), types, operators)
+
+
 def banded_product(rows: int = 1000, width: int = 9, columns: int = 64) -> Pair:
     text = "y[i, c] = sum(t) band[i, t] * x[i + t - size(band, 1) // 2, c | outside: 0]"
 
@@ -211,7 +221,7 @@ def layer_norm() -> Pair:
 
 
 PAIRS = (
-    *(bag_of_words, banded_product, local_attention, matrix_product),
+    *(bag_of_words, chosen_columns, banded_product, local_attention, matrix_product),
     *(byte_product, byte_layer, convolution, depthwise, pooling, layer_norm),
 )
 
