@@ -1,7 +1,7 @@
 """
 Compares the speed of kernels of formulas with that of operators that compute the same.
 
-    python -m glow.benchmarks.generic [--repeat 50] [--threads 1]
+    python -m glow.benchmarks.generic [--repeat 50] [--threads 1] [--only matrix_product]
 
 Both run in turns on the same arrays, and their results are compared. A ratio is the time of the
 formula divided by that of the operators: below 1, the formula is faster.
@@ -23,6 +23,7 @@ from glow.glow_dialects.glow.attention import MaskedAttentionOp
 from glow.glow_dialects.glow.convolution import ConvolutionOp
 from glow.glow_dialects.glow.matrix import MatMulOp
 from glow.glow_dialects.glow.normalization import LayerNormOp
+from glow.glow_dialects.glow.pooling import MaxPoolOp
 from glow.glow_dialects.glow.reduction import ReduceSumOp
 from glow.glow_dialects.glow.shape import (
     BroadcastOp,
@@ -36,7 +37,7 @@ from glow.glow_dialects.operator import element_of, shape_of, with_shape
 from glow.semantics.arrays import make_constant
 from xdsl.builder import ImplicitBuilder
 from xdsl.dialects import func
-from xdsl.dialects.builtin import FunctionType, ModuleOp, TensorType, f32, i64
+from xdsl.dialects.builtin import FunctionType, ModuleOp, TensorType, f32, i8, i64
 from xdsl.ir import Block, Region, SSAValue
 
 Built = Callable[[Sequence[SSAValue]], SSAValue]
@@ -49,6 +50,8 @@ class Pair:
     operator: Operator
     types: Sequence[TensorType]
     operators: Built
+    constants: int = 0
+    """How many of the last operands are known at compile time."""
 
 
 def floats(*shape: int) -> TensorType:
@@ -64,6 +67,16 @@ def bag_of_words() -> Pair:
 
     types = [floats(5000, 128), with_shape(i64, (64, 40))]
     return Pair(glow.define("bag_of_words", text), types, operators)
+
+
+def chosen_columns(rows: int = 256, width: int = 1000, columns: int = 512) -> Pair:
+    text = "y[b, i] = x[b, clamp(n[i], 0, size(x, 1) - 1)]"
+
+    def operators(v: Sequence[SSAValue]) -> SSAValue:
+        return GatherOp.of(v[0], v[1], axis=1).result
+
+    types = [floats(rows, width), with_shape(i64, (columns,))]
+    return Pair(glow.define("chosen_columns", text), types, operators)
 
 
 def banded_product(rows: int = 1000, width: int = 9, columns: int = 64) -> Pair:
@@ -128,6 +141,54 @@ def matrix_product(rows: int = 256, inner: int = 256, columns: int = 256) -> Pai
     return Pair(operator, [floats(rows, inner), floats(inner, columns)], operators)
 
 
+def byte_product(rows: int = 256, inner: int = 256, columns: int = 256) -> Pair:
+    def operators(v: Sequence[SSAValue]) -> SSAValue:
+        return MatMulOp.of(*v).result
+
+    text = "y[i, j] = sum(t) i32(a[i, t]) * i32(b[t, j])"
+    types = [with_shape(i8, (rows, inner)), with_shape(i8, (inner, columns))]
+    return Pair(glow.define("byte_product", text), types, operators)
+
+
+def byte_layer(rows: int = 256, inner: int = 256, columns: int = 256) -> Pair:
+    def operators(v: Sequence[SSAValue]) -> SSAValue:
+        return MatMulOp.of(*v, transpose_rhs=True).result
+
+    text = "y[i, j] = sum(t) i32(x[i, t]) * i32(w[j, t])"
+    types = [with_shape(i8, (rows, inner)), with_shape(i8, (columns, inner))]
+    return Pair(glow.define("byte_layer", text), types, operators, constants=1)
+
+
+def depthwise(channels: int = 64, size: int = 56) -> Pair:
+    text = """
+        y[n, c, h, w] = sum(i, j) x[n, c, h + i - 1, w + j - 1 | outside: 0] * f[c, 0, i, j]
+        for h + i < size(x, 2) + 2, w + j < size(x, 3) + 2
+    """
+
+    def operators(v: Sequence[SSAValue]) -> SSAValue:
+        bias = make_constant(np.zeros(channels, np.float32)).result
+        found = ConvolutionOp.of(
+            *(v[0], v[1], bias), strides=[1, 1], pads=[1] * 4, dilations=[1, 1], group=channels
+        )
+        return found.result
+
+    types = [floats(1, channels, size, size), floats(channels, 1, 3, 3)]
+    return Pair(glow.define("depthwise", text), types, operators)
+
+
+def pooling(channels: int = 64, size: int = 56) -> Pair:
+    text = """
+        y[n, c, h, w] = max(i < 3, j < 3) x[n, c, 2 * h + i - 1, 2 * w + j - 1 | outside: -inf]
+        for 2 * h + i < size(x, 2) + 2, 2 * w + j < size(x, 3) + 2
+    """
+
+    def operators(v: Sequence[SSAValue]) -> SSAValue:
+        window = {"strides": [2, 2], "pads": [1] * 4, "dilations": [1, 1]}
+        return MaxPoolOp.of(v[0], kernel=[3, 3], **window).result
+
+    return Pair(glow.define("pooling", text), [floats(1, channels, size, size)], operators)
+
+
 def convolution() -> Pair:
     text = """
         y[n, o, h, w] = sum(c, i, j) x[n, c, h + i - 1, w + j - 1 | outside: 0] * f[o, c, i, j]
@@ -158,16 +219,20 @@ def layer_norm() -> Pair:
     return Pair(glow.define("layer_norm", text), types, operators)
 
 
-PAIRS = (bag_of_words, banded_product, local_attention, matrix_product, convolution, layer_norm)
+PAIRS = (
+    *(bag_of_words, chosen_columns, banded_product, local_attention, matrix_product),
+    *(byte_product, byte_layer, convolution, depthwise, pooling, layer_norm),
+)
 
 
-def graph(pair: Pair) -> ModuleOp:
-    """Returns a network of the operators alone."""
-    block = Block(arg_types=pair.types)
+def graph(pair: Pair, build: Built, known: Sequence[np.ndarray]) -> ModuleOp:
+    """Returns a network of the formula alone, or of the operators, with some operands known."""
+    block = Block(arg_types=pair.types[: len(pair.types) - len(known)])
     with ImplicitBuilder(block):
-        result = pair.operators(block.args)
+        constants = [make_constant(array).result for array in known]
+        result = build([*block.args, *constants])
         func.ReturnOp(result)
-    t = FunctionType.from_lists(list(pair.types), [result.type])
+    t = FunctionType.from_lists([a.type for a in block.args], [result.type])
     return ModuleOp([func.FuncOp("main", t, Region(block))])
 
 
@@ -182,10 +247,16 @@ def measure(pair: Pair, repeat: int, threads: int) -> tuple[float, float, float]
     Returns the least seconds of the formula and of the operators, and the difference of their
     results.
     """
-    modules = (pair.operator.graph(*pair.types), graph(pair))
+    every = arrays(pair.types)
+    split = len(every) - pair.constants
+    given, known = every[:split], every[split:]
+
+    def formula(values: Sequence[SSAValue]) -> SSAValue:
+        return pair.operator(*values).result
+
+    modules = [graph(pair, build, known) for build in (formula, pair.operators)]
     # winograd convolution is another algorithm
     models = [glow.compile(m, threads=threads, conv_algorithm="direct") for m in modules]
-    given = arrays(pair.types)
     results = [model(*given)[0] for model in models]
     scale = max(1.0, float(abs(results[1]).max()))
     difference = float(abs(results[0] - results[1]).max()) / scale
@@ -204,9 +275,12 @@ def main() -> None:
     )
     parser.add_argument("--repeat", type=int, default=50, help="runs of each; default 50")
     parser.add_argument("--threads", type=int, default=1, help="default 1")
+    parser.add_argument("--only", action="append", help="a row; may be repeated; default all")
     given = parser.parse_args()
     print(f"{'':16} {'formula':>10} {'operators':>10} {'ratio':>6} {'apart':>8}")
     for make in PAIRS:
+        if make.__name__ not in (given.only or [make.__name__]):
+            continue
         formula, operators, apart = measure(make(), given.repeat, given.threads)
         print(
             f"{make.__name__:16} {1e3 * formula:7.3f} ms {1e3 * operators:7.3f} ms "

@@ -28,7 +28,7 @@ from typing import TypeAlias
 from xdsl.dialects.builtin import IntegerType, Signedness
 from xdsl.ir import Attribute
 
-from .elements import is_float
+from .elements import is_float, is_unsigned
 from .glow.base import Node
 from .operator import Call, element_of
 from .quant import QuantizedType
@@ -52,7 +52,7 @@ class Schema(StrEnum):
         """Returns whether all scales and zero points of a type follow the schema."""
         if self is Schema.ASYMMETRIC:
             return True
-        signed = element.storage.signedness.data is not Signedness.UNSIGNED
+        signed = not is_unsigned(element.storage)
         symmetric = signed and not any(element.zero_point_values())
         if self is Schema.SYMMETRIC_UINT8:
             lowest = element.storage_min.data

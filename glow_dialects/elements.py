@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from math import inf, prod
 from typing import TypeAlias
 
@@ -58,12 +58,24 @@ def compute_type(element: Attribute) -> Attribute:
     return f32 if isinstance(element, Float16Type | BFloat16Type) else storage_type(element)
 
 
-def stored_values(element: Attribute) -> tuple[float, float]:
+@cache
+def is_unsigned(element: Attribute) -> bool:
+    """
+    Whether elements are stored as integers that compare, divide and convert as unsigned: those of
+    unsigned types, and i1.
+    """
+    stored = storage_type(element)
+    if not isinstance(stored, IntegerType):
+        return False
+    return stored == i1 or stored.signedness.data is Signedness.UNSIGNED
+
+
+def stored_values(element: Attribute) -> tuple[int | float, int | float]:
     """Returns the smallest and the largest value of an element type; infinities for floats."""
     if not isinstance(element, IntegerType):
         return (-inf, inf)
     width = element.width.data
-    if width == 1 or element.signedness.data is Signedness.UNSIGNED:
+    if is_unsigned(element):
         return (0, 2**width - 1)
     return (-(2 ** (width - 1)), 2 ** (width - 1) - 1)
 
@@ -209,19 +221,9 @@ def memref_of(t: TensorType) -> MemRefType:
 
 def lowest(element: Attribute) -> int | float:
     """Returns the identity of the maximum: no value of this element type is below it."""
-    return _extreme(storage_type(element), highest=False)
+    return stored_values(storage_type(element))[0]
 
 
 def highest(element: Attribute) -> int | float:
     """Returns the identity of the minimum: no value of this element type is above it."""
-    return _extreme(storage_type(element), highest=True)
-
-
-def _extreme(stored: Attribute, highest: bool) -> int | float:
-    if is_float(stored):
-        return float("inf") if highest else float("-inf")
-    assert isinstance(stored, IntegerType)
-    width = stored.width.data
-    if stored == i1 or stored.signedness.data is Signedness.UNSIGNED:
-        return 2**width - 1 if highest else 0
-    return 2 ** (width - 1) - 1 if highest else -(2 ** (width - 1))
+    return stored_values(storage_type(element))[1]

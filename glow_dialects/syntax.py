@@ -54,13 +54,14 @@ _KINDS: dict[str, Attribute] = {
 @dataclass(frozen=True)
 class PerDimension(AttrConstraint[DenseArrayBase[IntegerType]]):
     """
-    A list of i64 with `times` numbers for each dimension of the first result but `besides`; if it
-    is not given, all are `fill`.
+    A list of i64 with `times` numbers for each dimension of the first result but `besides`, none
+    below `least`; if it is not given, all are `fill`. Without `fill`, it must be given.
     """
 
-    fill: int
+    fill: int | None
     besides: int = 0
     times: int = 1
+    least: int | None = None
 
     def verify(self, attr: Attribute, constraint_context: VerificationContext) -> None:
         _INTS.verify(attr, constraint_context)
@@ -68,9 +69,15 @@ class PerDimension(AttrConstraint[DenseArrayBase[IntegerType]]):
     def mapping_type_vars(self, type_var_mapping: object) -> PerDimension:
         return self
 
-    def default(self, result: Attribute) -> Attribute:
+    def length(self, rank: int) -> int:
+        """How many numbers there are for a result of that rank."""
+        return self.times * max(0, rank - self.besides)
+
+    def default(self, result: Attribute) -> Attribute | None:
+        if self.fill is None:
+            return None
         rank = result.get_num_dims() if isinstance(result, TensorType | MemRefType) else 0
-        return _filled(self.fill, self.times * max(0, rank - self.besides))
+        return _filled(self.fill, self.length(rank))
 
 
 @lru_cache
@@ -181,8 +188,10 @@ def _as_text(value: Attribute, definition: PropertyDef) -> Attribute:
 
 
 def _is_required(definition: PropertyDef) -> bool:
-    if isinstance(definition, OptPropertyDef) or isinstance(definition.constr, PerDimension):
+    if isinstance(definition, OptPropertyDef):
         return False
+    if isinstance(definition.constr, PerDimension):
+        return definition.constr.fill is None
     return definition.default_value is None
 
 

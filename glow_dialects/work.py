@@ -21,7 +21,6 @@ from ..table import Table
 from .elements import element_bytes
 from .formula import facts
 from .formula.statement import Statement
-from .glow.attention import AttentionOp, MaskedAttentionOp
 from .glow.base import DataParallel, Node, OnlyMovesData
 from .glow.constant import ConstantOp, SplatOp
 from .glow.normalization import (
@@ -38,7 +37,6 @@ from .glow.shape import BroadcastOp, ReshapeOp, SliceOp
 from .glow.structured import Structured
 from .glow.transposed import TransposedConvolutionOp
 from .glow_cpu.blocked import Windowed
-from .glow_cpu.dot import DotMatMulOp
 from .glow_cpu.sparse import SparseVectorMatMulOp
 from .glow_cpu.winograd import WinogradConvolutionOp
 from .operator import Call, element_of, shape_of
@@ -189,7 +187,7 @@ def _transposed(call: Call) -> int:
     return _elements(call.operands[0]) * prod(call.shape(1)[1:])
 
 
-@products(DotMatMulOp, SparseVectorMatMulOp)
+@products(SparseVectorMatMulOp)
 def _packed(call: Call) -> int:
     return _elements(call.results[0]) * call.shape(0)[-1]
 
@@ -201,13 +199,6 @@ def _winograd(call: Call) -> int:
     batch, blocks, *sizes, block = shape_of(call.results[0])
     points = (tile + 2) ** 2 * batch * prod(-(-s * call.int("pool") // tile) for s in sizes)
     return points * inputs * lanes * blocks * block
-
-
-@products(AttentionOp, MaskedAttentionOp)
-def _attention(call: Call) -> int:
-    images, rows, heads, inner = call.shape(0)
-    _, columns, _, width = call.shape(2)
-    return images * heads * rows * columns * (inner + width)
 
 
 @operations(LocalResponseNormOp)

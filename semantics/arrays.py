@@ -29,7 +29,7 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from ..glow_dialects.blob import BlobAttr
-from ..glow_dialects.elements import storage_type, tensor_type
+from ..glow_dialects.elements import is_unsigned, storage_type, tensor_type
 from ..glow_dialects.glow.constant import ConstantOp, SplatOp
 from ..glow_dialects.python_values import to_python
 
@@ -73,7 +73,7 @@ def numpy_dtype(element: Attribute) -> np.dtype:
         if width == 1:
             return np.dtype(np.bool_)
         if width < 8 or width in (8, 16, 32, 64):
-            kind = "u" if stored.signedness.data is Signedness.UNSIGNED else "i"
+            kind = "u" if is_unsigned(stored) else "i"
             return np.dtype(f"{kind}{max(width, 8) // 8}")
     raise VerifyException(
         f"expected elements of f16, bf16, f32, f64, or integers of up to 8, of 16, 32 or 64 bits, "

@@ -19,6 +19,7 @@ from .indices import (
 from .parser import TOO_DEEP
 from .problem import FormulaError
 from .statement import (
+    Affine,
     Constant,
     Kind,
     Loop,
@@ -29,6 +30,7 @@ from .statement import (
 from .syntax import (
     Access,
     Expression,
+    Limit,
     Name,
 )
 from .values import Values
@@ -50,7 +52,8 @@ def bind(
     - `names`: numbers, and sequences of them for packs, by name; `w..` names the length of a pack.
     - `shape`, `element`: of the result, as far as they are known; what is not known is inferred.
     - `computes`: the element type to which narrower elements are converted when they are read.
-    - `strict`: whether a maximum or minimum over nothing is an error.
+    - `strict`: whether the formula may be wrong, and not just its operands; messages say what to
+      do about it, and a maximum or minimum over nothing is an error.
 
     Raises FormulaError, which shows the place in the formula.
     """
@@ -132,6 +135,7 @@ class _Binder(Values):
                 for loop in self.indices.loops_of(index):
                     if loop.size == UNKNOWN:
                         self._fail_unknown(index)
+        self._expect_limits()
 
     def _fail_unknown(self, index: Name) -> NoReturn:
         self.fail(
@@ -159,19 +163,24 @@ class _Binder(Values):
         return found
 
     def _size(self, e: Expression, place: int) -> int:
+        size = self._number(e, place)
+        if not 0 <= size < 2**31:
+            self.fail(f"expected a size from 0, found {size}", e.at)
+        return size
+
+    def _number(self, e: Expression, place: int | None) -> int:
         self.place = place
         value = self.value(e)
         self.place = None
         if not isinstance(value, Constant) or not isinstance(value.value, int):
             self.fail("expected a whole number that is known at compile time", e.at)
-        if not 0 <= value.value < 2**31:
-            self.fail(f"expected a size from 0, found {value.value}", e.at)
         return value.value
 
     def _once(self, explicit: set[Loop]) -> bool:
         """Returns one rule after the other, until one of them tells a range."""
         rules: list[Callable[[set[Loop]], bool]] = [
             self._bare,
+            self._limited,
             self._bare_beyond,
             self._declared,
             self._largest,
@@ -223,6 +232,47 @@ class _Binder(Values):
                     loop.set_size(size)
                     changed = True
         return changed
+
+    def _limits(self) -> Iterator[tuple[Limit, Affine, int]]:
+        """What is limited, as an affine form of indices, and the number that it is below."""
+        for limit in (limit for e in equations_of(self.formula) for limit in e.limits):
+            packs = self.indices.packs_in(limit.left)
+            places = range(self.indices.packs[packs[0].name]) if packs else (None,)
+            for place in places:
+                form = affine(self.index(limit.left, place, check=False))
+                if form is None:
+                    self.fail("expected a sum of multiples of indices", limit.left.at)
+                yield limit, form, self._number(limit.right, place)
+
+    def _limited(self, explicit: set[Loop]) -> bool:
+        """By limits, when of each that concerns an index all other indices have ranges."""
+        found: dict[Loop, int] = {}
+        waiting: set[Loop] = set()
+        for _, form, end in self._limits():
+            largest = largest_range(form, end)
+            if largest is None:
+                waiting |= {loop for loop in form.terms if loop.size == UNKNOWN}
+            else:
+                loop, size = largest
+                found[loop] = min(size, found.get(loop, size))
+        ready = {loop: size for loop, size in found.items() if loop not in waiting}
+        for loop, size in ready.items():
+            loop.set_size(size)
+        return bool(ready)
+
+    def _expect_limits(self) -> None:
+        for limit, form, end in self._limits():
+            # an index without values has too large a first one, unless there is no room at all
+            sizes = {loop: max(loop.size, end > 0) for loop in form.terms}
+            if 0 in sizes.values():
+                continue
+            largest = form.constant + sum(max(0, c * (sizes[i] - 1)) for i, c in form.terms.items())
+            if largest >= end:
+                first = [f" for the first {loop.name}" for loop in form.terms if not loop.size]
+                self.fail(
+                    f"expected {limit.left} below {end}{''.join(first[:1])}, found {largest}",
+                    limit.at,
+                )
 
     def _declared(self, explicit: set[Loop]) -> bool:
         if self.shape is None:

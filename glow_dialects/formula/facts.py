@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
 
 from ..scalar import Primitive
@@ -88,45 +88,52 @@ def divides(statement: Statement, parts: AbstractSet[int]) -> bool:
     first dimension of each of the operands `parts`, and of other operands only elements that all
     parts need.
     """
-    places = statement.result.places
-    return (
-        bool(places)
-        and places[0] is not None
-        and _follows(statement.result.value, places[0], parts)
-    )
+    return divided_dimension(statement, dict.fromkeys(parts, 0)) == 0
 
 
-def _follows(term: Term, first: Loop | None, parts: AbstractSet[int]) -> bool:
+def divided_dimension(statement: Statement, parts: Mapping[int, int]) -> int | None:
     """
-    Returns whether a term reads the operands `parts` only where their first index is the value of a
-    loop, which it uses for nothing else. Without a loop, it does not read them.
+    The dimension of the result of which a part needs the same part of a dimension of operands,
+    and nothing of other operands but what all parts need; None if there is none. `parts` are the
+    dimensions by operand.
+    """
+    for d, loop in enumerate(statement.result.places):
+        if loop is not None and _follows(statement.result.value, loop, parts):
+            return d
+    return None
+
+
+def _follows(term: Term, divided: Loop | None, parts: Mapping[int, int]) -> bool:
+    """
+    Whether a term reads operands only where the value of a loop is the index of their dimension in
+    `parts`, and uses the loop for nothing else. Without a loop, it does not read these operands.
     """
     match term:
         case Read():
-            return _reads_part(term, first, parts)
+            return _reads_part(term, divided, parts)
         case Reduce():
-            return first not in term.over and _follows(term.body, first, parts)
+            return divided not in term.over and _follows(term.body, divided, parts)
         case LoopValue():
-            return term.loop is not first
+            return term.loop is not divided
         case _:
-            return all(_follows(part, first, parts) for part in term.parts)
+            return all(_follows(part, divided, parts) for part in term.parts)
 
 
-def _reads_part(term: Read, first: Loop | None, parts: AbstractSet[int]) -> bool:
+def _reads_part(term: Read, divided: Loop | None, parts: Mapping[int, int]) -> bool:
     place = None
     if isinstance(term.source, Stage):
-        found = [d for d, index in enumerate(term.indices) if first and _is_value(index, first)]
+        found = [d for d, index in enumerate(term.indices) if divided and _is_value(index, divided)]
         place = found[0] if found else None
         inner = None if place is None else term.source.places[place]
         if not _follows(term.source.value, inner, parts):
             return False
     elif term.source in parts:
-        place = 0
-        if first is None or not _is_value(term.indices[0], first):
+        place = parts[term.source]
+        if divided is None or not _is_value(term.indices[place], divided):
             return False
     rest = [index for d, index in enumerate(term.indices) if d != place]
     rest += [term.outside] if term.outside is not None else []
-    return all(_follows(index, first, parts) for index in rest)
+    return all(_follows(index, divided, parts) for index in rest)
 
 
 def _is_value(term: Term, loop: Loop) -> bool:

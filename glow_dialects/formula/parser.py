@@ -3,7 +3,8 @@ The parser of formulas.
 
 ```
 formula    = equation ["where" equation {";" equation}]
-equation   = name "[" [index {"," index}] "]" "=" expression ["for" bound {"," bound}]
+equation   = name "[" [index {"," index}] "]" "=" expression ["for" range {"," range}]
+range      = bound | sum "<" sum
 index      = expression ["at" (number | name | "(" expression ")")]
 expression = or ["if" or "else" expression]
 or         = and {"or" and}                and     = not {"and" not}
@@ -38,6 +39,7 @@ from .syntax import (
     Expression,
     Formula,
     Index,
+    Limit,
     Name,
     Number,
     Reduction,
@@ -140,8 +142,12 @@ class _Parser:
         self._expect("]")
         self._expect("=")
         value = self._expression()
-        bounds = self._bounds() if self._accept("for") else ()
-        return Equation(name.text, indices, value, bounds, name.at)
+        ranges = [self._range()] if self._accept("for") else []
+        while ranges and self._accept(","):
+            ranges.append(self._range())
+        bounds = tuple(r for r in ranges if isinstance(r, Bound))
+        limits = tuple(r for r in ranges if isinstance(r, Limit))
+        return Equation(name.text, indices, value, bounds, limits, name.at)
 
     def _indices(self) -> tuple[Index, ...]:
         if self._token.text in ("]", "|"):
@@ -171,6 +177,15 @@ class _Parser:
         while self._accept(","):
             found.append(self._bound())
         return tuple(found)
+
+    def _range(self) -> Bound | Limit:
+        """`i < 3`, or what limits several indices, as in `i + 2 * k < 9`"""
+        start = self._token
+        left = self._sum()
+        if isinstance(left, Name):
+            return Bound(left, self._sum() if self._accept("<") else None)
+        self._expect("<", " after an index, or a sum of indices")
+        return Limit(left, self._sum(), start.at)
 
     def _bound(self) -> Bound:
         token = self._name("an index")

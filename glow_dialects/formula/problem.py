@@ -10,6 +10,7 @@ class FormulaError(VerifyException):
 
     def __init__(self, message: str, text: str, position: int):
         self.reason = message
+        self.text = text
         self.position = position
         start = text.rfind("\n", 0, position) + 1
         end = text.find("\n", position)
@@ -17,3 +18,7 @@ class FormulaError(VerifyException):
         shown = line.lstrip()
         column = position - start - (len(line) - len(shown))
         super().__init__(f"{message}\n  {shown.rstrip()}\n  {' ' * max(0, column)}^")
+
+    def about(self, operands: str) -> FormulaError:
+        """The same mistake, with what the formula is about."""
+        return FormulaError(f"{self.reason}; found {operands}", self.text, self.position)

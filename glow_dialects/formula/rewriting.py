@@ -30,6 +30,7 @@ def with_order(formula: Formula, name: str, order: Sequence[int]) -> Formula | N
     """
     equations = [formula.result, *formula.definitions]
     bounds = [b.size for e in equations for b in e.all_bounds if b.size is not None]
+    bounds += [side for e in equations for limit in e.limits for side in (limit.left, limit.right)]
     for e in (part for whole in (*(e.value for e in equations), *bounds) for part in inside(whole)):
         if isinstance(e, Access) and e.name == name:
             if len(e.indices) != len(order) or not all(map(_is_plain, e.indices)):
@@ -40,6 +41,12 @@ def with_order(formula: Formula, name: str, order: Sequence[int]) -> Formula | N
     return Formula(
         change.equation(formula.result), tuple(map(change.equation, formula.definitions))
     )
+
+
+def dimension_names(formula: Formula) -> set[str]:
+    """The properties that say for which dimensions indices of reads are."""
+    reads = (a for e in (formula.result, *formula.definitions) for a in e.accesses)
+    return {i.dims.name for a in reads for i in a.indices if isinstance(i.dims, Name)}
 
 
 def _is_plain(index: Index) -> bool:

@@ -145,6 +145,18 @@ class Bound:
 
 
 @dataclass(frozen=True)
+class Limit:
+    """What holds for all values of indices: their ranges are the largest for which it does."""
+
+    left: Expression
+    right: Expression
+    at: int = _at()
+
+    def __str__(self) -> str:
+        return f"{_within(self.left, 3)} < {_within(self.right, 3)}"
+
+
+@dataclass(frozen=True)
 class Reduction:
     """`sum(k, l) body`: the body reaches as far as products do."""
 
@@ -192,12 +204,13 @@ def inside(e: Expression) -> Iterator[Expression]:
 
 @dataclass(frozen=True)
 class Equation:
-    """`name[indices] = value for bounds`"""
+    """`name[indices] = value for bounds, limits`"""
 
     name: str
     indices: tuple[Index, ...]
     value: Expression
     bounds: tuple[Bound, ...] = ()
+    limits: tuple[Limit, ...] = ()
     at: int = _at()
 
     @cached_property
@@ -219,8 +232,8 @@ class Equation:
 
     def __str__(self) -> str:
         left = f"{self.name}[{', '.join(map(str, self.indices))}]"
-        bounds = f" for {', '.join(map(str, self.bounds))}" if self.bounds else ""
-        return f"{left} = {self.value}{bounds}"
+        ranges = ", ".join(map(str, (*self.bounds, *self.limits)))
+        return f"{left} = {self.value}{f' for {ranges}' if ranges else ''}"
 
 
 @dataclass(frozen=True)

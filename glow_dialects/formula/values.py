@@ -264,8 +264,7 @@ class Values(abc.ABC):
                 places *= len(self._dims(index.dims))
             entries.append((index, [(index.value, p) for p in places]))
         total = sum(len(found) for _, found in entries)
-        if rank is not None and total != rank:
-            self.fail(f"expected {rank} indices of {name}, found {total}", at)
+        self._expect_rank(name, rank, total, at)
         slots: list[tuple[Expression, int | None] | None] = [None] * total
         for index, found in entries:
             if index.dims is not None:
@@ -274,10 +273,21 @@ class Values(abc.ABC):
                     self.fail(f"expected {len(found)} dimensions, found {dims}", index.dims.at)
                 for d, entry in zip(dims, found, strict=True):
                     if not 0 <= d < total or slots[d] is not None:
-                        self.fail(f"expected other dimensions than {dims}", index.dims.at)
+                        self.fail(
+                            f"expected different dimensions from 0 to {total - 1}, "
+                            f"found {list(dims)}",
+                            index.dims.at,
+                        )
                     slots[d] = entry
         rest = iter([entry for index, found in entries if index.dims is None for entry in found])
         return [next(rest) if slot is None else slot for slot in slots]
+
+    def _expect_rank(self, name: str, rank: int | None, indices: int, at: int) -> None:
+        if rank is None or indices == rank:
+            return
+        if self.strict:
+            self.fail(f"expected {rank} indices of {name}, found {indices}", at)
+        self.fail(f"expected {name} of rank {indices}, found rank {rank}", at)
 
     def _dims(self, e: Expression) -> tuple[int, ...]:
         named = self.names.get(e.name) if isinstance(e, Name) else None
@@ -342,15 +352,16 @@ class Values(abc.ABC):
         return typing.constant(values[int(number)], e.at)  # pyright: ignore
 
     def _expect_inside(self, e: Access, term: Read) -> None:
-        if any(loop.size == 0 for loop in self.scope):
-            return
         for dimension, (index, size) in enumerate(zip(term.indices, term.shape, strict=True)):
+            if any(loop.size == 0 for loop in index.loops):
+                continue
             low, high = interval(index)
             if low < 0 or high >= size:
                 known = isfinite(low) and isfinite(high) and high - low < 2**31
                 goes = f"goes from {low} to {high}" if known else "may be any number"
+                remedy = "; clamp it, or say '| outside: 0'" if self.strict else ""
                 self.fail(
                     f"the index of dimension {dimension} of {e.name}, which has "
-                    f"{counted(size, 'element')}, {goes}; clamp it, or say '| outside: 0'",
+                    f"{counted(size, 'element')}, {goes}{remedy}",
                     index.at,
                 )

@@ -3,40 +3,38 @@
 from __future__ import annotations
 
 import abc
-from collections.abc import Sequence
+from typing import ClassVar
 
 from xdsl.dialects.builtin import FloatAttr, TensorType, f64
-from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def
 
-from ..operator import (
-    Call,
-    expect_float,
-    expect_rank,
-    expect_same_element,
-    expect_shape,
-    with_shape,
-)
-from .base import AcceptsEpilogue, Node
+from ..operator import Call, expect_float, expect_same_element
+from .base import AcceptsEpilogue
+from .structured import Structured
 
 
-class _Attention(Node, abc.ABC):
+class _Attention(Structured, abc.ABC):
     """Operands are query, key, value and perhaps a mask."""
+
+    MASK: ClassVar[str] = ""
+    """In the formula, what is added to scores."""
 
     scale = prop_def(FloatAttr, default_value=FloatAttr(1.0, f64))
 
     @classmethod
-    def infer(cls, call: Call) -> Sequence[Attribute]:
-        element = expect_same_element(call)
+    def formula_of(cls, call: Call) -> str:
+        return f"""
+            result[n, i, h, d] =
+                (sum(j) power[n, h, i, j] * value[n, j, h, d]) / (sum(j) power[n, h, i, j])
+            where score[n, h, i, j] =
+                      scale * (sum(c) query[n, i, h, c] * key[n, j, h, c]){cls.MASK};
+                  power[n, h, i, j] = exp(score[n, h, i, j] - (max(k) score[n, h, i, k]))
+        """
+
+    @classmethod
+    def check(cls, call: Call) -> None:
+        expect_same_element(call)
         expect_float(call)
-        images, rows, heads, inner = expect_rank(call, 0, 4, "a query")
-        _, columns, _, _ = expect_rank(call, 1, 4, "a key")
-        expect_shape(call, 1, (images, columns, heads, inner), "a key")
-        *_, width = expect_rank(call, 2, 4, "a value")
-        expect_shape(call, 2, (images, columns, heads, width), "a value")
-        if len(call.operands) > 3:
-            expect_shape(call, 3, (images, heads, rows, columns), "a mask")
-        return (with_shape(element, [images, rows, heads, width]),)
 
 
 @irdl_op_definition
@@ -77,6 +75,7 @@ class MaskedAttentionOp(_Attention):
     """
 
     name = "glow.masked_attention"
+    MASK: ClassVar[str] = " + mask[n, h, i, j]"
 
     query = operand_def(TensorType)
     key = operand_def(TensorType)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, ClassVar
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
-from xdsl.dialects.builtin import IntegerAttr, TensorType, i64
+from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, IntegerType, TensorType, i64
 from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def
 
@@ -13,11 +13,8 @@ from ...wording import counted
 from ..operator import (
     Call,
     expect_at_least,
-    expect_length,
     expect_product,
     expect_rank,
-    expect_shape,
-    with_shape,
 )
 from ..syntax import PerDimension
 from .base import AcceptsEpilogue
@@ -27,10 +24,29 @@ if TYPE_CHECKING:
     from ..formula.indices import Value
 
 
+Ints: TypeAlias = "DenseArrayBase[IntegerType]"
+
+
 def window_extent(size: int, low: int, high: int, kernel: int, stride: int, dilation: int) -> int:
     """Returns how many windows fit along a padded dimension; at least 0."""
     reach = dilation * (kernel - 1) + 1
     return max(0, (size + low + high - reach) // stride + 1)
+
+
+def window(besides: int) -> tuple[Ints, Ints, Ints]:
+    """The properties `strides`, `pads` and `dilations`, of all dimensions but some."""
+    return (
+        prop_def(PerDimension(1, besides, least=1)),
+        prop_def(PerDimension(0, besides, times=2, least=0)),
+        prop_def(PerDimension(1, besides, least=1)),
+    )
+
+
+def spatial(call: Call) -> Mapping[str, tuple[int, ...]]:
+    """The sizes of the spatial dimensions, and what `pads` says is before and after each."""
+    pads = call.ints("pads")
+    n = len(pads) // 2
+    return {"sizes": call.shape(0)[2 : 2 + n], "low": pads[:n], "high": pads[n:]}
 
 
 @irdl_op_definition
@@ -55,58 +71,36 @@ class ConvolutionOp(Structured):
         result[n, o, w..] = bias[o] + sum(c, k..)
             input[n, o // (size(filter, 0) // group) * size(filter, 1) + c,
                   w.. * strides + k.. * dilations - low | outside: 0] * filter[o, c, k..]
-        for w.. < counts
+        for w.. * strides + k.. * dilations < sizes + low + high
     """
+    RANKS: ClassVar[range] = range(3, 6)
 
     @classmethod
     def numbers(cls, call: Call) -> Mapping[str, Value]:
-        counts = cls.result_shape(call)[2:]
-        low = call.ints("pads")[: len(counts)]
-        return {**super().numbers(call), "counts": counts, "low": low}
+        return {**super().numbers(call), **spatial(call)}
 
     @classmethod
     def result_element(cls, call: Call) -> Attribute:
         return expect_product(call, addend=2)
 
-    input = operand_def(TensorType)
-    filter = operand_def(TensorType)
-    bias = operand_def(TensorType)
-    strides = prop_def(PerDimension(1, besides=2))
-    pads = prop_def(PerDimension(0, besides=2, times=2))
-    dilations = prop_def(PerDimension(1, besides=2))
-    group = prop_def(IntegerAttr.constr(i64), default_value=IntegerAttr(1, i64))
-    result = result_def(TensorType)
-
-    traits = traits_def(AcceptsEpilogue())
-
     @classmethod
-    def infer(cls, call: Call) -> Sequence[Attribute]:
-        element = expect_product(call, addend=2)
-        batch, channels, *sizes = expect_rank(call, 0, range(3, 6), "an input")
-        outputs, per_group, *kernel = expect_rank(call, 1, len(sizes) + 2, "a filter")
-        expect_shape(call, 2, (outputs,), "a bias")
-        group = call.int("group")
+    def check(cls, call: Call) -> None:
+        expect_product(call, addend=2)
         expect_at_least(call, "group", 1)
+        channels, group = call.shape(0)[1], call.int("group")
+        outputs, per_group, *_ = expect_rank(call, 1, len(call.shape(0)), "a filter")
         if channels != per_group * group or outputs % group:
             raise call.fail(
                 f"expected {counted(group, 'group')} of {per_group} input channels and an output "
                 f"channel count divisible by {group}, "
                 f"found input {call.operands[0]} and filter {call.operands[1]}"
             )
-        n = len(sizes)
-        strides = expect_length(call, "strides", n)
-        dilations = expect_length(call, "dilations", n)
-        pads = expect_length(call, "pads", 2 * n)
-        expect_at_least(call, "strides", 1)
-        expect_at_least(call, "dilations", 1)
-        expect_at_least(call, "pads", 0)
-        out = [
-            window_extent(sizes[d], pads[d], pads[d + n], kernel[d], strides[d], dilations[d])
-            for d in range(n)
-        ]
-        if 0 in out and 0 not in sizes:
-            raise call.fail(
-                f"expected a filter that fits into the padded input, "
-                f"found input {call.operands[0]} and filter {call.operands[1]}"
-            )
-        return (with_shape(element, [batch, outputs, *out]),)
+
+    input = operand_def(TensorType)
+    filter = operand_def(TensorType)
+    bias = operand_def(TensorType)
+    strides, pads, dilations = window(besides=2)
+    group = prop_def(IntegerAttr.constr(i64), default_value=IntegerAttr(1, i64))
+    result = result_def(TensorType)
+
+    traits = traits_def(AcceptsEpilogue())

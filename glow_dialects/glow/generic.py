@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from xdsl.dialects.builtin import DictionaryAttr, StringAttr, TensorType
 from xdsl.ir import Attribute
@@ -42,6 +42,8 @@ class GenericOp(Structured):
     name = "glow.generic"
 
     inputs = var_operand_def(TensorType)
+    DECLARES_RESULT: ClassVar[bool] = True
+
     formula = prop_def(StringAttr)
     constants = opt_prop_def(DictionaryAttr)
     result = result_def(TensorType)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import ClassVar
 
 from xdsl.dialects.builtin import IntegerAttr, TensorType, i1
@@ -12,9 +11,6 @@ from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, tra
 from ..operator import (
     Call,
     expect_product,
-    expect_rank,
-    expect_shape,
-    with_shape,
 )
 from .base import AcceptsEpilogue
 from .structured import Structured
@@ -39,11 +35,17 @@ class MatMulOp(Structured):
 
     name = "glow.matmul"
 
+    RANKS: ClassVar[range] = range(2, 9)
+
     @classmethod
     def formula_of(cls, call: Call) -> str:
         left = "t, i" if call.get("transpose_lhs") else "i, t"
         right = "j, t" if call.get("transpose_rhs") else "t, j"
         return f"result[b.., i, j] = sum(t) lhs[b.., {left}] * rhs[b.., {right}]"
+
+    @classmethod
+    def check(cls, call: Call) -> None:
+        expect_product(call)
 
     @classmethod
     def result_element(cls, call: Call) -> Attribute:
@@ -56,22 +58,6 @@ class MatMulOp(Structured):
     result = result_def(TensorType)
 
     traits = traits_def(AcceptsEpilogue())
-
-    @classmethod
-    def infer(cls, call: Call) -> Sequence[Attribute]:
-        element = expect_product(call)
-        *batch, rows, inner = expect_rank(call, 0, range(2, 9), "a left operand")
-        *batch_rhs, inner_rhs, columns = expect_rank(call, 1, len(batch) + 2, "a right operand")
-        if call.get("transpose_lhs"):
-            rows, inner = inner, rows
-        if call.get("transpose_rhs"):
-            inner_rhs, columns = columns, inner_rhs
-        if inner != inner_rhs or batch != batch_rhs:
-            raise call.fail(
-                f"expected a right operand with leading dimensions {batch} and inner size {inner}, "
-                f"found {call.operands[1]}"
-            )
-        return (with_shape(element, [*batch, rows, columns]),)
 
 
 @irdl_op_definition
@@ -89,6 +75,10 @@ class FullyConnectedOp(Structured):
     FORMULA: ClassVar[str] = "result[i, j] = bias[j] + sum(t) input[i, t] * weights[j, t]"
 
     @classmethod
+    def check(cls, call: Call) -> None:
+        expect_product(call, addend=2)
+
+    @classmethod
     def result_element(cls, call: Call) -> Attribute:
         return expect_product(call, addend=2)
 
@@ -98,12 +88,3 @@ class FullyConnectedOp(Structured):
     result = result_def(TensorType)
 
     traits = traits_def(AcceptsEpilogue())
-
-    @classmethod
-    def infer(cls, call: Call) -> Sequence[Attribute]:
-        element = expect_product(call, addend=2)
-        rows, inner = expect_rank(call, 0, 2, "an input")
-        columns, _ = expect_rank(call, 1, 2, "weights")
-        expect_shape(call, 1, (columns, inner), "weights")
-        expect_shape(call, 2, (columns,), "a bias")
-        return (with_shape(element, [rows, columns]),)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import abc
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar
 
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr, TensorType, f64, i64
-from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def
 
 from ..operator import (
@@ -15,9 +14,7 @@ from ..operator import (
     expect_at_least,
     expect_axis,
     expect_float,
-    expect_rank,
     expect_same_element,
-    expect_shape,
 )
 from .base import AcceptsEpilogue
 from .structured import Structured
@@ -44,6 +41,7 @@ class BatchNormOp(Structured):
         result[n, c, s..] =
             (input[n, c, s..] - mean[c]) / sqrt(variance[c] + epsilon) * scale[c] + bias[c]
     """
+    RANKS: ClassVar[range] = range(2, 9)
 
     input = operand_def(TensorType)
     scale = operand_def(TensorType)
@@ -54,13 +52,9 @@ class BatchNormOp(Structured):
     result = result_def(TensorType)
 
     @classmethod
-    def infer(cls, call: Call) -> Sequence[Attribute]:
+    def check(cls, call: Call) -> None:
         expect_same_element(call)
         expect_float(call)
-        channels = expect_rank(call, 0, range(2, 9), "an input")[1]
-        for i, name in enumerate(("a scale", "a bias", "a mean", "a variance"), start=1):
-            expect_shape(call, i, (channels,), name)
-        return (call.operands[0],)
 
 
 @irdl_op_definition
@@ -80,6 +74,7 @@ class LocalResponseNormOp(Structured):
         result[n, c, s..] = input[n, c, s..] / (k + alpha / size * sum(t < size)
             input[n, c + t - (size - 1) // 2, s.. | outside: 0] ** 2) ** beta
     """
+    RANKS: ClassVar[range] = range(2, 9)
 
     input = operand_def(TensorType)
     size = prop_def(IntegerAttr.constr(i64))
@@ -91,11 +86,9 @@ class LocalResponseNormOp(Structured):
     traits = traits_def(AcceptsEpilogue())
 
     @classmethod
-    def infer(cls, call: Call) -> Sequence[Attribute]:
+    def check(cls, call: Call) -> None:
         expect_float(call)
-        expect_rank(call, 0, range(2, 9), "an input")
         expect_at_least(call, "size", 1)
-        return (call.operands[0],)
 
 
 class _AlongAxis(Structured, abc.ABC):
@@ -108,10 +101,9 @@ class _AlongAxis(Structured, abc.ABC):
     traits = traits_def(AcceptsEpilogue())
 
     @classmethod
-    def infer(cls, call: Call) -> Sequence[Attribute]:
+    def check(cls, call: Call) -> None:
         expect_float(call)
         expect_axis(call, "axis", len(call.shape(0)))
-        return (call.operands[0],)
 
 
 @irdl_op_definition
@@ -162,13 +154,10 @@ class _RowNorm(Structured, abc.ABC):
         return {**super().numbers(call), "i..": call.int("axis")}
 
     @classmethod
-    def infer(cls, call: Call) -> Sequence[Attribute]:
+    def check(cls, call: Call) -> None:
         expect_same_element(call)
         expect_float(call)
-        axis = expect_axis(call, "axis", len(call.shape(0)))
-        for i, name in enumerate(("a scale", "a bias")[: len(call.operands) - 1], start=1):
-            expect_shape(call, i, call.shape(0)[axis:], name)
-        return (call.operands[0],)
+        expect_axis(call, "axis", len(call.shape(0)))
 
 
 @irdl_op_definition
@@ -249,6 +238,7 @@ class GroupNormOp(Structured):
                   (input[n, g * (size(input, 1) // groups) + d, s..] - mean[n, g]) ** 2)
                   / count(d, s..)
     """
+    RANKS: ClassVar[range] = range(2, 9)
 
     input = operand_def(TensorType)
     scale = operand_def(TensorType)
@@ -260,13 +250,10 @@ class GroupNormOp(Structured):
     traits = traits_def(AcceptsEpilogue())
 
     @classmethod
-    def infer(cls, call: Call) -> Sequence[Attribute]:
+    def check(cls, call: Call) -> None:
         expect_same_element(call)
         expect_float(call)
-        channels = expect_rank(call, 0, range(2, 9), "an input")[1]
-        expect_shape(call, 1, (channels,), "a scale")
-        expect_shape(call, 2, (channels,), "a bias")
         expect_at_least(call, "groups", 1)
+        channels = call.shape(0)[1]
         if channels % call.int("groups"):
             raise call.fail(f"expected groups that divide {channels} channels evenly")
-        return (call.operands[0],)

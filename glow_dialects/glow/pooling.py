@@ -3,38 +3,21 @@
 from __future__ import annotations
 
 import abc
-from collections.abc import Mapping, Sequence
-from math import inf
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar
 
-from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, TensorType, i1, i64
-from xdsl.ir import Attribute
+from xdsl.dialects.builtin import IntegerAttr, TensorType, i1
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def
 
-from ..elements import compute_type, stored_values
-from ..operator import (
-    Call,
-    expect_at_least,
-    expect_float,
-    expect_length,
-    expect_number,
-    expect_rank,
-    with_shape,
-)
+from ..elements import lowest
+from ..operator import Call, expect_float, expect_number
 from ..syntax import PerDimension
 from .base import AcceptsEpilogue
+from .convolution import spatial, window
 from .structured import Structured
 
 if TYPE_CHECKING:
     from ..formula.indices import Value
-
-_INTS = DenseArrayBase.constr(i64)
-
-
-def least(element: Attribute) -> int | float:
-    """Returns the smallest value of a type: the identity of the maximum."""
-    low, _ = stored_values(compute_type(element))
-    return low if low == -inf else int(low)
 
 
 class Pool(Structured, abc.ABC):
@@ -46,66 +29,72 @@ class Pool(Structured, abc.ABC):
     low padding but sticks out of the high padding counts too (ONNX MaxPool-22).
     """
 
+    RANKS: ClassVar[range] = range(3, 6)
+    LANES: ClassVar[str] = ""
+    """In the formula, the index behind the spatial ones, if there is one."""
+
     input = operand_def(TensorType)
-    kernel = prop_def(_INTS)
-    strides = prop_def(PerDimension(1, besides=2))
-    pads = prop_def(PerDimension(0, besides=2, times=2))
-    dilations = prop_def(PerDimension(1, besides=2))
+    kernel = prop_def(PerDimension(None, besides=2, least=1))
+    strides, pads, dilations = window(besides=2)
     ceil_mode = prop_def(IntegerAttr.constr(i1), default_value=IntegerAttr(0, i1))
     result = result_def(TensorType)
 
     traits = traits_def(AcceptsEpilogue())
 
     @classmethod
-    def numbers(cls, call: Call) -> Mapping[str, Value]:
-        n = len(call.ints("kernel"))
-        counts, sizes = cls.result_shape(call)[2 : 2 + n], call.shape(0)[2 : 2 + n]
-        pads = call.ints("pads")
-        counted = bool(call.properties.get("count_include_pad")) and call.get("count_include_pad")
-        first = tuple(-p for p in pads[:n]) if counted else (0,) * n
-        ends = zip(sizes, pads[n:], strict=True)
-        last = tuple(s + p if counted else s for s, p in ends)
-        known = {"counts": counts, "low": pads[:n], "first": first, "last": last}
-        return {**super().numbers(call), **known, "least": least(call.element(0))}
+    @abc.abstractmethod
+    def combined(cls, place: str, lanes: str) -> str:
+        """What is computed of the elements of a window, at a `place` of the padded input."""
 
     @classmethod
-    def infer(cls, call: Call) -> Sequence[Attribute]:
+    def formula_of(cls, call: Call) -> str:
+        place, lanes = "w.. * strides + k.. * dilations", cls.LANES
+        ranges = f"{place} < sizes + low + high"
+        if call.get("ceil_mode"):
+            ranges += " + strides - 1, w.. * strides < sizes + low"
+        return f"result[n, c, w..{lanes}] = {cls.combined(place, lanes)}\n for {ranges}"
+
+    @classmethod
+    def numbers(cls, call: Call) -> Mapping[str, Value]:
+        return {**super().numbers(call), **spatial(call), "least": lowest(call.element(0))}
+
+    @classmethod
+    def check(cls, call: Call) -> None:
         expect_number(call, quantized=True)
-        batch, channels, *sizes = expect_rank(call, 0, range(3, 6), "an input")
-        n = len(sizes)
-        kernel, strides, dilations = (
-            expect_length(call, p, n) for p in ("kernel", "strides", "dilations")
-        )
-        pads = expect_length(call, "pads", 2 * n)
-        for prop in ("kernel", "strides", "dilations"):
-            expect_at_least(call, prop, 1)
-        expect_at_least(call, "pads", 0)
-        ceil = call.get("ceil_mode")
-        out = [
-            _windows(sizes[d], pads[d], pads[d + n], kernel[d], strides[d], dilations[d], ceil)
-            for d in range(n)
-        ]
-        if any(o < 1 for o in out):
-            raise call.fail(
-                f"expected a window that fits into the padded input, "
-                f"found input {call.operands[0]} and kernel {list(kernel)}"
-            )
-        return (with_shape(call.element(0), [batch, channels, *out]),)
 
 
-def _windows(
-    size: int, low: int, high: int, kernel: int, stride: int, dilation: int, ceil: bool
-) -> int:
-    room = size + low + high - (dilation * (kernel - 1) + 1)
-    if not ceil:
-        return room // stride + 1
-    count = -(-room // stride) + 1
-    starts_in_high_padding = (count - 1) * stride >= size + low
-    return count - 1 if starts_in_high_padding else count
+class MaxPool(Pool, abc.ABC):
+    @classmethod
+    def combined(cls, place: str, lanes: str) -> str:
+        return f"max(k.. < kernel) input[n, c, {place} - low{lanes} | outside: least]"
+
+
+class AvgPool(Pool, abc.ABC):
+    count_include_pad = prop_def(IntegerAttr.constr(i1), default_value=IntegerAttr(0, i1))
+
+    @classmethod
+    def combined(cls, place: str, lanes: str) -> str:
+        return f"""
+            (sum(k.. < kernel) input[n, c, {place} - low{lanes} | outside: 0])
+            / (sum(k..) (1 if all({place} >= first and {place} < last) else 0))
+        """
+
+    @classmethod
+    def numbers(cls, call: Call) -> Mapping[str, Value]:
+        """`first` and `last`: the places of the padded input that count."""
+        found, counted = spatial(call), call.get("count_include_pad")
+        sides = list(zip(found["sizes"], found["low"], found["high"], strict=True))
+        first = tuple(0 if counted else low for _, low, _ in sides)
+        last = tuple(size + low + (high if counted else 0) for size, low, high in sides)
+        return {**super().numbers(call), "first": first, "last": last}
+
+    @classmethod
+    def check(cls, call: Call) -> None:
+        expect_float(call)
 
 
 @irdl_op_definition
-class MaxPoolOp(Pool):
+class MaxPoolOp(MaxPool):
     """
     The largest element of each window.
 
@@ -116,15 +105,10 @@ class MaxPoolOp(Pool):
     """
 
     name = "glow.max_pool"
-    FORMULA: ClassVar[str] = """
-        result[n, c, w..] = max(k.. < kernel)
-            input[n, c, w.. * strides + k.. * dilations - low | outside: least]
-        for w.. < counts
-    """
 
 
 @irdl_op_definition
-class AvgPoolOp(Pool):
+class AvgPoolOp(AvgPool):
     """
     The mean of each window: of its elements inside the input or, with `count_include_pad`, inside
     the input and its padding (as zeros).
@@ -136,17 +120,3 @@ class AvgPoolOp(Pool):
     """
 
     name = "glow.avg_pool"
-    FORMULA: ClassVar[str] = """
-        result[n, c, w..] = (sum(k.. < kernel)
-                input[n, c, w.. * strides + k.. * dilations - low | outside: 0])
-            / (sum(k..) (1 if all(w.. * strides + k.. * dilations - low >= first
-                                  and w.. * strides + k.. * dilations - low < last) else 0))
-        for w.. < counts
-    """
-
-    count_include_pad = prop_def(IntegerAttr.constr(i1), default_value=IntegerAttr(0, i1))
-
-    @classmethod
-    def infer(cls, call: Call) -> Sequence[Attribute]:
-        expect_float(call)
-        return super().infer(call)

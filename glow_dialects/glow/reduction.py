@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import abc
-from collections.abc import Sequence
 from typing import ClassVar
 
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, TensorType, i1, i64
-from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def
 
-from ..operator import Call, expect_float, expect_number, with_shape
+from ..operator import Call, expect_float, expect_number
 from .base import AcceptsEpilogue
 from .structured import Structured
 
@@ -37,13 +35,11 @@ class Reduction(Structured, abc.ABC):
         return f"result[{left}] = {cls.COMBINES}(r..) input[kept.., r.. at axes]"
 
     @classmethod
-    def infer(cls, call: Call) -> Sequence[Attribute]:
+    def check(cls, call: Call) -> None:
         expect_number(call)
-        shape, axes, keep = call.shape(0), call.ints("axes"), call.get("keep_dims")
-        if list(axes) != sorted(set(axes)) or any(not 0 <= a < len(shape) for a in axes):
-            raise call.fail(f"expected ascending axes in 0 to {len(shape) - 1}, found {list(axes)}")
-        kept = [1 if d in axes else s for d, s in enumerate(shape) if keep or d not in axes]
-        return (with_shape(call.element(0), kept),)
+        rank, axes = len(call.shape(0)), call.ints("axes")
+        if list(axes) != sorted(set(axes)) or any(not 0 <= a < rank for a in axes):
+            raise call.fail(f"expected ascending axes in 0 to {rank - 1}, found {list(axes)}")
 
 
 @irdl_op_definition
@@ -81,9 +77,9 @@ class ReduceMeanOp(Reduction):
         return f"{left} = ({right}) / count(r..)"
 
     @classmethod
-    def infer(cls, call: Call) -> Sequence[Attribute]:
+    def check(cls, call: Call) -> None:
         expect_float(call)
-        return super().infer(call)
+        super().check(call)
 
 
 @irdl_op_definition

@@ -20,9 +20,7 @@ from ..elements import is_float, num_elements
 from ..operator import (
     Call,
     element_of,
-    expect_at_least,
     expect_axis,
-    expect_length,
     expect_same_element,
     shape_of,
     with_shape,
@@ -79,6 +77,7 @@ class BroadcastOp(Structured):
     FORMULA: ClassVar[str] = """
         result[lead.., i..] = input[i.. * steps] for lead.. < leading, i.. < trailing
     """
+    DECLARES_RESULT: ClassVar[bool] = True
 
     @classmethod
     def numbers(cls, call: Call) -> Mapping[str, Value]:
@@ -94,7 +93,7 @@ class BroadcastOp(Structured):
     traits = traits_def(OnlyMovesData())
 
     @classmethod
-    def infer(cls, call: Call) -> Sequence[Attribute]:
+    def check(cls, call: Call) -> None:
         (result,) = call.results
         source, target = call.shape(0), shape_of(result)
         aligned = target[len(target) - len(source) :]
@@ -104,7 +103,6 @@ class BroadcastOp(Structured):
             raise call.fail(
                 f"expected a result that {call.operands[0]} broadcasts to, found {result}"
             )
-        return (with_shape(call.element(0), target),)
 
 
 @irdl_op_definition
@@ -123,16 +121,6 @@ class TransposeOp(Structured):
     input = operand_def(TensorType)
     permutation = prop_def(_INTS)
     result = result_def(TensorType)
-
-    @classmethod
-    def infer(cls, call: Call) -> Sequence[Attribute]:
-        shape = call.shape(0)
-        permutation = call.ints("permutation")
-        if sorted(permutation) != list(range(len(shape))):
-            raise call.fail(
-                f"expected a permutation of 0 to {len(shape) - 1}, found {list(permutation)}"
-            )
-        return (with_shape(call.element(0), [shape[p] for p in permutation]),)
 
 
 @irdl_op_definition
@@ -190,30 +178,18 @@ class SliceOp(Structured):
 
     input = operand_def(TensorType)
     starts = prop_def(PerDimension(0))
-    sizes = prop_def(_INTS)
+    sizes = prop_def(PerDimension(None, least=0))
     strides = prop_def(PerDimension(1))
     result = result_def(TensorType)
 
     traits = traits_def(OnlyMovesData())
 
     @classmethod
-    def infer(cls, call: Call) -> Sequence[Attribute]:
-        shape = call.shape(0)
-        rank = len(shape)
-        starts, sizes, strides = (
-            expect_length(call, p, rank) for p in ("starts", "sizes", "strides")
-        )
-        expect_at_least(call, "sizes", 0)
-        for d in range(rank):
-            last = starts[d] + (sizes[d] - 1) * strides[d]
-            if strides[d] == 0:
-                raise call.fail(f"expected a stride other than 0 in dimension {d}, found 0")
-            if sizes[d] and not (0 <= starts[d] < shape[d] and 0 <= last < shape[d]):
-                raise call.fail(
-                    f"expected indices 0 to {shape[d] - 1} in dimension {d}, "
-                    f"found {starts[d]} to {last}"
-                )
-        return (with_shape(call.element(0), sizes),)
+    def check(cls, call: Call) -> None:
+        if 0 in (strides := call.ints("strides")):
+            raise call.fail(
+                f"expected a stride other than 0 in dimension {strides.index(0)}, found 0"
+            )
 
 
 @irdl_op_definition
@@ -228,33 +204,29 @@ class PadOp(Structured):
     """
 
     name = "glow.pad"
-    FORMULA: ClassVar[str] = "result[i..] = input[i.. - low | outside: value] for i.. < padded"
+    FORMULA: ClassVar[str] = """
+        result[i..] = input[i.. - low | outside: value] for i.. < sizes + low + high
+    """
 
     @classmethod
     def numbers(cls, call: Call) -> Mapping[str, Value]:
         value = call.get("value")
         if not is_float(call.element(0)):
             value = int(value)
-        return {**super().numbers(call), "value": value, "padded": cls.result_shape(call)}
+        return {**super().numbers(call), "value": value, "sizes": call.shape(0)}
 
     input = operand_def(TensorType)
-    low = prop_def(PerDimension(0))
-    high = prop_def(PerDimension(0))
+    low = prop_def(PerDimension(0, least=0))
+    high = prop_def(PerDimension(0, least=0))
     value = prop_def(Attribute)
     result = result_def(TensorType)
 
     traits = traits_def(OnlyMovesData())
 
     @classmethod
-    def infer(cls, call: Call) -> Sequence[Attribute]:
-        shape = call.shape(0)
-        low, high = (expect_length(call, p, len(shape)) for p in ("low", "high"))
-        expect_at_least(call, "low", 0)
-        expect_at_least(call, "high", 0)
+    def check(cls, call: Call) -> None:
         if not isinstance(to_python(call.properties["value"]), int | float):
             raise call.fail(f"expected a number to pad with, found {call.properties['value']}")
-        padded = [a + s + b for a, s, b in zip(low, shape, high, strict=True)]
-        return (with_shape(call.element(0), padded),)
 
 
 @irdl_op_definition
@@ -288,13 +260,7 @@ class GatherOp(Structured):
     result = result_def(TensorType)
 
     @classmethod
-    def infer(cls, call: Call) -> Sequence[Attribute]:
-        data, indices = call.shape(0), call.shape(1)
-        axis = expect_axis(call, "axis", len(data))
+    def check(cls, call: Call) -> None:
+        expect_axis(call, "axis", len(call.shape(0)))
         if str(element_of(call.operands[1])) not in ("i32", "i64"):
             raise call.fail(f"expected indices of i32 or i64, found {call.operands[1]}")
-        if not data[axis] and 0 not in indices:
-            raise call.fail(
-                f"expected data with elements in dimension {axis}, found {call.operands[0]}"
-            )
-        return (with_shape(call.element(0), [*data[:axis], *indices, *data[axis + 1 :]]),)

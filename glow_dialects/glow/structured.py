@@ -7,10 +7,12 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, ClassVar
 
+from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute
 
 from ..elements import compute_type
-from ..operator import Call, element_of, shape_of, with_shape
+from ..operator import Call, expect_at_least, expect_length, expect_rank, with_shape
+from ..syntax import PerDimension
 from .base import Node
 
 if TYPE_CHECKING:
@@ -19,17 +21,23 @@ if TYPE_CHECKING:
 
 _KEPT = 512
 """The number of statements that are kept: a network has far fewer different calls."""
+_RESULTS_KEPT = 4096
+_ANY_RANK = range(17)
 
 
 class Structured(Node, abc.ABC):
     """
     A node whose result one formula gives, in which operands and properties have their names.
 
-    From the formula follow the shape of the result, its meaning in numpy, a kernel, and how much
-    work it is. A class may bring a better one of each.
+    From the formula follow the shape of the result and what is wrong with shapes of operands, its
+    meaning in numpy, a kernel, and how much work it is. A class may bring a better one of each.
     """
 
     FORMULA: ClassVar[str]
+    RANKS: ClassVar[range] = _ANY_RANK
+    """The ranks that the first operand may have."""
+    DECLARES_RESULT: ClassVar[bool] = False
+    """Whether the type of the result is a parameter, which the formula looks at."""
 
     @classmethod
     def formula_of(cls, call: Call) -> str:
@@ -55,14 +63,16 @@ class Structured(Node, abc.ABC):
         return call.element(0)
 
     @classmethod
-    def infer(cls, call: Call) -> Sequence[Attribute]:
-        found = cls.statement(call)
-        return (with_shape(found.element, found.result.shape),)
+    def check(cls, call: Call) -> None:
+        """
+        Raises VerifyException for what the formula would accept, but the operator does not: other
+        element types, or numbers of groups. By default nothing.
+        """
 
     @classmethod
-    def result_shape(cls, call: Call) -> tuple[int, ...]:
-        """Returns the shape of the result, for operators whose formula does not tell."""
-        return shape_of((call.results or cls.infer(call))[0])
+    def infer(cls, call: Call) -> Sequence[Attribute]:
+        results = call.results if cls.DECLARES_RESULT else ()
+        return (_result(cls, call.operands, results, _sorted(call.properties)),)
 
     @classmethod
     def statement(cls, call: Call) -> Statement:
@@ -70,8 +80,8 @@ class Structured(Node, abc.ABC):
         Returns the statement of the formula for a call. Raises FormulaError, which shows the place
         in it.
         """
-        properties = tuple(sorted(call.properties.items(), key=lambda item: item[0]))
-        return _statement(cls, call.operands, call.results, properties)
+        results = call.results if cls.DECLARES_RESULT else ()
+        return _statement(cls, call.operands, results, _sorted(call.properties))
 
     @classmethod
     def bound(cls, call: Call) -> Statement:
@@ -79,8 +89,7 @@ class Structured(Node, abc.ABC):
         # tools that need dialects only start faster without formulas
         from ..formula.binding import bind
 
-        results = call.results
-        element = element_of(results[0]) if results else cls.result_element(call)
+        element = cls.result_element(call)
         names = [name for name, _ in cls.get_irdl_definition().operands]
         return bind(
             cls.formula_of(call),
@@ -91,11 +100,61 @@ class Structured(Node, abc.ABC):
         )
 
 
+_Properties = tuple[tuple[str, Attribute], ...]
+
+
+def _sorted(properties: Mapping[str, Attribute]) -> _Properties:
+    return tuple(sorted(properties.items(), key=lambda item: item[0]))
+
+
 @lru_cache(_KEPT)
 def _statement(
     operator: type[Structured],
     operands: tuple[Attribute, ...],
     results: tuple[Attribute, ...],
-    properties: tuple[tuple[str, Attribute], ...],
+    properties: _Properties,
 ) -> Statement:
     return operator.bound(Call(operator, operands, results, dict(properties)))
+
+
+@lru_cache(_RESULTS_KEPT)
+def _result(
+    operator: type[Structured],
+    operands: tuple[Attribute, ...],
+    results: tuple[Attribute, ...],
+    properties: _Properties,
+) -> TensorType:
+    from ..formula.problem import FormulaError
+
+    call = Call(operator, operands, results, dict(properties))
+    _check_properties(call)
+    operator.check(call)
+    try:
+        found = operator.statement(call)
+    except FormulaError as problem:
+        raise problem.about(_described(call)) from None
+    return with_shape(found.element, found.result.shape)
+
+
+def _check_properties(call: Call) -> None:
+    """Rank of the first operand, and the lists of numbers that properties are."""
+    operator = call.operator
+    assert issubclass(operator, Structured)
+    definition = operator.get_irdl_definition()
+    if operator.RANKS is not _ANY_RANK:
+        expect_rank(call, 0, operator.RANKS, definition.operands[0][0])
+    for name, found in definition.properties.items():
+        constraint = found.constr
+        if isinstance(constraint, PerDimension):
+            # the first operand has the rank of the result
+            expect_length(call, name, constraint.length(len(call.shape(0))))
+            if constraint.least is not None:
+                expect_at_least(call, name, constraint.least)
+
+
+def _described(call: Call) -> str:
+    """`input tensor<3x4xf32>, weights tensor<5x4xf32>`"""
+    names = [name for name, _ in call.operator.get_irdl_definition().operands]
+    if len(names) != len(call.operands):
+        return ", ".join(map(str, call.operands))
+    return ", ".join(f"{n} {t}" for n, t in zip(names, call.operands, strict=True))

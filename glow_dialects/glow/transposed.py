@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar
 
 from xdsl.dialects.builtin import IntegerAttr, TensorType, i64
-from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
 
 from ..operator import (
     Call,
     expect_at_least,
     expect_float,
-    expect_length,
     expect_rank,
     expect_same_element,
     expect_shape,
-    with_shape,
 )
 from ..syntax import PerDimension
+from .convolution import spatial, window
 from .structured import Structured
 
 if TYPE_CHECKING:
@@ -61,56 +59,37 @@ class TransposedConvolutionOp(Structured):
                 if all((w.. + low - k.. * dilations) % strides == 0) else 0)
             * filter[o // size(filter, 1) * (size(filter, 0) // group) + c,
                      o % size(filter, 1), k..]
-        for w.. < counts, c < size(filter, 0) // group
+        for w.. < reach + output_padding - low - high, c < size(filter, 0) // group
     """
+    RANKS: ClassVar[range] = range(3, 6)
 
     @classmethod
     def numbers(cls, call: Call) -> Mapping[str, Value]:
-        counts = cls.result_shape(call)[2:]
-        low = call.ints("pads")[: len(counts)]
-        return {**super().numbers(call), "counts": counts, "low": low}
+        geometry = zip(
+            *(call.shape(0)[2:], call.shape(1)[2:], call.ints("strides"), call.ints("dilations")),
+            strict=True,
+        )
+        reach = tuple(transposed_extent(*each) for each in geometry)
+        return {**super().numbers(call), **spatial(call), "reach": reach}
 
     input = operand_def(TensorType)
     filter = operand_def(TensorType)
     bias = operand_def(TensorType)
-    strides = prop_def(PerDimension(1, besides=2))
-    pads = prop_def(PerDimension(0, besides=2, times=2))
-    output_padding = prop_def(PerDimension(0, besides=2))
-    dilations = prop_def(PerDimension(1, besides=2))
+    strides, pads, dilations = window(besides=2)
+    output_padding = prop_def(PerDimension(0, besides=2, least=0))
     group = prop_def(IntegerAttr.constr(i64), default_value=IntegerAttr(1, i64))
     result = result_def(TensorType)
 
     @classmethod
-    def infer(cls, call: Call) -> Sequence[Attribute]:
-        element = expect_same_element(call)
+    def check(cls, call: Call) -> None:
+        expect_same_element(call)
         expect_float(call)
-        batch, channels, *sizes = expect_rank(call, 0, range(3, 6), "an input")
-        inputs, per_group, *kernel = expect_rank(call, 1, len(sizes) + 2, "a filter")
-        group = call.int("group")
         expect_at_least(call, "group", 1)
+        channels, group = call.shape(0)[1], call.int("group")
+        inputs, per_group, *kernel = expect_rank(call, 1, len(call.shape(0)), "a filter")
         expect_shape(call, 2, (per_group * group,), "a bias")
-        if channels != inputs or channels % group:
+        if channels != inputs or channels % group or 0 in kernel:
             raise call.fail(
                 f"expected as many input channels as the filter has rows, in {group} groups, "
                 f"found input {call.operands[0]} and filter {call.operands[1]}"
             )
-        n = len(sizes)
-        strides = expect_length(call, "strides", n)
-        dilations = expect_length(call, "dilations", n)
-        pads = expect_length(call, "pads", 2 * n)
-        added = expect_length(call, "output_padding", n)
-        expect_at_least(call, "strides", 1)
-        expect_at_least(call, "dilations", 1)
-        expect_at_least(call, "pads", 0)
-        expect_at_least(call, "output_padding", 0)
-        out = [
-            transposed_extent(sizes[d], kernel[d], strides[d], dilations[d])
-            + (added[d] - pads[d] - pads[d + n])
-            for d in range(n)
-        ]
-        if min(out) < 0 or 0 in kernel:
-            raise call.fail(
-                f"expected pads that leave something of the result, found pads {list(pads)}, "
-                f"input {call.operands[0]} and filter {call.operands[1]}"
-            )
-        return (with_shape(element, [batch, per_group * group, *out]),)

@@ -12,13 +12,13 @@ import abc
 from collections.abc import Sequence
 from typing import ClassVar
 
-from xdsl.dialects.builtin import IntegerAttr, TensorType, i1, i64
+from xdsl.dialects.builtin import IntegerAttr, TensorType, i64
 from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def
 
 from ..glow.base import AcceptsEpilogue, Node
-from ..glow.convolution import window_extent
-from ..glow.pooling import Pool
+from ..glow.convolution import window, window_extent
+from ..glow.pooling import AvgPool, MaxPool
 from ..operator import (
     Call,
     expect_at_least,
@@ -29,7 +29,6 @@ from ..operator import (
     expect_same_element,
     expect_shape,
     is_narrow_integer,
-    shape_of,
     with_shape,
 )
 from ..syntax import PerDimension
@@ -207,23 +206,8 @@ class BlockedDepthwiseConvolutionOp(Windowed):
         return (with_shape(element, [batch, blocks, *counts, block]),)
 
 
-class _BlockedPool(Pool, abc.ABC):
-    """A pool over the spatial dimensions of [N, C / b, *spatial, b]."""
-
-    strides = prop_def(PerDimension(1, besides=3))
-    pads = prop_def(PerDimension(0, besides=3, times=2))
-    dilations = prop_def(PerDimension(1, besides=3))
-
-    @classmethod
-    def infer(cls, call: Call) -> Sequence[Attribute]:
-        *shape, block = expect_rank(call, 0, range(4, 7), "a blocked input")
-        plain = Call(cls, (with_shape(call.element(0), shape),), call.results, call.properties)
-        (result,) = super().infer(plain)
-        return (with_shape(call.element(0), [*shape_of(result), block]),)
-
-
 @irdl_op_definition
-class BlockedMaxPoolOp(_BlockedPool):
+class BlockedMaxPoolOp(MaxPool):
     """
     `glow.max_pool` of a blocked tensor.
 
@@ -234,15 +218,15 @@ class BlockedMaxPoolOp(_BlockedPool):
     """
 
     name = "glow_cpu.blocked_max_pool"
-    FORMULA: ClassVar[str] = """
-        result[n, c, w.., l] = max(k.. < kernel)
-            input[n, c, w.. * strides + k.. * dilations - low, l | outside: least]
-        for w.. < counts
-    """
+    RANKS: ClassVar[range] = range(4, 7)
+    LANES: ClassVar[str] = ", l"
+
+    strides, pads, dilations = window(besides=3)
+    kernel = prop_def(PerDimension(None, besides=3, least=1))
 
 
 @irdl_op_definition
-class BlockedAvgPoolOp(_BlockedPool):
+class BlockedAvgPoolOp(AvgPool):
     """
     `glow.avg_pool` of a blocked tensor.
 
@@ -253,17 +237,8 @@ class BlockedAvgPoolOp(_BlockedPool):
     """
 
     name = "glow_cpu.blocked_avg_pool"
-    FORMULA: ClassVar[str] = """
-        result[n, c, w.., l] = (sum(k.. < kernel)
-                input[n, c, w.. * strides + k.. * dilations - low, l | outside: 0])
-            / (sum(k..) (1 if all(w.. * strides + k.. * dilations - low >= first
-                                  and w.. * strides + k.. * dilations - low < last) else 0))
-        for w.. < counts
-    """
+    RANKS: ClassVar[range] = range(4, 7)
+    LANES: ClassVar[str] = ", l"
 
-    count_include_pad = prop_def(IntegerAttr.constr(i1), default_value=IntegerAttr(0, i1))
-
-    @classmethod
-    def infer(cls, call: Call) -> Sequence[Attribute]:
-        expect_float(call)
-        return super().infer(call)
+    strides, pads, dilations = window(besides=3)
+    kernel = prop_def(PerDimension(None, besides=3, least=1))

@@ -9,13 +9,15 @@ neighbours of 16 bits only, those of 8 bits lie in pairs too.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 from xdsl.dialects.builtin import BFloat16Type, IntegerAttr, IntegerType, TensorType, f32, i32, i64
 from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def
 
 from ..elements import storage_type
-from ..glow.base import AcceptsEpilogue, Node
+from ..glow.base import AcceptsEpilogue
+from ..glow.structured import Structured
 from ..operator import Call, expect_rank, expect_shape, with_shape
 from .blocked import Windowed
 
@@ -97,7 +99,7 @@ class DotConvolutionOp(Windowed):
 
 
 @irdl_op_definition
-class DotMatMulOp(Node):
+class DotMatMulOp(Structured):
     """
     An `input` [..., K] times a matrix [K, N] that is stored in panels of C columns, with groups of
     t rows together: [ceil(N / C), K / t, C, t]. Element types are those of
@@ -110,6 +112,12 @@ class DotMatMulOp(Node):
     """
 
     name = "glow_cpu.dot_matmul"
+    FORMULA: ClassVar[str] = """
+        result[r.., j] = sum(g, t) input[r.., g * size(weights, 3) + t]
+            * weights[j // size(weights, 2), g, j % size(weights, 2), t]
+        for j < columns
+    """
+    RANKS: ClassVar[range] = range(1, 9)
 
     input = operand_def(TensorType)
     weights = operand_def(TensorType)
@@ -119,10 +127,14 @@ class DotMatMulOp(Node):
     traits = traits_def(AcceptsEpilogue())
 
     @classmethod
-    def infer(cls, call: Call) -> Sequence[Attribute]:
-        *rows, inner = expect_rank(call, 0, range(1, 9), "an input")
+    def result_element(cls, call: Call) -> Attribute:
+        return expect_dot(call, call.shape(1)[-1])
+
+    @classmethod
+    def check(cls, call: Call) -> None:
+        inner = call.shape(0)[-1]
         panels, _, width, terms = expect_rank(call, 1, 4, "weights")
-        element = expect_dot(call, terms)
+        expect_dot(call, terms)
         if inner % terms:
             raise call.fail(f"expected a multiple of {terms} terms, found {inner}")
         expect_shape(call, 1, (panels, inner // terms, width, terms), "weights")
@@ -131,4 +143,3 @@ class DotMatMulOp(Node):
             raise call.fail(
                 f"expected columns that need {panels} panels of {width}, found {columns}"
             )
-        return (with_shape(element, [*rows, columns]),)

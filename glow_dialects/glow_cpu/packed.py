@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import ClassVar
 
 from xdsl.dialects.builtin import IntegerAttr, TensorType, i64
-from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def
 
 from ..glow.base import AcceptsEpilogue
@@ -16,8 +14,6 @@ from ..operator import (
     expect_number,
     expect_rank,
     expect_same_element,
-    expect_shape,
-    with_shape,
 )
 
 
@@ -41,6 +37,7 @@ class PackedMatMulOp(Structured):
             input[r.., t] * weights[j // size(weights, 2), t, j % size(weights, 2)]
         for j < columns
     """
+    RANKS: ClassVar[range] = range(1, 9)
 
     input = operand_def(TensorType)
     weights = operand_def(TensorType)
@@ -50,15 +47,12 @@ class PackedMatMulOp(Structured):
     traits = traits_def(AcceptsEpilogue())
 
     @classmethod
-    def infer(cls, call: Call) -> Sequence[Attribute]:
-        element = expect_same_element(call)
+    def check(cls, call: Call) -> None:
+        expect_same_element(call)
         expect_number(call)
-        *rows, inner = expect_rank(call, 0, range(1, 9), "an input")
         panels, _, width = expect_rank(call, 1, 3, "weights")
-        expect_shape(call, 1, (panels, inner, width), "weights")
         columns = call.int("columns")
         if width < 1 or not (panels - 1) * width < columns <= panels * width:
             raise call.fail(
                 f"expected columns that need {panels} panels of {width}, found {columns}"
             )
-        return (with_shape(element, [*rows, columns]),)

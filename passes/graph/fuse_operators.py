@@ -1,9 +1,12 @@
 """
-Recognises operators that frontends have decomposed: GELU, and layer and RMS normalisation.
+Recognises operators that frontends have decomposed: GELU, layer and RMS normalisation, and matrix
+products that are stated as formulas.
 
 - `x * (1 + erf(x / sqrt(2))) / 2`, its factors in any order, is a GELU.
 - `d / sqrt(mean(d**2) + epsilon)`, the mean along the last dimensions, is an RMS normalisation of
   `d`, or a layer normalisation of `x` if `d = x - mean(x)`.
+- `sum(t) a[i, t] * b[t, j]` of `glow.generic` is a matrix product, in any order of dimensions that
+  needs no transpose of what is not constant (`formula_products.py`).
 - A product and a sum with one number for each element of a row, after a normalisation without
   scale or bias, become its scale and bias.
 
@@ -24,11 +27,13 @@ from xdsl.passes import ModulePass
 from ...glow_dialects.elements import is_float
 from ...glow_dialects.glow.activation import ErfOp, GeluOp
 from ...glow_dialects.glow.arithmetic import AddOp, DivOp, MulOp, PowOp, ReciprocalOp, SqrtOp, SubOp
+from ...glow_dialects.glow.generic import GenericOp
 from ...glow_dialects.glow.normalization import LayerNormOp, RmsNormOp
 from ...glow_dialects.glow.reduction import ReduceMeanOp
 from ...glow_dialects.glow.shape import BroadcastOp
 from ...glow_dialects.operator import element_of, shape_of, with_shape
 from ..levels import GRAPH
+from .formula_products import matrix_product
 from .rewriting import Build, RuleTable, apply_rules, defining_op, splat_value
 
 FUSIONS = RuleTable()
@@ -105,6 +110,9 @@ def _is_scaled(value: SSAValue, x: SSAValue, factor: float) -> bool:
     if isinstance(owner, MulOp):
         return any(a is x and _near(splat_value(b), factor) for a, b in _either_way(owner))
     return False
+
+
+FUSIONS.rule(GenericOp)(matrix_product)
 
 
 # normalisation

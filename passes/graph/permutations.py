@@ -37,10 +37,3 @@ def moves_only_ones(p: Permutation, shape: Sequence[int]) -> bool:
     """
     order = [i for i in p if shape[i] != 1]
     return order == sorted(order)
-
-
-def remaining(p: Permutation, dropped: Sequence[int]) -> Permutation:
-    """Returns the rest of `p` when the result's dimensions `dropped` vanish on both sides."""
-    sources = [s for i, s in enumerate(p) if i not in dropped]
-    rank = {s: r for r, s in enumerate(sorted(sources))}
-    return tuple(rank[s] for s in sources)

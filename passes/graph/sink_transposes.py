@@ -4,8 +4,9 @@ Moves transposes towards the results of the network, where they meet and cancel.
 Frontends that convert between channel orders leave transposes around many nodes. A node whose
 operands are transposed alike can work on the operands before they are transposed, with its axes
 renamed, and its result is transposed instead. Step by step a transpose sinks below data-parallel
-nodes, concatenations, pads, slices, reductions and softmax; a matrix product and a formula read a
-transposed operand as it is. Where two transposes meet they become one, or nothing. Constant
+nodes, concatenations, and operators whose formula says the same for another order of dimensions
+(pads, slices, reductions, softmax); a matrix product and `glow.generic` read a transposed operand
+as it is. Where two transposes meet they become one, or nothing. Constant
 operands are transposed the other way (which `glow-fold-constants` does at compile time), and so are
 broadcasts, if that moves only dimensions of size 1 or constants.
 
@@ -16,42 +17,32 @@ transposes that only move dimensions of size 1 become reshapes, which cost nothi
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, TensorType
-from xdsl.ir import SSAValue
+from xdsl.ir import Attribute, SSAValue
 from xdsl.passes import ModulePass
+from xdsl.utils.exceptions import VerifyException
 
+from ...glow_dialects.elements import num_elements
 from ...glow_dialects.formula.indices import operand_names
+from ...glow_dialects.formula.orders import order_of_result
 from ...glow_dialects.formula.parser import parse
-from ...glow_dialects.formula.rewriting import with_order
+from ...glow_dialects.formula.rewriting import dimension_names, with_order
 from ...glow_dialects.glow import NODES
 from ...glow_dialects.glow.base import DataParallel, Node
 from ...glow_dialects.glow.constant import ConstantOp, SplatOp
 from ...glow_dialects.glow.generic import GenericOp
-from ...glow_dialects.glow.matrix import MatMulOp
-from ...glow_dialects.glow.normalization import LogSoftmaxOp, SoftmaxOp
 from ...glow_dialects.glow.quantization import DequantizeOp, QuantizeOp
-from ...glow_dialects.glow.reduction import (
-    ReduceMaxOp,
-    ReduceMeanOp,
-    ReduceMinOp,
-    ReduceProdOp,
-    ReduceSumOp,
-    Reduction,
-)
-from ...glow_dialects.glow.shape import (
-    BroadcastOp,
-    ConcatOp,
-    PadOp,
-    ReshapeOp,
-    SliceOp,
-    TransposeOp,
-)
-from ...glow_dialects.operator import element_of, shape_of, with_shape
+from ...glow_dialects.glow.shape import BroadcastOp, ConcatOp, ReshapeOp, TransposeOp
+from ...glow_dialects.glow.structured import Structured
+from ...glow_dialects.operator import Call, element_of, shape_of, with_shape
+from ...glow_dialects.python_values import to_attribute, to_python
 from ...glow_dialects.quant import QuantizedType
+from ...glow_dialects.syntax import PerDimension
 from ..levels import GRAPH
 from .permutations import (
     Permutation,
@@ -60,13 +51,14 @@ from .permutations import (
     is_identity,
     moves_only_ones,
     permuted,
-    remaining,
 )
 from .rewriting import Build, RuleTable, apply_rules, defining_op, is_constant
 
 SINKING = RuleTable()
 RESHAPING = RuleTable()
 sinking = SINKING.rule
+_MOST_GROWTH = 4
+"""How many times as large as its operand a result may be for a transpose to move below."""
 
 
 def transpose(build: Build, value: SSAValue, p: Permutation) -> SSAValue:
@@ -140,6 +132,11 @@ def untransposed(build: Build, value: SSAValue, p: Permutation) -> SSAValue:
             return transpose(build, value, back)
 
 
+def _can_reorder(operator: type[Structured]) -> bool:
+    """Whether the formula says all about the result, and the operator is not the one that moves."""
+    return not operator.DECLARES_RESULT and operator is not TransposeOp
+
+
 @sinking(TransposeOp)
 def merge_transposes(node: TransposeOp, build: Build) -> SSAValue | None:
     inner = defining_op(node.input, TransposeOp)
@@ -177,70 +174,79 @@ def sink_below_concat(node: ConcatOp, build: Build) -> SSAValue | None:
     return transpose(build, build(ConcatOp, *operands, axis=p[node.axis.value.data]), p)
 
 
-@sinking(PadOp)
-def sink_below_pad(node: PadOp, build: Build) -> SSAValue | None:
-    p = common_permutation(node, node.operands)
-    if p is None:
+@sinking(*(n for n in NODES if issubclass(n, Structured) and _can_reorder(n)))
+def sink_below_formula(node: Structured, build: Build) -> SSAValue | None:
+    """
+    A node whose formula says the same of operands that are not transposed, perhaps with its axes
+    renamed or a flag changed.
+    """
+    found = {i: t for i, o in enumerate(node.operands) if (t := defining_op(o, TransposeOp))}
+    for chosen in _to_absorb(node, found):
+        operands = [found[i].input if i in chosen else o for i, o in enumerate(node.operands)]
+        orders = {i: permutation_of(found[i]) for i in chosen}
+        for properties in _other_properties(node, orders):
+            other = Call(type(node), tuple(o.type for o in operands), (), properties)
+            order = _order_of_result(node.call, other, orders)
+            if order is not None and (is_identity(order) or _pays(node, operands, found, chosen)):
+                made = build(type(node), *operands, **properties)  # pyright: ignore[reportArgumentType]
+                return transpose(build, made, order)
+    return None
+
+
+def _to_absorb(node: Node, found: Mapping[int, TransposeOp]) -> list[set[int]]:
+    """The sets of operands whose transposes may move together: all, or each by itself."""
+    alone = [{i} for i in found]
+    return alone if len(found) < 2 else [set(found), *alone]
+
+
+def _other_properties(
+    node: Structured, orders: Mapping[int, Permutation]
+) -> Iterator[Mapping[str, Attribute]]:
+    """
+    The properties that the node may have without the transposes: numbers for each dimension in
+    another order and axes renamed as the first transpose says, or flags changed.
+    """
+    p = next(iter(orders.values()))
+    axes = {name for name in dimension_names(parse(node.formula_of(node.call)))}
+    renamed = dict(node.properties)
+    for name, definition in type(node).get_irdl_definition().properties.items():
+        value = to_python(node.properties[name]) if name in node.properties else None
+        if name in axes and isinstance(value, int):
+            renamed[name] = to_attribute(p[value])
+        elif name in axes and isinstance(value, tuple):
+            renamed[name] = to_attribute(tuple(sorted(p[int(a)] for a in value)))
+        elif isinstance(value, tuple) and len(value) == len(p):
+            if isinstance(definition.constr, PerDimension) and not definition.constr.besides:
+                renamed[name] = to_attribute(tuple(permuted(value, inverse(p))))
+    yield renamed
+    flags = [name for name, value in node.properties.items() if isinstance(to_python(value), bool)]
+    for name in flags:
+        yield {**node.properties, name: to_attribute(not to_python(node.properties[name]))}
+
+
+def _order_of_result(
+    call: Call, other: Call, orders: Mapping[int, Permutation]
+) -> tuple[int, ...] | None:
+    operator = call.operator
+    assert issubclass(operator, Structured)
+    try:
+        operator.infer(other)
+        return order_of_result(operator.statement(call), operator.statement(other), orders)
+    except VerifyException:
         return None
-    low, high = (permuted(a.get_values(), inverse(p)) for a in (node.low, node.high))
-    x = untransposed(build, node.input, p)
-    return transpose(build, build(PadOp, x, low=low, high=high, value=node.value), p)
 
 
-@sinking(SliceOp)
-def sink_below_slice(node: SliceOp, build: Build) -> SSAValue | None:
-    p = common_permutation(node, node.operands)
-    if p is None:
-        return None
-    starts, sizes, strides = (
-        permuted(a.get_values(), inverse(p)) for a in (node.starts, node.sizes, node.strides)
-    )
-    x = untransposed(build, node.input, p)
-    sliced = build(SliceOp, x, starts=starts, sizes=sizes, strides=strides)
-    return transpose(build, sliced, p)
-
-
-@sinking(ReduceSumOp, ReduceMeanOp, ReduceMaxOp, ReduceMinOp, ReduceProdOp)
-def sink_below_reduction(node: Reduction, build: Build) -> SSAValue | None:
-    p = common_permutation(node, node.operands)
-    if p is None:
-        return None
-    axes, keep = node.axes.get_values(), node.keep_dims
-    x = untransposed(build, node.input, p)
-    reduced = build(type(node), x, axes=sorted(p[a] for a in axes), keep_dims=keep)
-    return transpose(build, reduced, p if keep.value.data else remaining(p, axes))
-
-
-@sinking(SoftmaxOp, LogSoftmaxOp)
-def sink_below_softmax(node: SoftmaxOp | LogSoftmaxOp, build: Build) -> SSAValue | None:
-    p = common_permutation(node, node.operands)
-    if p is None:
-        return None
-    x = untransposed(build, node.input, p)
-    return transpose(build, build(type(node), x, axis=p[node.axis.value.data]), p)
-
-
-def _swaps_matrices(value: SSAValue) -> TransposeOp | None:
-    """Returns the transpose that makes `value` if it only swaps the last two dimensions."""
-    found = defining_op(value, TransposeOp)
-    if found is None:
-        return None
-    *batch, rows, columns = range(len(shape_of(value.type)))
-    return found if permutation_of(found) == (*batch, columns, rows) else None
-
-
-@sinking(MatMulOp)
-def read_transposed_matrices(node: MatMulOp, build: Build) -> SSAValue | None:
-    lhs, rhs = _swaps_matrices(node.lhs), _swaps_matrices(node.rhs)
-    if lhs is None and rhs is None:
-        return None
-    return build(
-        MatMulOp,
-        node.lhs if lhs is None else lhs.input,
-        node.rhs if rhs is None else rhs.input,
-        transpose_lhs=bool(node.transpose_lhs.value.data) != (lhs is not None),
-        transpose_rhs=bool(node.transpose_rhs.value.data) != (rhs is not None),
-    )
+def _pays(
+    node: Structured,
+    operands: Sequence[SSAValue],
+    found: Mapping[int, TransposeOp],
+    chosen: AbstractSet[int],
+) -> bool:
+    """Whether transposes vanish for that of a result which is not much larger."""
+    if any(is_constant(found[i].input) or not vanishes(found[i], node) for i in chosen):
+        return False
+    largest = max(num_elements(shape_of(operands[i].type)) for i in chosen)
+    return num_elements(shape_of(node.results[0].type)) <= _MOST_GROWTH * largest
 
 
 @sinking(GenericOp)

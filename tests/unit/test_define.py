@@ -11,10 +11,11 @@ from glow.frontend.onnx import import_onnx
 from glow.frontend.onnx.export import export_onnx
 from glow.glow_dialects.glow.activation import ReluOp
 from glow.glow_dialects.operator import with_shape
+from glow.semantics.arrays import make_constant
 from numpy.random import Generator
 from onnx import TensorProto, helper
 from xdsl.dialects import func
-from xdsl.dialects.builtin import FunctionType, ModuleOp, f16, f32
+from xdsl.dialects.builtin import FunctionType, ModuleOp, f16, f32, i8
 from xdsl.ir import Block, Region
 
 LINEAR = "y[b, i] = sum(k) x[b, k] * w[i, k]"
@@ -42,6 +43,33 @@ def test_neighbours_move_into_its_loops():
     text = str(glow.compile(module, cache=False).stages["allocated"])
     assert "epilogue" in text
     assert "glow_inst.relu" not in text
+
+
+@pytest.mark.parametrize(
+    ("text", "shapes"),
+    [
+        ("y[b, i] = sum(k) i32(x[b, k]) * i32(w[i, k])", [(3, 17), (19, 17)]),
+        ("y[i, b] = sum(k) i32(x[k, b]) * i32(w[k, i])", [(17, 3), (17, 19)]),
+        ("y[b, i, j] = sum(k, l) i32(x[b, k, l]) * i32(w[l, j, k, i])", [(1, 5, 7), (7, 3, 5, 2)]),
+        ("y[n, b, i] = sum(k) i32(x[n, b, k]) * i32(w[n, k, i])", [(2, 3, 5), (2, 5, 1)]),
+    ],
+)
+@pytest.mark.parametrize("constant", [False, True])
+def test_products_of_bytes_are_matrix_products(
+    text: str, shapes: list[tuple[int, ...]], constant: bool, rng: Generator
+):
+    product = glow.define("product", text)
+    x, w = (rng.integers(-128, 128, s).astype(np.int8) for s in shapes)
+    block = Block(arg_types=[with_shape(i8, a.shape) for a in ((x,) if constant else (x, w))])
+    weights = make_constant(w)
+    node = product(block.args[0], weights.result if constant else block.args[1])
+    block.add_ops([*([weights] if constant else []), node, func.ReturnOp(node.result)])
+    t = FunctionType.from_lists([a.type for a in block.args], [node.result.type])
+    model = glow.compile(ModuleOp([func.FuncOp("main", t, Region(block))]), cache=False)
+    # a transpose at run time would cost more than it saves
+    needs_transpose = not constant and "w[l, j, k, i]" in text
+    assert ("generic" in str(model.stages["allocated"])) == needs_transpose
+    np.testing.assert_array_equal(model(x)[0] if constant else model(x, w)[0], product(x, w))
 
 
 def model_of(*nodes: onnx.NodeProto) -> onnx.ModelProto:

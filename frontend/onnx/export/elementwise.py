@@ -6,7 +6,7 @@ import numpy as np
 from xdsl.dialects.builtin import i1
 from xdsl.ir import Attribute
 
-from ....glow_dialects.elements import is_float, num_elements
+from ....glow_dialects.elements import is_float, is_unsigned, num_elements
 from ....glow_dialects.glow import activation as a
 from ....glow_dialects.glow import arithmetic as m
 from ....glow_dialects.glow import logic as g
@@ -16,7 +16,7 @@ from ....glow_dialects.operator import element_of, shape_of
 from ....glow_dialects.python_values import to_python
 from ....semantics.arrays import constant_of
 from ..problems import Unsupported
-from .writer import Writer, code_of, exporter, is_unsigned
+from .writer import Writer, code_of, exporter
 
 LARGEST_SPLAT = 4096
 """Elements up to which a splat is written as a constant."""
@@ -98,7 +98,7 @@ def remainder(writer: Writer, node: m.RemOp) -> str:
 def shift(writer: Writer, node: m.ShiftRightOp) -> str:
     """Writes a shift. Signed numbers are divided by a power of two in i64, and rounded down."""
     element = element_of(node.result.type)
-    if is_unsigned(element):
+    if is_unsigned(element) and element != i1:
         inputs = writer.inputs(node)
         return writer.emit("BitShift", *inputs, hint=hint_of(node), direction="RIGHT")
     raise Unsupported(f"a shift of {node.result.type}")

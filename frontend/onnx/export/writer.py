@@ -9,7 +9,6 @@ from typing import Any, TypeAlias, TypeVar
 import ml_dtypes
 import numpy as np
 from onnx import NodeProto, TensorProto, helper, numpy_helper
-from xdsl.dialects.builtin import IntegerType, Signedness
 from xdsl.ir import Attribute, SSAValue
 
 from ....glow_dialects.elements import storage_type
@@ -117,11 +116,6 @@ def code_of(element: Attribute) -> int:
     if stored not in ELEMENTS.values():
         raise Unsupported(f"elements of type {element}")
     return onnx_code(stored)
-
-
-def is_unsigned(element: Attribute) -> bool:
-    stored = storage_type(element)
-    return isinstance(stored, IntegerType) and stored.signedness.data is Signedness.UNSIGNED
 
 
 def rank(value: SSAValue) -> int:

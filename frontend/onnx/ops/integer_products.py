@@ -10,9 +10,10 @@ al. 2018, section 2.3).
 from __future__ import annotations
 
 import numpy as np
-from xdsl.dialects.builtin import IntegerType, Signedness, i8, i16, i32
+from xdsl.dialects.builtin import IntegerType, i8, i16, i32
 from xdsl.ir import SSAValue
 
+from ....glow_dialects.elements import is_unsigned
 from ....glow_dialects.glow.arithmetic import MulOp, SubOp
 from ....glow_dialects.glow.convolution import ConvolutionOp
 from ....glow_dialects.glow.reduction import ReduceSumOp
@@ -24,11 +25,6 @@ from .matrix import matrix_product
 
 _HALF = 128
 """The difference between a number stored as u8 and the same number stored as i8."""
-
-
-def _is_unsigned(value: SSAValue) -> bool:
-    t = element(value)
-    return isinstance(t, IntegerType) and t.signedness.data is Signedness.UNSIGNED
 
 
 def _zero_point(node: OnnxNode, index: int) -> SSAValue | None:
@@ -44,7 +40,7 @@ def _signed(
     build: GraphBuilder, x: SSAValue, zero_point: SSAValue | None
 ) -> tuple[SSAValue, SSAValue | None]:
     """Returns the same differences `x - zero_point` with `x` as i8."""
-    if not _is_unsigned(x):
+    if not is_unsigned(element(x)):
         return x, zero_point
     shifted = build.cast(build.with_number(SubOp, build.cast(x, i16), _HALF), i8)
     if zero_point is None:

@@ -14,7 +14,7 @@ from xdsl.dialects import arith, math, vector
 from xdsl.dialects.builtin import IntegerType, f32, i1
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from ....glow_dialects.elements import storage_type
+from ....glow_dialects.elements import is_unsigned, storage_type
 from ....glow_dialects.glow_nest.body import Body
 from ....glow_dialects.glow_nest.nest import Combine
 from ....glow_dialects.glow_vec import DOT_RULES, DotKindAttr, DotOp, RemOp, dot_kind
@@ -22,7 +22,7 @@ from ....glow_dialects.machine import MachineDescription
 from ....glow_dialects.scalar import Number, Primitive, fold_in_order
 from ...llvm.types import element_of
 from .emit import NO_SIGNED_ZEROS, Emitter, lanes_of
-from .types import bits, computes_in_float, is_unsigned, memory_type, value_type, vector_type
+from .types import bits, computes_in_float, memory_type, value_type, vector_type
 
 
 class Value(NamedTuple):

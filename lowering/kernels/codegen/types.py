@@ -9,7 +9,6 @@ from xdsl.dialects.builtin import (
     IndexType,
     IntegerType,
     MemRefType,
-    Signedness,
     StridedLayoutAttr,
     VectorType,
     i1,
@@ -88,18 +87,6 @@ def significant_strides(t: MemRefType) -> tuple[int, ...]:
             strides[d] = dense
         dense = strides[d] * shape[d]
     return tuple(strides)
-
-
-@cache
-def is_unsigned(element: Attribute) -> bool:
-    """
-    Returns whether integers of this element type compare, divide and convert as unsigned ones; i1
-    does.
-    """
-    stored = storage_type(element)
-    if not isinstance(stored, IntegerType):
-        return False
-    return stored == i1 or stored.signedness.data is Signedness.UNSIGNED
 
 
 @cache

@@ -24,7 +24,7 @@ from math import prod
 
 from xdsl.dialects.builtin import IntegerType, bf16, f32, i32
 
-from ....glow_dialects.elements import element_bytes, storage_type
+from ....glow_dialects.elements import element_bytes, is_unsigned, storage_type
 from ....glow_dialects.glow_nest.affine import Access, Affine, Dim
 from ....glow_dialects.glow_nest.nest import Combine, Nest, Reduction
 from ....glow_dialects.glow_nest.schedule import AmxTile, TileGroup
@@ -32,7 +32,6 @@ from ....glow_dialects.glow_vec import TileProduct
 from ....glow_dialects.glow_vec.tiles import QUAD, TILE_BYTES, TILE_ROWS, TILES
 from ....glow_dialects.machine import MachineDescription
 from ....glow_dialects.timings import TIMINGS
-from ..codegen.types import is_unsigned
 from ..costs import amx_step
 
 COLUMNS = TILE_BYTES // QUAD

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import IntegerType, Signedness
+from xdsl.dialects.builtin import IntegerType
 from xdsl.ir import Attribute, SSAValue
 
-from ....glow_dialects.elements import FLOAT_TYPES, element_bytes, is_float
+from ....glow_dialects.elements import FLOAT_TYPES, element_bytes, is_float, is_unsigned
 from ....glow_dialects.glow.elementwise import Logical
 from ....glow_dialects.glow.logic import AndOp, CastOp, NotOp, OrOp, SelectOp, XorOp
 from ....glow_dialects.operator import element_of
@@ -18,7 +18,7 @@ _EXACT_BITS: dict[type[Attribute], int] = dict(zip(FLOAT_TYPES, (11, 8, 24, 53),
 
 def is_signed(element: IntegerType) -> bool:
     """Signless integers of more than one bit are signed; i1 is 0 or 1."""
-    return element.width.data > 1 and element.signedness.data is not Signedness.UNSIGNED
+    return not is_unsigned(element)
 
 
 def holds(wide: Attribute, narrow: Attribute) -> bool:

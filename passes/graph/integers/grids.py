@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from xdsl.dialects.builtin import IntegerType, Signedness
 from xdsl.ir import Attribute, SSAValue
 
 from ....glow_dialects.glow.quantization import DequantizeOp, QuantizeOp, StorageCastOp
@@ -54,10 +53,6 @@ def stored_number(q: QuantizedType, real: float) -> int:
         steps = np.rint(np.float32(real) / np.float32(scale_of(q))).astype(np.float64)
     low, high = bounds(q)
     return int(min(max(steps + zero_of(q), low), high))
-
-
-def is_unsigned(storage: IntegerType) -> bool:
-    return storage.signedness.data is Signedness.UNSIGNED
 
 
 def dequantize(build: Build, value: SSAValue) -> SSAValue:

@@ -14,7 +14,7 @@ from typing import TypeVar
 from xdsl.dialects.builtin import IntAttr
 from xdsl.ir import SSAValue
 
-from ....glow_dialects.elements import num_elements
+from ....glow_dialects.elements import is_unsigned, num_elements
 from ....glow_dialects.glow.base import Node
 from ....glow_dialects.glow.constant import ConstantOp, SplatOp
 from ....glow_dialects.glow.matrix import MatMulOp
@@ -36,7 +36,6 @@ from ..rewriting import Build, defining_op
 from .grids import (
     dequantize,
     dequantized_from,
-    is_unsigned,
     per_tensor,
     quantize,
     same_grid,

@@ -21,6 +21,7 @@ import numpy as np
 from xdsl.dialects.builtin import DenseArrayBase, f32, i8, i16, i32, i64
 from xdsl.ir import SSAValue
 
+from ....glow_dialects.elements import is_unsigned
 from ....glow_dialects.glow.arithmetic import AddOp, MulOp, SubOp
 from ....glow_dialects.glow.convolution import ConvolutionOp
 from ....glow_dialects.glow.matrix import FullyConnectedOp, MatMulOp
@@ -36,7 +37,6 @@ from .grids import (
     bounds,
     dequantize,
     dequantized_from,
-    is_unsigned,
     per_tensor,
     quantize,
     scale_of,

@@ -9,13 +9,13 @@ import numpy as np
 from xdsl.dialects.builtin import IntAttr, i8
 from xdsl.ir import Attribute, SSAValue
 
+from ....glow_dialects.elements import is_unsigned
 from ....glow_dialects.glow.constant import ConstantOp
 from ....glow_dialects.glow.quantization import DequantizeOp
 from ....glow_dialects.operator import element_of, shape_of
 from ....glow_dialects.quant import QuantizedType
 from ....semantics.arrays import constant_reader, lazy_constant, numpy_dtype
 from ..rewriting import Build, defining_op
-from .grids import is_unsigned
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,9 @@ from xdsl.ir import Block, Operation, SSAValue
 from ....glow_dialects.glow.convolution import ConvolutionOp
 from ....glow_dialects.glow.shape import ReshapeOp
 from .convolutions import convolution_kind
+from .elements import works_on_blocks
 from .moves import keeps_channels
-from .state import Layouts, rule_of
+from .state import Layouts
 
 
 def demands(block: Block, layouts: Layouts) -> dict[SSAValue, int]:
@@ -38,7 +39,9 @@ def _of(user: Operation, layouts: Layouts, found: dict[SSAValue, int]) -> int:
             return -1
         if kind.needs_blocks:
             return 1
-    elif rule_of(type(user)) is None or (isinstance(user, ReshapeOp) and not keeps_channels(user)):
+    elif not works_on_blocks(user, layouts.block):
+        return -1
+    elif isinstance(user, ReshapeOp) and not keeps_channels(user):
         return -1
     wanted = found.get(user.results[0], 0)
     return (wanted > 0) - (wanted < 0)

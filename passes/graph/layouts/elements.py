@@ -2,24 +2,57 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from math import prod
 
 import numpy as np
+from xdsl.dialects.builtin import f64
+from xdsl.ir import Operation
+from xdsl.utils.exceptions import VerifyException
 
-from ....glow_dialects.glow import NODES
-from ....glow_dialects.glow.base import DataParallel
-from ....glow_dialects.glow.reduction import (
-    ReduceMaxOp,
-    ReduceMeanOp,
-    ReduceMinOp,
-    ReduceSumOp,
-    Reduction,
+from ....glow_dialects.formula.facts import divided_dimension
+from ....glow_dialects.formula.statement import (
+    Apply,
+    Constant,
+    Convert,
+    Read,
+    Reduce,
+    Stage,
+    Statement,
+    Term,
+    points,
 )
+from ....glow_dialects.glow import NODES
+from ....glow_dialects.glow.base import DataParallel, OnlyMovesData
+from ....glow_dialects.glow.convolution import ConvolutionOp
+from ....glow_dialects.glow.pooling import Pool
 from ....glow_dialects.glow.shape import BroadcastOp
-from ....glow_dialects.operator import element_of, shape_of, with_shape
+from ....glow_dialects.glow.structured import Structured
+from ....glow_dialects.glow_cpu.blocked import num_blocks
+from ....glow_dialects.operator import Call, element_of, shape_of, with_shape
+from ....glow_dialects.scalar import Primitive
 from ....semantics.arrays import numpy_dtype
+from ....semantics.numpy_algebra import NumpyAlgebra
 from ....semantics.registry import evaluate
-from .state import Blocked, Layouts, rule
+from .state import CHANNEL, Blocked, Layouts, rule, rule_of
+
+_ALGEBRA = NumpyAlgebra(f64)
+_REPEATED: Mapping[Primitive, Callable[[np.float64, int], np.float64]] = {
+    Primitive.ADD: lambda x, n: x * n,
+    Primitive.MUL: lambda x, n: x**n,
+    Primitive.MAXIMUM: lambda x, n: x,
+    Primitive.MINIMUM: lambda x, n: x,
+}
+"""What reductions give of so many equal numbers."""
+
+
+def says_all(operator: type[Structured]) -> bool:
+    """Whether nothing but the formula decides how an operator works on blocked tensors."""
+    return not (
+        operator.DECLARES_RESULT
+        or operator.has_trait(OnlyMovesData)
+        or issubclass(operator, Pool | ConvolutionOp)
+    )
 
 
 def fill_of(node: DataParallel, operands: Sequence[Blocked]) -> float | None:
@@ -73,12 +106,86 @@ def broadcast(layouts: Layouts, node: BroadcastOp) -> Blocked | None:
     return Blocked(layouts.add(BroadcastOp, x.value, result_types=[result]), x.channels, x.fill)
 
 
-@rule(ReduceSumOp, ReduceMeanOp, ReduceMaxOp, ReduceMinOp)
-def reduction(layouts: Layouts, node: Reduction) -> Blocked | None:
-    """Returns a reduction over spatial dimensions, which have the same numbers in both layouts."""
-    x = layouts.blocked(node.input)
-    axes = node.axes.get_values()
-    if x is None or not axes or axes[0] < 2 or (not x.is_full and x.fill != 0):
+def computes_channels(node: Structured, block: int) -> bool:
+    """
+    Whether the formula says that an operator computes each channel of its first operand by itself
+    and leaves it where it is, and the same of a blocked operand for each block and each lane.
+    """
+    shape, result = shape_of(node.operands[0].type), shape_of(node.results[0].type)
+    if len(shape) < 3 or len(result) < 3:
+        return False
+    if divided_dimension(node.statement(node.call), {0: CHANNEL}) != CHANNEL:
+        return False
+    operand = with_shape(element_of(node.operands[0].type), _blocked_shape(shape, block))
+    call = Call(type(node), (operand, *node.call.operands[1:]), (), node.properties)
+    try:
+        (found,) = node.infer(call)
+    except VerifyException:
+        return False
+    said, wanted = node.statement(call), _blocked_shape(result, block)
+    dims = [divided_dimension(said, {0: d}) for d in (CHANNEL, len(shape))]
+    return dims == [CHANNEL, len(result)] and shape_of(found) == tuple(wanted)
+
+
+def _blocked_shape(shape: Sequence[int], block: int) -> list[int]:
+    batch, channels, *sizes = shape
+    return [batch, num_blocks(channels, block), *sizes, block]
+
+
+@rule(*[n for n in NODES if issubclass(n, Structured) and says_all(n)])
+def by_formula(layouts: Layouts, node: Structured) -> Blocked | None:
+    """What computes each channel by itself, as a reduction over spatial dimensions does."""
+    x = layouts.blocked(node.operands[0])
+    if x is None or not computes_channels(node, x.block):
         return None
-    y = layouts.add(type(node), x.value, axes=list(axes), keep_dims=node.keep_dims)
-    return Blocked(y, x.channels)
+    fill = 0.0 if x.is_full else fill_of_formula(node.statement(node.call), x.fill)
+    if fill is None:
+        return None
+    shape = shape_of(node.results[0].type)
+    grows = prod(shape) >= prod(shape_of(node.operands[0].type))
+    # rows that lie together may be faster
+    if grows and layouts.demand.get(node.results[0], 0) <= 0:
+        return None
+    others = [layouts.plain(v) for v in node.operands[1:]]
+    y = layouts.add(type(node), x.value, *others, **node.properties)  # pyright: ignore[reportArgumentType]
+    return Blocked(y, shape[CHANNEL], fill)
+
+
+def works_on_blocks(op: Operation, block: int) -> bool:
+    """Whether an operator has a rule for blocked tensors that may apply."""
+    found = rule_of(type(op))
+    if found is not by_formula:
+        return found is not None
+    return isinstance(op, Structured) and computes_channels(op, block)
+
+
+def fill_of_formula(said: Statement, fill: float | None) -> float | None:
+    """What a formula gives where all elements that it reads are equal; None if it is not finite."""
+    if fill is None:
+        return None
+    with np.errstate(all="ignore"):
+        found = _of_equals(said.result.value, np.float64(fill))
+    return None if found is None or not np.isfinite(found) else float(found)
+
+
+def _of_equals(term: Term, fill: np.float64) -> np.float64 | None:
+    match term:
+        case Constant():
+            return np.float64(term.value)
+        case Read():
+            inside = _of_equals(term.source.value, fill) if isinstance(term.source, Stage) else fill
+            beyond = inside if term.outside is None else _of_equals(term.outside, fill)
+            return inside if inside == beyond else None
+        case Convert():
+            return _of_equals(term.operand, fill)
+        case Reduce():
+            found = _of_equals(term.body, fill)
+            return None if found is None else _REPEATED[term.combine](found, points(term.over))
+        case Apply(kind=Primitive()):
+            given = [_of_equals(a, fill) for a in term.arguments]
+            known = [np.asarray(g) for g in given if g is not None]
+            return (
+                np.float64(_ALGEBRA.apply(term.kind, known)) if len(known) == len(given) else None
+            )
+        case _:
+            return None

@@ -7,9 +7,7 @@ from ....glow_dialects.glow.shape import ConcatOp, PadOp, ReshapeOp, SliceOp
 from ....glow_dialects.glow_cpu.blocked import UnpackChannelsOp
 from ....glow_dialects.operator import element_of, shape_of, with_shape
 from ....glow_dialects.python_values import to_python
-from .state import Blocked, Layouts, rule
-
-CHANNEL = 1
+from .state import CHANNEL, Blocked, Layouts, rule
 
 
 @rule(UnpackChannelsOp)

@@ -19,9 +19,8 @@ from ....glow_dialects.glow.convolution import ConvolutionOp
 from ....glow_dialects.glow_cpu.blocked import num_blocks
 from ....glow_dialects.operator import shape_of
 from .convolutions import ConvolutionKind, convolution_kind, is_integer
-from .state import Layouts, rule_of
-
-_CHANNEL = 1
+from .elements import works_on_blocks
+from .state import CHANNEL, Layouts
 
 
 class _Classes:
@@ -84,7 +83,7 @@ def block_sizes(block: Block, layouts: Layouts, most: int) -> dict[SSAValue, int
     for op in block.ops:
         if isinstance(op, ConvolutionOp):
             _convolution(op, layouts, classes)
-        elif rule_of(type(op)) is not None:
+        elif works_on_blocks(op, layouts.block):
             _neighbours(op, classes)
     return classes.blocks(most)
 
@@ -95,7 +94,7 @@ def _convolution(node: ConvolutionOp, layouts: Layouts, classes: _Classes) -> No
         return
     group = node.group.value.data
     for value in (node.input, node.result):
-        channels = shape_of(value.type)[_CHANNEL]
+        channels = shape_of(value.type)[CHANNEL]
         classes.see(value, channels // group if kind is ConvolutionKind.GROUPED else channels)
         (classes.want if is_integer(node) else classes.fix)(value)
     if kind is ConvolutionKind.DEPTHWISE:
@@ -112,5 +111,5 @@ def _neighbours(op: Operation, classes: _Classes) -> None:
     values = [v for v in op.operands if not isinstance(v.owner, ConstantOp | SplatOp)]
     values = [v for v in values if len(shape_of(v.type)) >= 3]
     for value in (*values, result):
-        classes.see(value, shape_of(value.type)[_CHANNEL])
+        classes.see(value, shape_of(value.type)[CHANNEL])
         classes.join(value, result)

@@ -29,6 +29,9 @@ from ....semantics.arrays import constant_array, lazy_constant
 from ....semantics.blocked import pack_channels
 from ....table import Table
 
+CHANNEL = 1
+"""The dimension of channels."""
+
 
 @dataclass(frozen=True)
 class Blocked:

@@ -130,7 +130,7 @@
 
 // -----
 
-// CHECK: 'glow.transpose' op (%r): expected a permutation of 0 to 1, found [0, 0]
+// CHECK: 'glow.transpose' op (%r): expected different dimensions from 0 to 1, found [0, 0]; found input tensor<2x6xf32>
 %a = "test.op"() : () -> tensor<2x6xf32>
 %r = glow.transpose %a permutation [0, 0] : (tensor<2x6xf32>) -> tensor<2x2xf32>
 
@@ -153,13 +153,13 @@
 
 // -----
 
-// CHECK: 'glow.slice' op (%r): expected indices 0 to 3 in dimension 0, found 1 to 5
+// CHECK: 'glow.slice' op (%r): the index of dimension 0 of input, which has 4 elements, goes from 1 to 5; found input tensor<4xf32>
 %a = "test.op"() : () -> tensor<4xf32>
 %r = glow.slice %a starts [1] sizes [3] strides [2] : (tensor<4xf32>) -> tensor<3xf32>
 
 // -----
 
-// CHECK: 'glow.slice' op (%r): expected indices 0 to 3 in dimension 0, found 0 to -2
+// CHECK: 'glow.slice' op (%r): the index of dimension 0 of input, which has 4 elements, goes from -2 to 0
 %a = "test.op"() : () -> tensor<4xf32>
 %r = glow.slice %a sizes [3] strides [-1] : (tensor<4xf32>) -> tensor<3xf32>
 
@@ -195,7 +195,7 @@
 
 // -----
 
-// CHECK: 'glow.gather' op (%r): expected data with elements in dimension 0, found tensor<0xf32>
+// CHECK: 'glow.gather' op (%r): the index of dimension 0 of data, which has 0 elements, goes from 0 to 0
 %a, %i = "test.op"() : () -> (tensor<0xf32>, tensor<2xi64>)
 %r = glow.gather %a, %i axis 0 : (tensor<0xf32>, tensor<2xi64>) -> tensor<2xf32>
 
@@ -207,13 +207,13 @@
 
 // -----
 
-// CHECK: 'glow.convolution' op (%r): expected a bias of shape (4,), found tensor<3xf32>
+// CHECK: 'glow.convolution' op (%r): index o runs over 3 values, but dimension 0 of filter has 4; found input tensor<1x3x8xf32>, filter tensor<4x3x3xf32>, bias tensor<3xf32>
 %x, %w, %b = "test.op"() : () -> (tensor<1x3x8xf32>, tensor<4x3x3xf32>, tensor<3xf32>)
 %r = glow.convolution %x, %w, %b : (tensor<1x3x8xf32>, tensor<4x3x3xf32>, tensor<3xf32>) -> tensor<1x4x6xf32>
 
 // -----
 
-// CHECK: 'glow.convolution' op (%r): expected a filter that fits into the padded input, found input tensor<1x3x8xf32> and filter tensor<4x3x9xf32>
+// CHECK: 'glow.convolution' op (%r): expected w.. * strides + k.. * dilations below 8 for the first w0, found 8; found input tensor<1x3x8xf32>, filter tensor<4x3x9xf32>, bias tensor<4xf32>
 %x, %w, %b = "test.op"() : () -> (tensor<1x3x8xf32>, tensor<4x3x9xf32>, tensor<4xf32>)
 %r = glow.convolution %x, %w, %b : (tensor<1x3x8xf32>, tensor<4x3x9xf32>, tensor<4xf32>) -> tensor<1x4x0xf32>
 
@@ -237,13 +237,13 @@
 
 // -----
 
-// CHECK: 'glow.max_pool' op (%r): expected an input of rank 3 to 5, found tensor<1x3xf32>
+// CHECK: 'glow.max_pool' op (%r): expected input of rank 3 to 5, found tensor<1x3xf32>
 %x = "test.op"() : () -> tensor<1x3xf32>
 %r = glow.max_pool %x kernel [2] : (tensor<1x3xf32>) -> tensor<1x2xf32>
 
 // -----
 
-// CHECK: 'glow.max_pool' op (%r): expected a window that fits into the padded input, found input tensor<1x3x2xf32> and kernel [3]
+// CHECK: 'glow.max_pool' op (%r): expected w.. * strides + k.. * dilations below 2 for the first w0, found 2; found input tensor<1x3x2xf32>
 %x = "test.op"() : () -> tensor<1x3x2xf32>
 %r = glow.max_pool %x kernel [3] : (tensor<1x3x2xf32>) -> tensor<1x3x0xf32>
 
@@ -255,25 +255,27 @@
 
 // -----
 
-// CHECK: 'glow.matmul' op (%r): expected a right operand with leading dimensions [] and inner size 3, found tensor<2x3xf32>
+// CHECK: 'glow.matmul' op (%r): index t runs over 3 values, but dimension 0 of rhs has 2; found lhs tensor<2x3xf32>, rhs tensor<2x3xf32>
+// CHECK-NEXT: result[b.., i, j] = sum(t) lhs[b.., i, t] * rhs[b.., t, j]
+// CHECK-NEXT: ^
 %a, %b = "test.op"() : () -> (tensor<2x3xf32>, tensor<2x3xf32>)
 %r = glow.matmul %a, %b : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
 
 // -----
 
-// CHECK: 'glow.matmul' op (%r): expected a right operand of rank 2, found tensor<1x3x2xf32>
+// CHECK: 'glow.matmul' op (%r): expected rhs of rank 2, found rank 3; found lhs tensor<2x3xf32>, rhs tensor<1x3x2xf32>
 %a, %b = "test.op"() : () -> (tensor<2x3xf32>, tensor<1x3x2xf32>)
 %r = glow.matmul %a, %b : (tensor<2x3xf32>, tensor<1x3x2xf32>) -> tensor<2x2xf32>
 
 // -----
 
-// CHECK: 'glow.fully_connected' op (%r): expected weights of shape (4, 5), found tensor<4x3xf32>
+// CHECK: 'glow.fully_connected' op (%r): index t runs over 5 values, but dimension 1 of weights has 3; found input tensor<1x5xf32>, weights tensor<4x3xf32>, bias tensor<4xf32>
 %x, %w, %b = "test.op"() : () -> (tensor<1x5xf32>, tensor<4x3xf32>, tensor<4xf32>)
 %r = glow.fully_connected %x, %w, %b : (tensor<1x5xf32>, tensor<4x3xf32>, tensor<4xf32>) -> tensor<1x4xf32>
 
 // -----
 
-// CHECK: 'glow.batch_norm' op (%r): expected a scale of shape (8,), found tensor<4xf32>
+// CHECK: 'glow.batch_norm' op (%r): index c runs over 8 values, but dimension 0 of mean has 4
 %x, %c = "test.op"() : () -> (tensor<1x8x4xf32>, tensor<4xf32>)
 %r = glow.batch_norm %x, %c, %c, %c, %c : (tensor<1x8x4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<1x8x4xf32>
 

@@ -1,6 +1,6 @@
 // RUN: glow-opt %s --split-input-file --verify-diagnostics | filecheck %s
 
-// CHECK: 'glow.layer_norm' op (%r): expected a bias of shape (4,), found tensor<8xf32>
+// CHECK: 'glow.layer_norm' op (%r): index j runs over 4 values, but dimension 0 of bias has 8; found input tensor<8x4xf32>, scale tensor<4xf32>, bias tensor<8xf32>
 %x, %s, %b = "test.op"() : () -> (tensor<8x4xf32>, tensor<4xf32>, tensor<8xf32>)
 %r = glow.layer_norm %x, %s, %b axis 1 : (tensor<8x4xf32>, tensor<4xf32>, tensor<8xf32>) -> tensor<8x4xf32>
 

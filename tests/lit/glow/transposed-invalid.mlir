@@ -12,7 +12,7 @@
 
 // -----
 
-// CHECK: 'glow.transposed_convolution' op (%r): expected pads that leave something of the result, found pads [4, 3]
+// CHECK: 'glow.transposed_convolution' op (%r): expected a size from 0, found -1; found input tensor<1x2x4xf32>, filter tensor<2x2x3xf32>, bias tensor<2xf32>
 %x, %w, %b = "test.op"() : () -> (tensor<1x2x4xf32>, tensor<2x2x3xf32>, tensor<2xf32>)
 %r = glow.transposed_convolution %x, %w, %b pads [4, 3] : (tensor<1x2x4xf32>, tensor<2x2x3xf32>, tensor<2xf32>) -> tensor<1x2x0xf32>
 

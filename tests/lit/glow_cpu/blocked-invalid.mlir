@@ -38,6 +38,6 @@
 
 // -----
 
-// CHECK: 'glow_cpu.blocked_max_pool' op (%r): expected a blocked input of rank 4 to 6, found tensor<2x9x16xf32>
+// CHECK: 'glow_cpu.blocked_max_pool' op (%r): expected input of rank 4 to 6, found tensor<2x9x16xf32>
 %x = "test.op"() : () -> tensor<2x9x16xf32>
 %r = glow_cpu.blocked_max_pool %x strides [2] kernel [2] : (tensor<2x9x16xf32>) -> tensor<2x4x16xf32>

@@ -118,7 +118,7 @@ glow_inst.relu @out %a, @in %b : memref<4xf32>, memref<5xf32>
 
 // -----
 
-// CHECK: 'glow_inst.matmul' op: expected a right operand with leading dimensions [] and inner size 3, found tensor<2x2xf32>
+// CHECK: 'glow_inst.matmul' op: index t runs over 3 values, but dimension 0 of rhs has 2; found lhs tensor<2x3xf32>, rhs tensor<2x2xf32>
 %a, %b, %c = "test.op"() : () -> (memref<2x2xf32>, memref<2x3xf32>, memref<2x2xf32>)
 glow_inst.matmul @out %a, @in %b, @in %c : memref<2x2xf32>, memref<2x3xf32>, memref<2x2xf32>
 

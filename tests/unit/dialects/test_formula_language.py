@@ -24,17 +24,21 @@ from glow.glow_dialects.formula.syntax import (
     Equation,
     Formula,
     Index,
+    Limit,
     Name,
     Number,
     Reduction,
     Unary,
 )
+from glow.glow_dialects.glow.pooling import MaxPoolOp
 from glow.glow_dialects.operator import with_shape
 from glow.semantics.formula import evaluate_statement
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.random import Generator
 from xdsl.dialects.builtin import bf16, f16, f32, i32, i64
+
+from ..semantics.test_formulas import call_of, windows
 
 NAMES = st.sampled_from(["i", "j", "k0", "alpha", "x_y"])
 NUMBERS = st.one_of(
@@ -68,7 +72,8 @@ EXPRESSIONS = st.recursive(ATOMS, larger, max_leaves=12)
 @given(EXPRESSIONS, st.lists(st.builds(Bound, INDICES, ATOMS), max_size=2))
 def test_formulas_survive_their_text(value, bounds):
     left = (Index(Name("i")), Index(Number(0)), Index(Name("w", True), Name("axes")))
-    equation = Equation("y", left, value, tuple(bounds))
+    limit = Limit(Binary("*", Name("i"), value), value)
+    equation = Equation("y", left, value, tuple(bounds), (limit,))
     formula = Formula(equation, (Equation("m", (), value),))
     assert parse(str(formula)) == formula, str(formula)
 
@@ -134,6 +139,36 @@ def test_ranges_are_inferred():
     assert shape("y[a.., b] = x0[b, a..]", (2, 3, 4)) == (3, 4, 2)
     assert shape("y[i.., j at 1] = x0[j, i..]", (2, 3, 4)) == (3, 2, 4)
     assert shape("y[i] = m[i] where m[j] = x0[j + 1]", (10,)) == (9,)
+
+
+def test_limits_tell_ranges():
+    padded = "y[i] = sum(t) x1[t] * x0[i + t - 1 | outside: 0] for i + t < size(x0, 0) + 2"
+    assert shape(padded, (10,), (3,)) == (10,)
+    assert shape("y[i] = x0[i // 2] for 2 * i + 1 < 10, 3 * i < 10", (9,)) == (4,)
+    assert shape("y[i, j] = x0[i, j | outside: 0] for i + j < 9, j < 4", (3, 3)) == (6, 4)
+    assert shape("y[i] = sum(t) x1[t] * x0[i + t | outside: 0] for i + t < 0", (0,), (3,)) == (0,)
+    with pytest.raises(FormulaError, match=r"expected i \+ t below 2 for the first i, found 2"):
+        shape("y[i] = sum(t) x1[t] * x0[i + t | outside: 0] for i + t < 2", (2,), (3,))
+    with pytest.raises(FormulaError, match=r"expected 2 \* i below 6, found 6"):
+        shape("y[i] = x0[i] for 2 * i < 6", (4,))
+    with pytest.raises(FormulaError, match="a sum of multiples of indices"):
+        shape("y[i] = x0[i] for i * i < 6", (4,))
+
+
+@given(st.data())
+def test_windows_are_as_many_as_fit(data: st.DataObject):
+    size, kernel, stride, dilation = (data.draw(st.integers(1, n)) for n in (9, 4, 4, 3))
+    low, high = (data.draw(st.integers(0, 3)) for _ in range(2))
+    ceil = data.draw(st.booleans())
+    starts = range(0, size + low + (high if not ceil else 0), stride)
+    more, reach = stride - 1 if ceil else 0, dilation * (kernel - 1)
+    wanted = sum(s + reach < size + low + high + more for s in starts)
+    shape = (1, 1, size)
+    properties = {"kernel": (kernel,), "ceil_mode": ceil}
+    properties |= windows(1, stride, (low, high), dilation)
+    if wanted:
+        call = call_of((MaxPoolOp, [(shape, np.float32)], properties))
+        assert call.results == (with_shape(f32, (1, 1, wanted)),)
 
 
 def test_types_of_results():

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from glow.glow_dialects import glow_cpu
 from glow.glow_dialects.glow import NODES
+from glow.glow_dialects.glow.attention import AttentionOp, MaskedAttentionOp
 from glow.glow_dialects.glow.convolution import ConvolutionOp
 from glow.glow_dialects.glow.matrix import FullyConnectedOp, MatMulOp
 from glow.glow_dialects.glow.normalization import (
@@ -32,6 +33,7 @@ from glow.glow_dialects.glow.shape import BroadcastOp, GatherOp, PadOp, SliceOp,
 from glow.glow_dialects.glow.structured import Structured
 from glow.glow_dialects.glow.transposed import TransposedConvolutionOp
 from glow.glow_dialects.glow_cpu.blocked import BlockedAvgPoolOp, BlockedMaxPoolOp
+from glow.glow_dialects.glow_cpu.dot import DotMatMulOp
 from glow.glow_dialects.glow_cpu.packed import PackedMatMulOp
 from glow.glow_dialects.operator import Call, shape_of, to_attribute, with_shape
 from glow.semantics import element_type, evaluate, numpy_dtype
@@ -101,6 +103,10 @@ CASES: list[Case] = [
     (LocalResponseNormOp, floats((2, 7, 3)), {"size": 4, "alpha": 0.5}),
     (LayerNormOp, floats((2, 3, 5, 4), (5, 4), (5, 4)), {"axis": 2}),
     (RmsNormOp, floats((3, 17), (17,), dtype=F16), {"axis": 1}),
+    (AttentionOp, floats((2, 5, 3, 4), (2, 7, 3, 4), (2, 7, 3, 2)), {"scale": 0.5}),
+    (MaskedAttentionOp, floats((1, 5, 3, 4), (1, 7, 3, 4), (1, 7, 3, 2), (1, 3, 5, 7)), {}),
+    (DotMatMulOp, [((3, 5, 8), U8), ((3, 2, 4, 4), I8)], {"columns": 11}),
+    (DotMatMulOp, floats((5, 6), (2, 3, 8, 2), dtype=BF16), {"columns": 13}),
     (GroupNormOp, floats((2, 6, 5, 3), (6,), (6,)), {"groups": 3}),
 ]  # fmt: skip
 
