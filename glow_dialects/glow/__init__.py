@@ -25,6 +25,7 @@ from . import (
     profile,
     quantization,
     reduction,
+    resampling,
     shape,
     transposed,
 )
@@ -33,7 +34,7 @@ from .machine import MachineAttr
 
 NODES: list[type[Node]] = nodes_of(
     *(constant, shape, arithmetic, activation, logic, convolution, pooling, matrix),
-    *(normalization, attention, reduction, quantization, transposed, generic),
+    *(normalization, attention, reduction, quantization, transposed, resampling, generic),
 )
 GLOW = Dialect(
     "glow", [*list[type[IRDLOperation]](NODES), profile.ProfileOp], [BlobAttr, MachineAttr]

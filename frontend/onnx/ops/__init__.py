@@ -18,6 +18,7 @@ from . import (  # noqa: F401
     quantization,
     quantized_operators,
     reduction,
+    resize,
     shape,
     transposed,
 )
