@@ -7,6 +7,7 @@ from . import (  # noqa: F401
     arithmetic,
     constant,
     convolution,
+    deformed,
     generic,
     indexing,
     integer_products,
@@ -18,7 +19,9 @@ from . import (  # noqa: F401
     quantization,
     quantized_operators,
     reduction,
+    regions,
     resize,
+    sampling,
     shape,
     transposed,
 )
