@@ -21,6 +21,7 @@ from . import (
     logic,
     matrix,
     normalization,
+    padding,
     pooling,
     profile,
     quantization,
@@ -34,7 +35,8 @@ from .machine import MachineAttr
 
 NODES: list[type[Node]] = nodes_of(
     *(constant, shape, arithmetic, activation, logic, convolution, pooling, matrix),
-    *(normalization, attention, reduction, quantization, transposed, resampling, generic),
+    *(normalization, attention, reduction, quantization, transposed),
+    *(resampling, padding, generic),
 )
 GLOW = Dialect(
     "glow", [*list[type[IRDLOperation]](NODES), profile.ProfileOp], [BlobAttr, MachineAttr]

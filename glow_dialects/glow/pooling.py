@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Mapping, Sequence
-from math import inf
+from math import inf, prod
 from typing import TYPE_CHECKING, ClassVar
 
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, TensorType, i1, i64
@@ -19,6 +19,7 @@ from ..operator import (
     expect_length,
     expect_number,
     expect_rank,
+    shape_of,
     with_shape,
 )
 from ..syntax import PerDimension
@@ -150,3 +151,104 @@ class AvgPoolOp(Pool):
     def infer(cls, call: Call) -> Sequence[Attribute]:
         expect_float(call)
         return super().infer(call)
+
+
+@irdl_op_definition
+class LpPoolOp(Pool):
+    """
+    The p-norm of each window: `sum(abs(x) ** p) ** (1 / p)`.
+
+    ```mlir
+    %r = glow.lp_pool %x kernel [2, 2] strides [2, 2] p 2
+       : (tensor<1x8x4x4xf32>) -> tensor<1x8x2x2xf32>
+    ```
+    """
+
+    name = "glow.lp_pool"
+    FORMULA: ClassVar[str] = """
+        result[n, c, w..] = (sum(k.. < kernel)
+            abs(input[n, c, w.. * strides + k.. * dilations - low | outside: 0]) ** p) ** (1 / p)
+        for w.. < counts
+    """
+    _EUCLIDEAN: ClassVar[str] = """
+        result[n, c, w..] = sqrt(sum(k.. < kernel)
+            input[n, c, w.. * strides + k.. * dilations - low | outside: 0] ** 2)
+        for w.. < counts
+    """
+    _SUM: ClassVar[str] = """
+        result[n, c, w..] = sum(k.. < kernel)
+            abs(input[n, c, w.. * strides + k.. * dilations - low | outside: 0])
+        for w.. < counts
+    """
+
+    p = prop_def(IntegerAttr.constr(i64), default_value=IntegerAttr(2, i64))
+
+    @classmethod
+    def formula_of(cls, call: Call) -> str:
+        return {1: cls._SUM, 2: cls._EUCLIDEAN}.get(call.int("p"), cls.FORMULA)
+
+    @classmethod
+    def infer(cls, call: Call) -> Sequence[Attribute]:
+        expect_float(call)
+        expect_at_least(call, "p", 1)
+        return super().infer(call)
+
+
+@irdl_op_definition
+class MaxPoolPlacesOp(Pool):
+    """
+    Where in `input` the first element of each window is that equals `pooled`, the result of
+    `glow.max_pool` with the same properties: its number among all elements, in row-major order, or
+    with `column_major` in column-major order of the spatial dimensions. If a window has none
+    because of a NaN, it is the last element of all.
+
+    ```mlir
+    %r = glow.max_pool_places %x, %pooled kernel [2, 2] strides [2, 2]
+       : (tensor<1x8x4x4xf32>, tensor<1x8x2x2xf32>) -> tensor<1x8x2x2xi64>
+    ```
+    """
+
+    name = "glow.max_pool_places"
+
+    input = operand_def(TensorType)
+    pooled = operand_def(TensorType)
+    column_major = prop_def(IntegerAttr.constr(i1), default_value=IntegerAttr(0, i1))
+
+    @classmethod
+    def formula_of(cls, call: Call) -> str:
+        dims = range(len(call.ints("kernel")))
+        at = [f"(w{d} * strides[{d}] + k{d} * dilations[{d}] - low[{d}])" for d in dims]
+        windows = ", ".join(f"w{d}" for d in dims)
+        offsets = ", ".join(f"k{d} < kernel[{d}]" for d in dims)
+        number = " + ".join(f"{at[d]} * steps[{d}]" for d in dims)
+        within = " and ".join(f"{at[d]} >= 0 and {at[d]} < last[{d}]" for d in dims)
+        return f"""
+            result[n, c, {windows}] = min(total - 1, min({offsets}) (
+                (n * size(input, 1) + c) * span + {number}
+                if {within} and pooled[n, c, {windows}] ==
+                    input[n, c, {", ".join(at)} | outside: least]
+                else total))
+            for {", ".join(f"w{d} < counts[{d}]" for d in dims)}
+        """
+
+    @classmethod
+    def numbers(cls, call: Call) -> Mapping[str, Value]:
+        sizes = call.shape(0)[2:]
+        order = list(range(len(sizes)))
+        order = order if call.get("column_major") else order[::-1]
+        steps, span = [0] * len(sizes), 1
+        for d in order:
+            steps[d], span = span, span * sizes[d]
+        total = prod(call.shape(0))
+        return {**super().numbers(call), "steps": tuple(steps), "span": span, "total": total}
+
+    @classmethod
+    def result_element(cls, call: Call) -> Attribute:
+        return i64
+
+    @classmethod
+    def infer(cls, call: Call) -> Sequence[Attribute]:
+        (pooled,) = super().infer(call)
+        if call.operands[1] != pooled and call.shape(1) != shape_of(pooled):
+            raise call.fail(f"expected a pooled input of {pooled}, found {call.operands[1]}")
+        return (with_shape(i64, shape_of(pooled)),)
