@@ -25,6 +25,7 @@ from . import (
     pooling,
     profile,
     quantization,
+    recurrent,
     reduction,
     resampling,
     shape,
@@ -36,7 +37,7 @@ from .machine import MachineAttr
 NODES: list[type[Node]] = nodes_of(
     *(constant, shape, arithmetic, activation, logic, convolution, pooling, matrix),
     *(normalization, attention, reduction, quantization, transposed),
-    *(resampling, padding, generic),
+    *(resampling, padding, recurrent, generic),
 )
 GLOW = Dialect(
     "glow", [*list[type[IRDLOperation]](NODES), profile.ProfileOp], [BlobAttr, MachineAttr]

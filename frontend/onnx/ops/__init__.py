@@ -20,6 +20,7 @@ from . import (  # noqa: F401
     pooling,
     quantization,
     quantized_operators,
+    recurrent,
     reduction,
     regions,
     resize,
