@@ -188,10 +188,10 @@ class GruOp(Recurrent):
     """
     Gated recurrent unit (Cho et al. 2014), as ONNX `GRU`.
 
-    `input` [T, B, 3 H] and `weights` [H, 3 H] have the parts z, r, h; `initial` is [1, B, H]; `bias`
-    [1, H] is added to the product of the state with the weights of h. With `reset_after`, the reset
-    gate applies to that sum, not to the state before (ONNX: linear_before_reset). The result is [1,
-    T + 1, B, H].
+    `input` [T, B, 3 H] and `weights` [H, 3 H] have the parts z, r, h; `initial` is [1, B, H];
+    `bias` [1, H] is added to the product of the state with the weights of h. With `reset_after`,
+    the reset gate applies to that sum, not to the state before (ONNX: linear_before_reset). The
+    result is [1, T + 1, B, H].
 
     ```mlir
     %r = glow.gru %x, %w, %initial, %bias

@@ -19,6 +19,14 @@ from . import (
 )
 
 __all__ = [
-    *("blocked", "dot", "elementwise", "formula", "layout", "products", "recurrent"),
-    *("resampling", "rows", "windows"),
+    "blocked",
+    "dot",
+    "elementwise",
+    "formula",
+    "layout",
+    "products",
+    "recurrent",
+    "resampling",
+    "rows",
+    "windows",
 ]

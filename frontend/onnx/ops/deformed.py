@@ -74,9 +74,7 @@ def _masked(
     return Taps(tap.places, Coordinates(build).mul(tap.weights, factors))
 
 
-def _regular(
-    window: dict, kernel: Sequence[int], out: Sequence[int], d: int
-) -> np.ndarray:
+def _regular(window: dict, kernel: Sequence[int], out: Sequence[int], d: int) -> np.ndarray:
     """The coordinates along `d` of all places [kernel, windows] if no offset moves them."""
     n = len(kernel)
     inside = np.arange(kernel[d]) * window["dilations"][d]

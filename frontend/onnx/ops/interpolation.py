@@ -51,8 +51,8 @@ class Resized:
     size: int
     target: int
     scale: np.float32
-    start: np.float32 = np.float32(0)
-    end: np.float32 = np.float32(1)
+    start: float = 0.0
+    end: float = 1.0
     """The part of the input that `tf_crop_and_resize` takes, from 0 to 1."""
 
     def coordinates(self, transform: str) -> np.ndarray:
@@ -76,10 +76,10 @@ class Resized:
             case "tf_half_pixel_for_nn":
                 return (x + _HALF) / scale
             case "tf_crop_and_resize":
-                last = size - 1
+                last, start, end = size - 1, np.float32(self.start), np.float32(self.end)
                 if self.target == 1:
-                    return x + _HALF * (self.start + self.end) * last
-                return self.start * last + x * (self.end - self.start) * last / (length - 1)
+                    return x + _HALF * (start + end) * last
+                return start * last + x * (end - start) * last / (length - 1)
         raise Unsupported(f"coordinate_transformation_mode={transform!r}")
 
 
@@ -135,9 +135,15 @@ def resized(
     outside = _outside(dims, rank(x), how.transform) if beyond is not None else None
     if how.mode != "nearest" and source != f64:
         x = build.cast(x, f32)
+    times: dict[int, int] = {}
     # what makes the value smaller first, then the dimensions within which elements lie together
     for axis in sorted(dims, key=lambda d: (dims[d].target / dims[d].size, -d)):
-        x = _along(build, x, axis, *_reduced(*taps(dims[axis], how)))
+        places, weights = _reduced(*taps(dims[axis], how))
+        if (found := _times(dims[axis], places, weights)) is not None:
+            times[axis] = found
+        else:
+            x = _along(build, x, axis, places, weights)
+    x = _repeated(build, x, times)
     if outside is not None and outside.any():
         mask = build.broadcast(build.constant(outside), shape(x))
         x = build.op(SelectOp, mask, build.splat_like(beyond or 0.0, x), x)
@@ -163,24 +169,29 @@ def _reduced(places: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.nd
     return np.take_along_axis(places, first, 1), np.take_along_axis(weights, first, 1)
 
 
+def _times(dim: Resized, places: np.ndarray, weights: np.ndarray) -> int | None:
+    """How many times in a row each element is taken; None if that is not so."""
+    times, rest = divmod(dim.target, dim.size)
+    expected = np.arange(dim.target) // max(1, times)
+    plain = places.shape[1] == 1 and not rest and (weights == 1).all()
+    return times if plain and times and np.array_equal(places[:, 0], expected) else None
+
+
 def _along(
     build: GraphBuilder, x: SSAValue, axis: int, places: np.ndarray, weights: np.ndarray
 ) -> SSAValue:
-    size, target = shape(x)[axis], len(places)
-    if places.shape[1] > 1 or (weights != 1).any():
-        rounded = weights.astype(np.float64 if element(x) == f64 else np.float32)
-        return build.op(ResampleOp, x, build.constant(places), build.constant(rounded), axis=axis)
-    column = places[:, 0]
-    if np.array_equal(column, np.arange(size)):
-        return x
-    if size and target % size == 0 and np.array_equal(column, np.arange(target) // (target // size)):
-        return _repeated(build, x, axis, target // size)
-    return build.op(GatherOp, x, build.constant(column), axis=axis)
+    if places.shape[1] == 1 and (weights == 1).all():
+        return build.op(GatherOp, x, build.constant(places[:, 0]), axis=axis)
+    rounded = weights.astype(np.float64 if element(x) == f64 else np.float32)
+    return build.op(ResampleOp, x, build.constant(places), build.constant(rounded), axis=axis)
 
 
-def _repeated(build: GraphBuilder, x: SSAValue, axis: int, times: int) -> SSAValue:
-    """Each slice along a dimension several times."""
-    before, after = shape(x)[: axis + 1], shape(x)[axis + 1 :]
-    single = build.reshape(x, [*before, 1, *after])
-    spread = build.broadcast(single, [*before, times, *after])
-    return build.reshape(spread, [*before[:-1], before[-1] * times, *after])
+def _repeated(build: GraphBuilder, x: SSAValue, times: dict[int, int]) -> SSAValue:
+    """The elements along each dimension several times, all dimensions at once."""
+    single, spread, joined = [], [], []
+    for axis, size in enumerate(shape(x)):
+        count = times.get(axis, 1)
+        single += [size, 1] if count > 1 else [size]
+        spread += [size, count] if count > 1 else [size]
+        joined.append(size * count)
+    return build.reshape(build.broadcast(build.reshape(x, single), spread), joined)

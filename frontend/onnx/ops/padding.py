@@ -115,6 +115,4 @@ def col2im(node: OnnxNode) -> SSAValue:
         )
     split = node.build.reshape(x, [batch, rows // prod(block), *block, *counts])
     low = pads[:n]
-    return node.build.op(
-        FoldOp, split, image=image, strides=strides, low=low, dilations=dilations
-    )
+    return node.build.op(FoldOp, split, image=image, strides=strides, low=low, dilations=dilations)

@@ -29,8 +29,7 @@ _DEFAULTS: dict[str, tuple[float, float]] = {
 }
 """Parameters of functions that are not given."""
 _NAMES = {
-    name.lower(): name
-    for name in (*_DEFAULTS, "Relu", "Tanh", "Sigmoid", "Softsign", "Softplus")
+    name.lower(): name for name in (*_DEFAULTS, "Relu", "Tanh", "Sigmoid", "Softsign", "Softplus")
 }
 
 
@@ -222,7 +221,10 @@ def _layers(
     whole = _padded(node, build.concat(all_states, 1), mask)
     ends = [build.concat(found, 0) for found in last]
     if reader.batch_first:
-        return [build.transpose(whole, [2, 0, 1, 3]), *(build.transpose(e, [1, 0, 2]) for e in ends)]
+        return [
+            build.transpose(whole, [2, 0, 1, 3]),
+            *(build.transpose(e, [1, 0, 2]) for e in ends),
+        ]
     return [whole, *ends]
 
 

@@ -70,9 +70,7 @@ def _groups(node: OnnxNode) -> dict[tuple[int, int], list[int]]:
     return found or {(1, 1): []}
 
 
-def _aligned(
-    node: OnnxNode, rois: SSAValue, images: SSAValue, counts: tuple[int, int]
-) -> SSAValue:
+def _aligned(node: OnnxNode, rois: SSAValue, images: SSAValue, counts: tuple[int, int]) -> SSAValue:
     """Regions whose bins have as many points as `counts` says along both dimensions."""
     build, x, bins = node.build, node.input(0), _bins(node)
     regions, target = shape(rois)[0], [shape(rois)[0], shape(x)[1], *bins]

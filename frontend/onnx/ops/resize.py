@@ -108,7 +108,7 @@ def _resized(
     crops = how.transform == "tf_crop_and_resize"
     starts, ends = _region(node, len(axes)) if crops else ([0.0] * len(axes), [1.0] * len(axes))
     dims = {
-        a: Resized(shape(x)[a], size, scale, np.float32(start), np.float32(end))
+        a: Resized(shape(x)[a], size, scale, start, end)
         for a, size, scale, start, end in zip(axes, sizes, scales, starts, ends, strict=True)
     }
     beyond = float(node.attr("extrapolation_value", 0.0)) if crops else None
