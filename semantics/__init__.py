@@ -17,6 +17,7 @@ from . import (  # noqa: F401
     normalization,
     pooling,
     quantization,
+    recurrent,
     reduction,
     shape,
     sparse,

@@ -19,6 +19,7 @@ from .statement import (
     Kind,
     LoopValue,
     Read,
+    Reduce,
     Term,
     affine,
 )
@@ -47,6 +48,8 @@ def interval(term: Term) -> Interval:
             return ANYTHING if rule is None else rule(*map(interval, term.arguments))
         case Read():
             return _stored(term.type)
+        case Reduce() if term.combine in (Primitive.MAXIMUM, Primitive.MINIMUM):
+            return interval(term.body) if all(loop.size for loop in term.over) else ANYTHING
     return ANYTHING
 
 

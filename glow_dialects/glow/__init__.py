@@ -21,10 +21,13 @@ from . import (
     logic,
     matrix,
     normalization,
+    padding,
     pooling,
     profile,
     quantization,
+    recurrent,
     reduction,
+    resampling,
     shape,
     transposed,
 )
@@ -33,7 +36,8 @@ from .machine import MachineAttr
 
 NODES: list[type[Node]] = nodes_of(
     *(constant, shape, arithmetic, activation, logic, convolution, pooling, matrix),
-    *(normalization, attention, reduction, quantization, transposed, generic),
+    *(normalization, attention, reduction, quantization, transposed),
+    *(resampling, padding, recurrent, generic),
 )
 GLOW = Dialect(
     "glow", [*list[type[IRDLOperation]](NODES), profile.ProfileOp], [BlobAttr, MachineAttr]

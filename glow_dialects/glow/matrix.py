@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, ClassVar
 
 from xdsl.dialects.builtin import IntegerAttr, TensorType, i1
 from xdsl.ir import Attribute
@@ -10,10 +11,15 @@ from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, tra
 
 from ..operator import (
     Call,
+    expect_float,
     expect_product,
+    expect_rank,
 )
 from .base import AcceptsEpilogue
 from .structured import Structured
+
+if TYPE_CHECKING:
+    from ..formula.indices import Value
 
 _FLAG = IntegerAttr.constr(i1)
 _FALSE = IntegerAttr(0, i1)
@@ -88,3 +94,59 @@ class FullyConnectedOp(Structured):
     result = result_def(TensorType)
 
     traits = traits_def(AcceptsEpilogue())
+
+
+@irdl_op_definition
+class DeterminantOp(Structured):
+    """
+    The determinants of the matrices in the last two dimensions, by elimination with row pivots.
+
+    ```mlir
+    %r = glow.determinant %x : (tensor<5x3x3xf32>) -> tensor<5xf32>
+    ```
+    """
+
+    name = "glow.determinant"
+    MOST_ROWS: ClassVar[int] = 32
+    """The formula has some equations for each row."""
+
+    input = operand_def(TensorType)
+    result = result_def(TensorType)
+
+    @classmethod
+    def formula_of(cls, call: Call) -> str:
+        rows = call.shape(0)[-1]
+        signs = "".join(f" * (1 if pivot{k}[b..] == {k} else -1)" for k in range(rows - 1))
+        last = "input" if rows == 1 else f"left{rows - 2}"
+        result = f"result[b..] = (prod(i) {last}[b.., i, i]){signs}"
+        steps = [cls._step("input" if k == 0 else f"left{k - 1}", k) for k in range(rows - 1)]
+        return " where ".join([result, *(["; ".join(steps)] if steps else [])])
+
+    @staticmethod
+    def _step(rows: str, k: int) -> str:
+        """Row `k` changes places with the one that is largest in column `k`, which becomes 0."""
+        found = f"clamp(pivot{k}[b..], 0, size(input, rank) - 1)"
+        return f"""
+            largest{k}[b..] = max(q) (abs({rows}[b.., q, {k}]) if q >= {k} else 0);
+            pivot{k}[b..] = min(q) (
+                q if q >= {k} and abs({rows}[b.., q, {k}]) == largest{k}[b..]
+                else size(input, rank));
+            turned{k}[b.., i, j] = {rows}[b.., {found}, j] if i == {k} else
+                ({rows}[b.., {k}, j] if i == pivot{k}[b..] else {rows}[b.., i, j]);
+            left{k}[b.., i, j] = turned{k}[b.., i, j] - (turned{k}[b.., i, {k}]
+                / (turned{k}[b.., {k}, {k}] if turned{k}[b.., {k}, {k}] != 0 else 1)
+                * turned{k}[b.., {k}, j] if i > {k} else 0)"""
+
+    @classmethod
+    def numbers(cls, call: Call) -> Mapping[str, Value]:
+        batch = len(call.shape(0)) - 2
+        return {"b..": batch, "rank": batch}
+
+    @classmethod
+    def check(cls, call: Call) -> None:
+        expect_float(call)
+        *_, rows, columns = expect_rank(call, 0, range(2, 17), "matrices")
+        if rows != columns or not 0 < rows <= cls.MOST_ROWS:
+            raise call.fail(
+                f"expected square matrices of 1 to {cls.MOST_ROWS} rows, found {call.operands[0]}"
+            )

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Mapping
+from math import prod
 from typing import TYPE_CHECKING, ClassVar
 
-from xdsl.dialects.builtin import IntegerAttr, TensorType, i1
+from xdsl.dialects.builtin import IntegerAttr, TensorType, i1, i64
+from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def
 
 from ..elements import lowest
-from ..operator import Call, expect_float, expect_number
+from ..operator import Call, expect_at_least, expect_float, expect_number
 from ..syntax import PerDimension
 from .base import AcceptsEpilogue
 from .convolution import spatial, window
@@ -43,7 +45,7 @@ class Pool(Structured, abc.ABC):
 
     @classmethod
     @abc.abstractmethod
-    def combined(cls, place: str, lanes: str) -> str:
+    def combined(cls, call: Call, place: str, lanes: str) -> str:
         """What is computed of the elements of a window, at a `place` of the padded input."""
 
     @classmethod
@@ -52,7 +54,7 @@ class Pool(Structured, abc.ABC):
         ranges = f"{place} < sizes + low + high"
         if call.get("ceil_mode"):
             ranges += " + strides - 1, w.. * strides < sizes + low"
-        return f"result[n, c, w..{lanes}] = {cls.combined(place, lanes)}\n for {ranges}"
+        return f"result[n, c, w..{lanes}] = {cls.combined(call, place, lanes)}\n for {ranges}"
 
     @classmethod
     def numbers(cls, call: Call) -> Mapping[str, Value]:
@@ -65,7 +67,7 @@ class Pool(Structured, abc.ABC):
 
 class MaxPool(Pool, abc.ABC):
     @classmethod
-    def combined(cls, place: str, lanes: str) -> str:
+    def combined(cls, call: Call, place: str, lanes: str) -> str:
         return f"max(k.. < kernel) input[n, c, {place} - low{lanes} | outside: least]"
 
 
@@ -73,7 +75,7 @@ class AvgPool(Pool, abc.ABC):
     count_include_pad = prop_def(IntegerAttr.constr(i1), default_value=IntegerAttr(0, i1))
 
     @classmethod
-    def combined(cls, place: str, lanes: str) -> str:
+    def combined(cls, call: Call, place: str, lanes: str) -> str:
         return f"""
             (sum(k.. < kernel) input[n, c, {place} - low{lanes} | outside: 0])
             / (sum(k..) (1 if all({place} >= first and {place} < last) else 0))
@@ -120,3 +122,96 @@ class AvgPoolOp(AvgPool):
     """
 
     name = "glow.avg_pool"
+
+
+@irdl_op_definition
+class LpPoolOp(Pool):
+    """
+    The p-norm of each window: `sum(abs(x) ** p) ** (1 / p)`.
+
+    ```mlir
+    %r = glow.lp_pool %x kernel [2, 2] strides [2, 2] p 2
+       : (tensor<1x8x4x4xf32>) -> tensor<1x8x2x2xf32>
+    ```
+    """
+
+    name = "glow.lp_pool"
+
+    p = prop_def(IntegerAttr.constr(i64), default_value=IntegerAttr(2, i64))
+
+    @classmethod
+    def combined(cls, call: Call, place: str, lanes: str) -> str:
+        element = f"input[n, c, {place} - low{lanes} | outside: 0]"
+        match call.int("p"):
+            case 1:
+                return f"sum(k.. < kernel) abs({element})"
+            case 2:
+                return f"sqrt(sum(k.. < kernel) {element} ** 2)"
+            case _:
+                return f"(sum(k.. < kernel) abs({element}) ** p) ** (1 / p)"
+
+    @classmethod
+    def check(cls, call: Call) -> None:
+        expect_float(call)
+        expect_at_least(call, "p", 1)
+
+
+@irdl_op_definition
+class MaxPoolPlacesOp(Pool):
+    """
+    Where in `input` the first element of each window is that equals `pooled`, the result of
+    `glow.max_pool` with the same properties: its number among all elements, in row-major order, or
+    with `column_major` in column-major order of the spatial dimensions. If a window has none
+    because of a NaN, it is the last element of all.
+
+    ```mlir
+    %r = glow.max_pool_places %x, %pooled kernel [2, 2] strides [2, 2]
+       : (tensor<1x8x4x4xf32>, tensor<1x8x2x2xf32>) -> tensor<1x8x2x2xi64>
+    ```
+    """
+
+    name = "glow.max_pool_places"
+
+    input = operand_def(TensorType)
+    pooled = operand_def(TensorType)
+    column_major = prop_def(IntegerAttr.constr(i1), default_value=IntegerAttr(0, i1))
+
+    @classmethod
+    def formula_of(cls, call: Call) -> str:
+        dims = range(len(call.ints("kernel")))
+        at = [f"(w{d} * strides[{d}] + k{d} * dilations[{d}] - low[{d}])" for d in dims]
+        windows = ", ".join(f"w{d}" for d in dims)
+        offsets = ", ".join(f"k{d} < kernel[{d}]" for d in dims)
+        number = " + ".join(f"{at[d]} * steps[{d}]" for d in dims)
+        within = " and ".join(f"{at[d]} >= 0 and {at[d]} < sizes[{d}]" for d in dims)
+        return f"""
+            result[n, c, {windows}] = min(total - 1, min({offsets}) (
+                (n * size(input, 1) + c) * span + {number}
+                if {within} and pooled[n, c, {windows}] ==
+                    input[n, c, {", ".join(at)} | outside: least]
+                else total))
+            for {", ".join(f"w{d} < size(pooled, {d + 2})" for d in dims)}
+        """
+
+    @classmethod
+    def numbers(cls, call: Call) -> Mapping[str, Value]:
+        sizes = call.shape(0)[2:]
+        order = list(range(len(sizes)))
+        order = order if call.get("column_major") else order[::-1]
+        steps, span = [0] * len(sizes), 1
+        for d in order:
+            steps[d], span = span, span * sizes[d]
+        total = prod(call.shape(0))
+        return {**super().numbers(call), "steps": tuple(steps), "span": span, "total": total}
+
+    @classmethod
+    def result_element(cls, call: Call) -> Attribute:
+        return i64
+
+    @classmethod
+    def check(cls, call: Call) -> None:
+        super().check(call)
+        properties = {k: v for k, v in call.properties.items() if k != "column_major"}
+        (pooled,) = MaxPoolOp.infer(Call(MaxPoolOp, call.operands[:1], (), properties))
+        if call.operands[1] != pooled:
+            raise call.fail(f"expected a pooled input of {pooled}, found {call.operands[1]}")

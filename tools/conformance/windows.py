@@ -7,10 +7,10 @@ from typing import Any
 
 from xdsl.dialects.builtin import f32, i8
 
-from ...glow_dialects.glow.pooling import AvgPoolOp, MaxPoolOp
+from ...glow_dialects.glow.pooling import AvgPoolOp, LpPoolOp, MaxPoolOp
 from ...glow_dialects.glow_cpu.blocked import BlockedAvgPoolOp, BlockedMaxPoolOp
 from ...glow_dialects.quant import QuantizedType
-from .cases import UNIFORM, Case, Draw, Row, cases
+from .cases import FLOATS, UNIFORM, Case, Draw, Row, cases
 
 ROWS = (*UNIFORM, Row((QuantizedType(i8, f32, 0.05, 3),)))
 
@@ -54,6 +54,11 @@ def max_pool(draw: Draw) -> Iterator[Case]:
 @cases(AvgPoolOp)
 def avg_pool(draw: Draw) -> Iterator[Case]:
     yield from pools(draw, count_include_pad=bool(draw.rng.integers(2)))
+
+
+@cases(LpPoolOp, rows=[Row((e,)) for e in FLOATS])
+def lp_pool(draw: Draw) -> Iterator[Case]:
+    yield from pools(draw, p=int(draw.rng.integers(1, 4)))
 
 
 @cases(BlockedMaxPoolOp)

@@ -11,12 +11,13 @@ from ....glow_dialects.elements import is_float, storage_type
 from ....glow_dialects.glow import pooling, reduction
 from ....glow_dialects.glow.base import Node
 from ....glow_dialects.glow.convolution import ConvolutionOp
-from ....glow_dialects.glow.matrix import FullyConnectedOp, MatMulOp
+from ....glow_dialects.glow.matrix import DeterminantOp, FullyConnectedOp, MatMulOp
 from ....glow_dialects.glow.transposed import TransposedConvolutionOp
 from ....glow_dialects.operator import element_of, shape_of
 from ....glow_dialects.quant import QuantizedType
 from ..problems import Unsupported
 from .elementwise import hint_of
+from .generic import as_formula
 from .writer import Writer, exporter, rank
 
 _BYTES = ("i8", "ui8")
@@ -100,6 +101,25 @@ def pool(writer: Writer, node: pooling.Pool) -> str:
         operator = "AveragePool"
         attributes["count_include_pad"] = int(node.count_include_pad.value.data != 0)
     return writer.emit(operator, *writer.inputs(node), hint=hint_of(node), **attributes)
+
+
+@exporter(pooling.LpPoolOp)
+def lp_pool(writer: Writer, node: pooling.LpPoolOp) -> str:
+    attributes = _window(node, "kernel", "strides", "pads", "dilations")
+    attributes["kernel_shape"] = attributes.pop("kernel")
+    attributes["ceil_mode"] = int(node.ceil_mode.value.data != 0)
+    p = node.p.value.data
+    return writer.emit("LpPool", *writer.inputs(node), hint=hint_of(node), p=p, **attributes)
+
+
+@exporter(pooling.MaxPoolPlacesOp)
+def max_pool_places(writer: Writer, node: pooling.MaxPoolPlacesOp) -> str:
+    return as_formula(writer, node)
+
+
+@exporter(DeterminantOp)
+def determinant(writer: Writer, node: DeterminantOp) -> str:
+    return writer.emit("Det", *writer.inputs(node), hint=hint_of(node))
 
 
 _REDUCTIONS: dict[type[reduction.Reduction], str] = {

@@ -9,9 +9,10 @@ from xdsl.ir import SSAValue
 
 from ....errors import ModelError
 from ....glow_dialects.glow.arithmetic import AddOp, MulOp
-from ....glow_dialects.glow.matrix import FullyConnectedOp, MatMulOp
+from ....glow_dialects.glow.matrix import DeterminantOp, FullyConnectedOp, MatMulOp
 from ..builder import GraphBuilder, element, rank, shape
 from ..node import OnnxNode, converter
+from ..problems import Unsupported
 
 
 @converter("MatMul")
@@ -94,3 +95,11 @@ def _row_bias(
     if c is None or beta != 1 or shape(c) not in ((columns,), (1, columns)):
         return None
     return build.reshape(c, [columns])
+
+
+@converter("Det")
+def determinant(node: OnnxNode) -> SSAValue:
+    x = node.input(0)
+    if rank(x) >= 2 and shape(x)[-1] > DeterminantOp.MOST_ROWS:
+        raise Unsupported(f"matrices of more than {DeterminantOp.MOST_ROWS} rows")
+    return node.build.op(DeterminantOp, x)

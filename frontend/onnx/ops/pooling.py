@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
+from xdsl.dialects.builtin import f32, f64
 from xdsl.ir import SSAValue
 
 from ....errors import ModelError
-from ....glow_dialects.glow.pooling import AvgPoolOp, MaxPoolOp
-from ....glow_dialects.glow.reduction import ReduceMaxOp, ReduceMeanOp
-from ..builder import rank, shape
+from ....glow_dialects.glow.arithmetic import AbsOp, PowOp
+from ....glow_dialects.glow.pooling import AvgPoolOp, LpPoolOp, MaxPoolOp, MaxPoolPlacesOp
+from ....glow_dialects.glow.reduction import ReduceMaxOp, ReduceMeanOp, ReduceSumOp
+from ..builder import element, rank, shape
 from ..node import OnnxNode, converter
+from ..problems import Unsupported
 from .windows import spatial_rank, window_lists, window_pads
 
 
@@ -28,10 +31,39 @@ def pool_window(node: OnnxNode, x: SSAValue) -> dict[str, Any]:
 
 
 @converter("MaxPool")
-def max_pool(node: OnnxNode) -> SSAValue:
-    node.refuse_output(1)
+def max_pool(node: OnnxNode) -> list[SSAValue]:
     x = node.input(0)
-    return node.build.op(MaxPoolOp, x, **pool_window(node, x))
+    window = pool_window(node, x)
+    pooled = node.build.op(MaxPoolOp, x, **window)
+    if not node.output_used(1):
+        return [pooled]
+    column_major = bool(node.attr("storage_order", 0))
+    places = node.build.op(MaxPoolPlacesOp, x, pooled, column_major=column_major, **window)
+    return [pooled, places]
+
+
+@converter("LpPool")
+def lp_pool(node: OnnxNode) -> SSAValue:
+    x = node.input(0)
+    return node.build.op(LpPoolOp, x, p=_order(node), **pool_window(node, x))
+
+
+@converter("GlobalLpPool")
+def global_lp_pool(node: OnnxNode) -> SSAValue:
+    """The norm of each channel; sums of 16-bit floats are f32."""
+    build, x, p = node.build, node.input(0), _order(node)
+    wide = build.op(AbsOp, build.cast(x, f64 if element(x) == f64 else f32))
+    powers = wide if p == 1 else build.with_number(PowOp, wide, p)
+    total = build.op(ReduceSumOp, powers, axes=spatial_axes(x), keep_dims=True)
+    return build.cast(total if p == 1 else build.with_number(PowOp, total, 1 / p), element(x))
+
+
+def _order(node: OnnxNode) -> int:
+    """The order of a norm; a whole number since opset 2."""
+    p = node.attr("p", 2)
+    if p != int(p) or p < 1:
+        raise Unsupported(f"p={p}")
+    return int(p)
 
 
 @converter("AveragePool")

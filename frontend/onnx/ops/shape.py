@@ -7,11 +7,9 @@ from math import prod
 from xdsl.ir import SSAValue
 
 from ....errors import ModelError
-from ....glow_dialects.glow.shape import PadOp
 from ....wording import counted
 from ..builder import rank, shape, size
 from ..node import OnnxNode, converter, normal_axes
-from ..problems import Unsupported
 
 
 @converter("Reshape")
@@ -143,40 +141,6 @@ def tile(node: OnnxNode) -> SSAValue:
     repeated = [d for r, size in zip(repeats, shape(x), strict=True) for d in (r, size)]
     spread = node.build.broadcast(node.build.reshape(x, single), repeated)
     return node.build.reshape(spread, [r * d for r, d in zip(repeats, shape(x), strict=True)])
-
-
-@converter("Pad")
-def pad(node: OnnxNode) -> SSAValue:
-    """Converts a padding; negative pads remove elements."""
-    x = node.input(0)
-    mode = node.attr("mode")
-    if mode != "constant":
-        raise Unsupported(f"mode={mode!r}")
-    low, high = _pads(node, rank(x))
-    value = node.attr("value", 0.0) if node.opset < 11 else node.known_number(2) or 0
-    starts = [max(0, -p) for p in low]
-    ends = [d - max(0, -p) for d, p in zip(shape(x), high, strict=True)]
-    kept = [e - s for s, e in zip(starts, ends, strict=True)]
-    if min(kept, default=0) < 0:
-        raise ModelError(f"expected pads that leave elements of {x.type}, found {[*low, *high]}")
-    inner = node.build.slice(x, starts, kept)
-    low, high = ([max(0, p) for p in pads] for pads in (low, high))
-    if not any([*low, *high]):
-        return inner
-    return node.build.op(PadOp, inner, low=low, high=high, value=value)
-
-
-def _pads(node: OnnxNode, n: int) -> tuple[list[int], list[int]]:
-    """Returns the pads before and after each of the `n` dimensions."""
-    pads = (node.ints("pads") if node.has("pads") else node.known_ints(1)) or []
-    given = node.known_ints(3)
-    axes = list(range(n)) if given is None else [a % n if -n <= a < n else n for a in given]
-    if len(pads) != 2 * len(axes) or len(set(axes)) != len(axes) or max(axes, default=-1) >= n:
-        raise ModelError(f"expected two pads for each of {counted(n, 'dimension')}, found {pads}")
-    low, high = [0] * n, [0] * n
-    for i, axis in enumerate(axes):
-        low[axis], high[axis] = pads[i], pads[i + len(axes)]
-    return low, high
 
 
 @converter("DepthToSpace")

@@ -11,6 +11,7 @@ from . import formula as formula
 from . import matrix as matrix
 from . import normalization as normalization
 from . import pooling as pooling
+from . import recurrent as recurrent
 from . import reduction as reduction
 from . import rows as rows
 from . import sparse as sparse

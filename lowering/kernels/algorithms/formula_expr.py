@@ -70,12 +70,10 @@ class Expressions:
                 return Expr.constant(term.value, self._type(term))
             case Reduce():
                 assert term is self._reduction
-                return Expr.argument(0)
-            case LoopValue():
+                return self._as_index(term, Expr.argument(0), element_of_term(term))
+            case LoopValue() | Read():
                 loaded = self._read(term)
-                return loaded if self._integer == i32 else convert(loaded, i64)
-            case Read():
-                return self._read(term)
+                return self._as_index(term, loaded, self.accesses[-1].element)
             case Convert():
                 target = self._type(term)
                 found = self._visit(term.operand)
@@ -88,6 +86,12 @@ class Expressions:
         self.accesses.append(access)
         first = 0 if self._reduction is None else 1
         return Expr.argument(first + len(self.accesses) - 1)
+
+    def _as_index(self, term: Term, value: Expr, element: Attribute) -> Expr:
+        """A whole number that was computed before, in the type of indices here."""
+        if term.type is not Kind.INTEGER or element == self._integer:
+            return value
+        return convert(value, self._integer)
 
     def _apply(self, term: Apply) -> Expr:
         arguments = [self._visit(a) for a in term.arguments]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ....glow_dialects.elements import is_float
+from ....glow_dialects.glow.resampling import ResampleOp
 from ....glow_dialects.glow.shape import ConcatOp, PadOp, ReshapeOp, SliceOp
 from ....glow_dialects.glow_cpu.blocked import UnpackChannelsOp
 from ....glow_dialects.operator import element_of, shape_of, with_shape
@@ -34,6 +35,16 @@ def reshape(layouts: Layouts, node: ReshapeOp) -> Blocked | None:
     target = [batch, blocks, *shape_of(node.result.type)[CHANNEL + 1 :], block]
     result = with_shape(element_of(node.result.type), target)
     return Blocked(layouts.add(ReshapeOp, x.value, result_types=[result]), x.channels, x.fill)
+
+
+@rule(ResampleOp)
+def resample(layouts: Layouts, node: ResampleOp) -> Blocked | None:
+    """Along a spatial dimension. A sum of zeros is zero."""
+    x, axis = layouts.blocked(node.input), node.axis.value.data
+    if x is None or axis <= CHANNEL:
+        return None
+    y = layouts.add(ResampleOp, x.value, node.places, node.weights, axis=axis)
+    return Blocked(y, x.channels, 0.0 if x.fill == 0 else None)
 
 
 @rule(ConcatOp)

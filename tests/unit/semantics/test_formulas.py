@@ -11,7 +11,7 @@ from glow.glow_dialects import glow_cpu
 from glow.glow_dialects.glow import NODES
 from glow.glow_dialects.glow.attention import AttentionOp, MaskedAttentionOp
 from glow.glow_dialects.glow.convolution import ConvolutionOp
-from glow.glow_dialects.glow.matrix import FullyConnectedOp, MatMulOp
+from glow.glow_dialects.glow.matrix import DeterminantOp, FullyConnectedOp, MatMulOp
 from glow.glow_dialects.glow.normalization import (
     BatchNormOp,
     GroupNormOp,
@@ -21,7 +21,8 @@ from glow.glow_dialects.glow.normalization import (
     RmsNormOp,
     SoftmaxOp,
 )
-from glow.glow_dialects.glow.pooling import AvgPoolOp, MaxPoolOp
+from glow.glow_dialects.glow.padding import FoldOp
+from glow.glow_dialects.glow.pooling import AvgPoolOp, LpPoolOp, MaxPoolOp, MaxPoolPlacesOp
 from glow.glow_dialects.glow.reduction import (
     ReduceMaxOp,
     ReduceMeanOp,
@@ -29,6 +30,7 @@ from glow.glow_dialects.glow.reduction import (
     ReduceProdOp,
     ReduceSumOp,
 )
+from glow.glow_dialects.glow.resampling import ResampleOp, SampleOp
 from glow.glow_dialects.glow.shape import BroadcastOp, GatherOp, PadOp, SliceOp, TransposeOp
 from glow.glow_dialects.glow.structured import Structured
 from glow.glow_dialects.glow.transposed import TransposedConvolutionOp
@@ -78,6 +80,14 @@ CASES: list[Case] = [
     (AvgPoolOp, floats((1, 2, 7, 6)),
      windows(2, 2, (1, 1, 1, 1))
      | {"kernel": (3, 3), "ceil_mode": True, "count_include_pad": True}),
+    (LpPoolOp, floats((1, 2, 7, 6)), windows(2, 2, (1, 1, 0, 1)) | {"kernel": (3, 2), "p": 3}),
+    (MaxPoolPlacesOp, floats((1, 2, 7, 6), (1, 2, 4, 3)),
+     windows(2, 2, (1, 0, 1, 0)) | {"kernel": (3, 2)}),
+    (ResampleOp, [((3, 5, 2), F16), ((7, 3), I32), ((7, 3), F32)], {"axis": 1}),
+    (SampleOp, [((2, 3, 7), F32), ((4,), I64), ((4, 5, 2), I64), ((4, 5, 2), F32)], {}),
+    (FoldOp, floats((1, 3, 2, 2, 3, 2)),
+     {"image": (4, 5), "strides": (1, 2), "low": (0, 1), "dilations": (1, 2)}),
+    (DeterminantOp, floats((3, 2, 4, 4)), {}),
     *[
         (operator, [((3, 5, 4, 2), dtype)], {"axes": (1, 3), "keep_dims": keep})
         for operator, dtype, keep in [

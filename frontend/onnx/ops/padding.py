@@ -1,0 +1,118 @@
+"""Operators that surround tensors with elements, or put windows of elements together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+import numpy as np
+from xdsl.ir import SSAValue
+
+from ....errors import ModelError
+from ....glow_dialects.glow.padding import FoldOp
+from ....glow_dialects.glow.shape import GatherOp, PadOp
+from ....wording import counted
+from ..builder import GraphBuilder, known_array, python_number, rank, shape
+from ..node import OnnxNode, converter
+from ..problems import Unsupported
+from .windows import window_lists, window_pads
+
+_MODES = ("reflect", "edge", "wrap")
+
+
+@converter("Pad")
+def pad(node: OnnxNode) -> SSAValue:
+    """Negative pads remove elements, before others are added."""
+    build, x, mode = node.build, node.input(0), node.attr("mode")
+    if mode != "constant" and mode not in _MODES:
+        raise Unsupported(f"mode={mode!r}")
+    low, high = _pads(node, rank(x))
+    inner = _cut(build, x, low, high)
+    low, high = ([max(0, p) for p in pads] for pads in (low, high))
+    if not any([*low, *high]):
+        return inner
+    if mode != "constant":
+        return _continued(build, inner, low, high, mode)
+    value = None if node.opset < 11 else node.optional(2)
+    if value is None:
+        number = node.attr("value", 0.0) if node.opset < 11 else 0
+        return build.op(PadOp, inner, low=low, high=high, value=number)
+    if (known := known_array(value)) is None:
+        return _surrounded(build, inner, low, high, value)
+    if known.size != 1:
+        raise ModelError(f"expected one element in input 'constant_value', found {value.type}")
+    return build.op(PadOp, inner, low=low, high=high, value=python_number(known))
+
+
+def _cut(build: GraphBuilder, x: SSAValue, low: Sequence[int], high: Sequence[int]) -> SSAValue:
+    """What negative pads leave."""
+    starts = [max(0, -p) for p in low]
+    ends = [d - max(0, -p) for d, p in zip(shape(x), high, strict=True)]
+    kept = [e - s for s, e in zip(starts, ends, strict=True)]
+    if min(kept, default=0) < 0:
+        raise ModelError(f"expected pads that leave elements of {x.type}, found {[*low, *high]}")
+    return build.slice(x, starts, kept)
+
+
+def _continued(
+    build: GraphBuilder, x: SSAValue, low: Sequence[int], high: Sequence[int], mode: str
+) -> SSAValue:
+    """What is added repeats elements of `x`."""
+    for axis, (before, after) in enumerate(zip(low, high, strict=True)):
+        size = shape(x)[axis]
+        if not before and not after:
+            continue
+        if not size:
+            raise ModelError(f"expected elements to repeat in dimension {axis}, found {x.type}")
+        source = np.pad(np.arange(size, dtype=np.int32), (before, after), mode)  # pyright: ignore
+        ends = [source[:before], source[before + size :]]
+        parts = [build.op(GatherOp, x, build.constant(e), axis=axis) for e in ends if e.size]
+        x = build.concat([*parts[: before > 0], x, *parts[before > 0 :]], axis)
+    return x
+
+
+def _surrounded(
+    build: GraphBuilder, x: SSAValue, low: Sequence[int], high: Sequence[int], value: SSAValue
+) -> SSAValue:
+    """`x` within elements with a value that is not known."""
+    single = build.reshape(value, [1] * rank(x))
+    for axis, (before, after) in enumerate(zip(low, high, strict=True)):
+        sides = [[*shape(x)[:axis], n, *shape(x)[axis + 1 :]] for n in (before, after)]
+        first, last = ([build.broadcast(single, s)] if s[axis] else [] for s in sides)
+        x = build.concat([*first, x, *last], axis)
+    return x
+
+
+def _pads(node: OnnxNode, n: int) -> tuple[list[int], list[int]]:
+    """The pads before and after each of the `n` dimensions."""
+    pads = (node.ints("pads") if node.has("pads") else node.known_ints(1)) or []
+    given = node.known_ints(3)
+    axes = list(range(n)) if given is None else [a % n if -n <= a < n else n for a in given]
+    if len(pads) != 2 * len(axes) or len(set(axes)) != len(axes) or max(axes, default=-1) >= n:
+        raise ModelError(f"expected two pads for each of {counted(n, 'dimension')}, found {pads}")
+    low, high = [0] * n, [0] * n
+    for i, axis in enumerate(axes):
+        low[axis], high[axis] = pads[i], pads[i + len(axes)]
+    return low, high
+
+
+@converter("Col2Im")
+def col2im(node: OnnxNode) -> SSAValue:
+    """Sums of the elements that windows [N, C * K, L] have at each place of an image."""
+    x, image, block = node.input(0), node.known_ints(1) or [], node.known_ints(2) or []
+    n = len(image)
+    if rank(x) != 3 or len(block) != n or min([*image, *block], default=0) < 1:
+        raise ModelError(f"expected windows for images {image}, found {block} and {x.type}")
+    strides, dilations = window_lists(node, n, "strides", "dilations")
+    pads = window_pads(node, image, block, strides, dilations)
+    geometry = zip(image, block, strides, dilations, pads[:n], pads[n:], strict=True)
+    counts = [(d + a + b - (k - 1) * t - 1) // s + 1 for d, k, s, t, a, b in geometry]
+    batch, rows, windows = shape(x)
+    if rows % prod(block) or windows != prod(counts) or min(counts) < 1:
+        raise ModelError(
+            f"expected {counted(prod(block), 'row')} for each channel and "
+            f"{counted(prod(counts), 'window')}, found {x.type}"
+        )
+    split = node.build.reshape(x, [batch, rows // prod(block), *block, *counts])
+    low = pads[:n]
+    return node.build.op(FoldOp, split, image=image, strides=strides, low=low, dilations=dilations)

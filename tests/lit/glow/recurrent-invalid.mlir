@@ -1,0 +1,29 @@
+// RUN: glow-opt %s --split-input-file --verify-diagnostics | filecheck %s
+
+// CHECK: 'glow.rnn' op (%r): expected weights of shape (3, 3), found tensor<3x4xf32>
+%x, %w, %i = "test.op"() : () -> (tensor<5x2x3xf32>, tensor<3x4xf32>, tensor<1x2x3xf32>)
+%r = glow.rnn %x, %w, %i : (tensor<5x2x3xf32>, tensor<3x4xf32>, tensor<1x2x3xf32>) -> tensor<1x6x2x3xf32>
+
+// -----
+
+// CHECK: 'glow.rnn' op (%r): expected a mask of i1, found tensor<5x2xf32>
+%x, %w, %i, %m = "test.op"() : () -> (tensor<5x2x3xf32>, tensor<3x3xf32>, tensor<1x2x3xf32>, tensor<5x2xf32>)
+%r = glow.rnn %x, %w, %i, %m : (tensor<5x2x3xf32>, tensor<3x3xf32>, tensor<1x2x3xf32>, tensor<5x2xf32>) -> tensor<1x6x2x3xf32>
+
+// -----
+
+// CHECK: 'glow.rnn' op (%r): expected 1 activations, found 'Tanh Tanh'
+%x, %w, %i = "test.op"() : () -> (tensor<5x2x3xf32>, tensor<3x3xf32>, tensor<1x2x3xf32>)
+%r = glow.rnn %x, %w, %i activations "Tanh Tanh" : (tensor<5x2x3xf32>, tensor<3x3xf32>, tensor<1x2x3xf32>) -> tensor<1x6x2x3xf32>
+
+// -----
+
+// CHECK: 'glow.rnn' op (%r): expected one of Relu (0), Tanh (0)
+%x, %w, %i = "test.op"() : () -> (tensor<5x2x3xf32>, tensor<3x3xf32>, tensor<1x2x3xf32>)
+%r = glow.rnn %x, %w, %i activations "Affine(1)" : (tensor<5x2x3xf32>, tensor<3x3xf32>, tensor<1x2x3xf32>) -> tensor<1x6x2x3xf32>
+
+// -----
+
+// CHECK: 'glow.gru' op (%r): expected steps of 3 equal parts, found input tensor<5x2x10xf32>
+%x, %w, %i, %b = "test.op"() : () -> (tensor<5x2x10xf32>, tensor<3x9xf32>, tensor<1x2x3xf32>, tensor<1x3xf32>)
+%r = glow.gru %x, %w, %i, %b : (tensor<5x2x10xf32>, tensor<3x9xf32>, tensor<1x2x3xf32>, tensor<1x3xf32>) -> tensor<1x6x2x3xf32>
