@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ..formula.indices import Value
 
 
-class Pool(Structured, abc.ABC):
+class Windowed(Structured, abc.ABC):
     """
     A window of `kernel` elements, `dilations` apart, that moves by `strides`.
 
@@ -32,8 +32,6 @@ class Pool(Structured, abc.ABC):
     """
 
     RANKS: ClassVar[range] = range(3, 6)
-    LANES: ClassVar[str] = ""
-    """In the formula, the index behind the spatial ones, if there is one."""
 
     input = operand_def(TensorType)
     kernel = prop_def(PerDimension(None, besides=2, least=1))
@@ -44,9 +42,24 @@ class Pool(Structured, abc.ABC):
     traits = traits_def(AcceptsEpilogue())
 
     @classmethod
+    def numbers(cls, call: Call) -> Mapping[str, Value]:
+        return {**super().numbers(call), **spatial(call), "least": lowest(call.element(0))}
+
+    @classmethod
+    def check(cls, call: Call) -> None:
+        expect_number(call, quantized=True)
+
+
+class Pool(Windowed, abc.ABC):
+    """A node that combines the elements of each window."""
+
+    LANES: ClassVar[str] = ""
+    """In the formula, the index behind the spatial ones, if there is one."""
+
+    @classmethod
     @abc.abstractmethod
     def combined(cls, call: Call, place: str, lanes: str) -> str:
-        """What is computed of the elements of a window, at a `place` of the padded input."""
+        """Returns what is computed of a window's elements, at a `place` of the padded input."""
 
     @classmethod
     def formula_of(cls, call: Call) -> str:
@@ -55,14 +68,6 @@ class Pool(Structured, abc.ABC):
         if call.get("ceil_mode"):
             ranges += " + strides - 1, w.. * strides < sizes + low"
         return f"result[n, c, w..{lanes}] = {cls.combined(call, place, lanes)}\n for {ranges}"
-
-    @classmethod
-    def numbers(cls, call: Call) -> Mapping[str, Value]:
-        return {**super().numbers(call), **spatial(call), "least": lowest(call.element(0))}
-
-    @classmethod
-    def check(cls, call: Call) -> None:
-        expect_number(call, quantized=True)
 
 
 class MaxPool(Pool, abc.ABC):
@@ -157,7 +162,7 @@ class LpPoolOp(Pool):
 
 
 @irdl_op_definition
-class MaxPoolPlacesOp(Pool):
+class MaxPoolPlacesOp(Windowed):
     """
     Where in `input` the first element of each window is that equals `pooled`, the result of
     `glow.max_pool` with the same properties: its number among all elements, in row-major order, or

@@ -25,7 +25,8 @@ from ....glow_dialects.formula.statement import (
 from ....glow_dialects.glow import NODES
 from ....glow_dialects.glow.base import DataParallel, OnlyMovesData
 from ....glow_dialects.glow.convolution import ConvolutionOp
-from ....glow_dialects.glow.pooling import Pool
+from ....glow_dialects.glow.pooling import Windowed
+from ....glow_dialects.glow.resampling import ResampleOp
 from ....glow_dialects.glow.shape import BroadcastOp
 from ....glow_dialects.glow.structured import Structured
 from ....glow_dialects.glow_cpu.blocked import num_blocks
@@ -51,7 +52,7 @@ def says_all(operator: type[Structured]) -> bool:
     return not (
         operator.DECLARES_RESULT
         or operator.has_trait(OnlyMovesData)
-        or issubclass(operator, Pool | ConvolutionOp)
+        or issubclass(operator, Windowed | ConvolutionOp | ResampleOp)
     )
 
 
