@@ -10,7 +10,7 @@ missing, since other problems may merely follow from the first one.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from onnx import AttributeProto, NodeProto, TensorProto
 from onnx.defs import OpSchema
@@ -23,7 +23,7 @@ from .builder import GraphBuilder
 from .functions import Body, Functions, depends_on_types
 from .node import CONTRIB, GLOW, OnnxNode, find_converter, find_schema, node_label
 from .order import sort_nodes
-from .problems import MissingOperator, Unsupported, some
+from .problems import MissingOperator, NotConstant, Unsupported, some
 from .signature import check_signature
 from .stand_ins import inferred_types
 from .weights import WeightReader
@@ -93,6 +93,8 @@ class GraphConverter:
         self.functions = functions
         self.problems: list[str] = []
         """What is unsupported so far, one line for each."""
+        self.undecided: list[tuple[str, Collection[SSAValue]]] = []
+        """Where a value is needed that inputs of the model decide, and which inputs."""
         self._stand_ins: set[SSAValue] = set()
 
     def convert(
@@ -112,7 +114,9 @@ class GraphConverter:
             try:
                 results = self._convert_node(proto, inputs, opsets, where, None not in named)
             except Unsupported as reason:
-                if isinstance(reason, MissingOperator) or not stood_in:
+                if isinstance(reason, NotConstant):
+                    self.undecided.append((f"{where}: {reason}", reason.inputs))
+                elif isinstance(reason, MissingOperator) or not stood_in:
                     self.problems.append(f"{where}: {reason}")
                 results, stood_in = (), True
             except (VerifyException, ModelError, ValueError) as error:
