@@ -4,6 +4,8 @@ Arithmetic on each element.
 
 from __future__ import annotations
 
+import abc
+
 from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition
 
@@ -353,8 +355,18 @@ class SignOp(Unary):
         return select(X > 0, 1, select(X < 0, -1, X))
 
 
+class Shift(Binary, abc.ABC):
+    """An integer shifted by a number of bits."""
+
+    @classmethod
+    def result_element(cls, call: Call) -> Attribute:
+        if not is_integer(call.element(0)):
+            raise call.fail(f"expected integer elements, found {call.operands[0]}")
+        return super().result_element(call)
+
+
 @irdl_op_definition
-class ShiftRightOp(Binary):
+class ShiftRightOp(Shift):
     """
     An integer shifted right by fewer bits than it has; signed ones keep their sign, so this rounds
     towards negative infinity.
@@ -367,14 +379,25 @@ class ShiftRightOp(Binary):
     name = "glow.shift_right"
 
     @classmethod
-    def result_element(cls, call: Call) -> Attribute:
-        if not is_integer(call.element(0)):
-            raise call.fail(f"expected integer elements, found {call.operands[0]}")
-        return super().result_element(call)
+    def scalar(cls, call: Call) -> Expr:
+        return apply(Primitive.SHIFT_RIGHT, X, Y)
+
+
+@irdl_op_definition
+class ShiftLeftOp(Shift):
+    """
+    An integer shifted left by fewer bits than it has.
+
+    ```mlir
+    %r = glow.shift_left %x, %bits : (tensor<4xi32>, tensor<4xi32>) -> tensor<4xi32>
+    ```
+    """
+
+    name = "glow.shift_left"
 
     @classmethod
     def scalar(cls, call: Call) -> Expr:
-        return apply(Primitive.SHIFT_RIGHT, X, Y)
+        return apply(Primitive.SHIFT_LEFT, X, Y)
 
 
 @irdl_op_definition

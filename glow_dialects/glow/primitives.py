@@ -39,6 +39,7 @@ PRIMITIVE_NODES: Mapping[Primitive, type[DataParallel]] = {
     Primitive.NOT: logic.NotOp,
     Primitive.SELECT: logic.SelectOp,
     Primitive.SHIFT_RIGHT: arithmetic.ShiftRightOp,
+    Primitive.SHIFT_LEFT: arithmetic.ShiftLeftOp,
     Primitive.CONVERT: logic.CastOp,
     Primitive.BITCAST: logic.BitcastOp,
     Primitive.MULTIPLY_ADD: arithmetic.MultiplyAddOp,

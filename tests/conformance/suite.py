@@ -179,9 +179,8 @@ def write_expected(results: Sequence[Result], path: Path = EXPECTED) -> None:
         if result.status != FAILED:
             expected[result.name] = result.detail or PASS
     lines = [f"{name}: {expected[name]}\n" for name in sorted(expected) if name in cases()]
-    path.write_text(
-        "# Written by `python -m glow.tests.conformance.suite --update`.\n" + "".join(lines)
-    )
+    note = "# Written by `python -m glow.tests.conformance.suite --update`.\n"
+    path.write_text(note + "".join(lines))
 
 
 def deviations(results: Sequence[Result], expected: Mapping[str, str]) -> list[str]:
@@ -207,7 +206,7 @@ def _counts(by: str, results: Sequence[Result]) -> str:
     groups: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for result in results:
         groups[getattr(result, by)][result.status] += 1
-    rows = [(by, "cases", PASS, REFUSED, FAILED)]
+    rows: list[tuple[str, ...]] = [(by, "cases", PASS, REFUSED, FAILED)]
     for name, count in sorted(groups.items()):
         rows.append((name, str(count.total()), *(str(count[s]) for s in rows[0][2:])))
     total = Counter(result.status for result in results)

@@ -8,7 +8,7 @@ for each family; importing this registers all.
 
 from __future__ import annotations
 
-from . import elementwise, generic, layers, moves, normalization, quantization  # noqa: F401
+from . import elementwise, generic, indexing, layers, moves, normalization, quantization  # noqa: F401
 from .graph import export_onnx
 
 __all__ = ["export_onnx"]

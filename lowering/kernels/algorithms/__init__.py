@@ -13,5 +13,6 @@ from . import normalization as normalization
 from . import pooling as pooling
 from . import reduction as reduction
 from . import rows as rows
+from . import scatter as scatter
 from . import sparse as sparse
 from . import winograd as winograd

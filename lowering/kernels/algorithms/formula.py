@@ -37,7 +37,7 @@ from ....glow_dialects.glow.structured import Structured
 from ....glow_dialects.glow_nest.affine import Access, Affine, Dim, Index, Indirect, View
 from ....glow_dialects.glow_nest.body import Body
 from ....glow_dialects.glow_nest.nest import Combine, Nest, Reduction
-from ....glow_dialects.scalar import Expr, Primitive
+from ....glow_dialects.scalar import Expr, Primitive, convert
 from ....glow_dialects.views import borders
 from ..registry import Kernel, default_kernel, view_dims
 from .formula_expr import Expressions, element_of_term
@@ -305,7 +305,9 @@ class _Builder:
         reads = tuple(body.accesses) or (self._whole_numbers(1)[[0]],)
         if body.expr.index == 0 and reads[0].element == element:
             return reduced, Reduction(combine, element, reads)
-        return reduced, Reduction(combine, element, reads, Body((body.expr,), (element,)))
+        # sums of small indices may be large
+        each = body.expr if element_of_term(term.body) == element else convert(body.expr, element)
+        return reduced, Reduction(combine, element, reads, Body((each,), (element,)))
 
     def _factors(self, term: Term) -> tuple[Access, ...] | None:
         """The two elements whose product a term is; None if it is not such a product."""

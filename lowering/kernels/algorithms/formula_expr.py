@@ -70,11 +70,8 @@ class Expressions:
                 return Expr.constant(term.value, self._type(term))
             case Reduce():
                 assert term is self._reduction
-                return Expr.argument(0)
-            case LoopValue():
-                loaded = self._read(term)
-                return loaded if self._integer == i32 else convert(loaded, i64)
-            case Read():
+                return self._whole(term, Expr.argument(0), element_of_term(term))
+            case LoopValue() | Read():
                 return self._read(term)
             case Convert():
                 target = self._type(term)
@@ -87,7 +84,14 @@ class Expressions:
         access = self._argument(term)
         self.accesses.append(access)
         first = 0 if self._reduction is None else 1
-        return Expr.argument(first + len(self.accesses) - 1)
+        found = Expr.argument(first + len(self.accesses) - 1)
+        return self._whole(term, found, access.element)
+
+    def _whole(self, term: Term, value: Expr, element: Attribute) -> Expr:
+        """A value of some element type; if it is an index, in the type of those in this term."""
+        if term.type is not Kind.INTEGER or element == self._integer:
+            return value
+        return convert(value, self._integer)
 
     def _apply(self, term: Apply) -> Expr:
         arguments = [self._visit(a) for a in term.arguments]

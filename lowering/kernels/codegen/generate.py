@@ -213,7 +213,7 @@ class NestGenerator:
         results: Sequence[Value | None] = [None] * len(points)
         if self.nest.reduction is not None:
             results = self._reduction(places, points)
-        places = self._resolved(places, self.nest.operands)
+        places = self._resolved(places, (*self.nest.operands, *self.nest.writes))
         known = dict(self._fixed)
         loads = Loads(self.nest, schedule, self.memory, places, self.narrow, loaded=known)
         for point, result in zip(points, results, strict=True):
