@@ -87,7 +87,9 @@ class _SpecializedPrograms:
         self._model_for = model_for
 
     def run(self, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
-        return self._model_for(inputs)._program.run(inputs)
+        model = self._model_for(inputs)
+        model._signature.expect_indices(inputs)
+        return model._program.run(inputs)
 
 
 class DecidingInputs:

@@ -9,13 +9,21 @@ from typing import TypeAlias
 import numpy as np
 import onnx
 from onnx import GraphProto, TensorProto
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr, TensorType
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DenseArrayBase,
+    DictionaryAttr,
+    ModuleOp,
+    StringAttr,
+    TensorType,
+    i64,
+)
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, Region, SSAValue
 
 from ...errors import ModelError, UnsupportedError, ValuesNeededError
 from . import ops  # noqa: F401  (registers the converters)
-from .builder import GraphBuilder
+from .builder import GraphBuilder, Indices
 from .functions import Functions
 from .graph import GraphConverter, Scope
 from .inputs import check_symbols, input_types, real_inputs
@@ -81,7 +89,7 @@ def import_onnx(
     results = [_output(scope, o.name) for o in graph.output]
     if external is not None:
         external |= weights.external
-    return _module(graph, list(types), block, results)
+    return _module(graph, list(types), block, results, builder.indices)
 
 
 def _initializers(tensors: Sequence[TensorProto]) -> dict[str, TensorProto]:
@@ -160,7 +168,11 @@ def _output(scope: Scope, name: str) -> SSAValue:
 
 
 def _module(
-    graph: GraphProto, inputs: Sequence[str], block: Block, results: Sequence[SSAValue]
+    graph: GraphProto,
+    inputs: Sequence[str],
+    block: Block,
+    results: Sequence[SSAValue],
+    indices: Sequence[Indices],
 ) -> ModuleOp:
     _erase_dead(block, results)
     block.add_op(ReturnOp(*results))
@@ -168,12 +180,34 @@ def _module(
         "main",
         (block.arg_types, [r.type for r in results]),
         Region(block),
-        arg_attrs=_names(inputs),
+        arg_attrs=_with_ranges(_names(inputs), block, indices),
         res_attrs=_names([o.name for o in graph.output]),
     )
     if graph.name:
         function.attributes["glow.model"] = StringAttr(graph.name)
     return ModuleOp([function])
+
+
+def _with_ranges(
+    names: ArrayAttr[DictionaryAttr], block: Block, indices: Sequence[Indices]
+) -> ArrayAttr[DictionaryAttr]:
+    """The attributes of arguments with the ranges of the indices in them."""
+    found = [dict(about.data) for about in names.data]
+    for argument, about in zip(block.args, found, strict=True):
+        ranges = [
+            DictionaryAttr(
+                {
+                    "low": DenseArrayBase.from_list(i64, list(each.low)),
+                    "high": DenseArrayBase.from_list(i64, list(each.high)),
+                    "user": StringAttr(each.user),
+                }
+            )
+            for each in indices
+            if each.argument is argument
+        ]
+        if ranges:
+            about["glow.ranges"] = ArrayAttr(ranges)
+    return ArrayAttr([DictionaryAttr(about) for about in found])
 
 
 def _erase_dead(block: Block, results: Sequence[SSAValue]) -> None:

@@ -15,7 +15,7 @@ from ....glow_dialects.glow.indexing import REDUCTIONS, ScatterOp
 from ....glow_dialects.glow.reduction import ReduceSumOp
 from ..builder import GraphBuilder, element, rank, shape, size
 from ..node import OnnxNode, converter, normal_axis
-from .indices import limited, whole_indices
+from .indices import expect_along, expect_range, limited, whole_indices
 
 
 def _scattered(
@@ -52,6 +52,7 @@ def scatter_elements(node: OnnxNode) -> SSAValue:
             f"expected indices and updates of one shape within {data.type} except along axis "
             f"{axis}, found {indices.type} and {node.input(2).type}"
         )
+    expect_along(node, 1, outer[axis])
     strides = row_major_strides(outer)
     before = np.zeros(inner, np.int64)
     for d, places in enumerate(np.indices(inner, sparse=True)):
@@ -70,6 +71,7 @@ def scatter_nd(node: OnnxNode) -> SSAValue:
             f"expected as updates a part of {data.type} for each index, "
             f"found {node.input(2).type} for {indices.type}"
         )
+    expect_range(node, 1, [-size for size in outer[:depth]], [size - 1 for size in outer[:depth]])
     places = row_numbers(build, indices, outer[:depth])
     reduction = node.attr("reduction", "none")
     return _scattered(node, prod(outer[:depth]), places, node.input(2), reduction)
@@ -94,6 +96,8 @@ def tensor_scatter(node: OnnxNode) -> SSAValue:
     first = build.splat(0, i64, [batch])
     if node.optional(2) is not None:
         first = whole_indices(node, 2)
+        last = length - 1 if node.attr("mode") == "circular" else length - target[-1]
+        expect_range(node, 2, [0], [last])
     start = build.broadcast(build.reshape(first, [batch] + [1] * axis), target)
     along = build.op(AddOp, start, build.broadcast(build.constant(places), target))
     if node.attr("mode") == "circular":

