@@ -102,6 +102,10 @@ class OnnxNode:
         """All inputs of an operator that takes any number of them."""
         return [self.input(i) for i in range(len(self.inputs))]
 
+    def values_from(self, first: int) -> list[SSAValue]:
+        """All inputs from one on."""
+        return [self.input(i) for i in range(first, len(self.inputs))]
+
     def optional(self, index: int) -> SSAValue | None:
         """An input, or None if it is absent."""
         return self.inputs[index] if index < len(self.inputs) else None

@@ -19,6 +19,10 @@ class NotConstant(Unsupported):
         self.inputs = inputs
 
 
+class Reported(Unsupported):
+    """Something that depends on what was noted before."""
+
+
 class MissingOperator(Unsupported):
     """The operator itself lacks a converter, whatever its inputs and attributes are."""
 
