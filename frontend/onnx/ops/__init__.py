@@ -7,6 +7,8 @@ from . import (  # noqa: F401
     arithmetic,
     constant,
     convolution,
+    einsum,
+    fourier,
     generic,
     indexing,
     integer_products,
@@ -22,5 +24,6 @@ from . import (  # noqa: F401
     scatter,
     selection,
     shape,
+    training,
     transposed,
 )

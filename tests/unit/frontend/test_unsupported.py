@@ -49,8 +49,7 @@ def test_many_nodes_share_lines_but_all_are_named() -> None:
     found = problems(model(nodes, [value("x", [2, 6])], outputs))
     names = [f"'n{i}'" for i in range(30)]
     assert found == [
-        "StringNormalizer: the operator is not supported: "
-        + ", ".join(f"'n{i}'" for i in range(30)),
+        f"StringNormalizer: the operator is not supported: {', '.join(names)}",
         "StringNormalizer with output: the operator is not supported: 'v0', 'v1'",
     ]
 
