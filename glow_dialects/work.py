@@ -24,6 +24,7 @@ from .formula.statement import Statement
 from .glow.attention import AttentionOp, MaskedAttentionOp
 from .glow.base import DataParallel, Node, OnlyMovesData
 from .glow.constant import ConstantOp, SplatOp
+from .glow.indexing import Cumulative
 from .glow.normalization import (
     BatchNormOp,
     GroupNormOp,
@@ -207,6 +208,12 @@ def _attention(call: Call) -> int:
 def _local(call: Call) -> int:
     """Square, sum over the window, and `x / (k + a * sum)**beta`."""
     return _elements(call.operands[0]) * (call.int("size") + 5)
+
+
+@operations(Cumulative)
+def _cumulative(call: Call) -> int:
+    """One for each element."""
+    return _elements(call.operands[0])
 
 
 @operations(SoftmaxOp, LogSoftmaxOp)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ..glow_dialects.glow.indexing import ScatterOp
+from ..glow_dialects.glow.indexing import CumProdOp, CumSumOp, ScatterOp
 from ..glow_dialects.operator import Call
 from .numpy_algebra import compute_dtype, convert
 from .registry import meaning
@@ -18,6 +18,18 @@ _COMBINE: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
     "max": np.maximum,
     "min": np.minimum,
 }
+
+
+@meaning(CumSumOp, CumProdOp)
+def cumulative(call: Call, x: np.ndarray) -> np.ndarray:
+    axis, wide = call.int("axis"), convert(x, compute_dtype(call.element(0)))
+    ordered = np.flip(wide, axis) if call.get("reverse") else wide
+    ufunc = np.add if call.operator is CumSumOp else np.multiply
+    found = ufunc.accumulate(ordered, axis, dtype=wide.dtype)
+    if call.get("exclusive"):
+        first = np.full_like(found.take([0][: x.shape[axis]], axis), ufunc.identity)
+        found = np.concatenate([first, found.take(range(x.shape[axis] - 1), axis)], axis)
+    return convert(np.flip(found, axis) if call.get("reverse") else found, x.dtype)
 
 
 @meaning(ScatterOp)

@@ -4,6 +4,7 @@ from . import attention as attention
 from . import blocked as blocked
 from . import blocked_pooling as blocked_pooling
 from . import convolution as convolution
+from . import cumulative as cumulative
 from . import depthwise as depthwise
 from . import dot as dot
 from . import elementwise as elementwise
