@@ -84,8 +84,8 @@ def index_ranges(attribute: Attribute | None) -> tuple[IndexRange, ...]:
         low, high = (each.data[name] for name in ("low", "high"))
         assert isinstance(low, DenseArrayBase)
         assert isinstance(high, DenseArrayBase)
-        bounds = (tuple(int(v) for v in b.get_values()) for b in (low, high))
-        found.append(IndexRange(*bounds, text_of(each.data["user"]) or ""))
+        first, last = (tuple(int(v) for v in b.get_values()) for b in (low, high))
+        found.append(IndexRange(first, last, text_of(each.data["user"]) or ""))
     return tuple(found)
 
 

@@ -164,6 +164,8 @@ def _output(scope: Scope, name: str) -> SSAValue:
         value = None
     if value is None:
         raise ModelError(f"the output {name!r} is defined nowhere")
+    if not isinstance(value.type, TensorType):
+        raise UnsupportedError(f"the output {name!r} is a sequence, not a tensor")
     return value
 
 

@@ -23,6 +23,7 @@ from . import (  # noqa: F401
     reduction,
     scatter,
     selection,
+    sequences,
     shape,
     training,
     transposed,

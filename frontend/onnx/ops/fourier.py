@@ -60,13 +60,13 @@ def _matrix(length: int, given: int, parts: int, inverse: bool, onesided: bool) 
     """
     count = length // 2 + 1 if onesided and not inverse else length
     n, k = np.arange(given)[:, None], np.arange(count)[None, :]
-    turn = np.exp((2j if inverse else -2j) * np.pi * (n * k % length) / length)
-    if inverse:
-        turn /= length
-        if onesided:
-            # each number but those without a mirror image stands for two
-            twice = (n != 0) & (2 * n != length)
-            real = np.stack([np.where(twice, 2, 1) * turn.real, -np.where(twice, 2, 1) * turn.imag])
-            return real[:parts].transpose(1, 0, 2).reshape(given * parts, count)
-    whole = np.stack([np.stack([turn.real, turn.imag], -1), np.stack([-turn.imag, turn.real], -1)])
+    angle = (2 if inverse else -2) * np.pi * (n * k % length) / length
+    scale = 1 / length if inverse else 1
+    real, imaginary = scale * np.cos(angle), scale * np.sin(angle)
+    if inverse and onesided:
+        # each number but those without a mirror image stands for two
+        mirrored = np.where((n != 0) & (2 * n != length), 2, 1)
+        pairs = np.stack([mirrored * real, -mirrored * imaginary])
+        return pairs[:parts].transpose(1, 0, 2).reshape(given * parts, count)
+    whole = np.stack([np.stack([real, imaginary], -1), np.stack([-imaginary, real], -1)])
     return whole[:parts].transpose(1, 0, 2, 3).reshape(given * parts, count * 2)

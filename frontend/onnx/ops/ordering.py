@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from xdsl.ir import SSAValue
 
@@ -75,5 +77,5 @@ def _top(node: OnnxNode, k: int, smallest: bool) -> list[SSAValue]:
 def cumulative(node: OnnxNode) -> SSAValue:
     x = node.input(0)
     axis = normal_axis(int(node.known_number(1)), rank(x))
-    flags = {name: bool(node.attr(name)) for name in ("exclusive", "reverse")}
+    flags: dict[str, Any] = {n: bool(node.attr(n)) for n in ("exclusive", "reverse")}
     return node.build.op(_CUMULATIVE[node.proto.op_type], x, axis=axis, **flags)

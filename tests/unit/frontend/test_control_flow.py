@@ -29,7 +29,7 @@ def test_a_branch_sees_values_outside(rng: np.random.Generator, condition: bool)
         node("If", ["c"], ["y"], then_branch=yes, else_branch=no),
         node("Neg", ["x"], ["r"]),  # behind its user, which a subgraph hides
     ]
-    constants = {"c": np.array(condition), "w": np.float32([1, 2, 3])}
+    constants = {"c": np.array(condition), "w": np.array([1, 2, 3], np.float32)}
     made = model(nodes, [value("x", [3])], ["y"], constants)
     x = rng.standard_normal(3).astype(np.float32)
     wanted = x + constants["w"] if condition else -x * constants["w"]
@@ -68,7 +68,8 @@ def counting(most: int | None, limit: float) -> ModelProto:
     states = [value("x", [2]), value("n", [])]
     inputs = [value("i", [], I64), value("c", [], BOOL), *states]
     body = graph(nodes, inputs, "going twice next kept")
-    constants = {"start": np.float32(0), "one": np.float32(1), "limit": np.float32(limit)}
+    numbers = {"start": 0, "one": 1, "limit": limit}
+    constants = {name: np.array(n, np.float32) for name, n in numbers.items()}
     given = ["" if most is None else "most", "", "a", "start"]
     made = [node("Loop", given, ["y", "count", "all"], body=body)]
     if most is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import glow
 import numpy as np
@@ -28,7 +29,7 @@ def network(nodes: list[NodeProto], indices: tuple, constants: Mapping = {}) -> 
     return helper.make_model(made, opset_imports=[helper.make_opsetid("", 18)], ir_version=8)
 
 
-def picking(operator: str, *others: str, **attributes: object) -> list[NodeProto]:
+def picking(operator: str, *others: str, **attributes: Any) -> list[NodeProto]:
     return [helper.make_node(operator, ["x", "n", *others], ["y"], name="picks", **attributes)]
 
 
