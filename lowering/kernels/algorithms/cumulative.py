@@ -5,6 +5,8 @@ from __future__ import annotations
 from ....glow_dialects.elements import compute_type
 from ....glow_dialects.glow.indexing import CumProdOp, CumSumOp, Cumulative
 from ....glow_dialects.glow_nest.affine import Affine, Dim, Index
+from ....glow_dialects.glow_nest.body import Body
+from ....glow_dialects.glow_nest.nest import Nest
 from ....glow_dialects.scalar import Expr, arguments, convert
 from ..registry import Kernel, kernel
 
@@ -27,7 +29,9 @@ def cumulative(k: Kernel) -> None:
     combined = total * new if operator is CumProdOp else total + new
 
     def combine() -> None:
-        k.map(others, before[others], (before[others], data[place]), combined)
+        there = before[others]
+        operands, body = (there, data[place]), Body((combined,), (wide,))
+        k.nest(Nest(tuple(others), (there,), body, operands, in_place=True))
 
     def finish() -> None:
         k.finish(others, place, [before[others]], convert(Expr.argument(0), k.element))
