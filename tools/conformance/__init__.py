@@ -5,6 +5,16 @@ Generators of cases are registered by family of operators, in the files of this 
 finds those of a backend's claims, `check` runs them through the backend and compares.
 """
 
-from . import blocked, dot, elementwise, formula, layout, products, rows, windows
+from . import blocked, dot, elementwise, formula, indexing, layout, products, rows, windows
 
-__all__ = ["blocked", "dot", "elementwise", "formula", "layout", "products", "rows", "windows"]
+__all__ = [
+    "blocked",
+    "dot",
+    "elementwise",
+    "formula",
+    "indexing",
+    "layout",
+    "products",
+    "rows",
+    "windows",
+]

@@ -102,12 +102,12 @@ def remainder(writer: Writer, node: m.RemOp) -> str:
     return writer.emit("Mod", *writer.inputs(node), hint=hint_of(node), fmod=1)
 
 
-@exporter(m.ShiftRightOp, m.ShiftLeftOp)
-def shift(writer: Writer, node: m.ShiftRightOp | m.ShiftLeftOp) -> str:
+@exporter(g.ShiftRightOp, g.ShiftLeftOp)
+def shift(writer: Writer, node: g.ShiftRightOp | g.ShiftLeftOp) -> str:
     """Signed numbers are shifted since opset 28."""
     if not is_unsigned(element_of(node.result.type)):
         writer.needs(28)
-    direction = "RIGHT" if isinstance(node, m.ShiftRightOp) else "LEFT"
+    direction = "RIGHT" if isinstance(node, g.ShiftRightOp) else "LEFT"
     return writer.emit("BitShift", *writer.inputs(node), hint=hint_of(node), direction=direction)
 
 

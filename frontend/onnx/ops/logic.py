@@ -9,7 +9,7 @@ from xdsl.ir import SSAValue
 
 from ....glow_dialects.elements import compute_type
 from ....glow_dialects.glow import logic as g
-from ....glow_dialects.glow.arithmetic import AbsOp, ShiftLeftOp, ShiftRightOp
+from ....glow_dialects.glow.arithmetic import AbsOp
 from ....glow_dialects.glow.base import Node
 from ..builder import element, shape
 from ..element_types import element_of_onnx
@@ -89,7 +89,7 @@ def bit_shift(node: OnnxNode) -> SSAValue:
         within = build.op(g.AndOp, within, above)
     most = build.splat_like(integer.width.data - 1, bits)
     amount = build.op(g.SelectOp, within, bits, most)
-    shifted = build.op(ShiftRightOp if right else ShiftLeftOp, x, amount)
+    shifted = build.op(g.ShiftRightOp if right else g.ShiftLeftOp, x, amount)
     if right and signed:
         return shifted
     return build.op(g.SelectOp, within, shifted, build.splat_like(0, x))

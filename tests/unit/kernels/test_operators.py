@@ -9,10 +9,15 @@ import ml_dtypes
 import numpy as np
 import pytest
 from glow.glow_dialects.glow import NODES, DataParallel, Node
-from glow.glow_dialects.glow.arithmetic import ShiftLeftOp, ShiftRightOp
 from glow.glow_dialects.glow.constant import SplatOp
 from glow.glow_dialects.glow.convolution import ConvolutionOp
-from glow.glow_dialects.glow.logic import BitcastOp, CastOp, SelectOp
+from glow.glow_dialects.glow.logic import (
+    BitcastOp,
+    CastOp,
+    SelectOp,
+    ShiftLeftOp,
+    ShiftRightOp,
+)
 from glow.glow_dialects.glow.matrix import FullyConnectedOp, MatMulOp
 from glow.glow_dialects.glow.normalization import (
     LocalResponseNormOp,

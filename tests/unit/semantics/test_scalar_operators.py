@@ -349,7 +349,7 @@ def test_shift_left(rng: np.random.Generator, dtype: type):
     x = integers(rng, np.dtype(dtype))
     width = 8 * x.itemsize
     bits = rng.integers(0, width, x.shape).astype(dtype)
-    found = run_node(arithmetic.ShiftLeftOp, x, bits)
+    found = run_node(logic.ShiftLeftOp, x, bits)
     assert found.dtype == dtype
     pairs = zip(x, bits, found, strict=True)
     assert all((int(a) << int(b)) % 2**width == int(c) % 2**width for a, b, c in pairs)
@@ -359,7 +359,7 @@ def test_shift_left(rng: np.random.Generator, dtype: type):
 def test_shift_right(rng: np.random.Generator, dtype: type):
     x = integers(rng, np.dtype(dtype))
     bits = rng.integers(0, 8 * x.itemsize, x.shape).astype(dtype)
-    found = run_node(arithmetic.ShiftRightOp, x, bits)
+    found = run_node(logic.ShiftRightOp, x, bits)
     assert found.dtype == dtype
     assert found.tolist() == [int(a) >> int(b) for a, b in zip(x, bits, strict=True)]
 
@@ -403,7 +403,7 @@ def test_every_data_parallel_operator_is_tested():
     tables = (UNARY, BINARY, INTEGER_BINARY, INTEGER_UNARY)
     tested = {case[0] for table in tables for case in table} | {logic.SelectOp, logic.CastOp}
     tested |= {logic.BitcastOp, arithmetic.MultiplyAddOp}
-    tested |= {arithmetic.ShiftLeftOp, arithmetic.ShiftRightOp, *QUANTIZED}
+    tested |= {logic.ShiftLeftOp, logic.ShiftRightOp, *QUANTIZED}
     assert tested == {n for n in NODES if issubclass(n, DataParallel)}
 
 
