@@ -10,16 +10,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from xdsl.dialects.builtin import TupleType, UnrealizedConversionCastOp
+from xdsl.dialects.builtin import TensorType, TupleType, UnrealizedConversionCastOp
 from xdsl.ir import SSAValue
 
 from ....errors import ModelError
 from ..builder import rank, shape
 from ..node import OnnxNode, converter, normal_axis
+from ..problems import Unsupported
 
 
 def sequence_of(node: OnnxNode, tensors: Sequence[SSAValue]) -> SSAValue:
-    bundle = UnrealizedConversionCastOp.get(tensors, [TupleType([t.type for t in tensors])])
+    types = tuple(t.type for t in tensors if isinstance(t.type, TensorType))
+    if len(types) < len(tensors):
+        raise Unsupported("a sequence of sequences")
+    bundle = UnrealizedConversionCastOp.get(tensors, [TupleType(types)])
     node.build.block.add_op(bundle)
     return bundle.results[0]
 
