@@ -8,6 +8,13 @@ finds those of a backend's claims, `check` runs them through the backend and com
 from . import blocked, dot, elementwise, formula, indexing, layout, products, rows, windows
 
 __all__ = [
-    *("blocked", "dot", "elementwise", "formula", "indexing", "layout", "products", "rows"),
+    "blocked",
+    "dot",
+    "elementwise",
+    "formula",
+    "indexing",
+    "layout",
+    "products",
+    "rows",
     "windows",
 ]
