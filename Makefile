@@ -1,6 +1,8 @@
 # make demo   classify real images with a small network, compiled for this CPU
 # make test   lint, types, and all tests; some of them also for the CPUs in TARGETS, by LLVM's names;
 #             SEED=1234 repeats the random numbers of a run
+# make conformance
+#             the backend suite of the onnx package for this CPU, against tests/conformance/expected.txt
 # make lowest the demo and a sample of the tests with the lowest versions that pyproject.toml allows,
 #             which Python 3.11 or 3.12 can install
 # make bench  this compiler beside onnxruntime and OpenVINO; BENCH="resnet50 --threads 1" for less,
@@ -28,7 +30,7 @@ TARGET_TESTS := $(addprefix tests/unit/,kernels/test_operators.py kernels/test_p
 	kernels/test_integer_products.py runtime/test_compile_api.py frontend/test_quantized.py)
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test lint types unit targets lit lowest bench clean
+.PHONY: demo test lint types unit targets lit conformance lowest bench clean
 .NOTPARALLEL:
 
 demo: $(VENV)/installed
@@ -61,6 +63,9 @@ targets: $(VENV)/installed-dev
 
 lit: $(VENV)/installed-dev
 	$(BIN)/lit -j $(JOBS) tests/lit
+
+conformance: $(VENV)/installed-dev
+	$(BIN)/python -m glow.tests.conformance.suite --jobs $(JOBS)
 
 lowest: $(LOWEST)/installed
 	$(LOWEST)/bin/python examples/digits/demo.py

@@ -6,10 +6,10 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from .compiled_model import CompiledModel
-from .errors import ModelError
+from .errors import GlowError, ModelError, ValuesNeededError
 from .interface.backend import Backend
 from .interface.signature import Signature, TensorInfo
 from .loading import Model, is_text, load_model
@@ -22,10 +22,16 @@ from .runtime.symbols import Binding
 # modules for compilation are imported where they are used: a program in the cache needs none of
 # them
 if TYPE_CHECKING:
+    import numpy as np
     from xdsl.dialects.builtin import ModuleOp
 
     from .frontend.onnx import Declaration, LoadedModel
     from .runtime.stages import Progress, Stages
+
+
+Values: TypeAlias = "Mapping[str, np.ndarray]"
+"""Values of inputs by name."""
+NO_VALUES: Values = {}
 
 
 class Compilation:
@@ -53,13 +59,18 @@ class Compilation:
         self._trial: tuple[Mapping[str, int], ModuleOp, set[str]] | None = None
         """An import that was tried and not used yet: its sizes, the graph, files with weights."""
 
-    def specialized(self, sizes: Mapping[str, int]) -> CompiledModel:
-        """Returns the model for sizes of all symbols, from the cache or compiled."""
-        return self.restored(sizes) or self.compiled(sizes)
+    def specialized(self, sizes: Mapping[str, int], values: Values = NO_VALUES) -> CompiledModel:
+        """Returns the model for sizes of all symbols and for values, from the cache or compiled."""
+        return self.restored(sizes, values) or self.compiled(sizes, values)
 
-    def restored(self, sizes: Mapping[str, int]) -> CompiledModel | None:
-        """Returns the model for sizes of all symbols as the backend's cache has it."""
-        source = self._source(sizes)
+    def restored(
+        self, sizes: Mapping[str, int], values: Values = NO_VALUES
+    ) -> CompiledModel | None:
+        """
+        The model for sizes of all symbols as the backend's cache has it, with `values` of inputs as
+        constants.
+        """
+        source = self._source(sizes, values)
         if source is None or self._verifies():
             return None
         start = time.perf_counter()
@@ -72,7 +83,7 @@ class Compilation:
         self._files.expect_unchanged(source.external)
         times = {"load": time.perf_counter() - start}
         return CompiledModel(
-            lambda: self._stages(sizes),
+            lambda: self._stages(sizes, values),
             self._target,
             found.program,
             found.signature,
@@ -81,17 +92,20 @@ class Compilation:
             sizes,
         )
 
-    def compiled(self, sizes: Mapping[str, int]) -> CompiledModel:
-        """Returns the model for sizes of all symbols, compiled."""
+    def compiled(self, sizes: Mapping[str, int], values: Values = NO_VALUES) -> CompiledModel:
+        """
+        The model for sizes of all symbols, compiled with `values` of inputs as constants. Raises
+        ValuesNeededError if it takes those of others.
+        """
         from .passes.collector import without_garbage_collection
         from .runtime.stages import Progress
 
         if self._progress is not None:
             self._progress(Progress("import"))
-        source = self._source(sizes)
+        source = self._source(sizes, values)
         start = time.perf_counter()
         with without_garbage_collection():
-            module, external = self._imported(sizes)
+            module, external = self._imported(sizes, values)
             imported = time.perf_counter()
             stages = self._stages_from(module)
             signature = signature_of(module)
@@ -123,10 +137,18 @@ class Compilation:
             self._imported(sizes)  # reports errors in them
         if all(name in sizes for name in known):
             return None
-        return Signature(
-            tuple(_with_sizes(info, sizes) for info in declared.inputs),
-            tuple(_with_sizes(info, sizes) for info in declared.outputs),
-        )
+        return _sized(declared, sizes)
+
+    def declared_signature(self, sizes: Mapping[str, int]) -> Signature | None:
+        """Inputs and outputs as an ONNX model declares them; None if it leaves a type out."""
+        from .frontend.onnx import declared_inputs, declared_outputs
+
+        model = self._loaded_model()
+        try:
+            inputs = _completed(declared_inputs(model), None)
+            return _sized(Signature(inputs, _completed(declared_outputs(model), None)), sizes)
+        except KeyError:
+            return None
 
     def _declared(self, sizes: Mapping[str, int]) -> Signature | None:
         """
@@ -155,13 +177,13 @@ class Compilation:
         if all(name in sizes for name in symbols):
             return None
         trial: Signature | None = None
-        problem = ModelError("the model does not declare its inputs and outputs")
+        problem: GlowError = ModelError("the model does not declare its inputs and outputs")
         try:
             tried = {**dict.fromkeys(symbols, 1), **sizes}
             module, external = self._imported(tried)
             self._trial = tried, module, external
             trial = signature_of(module)
-        except ModelError as error:
+        except (ModelError, ValuesNeededError) as error:
             problem = error  # perhaps only with these sizes
         inputs = declared_inputs(model), None if trial is None else trial.inputs
         outputs = declared_outputs(model), None if trial is None else trial.outputs
@@ -170,14 +192,17 @@ class Compilation:
         except KeyError:
             raise problem from None
 
-    def _imported(self, sizes: Mapping[str, int]) -> tuple[ModuleOp, set[str]]:
+    def _imported(
+        self, sizes: Mapping[str, int], values: Values = NO_VALUES
+    ) -> tuple[ModuleOp, set[str]]:
         """Returns the graph, and the files other than the model's with its weights."""
         trial, self._trial = self._trial, None
-        if trial is not None and trial[0] == sizes:
+        if trial is not None and trial[0] == sizes and not values:
             return trial[1:]
         external: set[str] = set()
         model = self._loaded_model() if self._is_onnx else self._model
-        return load_model(model, sizes, self._max_elements, external), external
+        module = load_model(model, sizes, self._max_elements, external, values=values)
+        return module, external
 
     def _loaded_model(self) -> LoadedModel:
         from .frontend.onnx import load_onnx
@@ -186,9 +211,9 @@ class Compilation:
             self._loaded = load_onnx(self._model)  # pyright: ignore[reportArgumentType]
         return self._loaded
 
-    def _stages(self, sizes: Mapping[str, int]) -> Stages:
+    def _stages(self, sizes: Mapping[str, int], values: Values) -> Stages:
         """Returns the stages of a model whose program was found in the cache."""
-        module, external = self._imported(sizes)
+        module, external = self._imported(sizes, values)
         self._files.expect_unchanged(external)
         return self._stages_from(module)
 
@@ -200,15 +225,15 @@ class Compilation:
         done, remaining = remaining_stages(module, self._target)
         return Stages(module, remaining, self._verify, done, self._progress)
 
-    def _source(self, sizes: Mapping[str, int]) -> OnnxSource | None:
+    def _source(self, sizes: Mapping[str, int], values: Values = NO_VALUES) -> OnnxSource | None:
         """
         Returns the source by which a cache knows the model; None if it is neither an ONNX file nor
         its bytes.
         """
         if isinstance(self._model, bytes):
-            return OnnxSource(self._model, sizes, self._max_elements)
+            return OnnxSource(self._model, sizes, self._max_elements, values)
         if self._is_onnx and isinstance(self._model, str | Path):
-            return OnnxSource(Path(self._model), sizes, self._max_elements)
+            return OnnxSource(Path(self._model), sizes, self._max_elements, values)
         return None
 
     def _verifies(self) -> bool:
@@ -219,6 +244,14 @@ class Compilation:
 def _is_module(model: object) -> bool:
     # without an import of xDSL: whoever made a module has done that
     return type(model).__name__ == "ModuleOp"
+
+
+def _sized(signature: Signature, sizes: Mapping[str, int]) -> Signature:
+    """A signature with these symbols replaced."""
+    return Signature(
+        tuple(_with_sizes(info, sizes) for info in signature.inputs),
+        tuple(_with_sizes(info, sizes) for info in signature.outputs),
+    )
 
 
 def _with_sizes(info: TensorInfo, sizes: Mapping[str, int]) -> TensorInfo:

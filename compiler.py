@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from .compilation import Compilation
 from .compiled_model import CompiledModel
-from .errors import GlowError
+from .errors import GlowError, ValuesNeededError
 from .interface.backend import Backend, find_backend, given_options
 from .loading import Model
 from .runtime.object_cache import expect_cache
@@ -49,15 +49,16 @@ def compile(
       of a stage (see `CompiledModel.dump_stages`), after which compilation continues; the bytes of
       an ONNX file; an `onnx.ModelProto`; or a module of the graph dialect, which is not modified.
       An ONNX model whose inputs have symbolic dimensions is compiled when it is called, for the
-      sizes that the inputs have (`CompiledModel.specialize` does it before); an `onnx.ModelProto`
-      must not be changed meanwhile.
+      sizes that the inputs have (`CompiledModel.specialize` does it before), as is one with inputs
+      whose values decide shapes, for these values; an `onnx.ModelProto` must not be changed
+      meanwhile.
     - `backend`: its name (`cpu`, `interpreter`, or an installed one), or an instance with options
       of its own. `threads` is how many threads run the network together, and the other `options`
       are those of the backend; of `cpu`, the fields of `glow.runtime.cpu_options.CpuOptions`.
     - `symbols`: sizes of symbolic dimensions of an ONNX model, such as `{"batch": 4}`. They are
       fixed; those that are not named are taken from the inputs of each call.
-    - `max_specializations`: for how many combinations of such sizes programs are kept: those that
-      were used last.
+    - `max_specializations`: for how many combinations of such sizes and values programs are kept:
+      those that were used last.
     - `cache`: whether compiled code and packed weights are kept on disk: True for the default
       directory (`$GLOW_CACHE_DIR`, else `glow` in the user's cache directory), False, or a
       directory. A network that is given as an ONNX file or its bytes and was compiled before, by
@@ -88,7 +89,12 @@ def _compiled(
         return found
     signature = job.symbolic_signature(sizes)
     if signature is None:
-        return job.compiled(sizes)
+        try:
+            return job.compiled(sizes)
+        except ValuesNeededError:
+            signature = job.declared_signature(sizes)
+            if signature is None:
+                raise
     return SymbolicModel(target, signature, sizes, job.specialized, limit)
 
 

@@ -25,6 +25,15 @@ class UnsupportedError(GlowError):
     """A valid model that needs something the compiler lacks. Lists every unsupported node."""
 
 
+class ValuesNeededError(UnsupportedError):
+    """A model whose shapes follow from the values of some inputs, which a compilation lacks."""
+
+    def __init__(self, message: str, inputs: tuple[str, ...]):
+        super().__init__(message)
+        self.inputs = inputs
+        """The names of these inputs, in their order; there may be more."""
+
+
 class InputError(GlowError):
     """Wrong arguments to a compiled model: an unknown or missing name, a wrong shape or dtype."""
 

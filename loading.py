@@ -12,6 +12,7 @@ from .runtime.symbols import checked_sizes
 
 # a program in the cache needs none of these
 if TYPE_CHECKING:
+    import numpy as np
     import onnx
     from xdsl.dialects.builtin import ModuleOp
 
@@ -34,11 +35,13 @@ def load_model(
     max_elements: int | None = None,
     external: set[str] | None = None,
     keep_partitions: bool = False,
+    values: Mapping[str, np.ndarray] | None = None,
 ) -> ModuleOp:
     """
     Returns a model in any form that `compile` accepts, as a module of the graph dialect that the
     caller owns. The paths of the files of external data that an ONNX model has are added to
-    `external`. A network that is split over devices becomes whole, except with `keep_partitions`.
+    `external`. A network that is split over devices becomes whole, except with `keep_partitions`. `values` are
+    those of inputs of an ONNX model that become constants.
 
     Raises ModelError and UnsupportedError as `compile` does.
     """
@@ -56,7 +59,7 @@ def load_model(
     from .frontend.onnx import MAX_ELEMENTS, import_onnx
 
     limit = MAX_ELEMENTS if max_elements is None else max_elements
-    return import_onnx(model, symbols, limit, external)
+    return import_onnx(model, symbols, limit, external, values)
 
 
 class Loading:

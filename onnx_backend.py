@@ -23,7 +23,7 @@ from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
 from onnx.backend.base import Backend, BackendRep, namedtupledict
 
 from .compiler import compile
-from .errors import InputError, UnsupportedError
+from .errors import InputError, UnsupportedError, ValuesNeededError
 from .frontend.onnx import NEWEST_OPSET, import_onnx, load_onnx, model_symbols
 from .wording import counted
 
@@ -76,6 +76,8 @@ class GlowBackend(Backend):
             loaded = load_onnx(model)
             sizes = {**dict.fromkeys(model_symbols(loaded), 1), **kwargs.get("symbols", {})}
             import_onnx(loaded, sizes)
+        except ValuesNeededError:
+            pass  # they come with a call
         except UnsupportedError:
             return False
         return cls.supports_device(device)

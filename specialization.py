@@ -1,23 +1,24 @@
 """
-Networks with symbolic dimensions: compiled for the sizes that inputs have, when these come.
+Networks with symbolic dimensions, or with shapes that values of inputs decide: compiled for the
+sizes and values that inputs have, when these come.
 
-A program has static shapes. `SymbolicModel` makes one for each combination of sizes that it meets,
-a specialization, and keeps a bounded number of them.
+A program has static shapes. `SymbolicModel` makes one for each combination of sizes and values that
+it meets, a specialization, and keeps a bounded number of them.
 """
 
 from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar
 
 from .compiled_model import CompiledModel
-from .errors import GlowError
+from .errors import GlowError, ValuesNeededError
 from .interface.backend import Backend
 from .interface.memory_plan import MemoryPlan
-from .interface.signature import Signature
+from .interface.signature import Signature, TensorInfo
 from .runtime.symbols import Binding, checked_sizes
 
 if TYPE_CHECKING:
@@ -28,6 +29,10 @@ if TYPE_CHECKING:
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
+InputValue: TypeAlias = "tuple[int, tuple[int, ...], bytes]"
+"""The number of an input, its shape and its bytes."""
+Key: TypeAlias = "tuple[tuple[int, ...], tuple[InputValue, ...]]"
+"""Sizes of all symbols, and values of deciding inputs."""
 
 
 class LatestUsed(Generic[K, V]):
@@ -82,14 +87,47 @@ class _SpecializedPrograms:
         self._model_for = model_for
 
     def run(self, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
-        return self._model_for(inputs)._program.run(inputs)
+        model = self._model_for(inputs)
+        model._signature.expect_indices(inputs)
+        return model._program.run(inputs)
+
+
+class DecidingInputs:
+    """
+    The inputs whose values are part of a specialization, such as axes or a new shape. Compilations
+    tell which these are.
+    """
+
+    def __init__(self, inputs: Sequence[TensorInfo]):
+        self._inputs = inputs
+        self._places: tuple[int, ...] = ()
+
+    def add(self, names: Collection[str]) -> None:
+        """Note inputs, by name."""
+        found = {i for i, info in enumerate(self._inputs) if info.name in names}
+        self._places = tuple(sorted({*self._places, *found}))
+
+    def values(self, arrays: Sequence[np.ndarray]) -> tuple[InputValue, ...]:
+        """The values of these inputs, if all inputs are `arrays`."""
+        return tuple((i, arrays[i].shape, arrays[i].tobytes()) for i in self._places)
+
+    def arrays(self, values: Sequence[InputValue]) -> dict[str, np.ndarray]:
+        """Values as arrays, by the names of their inputs."""
+        import numpy as np
+
+        return {
+            self._inputs[i].name: np.frombuffer(data, self._inputs[i].dtype).reshape(shape)
+            for i, shape, data in values
+        }
 
 
 class SymbolicModel(CompiledModel):
     """
-    A network some of whose dimensions get their sizes at each call.
+    A network some of whose dimensions get their sizes at each call, or some of whose inputs decide
+    shapes by their values.
 
-    Its programs are made when they are first needed, each for one size of every symbol. What a
+    Its programs are made when they are first needed, each for one size of every symbol and one
+    value of each such input. A call with other values never runs a program for these. What a
     model says of its program (`stages`, `memory`, `times`, `dump_stages`) is that of the only
     specialization; if there are several, choose one with `specialize`.
     """
@@ -99,24 +137,37 @@ class SymbolicModel(CompiledModel):
         backend: Backend,
         signature: Signature,
         fixed: Mapping[str, int],
-        compile: Callable[[Mapping[str, int]], CompiledModel],
+        compile: Callable[[Mapping[str, int], Mapping[str, np.ndarray]], CompiledModel],
         limit: int,
     ):
         """
         `signature` has the symbols; `fixed` are the sizes that it does not have any more; `compile`
-        makes the model for sizes of all symbols; at most `limit` of them are kept.
+        makes the model for sizes of all symbols and for values of inputs, or raises
+        ValuesNeededError; at most `limit` of them are kept.
         """
         self._binding = Binding(signature.inputs)
         self._fixed = dict(fixed)
+        self._deciding = DecidingInputs(signature.inputs)
         names = self._binding.symbols
-        self._kept: LatestUsed[tuple[int, ...], CompiledModel] = LatestUsed(
-            lambda key: compile({**fixed, **dict(zip(names, key, strict=True))}), limit
+        self._kept: LatestUsed[Key, CompiledModel] = LatestUsed(
+            lambda key: compile(
+                {**fixed, **dict(zip(names, key[0], strict=True))}, self._deciding.arrays(key[1])
+            ),
+            limit,
         )
         program = _SpecializedPrograms(self._model_for)
         super().__init__(lambda: self.stages, backend, program, signature, {})
 
     def _model_for(self, inputs: Sequence[np.ndarray]) -> CompiledModel:
-        return self._kept.get(self._binding.sizes(inputs))
+        return self._specialized(self._binding.sizes(inputs), inputs)
+
+    def _specialized(self, sizes: tuple[int, ...], inputs: Sequence[np.ndarray]) -> CompiledModel:
+        while True:
+            try:
+                return self._kept.get((sizes, self._deciding.values(inputs)))
+            except ValuesNeededError as error:
+                # each names others than those whose values were given
+                self._deciding.add(error.inputs)
 
     def __repr__(self) -> str:
         found, most = len(self._kept.values()), self._kept.limit
@@ -125,14 +176,14 @@ class SymbolicModel(CompiledModel):
     def specialize(self, symbols: Mapping[str, int] | None = None) -> CompiledModel:
         """
         Returns the model for these sizes of all symbols that have none yet, such as `{"batch": 4}`:
-        compiled now, unless it is there. Raises GlowError for wrong symbols, and what
-        `glow.compile` raises.
+        compiled now, unless it is there. Raises GlowError for wrong symbols, ValuesNeededError if
+        shapes follow from values of inputs, and what `glow.compile` raises.
         """
         sizes = checked_sizes(symbols)
         for name, size in self._fixed.items():
             if sizes.pop(name, size) != size:
                 raise GlowError(f"symbol {name} was fixed: it is {size}")
-        return self._kept.get(self._binding.key(sizes))
+        return self._kept.get((self._binding.key(sizes), ()))
 
     @property
     def symbols(self) -> dict[str, int | None]:

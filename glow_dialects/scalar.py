@@ -72,6 +72,8 @@ class Primitive(StrEnum):
     """`select(condition, then, otherwise)`."""
     SHIFT_RIGHT = "shift_right"
     """A shift of integers by fewer bits than they have. Signed integers keep their sign."""
+    SHIFT_LEFT = "shift_left"
+    """The same to the left; bits that leave the integer are lost."""
     CONVERT = "convert"
     """Conversion to an element type: that of the operator's result, unless another is named."""
     BITCAST = "bitcast"

@@ -23,6 +23,7 @@ from .formula import facts
 from .formula.statement import Statement
 from .glow.base import DataParallel, Node, OnlyMovesData
 from .glow.constant import ConstantOp, SplatOp
+from .glow.indexing import Cumulative
 from .glow.normalization import (
     BatchNormOp,
     GroupNormOp,
@@ -205,6 +206,12 @@ def _winograd(call: Call) -> int:
 def _local(call: Call) -> int:
     """Counts the square, the sum over the window, and `x / (k + a * sum)**beta`."""
     return _elements(call.operands[0]) * (call.int("size") + 5)
+
+
+@operations(Cumulative)
+def _cumulative(call: Call) -> int:
+    """One for each element."""
+    return _elements(call.operands[0])
 
 
 @operations(SoftmaxOp, LogSoftmaxOp)

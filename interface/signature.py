@@ -16,6 +16,30 @@ _ORT_NAMES = {"float32": "float", "float64": "double"}
 
 
 @dataclass(frozen=True)
+class IndexRange:
+    """What indices in an input may be."""
+
+    low: tuple[int, ...]
+    """The smallest one: of all, or for each place along the last dimension."""
+    high: tuple[int, ...]
+    """The largest one."""
+    user: str
+    """The operator and the node that take them."""
+
+    def expect(self, array: np.ndarray, name: str) -> None:
+        """Raises InputError unless all indices of the input `name` are in the range."""
+        outside = (array < np.array(self.low)) | (array > np.array(self.high))
+        if not outside.any():
+            return
+        place = tuple(int(i) for i in np.argwhere(outside)[0])
+        along = place[-1] if len(self.low) > 1 else 0
+        raise InputError(
+            f"input {name!r}: {self.user}: expected indices in {self.low[along]} to "
+            f"{self.high[along]}, found {array[place]} at {list(place)}"
+        )
+
+
+@dataclass(frozen=True)
 class TensorInfo:
     """An input or output, described as onnxruntime does."""
 
@@ -27,6 +51,8 @@ class TensorInfo:
     """
     dtype: np.dtype
     """The dtype, in the machine's byte order. bfloat16 is the dtype of the `ml_dtypes` package."""
+    ranges: tuple[IndexRange, ...] = ()
+    """Of indices in the input, for each operator that takes them as they are."""
 
     @property
     def type(self) -> str:
@@ -85,11 +111,24 @@ class Signature:
         Returns C-contiguous arrays in the machine's byte order, in the order of the inputs. It
         copies only arrays that are not so already.
 
-        Raises InputError for an unknown or missing name, a wrong shape or a wrong dtype.
+        Raises InputError for an unknown or missing name, a wrong shape, a wrong dtype, or an index
+        out of range.
         """
         if type(feed) is not dict or feed.keys() != self._names:
             self._check_names(feed)
-        return [_checked(feed[info.name], info) for info in self.inputs]
+        arrays = [_checked(feed[info.name], info) for info in self.inputs]
+        self.expect_indices(arrays)
+        return arrays
+
+    def expect_indices(self, arrays: Sequence[np.ndarray]) -> None:
+        """Raises InputError if an index in the inputs is out of range."""
+        for place, ranges in self._ranges:
+            for each in ranges:
+                each.expect(arrays[place], self.inputs[place].name)
+
+    @lazy_property
+    def _ranges(self) -> list[tuple[int, tuple[IndexRange, ...]]]:
+        return [(i, info.ranges) for i, info in enumerate(self.inputs) if info.ranges]
 
     @lazy_property
     def _names(self) -> frozenset[str]:

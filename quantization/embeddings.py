@@ -18,10 +18,10 @@ from xdsl.dialects.builtin import IntegerType, Signedness, f32
 from xdsl.ir import SSAValue
 
 from ..errors import QuantizationError
-from ..glow_dialects.glow.arithmetic import AddOp, MulOp, ShiftRightOp
+from ..glow_dialects.glow.arithmetic import AddOp, MulOp
 from ..glow_dialects.glow.base import Node
 from ..glow_dialects.glow.constant import ConstantOp
-from ..glow_dialects.glow.logic import AndOp, CastOp
+from ..glow_dialects.glow.logic import AndOp, CastOp, ShiftRightOp
 from ..glow_dialects.glow.shape import ConcatOp, GatherOp, SliceOp
 from ..glow_dialects.operator import element_of, shape_of, with_shape
 from ..passes.graph.rewriting import Build, replace_node

@@ -23,6 +23,8 @@ from .fingerprint import COMPILER, source_hash
 from .object_cache import key_of
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from ..interface.cache import Cache
 
 _PACKAGES = ("numpy", "ml_dtypes", "onnx", "xdsl")
@@ -39,10 +41,15 @@ class OnnxSource:
         model: Path | bytes,
         symbols: Mapping[str, int] | None = None,
         max_elements: int | None = None,
+        values: Mapping[str, np.ndarray] | None = None,
     ):
         self._model = Path(os.path.abspath(model)) if isinstance(model, Path) else model
         self.symbols = symbols
         self.max_elements = max_elements
+        self._values = [
+            (name, array.dtype.str, array.shape, array.tobytes().hex())
+            for name, array in sorted((values or {}).items())
+        ]
         self._start = time.time_ns()
         self._status: tuple[int, ...] | None = None
         self.external: set[str] = set()
@@ -53,7 +60,8 @@ class OnnxSource:
             content = file_hash(self._model, cache)
         else:
             content = hashlib.sha256(self._model).hexdigest()
-        details = json.dumps([sorted((self.symbols or {}).items()), self.max_elements])
+        sizes = sorted((self.symbols or {}).items())
+        details = json.dumps([sizes, self.max_elements, self._values])
         return key_of("model", content, details, source_hash(COMPILER), *_versions())
 
     def with_files(self, key: str, names: Sequence[str], cache: Cache) -> str:

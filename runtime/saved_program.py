@@ -13,12 +13,12 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..interface.memory_plan import Buffer, MemoryPlan
-from ..interface.signature import Signature, TensorInfo
+from ..interface.signature import IndexRange, Signature, TensorInfo
 from .object_cache import key_of
 
 if TYPE_CHECKING:
@@ -128,7 +128,10 @@ def _encoded(program: SavedProgram) -> dict[str, object]:
 
 def _encoded_signature(signature: Signature) -> dict[str, object]:
     def infos(of: Sequence[TensorInfo]) -> list[object]:
-        return [[info.name, info.shape, info.dtype.name] for info in of]
+        return [
+            [info.name, info.shape, info.dtype.name, [asdict(each) for each in info.ranges]]
+            for info in of
+        ]
 
     return {"inputs": infos(signature.inputs), "outputs": infos(signature.outputs)}
 
@@ -144,9 +147,16 @@ def _decoded(entry: Mapping[str, list]) -> SavedProgram:
 
 def _decoded_signature(entry: Mapping[str, list]) -> Signature:
     def infos(of: Sequence[Sequence]) -> tuple[TensorInfo, ...]:
-        return tuple(TensorInfo(name, shape, _dtype(dtype)) for name, shape, dtype in of)
+        return tuple(
+            TensorInfo(name, shape, _dtype(dtype), tuple(map(_decoded_range, ranges)))
+            for name, shape, dtype, ranges in of
+        )
 
     return Signature(infos(entry["inputs"]), infos(entry["outputs"]))
+
+
+def _decoded_range(entry: Mapping[str, Any]) -> IndexRange:
+    return IndexRange(tuple(entry["low"]), tuple(entry["high"]), entry["user"])
 
 
 def _dtype(name: str) -> np.dtype:

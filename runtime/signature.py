@@ -6,12 +6,16 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ..errors import ModelError
-from ..interface.signature import Signature, TensorInfo
+from ..interface.signature import IndexRange, Signature, TensorInfo
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp
     from xdsl.dialects.func import FuncOp
     from xdsl.ir import Attribute
+
+
+RANGES = "glow.ranges"
+"""The attribute of an argument that states ranges of indices in it."""
 
 
 def main_function(module: ModuleOp) -> FuncOp:
@@ -67,6 +71,25 @@ def _signature_of_program(main: FuncOp) -> Signature:
     return Signature(infos("in", "input"), infos("out", "output"))
 
 
+def index_ranges(attribute: Attribute | None) -> tuple[IndexRange, ...]:
+    """The ranges of indices that an attribute of an argument states."""
+    from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, DictionaryAttr
+
+    from ..glow_dialects.operator import text_of
+
+    if not isinstance(attribute, ArrayAttr):
+        return ()
+    found: list[IndexRange] = []
+    for each in attribute.data:
+        assert isinstance(each, DictionaryAttr)
+        low, high = (each.data[name] for name in ("low", "high"))
+        assert isinstance(low, DenseArrayBase)
+        assert isinstance(high, DenseArrayBase)
+        first, last = (tuple(int(v) for v in b.get_values()) for b in (low, high))
+        found.append(IndexRange(first, last, text_of(each.data["user"]) or ""))
+    return tuple(found)
+
+
 def _infos(
     types: Sequence[Attribute], attributes: ArrayAttr[DictionaryAttr] | None, kind: str
 ) -> tuple[TensorInfo, ...]:
@@ -85,5 +108,6 @@ def _infos(
             raise ModelError(f"expected a static shape of {kind} {i} of @main, found {t}")
         name = text_of(about.get(NAME))
         text = f"{kind}_{i}" if name is None else name
-        infos.append(TensorInfo(text, list(t.get_shape()), numpy_dtype(t.element_type)))
+        ranges = index_ranges(about.get(RANGES))
+        infos.append(TensorInfo(text, list(t.get_shape()), numpy_dtype(t.element_type), ranges))
     return tuple(infos)

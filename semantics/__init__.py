@@ -13,6 +13,7 @@ from . import (  # noqa: F401
     constant,
     convolution,
     dot,
+    indexing,
     matrix,
     normalization,
     pooling,

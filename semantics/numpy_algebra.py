@@ -146,6 +146,7 @@ _PRIMITIVES: Mapping[Primitive, Callable[..., np.ndarray]] = {
     Primitive.NOT: np.invert,
     Primitive.SELECT: np.where,
     Primitive.SHIFT_RIGHT: np.right_shift,
+    Primitive.SHIFT_LEFT: np.left_shift,
     Primitive.MULTIPLY_ADD: multiply_add,
 }
 

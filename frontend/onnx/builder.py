@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from math import prod
 from typing import Any
 
@@ -36,12 +37,24 @@ for arithmetic on shapes, too little to copy weights."""
 _SAME_EVERYWHERE = ReshapeOp | BroadcastOp | TransposeOp | SliceOp | StorageCastOp
 
 
+@dataclass(frozen=True)
+class Indices:
+    """An argument of the graph with indices in it, and what they may be."""
+
+    argument: SSAValue
+    low: Sequence[int]
+    high: Sequence[int]
+    """Bounds of all, or for each place along the last dimension."""
+    user: str
+
+
 class GraphBuilder:
     """Appends nodes to a block."""
 
     def __init__(self, block: Block, max_elements: int):
         self.block = block
         self.max_elements = max_elements
+        self.indices: list[Indices] = []
 
     def op(
         self,

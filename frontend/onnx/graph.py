@@ -10,9 +10,9 @@ missing, since other problems may merely follow from the first one.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
-from onnx import AttributeProto, NodeProto, TensorProto
+from onnx import AttributeProto, GraphProto, NodeProto, TensorProto
 from onnx.defs import OpSchema
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Block, SSAValue
@@ -20,10 +20,11 @@ from xdsl.utils.exceptions import VerifyException
 
 from ...errors import ModelError
 from .builder import GraphBuilder
+from .control_flow import CONTROL_FLOW
 from .functions import Body, Functions, depends_on_types
 from .node import CONTRIB, GLOW, OnnxNode, find_converter, find_schema, node_label
 from .order import sort_nodes
-from .problems import MissingOperator, Unsupported, some
+from .problems import MissingOperator, NotConstant, Reported, Unsupported, some
 from .signature import check_signature
 from .stand_ins import inferred_types
 from .weights import WeightReader
@@ -58,13 +59,21 @@ class Scope:
     become constants when they are first used.
     """
 
-    def __init__(self, builder: GraphBuilder, weights: WeightReader, declared: Types):
+    def __init__(
+        self,
+        builder: GraphBuilder,
+        weights: WeightReader,
+        declared: Types,
+        outer: Scope | None = None,
+    ):
         self.values: dict[str, SSAValue | None] = {}
         self.initializers: dict[str, TensorProto] = {}
         self.declared = declared
         """Types that the model states for its values."""
         self._builder = builder
         self._weights = weights
+        self._outer = outer
+        """That of the graph around a subgraph, which sees its values."""
 
     def find(self, name: str) -> SSAValue | None:
         """
@@ -76,6 +85,8 @@ class Scope:
             self.values[name] = None  # should the next line raise
             node = self._weights.constant(self.initializers[name], f"initializer {name!r}")
             self.define(name, self._builder.add(node))
+        if name not in self.values and self._outer is not None:
+            return self._outer.find(name)
         return self.values[name]
 
     def define(self, name: str, value: SSAValue | None) -> None:
@@ -93,6 +104,8 @@ class GraphConverter:
         self.functions = functions
         self.problems: list[str] = []
         """What is unsupported so far, one line for each."""
+        self.undecided: list[tuple[str, Collection[SSAValue]]] = []
+        """Where a value is needed that inputs of the model decide, and which inputs."""
         self._stand_ins: set[SSAValue] = set()
 
     def convert(
@@ -110,9 +123,13 @@ class GraphConverter:
             named = [v for n, v in zip(proto.input, inputs, strict=True) if n]
             stood_in = any(v is None or v in self._stand_ins for v in named)
             try:
-                results = self._convert_node(proto, inputs, opsets, where, None not in named)
+                results = self._convert_node(proto, inputs, opsets, where, None not in named, scope)
             except Unsupported as reason:
-                if isinstance(reason, MissingOperator) or not stood_in:
+                if isinstance(reason, Reported):
+                    pass
+                elif isinstance(reason, NotConstant):
+                    self.undecided.append((f"{where}: {reason}", reason.inputs))
+                elif isinstance(reason, MissingOperator) or not stood_in:
                     self.problems.append(f"{where}: {reason}")
                 results, stood_in = (), True
             except (VerifyException, ModelError, ValueError) as error:
@@ -140,6 +157,7 @@ class GraphConverter:
         opsets: Mapping[str, int],
         where: str,
         complete: bool,
+        scope: Scope,
     ) -> Inputs:
         """
         Returns the results of a node; those it leaves out, or all if inputs are unknown, are
@@ -149,6 +167,8 @@ class GraphConverter:
         if (schema is not None or domain in (CONTRIB, GLOW)) and not self.functions.has(proto):
             if schema is not None:
                 check_signature(proto, schema)
+            if not domain and proto.op_type in CONTROL_FLOW:
+                return self._control_flow(proto, schema, inputs, opsets, where, complete, scope)
             convert = find_converter(proto.op_type, domain, opset)
             if convert is not None:
                 node = OnnxNode(proto, schema, opset, inputs, self.builder, self.weights)
@@ -159,6 +179,35 @@ class GraphConverter:
         if body is None:
             raise MissingOperator(_why_missing(proto, schema, opset))
         return self._expand(body, proto, inputs, {**opsets, **body.opsets}, where)
+
+    def _control_flow(
+        self,
+        proto: NodeProto,
+        schema: OpSchema | None,
+        inputs: Inputs,
+        opsets: Mapping[str, int],
+        where: str,
+        complete: bool,
+        scope: Scope,
+    ) -> Inputs:
+        """The results of an operator with subgraphs, which are converted in its place."""
+        if not complete:
+            return ()
+
+        def run(graph: GraphProto, values: Sequence[SSAValue]) -> list[SSAValue]:
+            inner = Scope(self.builder, self.weights, {}, scope)
+            inner.initializers = {t.name: t for t in graph.initializer}
+            inner.values.update(zip((i.name for i in graph.input), values, strict=True))
+            defined = [*inner.values, *inner.initializers]
+            self.convert(sort_nodes(graph.node, defined), inner, opsets, f"{where} / ")
+            results = [self._value(o.name, inner, where) for o in graph.output]
+            found = [r for r in results if r is not None and r not in self._stand_ins]
+            if len(found) < len(results):
+                raise Reported("a part of it is not supported")
+            return found
+
+        node = OnnxNode(proto, schema, opsets[""], inputs, self.builder, self.weights)
+        return CONTROL_FLOW[proto.op_type](node, run)
 
     def _expand(
         self,

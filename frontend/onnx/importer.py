@@ -4,16 +4,26 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from typing import TypeAlias
 
+import numpy as np
 import onnx
 from onnx import GraphProto, TensorProto
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DenseArrayBase,
+    DictionaryAttr,
+    ModuleOp,
+    StringAttr,
+    TensorType,
+    i64,
+)
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, Region, SSAValue
 
-from ...errors import ModelError, UnsupportedError
+from ...errors import ModelError, UnsupportedError, ValuesNeededError
 from . import ops  # noqa: F401  (registers the converters)
-from .builder import GraphBuilder
+from .builder import GraphBuilder, Indices
 from .functions import Functions
 from .graph import GraphConverter, Scope
 from .inputs import check_symbols, input_types, real_inputs
@@ -24,6 +34,7 @@ from .stand_ins import declared_types
 from .weights import WeightReader
 
 MAX_ELEMENTS = 2**31
+Types: TypeAlias = "Mapping[str, TensorType | None]"
 
 
 def import_onnx(
@@ -31,6 +42,7 @@ def import_onnx(
     symbols: Mapping[str, int] | None = None,
     max_elements: int = MAX_ELEMENTS,
     external: set[str] | None = None,
+    values: Mapping[str, np.ndarray] | None = None,
 ) -> ModuleOp:
     """
     Returns a module with the model's graph as `func.func @main`.
@@ -42,10 +54,12 @@ def import_onnx(
     `model` is a path, a serialized `ModelProto`, a `ModelProto`, or what `load_model` made of one
     of these, which may be imported several times. `symbols` gives a size to each symbolic dimension
     of the inputs; a dimension without a name is called `<input>_dim<index>`. No tensor may have
-    more than `max_elements` elements. The paths of files of external data are added to `external`.
+    more than `max_elements` elements. The paths of files of external data are added to `external`. `values` of some inputs, which have their types, are constants in the graph; the
+    inputs stay, without users.
 
     Raises ModelError if the model cannot be read or is invalid, or if symbols are missing, and
-    UnsupportedError with a list of everything in it that has no counterpart in the graph dialect.
+    UnsupportedError with a list of everything in it that has no counterpart in the graph dialect:
+    ValuesNeededError if all would be well with the values of further inputs.
     """
     loaded = load_model(model)
     sizes = symbols or {}
@@ -65,12 +79,16 @@ def import_onnx(
     scope.values = dict.fromkeys(types)
     for name, value in zip((n for n, t in types.items() if t is not None), block.args, strict=True):
         scope.define(name, value)
+    for name, array in (values or {}).items():
+        scope.define(name, builder.constant(array))
     converter = GraphConverter(builder, weights, Functions(loaded.proto.functions))
     _convert_graph(converter, graph, scope, loaded.opsets, problems)
+    if converter.undecided:
+        raise _values_needed(converter, graph, block, types)
     results = [_output(scope, o.name) for o in graph.output]
     if external is not None:
         external |= weights.external
-    return _module(graph, list(types), block, results)
+    return _module(graph, list(types), block, results, builder.indices)
 
 
 def _initializers(tensors: Sequence[TensorProto]) -> dict[str, TensorProto]:
@@ -100,7 +118,18 @@ def _convert_graph(
     if not problems and not converter.problems:
         return
     converter.convert([n for i, n in enumerate(nodes) if i not in live], scope, opsets)
-    raise UnsupportedError(_unsupported_message([*problems, *converter.problems], graph))
+    undecided = [problem for problem, _ in converter.undecided]
+    found = [*problems, *converter.problems, *undecided]
+    raise UnsupportedError(_unsupported_message(found, graph))
+
+
+def _values_needed(
+    converter: GraphConverter, graph: GraphProto, block: Block, types: Types
+) -> ValuesNeededError:
+    needed = {value for _, values in converter.undecided for value in values}
+    named = zip((n for n, t in types.items() if t is not None), block.args, strict=True)
+    message = _unsupported_message([problem for problem, _ in converter.undecided], graph)
+    return ValuesNeededError(message, tuple(n for n, arg in named if arg in needed))
 
 
 def _unsupported_message(problems: Sequence[str], graph: GraphProto) -> str:
@@ -134,11 +163,17 @@ def _output(scope: Scope, name: str) -> SSAValue:
         value = None
     if value is None:
         raise ModelError(f"the output {name!r} is defined nowhere")
+    if not isinstance(value.type, TensorType):
+        raise UnsupportedError(f"the output {name!r} is a sequence, not a tensor")
     return value
 
 
 def _module(
-    graph: GraphProto, inputs: Sequence[str], block: Block, results: Sequence[SSAValue]
+    graph: GraphProto,
+    inputs: Sequence[str],
+    block: Block,
+    results: Sequence[SSAValue],
+    indices: Sequence[Indices],
 ) -> ModuleOp:
     _erase_dead(block, results)
     block.add_op(ReturnOp(*results))
@@ -146,12 +181,34 @@ def _module(
         "main",
         (block.arg_types, [r.type for r in results]),
         Region(block),
-        arg_attrs=_names(inputs),
+        arg_attrs=_with_ranges(_names(inputs), block, indices),
         res_attrs=_names([o.name for o in graph.output]),
     )
     if graph.name:
         function.attributes["glow.model"] = StringAttr(graph.name)
     return ModuleOp([function])
+
+
+def _with_ranges(
+    names: ArrayAttr[DictionaryAttr], block: Block, indices: Sequence[Indices]
+) -> ArrayAttr[DictionaryAttr]:
+    """The attributes of arguments with the ranges of the indices in them."""
+    found = [dict(about.data) for about in names.data]
+    for argument, about in zip(block.args, found, strict=True):
+        ranges = [
+            DictionaryAttr(
+                {
+                    "low": DenseArrayBase.from_list(i64, list(each.low)),
+                    "high": DenseArrayBase.from_list(i64, list(each.high)),
+                    "user": StringAttr(each.user),
+                }
+            )
+            for each in indices
+            if each.argument is argument
+        ]
+        if ranges:
+            about["glow.ranges"] = ArrayAttr(ranges)
+    return ArrayAttr([DictionaryAttr(about) for about in found])
 
 
 def _erase_dead(block: Block, results: Sequence[SSAValue]) -> None:

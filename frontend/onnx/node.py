@@ -10,16 +10,18 @@ import numpy as np
 import onnx
 from onnx import NodeProto, helper
 from onnx.defs import OpSchema
-from xdsl.ir import SSAValue
+from xdsl.ir import Block, SSAValue
 
 from ...errors import ModelError
-from .builder import GraphBuilder, element, known_array, python_number, shape
-from .problems import Unsupported
+from .builder import GraphBuilder, element, known_array, python_number, shape, size
+from .problems import NotConstant, Unsupported
 from .weights import WeightReader
 
 Results: TypeAlias = "SSAValue | Sequence[SSAValue]"
 Converter: TypeAlias = "Callable[[OnnxNode], Results]"
 
+DECIDING_ELEMENTS = 4096
+"""Elements up to which an input of a model may decide shapes: programs are made for its values."""
 CONTRIB = "com.microsoft"
 """The domain of onnxruntime's own operators, which its quantizer writes."""
 GLOW = "ai.glow"
@@ -100,6 +102,10 @@ class OnnxNode:
         """All inputs of an operator that takes any number of them."""
         return [self.input(i) for i in range(len(self.inputs))]
 
+    def values_from(self, first: int) -> list[SSAValue]:
+        """All inputs from one on."""
+        return [self.input(i) for i in range(first, len(self.inputs))]
+
     def optional(self, index: int) -> SSAValue | None:
         """Returns an input, or None if it is absent."""
         return self.inputs[index] if index < len(self.inputs) else None
@@ -122,7 +128,7 @@ class OnnxNode:
             return None
         array = known_array(value)
         if array is None:
-            raise Unsupported(f"input {self.input_name(index)!r} is not a constant")
+            raise not_constant(f"input {self.input_name(index)!r}", value, self.build.block)
         return array
 
     def known_ints(self, index: int) -> list[int] | None:
@@ -208,6 +214,21 @@ def normal_axes(axes: Sequence[int], rank: int) -> list[int]:
     return found
 
 
+def not_constant(what: str, value: SSAValue, graph: Block) -> Unsupported:
+    """The error about a value that is not known: NotConstant if inputs of the graph decide it."""
+    message = f"{what} is not a constant"
+    met, pending = {value}, [value]
+    while pending:
+        owner = pending.pop().owner
+        new = [] if isinstance(owner, Block) else [o for o in owner.operands if o not in met]
+        met.update(new)
+        pending += new
+    inputs = [v for v in met if isinstance(v.owner, Block)]
+    if any(v.owner is not graph or size(v) > DECIDING_ELEMENTS for v in inputs):
+        return Unsupported(message)
+    return NotConstant(message, inputs)
+
+
 def node_label(proto: NodeProto) -> str:
     """Returns `Conv 'conv1'`, or by its first output if the node has no name."""
     operator = f"{proto.domain}.{proto.op_type}" if proto.domain else proto.op_type
@@ -228,5 +249,6 @@ __all__ = [
     "node_label",
     "normal_axes",
     "normal_axis",
+    "not_constant",
     "shape",
 ]

@@ -10,7 +10,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from onnx import GraphProto, ModelProto, TensorProto, ValueInfoProto, version_converter
+from onnx import (
+    GraphProto,
+    ModelProto,
+    TensorProto,
+    ValueInfoProto,
+    helper,
+    shape_inference,
+    version_converter,
+)
 
 from ...errors import UnsupportedError
 from .inputs import input_dims
@@ -32,6 +40,7 @@ def with_known_opset(model: Model, symbols: Mapping[str, int]) -> Model:
     if version is None or version >= OLDEST_OPSET:
         return model
     light, heavy = _without_weights(model.proto, symbols)
+    _give_dimensions_to_slopes(light)
     try:
         converted = version_converter.convert_version(light, OLDEST_OPSET)
     except Exception as error:  # assertions of C++, of several types
@@ -43,6 +52,33 @@ def with_known_opset(model: Model, symbols: Mapping[str, int]) -> Model:
     return replace(
         model, proto=converted, opsets=opset_versions(converted.opset_import), heavy=heavy
     )
+
+
+def _give_dimensions_to_slopes(model: ModelProto) -> None:
+    """
+    Before opset 7, PRelu has a slope for each channel, dimension 1. Later it broadcasts from the
+    last dimension, which the version converter does not see to.
+    """
+    nodes = [n for n in model.graph.node if n.op_type == "PRelu"]
+    if not nodes:
+        return
+    known = shape_inference.infer_shapes(model).graph
+    values = {v.name: v.type.tensor_type for v in (*known.value_info, *known.input)}
+    slopes = {tensor.name: tuple(tensor.dims) for tensor in known.initializer}
+    slopes |= {name: tuple(d.dim_value for d in t.shape.dim) for name, t in values.items()}
+    for number, node in enumerate(nodes):
+        x, slope = node.input
+        dims = slopes.get(slope, ())
+        if len(dims) != 1 or dims[0] == 1 or x not in values:
+            continue
+        axes = list(range(1, len(values[x].shape.dim) - 1))
+        if axes:
+            name = f"{slope}_for_each_channel_{number}"
+            place = list(model.graph.node).index(node)
+            model.graph.node.insert(
+                place, helper.make_node("Unsqueeze", [slope], [name], axes=axes)
+            )
+            model.graph.node[place + 1].input[1] = name
 
 
 def _without_weights(

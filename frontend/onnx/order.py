@@ -23,7 +23,7 @@ def sort_nodes(nodes: Sequence[NodeProto], defined: Iterable[str]) -> list[NodeP
     users: list[list[int]] = [[] for _ in nodes]
     missing = [0] * len(nodes)
     for i, node in enumerate(nodes):
-        for source in {producer[n] for n in node.input if n in producer}:
+        for source in {producer[n] for n in used_names(node) if n in producer}:
             users[source].append(i)
             missing[i] += 1
     ready = [i for i, count in enumerate(missing) if not count]
@@ -37,6 +37,20 @@ def sort_nodes(nodes: Sequence[NodeProto], defined: Iterable[str]) -> list[NodeP
     if len(order) < len(nodes):
         raise ModelError(_cycle_message(nodes, producer, missing))
     return [nodes[i] for i in order]
+
+
+def used_names(node: NodeProto) -> list[str]:
+    """The values that a node uses: its inputs, and those that its subgraphs take from outside."""
+    found = [*node.input]
+    for attribute in node.attribute:
+        graphs = [attribute.g] if attribute.HasField("g") else attribute.graphs
+        for graph in graphs:
+            own = {i.name for i in (*graph.input, *graph.initializer)}
+            own.update(name for inner in graph.node for name in inner.output)
+            used = [name for inner in graph.node for name in used_names(inner)]
+            used += [o.name for o in graph.output]
+            found += [name for name in used if name not in own]
+    return found
 
 
 def check_defined(nodes: Sequence[NodeProto], defined: Iterable[str]) -> None:
@@ -69,7 +83,7 @@ def _cycle_message(
     trail: dict[int, None] = {}
     while at not in trail:
         trail[at] = None
-        sources = (producer[n] for n in nodes[at].input if n in producer)
+        sources = (producer[n] for n in used_names(nodes[at]) if n in producer)
         at = next(s for s in sources if missing[s])
     path = list(trail)
     cycle = [node_label(nodes[i]) for i in reversed(path[path.index(at) :])]
@@ -83,5 +97,5 @@ def live_nodes(nodes: Sequence[NodeProto], outputs: Iterable[str]) -> set[int]:
     for i in range(len(nodes) - 1, -1, -1):
         if wanted.intersection(filter(None, nodes[i].output)):
             live.add(i)
-            wanted.update(nodes[i].input)
+            wanted.update(used_names(nodes[i]))
     return live

@@ -2,9 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
+from xdsl.ir import SSAValue
+
 
 class Unsupported(Exception):
     """Something valid that has no counterpart in the graph dialect. The importer collects these."""
+
+
+class NotConstant(Unsupported):
+    """A value that has to be known, and that follows from inputs of the model alone."""
+
+    def __init__(self, message: str, inputs: Collection[SSAValue]):
+        super().__init__(message)
+        self.inputs = inputs
+
+
+class Reported(Unsupported):
+    """Something that depends on what was noted before."""
 
 
 class MissingOperator(Unsupported):

@@ -18,6 +18,8 @@ from . import (
     constant,
     convolution,
     generic,
+    indexing,
+    inverse_functions,
     logic,
     matrix,
     normalization,
@@ -38,6 +40,7 @@ NODES: list[type[Node]] = nodes_of(
     *(constant, shape, arithmetic, activation, logic, convolution, pooling, matrix),
     *(normalization, attention, reduction, quantization, transposed),
     *(resampling, padding, recurrent, generic),
+    *(inverse_functions, indexing),
 )
 GLOW = Dialect(
     "glow", [*list[type[IRDLOperation]](NODES), profile.ProfileOp], [BlobAttr, MachineAttr]

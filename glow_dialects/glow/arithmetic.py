@@ -4,10 +4,8 @@ Arithmetic on each element.
 
 from __future__ import annotations
 
-from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition
 
-from ..elements import is_integer
 from ..operator import Call
 from ..scalar import Expr, Primitive, apply, exp, log, maximum, minimum, multiply_add, select
 from .elementwise import Binary, FloatBinary, FloatUnary, Ternary, Unary, X, Y, Z
@@ -351,30 +349,6 @@ class SignOp(Unary):
     @classmethod
     def scalar(cls, call: Call) -> Expr:
         return select(X > 0, 1, select(X < 0, -1, X))
-
-
-@irdl_op_definition
-class ShiftRightOp(Binary):
-    """
-    An integer shifted right by fewer bits than it has; signed ones keep their sign, so this rounds
-    towards negative infinity.
-
-    ```mlir
-    %r = glow.shift_right %x, %bits : (tensor<4xi32>, tensor<4xi32>) -> tensor<4xi32>
-    ```
-    """
-
-    name = "glow.shift_right"
-
-    @classmethod
-    def result_element(cls, call: Call) -> Attribute:
-        if not is_integer(call.element(0)):
-            raise call.fail(f"expected integer elements, found {call.operands[0]}")
-        return super().result_element(call)
-
-    @classmethod
-    def scalar(cls, call: Call) -> Expr:
-        return apply(Primitive.SHIFT_RIGHT, X, Y)
 
 
 @irdl_op_definition

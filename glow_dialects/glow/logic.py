@@ -1,8 +1,10 @@
 """
-Comparison, selection, logic and conversion of elements.
+Comparison, selection, logic, shifts and conversion of elements.
 """
 
 from __future__ import annotations
+
+import abc
 
 from xdsl.dialects.builtin import i1
 from xdsl.ir import Attribute
@@ -12,7 +14,7 @@ from ..elements import compute_type, element_bytes, is_float, is_integer
 from ..operator import Call, element_of
 from ..scalar import Expr, Primitive, apply, bitcast, select
 from .base import DataParallel
-from .elementwise import Comparison, Logical, X, Y, Z
+from .elementwise import Binary, Comparison, Logical, X, Y, Z
 
 
 @irdl_op_definition
@@ -141,6 +143,51 @@ class NotOp(DataParallel):
     @classmethod
     def scalar(cls, call: Call) -> Expr:
         return apply(Primitive.NOT, X)
+
+
+class Shift(Binary, abc.ABC):
+    """An integer shifted by a number of bits."""
+
+    @classmethod
+    def result_element(cls, call: Call) -> Attribute:
+        if not is_integer(call.element(0)):
+            raise call.fail(f"expected integer elements, found {call.operands[0]}")
+        return super().result_element(call)
+
+
+@irdl_op_definition
+class ShiftRightOp(Shift):
+    """
+    An integer shifted right by fewer bits than it has; signed ones keep their sign, so this rounds
+    towards negative infinity.
+
+    ```mlir
+    %r = glow.shift_right %x, %bits : (tensor<4xi32>, tensor<4xi32>) -> tensor<4xi32>
+    ```
+    """
+
+    name = "glow.shift_right"
+
+    @classmethod
+    def scalar(cls, call: Call) -> Expr:
+        return apply(Primitive.SHIFT_RIGHT, X, Y)
+
+
+@irdl_op_definition
+class ShiftLeftOp(Shift):
+    """
+    An integer shifted left by fewer bits than it has.
+
+    ```mlir
+    %r = glow.shift_left %x, %bits : (tensor<4xi32>, tensor<4xi32>) -> tensor<4xi32>
+    ```
+    """
+
+    name = "glow.shift_left"
+
+    @classmethod
+    def scalar(cls, call: Call) -> Expr:
+        return apply(Primitive.SHIFT_LEFT, X, Y)
 
 
 @irdl_op_definition

@@ -9,8 +9,9 @@ from xdsl.dialects.builtin import f32, i1, i8, i16, i32
 
 from ...glow_dialects.elements import is_float
 from ...glow_dialects.glow import arithmetic
+from ...glow_dialects.glow import inverse_functions as inverse
 from ...glow_dialects.glow.base import DataParallel
-from ...glow_dialects.glow.logic import BitcastOp, CastOp, SelectOp
+from ...glow_dialects.glow.logic import BitcastOp, CastOp, SelectOp, ShiftLeftOp, ShiftRightOp
 from ...glow_dialects.glow.quantization import (
     DequantizeOp,
     QuantizeOp,
@@ -38,6 +39,16 @@ def positive(array: np.ndarray) -> np.ndarray:
 @domain(arithmetic.DivOp, arithmetic.RemOp)
 def nonzero(array: np.ndarray) -> np.ndarray:
     return np.where(array == 0, np.ones_like(array), array)
+
+
+@domain(inverse.AsinOp, inverse.AcosOp, inverse.AtanhOp)
+def within_one(array: np.ndarray) -> np.ndarray:
+    return array * np.asarray(0.25, array.dtype)
+
+
+@domain(inverse.AcoshOp)
+def above_one(array: np.ndarray) -> np.ndarray:
+    return np.abs(array) + np.asarray(1.25, array.dtype)
 
 
 def anywhere(array: np.ndarray) -> np.ndarray:
@@ -75,7 +86,7 @@ def bitcast(draw: Draw) -> Iterator[Case]:
         yield draw.case(shape, result=shape)
 
 
-@cases(arithmetic.ShiftRightOp, rows=[Row((element,)) for element in INTEGERS])
+@cases(ShiftLeftOp, ShiftRightOp, rows=[Row((element,)) for element in INTEGERS])
 def shift(draw: Draw) -> Iterator[Case]:
     """Shifts by fewer bits than the operands have."""
     for shape in draw.some(SHAPES, 2):

@@ -11,6 +11,7 @@ from __future__ import annotations
 from . import (  # noqa: F401
     elementwise,
     generic,
+    indexing,
     layers,
     moves,
     normalization,

@@ -9,6 +9,7 @@ from xdsl.ir import Attribute
 from ....glow_dialects.elements import is_float, is_unsigned, num_elements
 from ....glow_dialects.glow import activation as a
 from ....glow_dialects.glow import arithmetic as m
+from ....glow_dialects.glow import inverse_functions as f
 from ....glow_dialects.glow import logic as g
 from ....glow_dialects.glow.base import Node
 from ....glow_dialects.glow.constant import ConstantOp, SplatOp
@@ -48,6 +49,13 @@ _PLAIN: dict[type[Node], str] = {
     a.ErfOp: "Erf",
     a.SoftplusOp: "Softplus",
     a.HardSwishOp: "HardSwish",
+    f.AsinOp: "Asin",
+    f.AcosOp: "Acos",
+    f.AtanOp: "Atan",
+    f.SinhOp: "Sinh",
+    f.AsinhOp: "Asinh",
+    f.AcoshOp: "Acosh",
+    f.AtanhOp: "Atanh",
     g.EqualOp: "Equal",
     g.LessOp: "Less",
     g.LessEqualOp: "LessOrEqual",
@@ -94,14 +102,13 @@ def remainder(writer: Writer, node: m.RemOp) -> str:
     return writer.emit("Mod", *writer.inputs(node), hint=hint_of(node), fmod=1)
 
 
-@exporter(m.ShiftRightOp)
-def shift(writer: Writer, node: m.ShiftRightOp) -> str:
-    """Writes a shift. Signed numbers are divided by a power of two in i64, and rounded down."""
-    element = element_of(node.result.type)
-    if is_unsigned(element) and element != i1:
-        inputs = writer.inputs(node)
-        return writer.emit("BitShift", *inputs, hint=hint_of(node), direction="RIGHT")
-    raise Unsupported(f"a shift of {node.result.type}")
+@exporter(g.ShiftRightOp, g.ShiftLeftOp)
+def shift(writer: Writer, node: g.ShiftRightOp | g.ShiftLeftOp) -> str:
+    """Writes a shift. Signed numbers are shifted since opset 28."""
+    if not is_unsigned(element_of(node.result.type)) and element != i1:
+        writer.needs(28)
+    direction = "RIGHT" if isinstance(node, g.ShiftRightOp) else "LEFT"
+    return writer.emit("BitShift", *writer.inputs(node), hint=hint_of(node), direction=direction)
 
 
 @exporter(m.MultiplyAddOp)

@@ -13,6 +13,7 @@ from ....glow_dialects.glow.logic import SelectOp
 from ....glow_dialects.glow.shape import GatherOp
 from ..builder import element, known_array, rank, shape
 from ..node import OnnxNode, converter, normal_axis
+from .indices import expect_along
 
 
 @converter("Slice")
@@ -69,13 +70,9 @@ def gather(node: OnnxNode) -> SSAValue:
     if element(indices) not in (i32, i64):
         raise ModelError(f"expected indices of i32 or i64, found {indices.type}")
     axis = node.axis(rank(data))
-    known = known_array(indices)
-    if known is None:
-        return build.op(GatherOp, data, indices, axis=axis)
-    limit = shape(data)[axis]
-    if known.size and not (-limit <= known.min() and known.max() < limit):
-        raise ModelError(f"expected indices in {-limit} to {limit - 1}, found {known.tolist()}")
-    if known.size != 1:
+    known, limit = known_array(indices), shape(data)[axis]
+    expect_along(node, 1, limit)
+    if known is None or known.size != 1:
         return build.op(GatherOp, data, indices, axis=axis)
     # one index is a slice, which needs no instruction
     starts = [int(known.reshape(-1)[0]) % limit if i == axis else 0 for i in range(rank(data))]

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import math
 
-from xdsl.dialects.builtin import i1
+from xdsl.dialects.builtin import IntegerType, Signedness, TensorType, i1
 from xdsl.ir import SSAValue
 
+from ....glow_dialects.elements import compute_type
 from ....glow_dialects.glow import logic as g
 from ....glow_dialects.glow.arithmetic import AbsOp
 from ....glow_dialects.glow.base import Node
 from ..builder import element, shape
 from ..element_types import element_of_onnx
 from ..node import OnnxNode, converter
+from ..problems import Unsupported
 
 _COMPARISONS: dict[str, tuple[type[Node], bool]] = {
     "Equal": (g.EqualOp, False),
@@ -70,6 +72,41 @@ def is_infinite(node: OnnxNode) -> SSAValue:
         x = build.op(AbsOp, x)
     bound = math.inf if positive else -math.inf
     return build.op(g.EqualOp, x, build.splat_like(bound, x))
+
+
+@converter("BitShift")
+def bit_shift(node: OnnxNode) -> SSAValue:
+    """A shift by a number of bits that the integer does not have leaves its sign, or nothing."""
+    build = node.build
+    x, bits = build.broadcast_all(node.input(0), node.input(1))
+    integer = element(x)
+    assert isinstance(integer, IntegerType)
+    right = node.attr("direction") == "RIGHT"
+    width = build.splat_like(integer.width.data, bits)
+    within = build.op(g.LessOp, bits, width)
+    if signed := integer.signedness.data is not Signedness.UNSIGNED:
+        above = build.op(g.LessEqualOp, build.splat_like(0, bits), bits)
+        within = build.op(g.AndOp, within, above)
+    most = build.splat_like(integer.width.data - 1, bits)
+    amount = build.op(g.SelectOp, within, bits, most)
+    shifted = build.op(g.ShiftRightOp if right else g.ShiftLeftOp, x, amount)
+    if right and signed:
+        return shifted
+    return build.op(g.SelectOp, within, shifted, build.splat_like(0, x))
+
+
+@converter("BitCast")
+def bit_cast(node: OnnxNode) -> SSAValue:
+    x, target = node.input(0), element_of_onnx(node.attr("to"), "the result")
+    if i1 in (element(x), target):
+        # a truth value has a byte in ONNX
+        return node.build.cast(x, target)
+    if element(x) == target:
+        return x
+    result = TensorType(target, shape(x))
+    if any(compute_type(e) != e for e in (element(x), target)):
+        raise Unsupported(f"the bits of {x.type} as {result}")
+    return node.build.op(g.BitcastOp, x, result=result)
 
 
 @converter("Cast")

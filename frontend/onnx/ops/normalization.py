@@ -8,7 +8,8 @@ from xdsl.dialects.builtin import f32, i1
 from xdsl.ir import SSAValue
 
 from ....errors import ModelError
-from ....glow_dialects.glow.arithmetic import AddOp, DivOp, MulOp, SqrtOp, SubOp
+from ....glow_dialects.glow.arithmetic import AbsOp, AddOp, DivOp, MulOp, SqrtOp, SubOp
+from ....glow_dialects.glow.logic import EqualOp, SelectOp
 from ....glow_dialects.glow.normalization import (
     BatchNormOp,
     GroupNormOp,
@@ -18,12 +19,27 @@ from ....glow_dialects.glow.normalization import (
     RmsNormOp,
     SoftmaxOp,
 )
-from ....glow_dialects.glow.reduction import ReduceMeanOp
+from ....glow_dialects.glow.reduction import ReduceMeanOp, ReduceSumOp
 from ..builder import element, rank, shape
 from ..node import OnnxNode, converter
 from ..problems import Unsupported
 
 _SOFTMAX = {"Softmax": SoftmaxOp, "LogSoftmax": LogSoftmaxOp}
+
+
+@converter("LpNormalization")
+def lp_normalization(node: OnnxNode) -> SSAValue:
+    """Rows divided by their norms; rows of zeros stay."""
+    build, x = node.build, node.input(0)
+    axis, p = node.axis(rank(x)), node.attr("p")
+    if p not in (1, 2):
+        raise ModelError(f"expected p to be 1 or 2, found {p}")
+    magnitude = build.op(AbsOp, x) if p == 1 else build.op(MulOp, x, x)
+    norm = build.op(ReduceSumOp, magnitude, axes=[axis], keep_dims=True)
+    norm = norm if p == 1 else build.op(SqrtOp, norm)
+    empty = build.op(EqualOp, norm, build.splat_like(0, norm))
+    divisor = build.op(SelectOp, empty, build.splat_like(1, norm), norm)
+    return build.elementwise(DivOp, x, divisor)
 
 
 @converter("Softmax", "LogSoftmax", since=13)

@@ -7,6 +7,7 @@ from typing import Any
 from xdsl.ir import SSAValue
 
 from ....glow_dialects.glow import activation as a
+from ....glow_dialects.glow import inverse_functions as f
 from ....glow_dialects.glow.base import Node
 from ....glow_dialects.operator import shape_of
 from ..node import OnnxNode, converter
@@ -18,6 +19,13 @@ _PLAIN: dict[str, tuple[type[Node], tuple[str, ...]]] = {
     "Erf": (a.ErfOp, ()),
     "Softplus": (a.SoftplusOp, ()),
     "HardSwish": (a.HardSwishOp, ()),
+    "Asin": (f.AsinOp, ()),
+    "Acos": (f.AcosOp, ()),
+    "Atan": (f.AtanOp, ()),
+    "Sinh": (f.SinhOp, ()),
+    "Asinh": (f.AsinhOp, ()),
+    "Acosh": (f.AcoshOp, ()),
+    "Atanh": (f.AtanhOp, ()),
     "LeakyRelu": (a.LeakyReluOp, ("alpha",)),
     "Elu": (a.EluOp, ("alpha",)),
     "HardSigmoid": (a.HardSigmoidOp, ("alpha", "beta")),

@@ -4,6 +4,7 @@ from . import attention as attention
 from . import blocked as blocked
 from . import blocked_pooling as blocked_pooling
 from . import convolution as convolution
+from . import cumulative as cumulative
 from . import depthwise as depthwise
 from . import dot as dot
 from . import elementwise as elementwise
@@ -14,5 +15,6 @@ from . import pooling as pooling
 from . import recurrent as recurrent
 from . import reduction as reduction
 from . import rows as rows
+from . import scatter as scatter
 from . import sparse as sparse
 from . import winograd as winograd

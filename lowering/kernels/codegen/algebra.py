@@ -234,6 +234,7 @@ _INTEGER: dict[Primitive, type[Operation]] = {
     Primitive.AND: arith.AndIOp,
     Primitive.OR: arith.OrIOp,
     Primitive.XOR: arith.XOrIOp,
+    Primitive.SHIFT_LEFT: arith.ShLIOp,
 }
 _SIGNED = {
     **_INTEGER,

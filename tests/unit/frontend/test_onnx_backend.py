@@ -72,7 +72,7 @@ def test_devices() -> None:
 
 
 def test_unsupported_models() -> None:
-    made = model([node("NonZero", ["x"], ["y"])], [value("x", [2])], ["y"])
+    made = model([node("StringNormalizer", ["x"], ["y"])], [value("x", [2])], ["y"])
     assert not backend.is_compatible(made)
     with pytest.raises(UnsupportedError):
         backend.prepare(made, **OPTIONS)

@@ -20,59 +20,59 @@ def problems(made: ModelProto) -> list[str]:
 
 def test_all_operators_are_listed() -> None:
     nodes = [
-        node("TopK", ["x", "k"], ["values", "indices"], name="top", axis=1),
+        node("StringNormalizer", ["x"], ["values"], name="top"),
         node("Relu", ["values"], ["r"], name="relu"),
         node("Fancy", ["r"], ["f"], name="first", domain="com.example"),
         node("Conv", ["f", "r"], ["c"], name="conv"),
         node("Fancy", ["c"], ["y"], name="second", domain="com.example"),
-        node("NonZero", ["x"], ["z"], name="dead"),
+        node("StringNormalizer", ["x"], ["z"], name="dead"),
     ]
     opsets = [helper.make_opsetid("", 17), helper.make_opsetid("com.example", 1)]
     made = model(
         nodes,
         [value("x", [2, 6])],
         ["y"],
-        {"k": np.array([3])},
         opset_imports=opsets,
     )
     assert problems(made) == [
-        "TopK 'top': the operator is not supported",
+        "StringNormalizer 'top': the operator is not supported",
         "com.example.Fancy 'first': the operator is not supported",
         "com.example.Fancy 'second': the operator is not supported",
-        "NonZero 'dead': the operator is not supported",
+        "StringNormalizer 'dead': the operator is not supported",
     ]
 
 
 def test_many_nodes_share_lines_but_all_are_named() -> None:
-    nodes = [node("NonZero", ["x"], [f"z{i}"], name=f"n{i}") for i in range(30)]
-    nodes += [node("TopK", ["x", "k"], [f"v{i}", f"i{i}"], axis=1) for i in range(2)]
+    nodes = [node("StringNormalizer", ["x"], [f"z{i}"], name=f"n{i}") for i in range(30)]
+    nodes += [node("StringNormalizer", ["x"], [f"v{i}"]) for i in range(2)]
     outputs = [*(f"z{i}" for i in range(30)), "v0", "v1"]
-    found = problems(model(nodes, [value("x", [2, 6])], outputs, {"k": np.array([3])}))
+    found = problems(model(nodes, [value("x", [2, 6])], outputs))
+    names = [f"'n{i}'" for i in range(30)]
     assert found == [
-        "NonZero: the operator is not supported: " + ", ".join(f"'n{i}'" for i in range(30)),
-        "TopK with output: the operator is not supported: 'v0', 'v1'",
+        f"StringNormalizer: the operator is not supported: {', '.join(names)}",
+        "StringNormalizer with output: the operator is not supported: 'v0', 'v1'",
     ]
 
 
 def test_nodes_behind_a_stand_in_are_still_looked_at() -> None:
     nodes = [
-        node("TopK", ["x", "k"], ["values", "indices"], name="top", axis=1),
+        node("StringNormalizer", ["x"], ["values"], name="top"),
         node("Relu", ["values"], ["r"], name="relu"),
         node("MaxPool", ["x4"], ["p", "i"], name="pool", kernel_shape=[2, 2]),
         node("Pad", ["x", "p2"], ["q"], name="pad", mode="reflect"),
-        node("TopK", ["r", "k"], ["y", "indices2"], name="top2", axis=1),
+        node("StringNormalizer", ["r"], ["y"], name="top2"),
         node("Cast", ["x"], ["s"], name="cast", to=TensorProto.STRING),
     ]
-    weights = {"k": np.array([3]), "p2": np.array([1, 1, 1, 1])}
+    weights = {"p2": np.array([1, 1, 1, 1])}
     made = model(
         nodes, [value("x", [2, 6]), value("x4", [1, 1, 4, 4])], ["y", "i", "q", "s"], weights
     )
     found = problems(made)
     assert found == [
-        "TopK 'top': the operator is not supported",
+        "StringNormalizer 'top': the operator is not supported",
         "MaxPool 'pool': output 'Indices' is used",
         "Pad 'pad': mode='reflect'",
-        "TopK 'top2': the operator is not supported",
+        "StringNormalizer 'top2': the operator is not supported",
         "Cast 'cast': the result has elements of type STRING",
     ]
 
@@ -110,13 +110,30 @@ def test_inputs_that_are_not_tensors_of_numbers() -> None:
 
 
 def test_subgraphs() -> None:
-    branch = helper.make_graph([node("Neg", ["x"], ["n"])], "b", [], [value("n", [2])])
-    made = model(
-        [node("If", ["c"], ["y"], name="branch", then_branch=branch, else_branch=branch)],
-        [value("x", [2]), value("c", [], TensorProto.BOOL)],
-        ["y"],
-    )
-    assert problems(made) == ["If 'branch': operators with subgraphs are not supported"]
+    body = [node("StringNormalizer", ["x"], ["n"], name="inner")]
+    bad = helper.make_graph(body, "b", [], [value("n", [2])])
+    good = helper.make_graph([node("Neg", ["x"], ["n"])], "g", [], [value("n", [2])])
+    nodes = [
+        node("If", ["t"], ["y"], name="branch", then_branch=bad, else_branch=good),
+        node("If", ["f"], ["z"], name="other", then_branch=bad, else_branch=good),
+        node("Relu", ["y"], ["follows"]),
+    ]
+    conditions = {"t": np.array(True), "f": np.array(False)}
+    made = model(nodes, [value("x", [2])], ["follows", "z"], conditions)
+    assert problems(made) == [
+        "If 'branch' / StringNormalizer 'inner': the operator is not supported"
+    ]
+
+
+def test_a_condition_that_large_inputs_decide() -> None:
+    branch = helper.make_graph([node("Neg", ["x"], ["n"])], "b", [], [value("n", [5000])])
+    nodes = [
+        node("ReduceMax", ["x"], ["m"], keepdims=0),
+        node("Cast", ["m"], ["c"], to=TensorProto.BOOL),
+        node("If", ["c"], ["y"], name="branch", then_branch=branch, else_branch=branch),
+    ]
+    made = model(nodes, [value("x", [5000])], ["y"])
+    assert problems(made) == ["If 'branch': input 'cond' is not a constant"]
 
 
 def test_operator_of_another_opset() -> None:
@@ -126,7 +143,7 @@ def test_operator_of_another_opset() -> None:
 
 def test_operators_inside_functions() -> None:
     opsets = [helper.make_opsetid("", 17), helper.make_opsetid("local", 1)]
-    body = [node("NonZero", ["a"], ["t"], name="inner"), node("Relu", ["t"], ["b"])]
+    body = [node("StringNormalizer", ["a"], ["t"], name="inner"), node("Relu", ["t"], ["b"])]
     made = model(
         [
             node("F", ["x"], ["t"], name="one", domain="local"),
@@ -138,13 +155,13 @@ def test_operators_inside_functions() -> None:
         functions=[helper.make_function("local", "F", ["a"], ["b"], body, opsets[:1])],
     )
     assert problems(made) == [
-        "local.F 'one' / NonZero 'inner': the operator is not supported",
-        "local.F 'two' / NonZero 'inner': the operator is not supported",
+        "local.F 'one' / StringNormalizer 'inner': the operator is not supported",
+        "local.F 'two' / StringNormalizer 'inner': the operator is not supported",
     ]
 
 
 def test_unsupported_dead_nodes_do_not_matter() -> None:
-    nodes = [node("Relu", ["x"], ["y"]), node("NonZero", ["x"], ["dead"])]
+    nodes = [node("Relu", ["x"], ["y"]), node("StringNormalizer", ["x"], ["dead"])]
     import_onnx(model(nodes, [value("x", [2])], ["y"]))
 
 

@@ -9,10 +9,15 @@ import ml_dtypes
 import numpy as np
 import pytest
 from glow.glow_dialects.glow import NODES, DataParallel, Node
-from glow.glow_dialects.glow.arithmetic import ShiftRightOp
 from glow.glow_dialects.glow.constant import SplatOp
 from glow.glow_dialects.glow.convolution import ConvolutionOp
-from glow.glow_dialects.glow.logic import BitcastOp, CastOp, SelectOp
+from glow.glow_dialects.glow.logic import (
+    BitcastOp,
+    CastOp,
+    SelectOp,
+    ShiftLeftOp,
+    ShiftRightOp,
+)
 from glow.glow_dialects.glow.matrix import FullyConnectedOp, MatMulOp
 from glow.glow_dialects.glow.normalization import (
     LocalResponseNormOp,
@@ -348,7 +353,7 @@ def test_data_parallel(operator: type[Node]):
     for dtype in filter(lambda d: _accepts(operator, d), DTYPES):
         for count in (1, 5, 83):
             arrays = [random(20 + i, count, dtype=dtype) for i in range(_arity(operator))]
-            if operator is ShiftRightOp:
+            if operator in (ShiftLeftOp, ShiftRightOp):
                 arrays[1] = np.abs(arrays[1]) % (8 * arrays[1].itemsize)
             check(operator, *arrays, tolerance=1e-4)
 

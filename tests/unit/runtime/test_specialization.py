@@ -211,9 +211,9 @@ def test_the_latest_used_are_kept(rng: np.random.Generator):
 
 def test_what_is_missing_is_said_at_once():
     made = sum_of_two(["n"], ["n"])
-    made.graph.node.append(helper.make_node("NonZero", ["z"], ["more"], name="bad"))
+    made.graph.node.append(helper.make_node("StringNormalizer", ["z"], ["more"], name="bad"))
     made.graph.output.append(onnx.ValueInfoProto(name="more"))
-    with pytest.raises(glow.UnsupportedError, match="NonZero 'bad'"):
+    with pytest.raises(glow.UnsupportedError, match="StringNormalizer 'bad'"):
         glow.compile(made)
 
 

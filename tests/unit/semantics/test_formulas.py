@@ -11,6 +11,14 @@ from glow.glow_dialects import glow_cpu
 from glow.glow_dialects.glow import NODES
 from glow.glow_dialects.glow.attention import AttentionOp, MaskedAttentionOp
 from glow.glow_dialects.glow.convolution import ConvolutionOp
+from glow.glow_dialects.glow.indexing import (
+    ArgMaxOp,
+    ArgMinOp,
+    CumProdOp,
+    CumSumOp,
+    GatherElementsOp,
+    TopIndicesOp,
+)
 from glow.glow_dialects.glow.matrix import DeterminantOp, FullyConnectedOp, MatMulOp
 from glow.glow_dialects.glow.normalization import (
     BatchNormOp,
@@ -106,6 +114,12 @@ CASES: list[Case] = [
     (GatherOp, [((3, 5, 2), F32), ((4, 2), I64)], {"axis": 1}),
     (GatherOp, [((7, 2), F16), ((), I32)], {"axis": 0}),
     (GatherOp, [((0, 2), F32), ((0,), I64)], {"axis": 0}),
+    (GatherElementsOp, [((3, 5, 2), F32), ((3, 4, 2), I64)], {"axis": 1}),
+    (ArgMaxOp, floats((3, 5, 2)), {"axis": 1}),
+    (ArgMinOp, [((3, 5), I8)], {"axis": 0, "last": True}),
+    (TopIndicesOp, floats((3, 7, 2)), {"axis": 1, "k": 3}),
+    (CumSumOp, floats((3, 7, 2), dtype=F16), {"axis": 1, "exclusive": True}),
+    (CumProdOp, [((3, 4), I32)], {"axis": 0, "reverse": True}),
     (SoftmaxOp, floats((3, 5, 2)), {"axis": 1}),
     (SoftmaxOp, floats((7,), dtype=F16), {"axis": 0}),
     (LogSoftmaxOp, floats((3, 5)), {"axis": 1}),

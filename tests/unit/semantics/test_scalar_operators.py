@@ -9,7 +9,14 @@ from fractions import Fraction
 import ml_dtypes
 import numpy as np
 import pytest
-from glow.glow_dialects.glow import NODES, DataParallel, activation, arithmetic, logic
+from glow.glow_dialects.glow import (
+    NODES,
+    DataParallel,
+    activation,
+    arithmetic,
+    inverse_functions,
+    logic,
+)
 from glow.glow_dialects.operator import with_shape
 from glow.glow_dialects.python_values import Python
 from glow.semantics import element_type, numpy_dtype
@@ -34,6 +41,11 @@ def gelu(x: float) -> float:
 
 def gelu_tanh(x: float) -> float:
     return x * 0.5 * (1 + math.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))
+
+
+def within(function: Unary, low: float, high: float) -> Unary:
+    """A function that is NaN outside of a range."""
+    return lambda x: function(x) if low <= x <= high else NAN
 
 
 def power(a: float, b: float) -> float:
@@ -70,6 +82,13 @@ UNARY: list[tuple[type[DataParallel], dict[str, Python], Unary]] = [
         lambda x: max(0.0, min(1.0, 0.25 * x + 0.75)),
     ),
     (activation.HardSwishOp, {}, lambda x: x * max(0.0, min(1.0, x / 6 + 0.5))),
+    (inverse_functions.AsinOp, {}, within(math.asin, -1, 1)),
+    (inverse_functions.AcosOp, {}, within(math.acos, -1, 1)),
+    (inverse_functions.AtanOp, {}, math.atan),
+    (inverse_functions.SinhOp, {}, math.sinh),
+    (inverse_functions.AsinhOp, {}, math.asinh),
+    (inverse_functions.AcoshOp, {}, within(math.acosh, 1, INF)),
+    (inverse_functions.AtanhOp, {}, within(math.atanh, -0.9999, 0.9999)),
 ]
 
 BINARY: list[tuple[type[DataParallel], Callable[[float, float], float | bool]]] = [
@@ -117,6 +136,33 @@ def test_float_unary(
     assert found.shape == x.shape
     ulps = 8 if dtype in (np.float32, np.float64) else 0.51
     one_ulp(found, [reference(float(v)) for v in x], ulps)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(
+    ("op", "reference", "low", "high"),
+    [
+        (inverse_functions.AsinOp, np.arcsin, -30, 0),
+        (inverse_functions.AtanOp, np.arctan, -30, 30),
+        (inverse_functions.SinhOp, np.sinh, -30, 4),
+        (inverse_functions.AsinhOp, np.arcsinh, -30, 30),
+        (inverse_functions.AtanhOp, np.arctanh, -30, -0.5),
+    ],
+    ids=lambda v: getattr(v, "name", ""),
+)
+def test_inverse_functions_keep_relative_errors_small(
+    rng: np.random.Generator,
+    op: type[DataParallel],
+    reference: Callable[[np.ndarray], np.ndarray],
+    low: float,
+    high: float,
+    dtype: type,
+):
+    """Also near their zeros, and where squares overflow."""
+    x = (np.exp(rng.uniform(low, high, 500)) * rng.choice([-1, 1], 500)).astype(dtype)
+    wanted = reference(x.astype(np.longdouble))
+    error = np.abs(run_node(op, x).astype(np.longdouble) - wanted) / np.abs(wanted)
+    assert error.max() < 6 * np.finfo(dtype).eps
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
@@ -299,10 +345,21 @@ def test_narrow_floats_round_once(rng: np.random.Generator):
 
 
 @pytest.mark.parametrize("dtype", [*INTEGERS, np.uint16])
+def test_shift_left(rng: np.random.Generator, dtype: type):
+    x = integers(rng, np.dtype(dtype))
+    width = 8 * x.itemsize
+    bits = rng.integers(0, width, x.shape).astype(dtype)
+    found = run_node(logic.ShiftLeftOp, x, bits)
+    assert found.dtype == dtype
+    pairs = zip(x, bits, found, strict=True)
+    assert all((int(a) << int(b)) % 2**width == int(c) % 2**width for a, b, c in pairs)
+
+
+@pytest.mark.parametrize("dtype", [*INTEGERS, np.uint16])
 def test_shift_right(rng: np.random.Generator, dtype: type):
     x = integers(rng, np.dtype(dtype))
     bits = rng.integers(0, 8 * x.itemsize, x.shape).astype(dtype)
-    found = run_node(arithmetic.ShiftRightOp, x, bits)
+    found = run_node(logic.ShiftRightOp, x, bits)
     assert found.dtype == dtype
     assert found.tolist() == [int(a) >> int(b) for a, b in zip(x, bits, strict=True)]
 
@@ -346,7 +403,7 @@ def test_every_data_parallel_operator_is_tested():
     tables = (UNARY, BINARY, INTEGER_BINARY, INTEGER_UNARY)
     tested = {case[0] for table in tables for case in table} | {logic.SelectOp, logic.CastOp}
     tested |= {logic.BitcastOp, arithmetic.MultiplyAddOp}
-    tested |= {arithmetic.ShiftRightOp, *QUANTIZED}
+    tested |= {logic.ShiftLeftOp, logic.ShiftRightOp, *QUANTIZED}
     assert tested == {n for n in NODES if issubclass(n, DataParallel)}
 
 

@@ -1,0 +1,73 @@
+"""Indices as operators of ONNX take them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from xdsl.dialects.builtin import i32, i64
+from xdsl.ir import SSAValue
+
+from ....errors import ModelError
+from ....glow_dialects.glow.activation import ClipOp
+from ....glow_dialects.glow.arithmetic import AddOp, MaximumOp, MinimumOp
+from ....glow_dialects.glow.logic import CastOp, LessOp, SelectOp
+from ....glow_dialects.glow.shape import BroadcastOp, ReshapeOp, TransposeOp
+from ..builder import GraphBuilder, Indices, element, known_array
+from ..node import OnnxNode
+
+
+def whole_indices(node: OnnxNode, index: int) -> SSAValue:
+    """An input of indices as i64. Raises ModelError for other elements."""
+    value = node.input(index)
+    if element(value) not in (i32, i64):
+        raise ModelError(f"expected indices of i32 or i64, found {value.type}")
+    return node.build.cast(value, i64)
+
+
+_ANYWHERE = ReshapeOp | TransposeOp | BroadcastOp
+"""Nodes that leave each number as it is, but not where it is."""
+
+
+def expect_range(node: OnnxNode, index: int, low: Sequence[int], high: Sequence[int]) -> None:
+    """
+    Say that an input has indices in a range: of all of them, or for each place along the last
+    dimension. Raises ModelError if it is constant and that is wrong. Of inputs of the model that
+    come here as they are, calls check it.
+    """
+    value = node.input(index)
+    known = known_array(value)
+    if known is not None:
+        if np.any((known < np.array(low)) | (known > np.array(high))):
+            first, last = (b[0] if len(b) == 1 else list(b) for b in (low, high))
+            raise ModelError(f"expected indices in {first} to {last}, found {known.tolist()}")
+        return
+    while isinstance(owner := value.owner, CastOp) or (
+        len(low) == 1 and isinstance(owner, _ANYWHERE)
+    ):
+        value = owner.operands[0]
+        if element(value) not in (i32, i64):
+            return
+    if value.owner is node.build.block:
+        node.build.indices.append(Indices(value, low, high, node.name))
+
+
+def expect_along(node: OnnxNode, index: int, size: int) -> None:
+    """Say that an input has indices into a dimension of a size; negative ones count back."""
+    expect_range(node, index, [-size], [size - 1])
+
+
+def counted_from_front(build: GraphBuilder, indices: SSAValue, size: int | SSAValue) -> SSAValue:
+    """Indices into a dimension (or dimensions, as a value) of which negative ones count back."""
+    ends = build.splat_like(size, indices) if isinstance(size, int) else size
+    negative = build.op(LessOp, indices, build.splat_like(0, indices))
+    return build.op(SelectOp, negative, build.op(AddOp, indices, ends), indices)
+
+
+def limited(build: GraphBuilder, indices: SSAValue, size: int | SSAValue) -> SSAValue:
+    """The same, clamped to what the dimension has."""
+    found = counted_from_front(build, indices, size)
+    if isinstance(size, int):
+        return build.op(ClipOp, found, min=0, max=max(0, size - 1))
+    last = build.with_number(AddOp, size, -1)
+    return build.op(MinimumOp, build.op(MaximumOp, found, build.splat_like(0, found)), last)

@@ -1,0 +1,132 @@
+"""Operators that pick elements which indices or conditions name."""
+
+from __future__ import annotations
+
+import numpy as np
+from xdsl.dialects.builtin import i64
+from xdsl.ir import SSAValue
+
+from ....errors import ModelError
+from ....glow_dialects.glow.arithmetic import AddOp, SubOp
+from ....glow_dialects.glow.indexing import GatherElementsOp
+from ....glow_dialects.glow.logic import EqualOp, LessOp, SelectOp
+from ....glow_dialects.glow.shape import GatherOp
+from ..builder import rank, shape, size
+from ..node import OnnxNode, converter, normal_axis
+from .indices import counted_from_front, expect_along, expect_range, whole_indices
+from .scatter import row_numbers
+
+
+@converter("GatherElements")
+def gather_elements(node: OnnxNode) -> SSAValue:
+    build, data, indices = node.build, node.input(0), node.input(1)
+    axis, target = node.axis(rank(data)), shape(indices)
+    if len(target) != rank(data):
+        raise ModelError(f"expected indices of rank {rank(data)}, found {indices.type}")
+    expect_along(node, 1, shape(data)[axis])
+    # rows behind the last one of the indices are not looked at
+    sizes = [d if a == axis else target[a] for a, d in enumerate(shape(data))]
+    rows = build.slice(data, [0] * rank(data), sizes)
+    return build.op(GatherElementsOp, rows, indices, axis=axis)
+
+
+@converter("GatherND")
+def gather_nd(node: OnnxNode) -> SSAValue:
+    """A gather of rows, whose numbers follow from their indices."""
+    build, data, indices = node.build, node.input(0), whole_indices(node, 1)
+    batch, depth = node.attr("batch_dims", 0), shape(indices)[-1]
+    outer = shape(data)
+    if batch + depth > rank(data) or shape(indices)[:batch] != outer[:batch]:
+        raise ModelError(f"expected indices that fit {data.type}, found {indices.type}")
+    sizes = outer[batch : batch + depth]
+    expect_range(node, 1, [-size for size in sizes], [size - 1 for size in sizes])
+    places = row_numbers(build, indices, sizes)
+    if batch:
+        count = int(np.prod(outer[:batch]))
+        first = np.arange(count).reshape(outer[:batch] + (1,) * (rank(places) - batch))
+        first *= int(np.prod(sizes))
+        begin = build.broadcast(build.constant(first), shape(places))
+        places = build.op(AddOp, places, begin)
+    rest = outer[batch + depth :]
+    rows = build.reshape(data, [int(np.prod(outer[: batch + depth])), *rest])
+    return build.op(GatherOp, rows, places, axis=0)
+
+
+@converter("OneHot")
+def one_hot(node: OnnxNode) -> SSAValue:
+    """`on` where the number of a place is the index, `off` elsewhere."""
+    build, values = node.build, node.input(2)
+    depth = int(node.known_number(1))
+    indices = build.cast(node.input(0), i64)
+    axis = normal_axis(node.attr("axis"), rank(indices) + 1)
+    target = [*shape(indices)[:axis], depth, *shape(indices)[axis:]]
+    there = [1 if d == axis else s for d, s in enumerate(target)]
+    wanted = build.reshape(counted_from_front(build, indices, depth), there)
+    places = np.arange(depth).reshape([depth if d == axis else 1 for d in range(len(target))])
+    hot = build.elementwise(EqualOp, wanted, build.constant(places))
+    off, on = (build.reshape(build.slice(values, [i], [1]), [1] * len(target)) for i in (0, 1))
+    return build.op(SelectOp, hot, build.broadcast(on, target), build.broadcast(off, target))
+
+
+@converter("Compress")
+def compress(node: OnnxNode) -> SSAValue:
+    """The slices whose condition is true: how many, so it has to be known."""
+    build, data = node.build, node.input(0)
+    if node.has("axis"):
+        axis = node.axis(rank(data))
+    else:
+        axis, data = 0, build.reshape(data, [size(data)])
+    condition = node.known(1)
+    assert condition is not None
+    if condition.ndim != 1 or len(condition) > shape(data)[axis]:
+        raise ModelError(f"expected conditions for {data.type}, found {node.input(1).type}")
+    chosen = build.constant(np.flatnonzero(condition))
+    return build.op(GatherOp, data, chosen, axis=axis)
+
+
+@converter("NonZero")
+def nonzero(node: OnnxNode) -> SSAValue:
+    """How many elements are not zero decides the shape, so all have to be known."""
+    array = node.known(0)
+    assert array is not None
+    return node.build.constant(np.array(np.nonzero(array), np.int64))
+
+
+@converter("Unique")
+def unique(node: OnnxNode) -> list[SSAValue]:
+    """How many elements differ decides the shapes, so all have to be known."""
+    array = node.known(0)
+    assert array is not None
+    axis = node.axis(array.ndim) if node.has("axis") else None
+    found, first, inverse, counts = np.unique(array, True, True, True, axis=axis)
+    inverse = inverse.reshape(-1)
+    if not node.attr("sorted"):
+        order = np.argsort(first)
+        found = np.take(found, order, axis or 0)
+        first, counts, inverse = first[order], counts[order], np.argsort(order)[inverse]
+    return [node.build.constant(np.ascontiguousarray(a)) for a in (found, first, inverse, counts)]
+
+
+@converter("ReverseSequence")
+def reverse_sequence(node: OnnxNode) -> SSAValue:
+    """The first elements of each sequence, as many as its length says, in reverse order."""
+    build, x, lengths = node.build, node.input(0), whole_indices(node, 1)
+    time, batch = node.axis(rank(x), "time_axis"), node.axis(rank(x), "batch_axis")
+    if {time, batch} != {0, 1} or shape(lengths) != (shape(x)[batch],):
+        raise ModelError(f"expected a length for each sequence of {x.type}, found {lengths.type}")
+    steps, target = shape(x)[time], shape(x)[:2]
+    expect_range(node, 1, [0], [steps])
+    places = build.constant(np.arange(steps).reshape([-1, 1] if time == 0 else [1, -1]))
+    step = build.broadcast(places, target)
+    length = build.reshape(lengths, _beside(time, shape(x)[batch]))
+    ends = build.broadcast(length, target)
+    last = build.with_number(AddOp, ends, -1)
+    reversed_step = build.op(SubOp, last, step)
+    indices = build.op(SelectOp, build.op(LessOp, step, ends), reversed_step, step)
+    spread = build.reshape(indices, [*target, *[1] * (rank(x) - 2)])
+    return build.op(GatherElementsOp, x, build.broadcast(spread, shape(x)), axis=time)
+
+
+def _beside(time: int, count: int) -> list[int]:
+    """The shape of a number for each sequence, beside the dimension of time."""
+    return [1, count] if time == 0 else [count, 1]

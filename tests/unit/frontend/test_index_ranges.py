@@ -1,0 +1,96 @@
+"""Indices out of range: an error that names the operator and its node, before anything runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import glow
+import numpy as np
+import onnx
+import pytest
+from glow.errors import InputError, ModelError
+from onnx import NodeProto, TensorProto, helper, numpy_helper
+
+X = np.arange(20, dtype=np.float32).reshape(4, 5)
+I64 = TensorProto.INT64
+
+
+def network(nodes: list[NodeProto], indices: tuple, constants: Mapping = {}) -> onnx.ModelProto:
+    """A model of `x` and of indices `n` of a shape."""
+    inputs = [
+        helper.make_tensor_value_info("x", TensorProto.FLOAT, X.shape),
+        helper.make_tensor_value_info("n", I64, indices),
+    ]
+    weights = [numpy_helper.from_array(np.array(v), name) for name, v in constants.items()]
+    outputs = [onnx.ValueInfoProto(name="y")]
+    made = helper.make_graph(nodes, "indices", inputs, outputs, weights)
+    return helper.make_model(made, opset_imports=[helper.make_opsetid("", 18)], ir_version=8)
+
+
+def picking(operator: str, *others: str, **attributes: Any) -> list[NodeProto]:
+    return [helper.make_node(operator, ["x", "n", *others], ["y"], name="picks", **attributes)]
+
+
+UPDATES = {"u": np.ones((2, 5), np.float32), "v": np.ones(3, np.float32)}
+CASES = [
+    (picking("Gather", axis=1), (3,), [0, -5, 4], [0, 5, 1], "-5 to 4, found 5 at [1]"),
+    (picking("GatherElements"), (1, 5), [[0, -4, 3, 1, 2]], [[0, 1, -5, 1, 2]],
+     "-4 to 3, found -5 at [0, 2]"),
+    (picking("GatherND"), (1, 2), [[3, -5]], [[3, -6]], "-5 to 4, found -6 at [0, 1]"),
+    (picking("ScatterElements", "u"), (2, 5), [[0] * 5, [3] * 5], [[0] * 5, [4] * 5], "-4 to 3"),
+    (picking("ScatterND", "v"), (3, 2), [[3, 4], [0, 0], [-4, -5]], [[4, 4], [0, 0], [1, 1]],
+     "-4 to 3, found 4 at [0, 0]"),
+    (picking("ReverseSequence", time_axis=1, batch_axis=0), (4,), [1, 5, 2, 5], [1, 6, 2, 5],
+     "0 to 5, found 6"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("nodes", "shape", "good", "bad", "message"), CASES, ids=[c[0][0].op_type for c in CASES]
+)
+def test_calls_check_indices_that_are_inputs(nodes, shape, good, bad, message: str):
+    model = glow.compile(network(nodes, shape, UPDATES), "interpreter")
+    model(X, np.array(good))
+    with pytest.raises(InputError) as error:
+        model(X, np.array(bad))
+    assert message in str(error.value)
+    assert f"{nodes[0].op_type} 'picks'" in str(error.value)
+
+
+def test_indices_that_only_moved_are_checked():
+    nodes = [
+        helper.make_node("Cast", ["n"], ["m"], to=TensorProto.INT32),
+        helper.make_node("Transpose", ["m"], ["t"]),
+        helper.make_node("Gather", ["x", "t"], ["y"], name="picks"),
+    ]
+    model = glow.compile(network(nodes, (2, 1)), "interpreter")
+    with pytest.raises(InputError, match=r"-4 to 3, found 4 at \[1, 0\]"):
+        model(X, np.array([[0], [4]]))
+
+
+def test_computed_indices_are_clamped():
+    nodes = [
+        helper.make_node("Add", ["n", "n"], ["m"]),
+        helper.make_node("Gather", ["x", "m"], ["y"], name="picks"),
+    ]
+    (y,) = glow.compile(network(nodes, (1,)), "interpreter")(X, np.array([2]))
+    np.testing.assert_array_equal(y, X[[3]])
+
+
+def test_constant_indices_are_checked_at_once():
+    constants = {"c": np.array([[0, 5]])}
+    nodes = [helper.make_node("GatherND", ["x", "c"], ["y"], name="picks")]
+    with pytest.raises(ModelError, match=r"GatherND 'picks': expected indices in"):
+        glow.compile(network(nodes, (1,), constants), "interpreter")
+
+
+def test_a_program_from_the_cache_checks_indices(tmp_path: Path):
+    path = tmp_path / "model.onnx"
+    onnx.save(network(picking("Gather", axis=1), (3,)), path)
+    for restored in (False, True):
+        model = glow.compile(path, cache=tmp_path / "cache")
+        assert model.from_cache == restored
+        with pytest.raises(InputError, match="Gather 'picks'"):
+            model(X, np.array([0, 5, 1]))

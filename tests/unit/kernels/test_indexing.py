@@ -1,0 +1,117 @@
+"""Operators that look for elements, and updates by indices: kernels, and numpy as their oracle."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from glow.glow_dialects.glow import indexing as g
+from glow.glow_dialects.glow.base import Node
+from glow.tests.support.oracle import run_node
+
+from .test_operators import check
+
+SHAPES = [((1,), 0), ((37,), 0), ((5, 19), 1), ((3, 11, 4), 1)]
+
+
+def drawn(rng: np.random.Generator, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
+    """Few different numbers, so that some are equal."""
+    return rng.integers(-3, 4, shape).astype(dtype)
+
+
+def both(operator: type[Node], *arrays: np.ndarray, **properties: Any) -> np.ndarray:
+    """What the interpreter gives, after the comparison of the kernel with it."""
+    check(operator, *arrays, **properties)
+    return run_node(operator, *arrays, **properties)
+
+
+@pytest.mark.parametrize(("shape", "axis"), SHAPES, ids=str)
+@pytest.mark.parametrize("dtype", [np.float32, np.int8], ids=str)
+def test_extremes(rng: np.random.Generator, shape: tuple, axis: int, dtype: Any):
+    x = drawn(rng, shape, dtype)
+    largest = both(g.ArgMaxOp, x, axis=axis)
+    np.testing.assert_array_equal(largest, x.argmax(axis))
+    last = both(g.ArgMinOp, x, axis=axis, last=True)
+    end = x.shape[axis] - 1
+    np.testing.assert_array_equal(last, end - np.flip(x, axis).argmin(axis))
+
+
+def test_the_extreme_is_the_first_nan():
+    x = np.array([[1, np.nan, 3, np.nan], [np.inf, 1, 2, 3]], np.float32)
+    for operator, second in ((g.ArgMaxOp, 0), (g.ArgMinOp, 1)):
+        assert both(operator, x, axis=1).tolist() == [1, second]
+
+
+@pytest.mark.parametrize(("shape", "axis"), SHAPES, ids=str)
+@pytest.mark.parametrize("smallest", [False, True])
+@pytest.mark.parametrize("dtype", [np.float32, np.uint8], ids=str)
+def test_top(rng: np.random.Generator, shape: tuple, axis: int, smallest: bool, dtype: Any):
+    x = np.abs(drawn(rng, shape, dtype))
+    k = (shape[axis] + 1) // 2
+    order = np.argsort(x if smallest else -x.astype(float), axis, kind="stable")
+    found = both(g.TopIndicesOp, x, axis=axis, k=k, smallest=smallest)
+    np.testing.assert_array_equal(found, order.take(range(k), axis))
+
+
+def test_nan_is_larger_than_all_numbers():
+    x = np.array([1, np.nan, np.inf, np.nan, -2], np.float32)
+    assert both(g.TopIndicesOp, x, axis=0, k=5).tolist() == [1, 3, 2, 0, 4]
+    assert both(g.TopIndicesOp, x, axis=0, k=5, smallest=True).tolist() == [4, 0, 2, 1, 3]
+
+
+@pytest.mark.parametrize(("shape", "axis"), SHAPES, ids=str)
+@pytest.mark.parametrize("exclusive", [False, True])
+@pytest.mark.parametrize("reverse", [False, True])
+def test_cumulative(
+    rng: np.random.Generator, shape: tuple, axis: int, exclusive: bool, reverse: bool
+):
+    x = rng.uniform(-1.5, 1.5, shape).astype(np.float32)
+    turned = np.flip(x, axis) if reverse else x
+    operators = [(g.CumSumOp, np.cumsum, 0), (g.CumProdOp, np.cumprod, 1)]
+    for operator, reference, identity in operators:
+        wanted = reference(turned, axis)
+        if exclusive:
+            first = np.full_like(wanted.take([0], axis), identity)
+            last = range(shape[axis] - 1)
+            wanted = np.concatenate([first, wanted.take(last, axis)], axis)
+        wanted = np.flip(wanted, axis) if reverse else wanted
+        found = both(operator, x, axis=axis, exclusive=exclusive, reverse=reverse)
+        np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize(("shape", "axis"), SHAPES, ids=str)
+def test_gather_elements(rng: np.random.Generator, shape: tuple, axis: int):
+    x = rng.standard_normal(shape).astype(np.float32)
+    size = shape[axis]
+    wanted = [7 if d == axis else s for d, s in enumerate(shape)]
+    for dtype in (np.int32, np.int64):
+        # beyond both ends: clamped
+        indices = rng.integers(-2 * size, 2 * size, wanted).astype(dtype)
+        inside = np.clip(np.where(indices < 0, indices + size, indices), 0, size - 1)
+        found = both(g.GatherElementsOp, x, indices, axis=axis)
+        np.testing.assert_array_equal(found, np.take_along_axis(x, inside, axis))
+
+
+@pytest.mark.parametrize("columns", [1, 37])
+@pytest.mark.parametrize("reduction", g.REDUCTIONS)
+@pytest.mark.parametrize("dtype", [np.float16, np.int8], ids=str)
+def test_scatter(rng: np.random.Generator, columns: int, reduction: str, dtype: Any):
+    """Several updates of one row, in order, and rows beyond both ends, which are clamped."""
+    rows, count = 5, 11
+    data, updates = drawn(rng, (rows, columns), dtype), drawn(rng, (count, columns), dtype)
+    indices = rng.integers(-2 * rows, 2 * rows, count)
+    wanted = data.copy()
+    ufunc = {"add": np.add, "mul": np.multiply, "max": np.maximum, "min": np.minimum}
+    for row, update in zip(indices, updates, strict=True):
+        place = min(max(row + rows if row < 0 else row, 0), rows - 1)
+        combine = ufunc.get(reduction)
+        wanted[place] = update if combine is None else combine(wanted[place], update)
+    found = both(g.ScatterOp, data, indices, updates, reduction=reduction)
+    np.testing.assert_array_equal(found, wanted)
+
+
+def test_scatter_of_nothing(rng: np.random.Generator):
+    data = rng.standard_normal((3, 4)).astype(np.float32)
+    found = both(g.ScatterOp, data, np.zeros(0, np.int64), np.zeros((0, 4), np.float32))
+    np.testing.assert_array_equal(found, data)
