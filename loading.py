@@ -40,8 +40,8 @@ def load_model(
     """
     Returns a model in any form that `compile` accepts, as a module of the graph dialect that the
     caller owns. The paths of the files of external data that an ONNX model has are added to
-    `external`. A network that is split over devices becomes whole, except with `keep_partitions`. `values` are
-    those of inputs of an ONNX model that become constants.
+    `external`. A network that is split over devices becomes whole, except with `keep_partitions`.
+    `values` are those of inputs of an ONNX model that become constants.
 
     Raises ModelError and UnsupportedError as `compile` does.
     """

@@ -54,8 +54,9 @@ def import_onnx(
     `model` is a path, a serialized `ModelProto`, a `ModelProto`, or what `load_model` made of one
     of these, which may be imported several times. `symbols` gives a size to each symbolic dimension
     of the inputs; a dimension without a name is called `<input>_dim<index>`. No tensor may have
-    more than `max_elements` elements. The paths of files of external data are added to `external`. `values` of some inputs, which have their types, are constants in the graph; the
-    inputs stay, without users.
+    more than `max_elements` elements. The paths of files of external data are added to `external`.
+    `values` of some inputs, which have their types, are constants in the graph; the inputs stay,
+    without users.
 
     Raises ModelError if the model cannot be read or is invalid, or if symbols are missing, and
     UnsupportedError with a list of everything in it that has no counterpart in the graph dialect:

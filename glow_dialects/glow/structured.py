@@ -11,7 +11,14 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute
 
 from ..elements import compute_type
-from ..operator import Call, expect_at_least, expect_length, expect_rank, with_shape
+from ..operator import (
+    Call,
+    element_of,
+    expect_at_least,
+    expect_length,
+    expect_rank,
+    with_shape,
+)
 from ..syntax import PerDimension
 from .base import Node
 
@@ -64,7 +71,7 @@ class Structured(Node, abc.ABC):
 
     @classmethod
     def computes(cls, call: Call) -> Attribute:
-        """The type in which elements are computed; by default that of the result's elements."""
+        """Returns the type in which elements are computed; by default that of the result's elements."""
         results = call.results
         return compute_type(element_of(results[0]) if results else cls.result_element(call))
 

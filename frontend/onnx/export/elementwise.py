@@ -105,7 +105,7 @@ def remainder(writer: Writer, node: m.RemOp) -> str:
 @exporter(g.ShiftRightOp, g.ShiftLeftOp)
 def shift(writer: Writer, node: g.ShiftRightOp | g.ShiftLeftOp) -> str:
     """Writes a shift. Signed numbers are shifted since opset 28."""
-    if not is_unsigned(element_of(node.result.type)) and element != i1:
+    if not is_unsigned(element_of(node.result.type)):
         writer.needs(28)
     direction = "RIGHT" if isinstance(node, g.ShiftRightOp) else "LEFT"
     return writer.emit("BitShift", *writer.inputs(node), hint=hint_of(node), direction=direction)

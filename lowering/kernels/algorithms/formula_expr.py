@@ -88,7 +88,7 @@ class Expressions:
         return self._whole(term, found, access.element)
 
     def _whole(self, term: Term, value: Expr, element: Attribute) -> Expr:
-        """Returns a value of some element type; if it is an index, in the type of those in this term."""
+        """Returns a value; if it is an index, in the type of the indices of this term."""
         if term.type is not Kind.INTEGER or element == self._integer:
             return value
         return convert(value, self._integer)

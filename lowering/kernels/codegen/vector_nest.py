@@ -82,8 +82,8 @@ class VectorNest:
         if self._reduction is not None:
             results = self._reduction.results(tile, points)
             starts_with_operand = self._reduction.starts_with_operand
-        there = replace(tile.resolved((*nest.operands, *nest.writes)), schedule=finishing)
-        loads = Loads(there, self._algebra, loaded=dict(fixed))
+        tile = tile.resolved((*nest.operands, *nest.writes))
+        loads = Loads(replace(tile, schedule=finishing), self._algebra, loaded=dict(fixed))
         for point, result in zip(points, results, strict=True):
             operands = [loads(a, point) for a in nest.operands]
             if starts_with_operand:
