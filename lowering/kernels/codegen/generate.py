@@ -63,8 +63,8 @@ class NestGenerator:
         self.narrow = ArithAlgebra(emitter, machine, 1 if is_number else self.finishing.lanes)
         self._loops = schedule.reduced if isinstance(schedule, Reducing) else ()
         self._tile_schedule = schedule if isinstance(schedule, RegisterTile) else None
-        reduction, soon = nest.reduction, self._tile_schedule and self._tile_schedule.soon
-        self._soon = soon.accesses(nest) if soon else reduction.soon if reduction else ()
+        lines = schedule.prefetch_lines if isinstance(schedule, Reducing) else None
+        self._prefetched = () if lines is None else lines.accesses(nest)
         """What each step of the reduction prefetches."""
         self.tile_of: dict[Dim, range] = {}
         """For dimensions with parts: the elements of the present tile, from where it is."""
@@ -87,7 +87,7 @@ class NestGenerator:
         says is this thread's.
         """
         self._split, self._share = split, share
-        accesses = self.nest.accesses(self._soon)
+        accesses = self.nest.accesses(self._prefetched)
         accesses += [a.indirect.access for a in accesses if a.indirect is not None]
         places: Places = {a: self.memory.start(a) for a in accesses}
         for dim, value in bound.items():
@@ -354,7 +354,7 @@ class NestGenerator:
         reduction = self.nest.reduction
         if reduction is None or self._tile_schedule is None:
             return
-        for number, dim in self._tile_schedule.next_tile.items():
+        for number, dim in self._tile_schedule.prefetch_next_tile.items():
             access = reduction.reads[number]
             distance = offset_of(access, {dim: len(self.tile_of[dim])})
             for offset in sorted({offset_of(access, point) for point in points}):
@@ -391,13 +391,13 @@ class NestGenerator:
                 new = self.wide.combine(reduction.combine, acc, values[0])
             ssa = new.ssa if mask is None else self.e.select(mask, new.ssa, accumulator)
             results.append(ssa)
-        ahead = self.schedule.ahead if isinstance(self.schedule, Reducing) else {}
-        for number, distance in ahead.items():
+        far = self.schedule.prefetch_distance if isinstance(self.schedule, Reducing) else {}
+        for number, distance in far.items():
             access = reduction.reads[number]
             for offset in sorted({offset_of(access, point) for point in points}):
                 self.memory.prefetch(access, places[access], offset + distance)
         start = {d: tile.start for d, tile in self.tile_of.items()}
-        for access in self._soon:
+        for access in self._prefetched:
             self.memory.prefetch(access, places[access], offset_of(access, start), 2)
         return results
 

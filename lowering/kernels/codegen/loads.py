@@ -6,10 +6,9 @@ from collections.abc import Mapping
 
 from xdsl.ir import SSAValue
 
-from ....glow_dialects.elements import element_bytes
 from ....glow_dialects.glow_nest.affine import Access, Dim
 from ....glow_dialects.glow_nest.nest import Nest
-from ....glow_dialects.glow_nest.schedule import VectorSchedule
+from ....glow_dialects.glow_nest.schedule import Elementwise, VectorSchedule
 from .algebra import ArithAlgebra, Value
 from .memory import Memory, Place
 
@@ -70,10 +69,11 @@ class Loads:
         memory, schedule = self._memory, self._schedule
         stride = access.stride(schedule.vector) if schedule.vector is not None else 0
         stride = 1 if isinstance(stride, tuple) else stride
-        reduction, ahead = self._nest.reduction, self._nest.ahead
-        if ahead and stride and access.buffer.parameter is not None:
-            distance = ahead // element_bytes(access.element)
-            memory.prefetch(access, place, offset + distance, locality=2)
+        reduction = self._nest.reduction
+        if isinstance(schedule, Elementwise) and schedule.prefetch_distance:
+            distance = schedule.prefetch_distance.get(self._nest.operands.index(access))
+            if distance is not None:
+                memory.prefetch(access, place, offset + distance, locality=2)
         if not self._reduces or reduction is None or reduction.terms == 1:
             return memory.load(access, place, offset, stride, self._algebra, self._nest.raw)
         if reduction.fields and access is reduction.reads[0]:

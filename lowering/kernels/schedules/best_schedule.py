@@ -8,14 +8,18 @@ from ....glow_dialects.machine import MachineDescription
 from .amx_tile import plan_tiles
 from .gathered_dot import field_schedule
 from .lane_permutation import table_schedule
+from .prefetch import ALONE, Around, with_prefetches
 from .register_tile import tiled_product
 from .schedule import choose_schedule
 
 
-def best_schedule(nest: Nest, machine: MachineDescription) -> tuple[Nest, Schedule]:
+def best_schedule(
+    nest: Nest, machine: MachineDescription, around: Around = ALONE
+) -> tuple[Nest, Schedule]:
     """A simplified nest, perhaps with other loops, and the schedule that is best."""
     plan = plan_tiles(nest, machine)
-    return scheduled(nest, machine) if plan is None else (nest, plan.schedule)
+    nest, schedule = scheduled(nest, machine) if plan is None else (nest, plan.schedule)
+    return nest, with_prefetches(nest, schedule, machine, around)
 
 
 def scheduled(nest: Nest, machine: MachineDescription) -> tuple[Nest, VectorSchedule]:

@@ -27,7 +27,7 @@ from ....glow_dialects.machine import MachineDescription
 from ....glow_dialects.timings import TIMINGS
 from ..codegen.interleaved_store import interleaves
 from ..codegen.types import bits, memory_type, value_type
-from ..costs import prefetched_bytes, reduction_step, vector_load
+from ..costs import reduction_step, vector_load
 
 _FEWEST_TURNED, _MOST_TURNED = 4, 16
 """Sides of the square tiles of copies that turn; larger ones do not fit into registers."""
@@ -149,25 +149,6 @@ def _choose_reduction(nest: Nest, machine: MachineDescription) -> Reduce:
     return model.schedule(min(model.candidates(), key=model.cost))
 
 
-def _ahead(nest: Nest, candidate: Candidate, machine: MachineDescription) -> dict[int, int]:
-    """
-    Large arrays of which each step of the reduction reads the next part, as packed weights are,
-    come from a far cache and are prefetched.
-    """
-    assert nest.reduction is not None
-    vector = candidate.vector
-    if vector is None or vector in nest.reduced or not nest.reduced:
-        return {}
-    width = candidate.lanes * candidate.tile.get(vector, 1)
-    found: dict[int, int] = {}
-    for number, access in enumerate(nest.reduction.reads):
-        size = bits(memory_type(access.element)) // 8
-        far = (access.buffer.high - access.buffer.low) * size > prefetched_bytes(machine)
-        if far and access.stride(vector) == 1 and access.stride(nest.reduced[-1]) == width:
-            found[number] = TIMINGS.prefetch_bytes // size
-    return found
-
-
 def _reduction_order(nest: Nest, vector: Dim | None) -> tuple[Dim, ...]:
     rest = tuple(d for d in nest.reduced if d is not vector)
     return (*rest, vector) if vector in nest.reduced and vector is not None else rest
@@ -208,7 +189,6 @@ class CostModel:
             unrolled=frozenset(self.unrolled),
             rows=rows,
             row_lanes=row_lanes,
-            ahead=_ahead(nest, best, self.machine),
         )
 
     def candidates(self) -> Iterator[Candidate]:

@@ -229,7 +229,7 @@ def _reducing(nest: Nest, dim: Dim, strides: dict[Dim, int], start: int, reduced
         terms.update({d: s * stride for d, s in strides.items()})
         return Affine(terms, place.constant + start * stride)
 
-    plain = replace(reduction, adds_operand=False, soon=())
+    plain = replace(reduction, adds_operand=False)
     bare = Nest(
         nest.parallel,
         nest.writes,
