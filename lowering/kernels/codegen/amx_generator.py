@@ -32,7 +32,6 @@ from ..schedules.amx_tile import (
     substituted,
     table_of,
 )
-from ..schedules.prefetch import streams
 from ..threads.split import Share, Split, is_balanced
 from .amx_groups import GroupLoops
 from .emit import Emitter
@@ -77,9 +76,6 @@ class TileGenerator:
         emitter.add(array)
         self.memory = memory.replaced({self._sums: array.memref})
         size = filter_bytes(nest, self.roles)
-        self._streams = streams(nest, self.roles.filter)
-        """Whether the next part of the filter is prefetched while this one is used."""
-        self._prefetches = size > TIMINGS.amx_prefetched_bytes and not self._streams
         self._is_near = size <= int(machine.l2_bytes * TIMINGS.amx_filters_l2_share)
         self._blocks = 1
         """How many blocks the pixels need to be cut into, so that one of them stays near."""
@@ -178,7 +174,7 @@ class TileGenerator:
         plan, images = self.plan, len(kind.group.tiles)
         change = {**kind.first, **self._first_lane, **self._first_quad}
         reads = [substituted(a, change) for a in (self.roles.image, self.roles.filter)]
-        if self._streams:
+        if self.plan.prefetch_next:
             reads.append(self._ahead(reads[1], kind))
         places = self._places(reads, bound)
         for tile in range(images * plan.panels):
@@ -256,7 +252,7 @@ class TileGenerator:
         for i in range(1 if parts is None else parts.size):
             chosen = places if parts is None else self.memory.advance(places, parts, i)
             self._products(reads[:2], chosen, kind, loaded)
-        if self._prefetches:
+        if self.plan.prefetch_distance:
             self._prefetch(reads[1], places[reads[1]])
         for ahead in reads[2:]:
             for panel, line in product(range(self.plan.panels), range(self._lines_ahead(kind))):
@@ -326,8 +322,7 @@ class TileGenerator:
     def _prefetch(self, filters: Access, place: Place) -> None:
         for panel, quad in product(range(self.plan.panels), range(self.roles.quads)):
             at = panel * self._between + quad * self.roles.pitch
-            ahead = TIMINGS.prefetch_bytes // self.roles.filter_size
-            self.memory.prefetch(filters, place, at + ahead)
+            self.memory.prefetch(filters, place, at + self.plan.prefetch_distance)
 
     def _finish(self, kind: GroupLoops) -> Nest:
         """What the nest does with the results of a group."""

@@ -19,7 +19,7 @@ by two accumulators are best nearly everywhere.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from math import prod
 
 from xdsl.dialects.builtin import IntegerType, bf16, f32, i32
@@ -148,22 +148,18 @@ def _most_dividing(number: int, most: int) -> int:
     return max(d for d in range(1, most + 1) if number % d == 0)
 
 
-@dataclass(frozen=True)
-class TilePlan:
+@dataclass(frozen=True, kw_only=True)
+class TilePlan(AmxTile):
+    """A schedule with what the loops of its nest do."""
+
     roles: TileRoles
-    rows: int
-    """Of each tile of the image and of accumulators."""
-    panels: int
-    """Tiles of the filter in a group."""
-    joined: Dim | None
-    """The dimension of panels of which a group has several; None if `roles.lane` is long enough."""
-    groups: tuple[TileGroup, ...]
     line: tuple[Dim, Dim]
     """The dimensions of groups; those that the nest lacks have size 1."""
 
     @property
     def schedule(self) -> AmxTile:
-        return AmxTile(rows=self.rows, panels=self.panels, joined=self.joined, groups=self.groups)
+        """The schedule alone."""
+        return AmxTile(**{f.name: getattr(self, f.name) for f in fields(AmxTile)})
 
     @staticmethod
     def of(nest: Nest, schedule: AmxTile) -> TilePlan:
@@ -171,8 +167,7 @@ class TilePlan:
         roles = tile_roles(nest, _WITH_TILES)
         if roles is None:
             raise ValueError("expected a product that tile registers compute")
-        s = schedule
-        return TilePlan(roles, s.rows, s.panels, s.joined, s.groups, _line(roles))
+        return TilePlan(roles=roles, line=_line(roles), **vars(schedule))
 
     @property
     def units(self) -> int:
@@ -238,7 +233,14 @@ def _plans(roles: TileRoles) -> Iterator[TilePlan]:
             continue
         most = min(4, (TILES - 1 - panels) // panels)
         for rows, groups in _groupings(roles.image, outer, inner, most):
-            yield TilePlan(roles, rows, panels, joined, tuple(groups), line)
+            yield TilePlan(
+                roles=roles,
+                line=line,
+                rows=rows,
+                panels=panels,
+                joined=joined,
+                groups=tuple(groups),
+            )
 
 
 def _groupings(

@@ -22,6 +22,7 @@ from ....glow_dialects.glow_nest.kernel import RepeatOp
 from ....glow_dialects.glow_nest.nest import Nest
 from ....glow_dialects.glow_nest.ops import NestOp, RepeatListedOp
 from ....glow_dialects.glow_nest.schedule import (
+    AmxTile,
     Elementwise,
     Lines,
     Reduce,
@@ -34,6 +35,7 @@ from ....glow_dialects.glow_nest.steps import KernelSteps
 from ....glow_dialects.machine import LINE_BYTES, MachineDescription
 from ....glow_dialects.timings import TIMINGS
 from ..costs import near_bytes, prefetched_bytes
+from .amx_tile import TilePlan, filter_bytes
 from .register_tile import Roles, roles_of
 
 _FEWEST_FILTERS = 4
@@ -78,6 +80,8 @@ def with_prefetches(
             return replace(schedule, prefetch_distance=distance, prefetch_lines=panel)
         case Reducing():
             return replace(schedule, prefetch_lines=panel)
+        case AmxTile():
+            return _of_amx_tile(nest, schedule)
         case Elementwise() if around.chosen:
             return replace(schedule, prefetch_distance=_row_distances(nest, schedule))
         case _:
@@ -216,6 +220,16 @@ def _next_filters(nest: Nest, roles: Roles, schedule: RegisterTile) -> Lines:
         place += dim * (step * prod(d.size for d in reduced[position + 1 :]))
     line = LINE_BYTES // element_bytes(roles.filter.element)
     return Lines(roles.filter_number, place, -(-step // line), line)
+
+
+def _of_amx_tile(nest: Nest, schedule: AmxTile) -> AmxTile:
+    """The filter of a product in tile registers is read ahead if it comes from memory."""
+    roles = TilePlan.of(nest, schedule).roles
+    if streams(nest, roles.filter):
+        return replace(schedule, prefetch_next=True)
+    far = filter_bytes(nest, roles) > TIMINGS.amx_prefetched_bytes
+    distance = TIMINGS.prefetch_bytes // roles.filter_size if far else 0
+    return replace(schedule, prefetch_distance=distance)
 
 
 # by the loops around nests
