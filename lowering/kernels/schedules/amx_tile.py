@@ -24,6 +24,7 @@ from math import prod
 
 from xdsl.dialects.builtin import IntegerType, bf16, f32, i32
 
+from ....glow_dialects.costs import amx_group, results
 from ....glow_dialects.elements import element_bytes, storage_type
 from ....glow_dialects.glow_nest.affine import Access, Affine, Dim
 from ....glow_dialects.glow_nest.nest import Combine, Nest, Reduction
@@ -33,12 +34,10 @@ from ....glow_dialects.glow_vec.tiles import QUAD, TILE_BYTES, TILE_ROWS, TILES
 from ....glow_dialects.machine import MachineDescription
 from ....glow_dialects.timings import TIMINGS
 from ..codegen.types import is_unsigned
-from ..costs import amx_step
+from .costed import Costed
 
 COLUMNS = TILE_BYTES // QUAD
 """Outputs of a tile of the filter."""
-_FEWEST_QUADS = 4
-"""With less depth than this in a tile, vectors are as fast, unless there is no more."""
 _WITH_TILES = MachineDescription(has_int8_tiles=True, has_bf16_tiles=True)
 
 
@@ -97,7 +96,9 @@ def tile_roles(nest: Nest, machine: MachineDescription) -> TileRoles | None:
     depth = next((d for d in nest.reduced if image.stride(d) == neighbours), None)
     quads = 1 if depth is None else _most_dividing(depth.size, TILE_ROWS)
     pitch = COLUMNS * terms if depth is None else stride_of(filters, depth)
-    if pitch < COLUMNS * terms or (depth is not None and quads < min(_FEWEST_QUADS, depth.size)):
+    if pitch < COLUMNS * terms or (
+        depth is not None and quads < min(TIMINGS.least_amx_quads, depth.size)
+    ):
         return None
     rest = [d for d in nest.parallel if d is not lane]
     pixels = [d for d in rest if stride_of(filters, d) == 0 and stride_of(image, d) > 0]
@@ -210,9 +211,23 @@ def plan_tiles(nest: Nest, machine: MachineDescription) -> TilePlan | None:
     roles = tile_roles(nest, machine)
     if roles is None:
         return None
-    steps = prod(d.size for d in nest.reduced) // roles.quads
-    plans = _plans(roles)
-    return min(plans, key=lambda plan: _cost(plan, steps))
+    steps = _steps(nest, roles)
+    return min(_plans(roles), key=lambda plan: _cost(plan, steps))
+
+
+def amx_product(nest: Nest, machine: MachineDescription) -> Costed | None:
+    """A product in tile registers; None if they do not compute it."""
+    plan = plan_tiles(nest, machine)
+    if plan is None:
+        return None
+    outer = plan.units // (plan.columns * sum(prod(g.counts) for g in plan.groups))
+    vectors = prod(d.size for d in nest.parallel) / COLUMNS
+    cycles = _cost(plan, _steps(nest, plan.roles)) * outer + results(vectors, nest.weight)
+    return Costed(cycles, nest, plan.schedule)
+
+
+def _steps(nest: Nest, roles: TileRoles) -> int:
+    return prod(d.size for d in nest.reduced) // roles.quads
 
 
 def _line(roles: TileRoles) -> tuple[Dim, Dim]:
@@ -296,8 +311,8 @@ def _cost(plan: TilePlan, steps: int) -> float:
     """Cycles for all groups, without what is done with results."""
     total = 0.0
     for group in plan.groups:
-        cycles = amx_step(len(group.tiles), plan.panels, plan.rows, plan.roles.quads)
-        total += prod(group.counts) * (steps * cycles + TIMINGS.amx_group_cycles)
+        sizes = (len(group.tiles), plan.panels, plan.rows, plan.roles.quads)
+        total += prod(group.counts) * amx_group(*sizes, steps)
     return total * plan.columns
 
 

@@ -15,6 +15,7 @@ from math import prod
 
 from xdsl.ir import Block
 
+from ....glow_dialects.costs import near_bytes, prefetched_bytes
 from ....glow_dialects.elements import element_bytes
 from ....glow_dialects.glow_nest.affine import Access, Affine, Dim
 from ....glow_dialects.glow_nest.content import own_loops
@@ -34,19 +35,8 @@ from ....glow_dialects.glow_nest.schedule_text import with_loops
 from ....glow_dialects.glow_nest.steps import KernelSteps
 from ....glow_dialects.machine import LINE_BYTES, MachineDescription
 from ....glow_dialects.timings import TIMINGS
-from ..costs import near_bytes, prefetched_bytes
 from .amx_tile import TilePlan, filter_bytes
 from .register_tile import Roles, roles_of
-
-_FEWEST_FILTERS = 4
-"""Elements of filters of a tile of blocks for each pixel that meets them. Where they are fewer, the
-first pixels, which wait for them, are few among all."""
-_AHEAD_BYTES = 512
-"""How far ahead rows that a list chooses are prefetched."""
-_TILE_ROWS = 8
-"""Of the register tiles that share the next panel among them."""
-_LINE = 16
-"""Elements of a cache line. Rows that are too few for a panel would prefetch one several times."""
 
 
 @dataclass(frozen=True)
@@ -103,7 +93,7 @@ def streams(nest: Nest, access: Access) -> bool:
 def _row_distances(nest: Nest, schedule: Elementwise) -> Mapping[int, int]:
     """For vectors of parameters."""
     return {
-        number: _AHEAD_BYTES // element_bytes(a.element)
+        number: TIMINGS.chosen_row_bytes // element_bytes(a.element)
         for number, a in enumerate(nest.operands)
         if a.buffer.parameter is not None and schedule.vector and a.stride(schedule.vector)
     }
@@ -185,7 +175,7 @@ def _spreads(nest: Nest, roles: Roles, schedule: RegisterTile, machine: MachineD
         return False
     if streams(nest, roles.filter):
         return True
-    if _panel(roles, schedule) < _FEWEST_FILTERS * prod(d.size for d in pixels):
+    if _panel(roles, schedule) < TIMINGS.least_pixel_filters * prod(d.size for d in pixels):
         return False
     # of a batch, one image at a time meets all filters
     images = prod(d.size for d in roles.pixels if d not in pixels)
@@ -282,15 +272,16 @@ def _next_panels(steps: KernelSteps, loop: RepeatOp) -> Mapping[NestOp, Around]:
     first = products[0]
     width, first_row = first.panel.stride(first.term), min(p.row.constant for p in products)
     assert isinstance(width, int)
-    step = -(-width * _TILE_ROWS // sum(p.rows for p in products))
-    if step > _LINE:
+    step = -(-width * TIMINGS.panel_rows // sum(p.rows for p in products))
+    # so few rows would prefetch a line several times
+    if step > TIMINGS.most_panel_step:
         return {}
     found: dict[NestOp, Around] = {}
     for each in products:
         panel = first.panel.stride(p)
         assert isinstance(panel, int)
         place = Affine({p: panel}, each.panel.place.constant + panel)
-        place += (each.row + -first_row) * (each.term.size * step // _TILE_ROWS)
+        place += (each.row + -first_row) * (each.term.size * step // TIMINGS.panel_rows)
         place += each.term * step
         # a schedule has no loops of the nest that run once
         own = [d for d in own_loops(steps.nest(each.op)) if d.size == 1]

@@ -20,6 +20,7 @@ from dataclasses import dataclass, replace
 from itertools import product
 from math import inf, prod
 
+from ....glow_dialects.costs import near_bytes, tile
 from ....glow_dialects.elements import element_bytes
 from ....glow_dialects.glow_nest.affine import Access, Affine, Dim
 from ....glow_dialects.glow_nest.nest import Nest, mapped
@@ -27,14 +28,7 @@ from ....glow_dialects.glow_nest.schedule import Chunks, Part, RegisterTile
 from ....glow_dialects.machine import MachineDescription
 from ....glow_dialects.timings import TIMINGS
 from ..codegen.types import bits, value_type
-from ..costs import near_bytes, tile_results, tile_step
-
-_MOST_LISTED = 10
-"""Tiles of a list of pixels; each has its own code."""
-_FEWEST_TILES = 3
-"""Fewer tiles of pixels that meet the same filters are not worth chunks of the reduction."""
-_FEWEST_STEPS = 64
-"""Of a chunk; before and after it, sums are loaded and stored."""
+from .costed import Costed
 
 
 @dataclass(frozen=True)
@@ -117,15 +111,16 @@ class Tiling:
     """Dimensions whose points become a list."""
 
 
-def tiled_product(nest: Nest, machine: MachineDescription) -> tuple[Nest, RegisterTile] | None:
-    """The nest, perhaps with a list of pixels, and its schedule; None if it is no such product."""
+def tiled_product(nest: Nest, machine: MachineDescription) -> Costed | None:
+    """A product, perhaps with a list of pixels; None if it has no vectors over blocks."""
     roles = roles_of(nest, machine)
     if roles is None:
         return None
     best = min(tilings(nest, roles, machine), key=lambda t: t.cost)
     if best.cost == inf:
         return None
-    return tiled(nest, roles, best, _order(nest, roles, machine), machine)
+    found = tiled(nest, roles, best, _order(nest, roles, machine), machine)
+    return Costed(best.cost, *found)
 
 
 def tiled(
@@ -181,7 +176,7 @@ def _chunks(
         return nest, None
     inside = order[order.index(roles.blocks[-1]) + 1]
     tiles = sum(p.tiles for p in parts.get(inside, ()))
-    if inside not in roles.pixels or tiles < _FEWEST_TILES:
+    if inside not in roles.pixels or tiles < TIMINGS.least_chunk_tiles:
         return nest, None
     outer, *rest = nest.reduced
     steps = prod(d.size for d in rest)
@@ -189,7 +184,7 @@ def _chunks(
     step_bytes = filters * element_bytes(roles.filter.element)
     most = int(TIMINGS.chunk_l1_share * machine.l1_bytes) // step_bytes
     size = max((n for n in range(1, most + 1) if outer.size % n == 0), default=0)
-    if not _FEWEST_STEPS <= size * steps < outer.size * steps:
+    if not TIMINGS.least_chunk_steps <= size * steps < outer.size * steps:
         return nest, None
     number, place = Dim("chunk", outer.size // size), Dim(outer.name, size)
 
@@ -249,7 +244,7 @@ def tilings(nest: Nest, roles: Roles, machine: MachineDescription) -> Iterator[T
             for most in range(1, min(size, machine.most_points(blocks * roles.vectors)) + 1):
                 pixel_parts = balanced(size, most)
                 count = sum(p.tiles for p in pixel_parts)
-                if len(dims) > 1 and count > _MOST_LISTED:
+                if len(dims) > 1 and count > TIMINGS.most_listed_tiles:
                     continue
                 parts = {dims[-1]: pixel_parts} if dims else {}
                 if block:
@@ -284,10 +279,7 @@ def _cost(
     far = _far_reads(nest, roles, steps, machine)
     for b in block_parts or (Part(0, 1, 1),):
         for p in pixel_parts or (Part(0, 1, 1),):
-            filters = b.tile * roles.vectors
-            points = filters * p.tile
-            tile = tile_step(filters, p.tile, far) * steps + TIMINGS.tile_cycles
-            tile += tile_results(points, nest.weight)
-            total += tile * b.tiles * p.tiles
+            cycles = tile(b.tile * roles.vectors, p.tile, far, steps, nest.weight)
+            total += cycles * b.tiles * p.tiles
             variants += 1
     return total * (1 + TIMINGS.tile_variant_share * variants)

@@ -11,17 +11,17 @@ from math import prod
 import numpy as np
 import pytest
 from glow.errors import CompileError
+from glow.glow_dialects.costs import prefetched_bytes
 from glow.glow_dialects.glow_cpu.winograd import TILES, WinogradConvolutionOp
 from glow.glow_dialects.glow_nest.affine import Affine, Buffer, Dim, View
 from glow.glow_dialects.glow_nest.body import Body
 from glow.glow_dialects.glow_nest.nest import Combine, Nest, Reduction, simplified
 from glow.glow_dialects.glow_nest.schedule import RegisterTile
 from glow.glow_dialects.machine import MachineDescription
-from glow.lowering.kernels.costs import prefetched_bytes
+from glow.glow_dialects.timings import TIMINGS
 from glow.lowering.kernels.schedules.best_schedule import best_schedule
 from glow.lowering.kernels.schedules.register_tile import tiled_product
 from glow.lowering.kernels.schedules.tile_blocks import (
-    MOST_CACHES,
     choose_blocks,
     choose_near_blocks,
     edges,
@@ -280,7 +280,7 @@ def test_blocks_fit(counts: tuple[int, int], tile: int, inputs: int, outputs: in
     rows, columns = (-(-n // tile) for n in counts)
     assert 1 <= blocks.tiles <= rows * columns
     assert blocks.count * blocks.tiles >= rows * columns
-    assert blocks.tiles * tile_bytes <= MOST_CACHES * (2 << 20) or blocks.tiles == 1
+    assert blocks.tiles * tile_bytes <= TIMINGS.block_l2_caches * (2 << 20) or blocks.tiles == 1
 
 
 def test_large_filters_are_read_once():
@@ -416,7 +416,8 @@ def test_chunks_stay_in_the_first_cache(inputs: int, tiles: int, raw: bool, is_c
     nest = Nest(dims, write, Body.passing(f32), reduction=products, reduced=sums, raw=raw)
     found = tiled_product(simplified(nest), machine)
     assert found is not None
-    changed, schedule = found
+    changed, schedule = found.nest, found.schedule
+    assert isinstance(schedule, RegisterTile)
     assert prod(d.size for d in changed.reduced) == inputs
     assert (schedule.chunks is not None) == is_cut
     if schedule.chunks is not None:
