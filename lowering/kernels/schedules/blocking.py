@@ -10,42 +10,12 @@ from __future__ import annotations
 
 from ....glow_dialects.glow_nest.body import Body
 from ....glow_dialects.machine import LINE_BYTES, MachineDescription
-
-_ROWS = 4
-"""Reductions of so many rows hide each other's latency."""
-_QUERIES = 8
-"""How many positions of a query are visited at a time."""
-_MANY_QUERIES = 2 * _QUERIES
-"""So many repay turning the keys around first, and putting the values together."""
-_MANY_ROWS = 16
-_FEW_TERMS = 256
-"""Inner sizes below this do not repay reducing across the lanes of vectors."""
-_HEAVY = 12
-"""Bodies of more operations than this do not run on accumulators in registers, of which a tile
-would have to have few, but on results that are still in the nearest cache."""
-_FINISHED_ROWS = 32
-"""How many rows a heavy body has at a time."""
-_CACHED_PART = 8
-"""An eighth of the bytes of the second cache is how many elements of a factor stay there while
-panels of the other come and go."""
-_NEAR_BYTES = 16 << 10
-"""Half of the nearest cache, or less."""
-_NEAR_PART = 8
-"""Images of at most this part of the second cache are copied as a whole."""
-_PAGE = 4096
-_ADDED_ROWS = 8
-_FEWEST_COLUMNS = 64
-"""Of a thread: shorter parts of rows are read slowly."""
-_PARTS = 2
-"""Of a list, each with sums of its own: two threads read whole rows, which is faster than parts
-of all rows."""
-_FEWEST_ROWS = 1024
-"""Of a part of a list, if it has all rows."""
+from ....glow_dialects.timings import TIMINGS
 
 
 def rows_together(rows: int) -> int:
     """How many of so many rows, over which several passes are made, are visited at a time."""
-    return max(1, min(_ROWS, rows))
+    return max(1, min(TIMINGS.latency_rows, rows))
 
 
 # attention
@@ -53,7 +23,7 @@ def rows_together(rows: int) -> int:
 
 def queries_together(rows: int) -> int:
     """How many of so many positions of a query meet all keys at a time."""
-    return min(_QUERIES, rows)
+    return min(TIMINGS.queries, rows)
 
 
 def repays_dense_keys(rows: int) -> bool:
@@ -61,7 +31,7 @@ def repays_dense_keys(rows: int) -> bool:
     Whether so many positions of a query repay copying the keys and the values of a head first,
     whose rows in memory would compete for few lines of a cache.
     """
-    return rows >= _MANY_QUERIES
+    return rows >= TIMINGS.least_dense_queries
 
 
 # matrix products
@@ -69,22 +39,22 @@ def repays_dense_keys(rows: int) -> bool:
 
 def repays_turning(rows: int, terms: int) -> bool:
     """Whether products of so many rows repay turning around a factor that is stored transposed."""
-    return rows >= _MANY_ROWS and terms < _FEW_TERMS
+    return rows >= TIMINGS.least_turned_rows and terms < TIMINGS.most_turned_terms
 
 
 def rows_of_panels(machine: MachineDescription, terms: int) -> int:
     """How many rows meet a panel before the next, which is read once for all of them."""
-    return max(_FINISHED_ROWS, machine.l2_bytes // _CACHED_PART // terms)
+    return max(TIMINGS.finished_rows, machine.l2_bytes // TIMINGS.factor_l2_part // terms)
 
 
 def finishes_apart(body: Body | None) -> bool:
     """Whether what is done with sums of products is so much that it has a nest of its own."""
-    return body is not None and body.weight > _HEAVY
+    return body is not None and body.weight > TIMINGS.most_inline_weight
 
 
 def rows_finished_together() -> int:
     """How many rows of sums are made before a nest of its own finishes them."""
-    return _FINISHED_ROWS
+    return TIMINGS.finished_rows
 
 
 # convolution
@@ -92,8 +62,8 @@ def rows_finished_together() -> int:
 
 def copies_by_group(machine: MachineDescription, groups: int, group_bytes: int) -> bool:
     """Whether an image is copied group by group, to read each copy from the nearest cache."""
-    whole_is_far = groups * group_bytes > machine.l2_bytes // _NEAR_PART
-    return whole_is_far and group_bytes <= _NEAR_BYTES
+    whole_is_far = groups * group_bytes > machine.l2_bytes // TIMINGS.whole_image_l2_part
+    return whole_is_far and group_bytes <= TIMINGS.near_group_bytes
 
 
 def plane_stride(elements: int, element_bytes: int) -> int:
@@ -103,7 +73,11 @@ def plane_stride(elements: int, element_bytes: int) -> int:
     """
     line = LINE_BYTES // element_bytes
     stride = elements + line
-    return stride + 3 * line if stride * element_bytes % _PAGE < 2 * LINE_BYTES else stride
+    return (
+        stride + 3 * line
+        if stride * element_bytes % TIMINGS.page_bytes < 2 * LINE_BYTES
+        else stride
+    )
 
 
 # sums of rows that a list chooses
@@ -111,12 +85,12 @@ def plane_stride(elements: int, element_bytes: int) -> int:
 
 def rows_added_together() -> int:
     """How many rows are added at a time: each sum is loaded and stored once for all of them."""
-    return _ADDED_ROWS
+    return TIMINGS.added_rows
 
 
 def list_parts(rows: int) -> int:
     """The number of parts into which a list of up to so many rows is divided."""
-    return _PARTS if rows >= _PARTS * _FEWEST_ROWS else 1
+    return TIMINGS.list_parts if rows >= TIMINGS.list_parts * TIMINGS.least_list_rows else 1
 
 
 def columns_together(
@@ -128,6 +102,6 @@ def columns_together(
     """
     most = max(1, machine.l1_bytes // 2 // element_bytes)
     threads = -(-threads // lists)
-    threads = threads if columns >= _FEWEST_COLUMNS * threads else 1
+    threads = threads if columns >= TIMINGS.least_thread_columns * threads else 1
     parts = threads * max(1, -(-columns // (threads * most)))
     return max(1, columns // parts)
