@@ -255,8 +255,9 @@ class TileGroup:
 @dataclass(frozen=True)
 class Finish:
     """
-    What is done with the results of a group: the loops over them (rows `r`, pixels `p`, panels and
-    outputs `o`, some of which are joined), which are a nest of its own, and how it is computed.
+    What is done with the results of a group: the loops over them, which are a nest of its own, and
+    how it is computed. The loops are `r` over rows, `p` over pixels, `panel` and `o` over outputs,
+    as far as they have more than one element; those that memory cannot tell from one are joined.
     """
 
     loops: tuple[Dim, ...]
