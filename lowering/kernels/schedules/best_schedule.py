@@ -16,7 +16,9 @@ from .schedule import choose_schedule
 def best_schedule(nest: Nest, machine: MachineDescription) -> tuple[Nest, Schedule]:
     """A simplified nest, perhaps with other loops, and the schedule that is best."""
     plan = plan_tiles(nest, machine)
-    return scheduled(nest, machine) if plan is None else (nest, finished(nest, plan, machine))
+    if plan is None:
+        return scheduled(nest, machine)
+    return nest, finished(nest, plan.schedule, machine)
 
 
 def scheduled(nest: Nest, machine: MachineDescription) -> tuple[Nest, VectorSchedule]:
