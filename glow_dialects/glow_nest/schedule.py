@@ -255,6 +255,18 @@ class TileGroup:
     """Places from a row of the group to the next."""
 
 
+@dataclass(frozen=True)
+class Finish:
+    """
+    What is done with the results of a group: the loops over them, which are a nest of its own, and
+    how it is computed. The loops are `r` over rows, `p` over pixels, `panel` and `o` over outputs,
+    as far as they have more than one element; those that memory cannot tell from one are joined.
+    """
+
+    loops: tuple[Dim, ...]
+    schedule: VectorSchedule
+
+
 @dataclass(frozen=True, kw_only=True)
 class AmxTile(Schedule):
     """A product in tile registers: groups of pixels times panels of the filter."""
@@ -272,6 +284,8 @@ class AmxTile(Schedule):
     """How many elements ahead each step prefetches the filter; 0 for not at all."""
     prefetch_next: bool = False
     """Whether the groups that a filter meets prefetch the next one, each a share."""
+    finish: tuple[Finish, ...] = ()
+    """For each group, what is done with its results."""
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from functools import cache
 from typing import Any
 
 from .affine import Affine, Dim
-from .schedule import KINDS, Chunks, Lines, Part, Schedule, TileGroup
+from .schedule import KINDS, Chunks, Finish, Lines, Part, Schedule, TileGroup, VectorSchedule
 from .text import Reader, Writer
 
 Write = Callable[[Writer, Any], None]
@@ -175,6 +175,20 @@ def _read_part(reader: Reader) -> Part:
     return Part(start, stop, tile)
 
 
+def _write_finish(writer: Writer, finish: Finish) -> None:
+    inner = Writer(writer.printer, {}, finish.loops)
+    inner.loop_sizes(finish.loops)
+    write_schedule(inner, finish.schedule)
+
+
+def _read_finish(reader: Reader) -> Finish:
+    inner, position = Reader(reader.parser, lambda: None), reader.parser.pos
+    loops, schedule = inner.loop_sizes(), read_schedule(inner)
+    if not isinstance(schedule, VectorSchedule):
+        reader.parser.raise_error("expected a schedule for vectors", position, reader.parser.pos)
+    return Finish(loops, schedule)
+
+
 _NUMBER: tuple[Write, Read] = (lambda w, n: w.put(str(n)), _integer)
 _LOOP: tuple[Write, Read] = (lambda w, dim: w.loop(dim), lambda r: r.loop())
 _PLACE: tuple[Write, Read] = (lambda w, place: w.place(place), lambda r: r.place())
@@ -198,6 +212,7 @@ _TYPES: Mapping[str, tuple[Write, Read]] = {
     "Chunks | None": _record(Chunks),
     "Lines | None": _record(Lines),
     "tuple[TileGroup, ...]": _list(*_record(TileGroup)),
+    "tuple[Finish, ...]": _list(_write_finish, _read_finish),
 }
 
 

@@ -29,16 +29,11 @@ _FLOATS: dict[type[Attribute], str] = {
     Float32Type: "float",
     Float64Type: "double",
 }
-# what upstream calls an attribute of a parameter, and what LLVM calls it
 _PARAMETER_ATTRIBUTES = {
-    "llvm.noalias": "noalias",
-    "llvm.readonly": "readonly",
-    "llvm.writeonly": "writeonly",
-    "llvm.nonnull": "nonnull",
-    "llvm.noundef": "noundef",
-    "llvm.align": "align",
-    "llvm.dereferenceable": "dereferenceable",
+    *("llvm.noalias", "llvm.readonly", "llvm.writeonly", "llvm.nonnull", "llvm.noundef"),
+    *("llvm.align", "llvm.dereferenceable"),
 }
+"""Attributes of parameters that LLVM IR has, without `llvm.`."""
 
 
 @cache
@@ -132,5 +127,5 @@ def parameter_attributes(attributes: dict[str, Attribute]) -> str:
             raise CompileError(f"parameter attribute {name} has no counterpart in LLVM IR")
         if name in _PARAMETER_ATTRIBUTES:
             number = f"({value.value.data})" if isinstance(value, IntegerAttr) else ""
-            words += f"{_PARAMETER_ATTRIBUTES[name]}{number} "
+            words += f"{name[5:]}{number} "
     return words

@@ -20,7 +20,8 @@ from ....glow_dialects.glow_nest.nest import Combine
 from ....glow_dialects.glow_vec import DOT_RULES, DotKindAttr, DotOp, RemOp, dot_kind
 from ....glow_dialects.machine import MachineDescription
 from ....glow_dialects.scalar import Number, Primitive, fold_in_order
-from .emit import NO_SIGNED_ZEROS, Emitter, lanes_of, scalar_of
+from ...llvm.types import element_of
+from .emit import NO_SIGNED_ZEROS, Emitter, lanes_of
 from .types import bits, computes_in_float, is_unsigned, memory_type, value_type, vector_type
 
 
@@ -134,19 +135,19 @@ class ArithAlgebra:
         between = IntegerType(32 if wide <= 32 else 64)
         rounding = value.ssa.owner
         if isinstance(rounding, math.RoundEvenOp) and wide <= 32 and lanes_of(value.ssa) > 1:
-            if scalar_of(value.ssa.type) == f32:
+            if element_of(value.ssa.type) == f32:
                 nearest = self.emitter.cast("lrint", rounding.operand, between)
                 return self._resized(nearest, target, False)
         return self._resized(self.emitter.cast(kind, value.ssa, between), target, False)
 
     def _float_resized(self, ssa: SSAValue, to: Attribute) -> SSAValue:
-        source = bits(scalar_of(ssa.type))
+        source = bits(element_of(ssa.type))
         if source == bits(to):
             return ssa
         return self.emitter.cast("extf" if source < bits(to) else "truncf", ssa, to)
 
     def _resized(self, ssa: SSAValue, to: Attribute, unsigned: bool) -> SSAValue:
-        source = bits(scalar_of(ssa.type))
+        source = bits(element_of(ssa.type))
         if source == bits(to):
             return ssa
         if source > bits(to):
@@ -275,7 +276,7 @@ def _absolute(e: Emitter, args: Sequence[SSAValue], unsigned: bool) -> SSAValue:
 
 
 def _complement(e: Emitter, args: Sequence[SSAValue], unsigned: bool) -> SSAValue:
-    ones = 1 if scalar_of(args[0].type) == i1 else -1
+    ones = 1 if element_of(args[0].type) == i1 else -1
     return e.binary(arith.XOrIOp, args[0], e.constant(args[0].type, ones))
 
 

@@ -1,26 +1,33 @@
 """
 Code for tile registers: the steps of a group of accumulators, then what is done with their results.
 
-Accumulators go to a small array on the stack, from which a nest of its own takes them: it has the
-body of the whole nest, and is computed with vectors like any other.
+Accumulators go to a small array on the stack, from which the nest that finishes them takes them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
 from itertools import product
 from math import ceil, prod
 
 from xdsl.dialects import memref
+from xdsl.utils.exceptions import VerifyException
 
 from ....glow_dialects import glow_vec
 from ....glow_dialects.elements import element_bytes
-from ....glow_dialects.glow_nest.affine import Access, Affine, Buffer, Dim
+from ....glow_dialects.glow_nest.affine import Access, Affine, Dim
 from ....glow_dialects.glow_nest.nest import Nest
+from ....glow_dialects.glow_nest.schedule import AmxTile
 from ....glow_dialects.glow_vec.tiles import QUAD, TILE_BYTES, TILES
 from ....glow_dialects.machine import MachineDescription
 from ....glow_dialects.timings import TIMINGS
+from ..schedules.amx_groups import (
+    GroupLoops,
+    bound_finish,
+    groups_of,
+    stores_directly,
+    sums_of,
+)
 from ..schedules.amx_tile import (
     COLUMNS,
     TilePlan,
@@ -31,15 +38,12 @@ from ..schedules.amx_tile import (
     table_of,
 )
 from ..threads.split import Share, Split, is_balanced
-from .amx_groups import GroupLoops
 from .loop_driver import LoopDriver, whole
 from .memory import Bound, Memory, Place, Places
+from .vector_nest import VectorNest
 
 _MOST_UNROLLED = 4
 _SUM_BYTES = 4
-
-Finish = Callable[[Nest, Memory, MachineDescription, Bound], None]
-"""Emits a nest without reduction for the values of enclosing loop variables."""
 
 
 class TileNest:
@@ -48,24 +52,28 @@ class TileNest:
     def __init__(
         self,
         nest: Nest,
-        plan: TilePlan,
+        schedule: AmxTile,
         memory: Memory,
         machine: MachineDescription,
-        finish: Finish,
         threads: int = 1,
     ):
+        plan = TilePlan.of(nest, schedule)
         self.nest = nest
         self.plan = plan
         self.roles = plan.roles
         self.e = memory.emitter
         self.machine = machine
-        self._finish = finish
+        self._stores_directly = stores_directly(nest, plan)
+        """Whether tiles are written as they are, instead of finished with vectors."""
+        self._finish = dict(zip(plan.groups, schedule.finish, strict=False))
+        if not self._stores_directly and len(schedule.finish) != len(plan.groups):
+            raise VerifyException(
+                f"expected finish for each of {len(plan.groups)} groups, "
+                f"found {len(schedule.finish)}"
+            )
         self._threads = threads
-        assert nest.reduction is not None
-        element, width = nest.reduction.element, plan.panels * COLUMNS
-        self._sums = Buffer(element, 0, plan.places * width)
-        """Results of a group: those of a pixel are neighbours."""
-        array = memref.AllocaOp.get(element, TILE_BYTES, [plan.places * width])
+        self._sums = sums_of(nest, plan)
+        array = memref.AllocaOp.get(self._sums.element, TILE_BYTES, [self._sums.high])
         self.e.add(array)
         self.memory = memory.replaced({self._sums: array.memref})
         size = filter_bytes(nest, self.roles)
@@ -78,9 +86,7 @@ class TileNest:
         first = TILES - plan.panels
         self._filter_tiles = range(first, TILES)
         self._image_tiles = range(plan.images * plan.panels, first)
-        column = Dim("column", plan.columns)
-        self._panel_dims = (*(d for d in self.roles.panels if d is not plan.joined), column)
-        self._first_lane = {plan.joined or self.roles.lane: column * plan.panels_step}
+        self._column, self._kinds = groups_of(plan)
         self._steps, self._first_quad = self._reduced()
 
     def _reduced(self) -> tuple[list[Dim], dict[Dim, Affine]]:
@@ -115,17 +121,17 @@ class TileNest:
 
     def _product(self, others: Sequence[Dim], bound: Bound, share: Share | None = None) -> None:
         """The loops over pixels and panels, and over further dimensions outside of them."""
-        panels = (*others, *self._panel_dims)
-        kinds = [GroupLoops(group, self.plan, self.roles.pixels[:-2]) for group in self.plan.groups]
+        rest = [d for d in self.roles.panels if d is not self.plan.joined]
+        panels = (*others, *rest, self._column)
         balanced = share is None or self._is_balanced(panels)
         if not self._is_near and balanced and self._blocks == 1:
             # while the filter of some panels is near, all pixels meet it
             for inner in self._loops(panels, bound, share):
-                for kind in kinds:
+                for kind in self._kinds:
                     for innermost in self._loops(kind.dims, inner):
                         self._group(kind, innermost)
             return
-        for kind in kinds:
+        for kind in self._kinds:
             outside = kind.dims if self._is_near else kind.blocks(self._blocks)
             dims = (*outside, *panels, *kind.dims[len(outside) :])
             for inner in self._loops(dims, bound, share):
@@ -149,7 +155,7 @@ class TileNest:
 
     def _group(self, kind: GroupLoops, bound: Bound) -> None:
         plan, images = self.plan, len(kind.group.tiles)
-        change = {**kind.first, **self._first_lane, **self._first_quad}
+        change = {**kind.change, **self._first_quad}
         reads = [substituted(a, change) for a in (self.roles.image, self.roles.filter)]
         if self.plan.prefetch_next:
             reads.append(self._ahead(reads[1], kind))
@@ -162,7 +168,9 @@ class TileNest:
             self._store(kind, write, self.memory.places([write], bound)[write])
         else:
             self._store(kind, None, Place(None, 0))
-            self._finish(self._finishing(kind), self.memory, self.machine, bound)
+            nest = kind.finishing(self.nest, self._sums)
+            schedule = bound_finish(nest, self._finish[kind.group])
+            VectorNest(nest, schedule, self.memory, self.machine).run(bound)
 
     def _store(self, kind: GroupLoops, write: Access | None, place: Place) -> None:
         """Store accumulators: as what the nest writes, or in the array of results."""
@@ -178,19 +186,6 @@ class TileNest:
                 to = self.memory.at(place, start + panel * between)
                 tile = i * panels + panel
                 self.e.add(glow_vec.TileStoreOp(tile, base, [to], inner * _SUM_BYTES))
-
-    @property
-    def _stores_directly(self) -> bool:
-        """Whether whole tiles are written as they are."""
-        nest, reduction = self.nest, self.nest.reduction
-        assert reduction is not None
-        return (
-            nest.raw
-            and not nest.operands
-            and nest.writes[0].element == reduction.element
-            and self.roles.lane.size % COLUMNS == 0
-            and len(self.roles.pixels) == 1
-        )
 
     def _reduce(
         self, level: int, reads: Sequence[Access], places: Places, kind: GroupLoops
@@ -284,31 +279,3 @@ class TileNest:
         for panel, line in product(range(self.plan.panels), range(lines)):
             at = panel * self._between + line * self.roles.pitch
             self.memory.prefetch(filters, place, at, locality)
-
-    def _finishing(self, kind: GroupLoops) -> Nest:
-        """What the nest does with the results of a group."""
-        plan, group, lane = self.plan, kind.group, self.roles.lane
-        row, pixel = Dim("r", group.extent[0]), Dim("p", group.extent[1])
-        long = lane.size > COLUMNS
-        o = Dim("o", plan.panels * COLUMNS if long else lane.size)
-        panel = Dim("panel", 1 if long else plan.panels)
-        change = {**kind.first, **self._first_lane}
-        for dim, more in (*zip(plan.line, (row, pixel), strict=True), (plan.joined, panel)):
-            if dim is not None:
-                change[dim] += more
-        change[lane] = change.get(lane, Affine()) + o
-        width = plan.panels * COLUMNS
-        terms = {row: group.pitch * width, pixel: width, panel: COLUMNS, o: 1}
-        sums = Access(self._sums, Affine(terms, group.place * width))
-        writes, operands = (
-            tuple(substituted(a, change) for a in accesses)
-            for accesses in (self.nest.writes, self.nest.operands)
-        )
-        return replace(
-            self.nest,
-            parallel=(row, pixel, panel, o),
-            writes=writes,
-            operands=(sums, *operands),
-            reduction=None,
-            reduced=(),
-        )

@@ -14,8 +14,6 @@ from functools import lru_cache
 from xdsl.dialects import arith, func, memref, scf, vector
 from xdsl.dialects.builtin import (
     DenseArrayBase,
-    DenseIntOrFPElementsAttr,
-    FloatAttr,
     IntegerAttr,
     IntegerType,
     SymbolRefAttr,
@@ -27,6 +25,7 @@ from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ....glow_dialects import glow_vec
+from ...llvm.types import dense_attr, element_of, scalar_attr
 from .types import INDEX, vector_type
 
 REASSOCIATE = arith.FastMathFlagsAttr([FastMathFlag.REASSOC])
@@ -41,10 +40,6 @@ LoopBody = Callable[["SSAValue | int", Sequence[SSAValue]], Sequence[SSAValue]]
 def lanes_of(value: SSAValue) -> int:
     t = value.type
     return t.shape.data[0].data if isinstance(t, VectorType) else 1
-
-
-def scalar_of(t: Attribute) -> Attribute:
-    return t.element_type if isinstance(t, VectorType) else t
 
 
 class Emitter:
@@ -153,7 +148,7 @@ class Emitter:
         return self.op(vector.BitcastOp, (value,), VectorType(element, [lanes]))
 
     def shuffle(self, a: SSAValue, b: SSAValue, mask: Sequence[int]) -> SSAValue:
-        result = vector_type(scalar_of(a.type), len(mask))
+        result = vector_type(element_of(a.type), len(mask))
         return self.op(
             vector.ShuffleOp, (a, b), result, {"mask": DenseArrayBase.from_list(i64, mask)}
         )
@@ -161,7 +156,7 @@ class Emitter:
     def extract(self, value: SSAValue, lane: int) -> SSAValue:
         position = DenseArrayBase.from_list(i64, [lane])
         return self.op(
-            vector.ExtractOp, (value,), scalar_of(value.type), {"static_position": position}
+            vector.ExtractOp, (value,), element_of(value.type), {"static_position": position}
         )
 
     def first_lanes(self, count: SSAValue, lanes: int) -> SSAValue:
@@ -362,9 +357,6 @@ def _attribute(t: Attribute, value: float | tuple[int | float, ...]) -> Attribut
     if t == INDEX and isinstance(value, int):
         return _index_attribute(value)
     if isinstance(t, VectorType):
-        values = value if isinstance(value, Sequence) else [value]
-        return DenseIntOrFPElementsAttr.from_list(t, values)  # pyright: ignore
+        return dense_attr(value if isinstance(value, tuple) else [value], t)
     assert not isinstance(value, tuple)
-    if isinstance(t, IntegerType):
-        return IntegerAttr(int(value), t)
-    return FloatAttr(float(value), t)  # pyright: ignore
+    return scalar_attr(value, t)

@@ -9,8 +9,9 @@ from xdsl.dialects import vector
 from xdsl.ir import Attribute, SSAValue
 
 from ....glow_dialects.glow_nest.nest import Combine
+from ...llvm.types import element_of
 from .algebra import ArithAlgebra, Value
-from .emit import REASSOCIATE, Emitter, scalar_of
+from .emit import REASSOCIATE, Emitter
 from .types import bits, computes_in_float, value_type
 
 _BLOCK_BITS = 128
@@ -59,7 +60,7 @@ class LaneReduction:
         if kind is not None and computes_in_float(self.element):
             properties: dict[str, Attribute] = {"kind": kind, "fastmath": REASSOCIATE}
             return self._value(
-                e.op(vector.ReductionOp, (total,), scalar_of(total.type), properties)
+                e.op(vector.ReductionOp, (total,), element_of(total.type), properties)
             )
         while lanes > 2:
             lanes //= 2

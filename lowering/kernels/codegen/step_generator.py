@@ -11,13 +11,11 @@ from xdsl.utils.exceptions import VerifyException
 
 from ....glow_dialects.glow_nest.affine import Buffer
 from ....glow_dialects.glow_nest.kernel import BarrierOp, RepeatOp
-from ....glow_dialects.glow_nest.nest import Listing, Nest, simplified
+from ....glow_dialects.glow_nest.nest import Listing
 from ....glow_dialects.glow_nest.ops import ListNonzerosOp, NestOp, RepeatListedOp
-from ....glow_dialects.glow_nest.schedule import AmxTile, Schedule, Split, VectorSchedule
+from ....glow_dialects.glow_nest.schedule import AmxTile, Split, VectorSchedule
 from ....glow_dialects.glow_nest.steps import KernelSteps
 from ....glow_dialects.machine import MachineDescription
-from ..schedules.amx_tile import TilePlan
-from ..schedules.best_schedule import best_schedule
 from .amx_nest import TileNest
 from .loop_driver import LoopDriver, whole
 from .memory import Bound, Memory
@@ -69,7 +67,12 @@ class StepGenerator:
         if schedule is None:
             raise VerifyException("a nest has no schedule: run glow-schedule-nests first")
         threads = 1 if sharing is None else sharing.threads
-        code = nest_code(nest, schedule, self.memory, self.machine, threads)
+        code: VectorNest | TileNest
+        if isinstance(schedule, AmxTile):
+            code = TileNest(nest, schedule, self.memory, self.machine, threads)
+        else:
+            assert isinstance(schedule, VectorSchedule)
+            code = VectorNest(nest, schedule, self.memory, self.machine)
         if sharing is None or op.split is None:
             with self._first_thread():
                 code.run(bound)
@@ -95,24 +98,3 @@ class StepGenerator:
         driver = LoopDriver(self.memory.emitter, whole(dims), split, share)
         for inner in driver.tiles(bound):
             inside.block(loops[-1].body.block, inner)
-
-
-def nest_code(
-    nest: Nest,
-    schedule: Schedule,
-    memory: Memory,
-    machine: MachineDescription,
-    threads: int = 1,
-) -> VectorNest | TileNest:
-    """What emits a nest, of whatever schedule, for one of several threads."""
-    if isinstance(schedule, AmxTile):
-        plan = TilePlan.of(nest, schedule)
-        return TileNest(nest, plan, memory, machine, _finish, threads)
-    assert isinstance(schedule, VectorSchedule)
-    return VectorNest(nest, schedule, memory, machine)
-
-
-def _finish(nest: Nest, memory: Memory, machine: MachineDescription, bound: Bound) -> None:
-    """Emit a nest that was made of another, with the schedule that is best."""
-    nest, schedule = best_schedule(simplified(nest), machine)
-    nest_code(nest, schedule, memory, machine).run(bound)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ....glow_dialects.glow_nest.nest import Nest
-from ....glow_dialects.glow_nest.schedule import Schedule, VectorSchedule
+from ....glow_dialects.glow_nest.schedule import AmxTile, Schedule, VectorSchedule
 from ....glow_dialects.machine import MachineDescription
+from .amx_groups import finished
 from .amx_tile import amx_product
 from .costed import Costed
 from .gathered_dot import gathered_product
@@ -24,7 +25,10 @@ def best_schedule(
 ) -> tuple[Nest, Schedule]:
     """A simplified nest, perhaps with other loops, and the schedule that is best."""
     nest, schedule = _cheapest(nest, machine, (amx_product, *_FOR_VECTORS))
-    return nest, with_prefetches(nest, schedule, machine, around)
+    schedule = with_prefetches(nest, schedule, machine, around)
+    if isinstance(schedule, AmxTile):
+        schedule = finished(nest, schedule, machine)
+    return nest, schedule
 
 
 def vector_schedule(nest: Nest, machine: MachineDescription) -> tuple[Nest, VectorSchedule]:

@@ -18,7 +18,7 @@ from glow.glow_dialects.python_values import Python
 from glow.glow_dialects.timings import TIMINGS
 from glow.lowering.host_features import host_features, request_tiles
 from glow.lowering.kernels.codegen import amx_nest
-from glow.lowering.kernels.codegen.amx_groups import GroupLoops
+from glow.lowering.kernels.schedules.amx_groups import groups_of
 from glow.lowering.kernels.schedules.amx_tile import TilePlan, plan_tiles
 from glow.lowering.kernels.threads import nest_split
 from glow.lowering.target import find_target
@@ -133,8 +133,8 @@ def test_blocks_visit_every_group_once(lines: int, size: int, most: int):
     nest = simplified(product_nest(lines, size, 1, 16, 2))
     plan = plan_tiles(nest, MachineDescription(has_int8_tiles=True))
     assert plan is not None
-    for group in plan.groups:
-        kind = GroupLoops(group, plan, ())
+    for kind in groups_of(plan)[1]:
+        group = kind.group
         before = {d: p.constant for d, p in kind.first.items()}
         outside = kind.blocks(most)
         assert kind.dims[: len(outside)] == tuple(outside)
