@@ -181,6 +181,100 @@ class Timings:
     near_block_tiles: int = 28
     """Tiles of a block that stays in the second cache, as the choice of the algorithm assumes."""
 
+    # limits of schedules: what fits, and from where on something repays what it costs
+
+    least_transposed: int = 4
+    """Lanes of a square that is transposed in registers; smaller ones are as fast elementwise."""
+    most_transposed: int = 16
+    """The same; larger ones do not fit into registers."""
+    most_tile: int = 8
+    """Elements of a loop in a register tile of a reduction; more hide no more latency."""
+    most_emitted: int = 240
+    """Operations that the points of a register tile emit, loads aside: more code is not faster."""
+    least_row_lanes: int = 4
+    """Results that become lanes of a vector; fewer are stored one by one."""
+    most_listed_tiles: int = 10
+    """Tiles of a list of pixels, each of which has its own code."""
+    least_chunk_tiles: int = 3
+    """Tiles of pixels that meet the same filters and are worth chunks of the reduction."""
+    least_chunk_steps: int = 64
+    """Steps of a chunk; before and after it, sums are loaded and stored."""
+    most_gathered_pixels: tuple[int, int] = (4, 6)
+    """Rows and columns of outputs of a tile of gathered products."""
+    least_amx_quads: int = 4
+    """Depth of an AMX tile; with less, vectors are as fast, unless there is no more."""
+    least_pixel_filters: int = 4
+    """
+    Elements of filters of a tile of blocks, for each pixel that meets them, that repay prefetching
+    those of the next tile. Where they are fewer, the pixels that wait for them are few among all.
+    """
+    chosen_row_bytes: int = 512
+    """How far ahead rows that a list chooses are prefetched."""
+    panel_rows: int = 8
+    """Rows of the register tiles that share the next panel among them."""
+    most_panel_step: int = 16
+    """Elements, a line of floats, that a step prefetches at most of the next panel."""
+
+    # pieces of work: rows and columns that are taken together
+
+    latency_rows: int = 4
+    """Rows whose reductions hide each other's latency."""
+    queries: int = 8
+    """Positions of a query that meet the keys of an attention at a time."""
+    least_dense_queries: int = 16
+    """Positions of a query that repay turning keys around, and putting values together."""
+    least_turned_rows: int = 16
+    """Rows of a product that repay turning around a factor that is stored transposed."""
+    most_turned_terms: int = 256
+    """Terms of a sum for which that holds; more repay adding the lanes of vectors."""
+    most_inline_weight: int = 12
+    """
+    Operations of a body that runs on accumulators in registers. For more, a tile would have to have
+    few accumulators, so the body runs on results that are still in the nearest cache.
+    """
+    finished_rows: int = 32
+    """Rows that a heavier body has at a time."""
+    factor_l2_part: int = 8
+    """The bytes of the second cache for each element of a factor that stays there while panels of
+    the other come and go."""
+    near_group_bytes: int = 16 << 10
+    """Bytes of a group of channels that is copied by itself: half of the nearest cache."""
+    whole_image_l2_part: int = 8
+    """Images of at most the second cache, divided by this, are copied as a whole."""
+    page_bytes: int = 4096
+    """Arrays whose distance is near a multiple of it compete for the same lines of a cache."""
+    added_rows: int = 8
+    """Rows of a list that are added at a time: a sum is loaded and stored once for all of them."""
+    least_thread_columns: int = 64
+    """Columns of a thread; shorter parts of rows are read slowly."""
+    list_parts: int = 2
+    """Parts of a list, each with sums of its own: whole rows are read faster than parts of all."""
+    least_list_rows: int = 1024
+    """Rows of a part of a list."""
+    units: int = 32
+    """Pieces of work of a reduction that is cut, so that threads have about equally much."""
+    few_units: int = 8
+    """Register tiles of a nest below which its reduction is cut."""
+    least_row_steps: int = 8
+    """Steps of a sum over rows that are taken together, to repay combining them."""
+    part_granule: int = 64
+    """Parts of much more than so many terms begin at multiples of it, as cache lines do."""
+    balanced_share: float = 0.85
+    """How busy threads are, on average, where whole iterations of a loop are worth dividing."""
+    large_portion_share: float = 0.85
+    """How much of its part of the work each thread does in one portion."""
+    small_portions: int = 4
+    """Portions into which the rest of each part is cut, for any thread to take."""
+    block_l2_caches: int = 4
+    """
+    How many second caches the transformed input and products of a Winograd block fill at most, if
+    blocks can be smaller.
+    """
+    least_shared_tiles: int = 14
+    """Tiles of Winograd blocks that threads take in turns; products of fewer are slow."""
+    least_shared_share: float = 0.75
+    """How much of an image such blocks cover at least."""
+
     @property
     def independent_sums(self) -> int:
         """The number of simultaneous sums that hide the latency of additions."""

@@ -21,7 +21,7 @@ from typing import Any
 from ..errors import GlowError
 from ..glow_dialects.machine import MachineDescription
 
-FORMAT = "glow schedules 1"
+FORMAT = "glow schedules 2"
 
 
 @dataclass(frozen=True)

@@ -37,6 +37,7 @@ from ..glow_dialects.glow_nest.steps import KernelSteps
 from ..lowering.kernels.kernel_key import kernel_key
 from ..lowering.kernels.schedule_nests import schedule_nests, schedule_of
 from ..lowering.kernels.schedules.best_schedule import best_schedule
+from ..lowering.kernels.schedules.prefetch import ALONE, Around, loops_around
 from ..lowering.kernels.schedules.ranked_schedules import (
     Scheduled,
     fitted,
@@ -105,7 +106,7 @@ def jobs_of(nests: ModuleOp, target: Target) -> list[Job]:
         if isinstance(op, KernelOp) and _can_be_measured(op):
             split_reductions(op, machine)
             users = calls.get(op.sym_name.data, [])
-            if users and any(_has_choice(n) for _, n in _nests(op)):
+            if users and any(_has_choice(n.nest) for n in _nests(op)):
                 weights = [_is_weight(v) for v in users[0].arguments]
                 found.append(Job(kernel_key(op), op.clone(), weights, len(users)))
     return found
@@ -123,12 +124,25 @@ def _can_be_measured(kernel: KernelOp) -> bool:
     )
 
 
-def _nests(kernel: KernelOp) -> list[tuple[int, Nest]]:
-    """Returns the nests of a kernel as `schedule_nests` numbers and sees them."""
+@dataclass(frozen=True)
+class _NumberedNest:
+    """A nest of a kernel as `schedule_nests` numbers and sees it."""
+
+    number: int
+    nest: Nest
+    around: Around
+
+
+def _nests(kernel: KernelOp) -> list[_NumberedNest]:
+    """The nests of a kernel that have elements."""
     steps = KernelSteps(kernel)
-    ops = [op for op in kernel.walk() if isinstance(op, NestOp)]
-    nests = [(i, steps.nest(op)) for i, op in enumerate(ops)]
-    return [(i, with_unique_names(simplified(n))[0]) for i, n in nests if not n.is_empty]
+    around, found = loops_around(steps), []
+    for number, op in enumerate(op for op in kernel.walk() if isinstance(op, NestOp)):
+        nest = steps.nest(op)
+        if not nest.is_empty:
+            nest, change = with_unique_names(simplified(nest))
+            found.append(_NumberedNest(number, nest, around.get(op, ALONE).on(change)))
+    return found
 
 
 def _has_choice(nest: Nest) -> bool:
@@ -182,10 +196,10 @@ class Search:
         before = self._tried
         try:
             self._try_known(rivals)
-            nests = [(i, n) for i, n in _nests(rivals.job.kernel) if _has_choice(n)]
-            for left, (number, nest) in zip(range(len(nests), 0, -1), nests, strict=True):
+            nests = [n for n in _nests(rivals.job.kernel) if _has_choice(n.nest)]
+            for left, nest in zip(range(len(nests), 0, -1), nests, strict=True):
                 now = time.monotonic()
-                self._search_nest(rivals, number, nest, now + (rivals.end - now) / left)
+                self._search_nest(rivals, nest, now + (rivals.end - now) / left)
         except KeyboardInterrupt:
             self.interrupted = True
         result = rivals.result()
@@ -197,14 +211,15 @@ class Search:
         if known is not None and known.nests:
             self._try(rivals, known.nests)
 
-    def _search_nest(self, rivals: _Rivals, number: int, nest: Nest, end: float) -> None:
+    def _search_nest(self, rivals: _Rivals, numbered: _NumberedNest, end: float) -> None:
         """
         Tries the schedules that the model ranks best, then neighbours of the fastest, then the
         rest.
         """
-        key, machine = str(number), self._machine
-        seen = {_text(best_schedule(nest, machine)[1])}
-        ranked = ranked_schedules(nest, machine)
+        key, machine = str(numbered.number), self._machine
+        nest, around = numbered.nest, numbered.around
+        seen = {_text(best_schedule(nest, machine, around)[1])}
+        ranked = ranked_schedules(nest, machine, around)
 
         def attempt(found: Scheduled) -> bool:
             text = _text(found[1])
@@ -216,15 +231,18 @@ class Search:
         first = islice(ranked, _RANKED)
         while _one_wins(first, attempt, end):
             pass
-        while _one_wins(neighbours(nest, self._present(rivals, key, nest), machine), attempt, end):
-            pass
+        while True:
+            present = self._present(rivals, numbered)
+            if not _one_wins(neighbours(nest, present, machine, around), attempt, end):
+                break
         while _one_wins(ranked, attempt, end):
             pass
 
-    def _present(self, rivals: _Rivals, key: str, nest: Nest) -> Scheduled:
-        if key not in rivals.texts:
-            return best_schedule(nest, self._machine)
-        return fitted(nest, schedule_of(rivals.texts[key], rivals.job.name), self._machine)
+    def _present(self, rivals: _Rivals, numbered: _NumberedNest) -> Scheduled:
+        text = rivals.texts.get(str(numbered.number))
+        if text is None:
+            return best_schedule(numbered.nest, self._machine, numbered.around)
+        return fitted(numbered.nest, schedule_of(text, rivals.job.name), self._machine)
 
     def _try(self, rivals: _Rivals, texts: Mapping[str, str]) -> bool:
         self._tried += 1

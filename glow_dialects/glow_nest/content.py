@@ -28,8 +28,7 @@ class Content:
     def of(step: Leaf) -> Content:
         accesses = list(accesses_of(step))
         buffers = dict.fromkeys(a.buffer for a in accesses)
-        own = own_loops(step)
-        outer = dict.fromkeys(d for a in accesses for d in a.place.terms if d not in own)
+        outer = dict.fromkeys(outer_loops(step))
         if isinstance(step, RepeatListed) and step.part is not None:
             outer[step.part] = None
         return Content(step, tuple(buffers), tuple(outer))
@@ -51,6 +50,12 @@ def own_loops(step: Leaf) -> tuple[Dim, ...]:
             return (*step.parallel, *step.reduced)
         case _:
             return (step.numbers.dim,)
+
+
+def outer_loops(step: Leaf) -> tuple[Dim, ...]:
+    """The loop variables of other operations that the accesses of a step have."""
+    own = own_loops(step)
+    return tuple(dict.fromkeys(d for a in accesses_of(step) for d in a.place.terms if d not in own))
 
 
 def accesses_of(step: Leaf) -> Iterator[Access]:

@@ -71,9 +71,6 @@ class Reduction:
     adds_operand: bool = False
     """Whether the body adds the first operand to the result before all else, and such sums are
     exact, so that the reduction may as well start with that operand, and the body add zero."""
-    soon: tuple[Access, ...] = ()
-    """Elements to prefetch in each step, because nests that follow will read them. They may lie
-    beyond the end of a buffer."""
 
     @property
     def is_product(self) -> bool:
@@ -96,15 +93,15 @@ class Nest:
     """Whether a write may go to memory that `operands` read: then no point is visited twice."""
     raw: bool = False
     """Whether elements are only moved, so that they stay in the type that memory holds."""
-    ahead: int = 0
-    """The distance in bytes at which vectors of parameters that operands load are prefetched."""
 
-    def accesses(self, soon: Sequence[Access] | None = None) -> list[Access]:
-        """Returns all accesses, in order; with others that are prefetched, if `soon` is given."""
-        if self.reduction is None:
-            return [*self.operands, *self.writes]
-        fetched = self.reduction.soon if soon is None else soon
-        return [*self.reduction.reads, *fetched, *self.operands, *self.writes]
+    @property
+    def reduced_reads(self) -> tuple[Access, ...]:
+        """What the reduction reads."""
+        return () if self.reduction is None else self.reduction.reads
+
+    def accesses(self, prefetched: Sequence[Access] = ()) -> list[Access]:
+        """Returns all accesses, in order, with others that each step of the reduction prefetches."""
+        return [*self.reduced_reads, *prefetched, *self.operands, *self.writes]
 
     @property
     def weight(self) -> int:
@@ -301,8 +298,7 @@ def with_accesses(nest: Nest, one: Callable[[Access], Access]) -> Nest:
     """Returns the nest with `one` applied to each of its accesses."""
     reduction = nest.reduction
     if reduction is not None:
-        reads, soon = (tuple(map(one, accesses)) for accesses in (reduction.reads, reduction.soon))
-        reduction = replace(reduction, reads=reads, soon=soon)
+        reduction = replace(reduction, reads=tuple(map(one, reduction.reads)))
     return replace(
         nest,
         operands=tuple(map(one, nest.operands)),

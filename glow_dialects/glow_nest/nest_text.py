@@ -40,7 +40,6 @@ def write_nest(writer: Writer, nest: Nest, put_body: PutBody) -> None:
             writer.put(f" terms {reduction.terms}")
         if reduction.fields:
             writer.put(f" at [{', '.join(map(str, reduction.fields))}]")
-        _write_accesses(writer, " soon", reduction.soon)
         _write_words(writer, reduction, _OF_REDUCTIONS)
         if reduction.map is not None:
             writer.put(" map ")
@@ -48,8 +47,6 @@ def write_nest(writer: Writer, nest: Nest, put_body: PutBody) -> None:
     _write_accesses(writer, " reads", nest.operands)
     _write_accesses(writer, " writes", nest.writes)
     _write_words(writer, nest, _OF_NESTS)
-    if nest.ahead:
-        writer.put(f" ahead {nest.ahead}")
     if not is_passing(nest.body, nest):
         writer.put(" body ")
         put_body(nest.body, nest.given)
@@ -86,12 +83,10 @@ def read_nest(reader: Reader, body: ReadBody) -> Nest:
     if not writes:
         parser.raise_error("expected what the nest writes: writes(...)", position)
     words = _read_words(reader, _OF_NESTS)
-    ahead = parser.parse_integer() if parser.parse_optional_keyword("ahead") else 0
     elements = tuple(w.element for w in writes)
     nest = Nest(
         *(parallel, writes, Body(arguments(len(writes)), elements), operands, reduction, reduced),
         **words,
-        ahead=ahead,
     )
     if parser.parse_optional_keyword("body"):
         return replace(nest, body=body(nest.given, elements))
@@ -115,13 +110,12 @@ def _read_reduction(reader: Reader, body: ReadBody) -> Reduction:
     if parser.parse_optional_keyword("at"):
         square = parser.Delimiter.SQUARE
         fields = parser.parse_comma_separated_list(square, parser.parse_integer)
-    soon = _read_accesses(reader, "soon")
     words = _read_words(reader, _OF_REDUCTIONS)
     mapped = None
     if parser.parse_optional_keyword("map"):
         mapped = body([a.element for a in reads], [element])
     return Reduction(
-        *(Combine[name.upper()], element, reads, mapped, terms, tuple(fields)), soon=soon, **words
+        *(Combine[name.upper()], element, reads, mapped, terms, tuple(fields)), **words
     )
 
 

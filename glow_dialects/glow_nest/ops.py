@@ -26,7 +26,7 @@ from xdsl.utils.exceptions import VerifyException
 from .affine import Dim
 from .attributes import ContentAttr, ScheduleAttr, SplitAttr
 from .body_text import read_body, write_body
-from .content import Content, Leaf, own_loops
+from .content import Content, Leaf, outer_loops, own_loops
 from .kernel import (
     INDEX,
     KernelOp,
@@ -121,14 +121,21 @@ class NestOp(StepOp):
 
     def bound_schedule(self, nest: Nest) -> Schedule | None:
         """
-        Returns the schedule with the loops of the nest. Raises VerifyException if it names others.
+        Returns the schedule with the loops of the nest, and those around it. Raises VerifyException if it
+        names others.
         """
         if self.schedule is None:
             return None
         own, named = own_loops(nest), loops_of(self.schedule.data)
         if named.issubset(own):
             return self.schedule.data
-        known = {d.name: d for d in own}
+        outer = outer_loops(nest)
+        if named.issubset(own + outer):
+            return self.schedule.data
+        stands = dict(zip(outer_loops(self.nest), outer, strict=True))
+        if named.issubset((*own, *stands)):
+            return with_loops(self.schedule.data, stands)
+        known = {d.name: d for d in (*outer, *own)}
         unknown = sorted(d.name for d in named if d.name not in known)
         if unknown:
             raise VerifyException(

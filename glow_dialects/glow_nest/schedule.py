@@ -53,14 +53,14 @@ class Lines:
     read: int
     """The read of the reduction whose buffer they are in, by number."""
     first: Affine
-    """The place of the first element, which may lie beyond the end of the buffer."""
-    count: int
-    apart: int
+    """The place of the first element, which may lie beyond the end of the buffer. Loops around
+    the nest count as well."""
+    count: int = 1
+    apart: int = 0
     """Elements from one to the next."""
 
     def accesses(self, nest: Nest) -> tuple[Access, ...]:
-        assert nest.reduction is not None
-        buffer = nest.reduction.reads[self.read].buffer
+        buffer = nest.reduced_reads[self.read].buffer
         return tuple(Access(buffer, self.first + i * self.apart) for i in range(self.count))
 
 
@@ -112,6 +112,9 @@ class Elementwise(VectorSchedule):
 
     kind: ClassVar = "elementwise"
 
+    prefetch_distance: Mapping[int, int] = field(default_factory=dict)
+    """For operands, by number: how many elements ahead to prefetch vectors."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class RegisterTranspose(VectorSchedule):
@@ -137,8 +140,10 @@ class Reducing(VectorSchedule):
     """Reduction loops, outermost first."""
     unrolled: frozenset[Dim] = frozenset()
     """The reduction loops that are unrolled."""
-    ahead: Mapping[int, int] = field(default_factory=dict)
+    prefetch_distance: Mapping[int, int] = field(default_factory=dict)
     """For reads of the reduction, by number: how many elements ahead to prefetch vectors."""
+    prefetch_lines: Lines | None = None
+    """What else each step prefetches."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -212,17 +217,11 @@ class RegisterTile(Reducing):
     listed: Dim | None = None
     """The loop with parts, each tile of which has code of its own."""
     blocks: Dim | None = None
-    """
-    The loop over blocks. The points of a tile are visited along it first, so that a value that is
-    broadcast for a pixel is needed only for that pixel.
-    """
-    next_tile: Mapping[int, Dim] = field(default_factory=dict)
-    """
-    Reads, by number, whose next tile along a loop is prefetched, before each run of the innermost
-    loop of the reduction.
-    """
-    soon: Lines | None = None
-    """The prefetches of each step."""
+    """The loop over blocks, along which the points of a tile are visited first, so that what is
+    broadcast for a pixel is needed no longer than for that pixel."""
+    prefetch_next_tile: Mapping[int, Dim] = field(default_factory=dict)
+    """Reads, by number, of which the next tile along a loop is prefetched, before each run of the
+    innermost loop of the reduction."""
     chunks: Chunks | None = None
     """
     Chunks of the reduction, if the data of all steps of a tile would not stay in the L1 cache from
@@ -267,8 +266,9 @@ class TileGroup:
 @dataclass(frozen=True)
 class Finish:
     """
-    What is done with the results of a group: the loops over them (rows `r`, pixels `p`, panels and
-    outputs `o`, some of which are joined), which are a nest of its own, and how it is computed.
+    What is done with the results of a group: the loops over them, which are a nest of its own, and
+    how it is computed. The loops are `r` over rows, `p` over pixels, `panel` and `o` over outputs,
+    as far as they have more than one element; those that memory cannot tell from one are joined.
     """
 
     loops: tuple[Dim, ...]
@@ -288,6 +288,10 @@ class AmxTile(Schedule):
     joined: Dim | None = None
     """The loop over panels of which a group has several; None if they are of one long panel."""
     groups: tuple[TileGroup, ...]
+    prefetch_distance: int = 0
+    """How many elements ahead each step prefetches the filter; 0 for not at all."""
+    prefetch_next: bool = False
+    """Whether the groups that a filter meets prefetch the next one, each a share."""
     finish: tuple[Finish, ...] = ()
     """For each group, what is done with its results."""
 

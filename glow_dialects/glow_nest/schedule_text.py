@@ -197,6 +197,7 @@ _NUMBERS = _list(*_NUMBER)
 _PARTS = _mapping(_LOOP, _list(_write_part, _read_part))
 _TYPES: Mapping[str, tuple[Write, Read]] = {
     "int": _NUMBER,
+    "bool": (lambda w, b: w.put(str(b).lower()), lambda r: r.parser.parse_boolean()),
     "Dim": _LOOP,
     "Dim | None": _LOOP,
     "Affine": _PLACE,

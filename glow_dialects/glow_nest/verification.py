@@ -16,15 +16,10 @@ from .schedule import Elementwise, Reduce, Reducing, RegisterTile, Schedule, Vec
 
 
 def verify_bounds(content: Content, names: Sequence[str]) -> None:
-    """
-    Expects all accesses to be inside of their buffers, which messages call by `names`. Prefetches
-    may be outside.
-    """
+    """All accesses are inside of their buffers; `names` is how to call these."""
     called = dict(zip(content.buffers, names, strict=True))
-    step = content.step
-    soon = step.reduction.soon if isinstance(step, Nest) and step.reduction is not None else ()
-    for access in accesses_of(step):
-        if access in soon or any(d.size == 0 for d in access.place.terms):
+    for access in accesses_of(content.step):
+        if any(d.size == 0 for d in access.place.terms):
             continue
         low, high = reached(access)
         buffer = access.buffer
@@ -84,10 +79,27 @@ def verify_schedule(nest: Nest, schedule: Schedule) -> None:
                 f"found {schedule.step(dim)}"
             )
         _verify_parts(dim, schedule)
+    _verify_prefetches(nest, schedule)
     for dim in nest.reduced:
         has_table = any(isinstance(a.stride(dim), tuple) for a in nest.accesses())
         if has_table and isinstance(schedule, Reducing) and dim not in schedule.unrolled:
             raise VerifyException(f"expected {dim.name}, which has tables of places, unrolled")
+
+
+def _verify_prefetches(nest: Nest, schedule: VectorSchedule) -> None:
+    numbers: list[int] = []
+    if isinstance(schedule, Elementwise | Reducing):
+        numbers += schedule.prefetch_distance
+    if isinstance(schedule, Reducing) and schedule.prefetch_lines is not None:
+        numbers.append(schedule.prefetch_lines.read)
+    if isinstance(schedule, RegisterTile):
+        numbers += schedule.prefetch_next_tile
+    reads = nest.operands if isinstance(schedule, Elementwise) else nest.reduced_reads
+    for number in numbers:
+        if not 0 <= number < len(reads):
+            raise VerifyException(
+                f"expected prefetches of one of {len(reads)} reads, counted from 0, found {number}"
+            )
 
 
 def _expect_same(what: str, found: Sequence[Dim], wanted: Sequence[Dim]) -> None:

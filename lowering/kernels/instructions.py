@@ -22,7 +22,6 @@ from ...glow_dialects.operator import Call
 from .algorithms.elementwise import copy, data_parallel, elementwise
 from .codegen.types import significant_strides
 from .registry import Epilogue, Kernel, algorithm_of
-from .schedules.prefetch import plan_prefetches
 
 _HASH_DIGITS = 12
 
@@ -110,9 +109,7 @@ def describe(
     """Returns the nests of the algorithm of an instruction whose parameters have these views."""
     for kind, build in _BUILDERS.items():
         if isinstance(op, kind):
-            kernel = build(op, views, machine, threads)
-            plan_prefetches(kernel.steps)
-            return kernel
+            return build(op, views, machine, threads)
     raise ValueError(f"no kernel for {op.name}")
 
 

@@ -29,6 +29,7 @@ from ..tuned_schedules import load_schedules
 from .kernel_errors import of_kernel
 from .kernel_key import kernel_key
 from .schedules.best_schedule import best_schedule
+from .schedules.prefetch import ALONE, loops_around
 from .schedules.ranked_schedules import fitted
 
 
@@ -67,6 +68,7 @@ def schedule_nests(
     """
     steps = KernelSteps(kernel)
     nests = [op for op in kernel.walk() if isinstance(op, NestOp)]
+    around = loops_around(steps)
     for number, op in enumerate(nests):
         if op.schedule is not None:
             continue
@@ -76,7 +78,7 @@ def schedule_nests(
         nest = simplified(nest)
         text = texts.get(str(number)) if texts else None
         found = None if text is None else _measured(kernel, number, nest, text, machine)
-        nest, schedule = found or best_schedule(nest, machine)
+        nest, schedule = found or best_schedule(nest, machine, around.get(op, ALONE))
         named, change = with_unique_names(nest)
         steps.set_nest(op, named)
         op.schedule = ScheduleAttr(with_loops(schedule, change) if change else schedule)

@@ -20,13 +20,13 @@ from xdsl.dialects.builtin import ModuleOp, bf16, f32
 from xdsl.passes import ModulePass
 
 from ...errors import CompileError
+from ...glow_dialects import costs
 from ...glow_dialects.glow.constant import ConstantOp
 from ...glow_dialects.glow.machine import machine_of
 from ...glow_dialects.glow_cpu.blocked import BlockedConvolutionOp, is_blocked_input
 from ...glow_dialects.glow_cpu.winograd import PARTS, TILES, WinogradConvolutionOp
 from ...glow_dialects.machine import MachineDescription
 from ...glow_dialects.operator import element_of, shape_of
-from ...glow_dialects.timings import TIMINGS, Timings
 from ...semantics.arrays import constant_reader, lazy_constant
 from ...semantics.cook_toom import KERNEL
 from ...semantics.winograd import filter_in_parts, transform_filter
@@ -52,18 +52,11 @@ class Layer:
         _, inputs, *_, rows, _ = shape_of(node.filter.type)
         return Layer(images, inputs * rows, blocks * block, (counts[0], counts[1]))
 
-    @property
-    def channels(self) -> int:
-        """Pairs of an input and an output channel."""
-        return self.inputs * self.outputs
 
-
-def direct_cost(layer: Layer, timings: Timings = TIMINGS) -> float:
+def direct_cost(layer: Layer) -> float:
     """Returns the time of direct convolution, in floating-point operations at full speed."""
-    filters = layer.channels * KERNEL**2
-    # each image meets all filters before the next one does
-    reading = 4 * filters * timings.flops_per_byte
-    return layer.images * (2 * filters * prod(layer.counts) + reading)
+    weights = layer.inputs * layer.outputs * KERNEL**2
+    return costs.direct_convolution(layer.images, weights, prod(layer.counts))
 
 
 @dataclass(frozen=True)
@@ -76,27 +69,14 @@ class Winograd:
     """Whether products are those of parts in bf16."""
 
 
-def winograd_cost(
-    layer: Layer, way: Winograd, machine: MachineDescription, timings: Timings = TIMINGS
-) -> float:
+def winograd_cost(layer: Layer, way: Winograd, machine: MachineDescription) -> float:
     """Returns the time of Winograd convolution, in the unit of `direct_cost`."""
-    t, elements = timings, (way.tile + KERNEL - 1) ** 2
+    elements = (way.tile + KERNEL - 1) ** 2
     points = elements * layer.images * prod(-(-n // way.tile) for n in layer.counts)
-    products = 2 * points * layer.channels / t.winograd_product_speed
-    inputs, outputs = layer.inputs, layer.outputs
-    transforms = points * (t.winograd_input_flops * inputs + t.winograd_output_flops * outputs)
-    if not way.parts:
-        filters = layer.images * 4 * elements * layer.channels
-        return products + transforms + filters * t.flops_per_byte
-    size = 2 * PARTS
-    block = t.near_block_tiles * (size * inputs + 4 * outputs)
-    near_bytes = t.resident_l2_share * machine.l2_bytes
-    is_near = elements * (block + size * layer.channels) <= near_bytes
-    further = t.parts_near_flops if is_near else t.parts_far_flops
-    transforms += points * (inputs + outputs) * further
-    filters = layer.images * size * elements * layer.channels
-    reading = filters * t.parts_flops_per_byte
-    return t.parts_start_flops + products / t.parts_speed + transforms + reading
+    sizes = (layer.images, points, elements, layer.inputs, layer.outputs)
+    if way.parts:
+        return costs.winograd_in_parts(*sizes, 2 * PARTS, machine.l2_bytes)
+    return costs.winograd_convolution(*sizes)
 
 
 def best_way(layer: Layer, forced: bool, machine: MachineDescription) -> Winograd | None:
@@ -106,10 +86,10 @@ def best_way(layer: Layer, forced: bool, machine: MachineDescription) -> Winogra
     """
     parts = (False, True) if machine.has_bf16_tiles else (False,)
     ways = [Winograd(tile, p) for tile in TILES for p in parts]
-    costs: dict[Winograd | None, float] = {w: winograd_cost(layer, w, machine) for w in ways}
+    times: dict[Winograd | None, float] = {w: winograd_cost(layer, w, machine) for w in ways}
     if not forced:
-        costs[None] = direct_cost(layer)
-    return min(costs, key=lambda choice: costs[choice])
+        times[None] = direct_cost(layer)
+    return min(times, key=lambda choice: times[choice])
 
 
 def applies(node: BlockedConvolutionOp) -> bool:

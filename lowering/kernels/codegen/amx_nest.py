@@ -37,7 +37,6 @@ from ..schedules.amx_tile import (
     substituted,
     table_of,
 )
-from ..schedules.prefetch import streams
 from ..threads.split import Share, Split, is_balanced
 from .loop_driver import LoopDriver, whole
 from .memory import Bound, Memory, Place, Places
@@ -78,9 +77,6 @@ class TileNest:
         self.e.add(array)
         self.memory = memory.replaced({self._sums: array.memref})
         size = filter_bytes(nest, self.roles)
-        self._streams = streams(nest, self.roles.filter)
-        """Whether the next part of the filter is prefetched while this one is used."""
-        self._prefetches = size > TIMINGS.amx_prefetched_bytes and not self._streams
         self._is_near = size <= int(machine.l2_bytes * TIMINGS.amx_filters_l2_share)
         self._blocks = 1
         """How many blocks the pixels need to be cut into, so that one of them stays near."""
@@ -161,7 +157,7 @@ class TileNest:
         plan, images = self.plan, len(kind.group.tiles)
         change = {**kind.change, **self._first_quad}
         reads = [substituted(a, change) for a in (self.roles.image, self.roles.filter)]
-        if self._streams:
+        if self.plan.prefetch_next:
             reads.append(self._ahead(reads[1], kind))
         places = self.memory.places(reads, bound)
         for tile in range(images * plan.panels):
@@ -212,8 +208,8 @@ class TileNest:
         for i in range(1 if parts is None else parts.size):
             chosen = places if parts is None else self.memory.advance(places, parts, i)
             self._products(reads[:2], chosen, kind, loaded)
-        if self._prefetches:
-            later = places[reads[1]].moved(TIMINGS.prefetch_bytes // self.roles.filter_size)
+        if self.plan.prefetch_distance:
+            later = places[reads[1]].moved(self.plan.prefetch_distance)
             self._prefetch(reads[1], later, self.roles.quads, 3)
         for ahead in reads[2:]:
             self._prefetch(ahead, places[ahead], self._lines_ahead(kind), 2)

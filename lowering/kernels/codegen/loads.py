@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from xdsl.ir import SSAValue
 
-from ....glow_dialects.elements import element_bytes
 from ....glow_dialects.glow_nest.affine import Access, Dim
+from ....glow_dialects.glow_nest.schedule import Elementwise
 from .algebra import ArithAlgebra, Value
 from .memory import Place, Point, offset_of
 from .tile import Tile
@@ -62,10 +62,11 @@ class Loads:
         memory, nest, lanes = self._tile.memory, self._tile.nest, self._lanes
         stride = access.stride(self._vector) if self._vector is not None else 0
         stride = 1 if isinstance(stride, tuple) else stride
-        reduction, ahead = nest.reduction, nest.ahead
-        if ahead and stride and access.buffer.parameter is not None:
-            distance = ahead // element_bytes(access.element)
-            memory.prefetch(access, place, offset + distance, locality=2)
+        reduction, schedule = nest.reduction, self._tile.schedule
+        if isinstance(schedule, Elementwise) and schedule.prefetch_distance:
+            distance = schedule.prefetch_distance.get(nest.operands.index(access))
+            if distance is not None:
+                memory.prefetch(access, place, offset + distance, locality=2)
         if not self._reduces or reduction is None or reduction.terms == 1:
             return memory.load(access, place, offset, stride, self._algebra, nest.raw)
         if reduction.fields and access is reduction.reads[0]:

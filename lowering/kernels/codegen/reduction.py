@@ -37,8 +37,8 @@ class TileReduction:
         self._across = schedule.vector in nest.reduced
         """Whether lanes run over a reduced dimension, so that a result is one lane."""
         self._loops = schedule.reduced if isinstance(schedule, Reducing) else ()
-        soon = schedule.soon if isinstance(schedule, RegisterTile) else None
-        self.soon = soon.accesses(nest) if soon else self._of.soon
+        lines = schedule.prefetch_lines if isinstance(schedule, Reducing) else None
+        self.prefetched = () if lines is None else lines.accesses(nest)
         """What each step prefetches."""
         self.starts_with_operand = self._of.adds_operand and not self._across
         self._loaded: Loaded | None = None
@@ -126,11 +126,11 @@ class TileReduction:
             if mask is not None:
                 new = self._wide.emitter.select(mask, new, accumulator)
             results.append(new)
-        ahead = self._schedule.ahead if isinstance(self._schedule, Reducing) else {}
-        for number, distance in ahead.items():
+        far = self._schedule.prefetch_distance if isinstance(self._schedule, Reducing) else {}
+        for number, distance in far.items():
             self._prefetch_points(tile, self._of.reads[number], points, distance)
         start = {d: elements.start for d, elements in tile.elements.items()}
-        for access in self.soon:
+        for access in self.prefetched:
             tile.memory.prefetch(access, tile.places[access], offset_of(access, start), 2)
         return results
 
@@ -149,7 +149,7 @@ class TileReduction:
     def _prefetch_next(self, tile: Tile, points: Sequence[Point]) -> None:
         if not isinstance(self._schedule, RegisterTile):
             return
-        for number, dim in self._schedule.next_tile.items():
+        for number, dim in self._schedule.prefetch_next_tile.items():
             access = self._of.reads[number]
             distance = offset_of(access, {dim: len(tile.elements[dim])})
             self._prefetch_points(tile, access, points, distance)

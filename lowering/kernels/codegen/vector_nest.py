@@ -50,7 +50,7 @@ class VectorNest:
         says is this thread's.
         """
         nest, schedule = self._nest, self._schedule
-        accesses = nest.accesses(self._reduction and self._reduction.soon)
+        accesses = nest.accesses(self._reduction.prefetched if self._reduction else ())
         accesses += [a.indirect.access for a in accesses if a.indirect is not None]
         start = Tile(nest, schedule, self._memory, self._memory.places(accesses, bound))
         fixed = loaded_before(start, self._algebra)

@@ -124,14 +124,15 @@ def stores_directly(nest: Nest, plan: TilePlan) -> bool:
     )
 
 
-def finished(nest: Nest, plan: TilePlan, machine: MachineDescription) -> AmxTile:
-    """The schedule of a plan, with the best schedules for what is done with results."""
-    sums, finish = sums_of(nest, plan), []
+def finished(nest: Nest, schedule: AmxTile, machine: MachineDescription) -> AmxTile:
+    """A schedule with the best schedules for what is done with results."""
+    plan, finish = TilePlan.of(nest, schedule), []
+    sums = sums_of(nest, plan)
     if not stores_directly(nest, plan):
         for kind in groups_of(plan)[1]:
             inner = kind.finishing(nest, sums)
             finish.append(Finish(inner.parallel, choose_schedule(inner, machine)))
-    return replace(plan.schedule, finish=tuple(finish))
+    return replace(schedule, finish=tuple(finish))
 
 
 def bound_finish(nest: Nest, finish: Finish) -> VectorSchedule:

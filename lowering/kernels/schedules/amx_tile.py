@@ -19,11 +19,12 @@ nearly everywhere.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from math import prod
 
 from xdsl.dialects.builtin import IntegerType, bf16, f32, i32
 
+from ....glow_dialects.costs import amx_group, results
 from ....glow_dialects.elements import element_bytes, is_unsigned, storage_type
 from ....glow_dialects.glow_nest.affine import Access, Affine, Dim
 from ....glow_dialects.glow_nest.nest import Combine, Nest, Reduction
@@ -32,15 +33,10 @@ from ....glow_dialects.glow_vec import TileProduct
 from ....glow_dialects.glow_vec.tiles import QUAD, TILE_BYTES, TILE_ROWS, TILES
 from ....glow_dialects.machine import MachineDescription
 from ....glow_dialects.timings import TIMINGS
-from ..costs import amx_step
+from .costed import Costed
 
 COLUMNS = TILE_BYTES // QUAD
-"""The outputs of an AMX tile of the filter."""
-_FEWEST_QUADS = 4
-"""
-The least depth of an AMX tile, in groups of four. With less, vectors are as fast, unless the
-reduction has no more.
-"""
+"""Outputs of a tile of the filter."""
 _WITH_TILES = MachineDescription(has_int8_tiles=True, has_bf16_tiles=True)
 
 
@@ -99,7 +95,9 @@ def tile_roles(nest: Nest, machine: MachineDescription) -> TileRoles | None:
     depth = next((d for d in nest.reduced if image.stride(d) == neighbours), None)
     quads = 1 if depth is None else _most_dividing(depth.size, TILE_ROWS)
     pitch = COLUMNS * terms if depth is None else stride_of(filters, depth)
-    if pitch < COLUMNS * terms or (depth is not None and quads < min(_FEWEST_QUADS, depth.size)):
+    if pitch < COLUMNS * terms or (
+        depth is not None and quads < min(TIMINGS.least_amx_quads, depth.size)
+    ):
         return None
     rest = [d for d in nest.parallel if d is not lane]
     pixels = [d for d in rest if stride_of(filters, d) == 0 and stride_of(image, d) > 0]
@@ -155,22 +153,18 @@ def _most_dividing(number: int, most: int) -> int:
     return max(d for d in range(1, most + 1) if number % d == 0)
 
 
-@dataclass(frozen=True)
-class TilePlan:
+@dataclass(frozen=True, kw_only=True)
+class TilePlan(AmxTile):
+    """A schedule with what the loops of its nest do."""
+
     roles: TileRoles
-    rows: int
-    """The rows of each tile of the image and of accumulators."""
-    panels: int
-    """The tiles of the filter in a group."""
-    joined: Dim | None
-    """The dimension of panels of which a group has several; None if `roles.lane` is long enough."""
-    groups: tuple[TileGroup, ...]
     line: tuple[Dim, Dim]
     """The dimensions of groups; dimensions that the nest lacks have size 1."""
 
     @property
     def schedule(self) -> AmxTile:
-        return AmxTile(rows=self.rows, panels=self.panels, joined=self.joined, groups=self.groups)
+        """The schedule alone."""
+        return AmxTile(**{f.name: getattr(self, f.name) for f in fields(AmxTile)})
 
     @staticmethod
     def of(nest: Nest, schedule: AmxTile) -> TilePlan:
@@ -180,8 +174,7 @@ class TilePlan:
         roles = tile_roles(nest, _WITH_TILES)
         if roles is None:
             raise ValueError("expected a product that tile registers compute")
-        s = schedule
-        return TilePlan(roles, s.rows, s.panels, s.joined, s.groups, _line(roles))
+        return TilePlan(roles=roles, line=_line(roles), **vars(schedule))
 
     @property
     def units(self) -> int:
@@ -224,9 +217,23 @@ def plan_tiles(nest: Nest, machine: MachineDescription) -> TilePlan | None:
     roles = tile_roles(nest, machine)
     if roles is None:
         return None
-    steps = prod(d.size for d in nest.reduced) // roles.quads
-    plans = _plans(roles)
-    return min(plans, key=lambda plan: _cost(plan, steps))
+    steps = _steps(nest, roles)
+    return min(_plans(roles), key=lambda plan: _cost(plan, steps))
+
+
+def amx_product(nest: Nest, machine: MachineDescription) -> Costed | None:
+    """A product in tile registers; None if they do not compute it."""
+    plan = plan_tiles(nest, machine)
+    if plan is None:
+        return None
+    outer = plan.units // (plan.columns * sum(prod(g.counts) for g in plan.groups))
+    vectors = prod(d.size for d in nest.parallel) / COLUMNS
+    cycles = _cost(plan, _steps(nest, plan.roles)) * outer + results(vectors, nest.weight)
+    return Costed(cycles, nest, plan.schedule)
+
+
+def _steps(nest: Nest, roles: TileRoles) -> int:
+    return prod(d.size for d in nest.reduced) // roles.quads
 
 
 def _line(roles: TileRoles) -> tuple[Dim, Dim]:
@@ -247,7 +254,14 @@ def _plans(roles: TileRoles) -> Iterator[TilePlan]:
             continue
         most = min(4, (TILES - 1 - panels) // panels)
         for rows, groups in _groupings(roles.image, outer, inner, most):
-            yield TilePlan(roles, rows, panels, joined, tuple(groups), line)
+            yield TilePlan(
+                roles=roles,
+                line=line,
+                rows=rows,
+                panels=panels,
+                joined=joined,
+                groups=tuple(groups),
+            )
 
 
 def _groupings(
@@ -303,8 +317,8 @@ def _cost(plan: TilePlan, steps: int) -> float:
     """Returns the cycles of all groups, without the rest of the nest on their results."""
     total = 0.0
     for group in plan.groups:
-        cycles = amx_step(len(group.tiles), plan.panels, plan.rows, plan.roles.quads)
-        total += prod(group.counts) * (steps * cycles + TIMINGS.amx_group_cycles)
+        sizes = (len(group.tiles), plan.panels, plan.rows, plan.roles.quads)
+        total += prod(group.counts) * amx_group(*sizes, steps)
     return total * plan.columns
 
 

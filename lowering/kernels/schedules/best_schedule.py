@@ -2,29 +2,53 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 from ....glow_dialects.glow_nest.nest import Nest
-from ....glow_dialects.glow_nest.schedule import Schedule, VectorSchedule
+from ....glow_dialects.glow_nest.schedule import AmxTile, Schedule, VectorSchedule
 from ....glow_dialects.machine import MachineDescription
 from .amx_groups import finished
-from .amx_tile import plan_tiles
-from .gathered_dot import field_schedule
-from .lane_permutation import table_schedule
+from .amx_tile import amx_product
+from .costed import Costed
+from .gathered_dot import gathered_product
+from .lane_permutation import permuted_product
+from .prefetch import ALONE, Around, with_prefetches
 from .register_tile import tiled_product
 from .schedule import choose_schedule
 
+_Scheduler = Callable[[Nest, MachineDescription], Costed | None]
+_FOR_VECTORS: Sequence[_Scheduler] = (gathered_product, permuted_product, tiled_product)
 
-def best_schedule(nest: Nest, machine: MachineDescription) -> tuple[Nest, Schedule]:
+
+def best_schedule(
+    nest: Nest, machine: MachineDescription, around: Around = ALONE
+) -> tuple[Nest, Schedule]:
     """Returns a simplified nest, perhaps with other loops, and its best schedule."""
-    plan = plan_tiles(nest, machine)
-    return scheduled(nest, machine) if plan is None else (nest, finished(nest, plan, machine))
+    nest, schedule = _cheapest(nest, machine, (amx_product, *_FOR_VECTORS))
+    schedule = with_prefetches(nest, schedule, machine, around)
+    if isinstance(schedule, AmxTile):
+        schedule = finished(nest, schedule, machine)
+    return nest, schedule
 
 
-def scheduled(nest: Nest, machine: MachineDescription) -> tuple[Nest, VectorSchedule]:
-    """Returns the same, with a schedule for vectors only."""
-    for special in (field_schedule, table_schedule):
-        if (schedule := special(nest, machine)) is not None:
-            return nest, schedule
-    tiled = tiled_product(nest, machine)
-    if tiled is None and nest.reduction is not None and nest.reduction.terms > 1:
+def vector_schedule(nest: Nest, machine: MachineDescription) -> tuple[Nest, VectorSchedule]:
+    """The same among schedules for vectors, without what is prefetched."""
+    nest, schedule = _cheapest(nest, machine, _FOR_VECTORS)
+    assert isinstance(schedule, VectorSchedule)
+    return nest, schedule
+
+
+def _cheapest(
+    nest: Nest, machine: MachineDescription, schedulers: Sequence[_Scheduler]
+) -> tuple[Nest, Schedule]:
+    """
+    The schedule for products that takes fewest cycles, or one for nests of all kinds. Raises
+    ValueError for products of groups that none of them can compute.
+    """
+    found = [c for scheduler in schedulers if (c := scheduler(nest, machine)) is not None]
+    if found:
+        best = min(found, key=lambda costed: costed.cycles)
+        return best.nest, best.schedule
+    if nest.reduction is not None and nest.reduction.terms > 1:
         raise ValueError("products of groups need panels of as many columns as vectors have")
-    return tiled or (nest, choose_schedule(nest, machine))
+    return nest, choose_schedule(nest, machine)

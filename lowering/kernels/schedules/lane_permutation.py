@@ -9,28 +9,31 @@ lane.
 
 from __future__ import annotations
 
+from math import prod
+
+from ....glow_dialects.costs import permuted_tile
 from ....glow_dialects.glow_nest.affine import Access, Dim
 from ....glow_dialects.glow_nest.nest import Nest
 from ....glow_dialects.glow_nest.schedule import LanePermutation
 from ....glow_dialects.machine import MachineDescription
+from .costed import Costed
 from .schedule import widest_lanes
 
 
-def table_schedule(nest: Nest, machine: MachineDescription) -> LanePermutation | None:
-    """Returns the schedule of a product with a table for lanes; None if it has none."""
+def permuted_product(nest: Nest, machine: MachineDescription) -> Costed | None:
+    """A product with a table for lanes; None if it has none."""
     if nest.reduction is None or not nest.reduction.is_product or nest.reduction.terms > 1:
         return None
     lanes = widest_lanes(nest, machine)
     vector = next((d for d in nest.parallel if _is_lanes(nest, d, lanes)), None)
     if vector is None:
         return None
-    return LanePermutation(
-        order=(*(d for d in nest.parallel if d is not vector), vector),
-        reduced=nest.reduced,
-        vector=vector,
-        lanes=lanes,
-        vectors=vector.size // lanes,
+    rest, vectors = [d for d in nest.parallel if d is not vector], vector.size // lanes
+    schedule = LanePermutation(
+        order=(*rest, vector), reduced=nest.reduced, vector=vector, lanes=lanes, vectors=vectors
     )
+    tile = permuted_tile(vectors, prod(d.size for d in nest.reduced))
+    return Costed(tile * prod(d.size for d in rest), nest, schedule)
 
 
 def _is_lanes(nest: Nest, dim: Dim, lanes: int) -> bool:

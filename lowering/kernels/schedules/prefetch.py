@@ -1,28 +1,81 @@
 """
-Prefetches that follow from the loops around a nest, or from the origin of its data.
+What nests prefetch: the part of their schedules that is decided last.
 
+- Register tiles of products spread the filters of the next tile of blocks over the steps of the
+  present one, or read filters some way ahead, as any reduction does with large packed operands.
 - In a loop over panels of weights, the next panel is read while rows meet the present one.
 - A processor cannot predict which rows a list chooses, so they are prefetched some way ahead.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
-from ....glow_dialects.glow_nest.affine import Access, Affine, Dim
-from ....glow_dialects.glow_nest.nest import Nest, Repeat, RepeatListed, Step
+from xdsl.ir import Block
 
-_AHEAD_BYTES = 512
-"""The distance in bytes at which rows that a list chooses are prefetched."""
-_TILE_ROWS = 8
-"""The rows of a register tile; tiles share the prefetches of the next panel among them."""
-_LINE = 16
-"""
-The elements of a cache line. With fewer rows than a panel has lines, the same line would be
-prefetched several times.
-"""
+from ....glow_dialects.costs import near_bytes, prefetched_bytes
+from ....glow_dialects.elements import element_bytes
+from ....glow_dialects.glow_nest.affine import Access, Affine, Dim
+from ....glow_dialects.glow_nest.content import own_loops
+from ....glow_dialects.glow_nest.kernel import RepeatOp
+from ....glow_dialects.glow_nest.nest import Nest
+from ....glow_dialects.glow_nest.ops import NestOp, RepeatListedOp
+from ....glow_dialects.glow_nest.schedule import (
+    AmxTile,
+    Elementwise,
+    Lines,
+    Reduce,
+    Reducing,
+    RegisterTile,
+    Schedule,
+)
+from ....glow_dialects.glow_nest.schedule_text import with_loops
+from ....glow_dialects.glow_nest.steps import KernelSteps
+from ....glow_dialects.machine import LINE_BYTES, MachineDescription
+from ....glow_dialects.timings import TIMINGS
+from .amx_tile import TilePlan, filter_bytes
+from .register_tile import Roles, roles_of
+
+
+@dataclass(frozen=True)
+class Around:
+    """What the loops around a nest say about what it prefetches."""
+
+    next_panel: Lines | None = None
+    """Its share of the panel that the next iteration of a loop reads."""
+    chosen: bool = False
+    """Whether a list chooses what it reads."""
+
+    def on(self, change: Mapping[Dim, Dim]) -> Around:
+        """The same for a nest with other loops."""
+        return replace(self, next_panel=with_loops(self.next_panel, change)) if change else self
+
+
+ALONE = Around()
+"""No loops around a nest."""
+
+
+def with_prefetches(
+    nest: Nest, schedule: Schedule, machine: MachineDescription, around: Around = ALONE
+) -> Schedule:
+    """The schedule of a nest, with what is prefetched."""
+    panel = around.next_panel
+    match schedule:
+        case RegisterTile():
+            return _of_register_tile(nest, schedule, machine, panel)
+        case Reduce():
+            distance = _distances(nest, schedule, machine)
+            return replace(schedule, prefetch_distance=distance, prefetch_lines=panel)
+        case Reducing():
+            return replace(schedule, prefetch_lines=panel)
+        case AmxTile():
+            return _of_amx_tile(nest, schedule)
+        case Elementwise() if around.chosen:
+            return replace(schedule, prefetch_distance=_row_distances(nest, schedule))
+        case _:
+            return schedule
 
 
 def streams(nest: Nest, access: Access) -> bool:
@@ -35,25 +88,166 @@ def streams(nest: Nest, access: Access) -> bool:
     return access.buffer.parameter is not None and all(a.buffer.parameter is None for a in others)
 
 
-def plan_prefetches(steps: list[Step]) -> None:
-    """Adds to nests the prefetches that follow from the loops around them."""
-    for step in steps:
-        if isinstance(step, Repeat):
-            plan_prefetches(step.steps)
-            _prefetch_next_panel(step)
-        elif isinstance(step, RepeatListed):
-            step.steps[:] = [
-                replace(s, ahead=_AHEAD_BYTES) if isinstance(s, Nest) else s for s in step.steps
-            ]
+# by the schedule alone
+
+
+def _row_distances(nest: Nest, schedule: Elementwise) -> Mapping[int, int]:
+    """For vectors of parameters."""
+    return {
+        number: TIMINGS.chosen_row_bytes // element_bytes(a.element)
+        for number, a in enumerate(nest.operands)
+        if a.buffer.parameter is not None and schedule.vector and a.stride(schedule.vector)
+    }
+
+
+def _distances(nest: Nest, schedule: Reduce, machine: MachineDescription) -> Mapping[int, int]:
+    """
+    Large arrays of which each step of the reduction reads the next part, as packed weights are,
+    come from a far cache and are prefetched.
+    """
+    vector = schedule.vector
+    if vector is None or vector in nest.reduced or not nest.reduced:
+        return {}
+    width = schedule.step(vector)
+    found: dict[int, int] = {}
+    for number, access in enumerate(nest.reduced_reads):
+        size = element_bytes(access.element)
+        far = (access.buffer.high - access.buffer.low) * size > prefetched_bytes(machine)
+        if far and access.stride(vector) == 1 and access.stride(nest.reduced[-1]) == width:
+            found[number] = TIMINGS.prefetch_bytes // size
+    return found
+
+
+def _of_register_tile(
+    nest: Nest, schedule: RegisterTile, machine: MachineDescription, next_panel: Lines | None
+) -> RegisterTile:
+    roles = roles_of(nest, machine)
+    assert roles is not None
+    lines, far = next_panel, prefetched_bytes(machine)
+    if _spreads(nest, roles, schedule, machine):
+        lines = _next_filters(nest, roles, schedule)
+    # what the lines bring is far only if it does not stay
+    goes = lines is None or (roles.blocks and _panel_bytes(roles, schedule) > far)
+    number, image_bytes = roles.filter_number, nest.touched_bytes(roles.image)
+    distance, next_tile = {}, {}
+    if goes and nest.touched_bytes(roles.filter) > far:
+        distance = {number: TIMINGS.prefetch_bytes // element_bytes(roles.filter.element)}
+    if roles.pixels and image_bytes > near_bytes(machine) and len(nest.reduced) == 2:
+        # the image comes from a far cache, and no window of the same tile reads it before
+        pixel = roles.pixels[-1]
+        if pixel in schedule.parts and pixel is not schedule.listed:
+            next_tile = {1 - number: pixel}
+    return replace(
+        schedule,
+        prefetch_distance=distance,
+        prefetch_lines=lines,
+        prefetch_next_tile=next_tile,
+    )
+
+
+def _panel(roles: Roles, schedule: RegisterTile) -> int:
+    """How many elements filters of a tile of blocks have."""
+    block = roles.blocks[-1]
+    stride = roles.filter.stride(block)
+    assert isinstance(stride, int)
+    return schedule.parts[block][0].tile * stride
+
+
+def _panel_bytes(roles: Roles, schedule: RegisterTile) -> int:
+    return _panel(roles, schedule) * element_bytes(roles.filter.element)
+
+
+def _inner_pixels(roles: Roles, schedule: RegisterTile) -> list[Dim]:
+    """The dimensions of pixels that meet the filters of a tile of blocks one after the other."""
+    if not roles.blocks:
+        return []
+    block = schedule.order.index(roles.blocks[-1])
+    return [d for d in schedule.order[block + 1 :] if d in roles.pixels]
+
+
+def _spreads(nest: Nest, roles: Roles, schedule: RegisterTile, machine: MachineDescription) -> bool:
+    """
+    Whether to read the filters of the next tile of blocks from memory all the while that pixels
+    meet the present ones. While the first pixels meet them, they are needed faster than memory
+    gives them. The filters of two tiles must fit into the cache, however, beside the image.
+    """
+    pixels = _inner_pixels(roles, schedule)
+    if not pixels:
+        return False
+    if streams(nest, roles.filter):
+        return True
+    if _panel(roles, schedule) < TIMINGS.least_pixel_filters * prod(d.size for d in pixels):
+        return False
+    # of a batch, one image at a time meets all filters
+    images = prod(d.size for d in roles.pixels if d not in pixels)
+    beside = nest.touched_bytes(roles.image) // images + 2 * _panel_bytes(roles, schedule)
+    far = nest.touched_bytes(roles.filter) > prefetched_bytes(machine)
+    return far and beside <= machine.l2_bytes
+
+
+def _next_filters(nest: Nest, roles: Roles, schedule: RegisterTile) -> Lines:
+    """
+    What to prefetch in each step, so that the filters of the next tile of blocks are near when all
+    pixels have met the present ones.
+    """
+    pixels, panel = _inner_pixels(roles, schedule), _panel(roles, schedule)
+    place = Affine({}, roles.filter.place.constant + panel)
+    for dim in nest.parallel:
+        if dim is not roles.vector:
+            place += Affine({dim: roles.filter.stride(dim)})
+    reduced, share = nest.reduced, panel
+    if schedule.chunks is not None:
+        share //= schedule.chunks.number.size
+        place += schedule.chunks.number * share
+        reduced = reduced[1:]
+    # each tile of pixels prefetches its share, the largest of them without a gap
+    most = max(p.tile for p in schedule.parts[pixels[-1]])
+    count = prod(p.size for p in pixels)
+    step = -(-share * most // (count * prod(d.size for d in reduced)))
+    for position, pixel in enumerate(pixels):
+        inner = prod(d.size for d in pixels[position + 1 :])
+        place += pixel * (share * inner // count)
+    for position, dim in enumerate(reduced):
+        place += dim * (step * prod(d.size for d in reduced[position + 1 :]))
+    line = LINE_BYTES // element_bytes(roles.filter.element)
+    return Lines(roles.filter_number, place, -(-step // line), line)
+
+
+def _of_amx_tile(nest: Nest, schedule: AmxTile) -> AmxTile:
+    """The filter of a product in tile registers is read ahead if it comes from memory."""
+    roles = TilePlan.of(nest, schedule).roles
+    if streams(nest, roles.filter):
+        return replace(schedule, prefetch_next=True)
+    far = filter_bytes(nest, roles) > TIMINGS.amx_prefetched_bytes
+    distance = TIMINGS.prefetch_bytes // roles.filter_size if far else 0
+    return replace(schedule, prefetch_distance=distance)
+
+
+# by the loops around nests
+
+
+def loops_around(steps: KernelSteps) -> Mapping[NestOp, Around]:
+    """What the loops of a kernel say about what its nests prefetch, where they say anything."""
+    found: dict[NestOp, Around] = {}
+    _look_around(steps, steps.kernel.body.block, found)
+    return found
+
+
+def _look_around(steps: KernelSteps, block: Block, found: dict[NestOp, Around]) -> None:
+    for op in block.ops:
+        if isinstance(op, RepeatOp):
+            _look_around(steps, op.body.block, found)
+            found.update(_next_panels(steps, op))
+        elif isinstance(op, RepeatListedOp):
+            nests = (n for n in op.body.block.ops if isinstance(n, NestOp))
+            found.update({nest: Around(chosen=True) for nest in nests})
 
 
 @dataclass(frozen=True)
 class _Product:
     """A nest `sum(rows[i, t] * panels[p, t, j])` within a loop over `p`."""
 
-    steps: list[Step]
-    number: int
-    nest: Nest
+    op: NestOp
     panel: Access
     term: Dim
     row: Affine
@@ -62,51 +256,58 @@ class _Product:
     """The number of rows, including the loops between the one over `p` and the nest."""
 
 
-def _prefetch_next_panel(loop: Repeat) -> None:
+def _next_panels(steps: KernelSteps, loop: RepeatOp) -> Mapping[NestOp, Around]:
     """
     Lets each step of the products of a register tile prefetch its share of the next panel, so that
     the panel is complete when all rows have met the present one.
     """
-    found = [_as_product(loop.dim, *at) for at in _products(loop.steps, ())]
-    products = [p for p in found if p is not None]
-    if not products or len(products) < len(found):
-        return
+    p = steps.variable(loop.variable)
+    products: list[_Product] = []
+    for op, around in _products(steps, loop.body.block, ()):
+        product = _as_product(p, op, steps.nest(op), around)
+        if product is None:
+            return {}
+        products.append(product)
+    if not products:
+        return {}
     first = products[0]
     width, first_row = first.panel.stride(first.term), min(p.row.constant for p in products)
     assert isinstance(width, int)
-    step = -(-width * _TILE_ROWS // sum(p.rows for p in products))
-    if step > _LINE:
-        return
-    for p in products:
-        panel = first.panel.stride(loop.dim)
+    step = -(-width * TIMINGS.panel_rows // sum(p.rows for p in products))
+    # so few rows would prefetch a line several times
+    if step > TIMINGS.most_panel_step:
+        return {}
+    found: dict[NestOp, Around] = {}
+    for each in products:
+        panel = first.panel.stride(p)
         assert isinstance(panel, int)
-        start = Affine({loop.dim: panel}, p.panel.place.constant + panel)
-        share = (p.row + -first_row) * (p.term.size * step // _TILE_ROWS)
-        place = start + share + p.term * step
-        reduction = p.nest.reduction
-        assert reduction is not None
-        reduction = replace(reduction, soon=(Access(p.panel.buffer, place),))
-        p.steps[p.number] = replace(p.nest, reduction=reduction)
+        place = Affine({p: panel}, each.panel.place.constant + panel)
+        place += (each.row + -first_row) * (each.term.size * step // TIMINGS.panel_rows)
+        place += each.term * step
+        # a schedule has no loops of the nest that run once
+        own = [d for d in own_loops(steps.nest(each.op)) if d.size == 1]
+        terms = {d: s for d, s in place.terms.items() if d not in own}
+        found[each.op] = Around(Lines(1, Affine(terms, place.constant)))
+    return found
 
 
 def _products(
-    steps: list[Step], around: tuple[Dim, ...]
-) -> Iterator[tuple[list[Step], int, Nest, tuple[Dim, ...]]]:
-    """Yields the nests of products among steps, their places, and the loops around them."""
-    for number, step in enumerate(steps):
-        if isinstance(step, Repeat):
-            yield from _products(step.steps, (*around, step.dim))
-        elif isinstance(step, Nest) and step.reduction is not None and step.reduction.is_product:
-            yield steps, number, step, around
+    steps: KernelSteps, block: Block, around: tuple[Dim, ...]
+) -> Iterator[tuple[NestOp, tuple[Dim, ...]]]:
+    """The nests of products in a block, and the loops around them."""
+    for op in block.ops:
+        if isinstance(op, RepeatOp):
+            yield from _products(steps, op.body.block, (*around, steps.variable(op.variable)))
+        elif isinstance(op, NestOp):
+            reduction = steps.nest(op).reduction
+            if reduction is not None and reduction.is_product:
+                yield op, around
 
 
-def _as_product(
-    loop: Dim, steps: list[Step], number: int, nest: Nest, around: tuple[Dim, ...]
-) -> _Product | None:
-    assert nest.reduction is not None
+def _as_product(loop: Dim, op: NestOp, nest: Nest, around: tuple[Dim, ...]) -> _Product | None:
     if len(nest.reduced) != 1 or len(nest.parallel) != 2:
         return None
-    rows, panel = nest.reduction.reads
+    rows, panel = nest.reduced_reads
     (term,), (row, column) = nest.reduced, nest.parallel
     outside = (*around, row)
     strides = [panel.stride(d) for d in (loop, term, column)]
@@ -115,7 +316,7 @@ def _as_product(
     place = _row_number(rows, row, outside)
     if place is None:
         return None
-    return _Product(steps, number, nest, panel, term, place, prod(d.size for d in outside))
+    return _Product(op, panel, term, place, prod(d.size for d in outside))
 
 
 def _row_number(access: Access, row: Dim, dims: Sequence[Dim]) -> Affine | None:

@@ -14,6 +14,7 @@ from math import inf
 from typing import TypeVar
 
 from ....glow_dialects.glow_nest.affine import Dim
+from ....glow_dialects.glow_nest.content import outer_loops
 from ....glow_dialects.glow_nest.nest import Nest
 from ....glow_dialects.glow_nest.schedule import (
     Parts,
@@ -27,6 +28,7 @@ from ....glow_dialects.glow_nest.verification import registers_of, verify_schedu
 from ....glow_dialects.machine import MachineDescription
 from ....glow_dialects.timings import TIMINGS
 from .best_schedule import best_schedule
+from .prefetch import ALONE, Around, with_prefetches
 from .register_tile import Roles, Tiling, blocks_inside, roles_of, tiled, tilings
 from .schedule import CostModel
 
@@ -37,12 +39,14 @@ _FURTHEST = 4
 """The largest estimated cost of a candidate, relative to the least."""
 
 
-def ranked_schedules(nest: Nest, machine: MachineDescription) -> Iterator[Scheduled]:
+def ranked_schedules(
+    nest: Nest, machine: MachineDescription, around: Around = ALONE
+) -> Iterator[Scheduled]:
     """
     Yields the schedules of a simplified nest in the order of their estimated cost. The first is
     `best_schedule`, and the others are found only when they are asked for.
     """
-    best = best_schedule(nest, machine)
+    best = best_schedule(nest, machine, around)
     yield best
     match best[1]:
         case RegisterTile() as schedule:
@@ -50,46 +54,55 @@ def ranked_schedules(nest: Nest, machine: MachineDescription) -> Iterator[Schedu
             assert roles is not None
             order = _order_before(nest, schedule)
             for tiling in _cheapest((t.cost, t) for t in tilings(nest, roles, machine)):
-                yield tiled(nest, roles, tiling, order, machine)
+                yield _complete(tiled(nest, roles, tiling, order, machine), machine, around)
         case Reduce():
             model = CostModel(nest, machine)
             for candidate in _cheapest((model.cost(c), c) for c in model.candidates()):
-                yield nest, model.schedule(candidate)
+                yield _complete((nest, model.schedule(candidate)), machine, around)
         case _:
             return
 
 
-def neighbours(nest: Nest, found: Scheduled, machine: MachineDescription) -> Iterator[Scheduled]:
+def _complete(found: Scheduled, machine: MachineDescription, around: Around) -> Scheduled:
+    """A schedule with what it prefetches."""
+    return found[0], with_prefetches(*found, machine, around)
+
+
+def neighbours(
+    nest: Nest, found: Scheduled, machine: MachineDescription, around: Around = ALONE
+) -> Iterator[Scheduled]:
     """
     Yields schedules of a simplified nest that differ in one respect from a given one: the tile, the
     order of loops, or the prefetches.
     """
     own, schedule = found
     if isinstance(schedule, Reducing):
-        for ahead in _other_distances(own, schedule):
-            yield own, replace(schedule, ahead=ahead)
+        for distance in _other_distances(own, schedule):
+            yield own, replace(schedule, prefetch_distance=distance)
     match schedule:
         case RegisterTile():
-            yield from _other_tiles(nest, schedule, machine)
-            if schedule.soon is not None:
-                yield own, replace(schedule, soon=None)
-            if schedule.next_tile:
-                yield own, replace(schedule, next_tile={})
+            for other in _other_tiles(nest, schedule, machine):
+                yield _complete(other, machine, around)
+            if schedule.prefetch_lines is not None:
+                yield own, replace(schedule, prefetch_lines=None)
+            if schedule.prefetch_next_tile:
+                yield own, replace(schedule, prefetch_next_tile={})
         case Reduce():
-            yield from _other_reductions(nest, schedule, machine)
+            yield from _other_reductions(nest, schedule, machine, around)
         case _:
             return
 
 
 def _other_reductions(
-    nest: Nest, schedule: Reduce, machine: MachineDescription
+    nest: Nest, schedule: Reduce, machine: MachineDescription, around: Around
 ) -> Iterator[Scheduled]:
     """Yields other sizes of a tile by one step, and orders with two loops exchanged."""
     model = CostModel(nest, machine)
     costed = ((model.cost(c), c) for c in model.candidates() if c.vector is schedule.vector)
     for cost, candidate in sorted(costed, key=lambda pair: pair[0]):
         if _steps_apart(candidate.tile, schedule.tile) == 1 and cost < inf:
-            yield nest, replace(model.schedule(candidate), order=schedule.order)
+            other = replace(model.schedule(candidate), order=schedule.order)
+            yield _complete((nest, other), machine, around)
     for order in _swapped(schedule.order, ()):
         yield nest, replace(schedule, order=order)
     fixed = (*schedule.unrolled, *([schedule.vector] if schedule.vector else ()))
@@ -111,7 +124,7 @@ def fitted(nest: Nest, schedule: Schedule, machine: MachineDescription) -> Sched
         nest = _with_loops_of(nest, schedule, machine)
     elif reduction.terms > 1 or reduction.fields:
         raise ValueError("expected a schedule for products of groups, found reduce")
-    known = {d.name: d for d in (*nest.parallel, *nest.reduced)}
+    known = {d.name: d for d in (*outer_loops(nest), *nest.parallel, *nest.reduced)}
     named = loops_of(schedule)
     if unknown := sorted(d.name for d in named if d.name not in known):
         raise ValueError(f"expected the loops {', '.join(known)}, found {', '.join(unknown)}")
@@ -149,10 +162,10 @@ def _swapped(order: tuple[Dim, ...], fixed: Sequence[Dim]) -> Iterator[tuple[Dim
 
 def _other_distances(nest: Nest, schedule: Reducing) -> Iterator[Mapping[int, int]]:
     """Yields other prefetch distances: none, half, and twice the distance."""
-    if schedule.ahead:
+    if present := schedule.prefetch_distance:
         yield {}
         for up, down in ((2, 1), (1, 2)):
-            yield {n: max(1, far * up // down) for n, far in schedule.ahead.items()}
+            yield {n: max(1, far * up // down) for n, far in present.items()}
     elif isinstance(schedule, RegisterTile) and nest.reduction is not None:
         for number, read in enumerate(nest.reduction.reads):
             if schedule.vector is not None and read.stride(schedule.vector):

@@ -20,30 +20,15 @@ from dataclasses import dataclass, replace
 from itertools import product
 from math import inf, prod
 
+from ....glow_dialects.costs import near_bytes, tile
 from ....glow_dialects.elements import element_bytes
 from ....glow_dialects.glow_nest.affine import Access, Affine, Dim
 from ....glow_dialects.glow_nest.nest import Nest, mapped
-from ....glow_dialects.glow_nest.schedule import Chunks, Lines, Part, RegisterTile
-from ....glow_dialects.machine import LINE_BYTES, MachineDescription
+from ....glow_dialects.glow_nest.schedule import Chunks, Part, RegisterTile
+from ....glow_dialects.machine import MachineDescription
 from ....glow_dialects.timings import TIMINGS
 from ..codegen.types import bits, value_type
-from ..costs import near_bytes, prefetched_bytes, tile_results, tile_step
-from .prefetch import streams
-
-_MOST_LISTED = 10
-"""The largest number of tiles in a list of pixels; each has its own code."""
-_FEWEST_TILES = 3
-"""
-The least number of tiles of pixels for which chunks of the reduction pay off; all of them meet the
-same filters.
-"""
-_FEWEST_FILTERS = 4
-"""
-The least number of filter elements of a tile of blocks for each pixel that meets them. With fewer,
-only a small share of the pixels waits for the filters.
-"""
-_FEWEST_STEPS = 64
-"""The least number of steps of a chunk; sums are loaded before it and stored after it."""
+from .costed import Costed
 
 
 @dataclass(frozen=True)
@@ -61,12 +46,6 @@ class Roles:
     """The parallel dimensions that only the filter depends on, without the vector."""
     pixels: tuple[Dim, ...]
     """The parallel dimensions that only the image depends on."""
-
-    def of(self, nest: Nest) -> Roles:
-        """Returns the same roles in a nest with other loops over the reduction."""
-        assert nest.reduction is not None
-        reads, number = nest.reduction.reads, self.filter_number
-        return replace(self, image=reads[1 - number], filter=reads[number])
 
 
 def roles_of(nest: Nest, machine: MachineDescription) -> Roles | None:
@@ -134,18 +113,16 @@ class Tiling:
     """The dimensions whose points become a list."""
 
 
-def tiled_product(nest: Nest, machine: MachineDescription) -> tuple[Nest, RegisterTile] | None:
-    """
-    Returns the nest, perhaps with a list of pixels, and its schedule; None if it is no such
-    product.
-    """
+def tiled_product(nest: Nest, machine: MachineDescription) -> Costed | None:
+    """A product, perhaps with a list of pixels; None if it has no vectors over blocks."""
     roles = roles_of(nest, machine)
     if roles is None:
         return None
     best = min(tilings(nest, roles, machine), key=lambda t: t.cost)
     if best.cost == inf:
         return None
-    return tiled(nest, roles, best, _order(nest, roles, machine), machine)
+    found = tiled(nest, roles, best, _order(nest, roles, machine), machine)
+    return Costed(best.cost, *found)
 
 
 def tiled(
@@ -166,15 +143,8 @@ def tiled(
         nest, one = listed(replace(nest, parallel=order), tiling.static)
         order = nest.parallel
         parts[one] = parts.pop(tiling.static[-1])
-        pixels = [d for d in roles.pixels if d not in tiling.static]
-        roles = replace(roles, pixels=(*pixels, one))
     elif chunked:
         nest, chunks = _chunks(nest, roles, parts, order, machine)
-    roles = roles.of(nest)
-    soon: Lines | None = None
-    if _spreads(nest, roles, parts, order, machine) and nest.reduction is not None:
-        soon = _next_filters(nest, roles, parts, order, chunks)
-        nest = replace(nest, reduction=replace(nest.reduction, soon=()))
     unrolled = frozenset(
         d for d in nest.reduced if any(isinstance(a.stride(d), tuple) for a in nest.accesses())
     )
@@ -188,95 +158,9 @@ def tiled(
         parts=parts,
         listed=one,
         blocks=roles.blocks[-1] if roles.blocks else None,
-        ahead=_ahead(nest, roles, parts, soon, machine),
         chunks=chunks,
-        next_tile=_next_tile(nest, roles, parts, one, machine),
-        soon=soon,
     )
     return nest, schedule
-
-
-def _panel(roles: Roles, parts: Mapping[Dim, Sequence[Part]]) -> int:
-    """Returns how many elements the filters of a tile of blocks have."""
-    block = roles.blocks[-1]
-    stride = roles.filter.stride(block)
-    assert isinstance(stride, int)
-    return parts[block][0].tile * stride
-
-
-def _panel_bytes(roles: Roles, parts: Mapping[Dim, Sequence[Part]]) -> int:
-    return _panel(roles, parts) * element_bytes(roles.filter.element)
-
-
-def _spreads(
-    nest: Nest,
-    roles: Roles,
-    parts: Mapping[Dim, Sequence[Part]],
-    order: Sequence[Dim],
-    machine: MachineDescription,
-) -> bool:
-    """
-    Returns whether to prefetch the filters of the next tile of blocks from memory while pixels meet
-    the present ones. Without that, the first pixels need the filters faster than memory delivers
-    them. The filters of two tiles must fit into the cache beside the image.
-    """
-    pixels = _inner_pixels(roles, order)
-    if nest.reduction is None or not pixels:
-        return False
-    if streams(nest, roles.filter):
-        return True
-    if _panel(roles, parts) < _FEWEST_FILTERS * prod(d.size for d in pixels):
-        return False
-    size, panel = nest.touched_bytes(roles.filter), _panel_bytes(roles, parts)
-    # with several images in a batch, one image at a time meets all filters
-    images = prod(d.size for d in roles.pixels if d not in pixels)
-    fits = nest.touched_bytes(roles.image) // images + 2 * panel <= machine.l2_bytes
-    return size > prefetched_bytes(machine) and fits
-
-
-def _inner_pixels(roles: Roles, order: Sequence[Dim]) -> list[Dim]:
-    """
-    Returns the dimensions of the pixels that meet the filters of a tile of blocks one after the
-    other.
-    """
-    if not roles.blocks:
-        return []
-    block = order.index(roles.blocks[-1])
-    return [d for d in order[block + 1 :] if d in roles.pixels]
-
-
-def _next_filters(
-    nest: Nest,
-    roles: Roles,
-    parts: Mapping[Dim, Sequence[Part]],
-    order: Sequence[Dim],
-    chunks: Chunks | None,
-) -> Lines:
-    """
-    Returns the prefetches of each step that bring the filters of the next tile of blocks into a
-    near cache while pixels meet the present ones.
-    """
-    pixels, panel = _inner_pixels(roles, order), _panel(roles, parts)
-    place = Affine({}, roles.filter.place.constant + panel)
-    for dim in nest.parallel:
-        if dim is not roles.vector:
-            place += Affine({dim: roles.filter.stride(dim)})
-    reduced, share = nest.reduced, panel
-    if chunks is not None:
-        share //= chunks.number.size
-        place += chunks.number * share
-        reduced = reduced[1:]
-    # each tile of pixels prefetches its share; the largest share leaves no gap
-    most = max(p.tile for p in parts[pixels[-1]])
-    count = prod(p.size for p in pixels)
-    step = -(-share * most // (count * prod(d.size for d in reduced)))
-    for position, pixel in enumerate(pixels):
-        inner = prod(d.size for d in pixels[position + 1 :])
-        place += pixel * (share * inner // count)
-    for position, dim in enumerate(reduced):
-        place += dim * (step * prod(d.size for d in reduced[position + 1 :]))
-    line = LINE_BYTES // element_bytes(roles.filter.element)
-    return Lines(roles.filter_number, place, -(-step // line), line)
 
 
 def _chunks(
@@ -294,7 +178,7 @@ def _chunks(
         return nest, None
     inside = order[order.index(roles.blocks[-1]) + 1]
     tiles = sum(p.tiles for p in parts.get(inside, ()))
-    if inside not in roles.pixels or tiles < _FEWEST_TILES:
+    if inside not in roles.pixels or tiles < TIMINGS.least_chunk_tiles:
         return nest, None
     outer, *rest = nest.reduced
     steps = prod(d.size for d in rest)
@@ -302,7 +186,7 @@ def _chunks(
     step_bytes = filters * element_bytes(roles.filter.element)
     most = int(TIMINGS.chunk_l1_share * machine.l1_bytes) // step_bytes
     size = max((n for n in range(1, most + 1) if outer.size % n == 0), default=0)
-    if not _FEWEST_STEPS <= size * steps < outer.size * steps:
+    if not TIMINGS.least_chunk_steps <= size * steps < outer.size * steps:
         return nest, None
     number, place = Dim("chunk", outer.size // size), Dim(outer.name, size)
 
@@ -346,44 +230,6 @@ def blocks_inside(nest: Nest, roles: Roles) -> tuple[Dim, ...]:
     return (*rest, *roles.blocks, roles.vector)
 
 
-def _next_tile(
-    nest: Nest,
-    roles: Roles,
-    parts: Mapping[Dim, Sequence[Part]],
-    listing: Dim | None,
-    machine: MachineDescription,
-) -> dict[int, Dim]:
-    """
-    Returns the prefetches of an image that comes from a far cache, if no window of the same tile
-    reads it before.
-    """
-    far = nest.touched_bytes(roles.image) > near_bytes(machine)
-    if not far or len(nest.reduced) != 2 or not roles.pixels:
-        return {}
-    dim = roles.pixels[-1]
-    return {1 - roles.filter_number: dim} if dim in parts and dim is not listing else {}
-
-
-def _ahead(
-    nest: Nest,
-    roles: Roles,
-    parts: Mapping[Dim, Sequence[Part]],
-    soon: Lines | None,
-    machine: MachineDescription,
-) -> dict[int, int]:
-    """
-    Returns the prefetches of filters that come from a far cache, unless the nest has prefetches
-    already or the filters of a tile stay in a near cache.
-    """
-    far = prefetched_bytes(machine)
-    if nest.touched_bytes(roles.filter) <= far:
-        return {}
-    says = soon is not None or (nest.reduction is not None and nest.reduction.soon)
-    if says and (not roles.blocks or _panel_bytes(roles, parts) <= far):
-        return {}
-    return {roles.filter_number: TIMINGS.prefetch_bytes // element_bytes(roles.filter.element)}
-
-
 def tilings(nest: Nest, roles: Roles, machine: MachineDescription) -> Iterator[Tiling]:
     """Yields all register tiles that fit into the registers."""
     steps = prod(d.size for d in nest.reduced)
@@ -401,7 +247,7 @@ def tilings(nest: Nest, roles: Roles, machine: MachineDescription) -> Iterator[T
             for most in range(1, min(size, machine.most_points(blocks * roles.vectors)) + 1):
                 pixel_parts = balanced(size, most)
                 count = sum(p.tiles for p in pixel_parts)
-                if len(dims) > 1 and count > _MOST_LISTED:
+                if len(dims) > 1 and count > TIMINGS.most_listed_tiles:
                     continue
                 parts = {dims[-1]: pixel_parts} if dims else {}
                 if block:
@@ -439,10 +285,7 @@ def _cost(
     far = _far_reads(nest, roles, steps, machine)
     for b in block_parts or (Part(0, 1, 1),):
         for p in pixel_parts or (Part(0, 1, 1),):
-            filters = b.tile * roles.vectors
-            points = filters * p.tile
-            tile = tile_step(filters, p.tile, far) * steps + TIMINGS.tile_cycles
-            tile += tile_results(points, nest.weight)
-            total += tile * b.tiles * p.tiles
+            cycles = tile(b.tile * roles.vectors, p.tile, far, steps, nest.weight)
+            total += cycles * b.tiles * p.tiles
             variants += 1
     return total * (1 + TIMINGS.tile_variant_share * variants)

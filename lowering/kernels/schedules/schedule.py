@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from itertools import product
 from math import inf, prod
 
+from ....glow_dialects.costs import elementwise, lane_sum, reduction_step, vector_load
 from ....glow_dialects.glow_nest.affine import Access, Dim
 from ....glow_dialects.glow_nest.nest import Nest
 from ....glow_dialects.glow_nest.schedule import (
@@ -26,15 +27,6 @@ from ....glow_dialects.machine import MachineDescription
 from ....glow_dialects.timings import TIMINGS
 from ..codegen.interleaved_store import interleaves
 from ..codegen.types import bits, memory_type, value_type
-from ..costs import prefetched_bytes, reduction_step, vector_load
-
-_FEWEST_TURNED, _MOST_TURNED = 4, 16
-"""The sides of the square tiles of transposing copies; larger ones do not fit into registers."""
-_TILES = (1, 2, 3, 4, 5, 6, 7, 8)
-_FEWEST_ROWS = 4
-"""The least number of results that become lanes of a vector."""
-_MAX_EMITTED = 240
-"""About how many operations the points of a tile may emit, without loads."""
 
 
 def choose_schedule(nest: Nest, machine: MachineDescription) -> VectorSchedule:
@@ -87,8 +79,10 @@ def _choose_turned(nest: Nest, machine: MachineDescription) -> RegisterTranspose
     if len(stored) != 1 or len(loaded) != 1:
         return None
     (vector,), (turned,) = stored, loaded
-    lanes = min(_lanes(nest, vector, machine), _lanes(nest, turned, machine), _MOST_TURNED)
-    if lanes < _FEWEST_TURNED or read.stride(vector) == 0:
+    lanes = min(
+        _lanes(nest, vector, machine), _lanes(nest, turned, machine), TIMINGS.most_transposed
+    )
+    if lanes < TIMINGS.least_transposed or read.stride(vector) == 0:
         return None
     rest = [d for d in nest.parallel if d not in (vector, turned)]
     order = (*rest, turned, vector)
@@ -105,9 +99,8 @@ def _choose_elementwise(nest: Nest, machine: MachineDescription) -> VectorSchedu
 
     def cost(dim: Dim) -> float:
         lanes = lanes_of(dim)
-        steps = -(-dim.size // lanes) * lanes / dim.size
-        reads = sum(load_cost(a, dim, lanes) for a in nest.operands)
-        return (reads + len(nest.writes) + nest.weight) / lanes * steps
+        loads = sum(load_cost(a, dim, lanes) for a in nest.operands)
+        return elementwise(loads, len(nest.writes), nest.weight, lanes, dim.size)
 
     scalar = len(nest.operands) + len(nest.writes) + nest.weight
     candidates = [
@@ -151,25 +144,6 @@ def _choose_reduction(nest: Nest, machine: MachineDescription) -> Reduce:
     return model.schedule(min(model.candidates(), key=model.cost))
 
 
-def _ahead(nest: Nest, candidate: Candidate, machine: MachineDescription) -> dict[int, int]:
-    """
-    Returns the prefetches of large arrays that come from a far cache and of which each step of the
-    reduction reads the next part, such as packed weights.
-    """
-    assert nest.reduction is not None
-    vector = candidate.vector
-    if vector is None or vector in nest.reduced or not nest.reduced:
-        return {}
-    width = candidate.lanes * candidate.tile.get(vector, 1)
-    found: dict[int, int] = {}
-    for number, access in enumerate(nest.reduction.reads):
-        size = bits(memory_type(access.element)) // 8
-        far = (access.buffer.high - access.buffer.low) * size > prefetched_bytes(machine)
-        if far and access.stride(vector) == 1 and access.stride(nest.reduced[-1]) == width:
-            found[number] = TIMINGS.prefetch_bytes // size
-    return found
-
-
 def _reduction_order(nest: Nest, vector: Dim | None) -> tuple[Dim, ...]:
     rest = tuple(d for d in nest.reduced if d is not vector)
     return (*rest, vector) if vector in nest.reduced and vector is not None else rest
@@ -210,7 +184,6 @@ class CostModel:
             unrolled=frozenset(self.unrolled),
             rows=rows,
             row_lanes=row_lanes,
-            ahead=_ahead(nest, best, self.machine),
         )
 
     def candidates(self) -> Iterator[Candidate]:
@@ -246,7 +219,7 @@ class CostModel:
         for sizes in product(*(self._sizes(d, lanes if d is vector else 1) for d in dims)):
             tile = {d: n for d, n in zip(dims, sizes, strict=True) if n > 1}
             points = prod(sizes)
-            if points == 1 or points * (self.nest.weight + self.copies) <= _MAX_EMITTED:
+            if points == 1 or points * (self.nest.weight + self.copies) <= TIMINGS.most_emitted:
                 yield tile
 
     def _largest_unused(self, shared: Sequence[Dim]) -> list[Dim]:
@@ -260,7 +233,7 @@ class CostModel:
 
     def _sizes(self, dim: Dim, unit: int) -> list[int]:
         most = max(1, dim.size // unit)
-        sizes = [t for t in _TILES if t <= most]
+        sizes = list(range(1, min(most, TIMINGS.most_tile) + 1))
         if dim in self.nest.reduced:
             return [t for t in sizes if t in (1, 2, 4)]
         if self.nest.in_place and unit == 1:
@@ -291,9 +264,7 @@ class CostModel:
         if vector is not None and vector in nest.reduced:
             step = lanes * candidate.tile.get(vector, 1)
             reduced_steps = self.reduced_size / vector.size * -(-vector.size // step)
-            rows = self.rows(candidate)[1]
-            halvings = TIMINGS.lane_sum * lanes.bit_length()
-            per_tile += accumulators * (halvings if rows == 1 else TIMINGS.rows_sum)
+            per_tile += accumulators * lane_sum(lanes, self.rows(candidate)[1] > 1)
         elif any(w.stride(vector) != 1 for w in nest.writes if vector is not None):
             per_tile += accumulators * TIMINGS.stored_lane * lanes
         return steps / max(1, reduced_steps) * per_tile
@@ -307,7 +278,11 @@ class CostModel:
             return None, 1
         for dim, tile in candidate.tile.items():
             lanes = min(tile & -tile, candidate.lanes)
-            if dim is not vector and lanes >= _FEWEST_ROWS and nest.writes[0].stride(dim) == 1:
+            if (
+                dim is not vector
+                and lanes >= TIMINGS.least_row_lanes
+                and nest.writes[0].stride(dim) == 1
+            ):
                 if all(load_cost(a, dim, lanes) == 1.0 for a in nest.operands):
                     return dim, lanes
         return None, 1

@@ -27,18 +27,9 @@ from ....glow_dialects.glow_nest.schedule import VectorSchedule
 from ....glow_dialects.machine import MachineDescription
 from ....glow_dialects.timings import TIMINGS
 from .amx_tile import plan_tiles
-from .best_schedule import scheduled
+from .best_schedule import vector_schedule
 from .register_tile import listed
 from .schedule import widest_lanes
-
-_UNITS = 32
-"""The pieces of work into which a nest is cut, so that threads have about equally much."""
-_FEW_UNITS = 8
-"""The number of tiles below which a nest is cut."""
-_FEWEST_STEPS = 8
-"""The least number of steps of a sum over joined rows that repays combining its parts."""
-_GRANULE = 64
-"""Parts of many more terms than this begin at multiples of it, as cache lines do."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +45,7 @@ class _Cut:
     def steps(self) -> int:
         """The blocks of a part."""
         steps = self.dim.size // (self.block * self.parts)
-        whole = steps // _GRANULE * _GRANULE
+        whole = steps // TIMINGS.part_granule * TIMINGS.part_granule
         return whole if whole > steps * 31 // 32 else steps
 
     @property
@@ -127,7 +118,7 @@ def _block(nest: Nest, dim: Dim, machine: MachineDescription) -> int:
         while block * column.size < TIMINGS.independent_sums * lanes or block * column.size % lanes:
             block *= 2
         fits = block > 1
-    return block if fits and dim.size >= _FEWEST_STEPS * block else 1
+    return block if fits and dim.size >= TIMINGS.least_row_steps * block else 1
 
 
 def _role(access: Access, row: Dim, column: Dim) -> str | None:
@@ -150,17 +141,17 @@ def _parts(nest: Nest, dim: Dim, block: int, machine: MachineDescription, times:
     most = min(
         int(results * terms * weight / lanes) // TIMINGS.part_cycles,
         terms // TIMINGS.part_terms,
-        dim.size // (block * _FEWEST_STEPS),
+        dim.size // (block * TIMINGS.least_row_steps),
     )
-    if most < 2 or results * times > _FEW_UNITS * lanes * machine.vector_registers:
+    if most < 2 or results * times > TIMINGS.few_units * lanes * machine.vector_registers:
         return 1
     units = times * (1 if block > 1 else _units(nest, machine))
-    return 1 if units >= _FEW_UNITS else min(most, _UNITS // units)
+    return 1 if units >= TIMINGS.few_units else min(most, TIMINGS.units // units)
 
 
 def _units(nest: Nest, machine: MachineDescription) -> int:
     """Returns the register tiles of a nest."""
-    nest, schedule = scheduled(nest, machine)
+    nest, schedule = vector_schedule(nest, machine)
     return prod(_tiles(schedule, d) for d in nest.parallel)
 
 
@@ -184,11 +175,11 @@ def _cut(k: Splitter, nest: Nest, cut: _Cut) -> list[Nest]:
         rest = Dim(cut.dim.name, cut.rest)
         part = _reducing(nest, cut.dim, {rest: 1}, size - cut.rest, rest)
         part = replace(part, writes=(partial[[sums, *nest.parallel]],))
-        steps += _split(k, part, _UNITS)
+        steps += _split(k, part, TIMINGS.units)
     steps.append(_main(nest, cut, partial))
     row = Dim("part", sums + (cut.rest > 0))
     combined = Reduction(reduction.combine, reduction.element, (partial[[row, *nest.parallel]],))
-    steps += _split(k, replace(nest, reduction=combined, reduced=(row,)), _UNITS)
+    steps += _split(k, replace(nest, reduction=combined, reduced=(row,)), TIMINGS.units)
     return steps
 
 
@@ -229,7 +220,7 @@ def _reducing(nest: Nest, dim: Dim, strides: dict[Dim, int], start: int, reduced
         terms.update({d: s * stride for d, s in strides.items()})
         return Affine(terms, place.constant + start * stride)
 
-    plain = replace(reduction, adds_operand=False, soon=())
+    plain = replace(reduction, adds_operand=False)
     bare = Nest(
         nest.parallel,
         nest.writes,

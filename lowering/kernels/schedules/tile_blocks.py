@@ -6,19 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
 
+from ....glow_dialects.costs import winograd_blocks
 from ....glow_dialects.machine import MachineDescription
 from ....glow_dialects.timings import TIMINGS
 from ..threads.split import is_balanced
-
-MOST_CACHES = 4
-"""
-How many times the L2 cache the transformed input and products of a block may fill at most, if
-blocks can be smaller.
-"""
-LEAST_SHARED = 14
-"""The least number of tiles of blocks that threads share; products of fewer tiles are slow."""
-MOST_SHARED = 0.75
-"""The part of an image that such blocks cover at least."""
 
 
 @dataclass(frozen=True)
@@ -95,21 +86,18 @@ class Blocks:
             tiles = blocks * row.tiles * column.tiles
             whole += tiles
             divided += tiles * (blocks > 1 and is_balanced(blocks, threads))
-        return self.tiles >= LEAST_SHARED and divided >= MOST_SHARED * whole
+        return (
+            self.tiles >= TIMINGS.least_shared_tiles
+            and divided >= TIMINGS.least_shared_share * whole
+        )
 
     def cost(self, tile_bytes: int, filter_bytes: int, cache: int) -> float:
         """
         Returns the bytes that are read from or written to far caches or memory; `cache` bytes are
         near.
         """
-        most = int(cache * TIMINGS.filters_l2_share)
-        is_near = filter_bytes <= most
-        again = TIMINGS.reused_filter_share if is_near else 1.0
-        filters = filter_bytes * (1 + (self.count - 1) * again)
-        used = self.tiles * tile_bytes + min(filter_bytes, most)
-        spilled = max(0, used - cache) * self.count * TIMINGS.block_far_accesses
         kinds = len(self.rows) * len(self.columns)
-        return (filters + spilled) * (1 + TIMINGS.block_code_share * (kinds - 1))
+        return winograd_blocks(self.tiles, self.count, kinds, tile_bytes, filter_bytes, cache)
 
 
 def all_blocks(counts: Sequence[int], tile: int) -> list[Blocks]:
@@ -142,7 +130,7 @@ def choose_blocks(
     """
     rows, columns = (-(-n // tile) for n in counts)
     choices = all_blocks(counts, tile)
-    allowed = [b for b in choices if b.tiles * tile_bytes <= MOST_CACHES * cache]
+    allowed = [b for b in choices if b.tiles * tile_bytes <= TIMINGS.block_l2_caches * cache]
     if not allowed:
         return min(choices, key=lambda blocks: blocks.tiles)
     if threads > 1 and rows * columns * filter_bytes < TIMINGS.even_block_bytes:
@@ -166,7 +154,7 @@ def choose_near_blocks(
     near = [
         b
         for b in all_blocks(counts, tile)
-        if b.tiles >= LEAST_SHARED
+        if b.tiles >= TIMINGS.least_shared_tiles
         and b.tiles * tile_bytes + filter_bytes <= TIMINGS.resident_l2_share * cache
         and b.count % threads == 0
     ]

@@ -17,17 +17,11 @@ from math import prod
 
 from xdsl.ir import SSAValue
 
+from ....glow_dialects import costs
 from ....glow_dialects.glow_nest.affine import Dim
 from ....glow_dialects.glow_nest.nest import Nest
 from ....glow_dialects.glow_nest.schedule import Split, VectorSchedule
 from ....glow_dialects.timings import TIMINGS
-
-_BALANCED = 0.85
-"""
-The least share of busy threads, on average, for which dividing whole iterations of a sequence pays
-off.
-"""
-
 
 Portions = Iterator[tuple[SSAValue, SSAValue]]
 """The first unit of a portion that a thread does, and the first behind it."""
@@ -116,20 +110,14 @@ def weight_of(groups: Sequence[Group]) -> int:
     return groups[-1].start + groups[-1].units * groups[-1].weight
 
 
-_LARGE = 0.85
-"""The share of its part of the work that each thread does in one portion."""
-_SMALL = 4
-"""The number of portions into which the rest of each part is cut, for any thread to take."""
-
-
 def portions_of(units: int, threads: int) -> tuple[int, int]:
     """
     Returns the units of the large portion of each thread, and the number of small portions into
     which the rest of its part is cut, equal up to one unit; 0 if there are too few units.
     """
-    large = int(units * _LARGE) // threads
+    large = int(units * TIMINGS.large_portion_share) // threads
     rest = -(-units // threads) - large
-    return large, min(rest, _SMALL) if units >= 2 * threads else 0
+    return large, min(rest, TIMINGS.small_portions) if units >= 2 * threads else 0
 
 
 def busy(units: int, threads: int) -> float:
@@ -138,7 +126,7 @@ def busy(units: int, threads: int) -> float:
 
 
 def is_balanced(units: int, threads: int) -> bool:
-    return busy(units, threads) >= _BALANCED
+    return busy(units, threads) >= TIMINGS.balanced_share
 
 
 def choose_split(
@@ -188,6 +176,5 @@ def _cycles(nest: Nest, schedule: VectorSchedule) -> float:
     """Returns a rough estimate for the whole nest."""
     points = prod(d.size for d in nest.parallel)
     steps = prod(d.size for d in nest.reduced) if nest.reduction is not None else 0
-    # two operations of a body take one cycle
-    each = steps + nest.weight / 2 + len(nest.operands) + len(nest.writes)
-    return points * each / schedule.lanes
+    accesses = len(nest.operands) + len(nest.writes)
+    return costs.nest(points, steps, nest.weight, accesses, schedule.lanes)

@@ -55,7 +55,7 @@ glow_nest.kernel @kind(%y: memref<8xf32>, %x: memref<8xf32>) {
 glow_nest.kernel @fields(%y: memref<8xf32>, %x: memref<8xf32>) {
   glow_nest.nest parallel(i: 8) reads(%x[i]) writes(%y[i]) schedule<elementwise, order = [i], tile = {i: 4}>
 }
-// CHECK: expected one of vector, lanes, found tile
+// CHECK: expected one of vector, lanes, prefetch_distance, found tile
 
 // -----
 
@@ -65,3 +65,17 @@ glow_nest.kernel @repeat(%y: memref<8xf32>) {
   }
 }
 // CHECK: expected 2 perfectly nested loops to divide
+
+// -----
+
+glow_nest.kernel @prefetch(%y: memref<8xf32>, %x: memref<8xf32>) {
+  glow_nest.nest parallel(i: 8) reads(%x[i]) writes(%y[i]) schedule<elementwise, order = [i], prefetch_distance = {1: 64}>
+}
+// CHECK: expected prefetches of one of 1 reads, counted from 0, found 1
+
+// -----
+
+glow_nest.kernel @around(%y: memref<8xf32>, %x: memref<8x4xf32>) {
+  glow_nest.nest parallel(i: 8) reduce(k: 4) add f32 of(%x[4 * i + k]) writes(%y[i]) schedule<reduce, order = [i], reduced = [k], prefetch_lines = <read = 0, first = 4 * p>>
+}
+// CHECK: expected a loop of this nest (i, k), found p

@@ -52,13 +52,13 @@ glow_nest.kernel @steps(%y: memref<4x8xf32>, %x: memref<4x8xf32>, %at: memref<8x
 // CHECK-LABEL: glow_nest.kernel @list
 // CHECK: glow_nest.list_nonzeros t: 9 in %numbers[t] count %count[0] of %x[t]
 // CHECK-NEXT: glow_nest.repeat_listed %a, %b t: 9 in %numbers[t] count %count[0] after 4 {
-// CHECK-NEXT:   glow_nest.nest parallel(j: 5) reads(%y[j], %w[5 * %a + j], %w[5 * %b + j]) writes(%y[j]) in_place ahead 4096 body {
+// CHECK-NEXT:   glow_nest.nest parallel(j: 5) reads(%y[j], %w[5 * %a + j], %w[5 * %b + j]) writes(%y[j]) in_place body {
 glow_nest.kernel @list(%y: memref<5xf32>, %x: memref<9xf32>, %w: memref<9x5xf32>) {
   %numbers = glow_nest.scratch : memref<9xi32>
   %count = glow_nest.scratch : memref<1xi32>
   glow_nest.list_nonzeros t: 9 in %numbers[t] count %count[0] of %x[t]
   glow_nest.repeat_listed %a, %b t: 9 in %numbers[t] count %count[0] after 4 {
-    glow_nest.nest parallel(j: 5) reads(%y[j], %w[5 * %a + j], %w[5 * %b + j]) writes(%y[j]) in_place ahead 4096 body {
+    glow_nest.nest parallel(j: 5) reads(%y[j], %w[5 * %a + j], %w[5 * %b + j]) writes(%y[j]) in_place body {
     ^bb0(%0: f32, %1: f32, %2: f32):
       %3 = glow.add %0, %1 : (f32, f32) -> f32
       %4 = glow.add %3, %2 : (f32, f32) -> f32
@@ -82,4 +82,24 @@ glow_nest.kernel @squares(%y: memref<1xf32>, %x: memref<7xf32>) {
 func.func @main(%x: memref<7xf32> {glow.name = "x", glow.qualifier = "in"}, %y: memref<1xf32> {glow.name = "y", glow.qualifier = "out"}) {
   glow_nest.call @squares(@out %y, @in %x) : memref<1xf32>, memref<7xf32>
   func.return
+}
+
+// Prefetches are a part of schedules: vectors some elements ahead, a line of the panel that the next
+// iteration of the loop around reads, and what the next tile reads.
+
+// CHECK-LABEL: glow_nest.kernel @prefetches
+// CHECK: glow_nest.repeat %p to 4 {
+// CHECK-NEXT: glow_nest.nest parallel(i: 8, j: 16) reduce(t: 32) add f32 of(%x[32 * i + t], %w[512 * %p + 16 * t + j]) writes(%y[64 * i + 16 * %p + j])
+// CHECK-SAME: schedule<reduce, order = [i, j], vector = j, lanes = 16, reduced = [t], prefetch_distance = {1: 1024}, prefetch_lines = <read = 1, first = 512 * %p + 16 * t + 64 * i + 512>, tile = {i: 4}>
+// CHECK: glow_nest.nest parallel(j: 5)
+// CHECK-SAME: schedule<elementwise, order = [j], prefetch_distance = {0: 128}>
+// CHECK: schedule<register_tile, order = [i, j], vector = j, lanes = 16, reduced = [t], prefetch_lines = <read = 1, first = 16 * t + 512, count = 2, apart = 16>, vectors = 1, parts = {i: [0 to 8 by 4]}, prefetch_next_tile = {0: i}>
+glow_nest.kernel @prefetches(%y: memref<8x64xf32>, %x: memref<8x32xf32>, %w: memref<4x32x16xf32>) {
+  glow_nest.repeat %p to 4 {
+    glow_nest.nest parallel(i: 8, j: 16) reduce(t: 32) add f32 of(%x[32 * i + t], %w[512 * %p + 16 * t + j]) writes(%y[64 * i + 16 * %p + j])
+      schedule<reduce, order = [i, j], vector = j, lanes = 16, reduced = [t], prefetch_distance = {1: 1024}, prefetch_lines = <read = 1, first = 512 * %p + 16 * t + 64 * i + 512>, tile = {i: 4}>
+  }
+  glow_nest.nest parallel(j: 5) reads(%w[j]) writes(%y[j]) schedule<elementwise, order = [j], prefetch_distance = {0: 128}>
+  glow_nest.nest parallel(i: 8, j: 16) reduce(t: 32) add f32 of(%x[32 * i + t], %w[16 * t + j]) writes(%y[64 * i + j])
+    schedule<register_tile, order = [i, j], vector = j, lanes = 16, reduced = [t], prefetch_lines = <read = 1, first = 16 * t + 512, count = 2, apart = 16>, vectors = 1, parts = {i: [0 to 8 by 4]}, prefetch_next_tile = {0: i}>
 }

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from glow.glow_dialects.costs import near_bytes, prefetched_bytes
 from glow.glow_dialects.machine import MachineDescription
 from glow.lowering.host_machine import describe
-from glow.lowering.kernels.costs import near_bytes, prefetched_bytes
 from glow.lowering.kernels.schedules.tile_blocks import choose_blocks
 from glow.tests.support.graph_text import parse, run
 from xdsl.dialects import func

@@ -7,6 +7,7 @@ from itertools import product
 import pytest
 from glow.glow_dialects.glow_nest.affine import Access, Affine, Buffer, Dim, View
 from glow.glow_dialects.glow_nest.body import Body
+from glow.glow_dialects.glow_nest.kernel import KernelOp
 from glow.glow_dialects.glow_nest.nest import (
     Combine,
     Nest,
@@ -16,8 +17,14 @@ from glow.glow_dialects.glow_nest.nest import (
     RepeatListed,
     Step,
 )
-from glow.lowering.kernels.schedules.prefetch import plan_prefetches, streams
-from xdsl.dialects.builtin import f32
+from glow.glow_dialects.glow_nest.schedule import Elementwise
+from glow.glow_dialects.glow_nest.steps import KernelSteps
+from glow.glow_dialects.machine import MachineDescription
+from glow.glow_dialects.scalar import Expr
+from glow.lowering.kernels.schedules.best_schedule import best_schedule
+from glow.lowering.kernels.schedules.prefetch import ALONE, Around, loops_around, streams
+from xdsl.dialects.builtin import MemRefType, f32
+from xdsl.rewriter import InsertPoint
 
 TERMS, WIDTH, LINE, TILE_ROWS = 40, 16, 16, 8
 
@@ -37,10 +44,20 @@ def products(
     return Nest((i, j), write, Body.passing(f32), (), reduction, (t,)), i
 
 
-def soon_of(nest: Step) -> tuple[Access, ...]:
-    assert isinstance(nest, Nest)
-    assert nest.reduction is not None
-    return nest.reduction.soon
+def around(step: Step, *views: View) -> dict[Nest, Around]:
+    """What the loops of a kernel with one step say about its nests."""
+    kernel = KernelOp("k", [MemRefType(f32, [v.buffer.high]) for v in views])
+    buffers = [v.buffer for v in views]
+    steps = KernelSteps(kernel, dict(zip(kernel.body.block.args, buffers, strict=True)))
+    steps.write([step], InsertPoint.at_end(kernel.body.block))
+    return {steps.nest(op): found for op, found in loops_around(steps).items()}
+
+
+def next_panel(found: Around, nest: Nest) -> Access:
+    """What a nest prefetches of the next panel."""
+    assert found.next_panel is not None
+    (access,) = found.next_panel.accesses(nest)
+    return access
 
 
 @pytest.mark.parametrize("rows", [8, 24, 32, 61])
@@ -55,11 +72,12 @@ def test_rows_prefetch_the_next_panel(rows: int):
         first = start + rows // TILE_ROWS * TILE_ROWS
         steps.append(products(x, panels, y, p, first, rest)[0])
     loop = Repeat(p, steps)
-    plan_prefetches([loop])
+    found = around(loop, x, panels, y)
+    assert len(found) == len(loop.steps)
     lines: set[int] = set()
-    for step in loop.steps:
-        nest, outer = (step.steps[0], block) if isinstance(step, Repeat) else (step, Dim("", 1))
-        (access,) = soon_of(nest)
+    for nest, one in found.items():
+        outer = block if nest is inner else Dim("", 1)
+        access = next_panel(one, nest)
         assert access.buffer is panels.buffer
         for b, t, n in product(range(outer.size), range(TERMS), range(4)):
             terms = {d.name: s for d, s in access.place.terms.items()}
@@ -77,8 +95,7 @@ def test_few_rows_do_not_prefetch_a_panel(rows: int):
     x, y = view(100, TERMS, parameter=0), view(100, 5 * WIDTH, parameter=2)
     panels, p = view(5, TERMS, WIDTH, parameter=1), Dim("p", 4)
     loop = Repeat(p, [products(x, panels, y, p, Affine(), rows)[0]])
-    plan_prefetches([loop])
-    assert not soon_of(loop.steps[0])
+    assert not around(loop, x, panels, y)
 
 
 def test_panels_that_stay_are_not_prefetched():
@@ -86,8 +103,7 @@ def test_panels_that_stay_are_not_prefetched():
     panels = view(5, TERMS, WIDTH, parameter=1)
     nest, _ = products(x, panels, y, 0, Affine(), 32)
     loop = Repeat(Dim("n", 4), [nest])
-    plan_prefetches([loop])
-    assert loop.steps == [nest]
+    assert not around(loop, x, panels, y)
 
 
 def test_rows_of_a_list_are_read_ahead():
@@ -95,10 +111,22 @@ def test_rows_of_a_list_are_read_ahead():
     numbers, count, t, n, j = view(50), view(), Dim("t", 50), Dim("n", 50), Dim("j", 64)
     nest = Nest((j,), (sums[[j]],), Body.passing(f32), (rows[[n, j]],), in_place=True)
     loop = RepeatListed((n,), NumberList(t, numbers[[t]], count[()]), steps=[nest])
-    plan_prefetches([Repeat(Dim("part", 2), [loop])])
-    (found,) = loop.steps
-    assert isinstance(found, Nest)
-    assert found.ahead > 0
+    steps = Repeat(Dim("part", 2), [loop])
+    assert around(steps, rows, sums, numbers, count) == {nest: Around(chosen=True)}
+    for chosen, expected in ((Around(chosen=True), {0: 128}), (ALONE, {})):
+        _, schedule = best_schedule(nest, MachineDescription(), chosen)
+        assert isinstance(schedule, Elementwise)
+        assert schedule.prefetch_distance == expected
+
+
+def test_only_parameters_are_read_ahead():
+    rows, scratch, sums = view(50, 64, parameter=1), view(64), view(64)
+    n, j = Dim("n", 50), Dim("j", 64)
+    body = Body((Expr.argument(0) + Expr.argument(1),), (f32,))
+    nest = Nest((j,), (sums[[j]],), body, (scratch[[j]], rows[[n, j]]))
+    _, schedule = best_schedule(nest, MachineDescription(), Around(chosen=True))
+    assert isinstance(schedule, Elementwise)
+    assert list(schedule.prefetch_distance) == [1]
 
 
 @pytest.mark.parametrize(

@@ -11,16 +11,17 @@ from math import prod
 import numpy as np
 import pytest
 from glow.errors import CompileError
+from glow.glow_dialects.costs import prefetched_bytes
 from glow.glow_dialects.glow_cpu.winograd import TILES, WinogradConvolutionOp
 from glow.glow_dialects.glow_nest.affine import Affine, Buffer, Dim, View
 from glow.glow_dialects.glow_nest.body import Body
 from glow.glow_dialects.glow_nest.nest import Combine, Nest, Reduction, simplified
 from glow.glow_dialects.glow_nest.schedule import RegisterTile
 from glow.glow_dialects.machine import MachineDescription
-from glow.lowering.kernels.costs import prefetched_bytes
+from glow.glow_dialects.timings import TIMINGS
+from glow.lowering.kernels.schedules.best_schedule import best_schedule
 from glow.lowering.kernels.schedules.register_tile import tiled_product
 from glow.lowering.kernels.schedules.tile_blocks import (
-    MOST_CACHES,
     choose_blocks,
     choose_near_blocks,
     edges,
@@ -279,7 +280,7 @@ def test_blocks_fit(counts: tuple[int, int], tile: int, inputs: int, outputs: in
     rows, columns = (-(-n // tile) for n in counts)
     assert 1 <= blocks.tiles <= rows * columns
     assert blocks.count * blocks.tiles >= rows * columns
-    assert blocks.tiles * tile_bytes <= MOST_CACHES * (2 << 20) or blocks.tiles == 1
+    assert blocks.tiles * tile_bytes <= TIMINGS.block_l2_caches * (2 << 20) or blocks.tiles == 1
 
 
 def test_large_filters_are_read_once():
@@ -321,14 +322,13 @@ def test_prefetch_covers_the_next_filters(tiles: int, outputs: int, inputs: int,
     write = (result[[o, t, out]],)
     dims, sums = (o, t, out), (c, lane)
     nest = Nest(dims, write, Body.passing(f32), reduction=products, reduced=sums, raw=raw)
-    found = tiled_product(simplified(nest), MachineDescription())
-    assert found is not None
-    nest, schedule = found
+    nest, schedule = best_schedule(simplified(nest), MachineDescription())
+    assert isinstance(schedule, RegisterTile)
     assert nest.reduction is not None
     pixels = [d for d in schedule.parts if image[[c, d, lane]].stride(d) and d.name == "t"]
     parts = schedule.parts[pixels[0]] if pixels else ()
     if not parts:
-        assert not schedule.soon
+        assert not schedule.prefetch_lines
         return
     missing, _ = missing_lines(nest, schedule, pixels)
     chunks = 1 if schedule.chunks is None else schedule.chunks.number.size
@@ -340,8 +340,8 @@ def missing_lines(nest: Nest, schedule: RegisterTile, pixels: Sequence[Dim]) -> 
     Returns how many cache lines of the next filters are not prefetched while all pixels meet some,
     the last dimension of which is cut into tiles; and how many there are.
     """
-    assert schedule.soon is not None
-    soon = schedule.soon.accesses(nest)
+    assert schedule.prefetch_lines is not None
+    prefetched = schedule.prefetch_lines.accesses(nest)
     (block,) = (d for d in schedule.parts if d.name == "o")
     panel = schedule.parts[block][0].tile * prod(d.size for d in nest.reduced) * 16
     *rows, last = pixels
@@ -350,7 +350,7 @@ def missing_lines(nest: Nest, schedule: RegisterTile, pixels: Sequence[Dim]) -> 
     lines: set[int] = set()
     before, behind = ([range(d.size) for d in some] for some in (rows, nest.reduced))
     for place in product(*before, starts, *behind):
-        for access in soon:
+        for access in prefetched:
             at = access.place.constant
             for dim, i in zip(dims, place, strict=True):
                 stride = access.stride(dim)
@@ -375,13 +375,12 @@ def test_prefetch_covers_the_next_filters_of_images(rows: int, columns: int, inp
     products = Reduction(Combine.ADD, f32, reads)
     write, dims, sums = (result[[o, y, x, out]],), (o, y, x, out), (c, lane)
     nest = Nest(dims, write, Body.passing(f32), reduction=products, reduced=sums)
-    found = tiled_product(simplified(nest), machine)
-    assert found is not None
-    nest, schedule = found
+    nest, schedule = best_schedule(simplified(nest), machine)
+    assert isinstance(schedule, RegisterTile)
     assert nest.reduction is not None
     pixels = [d for d in schedule.order if set(d.name) <= set("yx")]
     assert (len(pixels) == 1) == (schedule.listed is not None)
-    if schedule.soon is None:
+    if schedule.prefetch_lines is None:
         (block,) = (d for d in schedule.parts if d.name == "o")
         assert schedule.parts[block][0].tile * inputs * 256 < 4 * rows * columns
         return
@@ -417,7 +416,8 @@ def test_chunks_stay_in_the_first_cache(inputs: int, tiles: int, raw: bool, is_c
     nest = Nest(dims, write, Body.passing(f32), reduction=products, reduced=sums, raw=raw)
     found = tiled_product(simplified(nest), machine)
     assert found is not None
-    changed, schedule = found
+    changed, schedule = found.nest, found.schedule
+    assert isinstance(schedule, RegisterTile)
     assert prod(d.size for d in changed.reduced) == inputs
     assert (schedule.chunks is not None) == is_cut
     if schedule.chunks is not None:

@@ -78,7 +78,7 @@ def tuned_by_hand(jobs: list[Job], path: Path, **changes: object) -> tuple[str, 
     from importlib.metadata import version
 
     content = {
-        "format": "glow schedules 1",
+        "format": "glow schedules 2",
         "compiler": version("glow-compiler"),
         "machine": facts,
         "kernels": {job.key: entry},
@@ -218,7 +218,7 @@ def test_a_file_from_elsewhere_is_ignored(
         "{",
         "[]",
         '{"format": "glow profile 1"}',
-        '{"format": "glow schedules 1"}',
+        '{"format": "glow schedules 2"}',
     ],
 )
 def test_a_broken_file_is_an_error(

@@ -18,7 +18,7 @@ machine = {
     "l3_bytes": 4194304,
 }
 content = {
-    "format": "glow schedules 1",
+    "format": "glow schedules 2",
     "compiler": version("glow-compiler"),
     "machine": machine,
     "kernels": {key: {"name": "k_product", "nests": {"0": schedule}}},

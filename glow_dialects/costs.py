@@ -1,0 +1,210 @@
+"""
+The cost model: estimated times of kernels, by which schedules and algorithms are compared.
+
+These are formulas over numbers of vectors, rows and steps. What they multiply with was measured
+(`timings.py`). Times are in cycles of a core if nothing else is said. As in `machine.py`, nothing
+imports xDSL.
+"""
+
+from __future__ import annotations
+
+from .machine import MachineDescription
+from .timings import TIMINGS, Timings
+
+# caches
+
+
+def near_bytes(machine: MachineDescription, timings: Timings = TIMINGS) -> int:
+    """What can be expected to stay in the second cache beside what else streams through it."""
+    return int(machine.l2_bytes * timings.near_l2_share)
+
+
+def prefetched_bytes(machine: MachineDescription, timings: Timings = TIMINGS) -> int:
+    """Larger arrays that are read from front to back are prefetched."""
+    return int(machine.l2_bytes * timings.prefetched_l2_share)
+
+
+# vectors
+
+
+def vector_load(stride: int, lanes: int, timings: Timings = TIMINGS) -> float:
+    """Operations that load a vector of elements that are so far apart."""
+    match stride:
+        case 0 | 1:
+            return 1.0
+        case -1 | 2:
+            return timings.shuffled_load
+        case 3 | 4:
+            return timings.strided_load * stride
+        case _:
+            return timings.gathered_lane * lanes
+
+
+def elementwise(loads: float, stores: int, weight: int, lanes: int, size: int) -> float:
+    """Operations for each of `size` elements, where vectors cover some of them twice."""
+    steps = -(-size // lanes) * lanes / size
+    return (loads + stores + weight) / lanes * steps
+
+
+def nest(points: int, steps: int, weight: int, accesses: int, lanes: int) -> float:
+    """
+    A rough estimate for a nest of so many points, each with `steps` steps of a reduction, `weight`
+    operations of its body, two of which take a cycle, and `accesses` loads and stores.
+    """
+    return points * (steps + weight / 2 + accesses) / lanes
+
+
+# reductions in general
+
+
+def reduction_step(
+    accumulators: int, loads: float, has_fma: bool, timings: Timings = TIMINGS
+) -> float:
+    """A step of a reduction into so many accumulators, with so many loads."""
+    operations = accumulators * (1.0 if has_fma else 2.0)
+    arithmetic = max(operations * timings.reduction_fma_cycles, timings.fma_latency)
+    loading = loads / timings.loads_per_cycle
+    hidden = timings.reduction_overlap * min(arithmetic, loading)
+    return max(arithmetic, loading) + hidden + timings.reduction_step_cycles
+
+
+def lane_sum(lanes: int, by_rows: bool, timings: Timings = TIMINGS) -> float:
+    """
+    Adding the lanes of a vector; with `by_rows`, the sums of several vectors become lanes of one.
+    """
+    return timings.rows_sum if by_rows else timings.lane_sum * lanes.bit_length()
+
+
+# products
+
+
+def tile_step(filters: int, pixels: int, far: float, timings: Timings = TIMINGS) -> float:
+    """
+    A step of a register tile: `filters` loaded vectors times `pixels` broadcast elements. `far` is
+    the part of the pixels that come from beyond the second cache.
+    """
+    arithmetic = max(filters * pixels / timings.vector_units, timings.fma_latency)
+    loads = (filters + pixels) / timings.loads_per_cycle
+    cycles = max(arithmetic, loads) + timings.tile_load_overlap * loads
+    cycles += timings.tile_filter_cycles * filters
+    return cycles + far * timings.far_pixel_cycles * pixels + timings.tile_step_cycles
+
+
+def results(vectors: float, weight: int, timings: Timings = TIMINGS) -> float:
+    """Storing vectors of results, after `weight` operations on each."""
+    return vectors * (timings.tile_result_cycles + weight / timings.vector_units)
+
+
+def tile(
+    filters: int, pixels: int, far: float, steps: int, weight: int, timings: Timings = TIMINGS
+) -> float:
+    """All steps of a register tile, and what is done with its results."""
+    cycles = tile_step(filters, pixels, far, timings) * steps + timings.tile_cycles
+    return cycles + results(filters * pixels, weight, timings)
+
+
+def gathered_tile(points: int, steps: int, quads: int, timings: Timings = TIMINGS) -> float:
+    """
+    A tile of `points` vectors of products whose terms are gathered: so many quads of pixels are put
+    together for each lane.
+    """
+    operations = timings.quad_operations * quads + steps + timings.gathered_tile_operations
+    return (points * steps + operations) / timings.vector_units
+
+
+def permuted_tile(vectors: int, steps: int, timings: Timings = TIMINGS) -> float:
+    """A tile of so many vectors: each step permutes the lanes of one, and multiplies and adds."""
+    return timings.tile_cycles + vectors * 2 * steps / timings.vector_units
+
+
+def amx_group(
+    images: int, panels: int, rows: int, quads: int, steps: int, timings: Timings = TIMINGS
+) -> float:
+    """
+    The steps of a group of tile registers: `images` tiles of `rows` rows times `panels` tiles.
+    """
+    products = images * panels * max(rows, timings.amx_least_product_cycles)
+    loads = (images * rows + panels * quads) / timings.loads_per_cycle
+    step = max(products, loads) + timings.amx_load_overlap * loads
+    return steps * step + timings.amx_group_cycles
+
+
+# Winograd convolution: blocks of tiles
+
+
+def winograd_blocks(
+    tiles: int,
+    blocks: int,
+    kinds: int,
+    tile_bytes: int,
+    filter_bytes: int,
+    cache: int,
+    timings: Timings = TIMINGS,
+) -> float:
+    """
+    Bytes that come from or go to far caches or memory, of `blocks` blocks of at most `tiles` tiles
+    and of some kinds that have code of their own; `cache` bytes are near.
+    """
+    most = int(cache * timings.filters_l2_share)
+    again = timings.reused_filter_share if filter_bytes <= most else 1.0
+    filters = filter_bytes * (1 + (blocks - 1) * again)
+    used = tiles * tile_bytes + min(filter_bytes, most)
+    spilled = max(0, used - cache) * blocks * timings.block_far_accesses
+    return (filters + spilled) * (1 + timings.block_code_share * (kinds - 1))
+
+
+# algorithms of convolution, in floating-point operations at full speed
+
+
+def direct_convolution(images: int, weights: int, pixels: int, timings: Timings = TIMINGS) -> float:
+    """
+    Convolution by definition: each of `images` images meets all weights, in `pixels` places, before
+    the next one does.
+    """
+    return images * (2 * weights * pixels + 4 * weights * timings.flops_per_byte)
+
+
+def winograd_convolution(
+    images: int,
+    points: int,
+    elements: int,
+    inputs: int,
+    outputs: int,
+    timings: Timings = TIMINGS,
+) -> float:
+    """
+    Winograd convolution of `inputs` to `outputs` channels, where transformed tiles have `elements`
+    elements, and all of them together `points`.
+    """
+    products = 2 * points * inputs * outputs / timings.winograd_product_speed
+    filters = images * 4 * elements * inputs * outputs
+    transforms = _winograd_transforms(points, inputs, outputs, timings)
+    return products + transforms + filters * timings.flops_per_byte
+
+
+def winograd_in_parts(
+    images: int,
+    points: int,
+    elements: int,
+    inputs: int,
+    outputs: int,
+    part_bytes: int,
+    l2_bytes: int,
+    timings: Timings = TIMINGS,
+) -> float:
+    """
+    The same with products of parts of numbers, whose parts have `part_bytes` bytes together.
+    """
+    t, channels = timings, inputs * outputs
+    block = t.near_block_tiles * (part_bytes * inputs + 4 * outputs)
+    is_near = elements * (block + part_bytes * channels) <= t.resident_l2_share * l2_bytes
+    further = t.parts_near_flops if is_near else t.parts_far_flops
+    products = 2 * points * channels / t.winograd_product_speed
+    transforms = _winograd_transforms(points, inputs, outputs, t)
+    transforms += points * (inputs + outputs) * further
+    reading = images * part_bytes * elements * channels * t.parts_flops_per_byte
+    return t.parts_start_flops + products / t.parts_speed + transforms + reading
+
+
+def _winograd_transforms(points: int, inputs: int, outputs: int, t: Timings) -> float:
+    return points * (t.winograd_input_flops * inputs + t.winograd_output_flops * outputs)
