@@ -48,7 +48,7 @@ class CpuStages:
         choose = f"glow-choose-convolutions{{algorithm={self._algorithm()}}}"
         return (
             *self.optimized(),
-            self._lowered(),
+            Stage("lowered", f"glow-lower-nodes{{backend=cpu}},{_CLEAN}"),
             Stage("laid-out", "glow-assign-layouts,cse,dce"),
             Stage("convolutions", f"{choose},glow-fuse-pooling"),
             Stage("packed", f"glow-pack-weights,glow-simplify-shapes,{_CLEAN}"),
@@ -86,13 +86,6 @@ class CpuStages:
         if self._options.quantize is None:
             return (optimized,)
         return optimized, Stage("quantized", f"{self._options.quantize},{integers},{_CLEAN}")
-
-    def _lowered(self) -> Stage:
-        """What has no kernel on the target is decomposed."""
-        o = self._options
-        given = {"cpu": o.target_cpu, "features": o.target_features, "triple": o.target_triple}
-        options = "".join(f' target-{n}="{v}"' for n, v in given.items() if v is not None)
-        return Stage("lowered", f"glow-lower-nodes{{backend=cpu{options}}},{_CLEAN}")
 
     def _algorithm(self) -> str:
         """
