@@ -56,6 +56,18 @@ class Affine:
         terms = {d: scale_stride(s, factor) for d, s in self.terms.items() if factor}
         return Affine(terms, self.constant * factor)
 
+    def at(self, change: Mapping[Dim, Affine]) -> Affine:
+        """The same with forms of other variables in the place of some, which have no tables."""
+        if change.keys().isdisjoint(self.terms):
+            return self
+        result = Affine({}, self.constant)
+        for dim, stride in self.terms.items():
+            if dim in change and isinstance(stride, int):
+                result += change[dim] * stride
+            else:
+                result += Affine({dim: stride})
+        return result
+
 
 Index = Dim | Affine | int
 

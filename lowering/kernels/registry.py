@@ -261,8 +261,7 @@ class Kernel:
         value: Expr | None = None,
     ) -> None:
         """`result[place] = epilogue(value(reduction, operands))` at each point."""
-        values = [Expr.argument(0) if value is None else value]
-        self._write(dims, reduced, reduction, [place], operands, values)
+        self._write(dims, reduced, reduction, [place], operands, [value or Expr.argument(0)])
 
     def finish(
         self,
@@ -272,8 +271,7 @@ class Kernel:
         value: Expr | None = None,
     ) -> None:
         """`result[place] = epilogue(value(operands))` at each point; by default the operand."""
-        values = [Expr.argument(0) if value is None else value]
-        self._write(dims, (), None, [place], operands, values)
+        self._write(dims, (), None, [place], operands, [value or Expr.argument(0)])
 
     def finish_tile(
         self,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ....glow_dialects.glow_nest.affine import Dim
 from ....glow_dialects.glow_nest.schedule import TileGroup
-from ..schedules.amx_tile import TilePlan, replaced
+from ..schedules.amx_tile import TilePlan
 
 
 class GroupLoops:
@@ -46,7 +46,7 @@ class GroupLoops:
         block, group = Dim("block", blocks), Dim(old.name, old.size // blocks)
         change = {old: block * group.size + group}
         self.dims = (*self.dims[:position], block, group, *self.dims[position + 1 :])
-        self.first = {dim: replaced(place, change) for dim, place in self.first.items()}
+        self.first = {dim: place.at(change) for dim, place in self.first.items()}
 
 
 def _divisors(number: int) -> list[int]:

@@ -318,18 +318,7 @@ def _cost(plan: TilePlan, steps: int) -> float:
 
 def substituted(access: Access, change: Mapping[Dim, Affine]) -> Access:
     """The access with forms of other variables in the place of some variables."""
-    return Access(access.buffer, replaced(access.place, change))
-
-
-def replaced(place: Affine, change: Mapping[Dim, Affine]) -> Affine:
-    """The place with forms of other variables in the place of some variables."""
-    result = Affine({}, place.constant)
-    for dim, stride in place.terms.items():
-        if isinstance(stride, tuple):
-            result += Affine({dim: stride})
-        else:
-            result += change.get(dim, Affine({dim: 1})) * stride
-    return result
+    return Access(access.buffer, access.place.at(change))
 
 
 def filter_bytes(nest: Nest, roles: TileRoles) -> int:

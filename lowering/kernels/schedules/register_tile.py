@@ -188,13 +188,8 @@ def _chunks(
         return nest, None
     number, place = Dim("chunk", outer.size // size), Dim(outer.name, size)
 
-    def divided(at: Affine) -> Affine:
-        stride = at.terms.get(outer, 0)
-        assert isinstance(stride, int)
-        terms = {d: s for d, s in at.terms.items() if d is not outer}
-        return Affine({**terms, number: stride * size, place: stride}, at.constant)
-
-    nest = replace(mapped(nest, divided), reduced=(number, place, *rest))
+    change = {outer: number * size + place}
+    nest = replace(mapped(nest, lambda at: at.at(change)), reduced=(number, place, *rest))
     return nest, Chunks(number, inside)
 
 

@@ -23,7 +23,6 @@ from glow.lowering.kernels.schedules.best_schedule import best_schedule
 from glow.lowering.kernels.schedules.register_tile import tiled_product
 from glow.lowering.kernels.schedules.tile_blocks import (
     choose_blocks,
-    choose_near_blocks,
     edges,
     spans,
 )
@@ -245,7 +244,7 @@ def test_near_blocks(counts: tuple[int, int], tile: int, channels: tuple[int, in
     planes, cache = (tile + 2) ** 2, 1 << 21
     inputs, outputs = channels
     sizes = (planes * (6 * inputs + 4 * outputs), planes * 6 * inputs * outputs, cache, threads)
-    chosen = choose_near_blocks(counts, tile, *sizes)
+    chosen = choose_blocks(counts, tile, *sizes, near=True)
     rows, columns = (sum(s.blocks * s.tiles for s in d) for d in (chosen.rows, chosen.columns))
     assert (rows, columns) == tuple(-(-n // tile) for n in counts)
     is_near = chosen.tiles * sizes[0] + sizes[1] <= cache and chosen.count % threads == 0
