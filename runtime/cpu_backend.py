@@ -81,8 +81,8 @@ class CpuBackend(Backend):
     # what it computes, and what the device is like
 
     def on(self, machine: MachineDescription) -> CpuBackend:
-        other = CpuBackend(self.cache or False)
-        other.options, other._machine = self.options, machine
+        other = CpuBackend(cache=False)
+        other.cache, other.options, other._machine = self.cache, self.options, machine
         return other
 
     def claims(self) -> Sequence[Claim]:

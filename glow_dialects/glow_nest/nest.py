@@ -97,6 +97,14 @@ class Nest:
         return [*self.reduced_reads, *prefetched, *self.operands, *self.writes]
 
     @property
+    def tabled(self) -> frozenset[Dim]:
+        """Reduction loops with tables of places, of which each step needs code of its own."""
+        accesses = self.accesses()
+        return frozenset(
+            d for d in self.reduced if any(isinstance(a.stride(d), tuple) for a in accesses)
+        )
+
+    @property
     def weight(self) -> int:
         """About how many operations are emitted for a point; a heavy nest is not unrolled."""
         each = self.reduction.map if self.reduction is not None else None
