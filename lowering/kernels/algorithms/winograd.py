@@ -71,7 +71,7 @@ class _Winograd:
             self.tile,
             elements * (channels[0] * self.input_bytes + channels[1] * size),
             elements * prod(channels) * self.input_bytes,
-            k.machine.l2_bytes,
+            k.machine,
             k.threads,
             near=self.in_parts,
         )

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import product
 
 from ....glow_dialects.costs import winograd_blocks
+from ....glow_dialects.machine import MachineDescription
 from ....glow_dialects.timings import TIMINGS
 from ..threads.split import is_balanced
 
@@ -106,22 +107,22 @@ def choose_blocks(
     tile: int,
     tile_bytes: int,
     filter_bytes: int,
-    cache: int,
+    machine: MachineDescription,
     threads: int = 1,
     near: bool = False,
 ) -> Blocks:
     """
     The cheapest blocks for `counts` outputs: some rows of tiles, or a part of one row. A
     transformed tile of all input and output channels takes `tile_bytes`, the filters
-    `filter_bytes`, and the second cache has `cache` bytes. Of little work, several threads take
-    blocks in turns, if these can be large enough.
+    `filter_bytes`. Of little work, several threads take blocks in turns, if these can be large
+    enough.
 
     With `near`, because products are so fast that filters have to stay near: the largest blocks
     that stay in the second cache together with all filters, and that threads can divide, if such
     blocks have enough tiles.
     """
     rows, columns = (-(-n // tile) for n in counts)
-    choices = all_blocks(counts, tile)
+    choices, cache = all_blocks(counts, tile), machine.l2_bytes
     resident = [
         b
         for b in choices
