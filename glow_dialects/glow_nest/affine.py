@@ -144,6 +144,13 @@ class Access:
         return self.buffer.element
 
 
+def stride_of(access: Access, dim: Dim) -> int:
+    """The stride along a loop that has no table."""
+    stride = access.stride(dim)
+    assert isinstance(stride, int)
+    return stride
+
+
 @dataclass(frozen=True)
 class View:
     """A strided array in a buffer. Strides and offset count elements."""
