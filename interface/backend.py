@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from ..glow_dialects.claims import Claim
     from ..glow_dialects.glow.base import Node
+    from ..glow_dialects.machine import MachineDescription
     from ..glow_dialects.operator import Call
     from .cache import Cache
     from .model_source import ModelSource
@@ -131,6 +132,13 @@ class Backend(abc.ABC):
         return options
 
     # operators
+
+    def on(self, machine: MachineDescription) -> Backend:
+        """
+        What the backend is for modules that are for a machine (`glow.machine`), whatever its own
+        options say: by default itself, because no claim depends on the machine.
+        """
+        return self
 
     @abc.abstractmethod
     def claims(self) -> Sequence[Claim]:

@@ -30,6 +30,7 @@ from xdsl.passes import ModulePass
 
 from ..errors import QuantizationError
 from ..glow_dialects.glow.base import Node
+from ..glow_dialects.glow.machine import machine_of
 from ..interface.backend import Backend, find_backend
 from ..passes.levels import GRAPH
 from ..runtime.signature import main_function
@@ -58,6 +59,7 @@ def quantize(
     options = options or Quantization()
     options.expect_source(profile is not None)
     target = find_backend(backend) if isinstance(backend, str) else backend
+    target = target.on(machine_of(module))
     main = main_function(module)
     report = Report()
     histograms: dict[SSAValue, Histogram] = {}

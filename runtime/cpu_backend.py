@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
 
     from ..glow_dialects.claims import Claim
+    from ..glow_dialects.machine import MachineDescription
     from ..glow_dialects.operator import Call
     from ..interface.model_source import ModelSource
     from ..interface.time_profile import TimeProfile
@@ -50,6 +51,8 @@ class CpuBackend(Backend):
     keeps_code: ClassVar[bool] = True
 
     def __init__(self, cache: bool | str | Path | ObjectCache = True, **options: Any):
+        self._machine: MachineDescription | None = None
+        """What claims are for, if not for the target."""
         self.options = CpuOptions(**self.expect_options(options))
         self.cache = open_cache(cache)
 
@@ -81,11 +84,17 @@ class CpuBackend(Backend):
 
     # claims, and properties of the device
 
+    def on(self, machine: MachineDescription) -> CpuBackend:
+        other = CpuBackend(cache=False)
+        other.cache, other.options, other._machine = self.cache, self.options, machine
+        return other
+
     def claims(self) -> Sequence[Claim]:
         from ..lowering.kernels import kernel_claims
 
         # a pass after `glow-lower-nodes` makes products of bf16, if asked for
-        return kernel_claims(replace(self.target().describe(), has_bf16_dot=False))
+        machine = self._machine or self.target().describe()
+        return kernel_claims(replace(machine, has_bf16_dot=False))
 
     def memories(self) -> Sequence[DeviceMemory]:
         block = self.target().describe().channel_block

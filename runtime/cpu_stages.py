@@ -50,7 +50,7 @@ class CpuStages:
         choose = f"glow-choose-convolutions{{algorithm={self._algorithm()}}}"
         return (
             *self.optimized(),
-            self._lowered(),
+            Stage("lowered", f"glow-lower-nodes{{backend=cpu}},{_CLEAN}"),
             Stage("laid-out", "glow-assign-layouts,cse,dce"),
             Stage("convolutions", f"{choose},glow-fuse-pooling"),
             Stage("packed", f"glow-pack-weights,glow-simplify-shapes,{_CLEAN}"),
@@ -88,13 +88,6 @@ class CpuStages:
         if self._options.quantize is None:
             return (optimized,)
         return optimized, Stage("quantized", f"{self._options.quantize},{integers},{_CLEAN}")
-
-    def _lowered(self) -> Stage:
-        """Lowers nodes that have no kernel on the target."""
-        o = self._options
-        given = {"cpu": o.target_cpu, "features": o.target_features, "triple": o.target_triple}
-        options = "".join(f' target-{n}="{v}"' for n, v in given.items() if v is not None)
-        return Stage("lowered", f"glow-lower-nodes{{backend=cpu{options}}},{_CLEAN}")
 
     def _algorithm(self) -> str:
         """

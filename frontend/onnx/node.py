@@ -13,6 +13,7 @@ from onnx.defs import OpSchema
 from xdsl.ir import Block, SSAValue
 
 from ...errors import ModelError
+from ...table import Table
 from .builder import GraphBuilder, element, known_array, python_number, shape, size
 from .problems import NotConstant, Unsupported
 from .weights import WeightReader
@@ -27,7 +28,9 @@ CONTRIB = "com.microsoft"
 GLOW = "ai.glow"
 """The domain of operators that a model states itself."""
 
-_CONVERTERS: dict[tuple[str, str], list[tuple[int, Converter]]] = {}
+_CONVERTERS: Table[tuple[str, str, int], Converter] = Table("a converter")
+"""Converters by domain, operator, and the opset from which on they are right."""
+_NEWEST = onnx.defs.onnx_opset_version()
 
 
 def converter(*names: str, since: int = 1, domain: str = "") -> Callable[[Converter], Converter]:
@@ -40,25 +43,19 @@ def converter(*names: str, since: int = 1, domain: str = "") -> Callable[[Conver
     is invalid.
     """
 
-    def register(function: Converter) -> Converter:
-        for name in names:
-            versions = _CONVERTERS.setdefault((domain, name), [])
-            versions.append((since, function))
-            versions.sort(key=lambda entry: entry[0])
-        return function
-
-    return register
+    return _CONVERTERS.entry(*((domain, name, since) for name in names))
 
 
 def find_converter(name: str, domain: str, opset: int) -> Converter | None:
     """Returns the converter for an operator in a version of the opset, or None."""
-    found = [f for since, f in _CONVERTERS.get((domain, name), ()) if since <= opset]
-    return found[-1] if found else None
+    versions = range(min(opset, _NEWEST), 0, -1)
+    found = (_CONVERTERS.get((domain, name, since)) for since in versions)
+    return next((converter for converter in found if converter is not None), None)
 
 
 def supported_operators(domain: str = "") -> list[str]:
     """Returns the operators of a domain that have a converter."""
-    return [name for of, name in _CONVERTERS if of == domain]
+    return list(dict.fromkeys(name for of, name, _ in _CONVERTERS if of == domain))
 
 
 @cache

@@ -71,7 +71,7 @@ class Structured(Node, abc.ABC):
 
     @classmethod
     def computes(cls, call: Call) -> Attribute:
-        """Returns the type in which elements are computed; by default that of the result's elements."""
+        """Returns the type in which elements are computed; by default that of the result."""
         results = call.results
         return compute_type(element_of(results[0]) if results else cls.result_element(call))
 

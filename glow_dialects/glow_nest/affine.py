@@ -57,6 +57,18 @@ class Affine:
         terms = {d: scale_stride(s, factor) for d, s in self.terms.items() if factor}
         return Affine(terms, self.constant * factor)
 
+    def at(self, change: Mapping[Dim, Affine]) -> Affine:
+        """The same with forms of other variables in the place of some, which have no tables."""
+        if change.keys().isdisjoint(self.terms):
+            return self
+        result = Affine({}, self.constant)
+        for dim, stride in self.terms.items():
+            if dim in change and isinstance(stride, int):
+                result += change[dim] * stride
+            else:
+                result += Affine({dim: stride})
+        return result
+
 
 Index = Dim | Affine | int
 
@@ -131,6 +143,13 @@ class Access:
     @property
     def element(self) -> Attribute:
         return self.buffer.element
+
+
+def stride_of(access: Access, dim: Dim) -> int:
+    """The stride along a loop that has no table."""
+    stride = access.stride(dim)
+    assert isinstance(stride, int)
+    return stride
 
 
 @dataclass(frozen=True)

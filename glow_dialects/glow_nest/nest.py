@@ -100,8 +100,16 @@ class Nest:
         return () if self.reduction is None else self.reduction.reads
 
     def accesses(self, prefetched: Sequence[Access] = ()) -> list[Access]:
-        """Returns all accesses, in order, with others that each step of the reduction prefetches."""
+        """Returns all accesses, in order, with those that the reduction prefetches in each step."""
         return [*self.reduced_reads, *prefetched, *self.operands, *self.writes]
+
+    @property
+    def tabled(self) -> frozenset[Dim]:
+        """Reduction loops with tables of places, of which each step needs code of its own."""
+        accesses = self.accesses()
+        return frozenset(
+            d for d in self.reduced if any(isinstance(a.stride(d), tuple) for a in accesses)
+        )
 
     @property
     def weight(self) -> int:

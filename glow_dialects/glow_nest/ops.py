@@ -121,8 +121,8 @@ class NestOp(StepOp):
 
     def bound_schedule(self, nest: Nest) -> Schedule | None:
         """
-        Returns the schedule with the loops of the nest, and those around it. Raises VerifyException if it
-        names others.
+        Returns the schedule with the loops of the nest, and those around it. Raises VerifyException
+        if it names others.
         """
         if self.schedule is None:
             return None

@@ -80,9 +80,8 @@ def verify_schedule(nest: Nest, schedule: Schedule) -> None:
             )
         _verify_parts(dim, schedule)
     _verify_prefetches(nest, schedule)
-    for dim in nest.reduced:
-        has_table = any(isinstance(a.stride(dim), tuple) for a in nest.accesses())
-        if has_table and isinstance(schedule, Reducing) and dim not in schedule.unrolled:
+    for dim in nest.tabled:
+        if isinstance(schedule, Reducing) and dim not in schedule.unrolled:
             raise VerifyException(f"expected {dim.name}, which has tables of places, unrolled")
 
 

@@ -20,7 +20,7 @@ from ...glow_dialects.glow_nest.ops import NestOp, StepOp
 from ...glow_dialects.glow_nest.steps import KernelSteps
 from ...passes.collector import without_garbage_collection
 from ...passes.levels import SCHEDULED
-from .kernel_errors import of_kernel
+from .kernel_errors import kernels_of, of_kernel
 from .main import THREADS, main_of
 from .threads.divided_loops import Divided, divided_loops
 from .threads.nest_split import split_of
@@ -51,8 +51,8 @@ class DivideNestsPass(ModulePass):
         number = IntegerAttr(self.threads, i64)
         with without_garbage_collection():
             main_of(op).attributes[THREADS] = number
-            for kernel in op.body.block.ops:
-                if isinstance(kernel, KernelOp) and kernel.threads is None:
+            for kernel in kernels_of(op):
+                if kernel.threads is None:
                     with of_kernel(kernel):
                         divide_nests(kernel, self.threads)
                     kernel.threads = number

@@ -16,12 +16,11 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from ...glow_dialects.glow.machine import machine_of
-from ...glow_dialects.glow_nest.kernel import KernelOp
 from ...glow_dialects.machine import MachineDescription
 from ...passes.collector import without_garbage_collection
 from ...passes.levels import SCHEDULED
 from .function import KernelFunction, build_function
-from .kernel_errors import of_kernel
+from .kernel_errors import kernels_of, of_kernel
 from .main import THREADS, build_main, main_of
 
 
@@ -49,12 +48,11 @@ def generate_loops(module: ModuleOp, machine: MachineDescription) -> None:
     """
     main = main_of(module)
     functions: dict[str, KernelFunction] = {}
-    for kernel in list(module.body.block.ops):
-        if isinstance(kernel, KernelOp):
-            with of_kernel(kernel):
-                made = build_function(kernel, machine)
-            functions[kernel.sym_name.data] = made
-            Rewriter.replace_op(kernel, made.function, [])
+    for kernel in kernels_of(module):
+        with of_kernel(kernel):
+            made = build_function(kernel, machine)
+        functions[kernel.sym_name.data] = made
+        Rewriter.replace_op(kernel, made.function, [])
     threads = main.attributes.get(THREADS)
     count = threads.value.data if isinstance(threads, IntegerAttr) else 1
     *declarations, new = build_main(main, functions, count)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
 
 from xdsl.dialects.builtin import MemRefType
-from xdsl.ir import Attribute, Block, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ...glow_dialects.elements import offset_of, strided_memref
 from ...glow_dialects.glow.base import DataParallel
@@ -24,6 +23,8 @@ from .codegen.types import significant_strides
 from .registry import Epilogue, Kernel, algorithm_of
 
 _HASH_DIGITS = 12
+_MOVES = Call(DataParallel, (), (), {})
+"""What kernels of no operator compute: a copy, or several elementwise operators."""
 
 
 @dataclass(frozen=True)
@@ -73,9 +74,8 @@ def signature_of(
     machine: MachineDescription,
     threads: int = 1,
 ) -> Signature:
-    properties = {**op.properties, **op.attributes}
     # all properties count: the offsets of memory planning are not on instructions
-    listed = ", ".join(f"{name} = {properties[name]}" for name in sorted(properties))
+    listed = _properties(op)
     memory = "; ".join(
         f"{p.qualifier} {p.element} {p.shape} {p.strides} {p.offset}" for p in parameters
     )
@@ -86,6 +86,11 @@ def signature_of(
     return Signature(stem, "\n".join((stem, listed, memory, bodies, identity, *further)))
 
 
+def _properties(op: Operation) -> str:
+    properties = {**op.properties, **op.attributes}
+    return ", ".join(f"{name} = {properties[name]}" for name in sorted(properties))
+
+
 def _block_text(block: Block) -> str:
     """Returns a body with numbered values, so that names do not matter."""
     numbers: dict[SSAValue, int] = {}
@@ -94,12 +99,10 @@ def _block_text(block: Block) -> str:
     lines = [", ".join(str(a.type) for a in block.args)]
     for op in block.ops:
         operands = ", ".join(str(numbers[o]) for o in op.operands)
-        properties = {**op.properties, **op.attributes}
-        listed = ", ".join(f"{name} = {properties[name]}" for name in sorted(properties))
         for result in op.results:
             numbers[result] = len(numbers)
         types = ", ".join(str(r.type) for r in op.results)
-        lines.append(f"{op.name}({operands}) {{{listed}}} {types}")
+        lines.append(f"{op.name}({operands}) {{{_properties(op)}}} {types}")
     return "\n".join(lines)
 
 
@@ -107,53 +110,26 @@ def describe(
     op: Instruction, views: Sequence[View], machine: MachineDescription, threads: int = 1
 ) -> Kernel:
     """Returns the nests of the algorithm of an instruction whose parameters have these views."""
-    for kind, build in _BUILDERS.items():
-        if isinstance(op, kind):
-            return build(op, views, machine, threads)
-    raise ValueError(f"no kernel for {op.name}")
-
-
-def _copy(
-    op: Instruction, views: Sequence[View], machine: MachineDescription, threads: int
-) -> Kernel:
-    k = Kernel(Call(DataParallel, (), (), {}), views[:1], views[1:], machine=machine)
-    copy(k)
+    match op:
+        case CopyOp():
+            k = Kernel(_MOVES, views[:1], views[1:], machine=machine)
+            copy(k)
+        case StackedOp():
+            outs, inouts = len(op.outs), len(op.inouts)
+            written, read = views[: outs + inouts], views[outs:]
+            k = Kernel(_MOVES, written, read, machine=machine)
+            elementwise(k, body_of(op.body.block), written, read, inouts > 0)
+        case OperatorInstruction():
+            is_elementwise = issubclass(op.OPERATOR, DataParallel)
+            algorithm = data_parallel if is_elementwise else algorithm_of(op.OPERATOR)
+            if algorithm is None:
+                raise ValueError(f"no kernel for {op.name}")
+            outs, arguments, epilogue = op.num_results(), len(op.arguments), None
+            if op.epilogue is not None:
+                body = body_of(op.epilogue.block)
+                epilogue = Epilogue(body, views[arguments:], op.inout is not None)
+            k = Kernel(op.call, views[:outs], views[outs:arguments], epilogue, machine, threads)
+            algorithm(k)
+        case _:
+            raise ValueError(f"no kernel for {op.name}")
     return k
-
-
-def _stacked(
-    op: Instruction, views: Sequence[View], machine: MachineDescription, threads: int
-) -> Kernel:
-    assert isinstance(op, StackedOp)
-    outs, inouts = len(op.outs), len(op.inouts)
-    written, read = views[: outs + inouts], views[outs:]
-    k = Kernel(Call(DataParallel, (), (), {}), written, read, machine=machine)
-    elementwise(k, body_of(op.body.block), written, read, inouts > 0)
-    return k
-
-
-def _operator(
-    op: Instruction, views: Sequence[View], machine: MachineDescription, threads: int
-) -> Kernel:
-    assert isinstance(op, OperatorInstruction)
-    outs, arguments = op.num_results(), len(op.arguments)
-    epilogue = None
-    if op.epilogue is not None:
-        body = body_of(op.epilogue.block)
-        epilogue = Epilogue(body, views[arguments:], op.inout is not None)
-    k = Kernel(op.call, views[:outs], views[outs:arguments], epilogue, machine, threads)
-    algorithm = (
-        data_parallel if issubclass(op.OPERATOR, DataParallel) else algorithm_of(op.OPERATOR)
-    )
-    if algorithm is None:
-        raise ValueError(f"no kernel for {op.name}")
-    algorithm(k)
-    return k
-
-
-_Builder: TypeAlias = Callable[[Instruction, Sequence[View], MachineDescription, int], Kernel]
-_BUILDERS: Mapping[type[Instruction], _Builder] = {
-    CopyOp: _copy,
-    StackedOp: _stacked,
-    OperatorInstruction: _operator,
-}

@@ -1,14 +1,20 @@
-"""Errors of passes on kernels."""
+"""What passes on kernels share: the kernels of a module, and errors that name them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import VerifyException
 
 from ...errors import CompileError
 from ...glow_dialects.glow_nest.kernel import KernelOp
+
+
+def kernels_of(module: ModuleOp) -> list[KernelOp]:
+    """The kernels of a module."""
+    return [op for op in module.body.block.ops if isinstance(op, KernelOp)]
 
 
 @contextmanager

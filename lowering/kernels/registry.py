@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from math import prod
 
 from xdsl.dialects.builtin import i32
@@ -38,23 +39,38 @@ from ...glow_dialects.machine import MachineDescription
 from ...glow_dialects.operator import Call, element_of
 from ...glow_dialects.scalar import Expr, arguments, convert
 from ...passes.graph.lower_nodes import is_composite
+from ...table import Table
 
 Algorithm = Callable[["Kernel"], None]
-_KERNELS: dict[type[Node], Algorithm] = {}
-_DEFAULT: list[Algorithm] = []
-_GUARDS: dict[type[Node], Callable[[Call], bool]] = {}
-_MACHINES: dict[type[Node], Callable[[MachineDescription, Call], bool]] = {}
 
 
-def everywhere(machine: MachineDescription, call: Call) -> bool:
-    """Returns true: most kernels need no special instructions."""
+def _every_call(call: Call) -> bool:
     return True
+
+
+def _everywhere(machine: MachineDescription, call: Call) -> bool:
+    return True
+
+
+@dataclass(frozen=True)
+class OperatorKernel:
+    """How calls of an operator become kernels."""
+
+    algorithm: Algorithm
+    when: Callable[[Call], bool] = _every_call
+    """Which calls the algorithm computes."""
+    on: Callable[[MachineDescription, Call], bool] = _everywhere
+    """Which machines have the instructions for it."""
+
+
+KERNELS: Table[type[Node], OperatorKernel] = Table("a kernel", inherited=True)
+"""What there is for each operator; for `Structured`, for operators stated as a formula."""
 
 
 def kernel(
     *operators: type[Node],
-    when: Callable[[Call], bool] = lambda call: True,
-    on: Callable[[MachineDescription, Call], bool] = everywhere,
+    when: Callable[[Call], bool] = _every_call,
+    on: Callable[[MachineDescription, Call], bool] = _everywhere,
 ) -> Callable[[Algorithm], Algorithm]:
     """
     Returns registers the algorithm of operators, for calls on which `when` holds and machines on
@@ -62,10 +78,7 @@ def kernel(
     """
 
     def register(algorithm: Algorithm) -> Algorithm:
-        for operator in operators:
-            _KERNELS[operator] = algorithm
-            _GUARDS[operator] = when
-            _MACHINES[operator] = on
+        KERNELS.entry(*operators)(OperatorKernel(algorithm, when, on))
         return algorithm
 
     return register
@@ -76,17 +89,22 @@ def default_kernel(algorithm: Algorithm) -> Algorithm:
     Returns registers the algorithm of operators that are stated as a formula and have no other
     algorithm.
     """
-    _DEFAULT.append(algorithm)
-    return algorithm
+    return kernel(Structured)(algorithm)  # pyright: ignore[reportArgumentType]
+
+
+def kernel_of(operator: type[Node]) -> OperatorKernel | None:
+    """How an operator becomes kernels; None if it does not, as itself."""
+    found = KERNELS.get(operator)
+    # decompositions are faster than formulas, and views need no kernel
+    is_formula = found is not None and found is KERNELS.get(Structured)
+    if is_formula and (is_composite(operator) or operator.has_trait(OnlyMovesData)):
+        return None
+    return found
 
 
 def algorithm_of(operator: type[Node]) -> Algorithm | None:
-    if operator in _KERNELS:
-        return _KERNELS[operator]
-    # decompositions are faster, and views need no kernel
-    if is_composite(operator) or operator.has_trait(OnlyMovesData):
-        return None
-    return _DEFAULT[0] if issubclass(operator, Structured) and _DEFAULT else None
+    found = kernel_of(operator)
+    return None if found is None else found.algorithm
 
 
 def implements(call: Call) -> bool:
@@ -98,14 +116,14 @@ def implements(call: Call) -> bool:
         return not call.operator.depends_on_place(call)
     if call.operator.has_trait(OnlyMovesData):
         return True
-    if call.operator in _KERNELS:
-        return _GUARDS[call.operator](call)
-    return algorithm_of(call.operator) is not None
+    found = kernel_of(call.operator)
+    return found is not None and found.when(call)
 
 
 def runs_on(machine: MachineDescription, call: Call) -> bool:
     """Returns whether a machine has the instructions for a call that `implements` admits."""
-    return call.operator not in _MACHINES or _MACHINES[call.operator](machine, call)
+    found = kernel_of(call.operator)
+    return found is None or found.on(machine, call)
 
 
 class Epilogue:
@@ -249,8 +267,7 @@ class Kernel:
         value: Expr | None = None,
     ) -> None:
         """Computes `result[place] = epilogue(value(reduction, operands))` at each point."""
-        values = [Expr.argument(0) if value is None else value]
-        self._write(dims, reduced, reduction, [place], operands, values)
+        self._write(dims, reduced, reduction, [place], operands, [value or Expr.argument(0)])
 
     def finish(
         self,
@@ -263,8 +280,7 @@ class Kernel:
         Computes `result[place] = epilogue(value(operands))` at each point; the value is by default
         the operand.
         """
-        values = [Expr.argument(0) if value is None else value]
-        self._write(dims, (), None, [place], operands, values)
+        self._write(dims, (), None, [place], operands, [value or Expr.argument(0)])
 
     def finish_tile(
         self,

@@ -26,7 +26,7 @@ from ...glow_dialects.machine import MachineDescription
 from ...passes.collector import without_garbage_collection
 from ...passes.levels import NESTS
 from ..tuned_schedules import load_schedules
-from .kernel_errors import of_kernel
+from .kernel_errors import kernels_of, of_kernel
 from .kernel_key import kernel_key
 from .schedules.best_schedule import best_schedule
 from .schedules.prefetch import ALONE, loops_around
@@ -51,11 +51,10 @@ class ScheduleNestsPass(ModulePass):
         tuned = None if self.schedules is None else load_schedules(self.schedules, machine)
         known = {} if tuned is None else tuned.kernels
         with without_garbage_collection():
-            for kernel in op.body.block.ops:
-                if isinstance(kernel, KernelOp):
-                    found = known.get(kernel_key(kernel)) if known else None
-                    with of_kernel(kernel):
-                        schedule_nests(kernel, machine, found.nests if found else {})
+            for kernel in kernels_of(op):
+                found = known.get(kernel_key(kernel)) if known else None
+                with of_kernel(kernel):
+                    schedule_nests(kernel, machine, found.nests if found else {})
 
 
 def schedule_nests(

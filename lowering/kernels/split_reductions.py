@@ -17,7 +17,7 @@ from ...glow_dialects.glow_nest.steps import KernelSteps
 from ...glow_dialects.machine import MachineDescription
 from ...passes.collector import without_garbage_collection
 from ...passes.levels import NESTS
-from .kernel_errors import of_kernel
+from .kernel_errors import kernels_of, of_kernel
 from .schedules.split_reduction import Splitter
 
 
@@ -35,10 +35,9 @@ class SplitReductionsPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         machine = machine_of(op)
         with without_garbage_collection():
-            for kernel in op.body.block.ops:
-                if isinstance(kernel, KernelOp):
-                    with of_kernel(kernel):
-                        split_reductions(kernel, machine)
+            for kernel in kernels_of(op):
+                with of_kernel(kernel):
+                    split_reductions(kernel, machine)
 
 
 def split_reductions(kernel: KernelOp, machine: MachineDescription) -> None:

@@ -27,6 +27,7 @@ from ...errors import CompileError
 from ...glow_dialects.glow.base import Node
 from ...glow_dialects.glow.constant import ConstantOp, SplatOp
 from ...glow_dialects.glow.logic import CastOp
+from ...glow_dialects.glow.machine import machine_of
 from ...glow_dialects.glow.quantization import DequantizeOp, QuantizeOp
 from ...glow_dialects.operator import Call, element_of, shape_of, with_shape
 from ...glow_dialects.python_values import to_python
@@ -86,7 +87,8 @@ class ConvertToPass(ModulePass):
             names.get(value.owner, set()).add(name)  # pyright: ignore
         self._expect_known(set().union(values, *names.values()))
         wide = {values[name] for name in self.wide if name in values}
-        conversion = _Conversion(ELEMENTS[self.element], find_backend(self.backend))
+        backend = find_backend(self.backend).on(machine_of(op))
+        conversion = _Conversion(ELEMENTS[self.element], backend)
         for node in nodes:
             stays = not wide.isdisjoint((*node.operands, *node.results))
             if not stays and names[node].isdisjoint(self.keep):

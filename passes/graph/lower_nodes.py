@@ -24,6 +24,7 @@ from xdsl.passes import ModulePass
 
 from ...errors import CompileError
 from ...glow_dialects.glow.base import DataParallel, Node, short_name
+from ...glow_dialects.glow.machine import machine_of
 from ...glow_dialects.operator import Call
 from ...glow_dialects.operators import OPERATORS
 from ...interface.backend import find_backend
@@ -112,7 +113,7 @@ def _operators(names: Sequence[str]) -> frozenset[type[Node]]:
 
 @dataclass(frozen=True)
 class LowerNodesPass(ModulePass):
-    """Decompose the nodes that the backend does not implement."""
+    """Decompose the nodes that the backend does not implement on the machine of the module."""
 
     name = "glow-lower-nodes"
     level = GRAPH
@@ -123,30 +124,11 @@ class LowerNodesPass(ModulePass):
     """
     keep: tuple[str, ...] = ()
     """Operators to keep besides those of the backend, such as `relu,softmax`."""
-    target_cpu: str | None = None
-    """LLVM's name of the CPU that the backend `cpu` generates code for; default: this one."""
-    target_features: str | None = None
-    """The differences from that CPU, for example `"-fma"`."""
-    target_triple: str | None = None
-    """LLVM's name of the platform, for example `"aarch64-unknown-linux-gnu"`."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        kept, target = _operators(self.keep), self._target()
+        kept = _operators(self.keep)
         if self.backend == NO_BACKEND:
             lower_nodes(op, lambda call: call.operator in kept or not is_composite(call.operator))
             return
-        backend = find_backend(self.backend, **target)
+        backend = find_backend(self.backend).on(machine_of(op))
         lower_nodes(op, lambda call: call.operator in kept or backend.keeps(call))
-
-    def _target(self) -> dict[str, str]:
-        """Returns the options of the backend that describe the target."""
-        given = {
-            "target_cpu": self.target_cpu,
-            "target_features": self.target_features,
-            "target_triple": self.target_triple,
-        }
-        options = {name: value for name, value in given.items() if value is not None}
-        if options and self.backend == NO_BACKEND:
-            names = ", ".join(name.replace("_", "-") for name in options)
-            raise CompileError(f"{names}: options of a backend, found {self.backend!r}")
-        return options

@@ -31,7 +31,7 @@ from ....glow_dialects.scalar import Expr, arguments, maximum
 from ....semantics.cook_toom import KERNEL, winograd_transforms
 from ..registry import Kernel, kernel, total
 from ..schedules.blocking import plane_stride
-from ..schedules.tile_blocks import Edge, Span, edges, tile_blocks
+from ..schedules.tile_blocks import Edge, Span, choose_blocks, edges
 from .bf16_parts import pairs_of_parts, words_of_parts
 from .transforms import by_column_pairs, by_row_pairs, sandwich
 
@@ -66,14 +66,14 @@ class _Winograd:
         self.outputs, self.block = self.bias.shape
         channels = (self.x.shape[1] * self.lanes, self.outputs * self.block)
         size, elements = element_bytes(self.element), self.side**2
-        self.blocks = tile_blocks(
-            k.machine,
-            k.threads,
+        self.blocks = choose_blocks(
             self.counts,
             self.tile,
             elements * (channels[0] * self.input_bytes + channels[1] * size),
             elements * prod(channels) * self.input_bytes,
-            self.in_parts,
+            k.machine,
+            k.threads,
+            near=self.in_parts,
         )
         self.inputs = self._planes(*self._inputs())
         self.products = self._planes((self.outputs, self.blocks.tiles, self.block), self.element)

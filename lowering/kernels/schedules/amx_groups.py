@@ -19,7 +19,7 @@ from ....glow_dialects.glow_nest.schedule import AmxTile, Finish, TileGroup, Vec
 from ....glow_dialects.glow_nest.schedule_text import with_loops
 from ....glow_dialects.glow_nest.verification import verify_schedule
 from ....glow_dialects.machine import MachineDescription
-from .amx_tile import COLUMNS, TilePlan, replaced, substituted
+from .amx_tile import COLUMNS, TilePlan, substituted
 from .schedule import choose_schedule
 
 
@@ -67,7 +67,7 @@ class GroupLoops:
         block, group = Dim("block", blocks), Dim(old.name, old.size // blocks)
         change = {old: block * group.size + group}
         self.dims = (*self.dims[:position], block, group, *self.dims[position + 1 :])
-        self.first = {dim: replaced(place, change) for dim, place in self.first.items()}
+        self.first = {dim: place.at(change) for dim, place in self.first.items()}
 
     def finishing(self, nest: Nest, sums: Buffer) -> Nest:
         """What a nest does with the results of a group, those of a pixel neighbours in `sums`."""

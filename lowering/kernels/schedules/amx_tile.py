@@ -26,7 +26,7 @@ from xdsl.dialects.builtin import IntegerType, bf16, f32, i32
 
 from ....glow_dialects.costs import amx_group, results
 from ....glow_dialects.elements import element_bytes, is_unsigned, storage_type
-from ....glow_dialects.glow_nest.affine import Access, Affine, Dim
+from ....glow_dialects.glow_nest.affine import Access, Affine, Dim, stride_of
 from ....glow_dialects.glow_nest.nest import Combine, Nest, Reduction
 from ....glow_dialects.glow_nest.schedule import AmxTile, TileGroup
 from ....glow_dialects.glow_vec import TileProduct
@@ -141,12 +141,6 @@ def _is_lane(nest: Nest, dim: Dim) -> bool:
     if (image.stride(dim), filters.stride(dim)) != (0, nest.reduction.terms):
         return False
     return nest.writes[0].stride(dim) == 1 and (dim.size < COLUMNS or dim.size % COLUMNS == 0)
-
-
-def stride_of(access: Access, dim: Dim) -> int:
-    stride = access.stride(dim)
-    assert isinstance(stride, int)
-    return stride
 
 
 def _most_dividing(number: int, most: int) -> int:
@@ -323,19 +317,8 @@ def _cost(plan: TilePlan, steps: int) -> float:
 
 
 def substituted(access: Access, change: Mapping[Dim, Affine]) -> Access:
-    """Returns the access with linear forms of other variables in place of some variables."""
-    return Access(access.buffer, replaced(access.place, change))
-
-
-def replaced(place: Affine, change: Mapping[Dim, Affine]) -> Affine:
-    """Returns the place with linear forms of other variables in place of some variables."""
-    result = Affine({}, place.constant)
-    for dim, stride in place.terms.items():
-        if isinstance(stride, tuple):
-            result += Affine({dim: stride})
-        else:
-            result += change.get(dim, Affine({dim: 1})) * stride
-    return result
+    """The access with forms of other variables in the place of some variables."""
+    return Access(access.buffer, access.place.at(change))
 
 
 def filter_bytes(nest: Nest, roles: TileRoles) -> int:

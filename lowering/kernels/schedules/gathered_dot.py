@@ -11,9 +11,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import product
 from math import prod
+from operator import mul
 
 from ....glow_dialects.costs import gathered_tile
-from ....glow_dialects.glow_nest.affine import Access, Dim
+from ....glow_dialects.glow_nest.affine import Access, Dim, stride_of
 from ....glow_dialects.glow_nest.nest import Nest
 from ....glow_dialects.glow_nest.schedule import GatheredDot
 from ....glow_dialects.machine import MachineDescription
@@ -58,17 +59,8 @@ def _tiles(
     for sizes in product(
         *(range(1, min(m, d.size) + 1) for m, d in zip(most, pixels, strict=True))
     ):
-        points, dims = prod(sizes), (*pixels, *nest.reduced)
-        loaded = {_place(image, dims, at) for at in product(*map(range, sizes), *places)}
+        points, strides = prod(sizes), [stride_of(image, d) for d in (*pixels, *nest.reduced)]
+        loaded = {sum(map(mul, strides, at)) for at in product(*map(range, sizes), *places)}
         # half of the registers hold sums, the others the rows that windows share
         if 2 * points + steps + 1 <= machine.vector_registers:
             yield gathered_tile(points, steps, len(loaded)) / points, sizes
-
-
-def _place(image: Access, dims: Sequence[Dim], at: Sequence[int]) -> int:
-    total = 0
-    for dim, i in zip(dims, at, strict=True):
-        stride = image.stride(dim)
-        assert isinstance(stride, int)
-        total += stride * i
-    return total

@@ -17,7 +17,7 @@ from xdsl.ir import Block
 
 from ....glow_dialects.costs import near_bytes, prefetched_bytes
 from ....glow_dialects.elements import element_bytes
-from ....glow_dialects.glow_nest.affine import Access, Affine, Dim
+from ....glow_dialects.glow_nest.affine import Access, Affine, Dim, stride_of
 from ....glow_dialects.glow_nest.content import own_loops
 from ....glow_dialects.glow_nest.kernel import RepeatOp
 from ....glow_dialects.glow_nest.nest import Nest
@@ -148,9 +148,7 @@ def _of_register_tile(
 def _panel(roles: Roles, schedule: RegisterTile) -> int:
     """How many elements filters of a tile of blocks have."""
     block = roles.blocks[-1]
-    stride = roles.filter.stride(block)
-    assert isinstance(stride, int)
-    return schedule.parts[block][0].tile * stride
+    return schedule.parts[block][0].tile * stride_of(roles.filter, block)
 
 
 def _panel_bytes(roles: Roles, schedule: RegisterTile) -> int:
@@ -262,46 +260,39 @@ def _next_panels(steps: KernelSteps, loop: RepeatOp) -> Mapping[NestOp, Around]:
     the panel is complete when all rows have met the present one.
     """
     p = steps.variable(loop.variable)
-    products: list[_Product] = []
-    for op, around in _products(steps, loop.body.block, ()):
-        product = _as_product(p, op, steps.nest(op), around)
-        if product is None:
-            return {}
-        products.append(product)
-    if not products:
+    found = [_as_product(p, *at) for at in _products(steps, loop.body.block, ())]
+    products = [product for product in found if product is not None]
+    if not products or len(products) < len(found):
         return {}
     first = products[0]
-    width, first_row = first.panel.stride(first.term), min(p.row.constant for p in products)
-    assert isinstance(width, int)
+    width, first_row = stride_of(first.panel, first.term), min(p.row.constant for p in products)
     step = -(-width * TIMINGS.panel_rows // sum(p.rows for p in products))
     # so few rows would prefetch a line several times
     if step > TIMINGS.most_panel_step:
         return {}
-    found: dict[NestOp, Around] = {}
+    shares: dict[NestOp, Around] = {}
     for each in products:
-        panel = first.panel.stride(p)
-        assert isinstance(panel, int)
+        panel = stride_of(first.panel, p)
         place = Affine({p: panel}, each.panel.place.constant + panel)
         place += (each.row + -first_row) * (each.term.size * step // TIMINGS.panel_rows)
         place += each.term * step
         # a schedule has no loops of the nest that run once
         own = [d for d in own_loops(steps.nest(each.op)) if d.size == 1]
-        terms = {d: s for d, s in place.terms.items() if d not in own}
-        found[each.op] = Around(Lines(1, Affine(terms, place.constant)))
-    return found
+        shares[each.op] = Around(Lines(1, place.at(dict.fromkeys(own, Affine()))))
+    return shares
 
 
 def _products(
     steps: KernelSteps, block: Block, around: tuple[Dim, ...]
-) -> Iterator[tuple[NestOp, tuple[Dim, ...]]]:
+) -> Iterator[tuple[NestOp, Nest, tuple[Dim, ...]]]:
     """The nests of products in a block, and the loops around them."""
     for op in block.ops:
         if isinstance(op, RepeatOp):
             yield from _products(steps, op.body.block, (*around, steps.variable(op.variable)))
         elif isinstance(op, NestOp):
-            reduction = steps.nest(op).reduction
-            if reduction is not None and reduction.is_product:
-                yield op, around
+            nest = steps.nest(op)
+            if nest.reduction is not None and nest.reduction.is_product:
+                yield op, nest, around
 
 
 def _as_product(loop: Dim, op: NestOp, nest: Nest, around: tuple[Dim, ...]) -> _Product | None:

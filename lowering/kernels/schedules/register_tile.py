@@ -145,16 +145,13 @@ def tiled(
         parts[one] = parts.pop(tiling.static[-1])
     elif chunked:
         nest, chunks = _chunks(nest, roles, parts, order, machine)
-    unrolled = frozenset(
-        d for d in nest.reduced if any(isinstance(a.stride(d), tuple) for a in nest.accesses())
-    )
     schedule = RegisterTile(
         order=order,
         reduced=nest.reduced,
         vector=roles.vector,
         lanes=roles.vector.size // roles.vectors,
         vectors=roles.vectors,
-        unrolled=unrolled,
+        unrolled=nest.tabled,
         parts=parts,
         listed=one,
         blocks=roles.blocks[-1] if roles.blocks else None,
@@ -189,14 +186,8 @@ def _chunks(
     if not TIMINGS.least_chunk_steps <= size * steps < outer.size * steps:
         return nest, None
     number, place = Dim("chunk", outer.size // size), Dim(outer.name, size)
-
-    def divided(at: Affine) -> Affine:
-        stride = at.terms.get(outer, 0)
-        assert isinstance(stride, int)
-        terms = {d: s for d, s in at.terms.items() if d is not outer}
-        return Affine({**terms, number: stride * size, place: stride}, at.constant)
-
-    nest = replace(mapped(nest, divided), reduced=(number, place, *rest))
+    change = {outer: number * size + place}
+    nest = replace(mapped(nest, lambda at: at.at(change)), reduced=(number, place, *rest))
     return nest, Chunks(number, inside)
 
 
@@ -233,31 +224,31 @@ def blocks_inside(nest: Nest, roles: Roles) -> tuple[Dim, ...]:
 def tilings(nest: Nest, roles: Roles, machine: MachineDescription) -> Iterator[Tiling]:
     """Yields all register tiles that fit into the registers."""
     steps = prod(d.size for d in nest.reduced)
-    block = roles.blocks[-1] if roles.blocks else None
-    choices: list[tuple[tuple[Dim, ...], int]] = [((), 1)]
-    if roles.pixels:
-        choices = [((roles.pixels[-1],), roles.pixels[-1].size)]
+    far = _far_reads(nest, roles, steps, machine)
+    total = prod(d.size for d in nest.parallel if d is not roles.vector)
+    last, blocks = roles.pixels[-1:], roles.blocks[-1:]
+    choices = [last]
     if len(roles.pixels) > 1:
-        last = roles.pixels[-2:]
-        if nest.parallel.index(last[1]) == nest.parallel.index(last[0]) + 1:
-            choices.append((last, prod(d.size for d in last)))
-    for blocks in range(1, min(8, block.size if block else 1) + 1):
-        block_parts = balanced(block.size, blocks) if block else ()
-        for dims, size in choices:
-            for most in range(1, min(size, machine.most_points(blocks * roles.vectors)) + 1):
-                pixel_parts = balanced(size, most)
-                count = sum(p.tiles for p in pixel_parts)
-                if len(dims) > 1 and count > TIMINGS.most_listed_tiles:
-                    continue
-                parts = {dims[-1]: pixel_parts} if dims else {}
-                if block:
-                    parts[block] = block_parts
-                listing = dims if len(dims) > 1 else ()
-                cost = _cost(nest, roles, block_parts, pixel_parts, steps, machine)
-                # a list replaces one dimension, so the other loops run more often
-                covered = prod(d.size for d in (*dims, *([block] if block else ())))
-                total = prod(d.size for d in nest.parallel if d is not roles.vector)
-                yield Tiling(cost * total / covered, parts, listing)
+        a, b = pair = roles.pixels[-2:]
+        if nest.parallel.index(b) == nest.parallel.index(a) + 1:
+            choices.append(pair)
+    block_size = prod(d.size for d in blocks)
+    for together, pixels in product(range(1, min(8, block_size) + 1), choices):
+        block_parts, size = balanced(block_size, together), prod(d.size for d in pixels)
+        for most in range(1, min(size, machine.most_points(together * roles.vectors)) + 1):
+            pixel_parts = balanced(size, most)
+            is_list = len(pixels) > 1
+            if is_list and sum(p.tiles for p in pixel_parts) > TIMINGS.most_listed_tiles:
+                continue
+            cost, variants = 0.0, len(block_parts) * len(pixel_parts)
+            for b, p in product(block_parts, pixel_parts):
+                cycles = tile(b.tile * roles.vectors, p.tile, far, steps, nest.weight)
+                cost += cycles * b.tiles * p.tiles
+            cost *= 1 + TIMINGS.tile_variant_share * variants
+            # as a list replaces one dimension, others are run more often
+            cost = cost * total / (size * block_size)
+            parts = {**dict.fromkeys(last, pixel_parts), **dict.fromkeys(blocks, block_parts)}
+            yield Tiling(cost, parts, pixels if is_list else ())
 
 
 def _far_reads(nest: Nest, roles: Roles, steps: int, machine: MachineDescription) -> float:
@@ -270,22 +261,3 @@ def _far_reads(nest: Nest, roles: Roles, steps: int, machine: MachineDescription
         return 0.0
     reads = prod(d.size for d in nest.parallel if roles.image.stride(d)) * steps
     return min(1.0, size / element_bytes(roles.image.element) / reads)
-
-
-def _cost(
-    nest: Nest,
-    roles: Roles,
-    block_parts: Sequence[Part],
-    pixel_parts: Sequence[Part],
-    steps: int,
-    machine: MachineDescription,
-) -> float:
-    """Returns the cycles of all tiles."""
-    total, variants = 0.0, 0
-    far = _far_reads(nest, roles, steps, machine)
-    for b in block_parts or (Part(0, 1, 1),):
-        for p in pixel_parts or (Part(0, 1, 1),):
-            cycles = tile(b.tile * roles.vectors, p.tile, far, steps, nest.weight)
-            total += cycles * b.tiles * p.tiles
-            variants += 1
-    return total * (1 + TIMINGS.tile_variant_share * variants)

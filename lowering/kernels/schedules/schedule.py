@@ -160,9 +160,7 @@ class CostModel:
         self.depends = [{d for d in nest.parallel if a.stride(d) != 0} for a in self.reads]
         self.points = prod(d.size for d in (*nest.parallel, *nest.reduced))
         self.reduced_size = prod(d.size for d in nest.reduced)
-        self.unrolled = {
-            d for d in nest.reduced if any(isinstance(a.stride(d), tuple) for a in nest.accesses())
-        }
+        self.unrolled = nest.tabled
         self.copies = prod(d.size for d in self.unrolled)
         # a tile reads one index
         indices = [a.indirect.access for a in (*self.reads, *nest.operands) if a.indirect]
@@ -181,7 +179,7 @@ class CostModel:
             vector=best.vector,
             lanes=best.lanes,
             tile=best.tile,
-            unrolled=frozenset(self.unrolled),
+            unrolled=self.unrolled,
             rows=rows,
             row_lanes=row_lanes,
         )

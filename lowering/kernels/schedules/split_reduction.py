@@ -70,18 +70,14 @@ class Splitter:
         Returns the nests that take the place of one; the nest alone if it is not cut. The nest runs
         `times` times, which is work that can be divided as well.
         """
-        return _split(self, nest, times)
-
-
-def _split(k: Splitter, nest: Nest, times: int) -> Sequence[Nest]:
-    reduction = nest.reduction
-    if reduction is None or nest.is_empty or reduction.fields:
-        return [nest]
-    simple = simplified(nest)
-    if not simple.reduced or (reduction.terms > 1 and plan_tiles(simple, k.machine)):
-        return [nest]
-    cut = _choose(simple, k.machine, times)
-    return [nest] if cut is None else _cut(k, simple, cut)
+        reduction = nest.reduction
+        if reduction is None or nest.is_empty or reduction.fields:
+            return [nest]
+        simple = simplified(nest)
+        if not simple.reduced or (reduction.terms > 1 and plan_tiles(simple, self.machine)):
+            return [nest]
+        cut = _choose(simple, self.machine, times)
+        return [nest] if cut is None else _cut(self, simple, cut)
 
 
 # how a nest is cut
@@ -89,7 +85,7 @@ def _split(k: Splitter, nest: Nest, times: int) -> Sequence[Nest]:
 
 def _choose(nest: Nest, machine: MachineDescription, times: int) -> _Cut | None:
     dim = max(nest.reduced, key=lambda d: d.size)
-    if any(a.indirect or isinstance(a.stride(dim), tuple) for a in _reads(nest)):
+    if any(a.indirect or isinstance(a.stride(dim), tuple) for a in nest.reduced_reads):
         return None
     block = _block(nest, dim, machine)
     parts = _parts(nest, dim, block, machine, times)
@@ -173,13 +169,13 @@ def _cut(k: Splitter, nest: Nest, cut: _Cut) -> list[Nest]:
     steps: list[Nest] = []
     if cut.rest:
         rest = Dim(cut.dim.name, cut.rest)
-        part = _reducing(nest, cut.dim, {rest: 1}, size - cut.rest, rest)
+        part = _reducing(nest, cut.dim, rest + (size - cut.rest), rest)
         part = replace(part, writes=(partial[[sums, *nest.parallel]],))
-        steps += _split(k, part, TIMINGS.units)
+        steps += k.split(part, TIMINGS.units)
     steps.append(_main(nest, cut, partial))
     row = Dim("part", sums + (cut.rest > 0))
     combined = Reduction(reduction.combine, reduction.element, (partial[[row, *nest.parallel]],))
-    steps += _split(k, replace(nest, reduction=combined, reduced=(row,)), TIMINGS.units)
+    steps += k.split(replace(nest, reduction=combined, reduced=(row,)), TIMINGS.units)
     return steps
 
 
@@ -187,45 +183,30 @@ def _main(nest: Nest, cut: _Cut, partial: View) -> Nest:
     """Returns the nest that reduces equal parts."""
     part, step = Dim("part", cut.parts), Dim(cut.dim.name, cut.steps)
     row = Dim("row", cut.block)
-    strides = {part: cut.steps * cut.block, step: cut.block, row: 1}
-    new = _reducing(nest, cut.dim, strides, 0, step)
+    place = Affine({part: cut.steps * cut.block, step: cut.block, row: 1})
+    new = _reducing(nest, cut.dim, place, step)
     place = Affine({part: cut.block, row: 1})
     new = replace(
         new,
         parallel=(part, row, *nest.parallel),
         writes=(partial[[place, *nest.parallel]],),
     )
-    has_table = cut.block > 1 and any(a.stride(nest.parallel[0]) == 0 for a in _reads(nest))
+    column = nest.parallel[0] if cut.block > 1 else None
+    has_table = column and any(a.stride(column) == 0 for a in nest.reduced_reads)
     return listed(new, (row, *nest.parallel))[0] if has_table else new
 
 
-def _reads(nest: Nest) -> Sequence[Access]:
-    return () if nest.reduction is None else nest.reduction.reads
-
-
-def _reducing(nest: Nest, dim: Dim, strides: dict[Dim, int], start: int, reduced: Dim) -> Nest:
+def _reducing(nest: Nest, dim: Dim, place: Affine, reduced: Dim) -> Nest:
     """
-    Returns the nest without the operations on its results. `dim` is `start` plus a linear form of
-    others, of which `reduced` takes its place among the reduced dimensions.
+    The nest without what it does with its results, where `dim` is a form of others, of which
+    `reduced` takes its place among the reduced dimensions.
     """
-    reduction = nest.reduction
-    assert reduction is not None
-
-    def change(place: Affine) -> Affine:
-        stride = place.terms.get(dim, 0)
-        if stride == 0:
-            return place
-        assert isinstance(stride, int)
-        terms = {d: s for d, s in place.terms.items() if d is not dim}
-        terms.update({d: s * stride for d, s in strides.items()})
-        return Affine(terms, place.constant + start * stride)
-
-    plain = replace(reduction, adds_operand=False)
+    assert nest.reduction is not None
     bare = Nest(
         nest.parallel,
         nest.writes,
-        Body.passing(reduction.element),
-        reduction=plain,
+        Body.passing(nest.reduction.element),
+        reduction=replace(nest.reduction, adds_operand=False),
         reduced=tuple(reduced if d is dim else d for d in nest.reduced),
     )
-    return mapped(bare, change)
+    return mapped(bare, lambda at: at.at({dim: place}))

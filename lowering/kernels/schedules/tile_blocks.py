@@ -119,62 +119,34 @@ def choose_blocks(
     tile: int,
     tile_bytes: int,
     filter_bytes: int,
-    cache: int,
+    machine: MachineDescription,
     threads: int = 1,
+    near: bool = False,
 ) -> Blocks:
     """
-    Returns the cheapest blocks for `counts` outputs: some rows of tiles, or a part of one row. A
-    transformed tile of all input and output channels takes `tile_bytes`, the filters take
-    `filter_bytes`, and the L2 cache has `cache` bytes. If there is little work, several threads
-    share the blocks, if these can be large enough.
+    The cheapest blocks for `counts` outputs: some rows of tiles, or a part of one row. A
+    transformed tile of all input and output channels takes `tile_bytes`, the filters
+    `filter_bytes`. Of little work, several threads take blocks in turns, if these can be large
+    enough.
+
+    With `near`, because products are so fast that filters have to stay near: the largest blocks
+    that stay in the second cache together with all filters, and that threads can divide, if such
+    blocks have enough tiles.
     """
     rows, columns = (-(-n // tile) for n in counts)
-    choices = all_blocks(counts, tile)
+    choices, cache = all_blocks(counts, tile), machine.l2_bytes
+    resident = [
+        b
+        for b in choices
+        if b.tiles >= TIMINGS.least_shared_tiles
+        and b.tiles * tile_bytes + filter_bytes <= TIMINGS.resident_l2_share * cache
+        and b.count % threads == 0
+    ]
+    if near and resident:
+        return max(resident, key=lambda b: b.tiles)
     allowed = [b for b in choices if b.tiles * tile_bytes <= TIMINGS.block_l2_caches * cache]
     if not allowed:
         return min(choices, key=lambda blocks: blocks.tiles)
     if threads > 1 and rows * columns * filter_bytes < TIMINGS.even_block_bytes:
         allowed = [b for b in allowed if b.is_shared(threads)] or allowed
     return min(allowed, key=lambda blocks: blocks.cost(tile_bytes, filter_bytes, cache))
-
-
-def choose_near_blocks(
-    counts: Sequence[int],
-    tile: int,
-    tile_bytes: int,
-    filter_bytes: int,
-    cache: int,
-    threads: int = 1,
-) -> Blocks:
-    """
-    Returns the largest blocks that stay in the L2 cache together with all filters, and that threads
-    can divide. If such blocks have too few tiles, it returns the blocks of `choose_blocks`, which
-    has the same arguments.
-    """
-    near = [
-        b
-        for b in all_blocks(counts, tile)
-        if b.tiles >= TIMINGS.least_shared_tiles
-        and b.tiles * tile_bytes + filter_bytes <= TIMINGS.resident_l2_share * cache
-        and b.count % threads == 0
-    ]
-    if near:
-        return max(near, key=lambda b: b.tiles)
-    return choose_blocks(counts, tile, tile_bytes, filter_bytes, cache, threads)
-
-
-def tile_blocks(
-    machine: MachineDescription,
-    threads: int,
-    counts: Sequence[int],
-    tile: int,
-    tile_bytes: int,
-    filter_bytes: int,
-    in_parts: bool,
-) -> Blocks:
-    """
-    Returns the blocks for a machine, for arguments of `choose_blocks`. Products of parts of bf16
-    are so fast that filters have to stay in the L2 cache.
-    """
-    choose = choose_near_blocks if in_parts else choose_blocks
-    return choose(counts, tile, tile_bytes, filter_bytes, machine.l2_bytes, threads)

@@ -12,7 +12,7 @@ from glow.glow_dialects.glow import NODES
 from glow.glow_dialects.glow.base import OnlyMovesData
 from glow.glow_dialects.glow.structured import Structured
 from glow.lowering.kernels import algorithms  # registers
-from glow.lowering.kernels.registry import _DEFAULT, _KERNELS, algorithm_of
+from glow.lowering.kernels.registry import KERNELS, kernel_of
 from glow.passes.graph.lower_nodes import is_composite
 from glow.passes.graph.tile_batch import _RULES, _by_formula
 from glow.semantics.registry import _MEANINGS
@@ -78,7 +78,7 @@ def defaults(operator: type[Structured]) -> set[str]:
         found.add("shapes")
     if operator not in _MEANINGS:
         found.add("meaning")
-    if algorithm_of(operator) is _DEFAULT[0]:
+    if kernel_of(operator) is KERNELS[Structured]:
         found.add("kernel")
     by_hand = any(c in table for c in operator.__mro__ for table in WORK)
     if not by_hand and not operator.has_trait(OnlyMovesData):
@@ -95,8 +95,8 @@ def test_what_falls_back_to_the_formula(operator: type[Structured]):
 
 @pytest.mark.parametrize("operator", STRUCTURED, ids=lambda o: o.name)
 def test_every_operator_has_some_way_to_the_cpu(operator: type[Structured]):
-    ways = operator in _KERNELS, is_composite(operator), operator.has_trait(OnlyMovesData)
-    assert any(ways) or algorithm_of(operator) is _DEFAULT[0]
+    ways = operator in set(KERNELS), is_composite(operator), operator.has_trait(OnlyMovesData)
+    assert any(ways) or kernel_of(operator) is KERNELS[Structured]
     assert operator in EXPORTERS or operator.name.startswith("glow_cpu.")
 
 

@@ -69,11 +69,11 @@ def tuned_by_hand(jobs: list[Job], path: Path, **changes: object) -> tuple[str, 
     target = find_target(None, None, None)
     machine = target.describe()
     job = next(j for j in jobs if "convolution" in j.name)
-    number, nest = next((i, n) for i, n in nests_of(job.kernel) if n.reduction is not None)
-    ranked = ranked_schedules(nest, machine)
+    found = next(n for n in nests_of(job.kernel) if n.nest.reduction is not None)
+    ranked = ranked_schedules(found.nest, machine, found.around)
     next(ranked)
     text = text_of(next(ranked)[1])
-    entry = glow_file_entry(job.name, {str(number): text})
+    entry = glow_file_entry(job.name, {str(found.number): text})
     facts = {n: list(v) if isinstance(v, tuple) else v for n, v in machine.facts().items()}
     from importlib.metadata import version
 
@@ -238,12 +238,13 @@ def test_entries_that_are_no_schedules(jobs: list[Job], tmp_path: Path) -> None:
     tuned_by_hand(jobs, path, kernels={job.key: {"name": "a", "nests": {"first": "b"}}})
     with pytest.raises(GlowError, match="a kernel has no table of schedules"):
         glow.compile(MODEL, schedules=str(path))
-    numbers = [str(i) for i, n in nests_of(job.kernel) if n.reduction is not None]
+    nests = {str(n.number): n.nest for n in nests_of(job.kernel)}
+    numbers = [number for number, n in nests.items() if n.reduction is not None]
     broken = {numbers[0]: "<register_tile, order = >"}
     tuned_by_hand(jobs, path, kernels={job.key: glow_file_entry(job.name, broken)})
     with pytest.raises(GlowError, match=f"{job.name}, nest .: expected the text of a schedule"):
         glow.compile(MODEL, schedules=str(path))
-    nest = dict(nests_of(job.kernel))[int(numbers[0])]
+    nest = nests[numbers[0]]
     machine = find_target(None, None, None).describe()
     schedule = next(ranked_schedules(nest, machine))[1]
     assert isinstance(schedule, RegisterTile)
@@ -284,9 +285,10 @@ def test_candidates_have_a_text_and_compute_the_same(
     tried = 0
     for job in jobs:
         rivals = Rivals(job, target)
-        for number, nest in nests_of(job.kernel):
-            ranked = list(ranked_schedules(nest, machine))
-            near = list(neighbours(nest, ranked[0], machine))
+        for numbered in nests_of(job.kernel):
+            nest, around = numbered.nest, numbered.around
+            ranked = list(ranked_schedules(nest, machine, around))
+            near = list(neighbours(nest, ranked[0], machine, around))
             for own, schedule in (*ranked, *near):
                 text = text_of(schedule)
                 try:
@@ -298,7 +300,9 @@ def test_candidates_have_a_text_and_compute_the_same(
             if nest.reduction is not None:
                 for _, schedule in (*ranked[1:4], *near[:4]):
                     tried += 1
-                    assert rivals.challenge({str(number): text_of(schedule)}), text_of(schedule)
+                    assert rivals.challenge({str(numbered.number): text_of(schedule)}), text_of(
+                        schedule
+                    )
     assert tried > 8
 
 
