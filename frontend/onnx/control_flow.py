@@ -27,7 +27,7 @@ MOST_STEPS = 256
 
 
 def branch(node: OnnxNode, run: Run) -> list[SSAValue]:
-    """If: the branch that the condition names."""
+    """The branch that the condition of an If names."""
     chosen = "then_branch" if node.known_number(0) else "else_branch"
     return run(node.attr(chosen), ())
 

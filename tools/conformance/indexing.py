@@ -52,8 +52,9 @@ def cumulative(draw: Draw) -> Iterator[Case]:
     """Numbers whose products stay in the range of their type."""
     for shape, axis in draw.some(SHAPES, 2):
         exclusive, reverse = (bool(n) for n in draw.rng.integers(0, 2, 2))
-        flags = {"exclusive": exclusive, "reverse": reverse}
-        yield draw.case(shape, axis=axis, values=lambda a: np.sign(a), **flags)
+        yield draw.case(
+            shape, axis=axis, exclusive=exclusive, reverse=reverse, values=lambda a: np.sign(a)
+        )
 
 
 @cases(ScatterOp, rows=[Row((e, i, e)) for e in (*FLOATS, *INTEGERS) for i in (i32, i64)])

@@ -55,8 +55,8 @@ def _transformed(node: OnnxNode, axis: int) -> SSAValue:
 
 def _matrix(length: int, given: int, parts: int, inverse: bool, onesided: bool) -> np.ndarray:
     """
-    From `given` numbers of so many parts to all, or with `onesided` only those that the others
-    mirror; an inverse transform from these gives real numbers.
+    The factors between `given` numbers of so many parts and all results, or with `onesided` only
+    those that the others mirror; an inverse transform from these gives real numbers.
     """
     count = length // 2 + 1 if onesided and not inverse else length
     n, k = np.arange(given)[:, None], np.arange(count)[None, :]

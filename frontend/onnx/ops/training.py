@@ -74,7 +74,7 @@ def adagrad(s: Step, x: SSAValue, gradient: SSAValue, squares: SSAValue) -> list
 
 
 def momentum(s: Step, x: SSAValue, gradient: SSAValue, velocity: SSAValue) -> list[SSAValue]:
-    """With the gradient here, or where the velocity leads (Nesterov)."""
+    """A velocity, with the gradient here, or where the velocity leads (Nesterov)."""
     build, g = s.build, s.regularized(x, gradient)
     pushed = build.op(SelectOp, s.is_later(), s.times(g, s.attribute("beta")), g)
     faster = s.add(s.times(velocity, s.attribute("alpha")), pushed)
