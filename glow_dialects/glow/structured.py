@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute
 
 from ..elements import compute_type
-from ..operator import Call, expect_at_least, expect_length, expect_rank, with_shape
+from ..operator import Call, element_of, expect_at_least, expect_length, expect_rank, with_shape
 from ..syntax import PerDimension
 from .base import Node
 
@@ -77,8 +77,7 @@ class Structured(Node, abc.ABC):
     @classmethod
     def statement(cls, call: Call) -> Statement:
         """What the formula says for a call. Raises FormulaError, which shows the place in it."""
-        results = call.results if cls.DECLARES_RESULT else ()
-        return _statement(cls, call.operands, results, _sorted(call.properties))
+        return _statement(cls, call.operands, call.results, _sorted(call.properties))
 
     @classmethod
     def bound(cls, call: Call) -> Statement:
@@ -86,7 +85,8 @@ class Structured(Node, abc.ABC):
         # tools that need dialects only start faster without formulas
         from ..formula.binding import bind
 
-        element = cls.result_element(call)
+        # estimates ask about operands of other types than the operator would take
+        element = element_of(call.results[0]) if call.results else cls.result_element(call)
         names = [name for name, _ in cls.get_irdl_definition().operands]
         return bind(
             cls.formula_of(call),
