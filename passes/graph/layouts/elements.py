@@ -113,7 +113,7 @@ def computes_channels(node: Structured, block: int) -> bool:
     and leaves it where it is, and the same of a blocked operand for each block and each lane.
     """
     shape, result = shape_of(node.operands[0].type), shape_of(node.results[0].type)
-    if len(shape) < 3 or len(result) < 3:
+    if len(shape) < 3 or len(result) < 2:
         return False
     if divided_dimension(node.statement(node.call), {0: CHANNEL}) != CHANNEL:
         return False
@@ -182,11 +182,9 @@ def _of_equals(term: Term, fill: np.float64) -> np.float64 | None:
         case Reduce():
             found = _of_equals(term.body, fill)
             return None if found is None else _REPEATED[term.combine](found, points(term.over))
-        case Apply(kind=Primitive()):
+        case Apply(kind=Primitive() as kind):
             given = [_of_equals(a, fill) for a in term.arguments]
             known = [np.asarray(g) for g in given if g is not None]
-            return (
-                np.float64(_ALGEBRA.apply(term.kind, known)) if len(known) == len(given) else None
-            )
+            return np.float64(_ALGEBRA.apply(kind, known)) if len(known) == len(given) else None
         case _:
             return None
