@@ -247,6 +247,10 @@ class MaxPoolPlacesOp(Pool):
         return i64
 
     @classmethod
+    def computes(cls, call: Call) -> Attribute:
+        return compute_type(call.element(0))
+
+    @classmethod
     def infer(cls, call: Call) -> Sequence[Attribute]:
         (pooled,) = super().infer(call)
         if call.operands[1] != pooled and call.shape(1) != shape_of(pooled):

@@ -55,6 +55,12 @@ class Structured(Node, abc.ABC):
         return call.element(0)
 
     @classmethod
+    def computes(cls, call: Call) -> Attribute:
+        """The type in which elements are computed; by default that of the result's elements."""
+        results = call.results
+        return compute_type(element_of(results[0]) if results else cls.result_element(call))
+
+    @classmethod
     def infer(cls, call: Call) -> Sequence[Attribute]:
         found = cls.statement(call)
         return (with_shape(found.element, found.result.shape),)
@@ -84,7 +90,7 @@ class Structured(Node, abc.ABC):
             dict(zip(names, call.operands, strict=True)),
             cls.numbers(call),
             element=element,
-            computes=compute_type(element),
+            computes=cls.computes(call),
         )
 
 

@@ -70,10 +70,9 @@ class Expressions:
                 return Expr.constant(term.value, self._type(term))
             case Reduce():
                 assert term is self._reduction
-                return self._as_index(term, Expr.argument(0), element_of_term(term))
+                return self._whole(term, Expr.argument(0), element_of_term(term))
             case LoopValue() | Read():
-                loaded = self._read(term)
-                return self._as_index(term, loaded, self.accesses[-1].element)
+                return self._read(term)
             case Convert():
                 target = self._type(term)
                 found = self._visit(term.operand)
@@ -85,10 +84,11 @@ class Expressions:
         access = self._argument(term)
         self.accesses.append(access)
         first = 0 if self._reduction is None else 1
-        return Expr.argument(first + len(self.accesses) - 1)
+        found = Expr.argument(first + len(self.accesses) - 1)
+        return self._whole(term, found, access.element)
 
-    def _as_index(self, term: Term, value: Expr, element: Attribute) -> Expr:
-        """A whole number that was computed before, in the type of indices here."""
+    def _whole(self, term: Term, value: Expr, element: Attribute) -> Expr:
+        """A value of some element type; if it is an index, in the type of those in this term."""
         if term.type is not Kind.INTEGER or element == self._integer:
             return value
         return convert(value, self._integer)
