@@ -15,6 +15,7 @@ from . import (  # noqa: F401
     moves,
     normalization,
     quantization,
+    recurrent,
     resampling,
 )
 from .graph import export_onnx
