@@ -85,7 +85,7 @@ class _Reader:
         return self.build.splat(0, element(self.x), sizes)
 
     def biases(self, d: int) -> tuple[SSAValue, SSAValue]:
-        """Those of the input and of the state."""
+        """The biases of the input and of the state."""
         rows, b = self.sizes.gates * self.sizes.hidden, self.node.optional(3)
         if b is None:
             return self.zeros(rows), self.zeros(rows)
