@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import IntegerAttr, TensorType, i1, i64
 from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def
 
-from ..elements import lowest
+from ..elements import compute_type, lowest
 from ..operator import Call, expect_at_least, expect_float, expect_number
 from ..syntax import PerDimension
 from .base import AcceptsEpilogue
@@ -212,6 +212,10 @@ class MaxPoolPlacesOp(Windowed):
     @classmethod
     def result_element(cls, call: Call) -> Attribute:
         return i64
+
+    @classmethod
+    def computes(cls, call: Call) -> Attribute:
+        return compute_type(call.element(0))
 
     @classmethod
     def check(cls, call: Call) -> None:

@@ -40,7 +40,7 @@ def as_formula(writer: Writer, node: Structured) -> str:
         hint=hint_of(node),
         domain=GLOW,
         formula=formula,
-        element=code_of(element_of(node.result.type)),
-        shape=list(shape_of(node.result.type)),
+        element=code_of(element_of(node.results[0].type)),
+        shape=list(shape_of(node.results[0].type)),
         **{name: list(v) if isinstance(v, tuple) else v for name, v in numbers.items()},
     )

@@ -54,9 +54,13 @@ class _Reader:
         if rank(x) != 3 or rank(r) != 3:
             raise ModelError(f"expected inputs of rank 3, found {x.type} and {r.type}")
         self.x = x
-        self.sizes = s = _Sizes(shape(r)[0], operator.GATES, *shape(x)[:2], shape(r)[2])
+        steps, batch, _ = shape(self.x)
+        self.sizes = s = _Sizes(shape(r)[0], operator.GATES, steps, batch, shape(r)[2])
         rows = s.gates * s.hidden
-        wanted = {1: (s.directions, rows, shape(x)[2]), 2: (s.directions, rows, s.hidden)}
+        wanted: dict[int, tuple[int, ...]] = {
+            1: (s.directions, rows, shape(x)[2]),
+            2: (s.directions, rows, s.hidden),
+        }
         wanted[3] = (s.directions, 2 * rows)
         for index, found in wanted.items():
             value = node.optional(index)
@@ -81,7 +85,7 @@ class _Reader:
         return self.build.splat(0, element(self.x), sizes)
 
     def biases(self, d: int) -> tuple[SSAValue, SSAValue]:
-        """Those of the input and of the state."""
+        """The biases of the input and of the state."""
         rows, b = self.sizes.gates * self.sizes.hidden, self.node.optional(3)
         if b is None:
             return self.zeros(rows), self.zeros(rows)

@@ -28,7 +28,7 @@ def upsample(node: OnnxNode) -> SSAValue:
         scales = [float(s) for s in node.attr("scales")]
     else:
         scales = _floats(node, 1)
-    mode = {"bilinear": "linear"}.get(node.attr("mode"), node.attr("mode"))
+    mode = node.attr("mode").replace("bilinear", "linear")
     return _by_scales(node, x, scales, list(range(rank(x))), Interpolation(mode, "asymmetric"))
 
 

@@ -59,7 +59,7 @@ def _taps(
     x = c.add(c.mul(c.add(x, 1.0), (high - low) / 2), low)
     if mode == "nearest":
         x = c.round(x)
-    if padding == "border":
+    if padding == "border" and mode != "cubic":
         x = c.clamped(x, 0.0, last)
     elif padding == "reflection":
         x = c.reflected(x, low, high)
