@@ -57,7 +57,7 @@ def kernel(
     on: Callable[[MachineDescription, Call], bool] = everywhere,
 ) -> Callable[[Algorithm], Algorithm]:
     """
-    Returns registers the algorithm of operators, for calls on which `when` holds and machines on
+    Registers the algorithm of operators, for calls on which `when` holds and machines on
     which `on` holds.
     """
 
@@ -73,7 +73,7 @@ def kernel(
 
 def default_kernel(algorithm: Algorithm) -> Algorithm:
     """
-    Returns registers the algorithm of operators that are stated as a formula and have no other
+    Registers the algorithm of operators that are stated as a formula and have no other
     algorithm.
     """
     _DEFAULT.append(algorithm)
