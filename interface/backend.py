@@ -187,8 +187,8 @@ class Backend(abc.ABC):
 
     def resume(self, module: ModuleOp) -> None:
         """
-        Checks and complete a module that was read from a file and continues with a later stage than
-        the first. By default nothing is to be done.
+        Checks and completes a module that was read from a file and continues with a later stage
+        than the first. By default nothing is to be done.
         """
 
     # properties of the device

@@ -35,7 +35,7 @@ _NEWEST = onnx.defs.onnx_opset_version()
 
 def converter(*names: str, since: int = 1, domain: str = "") -> Callable[[Converter], Converter]:
     """
-    Returns registers a function as the converter of operators of a domain, as a rule the default
+    Registers a function as the converter of operators of a domain, as a rule the default
     one, from opset `since` on.
 
     It gets the node and returns the values of its outputs, fewer if optional ones are missing. It

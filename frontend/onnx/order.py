@@ -78,7 +78,7 @@ def _producers(nodes: Sequence[NodeProto], defined: set[str]) -> dict[str, int]:
 def _cycle_message(
     nodes: Sequence[NodeProto], producer: Mapping[str, int], missing: Sequence[int]
 ) -> str:
-    """Returns names the nodes of one cycle: from any node that waits, go back until one repeats."""
+    """Names the nodes of one cycle: from any node that waits, go back until one repeats."""
     at = next(i for i, count in enumerate(missing) if count)
     trail: dict[int, None] = {}
     while at not in trail:

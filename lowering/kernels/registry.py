@@ -73,7 +73,7 @@ def kernel(
     on: Callable[[MachineDescription, Call], bool] = _everywhere,
 ) -> Callable[[Algorithm], Algorithm]:
     """
-    Returns registers the algorithm of operators, for calls on which `when` holds and machines on
+    Registers the algorithm of operators, for calls on which `when` holds and machines on
     which `on` holds.
     """
 
@@ -86,7 +86,7 @@ def kernel(
 
 def default_kernel(algorithm: Algorithm) -> Algorithm:
     """
-    Returns registers the algorithm of operators that are stated as a formula and have no other
+    Registers the algorithm of operators that are stated as a formula and have no other
     algorithm.
     """
     return kernel(Structured)(algorithm)  # pyright: ignore[reportArgumentType]

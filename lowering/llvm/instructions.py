@@ -53,7 +53,7 @@ class Names:
 
 
 def translates(*names: str) -> Callable[[F], F]:
-    """Returns registers the decorated function as the translation of operations by name."""
+    """Registers the decorated function as the translation of operations by name."""
     return TRANSLATORS.entry(*names)  # pyright: ignore[reportReturnType]
 
 
