@@ -28,7 +28,7 @@ def prefetched_bytes(machine: MachineDescription, timings: Timings = TIMINGS) ->
 
 
 def vector_load(stride: int, lanes: int, timings: Timings = TIMINGS) -> float:
-    """Operations that load a vector of elements that are so far apart."""
+    """Returns operations that load a vector of elements that are so far apart."""
     match stride:
         case 0 | 1:
             return 1.0
@@ -41,15 +41,15 @@ def vector_load(stride: int, lanes: int, timings: Timings = TIMINGS) -> float:
 
 
 def elementwise(loads: float, stores: int, weight: int, lanes: int, size: int) -> float:
-    """Operations for each of `size` elements, where vectors cover some of them twice."""
+    """Returns operations for each of `size` elements, where vectors cover some of them twice."""
     steps = -(-size // lanes) * lanes / size
     return (loads + stores + weight) / lanes * steps
 
 
 def nest(points: int, steps: int, weight: int, accesses: int, lanes: int) -> float:
     """
-    A rough estimate for a nest of so many points, each with `steps` steps of a reduction, `weight`
-    operations of its body, two of which take a cycle, and `accesses` loads and stores.
+    Returns a rough estimate for a nest of so many points, each with `steps` steps of a reduction,
+    `weight` operations of its body, two of which take a cycle, and `accesses` loads and stores.
     """
     return points * (steps + weight / 2 + accesses) / lanes
 
@@ -60,7 +60,7 @@ def nest(points: int, steps: int, weight: int, accesses: int, lanes: int) -> flo
 def reduction_step(
     accumulators: int, loads: float, has_fma: bool, timings: Timings = TIMINGS
 ) -> float:
-    """A step of a reduction into so many accumulators, with so many loads."""
+    """Returns a step of a reduction into so many accumulators, with so many loads."""
     operations = accumulators * (1.0 if has_fma else 2.0)
     arithmetic = max(operations * timings.reduction_fma_cycles, timings.fma_latency)
     loading = loads / timings.loads_per_cycle
@@ -80,8 +80,8 @@ def lane_sum(lanes: int, by_rows: bool, timings: Timings = TIMINGS) -> float:
 
 def tile_step(filters: int, pixels: int, far: float, timings: Timings = TIMINGS) -> float:
     """
-    A step of a register tile: `filters` loaded vectors times `pixels` broadcast elements. `far` is
-    the part of the pixels that come from beyond the second cache.
+    Returns a step of a register tile: `filters` loaded vectors times `pixels` broadcast elements.
+    `far` is the part of the pixels that come from beyond the second cache.
     """
     arithmetic = max(filters * pixels / timings.vector_units, timings.fma_latency)
     loads = (filters + pixels) / timings.loads_per_cycle
@@ -98,22 +98,24 @@ def results(vectors: float, weight: int, timings: Timings = TIMINGS) -> float:
 def tile(
     filters: int, pixels: int, far: float, steps: int, weight: int, timings: Timings = TIMINGS
 ) -> float:
-    """All steps of a register tile, and what is done with its results."""
+    """Returns all steps of a register tile, and what is done with its results."""
     cycles = tile_step(filters, pixels, far, timings) * steps + timings.tile_cycles
     return cycles + results(filters * pixels, weight, timings)
 
 
 def gathered_tile(points: int, steps: int, quads: int, timings: Timings = TIMINGS) -> float:
     """
-    A tile of `points` vectors of products whose terms are gathered: so many quads of pixels are put
-    together for each lane.
+    Returns a tile of `points` vectors of products whose terms are gathered: so many quads of pixels
+    are put together for each lane.
     """
     operations = timings.quad_operations * quads + steps + timings.gathered_tile_operations
     return (points * steps + operations) / timings.vector_units
 
 
 def permuted_tile(vectors: int, steps: int, timings: Timings = TIMINGS) -> float:
-    """A tile of so many vectors: each step permutes the lanes of one, and multiplies and adds."""
+    """
+    Returns a tile of so many vectors: each step permutes the lanes of one, and multiplies and adds.
+    """
     return timings.tile_cycles + vectors * 2 * steps / timings.vector_units
 
 
@@ -121,7 +123,8 @@ def amx_group(
     images: int, panels: int, rows: int, quads: int, steps: int, timings: Timings = TIMINGS
 ) -> float:
     """
-    The steps of a group of tile registers: `images` tiles of `rows` rows times `panels` tiles.
+    Returns the steps of a group of tile registers: `images` tiles of `rows` rows times `panels`
+    tiles.
     """
     products = images * panels * max(rows, timings.amx_least_product_cycles)
     loads = (images * rows + panels * quads) / timings.loads_per_cycle
@@ -142,8 +145,8 @@ def winograd_blocks(
     timings: Timings = TIMINGS,
 ) -> float:
     """
-    Bytes that come from or go to far caches or memory, of `blocks` blocks of at most `tiles` tiles
-    and of some kinds that have code of their own; `cache` bytes are near.
+    Returns bytes that come from or go to far caches or memory, of `blocks` blocks of at most
+    `tiles` tiles and of some kinds that have code of their own; `cache` bytes are near.
     """
     most = int(cache * timings.filters_l2_share)
     again = timings.reused_filter_share if filter_bytes <= most else 1.0
@@ -193,7 +196,8 @@ def winograd_in_parts(
     timings: Timings = TIMINGS,
 ) -> float:
     """
-    The same with products of parts of numbers, whose parts have `part_bytes` bytes together.
+    Returns the same with products of parts of numbers, whose parts have `part_bytes` bytes
+    together.
     """
     t, channels = timings, inputs * outputs
     block = t.near_block_tiles * (part_bytes * inputs + 4 * outputs)

@@ -210,7 +210,7 @@ def _local(call: Call) -> int:
 
 @operations(Cumulative)
 def _cumulative(call: Call) -> int:
-    """One for each element."""
+    """Returns one for each element."""
     return _elements(call.operands[0])
 
 

@@ -134,7 +134,7 @@ class _NumberedNest:
 
 
 def _nests(kernel: KernelOp) -> list[_NumberedNest]:
-    """The nests of a kernel that have elements."""
+    """Returns the nests of a kernel that have elements."""
     steps = KernelSteps(kernel)
     around, found = loops_around(steps), []
     for number, op in enumerate(op for op in kernel.walk() if isinstance(op, NestOp)):

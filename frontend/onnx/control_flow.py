@@ -27,7 +27,7 @@ MOST_STEPS = 256
 
 
 def branch(node: OnnxNode, run: Run) -> list[SSAValue]:
-    """The branch that the condition of an If names."""
+    """Returns the branch that the condition of an If names."""
     chosen = "then_branch" if node.known_number(0) else "else_branch"
     return run(node.attr(chosen), ())
 
@@ -70,7 +70,7 @@ def _limited(steps: int) -> int:
 
 
 def _slice(node: OnnxNode, x: SSAValue, axis: int, place: int) -> SSAValue:
-    """The slice at a place of an axis, without that axis."""
+    """Returns the slice at a place of an axis, without that axis."""
     starts = [place if d == axis else 0 for d in range(rank(x))]
     sizes = [1 if d == axis else s for d, s in enumerate(shape(x))]
     one = node.build.slice(x, starts, sizes)

@@ -40,7 +40,9 @@ def sort_nodes(nodes: Sequence[NodeProto], defined: Iterable[str]) -> list[NodeP
 
 
 def used_names(node: NodeProto) -> list[str]:
-    """The values that a node uses: its inputs, and those that its subgraphs take from outside."""
+    """
+    Returns the values that a node uses: its inputs, and those that its subgraphs take from outside.
+    """
     found = [*node.input]
     for attribute in node.attribute:
         graphs = [attribute.g] if attribute.HasField("g") else attribute.graphs

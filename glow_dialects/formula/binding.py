@@ -245,7 +245,7 @@ class _Binder(Values):
                 yield limit, form, self._number(limit.right, place)
 
     def _limited(self, explicit: set[Loop]) -> bool:
-        """A limit tells the range of an index when all other indices in it have ranges."""
+        """Returns a limit tells the range of an index when all other indices in it have ranges."""
         found: dict[Loop, int] = {}
         waiting: set[Loop] = set()
         for _, form, end in self._limits():

@@ -27,8 +27,8 @@ def order_of_result(
     a: Statement, b: Statement, orders: Mapping[int, Sequence[int]]
 ) -> tuple[int, ...] | None:
     """
-    The dimensions of the result of `b` in the order in which that of `a` has them; None if the
-    results are not transposes of each other. Dimension `d` of operand `n` of `a` is dimension
+    Returns the dimensions of the result of `b` in the order in which that of `a` has them; None if
+    the results are not transposes of each other. Dimension `d` of operand `n` of `a` is dimension
     `orders[n][d]` of that of `b`; operands that are not in `orders` are the same.
     """
     match = _Match(orders)

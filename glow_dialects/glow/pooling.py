@@ -88,7 +88,7 @@ class AvgPool(Pool, abc.ABC):
 
     @classmethod
     def numbers(cls, call: Call) -> Mapping[str, Value]:
-        """`first` and `last`: the places of the padded input that count."""
+        """Returns `first` and `last`: the places of the padded input that count."""
         found, counted = spatial(call), call.get("count_include_pad")
         sides = list(zip(found["sizes"], found["low"], found["high"], strict=True))
         first = tuple(0 if counted else low for _, low, _ in sides)

@@ -166,7 +166,7 @@ def _check_properties(call: Call) -> None:
 
 
 def _described(call: Call) -> str:
-    """`input tensor<3x4xf32>, weights tensor<5x4xf32>`"""
+    """Returns `input tensor<3x4xf32>, weights tensor<5x4xf32>`"""
     names = [name for name, _ in call.operator.get_irdl_definition().operands]
     if len(names) != len(call.operands):
         return ", ".join(map(str, call.operands))

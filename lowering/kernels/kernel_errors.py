@@ -13,7 +13,7 @@ from ...glow_dialects.glow_nest.kernel import KernelOp
 
 
 def kernels_of(module: ModuleOp) -> list[KernelOp]:
-    """The kernels of a module."""
+    """Returns the kernels of a module."""
     return [op for op in module.body.block.ops if isinstance(op, KernelOp)]
 
 

@@ -64,7 +64,7 @@ def start(
 
 @pytest.fixture
 def run(start: Callable[..., Finished]) -> Run:
-    """The output of a module that succeeds."""
+    """Returns the output of a module that succeeds."""
 
     def output(module: str, *arguments: str | Path) -> str:
         found = start(module, *arguments)

@@ -24,7 +24,7 @@ SHAPES = (((1,), 0), ((37,), 0), ((5, 19), 1), ((19, 5), 0), ((3, 11, 4), 1))
 
 @cases(GatherElementsOp, rows=[Row((e, index)) for e in ELEMENTS for index in (i32, i64)])
 def gather_elements(draw: Draw) -> Iterator[Case]:
-    """Some indices lie beyond both ends, where they are clamped."""
+    """Yields some indices lie beyond both ends, where they are clamped."""
     for shape, axis in draw.some(SHAPES, 1):
         size = shape[axis]
         wanted = [7 if d == axis else s for d, s in enumerate(shape)]

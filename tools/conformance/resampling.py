@@ -19,7 +19,7 @@ INDICES = (i32, i64)
 
 @cases(ResampleOp, rows=[Row((e, i, compute_type(e))) for e in FLOATS for i in INDICES])
 def resample(draw: Draw) -> Iterator[Case]:
-    """Some places lie beyond both ends, where they are clamped."""
+    """Yields some places lie beyond both ends, where they are clamped."""
     for shape, target, taps in draw.some((((7, 13), 5, 2), ((2, 3, 11), 17, 4), ((5, 1), 3, 1)), 2):
         axis = int(draw.rng.integers(len(shape)))
         places = draw.rng.integers(-2, shape[axis] + 2, (target, taps))

@@ -66,7 +66,7 @@ def _taps(
 def _masked(
     build: GraphBuilder, mask: SSAValue | None, tap: Taps, images: int, points: int
 ) -> Taps:
-    """A tap whose weights are multiplied by a mask, if there is one."""
+    """Returns a tap whose weights are multiplied by a mask, if there is one."""
     if mask is None:
         return tap
     wide = build.cast(mask, element(tap.weights))
@@ -75,7 +75,7 @@ def _masked(
 
 
 def _regular(window: dict, kernel: Sequence[int], out: Sequence[int], d: int) -> np.ndarray:
-    """The coordinates along `d` of all places [kernel, windows] if no offset moves them."""
+    """Returns the coordinates along `d` of all places [kernel, windows] if no offset moves them."""
     n = len(kernel)
     inside = np.arange(kernel[d]) * window["dilations"][d]
     first = np.arange(out[d]) * window["strides"][d] - window["pads"][d]

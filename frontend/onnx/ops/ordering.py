@@ -64,7 +64,7 @@ def top_k_by_input(node: OnnxNode) -> list[SSAValue]:
 
 
 def _top(node: OnnxNode, k: int, smallest: bool) -> list[SSAValue]:
-    """Values and indices, in order; ONNX leaves the order open if `sorted` is 0."""
+    """Returns values and indices, in order; ONNX leaves the order open if `sorted` is 0."""
     build, x = node.build, node.input(0)
     axis = node.axis(rank(x))
     if not 0 <= k <= shape(x)[axis]:

@@ -19,7 +19,8 @@ from .coordinates import Coordinates, Taps, linear_taps, sampled, wide_float
 @converter("RoiAlign", since=10)
 def roi_align(node: OnnxNode) -> SSAValue:
     """
-    The mean, or the largest product with a weight, of interpolated points in each bin of a region.
+    Returns the mean, or the largest product with a weight, of interpolated points in each bin of a
+    region.
 
     Without `sampling_ratio`, the size of a region says how many points its bins have, so regions
     are constant, and those with equal numbers are computed together.

@@ -82,7 +82,7 @@ def _taps(
 
 @converter("AffineGrid")
 def affine_grid(node: OnnxNode) -> SSAValue:
-    """The points of a regular grid, transformed: a product with a constant."""
+    """Returns the points of a regular grid, transformed: a product with a constant."""
     build, theta = node.build, node.input(0)
     size = node.known_ints(1) or []
     n = len(size) - 2

@@ -21,7 +21,7 @@ from .indices import expect_along, expect_range, limited, whole_indices
 def _scattered(
     node: OnnxNode, rows: int, places: SSAValue, updates: SSAValue, reduction: str
 ) -> SSAValue:
-    """The first input as `rows` rows, of which `places` names those that are updated."""
+    """Returns the first input as `rows` rows, of which `places` names those that are updated."""
     build, data = node.build, node.input(0)
     if not size(updates) or not size(data):
         return data
@@ -78,7 +78,10 @@ def scatter_nd(node: OnnxNode) -> SSAValue:
 
 
 def row_numbers(build: GraphBuilder, indices: SSAValue, sizes: tuple[int, ...]) -> SSAValue:
-    """The number of each row, whose indices in dimensions of some sizes stand beside each other."""
+    """
+    Returns the number of each row, whose indices in dimensions of some sizes stand beside each
+    other.
+    """
     ends = _constant(build, np.array(sizes, np.int64), indices)
     strides = _constant(build, np.array(row_major_strides(sizes), np.int64), indices)
     steps = build.op(MulOp, limited(build, indices, ends), strides)

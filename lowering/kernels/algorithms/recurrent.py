@@ -41,15 +41,15 @@ class Layer:
         return self.j.size
 
     def gate(self, view: View, number: int, *row: Index) -> Access:
-        """The part of a gate in the last dimension of a view."""
+        """Returns the part of a gate in the last dimension of a view."""
         return view[[*row, self.b, self.j + number * self.hidden]]
 
     def state(self, number: int) -> Access:
-        """A state before the step."""
+        """Returns a state before the step."""
         return self.k.result[[number, self.before, self.b, self.j]]
 
     def products(self, left: View, row: Sequence[Index], first: int, g: Dim) -> Reduction:
-        """Columns `first + g` of the product of states and weights, over `t`."""
+        """Returns columns `first + g` of the product of states and weights, over `t`."""
         weights = self.k.operands[1]
         reads = left[[*row, self.b, self.t]], weights[[self.t, g + first]]
         return total(Combine.ADD, compute_type(self.k.element), *reads)

@@ -27,7 +27,7 @@ class Place:
     constant: int
 
     def moved(self, distance: int) -> Place:
-        """The place so many elements behind."""
+        """Returns the place so many elements behind."""
         return Place(self.dynamic, self.constant + distance)
 
 
@@ -44,7 +44,7 @@ class Bound(dict[Dim, "SSAValue | int"]):
 
 
 def offset_of(access: Access, point: Point) -> int:
-    """How far a point of a tile is from its start, in elements."""
+    """Returns how far a point of a tile is from its start, in elements."""
     total = 0
     for dim, value in point.items():
         stride = access.stride(dim)

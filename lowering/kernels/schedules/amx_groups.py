@@ -47,8 +47,8 @@ class GroupLoops:
 
     def blocks(self, most: int) -> Sequence[Dim]:
         """
-        The outer loops, which cut the pixels into about `most` blocks of groups, or more. A loop
-        over groups may become two.
+        Returns the outer loops, which cut the pixels into about `most` blocks of groups, or more. A
+        loop over groups may become two.
         """
         count = 1
         for position, dim in enumerate(self.dims):
@@ -62,7 +62,7 @@ class GroupLoops:
         return self.dims
 
     def _cut(self, position: int, blocks: int) -> None:
-        """Replace a loop over groups by one over blocks and one over the groups of a block."""
+        """Replaces a loop over groups by one over blocks and one over the groups of a block."""
         old = self.dims[position]
         block, group = Dim("block", blocks), Dim(old.name, old.size // blocks)
         change = {old: block * group.size + group}
@@ -101,19 +101,19 @@ class GroupLoops:
 
 
 def groups_of(plan: TilePlan) -> tuple[Dim, list[GroupLoops]]:
-    """The loop over groups of panels, and those over pixels for each group of a plan."""
+    """Returns the loop over groups of panels, and those over pixels for each group of a plan."""
     column = Dim("column", plan.columns)
     return column, [GroupLoops(group, plan, column) for group in plan.groups]
 
 
 def sums_of(nest: Nest, plan: TilePlan) -> Buffer:
-    """The array of the results of a group."""
+    """Returns the array of the results of a group."""
     assert nest.reduction is not None
     return Buffer(nest.reduction.element, 0, plan.places * plan.panels * COLUMNS)
 
 
 def stores_directly(nest: Nest, plan: TilePlan) -> bool:
-    """Whether whole tiles of results are what the nest writes."""
+    """Returns whether whole tiles of results are what the nest writes."""
     assert nest.reduction is not None
     return (
         nest.raw
@@ -125,7 +125,7 @@ def stores_directly(nest: Nest, plan: TilePlan) -> bool:
 
 
 def finished(nest: Nest, schedule: AmxTile, machine: MachineDescription) -> AmxTile:
-    """A schedule with the best schedules for what is done with results."""
+    """Returns a schedule with the best schedules for what is done with results."""
     plan, finish = TilePlan.of(nest, schedule), []
     sums = sums_of(nest, plan)
     if not stores_directly(nest, plan):
@@ -136,7 +136,7 @@ def finished(nest: Nest, schedule: AmxTile, machine: MachineDescription) -> AmxT
 
 
 def bound_finish(nest: Nest, finish: Finish) -> VectorSchedule:
-    """The schedule of a finishing nest. Raises VerifyException if it is for other loops."""
+    """Returns the schedule of a finishing nest. Raises VerifyException if it is for other loops."""
     known = {(d.name, d.size): d for d in nest.parallel}
     if {(d.name, d.size) for d in finish.loops} != known.keys():
         names = [", ".join(map(repr, dims)) or "none" for dims in (nest.parallel, finish.loops)]

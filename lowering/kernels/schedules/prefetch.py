@@ -49,7 +49,7 @@ class Around:
     """Whether a list chooses what it reads."""
 
     def on(self, change: Mapping[Dim, Dim]) -> Around:
-        """The same for a nest with other loops."""
+        """Returns the same for a nest with other loops."""
         return replace(self, next_panel=with_loops(self.next_panel, change)) if change else self
 
 
@@ -60,7 +60,7 @@ ALONE = Around()
 def with_prefetches(
     nest: Nest, schedule: Schedule, machine: MachineDescription, around: Around = ALONE
 ) -> Schedule:
-    """The schedule of a nest, with what is prefetched."""
+    """Returns the schedule of a nest, with what is prefetched."""
     panel = around.next_panel
     match schedule:
         case RegisterTile():
@@ -146,7 +146,7 @@ def _of_register_tile(
 
 
 def _panel(roles: Roles, schedule: RegisterTile) -> int:
-    """How many elements filters of a tile of blocks have."""
+    """Returns how many elements filters of a tile of blocks have."""
     block = roles.blocks[-1]
     return schedule.parts[block][0].tile * stride_of(roles.filter, block)
 
@@ -156,7 +156,9 @@ def _panel_bytes(roles: Roles, schedule: RegisterTile) -> int:
 
 
 def _inner_pixels(roles: Roles, schedule: RegisterTile) -> list[Dim]:
-    """The dimensions of pixels that meet the filters of a tile of blocks one after the other."""
+    """
+    Returns the dimensions of pixels that meet the filters of a tile of blocks one after the other.
+    """
     if not roles.blocks:
         return []
     block = schedule.order.index(roles.blocks[-1])
@@ -165,9 +167,9 @@ def _inner_pixels(roles: Roles, schedule: RegisterTile) -> list[Dim]:
 
 def _spreads(nest: Nest, roles: Roles, schedule: RegisterTile, machine: MachineDescription) -> bool:
     """
-    Whether to read the filters of the next tile of blocks from memory all the while that pixels
-    meet the present ones. While the first pixels meet them, they are needed faster than memory
-    gives them. The filters of two tiles must fit into the cache, however, beside the image.
+    Returns whether to read the filters of the next tile of blocks from memory all the while that
+    pixels meet the present ones. While the first pixels meet them, they are needed faster than
+    memory gives them. The filters of two tiles must fit into the cache, however, beside the image.
     """
     pixels = _inner_pixels(roles, schedule)
     if not pixels:
@@ -285,7 +287,7 @@ def _next_panels(steps: KernelSteps, loop: RepeatOp) -> Mapping[NestOp, Around]:
 def _products(
     steps: KernelSteps, block: Block, around: tuple[Dim, ...]
 ) -> Iterator[tuple[NestOp, Nest, tuple[Dim, ...]]]:
-    """The nests of products in a block, and the loops around them."""
+    """Yields the nests of products in a block, and the loops around them."""
     for op in block.ops:
         if isinstance(op, RepeatOp):
             yield from _products(steps, op.body.block, (*around, steps.variable(op.variable)))

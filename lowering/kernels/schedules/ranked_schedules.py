@@ -64,7 +64,7 @@ def ranked_schedules(
 
 
 def _complete(found: Scheduled, machine: MachineDescription, around: Around) -> Scheduled:
-    """A schedule with what it prefetches."""
+    """Returns a schedule with what it prefetches."""
     return found[0], with_prefetches(*found, machine, around)
 
 

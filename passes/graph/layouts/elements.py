@@ -48,7 +48,7 @@ _REPEATED: Mapping[Primitive, Callable[[np.float64, int], np.float64]] = {
 
 
 def says_all(operator: type[Structured]) -> bool:
-    """Whether nothing but the formula decides how an operator works on blocked tensors."""
+    """Returns whether nothing but the formula decides how an operator works on blocked tensors."""
     return not (
         operator.DECLARES_RESULT
         or operator.has_trait(OnlyMovesData)
@@ -109,8 +109,9 @@ def broadcast(layouts: Layouts, node: BroadcastOp) -> Blocked | None:
 
 def computes_channels(node: Structured, block: int) -> bool:
     """
-    Whether the formula says that an operator computes each channel of its first operand by itself
-    and leaves it where it is, and the same of a blocked operand for each block and each lane.
+    Returns whether the formula says that an operator computes each channel of its first operand by
+    itself and leaves it where it is, and the same of a blocked operand for each block and each
+    lane.
     """
     shape, result = shape_of(node.operands[0].type), shape_of(node.results[0].type)
     if len(shape) < 3 or len(result) < 2:
@@ -153,7 +154,7 @@ def by_formula(layouts: Layouts, node: Structured) -> Blocked | None:
 
 
 def works_on_blocks(op: Operation, block: int) -> bool:
-    """Whether an operator has a rule for blocked tensors that may apply."""
+    """Returns whether an operator has a rule for blocked tensors that may apply."""
     found = rule_of(type(op))
     if found is not by_formula:
         return found is not None

@@ -33,7 +33,7 @@ def made(
     activations: list[str] | None,
     **attributes: Any,
 ) -> tuple[ModelProto, dict[str, np.ndarray]]:
-    """A model; the bits of `optional` say which further inputs it has."""
+    """Returns a model; the bits of `optional` say which further inputs it has."""
     rng = np.random.default_rng(seed)
     steps, batch, width, hidden = (int(n) for n in rng.integers(1, [6, 4, 6, 6]))
     n, g = 2 if direction == "bidirectional" else 1, GATES[cell]
