@@ -15,12 +15,12 @@ from .timings import TIMINGS, Timings
 
 
 def near_bytes(machine: MachineDescription, timings: Timings = TIMINGS) -> int:
-    """What can be expected to stay in the second cache beside what else streams through it."""
+    """Returns the bytes that can be expected to stay in L2 beside data that stream through it."""
     return int(machine.l2_bytes * timings.near_l2_share)
 
 
 def prefetched_bytes(machine: MachineDescription, timings: Timings = TIMINGS) -> int:
-    """Larger arrays that are read from front to back are prefetched."""
+    """Returns the bytes above which arrays that are read from front to back are prefetched."""
     return int(machine.l2_bytes * timings.prefetched_l2_share)
 
 
@@ -70,7 +70,8 @@ def reduction_step(
 
 def lane_sum(lanes: int, by_rows: bool, timings: Timings = TIMINGS) -> float:
     """
-    Adding the lanes of a vector; with `by_rows`, the sums of several vectors become lanes of one.
+    Returns the cycles of adding the lanes of a vector; with `by_rows`, the sums of several vectors
+    become lanes of one.
     """
     return timings.rows_sum if by_rows else timings.lane_sum * lanes.bit_length()
 
@@ -91,7 +92,7 @@ def tile_step(filters: int, pixels: int, far: float, timings: Timings = TIMINGS)
 
 
 def results(vectors: float, weight: int, timings: Timings = TIMINGS) -> float:
-    """Storing vectors of results, after `weight` operations on each."""
+    """Returns the cycles of storing vectors of results, after `weight` operations on each."""
     return vectors * (timings.tile_result_cycles + weight / timings.vector_units)
 
 
@@ -161,8 +162,8 @@ def winograd_blocks(
 
 def direct_convolution(images: int, weights: int, pixels: int, timings: Timings = TIMINGS) -> float:
     """
-    Convolution by definition: each of `images` images meets all weights, in `pixels` places, before
-    the next one does.
+    Returns the cycles of convolution by definition: each of `images` images meets all weights, in
+    `pixels` places, before the next one does.
     """
     return images * (2 * weights * pixels + 4 * weights * timings.flops_per_byte)
 
@@ -176,8 +177,8 @@ def winograd_convolution(
     timings: Timings = TIMINGS,
 ) -> float:
     """
-    Winograd convolution of `inputs` to `outputs` channels, where transformed tiles have `elements`
-    elements, and all of them together `points`.
+    Returns the cycles of Winograd convolution of `inputs` to `outputs` channels, where transformed
+    tiles have `elements` elements, and all of them together `points`.
     """
     products = 2 * points * inputs * outputs / timings.winograd_product_speed
     filters = images * 4 * elements * inputs * outputs

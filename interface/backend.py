@@ -135,7 +135,7 @@ class Backend(abc.ABC):
 
     def on(self, machine: MachineDescription) -> Backend:
         """
-        What the backend is for modules that are for a machine (`glow.machine`), whatever its own
+        Returns the backend for modules that are for a machine (`glow.machine`), whatever its own
         options say: by default itself, because no claim depends on the machine.
         """
         return self

@@ -234,7 +234,10 @@ class _Binder(Values):
         return changed
 
     def _limits(self) -> Iterator[tuple[Limit, Affine, int]]:
-        """What is limited, as an affine form of indices, and the number that it is below."""
+        """
+        Returns the limited expression, as an affine form of indices, and the number that it is
+        below.
+        """
         for limit in (limit for e in equations_of(self.formula) for limit in e.limits):
             packs = self.indices.packs_in(limit.left)
             places = range(self.indices.packs[packs[0].name]) if packs else (None,)

@@ -38,7 +38,7 @@ def order_of_result(
 
 
 class _Match:
-    """Which loops and stages of two statements correspond, as far as that is known."""
+    """The loops and stages of two statements that correspond, as far as that is known."""
 
     def __init__(self, orders: Mapping[int, Sequence[int]]):
         self._orders = orders
@@ -46,7 +46,7 @@ class _Match:
         self._stages: dict[Stage, tuple[Stage, tuple[int, ...] | None]] = {}
 
     def order(self, a: Stage, b: Stage) -> tuple[int, ...] | None:
-        """Where the dimensions of `a` are in `b`."""
+        """Returns the places in `b` of the dimensions of `a`."""
         if len(a.places) != len(b.places):
             return None
         places: list[int | None] = [None] * len(a.places)

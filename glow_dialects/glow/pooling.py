@@ -164,7 +164,7 @@ class LpPoolOp(Pool):
 @irdl_op_definition
 class MaxPoolPlacesOp(Windowed):
     """
-    Where in `input` the first element of each window is that equals `pooled`, the result of
+    The place in `input` of the first element of each window that equals `pooled`, the result of
     `glow.max_pool` with the same properties: its number among all elements, in row-major order, or
     with `column_major` in column-major order of the spatial dimensions. If a window has none
     because of a NaN, it is the last element of all.

@@ -83,7 +83,7 @@ def _function(call: Call, text: str) -> Function:
 
 
 class Recurrent(Node, abc.ABC):
-    """What all recurrent layers share."""
+    """The base of recurrent layers."""
 
     STATES: ClassVar[int]
     GATES: ClassVar[int]

@@ -150,7 +150,7 @@ def _result(
 
 
 def _check_properties(call: Call) -> None:
-    """Rank of the first operand, and the lists of numbers that properties are."""
+    """Checks the rank of the first operand, and the lists of numbers that properties are."""
     operator = call.operator
     assert issubclass(operator, Structured)
     definition = operator.get_irdl_definition()

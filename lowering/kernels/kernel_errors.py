@@ -1,4 +1,4 @@
-"""What passes on kernels share: the kernels of a module, and errors that name them."""
+"""Helpers of passes on kernels: the kernels of a module, and errors that name them."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ def _everywhere(machine: MachineDescription, call: Call) -> bool:
 
 @dataclass(frozen=True)
 class OperatorKernel:
-    """How calls of an operator become kernels."""
+    """The rule by which calls of an operator become kernels."""
 
     algorithm: Algorithm
     when: Callable[[Call], bool] = _every_call
@@ -93,7 +93,7 @@ def default_kernel(algorithm: Algorithm) -> Algorithm:
 
 
 def kernel_of(operator: type[Node]) -> OperatorKernel | None:
-    """How an operator becomes kernels; None if it does not, as itself."""
+    """Returns the rule by which an operator becomes kernels; None if it has none."""
     found = KERNELS.get(operator)
     # decompositions are faster than formulas, and views need no kernel
     is_formula = found is not None and found is KERNELS.get(Structured)

@@ -51,7 +51,7 @@ _KINDS = {
 
 @dataclass(frozen=True)
 class Result:
-    """What became of a case. `detail` is why it was refused, or how it failed."""
+    """The outcome of a case. `detail` is the reason of a refusal or a failure."""
 
     name: str
     kind: str
@@ -187,7 +187,7 @@ def write_expected(results: Sequence[Result], path: Path = EXPECTED) -> None:
 
 
 def deviations(results: Sequence[Result], expected: Mapping[str, str]) -> list[str]:
-    """What is not as expected, a line for each case."""
+    """Returns a line for each case that is not as expected."""
     found: list[str] = []
     for result in results:
         wanted = expected.get(result.name)

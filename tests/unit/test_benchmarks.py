@@ -32,7 +32,7 @@ Run = Callable[..., str]
 
 @dataclass(frozen=True)
 class Finished:
-    """How a program ended, and what it and its own processes wrote."""
+    """The exit code of a program, and the output of it and its own processes."""
 
     code: int
     out: str

@@ -34,7 +34,7 @@ def gather_elements(draw: Draw) -> Iterator[Case]:
 
 @cases(ArgMaxOp, ArgMinOp, rows=[Row((e,)) for e in (*FLOATS, *INTEGERS)])
 def extremes(draw: Draw) -> Iterator[Case]:
-    """Few different numbers, so that some are equal."""
+    """Returns few different numbers, so that some are equal."""
     for shape, axis in draw.some(SHAPES, 2):
         last = bool(draw.rng.integers(2))
         yield draw.case(shape, axis=axis, last=last, values=lambda a: np.round(a) % 5)
@@ -59,7 +59,7 @@ def cumulative(draw: Draw) -> Iterator[Case]:
 
 @cases(ScatterOp, rows=[Row((e, i, e)) for e in (*FLOATS, *INTEGERS) for i in (i32, i64)])
 def scatter(draw: Draw) -> Iterator[Case]:
-    """Several updates of one row, and rows beyond both ends, which are clamped."""
+    """Returns several updates of one row, and rows beyond both ends, which are clamped."""
     for rows, count, columns in draw.some(((5, 11, 1), (7, 3, 37), (1, 5, 4)), 1):
         (reduction,) = draw.some(REDUCTIONS, 1)
         indices = draw.rng.integers(-2 * rows, 2 * rows, count)

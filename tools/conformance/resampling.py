@@ -65,7 +65,7 @@ def determinant(draw: Draw) -> Iterator[Case]:
 
 @cases(MaxPoolPlacesOp, rows=UNIFORM)
 def max_pool_places(draw: Draw) -> Iterator[Case]:
-    """What was pooled is drawn as well, so windows may be without an element that equals it."""
+    """Draws the pooled input as well, so windows may be without an element that equals it."""
     yield draw.case(
         (1, 3, 7, 6),
         (1, 3, 3, 3),

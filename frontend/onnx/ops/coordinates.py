@@ -111,7 +111,7 @@ class Coordinates:
 
 @dataclass(frozen=True)
 class Taps:
-    """What points read along one dimension: [R, P, T]."""
+    """Elements that points read along one dimension: [R, P, T]."""
 
     places: SSAValue
     """Within the image, as whole numbers in the type of coordinates."""

@@ -19,7 +19,7 @@ from .matrix import matrix_product
 
 @converter("DeformConv", since=19)
 def deform_conv(node: OnnxNode) -> SSAValue:
-    """Interpolated elements, one for each place of each window, times the filter."""
+    """Multiplies interpolated elements, one for each place of each window, by the filter."""
     build, x, w = node.build, node.input(0), node.input(1)
     window = convolution_window(node, x, w)
     n, group, offsets = rank(x) - 2, window["group"], node.attr("offset_group", 1)
@@ -48,7 +48,9 @@ def deform_conv(node: OnnxNode) -> SSAValue:
 def _taps(
     node: OnnxNode, window: dict, kernel: Sequence[int], out: Sequence[int], images: int
 ) -> list[Taps]:
-    """What each place of each window reads, [images, kernel and windows, taps]."""
+    """
+    Returns the elements that each place of each window reads, [images, kernel and windows, taps].
+    """
     build, x, n = node.build, node.input(0), len(kernel)
     c, wide = Coordinates(build), wide_float(element(x))
     points = prod(kernel) * prod(out)

@@ -31,7 +31,7 @@ _HALF = np.float32(0.5)
 
 @dataclass(frozen=True)
 class Interpolation:
-    """How elements between those of the input are computed."""
+    """The rule by which elements between those of the input are computed."""
 
     mode: str
     """`nearest`, `linear` or `cubic`"""
@@ -85,8 +85,8 @@ class Resized:
 
 def taps(dim: Resized, how: Interpolation) -> tuple[np.ndarray, np.ndarray]:
     """
-    For each element of the result, the places [J, T] of the elements of the input that it is made
-    of, and their weights [J, T] as f64.
+    Returns, for each element of the result, the places [J, T] of the elements of the input that it
+    is made of, and their weights [J, T] as f64.
     """
     x = dim.coordinates(how.transform).astype(np.float64)
     if how.mode == "nearest":

@@ -22,7 +22,7 @@ _MODES = ("reflect", "edge", "wrap")
 
 @converter("Pad")
 def pad(node: OnnxNode) -> SSAValue:
-    """Negative pads remove elements, before others are added."""
+    """Converts a padding; negative pads remove elements before others are added."""
     build, x, mode = node.build, node.input(0), node.attr("mode")
     if mode != "constant" and mode not in _MODES:
         raise Unsupported(f"mode={mode!r}")
@@ -45,7 +45,7 @@ def pad(node: OnnxNode) -> SSAValue:
 
 
 def _cut(build: GraphBuilder, x: SSAValue, low: Sequence[int], high: Sequence[int]) -> SSAValue:
-    """What negative pads leave."""
+    """Returns the elements that negative pads leave."""
     starts = [max(0, -p) for p in low]
     ends = [d - max(0, -p) for d, p in zip(shape(x), high, strict=True)]
     kept = [e - s for s, e in zip(starts, ends, strict=True)]
@@ -57,7 +57,7 @@ def _cut(build: GraphBuilder, x: SSAValue, low: Sequence[int], high: Sequence[in
 def _continued(
     build: GraphBuilder, x: SSAValue, low: Sequence[int], high: Sequence[int], mode: str
 ) -> SSAValue:
-    """What is added repeats elements of `x`."""
+    """Pads with elements of `x` that are repeated."""
     for axis, (before, after) in enumerate(zip(low, high, strict=True)):
         size = shape(x)[axis]
         if not before and not after:

@@ -76,7 +76,7 @@ class _Reader:
         return self.build.transpose(x, [1, 0, 2]) if self.batch_first else x
 
     def part(self, value: SSAValue, d: int) -> SSAValue:
-        """What a value holds for a direction."""
+        """Returns the part of a value for a direction."""
         rest = shape(value)[1:]
         one = self.build.slice(value, [d, *[0] * len(rest)], [1, *rest])
         return self.build.reshape(one, list(rest))
@@ -112,7 +112,7 @@ class _Reader:
         return self.build.concat(parts, 0)
 
     def mask(self) -> SSAValue | None:
-        """Which steps [T, B] each element of the batch has; None if all."""
+        """Returns the mask of steps [T, B] that each element of the batch has; None if all."""
         lengths, s, build = self.node.optional(4), self.sizes, self.build
         if lengths is None:
             return None

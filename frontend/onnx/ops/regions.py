@@ -103,7 +103,10 @@ def _bin_taps(
     count: int,
     largest: bool,
 ) -> Taps:
-    """What each bin reads along dimension `d`, for points at `x` [R, P], `count` in each bin."""
+    """
+    Returns the elements that each bin reads along dimension `d`, for points at `x` [R, P], `count`
+    in each bin.
+    """
     c, regions = Coordinates(build), shape(x)[0]
     points = build.reshape(x, [regions, bins[d] * count, 1])
     counts = c.inside(points, -1.0, float(size))

@@ -53,7 +53,10 @@ def grid_sample(node: OnnxNode) -> SSAValue:
 def _taps(
     build: GraphBuilder, x: SSAValue, size: int, mode: str, padding: str, corners: bool
 ) -> Taps:
-    """What points with normalized coordinates `x` [R, P, 1] read along a dimension."""
+    """
+    Returns the elements that points with normalized coordinates `x` [R, P, 1] read along a
+    dimension.
+    """
     c, last = Coordinates(build), size - 1.0
     low, high = (0.0, last) if corners else (-0.5, last + 0.5)
     x = c.add(c.mul(c.add(x, 1.0), (high - low) / 2), low)
@@ -100,7 +103,7 @@ def affine_grid(node: OnnxNode) -> SSAValue:
 
 
 def _regular(count: int, corners: bool) -> np.ndarray:
-    """Normalized coordinates of `count` elements."""
+    """Returns normalized coordinates of `count` elements."""
     if corners:
         return np.linspace(-1, 1, count) if count > 1 else np.array([-1.0])
     return (np.arange(count) * 2 + 1) / count - 1

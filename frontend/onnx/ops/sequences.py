@@ -120,7 +120,7 @@ def split(node: OnnxNode) -> SSAValue:
 
 @converter("OptionalHasElement")
 def has_element(node: OnnxNode) -> SSAValue:
-    """Optional inputs of models are refused, so what is here is there."""
+    """Returns true: optional inputs of models are refused, so a value that is here exists."""
     return node.build.constant(np.array(node.optional(0) is not None))
 
 

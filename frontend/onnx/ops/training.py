@@ -65,7 +65,7 @@ class Step:
 
 
 def adagrad(s: Step, x: SSAValue, gradient: SSAValue, squares: SSAValue) -> list[SSAValue]:
-    """Duchi et al. 2011."""
+    """Converts a step of Adagrad (Duchi et al. 2011)."""
     build, g = s.build, s.regularized(x, gradient)
     growth = build.with_number(AddOp, s.times(s.number, s.attribute("decay_factor")), 1)
     total = s.add(squares, build.op(MulOp, g, g))
@@ -87,7 +87,7 @@ def momentum(s: Step, x: SSAValue, gradient: SSAValue, velocity: SSAValue) -> li
 def adam(
     s: Step, x: SSAValue, gradient: SSAValue, mean: SSAValue, square: SSAValue
 ) -> list[SSAValue]:
-    """Kingma and Ba 2015."""
+    """Converts a step of Adam (Kingma and Ba 2015)."""
     build, g = s.build, s.regularized(x, gradient)
     first = s.decayed(mean, g, "alpha")
     second = s.decayed(square, build.op(MulOp, g, g), "beta")

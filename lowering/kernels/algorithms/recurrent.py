@@ -60,7 +60,7 @@ class Layer:
         operands: Sequence[Access],
         reduction: Reduction | None = None,
     ) -> None:
-        """The states after the step; those before it where the mask says so."""
+        """Returns the states after the step, or those before it where the mask is false."""
         k, states = self.k, range(len(values))
         operator = k.call.operator
         assert issubclass(operator, Recurrent)
@@ -79,7 +79,7 @@ class Layer:
 
 @contextmanager
 def _steps(k: Kernel) -> Iterator[Layer]:
-    """What is added inside runs for each step, behind a copy of the first states."""
+    """Runs the nests that are added inside for each step, after a copy of the first states."""
     initial = k.operands[2]
     states, rows, batch, hidden = k.result.shape
     steps, backwards = rows - 1, k.call.get("reverse")
@@ -115,7 +115,7 @@ def lstm(k: Kernel) -> None:
 
 @kernel(GruOp)
 def gru(k: Kernel) -> None:
-    """The product for the new state comes last, as it may need the reset gate."""
+    """Computes a step; the product for the new state comes last, as it may need the reset gate."""
     _, _, batch, hidden = k.result.shape
     x, bias, element = k.operands[0], k.operands[3], compute_type(k.element)
     sums = k.scratch((batch, 2 * hidden), element)

@@ -120,7 +120,7 @@ class TileNest:
         return is_balanced(prod(d.size for d in dims), self._threads)
 
     def _product(self, others: Sequence[Dim], bound: Bound, share: Share | None = None) -> None:
-        """The loops over pixels and panels, and over further dimensions outside of them."""
+        """Yields the loops over pixels and panels, and over further dimensions outside of them."""
         rest = [d for d in self.roles.panels if d is not self.plan.joined]
         panels = (*others, *rest, self._column)
         balanced = share is None or self._is_balanced(panels)
@@ -240,7 +240,7 @@ class TileNest:
 
     def _ahead(self, filters: Access, kind: GroupLoops) -> Access:
         """
-        What a group of pixels prefetches in a step: its share of the lines that the same step reads
+        Prefetches in a step for a group of pixels: its share of the lines that the same step reads
         of the next filter, or of the next panels, if those of one filter are many.
         """
         others = [d for d in self.roles.others if stride_of(self.roles.filter, d)]

@@ -313,7 +313,7 @@ class Emitter:
         otherwise: Callable[[], SSAValue],
         result: Attribute,
     ) -> SSAValue:
-        """What one of two functions gives, whose code runs as a condition says."""
+        """Returns the result of one of two functions, whose code a condition selects."""
         regions = (self._giving(then), self._giving(otherwise))
         return self.op(scf.IfOp, (condition,), result, regions=regions)
 

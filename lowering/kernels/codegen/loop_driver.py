@@ -25,7 +25,7 @@ Loop = tuple[Dim, Sequence[Span]]
 
 
 class Position(Protocol):
-    """Where a tile is, as far as the loops around it say."""
+    """The place of a tile, as far as the loops around it determine it."""
 
     def at(self, dim: Dim, span: Span, number: SSAValue | int) -> Self:
         """Returns the tile that begins `number` elements behind the start of a span of a loop."""

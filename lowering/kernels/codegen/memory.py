@@ -73,7 +73,7 @@ class Memory:
         return Place(None, access.place.constant - access.buffer.low)
 
     def places(self, accesses: Sequence[Access], bound: Mapping[Dim, SSAValue | int]) -> Places:
-        """Where accesses are for the values of loop variables."""
+        """Returns the places of accesses for the values of loop variables."""
         places: Places = {a: self.start(a) for a in accesses}
         for dim, value in bound.items():
             places = self.advance(places, dim, value)

@@ -74,7 +74,7 @@ class TileReduction:
         return [{**p, rows: p.get(rows, 0) + i} for p in points for i in lanes]
 
     def _starts(self, tile: Tile, points: Sequence[Point]) -> list[SSAValue]:
-        """What accumulators hold before the first step."""
+        """Returns the values of accumulators before the first step."""
         loads = Loads(tile, self._wide)
         if self.starts_with_operand:
             return [loads(tile.nest.operands[0], point).ssa for point in points]

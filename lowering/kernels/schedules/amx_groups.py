@@ -42,7 +42,7 @@ class GroupLoops:
 
     @property
     def change(self) -> dict[Dim, Affine]:
-        """What stands for dimensions of the nest at the first result of a group."""
+        """Returns the values of dimensions of the nest at the first result of a group."""
         return {**self.first, **self._first_lane}
 
     def blocks(self, most: int) -> Sequence[Dim]:
@@ -70,7 +70,10 @@ class GroupLoops:
         self.first = {dim: place.at(change) for dim, place in self.first.items()}
 
     def finishing(self, nest: Nest, sums: Buffer) -> Nest:
-        """What a nest does with the results of a group, those of a pixel neighbours in `sums`."""
+        """
+        Returns the nest that works on the results of a group, those of a pixel neighbours in
+        `sums`.
+        """
         plan, group, lane = self._plan, self.group, self._plan.roles.lane
         row, pixel = Dim("r", group.extent[0]), Dim("p", group.extent[1])
         long = lane.size > COLUMNS

@@ -1,5 +1,5 @@
 """
-What nests prefetch: the part of their schedules that is decided last.
+Prefetches of nests: the part of their schedules that is decided last.
 
 - Register tiles of products spread the filters of the next tile of blocks over the steps of the
   present one, or read filters some way ahead, as any reduction does with large packed operands.
@@ -41,7 +41,7 @@ from .register_tile import Roles, roles_of
 
 @dataclass(frozen=True)
 class Around:
-    """What the loops around a nest say about what it prefetches."""
+    """The loops around a nest, as far as prefetches depend on them."""
 
     next_panel: Lines | None = None
     """Its share of the panel that the next iteration of a loop reads."""
@@ -92,7 +92,7 @@ def streams(nest: Nest, access: Access) -> bool:
 
 
 def _row_distances(nest: Nest, schedule: Elementwise) -> Mapping[int, int]:
-    """For vectors of parameters."""
+    """Returns the distances for vectors of parameters."""
     return {
         number: TIMINGS.chosen_row_bytes // element_bytes(a.element)
         for number, a in enumerate(nest.operands)
@@ -102,7 +102,7 @@ def _row_distances(nest: Nest, schedule: Elementwise) -> Mapping[int, int]:
 
 def _distances(nest: Nest, schedule: Reduce, machine: MachineDescription) -> Mapping[int, int]:
     """
-    Large arrays of which each step of the reduction reads the next part, as packed weights are,
+    Returns the distances for large arrays of which each step of the reduction reads the next part:
     come from a far cache and are prefetched.
     """
     vector = schedule.vector
@@ -187,8 +187,8 @@ def _spreads(nest: Nest, roles: Roles, schedule: RegisterTile, machine: MachineD
 
 def _next_filters(nest: Nest, roles: Roles, schedule: RegisterTile) -> Lines:
     """
-    What to prefetch in each step, so that the filters of the next tile of blocks are near when all
-    pixels have met the present ones.
+    Returns the lines to prefetch in each step, so that the filters of the next tile of blocks are
+    near when all pixels have met the present ones.
     """
     pixels, panel = _inner_pixels(roles, schedule), _panel(roles, schedule)
     place = Affine({}, roles.filter.place.constant + panel)
@@ -214,7 +214,7 @@ def _next_filters(nest: Nest, roles: Roles, schedule: RegisterTile) -> Lines:
 
 
 def _of_amx_tile(nest: Nest, schedule: AmxTile) -> AmxTile:
-    """The filter of a product in tile registers is read ahead if it comes from memory."""
+    """Prefetches the filter of a product in tile registers if it comes from memory."""
     roles = TilePlan.of(nest, schedule).roles
     if streams(nest, roles.filter):
         return replace(schedule, prefetch_next=True)
@@ -227,7 +227,7 @@ def _of_amx_tile(nest: Nest, schedule: AmxTile) -> AmxTile:
 
 
 def loops_around(steps: KernelSteps) -> Mapping[NestOp, Around]:
-    """What the loops of a kernel say about what its nests prefetch, where they say anything."""
+    """Returns, for nests in loops of a kernel, the facts that prefetches depend on."""
     found: dict[NestOp, Around] = {}
     _look_around(steps, steps.kernel.body.block, found)
     return found

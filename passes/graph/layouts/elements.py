@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from math import prod
+from typing import Any, cast
 
 import numpy as np
 from xdsl.dialects.builtin import f64
@@ -136,7 +137,7 @@ def _blocked_shape(shape: Sequence[int], block: int) -> list[int]:
 
 @rule(*[n for n in NODES if issubclass(n, Structured) and says_all(n)])
 def by_formula(layouts: Layouts, node: Structured) -> Blocked | None:
-    """What computes each channel by itself, as a reduction over spatial dimensions does."""
+    """Converts an operator that computes each channel by itself, as a spatial reduction does."""
     x = layouts.blocked(node.operands[0])
     if x is None or not computes_channels(node, x.block):
         return None
@@ -149,7 +150,8 @@ def by_formula(layouts: Layouts, node: Structured) -> Blocked | None:
     if grows and layouts.demand.get(node.results[0], 0) <= 0:
         return None
     others = [layouts.plain(v) for v in node.operands[1:]]
-    y = layouts.add(type(node), x.value, *others, **node.properties)  # pyright: ignore[reportArgumentType]
+    properties = cast("Mapping[str, Any]", node.properties)
+    y = layouts.add(type(node), x.value, *others, **properties)
     return Blocked(y, shape[CHANNEL], fill)
 
 
@@ -162,7 +164,10 @@ def works_on_blocks(op: Operation, block: int) -> bool:
 
 
 def fill_of_formula(said: Statement, fill: float | None) -> float | None:
-    """What a formula gives where all elements that it reads are equal; None if it is not finite."""
+    """
+    Returns the result of a formula where all elements that it reads are equal; None if it is not
+    finite.
+    """
     if fill is None:
         return None
     with np.errstate(all="ignore"):

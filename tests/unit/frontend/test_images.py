@@ -48,7 +48,7 @@ def test_antialiased_resize(mode: str, exclude: bool, new: list[int], seed: int)
 
 
 def compare(made: onnx.ModelProto, inputs: Mapping[str, np.ndarray]) -> None:
-    """The model agrees with onnx's reference, which is slow."""
+    """Compares the model with onnx's reference, which is slow."""
     wanted = ReferenceEvaluator(made).run(None, dict(inputs))
     found = interpret(import_onnx(made), inputs)
     for name, want in zip([o.name for o in made.graph.output], wanted, strict=True):
