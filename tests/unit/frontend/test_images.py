@@ -52,7 +52,7 @@ def compare(made: onnx.ModelProto, inputs: Mapping[str, np.ndarray]) -> None:
     wanted = ReferenceEvaluator(made).run(None, dict(inputs))
     found = interpret(import_onnx(made), inputs)
     for name, want in zip([o.name for o in made.graph.output], wanted, strict=True):
-        np.testing.assert_allclose(found[name], want, rtol=1e-4, atol=1e-5)
+        np.testing.assert_allclose(found[name], np.asarray(want), rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize("rounding", ["round_prefer_floor", "round_prefer_ceil", "floor", "ceil"])

@@ -41,7 +41,9 @@ def made(
     extra = {"b": (n, 2 * g * hidden), "l": (batch,), "h": (n, batch, hidden)}
     extra |= {"c": (n, batch, hidden), "p": (n, 3 * hidden)} if cell == "LSTM" else {}
     given = {name: s for i, (name, s) in enumerate(extra.items()) if optional >> i & 1}
-    arrays = {k: rng.uniform(-1, 1, s).astype(np.float32) for k, s in (shapes | given).items()}
+    arrays: dict[str, np.ndarray] = {
+        k: rng.uniform(-1, 1, s).astype(np.float32) for k, s in (shapes | given).items()
+    }
     if "l" in arrays:
         arrays["l"] = rng.integers(1, steps + 1, batch).astype(np.int32)
     if activations:
