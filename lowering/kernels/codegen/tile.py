@@ -82,8 +82,9 @@ class Tile:
     def resolved(self, accesses: Sequence[Access]) -> Tile:
         """Returns the tile with the indices applied that memory holds for accesses."""
         places = dict(self.places)
-        for access in accesses:
+        # an access may be both read and written
+        for access in dict.fromkeys(accesses):
             if access.indirect is not None:
-                index = places[access.indirect.access]
-                places[access] = self.memory.indirect(access, places[access], index)
+                index = self.places[access.indirect.access]
+                places[access] = self.memory.indirect(access, self.places[access], index)
         return replace(self, places=places)
