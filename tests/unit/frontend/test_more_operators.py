@@ -48,7 +48,7 @@ def test_einsum_of_other_sizes():
         [value("x", [2, 3]), value("w", [4, 5])],
         ["y"],
     )
-    with pytest.raises(Exception, match="Einsum 'e': expected one size of 'j', found 3, 4"):
+    with pytest.raises(Exception, match="Einsum 'e': expected one size for 'j', found 3 and 4"):
         import_onnx(made)
 
 

@@ -58,20 +58,15 @@ def test_nodes_behind_a_stand_in_are_still_looked_at() -> None:
     nodes = [
         node("StringNormalizer", ["x"], ["values"], name="top"),
         node("Relu", ["values"], ["r"], name="relu"),
-        node("MaxPool", ["x4"], ["p", "i"], name="pool", kernel_shape=[2, 2]),
-        node("Pad", ["x", "p2"], ["q"], name="pad", mode="reflect"),
+        node("LpPool", ["x4"], ["p"], name="pool", kernel_shape=[2, 2], p=0),
         node("StringNormalizer", ["r"], ["y"], name="top2"),
         node("Cast", ["x"], ["s"], name="cast", to=TensorProto.STRING),
     ]
-    weights = {"p2": np.array([1, 1, 1, 1])}
-    made = model(
-        nodes, [value("x", [2, 6]), value("x4", [1, 1, 4, 4])], ["y", "i", "q", "s"], weights
-    )
+    made = model(nodes, [value("x", [2, 6]), value("x4", [1, 1, 4, 4])], ["y", "p", "s"])
     found = problems(made)
     assert found == [
         "StringNormalizer 'top': the operator is not supported",
-        "MaxPool 'pool': output 'Indices' is used",
-        "Pad 'pad': mode='reflect'",
+        "LpPool 'pool': p=0",
         "StringNormalizer 'top2': the operator is not supported",
         "Cast 'cast': the result has elements of type STRING",
     ]

@@ -21,7 +21,8 @@ from ..semantics.test_formulas import CASES, Case, array, call_of
 
 MOVES_BELOW = {
     *("matmul", "pad", "slice", "gather", "softmax", "log_softmax", "batch_norm", "layer_norm"),
-    *("local_response_norm", "max_pool", "avg_pool", "group_norm"),
+    *("local_response_norm", "max_pool", "avg_pool", "lp_pool", "group_norm", "resample"),
+    *("arg_max", "arg_min", "top_indices", "cum_sum", "determinant", "fold"),
     *(f"reduce_{name}" for name in ("sum", "mean", "max", "min", "prod")),
 }
 """Operators that some transpose of their first operand moves below."""

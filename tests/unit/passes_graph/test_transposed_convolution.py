@@ -227,7 +227,7 @@ def test_batch_normalisation_goes_into_the_filter(rng: Rng):
     [
         ({"output_padding": [1]}, "2 values"),
         ({"output_shape": [5]}, "2 sizes"),
-        ({"pads": [9, 9, 9, 9]}, "leave something"),
+        ({"pads": [9, 9, 9, 9]}, "expected a size from 0"),
         ({"kernel_shape": [3, 4]}, "kernel_shape"),
     ],
 )
