@@ -29,7 +29,7 @@ from ..tuned_schedules import load_schedules
 from .kernel_errors import of_kernel
 from .kernel_key import kernel_key
 from .schedules.best_schedule import best_schedule
-from .schedules.ranked_schedules import fitted
+from .schedules.fitted_schedule import fitted
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ by two accumulators are best nearly everywhere.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -212,12 +212,16 @@ class TilePlan:
 
 def plan_tiles(nest: Nest, machine: MachineDescription) -> TilePlan | None:
     """How a simplified nest is computed with tiles; None if it is not."""
+    return next(iter(tile_plans(nest, machine)), None)
+
+
+def tile_plans(nest: Nest, machine: MachineDescription) -> Sequence[TilePlan]:
+    """All ways to compute a simplified nest with tiles, by their estimated time."""
     roles = tile_roles(nest, machine)
     if roles is None:
-        return None
+        return []
     steps = prod(d.size for d in nest.reduced) // roles.quads
-    plans = _plans(roles)
-    return min(plans, key=lambda plan: _cost(plan, steps))
+    return sorted(_plans(roles), key=lambda plan: _cost(plan, steps))
 
 
 def _line(roles: TileRoles) -> tuple[Dim, Dim]:

@@ -1,0 +1,125 @@
+"""
+Schedules of a nest beside the best one by cost, for a search that measures them: those that the
+cost model ranks next, the best of other kinds, and neighbours of what was found to be fast (Chen et
+al. 2018, AutoTVM).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from math import inf, prod
+from typing import TypeVar
+
+from xdsl.utils.exceptions import VerifyException
+
+from ..glow_dialects.glow_nest.nest import Nest
+from ..glow_dialects.glow_nest.schedule import (
+    AmxTile,
+    Reduce,
+    Reducing,
+    RegisterTile,
+    Schedule,
+    VectorSchedule,
+)
+from ..glow_dialects.machine import MachineDescription
+from ..lowering.kernels.schedules.amx_tile import tile_plans
+from ..lowering.kernels.schedules.best_schedule import best_schedule, scheduled
+from ..lowering.kernels.schedules.fitted_schedule import fitted, order_before
+from ..lowering.kernels.schedules.register_tile import roles_of, tiled, tilings
+from ..lowering.kernels.schedules.schedule import CostModel, choose_schedule
+from .neighbours import near_schedules
+
+Scheduled = tuple[Nest, Schedule]
+"""A nest, perhaps with other loops than it had, and its schedule."""
+_T = TypeVar("_T")
+_FURTHEST = 4
+"""By how much cost, relative to the least, candidates may be estimated slower."""
+_MOST_EMITTED = 2000
+"""Steps of a reduction, or points, that have code of their own: more take long to compile."""
+
+
+def ranked_schedules(nest: Nest, machine: MachineDescription) -> Iterator[Scheduled]:
+    """
+    The schedules of a simplified nest in the order of their estimated cost, as far as the model
+    knows several. The first is `best_schedule`, and the others are found only when they are asked
+    for.
+    """
+    best = best_schedule(nest, machine)
+    yield best
+    yield from _fitting(nest, _of_other_kinds(nest, best[1], machine), machine)
+    match best[1]:
+        case RegisterTile() as schedule:
+            roles = roles_of(nest, machine)
+            assert roles is not None
+            order = order_before(nest, schedule)
+            for tiling in _cheapest((t.cost, t) for t in tilings(nest, roles, machine)):
+                yield tiled(nest, roles, tiling, order, machine)
+        case Reduce():
+            model = CostModel(nest, machine)
+            for candidate in _cheapest((model.cost(c), c) for c in model.candidates()):
+                yield nest, model.schedule(candidate)
+        case AmxTile():
+            yield from ((nest, plan.schedule) for plan in tile_plans(nest, machine)[1:])
+        case _:
+            return
+
+
+def neighbours(nest: Nest, found: Scheduled, machine: MachineDescription) -> Iterator[Scheduled]:
+    """Schedules of a simplified nest that fit and differ in one respect from one that was found."""
+    yield from _fitting(nest, near_schedules(*found), machine)
+
+
+def has_alternatives(nest: Nest, machine: MachineDescription) -> bool:
+    """Whether a simplified nest has another schedule than that of the model."""
+    ranked = ranked_schedules(nest, machine)
+    best = next(ranked)
+    return any(True for _ in neighbours(nest, best, machine)) or any(True for _ in ranked)
+
+
+def _fitting(
+    nest: Nest, schedules: Iterable[Schedule], machine: MachineDescription
+) -> Iterator[Scheduled]:
+    for schedule in schedules:
+        try:
+            found = fitted(nest, schedule, machine)
+        except (ValueError, VerifyException):
+            continue
+        if _emitted(*found) <= _MOST_EMITTED:
+            yield found
+
+
+def _emitted(nest: Nest, schedule: Schedule) -> int:
+    """How many points have code of their own, times steps of the reduction that have."""
+    if not isinstance(schedule, VectorSchedule):
+        return 1
+    count = 1
+    for dim in (*nest.parallel, *nest.reduced):
+        parts = schedule.parts_of(dim)
+        copies = [p.tiles if schedule.lists_tiles(dim) else 1 for p in parts]
+        emitted = sum(p.tile * n for p, n in zip(parts, copies, strict=True))
+        count *= emitted or schedule.tiles(dim)
+    unrolled = schedule.unrolled if isinstance(schedule, Reducing) else ()
+    return count * prod(d.size for d in unrolled)
+
+
+def _of_other_kinds(nest: Nest, best: Schedule, machine: MachineDescription) -> Iterator[Schedule]:
+    """What the model would choose without instructions or registers that the best needs."""
+    if isinstance(best, AmxTile):
+        best = scheduled(nest, machine)[1]
+        yield best
+    if isinstance(best, RegisterTile) and nest.reduction is not None and nest.reduction.terms == 1:
+        yield choose_schedule(nest, machine)
+
+
+def _cheapest(costed: Iterable[tuple[float, _T]]) -> Sequence[_T]:
+    """
+    Different candidates by cost, without the cheapest, which the model chose, and without those
+    that cost far more.
+    """
+    ranked = sorted(costed, key=lambda pair: pair[0])
+    limit = ranked[0][0] * _FURTHEST
+    chosen = [ranked[0][1]]
+    for cost, each in ranked:
+        if cost < inf and cost <= limit and each not in chosen:
+            chosen.append(each)
+    return chosen[1:]

@@ -1,0 +1,224 @@
+"""
+Neighbours of a schedule: schedules that differ from it in one respect.
+
+What can be different follows from the types that the fields of a schedule declare, as its text does
+(`glow_nest.schedule_text`). So a new kind, or a new field, has neighbours at once. Most of what
+this yields does not fit a nest; `candidates` asks the verifier.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from itertools import zip_longest
+from math import prod
+from typing import Any
+
+from ..glow_dialects.elements import element_bytes
+from ..glow_dialects.glow_nest.affine import Dim
+from ..glow_dialects.glow_nest.nest import Nest
+from ..glow_dialects.glow_nest.schedule import (
+    Chunks,
+    Parts,
+    Reducing,
+    Schedule,
+    VectorSchedule,
+)
+from ..glow_dialects.timings import TIMINGS
+from ..lowering.kernels.schedules.register_tile import balanced
+
+_FURTHEST = 6
+"""By how much a tile grows along a loop at most while it shrinks along another."""
+_MOST_UNROLLED = 64
+"""Steps that have code of their own."""
+
+
+def near_schedules(nest: Nest, schedule: Schedule) -> Iterator[Schedule]:
+    """Schedules near one of a nest with the same loops, one of each field in turns."""
+    around = _Around(nest, schedule)
+
+    def changes(name: str, near: Near) -> Iterator[Schedule]:
+        return (_changed(around, name, value) for value in near(around, name))
+
+    own = fields(type(schedule))  # pyright: ignore[reportArgumentType]
+    each_field = [changes(f.name, _NEAR[str(f.type)]) for f in own]
+    for round_ in zip_longest(*each_field):
+        yield from (each for each in round_ if each is not None)
+
+
+@dataclass(frozen=True)
+class _Around:
+    """A schedule, and the nest with the loops that it names."""
+
+    nest: Nest
+    schedule: Schedule
+
+    def __getitem__(self, name: str) -> Any:
+        return getattr(self.schedule, name)
+
+    @property
+    def loops(self) -> tuple[Dim, ...]:
+        return (*self.nest.parallel, *self.nest.reduced)
+
+    def pieces(self, dim: Dim) -> int:
+        """How many tiles of 1 a loop has: elements, or vectors."""
+        own = self.schedule
+        lanes = own.lanes if isinstance(own, VectorSchedule) and dim is own.vector else 1
+        return max(1, dim.size // lanes)
+
+
+Near = Callable[[_Around, str], Iterable[Any]]
+
+
+def _changed(around: _Around, name: str, value: Any) -> Schedule:
+    """The schedule with another value of a field, and with what has to follow from it."""
+    schedule, follows = around.schedule, {}
+    if name == "vector" and isinstance(value, Dim):
+        # a vector is not longer than its loop
+        follows["lanes"] = min(around["lanes"], 1 << (value.size.bit_length() - 1))
+    if isinstance(schedule, Reducing) and isinstance(around[name], Chunks) and value is None:
+        # the loop over chunks goes with them
+        chunk = around[name].number
+        follows["reduced"] = tuple(d for d in schedule.reduced if d is not chunk)
+    return replace(schedule, **{name: value, **follows})  # pyright: ignore[reportArgumentType]
+
+
+# other values of a field, by the type that it declares
+
+
+def _numbers(around: _Around, name: str) -> Iterator[int]:
+    """Twice, and half."""
+    number = around[name]
+    yield number * 2
+    if number > 1 and number % 2 == 0:
+        yield number // 2
+
+
+def _loops(around: _Around, name: str) -> Iterator[Dim]:
+    """Another loop."""
+    yield from (d for d in around.loops if d is not around[name])
+
+
+def _loops_or_none(around: _Around, name: str) -> Iterator[Dim | None]:
+    """Another loop, or none; what is none stays so, as it may need further fields."""
+    if around[name] is not None:
+        yield from _loops(around, name)
+        yield None
+
+
+def _orders(around: _Around, name: str) -> Iterator[tuple[Dim, ...]]:
+    """One loop at another place, near ones first."""
+    order = around[name]
+    pairs = [(i, j) for i in range(len(order)) for j in range(len(order)) if i != j and i != j + 1]
+    for i, j in sorted(pairs, key=lambda pair: abs(pair[0] - pair[1])):
+        rest = [*order[:i], *order[i + 1 :]]
+        yield (*rest[:j], order[i], *rest[j:])
+
+
+def _sets(around: _Around, name: str) -> Iterator[frozenset[Dim]]:
+    """With a further loop of the reduction, or without one."""
+    present = around[name]
+    for dim in around.nest.reduced:
+        changed = present ^ {dim}
+        if prod(d.size for d in changed) <= _MOST_UNROLLED or dim in present:
+            yield changed
+
+
+def _tiles(around: _Around, name: str) -> Iterator[Mapping[Dim, int]]:
+    present = around[name]
+    loops = [d for d in around.loops if d in around.nest.parallel or d in present]
+    for tile in _near_tiles({d: present.get(d, 1) for d in loops}, around.pieces):
+        yield {d: n for d, n in tile.items() if n > 1}
+
+
+def _parts(around: _Around, name: str) -> Iterator[Parts]:
+    """Parts as equal as possible of other tiles."""
+    present: Parts = around[name]
+    sizes = {d: max(p.tile for p in parts) for d, parts in present.items()}
+    for tile in _near_tiles(sizes, lambda d: d.size):
+        yield {d: balanced(d.size, n) for d, n in tile.items()}
+
+
+def _near_tiles(tile: Mapping[Dim, int], most: Callable[[Dim], int]) -> Sequence[Mapping[Dim, int]]:
+    """
+    A tile that is one larger or smaller along one loop, twice or half as large, or smaller along
+    one loop and larger along another. Large ones first: they load less for each result.
+    """
+    found: dict[tuple[int, ...], Mapping[Dim, int]] = {}
+
+    def add(change: Mapping[Dim, int]) -> None:
+        if all(1 <= n <= most(d) for d, n in change.items()):
+            new = {**tile, **change}
+            found[tuple(new.values())] = new
+
+    for dim, size in tile.items():
+        for n in (size + 1, size - 1, size * 2, size // 2):
+            add({dim: n})
+        for other, length in tile.items():
+            if other is not dim:
+                for n in range(1, _FURTHEST + 1):
+                    add({dim: size - 1, other: length + n})
+    found.pop(tuple(tile.values()), None)
+    return sorted(found.values(), key=lambda t: -prod(t.values()))
+
+
+def _distances(around: _Around, name: str) -> Iterator[Mapping[int, int]]:
+    """Prefetches none, twice or half as far ahead; or a further read, or one less."""
+    ahead, reduction = around[name], around.nest.reduction
+    if ahead:
+        yield {}
+        yield {n: far * 2 for n, far in ahead.items()}
+        yield {n: max(1, far // 2) for n, far in ahead.items()}
+    for number, read in enumerate(reduction.reads if reduction is not None else ()):
+        if number in ahead and len(ahead) > 1:
+            yield {n: far for n, far in ahead.items() if n != number}
+        elif number not in ahead and read.stride(around["vector"]):
+            yield {**ahead, number: TIMINGS.prefetch_bytes // 4 // element_bytes(read.element)}
+
+
+def _next_tiles(around: _Around, name: str) -> Iterator[Mapping[int, Dim]]:
+    """Without one of those that are prefetched, or with one more."""
+    present, reduction = around[name], around.nest.reduction
+    for number, read in enumerate(reduction.reads if reduction is not None else ()):
+        if number in present:
+            yield {n: d for n, d in present.items() if n != number}
+            continue
+        for dim in around["parts"]:
+            if read.stride(dim):
+                yield {**present, number: dim}
+
+
+def _chunks(around: _Around, name: str) -> Iterator[Chunks | None]:
+    """None, or inside other loops. How large they are follows from the nest."""
+    chunks = around[name]
+    if chunks is not None:
+        yield None
+        others = (d for d in around.nest.parallel if d is not chunks.inside)
+        yield from (replace(chunks, inside=d) for d in others)
+
+
+def _none(around: _Around, name: str) -> Iterator[None]:
+    """None, where there is something."""
+    if around[name] is not None:
+        yield None
+
+
+def _nothing(_around: _Around, _name: str) -> Iterator[Any]:
+    """What only a plan of the whole nest can tell."""
+    return iter(())
+
+
+_NEAR: Mapping[str, Near] = {
+    "int": _numbers,
+    "Dim": _loops,
+    "Dim | None": _loops_or_none,
+    "tuple[Dim, ...]": _orders,
+    "frozenset[Dim]": _sets,
+    "Mapping[Dim, int]": _tiles,
+    "Parts": _parts,
+    "Mapping[int, int]": _distances,
+    "Mapping[int, Dim]": _next_tiles,
+    "Chunks | None": _chunks,
+    "Lines | None": _none,
+    "tuple[TileGroup, ...]": _nothing,
+}
