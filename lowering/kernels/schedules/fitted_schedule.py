@@ -46,12 +46,12 @@ def _with_loops_of(nest: Nest, schedule: RegisterTile, machine: MachineDescripti
     if roles is None:
         raise ValueError("expected a product with vectors over blocks")
     tiling = _tiling_of(nest, schedule)
-    tiled_loops = {*roles.blocks[-1:], *roles.pixels[-1:]}
-    if missing := sorted(d.name for d in tiled_loops if d not in tiling.parts):
-        raise ValueError(f"expected parts of {', '.join(missing)}")
     order = order_before(nest, schedule)
     chunked = schedule.chunks is not None
-    return tiled(nest, roles, tiling, order, machine, chunked)[0]
+    try:
+        return tiled(nest, roles, tiling, order, machine, chunked)[0]
+    except KeyError as error:
+        raise ValueError(f"expected parts of {error.args[0].name}") from None
 
 
 def order_before(nest: Nest, schedule: RegisterTile) -> tuple[Dim, ...]:
