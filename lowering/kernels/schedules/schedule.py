@@ -152,7 +152,7 @@ def _choose_reduction(nest: Nest, machine: MachineDescription) -> Reduce:
 def _ahead(nest: Nest, candidate: Candidate, machine: MachineDescription) -> dict[int, int]:
     """
     Large arrays of which each step of the reduction reads the next part, as packed weights are,
-    come from a far cache and are prefetched.
+    come from a far cache and are prefetched. What windows read several times comes from a near one.
     """
     assert nest.reduction is not None
     vector = candidate.vector
@@ -163,7 +163,8 @@ def _ahead(nest: Nest, candidate: Candidate, machine: MachineDescription) -> dic
     for number, access in enumerate(nest.reduction.reads):
         size = bits(memory_type(access.element)) // 8
         far = (access.buffer.high - access.buffer.low) * size > prefetched_bytes(machine)
-        if far and access.stride(vector) == 1 and access.stride(nest.reduced[-1]) == width:
+        follows = access.stride(vector) == 1 and access.stride(nest.reduced[-1]) == width
+        if far and follows and not nest.overlaps(access):
             found[number] = TIMINGS.prefetch_bytes // size
     return found
 
