@@ -116,7 +116,7 @@ def _orders(around: _Around, name: str) -> Iterator[tuple[Dim, ...]]:
 
 
 def _sets(around: _Around, name: str) -> Iterator[frozenset[Dim]]:
-    """With a further loop of the reduction, or without one."""
+    """The set has a further loop of the reduction, or one less."""
     present = around[name]
     for dim in around.nest.reduced:
         changed = present ^ {dim}
@@ -177,7 +177,7 @@ def _distances(around: _Around, name: str) -> Iterator[Mapping[int, int]]:
 
 
 def _next_tiles(around: _Around, name: str) -> Iterator[Mapping[int, Dim]]:
-    """Without one of those that are prefetched, or with one more."""
+    """One of those that are prefetched less, or one more."""
     present, reduction = around[name], around.nest.reduction
     for number, read in enumerate(reduction.reads if reduction is not None else ()):
         if number in present:

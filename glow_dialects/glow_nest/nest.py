@@ -112,13 +112,6 @@ class Nest:
         used = prod(d.size for d, s in strides.items() if s)
         return min(1 + sum(ends), used) * element_bytes(access.element)
 
-    def overlaps(self, access: Access) -> bool:
-        """Whether an access must touch elements several times, as windows of an image do."""
-        strides = {d: access.stride(d) for d in (*self.parallel, *self.reduced)}
-        used = {d: s for d, s in strides.items() if s}
-        ends = ((d.size - 1) * abs(s) if isinstance(s, int) else max(s) for d, s in used.items())
-        return 1 + sum(ends) < prod(d.size for d in used)
-
     @property
     def given(self) -> list[Attribute]:
         """The elements that the body is given: the result of the reduction, and what is read."""

@@ -223,7 +223,7 @@ def _verify_terms(reduction: Reduction, schedule: Reducing) -> None:
 
 
 def _verify_rows(nest: Nest, schedule: Reduce) -> None:
-    """Of results that become lanes."""
+    """Results that become lanes have a tile of whole vectors, and are contiguous."""
     rows, lanes = schedule.rows, schedule.row_lanes
     if rows is None:
         return

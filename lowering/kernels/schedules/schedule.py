@@ -152,7 +152,8 @@ def _choose_reduction(nest: Nest, machine: MachineDescription) -> Reduce:
 def _ahead(nest: Nest, candidate: Candidate, machine: MachineDescription) -> dict[int, int]:
     """
     Large arrays of which each step of the reduction reads the next part, as packed weights are,
-    come from a far cache and are prefetched. What windows read several times comes from a near one.
+    come from a far cache and are prefetched; not where points of a tile read what others read in
+    their next steps, as neighbouring windows of an image do.
     """
     assert nest.reduction is not None
     vector = candidate.vector
@@ -164,7 +165,10 @@ def _ahead(nest: Nest, candidate: Candidate, machine: MachineDescription) -> dic
         size = bits(memory_type(access.element)) // 8
         far = (access.buffer.high - access.buffer.low) * size > prefetched_bytes(machine)
         follows = access.stride(vector) == 1 and access.stride(nest.reduced[-1]) == width
-        if far and follows and not nest.overlaps(access):
+        strides = (access.stride(d) for d in candidate.tile if d is not vector)
+        run = width * nest.reduced[-1].size
+        shared = any(isinstance(s, int) and 0 < abs(s) < run for s in strides)
+        if far and follows and not shared:
             found[number] = TIMINGS.prefetch_bytes // size
     return found
 
