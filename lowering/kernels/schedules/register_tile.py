@@ -421,7 +421,7 @@ def _cost(
         for p in pixel_parts or (Part(0, 1, 1),):
             filters = b.tile * roles.vectors
             points = filters * p.tile
-            tile = tile_step(filters, p.tile, far) * steps + TIMINGS.tile_cycles
+            tile = tile_step(filters, p.tile, far, machine) * steps + TIMINGS.tile_cycles
             tile += tile_results(points, nest.weight)
             total += tile * b.tiles * p.tiles
             variants += 1
