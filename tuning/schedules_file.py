@@ -36,15 +36,20 @@ def update_schedules(
 ) -> None:
     """
     Write the entries of some kernels, or delete those that are None, and leave all others in the
-    file as they are. The file is replaced as a whole, so that whoever reads never sees half of it.
+    file as they are. The file is replaced as a whole, so that whoever reads never sees half of it;
+    without any entry there is no file.
     """
     with _locked(path.absolute().parent):
-        kernels = {**present_schedules(path, machine).kernels, **changed}
+        known = {**present_schedules(path, machine).kernels, **changed}
+        kernels = {key: asdict(each) for key, each in known.items() if each is not None}
+        if not kernels:
+            path.unlink(missing_ok=True)
+            return
         content = {
             "format": FORMAT,
             **written_by(machine),
             "threads": 1,
-            "kernels": {k: asdict(each) for k, each in kernels.items() if each is not None},
+            "kernels": kernels,
         }
         temporary = path.with_name(f".{path.name}.{os.getpid()}")
         temporary.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")

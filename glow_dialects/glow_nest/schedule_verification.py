@@ -205,6 +205,12 @@ def _verify_reducing(nest: Nest, schedule: Reducing) -> None:
             raise VerifyException(
                 f"expected the numbers of reads, 0 to {len(reduction.reads) - 1}, found {number}"
             )
+    for dim in nest.reduced:
+        if dim is not schedule.vector and schedule.tiles(dim) > 1:
+            raise VerifyException(
+                f"expected tiles of parallel loops and of the loop of vectors, found one of "
+                f"{dim.name}"
+            )
     _verify_terms(reduction, schedule)
 
 

@@ -41,6 +41,14 @@ glow_nest.kernel @ahead(%y: memref<8xf32>, %x: memref<8x4xf32>) {
 
 // -----
 
+// A step of the reduction without vectors takes one element.
+glow_nest.kernel @step(%y: memref<8xf32>, %x: memref<8x4xf32>) {
+  glow_nest.nest parallel(i: 8) reduce(k: 4) add f32 of(%x[4 * i + k]) writes(%y[i]) schedule<reduce, order = [i], vector = i, lanes = 8, reduced = [k], tile = {k: 2}>
+}
+// CHECK: expected tiles of parallel loops and of the loop of vectors, found one of k
+
+// -----
+
 glow_nest.kernel @rows(%y: memref<8xf32>, %x: memref<8x4xf32>) {
   glow_nest.nest parallel(i: 8) reduce(k: 4) add f32 of(%x[4 * i + k]) writes(%y[i]) schedule<reduce, order = [i], vector = k, lanes = 4, reduced = [k], tile = {i: 6}, rows = i, row_lanes = 4>
 }

@@ -379,6 +379,9 @@ def test_processes_that_write_the_same_file_lose_nothing(tmp_path: Path) -> None
     update_schedules(path, {"a0": None}, MachineDescription())
     assert len(present_schedules(path, MachineDescription()).kernels) == 79
     assert [p.name for p in tmp_path.iterdir()] == ["a.tuned"]
+    entries = present_schedules(path, MachineDescription()).kernels
+    update_schedules(path, dict.fromkeys(entries), MachineDescription())
+    assert not path.exists()
 
 
 def test_a_signal_ends_the_search_and_what_was_found_stays(tmp_path: Path) -> None:
