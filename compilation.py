@@ -67,8 +67,8 @@ class Compilation:
         self, sizes: Mapping[str, int], values: Values = NO_VALUES
     ) -> CompiledModel | None:
         """
-        The model for sizes of all symbols as the backend's cache has it, with `values` of inputs as
-        constants.
+        Returns the model for sizes of all symbols as the backend's cache has it, with `values` of
+        inputs as constants.
         """
         source = self._source(sizes, values)
         if source is None or self._verifies():
@@ -94,8 +94,8 @@ class Compilation:
 
     def compiled(self, sizes: Mapping[str, int], values: Values = NO_VALUES) -> CompiledModel:
         """
-        The model for sizes of all symbols, compiled with `values` of inputs as constants. Raises
-        ValuesNeededError if it takes those of others.
+        Returns the model for sizes of all symbols, compiled with `values` of inputs as constants.
+        Raises ValuesNeededError if it takes those of others.
         """
         from .passes.collector import without_garbage_collection
         from .runtime.stages import Progress
@@ -140,7 +140,9 @@ class Compilation:
         return _sized(declared, sizes)
 
     def declared_signature(self, sizes: Mapping[str, int]) -> Signature | None:
-        """Inputs and outputs as an ONNX model declares them; None if it leaves a type out."""
+        """
+        Returns inputs and outputs as an ONNX model declares them; None if it leaves a type out.
+        """
         from .frontend.onnx import declared_inputs, declared_outputs
 
         model = self._loaded_model()
@@ -247,7 +249,7 @@ def _is_module(model: object) -> bool:
 
 
 def _sized(signature: Signature, sizes: Mapping[str, int]) -> Signature:
-    """A signature with these symbols replaced."""
+    """Returns a signature with these symbols replaced."""
     return Signature(
         tuple(_with_sizes(info, sizes) for info in signature.inputs),
         tuple(_with_sizes(info, sizes) for info in signature.outputs),

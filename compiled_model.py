@@ -84,7 +84,7 @@ class CompiledModel:
 
     def profile(self, /, *args: object, repeat: int = 20, **kwargs: object) -> TimeProfile:
         """
-        Runs the network on inputs as for a call, `repeat` times and once before, and return the
+        Runs the network on inputs as for a call, `repeat` times and once before, and returns the
         measured times of each of its instructions. The model must have been compiled with
         `timed=True` for the backend cpu; raises GlowError otherwise, and InputError. An input
         called `repeat` can only be given by its position.

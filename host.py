@@ -324,7 +324,7 @@ class HostManager:
 
     def shutdown(self, drain: bool = True) -> None:
         """
-        Removes all networks and end the threads. Requests are finished as in `remove_network`, and
+        Removes all networks and ends the threads. Requests are finished as in `remove_network`, and
         networks that are being compiled are finished with `drain` and given up without; those that
         wait for that are given up. Later calls do nothing.
         """

@@ -103,16 +103,16 @@ class DecidingInputs:
         self._places: tuple[int, ...] = ()
 
     def add(self, names: Collection[str]) -> None:
-        """Note inputs, by name."""
+        """Notes inputs, by name."""
         found = {i for i, info in enumerate(self._inputs) if info.name in names}
         self._places = tuple(sorted({*self._places, *found}))
 
     def values(self, arrays: Sequence[np.ndarray]) -> tuple[InputValue, ...]:
-        """The values of these inputs, if all inputs are `arrays`."""
+        """Returns the values of these inputs, if all inputs are `arrays`."""
         return tuple((i, arrays[i].shape, arrays[i].tobytes()) for i in self._places)
 
     def arrays(self, values: Sequence[InputValue]) -> dict[str, np.ndarray]:
-        """Values as arrays, by the names of their inputs."""
+        """Returns values as arrays, by the names of their inputs."""
         import numpy as np
 
         return {

@@ -32,7 +32,7 @@ class Table(Mapping[K, V]):
         self._entries: dict[K, V] = {}
 
     def entry(self, *keys: K) -> Callable[[V], V]:
-        """Returns registers an entry under some keys. Raises ValueError if there is one already."""
+        """Registers an entry under some keys. Raises ValueError if there is one already."""
 
         def add(value: V) -> V:
             for key in keys:

@@ -183,8 +183,8 @@ def pooling(channels: int = 64, size: int = 56) -> Pair:
     """
 
     def operators(v: Sequence[SSAValue]) -> SSAValue:
-        window = {"strides": [2, 2], "pads": [1] * 4, "dilations": [1, 1]}
-        return MaxPoolOp.of(v[0], kernel=[3, 3], **window).result
+        found = MaxPoolOp.of(v[0], kernel=[3, 3], strides=[2, 2], pads=[1] * 4, dilations=[1, 1])
+        return found.result
 
     return Pair(glow.define("pooling", text), [floats(1, channels, size, size)], operators)
 

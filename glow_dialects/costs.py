@@ -15,12 +15,12 @@ from .timings import TIMINGS, Timings
 
 
 def near_bytes(machine: MachineDescription, timings: Timings = TIMINGS) -> int:
-    """What can be expected to stay in the second cache beside what else streams through it."""
+    """Returns the bytes that can be expected to stay in L2 beside data that stream through it."""
     return int(machine.l2_bytes * timings.near_l2_share)
 
 
 def prefetched_bytes(machine: MachineDescription, timings: Timings = TIMINGS) -> int:
-    """Larger arrays that are read from front to back are prefetched."""
+    """Returns the bytes above which arrays that are read from front to back are prefetched."""
     return int(machine.l2_bytes * timings.prefetched_l2_share)
 
 
@@ -28,7 +28,7 @@ def prefetched_bytes(machine: MachineDescription, timings: Timings = TIMINGS) ->
 
 
 def vector_load(stride: int, lanes: int, timings: Timings = TIMINGS) -> float:
-    """Operations that load a vector of elements that are so far apart."""
+    """Returns operations that load a vector of elements that are so far apart."""
     match stride:
         case 0 | 1:
             return 1.0
@@ -41,15 +41,15 @@ def vector_load(stride: int, lanes: int, timings: Timings = TIMINGS) -> float:
 
 
 def elementwise(loads: float, stores: int, weight: int, lanes: int, size: int) -> float:
-    """Operations for each of `size` elements, where vectors cover some of them twice."""
+    """Returns operations for each of `size` elements, where vectors cover some of them twice."""
     steps = -(-size // lanes) * lanes / size
     return (loads + stores + weight) / lanes * steps
 
 
 def nest(points: int, steps: int, weight: int, accesses: int, lanes: int) -> float:
     """
-    A rough estimate for a nest of so many points, each with `steps` steps of a reduction, `weight`
-    operations of its body, two of which take a cycle, and `accesses` loads and stores.
+    Returns a rough estimate for a nest of so many points, each with `steps` steps of a reduction,
+    `weight` operations of its body, two of which take a cycle, and `accesses` loads and stores.
     """
     return points * (steps + weight / 2 + accesses) / lanes
 
@@ -60,7 +60,7 @@ def nest(points: int, steps: int, weight: int, accesses: int, lanes: int) -> flo
 def reduction_step(
     accumulators: int, loads: float, has_fma: bool, timings: Timings = TIMINGS
 ) -> float:
-    """A step of a reduction into so many accumulators, with so many loads."""
+    """Returns a step of a reduction into so many accumulators, with so many loads."""
     operations = accumulators * (1.0 if has_fma else 2.0)
     arithmetic = max(operations * timings.reduction_fma_cycles, timings.fma_latency)
     loading = loads / timings.loads_per_cycle
@@ -70,7 +70,8 @@ def reduction_step(
 
 def lane_sum(lanes: int, by_rows: bool, timings: Timings = TIMINGS) -> float:
     """
-    Adding the lanes of a vector; with `by_rows`, the sums of several vectors become lanes of one.
+    Returns the cycles of adding the lanes of a vector; with `by_rows`, the sums of several vectors
+    become lanes of one.
     """
     return timings.rows_sum if by_rows else timings.lane_sum * lanes.bit_length()
 
@@ -82,8 +83,8 @@ def tile_step(
     filters: int, pixels: int, far: float, machine: MachineDescription, timings: Timings = TIMINGS
 ) -> float:
     """
-    A step of a register tile: `filters` loaded vectors times `pixels` broadcast elements. `far` is
-    the part of the pixels that come from beyond the second cache.
+    Returns a step of a register tile: `filters` loaded vectors times `pixels` broadcast elements.
+    `far` is the part of the pixels that come from beyond the second cache.
     """
     folds = machine.broadcasts_operands
     overlap = timings.tile_load_overlap if folds else timings.tile_broadcast_overlap
@@ -95,7 +96,7 @@ def tile_step(
 
 
 def results(vectors: float, weight: int, timings: Timings = TIMINGS) -> float:
-    """Storing vectors of results, after `weight` operations on each."""
+    """Returns the cycles of storing vectors of results, after `weight` operations on each."""
     return vectors * (timings.tile_result_cycles + weight / timings.vector_units)
 
 
@@ -108,22 +109,24 @@ def tile(
     machine: MachineDescription,
     timings: Timings = TIMINGS,
 ) -> float:
-    """All steps of a register tile, and what is done with its results."""
+    """Returns all steps of a register tile, and what is done with its results."""
     cycles = tile_step(filters, pixels, far, machine, timings) * steps + timings.tile_cycles
     return cycles + results(filters * pixels, weight, timings)
 
 
 def gathered_tile(points: int, steps: int, quads: int, timings: Timings = TIMINGS) -> float:
     """
-    A tile of `points` vectors of products whose terms are gathered: so many quads of pixels are put
-    together for each lane.
+    Returns a tile of `points` vectors of products whose terms are gathered: so many quads of pixels
+    are put together for each lane.
     """
     operations = timings.quad_operations * quads + steps + timings.gathered_tile_operations
     return (points * steps + operations) / timings.vector_units
 
 
 def permuted_tile(vectors: int, steps: int, timings: Timings = TIMINGS) -> float:
-    """A tile of so many vectors: each step permutes the lanes of one, and multiplies and adds."""
+    """
+    Returns a tile of so many vectors: each step permutes the lanes of one, and multiplies and adds.
+    """
     return timings.tile_cycles + vectors * 2 * steps / timings.vector_units
 
 
@@ -131,7 +134,8 @@ def amx_group(
     images: int, panels: int, rows: int, quads: int, steps: int, timings: Timings = TIMINGS
 ) -> float:
     """
-    The steps of a group of tile registers: `images` tiles of `rows` rows times `panels` tiles.
+    Returns the steps of a group of tile registers: `images` tiles of `rows` rows times `panels`
+    tiles.
     """
     products = images * panels * max(rows, timings.amx_least_product_cycles)
     loads = (images * rows + panels * quads) / timings.loads_per_cycle
@@ -152,8 +156,8 @@ def winograd_blocks(
     timings: Timings = TIMINGS,
 ) -> float:
     """
-    Bytes that come from or go to far caches or memory, of `blocks` blocks of at most `tiles` tiles
-    and of some kinds that have code of their own; `cache` bytes are near.
+    Returns bytes that come from or go to far caches or memory, of `blocks` blocks of at most
+    `tiles` tiles and of some kinds that have code of their own; `cache` bytes are near.
     """
     most = int(cache * timings.filters_l2_share)
     again = timings.reused_filter_share if filter_bytes <= most else 1.0
@@ -168,8 +172,8 @@ def winograd_blocks(
 
 def direct_convolution(images: int, weights: int, pixels: int, timings: Timings = TIMINGS) -> float:
     """
-    Convolution by definition: each of `images` images meets all weights, in `pixels` places, before
-    the next one does.
+    Returns the cycles of convolution by definition: each of `images` images meets all weights, in
+    `pixels` places, before the next one does.
     """
     return images * (2 * weights * pixels + 4 * weights * timings.flops_per_byte)
 
@@ -183,8 +187,8 @@ def winograd_convolution(
     timings: Timings = TIMINGS,
 ) -> float:
     """
-    Winograd convolution of `inputs` to `outputs` channels, where transformed tiles have `elements`
-    elements, and all of them together `points`.
+    Returns the cycles of Winograd convolution of `inputs` to `outputs` channels, where transformed
+    tiles have `elements` elements, and all of them together `points`.
     """
     products = 2 * points * inputs * outputs / timings.winograd_product_speed
     filters = images * 4 * elements * inputs * outputs
@@ -203,7 +207,8 @@ def winograd_in_parts(
     timings: Timings = TIMINGS,
 ) -> float:
     """
-    The same with products of parts of numbers, whose parts have `part_bytes` bytes together.
+    Returns the same with products of parts of numbers, whose parts have `part_bytes` bytes
+    together.
     """
     t, channels = timings, inputs * outputs
     block = t.near_block_tiles * (part_bytes * inputs + 4 * outputs)

@@ -61,8 +61,8 @@ def compute_type(element: Attribute) -> Attribute:
 @cache
 def is_unsigned(element: Attribute) -> bool:
     """
-    Whether elements are stored as integers that compare, divide and convert as unsigned: those of
-    unsigned types, and i1.
+    Returns whether elements are stored as integers that compare, divide and convert as unsigned:
+    those of unsigned types, and i1.
     """
     stored = storage_type(element)
     if not isinstance(stored, IntegerType):
@@ -183,13 +183,13 @@ def strided_memref(
 
 
 def tensor_type(element: Attribute, shape: Sequence[int]) -> TensorType:
-    """The type of a tensor."""
+    """Returns the type of a tensor."""
     make = TensorType if isinstance(element, QuantizedType) else _tensor_type
     return make(element, tuple(shape))
 
 
 def memref_type(element: Attribute, shape: Sequence[int], layout: Layout = _DENSE) -> MemRefType:
-    """The type of a memref, dense without a layout."""
+    """Returns the type of a memref, dense without a layout."""
     make = MemRefType if isinstance(element, QuantizedType) else _memref_type
     return make(element, tuple(shape), layout)
 

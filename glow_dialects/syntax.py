@@ -70,7 +70,7 @@ class PerDimension(AttrConstraint[DenseArrayBase[IntegerType]]):
         return self
 
     def length(self, rank: int) -> int:
-        """How many numbers there are for a result of that rank."""
+        """Returns how many numbers there are for a result of that rank."""
         return self.times * max(0, rank - self.besides)
 
     def default(self, result: Attribute) -> Attribute | None:

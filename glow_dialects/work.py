@@ -64,13 +64,13 @@ class OperatorWork:
 
 
 def operations(*operators: type[Node]) -> Callable[[Count], Count]:
-    """Returns registers the number of operations of a call of `operators`."""
+    """Registers the number of operations of a call of `operators`."""
     return _OPERATIONS.entry(*operators)
 
 
 def products(*operators: type[Node]) -> Callable[[Count], Count]:
     """
-    Returns registers the number of products that a call of `operators` sums. A product and its
+    Registers the number of products that a call of `operators` sums. A product and its
     addition are two operations.
     """
     return _PRODUCTS.entry(*operators)
@@ -78,7 +78,7 @@ def products(*operators: type[Node]) -> Callable[[Count], Count]:
 
 def moved(*operators: type[Node]) -> Callable[[Count], Count]:
     """
-    Returns registers the number of bytes that a call of `operators`, which do not read all
+    Registers the number of bytes that a call of `operators`, which do not read all
     operands, moves.
     """
     return _BYTES.entry(*operators)
@@ -210,7 +210,7 @@ def _local(call: Call) -> int:
 
 @operations(Cumulative)
 def _cumulative(call: Call) -> int:
-    """One for each element."""
+    """Returns one for each element."""
     return _elements(call.operands[0])
 
 

@@ -135,7 +135,7 @@ class Backend(abc.ABC):
 
     def on(self, machine: MachineDescription) -> Backend:
         """
-        What the backend is for modules that are for a machine (`glow.machine`), whatever its own
+        Returns the backend for modules that are for a machine (`glow.machine`), whatever its own
         options say: by default itself, because no claim depends on the machine.
         """
         return self
@@ -187,8 +187,8 @@ class Backend(abc.ABC):
 
     def resume(self, module: ModuleOp) -> None:
         """
-        Checks and complete a module that was read from a file and continues with a later stage than
-        the first. By default nothing is to be done.
+        Checks and completes a module that was read from a file and continues with a later stage
+        than the first. By default nothing is to be done.
         """
 
     # properties of the device

@@ -19,7 +19,7 @@ class Program(Protocol):
     def run(self, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
         """
         Runs once on contiguous arrays of the exact shapes and dtypes that the network declares, in
-        the order of its arguments, and return fresh arrays in the order of its results.
+        the order of its arguments, and returns fresh arrays in the order of its results.
         """
         ...
 

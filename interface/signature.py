@@ -17,7 +17,7 @@ _ORT_NAMES = {"float32": "float", "float64": "double"}
 
 @dataclass(frozen=True)
 class IndexRange:
-    """What indices in an input may be."""
+    """The range that indices in an input may have."""
 
     low: tuple[int, ...]
     """The smallest one: of all, or for each place along the last dimension."""

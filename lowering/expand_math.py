@@ -34,7 +34,9 @@ Expansion = Callable[..., SSAValue]
 
 
 def lanes_of_f32(t: Attribute) -> int | None:
-    """The length of a one-dimensional vector of f32, 1 for f32 itself; None for other types."""
+    """
+    Returns the length of a one-dimensional vector of f32, 1 for f32 itself; None for other types.
+    """
     if t == f32:
         return 1
     if isinstance(t, VectorType) and t.element_type == f32 and len(t.get_shape()) == 1:
@@ -87,7 +89,7 @@ EXPANSIONS: Mapping[type[Operation], Expansion] = {
 
 
 def _expanded(op: Operation, v: Lanes) -> SSAValue:
-    """The result of an operation; vectors of one lane are computed as scalars."""
+    """Returns the result of an operation; vectors of one lane are computed as scalars."""
     expansion, operands, t = EXPANSIONS[type(op)], op.operands, op.results[0].type
     if v.lanes > 1 or t == f32:
         return expansion(v, *operands)

@@ -140,7 +140,7 @@ _EMITTERS: Table[type[Node], Emitter[Any]] = Table("a way to be emitted")
 
 
 def emits(node: type[NodeT]) -> Callable[[Emitter[NodeT]], Emitter[NodeT]]:
-    """Returns registers the function that emits a node without an instruction of its own."""
+    """Registers the function that emits a node without an instruction of its own."""
     return _EMITTERS.entry(node)
 
 

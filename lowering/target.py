@@ -1,5 +1,5 @@
 """
-What code is generated for, in LLVM's terms, and what LLVM knows about it.
+The target of generated code, in LLVM's terms, and LLVM's facts about it.
 
 A CPU is named as for `clang -mcpu`; LLVM tells which features it has. It has no function for that,
 but it has a rule: a function may be inlined into another one only if it needs no feature that the
@@ -275,8 +275,8 @@ def _elsewhere(script: str) -> subprocess.CompletedProcess[str] | None:
 @cache
 def known_names(triple: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """
-    CPUs and features that LLVM has for a triple. It prints them on stderr, so another process is
-    asked; both are empty if that is impossible.
+    Returns the CPUs and features that LLVM has for a triple. LLVM prints them on stderr, so another
+    process is asked; both are empty if that is impossible.
     """
     initialize()
     try:

@@ -1,4 +1,4 @@
-"""Which operation a pass looks at, so that its failures can be told with their place."""
+"""The operation that a pass visits, so that messages about its failures have a place."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ METHODS: Table[str, Method] = Table("a method")
 
 
 def method(name: str) -> Callable[[Method], Method]:
-    """Returns registers a method of calibration under a name."""
+    """Registers a method of calibration under a name."""
     return METHODS.entry(name)
 
 

@@ -43,7 +43,7 @@ def save_choices(
 
 def load_choices(path: str | Path) -> Quantization:
     """
-    Returns reads choices; or of a profile, the default choices with it.
+    Reads choices; or of a profile, the default choices with it.
 
     Raises QuantizationError, naming the file, if it is neither, or damaged.
     """

@@ -24,7 +24,7 @@ METRICS: Table[str, Metric] = Table("a metric")
 
 
 def metric(name: str) -> Callable[[Metric], Metric]:
-    """Returns registers a metric under its name in command lines."""
+    """Registers a metric under its name in command lines."""
     return METRICS.entry(name)
 
 

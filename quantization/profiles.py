@@ -101,7 +101,7 @@ class Profile:
     @classmethod
     def load(cls, path: str | Path) -> Profile:
         """
-        Returns reads a profile. Raises QuantizationError, naming file and value, if it is not one,
+        Reads a profile. Raises QuantizationError, naming file and value, if it is not one,
         is damaged, or of a newer version.
         """
         try:

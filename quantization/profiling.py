@@ -85,7 +85,7 @@ class Profiler:
 
     def add(self, feed: Mapping[str, np.ndarray]) -> None:
         """
-        Runs on one batch and count. Raises InputError for wrong inputs, and QuantizationError,
+        Runs on one batch and counts. Raises InputError for wrong inputs, and QuantizationError,
         naming the first value and how many there are, for NaN and infinity that are refused; then
         nothing of the batch is counted.
         """

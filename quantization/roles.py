@@ -47,7 +47,7 @@ PRODUCTS: Table[type[Node], RolesOf[Any]] = Table("roles")
 
 
 def product(operator: type[N]) -> Callable[[RolesOf[N]], RolesOf[N]]:
-    """Returns registers how the operands of a product are quantized."""
+    """Registers how the operands of a product are quantized."""
     return PRODUCTS.entry(operator)
 
 

@@ -67,7 +67,7 @@ SCHEMAS: Table[str, Schema] = Table("a schema")
 
 
 def schema(name: str) -> Callable[[Schema], Schema]:
-    """Returns registers a schema under a name."""
+    """Registers a schema under a name."""
     return SCHEMAS.entry(name)
 
 

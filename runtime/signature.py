@@ -72,7 +72,7 @@ def _signature_of_program(main: FuncOp) -> Signature:
 
 
 def index_ranges(attribute: Attribute | None) -> tuple[IndexRange, ...]:
-    """The ranges of indices that an attribute of an argument states."""
+    """Returns the ranges of indices that an attribute of an argument states."""
     from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, DictionaryAttr
 
     from ..glow_dialects.operator import text_of

@@ -34,7 +34,7 @@ def cumulative(call: Call, x: np.ndarray) -> np.ndarray:
 
 @meaning(ScatterOp)
 def scatter(call: Call, data: np.ndarray, indices: np.ndarray, updates: np.ndarray) -> np.ndarray:
-    """One update after the other; each result is rounded to the type of the elements."""
+    """Returns one update after the other; each result is rounded to the type of the elements."""
     result, wide = data.copy(), compute_dtype(call.element(0))
     combine = _COMBINE[call.get("reduction")]
     rows = np.where(indices < 0, indices + len(data), indices)

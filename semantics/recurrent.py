@@ -23,7 +23,7 @@ def _value(call: Call, expr: Expr, *arrays: np.ndarray) -> np.ndarray:
 def _run(
     call: Call, x: np.ndarray, initial: np.ndarray, mask: tuple[np.ndarray, ...], step: Step
 ) -> np.ndarray:
-    """The states before the first step and after each."""
+    """Returns the states before the first step and after each."""
     steps, backwards = len(x), call.get("reverse")
     states = np.empty((len(initial), steps + 1, *initial.shape[1:]), x.dtype)
     states[:, steps if backwards else 0] = last = wide(initial)

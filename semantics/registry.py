@@ -30,7 +30,7 @@ _MEANINGS: Table[type[Node], Meaning] = Table("a meaning")
 
 
 def meaning(*operators: type[Node]) -> Callable[[M], M]:
-    """Returns registers a function `(call, *arrays)` as the meaning of `operators`."""
+    """Registers a function `(call, *arrays)` as the meaning of `operators`."""
     return _MEANINGS.entry(*operators)  # pyright: ignore[reportReturnType]
 
 

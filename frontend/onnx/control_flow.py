@@ -27,13 +27,15 @@ MOST_STEPS = 256
 
 
 def branch(node: OnnxNode, run: Run) -> list[SSAValue]:
-    """If: the branch that the condition names."""
+    """Returns the branch that the condition of an If names."""
     chosen = "then_branch" if node.known_number(0) else "else_branch"
     return run(node.attr(chosen), ())
 
 
 def scan(node: OnnxNode, run: Run) -> list[SSAValue]:
-    """Scan: the states go from step to step, and each step has a slice of the other inputs."""
+    """
+    Converts a Scan: the states go from step to step, and each step has a slice of the other inputs.
+    """
     if node.opset < 9:
         raise Unsupported("before opset 9, batches have sequences of several lengths")
     count, body = node.attr("num_scan_inputs"), node.attr("body")
@@ -70,7 +72,7 @@ def _limited(steps: int) -> int:
 
 
 def _slice(node: OnnxNode, x: SSAValue, axis: int, place: int) -> SSAValue:
-    """The slice at a place of an axis, without that axis."""
+    """Returns the slice at a place of an axis, without that axis."""
     starts = [place if d == axis else 0 for d in range(rank(x))]
     sizes = [1 if d == axis else s for d, s in enumerate(shape(x))]
     one = node.build.slice(x, starts, sizes)
@@ -78,7 +80,7 @@ def _slice(node: OnnxNode, x: SSAValue, axis: int, place: int) -> SSAValue:
 
 
 def _joined(node: OnnxNode, steps: Sequence[Sequence[SSAValue]]) -> list[SSAValue]:
-    """What the steps put out, one beside the other along axes of their own."""
+    """Returns the outputs of the steps, one beside the other along axes of their own."""
     if not steps:
         raise Unsupported("a loop without steps, the shape of whose outputs nothing tells")
     count = len(steps[0])
@@ -95,7 +97,10 @@ def _joined(node: OnnxNode, steps: Sequence[Sequence[SSAValue]]) -> list[SSAValu
 
 
 def loop(node: OnnxNode, run: Run) -> list[SSAValue]:
-    """Loop: a number of steps, or as long as a condition holds; it has to be known each time."""
+    """
+    Converts a Loop: a number of steps, or as long as a condition holds; it has to be known each
+    time.
+    """
     body, states = node.attr("body"), node.values_from(2)
     most = None if node.optional(0) is None else int(node.known_number(0))
     going = node.optional(1) is None or bool(node.known_number(1))

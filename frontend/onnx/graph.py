@@ -190,7 +190,7 @@ class GraphConverter:
         complete: bool,
         scope: Scope,
     ) -> Inputs:
-        """The results of an operator with subgraphs, which are converted in its place."""
+        """Returns the results of an operator with subgraphs, which are converted in its place."""
         if not complete:
             return ()
 

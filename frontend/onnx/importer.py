@@ -193,7 +193,7 @@ def _module(
 def _with_ranges(
     names: ArrayAttr[DictionaryAttr], block: Block, indices: Sequence[Indices]
 ) -> ArrayAttr[DictionaryAttr]:
-    """The attributes of arguments with the ranges of the indices in them."""
+    """Returns the attributes of arguments with the ranges of the indices in them."""
     found = [dict(about.data) for about in names.data]
     for argument, about in zip(block.args, found, strict=True):
         ranges = [

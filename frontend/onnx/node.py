@@ -35,7 +35,7 @@ _NEWEST = onnx.defs.onnx_opset_version()
 
 def converter(*names: str, since: int = 1, domain: str = "") -> Callable[[Converter], Converter]:
     """
-    Returns registers a function as the converter of operators of a domain, as a rule the default
+    Registers a function as the converter of operators of a domain, as a rule the default
     one, from opset `since` on.
 
     It gets the node and returns the values of its outputs, fewer if optional ones are missing. It
@@ -100,7 +100,7 @@ class OnnxNode:
         return [self.input(i) for i in range(len(self.inputs))]
 
     def values_from(self, first: int) -> list[SSAValue]:
-        """All inputs from one on."""
+        """Returns all inputs from one on."""
         return [self.input(i) for i in range(first, len(self.inputs))]
 
     def optional(self, index: int) -> SSAValue | None:
@@ -212,7 +212,9 @@ def normal_axes(axes: Sequence[int], rank: int) -> list[int]:
 
 
 def not_constant(what: str, value: SSAValue, graph: Block) -> Unsupported:
-    """The error about a value that is not known: NotConstant if inputs of the graph decide it."""
+    """
+    Returns the error about a value that is not known: NotConstant if inputs of the graph decide it.
+    """
     message = f"{what} is not a constant"
     met, pending = {value}, [value]
     while pending:

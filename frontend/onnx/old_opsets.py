@@ -56,8 +56,8 @@ def with_known_opset(model: Model, symbols: Mapping[str, int]) -> Model:
 
 def _give_dimensions_to_slopes(model: ModelProto) -> None:
     """
-    Before opset 7, PRelu has a slope for each channel, dimension 1. Later it broadcasts from the
-    last dimension, which the version converter does not see to.
+    Converts a PRelu from before opset 7, which has a slope for each channel, dimension 1. Later it
+    broadcasts from the last dimension, which the version converter does not see to.
     """
     nodes = [n for n in model.graph.node if n.op_type == "PRelu"]
     if not nodes:

@@ -40,7 +40,9 @@ def sort_nodes(nodes: Sequence[NodeProto], defined: Iterable[str]) -> list[NodeP
 
 
 def used_names(node: NodeProto) -> list[str]:
-    """The values that a node uses: its inputs, and those that its subgraphs take from outside."""
+    """
+    Returns the values that a node uses: its inputs, and those that its subgraphs take from outside.
+    """
     found = [*node.input]
     for attribute in node.attribute:
         graphs = [attribute.g] if attribute.HasField("g") else attribute.graphs
@@ -78,7 +80,7 @@ def _producers(nodes: Sequence[NodeProto], defined: set[str]) -> dict[str, int]:
 def _cycle_message(
     nodes: Sequence[NodeProto], producer: Mapping[str, int], missing: Sequence[int]
 ) -> str:
-    """Returns names the nodes of one cycle: from any node that waits, go back until one repeats."""
+    """Names the nodes of one cycle: from any node that waits, go back until one repeats."""
     at = next(i for i, count in enumerate(missing) if count)
     trail: dict[int, None] = {}
     while at not in trail:

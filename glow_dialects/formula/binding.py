@@ -234,7 +234,10 @@ class _Binder(Values):
         return changed
 
     def _limits(self) -> Iterator[tuple[Limit, Affine, int]]:
-        """What is limited, as an affine form of indices, and the number that it is below."""
+        """
+        Returns the limited expression, as an affine form of indices, and the number that it is
+        below.
+        """
         for limit in (limit for e in equations_of(self.formula) for limit in e.limits):
             packs = self.indices.packs_in(limit.left)
             places = range(self.indices.packs[packs[0].name]) if packs else (None,)
@@ -245,7 +248,7 @@ class _Binder(Values):
                 yield limit, form, self._number(limit.right, place)
 
     def _limited(self, explicit: set[Loop]) -> bool:
-        """By limits, when of each that concerns an index all other indices have ranges."""
+        """Returns a limit tells the range of an index when all other indices in it have ranges."""
         found: dict[Loop, int] = {}
         waiting: set[Loop] = set()
         for _, form, end in self._limits():

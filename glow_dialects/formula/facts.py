@@ -93,9 +93,9 @@ def divides(statement: Statement, parts: AbstractSet[int]) -> bool:
 
 def divided_dimension(statement: Statement, parts: Mapping[int, int]) -> int | None:
     """
-    The dimension of the result of which a part needs the same part of a dimension of operands,
-    and nothing of other operands but what all parts need; None if there is none. `parts` are the
-    dimensions by operand.
+    Returns the dimension of the result of which a part needs the same part of a dimension of
+    operands, and nothing of other operands but what all parts need; None if there is none. `parts`
+    are the dimensions by operand.
     """
     for d, loop in enumerate(statement.result.places):
         if loop is not None and _follows(statement.result.value, loop, parts):
@@ -105,8 +105,9 @@ def divided_dimension(statement: Statement, parts: Mapping[int, int]) -> int | N
 
 def _follows(term: Term, divided: Loop | None, parts: Mapping[int, int]) -> bool:
     """
-    Whether a term reads operands only where the value of a loop is the index of their dimension in
-    `parts`, and uses the loop for nothing else. Without a loop, it does not read these operands.
+    Returns whether a term reads operands only where the value of a loop is the index of their
+    dimension in `parts`, and uses the loop for nothing else. Without a loop, it does not read these
+    operands.
     """
     match term:
         case Read():

@@ -27,8 +27,8 @@ def order_of_result(
     a: Statement, b: Statement, orders: Mapping[int, Sequence[int]]
 ) -> tuple[int, ...] | None:
     """
-    The dimensions of the result of `b` in the order in which that of `a` has them; None if the
-    results are not transposes of each other. Dimension `d` of operand `n` of `a` is dimension
+    Returns the dimensions of the result of `b` in the order in which that of `a` has them; None if
+    the results are not transposes of each other. Dimension `d` of operand `n` of `a` is dimension
     `orders[n][d]` of that of `b`; operands that are not in `orders` are the same.
     """
     match = _Match(orders)
@@ -38,7 +38,7 @@ def order_of_result(
 
 
 class _Match:
-    """Which loops and stages of two statements correspond, as far as that is known."""
+    """The loops and stages of two statements that correspond, as far as that is known."""
 
     def __init__(self, orders: Mapping[int, Sequence[int]]):
         self._orders = orders
@@ -46,7 +46,7 @@ class _Match:
         self._stages: dict[Stage, tuple[Stage, tuple[int, ...] | None]] = {}
 
     def order(self, a: Stage, b: Stage) -> tuple[int, ...] | None:
-        """Where the dimensions of `a` are in `b`."""
+        """Returns the places in `b` of the dimensions of `a`."""
         if len(a.places) != len(b.places):
             return None
         places: list[int | None] = [None] * len(a.places)

@@ -20,5 +20,5 @@ class FormulaError(VerifyException):
         super().__init__(f"{message}\n  {shown.rstrip()}\n  {' ' * max(0, column)}^")
 
     def about(self, operands: str) -> FormulaError:
-        """The same mistake, with what the formula is about."""
+        """Returns the same mistake, with what the formula is about."""
         return FormulaError(f"{self.reason}; found {operands}", self.text, self.position)

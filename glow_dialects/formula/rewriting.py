@@ -44,7 +44,7 @@ def with_order(formula: Formula, name: str, order: Sequence[int]) -> Formula | N
 
 
 def dimension_names(formula: Formula) -> set[str]:
-    """The properties that say for which dimensions indices of reads are."""
+    """Returns the properties that say for which dimensions indices of reads are."""
     reads = (a for e in (formula.result, *formula.definitions) for a in e.accesses)
     return {i.dims.name for a in reads for i in a.indices if isinstance(i.dims, Name)}
 

@@ -146,7 +146,7 @@ class Bound:
 
 @dataclass(frozen=True)
 class Limit:
-    """What holds for all values of indices: their ranges are the largest for which it does."""
+    """A condition on all values of indices: their ranges are the largest for which it holds."""
 
     left: Expression
     right: Expression

@@ -34,7 +34,7 @@ def window_extent(size: int, low: int, high: int, kernel: int, stride: int, dila
 
 
 def window(besides: int) -> tuple[Ints, Ints, Ints]:
-    """The properties `strides`, `pads` and `dilations`, of all dimensions but some."""
+    """Returns the properties `strides`, `pads` and `dilations`, of all dimensions but some."""
     return (
         prop_def(PerDimension(1, besides, least=1)),
         prop_def(PerDimension(0, besides, times=2, least=0)),
@@ -43,7 +43,9 @@ def window(besides: int) -> tuple[Ints, Ints, Ints]:
 
 
 def spatial(call: Call) -> Mapping[str, tuple[int, ...]]:
-    """The sizes of the spatial dimensions, and what `pads` says is before and after each."""
+    """
+    Returns the sizes of the spatial dimensions, and what `pads` says is before and after each.
+    """
     pads = call.ints("pads")
     n = len(pads) // 2
     return {"sizes": call.shape(0)[2 : 2 + n], "low": pads[:n], "high": pads[n:]}

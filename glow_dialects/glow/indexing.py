@@ -31,9 +31,9 @@ def expect_indices(call: Call, operand: int) -> None:
 @irdl_op_definition
 class GatherElementsOp(Structured):
     """
-    Of each row of `data` along `axis`, the elements that the same row of `indices` names; negative
-    ones count from the end. An index out of range is clamped, so that no memory outside `data` is
-    read.
+    Takes the elements of each row of `data` along `axis` that the same row of `indices` names;
+    negative ones count from the end. An index out of range is clamped, so that no memory outside
+    `data` is read.
 
     ```mlir
     %r = glow.gather_elements %data, %indices axis 1

@@ -48,7 +48,7 @@ def _with_sign(magnitude: Expr, x: Expr) -> Expr:
 
 
 def _arctangent(x: Expr) -> Expr:
-    """Of a number that is not negative; it is reduced to one of at most 0.66."""
+    """Returns the arctangent of a number of at least 0, which is reduced to one of at most 0.66."""
     far, near = x > 2.414213562373095, x <= 0.66
     reduced = select(far, -1.0 / x, select(near, x, (x - 1.0) / (x + 1.0)))
     base = select(far, math.pi / 2, select(near, x * 0.0, math.pi / 4))
@@ -66,7 +66,7 @@ def _log1p(x: Expr) -> Expr:
 
 
 def _expm1(x: Expr) -> Expr:
-    """`exp(x) - 1`, in the same way."""
+    """Returns `exp(x) - 1`, in the same way."""
     u = exp(x)
     near = apply(Primitive.EQ, u, 1.0)
     return select(near, x, select(x > 30.0, u, (u - 1.0) * (x / log(u))))

@@ -20,7 +20,7 @@ from .elementwise import Binary, Comparison, Logical, X, Y, Z
 @irdl_op_definition
 class EqualOp(Comparison):
     """
-    Whether the operands are equal; false if either is NaN.
+    Compares: true if the operands are equal; false if either is NaN.
 
     ```mlir
     %r = glow.equal %a, %b : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xi1>
@@ -37,7 +37,7 @@ class EqualOp(Comparison):
 @irdl_op_definition
 class LessOp(Comparison):
     """
-    Whether the left operand is smaller; false if either is NaN.
+    Compares: true if the left operand is smaller; false if either is NaN.
 
     ```mlir
     %r = glow.less %a, %b : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xi1>
@@ -54,7 +54,7 @@ class LessOp(Comparison):
 @irdl_op_definition
 class LessEqualOp(Comparison):
     """
-    Whether the left operand is not larger; false if either is NaN.
+    Compares: true if the left operand is not larger; false if either is NaN.
 
     ```mlir
     %r = glow.less_equal %a, %b : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xi1>

@@ -124,7 +124,9 @@ class DeterminantOp(Structured):
 
     @staticmethod
     def _step(rows: str, k: int) -> str:
-        """Row `k` changes places with the one that is largest in column `k`, which becomes 0."""
+        """
+        Returns row `k` changes places with the one that is largest in column `k`, which becomes 0.
+        """
         found = f"clamp(pivot{k}[b..], 0, size(input, rank) - 1)"
         return f"""
             largest{k}[b..] = max(q) (abs({rows}[b.., q, {k}]) if q >= {k} else 0);

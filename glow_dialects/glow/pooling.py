@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import IntegerAttr, TensorType, i1, i64
 from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def
 
-from ..elements import lowest
+from ..elements import compute_type, lowest
 from ..operator import Call, expect_at_least, expect_float, expect_number
 from ..syntax import PerDimension
 from .base import AcceptsEpilogue
@@ -88,7 +88,7 @@ class AvgPool(Pool, abc.ABC):
 
     @classmethod
     def numbers(cls, call: Call) -> Mapping[str, Value]:
-        """`first` and `last`: the places of the padded input that count."""
+        """Returns `first` and `last`: the places of the padded input that count."""
         found, counted = spatial(call), call.get("count_include_pad")
         sides = list(zip(found["sizes"], found["low"], found["high"], strict=True))
         first = tuple(0 if counted else low for _, low, _ in sides)
@@ -164,7 +164,7 @@ class LpPoolOp(Pool):
 @irdl_op_definition
 class MaxPoolPlacesOp(Windowed):
     """
-    Where in `input` the first element of each window is that equals `pooled`, the result of
+    The place in `input` of the first element of each window that equals `pooled`, the result of
     `glow.max_pool` with the same properties: its number among all elements, in row-major order, or
     with `column_major` in column-major order of the spatial dimensions. If a window has none
     because of a NaN, it is the last element of all.
@@ -212,6 +212,10 @@ class MaxPoolPlacesOp(Windowed):
     @classmethod
     def result_element(cls, call: Call) -> Attribute:
         return i64
+
+    @classmethod
+    def computes(cls, call: Call) -> Attribute:
+        return compute_type(call.element(0))
 
     @classmethod
     def check(cls, call: Call) -> None:

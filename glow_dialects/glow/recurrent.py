@@ -65,7 +65,7 @@ _FUNCTIONS: Mapping[str, tuple[int, Callable[..., Function]]] = {
 
 
 def parameters_of(function: str) -> int | None:
-    """How many parameters a function of a cell has; None if there is none of that name."""
+    """Returns how many parameters a function of a cell has; None if there is none of that name."""
     return _FUNCTIONS[function][0] if function in _FUNCTIONS else None
 
 
@@ -83,7 +83,7 @@ def _function(call: Call, text: str) -> Function:
 
 
 class Recurrent(Node, abc.ABC):
-    """What all recurrent layers share."""
+    """The base of recurrent layers."""
 
     STATES: ClassVar[int]
     GATES: ClassVar[int]
@@ -93,7 +93,7 @@ class Recurrent(Node, abc.ABC):
 
     @classmethod
     def functions(cls, call: Call) -> list[Function]:
-        """The functions of a cell, after what they are given is limited."""
+        """Returns the functions of a cell, after what they are given is limited."""
         text = text_of(call.properties["activations"])
         names = (text or "").split()
         if len(names) != cls.ACTIVATIONS:
@@ -172,8 +172,8 @@ class LstmOp(Recurrent):
     @classmethod
     def cell(cls, call: Call) -> tuple[Expr, Expr]:
         """
-        The next hidden state and cell, of what the gates i, o, f, c are given, the last cell, and
-        the peepholes of i, o, f.
+        Returns the next hidden state and cell, of what the gates i, o, f, c are given, the last
+        cell, and the peepholes of i, o, f.
         """
         f, g, h = cls.functions(call)
         i, o, forget, c, last, pi, po, pf = arguments(8)
@@ -219,7 +219,9 @@ class GruOp(Recurrent):
 
     @classmethod
     def reset(cls, call: Call) -> Expr:
-        """The state after the reset gate, of what that gate is given, and the last state."""
+        """
+        Returns the state after the reset gate, of what that gate is given, and the last state.
+        """
         f, _ = cls.functions(call)
         r, last = arguments(2)
         return f(r) * last
@@ -227,8 +229,8 @@ class GruOp(Recurrent):
     @classmethod
     def cell(cls, call: Call) -> Expr:
         """
-        The next state, of the product for h, what z, r and h are given, the bias, and the last
-        state.
+        Returns the next state, of the product for h, what z, r and h are given, the bias, and the
+        last state.
         """
         f, g = cls.functions(call)
         product, z, r, h, bias, last = arguments(6)
@@ -268,7 +270,7 @@ class RnnOp(Recurrent):
 
     @classmethod
     def cell(cls, call: Call) -> Expr:
-        """The next state, of the product of the last one, and the input."""
+        """Returns the next state, of the product of the last one, and the input."""
         (f,) = cls.functions(call)
         product, x = arguments(2)
         return f(product + x)

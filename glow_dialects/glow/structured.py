@@ -93,8 +93,7 @@ class Structured(Node, abc.ABC):
         Returns the statement of the formula for a call. Raises FormulaError, which shows the place
         in it.
         """
-        results = call.results if cls.DECLARES_RESULT else ()
-        return _statement(cls, call.operands, results, _sorted(call.properties))
+        return _statement(cls, call.operands, call.results, _sorted(call.properties))
 
     @classmethod
     def bound(cls, call: Call) -> Statement:
@@ -102,7 +101,8 @@ class Structured(Node, abc.ABC):
         # tools that need dialects only start faster without formulas
         from ..formula.binding import bind
 
-        element = cls.result_element(call)
+        # estimates ask about operands of other types than the operator would take
+        element = element_of(call.results[0]) if call.results else cls.result_element(call)
         names = [name for name, _ in cls.get_irdl_definition().operands]
         return bind(
             cls.formula_of(call),
@@ -150,7 +150,7 @@ def _result(
 
 
 def _check_properties(call: Call) -> None:
-    """Rank of the first operand, and the lists of numbers that properties are."""
+    """Checks the rank of the first operand, and the lists of numbers that properties are."""
     operator = call.operator
     assert issubclass(operator, Structured)
     definition = operator.get_irdl_definition()
@@ -166,7 +166,7 @@ def _check_properties(call: Call) -> None:
 
 
 def _described(call: Call) -> str:
-    """`input tensor<3x4xf32>, weights tensor<5x4xf32>`"""
+    """Returns `input tensor<3x4xf32>, weights tensor<5x4xf32>`"""
     names = [name for name, _ in call.operator.get_irdl_definition().operands]
     if len(names) != len(call.operands):
         return ", ".join(map(str, call.operands))

@@ -58,7 +58,9 @@ class Affine:
         return Affine(terms, self.constant * factor)
 
     def at(self, change: Mapping[Dim, Affine]) -> Affine:
-        """The same with forms of other variables in the place of some, which have no tables."""
+        """
+        Returns the same with forms of other variables in the place of some, which have no tables.
+        """
         if change.keys().isdisjoint(self.terms):
             return self
         result = Affine({}, self.constant)
@@ -146,7 +148,7 @@ class Access:
 
 
 def stride_of(access: Access, dim: Dim) -> int:
-    """The stride along a loop that has no table."""
+    """Returns the stride along a loop that has no table."""
     stride = access.stride(dim)
     assert isinstance(stride, int)
     return stride

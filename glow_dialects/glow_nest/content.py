@@ -53,7 +53,7 @@ def own_loops(step: Leaf) -> tuple[Dim, ...]:
 
 
 def outer_loops(step: Leaf) -> tuple[Dim, ...]:
-    """The loop variables of other operations that the accesses of a step have."""
+    """Returns the loop variables of other operations that the accesses of a step have."""
     own = own_loops(step)
     return tuple(dict.fromkeys(d for a in accesses_of(step) for d in a.place.terms if d not in own))
 

@@ -96,7 +96,7 @@ class Nest:
 
     @property
     def reduced_reads(self) -> tuple[Access, ...]:
-        """What the reduction reads."""
+        """The accesses that the reduction reads."""
         return () if self.reduction is None else self.reduction.reads
 
     def accesses(self, prefetched: Sequence[Access] = ()) -> list[Access]:

@@ -266,7 +266,7 @@ class TileGroup:
 @dataclass(frozen=True)
 class Finish:
     """
-    What is done with the results of a group: the loops over them, which are a nest of its own, and
+    The work on the results of a group: the loops over them, which are a nest of its own, and
     how it is computed. The loops are `r` over rows, `p` over pixels, `panel` and `o` over outputs,
     as far as they have more than one element; those that memory cannot tell from one are joined.
     """

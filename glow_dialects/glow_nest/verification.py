@@ -14,7 +14,7 @@ from .nest import Nest
 
 
 def verify_bounds(content: Content, names: Sequence[str]) -> None:
-    """All accesses are inside of their buffers; `names` is how to call these."""
+    """Checks that all accesses are inside of their buffers; `names` has the names of these."""
     called = dict(zip(content.buffers, names, strict=True))
     for access in accesses_of(content.step):
         if any(d.size == 0 for d in access.place.terms):

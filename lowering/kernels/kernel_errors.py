@@ -1,4 +1,4 @@
-"""What passes on kernels share: the kernels of a module, and errors that name them."""
+"""Helpers of passes on kernels: the kernels of a module, and errors that name them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ...glow_dialects.glow_nest.kernel import KernelOp
 
 
 def kernels_of(module: ModuleOp) -> list[KernelOp]:
-    """The kernels of a module."""
+    """Returns the kernels of a module."""
     return [op for op in module.body.block.ops if isinstance(op, KernelOp)]
 
 

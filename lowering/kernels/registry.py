@@ -54,7 +54,7 @@ def _everywhere(machine: MachineDescription, call: Call) -> bool:
 
 @dataclass(frozen=True)
 class OperatorKernel:
-    """How calls of an operator become kernels."""
+    """The rule by which calls of an operator become kernels."""
 
     algorithm: Algorithm
     when: Callable[[Call], bool] = _every_call
@@ -73,7 +73,7 @@ def kernel(
     on: Callable[[MachineDescription, Call], bool] = _everywhere,
 ) -> Callable[[Algorithm], Algorithm]:
     """
-    Returns registers the algorithm of operators, for calls on which `when` holds and machines on
+    Registers the algorithm of operators, for calls on which `when` holds and machines on
     which `on` holds.
     """
 
@@ -86,14 +86,14 @@ def kernel(
 
 def default_kernel(algorithm: Algorithm) -> Algorithm:
     """
-    Returns registers the algorithm of operators that are stated as a formula and have no other
+    Registers the algorithm of operators that are stated as a formula and have no other
     algorithm.
     """
     return kernel(Structured)(algorithm)  # pyright: ignore[reportArgumentType]
 
 
 def kernel_of(operator: type[Node]) -> OperatorKernel | None:
-    """How an operator becomes kernels; None if it does not, as itself."""
+    """Returns the rule by which an operator becomes kernels; None if it has none."""
     found = KERNELS.get(operator)
     # decompositions are faster than formulas, and views need no kernel
     is_formula = found is not None and found is KERNELS.get(Structured)

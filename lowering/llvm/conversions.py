@@ -85,7 +85,7 @@ def _bits(t: Attribute) -> int:
 @converts(arith.ExtSIOp, arith.ExtUIOp, arith.TruncIOp, arith.IndexCastOp, glow_vec.CastOp)
 @converts(arith.SIToFPOp, arith.UIToFPOp, arith.FPToSIOp, arith.FPToUIOp)
 def convert_cast(op: Operation, fn: FunctionConverter) -> None:
-    """The casts of `arith` have the names of kinds."""
+    """Converts a cast of `arith`, whose name has the kinds."""
     vectors = isinstance(op, glow_vec.CastOp)
     kind = op.kind.data if vectors else CastKind(op.name.removeprefix("arith."))
     target = convert_type(op.results[0].type)

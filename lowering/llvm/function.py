@@ -147,13 +147,13 @@ class FunctionConverter:
         return op.results[0]
 
     def binary(self, kind: type[Operation], a: SSAValue, b: SSAValue) -> SSAValue:
-        """An operation on two values of one type, which gives one of that type."""
+        """Returns an operation on two values of one type, which gives one of that type."""
         return self.emit(kind, (a, b), a.type)
 
     def compare(
         self, flag: ICmpPredicateFlag | FCmpPredicateFlag, a: SSAValue, b: SSAValue
     ) -> SSAValue:
-        """A comparison of scalars or vectors, of integers or floats as the flag says."""
+        """Returns a comparison of scalars or vectors, of integers or floats as the flag says."""
         kind = llvm.ICmpOp if isinstance(flag, ICmpPredicateFlag) else lx.FCmpOp
         return self.emit(kind, (a, b), mask_for(a.type), {"predicate": int_attr(flag.to_int())})
 
@@ -210,7 +210,7 @@ class FunctionConverter:
             self.define(old, new)
 
     def alias(self, olds: Sequence[SSAValue], sources: Sequence[SSAValue]) -> None:
-        """Say that values are what others became."""
+        """Says that values are what others became."""
         for old, source in zip(olds, sources, strict=True):
             if isinstance(old.type, IndexType):
                 self.define_index(old, self.index(source))

@@ -53,7 +53,7 @@ class Names:
 
 
 def translates(*names: str) -> Callable[[F], F]:
-    """Returns registers the decorated function as the translation of operations by name."""
+    """Registers the decorated function as the translation of operations by name."""
     return TRANSLATORS.entry(*names)  # pyright: ignore[reportReturnType]
 
 
@@ -66,7 +66,10 @@ def flags_text(flags: Attribute | None) -> str:
 
 
 def _flags(op: Operation) -> str:
-    """What an operation promises of its operands and result, with a space behind each word."""
+    """
+    Returns the flags by which an operation promises something of its operands and result, with a
+    space behind each word.
+    """
     words = ""
     for name, value in op.properties.items():
         if name in _WORDS:

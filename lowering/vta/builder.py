@@ -51,7 +51,7 @@ INT8 = (-128, 127)
 
 def element(*operators: type[N]) -> Callable[[Element[N]], Element[N]]:
     """
-    Returns registers the function that computes a node in the body of an instruction in
+    Registers the function that computes a node in the body of an instruction in
     accumulators.
     """
     return ELEMENTS.entry(*operators)
@@ -59,7 +59,7 @@ def element(*operators: type[N]) -> Callable[[Element[N]], Element[N]]:
 
 def product(operator: type[Node]) -> Callable[[Product], Product]:
     """
-    Returns registers the function that returns the sums of an operator with weights, and its bias.
+    Registers the function that returns the sums of an operator with weights, and its bias.
     """
     return PRODUCTS.entry(operator)
 

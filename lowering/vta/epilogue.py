@@ -183,7 +183,7 @@ def _added_to_side(chain: Chain, value: Constant) -> Chain | None:
 
 
 def _in_32_bits(value: Constant) -> Constant:
-    """Returns sums wrap around, so only the low bits matter."""
+    """Returns a value in 32 bits. Sums wrap around, so only the low bits matter."""
     if isinstance(value, int):
         return int(np.int64(value).astype(np.int32))
     return value.astype(np.int32).astype(np.int64)

@@ -69,7 +69,7 @@ class Unsigned:
         return result
 
     def visit(self, node: Node) -> None:
-        """Makes the counterpart of a node's result, or let it use that of its operand."""
+        """Makes the counterpart of a node's result, or lets it use that of its operand."""
         q = signed_type(node.results[0])
         if isinstance(node, DequantizeOp) and (source := signed_type(node.input)) is not None:
             node.operands[0] = self.of(node.input, source, node)

@@ -55,7 +55,7 @@ ABSORBERS: Table[type[Node], Absorb[Any]] = Table("a way to absorb maps")
 
 def absorber(operator: type[N]) -> Callable[[Absorb[N]], Absorb[N]]:
     """
-    Returns registers how `operator` takes a map of its result into its weights; the function
+    Registers how `operator` takes a map of its result into its weights; the function
     returns None if it cannot.
     """
     return ABSORBERS.entry(operator)
@@ -128,7 +128,7 @@ def changed_bias(build: Build, bias: SSAValue, map: ChannelAffine) -> SSAValue |
 @absorber(ConvolutionOp)
 def convolution(node: ConvolutionOp, map: ChannelAffine, build: Build) -> SSAValue | None:
     """
-    Returns scales row `o` of the filter, which makes output channel `o` for any number of groups.
+    Scales row `o` of the filter, which makes output channel `o` for any number of groups.
     """
     if (bias := changed_bias(build, node.bias, map)) is None:
         return None
@@ -139,7 +139,7 @@ def convolution(node: ConvolutionOp, map: ChannelAffine, build: Build) -> SSAVal
 @absorber(TransposedConvolutionOp)
 def transposed(node: TransposedConvolutionOp, map: ChannelAffine, build: Build) -> SSAValue | None:
     """
-    Returns scales column `j` of the filter rows of group `i`, which makes output channel `j` of
+    Scales column `j` of the filter rows of group `i`, which makes output channel `j` of
     that group.
     """
     read, bias = constant_reader(node.filter), changed_bias(build, node.bias, map)
@@ -175,7 +175,7 @@ def fully_connected(node: FullyConnectedOp, map: ChannelAffine, build: Build) ->
 @absorber(MatMulOp)
 def matrix_product(node: MatMulOp, map: ChannelAffine, build: Build) -> SSAValue | None:
     """
-    Returns scales the columns of the right matrix of a product. A sum with the offset remains.
+    Scales the columns of the right matrix of a product. A sum with the offset remains.
     """
     if len(shape_of(node.result.type)) != 2 or not map.scales:
         return None

@@ -49,13 +49,15 @@ class _Factor:
     loops: tuple[Loop, ...]
 
     def grouped(self, *groups: Sequence[Loop]) -> tuple[int, ...] | None:
-        """The dimensions in the order of groups; None if that takes a transpose at run time."""
+        """
+        Returns the dimensions in the order of groups; None if that takes a transpose at run time.
+        """
         order = tuple(self.loops.index(loop) for group in groups for loop in group)
         return order if is_identity(order) or is_constant(self.value) else None
 
 
 def matrix_product(node: GenericOp, build: Build) -> SSAValue | None:
-    """The matrix product that a formula is, if it is one."""
+    """Returns the matrix product that a formula is, if it is one."""
     said = node.statement(node.call)
     term, places = said.result.value, [p for p in said.result.places if p is not None]
     if len(said.stages) > 1 or len(places) < len(said.result.places):
@@ -73,7 +75,7 @@ def matrix_product(node: GenericOp, build: Build) -> SSAValue | None:
 
 
 def _factors(node: GenericOp, term: Term) -> tuple[_Factor, _Factor] | None:
-    """The two operands of which products are summed."""
+    """Returns the two operands of which products are summed."""
     if not (isinstance(term, Reduce) and term.combine is Primitive.ADD):
         return None
     if not (isinstance(term.body, Apply) and term.body.kind is Primitive.MUL):
@@ -101,7 +103,7 @@ def _factor(node: GenericOp, term: Term) -> _Factor | None:
 def _product(
     build: Build, lhs: _Factor, rhs: _Factor, places: Sequence[Loop], over: Sequence[Loop]
 ) -> SSAValue | None:
-    """`lhs` times `rhs`, with rows and columns as one dimension each."""
+    """Returns `lhs` times `rhs`, with rows and columns as one dimension each."""
     batch = [p for p in places if p in lhs.loops and p in rhs.loops]
     rows = [p for p in places if p in lhs.loops and p not in rhs.loops]
     columns = [p for p in places if p in rhs.loops and p not in lhs.loops]
@@ -124,7 +126,7 @@ def _matrices(
     first: Sequence[Loop],
     second: Sequence[Loop],
 ) -> tuple[SSAValue, bool] | None:
-    """An operand as matrices, and whether their dimensions are the other way round."""
+    """Returns an operand as matrices, and whether their dimensions are the other way round."""
     groups, turned = (batch, first, second), False
     order = factor.grouped(*groups)
     if order is None or not is_identity(order):

@@ -127,7 +127,7 @@ class RuleTable:
                 self._rules.setdefault(operator, []).extend(rules)
 
     def rule(self, *operators: type[Node]) -> Callable[[Rule[N]], Rule[N]]:
-        """Returns registers a rule for some operators."""
+        """Registers a rule for some operators."""
 
         def register(function: Rule[N]) -> Rule[N]:
             for operator in operators:

@@ -133,7 +133,10 @@ def untransposed(build: Build, value: SSAValue, p: Permutation) -> SSAValue:
 
 
 def _can_reorder(operator: type[Structured]) -> bool:
-    """Whether the formula says all about the result, and the operator is not the one that moves."""
+    """
+    Returns whether the formula says all about the result, and the operator is not the one that
+    moves.
+    """
     return not operator.DECLARES_RESULT and operator is not TransposeOp
 
 
@@ -177,8 +180,8 @@ def sink_below_concat(node: ConcatOp, build: Build) -> SSAValue | None:
 @sinking(*(n for n in NODES if issubclass(n, Structured) and _can_reorder(n)))
 def sink_below_formula(node: Structured, build: Build) -> SSAValue | None:
     """
-    A node whose formula says the same of operands that are not transposed, perhaps with its axes
-    renamed or a flag changed.
+    Returns a node whose formula says the same of operands that are not transposed, perhaps with its
+    axes renamed or a flag changed.
     """
     found = {i: t for i, o in enumerate(node.operands) if (t := defining_op(o, TransposeOp))}
     for chosen in _to_absorb(node, found):
@@ -194,7 +197,7 @@ def sink_below_formula(node: Structured, build: Build) -> SSAValue | None:
 
 
 def _to_absorb(node: Node, found: Mapping[int, TransposeOp]) -> list[set[int]]:
-    """The sets of operands whose transposes may move together: all, or each by itself."""
+    """Returns the sets of operands whose transposes may move together: all, or each by itself."""
     alone = [{i} for i in found]
     return alone if len(found) < 2 else [set(found), *alone]
 
@@ -203,8 +206,8 @@ def _other_properties(
     node: Structured, orders: Mapping[int, Permutation]
 ) -> Iterator[Mapping[str, Attribute]]:
     """
-    The properties that the node may have without the transposes: numbers for each dimension in
-    another order and axes renamed as the first transpose says, or flags changed.
+    Yields the properties that the node may have without the transposes: numbers for each dimension
+    in another order and axes renamed as the first transpose says, or flags changed.
     """
     p = next(iter(orders.values()))
     axes = {name for name in dimension_names(parse(node.formula_of(node.call)))}
@@ -242,7 +245,7 @@ def _pays(
     found: Mapping[int, TransposeOp],
     chosen: AbstractSet[int],
 ) -> bool:
-    """Whether transposes vanish for that of a result which is not much larger."""
+    """Returns whether transposes vanish for that of a result which is not much larger."""
     if any(is_constant(found[i].input) or not vanishes(found[i], node) for i in chosen):
         return False
     largest = max(num_elements(shape_of(operands[i].type)) for i in chosen)

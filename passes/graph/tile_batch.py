@@ -79,7 +79,7 @@ _MOST_GROUPS = 16
 
 def rule(*operators: type[N]) -> Callable[[Rule[N]], Rule[N]]:
     """
-    Returns registers whether a node, one of whose operands has images, computes each image by
+    Registers whether a node, one of whose operands has images, computes each image by
     itself.
     """
     return _RULES.entry(*operators)

@@ -35,7 +35,7 @@ class NoRoomError(CompileError):
 
 def strategy(name: str) -> Callable[[Strategy], Strategy]:
     """
-    Returns registers a strategy. It returns None if it finds no partitions that fit into memory.
+    Registers a strategy. It returns None if it finds no partitions that fit into memory.
     """
     return STRATEGIES.entry(name)
 

@@ -316,7 +316,7 @@ class DeviceManager:
             )
 
     def close(self) -> None:
-        """Runs the jobs that wait, and end the worker. No more jobs are accepted."""
+        """Runs the jobs that wait, and ends the worker. No more jobs are accepted."""
         with self._lock:
             closed, self._closed = self._closed, True
         if not closed:

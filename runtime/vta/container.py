@@ -73,7 +73,7 @@ def _machine(config: VtaConfig) -> dict[str, int | str]:
 
 def read_program(path: str | Path) -> VtaProgram:
     """
-    Returns reads a container. Raises OSError, and ModelError if the file is no container, of
+    Reads a container. Raises OSError, and ModelError if the file is no container, of
     another version, damaged, or describes no possible program.
     """
     return parse_program(Path(path).read_bytes(), path)

@@ -51,7 +51,7 @@ _KINDS = {
 
 @dataclass(frozen=True)
 class Result:
-    """What became of a case. `detail` is why it was refused, or how it failed."""
+    """The outcome of a case. `detail` is the reason of a refusal or a failure."""
 
     name: str
     kind: str
@@ -78,7 +78,7 @@ class _Recorder(GlowBackend):
 
 @cache
 def cases() -> Mapping[str, tuple[str, type[unittest.TestCase]]]:
-    """The kind of each case and the class that has it as a method, by name."""
+    """Returns the kind of each case and the class that has it as a method, by name."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # some cases overflow on purpose
         classes = BackendTest(_Recorder, __name__).test_cases
@@ -91,7 +91,7 @@ def cases() -> Mapping[str, tuple[str, type[unittest.TestCase]]]:
 
 
 def run_case(name: str) -> Result:
-    """Run one case in this process."""
+    """Runs one case in this process."""
     kind, of = cases()[name]
     method = f"{name}_cpu"
     start = time.perf_counter()
@@ -113,13 +113,13 @@ def run_case(name: str) -> Result:
 
 
 def _reason(error: UnsupportedError) -> str:
-    """The problems that an error lists, in one line."""
+    """Returns the problems that an error lists, in one line."""
     first, *problems = str(error).splitlines()
     return "; ".join(dict.fromkeys(p.strip() for p in problems)) or first
 
 
 def _operator(name: str, kind: str) -> str:
-    """The operator that a case is about; of cases of several operators, the kind."""
+    """Returns the operator that a case is about; of cases of several operators, the kind."""
     operators = list(_Recorder.operators)
     if "_expanded" in name:
         return f"{name.removeprefix('test_').partition('_')[0]} (as its definition)"
@@ -128,7 +128,7 @@ def _operator(name: str, kind: str) -> str:
 
 def run_cases(names: Sequence[str], jobs: int) -> list[Result]:
     """
-    Run cases in `jobs` processes. A case that ends its process is one that failed; those that the
+    Runs cases in `jobs` processes. A case that ends its process is one that failed; those that the
     process had not started are run in another.
     """
     cases()  # once, for all processes
@@ -154,7 +154,7 @@ def run_cases(names: Sequence[str], jobs: int) -> list[Result]:
 
 
 def _alone(names: Iterable[str]) -> list[Result]:
-    """Each case in a process of its own."""
+    """Returns each case in a process of its own."""
     results: list[Result] = []
     for name in names:
         with ProcessPoolExecutor(1, mp_context=get_context("fork")) as pool:
@@ -168,13 +168,13 @@ def _ended(name: str) -> Result:
 
 
 def read_expected(path: Path = EXPECTED) -> dict[str, str]:
-    """`pass`, or the reason of a refusal, by case."""
+    """Returns `pass`, or the reason of a refusal, by case."""
     lines = path.read_text().splitlines()
     return dict(line.split(": ", 1) for line in lines if line and not line.startswith("#"))
 
 
 def write_expected(results: Sequence[Result], path: Path = EXPECTED) -> None:
-    """Replace the entries of the cases that ran. Those that failed have none."""
+    """Replaces the entries of the cases that ran. Those that failed have none."""
     expected = {**read_expected(path)} if path.exists() else {}
     for result in results:
         if result.status != FAILED:
@@ -187,7 +187,7 @@ def write_expected(results: Sequence[Result], path: Path = EXPECTED) -> None:
 
 
 def deviations(results: Sequence[Result], expected: Mapping[str, str]) -> list[str]:
-    """What is not as expected, a line for each case."""
+    """Returns a line for each case that is not as expected."""
     found: list[str] = []
     for result in results:
         wanted = expected.get(result.name)
@@ -202,7 +202,7 @@ def deviations(results: Sequence[Result], expected: Mapping[str, str]) -> list[s
 
 
 def table(results: Sequence[Result]) -> str:
-    """How many cases pass, by kind and by operator."""
+    """Returns how many cases pass, by kind and by operator."""
     return f"{_counts('kind', results)}\n\n{_counts('operator', results)}"
 
 

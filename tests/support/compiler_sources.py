@@ -1,4 +1,4 @@
-"""Whether the compiler's sources stay as they are during a test of several processes."""
+"""Checks that the compiler's sources stay unchanged during a test of several processes."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ def nests_passes(threads: int = 1) -> str:
 
 
 def kernels_passes(threads: int = 1) -> str:
-    """The passes from an allocated program to kernels."""
+    """Returns the passes from an allocated program to kernels."""
     return f"{nests_passes(threads)},glow-generate-loops"
 
 

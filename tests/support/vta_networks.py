@@ -48,7 +48,7 @@ _STEPS: list[Callable[[RandomNetwork], SSAValue]] = []
 
 
 def step(function: Callable[[RandomNetwork], SSAValue]) -> Callable[[RandomNetwork], SSAValue]:
-    """Returns registers a kind of layer."""
+    """Registers a kind of layer."""
     _STEPS.append(function)
     return function
 

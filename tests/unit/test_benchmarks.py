@@ -32,7 +32,7 @@ Run = Callable[..., str]
 
 @dataclass(frozen=True)
 class Finished:
-    """How a program ended, and what it and its own processes wrote."""
+    """The exit code of a program, and the output of it and its own processes."""
 
     code: int
     out: str
@@ -64,7 +64,7 @@ def start(
 
 @pytest.fixture
 def run(start: Callable[..., Finished]) -> Run:
-    """The output of a module that succeeds."""
+    """Returns the output of a module that succeeds."""
 
     def output(module: str, *arguments: str | Path) -> str:
         found = start(module, *arguments)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import subprocess
 import sys
@@ -75,3 +76,53 @@ def test_the_glossary_is_in_order() -> None:
     terms = [t.replace("`", "").lower() for t in re.findall(r"^\*\*(.*?)\.\*\*", text, re.M)]
     assert len(terms) > 90
     assert terms == sorted(terms)
+
+
+Documented = ast.Module | ast.ClassDef | ast.FunctionDef
+FRAGMENT = re.compile(
+    r"(What|Which|Where|Whose|Why|How|Whether|Of|For|With|Until|When|While|Behind)\b"
+)
+"""First words of a docstring that is no sentence and no definition."""
+VERB = re.compile(r"[A-Z][a-z]*s\b|`")
+"""The start of a function's docstring: a verb in the third person, or the name of a parameter."""
+SOURCES = sorted(p for p in ROOT.rglob("*.py") if not {".venv", ".venv-lowest"} & set(p.parts))
+
+
+def fragments(source: str) -> list[str]:
+    """Returns the docstrings that do not follow the rules of CONTRIBUTING.md, with their lines."""
+    nodes = [n for n in ast.walk(ast.parse(source)) if isinstance(n, Documented)]
+    return [
+        f"{getattr(n, 'lineno', 1)}: {text.splitlines()[0]}"
+        for n in nodes
+        if (text := ast.get_docstring(n)) is not None and _is_fragment(n, text)
+    ]
+
+
+def _is_fragment(node: Documented, text: str) -> bool:
+    if not isinstance(node, ast.FunctionDef):
+        return FRAGMENT.match(text) is not None
+    decorators = [ast.unparse(d) for d in node.decorator_list]
+    if any("property" in d for d in decorators):
+        return re.match(r"(What|Which|Where|How|Of|For)\b", text) is not None
+    if node.name.startswith(("test_", "__init__")):
+        return False
+    return VERB.match(text) is None
+
+
+def test_docstrings_are_sentences() -> None:
+    found = {str(p.relative_to(ROOT)): fragments(p.read_text()) for p in SOURCES}
+    assert {path: texts for path, texts in found.items() if texts} == {}
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        '"""What a kernel computes."""',
+        'class Tile:\n    """Of a nest."""',
+        'def tiles(nest):\n    """The tiles of a nest."""',
+        'def divide(nest):\n    """Divide a nest."""',
+        'class Nest:\n    @property\n    def tiles(self):\n        """How many tiles it has."""',
+    ],
+)
+def test_fragments_are_found(source: str) -> None:
+    assert len(fragments(source)) == 1

@@ -196,7 +196,7 @@ def cases(
     *operators: type[Node], rows: Iterable[Row] = UNIFORM
 ) -> Callable[[Generator], Generator]:
     """
-    Returns registers the generator of operators, or of all operators that derive from them. `rows`
+    Registers the generator of operators, or of all operators that derive from them. `rows`
     are the element types to try if a claim does not list them.
     """
 

@@ -27,7 +27,7 @@ _DOMAINS: Table[type[DataParallel], Values] = Table("a domain", inherited=True)
 
 
 def domain(*operators: type[DataParallel]) -> Callable[[Values], Values]:
-    """Returns registers the domain of operators: a function that moves random numbers into it."""
+    """Registers the domain of operators: a function that moves random numbers into it."""
     return _DOMAINS.entry(*operators)
 
 

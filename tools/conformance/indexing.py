@@ -24,7 +24,7 @@ SHAPES = (((1,), 0), ((37,), 0), ((5, 19), 1), ((19, 5), 0), ((3, 11, 4), 1))
 
 @cases(GatherElementsOp, rows=[Row((e, index)) for e in ELEMENTS for index in (i32, i64)])
 def gather_elements(draw: Draw) -> Iterator[Case]:
-    """Some indices lie beyond both ends, where they are clamped."""
+    """Yields some indices lie beyond both ends, where they are clamped."""
     for shape, axis in draw.some(SHAPES, 1):
         size = shape[axis]
         wanted = [7 if d == axis else s for d, s in enumerate(shape)]
@@ -34,7 +34,7 @@ def gather_elements(draw: Draw) -> Iterator[Case]:
 
 @cases(ArgMaxOp, ArgMinOp, rows=[Row((e,)) for e in (*FLOATS, *INTEGERS)])
 def extremes(draw: Draw) -> Iterator[Case]:
-    """Few different numbers, so that some are equal."""
+    """Returns few different numbers, so that some are equal."""
     for shape, axis in draw.some(SHAPES, 2):
         last = bool(draw.rng.integers(2))
         yield draw.case(shape, axis=axis, last=last, values=lambda a: np.round(a) % 5)
@@ -52,13 +52,14 @@ def cumulative(draw: Draw) -> Iterator[Case]:
     """Numbers whose products stay in the range of their type."""
     for shape, axis in draw.some(SHAPES, 2):
         exclusive, reverse = (bool(n) for n in draw.rng.integers(0, 2, 2))
-        flags = {"exclusive": exclusive, "reverse": reverse}
-        yield draw.case(shape, axis=axis, values=lambda a: np.sign(a), **flags)
+        yield draw.case(
+            shape, axis=axis, exclusive=exclusive, reverse=reverse, values=lambda a: np.sign(a)
+        )
 
 
 @cases(ScatterOp, rows=[Row((e, i, e)) for e in (*FLOATS, *INTEGERS) for i in (i32, i64)])
 def scatter(draw: Draw) -> Iterator[Case]:
-    """Several updates of one row, and rows beyond both ends, which are clamped."""
+    """Returns several updates of one row, and rows beyond both ends, which are clamped."""
     for rows, count, columns in draw.some(((5, 11, 1), (7, 3, 37), (1, 5, 4)), 1):
         (reduction,) = draw.some(REDUCTIONS, 1)
         indices = draw.rng.integers(-2 * rows, 2 * rows, count)

@@ -19,7 +19,7 @@ INDICES = (i32, i64)
 
 @cases(ResampleOp, rows=[Row((e, i, compute_type(e))) for e in FLOATS for i in INDICES])
 def resample(draw: Draw) -> Iterator[Case]:
-    """Some places lie beyond both ends, where they are clamped."""
+    """Yields some places lie beyond both ends, where they are clamped."""
     for shape, target, taps in draw.some((((7, 13), 5, 2), ((2, 3, 11), 17, 4), ((5, 1), 3, 1)), 2):
         axis = int(draw.rng.integers(len(shape)))
         places = draw.rng.integers(-2, shape[axis] + 2, (target, taps))
@@ -65,7 +65,7 @@ def determinant(draw: Draw) -> Iterator[Case]:
 
 @cases(MaxPoolPlacesOp, rows=UNIFORM)
 def max_pool_places(draw: Draw) -> Iterator[Case]:
-    """What was pooled is drawn as well, so windows may be without an element that equals it."""
+    """Draws the pooled input as well, so windows may be without an element that equals it."""
     yield draw.case(
         (1, 3, 7, 6),
         (1, 3, 3, 3),

@@ -16,6 +16,7 @@ from . import (  # noqa: F401
     moves,
     normalization,
     quantization,
+    recurrent,
     resampling,
 )
 from .graph import export_onnx

@@ -28,7 +28,9 @@ def generic(writer: Writer, node: GenericOp) -> str:
 
 
 def as_formula(writer: Writer, node: Structured) -> str:
-    """The formula of an operator without a counterpart in ONNX, and the numbers that it names."""
+    """
+    Returns the formula of an operator without a counterpart in ONNX, and the numbers that it names.
+    """
     call, operator = node.call, type(node)
     formula, numbers = operator.formula_of(call), operator.numbers(call)
     names = [name for name, _ in node.get_irdl_definition().operands]
@@ -40,7 +42,7 @@ def as_formula(writer: Writer, node: Structured) -> str:
         hint=hint_of(node),
         domain=GLOW,
         formula=formula,
-        element=code_of(element_of(node.result.type)),
-        shape=list(shape_of(node.result.type)),
+        element=code_of(element_of(node.results[0].type)),
+        shape=list(shape_of(node.results[0].type)),
         **{name: list(v) if isinstance(v, tuple) else v for name, v in numbers.items()},
     )

@@ -18,7 +18,7 @@ from .writer import Writer, code_of, exporter
 
 @exporter(ResampleOp)
 def resample(writer: Writer, node: ResampleOp) -> str:
-    """What is read, times its weights, and the sums; 16-bit floats compute in f32."""
+    """Writes the reads, the products with weights, and the sums; 16-bit floats compute in f32."""
     x, places, weights = writer.inputs(node)
     axis, shape = node.axis.value.data, shape_of(node.input.type)
     element, wide = element_of(node.input.type), element_of(node.weights.type)

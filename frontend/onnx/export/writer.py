@@ -37,7 +37,7 @@ _PACKED_DTYPES: dict[int, type] = {
 
 
 def exporter(*operators: type[N]) -> Callable[[Exporter[N]], Exporter[N]]:
-    """Returns registers the function that writes some operators."""
+    """Registers the function that writes some operators."""
     return EXPORTERS.entry(*operators)
 
 

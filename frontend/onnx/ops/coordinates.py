@@ -37,7 +37,7 @@ _FAR = 2.0**20
 
 
 def wide_float(*elements: Attribute) -> Attribute:
-    """The type in which coordinates compute: f64 if one of the elements is, else f32."""
+    """Returns the type in which coordinates compute: f64 if one of the elements is, else f32."""
     return f64 if f64 in elements else f32
 
 
@@ -78,7 +78,7 @@ class Coordinates:
         return self._both(MaximumOp, x, low)
 
     def inside(self, x: SSAValue, low: float, high: float) -> SSAValue:
-        """Whether `low <= x <= high`, which a NaN is not."""
+        """Returns whether `low <= x <= high`, which a NaN is not."""
         least, most = self._value(low, x), self._value(high, x)
         above = self._build.elementwise(LessEqualOp, least, x)
         return self._build.op(AndOp, above, self._build.elementwise(LessEqualOp, x, most))
@@ -87,12 +87,14 @@ class Coordinates:
         return self._build.elementwise(SelectOp, condition, then, self._value(otherwise, then))
 
     def clamped(self, x: SSAValue, low: float, high: float) -> SSAValue:
-        """`x` from `low` to `high`; a NaN becomes `low`, and so a place within the image."""
+        """
+        Returns `x` from `low` to `high`; a NaN becomes `low`, and so a place within the image.
+        """
         above = self._build.elementwise(LessEqualOp, self._value(low, x), x)
         return self._both(MinimumOp, self.chosen(above, x, low), high)
 
     def reflected(self, x: SSAValue, low: float, high: float) -> SSAValue:
-        """`x` reflected at both ends until it lies between them."""
+        """Returns `x` reflected at both ends until it lies between them."""
         width = high - low
         if width <= 0:
             return self._build.splat_like(low, x)
@@ -109,7 +111,7 @@ class Coordinates:
 
 @dataclass(frozen=True)
 class Taps:
-    """What points read along one dimension: [R, P, T]."""
+    """Elements that points read along one dimension: [R, P, T]."""
 
     places: SSAValue
     """Within the image, as whole numbers in the type of coordinates."""
@@ -117,7 +119,9 @@ class Taps:
 
 
 def linear_taps(build: GraphBuilder, x: SSAValue, size: int) -> Taps:
-    """The neighbours of coordinates `x` [R, P, 1]; what is outside the image counts as 0."""
+    """
+    Returns the neighbours of coordinates `x` [R, P, 1]; what is outside the image counts as 0.
+    """
     c = Coordinates(build)
     x = c.clamped(x, -4.0, size + 4.0)
     places = c.add(c.floor(x), c.numbers([0, 1], x))
@@ -127,7 +131,7 @@ def linear_taps(build: GraphBuilder, x: SSAValue, size: int) -> Taps:
 
 
 def cubic_weights(build: GraphBuilder, d: SSAValue) -> SSAValue:
-    """The convolution kernel of Keys 1981 for distances up to 2."""
+    """Returns the convolution kernel of Keys 1981 for distances up to 2."""
     c, a = Coordinates(build), _KEYS
     near = c.add(c.mul(c.mul(c.add(c.mul(d, a + 2), -(a + 3)), d), d), 1.0)
     far = c.add(c.mul(c.add(c.mul(c.add(c.mul(d, a), -5 * a), d), 8 * a), d), -4 * a)
@@ -156,7 +160,7 @@ def sampled(
 
 
 def _combined(build: GraphBuilder, operator: type[Node], a: SSAValue, b: SSAValue) -> SSAValue:
-    """`operator` of each tap in `a` with each in `b`."""
+    """Returns `operator` of each tap in `a` with each in `b`."""
     (r, p, first), (_, _, second) = shape(a), shape(b)
     left, right = build.reshape(a, [r, p, first, 1]), build.reshape(b, [r, p, 1, second])
     return build.reshape(build.elementwise(operator, left, right), [r, p, first * second])

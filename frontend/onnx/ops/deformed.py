@@ -19,7 +19,7 @@ from .matrix import matrix_product
 
 @converter("DeformConv", since=19)
 def deform_conv(node: OnnxNode) -> SSAValue:
-    """Interpolated elements, one for each place of each window, times the filter."""
+    """Multiplies interpolated elements, one for each place of each window, by the filter."""
     build, x, w = node.build, node.input(0), node.input(1)
     window = convolution_window(node, x, w)
     n, group, offsets = rank(x) - 2, window["group"], node.attr("offset_group", 1)
@@ -48,7 +48,9 @@ def deform_conv(node: OnnxNode) -> SSAValue:
 def _taps(
     node: OnnxNode, window: dict, kernel: Sequence[int], out: Sequence[int], images: int
 ) -> list[Taps]:
-    """What each place of each window reads, [images, kernel and windows, taps]."""
+    """
+    Returns the elements that each place of each window reads, [images, kernel and windows, taps].
+    """
     build, x, n = node.build, node.input(0), len(kernel)
     c, wide = Coordinates(build), wide_float(element(x))
     points = prod(kernel) * prod(out)
@@ -66,7 +68,7 @@ def _taps(
 def _masked(
     build: GraphBuilder, mask: SSAValue | None, tap: Taps, images: int, points: int
 ) -> Taps:
-    """A tap whose weights are multiplied by a mask, if there is one."""
+    """Returns a tap whose weights are multiplied by a mask, if there is one."""
     if mask is None:
         return tap
     wide = build.cast(mask, element(tap.weights))
@@ -75,7 +77,7 @@ def _masked(
 
 
 def _regular(window: dict, kernel: Sequence[int], out: Sequence[int], d: int) -> np.ndarray:
-    """The coordinates along `d` of all places [kernel, windows] if no offset moves them."""
+    """Returns the coordinates along `d` of all places [kernel, windows] if no offset moves them."""
     n = len(kernel)
     inside = np.arange(kernel[d]) * window["dilations"][d]
     first = np.arange(out[d]) * window["strides"][d] - window["pads"][d]

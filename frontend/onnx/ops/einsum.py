@@ -76,7 +76,10 @@ def _labels(term: str, n: int, equation: str) -> tuple[str, ...]:
 
 
 def _result(operands: Sequence[Labelled], right: str | None, equation: str) -> tuple[str, ...]:
-    """The labels of the result: by default those of the ellipsis, then letters that occur once."""
+    """
+    Returns the labels of the result: by default those of the ellipsis, then letters that occur
+    once.
+    """
     found = Counter(label for o in operands for label in o.labels)
     covered = sorted((label for label in found if label.isdigit()), key=int, reverse=True)
     if right is None:
@@ -103,7 +106,7 @@ def _sizes(operands: Sequence[Labelled], equation: str) -> dict[str, int]:
 
 
 def _diagonal(build: GraphBuilder, x: Labelled) -> Labelled:
-    """`x` with each label once: where a label repeats, only equal indices count."""
+    """Returns `x` with each label once: where a label repeats, only equal indices count."""
     while (label := next((v for v, n in Counter(x.labels).items() if n > 1), None)) is not None:
         first, second = [d for d, v in enumerate(x.labels) if v == label][:2]
         others = [d for d in range(len(x.labels)) if d not in (first, second)]
@@ -119,7 +122,7 @@ def _diagonal(build: GraphBuilder, x: Labelled) -> Labelled:
 
 
 def _without_ones(build: GraphBuilder, x: Labelled, sizes: dict[str, int]) -> Labelled:
-    """`x` without dimensions of size 1 that broadcast to others."""
+    """Returns `x` without dimensions of size 1 that broadcast to others."""
     kept = [
         (label, size)
         for label, size in zip(x.labels, shape(x.value), strict=True)
@@ -130,7 +133,7 @@ def _without_ones(build: GraphBuilder, x: Labelled, sizes: dict[str, int]) -> La
 
 
 def _summed(build: GraphBuilder, x: Labelled, needed: set[str]) -> Labelled:
-    """`x` summed over all dimensions that nothing needs."""
+    """Returns `x` summed over all dimensions that nothing needs."""
     axes = [d for d, label in enumerate(x.labels) if label not in needed]
     if not axes:
         return x
@@ -139,7 +142,7 @@ def _summed(build: GraphBuilder, x: Labelled, needed: set[str]) -> Labelled:
 
 
 def _product(build: GraphBuilder, a: Labelled, b: Labelled, needed: set[str]) -> Labelled:
-    """The product of two tensors, summed over the labels that nothing else needs."""
+    """Returns the product of two tensors, summed over the labels that nothing else needs."""
     a = _summed(build, a, needed | set(b.labels))
     b = _summed(build, b, needed | set(a.labels))
     both = [label for label in a.labels if label in b.labels]

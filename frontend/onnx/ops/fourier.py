@@ -25,8 +25,9 @@ def transform(node: OnnxNode) -> SSAValue:
 
 def _transformed(node: OnnxNode, axis: int) -> SSAValue:
     """
-    Rows of `axis` and of the last dimension, which has real and imaginary parts, times a matrix. It
-    takes the time of that product, which for long rows is more than that of a fast transform.
+    Returns rows of `axis` and of the last dimension, which has real and imaginary parts, times a
+    matrix. It takes the time of that product, which for long rows is more than that of a fast
+    transform.
     """
     build, x = node.build, node.input(0)
     axis, last = normal_axis(axis, rank(x)), rank(x) - 1
@@ -55,8 +56,8 @@ def _transformed(node: OnnxNode, axis: int) -> SSAValue:
 
 def _matrix(length: int, given: int, parts: int, inverse: bool, onesided: bool) -> np.ndarray:
     """
-    From `given` numbers of so many parts to all, or with `onesided` only those that the others
-    mirror; an inverse transform from these gives real numbers.
+    Returns the factors between `given` numbers of so many parts and all results, or with `onesided`
+    only those that the others mirror; an inverse transform from these gives real numbers.
     """
     count = length // 2 + 1 if onesided and not inverse else length
     n, k = np.arange(given)[:, None], np.arange(count)[None, :]

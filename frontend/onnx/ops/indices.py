@@ -18,7 +18,7 @@ from ..node import OnnxNode
 
 
 def whole_indices(node: OnnxNode, index: int) -> SSAValue:
-    """An input of indices as i64. Raises ModelError for other elements."""
+    """Returns an input of indices as i64. Raises ModelError for other elements."""
     value = node.input(index)
     if element(value) not in (i32, i64):
         raise ModelError(f"expected indices of i32 or i64, found {value.type}")
@@ -31,7 +31,7 @@ _ANYWHERE = ReshapeOp | TransposeOp | BroadcastOp
 
 def expect_range(node: OnnxNode, index: int, low: Sequence[int], high: Sequence[int]) -> None:
     """
-    Say that an input has indices in a range: of all of them, or for each place along the last
+    Says that an input has indices in a range: of all of them, or for each place along the last
     dimension. Raises ModelError if it is constant and that is wrong. Of inputs of the model that
     come here as they are, calls check it.
     """
@@ -53,19 +53,21 @@ def expect_range(node: OnnxNode, index: int, low: Sequence[int], high: Sequence[
 
 
 def expect_along(node: OnnxNode, index: int, size: int) -> None:
-    """Say that an input has indices into a dimension of a size; negative ones count back."""
+    """Says that an input has indices into a dimension of a size; negative ones count back."""
     expect_range(node, index, [-size], [size - 1])
 
 
 def counted_from_front(build: GraphBuilder, indices: SSAValue, size: int | SSAValue) -> SSAValue:
-    """Indices into a dimension (or dimensions, as a value) of which negative ones count back."""
+    """
+    Returns indices into a dimension (or dimensions, as a value) of which negative ones count back.
+    """
     ends = build.splat_like(size, indices) if isinstance(size, int) else size
     negative = build.op(LessOp, indices, build.splat_like(0, indices))
     return build.op(SelectOp, negative, build.op(AddOp, indices, ends), indices)
 
 
 def limited(build: GraphBuilder, indices: SSAValue, size: int | SSAValue) -> SSAValue:
-    """The same, clamped to what the dimension has."""
+    """Returns the same, clamped to what the dimension has."""
     found = counted_from_front(build, indices, size)
     if isinstance(size, int):
         return build.op(ClipOp, found, min=0, max=max(0, size - 1))

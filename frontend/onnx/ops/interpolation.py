@@ -31,7 +31,7 @@ _HALF = np.float32(0.5)
 
 @dataclass(frozen=True)
 class Interpolation:
-    """How elements between those of the input are computed."""
+    """The rule by which elements between those of the input are computed."""
 
     mode: str
     """`nearest`, `linear` or `cubic`"""
@@ -56,7 +56,7 @@ class Resized:
     """The part of the input that `tf_crop_and_resize` takes, from 0 to 1."""
 
     def coordinates(self, transform: str) -> np.ndarray:
-        """The coordinate in the input of each element of the result, as f32."""
+        """Returns the coordinate in the input of each element of the result, as f32."""
         x = np.arange(self.target, dtype=np.float32)
         scale, size = self.scale, np.float32(self.size)
         # ONNX's tests, unlike its text, take the length before it is rounded
@@ -85,8 +85,8 @@ class Resized:
 
 def taps(dim: Resized, how: Interpolation) -> tuple[np.ndarray, np.ndarray]:
     """
-    For each element of the result, the places [J, T] of the elements of the input that it is made
-    of, and their weights [J, T] as f64.
+    Returns, for each element of the result, the places [J, T] of the elements of the input that it
+    is made of, and their weights [J, T] as f64.
     """
     x = dim.coordinates(how.transform).astype(np.float64)
     if how.mode == "nearest":
@@ -114,7 +114,7 @@ def _linear(distance: np.ndarray) -> np.ndarray:
 
 
 def _cubic(d: np.ndarray, a: float) -> np.ndarray:
-    """The convolution kernel of Keys 1981."""
+    """Returns the convolution kernel of Keys 1981."""
     near = ((a + 2) * d - (a + 3)) * d * d + 1
     far = ((a * d - 5 * a) * d + 8 * a) * d - 4 * a
     return np.where(d <= 1, near, np.where(d < 2, far, 0.0))
@@ -128,8 +128,8 @@ def resized(
     beyond: float | None = None,
 ) -> SSAValue:
     """
-    `x` with other sizes along some dimensions. `beyond` is the value of elements whose coordinate
-    is outside the input; without it, they are those at the border.
+    Returns `x` with other sizes along some dimensions. `beyond` is the value of elements whose
+    coordinate is outside the input; without it, they are those at the border.
     """
     source = element(x)
     outside = _outside(dims, rank(x), how.transform) if beyond is not None else None
@@ -151,7 +151,9 @@ def resized(
 
 
 def _outside(dims: dict[int, Resized], n: int, transform: str) -> np.ndarray:
-    """Whether each element of the result lies outside, with size 1 where dimensions stay."""
+    """
+    Returns whether each element of the result lies outside, with size 1 where dimensions stay.
+    """
     found = np.zeros([1] * n, np.bool_)
     for axis, dim in dims.items():
         x = dim.coordinates(transform)
@@ -162,7 +164,7 @@ def _outside(dims: dict[int, Resized], n: int, transform: str) -> np.ndarray:
 
 
 def _reduced(places: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The same, without taps of weight 0 as far as each element has some."""
+    """Returns the same, without taps of weight 0 as far as each element has some."""
     order = np.argsort(weights == 0, axis=1, kind="stable")
     kept = max(1, int((weights != 0).sum(1).max(initial=0)))
     first = order[:, :kept]
@@ -170,7 +172,7 @@ def _reduced(places: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.nd
 
 
 def _times(dim: Resized, places: np.ndarray, weights: np.ndarray) -> int | None:
-    """How many times in a row each element is taken; None if that is not so."""
+    """Returns how many times in a row each element is taken; None if that is not so."""
     times, rest = divmod(dim.target, dim.size)
     expected = np.arange(dim.target) // max(1, times)
     plain = places.shape[1] == 1 and not rest and (weights == 1).all()
@@ -187,7 +189,7 @@ def _along(
 
 
 def _repeated(build: GraphBuilder, x: SSAValue, times: dict[int, int]) -> SSAValue:
-    """The elements along each dimension several times, all dimensions at once."""
+    """Returns the elements along each dimension several times, all dimensions at once."""
     single, spread, joined = [], [], []
     for axis, size in enumerate(shape(x)):
         count = times.get(axis, 1)

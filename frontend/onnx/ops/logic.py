@@ -76,7 +76,9 @@ def is_infinite(node: OnnxNode) -> SSAValue:
 
 @converter("BitShift")
 def bit_shift(node: OnnxNode) -> SSAValue:
-    """A shift by a number of bits that the integer does not have leaves its sign, or nothing."""
+    """
+    Returns a shift by a number of bits that the integer does not have leaves its sign, or nothing.
+    """
     build = node.build
     x, bits = build.broadcast_all(node.input(0), node.input(1))
     integer = element(x)

@@ -30,13 +30,13 @@ def arg_extreme(node: OnnxNode) -> SSAValue:
 
 @converter("Hardmax", since=13)
 def hardmax(node: OnnxNode) -> SSAValue:
-    """1 for the first of the largest elements, 0 for others."""
+    """Converts a Hardmax: 1 for the first of the largest elements, 0 for others."""
     return _hardmax(node, node.input(0), node.axis(rank(node.input(0))))
 
 
 @converter("Hardmax")
 def hardmax_of_rows(node: OnnxNode) -> SSAValue:
-    """Before opset 13, the dimensions from `axis` on are one."""
+    """Converts a Hardmax from before opset 13, where the dimensions from `axis` on are one."""
     x = node.input(0)
     axis = node.axis(rank(x))
     rows = int(np.prod(shape(x)[:axis]))
@@ -64,7 +64,7 @@ def top_k_by_input(node: OnnxNode) -> list[SSAValue]:
 
 
 def _top(node: OnnxNode, k: int, smallest: bool) -> list[SSAValue]:
-    """Values and indices, in order; ONNX leaves the order open if `sorted` is 0."""
+    """Returns values and indices, in order; ONNX leaves the order open if `sorted` is 0."""
     build, x = node.build, node.input(0)
     axis = node.axis(rank(x))
     if not 0 <= k <= shape(x)[axis]:

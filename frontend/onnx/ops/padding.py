@@ -22,7 +22,7 @@ _MODES = ("reflect", "edge", "wrap")
 
 @converter("Pad")
 def pad(node: OnnxNode) -> SSAValue:
-    """Negative pads remove elements, before others are added."""
+    """Converts a padding; negative pads remove elements before others are added."""
     build, x, mode = node.build, node.input(0), node.attr("mode")
     if mode != "constant" and mode not in _MODES:
         raise Unsupported(f"mode={mode!r}")
@@ -45,7 +45,7 @@ def pad(node: OnnxNode) -> SSAValue:
 
 
 def _cut(build: GraphBuilder, x: SSAValue, low: Sequence[int], high: Sequence[int]) -> SSAValue:
-    """What negative pads leave."""
+    """Returns the elements that negative pads leave."""
     starts = [max(0, -p) for p in low]
     ends = [d - max(0, -p) for d, p in zip(shape(x), high, strict=True)]
     kept = [e - s for s, e in zip(starts, ends, strict=True)]
@@ -57,7 +57,7 @@ def _cut(build: GraphBuilder, x: SSAValue, low: Sequence[int], high: Sequence[in
 def _continued(
     build: GraphBuilder, x: SSAValue, low: Sequence[int], high: Sequence[int], mode: str
 ) -> SSAValue:
-    """What is added repeats elements of `x`."""
+    """Pads with elements of `x` that are repeated."""
     for axis, (before, after) in enumerate(zip(low, high, strict=True)):
         size = shape(x)[axis]
         if not before and not after:
@@ -74,7 +74,7 @@ def _continued(
 def _surrounded(
     build: GraphBuilder, x: SSAValue, low: Sequence[int], high: Sequence[int], value: SSAValue
 ) -> SSAValue:
-    """`x` within elements with a value that is not known."""
+    """Returns `x` within elements with a value that is not known."""
     single = build.reshape(value, [1] * rank(x))
     for axis, (before, after) in enumerate(zip(low, high, strict=True)):
         sides = [[*shape(x)[:axis], n, *shape(x)[axis + 1 :]] for n in (before, after)]
@@ -84,7 +84,7 @@ def _surrounded(
 
 
 def _pads(node: OnnxNode, n: int) -> tuple[list[int], list[int]]:
-    """The pads before and after each of the `n` dimensions."""
+    """Returns the pads before and after each of the `n` dimensions."""
     pads = (node.ints("pads") if node.has("pads") else node.known_ints(1)) or []
     given = node.known_ints(3)
     axes = list(range(n)) if given is None else [a % n if -n <= a < n else n for a in given]
@@ -98,7 +98,7 @@ def _pads(node: OnnxNode, n: int) -> tuple[list[int], list[int]]:
 
 @converter("Col2Im")
 def col2im(node: OnnxNode) -> SSAValue:
-    """Sums of the elements that windows [N, C * K, L] have at each place of an image."""
+    """Returns sums of the elements that windows [N, C * K, L] have at each place of an image."""
     x, image, block = node.input(0), node.known_ints(1) or [], node.known_ints(2) or []
     n = len(image)
     if rank(x) != 3 or len(block) != n or min([*image, *block], default=0) < 1:

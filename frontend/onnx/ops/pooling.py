@@ -50,7 +50,7 @@ def lp_pool(node: OnnxNode) -> SSAValue:
 
 @converter("GlobalLpPool")
 def global_lp_pool(node: OnnxNode) -> SSAValue:
-    """The norm of each channel; sums of 16-bit floats are f32."""
+    """Returns the norm of each channel; sums of 16-bit floats are f32."""
     build, x, p = node.build, node.input(0), _order(node)
     wide = build.op(AbsOp, build.cast(x, f64 if element(x) == f64 else f32))
     powers = wide if p == 1 else build.with_number(PowOp, wide, p)
@@ -59,7 +59,7 @@ def global_lp_pool(node: OnnxNode) -> SSAValue:
 
 
 def _order(node: OnnxNode) -> int:
-    """The order of a norm; a whole number since opset 2."""
+    """Returns the order of a norm; a whole number since opset 2."""
     p = node.attr("p", 2)
     if p != int(p) or p < 1:
         raise Unsupported(f"p={p}")

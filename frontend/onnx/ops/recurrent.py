@@ -54,9 +54,13 @@ class _Reader:
         if rank(x) != 3 or rank(r) != 3:
             raise ModelError(f"expected inputs of rank 3, found {x.type} and {r.type}")
         self.x = x
-        self.sizes = s = _Sizes(shape(r)[0], operator.GATES, *shape(x)[:2], shape(r)[2])
+        steps, batch, _ = shape(self.x)
+        self.sizes = s = _Sizes(shape(r)[0], operator.GATES, steps, batch, shape(r)[2])
         rows = s.gates * s.hidden
-        wanted = {1: (s.directions, rows, shape(x)[2]), 2: (s.directions, rows, s.hidden)}
+        wanted: dict[int, tuple[int, ...]] = {
+            1: (s.directions, rows, shape(x)[2]),
+            2: (s.directions, rows, s.hidden),
+        }
         wanted[3] = (s.directions, 2 * rows)
         for index, found in wanted.items():
             value = node.optional(index)
@@ -72,7 +76,7 @@ class _Reader:
         return self.build.transpose(x, [1, 0, 2]) if self.batch_first else x
 
     def part(self, value: SSAValue, d: int) -> SSAValue:
-        """What a value holds for a direction."""
+        """Returns the part of a value for a direction."""
         rest = shape(value)[1:]
         one = self.build.slice(value, [d, *[0] * len(rest)], [1, *rest])
         return self.build.reshape(one, list(rest))
@@ -81,7 +85,7 @@ class _Reader:
         return self.build.splat(0, element(self.x), sizes)
 
     def biases(self, d: int) -> tuple[SSAValue, SSAValue]:
-        """Those of the input and of the state."""
+        """Returns the biases of the input and of the state."""
         rows, b = self.sizes.gates * self.sizes.hidden, self.node.optional(3)
         if b is None:
             return self.zeros(rows), self.zeros(rows)
@@ -90,14 +94,14 @@ class _Reader:
         return first, second
 
     def projected(self, d: int, bias: SSAValue) -> SSAValue:
-        """The products of all inputs with their weights, plus the bias."""
+        """Returns the products of all inputs with their weights, plus the bias."""
         s, build, w = self.sizes, self.build, self.part(self.node.input(1), d)
         flat = build.reshape(self.x, [s.steps * s.batch, shape(self.x)[2]])
         product = build.op(FullyConnectedOp, flat, w, bias)
         return build.reshape(product, [s.steps, s.batch, s.gates * s.hidden])
 
     def initial(self, d: int, *indices: int) -> SSAValue:
-        """The first states, [S, B, H]."""
+        """Returns the first states, [S, B, H]."""
         s, parts = self.sizes, []
         for index in indices:
             given = self.node.optional(index)
@@ -108,7 +112,7 @@ class _Reader:
         return self.build.concat(parts, 0)
 
     def mask(self) -> SSAValue | None:
-        """Which steps [T, B] each element of the batch has; None if all."""
+        """Returns the mask of steps [T, B] that each element of the batch has; None if all."""
         lengths, s, build = self.node.optional(4), self.sizes, self.build
         if lengths is None:
             return None
@@ -119,7 +123,7 @@ class _Reader:
         return found
 
     def activations(self, d: int, default: str) -> str:
-        """The functions of a direction, as the dialect writes them."""
+        """Returns the functions of a direction, as the dialect writes them."""
         given = self.node.attr("activations")
         if given is None:
             return default
@@ -186,7 +190,7 @@ def rnn(node: OnnxNode) -> list[SSAValue]:
 
 
 def _weights(reader: _Reader, d: int) -> SSAValue:
-    """The weights of the state, [H, gates]."""
+    """Returns the weights of the state, [H, gates]."""
     return reader.build.transpose(reader.part(reader.node.input(2), d), [1, 0])
 
 
@@ -195,7 +199,7 @@ def _layers(
     operator: type[Recurrent],
     layer: Callable[[_Reader, int], tuple[list[SSAValue], dict[str, Any]]],
 ) -> list[SSAValue]:
-    """All directions: their hidden states, and the last states."""
+    """Returns all directions: their hidden states, and the last states."""
     reader, build = _Reader(node, operator), node.build
     s, direction = reader.sizes, node.attr("direction", "forward")
     backwards = {"forward": [False], "reverse": [True], "bidirectional": [False, True]}

@@ -19,7 +19,8 @@ from .coordinates import Coordinates, Taps, linear_taps, sampled, wide_float
 @converter("RoiAlign", since=10)
 def roi_align(node: OnnxNode) -> SSAValue:
     """
-    The mean, or the largest product with a weight, of interpolated points in each bin of a region.
+    Returns the mean, or the largest product with a weight, of interpolated points in each bin of a
+    region.
 
     Without `sampling_ratio`, the size of a region says how many points its bins have, so regions
     are constant, and those with equal numbers are computed together.
@@ -102,7 +103,10 @@ def _bin_taps(
     count: int,
     largest: bool,
 ) -> Taps:
-    """What each bin reads along dimension `d`, for points at `x` [R, P], `count` in each bin."""
+    """
+    Returns the elements that each bin reads along dimension `d`, for points at `x` [R, P], `count`
+    in each bin.
+    """
     c, regions = Coordinates(build), shape(x)[0]
     points = build.reshape(x, [regions, bins[d] * count, 1])
     counts = c.inside(points, -1.0, float(size))

@@ -20,7 +20,7 @@ _POLICIES = {"not_larger": min, "not_smaller": max}
 
 @converter("Upsample")
 def upsample(node: OnnxNode) -> SSAValue:
-    """The scales are an attribute, and an input since opset 9."""
+    """Converts an Upsample, whose scales are an attribute, and an input since opset 9."""
     x = node.input(0)
     if node.has("height_scale"):
         scales = [1.0, 1.0, node.attr("height_scale"), node.attr("width_scale")]
@@ -28,7 +28,7 @@ def upsample(node: OnnxNode) -> SSAValue:
         scales = [float(s) for s in node.attr("scales")]
     else:
         scales = _floats(node, 1)
-    mode = {"bilinear": "linear"}.get(node.attr("mode"), node.attr("mode"))
+    mode = node.attr("mode").replace("bilinear", "linear")
     return _by_scales(node, x, scales, list(range(rank(x))), Interpolation(mode, "asymmetric"))
 
 
@@ -41,7 +41,9 @@ def resize_by_scales(node: OnnxNode) -> SSAValue:
 
 @converter("Resize", since=11)
 def resize(node: OnnxNode) -> SSAValue:
-    """Either scales or sizes are given, for all dimensions or for those of `axes`."""
+    """
+    Converts a Resize: either scales or sizes are given, for all dimensions or for those of `axes`.
+    """
     x, given = node.input(0), node.ints("axes")
     axes = list(range(rank(x))) if given is None else [normal_axis(a, rank(x)) for a in given]
     if len(set(axes)) != len(axes):
@@ -116,7 +118,7 @@ def _resized(
 
 
 def _region(node: OnnxNode, n: int) -> tuple[list[float], list[float]]:
-    """Where the part of the input starts and ends that is resized, along each dimension."""
+    """Returns the start and end of the part of the input that is resized, along each dimension."""
     region = _floats(node, 1)
     if len(region) != 2 * n:
         raise ModelError(f"expected {counted(2 * n, 'number')} in roi, found {region}")

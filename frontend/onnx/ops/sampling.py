@@ -53,13 +53,16 @@ def grid_sample(node: OnnxNode) -> SSAValue:
 def _taps(
     build: GraphBuilder, x: SSAValue, size: int, mode: str, padding: str, corners: bool
 ) -> Taps:
-    """What points with normalized coordinates `x` [R, P, 1] read along a dimension."""
+    """
+    Returns the elements that points with normalized coordinates `x` [R, P, 1] read along a
+    dimension.
+    """
     c, last = Coordinates(build), size - 1.0
     low, high = (0.0, last) if corners else (-0.5, last + 0.5)
     x = c.add(c.mul(c.add(x, 1.0), (high - low) / 2), low)
     if mode == "nearest":
         x = c.round(x)
-    if padding == "border":
+    if padding == "border" and mode != "cubic":
         x = c.clamped(x, 0.0, last)
     elif padding == "reflection":
         x = c.reflected(x, low, high)
@@ -82,7 +85,7 @@ def _taps(
 
 @converter("AffineGrid")
 def affine_grid(node: OnnxNode) -> SSAValue:
-    """The points of a regular grid, transformed: a product with a constant."""
+    """Returns the points of a regular grid, transformed: a product with a constant."""
     build, theta = node.build, node.input(0)
     size = node.known_ints(1) or []
     n = len(size) - 2
@@ -100,7 +103,7 @@ def affine_grid(node: OnnxNode) -> SSAValue:
 
 
 def _regular(count: int, corners: bool) -> np.ndarray:
-    """Normalized coordinates of `count` elements."""
+    """Returns normalized coordinates of `count` elements."""
     if corners:
         return np.linspace(-1, 1, count) if count > 1 else np.array([-1.0])
     return (np.arange(count) * 2 + 1) / count - 1

@@ -21,7 +21,7 @@ from .indices import expect_along, expect_range, limited, whole_indices
 def _scattered(
     node: OnnxNode, rows: int, places: SSAValue, updates: SSAValue, reduction: str
 ) -> SSAValue:
-    """The first input as `rows` rows, of which `places` names those that are updated."""
+    """Returns the first input as `rows` rows, of which `places` names those that are updated."""
     build, data = node.build, node.input(0)
     if not size(updates) or not size(data):
         return data
@@ -36,13 +36,16 @@ def _scattered(
 
 
 def _constant(build: GraphBuilder, numbers: np.ndarray, like: SSAValue) -> SSAValue:
-    """Whole numbers as indices, broadcast to the shape of others."""
+    """Returns whole numbers as indices, broadcast to the shape of others."""
     return build.broadcast(build.constant(numbers.astype(np.int64)), shape(like))
 
 
 @converter("ScatterElements", "Scatter")
 def scatter_elements(node: OnnxNode) -> SSAValue:
-    """Each update is a row of one element, whose place follows from its own place and an index."""
+    """
+    Converts updates that are rows of one element, whose place follows from its own place and an
+    index.
+    """
     build, data, indices = node.build, node.input(0), whole_indices(node, 1)
     axis = node.axis(rank(data), default=0)
     inner, outer = shape(indices), shape(data)
@@ -78,7 +81,10 @@ def scatter_nd(node: OnnxNode) -> SSAValue:
 
 
 def row_numbers(build: GraphBuilder, indices: SSAValue, sizes: tuple[int, ...]) -> SSAValue:
-    """The number of each row, whose indices in dimensions of some sizes stand beside each other."""
+    """
+    Returns the number of each row, whose indices in dimensions of some sizes stand beside each
+    other.
+    """
     ends = _constant(build, np.array(sizes, np.int64), indices)
     strides = _constant(build, np.array(row_major_strides(sizes), np.int64), indices)
     steps = build.op(MulOp, limited(build, indices, ends), strides)
@@ -87,7 +93,10 @@ def row_numbers(build: GraphBuilder, indices: SSAValue, sizes: tuple[int, ...]) 
 
 @converter("TensorScatter")
 def tensor_scatter(node: OnnxNode) -> SSAValue:
-    """Each image of a batch gets its update from an index on, which may go around the end."""
+    """
+    Converts a TensorScatter: each image of a batch gets its update from an index on, which may go
+    around the end.
+    """
     build, cache, update = node.build, node.input(0), node.input(1)
     axis = normal_axis(node.attr("axis"), rank(cache))
     batch, length, rows = shape(cache)[0], shape(cache)[axis], prod(shape(cache)[: axis + 1])

@@ -32,7 +32,7 @@ def gather_elements(node: OnnxNode) -> SSAValue:
 
 @converter("GatherND")
 def gather_nd(node: OnnxNode) -> SSAValue:
-    """A gather of rows, whose numbers follow from their indices."""
+    """Returns a gather of rows, whose numbers follow from their indices."""
     build, data, indices = node.build, node.input(0), whole_indices(node, 1)
     batch, depth = node.attr("batch_dims", 0), shape(indices)[-1]
     outer = shape(data)
@@ -54,7 +54,7 @@ def gather_nd(node: OnnxNode) -> SSAValue:
 
 @converter("OneHot")
 def one_hot(node: OnnxNode) -> SSAValue:
-    """`on` where the number of a place is the index, `off` elsewhere."""
+    """Returns `on` where the number of a place is the index, `off` elsewhere."""
     build, values = node.build, node.input(2)
     depth = int(node.known_number(1))
     indices = build.cast(node.input(0), i64)
@@ -70,7 +70,7 @@ def one_hot(node: OnnxNode) -> SSAValue:
 
 @converter("Compress")
 def compress(node: OnnxNode) -> SSAValue:
-    """The slices whose condition is true: how many, so it has to be known."""
+    """Returns the slices whose condition is true: how many, so it has to be known."""
     build, data = node.build, node.input(0)
     if node.has("axis"):
         axis = node.axis(rank(data))
@@ -86,7 +86,7 @@ def compress(node: OnnxNode) -> SSAValue:
 
 @converter("NonZero")
 def nonzero(node: OnnxNode) -> SSAValue:
-    """How many elements are not zero decides the shape, so all have to be known."""
+    """Returns how many elements are not zero decides the shape, so all have to be known."""
     array = node.known(0)
     assert array is not None
     return node.build.constant(np.array(np.nonzero(array), np.int64))
@@ -94,7 +94,7 @@ def nonzero(node: OnnxNode) -> SSAValue:
 
 @converter("Unique")
 def unique(node: OnnxNode) -> list[SSAValue]:
-    """How many elements differ decides the shapes, so all have to be known."""
+    """Returns how many elements differ decides the shapes, so all have to be known."""
     array = node.known(0)
     assert array is not None
     axis = node.axis(array.ndim) if node.has("axis") else None
@@ -109,7 +109,7 @@ def unique(node: OnnxNode) -> list[SSAValue]:
 
 @converter("ReverseSequence")
 def reverse_sequence(node: OnnxNode) -> SSAValue:
-    """The first elements of each sequence, as many as its length says, in reverse order."""
+    """Returns the first elements of each sequence, as many as its length says, in reverse order."""
     build, x, lengths = node.build, node.input(0), whole_indices(node, 1)
     time, batch = node.axis(rank(x), "time_axis"), node.axis(rank(x), "batch_axis")
     if {time, batch} != {0, 1} or shape(lengths) != (shape(x)[batch],):
@@ -128,5 +128,5 @@ def reverse_sequence(node: OnnxNode) -> SSAValue:
 
 
 def _beside(time: int, count: int) -> list[int]:
-    """The shape of a number for each sequence, beside the dimension of time."""
+    """Returns the shape of a number for each sequence, beside the dimension of time."""
     return [1, count] if time == 0 else [count, 1]

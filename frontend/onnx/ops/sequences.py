@@ -29,7 +29,7 @@ def sequence_of(node: OnnxNode, tensors: Sequence[SSAValue]) -> SSAValue:
 
 
 def tensors_of(node: OnnxNode, index: int) -> list[SSAValue]:
-    """The tensors of an input that is a sequence."""
+    """Returns the tensors of an input that is a sequence."""
     value = node.input(index)
     owner = value.owner
     if not isinstance(value.type, TupleType) or not isinstance(owner, UnrealizedConversionCastOp):
@@ -38,7 +38,7 @@ def tensors_of(node: OnnxNode, index: int) -> list[SSAValue]:
 
 
 def _place(node: OnnxNode, index: int, length: int, default: int) -> int:
-    """A position in a sequence, from an input; negative ones count from the end."""
+    """Returns a position in a sequence, from an input; negative ones count from the end."""
     found = default if node.optional(index) is None else int(node.known_number(index))
     return normal_axis(found, length)
 
@@ -92,7 +92,7 @@ def concat(node: OnnxNode) -> SSAValue:
 
 @converter("SplitToSequence")
 def split(node: OnnxNode) -> SSAValue:
-    """Parts of one size, the last of which may be smaller, or of sizes that are listed."""
+    """Returns parts of one size, the last of which may be smaller, or of sizes that are listed."""
     build, x = node.build, node.input(0)
     axis = node.axis(rank(x))
     total, given = shape(x)[axis], node.known(1)
@@ -120,7 +120,7 @@ def split(node: OnnxNode) -> SSAValue:
 
 @converter("OptionalHasElement")
 def has_element(node: OnnxNode) -> SSAValue:
-    """Optional inputs of models are refused, so what is here is there."""
+    """Returns true: optional inputs of models are refused, so a value that is here exists."""
     return node.build.constant(np.array(node.optional(0) is not None))
 
 

@@ -39,7 +39,7 @@ class Step:
         return self.build.op(AddOp, a, b)
 
     def is_later(self) -> SSAValue:
-        """Whether this is not the first step."""
+        """Returns whether this is not the first step."""
         later = self.build.op(LessOp, self.build.splat_like(0, self.like), self.number)
         assert element(later) == i1
         return later
@@ -48,16 +48,16 @@ class Step:
         return self.add(self.times(x, self.attribute("norm_coefficient")), gradient)
 
     def root(self, x: SSAValue) -> SSAValue:
-        """The root, a little above 0."""
+        """Returns the root, a little above 0."""
         return self.build.with_number(AddOp, self.build.op(SqrtOp, x), self.attribute("epsilon"))
 
     def decayed(self, old: SSAValue, new: SSAValue, name: str) -> SSAValue:
-        """`beta * old + (1 - beta) * new`"""
+        """Returns `beta * old + (1 - beta) * new`"""
         beta = self.attribute(name)
         return self.add(self.times(old, beta), self.times(new, 1 - beta))
 
     def correction(self, name: str) -> SSAValue:
-        """`1 - beta ** number`"""
+        """Returns `1 - beta ** number`"""
         power = self.build.op(
             PowOp, self.build.splat_like(self.attribute(name), self.like), self.number
         )
@@ -65,7 +65,7 @@ class Step:
 
 
 def adagrad(s: Step, x: SSAValue, gradient: SSAValue, squares: SSAValue) -> list[SSAValue]:
-    """Duchi et al. 2011."""
+    """Converts a step of Adagrad (Duchi et al. 2011)."""
     build, g = s.build, s.regularized(x, gradient)
     growth = build.with_number(AddOp, s.times(s.number, s.attribute("decay_factor")), 1)
     total = s.add(squares, build.op(MulOp, g, g))
@@ -74,7 +74,7 @@ def adagrad(s: Step, x: SSAValue, gradient: SSAValue, squares: SSAValue) -> list
 
 
 def momentum(s: Step, x: SSAValue, gradient: SSAValue, velocity: SSAValue) -> list[SSAValue]:
-    """With the gradient here, or where the velocity leads (Nesterov)."""
+    """Returns a velocity, with the gradient here, or where the velocity leads (Nesterov)."""
     build, g = s.build, s.regularized(x, gradient)
     pushed = build.op(SelectOp, s.is_later(), s.times(g, s.attribute("beta")), g)
     faster = s.add(s.times(velocity, s.attribute("alpha")), pushed)
@@ -87,7 +87,7 @@ def momentum(s: Step, x: SSAValue, gradient: SSAValue, velocity: SSAValue) -> li
 def adam(
     s: Step, x: SSAValue, gradient: SSAValue, mean: SSAValue, square: SSAValue
 ) -> list[SSAValue]:
-    """Kingma and Ba 2015."""
+    """Converts a step of Adam (Kingma and Ba 2015)."""
     build, g = s.build, s.regularized(x, gradient)
     first = s.decayed(mean, g, "alpha")
     second = s.decayed(square, build.op(MulOp, g, g), "beta")

@@ -13,7 +13,7 @@ from ..registry import Kernel, kernel
 
 @kernel(CumSumOp, CumProdOp)
 def cumulative(k: Kernel) -> None:
-    """One slice across the axis after the other is combined with what the slices before gave."""
+    """Combines one slice across the axis after the other with the result of the slices before."""
     operator = k.call.operator
     assert issubclass(operator, Cumulative)
     (data,), axis = k.operands, k.call.int("axis")

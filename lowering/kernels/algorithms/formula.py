@@ -311,9 +311,9 @@ class _Builder:
         reads = tuple(body.accesses) or (self._whole_numbers(1)[[0]],)
         if body.expr.index == 0 and reads[0].element == element:
             return reduced, Reduction(combine, element, reads)
-        own = element_of_term(term.body)
-        value = body.expr if own == element else convert(body.expr, element)
-        return reduced, Reduction(combine, element, reads, Body((value,), (element,)))
+        # sums of small indices may be large
+        each = body.expr if element_of_term(term.body) == element else convert(body.expr, element)
+        return reduced, Reduction(combine, element, reads, Body((each,), (element,)))
 
     def _factors(self, term: Term) -> tuple[Access, ...] | None:
         """Returns the two elements whose product a term is; None if it is not such a product."""

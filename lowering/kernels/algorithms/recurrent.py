@@ -41,15 +41,15 @@ class Layer:
         return self.j.size
 
     def gate(self, view: View, number: int, *row: Index) -> Access:
-        """The part of a gate in the last dimension of a view."""
+        """Returns the part of a gate in the last dimension of a view."""
         return view[[*row, self.b, self.j + number * self.hidden]]
 
     def state(self, number: int) -> Access:
-        """A state before the step."""
+        """Returns a state before the step."""
         return self.k.result[[number, self.before, self.b, self.j]]
 
     def products(self, left: View, row: Sequence[Index], first: int, g: Dim) -> Reduction:
-        """Columns `first + g` of the product of states and weights, over `t`."""
+        """Returns columns `first + g` of the product of states and weights, over `t`."""
         weights = self.k.operands[1]
         reads = left[[*row, self.b, self.t]], weights[[self.t, g + first]]
         return total(Combine.ADD, compute_type(self.k.element), *reads)
@@ -60,7 +60,7 @@ class Layer:
         operands: Sequence[Access],
         reduction: Reduction | None = None,
     ) -> None:
-        """The states after the step; those before it where the mask says so."""
+        """Returns the states after the step, or those before it where the mask is false."""
         k, states = self.k, range(len(values))
         operator = k.call.operator
         assert issubclass(operator, Recurrent)
@@ -79,7 +79,7 @@ class Layer:
 
 @contextmanager
 def _steps(k: Kernel) -> Iterator[Layer]:
-    """What is added inside runs for each step, behind a copy of the first states."""
+    """Runs the nests that are added inside for each step, after a copy of the first states."""
     initial = k.operands[2]
     states, rows, batch, hidden = k.result.shape
     steps, backwards = rows - 1, k.call.get("reverse")
@@ -115,7 +115,7 @@ def lstm(k: Kernel) -> None:
 
 @kernel(GruOp)
 def gru(k: Kernel) -> None:
-    """The product for the new state comes last, as it may need the reset gate."""
+    """Computes a step; the product for the new state comes last, as it may need the reset gate."""
     _, _, batch, hidden = k.result.shape
     x, bias, element = k.operands[0], k.operands[3], compute_type(k.element)
     sums = k.scratch((batch, 2 * hidden), element)

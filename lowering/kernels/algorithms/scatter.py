@@ -24,7 +24,7 @@ _COMBINE: Mapping[str, Callable[[Expr, Expr], Expr]] = {
 @kernel(ScatterOp)
 def scatter(k: Kernel) -> None:
     """
-    A copy of the data, in which one row after the other is updated: several updates of a row need
+    Copies the data and updates one row after the other: several updates of a row need
     their order.
     """
     data, indices, updates = k.operands

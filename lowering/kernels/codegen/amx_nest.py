@@ -86,7 +86,7 @@ class TileNest:
         self._steps, self._first_quad = self._reduced()
 
     def _reduced(self) -> tuple[list[Dim], dict[Dim, Affine]]:
-        """The loops of steps, and where in the depth each step begins."""
+        """Returns the loops of steps, and where in the depth each step begins."""
         depth, quads = self.roles.depth, self.roles.quads
         dims = [d for d in self.nest.reduced if d is not self.roles.parts]
         if depth is None:
@@ -99,7 +99,7 @@ class TileNest:
 
     def run(self, bound: Bound, split: Split | None = None, share: Share | None = None) -> None:
         """
-        Emit the nest for the values of enclosing loop variables; with a split, only what `share`
+        Emits the nest for the values of enclosing loop variables; with a split, only what `share`
         says is this thread's.
         """
         self._configure()
@@ -116,7 +116,7 @@ class TileNest:
         return is_balanced(prod(d.size for d in dims), self._threads)
 
     def _product(self, others: Sequence[Dim], bound: Bound, share: Share | None = None) -> None:
-        """The loops over pixels and panels, and over further dimensions outside of them."""
+        """Yields the loops over pixels and panels, and over further dimensions outside of them."""
         rest = [d for d in self.roles.panels if d is not self.plan.joined]
         panels = (*others, *rest, self._column)
         balanced = share is None or self._is_balanced(panels)
@@ -169,7 +169,7 @@ class TileNest:
             VectorNest(nest, schedule, self.memory, self.machine).run(bound)
 
     def _store(self, kind: GroupLoops, write: Access | None, place: Place) -> None:
-        """Store accumulators: as what the nest writes, or in the array of results."""
+        """Stores accumulators: as what the nest writes, or in the array of results."""
         panels, joined = self.plan.panels, self.plan.joined
         outer, inner, between = 0, panels * COLUMNS, COLUMNS
         if write is not None:
@@ -198,7 +198,9 @@ class TileNest:
             self._reduce(level + 1, reads, self.memory.advance(places, dim, number), kind)
 
     def _step(self, reads: Sequence[Access], places: Places, kind: GroupLoops) -> None:
-        """Add the products of some tiles of the filter and of the image, for each pair of parts."""
+        """
+        Adds the products of some tiles of the filter and of the image, for each pair of parts.
+        """
         parts = self.roles.parts
         loaded: dict[int, Place] = {}
         for i in range(1 if parts is None else parts.size):
@@ -217,7 +219,7 @@ class TileNest:
         kind: GroupLoops,
         loaded: dict[int, Place],
     ) -> None:
-        """Load tiles of the filter, then each tile of the image, and add their products."""
+        """Loads tiles of the filter, then each tile of the image, and adds their products."""
         image, filters = reads
         panels = self.plan.panels
         outer, inner = (stride_of(self.roles.image, d) for d in self.plan.line)
@@ -234,7 +236,7 @@ class TileNest:
 
     def _ahead(self, filters: Access, kind: GroupLoops) -> Access:
         """
-        What a group of pixels prefetches in a step: its share of the lines that the same step reads
+        Prefetches in a step for a group of pixels: its share of the lines that the same step reads
         of the next filter, or of the next panels, if those of one filter are many.
         """
         others = [d for d in self.roles.others if stride_of(self.roles.filter, d)]
@@ -257,7 +259,7 @@ class TileNest:
     def _load(
         self, tile: int, access: Access, place: Place, stride: int, loaded: dict[int, Place]
     ) -> None:
-        """Load a tile, unless it is there already."""
+        """Loads a tile, unless it is there already."""
         if loaded.get(tile) == place:
             return
         loaded[tile] = place
@@ -271,7 +273,7 @@ class TileNest:
         return self.plan.panel_bytes // self.roles.filter_size
 
     def _prefetch(self, filters: Access, place: Place, lines: int, locality: int) -> None:
-        """Prefetch some lines of each panel."""
+        """Prefetches some lines of each panel."""
         for panel, line in product(range(self.plan.panels), range(lines)):
             at = panel * self._between + line * self.roles.pitch
             self.memory.prefetch(filters, place, at, locality)

@@ -209,7 +209,7 @@ class Emitter:
 
     def loop(self, stop: int, step: int = 1) -> Iterator[SSAValue | int]:
         """
-        A loop over 0, `step`, ... below `stop`, of which it gives the number.
+        Yields a loop over 0, `step`, ... below `stop`, of which it gives the number.
 
         A loop of one iteration becomes its body, with the number 0. A loop of no iterations emits
         nothing.
@@ -222,7 +222,7 @@ class Emitter:
     def loop_between(
         self, start: SSAValue | int, stop: SSAValue | int, step: int
     ) -> Iterator[SSAValue]:
-        """A loop over `start`, `start + step`, ... below `stop`, perhaps of no iteration."""
+        """Yields a loop over `start`, `start + step`, ... below `stop`, perhaps of no iteration."""
         block = Block(arg_types=(INDEX,))
         with self.inside(block):
             yield block.args[0]
@@ -232,8 +232,8 @@ class Emitter:
         self, stop: int, step: int, carried: Sequence[SSAValue], body: LoopBody
     ) -> Sequence[SSAValue]:
         """
-        A loop like `loop` of `body(number, carried)`, which returns the values that the next
-        iteration carries; gives the last ones.
+        Returns a loop like `loop` of `body(number, carried)`, which returns the values that the
+        next iteration carries; gives the last ones.
         """
         if stop <= step:
             return body(0, carried) if stop > 0 else carried
@@ -246,8 +246,8 @@ class Emitter:
         self, sizes: Sequence[int], first: SSAValue, end: SSAValue
     ) -> Iterator[Sequence[SSAValue | int]]:
         """
-        A loop over units `first` to `end - 1` of nested loops of these sizes, of which it gives the
-        number of each loop's iteration.
+        Yields a loop over units `first` to `end - 1` of nested loops of these sizes, of which it
+        gives the number of each loop's iteration.
         """
         for unit in self.loop_between(first, end, 1):
             numbers: list[SSAValue | int] = []
@@ -265,8 +265,8 @@ class Emitter:
         self, first: SSAValue, end: SSAValue, most: int, following: Callable[[], SSAValue]
     ) -> Iterator[SSAValue]:
         """
-        A loop from the number `first` as long as the number is below `end`, at most `most` times;
-        `following` emits the next number.
+        Yields a loop from the number `first` as long as the number is below `end`, at most `most`
+        times; `following` emits the next number.
         """
         block, below = Block(arg_types=(INDEX, INDEX)), Block()
         number = block.args[1]
@@ -287,7 +287,7 @@ class Emitter:
         carried: Sequence[SSAValue],
         results: Sequence[SSAValue],
     ) -> Sequence[SSAValue]:
-        """A loop from, to and in steps of `bounds` whose body carries `results`."""
+        """Returns a loop from, to and in steps of `bounds` whose body carries `results`."""
         block.add_op(scf.YieldOp.create(operands=results))
         loop = scf.ForOp.create(
             operands=(*map(self.index, bounds), *carried),
@@ -299,7 +299,7 @@ class Emitter:
 
     @contextmanager
     def when(self, condition: SSAValue) -> Iterator[None]:
-        """Do what is emitted meanwhile if a condition holds."""
+        """Does what is emitted meanwhile if a condition holds."""
         block = Block()
         with self.inside(block):
             yield
@@ -313,12 +313,12 @@ class Emitter:
         otherwise: Callable[[], SSAValue],
         result: Attribute,
     ) -> SSAValue:
-        """What one of two functions gives, whose code runs as a condition says."""
+        """Returns the result of one of two functions, whose code a condition selects."""
         regions = (self._giving(then), self._giving(otherwise))
         return self.op(scf.IfOp, (condition,), result, regions=regions)
 
     def _giving(self, body: Callable[[], SSAValue]) -> Region:
-        """A region of what `body` emits, which gives its result."""
+        """Returns a region of what `body` emits, which gives its result."""
         block = Block()
         with self.inside(block):
             result = body()
@@ -327,7 +327,7 @@ class Emitter:
 
     @contextmanager
     def inside(self, block: Block) -> Iterator[None]:
-        """Append to a block meanwhile."""
+        """Appends to a block meanwhile."""
         outside, self._block = self._block, block
         yield
         self._block = outside
@@ -335,7 +335,7 @@ class Emitter:
     def call(
         self, callee: SymbolRefAttr, operands: Sequence[SSAValue], result: Attribute | None = None
     ) -> SSAValue:
-        """Call a function; its result, or else any value."""
+        """Calls a function; its result, or else any value."""
         types = [] if result is None else [result]
         call = func.CallOp.create(
             operands=operands, result_types=types, properties={"callee": callee}

@@ -25,10 +25,10 @@ Loop = tuple[Dim, Sequence[Span]]
 
 
 class Position(Protocol):
-    """Where a tile is, as far as the loops around it say."""
+    """The place of a tile, as far as the loops around it determine it."""
 
     def at(self, dim: Dim, span: Span, number: SSAValue | int) -> Self:
-        """The tile that begins `number` elements behind the start of a span of a loop."""
+        """Returns the tile that begins `number` elements behind the start of a span of a loop."""
         ...
 
 
@@ -50,7 +50,9 @@ class LoopDriver:
     share: Share | None = None
 
     def tiles(self, position: P, level: int = 0) -> Iterator[P]:
-        """The places of tiles of the loops from a level on, each of which has its own code."""
+        """
+        Yields the places of tiles of the loops from a level on, each of which has its own code.
+        """
         if self.split is not None and level == self.split.first:
             yield from self._divided(position, self.split)
         elif level == len(self.loops):
@@ -62,7 +64,7 @@ class LoopDriver:
                     yield from self.tiles(position.at(dim, span, number), level + 1)
 
     def _divided(self, position: P, split: Split) -> Iterator[P]:
-        """The tiles of the loops of a split, as far as they are this thread's."""
+        """Yields the tiles of the loops of a split, as far as they are this thread's."""
         assert self.share is not None
         groups = groups_of([spans for _, spans in self.loops[split.first : split.last + 1]])
         if split.together:
@@ -78,7 +80,7 @@ class LoopDriver:
     def _units(
         self, position: P, split: Split, group: Group, first: SSAValue, end: SSAValue
     ) -> Iterator[P]:
-        """The tiles of units `first` to `end - 1` of a group."""
+        """Yields the tiles of units `first` to `end - 1` of a group."""
         sizes = [span.tiles for span in group.spans]
         for numbers in self.emitter.loop_units(sizes, first, end):
             at = position
@@ -88,7 +90,7 @@ class LoopDriver:
             yield from self.tiles(at, split.last + 1)
 
     def _units_below(self, weight: SSAValue, group: Group) -> SSAValue:
-        """`group.units_below(weight)`"""
+        """Returns `group.units_below(weight)`"""
         e, ahead = self.emitter, group.start - group.weight + 1
         reached = e.binary(arith.SubiOp, weight, e.index(ahead))
         reached = e.binary(arith.MaxSIOp, reached, e.index(0))

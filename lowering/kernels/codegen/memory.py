@@ -27,7 +27,7 @@ class Place:
     constant: int
 
     def moved(self, distance: int) -> Place:
-        """The place so many elements behind."""
+        """Returns the place so many elements behind."""
         return Place(self.dynamic, self.constant + distance)
 
 
@@ -44,7 +44,7 @@ class Bound(dict[Dim, "SSAValue | int"]):
 
 
 def offset_of(access: Access, point: Point) -> int:
-    """How far a point of a tile is from its start, in elements."""
+    """Returns how far a point of a tile is from its start, in elements."""
     total = 0
     for dim, value in point.items():
         stride = access.stride(dim)
@@ -73,7 +73,7 @@ class Memory:
         return Place(None, access.place.constant - access.buffer.low)
 
     def places(self, accesses: Sequence[Access], bound: Mapping[Dim, SSAValue | int]) -> Places:
-        """Where accesses are for the values of loop variables."""
+        """Returns the places of accesses for the values of loop variables."""
         places: Places = {a: self.start(a) for a in accesses}
         for dim, value in bound.items():
             places = self.advance(places, dim, value)

@@ -42,7 +42,7 @@ def fill_list(step: Listing, memory: Memory, machine: MachineDescription, bound:
 
 
 def repeat_listed(step: RepeatListed, memory: Memory, bound: Bound) -> Iterator[Bound]:
-    """A loop over groups of neighbours in a list: the values of loop variables inside."""
+    """Yields a loop over groups of neighbours in a list: the values of loop variables inside."""
     e, listing = memory.emitter, step.numbers
     places = memory.places([listing.place, listing.count], bound)
     numbers = {listing.place: places[listing.place]}

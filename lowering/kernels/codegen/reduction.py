@@ -44,7 +44,7 @@ class TileReduction:
         self._loaded: Loaded | None = None
 
     def results(self, tile: Tile, points: Sequence[Point]) -> list[Value]:
-        """The results at the points of a tile."""
+        """Returns the results at the points of a tile."""
         if isinstance(self._schedule, GatheredDot):
             self._loaded = {}  # steps of a tile share what they load
         # lanes over a reduced dimension may have several accumulators for each point
@@ -65,7 +65,7 @@ class TileReduction:
         return [across.of_rows(totals[i : i + n]) for i in range(0, len(totals), n)]
 
     def _rows(self, points: Sequence[Point]) -> Sequence[Point]:
-        """The points whose results become the lanes of those at `points`."""
+        """Returns the points whose results become the lanes of those at `points`."""
         finishing = self._schedule.finishing
         if finishing is self._schedule:
             return points
@@ -74,7 +74,7 @@ class TileReduction:
         return [{**p, rows: p.get(rows, 0) + i} for p in points for i in lanes]
 
     def _starts(self, tile: Tile, points: Sequence[Point]) -> list[SSAValue]:
-        """What accumulators hold before the first step."""
+        """Returns the values of accumulators before the first step."""
         loads = Loads(tile, self._wide)
         if self.starts_with_operand:
             return [loads(tile.nest.operands[0], point).ssa for point in points]
@@ -88,7 +88,7 @@ class TileReduction:
     def _reduced(
         self, level: int, tile: Tile, points: Sequence[Point], accumulators: Sequence[SSAValue]
     ) -> Sequence[SSAValue]:
-        """The accumulators after the loops from a level on."""
+        """Returns the accumulators after the loops from a level on."""
         if level == len(self._loops):
             return self._accumulate(tile, points, accumulators)
         dim, schedule = self._loops[level], self._schedule
@@ -115,7 +115,7 @@ class TileReduction:
     def _accumulate(
         self, tile: Tile, points: Sequence[Point], accumulators: Sequence[SSAValue]
     ) -> list[SSAValue]:
-        """The accumulators after one step."""
+        """Returns the accumulators after one step."""
         tile = tile.resolved(self._of.reads)
         loads = Loads(tile, self._wide, reduces=True, loaded=self._loaded)
         results = []
@@ -135,7 +135,7 @@ class TileReduction:
         return results
 
     def _combined(self, acc: Value, values: Sequence[Value]) -> Value:
-        """An accumulator with what was read for one step."""
+        """Returns an accumulator with what was read for one step."""
         of, wide = self._of, self._wide
         if of.terms > 1:
             return wide.dot(values[0], values[1], acc, of.terms)
@@ -157,6 +157,6 @@ class TileReduction:
     def _prefetch_points(
         self, tile: Tile, access: Access, points: Sequence[Point], distance: int
     ) -> None:
-        """Prefetch what lies `distance` elements behind what the points of a tile read."""
+        """Prefetches what lies `distance` elements behind what the points of a tile read."""
         for offset in sorted({offset_of(access, point) for point in points}):
             tile.memory.prefetch(access, tile.places[access], offset + distance)

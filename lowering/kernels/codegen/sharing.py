@@ -71,7 +71,7 @@ class Sharing:
         yield self._part(units, self.thread)
 
     def _cut(self, start: SSAValue, number: SSAValue, length: SSAValue, parts: int) -> SSAValue:
-        """Where a part starts of a range that begins at `start`."""
+        """Returns the start of a part of a range that begins at `start`."""
         e = self.emitter
         return e.binary(arith.AddiOp, start, e.fraction(number, length, parts))
 

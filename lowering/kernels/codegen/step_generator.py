@@ -81,7 +81,7 @@ class StepGenerator:
         code.run(bound, split, sharing.drawn if split.drawn else sharing.fixed)
 
     def _first_thread(self) -> AbstractContextManager[None]:
-        """Have the first thread do what is emitted meanwhile."""
+        """Has the first thread do what is emitted meanwhile."""
         if self.sharing is None:
             return nullcontext()
         e = self.memory.emitter

@@ -34,7 +34,7 @@ class Tile:
     """In a chunk of the reduction: whether there are sums of former chunks."""
 
     def at(self, dim: Dim, span: Span, number: SSAValue | int) -> Tile:
-        """The tile that begins `number` elements behind the start of a span of a loop."""
+        """Returns the tile that begins `number` elements behind the start of a span of a loop."""
         e, stale, has_sums = self.memory.emitter, self.stale, self.has_sums
         chunks = self.schedule.chunks if isinstance(self.schedule, RegisterTile) else None
         if chunks is not None and dim is chunks.number:
@@ -53,11 +53,11 @@ class Tile:
         return replace(self, places=places, elements=elements, stale=stale, has_sums=has_sums)
 
     def moved(self, dim: Dim, number: SSAValue | int) -> Tile:
-        """The same tile in a step of a reduction loop."""
+        """Returns the same tile in a step of a reduction loop."""
         return replace(self, places=self.memory.advance(self.places, dim, number))
 
     def points(self, dims: Sequence[Dim], schedule: VectorSchedule) -> list[Point]:
-        """The elements of the tile: for vectors, where their first lane is."""
+        """Returns the elements of the tile: for vectors, where their first lane is."""
         tiled = [d for d in dims if schedule.tiles(d) > 1 or d in self.elements]
         tiled.sort(key=lambda d: d is schedule.fastest)
         unit = {d: schedule.lanes if d is schedule.vector else 1 for d in tiled}
@@ -68,7 +68,7 @@ class Tile:
         ]
 
     def fresh(self, point: Point) -> SSAValue | None:
-        """The mask of lanes that were not visited yet; None for all."""
+        """Returns the mask of lanes that were not visited yet; None for all."""
         vector_dim, lanes, stale = self.schedule.vector, self.schedule.lanes, self.stale
         if stale is None or vector_dim is None or lanes == 1:
             return None
@@ -80,7 +80,7 @@ class Tile:
         return e.binary(arith.XOrIOp, e.first_lanes(count, lanes), e.constant(t, 1))
 
     def resolved(self, accesses: Sequence[Access]) -> Tile:
-        """The tile with the indices applied that memory holds for accesses."""
+        """Returns the tile with the indices applied that memory holds for accesses."""
         places = dict(self.places)
         for access in accesses:
             if access.indirect is not None:

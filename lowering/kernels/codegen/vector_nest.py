@@ -46,7 +46,7 @@ class VectorNest:
 
     def run(self, bound: Bound, split: Split | None = None, share: Share | None = None) -> None:
         """
-        Emit the nest for the values of enclosing loop variables; with a split, only what `share`
+        Emits the nest for the values of enclosing loop variables; with a split, only what `share`
         says is this thread's.
         """
         nest, schedule = self._nest, self._schedule
@@ -74,7 +74,7 @@ class VectorNest:
         return LoopDriver(self._memory.emitter, loops, split, share)
 
     def _compute(self, tile: Tile, fixed: Loaded) -> None:
-        """Reduce, load the operands, and write what the body makes of them."""
+        """Reduces, load the operands, and writes what the body makes of them."""
         nest, finishing = self._nest, self._schedule.finishing
         points = tile.points(finishing.order, finishing)
         results: Sequence[Value | None] = [None] * len(points)

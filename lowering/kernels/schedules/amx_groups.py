@@ -42,13 +42,13 @@ class GroupLoops:
 
     @property
     def change(self) -> dict[Dim, Affine]:
-        """What stands for dimensions of the nest at the first result of a group."""
+        """Returns the values of dimensions of the nest at the first result of a group."""
         return {**self.first, **self._first_lane}
 
     def blocks(self, most: int) -> Sequence[Dim]:
         """
-        The outer loops, which cut the pixels into about `most` blocks of groups, or more. A loop
-        over groups may become two.
+        Returns the outer loops, which cut the pixels into about `most` blocks of groups, or more. A
+        loop over groups may become two.
         """
         count = 1
         for position, dim in enumerate(self.dims):
@@ -62,7 +62,7 @@ class GroupLoops:
         return self.dims
 
     def _cut(self, position: int, blocks: int) -> None:
-        """Replace a loop over groups by one over blocks and one over the groups of a block."""
+        """Replaces a loop over groups by one over blocks and one over the groups of a block."""
         old = self.dims[position]
         block, group = Dim("block", blocks), Dim(old.name, old.size // blocks)
         change = {old: block * group.size + group}
@@ -70,7 +70,10 @@ class GroupLoops:
         self.first = {dim: place.at(change) for dim, place in self.first.items()}
 
     def finishing(self, nest: Nest, sums: Buffer) -> Nest:
-        """What a nest does with the results of a group, those of a pixel neighbours in `sums`."""
+        """
+        Returns the nest that works on the results of a group, those of a pixel neighbours in
+        `sums`.
+        """
         plan, group, lane = self._plan, self.group, self._plan.roles.lane
         row, pixel = Dim("r", group.extent[0]), Dim("p", group.extent[1])
         long = lane.size > COLUMNS
@@ -101,19 +104,19 @@ class GroupLoops:
 
 
 def groups_of(plan: TilePlan) -> tuple[Dim, list[GroupLoops]]:
-    """The loop over groups of panels, and those over pixels for each group of a plan."""
+    """Returns the loop over groups of panels, and those over pixels for each group of a plan."""
     column = Dim("column", plan.columns)
     return column, [GroupLoops(group, plan, column) for group in plan.groups]
 
 
 def sums_of(nest: Nest, plan: TilePlan) -> Buffer:
-    """The array of the results of a group."""
+    """Returns the array of the results of a group."""
     assert nest.reduction is not None
     return Buffer(nest.reduction.element, 0, plan.places * plan.panels * COLUMNS)
 
 
 def stores_directly(nest: Nest, plan: TilePlan) -> bool:
-    """Whether whole tiles of results are what the nest writes."""
+    """Returns whether whole tiles of results are what the nest writes."""
     assert nest.reduction is not None
     return (
         nest.raw
@@ -125,7 +128,7 @@ def stores_directly(nest: Nest, plan: TilePlan) -> bool:
 
 
 def finished(nest: Nest, schedule: AmxTile, machine: MachineDescription) -> AmxTile:
-    """A schedule with the best schedules for what is done with results."""
+    """Returns a schedule with the best schedules for what is done with results."""
     plan, finish = TilePlan.of(nest, schedule), []
     sums = sums_of(nest, plan)
     if not stores_directly(nest, plan):
@@ -150,7 +153,7 @@ def verify_finish(nest: Nest, schedule: AmxTile) -> None:
 
 
 def bound_finish(nest: Nest, finish: Finish) -> VectorSchedule:
-    """The schedule of a finishing nest. Raises VerifyException if it is for other loops."""
+    """Returns the schedule of a finishing nest. Raises VerifyException if it is for other loops."""
     known = {(d.name, d.size): d for d in nest.parallel}
     if {(d.name, d.size) for d in finish.loops} != known.keys():
         names = [", ".join(map(repr, dims)) or "none" for dims in (nest.parallel, finish.loops)]

@@ -221,7 +221,7 @@ def tile_plans(nest: Nest, machine: MachineDescription) -> Sequence[TilePlan]:
 
 
 def amx_product(nest: Nest, machine: MachineDescription) -> Costed | None:
-    """A product in tile registers; None if they do not compute it."""
+    """Returns a product in tile registers; None if they do not compute it."""
     plan = plan_tiles(nest, machine)
     if plan is None:
         return None
@@ -322,7 +322,7 @@ def _cost(plan: TilePlan, steps: int) -> float:
 
 
 def substituted(access: Access, change: Mapping[Dim, Affine]) -> Access:
-    """The access with forms of other variables in the place of some variables."""
+    """Returns the access with forms of other variables in the place of some variables."""
     return Access(access.buffer, access.place.at(change))
 
 

@@ -39,7 +39,7 @@ def completed(
 
 
 def vector_schedule(nest: Nest, machine: MachineDescription) -> tuple[Nest, VectorSchedule]:
-    """The same among schedules for vectors, without what is prefetched."""
+    """Returns the same among schedules for vectors, without what is prefetched."""
     nest, schedule = _cheapest(nest, machine, _FOR_VECTORS)
     assert isinstance(schedule, VectorSchedule)
     return nest, schedule
@@ -49,8 +49,8 @@ def _cheapest(
     nest: Nest, machine: MachineDescription, schedulers: Sequence[_Scheduler]
 ) -> tuple[Nest, Schedule]:
     """
-    The schedule for products that takes fewest cycles, or one for nests of all kinds. Raises
-    ValueError for products of groups that none of them can compute.
+    Returns the schedule for products that takes fewest cycles, or one for nests of all kinds.
+    Raises ValueError for products of groups that none of them can compute.
     """
     found = [c for scheduler in schedulers if (c := scheduler(nest, machine)) is not None]
     if found:

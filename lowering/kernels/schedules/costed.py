@@ -1,4 +1,4 @@
-"""What the schedulers of products propose."""
+"""Proposals of the schedulers of products."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ from .register_tile import balanced
 
 
 def gathered_product(nest: Nest, machine: MachineDescription) -> Costed | None:
-    """A product whose terms are gathered; None if lanes cannot be channels."""
+    """Returns a product whose terms are gathered; None if lanes cannot be channels."""
     reduction = nest.reduction
     if reduction is None or not reduction.fields:
         return None
@@ -52,7 +52,9 @@ def gathered_product(nest: Nest, machine: MachineDescription) -> Costed | None:
 def _tiles(
     nest: Nest, image: Access, pixels: Sequence[Dim], machine: MachineDescription
 ) -> Iterator[tuple[float, tuple[int, ...]]]:
-    """Cycles for each vector of outputs, and how many rows and columns of them a tile has."""
+    """
+    Yields cycles for each vector of outputs, and how many rows and columns of them a tile has.
+    """
     most = TIMINGS.most_gathered_pixels[-len(pixels) :] if pixels else ()
     places = [range(d.size) for d in nest.reduced]
     steps = prod(d.size for d in nest.reduced)

@@ -22,7 +22,7 @@ from .schedule import widest_lanes
 
 
 def permuted_product(nest: Nest, machine: MachineDescription) -> Costed | None:
-    """A product with a table for lanes; None if it has none."""
+    """Returns a product with a table for lanes; None if it has none."""
     if nest.reduction is None or not nest.reduction.is_product or nest.reduction.terms > 1:
         return None
     lanes = widest_lanes(nest, machine)

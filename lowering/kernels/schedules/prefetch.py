@@ -1,5 +1,5 @@
 """
-What nests prefetch: the part of their schedules that is decided last.
+Prefetches of nests: the part of their schedules that is decided last.
 
 - Register tiles of products spread the filters of the next tile of blocks over the steps of the
   present one, or read filters some way ahead, as any reduction does with large packed operands.
@@ -41,7 +41,7 @@ from .register_tile import Roles, roles_of
 
 @dataclass(frozen=True)
 class Around:
-    """What the loops around a nest say about what it prefetches."""
+    """The loops around a nest, as far as prefetches depend on them."""
 
     next_panel: Lines | None = None
     """Its share of the panel that the next iteration of a loop reads."""
@@ -49,7 +49,7 @@ class Around:
     """Whether a list chooses what it reads."""
 
     def on(self, change: Mapping[Dim, Dim]) -> Around:
-        """The same for a nest with other loops."""
+        """Returns the same for a nest with other loops."""
         return replace(self, next_panel=with_loops(self.next_panel, change)) if change else self
 
 
@@ -60,7 +60,7 @@ ALONE = Around()
 def with_prefetches(
     nest: Nest, schedule: Schedule, machine: MachineDescription, around: Around = ALONE
 ) -> Schedule:
-    """The schedule of a nest, with what is prefetched."""
+    """Returns the schedule of a nest, with what is prefetched."""
     panel = around.next_panel
     match schedule:
         case RegisterTile():
@@ -92,7 +92,7 @@ def streams(nest: Nest, access: Access) -> bool:
 
 
 def _row_distances(nest: Nest, schedule: Elementwise) -> Mapping[int, int]:
-    """For vectors of parameters."""
+    """Returns the distances for vectors of parameters."""
     return {
         number: TIMINGS.chosen_row_bytes // element_bytes(a.element)
         for number, a in enumerate(nest.operands)
@@ -102,9 +102,9 @@ def _row_distances(nest: Nest, schedule: Elementwise) -> Mapping[int, int]:
 
 def _distances(nest: Nest, schedule: Reduce, machine: MachineDescription) -> Mapping[int, int]:
     """
-    Large arrays of which each step of the reduction reads the next part, as packed weights are,
-    come from a far cache and are prefetched; not where points of a tile read what others read in
-    their next steps, as neighbouring windows of an image do.
+    Returns the distances for large arrays of which each step of the reduction reads the next part,
+    as of packed weights: they come from a far cache. Reads are left out where points of a tile read
+    what others read in their next steps, as neighbouring windows of an image do.
     """
     vector = schedule.vector
     if vector is None or vector in nest.reduced or not nest.reduced:
@@ -151,7 +151,7 @@ def _of_register_tile(
 
 
 def _panel(roles: Roles, schedule: RegisterTile) -> int:
-    """How many elements filters of a tile of blocks have."""
+    """Returns how many elements filters of a tile of blocks have."""
     block = roles.blocks[-1]
     return schedule.parts[block][0].tile * stride_of(roles.filter, block)
 
@@ -161,7 +161,9 @@ def _panel_bytes(roles: Roles, schedule: RegisterTile) -> int:
 
 
 def _inner_pixels(roles: Roles, schedule: RegisterTile) -> list[Dim]:
-    """The dimensions of pixels that meet the filters of a tile of blocks one after the other."""
+    """
+    Returns the dimensions of pixels that meet the filters of a tile of blocks one after the other.
+    """
     if not roles.blocks:
         return []
     block = schedule.order.index(roles.blocks[-1])
@@ -170,9 +172,9 @@ def _inner_pixels(roles: Roles, schedule: RegisterTile) -> list[Dim]:
 
 def _spreads(nest: Nest, roles: Roles, schedule: RegisterTile, machine: MachineDescription) -> bool:
     """
-    Whether to read the filters of the next tile of blocks from memory all the while that pixels
-    meet the present ones. While the first pixels meet them, they are needed faster than memory
-    gives them. The filters of two tiles must fit into the cache, however, beside the image.
+    Returns whether to read the filters of the next tile of blocks from memory all the while that
+    pixels meet the present ones. While the first pixels meet them, they are needed faster than
+    memory gives them. The filters of two tiles must fit into the cache, however, beside the image.
     """
     pixels = _inner_pixels(roles, schedule)
     if not pixels:
@@ -190,8 +192,8 @@ def _spreads(nest: Nest, roles: Roles, schedule: RegisterTile, machine: MachineD
 
 def _next_filters(nest: Nest, roles: Roles, schedule: RegisterTile) -> Lines:
     """
-    What to prefetch in each step, so that the filters of the next tile of blocks are near when all
-    pixels have met the present ones.
+    Returns the lines to prefetch in each step, so that the filters of the next tile of blocks are
+    near when all pixels have met the present ones.
     """
     pixels, panel = _inner_pixels(roles, schedule), _panel(roles, schedule)
     place = Affine({}, roles.filter.place.constant + panel)
@@ -217,7 +219,7 @@ def _next_filters(nest: Nest, roles: Roles, schedule: RegisterTile) -> Lines:
 
 
 def _of_amx_tile(nest: Nest, schedule: AmxTile) -> AmxTile:
-    """The filter of a product in tile registers is read ahead if it comes from memory."""
+    """Prefetches the filter of a product in tile registers if it comes from memory."""
     roles = TilePlan.of(nest, schedule).roles
     if streams(nest, roles.filter):
         return replace(schedule, prefetch_next=True)
@@ -230,7 +232,7 @@ def _of_amx_tile(nest: Nest, schedule: AmxTile) -> AmxTile:
 
 
 def loops_around(steps: KernelSteps) -> Mapping[NestOp, Around]:
-    """What the loops of a kernel say about what its nests prefetch, where they say anything."""
+    """Returns, for nests in loops of a kernel, the facts that prefetches depend on."""
     found: dict[NestOp, Around] = {}
     _look_around(steps, steps.kernel.body.block, found)
     return found
@@ -290,7 +292,7 @@ def _next_panels(steps: KernelSteps, loop: RepeatOp) -> Mapping[NestOp, Around]:
 def _products(
     steps: KernelSteps, block: Block, around: tuple[Dim, ...]
 ) -> Iterator[tuple[NestOp, Nest, tuple[Dim, ...]]]:
-    """The nests of products in a block, and the loops around them."""
+    """Yields the nests of products in a block, and the loops around them."""
     for op in block.ops:
         if isinstance(op, RepeatOp):
             yield from _products(steps, op.body.block, (*around, steps.variable(op.variable)))

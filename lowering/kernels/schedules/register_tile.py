@@ -114,7 +114,7 @@ class Tiling:
 
 
 def tiled_product(nest: Nest, machine: MachineDescription) -> Costed | None:
-    """A product, perhaps with a list of pixels; None if it has no vectors over blocks."""
+    """Returns a product, perhaps with a list of pixels; None if it has no vectors over blocks."""
     roles = roles_of(nest, machine)
     if roles is None:
         return None

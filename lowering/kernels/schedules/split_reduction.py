@@ -198,8 +198,8 @@ def _main(nest: Nest, cut: _Cut, partial: View) -> Nest:
 
 def _reducing(nest: Nest, dim: Dim, place: Affine, reduced: Dim) -> Nest:
     """
-    The nest without what it does with its results, where `dim` is a form of others, of which
-    `reduced` takes its place among the reduced dimensions.
+    Returns the nest without what it does with its results, where `dim` is a form of others, of
+    which `reduced` takes its place among the reduced dimensions.
     """
     assert nest.reduction is not None
     bare = Nest(

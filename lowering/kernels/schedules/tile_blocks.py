@@ -124,7 +124,7 @@ def choose_blocks(
     near: bool = False,
 ) -> Blocks:
     """
-    The cheapest blocks for `counts` outputs: some rows of tiles, or a part of one row. A
+    Returns the cheapest blocks for `counts` outputs: some rows of tiles, or a part of one row. A
     transformed tile of all input and output channels takes `tile_bytes`, the filters
     `filter_bytes`. Of little work, several threads take blocks in turns, if these can be large
     enough.

@@ -46,7 +46,7 @@ _DEEPEST = 8
 
 def divider(*operators: type[N]) -> Callable[[Divide[N]], Divide[N]]:
     """
-    Returns registers how constants divide the result of an operator; the function returns None if
+    Registers how constants divide the result of an operator; the function returns None if
     they cannot.
     """
     return _DIVIDERS.entry(*operators)

@@ -94,7 +94,7 @@ _COMPUTED: Table[type[Node], Compute[Any]] = Table("an integer form")
 
 
 def computed(*operators: type[N]) -> Callable[[Compute[N]], Compute[N]]:
-    """Returns registers how the result of an operator is computed in integers."""
+    """Registers how the result of an operator is computed in integers."""
     return _COMPUTED.entry(*operators)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from math import prod
+from typing import Any, cast
 
 import numpy as np
 from xdsl.dialects.builtin import f64
@@ -48,7 +49,7 @@ _REPEATED: Mapping[Primitive, Callable[[np.float64, int], np.float64]] = {
 
 
 def says_all(operator: type[Structured]) -> bool:
-    """Whether nothing but the formula decides how an operator works on blocked tensors."""
+    """Returns whether nothing but the formula decides how an operator works on blocked tensors."""
     return not (
         operator.DECLARES_RESULT
         or operator.has_trait(OnlyMovesData)
@@ -109,11 +110,12 @@ def broadcast(layouts: Layouts, node: BroadcastOp) -> Blocked | None:
 
 def computes_channels(node: Structured, block: int) -> bool:
     """
-    Whether the formula says that an operator computes each channel of its first operand by itself
-    and leaves it where it is, and the same of a blocked operand for each block and each lane.
+    Returns whether the formula says that an operator computes each channel of its first operand by
+    itself and leaves it where it is, and the same of a blocked operand for each block and each
+    lane.
     """
     shape, result = shape_of(node.operands[0].type), shape_of(node.results[0].type)
-    if len(shape) < 3 or len(result) < 3:
+    if len(shape) < 3 or len(result) < 2:
         return False
     if divided_dimension(node.statement(node.call), {0: CHANNEL}) != CHANNEL:
         return False
@@ -135,7 +137,7 @@ def _blocked_shape(shape: Sequence[int], block: int) -> list[int]:
 
 @rule(*[n for n in NODES if issubclass(n, Structured) and says_all(n)])
 def by_formula(layouts: Layouts, node: Structured) -> Blocked | None:
-    """What computes each channel by itself, as a reduction over spatial dimensions does."""
+    """Converts an operator that computes each channel by itself, as a spatial reduction does."""
     x = layouts.blocked(node.operands[0])
     if x is None or not computes_channels(node, x.block):
         return None
@@ -148,12 +150,13 @@ def by_formula(layouts: Layouts, node: Structured) -> Blocked | None:
     if grows and layouts.demand.get(node.results[0], 0) <= 0:
         return None
     others = [layouts.plain(v) for v in node.operands[1:]]
-    y = layouts.add(type(node), x.value, *others, **node.properties)  # pyright: ignore[reportArgumentType]
+    properties = cast("Mapping[str, Any]", node.properties)
+    y = layouts.add(type(node), x.value, *others, **properties)
     return Blocked(y, shape[CHANNEL], fill)
 
 
 def works_on_blocks(op: Operation, block: int) -> bool:
-    """Whether an operator has a rule for blocked tensors that may apply."""
+    """Returns whether an operator has a rule for blocked tensors that may apply."""
     found = rule_of(type(op))
     if found is not by_formula:
         return found is not None
@@ -161,7 +164,10 @@ def works_on_blocks(op: Operation, block: int) -> bool:
 
 
 def fill_of_formula(said: Statement, fill: float | None) -> float | None:
-    """What a formula gives where all elements that it reads are equal; None if it is not finite."""
+    """
+    Returns the result of a formula where all elements that it reads are equal; None if it is not
+    finite.
+    """
     if fill is None:
         return None
     with np.errstate(all="ignore"):
@@ -182,11 +188,9 @@ def _of_equals(term: Term, fill: np.float64) -> np.float64 | None:
         case Reduce():
             found = _of_equals(term.body, fill)
             return None if found is None else _REPEATED[term.combine](found, points(term.over))
-        case Apply(kind=Primitive()):
+        case Apply(kind=Primitive() as kind):
             given = [_of_equals(a, fill) for a in term.arguments]
             known = [np.asarray(g) for g in given if g is not None]
-            return (
-                np.float64(_ALGEBRA.apply(term.kind, known)) if len(known) == len(given) else None
-            )
+            return np.float64(_ALGEBRA.apply(kind, known)) if len(known) == len(given) else None
         case _:
             return None

@@ -39,7 +39,7 @@ def reshape(layouts: Layouts, node: ReshapeOp) -> Blocked | None:
 
 @rule(ResampleOp)
 def resample(layouts: Layouts, node: ResampleOp) -> Blocked | None:
-    """Along a spatial dimension. A sum of zeros is zero."""
+    """Resamples along a spatial dimension. A sum of zeros is zero."""
     x, axis = layouts.blocked(node.input), node.axis.value.data
     if x is None or axis <= CHANNEL:
         return None

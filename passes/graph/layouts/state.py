@@ -61,7 +61,7 @@ _RULES: Table[type[Node], Rule[Any]] = Table("a rule for blocked tensors")
 
 
 def rule(*operators: type[Node]) -> Callable[[Rule[N]], Rule[N]]:
-    """Returns registers how operators work on blocked tensors."""
+    """Registers how operators work on blocked tensors."""
     return _RULES.entry(*operators)
 
 

@@ -24,7 +24,7 @@ func.func @blocked(%x: tensor<1x24x9x9xf32>, %w: tensor<3x2x3x3x16x16xf32>, %b: 
 // CHECK-NEXT:     %plain = glow_cpu.blocked_convolution %image, %iw, %ib strides [2, 2] : (tensor<1x3x9x9xf32>, tensor<2x3x1x1x16xf32>, tensor<2x16xf32>) -> tensor<1x2x5x5x16xf32>
 // CHECK-NEXT:     %depthwise = glow_cpu.blocked_depthwise_convolution %conv, %dw, %b dilations [2, 2] : (tensor<1x3x7x7x16xf32>, tensor<3x3x3x16xf32>, tensor<3x16xf32>) -> tensor<1x3x3x3x16xf32>
 // CHECK-NEXT:     %max = glow_cpu.blocked_max_pool %conv strides [2, 2] kernel [2, 2] ceil_mode true : (tensor<1x3x7x7x16xf32>) -> tensor<1x3x4x4x16xf32>
-// CHECK-NEXT:     %average = glow_cpu.blocked_avg_pool %conv count_include_pad true strides [2, 2] pads [1, 1, 1, 1] kernel [3, 3] : (tensor<1x3x7x7x16xf32>) -> tensor<1x3x4x4x16xf32>
+// CHECK-NEXT:     %average = glow_cpu.blocked_avg_pool %conv strides [2, 2] pads [1, 1, 1, 1] kernel [3, 3] count_include_pad true : (tensor<1x3x7x7x16xf32>) -> tensor<1x3x4x4x16xf32>
 // CHECK-NEXT:     %unpacked = glow_cpu.unpack_channels %max channels 40 : (tensor<1x3x4x4x16xf32>) -> tensor<1x40x4x4xf32>
 // CHECK-NEXT:     func.return
 // CHECK-NEXT:   }

@@ -48,11 +48,11 @@ def test_antialiased_resize(mode: str, exclude: bool, new: list[int], seed: int)
 
 
 def compare(made: onnx.ModelProto, inputs: Mapping[str, np.ndarray]) -> None:
-    """The model agrees with onnx's reference, which is slow."""
+    """Compares the model with onnx's reference, which is slow."""
     wanted = ReferenceEvaluator(made).run(None, dict(inputs))
     found = interpret(import_onnx(made), inputs)
     for name, want in zip([o.name for o in made.graph.output], wanted, strict=True):
-        np.testing.assert_allclose(found[name], want, rtol=1e-4, atol=1e-5)
+        np.testing.assert_allclose(found[name], np.asarray(want), rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize("rounding", ["round_prefer_floor", "round_prefer_ceil", "floor", "ceil"])
@@ -66,7 +66,7 @@ def test_roundings_of_nearest(rounding: str, rng: np.random.Generator) -> None:
     assert places.max() == 4
 
 
-@FEW
+@settings(max_examples=6, deadline=None)
 @given(
     st.sampled_from(["nearest", "linear", "cubic"]),
     st.sampled_from(["zeros", "border", "reflection"]),

@@ -18,7 +18,7 @@ I64 = TensorProto.INT64
 
 
 def network(nodes: list[NodeProto], indices: tuple, constants: Mapping = {}) -> onnx.ModelProto:
-    """A model of `x` and of indices `n` of a shape."""
+    """Returns a model of `x` and of indices `n` of a shape."""
     inputs = [
         helper.make_tensor_value_info("x", TensorProto.FLOAT, X.shape),
         helper.make_tensor_value_info("n", I64, indices),

@@ -41,9 +41,7 @@ def check(
     opset: int = 17,
     tolerance: float = 1e-5,
 ) -> None:
-    """
-    Checks that the model on `inputs` agrees with onnxruntime, relative to the largest element.
-    """
+    """Compares the model on `inputs` with onnxruntime, relative to the largest element."""
     nodes = [nodes] if isinstance(nodes, NodeProto) else nodes
     declared = [
         value(name, a.shape, helper.np_dtype_to_tensor_dtype(a.dtype)) for name, a in inputs.items()

@@ -33,7 +33,7 @@ def made(
     activations: list[str] | None,
     **attributes: Any,
 ) -> tuple[ModelProto, dict[str, np.ndarray]]:
-    """A model; the bits of `optional` say which further inputs it has."""
+    """Returns a model; the bits of `optional` say which further inputs it has."""
     rng = np.random.default_rng(seed)
     steps, batch, width, hidden = (int(n) for n in rng.integers(1, [6, 4, 6, 6]))
     n, g = 2 if direction == "bidirectional" else 1, GATES[cell]
@@ -41,7 +41,9 @@ def made(
     extra = {"b": (n, 2 * g * hidden), "l": (batch,), "h": (n, batch, hidden)}
     extra |= {"c": (n, batch, hidden), "p": (n, 3 * hidden)} if cell == "LSTM" else {}
     given = {name: s for i, (name, s) in enumerate(extra.items()) if optional >> i & 1}
-    arrays = {k: rng.uniform(-1, 1, s).astype(np.float32) for k, s in (shapes | given).items()}
+    arrays: dict[str, np.ndarray] = {
+        k: rng.uniform(-1, 1, s).astype(np.float32) for k, s in (shapes | given).items()
+    }
     if "l" in arrays:
         arrays["l"] = rng.integers(1, steps + 1, batch).astype(np.int32)
     if activations:

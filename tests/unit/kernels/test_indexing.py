@@ -16,12 +16,12 @@ SHAPES = [((1,), 0), ((37,), 0), ((5, 19), 1), ((3, 11, 4), 1)]
 
 
 def drawn(rng: np.random.Generator, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
-    """Few different numbers, so that some are equal."""
+    """Returns few different numbers, so that some are equal."""
     return rng.integers(-3, 4, shape).astype(dtype)
 
 
 def both(operator: type[Node], *arrays: np.ndarray, **properties: Any) -> np.ndarray:
-    """What the interpreter gives, after the comparison of the kernel with it."""
+    """Returns the interpreter's result, after the comparison of the kernel with it."""
     check(operator, *arrays, **properties)
     return run_node(operator, *arrays, **properties)
 

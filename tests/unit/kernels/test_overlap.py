@@ -1,4 +1,4 @@
-"""Whether accesses meet, beside trying all values of their loop variables."""
+"""The test whether accesses meet, against a trial of all values of their loop variables."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ def products(
 
 
 def around(step: Step, *views: View) -> dict[Nest, Around]:
-    """What the loops of a kernel with one step say about its nests."""
+    """Returns the facts about loops around the nests of a kernel with one step."""
     kernel = KernelOp("k", [MemRefType(f32, [v.buffer.high]) for v in views])
     buffers = [v.buffer for v in views]
     steps = KernelSteps(kernel, dict(zip(kernel.body.block.args, buffers, strict=True)))
@@ -54,7 +54,7 @@ def around(step: Step, *views: View) -> dict[Nest, Around]:
 
 
 def next_panel(found: Around, nest: Nest) -> Access:
-    """What a nest prefetches of the next panel."""
+    """Returns the reads of the next panel that a nest prefetches."""
     assert found.next_panel is not None
     (access,) = found.next_panel.accesses(nest)
     return access

@@ -29,7 +29,7 @@ MOST_ORDERS = 6
 
 
 def after_a_transpose(call: Call, p: tuple[int, ...]) -> tuple[ModuleOp, Structured]:
-    """A network that transposes the first operand of a call by `p` before."""
+    """Returns a network that transposes the first operand of a call by `p` before."""
     inverse = [p.index(d) for d in range(len(p))]
     first = call.operands[0]
     assert isinstance(first, TensorType)
@@ -60,7 +60,7 @@ def run(module: ModuleOp, arrays: list[np.ndarray]) -> np.ndarray:
 
 
 def moved(module: ModuleOp) -> bool:
-    """Whether the operator reads the first argument as it is."""
+    """Returns whether the operator reads the first argument as it is."""
     (main,) = module.ops
     assert isinstance(main, func.FuncOp)
     argument = main.body.block.args[0]

@@ -15,7 +15,7 @@ F32, I64 = TensorProto.FLOAT, TensorProto.INT64
 
 
 def network(shape: list, nodes: list[onnx.NodeProto], decides: int = 2) -> onnx.ModelProto:
-    """A model of `x` of a shape and of `n`, a list of `decides` integers."""
+    """Returns a model of `x` of a shape and of `n`, a list of `decides` integers."""
     made = helper.make_graph(
         nodes,
         "deciding",
@@ -31,7 +31,7 @@ def network(shape: list, nodes: list[onnx.NodeProto], decides: int = 2) -> onnx.
 
 
 def reshaped(shape: list) -> onnx.ModelProto:
-    """`x` in a shape that `n` has reversed."""
+    """Returns `x` in a shape that `n` has reversed."""
     nodes = [
         helper.make_node("Constant", [], ["order"], value_ints=[1, 0]),
         helper.make_node("Gather", ["n", "order"], ["m"]),

@@ -44,7 +44,7 @@ def gelu_tanh(x: float) -> float:
 
 
 def within(function: Unary, low: float, high: float) -> Unary:
-    """A function that is NaN outside of a range."""
+    """Returns a function that is NaN outside of a range."""
     return lambda x: function(x) if low <= x <= high else NAN
 
 

@@ -15,7 +15,8 @@ from xdsl.utils.exceptions import VerifyException
 
 def function(successors: list[list[int]], definition: int, use: int) -> FuncOp:
     """
-    Returns blocks i branches to successors[i]; one block defines a value, another one uses it.
+    Returns a function whose block i branches to successors[i]. One block defines a value, another
+    one uses it.
     """
     blocks = [Block() for _ in successors]
     value = test.TestOp(result_types=[i32])
