@@ -257,14 +257,14 @@ def _print_results(
 
 
 def run(args: argparse.Namespace, console: Console) -> int:
-    """Do what the arguments say, and return the exit code."""
+    """Runs the command of the arguments, and returns the exit code."""
     from ..lowering.target import find_target
     from ..tuning.schedules_file import present_schedules, update_schedules
     from .report import seconds
 
     target = find_target(None, None, None)
     machine, path = target.describe(), _output(args, target)
-    present = present_schedules(path, machine)  # says what is wrong before anything takes time
+    present = present_schedules(path, machine)  # reports an error in it before anything takes time
     jobs = _jobs(args, target)
     searched = [job for job in jobs if job.has_alternatives]
     results, interrupted = _search(args, searched, target, path)

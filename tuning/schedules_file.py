@@ -61,7 +61,7 @@ def update_schedules(
 
 @contextmanager
 def _locked(directory: Path) -> Iterator[None]:
-    """One process at a time: the directory is locked, as the file is replaced."""
+    """Lets one process in at a time. The directory is locked, because the file is replaced."""
     descriptor = os.open(directory, os.O_RDONLY)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)

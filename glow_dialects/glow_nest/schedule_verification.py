@@ -154,7 +154,10 @@ def _verify_prefetches(nest: Nest, schedule: VectorSchedule) -> None:
 
 
 def _verify_tiles(nest: Nest, schedule: VectorSchedule) -> None:
-    """A tile reads one index; where writes go to what is read, no element is visited twice."""
+    """
+    Checks that a tile reads one index, and that no element is visited twice where a nest writes
+    what it reads.
+    """
     indices = [a.indirect.access for a in nest.accesses() if a.indirect is not None]
     for dim, tile in _tile(nest, schedule):
         step = tile * (schedule.lanes if dim is schedule.vector else 1)
@@ -175,7 +178,7 @@ def _verify_tiles(nest: Nest, schedule: VectorSchedule) -> None:
 
 
 def _verify_tables(nest: Nest, schedule: VectorSchedule) -> None:
-    """Loops with tables of places have code of their own for each place."""
+    """Checks that loops with tables of places have code of their own for each place."""
     for dim in (*nest.parallel, *nest.reduced):
         tables = [t for a in nest.accesses() if isinstance(t := a.stride(dim), tuple)]
         if not tables:
@@ -229,7 +232,7 @@ def _verify_reducing(nest: Nest, schedule: Reducing) -> None:
 
 
 def _verify_terms(reduction: Reduction, schedule: Reducing) -> None:
-    """Lanes of products of groups load whole groups."""
+    """Checks that lanes of products of groups load whole groups."""
     vector = schedule.vector
     if reduction.terms == 1 or vector is None:
         return
@@ -243,7 +246,7 @@ def _verify_terms(reduction: Reduction, schedule: Reducing) -> None:
 
 
 def _verify_rows(nest: Nest, schedule: Reduce) -> None:
-    """Results that become lanes have a tile of whole vectors, and are contiguous."""
+    """Checks that results that become lanes have a tile of whole vectors, and are contiguous."""
     rows, lanes = schedule.rows, schedule.row_lanes
     if rows is None:
         return
@@ -282,7 +285,7 @@ def _verify_register_tile(nest: Nest, schedule: RegisterTile) -> None:
 
 
 def _verify_transpose(nest: Nest, schedule: RegisterTranspose) -> None:
-    """A copy loads along one loop and stores along the other."""
+    """Checks that a copy loads along one loop and stores along the other."""
     vector, turned = schedule.vector, schedule.turned
     if not nest.raw or nest.in_place or len(nest.operands) != 1 or nest.reduction is not None:
         raise VerifyException("expected a copy for register_transpose")

@@ -13,10 +13,12 @@ from glow.glow_dialects.glow_nest.affine import Buffer, Dim, View, affine
 from glow.glow_dialects.glow_nest.body import Body
 from glow.glow_dialects.glow_nest.content import with_unique_names
 from glow.glow_dialects.glow_nest.nest import Combine, Nest, Reduction, simplified
-from glow.glow_dialects.glow_nest.schedule import KINDS, AmxTile
+from glow.glow_dialects.glow_nest.schedule import KINDS, AmxTile, Lines, Reduce
 from glow.glow_dialects.machine import MachineDescription
 from glow.lowering.kernels.schedule_nests import schedule_of
+from glow.lowering.kernels.schedules.best_schedule import best_schedule
 from glow.lowering.kernels.schedules.fitted_schedule import fitted
+from glow.lowering.kernels.schedules.prefetch import Around
 from glow.lowering.target import find_target
 from glow.tests.support.seeds import generator
 from glow.tuning import neighbours as near
@@ -24,7 +26,7 @@ from glow.tuning.candidates import neighbours, ranked_schedules
 from glow.tuning.jobs import Job, jobs_of, nests_of
 from glow.tuning.rivals import Rivals
 from glow.tuning.search import text_of
-from xdsl.dialects.builtin import i8, i32
+from xdsl.dialects.builtin import f32, i8, i32
 
 GRAPHS = {
     "stack": (
@@ -96,7 +98,7 @@ def test_every_field_of_every_kind_has_a_rule() -> None:
 
 
 def amx_nest(lines: int, size: int) -> Nest:
-    """A product of bytes as tile registers compute it."""
+    """Returns a product of bytes as tile registers compute it."""
     x, w, y = (
         View.dense(Buffer(t, 0, prod(shape)), shape)
         for t, shape in ((i8, (lines, size, 64)), (i8, (2, 16, 16, 4)), (i32, (lines, size, 32)))
@@ -119,8 +121,28 @@ def test_tile_registers_have_the_plans_of_the_model() -> None:
     for schedule in tiles:
         again = fitted(nest, schedule_of(text_of(schedule), "here"), AMX)
         assert text_of(again[1]) == text_of(schedule)
+    near = [s for _, s in neighbours(nest, best, AMX) if isinstance(s, AmxTile)]
+    assert True in [s.prefetch_next for s in near]
     with pytest.raises(ValueError, match="expected tiles that cover all pixels once"):
         fitted(nest, replace(best[1], rows=best[1].rows + 1), AMX)
+
+
+def test_only_neighbours_in_prefetches_differ_in_them() -> None:
+    x, w, y = (
+        View.dense(Buffer(f32, 0, prod(shape), i), shape)
+        for i, shape in enumerate(((5, 64), (64, 24), (5, 24)))
+    )
+    row, column, term = Dim("i", 5), Dim("j", 24), Dim("t", 64)
+    products = Reduction(Combine.ADD, f32, (x[[row, term]], w[[term, column]]))
+    write = (y[[row, column]],)
+    nest = Nest((row, column), write, Body.passing(f32), (), products, (term,))
+    around = Around(Lines(1, affine(row) * 64 + term + 1536))
+    best = best_schedule(nest, AMX, around)
+    assert isinstance(best[1], Reduce)
+    near = [s for _, s in neighbours(nest, best, AMX, around) if isinstance(s, Reduce)]
+    without = [s for s in near if s.prefetch_lines is None]
+    assert [text_of(s) for s in without] == [text_of(replace(best[1], prefetch_lines=None))]
+    assert len(near) > 5
 
 
 def test_tiles_grow_along_one_loop_and_shrink_along_another() -> None:
