@@ -79,14 +79,18 @@ def lane_sum(lanes: int, by_rows: bool, timings: Timings = TIMINGS) -> float:
 # products
 
 
-def tile_step(filters: int, pixels: int, far: float, timings: Timings = TIMINGS) -> float:
+def tile_step(
+    filters: int, pixels: int, far: float, machine: MachineDescription, timings: Timings = TIMINGS
+) -> float:
     """
     Returns a step of a register tile: `filters` loaded vectors times `pixels` broadcast elements.
     `far` is the part of the pixels that come from beyond the second cache.
     """
+    folds = machine.broadcasts_operands
+    overlap = timings.tile_load_overlap if folds else timings.tile_broadcast_overlap
     arithmetic = max(filters * pixels / timings.vector_units, timings.fma_latency)
     loads = (filters + pixels) / timings.loads_per_cycle
-    cycles = max(arithmetic, loads) + timings.tile_load_overlap * loads
+    cycles = max(arithmetic, loads) + overlap * loads
     cycles += timings.tile_filter_cycles * filters
     return cycles + far * timings.far_pixel_cycles * pixels + timings.tile_step_cycles
 
@@ -97,10 +101,16 @@ def results(vectors: float, weight: int, timings: Timings = TIMINGS) -> float:
 
 
 def tile(
-    filters: int, pixels: int, far: float, steps: int, weight: int, timings: Timings = TIMINGS
+    filters: int,
+    pixels: int,
+    far: float,
+    steps: int,
+    weight: int,
+    machine: MachineDescription,
+    timings: Timings = TIMINGS,
 ) -> float:
     """Returns all steps of a register tile, and what is done with its results."""
-    cycles = tile_step(filters, pixels, far, timings) * steps + timings.tile_cycles
+    cycles = tile_step(filters, pixels, far, machine, timings) * steps + timings.tile_cycles
     return cycles + results(filters * pixels, weight, timings)
 
 

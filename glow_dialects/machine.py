@@ -149,6 +149,15 @@ class MachineDescription:
         return max((n for n in range(self.vector_registers) if self.fits(vectors, n)), default=0)
 
     @property
+    def broadcasts_operands(self) -> bool:
+        """
+        Whether a multiplication and addition broadcasts an element of an operand by itself. The
+        instruction sets with 32 registers do (AVX-512, NEON); those with fewer (SSE, AVX2) have an
+        instruction for it, which takes the place of arithmetic.
+        """
+        return self.vector_registers >= 32
+
+    @property
     def panel_vectors(self) -> int:
         """
         Width in vectors of the register tile of matrix products: as many as leave room for six

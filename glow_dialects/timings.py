@@ -97,6 +97,8 @@ class Timings:
     """Counting and addresses of a step."""
     tile_load_overlap: float = 0.15
     """Part of the cycles of loads that arithmetic does not hide."""
+    tile_broadcast_overlap: float = 0.5
+    """The same where a broadcast is an instruction of its own (`broadcasts_operands`)."""
     tile_filter_cycles: float = 0.5
     """A vector of a filter in a step, besides its load."""
     far_pixel_cycles: float = 0.35

@@ -9,10 +9,9 @@ the option `schedules` of the backend `cpu` read it.
 from __future__ import annotations
 
 import json
-import os
 import warnings
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
@@ -71,19 +70,6 @@ def read_schedules(path: str | Path, machine: MachineDescription) -> TunedSchedu
         raise _broken(path, "a kernel has no table of schedules") from None
 
 
-def save_schedules(path: Path, schedules: TunedSchedules, machine: MachineDescription) -> None:
-    """Writes a file as a whole, so that whoever reads it never sees half of it."""
-    content = {
-        "format": FORMAT,
-        **_written_by(machine),
-        "threads": 1,
-        "kernels": {key: asdict(each) for key, each in schedules.kernels.items()},
-    }
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    temporary.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
-    os.replace(temporary, path)
-
-
 def schedules_directory(cache: Path) -> Path:
     """Returns the folder in which a cache keeps measured schedules."""
     return cache / "schedules"
@@ -93,7 +79,7 @@ def default_file(directory: Path, machine: MachineDescription) -> Path:
     """Returns the file of a machine in a directory of the cache."""
     from hashlib import sha256
 
-    facts = json.dumps(_written_by(machine), sort_keys=True)
+    facts = json.dumps(written_by(machine), sort_keys=True)
     return schedules_directory(directory) / f"{sha256(facts.encode()).hexdigest()[:16]}.tuned"
 
 
@@ -123,7 +109,7 @@ def _foreign(header: Mapping[str, Any], machine: MachineDescription) -> str | No
     """Returns the difference to the machine or version that wrote a file; None if there is none."""
     if header["format"] != FORMAT:
         return f"its format is {header['format']!r}, not {FORMAT!r}"
-    wanted = _written_by(machine)
+    wanted = written_by(machine)
     if header.get("compiler") != wanted["compiler"]:
         return f"version {header.get('compiler')} of the compiler wrote it, not {_version()}"
     found = header.get("machine")
@@ -136,7 +122,8 @@ def _foreign(header: Mapping[str, Any], machine: MachineDescription) -> str | No
     return f"it is for another machine ({name} {other.get(name)}, here {facts.get(name)})"
 
 
-def _written_by(machine: MachineDescription) -> Mapping[str, Any]:
+def written_by(machine: MachineDescription) -> Mapping[str, Any]:
+    """Returns what the header of a file says of where it was written."""
     facts = {n: list(v) if isinstance(v, tuple) else v for n, v in machine.facts().items()}
     return {"compiler": _version(), "machine": facts}
 

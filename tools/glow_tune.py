@@ -24,18 +24,23 @@ from ..wording import counted
 from .arguments import Parser, add_cpu_options, add_model_arguments, cpu_options, run_tool
 
 if TYPE_CHECKING:
+    import numpy as np
     from rich.console import Console
     from rich.table import Table
 
     from ..compiled_model import CompiledModel
     from ..lowering.target import Target
-    from ..lowering.tuned_schedules import TunedSchedules
-    from ..runtime.schedule_search import Result
+    from ..tuning.jobs import Job
+    from ..tuning.rivals import Result
 
-_NETWORK_ROUNDS = 15
+_NETWORK_ROUNDS = 100
 """Runs of the whole network with either schedules, in turns."""
 _NETWORK_SECONDS = 10.0
 """About how long these take at most."""
+_NETWORK_MARGIN = 0.01
+"""By what part a network may seem slower before schedules that won alone are given up."""
+_PROFILED_RUNS = 5
+"""Runs that tell which kernels take most time."""
 
 
 def _arguments() -> argparse.ArgumentParser:
@@ -58,7 +63,7 @@ def _arguments() -> argparse.ArgumentParser:
     )
     group = parser.add_argument_group("compilation", "As the network is to be compiled afterwards.")
     add_model_arguments(group)
-    add_cpu_options(group, "conv_algorithm", "precision")
+    add_cpu_options(group, "threads", "conv_algorithm", "precision")
     group.add_argument(
         "--quantize",
         metavar="FILE.json",
@@ -77,7 +82,7 @@ def _seconds(text: str) -> float:
     return found
 
 
-def _compiled(args: argparse.Namespace, schedules: str) -> CompiledModel:
+def _compiled(args: argparse.Namespace, schedules: str, timed: bool = False) -> CompiledModel:
     from .. import compile as glow_compile
     from ..quantization.choices_file import load_choices
     from .compile_progress import shown_progress
@@ -91,6 +96,7 @@ def _compiled(args: argparse.Namespace, schedules: str) -> CompiledModel:
             progress=progress,
             quantize=choices,
             schedules=schedules,
+            timed=timed,
             **cpu_options(args),
         )
     unknown = [name for name, size in model.symbols.items() if size is None]
@@ -118,21 +124,6 @@ def _output(args: argparse.Namespace, target: Target) -> Path:
     return path
 
 
-def _present(path: Path, target: Target) -> TunedSchedules:
-    """
-    Returns the schedules that the file has already. Raises GlowError if it is of another machine,
-    or broken.
-    """
-    from ..lowering.tuned_schedules import TunedSchedules, read_schedules
-
-    if not path.exists():
-        return TunedSchedules()
-    found = read_schedules(path, target.describe())
-    if isinstance(found, str):
-        raise GlowError(f"{path}: {found}; write to another file, or delete this one")
-    return found
-
-
 class _Report(Protocol):
     def __call__(self, kernel: str, tried: int) -> None: ...
 
@@ -158,31 +149,29 @@ def _progress(seconds: float) -> Iterator[_Report]:
 
 
 def _search(
-    args: argparse.Namespace, model: CompiledModel, target: Target, path: Path
-) -> tuple[list[Result], int, bool]:
+    args: argparse.Namespace, jobs: Sequence[Job], target: Target, path: Path
+) -> tuple[list[Result], bool]:
     """
-    Returns the results, each stored in the file at once, the number of kernels that were not
-    reached, and whether the search was interrupted.
+    Returns the results, each stored in the file at once, and whether the search was interrupted.
     """
-    from ..lowering.tuned_schedules import save_schedules
-    from ..runtime.schedule_search import Search, jobs_of
+    from ..tuning.schedules_file import present_schedules, update_schedules
+    from ..tuning.search import Search
 
-    present, jobs = _present(path, target), jobs_of(model.stages["nests"], target)
+    machine = target.describe()
+    known = present_schedules(path, machine).kernels
     results: list[Result] = []
     interrupted = False
     with _progress(args.seconds) as report:
-        search = Search(target, args.seconds, present.kernels, report)
+        search = Search(target, args.seconds, known, report)
         try:
             for result in search.run(jobs):
                 results.append(result)
-                known = present.kernels.pop(result.job.key, None)
-                if result.texts:
-                    present.kernels[result.job.key] = result.entry
-                if result.texts or known is not None:
-                    save_schedules(path, present, target.describe())
+                if result.texts or result.job.key in known:
+                    found = result.entry if result.texts else None
+                    update_schedules(path, {result.job.key: found}, machine)
         except KeyboardInterrupt:
             interrupted = True
-    return results, len(jobs) - len(results), interrupted or search.interrupted
+    return results, interrupted or search.interrupted
 
 
 def result_table(results: Sequence[Result]) -> Table:
@@ -209,59 +198,98 @@ def result_table(results: Sequence[Result]) -> Table:
     return table
 
 
-def _network_times(model: CompiledModel, tuned: CompiledModel) -> tuple[float, float]:
-    """Returns the medians of runs of a network with either schedules, in turns."""
+def _ratio_of_networks(args: argparse.Namespace, path: Path) -> tuple[float, float, float]:
+    """
+    Returns seconds of runs of the network with the model's schedules and with those of a file, in
+    pairs, and the median of the ratios of pairs.
+    """
+    from ..runtime.used_schedules import NONE
+
+    model, tuned = (_compiled(args, schedules) for schedules in (NONE, str(path)))
+    feed = _random_feed(model)
+    times: tuple[list[float], list[float]] = ([], [])
+    # what others do on the same core does not count for the only thread
+    clock = time.thread_time if args.threads == 1 else time.perf_counter
+    end = time.monotonic() + _NETWORK_SECONDS
+    for turn in range(_NETWORK_ROUNDS + 1):
+        if turn > 3 and time.monotonic() > end:
+            break
+        for which in (0, 1) if turn % 2 else (1, 0):
+            start = clock()
+            (model, tuned)[which].run(None, feed)
+            times[which].append(clock() - start)
+    # memory is touched for the first time in the first run
+    one, other = times[0][1:], times[1][1:]
+    return median(one), median(other), median(b / a for a, b in zip(one, other, strict=True))
+
+
+def _random_feed(model: CompiledModel) -> dict[str, np.ndarray]:
     import numpy as np
 
     from .inputs import Preprocessing, load_inputs
 
-    rng = np.random.default_rng(0)
-    feed, _ = load_inputs([], model.get_inputs(), Preprocessing(), rng)
-    times: tuple[list[float], list[float]] = ([], [])
-    end = time.monotonic() + _NETWORK_SECONDS
-    for turn in range(_NETWORK_ROUNDS + 1):
-        if turn > 2 and time.monotonic() > end:
-            break
-        for taken, each in zip(times, (model, tuned), strict=True):
-            start = time.perf_counter()
-            each.run(None, feed)
-            taken.append(time.perf_counter() - start)
-    # memory is touched for the first time in the first run
-    return median(times[0][1:]), median(times[1][1:])
+    return load_inputs([], model.get_inputs(), Preprocessing(), np.random.default_rng(0))[0]
 
 
-def run(args: argparse.Namespace, console: Console) -> int:
-    """Runs the command of the arguments, and returns the exit code."""
-    from ..lowering.target import find_target
+def _jobs(args: argparse.Namespace, target: Target) -> list[Job]:
+    """Returns the kernels of the network, those first that take most time in a run."""
     from ..runtime.used_schedules import NONE
-    from .report import seconds
+    from ..tuning.jobs import jobs_of
 
-    target = find_target(None, None, None)
-    path = _output(args, target)
-    _present(path, target)  # reports an error in it before anything takes time
-    model = _compiled(args, NONE)
-    results, left, interrupted = _search(args, model, target, path)
+    model = _compiled(args, NONE, timed=True)
+    profile = model.profile(**_random_feed(model), repeat=_PROFILED_RUNS)
+    seconds = [each.seconds for each in profile.instructions]
+    return jobs_of(model.stages["nests"], target.describe(), seconds)
+
+
+def _print_results(
+    console: Console, results: Sequence[Result], left: int, fixed: int, interrupted: bool
+) -> None:
     if results:
         console.print(result_table(results))
-    better = [r for r in results if r.texts]
+    if fixed:
+        console.print(f"kernels without alternatives: {fixed}", soft_wrap=True)
     if left and not interrupted:
         kernels = counted(left, "kernel")
         console.print(f"the time was over before {kernels} could be searched", soft_wrap=True)
     if interrupted:
         console.print("interrupted: the schedules that were found so far are kept", soft_wrap=True)
+
+
+def run(args: argparse.Namespace, console: Console) -> int:
+    """Runs the command of the arguments, and returns the exit code."""
+    from ..lowering.target import find_target
+    from ..tuning.schedules_file import present_schedules, update_schedules
+    from .report import seconds
+
+    target = find_target(None, None, None)
+    machine, path = target.describe(), _output(args, target)
+    present = present_schedules(path, machine)  # reports an error in it before anything takes time
+    jobs = _jobs(args, target)
+    searched = [job for job in jobs if job.has_alternatives]
+    results, interrupted = _search(args, searched, target, path)
+    left, fixed = len(searched) - len(results), len(jobs) - len(searched)
+    _print_results(console, results, left, fixed, interrupted)
+    better = [r for r in results if r.texts]
     if not better:
         console.print("no schedule is faster than that of the cost model: none is kept")
         return 130 if interrupted else 0
     kept = f"faster schedules for {counted(len(better), 'kernel')} of {len(results)} written to"
     console.print(f"{kept} {path}", soft_wrap=True)
+    if not all(r.same_bits for r in better):
+        names = ", ".join(r.job.name.removeprefix("k_") for r in better if not r.same_bits)
+        console.print(f"sums are added in another order, and rounded so: {names}", soft_wrap=True)
     if interrupted:
         return 130
-    before, after = _network_times(model, _compiled(args, str(path)))
+    before, after, ratio = _ratio_of_networks(args, path)
     console.print(
-        f"the network, one thread: {seconds(before)} before, {seconds(after)} after, "
-        f"ratio {after / before:.2f}",
+        f"the network, {counted(args.threads or 1, 'thread')}: {seconds(before)} before, "
+        f"{seconds(after)} after, ratio {ratio:.3f}",
         soft_wrap=True,
     )
+    if ratio > 1 + _NETWORK_MARGIN:
+        update_schedules(path, {r.job.key: present.kernels.get(r.job.key) for r in better}, machine)
+        console.print("the network is slower with them: the file is as it was before")
     return 0
 
 

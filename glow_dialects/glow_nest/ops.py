@@ -51,8 +51,9 @@ from .nest_text import (
 )
 from .schedule import Schedule
 from .schedule_text import loops_of, read_schedule, with_loops, write_schedule
+from .schedule_verification import verify_schedule
 from .text import Operand, Reader, Writer
-from .verification import verify_bounds, verify_nest, verify_schedule
+from .verification import verify_bounds, verify_nest
 
 
 class StepOp(IRDLOperation):

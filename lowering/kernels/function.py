@@ -17,8 +17,8 @@ from ...glow_dialects.glow_nest.kernel import BarrierOp, KernelOp, RepeatOp
 from ...glow_dialects.glow_nest.memory import buffer_for
 from ...glow_dialects.glow_nest.nest import Repeat
 from ...glow_dialects.glow_nest.ops import NestOp
+from ...glow_dialects.glow_nest.schedule_verification import verify_registers, verify_schedule
 from ...glow_dialects.glow_nest.steps import KernelSteps
-from ...glow_dialects.glow_nest.verification import registers_of, verify_schedule
 from ...glow_dialects.machine import MachineDescription
 from .codegen.emit import Emitter
 from .codegen.memory import Bound, Memory
@@ -103,12 +103,10 @@ def _expect_registers(kernel: KernelOp, steps: KernelSteps, machine: MachineDesc
         schedule = op.bound_schedule(nest)
         assert schedule is not None
         verify_schedule(nest, schedule)
-        needed = registers_of(nest, schedule)
-        if needed > machine.vector_registers:
-            raise VerifyException(
-                f"expected a register tile of at most {machine.vector_registers} vector registers, "
-                f"found one of {needed}: {op.schedule}"
-            )
+        try:
+            verify_registers(nest, schedule, machine.vector_registers)
+        except VerifyException as error:
+            raise VerifyException(f"{error}: {op.schedule}") from None
 
 
 def _divided(kernel: KernelOp, steps: KernelSteps) -> dict[Repeat, Divided]:

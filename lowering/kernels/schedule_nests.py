@@ -29,8 +29,8 @@ from ..tuned_schedules import load_schedules
 from .kernel_errors import kernels_of, of_kernel
 from .kernel_key import kernel_key
 from .schedules.best_schedule import best_schedule
+from .schedules.fitted_schedule import fitted
 from .schedules.prefetch import ALONE, loops_around
-from .schedules.ranked_schedules import fitted
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 EVERYTHING = {
     *("glow_dialects", "interface", "semantics", "frontend", "passes", "lowering", "runtime"),
-    *("quantization", "tools"),
+    *("quantization", "tuning", "tools"),
 }
 
 ALLOWED = {
@@ -33,6 +33,9 @@ ALLOWED = {
     "quantization": {
         *("glow_dialects", "interface", "semantics", "passes", "runtime", "context"),
         *("compiled_model", "compiler", "loading"),
+    },
+    "tuning": {
+        *("glow_dialects", "semantics", "passes", "lowering", "runtime", "context"),
     },
     "tools": EVERYTHING
     | {"", "checks", "compiled_model", "compiler", "context", "diagnostics", "loading", "parsing"}

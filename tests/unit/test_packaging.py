@@ -28,7 +28,7 @@ FOLDERS = (
         "quantization",
         "runtime",
     ),
-    *("semantics", "tools"),
+    *("semantics", "tools", "tuning"),
 )
 """The folders of the root that belong to the package."""
 

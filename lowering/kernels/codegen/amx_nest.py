@@ -11,7 +11,6 @@ from itertools import product
 from math import ceil, prod
 
 from xdsl.dialects import memref
-from xdsl.utils.exceptions import VerifyException
 
 from ....glow_dialects import glow_vec
 from ....glow_dialects.elements import element_bytes
@@ -27,6 +26,7 @@ from ..schedules.amx_groups import (
     groups_of,
     stores_directly,
     sums_of,
+    verify_finish,
 )
 from ..schedules.amx_tile import (
     COLUMNS,
@@ -57,6 +57,7 @@ class TileNest:
         machine: MachineDescription,
         threads: int = 1,
     ):
+        verify_finish(nest, schedule)
         plan = TilePlan.of(nest, schedule)
         self.nest = nest
         self.plan = plan
@@ -66,11 +67,6 @@ class TileNest:
         self._stores_directly = stores_directly(nest, plan)
         """Whether tiles are written as they are, instead of finished with vectors."""
         self._finish = dict(zip(plan.groups, schedule.finish, strict=False))
-        if not self._stores_directly and len(schedule.finish) != len(plan.groups):
-            raise VerifyException(
-                f"expected finish for each of {len(plan.groups)} groups, "
-                f"found {len(schedule.finish)}"
-            )
         self._threads = threads
         self._sums = sums_of(nest, plan)
         array = memref.AllocaOp.get(self._sums.element, TILE_BYTES, [self._sums.high])

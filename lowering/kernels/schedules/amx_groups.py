@@ -17,7 +17,7 @@ from ....glow_dialects.glow_nest.affine import Access, Affine, Buffer, Dim
 from ....glow_dialects.glow_nest.nest import Nest, simplified
 from ....glow_dialects.glow_nest.schedule import AmxTile, Finish, TileGroup, VectorSchedule
 from ....glow_dialects.glow_nest.schedule_text import with_loops
-from ....glow_dialects.glow_nest.verification import verify_schedule
+from ....glow_dialects.glow_nest.schedule_verification import verify_schedule
 from ....glow_dialects.machine import MachineDescription
 from .amx_tile import COLUMNS, TilePlan, substituted
 from .schedule import choose_schedule
@@ -136,6 +136,20 @@ def finished(nest: Nest, schedule: AmxTile, machine: MachineDescription) -> AmxT
             inner = kind.finishing(nest, sums)
             finish.append(Finish(inner.parallel, choose_schedule(inner, machine)))
     return replace(schedule, finish=tuple(finish))
+
+
+def verify_finish(nest: Nest, schedule: AmxTile) -> None:
+    """Raises VerifyException unless each group has a schedule for what is done with its results."""
+    plan = TilePlan.of(nest, schedule)
+    if stores_directly(nest, plan):
+        return
+    if len(schedule.finish) != len(plan.groups):
+        raise VerifyException(
+            f"expected finish for each of {len(plan.groups)} groups, found {len(schedule.finish)}"
+        )
+    sums = sums_of(nest, plan)
+    for kind, finish in zip(groups_of(plan)[1], schedule.finish, strict=True):
+        bound_finish(kind.finishing(nest, sums), finish)
 
 
 def bound_finish(nest: Nest, finish: Finish) -> VectorSchedule:

@@ -18,7 +18,7 @@ nearly everywhere.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from math import prod
 
@@ -208,11 +208,16 @@ class TilePlan(AmxTile):
 
 def plan_tiles(nest: Nest, machine: MachineDescription) -> TilePlan | None:
     """Returns the plan of a simplified nest with AMX tiles; None if it does not qualify."""
+    return next(iter(tile_plans(nest, machine)), None)
+
+
+def tile_plans(nest: Nest, machine: MachineDescription) -> Sequence[TilePlan]:
+    """Returns all plans of a simplified nest with AMX tiles, the fastest by estimate first."""
     roles = tile_roles(nest, machine)
     if roles is None:
-        return None
+        return []
     steps = _steps(nest, roles)
-    return min(_plans(roles), key=lambda plan: _cost(plan, steps))
+    return sorted(_plans(roles), key=lambda plan: _cost(plan, steps))
 
 
 def amx_product(nest: Nest, machine: MachineDescription) -> Costed | None:

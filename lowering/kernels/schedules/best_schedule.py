@@ -25,6 +25,13 @@ def best_schedule(
 ) -> tuple[Nest, Schedule]:
     """Returns a simplified nest, perhaps with other loops, and its best schedule."""
     nest, schedule = _cheapest(nest, machine, (amx_product, *_FOR_VECTORS))
+    return completed(nest, schedule, machine, around)
+
+
+def completed(
+    nest: Nest, schedule: Schedule, machine: MachineDescription, around: Around = ALONE
+) -> tuple[Nest, Schedule]:
+    """Returns a nest and its schedule with prefetches and with schedules that finish AMX tiles."""
     schedule = with_prefetches(nest, schedule, machine, around)
     if isinstance(schedule, AmxTile):
         schedule = finished(nest, schedule, machine)

@@ -15,6 +15,7 @@ from ....glow_dialects.costs import permuted_tile
 from ....glow_dialects.glow_nest.affine import Access, Dim
 from ....glow_dialects.glow_nest.nest import Nest
 from ....glow_dialects.glow_nest.schedule import LanePermutation
+from ....glow_dialects.glow_nest.schedule_verification import within_vectors
 from ....glow_dialects.machine import MachineDescription
 from .costed import Costed
 from .schedule import widest_lanes
@@ -46,13 +47,5 @@ def _is_lanes(nest: Nest, dim: Dim, lanes: int) -> bool:
         and bool(tables)
         and len(tables) + len(plain) == len(reads) + len(others)
         and all(a.stride(dim) == 1 for a in plain)
-        and all(_is_in_vectors(table, lanes) for table in tables)
-    )
-
-
-def _is_in_vectors(table: tuple[int, ...], lanes: int) -> bool:
-    """Returns whether each vector of lanes takes its elements from one whole vector."""
-    firsts = range(0, len(table), lanes)
-    return (max(table) + 1) % lanes == 0 and all(
-        {t // lanes for t in table[i : i + lanes]} == {table[i] // lanes} for i in firsts
+        and all(within_vectors(table, lanes) for table in tables)
     )

@@ -102,8 +102,9 @@ def _row_distances(nest: Nest, schedule: Elementwise) -> Mapping[int, int]:
 
 def _distances(nest: Nest, schedule: Reduce, machine: MachineDescription) -> Mapping[int, int]:
     """
-    Returns the distances for large arrays of which each step of the reduction reads the next part:
-    come from a far cache and are prefetched.
+    Returns the distances for large arrays of which each step of the reduction reads the next part,
+    as of packed weights: they come from a far cache. Reads are left out where points of a tile read
+    what others read in their next steps, as neighbouring windows of an image do.
     """
     vector = schedule.vector
     if vector is None or vector in nest.reduced or not nest.reduced:
@@ -113,7 +114,11 @@ def _distances(nest: Nest, schedule: Reduce, machine: MachineDescription) -> Map
     for number, access in enumerate(nest.reduced_reads):
         size = element_bytes(access.element)
         far = (access.buffer.high - access.buffer.low) * size > prefetched_bytes(machine)
-        if far and access.stride(vector) == 1 and access.stride(nest.reduced[-1]) == width:
+        follows = access.stride(vector) == 1 and access.stride(nest.reduced[-1]) == width
+        strides = (access.stride(d) for d in schedule.tile if d is not vector)
+        run = width * nest.reduced[-1].size
+        shared = any(isinstance(s, int) and 0 < abs(s) < run for s in strides)
+        if far and follows and not shared:
             found[number] = TIMINGS.prefetch_bytes // size
     return found
 

@@ -242,7 +242,8 @@ def tilings(nest: Nest, roles: Roles, machine: MachineDescription) -> Iterator[T
                 continue
             cost, variants = 0.0, len(block_parts) * len(pixel_parts)
             for b, p in product(block_parts, pixel_parts):
-                cycles = tile(b.tile * roles.vectors, p.tile, far, steps, nest.weight)
+                filters = b.tile * roles.vectors
+                cycles = tile(filters, p.tile, far, steps, nest.weight, machine)
                 cost += cycles * b.tiles * p.tiles
             cost *= 1 + TIMINGS.tile_variant_share * variants
             # as a list replaces one dimension, others are run more often

@@ -6,7 +6,7 @@
 // is prefetched.
 
 // CHECK: glow_nest.kernel @large
-// CHECK: schedule<amx_tile, {{.*}}, prefetch_distance = 4096>
+// CHECK: schedule<amx_tile, {{.*}}, prefetch_distance = 4096, finish = {{.*}}>
 // VECTORS: glow_nest.kernel @large
 // VECTORS: schedule<register_tile, {{.*}}, prefetch_distance = {1: 4096}, {{.*}}>
 glow_nest.kernel @large(%y: memref<32x16xi32>, %x: memref<32x32768xui8>, %w: memref<8192x16x4xi8>) {

@@ -61,10 +61,14 @@ def test_products_of_groups_need_panels():
 
 @given(st.integers(1, 8), st.integers(1, 14), st.integers(1, 500), st.integers(0, 20))
 def test_more_work_costs_more(filters: int, pixels: int, steps: int, weight: int):
-    one = costs.tile(filters, pixels, 0.0, steps, weight)
-    assert 0 < one < costs.tile(filters, pixels, 0.0, steps + 1, weight)
-    assert one < costs.tile(filters, pixels, 1.0, steps, weight)
-    assert one < costs.tile(filters, pixels, 0.0, steps, weight + 1)
+    few, many = (MachineDescription(vector_registers=n) for n in (16, 32))
+    for machine in (few, many):
+        one = costs.tile(filters, pixels, 0.0, steps, weight, machine)
+        assert 0 < one < costs.tile(filters, pixels, 0.0, steps + 1, weight, machine)
+        assert one < costs.tile(filters, pixels, 1.0, steps, weight, machine)
+        assert one < costs.tile(filters, pixels, 0.0, steps, weight + 1, machine)
+    # with few registers, broadcasts are instructions of their own
+    assert one < costs.tile(filters, pixels, 0.0, steps, weight, few)
 
 
 def test_a_place_with_forms_in_the_place_of_loops():

@@ -1,0 +1,95 @@
+"""
+Schedules that are given as text: whether they fit a nest and a machine, and the nest with the loops
+that they name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from ....glow_dialects.glow_nest.affine import Dim
+from ....glow_dialects.glow_nest.content import outer_loops
+from ....glow_dialects.glow_nest.nest import Nest
+from ....glow_dialects.glow_nest.schedule import AmxTile, RegisterTile, Schedule
+from ....glow_dialects.glow_nest.schedule_text import loops_of, with_loops
+from ....glow_dialects.glow_nest.schedule_verification import verify_registers, verify_schedule
+from ....glow_dialects.machine import MachineDescription
+from .amx_groups import verify_finish
+from .amx_tile import tile_plans
+from .register_tile import Tiling, roles_of, tiled
+
+
+def fitted(nest: Nest, schedule: Schedule, machine: MachineDescription) -> tuple[Nest, Schedule]:
+    """
+    Returns a simplified nest with the loops that a schedule names, and the schedule with the loops
+    of the nest. Raises ValueError or VerifyException if the schedule does not fit the nest or the
+    machine.
+    """
+    if isinstance(schedule, RegisterTile):
+        nest = _with_loops_of(nest, schedule, machine)
+    known = {d.name: d for d in (*outer_loops(nest), *nest.parallel, *nest.reduced)}
+    named = loops_of(schedule)
+    if unknown := sorted(d.name for d in named if d.name not in known):
+        raise ValueError(f"expected the loops {', '.join(known)}, found {', '.join(unknown)}")
+    bound = with_loops(schedule, {d: known[d.name] for d in named})
+    if isinstance(bound, AmxTile):
+        tiles = replace(bound, prefetch_distance=0, prefetch_next=False, finish=())
+        if tiles not in [plan.schedule for plan in tile_plans(nest, machine)]:
+            raise ValueError(
+                "expected tiles that cover all pixels once and fit into the tile registers"
+            )
+        verify_finish(nest, bound)
+        return nest, bound
+    verify_schedule(nest, bound)
+    verify_registers(nest, bound, machine.vector_registers)
+    return nest, bound
+
+
+def _with_loops_of(nest: Nest, schedule: RegisterTile, machine: MachineDescription) -> Nest:
+    """
+    Returns the nest with a list of pixels, or chunks of the reduction, if the schedule has such.
+    """
+    roles = roles_of(nest, machine)
+    if roles is None:
+        raise ValueError("expected a product with vectors over blocks")
+    tiling = _tiling_of(nest, schedule)
+    order = order_before(nest, schedule)
+    chunked = schedule.chunks is not None
+    try:
+        return tiled(nest, roles, tiling, order, machine, chunked)[0]
+    except KeyError as error:
+        raise ValueError(f"expected parts of {error.args[0].name}") from None
+
+
+def order_before(nest: Nest, schedule: RegisterTile) -> tuple[Dim, ...]:
+    """Returns the order of a schedule, in the loops of the nest before some became a list."""
+    known = {d.name: d for d in nest.parallel}
+    order: list[Dim] = []
+    for dim in schedule.order:
+        order += [known[dim.name]] if dim.name in known else _listed_loops(nest, dim.name)
+    return tuple(order)
+
+
+def _listed_loops(nest: Nest, name: str) -> Sequence[Dim]:
+    """Returns the two neighbouring loops whose points a list of that name has."""
+    for pair in zip(nest.parallel, nest.parallel[1:], strict=False):
+        if "".join(d.name for d in pair) == name:
+            return pair
+    raise ValueError(f"expected loops of the nest, found {name}")
+
+
+def _tiling_of(nest: Nest, schedule: RegisterTile) -> Tiling:
+    """
+    Returns the register tile of a schedule, in the loops of the nest before some became a list.
+    """
+    known = {d.name: d for d in nest.parallel}
+    static: tuple[Dim, ...] = ()
+    parts = {}
+    for dim, each in schedule.parts.items():
+        if dim.name in known:
+            parts[known[dim.name]] = tuple(each)
+        else:
+            static = tuple(_listed_loops(nest, dim.name))
+            parts[static[-1]] = tuple(each)
+    return Tiling(0.0, parts, static)

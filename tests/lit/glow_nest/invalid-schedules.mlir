@@ -1,0 +1,69 @@
+// RUN: glow-opt %s --split-input-file --parsing-diagnostics --verify-diagnostics | filecheck %s
+
+// The nest reads an index for a whole tile.
+glow_nest.kernel @index(%y: memref<8xf32>, %x: memref<100xf32>, %i: memref<8xi64>) {
+  glow_nest.nest parallel(n: 8) reads(%x[index(%i[n], 100)]) writes(%y[n]) schedule<elementwise, order = [n], vector = n, lanes = 8>
+}
+// CHECK: expected a tile of 1 of n, on which indices depend, found 8
+
+// -----
+
+// The last tile begins one element before the end of the one before, which is then visited twice.
+glow_nest.kernel @twice(%y: memref<7x8xf32>, %x: memref<7x8x4xf32>) {
+  glow_nest.nest parallel(i: 7, j: 8) reduce(k: 4) add f32 of(%x[32 * i + 4 * j + k]) reads(%y[8 * i + j]) writes(%y[8 * i + j]) in_place body {
+  ^bb0(%0: f32, %1: f32):
+    %2 = glow.add %0, %1 : (f32, f32) -> f32
+    glow_nest.yield %2 : f32
+  } schedule<reduce, order = [i, j], vector = j, lanes = 8, reduced = [k], tile = {i: 2}>
+}
+// CHECK: expected a tile of i that divides its 7 elements, because the nest writes what it reads, found 2
+
+// -----
+
+glow_nest.kernel @unrolled(%y: memref<8xf32>, %x: memref<8x4xf32>) {
+  glow_nest.nest parallel(i: 8) reduce(k: 4) add f32 of(%x[4 * i + k]) writes(%y[i]) schedule<reduce, order = [i], vector = k, lanes = 4, reduced = [k], unrolled = [k]>
+}
+// CHECK: expected unrolled loops to be loops of the reduction without a tile, found k
+
+// -----
+
+glow_nest.kernel @reduction(%y: memref<8xf32>, %x: memref<8xf32>) {
+  glow_nest.nest parallel(i: 8) reads(%x[i]) writes(%y[i]) schedule<reduce, order = [i], vector = i, lanes = 8>
+}
+// CHECK: expected a reduction for reduce, found none
+
+// -----
+
+glow_nest.kernel @ahead(%y: memref<8xf32>, %x: memref<8x4xf32>) {
+  glow_nest.nest parallel(i: 8) reduce(k: 4) add f32 of(%x[4 * i + k]) writes(%y[i]) schedule<reduce, order = [i], reduced = [k], prefetch_distance = {1: 64}>
+}
+// CHECK: expected prefetches of one of 1 reads, counted from 0, found 1
+
+// -----
+
+// A step of the reduction without vectors takes one element.
+glow_nest.kernel @step(%y: memref<8xf32>, %x: memref<8x4xf32>) {
+  glow_nest.nest parallel(i: 8) reduce(k: 4) add f32 of(%x[4 * i + k]) writes(%y[i]) schedule<reduce, order = [i], vector = i, lanes = 8, reduced = [k], tile = {k: 2}>
+}
+// CHECK: expected tiles of parallel loops and of the loop of vectors, found one of k
+
+// -----
+
+glow_nest.kernel @rows(%y: memref<8xf32>, %x: memref<8x4xf32>) {
+  glow_nest.nest parallel(i: 8) reduce(k: 4) add f32 of(%x[4 * i + k]) writes(%y[i]) schedule<reduce, order = [i], vector = k, lanes = 4, reduced = [k], tile = {i: 6}, rows = i, row_lanes = 4>
+}
+// CHECK: expected row_lanes to be a power of two that divides the tile of i, 6, found 4
+
+// -----
+
+glow_nest.kernel @copy(%y: memref<8x8xf32>, %x: memref<8x8xf32>) {
+  glow_nest.nest parallel(i: 8, j: 8) reads(%x[8 * j + i]) writes(%y[8 * i + j]) raw schedule<register_transpose, order = [j, i], vector = i, lanes = 8, turned = j>
+}
+// CHECK: expected loads that are contiguous along j, and stores along the loop of vectors
+
+// -----
+
+glow_nest.kernel @chunks(%y: memref<8xf32>, %x: memref<32xf32>, %w: memref<32x8xf32>) {
+  glow_nest.nest parallel(o: 8) reduce(chunk: 2, k: 16) add f32 of(%x[16 * chunk + k], %w[128 * chunk + 8 * k + o]) writes(%y[o]) schedule<register_tile, order = [o], vector = o, lanes = 8, reduced = [k, chunk], vectors = 1, chunks = <number = chunk, inside = o>>
+}
+// CHECK: expected chunks whose number is the first loop of the reduction, inside a parallel loop, found chunk and o
