@@ -32,6 +32,7 @@ from ..context import make_context
 from ..diagnostics import ToolError, describe_failure, keep_operation
 from ..errors import GlowError
 from ..parsing import parse_text
+from ..passes.looked_at import run_pass
 from ..universe import multiverse
 from ..wording import did_you_mean
 from .opt_arguments import DEBUG_FLAG, PREFIX, OptParser, add_options, normalized
@@ -217,7 +218,7 @@ class GlowOptMain(xDSLOptMain):
     def _apply(self, module_pass: ModulePass, prog: ModuleOp) -> None:
         start = time.perf_counter()
         try:
-            module_pass.apply(self.ctx, prog)
+            run_pass(module_pass, self.ctx, prog)
         except (ShrinkException, RecursionError):
             raise
         except Exception as e:

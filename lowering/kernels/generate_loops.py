@@ -20,6 +20,7 @@ from ...glow_dialects.glow_nest.kernel import KernelOp
 from ...glow_dialects.machine import MachineDescription
 from ...passes.collector import without_garbage_collection
 from ...passes.levels import SCHEDULED
+from ...passes.looked_at import each, look_at
 from .function import KernelFunction, build_function
 from .kernel_errors import of_kernel
 from .main import THREADS, build_main, main_of
@@ -49,12 +50,13 @@ def generate_loops(module: ModuleOp, machine: MachineDescription) -> None:
     """
     main = main_of(module)
     functions: dict[str, KernelFunction] = {}
-    for kernel in list(module.body.block.ops):
+    for kernel in each(list(module.body.block.ops)):
         if isinstance(kernel, KernelOp):
             with of_kernel(kernel):
                 made = build_function(kernel, machine)
             functions[kernel.sym_name.data] = made
             Rewriter.replace_op(kernel, made.function, [])
+    look_at(main)
     threads = main.attributes.get(THREADS)
     count = threads.value.data if isinstance(threads, IntegerAttr) else 1
     *declarations, new = build_main(main, functions, count)

@@ -33,6 +33,7 @@ from ...glow_dialects.python_values import to_python
 from ...interface.backend import Backend, find_backend
 from ...semantics.arrays import constant_of, constant_reader, lazy_constant, numpy_dtype
 from ..levels import GRAPH
+from ..looked_at import each
 from .rewriting import erase_if_dead, failure, is_constant, tensor_nodes
 from .value_keys import value_keys
 
@@ -79,7 +80,7 @@ class ConvertToPass(ModulePass):
         nodes = list(tensor_nodes(op))
         names = {node: _names(node) for node in nodes}
         values: dict[str, SSAValue] = {}
-        for function in op.ops:
+        for function in each(op.ops):
             if isinstance(function, FuncOp) and len(function.body.blocks) == 1:
                 values |= {key.name: value for value, key in value_keys(function).items()}
         for name, value in values.items():
@@ -87,7 +88,7 @@ class ConvertToPass(ModulePass):
         self._expect_known(set().union(values, *names.values()))
         wide = {values[name] for name in self.wide if name in values}
         conversion = _Conversion(ELEMENTS[self.element], find_backend(self.backend))
-        for node in nodes:
+        for node in each(nodes):
             stays = not wide.isdisjoint((*node.operands, *node.results))
             if not stays and names[node].isdisjoint(self.keep):
                 conversion.convert(node)
