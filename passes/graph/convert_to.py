@@ -78,7 +78,7 @@ class ConvertToPass(ModulePass):
                 f"expected overflow to be {' or '.join(OVERFLOWS)}, found {self.overflow!r}"
             )
         nodes = list(tensor_nodes(op))
-        names = {node: _names(node) for node in nodes}
+        names = {node: _names(node) for node in each(nodes)}
         values: dict[str, SSAValue] = {}
         for function in each(op.ops):
             if isinstance(function, FuncOp) and len(function.body.blocks) == 1:
