@@ -26,6 +26,7 @@ from xdsl.traits import IsolatedFromAbove
 
 from ..glow_dialects.glow.machine import machine_of
 from ..passes.levels import KERNELS
+from ..passes.looked_at import each
 from . import elementary
 from .kernels.codegen.emit import Emitter
 from .lanes import Lanes
@@ -126,7 +127,7 @@ class ExpandMathPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         has_fma = machine_of(op).has_fma
         emitters: dict[Block, Emitter] = {}
-        for target in [o for o in op.walk() if type(o) in EXPANSIONS]:
+        for target in each([o for o in op.walk() if type(o) in EXPANSIONS]):
             lanes = lanes_of_f32(target.results[0].type)
             if lanes is None:
                 continue

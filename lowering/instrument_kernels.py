@@ -30,6 +30,7 @@ from ..errors import CompileError
 from ..glow_dialects.machine import LINE_BYTES
 from ..passes.instructions.allocate import ARENA_SIZE
 from ..passes.levels import KERNELS
+from ..passes.looked_at import each
 from ..wording import counted
 
 COUNTER = "llvm.readcyclecounter"
@@ -94,7 +95,7 @@ def instrument_kernels(main: func.FuncOp, kernels: set[str], threads: int) -> No
     larger = Rewriter.replace_value_with_new_type(arena, MemRefType(i8, [size]))
     main.update_function_type()
     recorder = _Recorder(block, larger, start, shape)
-    for number, call in enumerate(calls):
+    for number, call in enumerate(each(calls)):
         recorder.record(InsertPoint.before(call), number, 0)
         recorder.record(InsertPoint.after(call), number, 1)
     recorder.finish()

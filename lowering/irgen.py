@@ -305,7 +305,7 @@ class IRGenPass(ModulePass):
     level = GRAPH
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for function in list(op.ops):
+        for function in each(list(op.ops)):
             if isinstance(function, func.FuncOp) and _is_graph(function):
                 made = generate(function)
                 op.body.block.insert_op_before(made, function)

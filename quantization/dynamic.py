@@ -36,6 +36,7 @@ from ..glow_dialects.glow.matrix import FullyConnectedOp, MatMulOp
 from ..glow_dialects.glow.reduction import ReduceMaxOp, ReduceMinOp
 from ..glow_dialects.operator import element_of, shape_of, with_shape
 from ..passes.graph.rewriting import Build, replace_node
+from ..passes.looked_at import each
 from ..semantics.arrays import constant_of, constant_reader, lazy_constant
 from .calibration import calibrate_weights
 from .schemas import quantize_array
@@ -55,7 +56,7 @@ def quantize_dynamically(
     replaced: dict[SSAValue, SSAValue] = {}
     others: dict[SSAValue, str] = {}
     dynamic: dict[SSAValue, tuple[SSAValue, SSAValue, SSAValue]] = {}
-    for node in list(main.body.block.ops):
+    for node in each(list(main.body.block.ops)):
         if not isinstance(node, MatMulOp | FullyConnectedOp) or is_kept(node):
             continue
         weights = _matrix(node)

@@ -25,6 +25,7 @@ from ..glow_dialects.glow.logic import AndOp, CastOp, ShiftRightOp
 from ..glow_dialects.glow.shape import ConcatOp, GatherOp, SliceOp
 from ..glow_dialects.operator import element_of, shape_of, with_shape
 from ..passes.graph.rewriting import Build, replace_node
+from ..passes.looked_at import each
 from ..semantics.arrays import constant_reader, lazy_constant
 from .calibration import calibrate_rows
 
@@ -44,7 +45,7 @@ def quantize_embeddings(
     """
     replaced: dict[SSAValue, SSAValue] = {}
     tables: dict[SSAValue, _Table] = {}
-    for node in list(main.body.block.ops):
+    for node in each(list(main.body.block.ops)):
         if not isinstance(node, GatherOp) or not _is_lookup(node) or is_kept(node):
             continue
         build = Build()

@@ -17,6 +17,7 @@ from ..glow_dialects.operator import Call, element_of, shape_of, with_shape
 from ..glow_dialects.quant import QuantizedType
 from ..interface.backend import Backend
 from ..passes.graph.rewriting import is_constant
+from ..passes.looked_at import each
 from ..semantics.arrays import constant_of, constant_reader, lazy_constant
 from .calibration import calibrate, calibrate_weights
 from .histogram import Histogram
@@ -61,12 +62,12 @@ class Quantizer:
         """Products to quantize, with the type of their constant weights, if they have such."""
 
     def run(self) -> None:
-        for node in self.nodes:
+        for node in each(self.nodes):
             self._consider(node)
-        for node in self.nodes:
+        for node in each(self.nodes):
             self._consider_stored(node)
         if self.options.everything:
-            for node in self.nodes:
+            for node in each(self.nodes):
                 self._consider_everything(node)
         for value in self._typed_in_order():
             self._insert(value)

@@ -16,8 +16,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
-from xdsl.dialects.func import FuncOp
+from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass, PassPipeline
 from xdsl.utils.exceptions import ArgSpecParseError, VerifyException
@@ -26,7 +25,7 @@ from ..context import make_context
 from ..errors import CompileError, GlowError, ModelError
 from ..interface.backend import Stage
 from ..passes.collector import without_garbage_collection
-from ..passes.looked_at import look_at, looked_at
+from ..passes.looked_at import run_pass
 from ..universe import multiverse
 from .environment import verifies
 from .gil_switch import python_lock
@@ -221,13 +220,12 @@ def apply_pass(p: ModulePass, context: Context, module: ModuleOp) -> None:
     Runs one pass. Any failure becomes a CompileError that names the pass and the operator; a
     ModelError if it is that the file of a weight cannot be read.
     """
-    look_at(None)
     try:
-        p.apply(context, module)
+        run_pass(p, context, module)
     except GlowError:
         raise
     except Exception as error:
-        op = looked_at()
+        op: Operation | None = getattr(error, "operation", None)
         at = f" at {describe(op)}" if op is not None else ""
         if isinstance(error, OSError):
             raise ModelError(f"{p.name} cannot read a weight{at}: {error}") from error
@@ -248,8 +246,9 @@ def verify_module(module: ModuleOp, after: str) -> None:
 
 def describe(op: Operation) -> str:
     """Returns an operation in a message: its name, and that of its first result or of itself."""
-    if isinstance(op, FuncOp):
-        return f"{op.name} @{op.sym_name.data}"
+    symbol = op.properties.get("sym_name")
+    if isinstance(symbol, StringAttr):
+        return f"{op.name} @{symbol.data}"
     hint = op.results[0].name_hint if op.results else None
     return f"{op.name} %{hint}" if hint else op.name
 

@@ -17,27 +17,28 @@ import os
 import sys
 import time
 from collections.abc import Sequence
+from contextlib import nullcontext
 from typing import IO, Any
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Attribute
 from xdsl.passes import ModulePass
 from xdsl.printer import Printer
 from xdsl.utils.arg_spec import parse_spec
-from xdsl.utils.diagnostic import Diagnostic
 from xdsl.utils.exceptions import ParseError, ShrinkException
 from xdsl.xdsl_opt_main import xDSLOptMain
 
 from ..context import make_context
-from ..diagnostics import ToolError, describe_failure, keep_operation
+from ..diagnostics import ToolError, describe_failure
 from ..errors import GlowError
 from ..parsing import parse_text
+from ..passes.looked_at import run_pass
 from ..universe import multiverse
 from ..wording import did_you_mean
 from .opt_arguments import DEBUG_FLAG, PREFIX, OptParser, add_options, normalized
 from .opt_pipeline import Preparation, make_passes, pass_names
 from .output_file import completed
 from .partition_notes import note_idle_devices
+from .xdsl_overrides import short_diagnostics, unchecked_attributes
 
 
 class GlowOptMain(xDSLOptMain):
@@ -59,10 +60,6 @@ class GlowOptMain(xDSLOptMain):
         self.register_all_arguments(parser)
         self.args = parser.parse_args(normalized(given, self.available_passes))
         self.ctx.allow_unregistered = self.args.allow_unregistered_dialect
-        if self.args.disable_verify:
-            Attribute.__post_init__ = _unchecked  # `main` takes it back
-        if self.args.syntax_highlight:
-            Diagnostic.colored = True
         self.setup_pipeline()
         if self.args.input_file == "-":
             self.args.input_file = None  # standard input
@@ -173,6 +170,10 @@ class GlowOptMain(xDSLOptMain):
             ) from None
 
     def run(self) -> None:
+        with unchecked_attributes() if self.args.disable_verify else nullcontext():
+            self._run()
+
+    def _run(self) -> None:
         if self.args.output_file is None:
             super().run()
             return
@@ -217,7 +218,7 @@ class GlowOptMain(xDSLOptMain):
     def _apply(self, module_pass: ModulePass, prog: ModuleOp) -> None:
         start = time.perf_counter()
         try:
-            module_pass.apply(self.ctx, prog)
+            run_pass(module_pass, self.ctx, prog)
         except (ShrinkException, RecursionError):
             raise
         except Exception as e:
@@ -284,10 +285,6 @@ class GlowOptMain(xDSLOptMain):
             file.write(text)
 
 
-def _unchecked(self: Attribute) -> None:
-    """Takes the place of the check of an attribute."""
-
-
 def _versions() -> str:
     from importlib.metadata import version
 
@@ -317,10 +314,9 @@ def main(args: Sequence[str] | None = None) -> int:
     Every error is printed on stderr as `file:line:col: error: message`, with exit code 1.
     """
     given: Sequence[Any] = sys.argv[1:] if args is None else args
-    print_module, check_attribute = Diagnostic.raise_exception, Attribute.__post_init__
-    Diagnostic.raise_exception = keep_operation
     try:
-        GlowOptMain(args).run()
+        with short_diagnostics():
+            GlowOptMain(args).run()
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:
@@ -333,9 +329,6 @@ def main(args: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
         print(_message(e), file=sys.stderr)
         return 1
-    finally:
-        Diagnostic.raise_exception = print_module
-        Attribute.__post_init__ = check_attribute  # which --disable-verify replaces
     return 0
 
 

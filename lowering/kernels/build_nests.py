@@ -27,6 +27,7 @@ from ...glow_dialects.machine import MachineDescription
 from ...passes.collector import without_garbage_collection
 from ...passes.instructions.allocate import ARENA_SIZE, WEIGHTS_SIZE
 from ...passes.levels import PLANNED
+from ...passes.looked_at import each
 from .instructions import Parameter, Signature, describe, signature_of
 from .main import main_of, planned_size
 
@@ -58,7 +59,7 @@ def build_nests(module: ModuleOp, machine: MachineDescription, threads: int = 1)
     for name in (ARENA_SIZE, WEIGHTS_SIZE):
         planned_size(main, name, BuildNestsPass.name)
     kernels: dict[Signature, KernelOp] = {}
-    for op in list(main.body.block.ops):
+    for op in each(list(main.body.block.ops)):
         if not isinstance(op, Instruction):
             continue
         parameters = [

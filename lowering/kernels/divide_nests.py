@@ -20,6 +20,7 @@ from ...glow_dialects.glow_nest.ops import NestOp, StepOp
 from ...glow_dialects.glow_nest.steps import KernelSteps
 from ...passes.collector import without_garbage_collection
 from ...passes.levels import SCHEDULED
+from ...passes.looked_at import each
 from .kernel_errors import kernels_of, of_kernel
 from .main import THREADS, main_of
 from .threads.divided_loops import Divided, divided_loops
@@ -51,7 +52,7 @@ class DivideNestsPass(ModulePass):
         number = IntegerAttr(self.threads, i64)
         with without_garbage_collection():
             main_of(op).attributes[THREADS] = number
-            for kernel in kernels_of(op):
+            for kernel in each(kernels_of(op)):
                 if kernel.threads is None:
                     with of_kernel(kernel):
                         divide_nests(kernel, self.threads)
@@ -100,7 +101,7 @@ class _Divider:
         self._done: list[_Done] = []
 
     def run(self, block: Block) -> None:
-        for op in list(block.ops):
+        for op in each(list(block.ops)):
             step = self._steps.step_of.get(op)
             if isinstance(op, NestOp):
                 self._nest(op, self._steps.nest(op))

@@ -19,6 +19,7 @@ from ...glow_dialects.glow.machine import machine_of
 from ...glow_dialects.machine import MachineDescription
 from ...passes.collector import without_garbage_collection
 from ...passes.levels import SCHEDULED
+from ...passes.looked_at import each, look_at
 from .function import KernelFunction, build_function
 from .kernel_errors import kernels_of, of_kernel
 from .main import THREADS, build_main, main_of
@@ -48,11 +49,12 @@ def generate_loops(module: ModuleOp, machine: MachineDescription) -> None:
     """
     main = main_of(module)
     functions: dict[str, KernelFunction] = {}
-    for kernel in kernels_of(module):
+    for kernel in each(kernels_of(module)):
         with of_kernel(kernel):
             made = build_function(kernel, machine)
         functions[kernel.sym_name.data] = made
         Rewriter.replace_op(kernel, made.function, [])
+    look_at(main)
     threads = main.attributes.get(THREADS)
     count = threads.value.data if isinstance(threads, IntegerAttr) else 1
     *declarations, new = build_main(main, functions, count)

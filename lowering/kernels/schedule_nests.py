@@ -25,6 +25,7 @@ from ...glow_dialects.glow_nest.steps import KernelSteps
 from ...glow_dialects.machine import MachineDescription
 from ...passes.collector import without_garbage_collection
 from ...passes.levels import NESTS
+from ...passes.looked_at import each
 from ..tuned_schedules import load_schedules
 from .kernel_errors import kernels_of, of_kernel
 from .kernel_key import kernel_key
@@ -51,7 +52,7 @@ class ScheduleNestsPass(ModulePass):
         tuned = None if self.schedules is None else load_schedules(self.schedules, machine)
         known = {} if tuned is None else tuned.kernels
         with without_garbage_collection():
-            for kernel in kernels_of(op):
+            for kernel in each(kernels_of(op)):
                 found = known.get(kernel_key(kernel)) if known else None
                 with of_kernel(kernel):
                     schedule_nests(kernel, machine, found.nests if found else {})
@@ -68,7 +69,7 @@ def schedule_nests(
     steps = KernelSteps(kernel)
     nests = [op for op in kernel.walk() if isinstance(op, NestOp)]
     around = loops_around(steps)
-    for number, op in enumerate(nests):
+    for number, op in enumerate(each(nests)):
         if op.schedule is not None:
             continue
         nest = steps.nest(op)

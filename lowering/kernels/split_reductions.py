@@ -17,6 +17,7 @@ from ...glow_dialects.glow_nest.steps import KernelSteps
 from ...glow_dialects.machine import MachineDescription
 from ...passes.collector import without_garbage_collection
 from ...passes.levels import NESTS
+from ...passes.looked_at import each
 from .kernel_errors import kernels_of, of_kernel
 from .schedules.split_reduction import Splitter
 
@@ -35,7 +36,7 @@ class SplitReductionsPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         machine = machine_of(op)
         with without_garbage_collection():
-            for kernel in kernels_of(op):
+            for kernel in each(kernels_of(op)):
                 with of_kernel(kernel):
                     split_reductions(kernel, machine)
 
@@ -47,7 +48,7 @@ def split_reductions(kernel: KernelOp, machine: MachineDescription) -> None:
 
 def _split_block(block: Block, steps: KernelSteps, splitter: Splitter, times: int) -> None:
     """Splits the nests of a block, whose steps run `times` times."""
-    for op in list(block.ops):
+    for op in each(list(block.ops)):
         if isinstance(op, RepeatOp):
             _split_block(op.body.block, steps, splitter, times * op.count)
         elif isinstance(op, NestOp) and op.schedule is None:

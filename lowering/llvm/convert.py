@@ -30,6 +30,7 @@ from xdsl.passes import ModulePass
 from ...glow_dialects.glow.machine import MACHINE
 from ...passes.collector import without_garbage_collection
 from ...passes.levels import KERNELS
+from ...passes.looked_at import each
 from ..threads import BARRIER
 from . import arithmetic, control, conversions, mathematics, memory, products, tiles, vectors
 from .control import make_call
@@ -73,7 +74,7 @@ def convert_module(module: ModuleOp, *, contract: bool = True) -> None:
     """Converts the functions of a module in place and adds the entry function."""
     libraries: dict[str, llvm.LLVMFunctionType] = {}
     converted: list[Operation] = []
-    for op in module.body.block.ops:
+    for op in each(module.body.block.ops):
         if not isinstance(op, func.FuncOp):
             raise failure(op, "expected only functions in the module")
         converted.append(convert_function(op, libraries, contract=contract))

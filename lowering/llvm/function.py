@@ -24,7 +24,7 @@ from xdsl.dialects.llvm import FCmpPredicateFlag, ICmpPredicateFlag
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ...glow_dialects import llvm_extended as lx
-from ...passes.looked_at import look_at
+from ...passes.looked_at import each
 from ...table import Table
 from .failure import failure
 from .linear import ZERO, Atom, Linear, combine
@@ -99,7 +99,7 @@ class FunctionConverter:
 
     def convert_ops(self, block: Block) -> None:
         """Converts every operation of a block."""
-        for op in block.ops:
+        for op in each(block.ops):
             self.convert_op(op)
 
     def convert_op(self, op: Operation) -> None:
@@ -107,7 +107,6 @@ class FunctionConverter:
         converter = CONVERTERS.get(type(op))
         if converter is None:
             raise failure(op, "no conversion is registered for it")
-        look_at(op)
         converter(op, self)
 
     def new_block(self, types: Sequence[Attribute] = ()) -> Block:

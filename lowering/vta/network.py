@@ -24,6 +24,7 @@ from ...glow_dialects.operator import element_of, shape_of
 from ...glow_dialects.quant import QuantizedType
 from ...glow_dialects.vta import RegionKind
 from ...passes.instructions.loops import read_views
+from ...passes.looked_at import each
 from .buffers import (
     Buffers,
     Definition,
@@ -67,7 +68,7 @@ class Network:
         for argument in block.args:
             if not is_input(argument):
                 self._add_output(argument)
-        for op in instructions:
+        for op in each(instructions):
             for view in op.written():
                 self._compute(Definition(op, view))
                 self.origins += [op] * (len(self.layers) - len(self.origins))

@@ -43,6 +43,7 @@ from ...passes.graph.rewriting import (
     tensor_nodes,
 )
 from ...passes.levels import GRAPH
+from ...passes.looked_at import each
 from .borders import stored_inputs, stored_output
 from .buffers import is_byte
 
@@ -81,11 +82,11 @@ class PrepareForVtaPass(ModulePass):
     level = GRAPH
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for function in op.ops:
+        for function in each(op.ops):
             if isinstance(function, func.FuncOp) and _is_graph(function):
                 leave_to_host(function)
         apply_rules(op, RULES)
-        for node in reversed(list(tensor_nodes(op))):
+        for node in each(reversed(list(tensor_nodes(op)))):
             if _widens(node.results[0]):
                 repeat(node)
 

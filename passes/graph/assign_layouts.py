@@ -32,6 +32,7 @@ from ...glow_dialects.glow.base import Node
 from ...glow_dialects.glow.machine import machine_of
 from ...glow_dialects.glow_cpu.blocked import PackChannelsOp
 from ..levels import GRAPH
+from ..looked_at import each
 from .layouts import Layouts, block_sizes, demands, rule_of
 from .rewriting import tensor_nodes
 
@@ -41,7 +42,7 @@ def assign_layouts(block: Block, layouts: Layouts, most: int) -> None:
     layouts.demand = demands(block, layouts)
     layouts.blocks = block_sizes(block, layouts, most)
     replaced: list[Operation] = []
-    for op in list(block.ops):
+    for op in each(list(block.ops)):
         layouts.visit(op)
         rule = rule_of(type(op))
         blocked = None if rule is None else rule(layouts, op)

@@ -34,6 +34,7 @@ from ...glow_dialects.python_values import to_python
 from ...interface.backend import Backend, find_backend
 from ...semantics.arrays import constant_of, constant_reader, lazy_constant, numpy_dtype
 from ..levels import GRAPH
+from ..looked_at import each
 from .rewriting import erase_if_dead, failure, is_constant, tensor_nodes
 from .value_keys import value_keys
 
@@ -78,9 +79,9 @@ class ConvertToPass(ModulePass):
                 f"expected overflow to be {' or '.join(OVERFLOWS)}, found {self.overflow!r}"
             )
         nodes = list(tensor_nodes(op))
-        names = {node: _names(node) for node in nodes}
+        names = {node: _names(node) for node in each(nodes)}
         values: dict[str, SSAValue] = {}
-        for function in op.ops:
+        for function in each(op.ops):
             if isinstance(function, FuncOp) and len(function.body.blocks) == 1:
                 values |= {key.name: value for value, key in value_keys(function).items()}
         for name, value in values.items():
@@ -89,7 +90,7 @@ class ConvertToPass(ModulePass):
         wide = {values[name] for name in self.wide if name in values}
         backend = find_backend(self.backend).on(machine_of(op))
         conversion = _Conversion(ELEMENTS[self.element], backend)
-        for node in nodes:
+        for node in each(nodes):
             stays = not wide.isdisjoint((*node.operands, *node.results))
             if not stays and names[node].isdisjoint(self.keep):
                 conversion.convert(node)

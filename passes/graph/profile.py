@@ -23,6 +23,7 @@ from xdsl.passes import ModulePass
 
 from ...glow_dialects.glow.profile import ProfileOp
 from ..levels import GRAPH
+from ..looked_at import each, look_at
 from .value_keys import ValueKey, profiled_values
 
 PROFILED = "glow.profiled"
@@ -44,7 +45,7 @@ class ProfilePass(ModulePass):
     """
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for function in op.ops:
+        for function in each(op.ops):
             if not isinstance(function, func.FuncOp) or not _is_graph(function):
                 continue
             _observe(function)
@@ -63,6 +64,7 @@ def _observe(function: func.FuncOp) -> None:
     """
     block = function.body.block
     for value, key in reversed(profiled_values(function).items()):
+        look_at(value.op if isinstance(value, OpResult) else function)
         if any(isinstance(u.operation, ProfileOp) for u in value.uses):
             continue
         node = ProfileOp.create(operands=[value], properties=_properties(key))
@@ -91,7 +93,7 @@ def _make_outputs(function: func.FuncOp) -> None:
     end = block.last_op
     assert end is not None
     returned: list[SSAValue] = list(end.operands)
-    for node in [o for o in block.ops if isinstance(o, ProfileOp)]:
+    for node in each([o for o in block.ops if isinstance(o, ProfileOp)]):
         about = DictionaryAttr(node.properties)
         value = node.input
         if isinstance(value, BlockArgument):

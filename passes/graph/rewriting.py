@@ -151,9 +151,9 @@ class ApplyRules(RewritePattern):
         self.table = table
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
+        look_at(op)
         for rule in self.table.of(type(op)):
             build = Build()
-            look_at(op)
             value = rule(op, build)
             if value is None:
                 build.discard()

@@ -37,6 +37,7 @@ from ...glow_dialects.glow.base import DataParallel
 from ...glow_dialects.glow.constant import ConstantOp
 from ...glow_dialects.glow.shape import BroadcastOp, ReshapeOp, SliceOp
 from ..levels import GRAPH
+from ..looked_at import each
 
 VIEWS = (ReshapeOp, BroadcastOp, SliceOp)
 
@@ -109,7 +110,7 @@ def problem_of(block: Block) -> Problem:
     """Returns the scheduling problem of a block of nodes that ends with a terminator."""
     reader = _Reader()
     *nodes, terminator = block.ops
-    for op in nodes:
+    for op in each(nodes):
         reader.add(op)
     return reader.finish(terminator)
 
@@ -274,7 +275,7 @@ class ScheduleNodesPass(ModulePass):
     level = GRAPH
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for function in op.ops:
+        for function in each(op.ops):
             if _is_graph(function):
                 assert isinstance(function, func.FuncOp)
                 schedule(function.body.block)

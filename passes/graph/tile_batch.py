@@ -68,6 +68,7 @@ from ...glow_dialects.glow_cpu.winograd import WinogradConvolutionOp
 from ...glow_dialects.operator import element_of, shape_of, with_shape
 from ...table import Table
 from ..levels import GRAPH
+from ..looked_at import each
 from .rewriting import erase_if_dead
 
 N = TypeVar("N", bound=Node)
@@ -229,7 +230,7 @@ def best_place(graph: Graph, nodes: Sequence[Node], groups: Groups, cache: int) 
     Returns the number of nodes to compute for a group of images at a time: none, or two and more.
     """
     total = best = place = computed = 0
-    for number, node in enumerate(nodes):
+    for number, node in enumerate(each(nodes)):
         if not graph.visit(node):
             break
         if node.results[0] in graph.images:
@@ -292,7 +293,7 @@ def split(block: Block, batch: int, images: int, cache: int) -> None:
         count = min(groups.images, batch - start)
         if count not in same:
             same[count] = {}
-            for node in again:
+            for node in each(again):
                 made = _for_images(node, node.operands, count)
                 block.insert_op_before(made, before)
                 same[count][node.results[0]] = made.results[0]
@@ -301,7 +302,7 @@ def split(block: Block, batch: int, images: int, cache: int) -> None:
             made = _part(argument, start, count)
             block.insert_op_before(made, before)
             known[argument] = made.results[0]
-        for node in moved:
+        for node in each(moved):
             operands = [known[v] if graph.in_groups(node, v) else v for v in node.operands]
             made = _for_images(node, operands, count)
             block.insert_op_before(made, before)
@@ -317,7 +318,7 @@ def split(block: Block, batch: int, images: int, cache: int) -> None:
 def _join(block: Block, moved: Sequence[Node], parts: dict[SSAValue, list[SSAValue]]) -> None:
     """Puts the images together where later nodes use them."""
     inside = set(moved)
-    for node in moved:
+    for node in each(moved):
         value = node.results[0]
         later = [use for use in value.uses if use.operation not in inside]
         if not later:
@@ -357,7 +358,7 @@ class TileBatchPass(ModulePass):
         if self.images < 1:
             raise CompileError(f"expected images of at least 1, found {self.images}")
         cache = machine_of(op).l2_bytes
-        for function in op.ops:
+        for function in each(op.ops):
             if not isinstance(function, func.FuncOp) or len(function.body.blocks) != 1:
                 continue
             batch = batch_of(function)

@@ -24,6 +24,7 @@ from ...glow_dialects.glow.constant import ConstantOp, SplatOp
 from ...glow_dialects.glow.shape import BroadcastOp, ReshapeOp, SliceOp
 from ...glow_dialects.operator import element_of, shape_of, text_of
 from ...table import Table
+from ..looked_at import each
 
 INPUT = "input"
 """Takes the place of an operator for arguments of the function."""
@@ -55,7 +56,7 @@ def value_keys(main: FuncOp) -> dict[SSAValue, ValueKey]:
     taken: dict[str, int] = {}
     for argument in main.body.block.args:
         found[argument] = _argument(argument, main, _unique(argument.name_hint or INPUT, taken))
-    for op in main.body.block.ops:
+    for op in each(main.body.block.ops):
         for value in op.results:
             name = _unique(value.name_hint or op.name.rpartition(".")[2], taken)
             found[value] = _result(value, op, name, [found[o] for o in op.operands])

@@ -27,6 +27,7 @@ from ...glow_dialects.elements import type_bytes
 from ...glow_dialects.glow_inst.memory import AllocActivationOp, DeallocActivationOp, WeightOp
 from ...glow_dialects.plan_attributes import ARENA_LOWER_BOUND, ARENA_SIZE, WEIGHTS_SIZE
 from ..levels import PROGRAM
+from ..looked_at import each
 from .memory_planner import Lifetime, align, lower_bound, plan_arena
 from .program import memref, programs
 
@@ -40,7 +41,7 @@ def lifetimes_of(block: Block) -> tuple[list[AllocActivationOp], list[Lifetime]]
     starts: list[int] = []
     ends: dict[AllocActivationOp, int] = {}
     position = 0
-    for position, op in enumerate(block.ops):
+    for position, op in enumerate(each(block.ops)):
         if isinstance(op, AllocActivationOp):
             allocations.append(op)
             starts.append(position)
@@ -58,7 +59,7 @@ def place_weights(weights: Sequence[WeightOp], alignment: int) -> tuple[list[int
     """
     places: dict[Attribute, int] = {}
     end = 0
-    for op in weights:
+    for op in each(weights):
         if op.value not in places:
             places[op.value] = align(end, alignment)
             end = places[op.value] + type_bytes(op.result.type)

@@ -28,6 +28,7 @@ from ...glow_dialects.glow_inst.instruction import Instruction
 from ...glow_dialects.glow_inst.memory import AllocActivationOp
 from ...lazy import lazy_property
 from ..levels import PROGRAM
+from ..looked_at import each
 from .loops import SPLAT
 from .program import OperandAccess, Timeline, memref, overlap, programs, tidy
 
@@ -120,7 +121,7 @@ def hoist_padding_fills(block: Block) -> None:
     timeline = Timeline(block)
     memory = LiveBytes(len(timeline.slots))
     found: list[Bordered] = []
-    for op in block.ops:
+    for op in each(block.ops):
         if isinstance(op, AllocActivationOp) and timeline.count(op.result):
             b = bordered(timeline, op.result)
             found += [b] if b else []

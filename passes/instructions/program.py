@@ -27,6 +27,7 @@ from ...glow_dialects.glow_inst.memory import (
     argument_attributes,
 )
 from ...glow_dialects.views import may_overlap
+from ..looked_at import each
 
 _KNOWN = (
     *(Instruction, AllocActivationOp, DeallocActivationOp, TensorViewOp, WeightOp),
@@ -36,7 +37,7 @@ _KNOWN = (
 
 def programs(module: ModuleOp) -> Iterator[func.FuncOp]:
     """Yields the functions of a module that are instruction programs; all others are left alone."""
-    for function in list(module.ops):
+    for function in each(list(module.ops)):
         if not isinstance(function, func.FuncOp) or len(function.body.blocks) != 1:
             continue
         block = function.body.block

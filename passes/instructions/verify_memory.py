@@ -38,6 +38,7 @@ from ...glow_dialects.glow_inst.memory import (
 from ...glow_dialects.plan_attributes import ARENA_SIZE
 from ...glow_dialects.views import is_whole
 from ..levels import PROGRAM
+from ..looked_at import each
 from .allocate import lifetimes_of
 from .memory_planner import check_no_overlap
 from .program import memref, overlap, programs
@@ -143,7 +144,7 @@ def _walk_over(block: Block) -> _Walk:
 
 def _verify_uses(function: func.FuncOp) -> None:
     walk = _walk_over(function.body.block)
-    for op in function.body.block.ops:
+    for op in each(function.body.block.ops):
         match op:
             case WeightOp():
                 walk.readonly.add(op.result)

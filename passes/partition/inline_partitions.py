@@ -15,6 +15,7 @@ from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
 from ..levels import GRAPH
+from ..looked_at import each
 from .devices import DEVICES, LINKS
 from .idle import IDLE
 from .partitions import is_partitioned, read_partitions
@@ -28,11 +29,11 @@ def inline_partitions(module: ModuleOp) -> None:
     """
     network = read_partitions(module)
     block = network.main.body.block
-    for partition, call in zip(network.partitions, list(block.ops), strict=False):
+    for partition, call in zip(network.partitions, each(list(block.ops)), strict=False):
         body = partition.function.body.block
         local: dict[SSAValue, SSAValue] = dict(zip(body.args, call.operands, strict=True))
         *nodes, last = body.ops
-        for node in nodes:
+        for node in each(nodes):
             copy = node.clone(local)
             copy.location = node.location
             block.insert_op_before(copy, call)

@@ -14,6 +14,7 @@ from xdsl.dialects.builtin import FloatAttr, IntegerAttr, ModuleOp, StringAttr, 
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ...glow_dialects.glow.base import Node
+from ..looked_at import each
 from .devices import Device, attributes_of
 from .idle import idle_attribute
 from .partitions import ACTIVATION_BYTES, BACKEND, COST, DEVICE, WEIGHT_BYTES
@@ -102,7 +103,7 @@ def _function(
     outputs: list[SSAValue] = []
     returned = set(graph.returned)
     for unit in group.units:
-        for node in graph.units[unit].nodes:
+        for node in each(graph.units[unit].nodes):
             body.add(node)
         for value in graph.units[unit].outputs:
             if value in returned or not members.issuperset(graph.users.get(value, ())):

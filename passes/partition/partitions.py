@@ -35,6 +35,7 @@ from xdsl.ir import SSAValue
 
 from ...glow_dialects.elements import type_bytes
 from ..graph.rewriting import failure
+from ..looked_at import each
 
 DEVICE, BACKEND = "glow.device", "glow.backend"
 """Attributes of a partition: the device on which it runs, and the backend that compiles it."""
@@ -136,7 +137,7 @@ def read_partitions(module: ModuleOp) -> PartitionedNetwork:
     sources: dict[SSAValue, Source] = {a: Source(None, a.index) for a in main.body.block.args}
     partitions: list[Partition] = []
     called: set[str] = set()
-    for number, op in enumerate(calls):
+    for number, op in enumerate(each(calls)):
         if not isinstance(op, func.CallOp):
             raise failure(op, "expected @main to consist of calls of partitions")
         partition = _read(number, op, functions, sources)

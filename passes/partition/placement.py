@@ -19,6 +19,7 @@ from ...glow_dialects.operator import Call
 from ...wording import counted
 from ..graph.lower_nodes import decompose
 from ..graph.rewriting import Build, failure
+from ..looked_at import each, look_at
 from .devices import HOST, Configuration, Device
 from .units import Unit, UnitGraph, bytes_of
 
@@ -107,6 +108,7 @@ def problem_of(graph: UnitGraph, configuration: Configuration) -> Problem:
     nowhere: list[Unit] = []
     kinds = {device.kind: _Estimator(device) for device in configuration.devices}
     for unit, wanted in zip(graph.units, required, strict=True):
+        look_at(unit.nodes[0])
         seconds = {kind: estimator.seconds(unit) for kind, estimator in kinds.items()}
         row = [seconds[device.kind] for device in configuration.devices]
         if min(row) == inf:
@@ -197,7 +199,7 @@ def required_devices(graph: UnitGraph, configuration: Configuration) -> list[lis
     required: list[list[str]] = []
     for unit in graph.units:
         found: list[str] = []
-        for node in (*unit.nodes, *unit.conversions):
+        for node in each((*unit.nodes, *unit.conversions)):
             wanted = _wanted(node, configuration.place)
             if wanted is not None:
                 _expect_device(node, wanted, configuration)

@@ -27,6 +27,7 @@ from ...glow_dialects.glow.quantization import DequantizeOp, QuantizeOp
 from ...glow_dialects.operator import Call, element_of, shape_of, with_shape
 from ...glow_dialects.quant import QuantizedType
 from ..graph.rewriting import failure
+from ..looked_at import each
 
 
 @dataclass
@@ -107,7 +108,7 @@ def unit_graph(block: Block) -> UnitGraph:
     if not isinstance(last, func.ReturnOp):
         assert last is not None
         raise failure(last, "expected a function that ends with func.return")
-    nodes = [_expect_node(op) for op in ops if op is not None]
+    nodes = [_expect_node(op) for op in each(op for op in ops if op is not None)]
     constant = _constant(nodes)
     repeated = constant | {n for n in nodes if isinstance(n, DequantizeOp)}
     graph = UnitGraph([], returned=list(last.operands), constant=constant, repeated=repeated)
@@ -141,7 +142,7 @@ def _ready(group: Sequence[Node], position: dict[Node, int]) -> int:
 def _constant(nodes: Sequence[Node]) -> set[Operation]:
     """Returns constants, and nodes that depend only on constants."""
     constant: set[Operation] = set()
-    for node in nodes:
+    for node in each(nodes):
         if all(v.owner in constant for v in node.operands):
             constant.add(node)
     return constant
@@ -156,7 +157,7 @@ def _groups(placed: Sequence[Node], repeated: set[Operation]) -> list[list[Node]
     unit_of: dict[Operation, int] = {}
     members: dict[int, list[Node]] = {}
     by_source: dict[SSAValue, int] = {}
-    for node in reversed(placed):
+    for node in each(reversed(placed)):
         unit = _unit_to_join(node, unit_of, by_source)
         if unit is None:
             unit = len(members)

@@ -36,6 +36,7 @@ from ...glow_dialects.vta import (
     programs,
 )
 from ..levels import VTA
+from ..looked_at import each
 from .vta_accesses import Access, Accesses
 
 
@@ -46,7 +47,7 @@ def verify_design(function: func.FuncOp) -> None:
     Raises VerifyException on the first fault; its attribute `operation` is the offending one.
     """
     checker = _Checker(config_of(function))
-    for op in contents(function)[1]:
+    for op in each(contents(function)[1]):
         try:
             checker.check(op)
         except VerifyException as e:
@@ -161,5 +162,5 @@ class VerifyVtaDesignPass(ModulePass):
     level = VTA
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for function in programs(op):
+        for function in each(programs(op)):
             verify_design(function)

@@ -47,6 +47,7 @@ from ...glow_dialects.vta import (
     programs,
 )
 from ..levels import VTA
+from ..looked_at import each, look_at
 from .vta_accesses import Accesses, DramAccess, dram_access
 
 ENGINES = tuple(Engine)
@@ -334,6 +335,7 @@ def verify_tokens(function: func.FuncOp) -> None:
     _check_end(instructions, order, config)
     races = _Races(config, order)
     for step in order:
+        look_at(step.op)
         races.run(step)
 
 
@@ -345,5 +347,5 @@ class VerifyVtaTokensPass(ModulePass):
     level = VTA
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for function in programs(op):
+        for function in each(programs(op)):
             verify_tokens(function)

@@ -16,6 +16,7 @@ from ....glow_dialects.glow_nest.ops import ListNonzerosOp, NestOp, RepeatListed
 from ....glow_dialects.glow_nest.schedule import AmxTile, Split, VectorSchedule
 from ....glow_dialects.glow_nest.steps import KernelSteps
 from ....glow_dialects.machine import MachineDescription
+from ....passes.looked_at import each
 from .amx_nest import TileNest
 from .loop_driver import LoopDriver, whole
 from .memory import Bound, Memory
@@ -38,7 +39,7 @@ class StepGenerator:
 
     def block(self, block: Block, bound: Bound) -> None:
         """Emits the steps of a block; `bound` has the values of enclosing loop variables."""
-        for op in block.ops:
+        for op in each(block.ops):
             match op:
                 case NestOp():
                     self._nest(op, bound)

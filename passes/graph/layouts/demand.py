@@ -13,6 +13,7 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from ....glow_dialects.glow.convolution import ConvolutionOp
 from ....glow_dialects.glow.shape import ReshapeOp
+from ...looked_at import each
 from .convolutions import convolution_kind
 from .elements import works_on_blocks
 from .moves import keeps_channels
@@ -25,7 +26,7 @@ def demands(block: Block, layouts: Layouts) -> dict[SSAValue, int]:
     than plain.
     """
     found: dict[SSAValue, int] = {}
-    for op in reversed(list(block.ops)):
+    for op in each(reversed(list(block.ops))):
         for result in op.results:
             users = [_of(use.operation, layouts, found) for use in result.uses]
             found[result] = sum(users)

@@ -18,6 +18,7 @@ from ....glow_dialects.glow.constant import ConstantOp, SplatOp
 from ....glow_dialects.glow.convolution import ConvolutionOp
 from ....glow_dialects.glow_cpu.blocked import num_blocks
 from ....glow_dialects.operator import shape_of
+from ...looked_at import each
 from .convolutions import ConvolutionKind, convolution_kind, is_integer
 from .elements import works_on_blocks
 from .state import CHANNEL, Layouts
@@ -80,7 +81,7 @@ def block_sizes(block: Block, layouts: Layouts, most: int) -> dict[SSAValue, int
     if most < 2 * layouts.block:
         return {}
     classes = _Classes(layouts.block)
-    for op in block.ops:
+    for op in each(block.ops):
         if isinstance(op, ConvolutionOp):
             _convolution(op, layouts, classes)
         elif works_on_blocks(op, layouts.block):
