@@ -38,6 +38,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 
+from xdsl.parser import Parser
+
+from ..context import make_context
 from ..errors import GlowError
 
 BARRIER = "glow_barrier"
@@ -104,9 +107,6 @@ def module_text(triple: str) -> str:
 @cache
 def llvm_text(triple: str) -> str:
     """Returns the code as LLVM IR. Raises GlowError like `module_text`."""
-    from xdsl.parser import Parser
-
-    from ..context import make_context
     from .llvm.translate import translate_module
 
     return translate_module(Parser(make_context(), module_text(triple)).parse_module())

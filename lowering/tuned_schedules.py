@@ -14,6 +14,7 @@ import warnings
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from functools import cache
+from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -91,8 +92,6 @@ def schedules_directory(cache: Path) -> Path:
 
 def default_file(directory: Path, machine: MachineDescription) -> Path:
     """Returns the file of a machine in a directory of the cache."""
-    from hashlib import sha256
-
     facts = json.dumps(_written_by(machine), sort_keys=True)
     return schedules_directory(directory) / f"{sha256(facts.encode()).hexdigest()[:16]}.tuned"
 

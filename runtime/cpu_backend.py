@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from ..errors import GlowError
 from ..interface.backend import Backend, DeviceMemory, Rates, Stage
 from ..interface.program import Program, Restored
+from ..lowering.host_machine import usable_cores
 from ..lowering.target import Target, find_target
 from .cpu_link import linked
 from .cpu_options import CpuOptions
@@ -93,7 +94,6 @@ class CpuBackend(Backend):
         return (DeviceMemory("host", None, ALIGNMENT, layouts),)
 
     def rates(self, call: Call) -> Rates:
-        from ..lowering.host_machine import usable_cores
         from .cpu_rates import cpu_rates
 
         return cpu_rates(self.target().describe(), call, min(self.threads, usable_cores()))

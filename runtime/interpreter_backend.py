@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from ..interface.backend import Backend, Rates, Stage
+from .interpreter import execute
+from .signature import main_function
 
 if TYPE_CHECKING:
     import numpy as np
@@ -54,8 +56,6 @@ class InterpretedProgram:
     """The function @main of a graph, which `execute` runs."""
 
     def __init__(self, module: ModuleOp):
-        from .signature import main_function
-
         self._main = main_function(module)
 
     def __repr__(self) -> str:
@@ -63,6 +63,4 @@ class InterpretedProgram:
 
     def run(self, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
         """Sees `glow.interface.program.Program`."""
-        from .interpreter import execute
-
         return execute(self._main, inputs)

@@ -17,6 +17,7 @@ import os
 import sys
 import time
 from collections.abc import Sequence
+from importlib.metadata import version
 from typing import IO, Any
 
 from xdsl.dialects.builtin import ModuleOp
@@ -289,8 +290,6 @@ def _unchecked(self: Attribute) -> None:
 
 
 def _versions() -> str:
-    from importlib.metadata import version
-
     return f"glow-opt {version('glow-compiler')}, xdsl {version('xdsl')}"
 
 
