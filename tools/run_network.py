@@ -193,7 +193,10 @@ def run(args: argparse.Namespace, console: Console) -> int:
     if args.compare == quantized_runs.FLOAT:
         batches = quantized_runs.batches_of(args, model, feed)
         random = args.data is None and "random" in origins.values()
-        quantized_runs.compare_with_float(args, model, batches, random, console)
+        # only this comparison computes a second network value by value
+        from .quantization_effects import compare_with_float
+
+        compare_with_float(args, model, quantized_runs.pipeline_of(args), batches, random, console)
     elif args.compare is not None:
         return 0 if _compare(args, feed, outputs, console) else 1
     return 0

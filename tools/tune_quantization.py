@@ -23,8 +23,7 @@ from .arguments import (
 )
 from .datasets import open_dataset
 from .inputs import Preprocessing
-from .quantized_runs import signal_to_noise
-from .report import seconds
+from .report import seconds, signal_to_noise
 from .tables import DataTable
 
 if TYPE_CHECKING:
