@@ -38,9 +38,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 
-from xdsl.parser import Parser
-
-from ..context import make_context
 from ..errors import GlowError
 
 BARRIER = "glow_barrier"
@@ -107,6 +104,10 @@ def module_text(triple: str) -> str:
 @cache
 def llvm_text(triple: str) -> str:
     """Returns the code as LLVM IR. Raises GlowError like `module_text`."""
+    # a program from the cache needs the layout above, and no xDSL
+    from xdsl.parser import Parser
+
+    from ..context import make_context
     from .llvm.translate import translate_module
 
     return translate_module(Parser(make_context(), module_text(triple)).parse_module())

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import QuantizationError
-from ..loading import is_text
+from ..model_forms import is_text
 from .arguments import quantization_choices
 from .inputs import IMAGE_SUFFIXES
 

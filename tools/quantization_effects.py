@@ -66,8 +66,8 @@ def compare_with_float(
 ) -> None:
     """
     Prints how far each value is from that of the network in floats, worst first, and the same of
-    the outputs of `model`; and, if inputs are `random`, that this says little. The passes `pipeline`
-    change the numbers; without any, QuantizationError is raised.
+    the outputs of `model`; and, if inputs are `random`, that this says little. The passes
+    `pipeline` change the numbers; without any, QuantizationError is raised.
     """
     if pipeline is None:
         raise QuantizationError("--compare float: expected --quantize or --convert-to, too")

@@ -32,11 +32,11 @@ ALLOWED = {
     },
     "quantization": {
         *("glow_dialects", "interface", "semantics", "passes", "runtime", "context"),
-        *("compiled_model", "compiler", "loading"),
+        *("compiled_model", "compiler", "loading", "model_forms"),
     },
     "tools": EVERYTHING
     | {"", "checks", "compiled_model", "compiler", "context", "diagnostics", "loading", "parsing"}
-    | {"universe"},
+    | {"model_forms", "universe"},
     "errors": set(),
     "lazy": set(),
     "perfetto": set(),
@@ -48,16 +48,21 @@ ALLOWED = {
     "checks": {"passes"},
     "diagnostics": set(),
     "parsing": {"checks", "context", "diagnostics"},
-    "loading": {"frontend", "passes", "parsing", "runtime"},
+    "loading": {"frontend", "model_forms", "passes", "parsing", "runtime"},
+    "model_forms": set(),
     "compiled_model": {"interface", "runtime"},
     "definitions": {"glow_dialects", "frontend", "semantics"},
     "specialization": {"compiled_model", "interface", "runtime"},
-    "compilation": {"compiled_model", "frontend", "interface", "loading", "passes", "runtime"},
+    "compilation": {"cold_compilation", "compiled_model", "interface", "model_forms", "runtime"},
+    "cold_compilation": {
+        *("compiled_model", "frontend", "interface", "loading", "model_forms", "passes"),
+        "runtime",
+    },
     "compiler": {
         "compilation",
         "compiled_model",
         "interface",
-        "loading",
+        "model_forms",
         "runtime",
         "specialization",
     },
@@ -70,7 +75,7 @@ ALLOWED = {
         "runtime",
         "semantics",
     },
-    "host": {"interface", "loading", "passes", "runtime"},
+    "host": {"interface", "loading", "model_forms", "passes", "runtime"},
     "": {"compiled_model", "compiler", "definitions", "host", "onnx_backend", "quantization"},
 }
 """The modules that each folder and each module of the root may import; "" is the package itself."""
