@@ -83,6 +83,7 @@ def __getattr__(name: str) -> Any:
     if name in _MODULES:
         return import_module(f".{name}", __name__)
     if name == "__version__":
+        # it reads files, and few ask for the version
         from importlib.metadata import version
 
         return version("glow-compiler")

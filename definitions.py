@@ -132,6 +132,7 @@ class Operator:
         return self._evaluated(operands)
 
     def _evaluated(self, arrays: Sequence[np.ndarray]) -> np.ndarray:
+        # those who only build graphs need no numpy
         from .semantics import element_type, evaluate
 
         types = tuple(with_shape(element_type(a.dtype), a.shape) for a in arrays)
@@ -163,6 +164,7 @@ class Operator:
         Returns a node for ONNX models, of the domain `ai.glow` (import its version 1), from which
         `glow.compile` makes this operator.
         """
+        # onnx takes long to load, and only this needs it
         from onnx import helper
 
         from .frontend.onnx.element_types import onnx_code

@@ -140,6 +140,7 @@ def read_module(path: Path) -> ModuleOp:
 
     Raises TextError, whose message is the one that `glow-opt` prints.
     """
+    # glow-opt starts with this module, and reads its input in another way
     from .checks import verify_all
 
     try:

@@ -86,6 +86,7 @@ class CpuProgram:
         processor's counter at the call, the records (i64 of that `shape`), and the counter in the
         end.
         """
+        # only programs that record times need the lowering that this imports
         from .clock import counter
 
         read = counter()

@@ -63,6 +63,7 @@ class _Bar:
         )
 
     def _made(self):
+        # a program in the cache shows no progress
         from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
         columns = (

@@ -23,11 +23,12 @@ if TYPE_CHECKING:
 
 
 def _run(args: argparse.Namespace, console: Console) -> int:
-    # what answers --help does not load numpy and the compiler, nor each program all of them
     if is_program(args):
+        # only VTA programs need the simulator
         from .vta_run import run_program
 
         return run_program(args, console)
+    # what answers --help does not load numpy and the compiler
     from .run_network import run
 
     return run(args, console)
