@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from typing import Any, NamedTuple
 
-from ...glow_dialects.vta import AluOpcode, Memory, VtaConfig
+from ...glow_dialects.vta import AluOpcode, VtaConfig, VtaMemory
 from .layers import parts
 from .memory_map import MemoryMap
 from .micro_ops import Axis, MicroOps
@@ -23,7 +23,7 @@ _IDENTITY = "identity"
 class Ring:
     """A buffer that holds as many pieces of one size as fit."""
 
-    def __init__(self, memory: Memory, depth: int, size: int):
+    def __init__(self, memory: VtaMemory, depth: int, size: int):
         self.memory = memory
         self.size = size
         self._room = depth // max(size, 1)
@@ -71,18 +71,21 @@ class Bytes:
         stream, config = self._stream, self._stream.config
         if config.capabilities.loads_bytes:
             for offset, move in moves(first, dims, config):
-                stream.load(Memory.ACC_8BIT, span.begin + offset, source, move)
+                stream.load(VtaMemory.ACC_8BIT, span.begin + offset, source, move)
             return
         count = span.end - span.begin
         place, is_there = self._inputs.find((source, first, tuple(dims)))
         if not is_there:
             for offset, move in moves(first, dims, config):
-                stream.load(Memory.INP, place + offset, source, move)
+                stream.load(VtaMemory.INP, place + offset, source, move)
         identity, is_there = self._weights.find(_IDENTITY)
         if not is_there:
-            stream.load(Memory.WGT, identity, self._memory.identity(), Move(0, 1, 1, 1))
+            stream.load(VtaMemory.WGT, identity, self._memory.identity(), Move(0, 1, 1, 1))
         reset(stream, self._micro_ops, span)
-        read = Span(Memory.INP, place, place + count), Span(Memory.WGT, identity, identity + 1)
+        read = (
+            Span(VtaMemory.INP, place, place + count),
+            Span(VtaMemory.WGT, identity, identity + 1),
+        )
         axes = [axis._replace(src=axis.dst) for axis in _run(span, config)]
         for uops, loops in self._micro_ops.loops(axes, (span.begin, place, identity)):
             stream.gemm(uops, loops, span, read)
@@ -132,7 +135,7 @@ def load_padded(
     simple = rows.size and columns.size and column.stride == 1 and max(pads) < 1 << c.pad_bits
     if simple and max(row.stride, rows.size) < 1 << min(c.stride_bits, c.size_bits):
         move = Move(first, rows.size, columns.size, row.stride)
-        stream.load(Memory.INP, place, dram, move, pads)
+        stream.load(VtaMemory.INP, place, dram, move, pads)
         return
     # the fields cannot hold so many: zeros everywhere, and then the rows
     _load_zeros(stream, memory, place, rows.reach * columns.reach, dram)
@@ -141,7 +144,7 @@ def load_padded(
     for n in range(rows.size):
         begin = place + (rows.before + n) * columns.reach + columns.before
         for offset, move in moves(first + n * row.stride, [column], c):
-            stream.load(Memory.INP, begin + offset, dram, move)
+            stream.load(VtaMemory.INP, begin + offset, dram, move)
 
 
 def _load_zeros(stream: Stream, memory: MemoryMap, place: int, count: int, dram: Dram) -> None:
@@ -152,7 +155,7 @@ def _load_zeros(stream: Stream, memory: MemoryMap, place: int, count: int, dram:
     c = stream.config
     if c.capabilities.loads_padding_alone:
         for start, size in parts(count, min((1 << c.size_bits) - 1, dram.elements)):
-            stream.load(Memory.INP, place + start, dram, Move(0, 0, size, size), (1, 0, 0, 0))
+            stream.load(VtaMemory.INP, place + start, dram, Move(0, 0, size, size), (1, 0, 0, 0))
         return
     zeros = memory.zeros(_ZEROS)
     most = _ZEROS * ((1 << c.size_bits) - 1)
@@ -160,10 +163,10 @@ def _load_zeros(stream: Stream, memory: MemoryMap, place: int, count: int, dram:
         # rows that are all the same
         whole = size // _ZEROS * _ZEROS
         if whole:
-            stream.load(Memory.INP, place + start, zeros, Move(0, whole // _ZEROS, _ZEROS, 0))
+            stream.load(VtaMemory.INP, place + start, zeros, Move(0, whole // _ZEROS, _ZEROS, 0))
         if size > whole:
             rest = size - whole
-            stream.load(Memory.INP, place + start + whole, zeros, Move(0, 1, rest, rest))
+            stream.load(VtaMemory.INP, place + start + whole, zeros, Move(0, 1, rest, rest))
 
 
 def reset(stream: Stream, micro_ops: MicroOps, span: Span) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from ...errors import CompileError
-from ...glow_dialects.vta import AluOpcode, Memory, Tiles, VtaConfig
+from ...glow_dialects.vta import AluOpcode, Tiles, VtaConfig, VtaMemory
 from .commands import Bytes, Clipped, Ring, alu, clipped, reset
 from .layers import Pooling, Window, parts
 from .memory_map import MemoryMap
@@ -42,9 +42,9 @@ def emit_pooling(
         raise CompileError(
             f"{pool.name}: expected tiles that fit into the buffers of {c}, found {tiles}"
         )
-    ring = Ring(Memory.ACC, c.acc_depth, blocks * most)
-    inputs = Ring(Memory.INP, c.inp_depth, blocks * reached)
-    read = Bytes(stream, micro_ops, memory, inputs, Ring(Memory.WGT, c.wgt_depth, 1))
+    ring = Ring(VtaMemory.ACC, c.acc_depth, blocks * most)
+    inputs = Ring(VtaMemory.INP, c.inp_depth, blocks * reached)
+    read = Bytes(stream, micro_ops, memory, inputs, Ring(VtaMemory.WGT, c.wgt_depth, 1))
     number = 0
     for image in range(grid.images.size):
         for block, count in parts(grid.blocks.size, blocks):
@@ -85,9 +85,9 @@ class _Tile:
 
     def emit(self, place: int) -> None:
         blocks, row, column = self.blocks, self.row, self.column
-        outputs = Span(Memory.ACC, place, place + blocks * row.size * column.size)
+        outputs = Span(VtaMemory.ACC, place, place + blocks * row.size * column.size)
         size = blocks * row.inputs.size * column.inputs.size
-        inputs = Span(Memory.ACC, outputs.end, outputs.end + size)
+        inputs = Span(VtaMemory.ACC, outputs.end, outputs.end + size)
         self._load(inputs)
         reset(self.stream, self.micro_ops, outputs)
         least = self.pool.source.bounds[0]

@@ -37,10 +37,10 @@ from ...glow_dialects.vta import (
     FinishOp,
     GemmOp,
     LoadOp,
-    Memory,
     StoreOp,
     VtaConfig,
     VtaInstruction,
+    VtaMemory,
 )
 from ...glow_dialects.vta.attributes import tokens_attr
 from .regions import Dram, Move
@@ -48,7 +48,7 @@ from .regions import Dram, Move
 LOAD, COMPUTE, STORE = range(3)
 _ENGINES = (Engine.LOAD, Engine.COMPUTE, Engine.STORE)
 _NUMBERS = {engine: i for i, engine in enumerate(_ENGINES)}
-_BUFFERS = (Memory.INP, Memory.WGT, Memory.ACC)
+_BUFFERS = (VtaMemory.INP, VtaMemory.WGT, VtaMemory.ACC)
 
 Clock = list[int]
 """The numbers of instructions of LOAD, COMPUTE and STORE that are done."""
@@ -57,7 +57,7 @@ Clock = list[int]
 class Span(NamedTuple):
     """Elements `begin` to `end - 1` of a buffer."""
 
-    memory: Memory
+    memory: VtaMemory
     begin: int
     end: int
 
@@ -131,7 +131,12 @@ class Stream:
     # instructions
 
     def load(
-        self, memory: Memory, sram: int, dram: Dram, move: Move, pad: Sequence[int] = (0, 0, 0, 0)
+        self,
+        memory: VtaMemory,
+        sram: int,
+        dram: Dram,
+        move: Move,
+        pad: Sequence[int] = (0, 0, 0, 0),
     ) -> None:
         """Moves rows of a region into a buffer, surrounded by zeros."""
         top, bottom, left, right = pad
@@ -153,7 +158,7 @@ class Stream:
 
     def store(self, sram: int, dram: Dram, move: Move) -> None:
         """Moves rows of accumulators into a region."""
-        span = Span(Memory.ACC, sram, sram + move.rows * move.columns)
+        span = Span(VtaMemory.ACC, sram, sram + move.rows * move.columns)
         needs = [0] * len(_ENGINES)
         self._wait(needs, span, writes=False)
         self._wait_dram(needs, dram, move, writes=True)
@@ -269,7 +274,7 @@ class Stream:
         if number == len(computed):
             needs = [0] * len(_ENGINES)
             needs[other] = count
-            self._issue(LoadOp.of(Memory.UOP, 0, None, 0, 1, 0), COMPUTE, needs)
+            self._issue(LoadOp.of(VtaMemory.UOP, 0, None, 0, 1, 0), COMPUTE, needs)
         return number + 1
 
     def _wait(self, needs: list[int], span: Span, writes: bool) -> None:

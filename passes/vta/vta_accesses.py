@@ -18,12 +18,12 @@ from ...glow_dialects.vta import (
     GemmOp,
     LoadOp,
     Loop,
-    Memory,
     MicroOpsOp,
     StoreOp,
     Transfer,
     VtaConfig,
     VtaInstruction,
+    VtaMemory,
 )
 from ...glow_dialects.vta.dram import MICRO_OP_FIELDS
 
@@ -34,7 +34,7 @@ DST, SRC, WGT = range(len(MICRO_OP_FIELDS))
 class Access:
     """Reads or writes `elements`, numbers in any order, of the buffer `memory`."""
 
-    memory: Memory
+    memory: VtaMemory
     writes: bool
     elements: np.ndarray | slice
 
@@ -88,7 +88,7 @@ class Accesses:
         match op:
             case StoreOp():
                 return self._moved(op, writes=False)
-            case LoadOp() if op.memory_type is Memory.UOP:
+            case LoadOp() if op.memory_type is VtaMemory.UOP:
                 self._load_micro_ops(op)
                 return []
             case LoadOp():
@@ -141,7 +141,7 @@ class Accesses:
             raise VerifyException(
                 f"expected micro-op {missing} to be loaded from a table of vta.micro_ops before"
             )
-        operands = [("dst", DST, Memory.ACC, True), *_sources(op)]
+        operands = [("dst", DST, VtaMemory.ACC, True), *_sources(op)]
         return [
             Access(memory, writes, self._indices(fields, name, column, memory))
             for name, column, memory, writes in operands
@@ -155,7 +155,7 @@ class Accesses:
         if isinstance(op, GemmOp) and op.reset is not None:
             return (self._sequence(op, "dst", DST),)
         sources = [
-            (name, column) for name, column, memory, _ in _sources(op) if memory is Memory.ACC
+            (name, column) for name, column, memory, _ in _sources(op) if memory is VtaMemory.ACC
         ]
         written = self._sequence(op, "dst", DST)
         return written, written, *(self._sequence(op, name, column) for name, column in sources)
@@ -175,7 +175,7 @@ class Accesses:
         return found
 
     def _indices(
-        self, fields: dict[str, int], name: str, column: int, memory: Memory
+        self, fields: dict[str, int], name: str, column: int, memory: VtaMemory
     ) -> np.ndarray:
         """Returns the elements that one operand reaches in all iterations."""
         found = np.unique(self._micro_ops[fields["uop_bgn"] : fields["uop_end"], column])
@@ -197,12 +197,12 @@ def _key(op: Loop) -> tuple:
     return type(op), op.uops, op.loop, op.dst, op.src, wgt, reads is None
 
 
-def _sources(op: Loop) -> list[tuple[str, int, Memory, bool]]:
+def _sources(op: Loop) -> list[tuple[str, int, VtaMemory, bool]]:
     """
     Returns the operands that are only read: fields, column of the micro-op, buffer, and False.
     """
     if isinstance(op, GemmOp) and op.reset is None:
-        return [("src", SRC, Memory.INP, False), ("wgt", WGT, Memory.WGT, False)]
+        return [("src", SRC, VtaMemory.INP, False), ("wgt", WGT, VtaMemory.WGT, False)]
     if isinstance(op, AluOp) and op.imm is None:
-        return [("src", SRC, Memory.ACC, False)]
+        return [("src", SRC, VtaMemory.ACC, False)]
     return []
