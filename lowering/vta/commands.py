@@ -13,7 +13,7 @@ from .layers import parts
 from .memory_map import MemoryMap
 from .micro_ops import Axis, MicroOps
 from .regions import Dim, Dram, Move, moves
-from .stream import Span, Stream
+from .stream import BufferSpan, Stream
 
 _ZEROS = 16
 """Activations of a constant of zeros, which rows repeat."""
@@ -66,7 +66,7 @@ class Bytes:
         self._inputs = inputs
         self._weights = weights
 
-    def fetch(self, source: Dram, first: int, dims: Sequence[Dim], span: Span) -> None:
+    def fetch(self, source: Dram, first: int, dims: Sequence[Dim], span: BufferSpan) -> None:
         """Loads a part of a tensor, from element `first` on, into the accumulators `span`."""
         stream, config = self._stream, self._stream.config
         if config.capabilities.loads_bytes:
@@ -83,8 +83,8 @@ class Bytes:
             stream.load(VtaMemory.WGT, identity, self._memory.identity(), Move(0, 1, 1, 1))
         reset(stream, self._micro_ops, span)
         read = (
-            Span(VtaMemory.INP, place, place + count),
-            Span(VtaMemory.WGT, identity, identity + 1),
+            BufferSpan(VtaMemory.INP, place, place + count),
+            BufferSpan(VtaMemory.WGT, identity, identity + 1),
         )
         axes = [axis._replace(src=axis.dst) for axis in _run(span, config)]
         for uops, loops in self._micro_ops.loops(axes, (span.begin, place, identity)):
@@ -169,13 +169,13 @@ def _load_zeros(stream: Stream, memory: MemoryMap, place: int, count: int, dram:
             stream.load(VtaMemory.INP, place + start + whole, zeros, Move(0, 1, rest, rest))
 
 
-def reset(stream: Stream, micro_ops: MicroOps, span: Span) -> None:
+def reset(stream: Stream, micro_ops: MicroOps, span: BufferSpan) -> None:
     """Sets accumulators to zero."""
     for uops, loops in micro_ops.loops([*_run(span, stream.config)], (span.begin, 0, 0)):
         stream.gemm(uops, loops, span, reset=True)
 
 
-def _run(span: Span, config: VtaConfig) -> Sequence[Axis]:
+def _run(span: BufferSpan, config: VtaConfig) -> Sequence[Axis]:
     """
     Returns the axis of consecutive accumulators; two axes if there are more than a loop can count.
     """
@@ -189,8 +189,8 @@ def alu(
     micro_ops: MicroOps,
     opcode: AluOpcode,
     axes: Sequence[Axis],
-    span: Span,
-    operand: Span | int,
+    span: BufferSpan,
+    operand: BufferSpan | int,
 ) -> None:
     """Combines the accumulators of `span` with a number, or with those of another span."""
     source = span.begin if isinstance(operand, int) else operand.begin

@@ -29,7 +29,7 @@ from .layers import (
 from .memory_map import MemoryMap
 from .micro_ops import Axis, MicroOps
 from .regions import Dim, Grid, Move, Tensor, moves
-from .stream import Span, Stream
+from .stream import BufferSpan, Stream
 from .tiling import tiling_of
 
 _BYTE = 8
@@ -109,7 +109,7 @@ class _Emitter:
     def run(self) -> None:
         if self.idle:
             depth = self.config.acc_depth
-            reset(self.stream, self.micro_ops, Span(VtaMemory.ACC, depth - self.idle, depth))
+            reset(self.stream, self.micro_ops, BufferSpan(VtaMemory.ACC, depth - self.idle, depth))
         for number, tile in enumerate(self._tiles()):
             place, _ = self.accumulators.find(number)
             if self.layer.vectors:
@@ -139,15 +139,15 @@ class _Emitter:
 
     # accumulators: consecutive slots, and then vectors
 
-    def _slot(self, tile: Tile, place: int, slot: int) -> Span:
+    def _slot(self, tile: Tile, place: int, slot: int) -> BufferSpan:
         begin = place + slot * tile.elements
-        return Span(VtaMemory.ACC, begin, begin + tile.elements)
+        return BufferSpan(VtaMemory.ACC, begin, begin + tile.elements)
 
-    def _vector(self, tile: Tile, place: int, index: int) -> Span:
+    def _vector(self, tile: Tile, place: int, index: int) -> BufferSpan:
         # at the end of the place, where they are for smaller tiles too
         count = self.layer.vectors - index
         begin = place + self.tiling.accumulators - count * self.tiling.blocks
-        return Span(VtaMemory.ACC, begin, begin + tile.blocks)
+        return BufferSpan(VtaMemory.ACC, begin, begin + tile.blocks)
 
     def _load_vectors(self, tile: Tile, place: int) -> None:
         if self._vectors.get(place) == tile.block:
@@ -194,7 +194,9 @@ class _Emitter:
             other = self._slot(tile, place, operand.number)
         alu(self.stream, self.micro_ops, action.opcode, axes, span, other)  # pyright: ignore
 
-    def _apply_vector(self, tile: Tile, span: Span, opcode: AluOpcode, vector: Span) -> None:
+    def _apply_vector(
+        self, tile: Tile, span: BufferSpan, opcode: AluOpcode, vector: BufferSpan
+    ) -> None:
         pitch = tile.pitch(self.layer.is_flat)
         axes = [
             Axis(tile.blocks, pitch.blocks, 1),
@@ -214,13 +216,13 @@ class _Emitter:
             if any(product is p for p in action.products):
                 self._multiply(tile, span, product, self.tiling.inputs[number])
 
-    def _multiply(self, tile: Tile, span: Span, p: Product, chunk: int) -> None:
+    def _multiply(self, tile: Tile, span: BufferSpan, p: Product, chunk: int) -> None:
         for first, count in parts(p.inputs, chunk):
             weights = self._weights(tile, p, first, count)
             inputs = self._inputs(tile, p, first, count)
             read = (
-                Span(VtaMemory.INP, inputs, inputs + count * self._reach(tile, p)),
-                Span(VtaMemory.WGT, weights, weights + tile.blocks * count * p.places),
+                BufferSpan(VtaMemory.INP, inputs, inputs + count * self._reach(tile, p)),
+                BufferSpan(VtaMemory.WGT, weights, weights + tile.blocks * count * p.places),
             )
             bases = (span.begin, inputs, weights)
             for uops, loops in self.micro_ops.loops(self._axes(tile, p, count), bases, sums=True):

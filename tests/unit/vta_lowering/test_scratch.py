@@ -20,7 +20,7 @@ from glow.lowering.vta.micro_ops import MicroOps
 from glow.lowering.vta.network import Network
 from glow.lowering.vta.regions import Dram, Move, Space
 from glow.lowering.vta.scratch import place_scratch
-from glow.lowering.vta.stream import Span, Stream
+from glow.lowering.vta.stream import BufferSpan, Stream
 from glow.lowering.vta.tile import tiles_of
 from glow.passes.instructions.memory_planner import Plan
 from glow.passes.vta.verify_vta_tokens import verify_tokens
@@ -73,7 +73,7 @@ def stored_again(knows: bool) -> func.FuncOp:
         a.space, b.space, b.start = Space(16), Space(16), 0
     table = MicroOpsOp.of("u", 1 << 20, [(0, 0, 0)])
     stream = Stream(config)
-    reset(stream, MicroOps(stream, Dram(table.result, 0)), Span(VtaMemory.ACC, 0, 16))
+    reset(stream, MicroOps(stream, Dram(table.result, 0)), BufferSpan(VtaMemory.ACC, 0, 16))
     all_of_it = Move(0, 1, 16, 16)
     stream.store(0, a, all_of_it)
     stream.load(VtaMemory.INP, 0, a, all_of_it)
