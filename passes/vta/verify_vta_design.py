@@ -36,7 +36,7 @@ from ...glow_dialects.vta import (
     programs,
 )
 from ..levels import VTA
-from .vta_accesses import Access, Accesses
+from .vta_accesses import Accesses, VtaAccess
 
 
 def verify_design(function: func.FuncOp) -> None:
@@ -121,7 +121,7 @@ class _Checker:
                         "let other accumulators come between",
                     )
 
-    def _follow(self, op: VtaInstruction, accesses: Sequence[Access]) -> None:
+    def _follow(self, op: VtaInstruction, accesses: Sequence[VtaAccess]) -> None:
         """Updates the accumulators in the memory that STORE reads, after an instruction."""
         computes = isinstance(op, AluOp) or (isinstance(op, GemmOp) and op.reset is None)
         for access in accesses:

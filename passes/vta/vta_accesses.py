@@ -31,7 +31,7 @@ DST, SRC, WGT = range(len(MICRO_OP_FIELDS))
 
 
 @dataclass(frozen=True)
-class Access:
+class VtaAccess:
     """Reads or writes `elements`, numbers in any order, of the buffer `memory`."""
 
     memory: VtaMemory
@@ -77,9 +77,9 @@ class Accesses:
         self._micro_ops = np.zeros((config.uop_depth, len(MICRO_OP_FIELDS)), np.int64)
         self._loaded = np.zeros(config.uop_depth, np.bool_)
         self._tables: dict[MicroOpsOp, np.ndarray] = {}
-        self._known: dict[tuple, list[Access]] = {}
+        self._known: dict[tuple, list[VtaAccess]] = {}
 
-    def of(self, op: VtaInstruction) -> list[Access]:
+    def of(self, op: VtaInstruction) -> list[VtaAccess]:
         """
         Returns the accesses to INP, WGT and ACC; those to UOP are of one engine only.
 
@@ -98,14 +98,14 @@ class Accesses:
             case _:
                 return []
 
-    def _moved(self, op: Transfer, writes: bool) -> list[Access]:
+    def _moved(self, op: Transfer, writes: bool) -> list[VtaAccess]:
         rows, columns, _ = op.shape()
         if not columns:
             return []
         top, bottom, left, right = op.padding
         begin = op.sram.value.data
         end = begin + (top + rows + bottom) * (left + columns + right)
-        return [Access(op.memory_type.buffer, writes, slice(begin, end))]
+        return [VtaAccess(op.memory_type.buffer, writes, slice(begin, end))]
 
     def _load_micro_ops(self, op: LoadOp) -> None:
         rows, columns, _ = op.shape()
@@ -124,14 +124,14 @@ class Accesses:
         self._micro_ops[begin : begin + columns] = table[first : first + columns]
         self._loaded[begin : begin + columns] = True
 
-    def _repeated(self, op: Loop) -> list[Access]:
+    def _repeated(self, op: Loop) -> list[VtaAccess]:
         key = _key(op)
         found = self._known.get(key)
         if found is None:
             found = self._known[key] = self._walk(op)
         return found
 
-    def _walk(self, op: Loop) -> list[Access]:
+    def _walk(self, op: Loop) -> list[VtaAccess]:
         fields = op.fields(self._config)
         begin, end = fields["uop_bgn"], fields["uop_end"]
         if begin == end or not fields["iter_out"] or not fields["iter_in"]:
@@ -143,7 +143,7 @@ class Accesses:
             )
         operands = [("dst", DST, VtaMemory.ACC, True), *_sources(op)]
         return [
-            Access(memory, writes, self._indices(fields, name, column, memory))
+            VtaAccess(memory, writes, self._indices(fields, name, column, memory))
             for name, column, memory, writes in operands
         ]
 
