@@ -28,7 +28,7 @@ from ....glow_dialects.machine import MachineDescription
 from ....glow_dialects.timings import TIMINGS
 from .amx_tile import plan_tiles
 from .best_schedule import scheduled
-from .register_tile import listed
+from .register_tile import flattened
 from .schedule import widest_lanes
 
 _UNITS = 32
@@ -205,7 +205,7 @@ def _main(nest: Nest, cut: _Cut, partial: View) -> Nest:
         writes=(partial[[place, *nest.parallel]],),
     )
     has_table = cut.block > 1 and any(a.stride(nest.parallel[0]) == 0 for a in _reads(nest))
-    return listed(new, (row, *nest.parallel))[0] if has_table else new
+    return flattened(new, (row, *nest.parallel))[0] if has_table else new
 
 
 def _reads(nest: Nest) -> Sequence[Access]:
