@@ -31,10 +31,8 @@ class VectorMachine(Backend):
 
     def claims(self) -> Sequence[Claim]:
         simple = (constant.ConstantOp, constant.SplatOp, *MOVES, *FUNCTION)
-        products = claims(
-            matrix.MatMulOp, elements=same_type(f32), when=lambda c: len(c.shape(0)) == 2
-        )
-        return [*claims(*simple, elements=same_type(f32)), *products]
+        gemm = claims(matrix.MatMulOp, elements=same_type(f32), when=lambda c: len(c.shape(0)) == 2)
+        return [*claims(*simple, elements=same_type(f32)), *gemm]
 
     def memories(self) -> Sequence[DeviceMemory]:
         return [DeviceMemory("words", 4 * WORDS, alignment=4)]
