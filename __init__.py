@@ -10,6 +10,7 @@ model = glow.compile("resnet50.onnx")
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -77,13 +78,12 @@ _MODULES = ("onnx_backend", "quantization")
 
 def __getattr__(name: str) -> Any:
     # loaded on first use, so that tools which need only dialects start fast
-    from importlib import import_module
-
     if name in _EXPORTS:
         return getattr(import_module(f".{_EXPORTS[name]}", __name__), name)
     if name in _MODULES:
         return import_module(f".{name}", __name__)
     if name == "__version__":
+        # it reads files, and few ask for the version
         from importlib.metadata import version
 
         return version("glow-compiler")

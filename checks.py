@@ -27,6 +27,7 @@ def verify_all(module: ModuleOp) -> None:
     module.verify()
     verify_dominance(module)
     if has_instructions(module):
+        # glow-opt starts with this module, and most modules have no instructions
         from .passes.instructions.verify_memory import verify_memory
 
         verify_memory(module)

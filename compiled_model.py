@@ -12,12 +12,9 @@ from .interface.backend import Backend
 from .interface.memory_plan import MemoryPlan
 from .interface.program import Program
 from .interface.signature import Signature, TensorInfo
-from .runtime.memory_plan import plan_of
 from .runtime.peak_memory import peak_resident_bytes
 from .runtime.symbols import checked_sizes
 
-# modules for compilation are imported where they are used: a program in the cache needs none of
-# them
 if TYPE_CHECKING:
     import numpy as np
 
@@ -149,7 +146,12 @@ class CompiledModel:
         """The places of activations and weights; None for a backend that plans no memory."""
         if self._memory is not None:
             return self._memory
-        return plan_of(self.stages["allocated"]) if "allocated" in self.stages else None
+        if "allocated" not in self.stages:
+            return None
+        # a program in the cache has its plan with it
+        from .runtime.memory_plan import plan_of
+
+        return plan_of(self.stages["allocated"])
 
     @property
     def peak_memory(self) -> int:
@@ -182,6 +184,7 @@ class CompiledModel:
         `weights.safetensors`, to which the stages refer. Returns the files. `glow.compile` takes
         each file of a stage that has weights, and continues after that stage.
         """
+        # only this needs the stages, which the compiler makes
         from .runtime.stage_files import write_stages
 
         return write_stages(self.stages, self.backend, Path(directory))

@@ -19,7 +19,7 @@ from .compilation import Compilation
 from .compiled_model import CompiledModel
 from .errors import GlowError, ValuesNeededError
 from .interface.backend import Backend, find_backend, given_options
-from .loading import Model
+from .model_forms import Model
 from .runtime.object_cache import expect_cache
 from .runtime.options import at_least_one, expect_verify
 from .runtime.symbols import checked_sizes

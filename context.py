@@ -25,6 +25,7 @@ def make_context() -> Context:
 
 
 def _extended_llvm():
+    # a context loads a dialect when it meets its name
     from .glow_dialects.llvm_extended import EXTENDED_LLVM
 
     return EXTENDED_LLVM

@@ -14,7 +14,9 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
-from xdsl.ir import Attribute, SSAValue
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType, ModuleOp
+from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from .errors import GlowError
@@ -23,12 +25,12 @@ from .glow_dialects.formula.parser import parse
 from .glow_dialects.formula.problem import FormulaError
 from .glow_dialects.formula.syntax import Formula
 from .glow_dialects.glow.generic import GenericOp
-from .glow_dialects.operator import to_attribute
+from .glow_dialects.operator import Call, to_attribute, with_shape
 
 if TYPE_CHECKING:
     import numpy as np
     from onnx import NodeProto
-    from xdsl.dialects.builtin import ModuleOp, TensorType
+    from xdsl.dialects.builtin import TensorType
 
 Constant: TypeAlias = "int | float | Sequence[int] | Sequence[float]"
 RESERVED = ("formula", "element", "shape")
@@ -93,8 +95,6 @@ class Operator:
 
     @cached_property
     def _properties(self) -> dict[str, Attribute]:
-        from xdsl.dialects.builtin import DictionaryAttr
-
         found: dict[str, Attribute] = {"formula": to_attribute(self.formula)}
         if self.constants:
             numbers = {name: to_attribute(value) for name, value in self.constants.items()}
@@ -132,7 +132,7 @@ class Operator:
         return self._evaluated(operands)
 
     def _evaluated(self, arrays: Sequence[np.ndarray]) -> np.ndarray:
-        from .glow_dialects.operator import Call, with_shape
+        # those who only build graphs need no numpy
         from .semantics import element_type, evaluate
 
         types = tuple(with_shape(element_type(a.dtype), a.shape) for a in arrays)
@@ -141,10 +141,6 @@ class Operator:
 
     def graph(self, *operands: TensorType) -> ModuleOp:
         """Returns a network of this operator alone, for `glow.compile`."""
-        from xdsl.dialects import func
-        from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType, ModuleOp
-        from xdsl.ir import Block, Region
-
         block = Block(arg_types=operands)
         for value, name in zip(block.args, self.operands, strict=False):
             value.name_hint = name
@@ -168,6 +164,7 @@ class Operator:
         Returns a node for ONNX models, of the domain `ai.glow` (import its version 1), from which
         `glow.compile` makes this operator.
         """
+        # onnx takes long to load, and only this needs it
         from onnx import helper
 
         from .frontend.onnx.element_types import onnx_code

@@ -27,7 +27,8 @@ from typing import TYPE_CHECKING, Self, TypeAlias
 from weakref import finalize
 
 from .errors import GlowError, InputError, QueueFullError
-from .loading import Loading, Model
+from .loading import Loading
+from .model_forms import Model
 from .passes.partition.devices import Configuration
 from .runtime.host import lifetime
 from .runtime.host.admission import Admission

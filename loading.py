@@ -4,29 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
+
+from xdsl.dialects.builtin import ModuleOp
 
 from .errors import GlowError
+from .model_forms import Model, is_text
+from .parsing import read_module
+from .passes.partition.inline_partitions import inline_partitions
+from .passes.partition.partitions import is_partitioned
+from .runtime.gil_switch import python_lock
+from .runtime.host.options import quantized_graph
 from .runtime.options import at_least_one, pipeline_text
 from .runtime.symbols import checked_sizes
 
-# a program in the cache needs none of these
 if TYPE_CHECKING:
     import numpy as np
-    import onnx
-    from xdsl.dialects.builtin import ModuleOp
 
     from .frontend.onnx import LoadedModel
-
-Model: TypeAlias = "str | Path | bytes | onnx.ModelProto | ModuleOp"
-
-TEXT_SUFFIXES = (".mlir", ".glow")
-"""Files with these suffixes hold the graph dialect as text; all others are ONNX."""
-
-
-def is_text(model: object) -> bool:
-    """Returns whether a model is a file of the graph dialect."""
-    return isinstance(model, str | Path) and Path(model).suffix in TEXT_SUFFIXES
 
 
 def load_model(
@@ -45,21 +40,24 @@ def load_model(
 
     Raises ModelError and UnsupportedError as `compile` does.
     """
-    from xdsl.dialects.builtin import ModuleOp
-
     if isinstance(model, ModuleOp):
         _refuse(symbols)
         return model.clone() if keep_partitions else _whole(model.clone())
     if isinstance(model, str | Path) and is_text(model):
         _refuse(symbols)
-        from .parsing import read_module
-
         module = read_module(Path(model))
         return module if keep_partitions else _whole(module)
-    from .frontend.onnx import MAX_ELEMENTS, import_onnx
+    frontend = onnx_frontend()
+    limit = frontend.MAX_ELEMENTS if max_elements is None else max_elements
+    return frontend.import_onnx(model, symbols, limit, external, values)
 
-    limit = MAX_ELEMENTS if max_elements is None else max_elements
-    return import_onnx(model, symbols, limit, external, values)
+
+def onnx_frontend():
+    """Returns the package `frontend.onnx`."""
+    # the text of a graph needs no ONNX, whose import takes long
+    from .frontend import onnx
+
+    return onnx
 
 
 class Loading:
@@ -72,8 +70,6 @@ class Loading:
         max_elements: int | None,
         quantize: object,
     ):
-        from xdsl.dialects.builtin import ModuleOp
-
         # the caller may change it later
         self._model = model.clone() if isinstance(model, ModuleOp) else model
         self._sizes = checked_sizes(symbols)
@@ -84,9 +80,6 @@ class Loading:
 
     def module(self) -> ModuleOp:
         """Returns the graph, which keeps its partitions. Raises what `glow.compile` does."""
-        from .runtime.gil_switch import python_lock
-        from .runtime.host.options import quantized_graph
-
         with python_lock:
             module = load_model(self._model, self._sizes, self._max_elements, keep_partitions=True)
         return module if self._pipeline is None else quantized_graph(module, self._pipeline)
@@ -94,9 +87,6 @@ class Loading:
 
 def _whole(module: ModuleOp) -> ModuleOp:
     """Returns the graph of a network that was split over devices; other modules as they are."""
-    from .passes.partition.inline_partitions import inline_partitions
-    from .passes.partition.partitions import is_partitioned
-
     if is_partitioned(module):
         inline_partitions(module)
     return module

@@ -20,6 +20,7 @@ from xdsl.utils.exceptions import ParseError, VerifyException
 from xdsl.utils.lexer import Input, Span
 from xdsl.utils.mlir_lexer import MLIRTokenKind
 
+from .context import make_context
 from .diagnostics import describe_failure, describe_parse_error
 from .errors import TextError
 from .wording import did_you_mean
@@ -139,8 +140,8 @@ def read_module(path: Path) -> ModuleOp:
 
     Raises TextError, whose message is the one that `glow-opt` prints.
     """
+    # glow-opt starts with this module, and reads its input in another way
     from .checks import verify_all
-    from .context import make_context
 
     try:
         content = path.read_bytes()

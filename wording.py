@@ -14,6 +14,7 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     """
     Returns `; did you mean a or b?` with the known names that are similar, or nothing if none is.
     """
+    # only an error needs it
     from difflib import get_close_matches
 
     similar = get_close_matches(name, list(known))

@@ -6,7 +6,7 @@ operand and result, so that a product of bytes with sums in 32 bits is one row:
 
 ```python
 CLAIMS = (
-    *claims(AddOp, MaximumOp, elements=same(f32, i32)),
+    *claims(AddOp, MaximumOp, elements=same_type(f32, i32)),
     *claims(ConvolutionOp, elements=[Elements((i8, i8, i32), (i32,))], when=is_two_dimensional),
     *claims(DequantizeOp, elements=[Elements((Quantized(i8, Schema.SYMMETRIC),), (f32,))]),
 )
@@ -141,7 +141,7 @@ def _admits(pattern: Pattern, element: Attribute) -> bool:
     return pattern.admits(element) if isinstance(pattern, Quantized) else pattern == element
 
 
-def same(*elements: Pattern) -> tuple[Elements, ...]:
+def same_type(*elements: Pattern) -> tuple[Elements, ...]:
     """
     Returns elements in which all operands and results have the same type: one alternative for each
     given type.

@@ -212,6 +212,7 @@ class Backend(abc.ABC):
         Returns estimated seconds of a node, alone: the roofline of its work (Williams et al. 2009)
         at `rates`. Zero for what is another view of the same bytes or known at compile time.
         """
+        # a program from the cache needs no xDSL, and so no operators
         from ..glow_dialects.work import work_of
 
         work = work_of(call)

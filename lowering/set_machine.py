@@ -17,6 +17,7 @@ from xdsl.passes import ModulePass
 from ..errors import CompileError
 from ..glow_dialects.glow.machine import MACHINE, MachineAttr
 from ..glow_dialects.machine import DEFAULT_MACHINE, MachineDescription
+from .target import find_target
 
 
 @dataclass(frozen=True)
@@ -71,6 +72,4 @@ class SetMachinePass(ModulePass):
         target = (self.target_cpu, self.target_features, self.target_triple)
         if target == (None, None, None):
             return DEFAULT_MACHINE
-        from .target import find_target
-
         return find_target(*target).describe()

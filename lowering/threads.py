@@ -104,6 +104,7 @@ def module_text(triple: str) -> str:
 @cache
 def llvm_text(triple: str) -> str:
     """Returns the code as LLVM IR. Raises GlowError like `module_text`."""
+    # a program from the cache needs the layout above, and no xDSL
     from xdsl.parser import Parser
 
     from ..context import make_context

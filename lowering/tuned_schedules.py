@@ -13,6 +13,7 @@ import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
+from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -77,8 +78,6 @@ def schedules_directory(cache: Path) -> Path:
 
 def default_file(directory: Path, machine: MachineDescription) -> Path:
     """Returns the file of a machine in a directory of the cache."""
-    from hashlib import sha256
-
     facts = json.dumps(written_by(machine), sort_keys=True)
     return schedules_directory(directory) / f"{sha256(facts.encode()).hexdigest()[:16]}.tuned"
 

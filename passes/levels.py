@@ -101,6 +101,7 @@ def _levels(op: Operation) -> Iterator[Level]:
 
 
 def _level_of_function(function: func.FuncOp) -> Level:
+    # glow-opt starts with this module, and needs no instructions until it has some
     from ..glow_dialects.glow_inst.memory import QUALIFIER, argument_attributes
 
     ops = [op for block in function.body.blocks for op in block.ops]

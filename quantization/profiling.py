@@ -14,7 +14,8 @@ from ..compiler import CompiledModel, compile
 from ..context import make_context
 from ..errors import CompileError, QuantizationError, UnsupportedError
 from ..glow_dialects.operator import text_of
-from ..loading import Model, load_model
+from ..loading import load_model
+from ..model_forms import Model
 from ..passes.graph.profile import ProfilePass, profiled_places
 from ..passes.graph.value_keys import profiled_values
 from ..runtime.cpu_backend import CpuBackend

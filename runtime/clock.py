@@ -10,6 +10,9 @@ from collections.abc import Callable
 from functools import cache
 
 from ..errors import GlowError
+from ..lowering.instrument_kernels import COUNTER
+from ..lowering.target import host_target
+from .jit import Executable, compile_object
 
 LEAST_SECONDS = 0.05
 """The least time for which the counter is compared with the clock: it keeps errors below 1e-4."""
@@ -21,10 +24,6 @@ _READS = 5
 @cache
 def _counter() -> tuple[object, Callable[[], int]]:
     """Returns the function that reads the counter, and its code, which must stay in memory."""
-    from ..lowering.instrument_kernels import COUNTER
-    from ..lowering.target import host_target
-    from .jit import Executable, compile_object
-
     text = f"""
 declare i64 @{COUNTER}()
 define i64 @{_ENTRY}() nounwind {{

@@ -8,7 +8,7 @@ What finds a program in the cache, links it and runs it is imported with this mo
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -25,7 +25,7 @@ from .object_cache import ObjectCache, open_cache
 from .program_plan import LinkPlan
 from .saved_program import find_program, store_program
 from .used_schedules import UsedSchedules, used_schedules
-from .weights import shared_segment
+from .weight_segments import shared_segment
 
 if TYPE_CHECKING:
     import numpy as np
@@ -90,11 +90,7 @@ class CpuBackend(Backend):
         return other
 
     def claims(self) -> Sequence[Claim]:
-        from ..lowering.kernels import kernel_claims
-
-        # a pass after `glow-lower-nodes` makes products of bf16, if asked for
-        machine = self._machine or self.target().describe()
-        return kernel_claims(replace(machine, has_bf16_dot=False))
+        return _compiler().claims_of(self._machine or self.target().describe())
 
     def memories(self) -> Sequence[DeviceMemory]:
         block = self.target().describe().channel_block
@@ -102,10 +98,7 @@ class CpuBackend(Backend):
         return (DeviceMemory("host", None, ALIGNMENT, layouts),)
 
     def rates(self, call: Call) -> Rates:
-        from ..lowering.host_machine import usable_cores
-        from .cpu_rates import cpu_rates
-
-        return cpu_rates(self.target().describe(), call, min(self.threads, usable_cores()))
+        return _compiler().rates_of(self.target(), call, self.threads)
 
     # programs from the cache
 
@@ -154,13 +147,7 @@ class CpuBackend(Backend):
         return CpuStages(self.options, self.target()).optimized()
 
     def resume(self, module: ModuleOp) -> None:
-        from ..glow_dialects.glow.machine import MACHINE, MachineAttr, machine_of
-
-        target = self.target()
-        if MACHINE in module.attributes:
-            target.expect_runs(machine_of(module))
-        else:
-            module.attributes[MACHINE] = MachineAttr(target.describe())
+        _compiler().set_machine(module, self.target())
 
     def compile(self, stages: Mapping[str, ModuleOp]) -> Program:
         return self._compilation(stages).program()
@@ -178,20 +165,16 @@ class CpuBackend(Backend):
         return self._compilation(stages).objects()
 
     def _compilation(self, stages: Mapping[str, ModuleOp]) -> CpuCompilation:
-        from .cpu_compilation import CpuCompilation
-
         used = self.schedules()
         content = None if used is None else used.content
-        return CpuCompilation(stages, self.options, self.target(), self.cache, content)
+        return _compiler().CpuCompilation(stages, self.options, self.target(), self.cache, content)
 
     def remember(
         self, source: ModelSource, stages: Mapping[str, ModuleOp], program: Program
     ) -> None:
-        from .cpu_compilation import saved_program
-
         if self.cache is None or not isinstance(program, CpuProgram):
             return
-        saved, details = saved_program(stages, program), self._details(self.target())
+        saved, details = _compiler().saved_program(stages, program), self._details(self.target())
         store_program(self.cache, source, details, saved, program.weights.data)
 
     # what may be shown
@@ -203,15 +186,17 @@ class CpuBackend(Backend):
         inputs: Sequence[np.ndarray],
         repeat: int,
     ) -> TimeProfile:
-        from .cpu_compilation import planned_module
-        from .signature import main_function
-        from .time_profile import measure
-
         if not self.options.timed or not isinstance(program, CpuProgram):
             raise GlowError("the program records no times: compile it with timed=True")
-        return measure(program, main_function(planned_module(stages)), self.threads, inputs, repeat)
+        return _compiler().time_profile_of(program, stages, self.threads, inputs, repeat)
 
     def texts(self, stages: Mapping[str, ModuleOp]) -> Mapping[str, str]:
-        from ..lowering.llvm.translate import translate_module
+        return _compiler().texts_of(stages)
 
-        return {"llvm.ll": translate_module(stages["llvm"])}
+
+def _compiler():
+    """Returns the module of all that a program from the cache does not need."""
+    # xDSL and the lowering take most of the start
+    from . import cpu_compilation
+
+    return cpu_compilation

@@ -1,5 +1,6 @@
 """
-Compilation by the backend `cpu`: from the stages of a network to objects and weights.
+Compilation by the backend `cpu`: from the stages of a network to objects and weights, and what the
+backend says of networks before.
 
 A process that finds its program in the cache needs none of this.
 """
@@ -8,22 +9,33 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
 from functools import cache
 from importlib.metadata import version
 
+import numpy as np
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp
 from xdsl.dialects.llvm import FuncOp
 
+from ..glow_dialects.claims import Claim
+from ..glow_dialects.glow.machine import MACHINE, MachineAttr, machine_of
+from ..glow_dialects.machine import MachineDescription
+from ..glow_dialects.operator import Call
 from ..glow_dialects.plan_attributes import WEIGHTS_SIZE
+from ..interface.backend import Rates
 from ..interface.cache import Cache
+from ..interface.time_profile import TimeProfile
+from ..lowering.host_machine import usable_cores
+from ..lowering.kernels import kernel_claims
 from ..lowering.llvm.convert import PROGRAM
-from ..lowering.llvm.translate import translate_function
+from ..lowering.llvm.translate import translate_function, translate_module
 from ..lowering.target import Target
 from ..lowering.threads import llvm_text
 from . import program_cache
 from .cpu_link import linked
 from .cpu_options import CpuOptions
 from .cpu_program import CpuProgram, aligned_bytes
+from .cpu_rates import cpu_rates
 from .gil_switch import short_gil_switch
 from .jit import object_key, object_of, support_object
 from .memory_plan import function_bytes, plan_of
@@ -31,7 +43,9 @@ from .program_plan import LinkPlan
 from .saved_program import SavedProgram
 from .signature import main_function, signature_of
 from .stages import Progress, Stages
-from .weights import fill_weights, segment_key, shared_segment
+from .time_profile import measure
+from .weight_segments import segment_key, shared_segment
+from .weights import fill_weights
 
 Modules = Mapping[str, ModuleOp]
 """The module after each stage, by name."""
@@ -127,6 +141,44 @@ class CpuCompilation:
                 objects.append(jobs[len(objects)].result())
                 _tell(self._stages, objects, jobs)
         return objects, LinkPlan(keys, arena)
+
+
+def claims_of(machine: MachineDescription) -> Sequence[Claim]:
+    """Returns what kernels for the machine compute."""
+    # a pass after `glow-lower-nodes` makes products of bf16, if asked for
+    return kernel_claims(replace(machine, has_bf16_dot=False))
+
+
+def rates_of(target: Target, call: Call, threads: int) -> Rates:
+    """Returns how fast the cores that can be used compute an operator."""
+    return cpu_rates(target.describe(), call, min(threads, usable_cores()))
+
+
+def set_machine(module: ModuleOp, target: Target) -> None:
+    """
+    Notes the target in a module. Raises CompileError if the module was made for one that the target
+    does not run.
+    """
+    if MACHINE in module.attributes:
+        target.expect_runs(machine_of(module))
+    else:
+        module.attributes[MACHINE] = MachineAttr(target.describe())
+
+
+def time_profile_of(
+    program: CpuProgram,
+    stages: Modules,
+    threads: int,
+    inputs: Sequence[np.ndarray],
+    repeat: int,
+) -> TimeProfile:
+    """Returns the measured times of the instructions of a program that records them."""
+    return measure(program, main_function(planned_module(stages)), threads, inputs, repeat)
+
+
+def texts_of(stages: Modules) -> Mapping[str, str]:
+    """Returns what there is to show beside the stages, by the name of a file."""
+    return {"llvm.ll": translate_module(stages["llvm"])}
 
 
 def saved_program(stages: Modules, program: CpuProgram) -> SavedProgram:

@@ -15,11 +15,13 @@ from ctypes import addressof, c_char
 from math import prod
 from typing import TYPE_CHECKING, TypeAlias
 
+import numpy as np
+from numpy import empty
+
 from ..interface.program import ProgramMemory
+from .segment_file import PAGE
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from ..interface.signature import TensorInfo
     from .program_plan import LinkPlan
 
@@ -45,12 +47,10 @@ class CpuProgram:
         plan: LinkPlan,
         outputs: Sequence[TensorInfo],
     ):
-        from numpy import empty
-
         self.weights = weights
         """The weight segment, as uint8. Other programs may share it."""
         self.weights_key = weights_key
-        """What its content is known by (`weights.segment_key`)."""
+        """What its content is known by (`weight_segments.segment_key`)."""
         self.plan = plan
         self._run = run
         self._weights_address = address_of(weights)
@@ -86,8 +86,7 @@ class CpuProgram:
         processor's counter at the call, the records (i64 of that `shape`), and the counter in the
         end.
         """
-        import numpy as np
-
+        # only programs that record times need the lowering that this imports
         from .clock import counter
 
         read = counter()
@@ -134,8 +133,6 @@ def aligned_bytes(size: int) -> np.ndarray:
     array begins at a large page, so that all of it can be in large pages, which numpy asks the
     system for.
     """
-    import numpy as np
-
     alignment = _LARGE_PAGE if size >= _LEAST_LARGE else ALIGNMENT
     raw = np.empty(size + -size % alignment + alignment, np.uint8)
     start = -raw.ctypes.data % alignment
@@ -144,10 +141,6 @@ def aligned_bytes(size: int) -> np.ndarray:
 
 def mapped_bytes(mapped: mmap.mmap) -> np.ndarray:
     """Returns the weight segment in a file that is mapped, as uint8[size], read-only."""
-    import numpy as np
-
-    from .segment_file import PAGE
-
     return np.frombuffer(mapped, np.uint8)[PAGE:]
 
 

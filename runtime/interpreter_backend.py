@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
+from ..glow_dialects.claims import claims
+from ..glow_dialects.operators import OPERATORS
+from ..glow_dialects.work import products_of
 from ..interface.backend import Backend, Rates, Stage
+from ..semantics import has_meaning
+from .interpreter import execute
+from .signature import main_function
 
 if TYPE_CHECKING:
     import numpy as np
@@ -32,10 +38,6 @@ class InterpreterBackend(Backend):
 
     def claims(self) -> Sequence[Claim]:
         """Returns claims of all operators that have a meaning in numpy, on all types."""
-        from ..glow_dialects.claims import claims
-        from ..glow_dialects.operators import OPERATORS
-        from ..semantics import has_meaning
-
         return claims(*filter(has_meaning, OPERATORS))
 
     def stages(self) -> Sequence[Stage]:
@@ -45,8 +47,6 @@ class InterpreterBackend(Backend):
         return InterpretedProgram(stages["imported"])
 
     def rates(self, call: Call) -> Rates:
-        from ..glow_dialects.work import products_of
-
         return Rates(PRODUCTS if products_of(call) else OPERATIONS, BYTES, OVERHEAD)
 
 
@@ -54,8 +54,6 @@ class InterpretedProgram:
     """The function @main of a graph, which `execute` runs."""
 
     def __init__(self, module: ModuleOp):
-        from .signature import main_function
-
         self._main = main_function(module)
 
     def __repr__(self) -> str:
@@ -63,6 +61,4 @@ class InterpretedProgram:
 
     def run(self, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
         """Sees `glow.interface.program.Program`."""
-        from .interpreter import execute
-
         return execute(self._main, inputs)

@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from xdsl.dialects.builtin import IntegerAttr, MemRefType
+from xdsl.ir import Operation
+
+from ..glow_dialects.elements import type_bytes
+from ..glow_dialects.glow_inst.memory import AllocActivationOp, DeallocActivationOp
 from ..glow_dialects.plan_attributes import ARENA_LOWER_BOUND, ARENA_SIZE, WEIGHTS_SIZE
 from ..interface.memory_plan import Buffer, MemoryPlan
 from .signature import main_function
@@ -11,25 +16,16 @@ from .signature import main_function
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
     from xdsl.dialects.func import FuncOp
-    from xdsl.ir import Operation
-
-    from ..glow_dialects.glow_inst.memory import AllocActivationOp
 
 
 def function_bytes(main: FuncOp, name: str) -> int:
     """Returns a size in bytes from an attribute of the function; 0 if it is absent."""
-    from xdsl.dialects.builtin import IntegerAttr
-
     value = main.attributes.get(name)
     return value.value.data if isinstance(value, IntegerAttr) else 0
 
 
 def plan_of(module: ModuleOp) -> MemoryPlan:
     """Returns the plan of a module that `glow-allocate` has run on."""
-    from xdsl.ir import Operation
-
-    from ..glow_dialects.glow_inst.memory import AllocActivationOp, DeallocActivationOp
-
     main = main_function(module)
     operations = list(main.body.block.ops)
     ends: dict[Operation, int] = {
@@ -51,10 +47,6 @@ def plan_of(module: ModuleOp) -> MemoryPlan:
 
 
 def _buffer(op: AllocActivationOp, first: int, last: int) -> Buffer:
-    from xdsl.dialects.builtin import MemRefType
-
-    from ..glow_dialects.elements import type_bytes
-
     assert isinstance(op.result.type, MemRefType)
     offset = op.offset.value.data if op.offset is not None else 0
     name = op.result.name_hint or f"buffer_{first}"

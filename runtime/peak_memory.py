@@ -19,6 +19,7 @@ def peak_resident_bytes() -> int:
     except (OSError, ValueError):
         pass
     try:
+        # other systems than Unix have no such module
         import resource
     except ImportError:  # not a Unix
         return 0

@@ -69,6 +69,7 @@ def _expect_private(path: Path, status: os.stat_result) -> None:
 
 def _name(user: int) -> str:
     """Returns the name of a user, or the number of one without a name."""
+    # other systems than Unix have no such module
     import pwd
 
     try:

@@ -163,6 +163,7 @@ def _dtype(name: str) -> np.dtype:
     try:
         return np.dtype(name)
     except TypeError:
+        # few programs have outputs of types that numpy lacks
         import ml_dtypes
 
         return np.dtype(getattr(ml_dtypes, name))

@@ -5,12 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from xdsl.dialects.builtin import ArrayAttr, MemRefType, StringAttr, TensorType
+from xdsl.dialects.func import FuncOp
+
 from ..errors import ModelError
+from ..glow_dialects.glow_inst.memory import NAME, QUALIFIER
+from ..glow_dialects.operator import text_of
 from ..interface.signature import IndexRange, Signature, TensorInfo
+from ..semantics.arrays import numpy_dtype
 
 if TYPE_CHECKING:
-    from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp
-    from xdsl.dialects.func import FuncOp
+    from xdsl.dialects.builtin import DictionaryAttr, ModuleOp
     from xdsl.ir import Attribute
 
 
@@ -20,8 +25,6 @@ RANGES = "glow.ranges"
 
 def main_function(module: ModuleOp) -> FuncOp:
     """Returns the function @main of a module. Raises ModelError if there is none."""
-    from xdsl.dialects.func import FuncOp
-
     for op in module.body.block.ops:
         if isinstance(op, FuncOp) and op.sym_name.data == "main":
             return op
@@ -45,8 +48,6 @@ def signature_of(module: ModuleOp) -> Signature:
 
 def is_program(main: FuncOp) -> bool:
     """Returns whether a function has buffers as arguments, instead of tensors."""
-    from xdsl.dialects.builtin import MemRefType
-
     return any(isinstance(t, MemRefType) for t in main.function_type.inputs)
 
 
@@ -55,9 +56,6 @@ def _signature_of_program(main: FuncOp) -> Signature:
     Returns the signature of an instruction program, whose arguments are qualified as inputs and
     outputs.
     """
-    from xdsl.dialects.builtin import ArrayAttr, MemRefType, StringAttr, TensorType
-
-    from ..glow_dialects.glow_inst.memory import QUALIFIER
 
     def infos(qualifier: str, kind: str) -> tuple[TensorInfo, ...]:
         attributes = main.arg_attrs.data if main.arg_attrs is not None else ()
@@ -93,12 +91,6 @@ def index_ranges(attribute: Attribute | None) -> tuple[IndexRange, ...]:
 def _infos(
     types: Sequence[Attribute], attributes: ArrayAttr[DictionaryAttr] | None, kind: str
 ) -> tuple[TensorInfo, ...]:
-    from xdsl.dialects.builtin import TensorType
-
-    from ..glow_dialects.glow_inst.memory import NAME
-    from ..glow_dialects.operator import text_of
-    from ..semantics.arrays import numpy_dtype
-
     named = [a.data for a in attributes.data] if attributes is not None else [{}] * len(types)
     infos: list[TensorInfo] = []
     for i, (t, about) in enumerate(zip(types, named, strict=True)):

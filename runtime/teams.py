@@ -19,14 +19,12 @@ import signal
 import threading
 import time
 from functools import cache
-from typing import TYPE_CHECKING
 
 from ..errors import GlowError
 from ..lowering import threads as layout
+from ..lowering.target import host_target
 from .cpu_program import aligned_bytes
-
-if TYPE_CHECKING:
-    from .jit import Executable
+from .jit import Executable, compile_object
 
 _SPIN_SECONDS = 45e-6
 """The time that a thread spins before it sleeps."""
@@ -232,9 +230,6 @@ _worker_code: list[bytes] = []
 @cache
 def _library() -> Executable:
     """Returns the workers' code. It is never unloaded, so it outlives them."""
-    from ..lowering.target import host_target
-    from .jit import Executable, compile_object
-
     target = host_target()
     made = _worker_code or [compile_object(layout.llvm_text(target.triple), target)]
     names = (layout.WORKER, layout.END, layout.PAUSES)

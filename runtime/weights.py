@@ -1,54 +1,25 @@
-"""
-The weight segment of a program: made from the values in the IR.
-
-Programs of one network for other sizes of its inputs often have the same segment. Equal segments of
-this process, and those in the cache, are one: they are known by the hash of their content.
-"""
+"""The weight segment of a program: made from the values in the IR."""
 
 from __future__ import annotations
 
-import hashlib
-import os
-import threading
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
-from weakref import WeakValueDictionary
 
 import numpy as np
 
 from ..errors import ModelError
+from ..glow_dialects.blob import BlobAttr, release_files
+from ..glow_dialects.glow_inst.memory import WeightOp
+from ..semantics.arrays import constant_array
 
 if TYPE_CHECKING:
     from xdsl.dialects.func import FuncOp
 
-    from ..glow_dialects.glow_inst.memory import WeightOp
 
 ALIGNMENT = 64
 """Bytes. Each weight starts at a multiple of this."""
 _STEP = 16 << 20
 """The number of bytes that are copied before the memory of mapped files is given back."""
-
-
-_segments: WeakValueDictionary[str, np.ndarray] = WeakValueDictionary()
-_lock = threading.Lock()
-# a process that is forked while another thread holds the lock would wait for it forever
-os.register_at_fork(
-    before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release
-)
-
-
-def segment_key(segment: np.ndarray) -> str:
-    """Returns SHA-256 of the content of a segment."""
-    return hashlib.sha256(segment.data).hexdigest()
-
-
-def shared_segment(key: str, segment: np.ndarray) -> np.ndarray:
-    """
-    Returns the segment of this content that a program of this process has already, else `segment`,
-    which is shared from now on and must not be changed.
-    """
-    with _lock:
-        return _segments.setdefault(key, segment)
 
 
 def fill_weights(segment: np.ndarray, main: FuncOp) -> None:
@@ -70,9 +41,6 @@ def fill_weights(segment: np.ndarray, main: FuncOp) -> None:
 
 def _fill_weight(target: np.ndarray, op: WeightOp) -> int:
     """Copies the value of a weight to the beginning of `target`; its size in bytes."""
-    from ..glow_dialects.blob import BlobAttr, release_files
-    from ..semantics.arrays import constant_array
-
     value = op.value
     if isinstance(value, BlobAttr) and value.data.write(target[: value.data.size].data):
         return value.data.size
@@ -87,8 +55,6 @@ def _fill_weight(target: np.ndarray, op: WeightOp) -> int:
 
 def _placed(main: FuncOp) -> Iterator[tuple[int, WeightOp]]:
     """Yields the weights and their offsets, one for each place."""
-    from ..glow_dialects.glow_inst.memory import WeightOp
-
     done: set[int] = set()
     for op in main.body.block.ops:
         if isinstance(op, WeightOp) and op.offset is not None:

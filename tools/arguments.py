@@ -67,6 +67,7 @@ def symbol(text: str) -> tuple[str, int]:
 
 def numbers(text: str) -> tuple[float, ...]:
     """Returns `104,117,123` or `1/255`."""
+    # --help needs no numpy
     from .inputs import parse_numbers
 
     try:
@@ -206,6 +207,7 @@ def quantization_choices(args: argparse.Namespace) -> Quantization | None:
             flags = ", ".join(f"--{name.replace('_', '-')}" for name in given)
             raise QuantizationError(f"{flags}: expected --quantize PROFILE.json, or dynamic, too")
         return None
+    # most runs quantize nothing
     from ..quantization.choices_file import load_choices
     from ..quantization.options import Quantization
 
@@ -246,11 +248,13 @@ def _run(
 ) -> int:
     try:
         if "--version" in given:
+            # it takes longer to load than all else of --help
             from importlib.metadata import version
 
             print(f"{tool} {version('glow-compiler')}")
             return 0
         parsed = parser().parse_args(given)
+        # --help and --version print without it
         from rich.console import Console
 
         return run(parsed, Console(highlight=False, markup=False))

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from rich.console import Console
+from rich.console import Console
 
+if TYPE_CHECKING:
     from ..runtime.stages import Progress
 
 SECONDS = 1.0
@@ -63,7 +63,7 @@ class _Bar:
         )
 
     def _made(self):
-        from rich.console import Console
+        # a program in the cache shows no progress
         from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
         columns = (

@@ -18,6 +18,7 @@ import sys
 import time
 from collections.abc import Sequence
 from contextlib import nullcontext
+from importlib.metadata import version
 from typing import IO, Any
 
 from xdsl.dialects.builtin import ModuleOp
@@ -92,6 +93,7 @@ class GlowOptMain(xDSLOptMain):
         )
 
     def _import_onnx(self, io: IO[bytes]) -> ModuleOp:
+        # text needs no onnx and numpy
         from ..frontend.onnx import MAX_ELEMENTS, import_onnx
 
         # the path, not its bytes: weights stay in the file and are referenced
@@ -106,6 +108,7 @@ class GlowOptMain(xDSLOptMain):
             raise ToolError(f"{name}: error: {message}") from None
 
     def _disassemble(self, io: IO[bytes]) -> ModuleOp:
+        # only VTA programs need it, and numpy with it
         from ..runtime.vta.assemble import disassemble
         from ..runtime.vta.container import parse_program
 
@@ -122,6 +125,7 @@ class GlowOptMain(xDSLOptMain):
         names = pass_names(self.available_passes)
         if not helping:
             return OptParser(names)
+        # the descriptions load all passes
         from .glow_opt_help import USAGE, described_passes
 
         epilog = described_passes(self.available_passes, self.available_targets)
@@ -242,6 +246,7 @@ class GlowOptMain(xDSLOptMain):
     def _check(self, module: ModuleOp, after: str | None) -> None:
         if self.args.disable_verify:
             return
+        # --version and errors of arguments come without it
         from ..checks import verify_all
 
         try:
@@ -256,6 +261,7 @@ class GlowOptMain(xDSLOptMain):
             return error
         text = describe_failure(error, pass_name, self.get_input_name(), module)
         if self.args.traceback:
+            # only errors of the compiler itself are traced
             import traceback
 
             text += "\n" + "".join(traceback.format_exception(error))
@@ -263,6 +269,7 @@ class GlowOptMain(xDSLOptMain):
 
     def output_resulting_program(self, prog: ModuleOp) -> str:
         if self.args.weights_out is not None:
+            # text needs no numpy
             from ..runtime.weights_file import write_weights
 
             write_weights([prog], self.args.weights_out)
@@ -275,6 +282,7 @@ class GlowOptMain(xDSLOptMain):
             raise self._failure(e, self.args.target) from e
 
     def _draw(self, module: ModuleOp) -> None:
+        # only --dump-dag draws
         from .dag_drawing import draw_partitions
 
         try:
@@ -286,8 +294,6 @@ class GlowOptMain(xDSLOptMain):
 
 
 def _versions() -> str:
-    from importlib.metadata import version
-
     return f"glow-opt {version('glow-compiler')}, xdsl {version('xdsl')}"
 
 

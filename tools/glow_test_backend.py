@@ -106,6 +106,7 @@ def _failure(outcome: Outcome) -> str:
 
 def run(backend: Backend, seed: int, wanted: str) -> int:
     """Tests a backend, print the table, and returns how many cases and claims failed."""
+    # --help needs no compiler
     from .conformance.check import check
     from .conformance.plan import plan
 
@@ -146,6 +147,7 @@ def main(args: Sequence[str] | None = None) -> int:
     """
     try:
         options = _arguments().parse_args(sys.argv[1:] if args is None else list(args))
+        # --help needs no backend
         from ..interface.backend import find_backend
 
         backend = find_backend(options.backend, threads=options.threads, cache=False)

@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import QuantizationError
+from ..model_forms import is_text
 from .arguments import quantization_choices
+from .inputs import IMAGE_SUFFIXES
 
 if TYPE_CHECKING:
     from ..compiled_model import CompiledModel
@@ -51,9 +53,6 @@ def warn_after_run(
 
 
 def _by_options(args: argparse.Namespace) -> Iterator[tuple[list[str], str]]:
-    from ..loading import is_text
-    from .inputs import IMAGE_SUFFIXES
-
     if args.data is None:
         yield ["limit"], "there is no --data"
         if not any(Path(spec).suffix.lower() in IMAGE_SUFFIXES for spec in args.input):

@@ -91,6 +91,7 @@ def image_shape(path: Path, info: TensorInfo, layout: str) -> Sequence[int | Non
     """
     Returns the shape of an image as an input of the rank of `info`, without the sizes of batches.
     """
+    # most inputs are no images
     from PIL import Image, UnidentifiedImageError
 
     try:
@@ -196,6 +197,7 @@ def _load_npz(
 
 
 def _load_proto(path: Path) -> np.ndarray:
+    # most inputs are no messages of ONNX
     import onnx
     from google.protobuf.message import DecodeError
 
@@ -214,6 +216,7 @@ def load_image(path: Path, info: TensorInfo, preprocessing: Preprocessing) -> np
     Networks with one channel get the luminance. A batch gets the image repeatedly. Raises
     InputError if the file is no image, or the network does not take images.
     """
+    # as in `image_shape`
     from PIL import Image, UnidentifiedImageError
 
     channels, height, width = _image_shape(info, preprocessing.layout)

@@ -39,6 +39,7 @@ def save_arrays(name: str, arrays: Mapping[str, np.ndarray]) -> None:
     Writes arrays into the file `name` as `.npz`, under any names, also those of parameters of
     `numpy.savez`.
     """
+    # glow-opt writes text with this module, and needs no numpy
     from numpy.lib.format import write_array
 
     with completed(name) as where, zipfile.ZipFile(where, "w") as archive:

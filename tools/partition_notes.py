@@ -11,6 +11,7 @@ def note_idle_devices(module: ModuleOp) -> None:
     """Says on stderr why devices got nothing of a network."""
     if "glow.idle" not in module.attributes:
         return
+    # most modules of glow-opt are not partitioned
     from ..passes.partition.idle import idle_devices
 
     for name, why in idle_devices(module).items():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
@@ -179,3 +180,13 @@ def memory_table(plan: MemoryPlan | None, peak: int) -> DataTable:
         table.add_row("lower bound of activations", f"{size(plan.lower_bound)}{above}")
     table.add_row("peak of the process, resident", size(peak))
     return table
+
+
+def decibels(value: float) -> str:
+    """Returns a ratio in dB; that of equal values is infinite."""
+    return "exact" if value == math.inf else f"{value:.1f} dB"
+
+
+def signal_to_noise(error: float) -> str:
+    """Returns a ratio of noise over signal as the inverse in dB."""
+    return decibels(-10 * math.log10(error) if error > 0 else math.inf)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from . import time_profiles, vta_run
+from . import time_profiles, vta_arguments
 from .arguments import (
     Parser,
     add_cpu_options,
@@ -31,7 +31,7 @@ def run_parser() -> argparse.ArgumentParser:
     _running_arguments(parser)
     _output_arguments(parser)
     add_quantization_arguments(parser)
-    vta_run.add_arguments(parser)
+    vta_arguments.add_arguments(parser)
     return parser
 
 

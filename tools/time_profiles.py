@@ -56,6 +56,7 @@ def show(
     """Measures and prints, if that is wanted."""
     if not is_timed(args):
         return
+    # most runs are not measured
     from .time_tables import instruction_table, kind_table
 
     inputs = [feed[info.name] for info in model.get_inputs()]

@@ -1,4 +1,4 @@
-"""`glow-run program.vta`: run a compiled VTA program on the simulator."""
+"""The work of `glow-run program.vta`: a program runs on the simulator."""
 
 from __future__ import annotations
 
@@ -9,69 +9,30 @@ from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING
 
-from ..errors import GlowError
-from ..runtime.vta.magic import is_container
+import numpy as np
+
+from ..glow_dialects.vta.timing import VtaTiming
+from ..interface.signature import Signature, TensorInfo
+from ..runtime.vta.container import read_program
+from ..runtime.vta.simulator import Simulator
+from ..runtime.vta.timing import estimate
+from ..runtime.vta.trace import trace, write_trace
+from ..runtime.vta.words import MemoryCode
+from .inputs import Preprocessing, load_inputs
 from .output_file import save_arrays
+from .report import input_table, seconds, size, summary_table
+from .tables import DataTable
+from .timeline_drawing import draw_timeline
 
 if TYPE_CHECKING:
-    import numpy as np
     from rich.console import Console
 
-    from ..interface.signature import Signature
     from ..runtime.vta.program import VtaProgram
-    from ..runtime.vta.simulator import Simulator
     from ..runtime.vta.timing import Estimate, LayerEstimate
-    from ..runtime.vta.words import MemoryCode
-    from .tables import DataTable
-
-_COMPILER_OPTIONS = (
-    *("compare", "dump_stages", "conv_algorithm", "precision", "target_cpu", "profile"),
-    *("quantize", "convert_to", "ranges"),
-)
-"""Options, by name, that mean nothing to a program that is already compiled."""
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("VTA programs (.vta), which run on the simulator")
-    group.add_argument(
-        "--statistics",
-        action="store_true",
-        help="print estimated cycles, use of the engines, and DRAM traffic, by layer if known",
-    )
-    group.add_argument(
-        "--trace",
-        metavar="FILE",
-        help="write the estimated timeline: as a drawing if FILE ends in .svg, else as JSON for "
-        "Perfetto",
-    )
-
-
-def is_program(args: argparse.Namespace) -> bool:
-    """
-    Returns whether the model is a VTA program. Raises GlowError for options that do not fit what it
-    is.
-    """
-    if not is_container(Path(args.model)):
-        for name in ("statistics", "trace"):
-            if getattr(args, name):
-                raise GlowError(f"--{name} is for VTA programs (.vta), found {args.model}")
-        return False
-    for name in _COMPILER_OPTIONS:
-        if getattr(args, name) is not None:
-            option = name.replace("_", "-")
-            raise GlowError(f"{args.model} is a compiled VTA program: --{option} means nothing")
-    return True
 
 
 def run_program(args: argparse.Namespace, console: Console) -> int:
     """Runs a VTA program as the arguments say, and returns the exit code."""
-    import numpy as np
-
-    from ..runtime.vta.container import read_program
-    from ..runtime.vta.simulator import Simulator
-    from .inputs import Preprocessing, load_inputs
-    from .report import input_table, summary_table
-
     start = time.perf_counter()
     program = read_program(args.model)
     simulator = Simulator(program)
@@ -95,8 +56,6 @@ def run_program(args: argparse.Namespace, console: Console) -> int:
 
 
 def _signature(program: VtaProgram) -> Signature:
-    from ..interface.signature import Signature, TensorInfo
-
     def infos(regions) -> tuple[TensorInfo, ...]:
         return tuple(TensorInfo(r.name, list(r.shape), r.dtype.newbyteorder("=")) for r in regions)
 
@@ -121,11 +80,6 @@ def _runs(
 def _report(args: argparse.Namespace, program: VtaProgram, console: Console) -> None:
     if not args.statistics and args.trace is None:
         return
-    from ..glow_dialects.vta.timing import VtaTiming
-    from ..runtime.vta.timing import estimate
-    from ..runtime.vta.trace import trace, write_trace
-    from .timeline_drawing import draw_timeline
-
     timing = VtaTiming()
     found = estimate(program, timing)
     if args.statistics:
@@ -144,8 +98,6 @@ def _report(args: argparse.Namespace, program: VtaProgram, console: Console) -> 
 
 def run_table(reading: float, runs: Sequence[float]) -> DataTable:
     """Returns seconds that the simulator takes, which say nothing about those of the machine."""
-    from .report import seconds
-
     table = _table("times of the simulator", "step", "time")
     table.add_row("reading", seconds(reading))
     table.add_row(f"run, median of {len(runs)}", seconds(median(runs)))
@@ -166,8 +118,6 @@ def engine_table(found: Estimate, clock_mhz: float) -> DataTable:
 
 def traffic_table(found: Estimate) -> DataTable:
     """Returns bytes between DRAM and the scratchpads by memory type."""
-    from .report import size
-
     table = _table("DRAM traffic", "memory", "bytes")
     for memory, count in found.total.dram_bytes.items():
         table.add_row(memory.name, size(count))
@@ -177,9 +127,6 @@ def traffic_table(found: Estimate) -> DataTable:
 
 def layer_table(layers: Sequence[LayerEstimate]) -> DataTable:
     """Returns cycles, use of the GEMM core, and traffic of each layer."""
-    from ..runtime.vta.words import MemoryCode
-    from .report import size
-
     groups: dict[str, tuple[MemoryCode, ...]] = {
         "inputs": (MemoryCode.INP,),
         "weights": (MemoryCode.WGT,),
@@ -195,6 +142,4 @@ def layer_table(layers: Sequence[LayerEstimate]) -> DataTable:
 
 
 def _table(title: str, text: str, *numbers: str) -> DataTable:
-    from .tables import DataTable
-
     return DataTable(title).texts(text).numbers(*numbers)

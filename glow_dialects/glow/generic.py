@@ -95,6 +95,7 @@ class GenericOp(Structured):
     def _bound(
         cls, call: Call, shape: Sequence[int] | None, element: Attribute | None
     ) -> Statement:
+        # the dialect needs formulas only for operators that have one: see `structured.bound`
         from ..formula.binding import bind
         from ..formula.indices import operand_names
         from ..formula.parser import parse

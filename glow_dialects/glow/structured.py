@@ -137,6 +137,7 @@ def _result(
     results: tuple[Attribute, ...],
     properties: _Properties,
 ) -> TensorType:
+    # see `bound`
     from ..formula.problem import FormulaError
 
     call = Call(operator, operands, results, dict(properties))

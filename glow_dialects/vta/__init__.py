@@ -22,7 +22,7 @@ from .attributes import (
     TokensAttr,
     config_of,
 )
-from .config import DEFAULT, AluOpcode, Engine, Memory, Opcode, VtaConfig
+from .config import DEFAULT, AluOpcode, Engine, Opcode, VtaConfig, VtaMemory
 from .designs import DESIGNS, Design
 from .dram import MicroOpsOp, RegionKind, RegionKindAttr, RegionOp
 from .instruction import FinishOp, VtaInstruction
@@ -56,7 +56,6 @@ __all__ = [
     "GemmOp",
     "LoadOp",
     "Loop",
-    "Memory",
     "MicroOpsOp",
     "Opcode",
     "RegionKind",
@@ -69,6 +68,7 @@ __all__ = [
     "Transfer",
     "VtaConfig",
     "VtaInstruction",
+    "VtaMemory",
     "VtaTiming",
     "config_of",
     "contents",

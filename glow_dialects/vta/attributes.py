@@ -22,7 +22,7 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from .config import DEFAULT, AluOpcode, Engine, Memory, VtaConfig, changed
+from .config import DEFAULT, AluOpcode, Engine, VtaConfig, VtaMemory, changed
 
 CONFIG = "vta.config"
 LAYER = "vta.layer"
@@ -141,7 +141,7 @@ class TokensAttr(Data[Tokens]):
 
 
 @irdl_attr_definition
-class MemoryAttr(EnumAttribute[Memory], SpacedOpaqueSyntaxAttribute):
+class MemoryAttr(EnumAttribute[VtaMemory], SpacedOpaqueSyntaxAttribute):
     name = "vta.memory"
 
 
@@ -184,7 +184,7 @@ def tokens_attr(engine: Engine, pop: tuple[Engine, ...], push: tuple[Engine, ...
 
 
 @cache
-def memory_attr(memory: Memory) -> MemoryAttr:
+def memory_attr(memory: VtaMemory) -> MemoryAttr:
     return MemoryAttr(memory)
 
 

@@ -37,7 +37,7 @@ class Engine(StrEnum):
         return {Engine.LOAD: Engine.COMPUTE, Engine.COMPUTE: Engine.STORE}.get(self)
 
 
-class Memory(StrEnum):
+class VtaMemory(StrEnum):
     """Memory types of LOAD and STORE. `acc8` is int8 in DRAM, widened into the accumulators."""
 
     UOP = "uop"
@@ -58,21 +58,21 @@ class Memory(StrEnum):
         return _MEMORY_ENGINES.get(self, Engine.COMPUTE)
 
     @property
-    def buffer(self) -> Memory:
+    def buffer(self) -> VtaMemory:
         """The buffer on the chip: `out` and `acc8` are views of the accumulators."""
-        return Memory.ACC if self in (Memory.OUT, Memory.ACC_8BIT) else self
+        return VtaMemory.ACC if self in (VtaMemory.OUT, VtaMemory.ACC_8BIT) else self
 
     @property
     def pads(self) -> bool:
         """Whether a LOAD can surround the data by zeros: activations and accumulators only."""
-        return self in (Memory.INP, Memory.ACC, Memory.ACC_8BIT)
+        return self in (VtaMemory.INP, VtaMemory.ACC, VtaMemory.ACC_8BIT)
 
 
-_MEMORY_CODES = {memory: i for i, memory in enumerate(Memory)}
+_MEMORY_CODES = {memory: i for i, memory in enumerate(VtaMemory)}
 _MEMORY_ENGINES = {
-    Memory.INP: Engine.LOAD,
-    Memory.WGT: Engine.LOAD,
-    Memory.OUT: Engine.STORE,
+    VtaMemory.INP: Engine.LOAD,
+    VtaMemory.WGT: Engine.LOAD,
+    VtaMemory.OUT: Engine.STORE,
 }
 
 
@@ -184,37 +184,37 @@ class VtaConfig:
                 raise ValueError(f"expected elements of {memory} of whole bytes, found {bits} bits")
 
     @lazy_property
-    def _element_bits(self) -> dict[Memory, int]:
+    def _element_bits(self) -> dict[VtaMemory, int]:
         inputs, outputs = self.batch * self.block_in, self.batch * self.block_out
         return {
-            Memory.UOP: self.uop_bits,
-            Memory.WGT: self.block_out * self.block_in * self.wgt_bits,
-            Memory.INP: inputs * self.inp_bits,
-            Memory.ACC: outputs * self.acc_bits,
-            Memory.OUT: outputs * self.out_bits,
-            Memory.ACC_8BIT: outputs * 8,
+            VtaMemory.UOP: self.uop_bits,
+            VtaMemory.WGT: self.block_out * self.block_in * self.wgt_bits,
+            VtaMemory.INP: inputs * self.inp_bits,
+            VtaMemory.ACC: outputs * self.acc_bits,
+            VtaMemory.OUT: outputs * self.out_bits,
+            VtaMemory.ACC_8BIT: outputs * 8,
         }
 
     @lazy_property
-    def _depths(self) -> dict[Memory, int]:
+    def _depths(self) -> dict[VtaMemory, int]:
         return {
-            Memory.UOP: self.uop_depth,
-            Memory.WGT: self.wgt_depth,
-            Memory.INP: self.inp_depth,
-            Memory.ACC: self.acc_depth,
-            Memory.OUT: self.acc_depth,
-            Memory.ACC_8BIT: self.acc_depth,
+            VtaMemory.UOP: self.uop_depth,
+            VtaMemory.WGT: self.wgt_depth,
+            VtaMemory.INP: self.inp_depth,
+            VtaMemory.ACC: self.acc_depth,
+            VtaMemory.OUT: self.acc_depth,
+            VtaMemory.ACC_8BIT: self.acc_depth,
         }
 
-    def element_bytes(self, memory: Memory) -> int:
+    def element_bytes(self, memory: VtaMemory) -> int:
         """Returns bytes of one element in DRAM."""
         return self._element_bits[memory] // 8
 
-    def depth(self, memory: Memory) -> int:
+    def depth(self, memory: VtaMemory) -> int:
         """Returns elements that the buffer on the chip holds."""
         return self._depths[memory]
 
-    def buffer_bytes(self, memory: Memory) -> int:
+    def buffer_bytes(self, memory: VtaMemory) -> int:
         """Returns bytes of the buffer on the chip."""
         return self.depth(memory) * self.element_bytes(memory.buffer)
 

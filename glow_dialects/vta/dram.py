@@ -39,7 +39,7 @@ from ...wording import counted
 from ..blob import BlobAttr
 from ..elements import element_bytes, type_bytes
 from .attributes import DRAM, config_of, number, numbers
-from .config import Memory
+from .config import VtaMemory
 from .fields import micro_op_layout
 
 MICRO_OP_FIELDS = ("dst", "src", "wgt")
@@ -276,7 +276,7 @@ class MicroOpsOp(IRDLOperation):
 
     @property
     def num_bytes(self) -> int:
-        return len(self.ops) // len(MICRO_OP_FIELDS) * config_of(self).element_bytes(Memory.UOP)
+        return len(self.ops) // len(MICRO_OP_FIELDS) * config_of(self).element_bytes(VtaMemory.UOP)
 
     def verify_(self) -> None:
         try:

@@ -20,7 +20,7 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 from .attributes import DRAM, MemoryAttr, memory_attr, number, numbers, tokens_attr
-from .config import Engine, Memory, Opcode, VtaConfig
+from .config import Engine, Opcode, VtaConfig, VtaMemory
 from .dram import MicroOpsOp, RegionOp
 from .fields import memory_layout
 from .instruction import NUMBER, NUMBERS, Engines, TokenLists, VtaInstruction, values_of
@@ -73,7 +73,7 @@ class Transfer(VtaInstruction, abc.ABC):
 
     @property
     @abc.abstractmethod
-    def memory_type(self) -> Memory:
+    def memory_type(self) -> VtaMemory:
         """The memory type of the instruction."""
 
     @property
@@ -127,7 +127,7 @@ class Transfer(VtaInstruction, abc.ABC):
         begin = self.sram.value.data
         end = begin + (top + y_size + bottom) * (left + x_size + right)
         depth = config.depth(self.memory_type)
-        if self.memory_type is Memory.UOP:
+        if self.memory_type is VtaMemory.UOP:
             depth = config.usable_micro_ops
         if end > depth:
             raise VerifyException(
@@ -204,7 +204,7 @@ class LoadOp(Transfer):
 
     @staticmethod
     def of(
-        memory: Memory,
+        memory: VtaMemory,
         sram: int,
         region: SSAValue | None,
         dram: int,
@@ -233,7 +233,7 @@ class LoadOp(Transfer):
         return memory.data.engine
 
     @property
-    def memory_type(self) -> Memory:
+    def memory_type(self) -> VtaMemory:
         return self.memory.data
 
     @property
@@ -242,14 +242,14 @@ class LoadOp(Transfer):
 
     def check(self, config: VtaConfig) -> None:
         memory = self.memory_type
-        if memory is Memory.OUT:
+        if memory is VtaMemory.OUT:
             raise VerifyException("expected a load of uop, wgt, inp, acc or acc8, found out")
         if any(self.padding) and not memory.pads:
             raise VerifyException(f"expected no padding of {memory}, found {self.pad}")
         rows, columns, _ = self.shape()
-        if memory is Memory.UOP and columns and rows != 1:
+        if memory is VtaMemory.UOP and columns and rows != 1:
             raise VerifyException(f"expected one row of micro-ops, found {rows}")
-        if isinstance(self.region_op, MicroOpsOp) and memory is not Memory.UOP:
+        if isinstance(self.region_op, MicroOpsOp) and memory is not VtaMemory.UOP:
             raise VerifyException(f"expected a region of data, found {self.region_op.label}")
         super().check(config)
 
@@ -297,8 +297,8 @@ class StoreOp(Transfer):
         return Engine.STORE
 
     @property
-    def memory_type(self) -> Memory:
-        return Memory.OUT
+    def memory_type(self) -> VtaMemory:
+        return VtaMemory.OUT
 
     def check(self, config: VtaConfig) -> None:
         region = self.region_op

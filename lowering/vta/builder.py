@@ -23,7 +23,7 @@ from ...glow_dialects.glow_inst.instruction import OperatorInstruction, buffer_o
 from ...glow_dialects.glow_inst.stacked import StackedOp
 from ...glow_dialects.operator import element_of
 from ...glow_dialects.python_values import to_python
-from ...glow_dialects.vta import Memory, VtaConfig
+from ...glow_dialects.vta import VtaConfig, VtaMemory
 from ...table import Table
 from .buffers import (
     Buffers,
@@ -233,7 +233,7 @@ class Builder:
             result = linear.add(chain)
             if linear.vectors and constants is None:
                 array = spread_vectors(linear.vectors, output.shape[1], self.config)
-                constants = self._memory.constant(f"{self.name}.vectors", array, Memory.ACC)
+                constants = self._memory.constant(f"{self.name}.vectors", array, VtaMemory.ACC)
             yield Layer(
                 self.name,
                 output,

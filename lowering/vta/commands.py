@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from typing import Any, NamedTuple
 
-from ...glow_dialects.vta import AluOpcode, Memory, VtaConfig
+from ...glow_dialects.vta import AluOpcode, VtaConfig, VtaMemory
 from .layers import parts
 from .memory_map import MemoryMap
 from .micro_ops import Axis, MicroOps
 from .regions import Dim, Dram, Move, moves
-from .stream import Span, Stream
+from .stream import BufferSpan, Stream
 
 _ZEROS = 16
 """Activations of a constant of zeros, which rows repeat."""
@@ -23,7 +23,7 @@ _IDENTITY = "identity"
 class Ring:
     """A buffer that holds as many pieces of one size as fit."""
 
-    def __init__(self, memory: Memory, depth: int, size: int):
+    def __init__(self, memory: VtaMemory, depth: int, size: int):
         self.memory = memory
         self.size = size
         self._room = depth // max(size, 1)
@@ -66,23 +66,26 @@ class Bytes:
         self._inputs = inputs
         self._weights = weights
 
-    def fetch(self, source: Dram, first: int, dims: Sequence[Dim], span: Span) -> None:
+    def fetch(self, source: Dram, first: int, dims: Sequence[Dim], span: BufferSpan) -> None:
         """Loads a part of a tensor, from element `first` on, into the accumulators `span`."""
         stream, config = self._stream, self._stream.config
         if config.capabilities.loads_bytes:
             for offset, move in moves(first, dims, config):
-                stream.load(Memory.ACC_8BIT, span.begin + offset, source, move)
+                stream.load(VtaMemory.ACC_8BIT, span.begin + offset, source, move)
             return
         count = span.end - span.begin
         place, is_there = self._inputs.find((source, first, tuple(dims)))
         if not is_there:
             for offset, move in moves(first, dims, config):
-                stream.load(Memory.INP, place + offset, source, move)
+                stream.load(VtaMemory.INP, place + offset, source, move)
         identity, is_there = self._weights.find(_IDENTITY)
         if not is_there:
-            stream.load(Memory.WGT, identity, self._memory.identity(), Move(0, 1, 1, 1))
+            stream.load(VtaMemory.WGT, identity, self._memory.identity(), Move(0, 1, 1, 1))
         reset(stream, self._micro_ops, span)
-        read = Span(Memory.INP, place, place + count), Span(Memory.WGT, identity, identity + 1)
+        read = (
+            BufferSpan(VtaMemory.INP, place, place + count),
+            BufferSpan(VtaMemory.WGT, identity, identity + 1),
+        )
         axes = [axis._replace(src=axis.dst) for axis in _run(span, config)]
         for uops, loops in self._micro_ops.loops(axes, (span.begin, place, identity)):
             stream.gemm(uops, loops, span, read)
@@ -132,7 +135,7 @@ def load_padded(
     simple = rows.size and columns.size and column.stride == 1 and max(pads) < 1 << c.pad_bits
     if simple and max(row.stride, rows.size) < 1 << min(c.stride_bits, c.size_bits):
         move = Move(first, rows.size, columns.size, row.stride)
-        stream.load(Memory.INP, place, dram, move, pads)
+        stream.load(VtaMemory.INP, place, dram, move, pads)
         return
     # the fields cannot hold so many: zeros everywhere, and then the rows
     _load_zeros(stream, memory, place, rows.reach * columns.reach, dram)
@@ -141,7 +144,7 @@ def load_padded(
     for n in range(rows.size):
         begin = place + (rows.before + n) * columns.reach + columns.before
         for offset, move in moves(first + n * row.stride, [column], c):
-            stream.load(Memory.INP, begin + offset, dram, move)
+            stream.load(VtaMemory.INP, begin + offset, dram, move)
 
 
 def _load_zeros(stream: Stream, memory: MemoryMap, place: int, count: int, dram: Dram) -> None:
@@ -152,7 +155,7 @@ def _load_zeros(stream: Stream, memory: MemoryMap, place: int, count: int, dram:
     c = stream.config
     if c.capabilities.loads_padding_alone:
         for start, size in parts(count, min((1 << c.size_bits) - 1, dram.elements)):
-            stream.load(Memory.INP, place + start, dram, Move(0, 0, size, size), (1, 0, 0, 0))
+            stream.load(VtaMemory.INP, place + start, dram, Move(0, 0, size, size), (1, 0, 0, 0))
         return
     zeros = memory.zeros(_ZEROS)
     most = _ZEROS * ((1 << c.size_bits) - 1)
@@ -160,19 +163,19 @@ def _load_zeros(stream: Stream, memory: MemoryMap, place: int, count: int, dram:
         # rows that are all the same
         whole = size // _ZEROS * _ZEROS
         if whole:
-            stream.load(Memory.INP, place + start, zeros, Move(0, whole // _ZEROS, _ZEROS, 0))
+            stream.load(VtaMemory.INP, place + start, zeros, Move(0, whole // _ZEROS, _ZEROS, 0))
         if size > whole:
             rest = size - whole
-            stream.load(Memory.INP, place + start + whole, zeros, Move(0, 1, rest, rest))
+            stream.load(VtaMemory.INP, place + start + whole, zeros, Move(0, 1, rest, rest))
 
 
-def reset(stream: Stream, micro_ops: MicroOps, span: Span) -> None:
+def reset(stream: Stream, micro_ops: MicroOps, span: BufferSpan) -> None:
     """Sets accumulators to zero."""
     for uops, loops in micro_ops.loops([*_run(span, stream.config)], (span.begin, 0, 0)):
         stream.gemm(uops, loops, span, reset=True)
 
 
-def _run(span: Span, config: VtaConfig) -> Sequence[Axis]:
+def _run(span: BufferSpan, config: VtaConfig) -> Sequence[Axis]:
     """
     Returns the axis of consecutive accumulators; two axes if there are more than a loop can count.
     """
@@ -186,8 +189,8 @@ def alu(
     micro_ops: MicroOps,
     opcode: AluOpcode,
     axes: Sequence[Axis],
-    span: Span,
-    operand: Span | int,
+    span: BufferSpan,
+    operand: BufferSpan | int,
 ) -> None:
     """Combines the accumulators of `span` with a number, or with those of another span."""
     source = span.begin if isinstance(operand, int) else operand.begin

@@ -27,13 +27,13 @@ from ...glow_dialects.vta import (
     FinishOp,
     GemmOp,
     LoadOp,
-    Memory,
     MicroOpsOp,
     Opcode,
     RegionOp,
     StoreOp,
     VtaConfig,
     VtaInstruction,
+    VtaMemory,
 )
 from ...glow_dialects.vta.dram import MICRO_OP_FIELDS
 from ...glow_dialects.vta.fields import (
@@ -49,7 +49,7 @@ from .words import unpack
 
 Fields = dict[str, int]
 Dram = RegionOp | MicroOpsOp
-_MEMORIES = {memory.code: memory for memory in Memory}
+_MEMORIES = {memory.code: memory for memory in VtaMemory}
 _ALU_OPCODES = {opcode.code: opcode for opcode in AluOpcode}
 
 
@@ -64,7 +64,7 @@ class _Regions:
         self._reach = list(accumulate(ends, max))
         """How far the regions up to each reach."""
 
-    def find(self, memory: Memory, f: Fields) -> tuple[Dram | None, int]:
+    def find(self, memory: VtaMemory, f: Fields) -> tuple[Dram | None, int]:
         """
         Returns the region that holds all that is moved, and the number of the first element in it;
         or none and the absolute number.
@@ -87,13 +87,13 @@ class _Regions:
 def _size_of(region: Dram, config: VtaConfig) -> int:
     if isinstance(region, RegionOp):
         return region.num_bytes
-    return len(region.ops) // len(MICRO_OP_FIELDS) * config.element_bytes(Memory.UOP)
+    return len(region.ops) // len(MICRO_OP_FIELDS) * config.element_bytes(VtaMemory.UOP)
 
 
-def _may_access(region: Dram, memory: Memory) -> bool:
+def _may_access(region: Dram, memory: VtaMemory) -> bool:
     if isinstance(region, MicroOpsOp):
-        return memory is Memory.UOP
-    return memory is not Memory.OUT or region.kind.data.writable
+        return memory is VtaMemory.UOP
+    return memory is not VtaMemory.OUT or region.kind.data.writable
 
 
 _Decoder = Callable[[Fields, _Regions], VtaInstruction]
@@ -119,7 +119,7 @@ def _tokens(f: Fields, engine: Engine) -> tuple[tuple[Engine, ...], tuple[Engine
 def _transfer(f: Fields, regions: _Regions) -> VtaInstruction:
     memory = _MEMORIES.get(f["memory_type"])
     stores = f["opcode"] == Opcode.STORE
-    if memory is None or (memory is Memory.OUT) != stores:
+    if memory is None or (memory is VtaMemory.OUT) != stores:
         verb = "stores" if stores else "loads"
         raise CompileError(f"no instruction {verb} memory type {f['memory_type']}")
     region, dram = regions.find(memory, f)

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from ...glow_dialects.vta import AluOpcode, Memory, Tiles, VtaConfig
+from ...glow_dialects.vta import AluOpcode, Tiles, VtaConfig, VtaMemory
 from .commands import Bytes, Ring, alu, clipped, load_padded, reset
 from .layers import (
     Accumulate,
@@ -29,7 +29,7 @@ from .layers import (
 from .memory_map import MemoryMap
 from .micro_ops import Axis, MicroOps
 from .regions import Dim, Grid, Move, Tensor, moves
-from .stream import Span, Stream
+from .stream import BufferSpan, Stream
 from .tiling import tiling_of
 
 _BYTE = 8
@@ -99,9 +99,9 @@ class _Emitter:
         self.config: VtaConfig = stream.config
         self.tiling, self.idle = tiling_of(layer, tiles), tiles.idle
         t, c = self.tiling, self.config
-        self.inputs = Ring(Memory.INP, c.inp_depth, t.input_piece)
-        self.weights = Ring(Memory.WGT, c.wgt_depth, t.weight_piece)
-        self.accumulators = Ring(Memory.ACC, c.acc_depth - self.idle, t.accumulators)
+        self.inputs = Ring(VtaMemory.INP, c.inp_depth, t.input_piece)
+        self.weights = Ring(VtaMemory.WGT, c.wgt_depth, t.weight_piece)
+        self.accumulators = Ring(VtaMemory.ACC, c.acc_depth - self.idle, t.accumulators)
         self.bytes = Bytes(stream, micro_ops, memory, self.inputs, self.weights)
         self._vectors: dict[int, int] = {}
         """Which block of channels the vectors at a place of the accumulators begin with."""
@@ -109,7 +109,7 @@ class _Emitter:
     def run(self) -> None:
         if self.idle:
             depth = self.config.acc_depth
-            reset(self.stream, self.micro_ops, Span(Memory.ACC, depth - self.idle, depth))
+            reset(self.stream, self.micro_ops, BufferSpan(VtaMemory.ACC, depth - self.idle, depth))
         for number, tile in enumerate(self._tiles()):
             place, _ = self.accumulators.find(number)
             if self.layer.vectors:
@@ -139,15 +139,15 @@ class _Emitter:
 
     # accumulators: consecutive slots, and then vectors
 
-    def _slot(self, tile: Tile, place: int, slot: int) -> Span:
+    def _slot(self, tile: Tile, place: int, slot: int) -> BufferSpan:
         begin = place + slot * tile.elements
-        return Span(Memory.ACC, begin, begin + tile.elements)
+        return BufferSpan(VtaMemory.ACC, begin, begin + tile.elements)
 
-    def _vector(self, tile: Tile, place: int, index: int) -> Span:
+    def _vector(self, tile: Tile, place: int, index: int) -> BufferSpan:
         # at the end of the place, where they are for smaller tiles too
         count = self.layer.vectors - index
         begin = place + self.tiling.accumulators - count * self.tiling.blocks
-        return Span(Memory.ACC, begin, begin + tile.blocks)
+        return BufferSpan(VtaMemory.ACC, begin, begin + tile.blocks)
 
     def _load_vectors(self, tile: Tile, place: int) -> None:
         if self._vectors.get(place) == tile.block:
@@ -159,7 +159,7 @@ class _Emitter:
         for index in range(self.layer.vectors):
             first = index * each + self.layer.first + tile.block
             move = Move(first, 1, tile.blocks, tile.blocks)
-            self.stream.load(Memory.ACC, self._vector(tile, place, index).begin, constants, move)
+            self.stream.load(VtaMemory.ACC, self._vector(tile, place, index).begin, constants, move)
 
     def _store(self, tile: Tile, place: int) -> None:
         self._store_low(tile, place, self.layer.output)
@@ -194,7 +194,9 @@ class _Emitter:
             other = self._slot(tile, place, operand.number)
         alu(self.stream, self.micro_ops, action.opcode, axes, span, other)  # pyright: ignore
 
-    def _apply_vector(self, tile: Tile, span: Span, opcode: AluOpcode, vector: Span) -> None:
+    def _apply_vector(
+        self, tile: Tile, span: BufferSpan, opcode: AluOpcode, vector: BufferSpan
+    ) -> None:
         pitch = tile.pitch(self.layer.is_flat)
         axes = [
             Axis(tile.blocks, pitch.blocks, 1),
@@ -214,13 +216,13 @@ class _Emitter:
             if any(product is p for p in action.products):
                 self._multiply(tile, span, product, self.tiling.inputs[number])
 
-    def _multiply(self, tile: Tile, span: Span, p: Product, chunk: int) -> None:
+    def _multiply(self, tile: Tile, span: BufferSpan, p: Product, chunk: int) -> None:
         for first, count in parts(p.inputs, chunk):
             weights = self._weights(tile, p, first, count)
             inputs = self._inputs(tile, p, first, count)
             read = (
-                Span(Memory.INP, inputs, inputs + count * self._reach(tile, p)),
-                Span(Memory.WGT, weights, weights + tile.blocks * count * p.places),
+                BufferSpan(VtaMemory.INP, inputs, inputs + count * self._reach(tile, p)),
+                BufferSpan(VtaMemory.WGT, weights, weights + tile.blocks * count * p.places),
             )
             bases = (span.begin, inputs, weights)
             for uops, loops in self.micro_ops.loops(self._axes(tile, p, count), bases, sums=True):
@@ -253,7 +255,7 @@ class _Emitter:
             start = p.first_weight + tile.block * per_block + first * p.places
             dims = [Dim(tile.blocks, per_block), Dim(count * p.places, 1)]
             for offset, move in moves(start, dims, self.config):
-                self.stream.load(Memory.WGT, place + offset, p.weights, move)
+                self.stream.load(VtaMemory.WGT, place + offset, p.weights, move)
         return place
 
     def _inputs(self, tile: Tile, p: Product, first: int, count: int) -> int:
@@ -274,7 +276,7 @@ class _Emitter:
         if not rows.is_padded and not columns.is_padded:
             dims = [row, column, block] if self.layer.is_flat else [block, row, column]
             for offset, move in moves(start, dims, self.config):
-                self.stream.load(Memory.INP, place + offset, dram, move)
+                self.stream.load(VtaMemory.INP, place + offset, dram, move)
             return
         size = rows.reach * columns.reach
         for n in range(count):

@@ -8,7 +8,7 @@ import numpy as np
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, TensorType, i8
 
 from ...glow_dialects.blob import BlobAttr
-from ...glow_dialects.vta import Memory, RegionKind, RegionOp, VtaConfig
+from ...glow_dialects.vta import RegionKind, RegionOp, VtaConfig, VtaMemory
 from ...glow_dialects.vta.attributes import number
 from ...passes.instructions.memory_planner import Plan
 from ...semantics.arrays import make_constant
@@ -24,7 +24,7 @@ class MemoryMap:
     def __init__(self, config: VtaConfig):
         self.config = config
         self.regions: list[RegionOp] = []
-        self._alignment = lcm(*(config.element_bytes(memory) for memory in Memory))
+        self._alignment = lcm(*(config.element_bytes(memory) for memory in VtaMemory))
         self._end = -(-config.base_address // self._alignment) * self._alignment
         self._shared: dict[str, Dram] = {}
         """Constants that several layers use, by name."""
@@ -46,7 +46,7 @@ class MemoryMap:
         """
         c, full = self.config, spatial_shape(shape)
         elements = grid_of(full, c).elements
-        size = elements * c.element_bytes(Memory.OUT)
+        size = elements * c.element_bytes(VtaMemory.OUT)
         is_scratch = kind is RegionKind.SCRATCH
         array = tiles = None
         if not is_scratch:
@@ -67,13 +67,13 @@ class MemoryMap:
 
     def place_scratch(self, plan: Plan) -> None:
         """Places the tensors of `scratch` as planned; the offsets are in bytes."""
-        element = self.config.element_bytes(Memory.OUT)
+        element = self.config.element_bytes(VtaMemory.OUT)
         address, space = self.place(plan.size), Space(plan.size // element)
         for (op, tensor), offset in zip(self._scratch, plan.offsets, strict=True):
             op.properties["address"] = number(address + offset)
             tensor.dram.space, tensor.dram.start = space, offset // element
 
-    def constant(self, name: str, array: np.ndarray, memory: Memory) -> Dram:
+    def constant(self, name: str, array: np.ndarray, memory: VtaMemory) -> Dram:
         """Returns a region with the bytes of an array, as elements of a memory."""
         stored = np.ascontiguousarray(array).reshape(-1).view(np.int8)
         value = make_constant(stored, name).value
@@ -85,14 +85,14 @@ class MemoryMap:
 
     def identity(self) -> Dram:
         """Returns one element of weights, the identity, which makes accumulators of activations."""
-        return self._once("identity", np.eye(self.config.block_out, dtype=np.int8), Memory.WGT)
+        return self._once("identity", np.eye(self.config.block_out, dtype=np.int8), VtaMemory.WGT)
 
     def zeros(self, count: int) -> Dram:
         """Returns a region of `count` activations of zeros."""
-        size = count * self.config.element_bytes(Memory.INP)
-        return self._once(f"zeros{count}", np.zeros(size, np.int8), Memory.INP)
+        size = count * self.config.element_bytes(VtaMemory.INP)
+        return self._once(f"zeros{count}", np.zeros(size, np.int8), VtaMemory.INP)
 
-    def _once(self, name: str, array: np.ndarray, memory: Memory) -> Dram:
+    def _once(self, name: str, array: np.ndarray, memory: VtaMemory) -> Dram:
         found = self._shared.get(name)
         if found is None:
             found = self._shared[name] = self.constant(name, array, memory)

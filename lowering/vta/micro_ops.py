@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...glow_dialects.vta import Memory, VtaConfig
+from ...glow_dialects.vta import VtaConfig, VtaMemory
 from .regions import Dram, Move
 from .stream import Loops, Stream
 
@@ -110,7 +110,7 @@ class MicroOps:
         self._held = {k: r for k, r in self._held.items() if r[1] <= begin or r[0] >= end}
         self._held[key] = begin, end
         self._end = end
-        self._stream.load(Memory.UOP, begin, self._dram, self._stored(key, ops))
+        self._stream.load(VtaMemory.UOP, begin, self._dram, self._stored(key, ops))
         return begin, end
 
     def _stored(self, key: bytes, ops: np.ndarray) -> Move:

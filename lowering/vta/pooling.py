@@ -12,13 +12,13 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from ...errors import CompileError
-from ...glow_dialects.vta import AluOpcode, Memory, Tiles, VtaConfig
+from ...glow_dialects.vta import AluOpcode, Tiles, VtaConfig, VtaMemory
 from .commands import Bytes, Clipped, Ring, alu, clipped, reset
 from .layers import Pooling, Window, parts
 from .memory_map import MemoryMap
 from .micro_ops import Axis, MicroOps
 from .regions import Dim, moves
-from .stream import Span, Stream
+from .stream import BufferSpan, Stream
 
 
 class _Part(NamedTuple):
@@ -42,9 +42,9 @@ def emit_pooling(
         raise CompileError(
             f"{pool.name}: expected tiles that fit into the buffers of {c}, found {tiles}"
         )
-    ring = Ring(Memory.ACC, c.acc_depth, blocks * most)
-    inputs = Ring(Memory.INP, c.inp_depth, blocks * reached)
-    read = Bytes(stream, micro_ops, memory, inputs, Ring(Memory.WGT, c.wgt_depth, 1))
+    ring = Ring(VtaMemory.ACC, c.acc_depth, blocks * most)
+    inputs = Ring(VtaMemory.INP, c.inp_depth, blocks * reached)
+    read = Bytes(stream, micro_ops, memory, inputs, Ring(VtaMemory.WGT, c.wgt_depth, 1))
     number = 0
     for image in range(grid.images.size):
         for block, count in parts(grid.blocks.size, blocks):
@@ -85,9 +85,9 @@ class _Tile:
 
     def emit(self, place: int) -> None:
         blocks, row, column = self.blocks, self.row, self.column
-        outputs = Span(Memory.ACC, place, place + blocks * row.size * column.size)
+        outputs = BufferSpan(VtaMemory.ACC, place, place + blocks * row.size * column.size)
         size = blocks * row.inputs.size * column.inputs.size
-        inputs = Span(Memory.ACC, outputs.end, outputs.end + size)
+        inputs = BufferSpan(VtaMemory.ACC, outputs.end, outputs.end + size)
         self._load(inputs)
         reset(self.stream, self.micro_ops, outputs)
         least = self.pool.source.bounds[0]
@@ -99,7 +99,7 @@ class _Tile:
                 self._combine(y, x, outputs, inputs)
         self._store(outputs)
 
-    def _load(self, inputs: Span) -> None:
+    def _load(self, inputs: BufferSpan) -> None:
         grid, row, column = self.pool.source.grid, self.row.inputs, self.column.inputs
         first = grid.first(self.image, self.block, row.first, column.first)
         dims = [
@@ -111,7 +111,7 @@ class _Tile:
             return
         self.read.fetch(self.pool.source.dram, first, dims, inputs)
 
-    def _combine(self, y: int, x: int, outputs: Span, inputs: Span) -> None:
+    def _combine(self, y: int, x: int, outputs: BufferSpan, inputs: BufferSpan) -> None:
         """Combines the inputs at a place of the window with the outputs."""
         rows = _inside(self.pool.rows, self.row, y)
         columns = _inside(self.pool.columns, self.column, x)
@@ -134,7 +134,7 @@ class _Tile:
         for uops, loops in self.micro_ops.loops(axes, bases):
             self.stream.alu(AluOpcode.MAX, uops, loops, outputs, inputs)
 
-    def _store(self, outputs: Span) -> None:
+    def _store(self, outputs: BufferSpan) -> None:
         grid = self.pool.output.grid
         first = grid.first(self.image, self.block, self.row.first, self.column.first)
         dims = [

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...glow_dialects.vta import Memory, VtaConfig
+from ...glow_dialects.vta import VtaConfig, VtaMemory
 from .layers import Product, Window, parts
 from .memory_map import MemoryMap
 from .regions import Dim, Grid, Tensor
@@ -85,7 +85,7 @@ class Packer:
                 self._first.append(end)
                 end += array.size // (c.block_in * c.block_out)
                 packed.append(array.reshape(-1))
-        self._dram = memory.constant(f"{w.name}.weights", np.concatenate(packed), Memory.WGT)
+        self._dram = memory.constant(f"{w.name}.weights", np.concatenate(packed), VtaMemory.WGT)
 
     def products(self, number: int, piece: Piece, is_flat: bool) -> list[Product]:
         """Returns the products of piece `number`, whose sum is the result."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from ...glow_dialects.vta import Memory
+from ...glow_dialects.vta import VtaMemory
 from ...passes.instructions.memory_planner import Lifetime, lower_bound, plan_arena
 from .layers import Fetch, Layer, Pooling
 from .memory_map import MemoryMap
@@ -30,7 +30,7 @@ def place_scratch(layers: Sequence[Layer | Pooling], memory: MemoryMap) -> tuple
                 used[tensor].append(number)
     if not used:
         return 0, 0
-    size = memory.config.element_bytes(Memory.OUT)
+    size = memory.config.element_bytes(VtaMemory.OUT)
     lives = [Lifetime(n[0], n[-1], t.grid.elements * size) for t, n in used.items()]
     plan = plan_arena(lives, size)
     memory.place_scratch(plan)

@@ -37,10 +37,10 @@ from ...glow_dialects.vta import (
     FinishOp,
     GemmOp,
     LoadOp,
-    Memory,
     StoreOp,
     VtaConfig,
     VtaInstruction,
+    VtaMemory,
 )
 from ...glow_dialects.vta.attributes import tokens_attr
 from .regions import Dram, Move
@@ -48,16 +48,16 @@ from .regions import Dram, Move
 LOAD, COMPUTE, STORE = range(3)
 _ENGINES = (Engine.LOAD, Engine.COMPUTE, Engine.STORE)
 _NUMBERS = {engine: i for i, engine in enumerate(_ENGINES)}
-_BUFFERS = (Memory.INP, Memory.WGT, Memory.ACC)
+_BUFFERS = (VtaMemory.INP, VtaMemory.WGT, VtaMemory.ACC)
 
 Clock = list[int]
 """The numbers of instructions of LOAD, COMPUTE and STORE that are done."""
 
 
-class Span(NamedTuple):
+class BufferSpan(NamedTuple):
     """Elements `begin` to `end - 1` of a buffer."""
 
-    memory: Memory
+    memory: VtaMemory
     begin: int
     end: int
 
@@ -131,7 +131,12 @@ class Stream:
     # instructions
 
     def load(
-        self, memory: Memory, sram: int, dram: Dram, move: Move, pad: Sequence[int] = (0, 0, 0, 0)
+        self,
+        memory: VtaMemory,
+        sram: int,
+        dram: Dram,
+        move: Move,
+        pad: Sequence[int] = (0, 0, 0, 0),
     ) -> None:
         """Moves rows of a region into a buffer, surrounded by zeros."""
         top, bottom, left, right = pad
@@ -139,7 +144,7 @@ class Stream:
         engine = _NUMBERS[memory.engine]
         needs = [0] * len(_ENGINES)
         if memory.buffer in _BUFFERS:
-            self._wait(needs, Span(memory.buffer, sram, sram + count), writes=True)
+            self._wait(needs, BufferSpan(memory.buffer, sram, sram + count), writes=True)
         if dram.space is not None and move.rows:
             self._wait_dram(needs, dram, move, writes=False)
         op = LoadOp.of(
@@ -147,13 +152,13 @@ class Stream:
         )
         self._issue(op, engine, needs)
         if memory.buffer in _BUFFERS:
-            self._mark(engine, Span(memory.buffer, sram, sram + count), writes=True)
+            self._mark(engine, BufferSpan(memory.buffer, sram, sram + count), writes=True)
         if dram.space is not None and move.rows:
             self._mark_dram(engine, dram, move, writes=False)
 
     def store(self, sram: int, dram: Dram, move: Move) -> None:
         """Moves rows of accumulators into a region."""
-        span = Span(Memory.ACC, sram, sram + move.rows * move.columns)
+        span = BufferSpan(VtaMemory.ACC, sram, sram + move.rows * move.columns)
         needs = [0] * len(_ENGINES)
         self._wait(needs, span, writes=False)
         self._wait_dram(needs, dram, move, writes=True)
@@ -166,8 +171,8 @@ class Stream:
         self,
         uops: tuple[int, int],
         loops: Loops,
-        written: Span,
-        read: Sequence[Span] = (),
+        written: BufferSpan,
+        read: Sequence[BufferSpan] = (),
         reset: bool = False,
     ) -> None:
         """
@@ -182,8 +187,8 @@ class Stream:
         opcode: AluOpcode,
         uops: tuple[int, int],
         loops: Loops,
-        written: Span,
-        operand: Span | int,
+        written: BufferSpan,
+        operand: BufferSpan | int,
     ) -> None:
         """Combines the accumulators `written` with a number or with other accumulators."""
         if isinstance(operand, int):
@@ -197,7 +202,7 @@ class Stream:
         """Ends the program when everything is stored."""
         self._issue(FinishOp.of(), COMPUTE, [len(issued) for issued in self._by_engine])
 
-    def _compute(self, op: VtaInstruction, written: Span, read: Sequence[Span]) -> None:
+    def _compute(self, op: VtaInstruction, written: BufferSpan, read: Sequence[BufferSpan]) -> None:
         needs = [0] * len(_ENGINES)
         self._wait(needs, written, writes=True)
         for span in read:
@@ -269,10 +274,10 @@ class Stream:
         if number == len(computed):
             needs = [0] * len(_ENGINES)
             needs[other] = count
-            self._issue(LoadOp.of(Memory.UOP, 0, None, 0, 1, 0), COMPUTE, needs)
+            self._issue(LoadOp.of(VtaMemory.UOP, 0, None, 0, 1, 0), COMPUTE, needs)
         return number + 1
 
-    def _wait(self, needs: list[int], span: Span, writes: bool) -> None:
+    def _wait(self, needs: list[int], span: BufferSpan, writes: bool) -> None:
         shadow, place = self._shadows[span.memory], slice(span.begin, span.end)
         _raise(needs, shadow.written[:, place])
         if writes:
@@ -284,7 +289,7 @@ class Stream:
         if writes:
             _raise(needs, move.view(shadow.read, dram.start))
 
-    def _mark(self, engine: int, span: Span, writes: bool) -> None:
+    def _mark(self, engine: int, span: BufferSpan, writes: bool) -> None:
         shadow = self._shadows[span.memory]
         table = shadow.written if writes else shadow.read
         table[engine, span.begin : span.end] = len(self._by_engine[engine])

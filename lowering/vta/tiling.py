@@ -23,7 +23,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...errors import CompileError
-from ...glow_dialects.vta import Memory, Tiles, VtaConfig, VtaTiming
+from ...glow_dialects.vta import Tiles, VtaConfig, VtaMemory, VtaTiming
 from .layers import Apply, Duplicate, Fetch, Layer, Pooling, Window, parts
 
 _PATTERNS = 4
@@ -259,7 +259,7 @@ class _Candidates:
                 chunk = np.maximum(chunk, 1)
                 cycles += self._product(s, pixels, chunk, groups, places, timing)
             # the starts of ALU and GEMM instructions, and the work that only the last tile does
-            out = c.element_bytes(Memory.OUT) / timing.bytes_per_cycle
+            out = c.element_bytes(VtaMemory.OUT) / timing.bytes_per_cycle
             elements = self.pixels * self.blocks
             cycles += tiles * (p.applied + 1) * timing.start
             cycles += tiles * p.fetched * self.blocks * timing.dram_latency
@@ -269,7 +269,7 @@ class _Candidates:
             cycles += elements * (out + timing.alu_interval * p.applied)
             alone = self.accumulators * 2 > self.acc_depth
             cycles += np.where(alone, tiles * (elements * out + timing.dram_latency), 0)
-            vectors = p.vectors * self.blocks * c.element_bytes(Memory.ACC)
+            vectors = p.vectors * self.blocks * c.element_bytes(VtaMemory.ACC)
             cycles += np.where(self.weights_first, groups, tiles) * (
                 vectors / timing.bytes_per_cycle + timing.dram_latency
             )
@@ -300,12 +300,12 @@ class _Candidates:
         loaded_in = p.images * s.inputs * self._rows_loaded(s) * again_in
         loaded_weights = s.inputs * p.blocks * s.places * again_weights
         per_cycle = timing.bytes_per_cycle
-        inputs = loaded_in * c.element_bytes(Memory.INP) / per_cycle
-        weights = loaded_weights * c.element_bytes(Memory.WGT) / per_cycle
+        inputs = loaded_in * c.element_bytes(VtaMemory.INP) / per_cycle
+        weights = loaded_weights * c.element_bytes(VtaMemory.WGT) / per_cycle
         loads = places * chunks * again_in + groups * chunks * again_weights
         steps = groups * places * chunks
-        first = (pixels * chunk * c.element_bytes(Memory.INP)) / per_cycle
-        first = first + self.weight_piece * c.element_bytes(Memory.WGT) / per_cycle
+        first = (pixels * chunk * c.element_bytes(VtaMemory.INP)) / per_cycle
+        first = first + self.weight_piece * c.element_bytes(VtaMemory.WGT) / per_cycle
         # without room for two pieces, loads wait for the products with the piece before
         waits_in = (room_in < 2) & (places * together > 1)
         waits_weights = (room_weights < 2) & (groups * together > 1)

@@ -84,6 +84,7 @@ class Build:
         self, array: np.ndarray, hint: str = "constant", element: Attribute | None = None
     ) -> SSAValue:
         """Returns a constant with the elements of `array`, which must not be changed afterwards."""
+        # glow-opt on text without large constants needs no numpy
         from ...semantics.arrays import make_constant
 
         return self.add(make_constant(array, hint, element))
@@ -278,6 +279,7 @@ def splat_value(value: SSAValue) -> bool | int | float | None:
         or not 0 < num_elements(shape_of(owner.result.type)) <= SMALL
     ):
         return None
+    # as in `constant` above
     from ...semantics.arrays import constant_of
 
     array = constant_of(owner.result)

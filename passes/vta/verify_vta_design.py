@@ -27,17 +27,17 @@ from ...glow_dialects.vta import (
     GemmOp,
     LoadOp,
     Loop,
-    Memory,
     StoreOp,
     VtaConfig,
     VtaInstruction,
+    VtaMemory,
     config_of,
     contents,
     programs,
 )
 from ..levels import VTA
 from ..looked_at import each
-from .vta_accesses import Access, Accesses
+from .vta_accesses import Accesses, VtaAccess
 
 
 def verify_design(function: func.FuncOp) -> None:
@@ -82,9 +82,9 @@ class _Checker:
         (rows, columns, _), design, pads = op.shape(), self._design, any(op.padding)
         if not columns:
             return
-        if op.memory_type is Memory.ACC_8BIT and not design.loads_bytes:
+        if op.memory_type is VtaMemory.ACC_8BIT and not design.loads_bytes:
             self._fail("has no loads of acc8", "load inp, and multiply it by an identity matrix")
-        if pads and op.memory_type is not Memory.INP and not design.pads_accumulators:
+        if pads and op.memory_type is not VtaMemory.INP and not design.pads_accumulators:
             self._fail("cannot surround accumulators by zeros", "reset them before by vta.gemm")
         if pads and not rows and not design.loads_padding_alone:
             self._fail("never ends a load that has padding but no rows", "load zeros from DRAM")
@@ -122,11 +122,11 @@ class _Checker:
                         "let other accumulators come between",
                     )
 
-    def _follow(self, op: VtaInstruction, accesses: Sequence[Access]) -> None:
+    def _follow(self, op: VtaInstruction, accesses: Sequence[VtaAccess]) -> None:
         """Updates the accumulators in the memory that STORE reads, after an instruction."""
         computes = isinstance(op, AluOp) or (isinstance(op, GemmOp) and op.reset is None)
         for access in accesses:
-            if access.memory is not Memory.ACC:
+            if access.memory is not VtaMemory.ACC:
                 continue
             if access.writes:
                 self._stored[access.elements] = computes

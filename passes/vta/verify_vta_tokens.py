@@ -39,9 +39,9 @@ from ...glow_dialects.vta import (
     DEFAULT,
     Engine,
     FinishOp,
-    Memory,
     VtaConfig,
     VtaInstruction,
+    VtaMemory,
     config_of,
     contents,
     programs,
@@ -227,7 +227,8 @@ class _Races:
         self._config = config
         self._accesses = Accesses(config)
         self._buffers = {
-            memory: _Shadow(config.depth(memory)) for memory in (Memory.INP, Memory.WGT, Memory.ACC)
+            memory: _Shadow(config.depth(memory))
+            for memory in (VtaMemory.INP, VtaMemory.WGT, VtaMemory.ACC)
         }
         self._by_engine: list[list[Step]] = [[] for _ in ENGINES]
         for step in order:
@@ -281,7 +282,7 @@ class _DramShadow:
         self._high = max((a.end for a in moved if a.writes), default=0)
         held = [a for a in moved if self.holds(a)]
         self._start = min((a.first for a in held), default=0)
-        self._grain = gcd(*(config.element_bytes(memory) for memory in Memory))
+        self._grain = gcd(*(config.element_bytes(memory) for memory in VtaMemory))
         end = max((a.end for a in held), default=0)
         self._shadow = _Shadow((end - self._start) // self._grain)
 

@@ -18,12 +18,12 @@ from ...glow_dialects.vta import (
     GemmOp,
     LoadOp,
     Loop,
-    Memory,
     MicroOpsOp,
     StoreOp,
     Transfer,
     VtaConfig,
     VtaInstruction,
+    VtaMemory,
 )
 from ...glow_dialects.vta.dram import MICRO_OP_FIELDS
 
@@ -31,10 +31,10 @@ DST, SRC, WGT = range(len(MICRO_OP_FIELDS))
 
 
 @dataclass(frozen=True)
-class Access:
+class VtaAccess:
     """Reads or writes `elements`, numbers in any order, of the buffer `memory`."""
 
-    memory: Memory
+    memory: VtaMemory
     writes: bool
     elements: np.ndarray | slice
 
@@ -77,9 +77,9 @@ class Accesses:
         self._micro_ops = np.zeros((config.uop_depth, len(MICRO_OP_FIELDS)), np.int64)
         self._loaded = np.zeros(config.uop_depth, np.bool_)
         self._tables: dict[MicroOpsOp, np.ndarray] = {}
-        self._known: dict[tuple, list[Access]] = {}
+        self._known: dict[tuple, list[VtaAccess]] = {}
 
-    def of(self, op: VtaInstruction) -> list[Access]:
+    def of(self, op: VtaInstruction) -> list[VtaAccess]:
         """
         Returns the accesses to INP, WGT and ACC; those to UOP are of one engine only.
 
@@ -88,7 +88,7 @@ class Accesses:
         match op:
             case StoreOp():
                 return self._moved(op, writes=False)
-            case LoadOp() if op.memory_type is Memory.UOP:
+            case LoadOp() if op.memory_type is VtaMemory.UOP:
                 self._load_micro_ops(op)
                 return []
             case LoadOp():
@@ -98,14 +98,14 @@ class Accesses:
             case _:
                 return []
 
-    def _moved(self, op: Transfer, writes: bool) -> list[Access]:
+    def _moved(self, op: Transfer, writes: bool) -> list[VtaAccess]:
         rows, columns, _ = op.shape()
         if not columns:
             return []
         top, bottom, left, right = op.padding
         begin = op.sram.value.data
         end = begin + (top + rows + bottom) * (left + columns + right)
-        return [Access(op.memory_type.buffer, writes, slice(begin, end))]
+        return [VtaAccess(op.memory_type.buffer, writes, slice(begin, end))]
 
     def _load_micro_ops(self, op: LoadOp) -> None:
         rows, columns, _ = op.shape()
@@ -124,14 +124,14 @@ class Accesses:
         self._micro_ops[begin : begin + columns] = table[first : first + columns]
         self._loaded[begin : begin + columns] = True
 
-    def _repeated(self, op: Loop) -> list[Access]:
+    def _repeated(self, op: Loop) -> list[VtaAccess]:
         key = _key(op)
         found = self._known.get(key)
         if found is None:
             found = self._known[key] = self._walk(op)
         return found
 
-    def _walk(self, op: Loop) -> list[Access]:
+    def _walk(self, op: Loop) -> list[VtaAccess]:
         fields = op.fields(self._config)
         begin, end = fields["uop_bgn"], fields["uop_end"]
         if begin == end or not fields["iter_out"] or not fields["iter_in"]:
@@ -141,9 +141,9 @@ class Accesses:
             raise VerifyException(
                 f"expected micro-op {missing} to be loaded from a table of vta.micro_ops before"
             )
-        operands = [("dst", DST, Memory.ACC, True), *_sources(op)]
+        operands = [("dst", DST, VtaMemory.ACC, True), *_sources(op)]
         return [
-            Access(memory, writes, self._indices(fields, name, column, memory))
+            VtaAccess(memory, writes, self._indices(fields, name, column, memory))
             for name, column, memory, writes in operands
         ]
 
@@ -155,7 +155,7 @@ class Accesses:
         if isinstance(op, GemmOp) and op.reset is not None:
             return (self._sequence(op, "dst", DST),)
         sources = [
-            (name, column) for name, column, memory, _ in _sources(op) if memory is Memory.ACC
+            (name, column) for name, column, memory, _ in _sources(op) if memory is VtaMemory.ACC
         ]
         written = self._sequence(op, "dst", DST)
         return written, written, *(self._sequence(op, name, column) for name, column in sources)
@@ -175,7 +175,7 @@ class Accesses:
         return found
 
     def _indices(
-        self, fields: dict[str, int], name: str, column: int, memory: Memory
+        self, fields: dict[str, int], name: str, column: int, memory: VtaMemory
     ) -> np.ndarray:
         """Returns the elements that one operand reaches in all iterations."""
         found = np.unique(self._micro_ops[fields["uop_bgn"] : fields["uop_end"], column])
@@ -197,12 +197,12 @@ def _key(op: Loop) -> tuple:
     return type(op), op.uops, op.loop, op.dst, op.src, wgt, reads is None
 
 
-def _sources(op: Loop) -> list[tuple[str, int, Memory, bool]]:
+def _sources(op: Loop) -> list[tuple[str, int, VtaMemory, bool]]:
     """
     Returns the operands that are only read: fields, column of the micro-op, buffer, and False.
     """
     if isinstance(op, GemmOp) and op.reset is None:
-        return [("src", SRC, Memory.INP, False), ("wgt", WGT, Memory.WGT, False)]
+        return [("src", SRC, VtaMemory.INP, False), ("wgt", WGT, VtaMemory.WGT, False)]
     if isinstance(op, AluOp) and op.imm is None:
-        return [("src", SRC, Memory.ACC, False)]
+        return [("src", SRC, VtaMemory.ACC, False)]
     return []

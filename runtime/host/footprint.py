@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from ...glow_dialects.elements import type_bytes
 from ...glow_dialects.glow.constant import ConstantOp
 from ...interface.program import MeasuredProgram, Program
+from ..memory_plan import plan_of
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
@@ -48,8 +49,6 @@ def footprint_of(stages: Mapping[str, ModuleOp], partition: Partition) -> Footpr
     partitioner's estimate (see `passes.partitions`), but at least its constants, inputs and
     outputs.
     """
-    from ..memory_plan import plan_of
-
     ends = sum(partition.input_bytes) + sum(partition.output_bytes)
     if ALLOCATED in stages:
         plan = plan_of(stages[ALLOCATED])

@@ -11,13 +11,14 @@ from ...errors import GlowError
 from ...glow_dialects.vta.config import DEFAULT, VtaConfig, changed
 from ...glow_dialects.vta.timing import VtaTiming
 from ...interface.backend import Backend, DeviceMemory, Rates, Stage
+from .claims import claims_for, is_product
+from .executable import Borders, VtaExecutable, assembled, assembly_text
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
 
     from ...glow_dialects.claims import Claim
     from ...glow_dialects.operator import Call
-    from .executable import VtaExecutable
     from .timing import VtaTiming
 
 _T = TypeVar("_T")
@@ -75,8 +76,6 @@ class VtaBackend(Backend):
         self.timing: VtaTiming = _made(VtaTiming, {} if timing is None else timing, "times")
 
     def claims(self) -> Sequence[Claim]:
-        from .claims import claims_for
-
         return claims_for(self.config.capabilities)
 
     def memories(self) -> Sequence[DeviceMemory]:
@@ -88,8 +87,6 @@ class VtaBackend(Backend):
 
     def rates(self, call: Call) -> Rates:
         """Returns the GEMM core or the ALU, and the DRAM port."""
-        from .claims import is_product
-
         c, t = self.config, self.timing
         clock = t.clock_mhz * 1e6
         operations = c.batch * c.block_out / t.alu_interval
@@ -119,11 +116,7 @@ class VtaBackend(Backend):
         )
 
     def compile(self, stages: Mapping[str, ModuleOp]) -> VtaExecutable:
-        from .executable import Borders, VtaExecutable, assembled
-
         return VtaExecutable(assembled(stages[PROGRAM]), Borders(stages[INTEGERS]))
 
     def texts(self, stages: Mapping[str, ModuleOp]) -> Mapping[str, str]:
-        from .executable import assembly_text
-
         return {"program.s": assembly_text(stages[PROGRAM])}

@@ -13,13 +13,13 @@ from glow.glow_dialects.vta import (
     FinishOp,
     GemmOp,
     LoadOp,
-    Memory,
     MicroOpsOp,
     RegionKind,
     RegionOp,
     StoreOp,
     VtaConfig,
     VtaInstruction,
+    VtaMemory,
 )
 from xdsl.dialects import func
 from xdsl.dialects.builtin import FunctionType
@@ -39,7 +39,7 @@ CONFIGS = (
     ),
     VtaConfig(block_in=32, block_out=32, inp_depth=512, wgt_depth=256, acc_depth=512),
 )  # fmt: skip
-LOADED = tuple(memory for memory in Memory if memory is not Memory.OUT)
+LOADED = tuple(memory for memory in VtaMemory if memory is not VtaMemory.OUT)
 
 
 def _engines(random: Random, engine: Engine) -> tuple[Engine, ...]:
@@ -86,7 +86,7 @@ class RandomProgram:
                 for _ in range(self.random.randint(1, 7))
             ]
             op: RegionOp | MicroOpsOp = MicroOpsOp.of(name, start, rows)
-            size = len(rows) * c.element_bytes(Memory.UOP)
+            size = len(rows) * c.element_bytes(VtaMemory.UOP)
         else:
             size = self.random.randint(1, 9) * 4096
             op = RegionOp.of(
@@ -96,16 +96,16 @@ class RandomProgram:
         # addresses at which elements of all kinds can begin
         self._end += -(-size // 4096) * 4096
 
-    def _place(self, memory: Memory, extent: int):
+    def _place(self, memory: VtaMemory, extent: int):
         """
         Returns a region that holds `extent` elements, and the first of them; or a place in DRAM.
         """
         size = self.config.element_bytes(memory)
         for region in self.random.sample(self.regions, len(self.regions)):
             micro_ops = isinstance(region, MicroOpsOp)
-            if micro_ops != (memory is Memory.UOP):
+            if micro_ops != (memory is VtaMemory.UOP):
                 continue
-            if memory is Memory.OUT and region.kind.data is RegionKind.INPUT:  # pyright: ignore
+            if memory is VtaMemory.OUT and region.kind.data is RegionKind.INPUT:  # pyright: ignore
                 continue
             count = (len(region.ops) // 3) if micro_ops else region.num_bytes // size
             if extent <= count:
@@ -115,11 +115,11 @@ class RandomProgram:
         limit = (1 << self.config.dram_base_bits) - 1
         return None, self.random.randint(first, max(first, limit))
 
-    def _shape(self, memory: Memory, pad: tuple[int, ...]) -> tuple[int, int, int, int]:
+    def _shape(self, memory: VtaMemory, pad: tuple[int, ...]) -> tuple[int, int, int, int]:
         """Returns rows, columns, stride and a place in the buffer where they fit."""
         c, depth = self.config, self.config.depth(memory)
         top, bottom, left, right = pad
-        rows = 1 if memory is Memory.UOP else self.random.randint(0, 6)
+        rows = 1 if memory is VtaMemory.UOP else self.random.randint(0, 6)
         columns = self.random.randint(0, 8)
         high = (top + rows + bottom) * (left + columns + right)
         if high > depth:
@@ -140,8 +140,8 @@ class RandomProgram:
         return LoadOp.of(memory, sram, region, dram, rows, columns, stride, pad, pop, push)
 
     def store(self) -> VtaInstruction:
-        rows, columns, stride, sram = self._shape(Memory.OUT, (0, 0, 0, 0))
-        region, dram = self._place(Memory.OUT, max(rows - 1, 0) * stride + columns)
+        rows, columns, stride, sram = self._shape(VtaMemory.OUT, (0, 0, 0, 0))
+        region, dram = self._place(VtaMemory.OUT, max(rows - 1, 0) * stride + columns)
         pop, push = self._tokens(Engine.STORE)
         return StoreOp.of(sram, region, dram, rows, columns, stride, pop, push)
 

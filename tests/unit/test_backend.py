@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from glow.glow_dialects.claims import Claim, Elements, Quantized, Schema, claims, same
+from glow.glow_dialects.claims import Claim, Elements, Quantized, Schema, claims, same_type
 from glow.glow_dialects.glow import activation, arithmetic
 from glow.glow_dialects.glow.attention import AttentionOp
 from glow.glow_dialects.glow.base import Node
@@ -118,7 +118,7 @@ def test_the_last_type_stands_for_further_ones():
     assert not product.admits(conv(U8, i8, i32, result=f32))
     assert not product.admits(conv(i8, i8, i32))
     assert str(product) == "(u8, i8, i32) -> i32"
-    (floats,) = same(f32)
+    (floats,) = same_type(f32)
     assert floats.admits(conv(f32, f32, f32, result=f32))
     assert not floats.admits(conv(f32, f32, f16))
     assert str(floats) == "f32"
@@ -147,8 +147,8 @@ def test_claims_are_alternatives():
         return c.shape(0)[0] > 4
 
     backend = Table(
-        *claims(arithmetic.AddOp, elements=same(f32)),
-        *claims(arithmetic.AddOp, arithmetic.MulOp, elements=same(i32, f64), when=is_long),
+        *claims(arithmetic.AddOp, elements=same_type(f32)),
+        *claims(arithmetic.AddOp, arithmetic.MulOp, elements=same_type(i32, f64), when=is_long),
         *claims(activation.ReluOp),
     )
 

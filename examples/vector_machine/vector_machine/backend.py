@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from glow.glow_dialects.claims import Claim, claims, same
+from glow.glow_dialects.claims import Claim, claims, same_type
 from glow.glow_dialects.glow import constant, matrix, shape
 from glow.glow_dialects.glow_inst.memory import is_input
 from glow.glow_dialects.operator import Call
@@ -31,8 +31,8 @@ class VectorMachine(Backend):
 
     def claims(self) -> Sequence[Claim]:
         simple = (constant.ConstantOp, constant.SplatOp, *MOVES, *FUNCTION)
-        products = claims(matrix.MatMulOp, elements=same(f32), when=lambda c: len(c.shape(0)) == 2)
-        return [*claims(*simple, elements=same(f32)), *products]
+        gemm = claims(matrix.MatMulOp, elements=same_type(f32), when=lambda c: len(c.shape(0)) == 2)
+        return [*claims(*simple, elements=same_type(f32)), *gemm]
 
     def memories(self) -> Sequence[DeviceMemory]:
         return [DeviceMemory("words", 4 * WORDS, alignment=4)]

@@ -15,7 +15,7 @@ from ....glow_dialects.glow.base import Node
 from ....glow_dialects.glow.constant import ConstantOp, SplatOp
 from ....glow_dialects.operator import element_of, shape_of
 from ....glow_dialects.python_values import to_python
-from ....semantics.arrays import constant_of
+from ....semantics.arrays import constant_of, numpy_dtype
 from ..problems import Unsupported
 from .writer import Writer, code_of, exporter
 
@@ -168,7 +168,5 @@ def zeros(writer: Writer, element: Attribute, size: int) -> str:
     """Returns a list of zeros."""
     dtype = np.dtype(np.float32)
     if is_float(element):
-        from ....semantics.arrays import numpy_dtype
-
         dtype = numpy_dtype(element)
     return writer.constant(np.zeros(size, dtype), "zeros")

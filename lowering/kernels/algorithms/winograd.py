@@ -31,7 +31,7 @@ from ....glow_dialects.scalar import Expr, arguments, maximum
 from ....semantics.cook_toom import KERNEL, winograd_transforms
 from ..registry import Kernel, kernel, total
 from ..schedules.blocking import plane_stride
-from ..schedules.tile_blocks import Edge, Span, choose_blocks, edges
+from ..schedules.tile_blocks import BlockSpan, Edge, choose_blocks, edges
 from .bf16_parts import pairs_of_parts, words_of_parts
 from .transforms import by_column_pairs, by_row_pairs, sandwich
 
@@ -102,7 +102,7 @@ class _Winograd:
             for row, column in product(self.blocks.rows, self.blocks.columns):
                 self._blocks(row, column)
 
-    def _blocks(self, row: Span, column: Span) -> None:
+    def _blocks(self, row: BlockSpan, column: BlockSpan) -> None:
         with ExitStack() as loops:
             first: list[Affine] = []
             for span, name in ((row, "rb"), (column, "cb")):

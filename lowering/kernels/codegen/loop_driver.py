@@ -17,17 +17,17 @@ from xdsl.ir import SSAValue
 
 from ....glow_dialects.glow_nest.affine import Dim
 from ....glow_dialects.glow_nest.schedule import Split
-from ..threads.split import Group, Share, Span, groups_of, weight_of
+from ..threads.split import Group, Share, TileSpan, groups_of, weight_of
 from .emit import Emitter
 
-Loop = tuple[Dim, Sequence[Span]]
+Loop = tuple[Dim, Sequence[TileSpan]]
 """A loop variable, and its tiles, apart by their code."""
 
 
 class Position(Protocol):
     """The place of a tile, as far as the loops around it determine it."""
 
-    def at(self, dim: Dim, span: Span, number: SSAValue | int) -> Self:
+    def at(self, dim: Dim, span: TileSpan, number: SSAValue | int) -> Self:
         """Returns the tile that begins `number` elements behind the start of a span of a loop."""
         ...
 
@@ -37,7 +37,7 @@ P = TypeVar("P", bound=Position)
 
 def whole(dims: Sequence[Dim]) -> list[Loop]:
     """Loops over all elements of dimensions."""
-    return [(d, [Span(0, d.size, 1)]) for d in dims]
+    return [(d, [TileSpan(0, d.size, 1)]) for d in dims]
 
 
 @dataclass(frozen=True)

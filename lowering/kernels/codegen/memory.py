@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import IntegerType, i8, i32, i64
 from xdsl.ir import SSAValue
 
 from ....glow_dialects.glow_nest.affine import Access, Buffer, Dim
-from ..threads.split import Span
+from ..threads.split import TileSpan
 from .algebra import ArithAlgebra, Value
 from .emit import Emitter
 from .types import INDEX, bits, memory_type
@@ -39,7 +39,7 @@ Point = Mapping[Dim, int]
 class Bound(dict[Dim, "SSAValue | int"]):
     """The values of enclosing loop variables."""
 
-    def at(self, dim: Dim, span: Span, number: SSAValue | int) -> Bound:
+    def at(self, dim: Dim, span: TileSpan, number: SSAValue | int) -> Bound:
         return Bound({**self, dim: number})
 
 

@@ -13,7 +13,7 @@ from xdsl.ir import SSAValue
 from ....glow_dialects.glow_nest.affine import Access, Dim
 from ....glow_dialects.glow_nest.nest import Nest
 from ....glow_dialects.glow_nest.schedule import RegisterTile, VectorSchedule
-from ..threads.split import Span
+from ..threads.split import TileSpan
 from .memory import Memory, Places, Point
 from .types import vector_type
 
@@ -33,7 +33,7 @@ class Tile:
     has_sums: SSAValue | None = None
     """In a chunk of the reduction: whether there are sums of former chunks."""
 
-    def at(self, dim: Dim, span: Span, number: SSAValue | int) -> Tile:
+    def at(self, dim: Dim, span: TileSpan, number: SSAValue | int) -> Tile:
         """Returns the tile that begins `number` elements behind the start of a span of a loop."""
         e, stale, has_sums = self.memory.emitter, self.stale, self.has_sums
         chunks = self.schedule.chunks if isinstance(self.schedule, RegisterTile) else None

@@ -13,7 +13,7 @@ from ....glow_dialects.glow_nest.schedule import (
     VectorSchedule,
 )
 from ....glow_dialects.machine import MachineDescription
-from ..threads.split import Share, Span, spans_of
+from ..threads.split import Share, TileSpan, spans_of
 from .algebra import ArithAlgebra, Value
 from .interleaved_store import interleaved, interleaves
 from .loads import Loaded, Loads, loaded_before
@@ -68,7 +68,7 @@ class VectorNest:
             level = order.index(chunks.inside)
             # where threads divide loops around chunks, each runs all chunks of its tiles
             if split is None or not split.first <= level <= split.last:
-                loops.insert(level, (chunks.number, [Span(0, chunks.number.size, 1)]))
+                loops.insert(level, (chunks.number, [TileSpan(0, chunks.number.size, 1)]))
                 if split is not None and level < split.first:
                     split = replace(split, first=split.first + 1, last=split.last + 1)
         return LoopDriver(self._memory.emitter, loops, split, share)

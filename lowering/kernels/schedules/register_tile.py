@@ -82,7 +82,7 @@ def balanced(size: int, most: int) -> tuple[Part, ...]:
     return tuple(parts)
 
 
-def listed(nest: Nest, dims: Sequence[Dim]) -> tuple[Nest, Dim]:
+def flattened(nest: Nest, dims: Sequence[Dim]) -> tuple[Nest, Dim]:
     """Returns the nest with one table of points in place of neighbouring parallel dimensions."""
     one = Dim("".join(d.name for d in dims), prod(d.size for d in dims))
     points = list(product(*(range(d.size) for d in dims)))
@@ -140,7 +140,7 @@ def tiled(
     parts, one = dict(tiling.parts), None
     chunks: Chunks | None = None
     if tiling.static:
-        nest, one = listed(replace(nest, parallel=order), tiling.static)
+        nest, one = flattened(replace(nest, parallel=order), tiling.static)
         order = nest.parallel
         parts[one] = parts.pop(tiling.static[-1])
     elif chunked:

@@ -28,7 +28,7 @@ from ....glow_dialects.machine import MachineDescription
 from ....glow_dialects.timings import TIMINGS
 from .amx_tile import plan_tiles
 from .best_schedule import vector_schedule
-from .register_tile import listed
+from .register_tile import flattened
 from .schedule import widest_lanes
 
 
@@ -193,7 +193,7 @@ def _main(nest: Nest, cut: _Cut, partial: View) -> Nest:
     )
     column = nest.parallel[0] if cut.block > 1 else None
     has_table = column and any(a.stride(column) == 0 for a in nest.reduced_reads)
-    return listed(new, (row, *nest.parallel))[0] if has_table else new
+    return flattened(new, (row, *nest.parallel))[0] if has_table else new
 
 
 def _reducing(nest: Nest, dim: Dim, place: Affine, reduced: Dim) -> Nest:

@@ -13,7 +13,7 @@ from ..threads.split import is_balanced
 
 
 @dataclass(frozen=True)
-class Span:
+class BlockSpan:
     """Blocks of tiles along one dimension: `blocks` blocks of `tiles` tiles, from tile `start`."""
 
     start: int
@@ -23,7 +23,7 @@ class Span:
     """The number of outputs that the last tile of the last block writes; other tiles write all."""
 
 
-def spans(outputs: int, tile: int, most: int) -> list[Span]:
+def spans(outputs: int, tile: int, most: int) -> list[BlockSpan]:
     """
     Cuts a dimension of `outputs` outputs into blocks of at most `most` tiles of about the same
     size. The last block is a span of its own if it is smaller or has a tile that writes less.
@@ -34,9 +34,9 @@ def spans(outputs: int, tile: int, most: int) -> list[Span]:
     last = outputs - (tiles - 1) * tile
     rest = tiles - (blocks - 1) * size
     if rest == size and last == tile:
-        return [Span(0, blocks, size, last)]
-    full = [Span(0, blocks - 1, size, tile)] if blocks > 1 else []
-    return [*full, Span((blocks - 1) * size, 1, rest, last)]
+        return [BlockSpan(0, blocks, size, last)]
+    full = [BlockSpan(0, blocks - 1, size, tile)] if blocks > 1 else []
+    return [*full, BlockSpan((blocks - 1) * size, 1, rest, last)]
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Edge:
     outputs: int
 
 
-def edges(span: Span, tile: int) -> list[Edge]:
+def edges(span: BlockSpan, tile: int) -> list[Edge]:
     """
     Returns the tiles of a block: those that write all outputs, and perhaps a last one that does
     not.
@@ -63,8 +63,8 @@ def edges(span: Span, tile: int) -> list[Edge]:
 class Blocks:
     """A way to cut the tiles of an image into blocks."""
 
-    rows: tuple[Span, ...]
-    columns: tuple[Span, ...]
+    rows: tuple[BlockSpan, ...]
+    columns: tuple[BlockSpan, ...]
 
     @property
     def tiles(self) -> int:

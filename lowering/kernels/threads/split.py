@@ -30,7 +30,7 @@ Share = Callable[[int], Portions]
 
 
 @dataclass(frozen=True)
-class Span:
+class TileSpan:
     """The tiles of a dimension that have the same code: every `step` elements from `start`."""
 
     start: int
@@ -54,29 +54,32 @@ class Span:
         return self.step if self.tile is None else len(self.tile)
 
 
-def spans_of(nest: Nest, schedule: VectorSchedule, dim: Dim) -> list[Span]:
+def spans_of(nest: Nest, schedule: VectorSchedule, dim: Dim) -> list[TileSpan]:
     """Returns the tiles of a parallel loop as spans, each with its own code."""
     parts = schedule.parts_of(dim)
     if schedule.lists_tiles(dim):
         starts = [(i, p.tile) for p in parts for i in range(p.start, p.stop, p.tile)]
-        return [Span(0, 1, 1, range(i, i + tile)) for i, tile in starts]
+        return [TileSpan(0, 1, 1, range(i, i + tile)) for i, tile in starts]
     if parts:
-        return [Span(p.start, p.stop - p.start, p.tile, range(p.tile)) for p in parts]
+        return [TileSpan(p.start, p.stop - p.start, p.tile, range(p.tile)) for p in parts]
     step = schedule.step(dim)
     full, last = dim.size // step * step, dim.size - step
     if full == dim.size:
-        return [Span(0, full, step)]
+        return [TileSpan(0, full, step)]
     if nest.reduction is not None:
-        return [Span(0, dim.size, step, clamp=last)]
+        return [TileSpan(0, dim.size, step, clamp=last)]
     masked = nest.in_place and dim is schedule.vector
-    return [Span(0, full, step), Span(last, step, step, stale=full - last if masked else None)]
+    return [
+        TileSpan(0, full, step),
+        TileSpan(last, step, step, stale=full - last if masked else None),
+    ]
 
 
 @dataclass(frozen=True)
 class Group:
     """Units that have the same code: one span of each loop of a split."""
 
-    spans: tuple[Span, ...]
+    spans: tuple[TileSpan, ...]
     start: int
     """The weight of all groups before this one."""
 
@@ -96,7 +99,7 @@ class Group:
         return min(max(0, weight - self.start + self.weight - 1) // self.weight, self.units)
 
 
-def groups_of(spans: Sequence[Sequence[Span]]) -> list[Group]:
+def groups_of(spans: Sequence[Sequence[TileSpan]]) -> list[Group]:
     """Returns the groups of loops with these spans, in order."""
     groups, start = [], 0
     for combination in product(*spans):
@@ -130,7 +133,7 @@ def is_balanced(units: int, threads: int) -> bool:
 
 
 def choose_split(
-    nest: Nest, schedule: VectorSchedule, spans: Sequence[Sequence[Span]], threads: int
+    nest: Nest, schedule: VectorSchedule, spans: Sequence[Sequence[TileSpan]], threads: int
 ) -> Split | None:
     """Returns the loops to divide; None if one thread does all. `spans` are those of each loop."""
     work = _cycles(nest, schedule)

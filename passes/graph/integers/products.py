@@ -31,6 +31,7 @@ from ....glow_dialects.glow.shape import PadOp
 from ....glow_dialects.operator import element_of, shape_of
 from ....glow_dialects.quant import QuantizedType
 from ....semantics.arrays import constant_of
+from ....semantics.registry import evaluate
 from ..lowerings.precision import cast
 from ..rewriting import Build, defining_op
 from .grids import (
@@ -81,8 +82,6 @@ def stored_bias(value: SSAValue, steps: np.ndarray, room: int) -> Bias | None:
 
 
 def _real(node: DequantizeOp) -> np.ndarray | None:
-    from ....semantics.registry import evaluate
-
     stored = constant_of(node.input)
     return None if stored is None else evaluate(node.call, [stored])[0]
 

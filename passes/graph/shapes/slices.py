@@ -16,6 +16,7 @@ from ....glow_dialects.glow.shape import (
     SliceOp,
 )
 from ....glow_dialects.operator import shape_of
+from ....semantics.arrays import constant_of
 from ..rewriting import SMALL, Build, defining_op
 from .table import simplification
 
@@ -121,8 +122,6 @@ def gather_in_steps(node: GatherOp, build: Build) -> SSAValue | None:
     shape = shape_of(node.indices.type)
     if not isinstance(node.indices.owner, ConstantOp) or not 0 < num_elements(shape) <= SMALL:
         return None
-    from ....semantics.arrays import constant_of
-
     array = constant_of(node.indices)
     assert array is not None
     axis = node.axis.value.data

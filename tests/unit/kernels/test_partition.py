@@ -11,8 +11,8 @@ from glow.glow_dialects.glow_nest.schedule import Elementwise, VectorSchedule
 from glow.lowering.kernels.threads.divided_loops import divided_loops
 from glow.lowering.kernels.threads.hazards import Hazards, Region, Work
 from glow.lowering.kernels.threads.split import (
-    Span,
     Split,
+    TileSpan,
     busy,
     choose_split,
     groups_of,
@@ -25,11 +25,11 @@ from hypothesis import strategies as st
 from xdsl.dialects.builtin import MemRefType, f32
 
 
-def elementwise(*sizes: int) -> tuple[Nest, VectorSchedule, list[list[Span]]]:
+def elementwise(*sizes: int) -> tuple[Nest, VectorSchedule, list[list[TileSpan]]]:
     dims = tuple(Dim(f"d{i}", size) for i, size in enumerate(sizes))
     x, y = (View.dense(Buffer(f32, 0, 1 << 20, parameter=i), sizes) for i in range(2))
     nest = Nest(dims, (y[dims],), Body.passing(f32), (x[dims],))
-    spans = [[Span(0, size, 1)] for size in sizes]
+    spans = [[TileSpan(0, size, 1)] for size in sizes]
     return nest, Elementwise(order=dims), spans
 
 
@@ -78,8 +78,8 @@ def test_little_work_is_for_one_thread():
 
 def test_tiles_of_different_code_are_divided_together_if_they_are_few():
     nest, schedule, spans = elementwise(3, 40, 51)
-    listed = [Span(0, 1, 1, range(start, start + 10)) for start in range(0, 40, 10)]
-    tile = [Span(0, 51, 51)]
+    listed = [TileSpan(0, 1, 1, range(start, start + 10)) for start in range(0, 40, 10)]
+    tile = [TileSpan(0, 51, 51)]
     assert choose_split(nest, schedule, [spans[0], listed, tile], 4) == Split(0, 1, True)
     assert choose_split(nest, schedule, [spans[0], listed, tile], 3) == Split(0, 0)
 
@@ -88,7 +88,7 @@ def test_tiles_of_different_code_are_divided_together_if_they_are_few():
     st.lists(
         st.lists(
             st.builds(
-                lambda tiles, step: Span(0, tiles * step, step),
+                lambda tiles, step: TileSpan(0, tiles * step, step),
                 st.integers(1, 5),
                 st.integers(1, 9),
             ),
@@ -100,7 +100,7 @@ def test_tiles_of_different_code_are_divided_together_if_they_are_few():
     ),
     st.integers(1, 7),
 )
-def test_threads_together_have_every_unit_once(spans: list[list[Span]], threads: int):
+def test_threads_together_have_every_unit_once(spans: list[list[TileSpan]], threads: int):
     groups = groups_of(spans)
     total = weight_of(groups)
     bounds = [t * total // threads for t in range(threads + 1)]

@@ -265,7 +265,7 @@ def test_a_warm_start_needs_no_import(tmp_path: Path, rng: np.random.Generator, 
     time.sleep(0.05)
     (x,) = images(rng, 2)
     expected = glow.compile(path, cache=tmp_path / "cache")(x)
-    monkeypatch.setattr("glow.compilation.load_model", None)
+    monkeypatch.setattr("glow.cold_compilation.load_model", None)
     monkeypatch.setattr("glow.frontend.onnx.load_onnx", None)
     model = glow.compile(path, cache=tmp_path / "cache")
     np.testing.assert_array_equal(model(x)[0], expected[0])

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pytest
-from glow.glow_dialects.claims import Claim, Elements, Quantized, Schema, claims, same
+from glow.glow_dialects.claims import Claim, Elements, Quantized, Schema, claims, same_type
 from glow.glow_dialects.glow import DataParallel
 from glow.glow_dialects.glow.arithmetic import AddOp, MulOp
 from glow.glow_dialects.glow.convolution import ConvolutionOp
@@ -126,7 +126,7 @@ def test_a_seed_repeats_the_cases():
 
 @pytest.mark.parametrize("elements", [f32, i32], ids=str)
 def test_wrong_results_are_named(install, capsys: pytest.CaptureFixture[str], elements):
-    install(Adder(claims(AddOp, elements=same(elements)), wrong="result"))
+    install(Adder(claims(AddOp, elements=same_type(elements)), wrong="result"))
     assert main(["adder", "--seed", "7"]) == 1
     printed = capsys.readouterr().out
     assert "seed 7" in printed
@@ -136,7 +136,7 @@ def test_wrong_results_are_named(install, capsys: pytest.CaptureFixture[str], el
 
 
 def test_errors_of_the_backend_are_named(install, capsys: pytest.CaptureFixture[str]):
-    install(Adder(claims(AddOp, MulOp, elements=same(f32)), wrong="raises"))
+    install(Adder(claims(AddOp, MulOp, elements=same_type(f32)), wrong="raises"))
     assert main(["adder", "--filter", "mul"]) == 1
     printed = capsys.readouterr().out
     assert "ValueError: out of registers" in printed
@@ -150,9 +150,9 @@ def test_claims_without_cases_are_errors(install, capsys: pytest.CaptureFixture[
     install(
         Adder(
             [
-                *claims(UnknownOp, elements=same(f32)),  # pyright: ignore
-                *claims(SoftmaxOp, elements=same(i8)),
-                *claims(AddOp, elements=same(f32), when=lambda call: False),
+                *claims(UnknownOp, elements=same_type(f32)),  # pyright: ignore
+                *claims(SoftmaxOp, elements=same_type(i8)),
+                *claims(AddOp, elements=same_type(f32), when=lambda call: False),
             ]
         )
     )
@@ -167,7 +167,7 @@ def test_only_supported_cases_run():
     def is_flat(call) -> bool:
         return len(call.shape(0)) < 2
 
-    backend = Adder(claims(AddOp, elements=same(f32), when=is_flat))
+    backend = Adder(claims(AddOp, elements=same_type(f32), when=is_flat))
     (subject,) = plan(backend, int(generator().integers(2**32)))
     assert subject.cases
     assert all(is_flat(case.call) for case in subject.cases)
@@ -178,7 +178,9 @@ def test_cases_fit_into_the_memory():
         def memories(self) -> Sequence[DeviceMemory]:
             return (DeviceMemory("small", 200),)
 
-    (subject,) = plan(Small(claims(AddOp, elements=same(f32))), int(generator().integers(2**32)))
+    (subject,) = plan(
+        Small(claims(AddOp, elements=same_type(f32))), int(generator().integers(2**32))
+    )
     assert subject.cases
     assert all(3 * 4 * case.arrays[0].size * 2 <= 200 for case in subject.cases)
 
@@ -198,7 +200,7 @@ def test_float_operators_between_conversions(install, capsys: pytest.CaptureFixt
 
 def test_the_list_of_claims(install, capsys: pytest.CaptureFixture[str]):
     mixed = Elements((i8, Quantized(i8, Schema.SYMMETRIC, per_axis=True)), (i32,))
-    install(Adder([Claim(AddOp, (*same(f32, f16), mixed)), Claim(MulOp)]))
+    install(Adder([Claim(AddOp, (*same_type(f32, f16), mixed)), Claim(MulOp)]))
     assert main(["adder", "--list"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert [line.split(maxsplit=1) for line in lines] == [

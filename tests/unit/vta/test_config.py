@@ -5,29 +5,29 @@ from __future__ import annotations
 from itertools import pairwise
 
 import pytest
-from glow.glow_dialects.vta import DEFAULT, Engine, Memory, VtaConfig
+from glow.glow_dialects.vta import DEFAULT, Engine, VtaConfig, VtaMemory
 from glow.glow_dialects.vta.attributes import tokens_attr
 from glow.glow_dialects.vta.fields import alu_layout, gemm_layout, memory_layout, micro_op_layout
 
 
 def test_the_default_is_that_of_the_specification() -> None:
     sizes = {
-        m: (DEFAULT.depth(m), DEFAULT.element_bytes(m), DEFAULT.buffer_bytes(m)) for m in Memory
+        m: (DEFAULT.depth(m), DEFAULT.element_bytes(m), DEFAULT.buffer_bytes(m)) for m in VtaMemory
     }
     assert sizes == {
-        Memory.UOP: (8192, 4, 32 << 10),
-        Memory.WGT: (1024, 256, 256 << 10),
-        Memory.INP: (2048, 16, 32 << 10),
-        Memory.ACC: (2048, 64, 128 << 10),
-        Memory.OUT: (2048, 16, 128 << 10),
-        Memory.ACC_8BIT: (2048, 16, 128 << 10),
+        VtaMemory.UOP: (8192, 4, 32 << 10),
+        VtaMemory.WGT: (1024, 256, 256 << 10),
+        VtaMemory.INP: (2048, 16, 32 << 10),
+        VtaMemory.ACC: (2048, 64, 128 << 10),
+        VtaMemory.OUT: (2048, 16, 128 << 10),
+        VtaMemory.ACC_8BIT: (2048, 16, 128 << 10),
     }
-    assert [m.code for m in Memory] == [0, 1, 2, 3, 4, 5]
+    assert [m.code for m in VtaMemory] == [0, 1, 2, 3, 4, 5]
 
 
 def test_elements_of_other_sizes() -> None:
     config = VtaConfig(batch=2, block_in=8, block_out=4, wgt_bits=4, acc_bits=16, out_bits=16)
-    assert [config.element_bytes(m) for m in Memory] == [4, 16, 16, 16, 16, 8]
+    assert [config.element_bytes(m) for m in VtaMemory] == [4, 16, 16, 16, 16, 8]
 
 
 def test_fields_fill_words_from_bit_0_up() -> None:
@@ -53,7 +53,7 @@ def test_engines_form_a_chain() -> None:
         (Engine.LOAD, Engine.STORE),
         (Engine.COMPUTE, None),
     ]
-    assert [m.engine for m in Memory] == [
+    assert [m.engine for m in VtaMemory] == [
         *(Engine.COMPUTE, Engine.LOAD, Engine.LOAD, Engine.COMPUTE, Engine.STORE, Engine.COMPUTE)
     ]
     with pytest.raises(ValueError, match="store has no queue of tokens with load"):

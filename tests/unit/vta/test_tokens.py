@@ -18,13 +18,13 @@ from glow.glow_dialects.vta import (
     FinishOp,
     GemmOp,
     LoadOp,
-    Memory,
     MicroOpsOp,
     RegionKind,
     RegionOp,
     StoreOp,
     VtaConfig,
     VtaInstruction,
+    VtaMemory,
 )
 from glow.glow_dialects.vta.attributes import tokens_attr
 from glow.passes.vta.verify_vta_tokens import execution_order, verify_tokens
@@ -75,13 +75,15 @@ def touched(op: VtaInstruction) -> tuple[set, set]:
         for i in range(f["iter_out"]):
             for j in range(f["iter_in"]):
                 for dst, src, wgt in MICRO_OPS[f["uop_bgn"] : f["uop_end"]]:
-                    writes.add((Memory.ACC, dst + i * f["dst_factor_out"] + j * f["dst_factor_in"]))
+                    writes.add(
+                        (VtaMemory.ACC, dst + i * f["dst_factor_out"] + j * f["dst_factor_in"])
+                    )
                     s = src + i * f["src_factor_out"] + j * f["src_factor_in"]
                     if isinstance(op, AluOp) and not f["use_imm"]:
-                        reads.add((Memory.ACC, s))
+                        reads.add((VtaMemory.ACC, s))
                     if isinstance(op, GemmOp) and not f["reset"]:
                         w = wgt + i * f["wgt_factor_out"] + j * f["wgt_factor_in"]
-                        reads |= {(Memory.INP, s), (Memory.WGT, w)}
+                        reads |= {(VtaMemory.INP, s), (VtaMemory.WGT, w)}
     return reads, writes
 
 
@@ -153,8 +155,8 @@ def tokens(random: Random, engine: Engine, likely: float):
 def random_instruction(random: Random, dram: RegionOp, likely: float) -> VtaInstruction:
     region, kind = dram.result, random.randrange(6)
     if kind < 2:
-        memory = (Memory.INP, Memory.WGT)[kind]
-        pad = (0, 0, 0, random.randint(0, 1)) if memory is Memory.INP else (0, 0, 0, 0)
+        memory = (VtaMemory.INP, VtaMemory.WGT)[kind]
+        pad = (0, 0, 0, random.randint(0, 1)) if memory is VtaMemory.INP else (0, 0, 0, 0)
         shape = random.choice(((1, 1, 1), (1, 2, 2), (2, 1, 3), (0, 0, 0)))
         start = random.randint(0, 1)
         flags = tokens(random, LOAD, likely)
@@ -165,7 +167,7 @@ def random_instruction(random: Random, dram: RegionOp, likely: float) -> VtaInst
         return StoreOp.of(random.randint(0, 3), region, random.randint(0, 9), *shape, *flags)
     flags = tokens(random, COMPUTE, likely)
     if kind == 3:
-        memory = random.choice((Memory.ACC, Memory.ACC_8BIT))
+        memory = random.choice((VtaMemory.ACC, VtaMemory.ACC_8BIT))
         place = (memory, random.randint(0, 6), region, random.randint(0, 2))
         return LoadOp.of(*place, 1, 2, 2, (0, 0, 0, 0), *flags)
     uops = random.choice(((0, 1), (1, 3), (2, 4), (3, 3)))
@@ -182,7 +184,7 @@ def test_faults_are_those_of_all_pairs(seed: int, length: int, likely: float) ->
     random = Random(seed)
     dram = RegionOp.of(RegionKind.SCRATCH, "t", 0, 1024)
     table = MicroOpsOp.of("u", 4096, MICRO_OPS)
-    first = LoadOp.of(Memory.UOP, 0, table.result, 0, 1, len(MICRO_OPS))
+    first = LoadOp.of(VtaMemory.UOP, 0, table.result, 0, 1, len(MICRO_OPS))
     ops = [random_instruction(random, dram, likely) for _ in range(length)]
     ops = balanced(random, [first, *ops]) if random.random() < 0.7 else [first, *ops]
     spare = sum(COMPUTE in pushed(op) for op in ops if op.engine is STORE)
@@ -218,7 +220,7 @@ def nothing(engine: Engine, pop: tuple[Engine, ...]) -> VtaInstruction:
     """Returns an instruction that only waits."""
     if engine is STORE:
         return StoreOp.of(0, None, 0, 0, 0, pop=pop)
-    memory = Memory.INP if engine is LOAD else Memory.UOP
+    memory = VtaMemory.INP if engine is LOAD else VtaMemory.UOP
     return LoadOp.of(memory, 0, None, 0, 0, 0, pop=pop)
 
 
@@ -232,7 +234,7 @@ def test_order_of_execution_respects_tokens() -> None:
     ops: list[VtaInstruction] = [
         GemmOp.of((0, 0), pop=(LOAD,), push=(STORE,)),
         StoreOp.of(0, None, 0, 0, 0, pop=(COMPUTE,), push=(COMPUTE,)),
-        LoadOp.of(Memory.INP, 0, None, 0, 0, 0, push=(COMPUTE,)),
+        LoadOp.of(VtaMemory.INP, 0, None, 0, 0, 0, push=(COMPUTE,)),
         FinishOp.of(pop=(STORE,)),
     ]
     order = execution_order(ops)
@@ -259,14 +261,14 @@ def double_buffered(rounds: int) -> tuple[list[VtaInstruction], MicroOpsOp]:
     """Activations go to two halves of INP in turn, so that a load may run beside a product."""
     halves = (0, 1024)
     table = MicroOpsOp.of("u", 1 << 30, [(k, half + k, 0) for half in halves for k in range(16)])
-    ops: list[VtaInstruction] = [LoadOp.of(Memory.UOP, 0, table.result, 0, 1, 32)]
+    ops: list[VtaInstruction] = [LoadOp.of(VtaMemory.UOP, 0, table.result, 0, 1, 32)]
     for i in range(rounds):
         uops = ((0, 16), (16, 32))[i % 2]
         free: tuple[Engine, ...] = (LOAD,) if i < rounds - 2 else ()
         stored: tuple[Engine, ...] = (STORE,) if i else ()
         ops += [
             LoadOp.of(
-                *(Memory.INP, halves[i % 2], None, i * 256, 16, 16, 16),
+                *(VtaMemory.INP, halves[i % 2], None, i * 256, 16, 16, 16),
                 pop=(COMPUTE,) if i >= 2 else (),
                 push=(COMPUTE,),
             ),

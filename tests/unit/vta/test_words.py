@@ -17,10 +17,10 @@ from glow.glow_dialects.vta import (
     FinishOp,
     GemmOp,
     LoadOp,
-    Memory,
     MicroOpsOp,
     VtaConfig,
     VtaInstruction,
+    VtaMemory,
     contents,
 )
 from glow.lowering.vta.decode import decode_instructions, decode_micro_ops, decode_program
@@ -174,7 +174,7 @@ def test_the_example_of_the_specification() -> None:
     ((low, high),) = encode_instructions([alu], DEFAULT).tolist()
     assert low == 4 | 1 << 21 | 1 << 35 | 1 << 49
     assert high == 3 << 44 | 1 << 47 | 0xFFFF << 48
-    load = LoadOp.of(Memory.INP, 0x1234, None, 0x89ABCDEF, 3, 4, 5, (1, 2, 3, 4))
+    load = LoadOp.of(VtaMemory.INP, 0x1234, None, 0x89ABCDEF, 3, 4, 5, (1, 2, 3, 4))
     ((low, high),) = encode_instructions([load], DEFAULT).tolist()
     assert low == 2 << 7 | 0x1234 << 10 | 0x89ABCDEF << 26
     assert high == 3 | 4 << 16 | 5 << 32 | 1 << 48 | 2 << 52 | 3 << 56 | 4 << 60
@@ -201,7 +201,7 @@ def test_fields_that_do_not_fit_are_refused() -> None:
     with pytest.raises(CompileError, match="8, 16, 32 or 64 bits, found 40"):
         pack_micro_ops(np.zeros((1, 3), np.int64), VtaConfig(uop_bits=40))
     # loads and stores are as before
-    load = LoadOp.of(Memory.INP, 0, None, 0, 1, 1)
+    load = LoadOp.of(VtaMemory.INP, 0, None, 0, 1, 1)
     assert (
         encode_instructions([load], wide).tolist() == encode_instructions([load], DEFAULT).tolist()
     )

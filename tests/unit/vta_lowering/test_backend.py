@@ -13,7 +13,7 @@ from glow.errors import CompileError, GlowError
 from glow.glow_dialects.glow.convolution import ConvolutionOp
 from glow.glow_dialects.operator import Call, with_shape
 from glow.glow_dialects.quant import QuantizedType
-from glow.glow_dialects.vta import Memory, VtaConfig
+from glow.glow_dialects.vta import VtaConfig, VtaMemory
 from glow.interface.backend import find_backend
 from glow.lowering.vta.lower import lower
 from glow.quantization import Quantization
@@ -193,7 +193,7 @@ def test_machines_that_cannot_be():
 def test_a_layer_that_fits_into_no_buffer_is_an_error():
     module = RandomNetwork(3, (1, 16, 9, 9)).grow(2)
     small = VtaConfig(acc_depth=2, inp_depth=2, wgt_depth=2)
-    assert small.depth(Memory.ACC) == 2
+    assert small.depth(VtaMemory.ACC) == 2
     with pytest.raises(CompileError, match="fits into the"):
         lowered(module, small)
 

@@ -1,4 +1,4 @@
-"""Memory between layers is used again, and tokens keep what lies there in order."""
+"""VtaMemory between layers is used again, and tokens keep what lies there in order."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import pytest
 from glow.glow_dialects.vta import (
     CONFIG,
     ConfigAttr,
-    Memory,
     MicroOpsOp,
     RegionKind,
     RegionOp,
     VtaConfig,
+    VtaMemory,
     contents,
 )
 from glow.lowering.vta.emit import reset
@@ -20,7 +20,7 @@ from glow.lowering.vta.micro_ops import MicroOps
 from glow.lowering.vta.network import Network
 from glow.lowering.vta.regions import Dram, Move, Space
 from glow.lowering.vta.scratch import place_scratch
-from glow.lowering.vta.stream import Span, Stream
+from glow.lowering.vta.stream import BufferSpan, Stream
 from glow.lowering.vta.tile import tiles_of
 from glow.passes.instructions.memory_planner import Plan
 from glow.passes.vta.verify_vta_tokens import verify_tokens
@@ -51,7 +51,7 @@ def test_two_tensors_suffice_for_a_chain():
     config = VtaConfig()
     memory = MemoryMap(config)
     network = Network(chain(7, config), memory)
-    element = config.element_bytes(Memory.OUT)
+    element = config.element_bytes(VtaMemory.OUT)
     assert place_scratch(network.layers, memory) == (2 * 24 * 24 * element,) * 2
     places = [op.first_byte for op in scratch(program(network, tiles_of(network), 0, 0))]
     assert len(places) == 6
@@ -73,10 +73,10 @@ def stored_again(knows: bool) -> func.FuncOp:
         a.space, b.space, b.start = Space(16), Space(16), 0
     table = MicroOpsOp.of("u", 1 << 20, [(0, 0, 0)])
     stream = Stream(config)
-    reset(stream, MicroOps(stream, Dram(table.result, 0)), Span(Memory.ACC, 0, 16))
+    reset(stream, MicroOps(stream, Dram(table.result, 0)), BufferSpan(VtaMemory.ACC, 0, 16))
     all_of_it = Move(0, 1, 16, 16)
     stream.store(0, a, all_of_it)
-    stream.load(Memory.INP, 0, a, all_of_it)
+    stream.load(VtaMemory.INP, 0, a, all_of_it)
     stream.store(0, b, all_of_it)
     stream.finish()
     block = Block([*memory.regions, table, *stream.instructions(), func.ReturnOp()])

@@ -1,0 +1,160 @@
+"""The way of a model from its source to programs, if the cache has none."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from xdsl.dialects.builtin import ModuleOp
+
+from .compiled_model import CompiledModel
+from .errors import GlowError, ModelError, ValuesNeededError
+from .interface.backend import Backend
+from .interface.signature import Signature, TensorInfo
+from .loading import load_model, onnx_frontend
+from .model_forms import NO_VALUES, Model, Values, is_text
+from .passes.collector import without_garbage_collection
+from .runtime.model_source import ModelFiles, OnnxSource
+from .runtime.resume import remaining_stages
+from .runtime.signature import signature_of
+from .runtime.stages import Progress, Stages
+
+if TYPE_CHECKING:
+    from .frontend.onnx import Declaration, LoadedModel
+
+
+class ColdCompilation:
+    """A model and its files, with the options of its compilation, for any sizes of its symbols."""
+
+    def __init__(
+        self,
+        model: Model,
+        target: Backend,
+        files: ModelFiles,
+        max_elements: int | None,
+        verify: bool | None,
+        progress: Callable[[Progress], None] | None,
+    ):
+        self._model = model
+        self._target = target
+        self._files = files
+        self._max_elements = max_elements
+        self._verify = verify
+        self._progress = progress
+        self._is_onnx = not (is_text(model) or isinstance(model, ModuleOp))
+        self._loaded: LoadedModel | None = None
+        self._trial: tuple[Mapping[str, int], ModuleOp, set[str]] | None = None
+        """An import that was tried and not used yet: its sizes, the graph, files with weights."""
+
+    def compiled(
+        self, sizes: Mapping[str, int], values: Values, source: OnnxSource | None
+    ) -> CompiledModel:
+        """
+        Returns the model for sizes of all symbols, compiled with `values` of inputs as constants.
+        The backend's cache keeps it if the model has a `source`. Raises ValuesNeededError if it
+        takes values of other inputs.
+        """
+        if self._progress is not None:
+            self._progress(Progress("import"))
+        start = time.perf_counter()
+        with without_garbage_collection():
+            module, external = self.imported(sizes, values)
+            imported = time.perf_counter()
+            stages = self._stages_from(module)
+            signature = signature_of(module)
+            if stages.verify:
+                _compute_all(stages)
+            program = self._target.compile(stages)
+            self._files.expect_unchanged(external)
+            if source is not None:
+                source.external |= external
+                self._target.remember(source, stages, program)
+        total = time.perf_counter() - imported
+        times = {"import": imported - start, "load": total - sum(stages.times.values())}
+        return CompiledModel(stages, self._target, program, signature, times, sizes=sizes)
+
+    def declared(self, sizes: Mapping[str, int]) -> Signature | None:
+        """Returns inputs and outputs with all symbols; None if `sizes` has all of them."""
+        frontend = onnx_frontend()
+        model = self._loaded_model()
+        symbols = frontend.model_symbols(model)
+        if all(name in sizes for name in symbols):
+            return None
+        trial: Signature | None = None
+        problem: GlowError = ModelError("the model does not declare its inputs and outputs")
+        try:
+            tried = {**dict.fromkeys(symbols, 1), **sizes}
+            module, external = self.imported(tried)
+            self._trial = tried, module, external
+            trial = signature_of(module)
+        except (ModelError, ValuesNeededError) as error:
+            problem = error  # perhaps only with these sizes
+        inputs = frontend.declared_inputs(model), None if trial is None else trial.inputs
+        outputs = frontend.declared_outputs(model), None if trial is None else trial.outputs
+        try:
+            return Signature(_completed(*inputs), _completed(*outputs))
+        except KeyError:
+            raise problem from None
+
+    def typed_declarations(self) -> Signature | None:
+        """Returns inputs and outputs as the model declares them; None if it leaves a type out."""
+        frontend, model = onnx_frontend(), self._loaded_model()
+        try:
+            inputs = _completed(frontend.declared_inputs(model), None)
+            return Signature(inputs, _completed(frontend.declared_outputs(model), None))
+        except KeyError:
+            return None
+
+    def imported(
+        self, sizes: Mapping[str, int], values: Values = NO_VALUES
+    ) -> tuple[ModuleOp, set[str]]:
+        """Returns the graph, and the files other than the model's with its weights."""
+        trial, self._trial = self._trial, None
+        if trial is not None and trial[0] == sizes and not values:
+            return trial[1:]
+        external: set[str] = set()
+        model = self._loaded_model() if self._is_onnx else self._model
+        module = load_model(model, sizes, self._max_elements, external, values=values)
+        return module, external
+
+    def _loaded_model(self) -> LoadedModel:
+        if self._loaded is None:
+            self._loaded = onnx_frontend().load_onnx(self._model)  # pyright: ignore[reportArgumentType]
+        return self._loaded
+
+    def stages(self, sizes: Mapping[str, int], values: Values) -> Stages:
+        """Returns the stages of a model whose program was found in the cache."""
+        module, external = self.imported(sizes, values)
+        self._files.expect_unchanged(external)
+        return self._stages_from(module)
+
+    def _stages_from(self, module: ModuleOp) -> Stages:
+        """Returns the stages that follow those which the module has been through."""
+        done, remaining = remaining_stages(module, self._target)
+        return Stages(module, remaining, self._verify, done, self._progress)
+
+
+def _completed(
+    declared: Sequence[Declaration], trial: Sequence[TensorInfo] | None
+) -> tuple[TensorInfo, ...]:
+    """
+    Returns declarations, with missing parts taken from a graph of certain sizes. Raises KeyError if
+    something is missing.
+    """
+    found: list[TensorInfo] = []
+    for i, each in enumerate(declared):
+        shape, dtype = each.shape, each.dtype
+        if shape is None or dtype is None:
+            if trial is None:
+                raise KeyError(each.name)
+            dtype = trial[i].dtype
+            shape = [None] * len(trial[i].shape) if shape is None else shape
+        found.append(TensorInfo(each.name, list(shape), dtype))
+    return tuple(found)
+
+
+def _compute_all(stages: Stages) -> None:
+    """Runs and thereby verifies every stage, whether or not the backend needs it."""
+    for _ in stages.walk():
+        pass

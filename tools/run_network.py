@@ -1,0 +1,202 @@
+"""The work of `glow-run`: a network is compiled, runs, and is reported on."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .. import compile as glow_compile
+from ..errors import GlowError
+from ..wording import counted
+from . import quantized_runs, time_profiles
+from .arguments import cpu_options
+from .compile_progress import shown_progress
+from .ignored_options import warn_after_run, warn_before_run
+from .inputs import load_inputs, preprocessing_of
+from .output_file import save_arrays
+from .report import (
+    difference,
+    difference_table,
+    error_table,
+    input_table,
+    is_classification,
+    memory_table,
+    summary_table,
+    time_table,
+    top_table,
+)
+from .sizes import specialized
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+    from ..compiled_model import CompiledModel
+
+
+ONNXRUNTIME = "onnxruntime"
+
+
+def _labels(path: str | None) -> list[str]:
+    if path is None:
+        return []
+    return Path(path).read_text(encoding="utf-8").splitlines()
+
+
+def _timed_runs(
+    model: CompiledModel, feed: dict[str, np.ndarray], repeat: int
+) -> tuple[dict[str, np.ndarray], float, list[float]]:
+    """
+    Returns outputs by name, the time of the first run, and those of `repeat` more if that is above
+    1.
+    """
+    runs: list[float] = []
+    outputs: list[np.ndarray] = []
+    for _ in range(1 + repeat * (repeat > 1)):
+        start = time.perf_counter()
+        outputs = model.run(None, feed)
+        runs.append(time.perf_counter() - start)
+    names = [info.name for info in model.get_outputs()]
+    return dict(zip(names, outputs, strict=True)), runs[0], runs[1:]
+
+
+def _onnxruntime(path: str, feed: dict[str, np.ndarray]) -> list[np.ndarray]:
+    try:
+        # only for comparisons: it is an extra of the package
+        import onnxruntime
+    except ImportError:
+        raise GlowError("onnxruntime is not installed: pip install glow-compiler[bench]") from None
+    session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
+    return [_array(output) for output in session.run(None, feed)]
+
+
+def _array(value: object) -> np.ndarray:
+    return np.asarray(value)
+
+
+def _reference(args: argparse.Namespace, feed: dict[str, np.ndarray]) -> list[np.ndarray]:
+    if args.compare == ONNXRUNTIME:
+        return _onnxruntime(args.model, feed)
+    model = glow_compile(args.model, backend=args.compare, symbols=dict(args.define_symbol))
+    return model.run(None, feed)
+
+
+def _compare(
+    args: argparse.Namespace,
+    feed: dict[str, np.ndarray],
+    outputs: dict[str, np.ndarray],
+    console: Console,
+) -> bool:
+    """Prints the differences; True if all are within the tolerance."""
+    expected = _reference(args, feed)
+    differences = {
+        name: difference(found, want)
+        for (name, found), want in zip(outputs.items(), expected, strict=True)
+    }
+    limit = args.tolerance
+    if limit is None:
+        half = any(a.dtype.itemsize == 2 and a.dtype.kind in "fV" for a in outputs.values())
+        limit = 1e-2 if half else 1e-4
+    console.print(difference_table(differences, args.compare, limit))
+    return all(d.relative <= limit for d in differences.values())
+
+
+def _precision_errors(
+    args: argparse.Namespace, feed: dict[str, np.ndarray], outputs: dict[str, np.ndarray]
+) -> Table:
+    """Returns the differences of outputs from the outputs that the same backend computes in f32."""
+    exact = glow_compile(
+        args.model,
+        symbols=dict(args.define_symbol),
+        cache=not args.no_cache,
+        max_elements=args.max_elements,
+        **cpu_options(args, "threads", "pin", "precision"),
+    )
+    pairs = zip(outputs.items(), exact.run(None, feed), strict=True)
+    return error_table({name: (found, want) for (name, found), want in pairs})
+
+
+def _inputs(
+    args: argparse.Namespace, model: CompiledModel
+) -> tuple[dict[str, np.ndarray], dict[str, str]]:
+    """Returns the inputs of the run by name, and where each comes from."""
+    infos = model.get_inputs()
+    if args.data is not None and not args.input:
+        feed = quantized_runs.first_batch(args, model)
+        return feed, {info.name: f"{args.data}, first batch" for info in infos}
+    rng = np.random.default_rng(args.seed)
+    return load_inputs(args.input, infos, preprocessing_of(args), rng)
+
+
+def _compiled(args: argparse.Namespace) -> CompiledModel:
+    with shown_progress() as progress:
+        model = glow_compile(
+            args.model,
+            backend=args.backend,
+            symbols=dict(args.define_symbol),
+            cache=not args.no_cache,
+            max_elements=args.max_elements,
+            progress=progress,
+            quantize=quantized_runs.pipeline_of(args),
+            timed=time_profiles.is_timed(args),
+            **cpu_options(args),
+        )
+        return specialized(args, model)
+
+
+def _show_outputs(
+    args: argparse.Namespace,
+    outputs: dict[str, np.ndarray],
+    labels: Sequence[str],
+    console: Console,
+) -> bool:
+    """Prints scores of classes and summaries of other outputs; whether there are such scores."""
+    classified = {n: a for n, a in outputs.items() if is_classification(a)}
+    for name, array in classified.items():
+        console.print(top_table(name, array, args.top_k, labels))
+    rest = {n: a for n, a in outputs.items() if n not in classified}
+    if rest:
+        console.print(summary_table(rest))
+    return bool(classified)
+
+
+def run(args: argparse.Namespace, console: Console) -> int:
+    """Runs the command of the arguments, and returns the exit code."""
+    warn_before_run(args)
+    labels = _labels(args.labels)
+    model = _compiled(args)
+    times = model.times
+    if args.dump_stages is not None:
+        written = model.dump_stages(args.dump_stages)
+        console.print(f"{counted(len(written), 'file')} written to {args.dump_stages}")
+    infos = model.get_inputs()
+    feed, origins = _inputs(args, model)
+    outputs, first, runs = _timed_runs(model, feed, args.repeat)
+    if infos:
+        console.print(input_table(infos, origins))
+    classified = _show_outputs(args, outputs, labels, console)
+    console.print(time_table(times, first, runs, cached=model.from_cache))
+    console.print(memory_table(model.memory, model.peak_memory))
+    time_profiles.show(args, model, feed, console)
+    if args.output is not None:
+        save_arrays(args.output, outputs)
+        console.print(f"outputs written to {args.output}")
+    if args.precision == "bf16":
+        console.print(_precision_errors(args, feed, outputs))
+    quantized_runs.show_report(args, model, console)
+    warn_after_run(args, model, origins, classified)
+    if args.compare == quantized_runs.FLOAT:
+        batches = quantized_runs.batches_of(args, model, feed)
+        random = args.data is None and "random" in origins.values()
+        # only this comparison computes a second network value by value
+        from .quantization_effects import compare_with_float
+
+        compare_with_float(args, model, quantized_runs.pipeline_of(args), batches, random, console)
+    elif args.compare is not None:
+        return 0 if _compare(args, feed, outputs, console) else 1
+    return 0
