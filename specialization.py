@@ -14,6 +14,8 @@ from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar
 
+import numpy as np
+
 from .compiled_model import CompiledModel
 from .errors import GlowError, ValuesNeededError
 from .interface.backend import Backend
@@ -22,8 +24,6 @@ from .interface.signature import Signature, TensorInfo
 from .runtime.symbols import Binding, checked_sizes
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from .interface.time_profile import TimeProfile
     from .runtime.stages import Stages
 
@@ -113,8 +113,6 @@ class DecidingInputs:
 
     def arrays(self, values: Sequence[InputValue]) -> dict[str, np.ndarray]:
         """Returns values as arrays, by the names of their inputs."""
-        import numpy as np
-
         return {
             self._inputs[i].name: np.frombuffer(data, self._inputs[i].dtype).reshape(shape)
             for i, shape, data in values

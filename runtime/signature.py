@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from xdsl.dialects.builtin import ArrayAttr, MemRefType, StringAttr, TensorType
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DenseArrayBase,
+    DictionaryAttr,
+    MemRefType,
+    StringAttr,
+    TensorType,
+)
 from xdsl.dialects.func import FuncOp
 
 from ..errors import ModelError
@@ -15,7 +22,7 @@ from ..interface.signature import IndexRange, Signature, TensorInfo
 from ..semantics.arrays import numpy_dtype
 
 if TYPE_CHECKING:
-    from xdsl.dialects.builtin import DictionaryAttr, ModuleOp
+    from xdsl.dialects.builtin import ModuleOp
     from xdsl.ir import Attribute
 
 
@@ -71,10 +78,6 @@ def _signature_of_program(main: FuncOp) -> Signature:
 
 def index_ranges(attribute: Attribute | None) -> tuple[IndexRange, ...]:
     """Returns the ranges of indices that an attribute of an argument states."""
-    from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, DictionaryAttr
-
-    from ..glow_dialects.operator import text_of
-
     if not isinstance(attribute, ArrayAttr):
         return ()
     found: list[IndexRange] = []

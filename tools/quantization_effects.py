@@ -1,4 +1,4 @@
-"""What `glow-run` says of a network in other numbers: what was changed, and how far values move."""
+"""Reports of `glow-run` on a network in other numbers: the changes, and how far values move."""
 
 from __future__ import annotations
 

@@ -229,7 +229,7 @@ def test_dialects_need_only_xdsl() -> None:
 
 
 def has_reason(lines: Sequence[str], number: int) -> bool:
-    """Whether an import, or the first of those that follow one another, has a comment."""
+    """Returns whether an import, or the first of those that follow one another, has a comment."""
     while number > 1:
         above = lines[number - 2].strip()
         if "#" in lines[number - 1] or above.startswith("#"):
