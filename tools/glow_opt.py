@@ -315,7 +315,7 @@ def _message(error: BaseException) -> str:
 
 def main(args: Sequence[str] | None = None) -> int:
     """
-    Returns the command line: `args` are by default those of the process. Returns the exit code.
+    Runs the tool with `args`, by default those of the process. Returns the exit code.
 
     Every error is printed on stderr as `file:line:col: error: message`, with exit code 1.
     """

@@ -141,7 +141,7 @@ def list_claims(backend: Backend, wanted: str) -> None:
 
 def main(args: Sequence[str] | None = None) -> int:
     """
-    Returns the command line: `args` are by default those of the process. Returns the exit code.
+    Runs the tool with `args`, by default those of the process. Returns the exit code.
 
     Errors are printed on stderr in one line, with exit code 1.
     """

@@ -96,7 +96,7 @@ def _run(args: argparse.Namespace, console: Console) -> int:
 
 def main(args: Sequence[str] | None = None) -> int:
     """
-    Returns the command line: `args` are by default those of the process. Returns the exit code.
+    Runs the tool with `args`, by default those of the process. Returns the exit code.
 
     Errors are printed on stderr in one line, with exit code 1.
     """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 from unittest import mock
 
@@ -12,6 +13,7 @@ from glow.glow_dialects.glow_cpu.sparse import SparseVectorMatMulOp
 from glow.glow_dialects.glow_inst.instruction import Instruction
 from glow.glow_dialects.machine import MachineDescription
 from glow.glow_dialects.operator import with_shape
+from glow.glow_dialects.timings import TIMINGS
 from glow.lowering.kernels.schedules import blocking
 from glow.runtime.interpreter import interpret
 from glow.semantics import element_type
@@ -29,7 +31,8 @@ SIZES = [(1, 1), (7, 1), (8, 16), (9, 3), (16, 129), (31, 64), (65, 67), (130, 2
 @pytest.fixture(params=[1024, 4], ids=["one list", "parts of the list"])
 def parts(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Divides short lists too, which would be one part otherwise."""
-    monkeypatch.setattr(blocking, "_FEWEST_ROWS", request.param)
+    fewer = replace(TIMINGS, least_list_rows=request.param)
+    monkeypatch.setattr(blocking, "TIMINGS", fewer)
 
 
 def with_zeros(rng: np.random.Generator, count: int, share: float) -> np.ndarray:

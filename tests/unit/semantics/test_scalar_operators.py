@@ -43,6 +43,11 @@ def gelu_tanh(x: float) -> float:
     return x * 0.5 * (1 + math.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))
 
 
+def atanh(v: float) -> float:
+    """Returns what IEEE 754 says, also at the poles, where `math.atanh` raises."""
+    return math.copysign(INF, v) if abs(v) == 1 else within(math.atanh, -1, 1)(v)
+
+
 def within(function: Unary, low: float, high: float) -> Unary:
     """Returns a function that is NaN outside of a range."""
     return lambda x: function(x) if low <= x <= high else NAN
@@ -88,7 +93,7 @@ UNARY: list[tuple[type[DataParallel], dict[str, Python], Unary]] = [
     (inverse_functions.SinhOp, {}, math.sinh),
     (inverse_functions.AsinhOp, {}, math.asinh),
     (inverse_functions.AcoshOp, {}, within(math.acosh, 1, INF)),
-    (inverse_functions.AtanhOp, {}, within(math.atanh, -0.9999, 0.9999)),
+    (inverse_functions.AtanhOp, {}, atanh),
 ]
 
 BINARY: list[tuple[type[DataParallel], Callable[[float, float], float | bool]]] = [
