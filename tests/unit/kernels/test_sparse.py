@@ -98,7 +98,7 @@ def test_same_bytes_on_several_threads(
     rng = np.random.default_rng(seed)
     x, w = with_zeros(rng, inner, rng.random()), random(seed, inner, columns)
     module, machine = allocated(x, w), MACHINES[seed % len(MACHINES)]
-    with mock.patch.object(blocking, "_FEWEST_ROWS", rows):
+    with mock.patch.object(blocking, "TIMINGS", replace(TIMINGS, least_list_rows=rows)):
         (single,), (several,) = (run_native(module, [x, w], machine, n) for n in (1, threads))
     assert single.tobytes() == several.tobytes()
     np.testing.assert_allclose(single, sum_of_rows(x, w), rtol=0, atol=1e-4)
