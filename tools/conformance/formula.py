@@ -13,7 +13,7 @@ from .cases import Case, Draw, Row, cases
 FORMULAS = (
     ("y[b, i] = sum(k) x[b, k] * w[i, k]", ((3, 17), (5, 17))),
     ("y[j, i] = max(x[i, j] + w[j], x[i, 0])", ((7, 11), (11,))),
-    ("y[n, i] = sum(k) x[n, i + k - 1 | outside: 0] * w[k]", ((2, 13), (3,))),
+    ("y[n, i] = sum(k) x[n, i + k - 1 | outside: 0] * w[k] for i < 13", ((2, 13), (3,))),
     ("y[i] = max(k) x[k, i] if i < 4 else w[i]", ((5, 9), (9,))),
 )
 
