@@ -140,7 +140,7 @@ def test_all_that_is_missing_is_listed() -> None:
 
 
 def test_weights_that_were_quantized_are_not_kept(rng: np.random.Generator, tmp_path: Path) -> None:
-    """Of a product that became one of integers, the file has the integers alone."""
+    """The file has the integers alone of a product that became one of integers."""
     weights = (rng.standard_normal((96, 128)) * 0.1).astype(np.float32)
     graph = parsed(f"""
     func.func @main(%x: tensor<4x128xf32> {{glow.name = "x"}}) -> tensor<4x96xf32> {{

@@ -123,7 +123,7 @@ def test_in_place_on_several_threads():
 
 
 def test_much_work_on_several_threads():
-    """What is divided without the fixture."""
+    """Nests that are divided without the fixture."""
     x, y = random(1, 130, 70), random(2, 70, 90)
     module = one_node(MatMulOp, [with_shape(element_type(a.dtype), a.shape) for a in (x, y)])
     apply(module, "glow-irgen,glow-allocate")

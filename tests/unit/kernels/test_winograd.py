@@ -108,7 +108,7 @@ def test_agrees_with_the_interpreter(case: tuple[int, int, int, tuple[int, int],
 def test_sums_in_chunks(
     machine: MachineDescription, inputs: int, tile: int, threads: int, rng: np.random.Generator
 ):
-    """Of the steps of long sums, some are done for all tiles before others."""
+    """Some steps of long sums are done for all tiles before others."""
     rows, columns = rng.integers(25, 35, 2)
     images, outputs = (int(n) for n in rng.integers([1, 50], [3, 80]))
     block = machine.channel_block

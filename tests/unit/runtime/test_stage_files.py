@@ -141,7 +141,7 @@ def test_a_machine_with_more_instructions(tmp_path: Path) -> None:
 
 
 def test_a_changed_stage(tmp_path: Path, rng: np.random.Generator) -> None:
-    """What somebody changes in a file is what runs."""
+    """A change of a file changes what runs."""
     model = glow.compile(DIGITS)
     model.dump_stages(tmp_path)
     changed = tmp_path / "changed.mlir"
