@@ -130,7 +130,7 @@ def snr_db(reference: np.ndarray, found: np.ndarray) -> float:
 
 
 def top1_agreement(reference: np.ndarray, found: np.ndarray) -> float:
-    """Like `ValueComparison.top1_agreement`."""
+    """Returns the share; see `ValueComparison.top1_agreement`."""
     value = ValueComparison("value")
     value.add(reference, found)
     return value.top1_agreement

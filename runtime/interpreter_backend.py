@@ -60,5 +60,5 @@ class InterpretedProgram:
         return f"<InterpretedProgram: {len(self._main.body.block.ops)} operations>"
 
     def run(self, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
-        """Like `glow.interface.program.Program`."""
+        """Runs the program; see `glow.interface.program.Program`."""
         return execute(self._main, inputs)

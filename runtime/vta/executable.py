@@ -115,5 +115,5 @@ class VtaExecutable:
         return ProgramMemory(fixed, self.program.scratch_bytes)
 
     def run(self, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
-        """Like `glow.interface.program.Program`."""
+        """Runs the program; see `glow.interface.program.Program`."""
         return self._borders.outputs(self.simulator.run(self._borders.inputs(inputs)))
