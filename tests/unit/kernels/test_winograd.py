@@ -427,7 +427,7 @@ def test_chunks_stay_in_the_first_cache(inputs: int, tiles: int, raw: bool, is_c
 
 
 def test_threads_share_blocks_of_little_work():
-    """Of 14 rows of tiles, the last of which writes less; of few channels, then of many."""
+    """The last of 14 rows of tiles writes less; the channels are few, then many."""
     little = choose_blocks((55, 55), 4, 36 * 4 * 80, 36 * 4 * 16 * 64, L2, threads=2)
     assert little.is_shared(2)
     assert not choose_blocks((55, 55), 4, 36 * 4 * 80, 36 * 4 * 16 * 64, L2).is_shared(2)

@@ -137,7 +137,7 @@ def test_aarch64_objects(rng: np.random.Generator):
 
 
 def test_threads_of_aarch64_order_memory():
-    """Who waits loads with acquire, who counts stores with release: plain moves are on x86."""
+    """Waiting loads acquire, counting stores release: plain moves on x86."""
     target = find_target(triple="aarch64-unknown-linux-gnu")
     module = binding.parse_assembly(llvm_text(target.triple))
     text = target.create().emit_assembly(module)

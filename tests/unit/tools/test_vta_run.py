@@ -123,7 +123,7 @@ def test_kinds_and_names_of_a_timeline_fit(end: float) -> None:
 def test_a_program_as_text_with_its_weights(
     program: tuple[Path, np.ndarray], tmp_path: Path
 ) -> None:
-    """What `glow-opt` advises where text would refer to weights of its own process."""
+    """`glow-opt` gives this advice if text would refer to weights of its own process."""
     names = ("t.mlir", "w.safetensors", "direct.vta", "again.vta")
     text, weights, direct, again = (str(tmp_path / name) for name in names)
     assert glow_opt([str(program[0]), "-t", "vta-binary", "-o", direct]) == 0

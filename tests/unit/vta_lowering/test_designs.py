@@ -207,7 +207,7 @@ def test_products_of_two_tensors_belong_to_another_device(rng: np.random.Generat
 
 @pytest.mark.parametrize("factor", [0, 1, 3, -1, -6, 255, 32767, -(1 << 31)])
 def test_products_as_sums(factor: int, rng: np.random.Generator):
-    """What the steps of a legalized chain give, in 32 bits."""
+    """Returns the results of the steps of a legalized chain, in 32 bits."""
     x = rng.integers(-(1 << 31), 1 << 31, 9).astype(np.int32)
     product = Chain(Leaf(True, 0), INT32).appended(AluOpcode.MUL, factor)
     found = evaluated(legalized(product, DESIGNS["xilinx-hls"]), x)
