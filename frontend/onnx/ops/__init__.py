@@ -10,6 +10,7 @@ from . import (  # noqa: F401
     deformed,
     einsum,
     fourier,
+    fused_operators,
     generic,
     indexing,
     integer_products,
