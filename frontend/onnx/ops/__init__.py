@@ -5,6 +5,7 @@ from __future__ import annotations
 from . import (  # noqa: F401
     activation,
     arithmetic,
+    attention,
     constant,
     convolution,
     deformed,
@@ -12,6 +13,7 @@ from . import (  # noqa: F401
     fourier,
     fused_operators,
     generic,
+    grouped_attention,
     indexing,
     integer_products,
     logic,
