@@ -18,6 +18,7 @@ from . import (  # noqa: F401
     integer_products,
     logic,
     matrix,
+    narrow_weights,
     normalization,
     ordering,
     padding,

@@ -10,6 +10,7 @@ from . import dot as dot
 from . import elementwise as elementwise
 from . import formula as formula
 from . import matrix as matrix
+from . import narrow_weights as narrow_weights
 from . import normalization as normalization
 from . import pooling as pooling
 from . import recurrent as recurrent
