@@ -15,6 +15,7 @@ from . import (  # noqa: F401
     dot,
     indexing,
     matrix,
+    narrow_weights,
     normalization,
     pooling,
     quantization,

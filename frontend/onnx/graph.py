@@ -22,7 +22,7 @@ from ...errors import ModelError
 from .builder import GraphBuilder
 from .control_flow import CONTROL_FLOW
 from .functions import Body, Functions, depends_on_types
-from .node import CONTRIB, GLOW, OnnxNode, find_converter, find_schema, node_label
+from .node import CONTRIB, GLOW, OnnxNode, find_converter, find_schema, node_label, onnx_knows
 from .order import sort_nodes
 from .problems import MissingOperator, NotConstant, Reported, Unsupported, some
 from .signature import check_signature
@@ -259,6 +259,9 @@ def _definition(proto: NodeProto, opsets: Mapping[str, int]) -> tuple[OpSchema |
     version.
     """
     domain = "" if proto.domain == "ai.onnx" else proto.domain
+    if not domain and find_converter(proto.op_type, CONTRIB, 1) and not onnx_knows(proto.op_type):
+        # onnxruntime's optimizer writes some of its operators into the default domain
+        return None, CONTRIB, 1
     opset = opsets.get(domain, 0)
     return (find_schema(proto.op_type, domain, opset) if opset else None), domain, opset
 

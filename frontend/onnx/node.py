@@ -68,6 +68,12 @@ def find_schema(name: str, domain: str, opset: int) -> OpSchema | None:
     return None if schema.deprecated else schema
 
 
+@cache
+def onnx_knows(name: str) -> bool:
+    """Returns whether any opset of ONNX's default domain has an operator of this name."""
+    return onnx.defs.has(name)
+
+
 class OnnxNode:
     """A node during its conversion: its inputs, its attributes, and the place of the result."""
 
@@ -249,5 +255,6 @@ __all__ = [
     "normal_axes",
     "normal_axis",
     "not_constant",
+    "onnx_knows",
     "shape",
 ]

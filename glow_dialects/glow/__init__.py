@@ -22,6 +22,7 @@ from . import (
     inverse_functions,
     logic,
     matrix,
+    narrow_weights,
     normalization,
     padding,
     pooling,
@@ -40,7 +41,7 @@ NODES: list[type[Node]] = nodes_of(
     *(constant, shape, arithmetic, activation, logic, convolution, pooling, matrix),
     *(normalization, attention, reduction, quantization, transposed),
     *(resampling, padding, recurrent, generic),
-    *(inverse_functions, indexing),
+    *(inverse_functions, indexing, narrow_weights),
 )
 GLOW = Dialect(
     "glow", [*list[type[IRDLOperation]](NODES), profile.ProfileOp], [BlobAttr, MachineAttr]

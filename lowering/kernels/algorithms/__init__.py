@@ -9,6 +9,7 @@ from . import dot as dot
 from . import elementwise as elementwise
 from . import formula as formula
 from . import matrix as matrix
+from . import narrow_weights as narrow_weights
 from . import normalization as normalization
 from . import recurrent as recurrent
 from . import rows as rows
