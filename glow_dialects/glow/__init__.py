@@ -30,6 +30,7 @@ from . import (
     recurrent,
     reduction,
     resampling,
+    selection,
     shape,
     transposed,
 )
@@ -40,7 +41,7 @@ NODES: list[type[Node]] = nodes_of(
     *(constant, shape, arithmetic, activation, logic, convolution, pooling, matrix),
     *(normalization, attention, reduction, quantization, transposed),
     *(resampling, padding, recurrent, generic),
-    *(inverse_functions, indexing),
+    *(inverse_functions, indexing, selection),
 )
 GLOW = Dialect(
     "glow", [*list[type[IRDLOperation]](NODES), profile.ProfileOp], [BlobAttr, MachineAttr]

@@ -16,5 +16,6 @@ from . import recurrent as recurrent
 from . import reduction as reduction
 from . import rows as rows
 from . import scatter as scatter
+from . import selection as selection
 from . import sparse as sparse
 from . import winograd as winograd
