@@ -8,6 +8,7 @@ from . import (  # noqa: F401
     constant,
     convolution,
     deformed,
+    detection,
     einsum,
     fourier,
     generic,
@@ -33,4 +34,5 @@ from . import (  # noqa: F401
     shape,
     training,
     transposed,
+    unique,
 )
