@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -40,6 +40,16 @@ class IndexRange:
 
 
 @dataclass(frozen=True)
+class Count:
+    """How much of an output is used, where data decides that."""
+
+    axis: int
+    """The dimension whose size in the program is the largest possible one."""
+    output: int
+    """The output of the program that has the number of used elements along it."""
+
+
+@dataclass(frozen=True)
 class TensorInfo:
     """An input or output, described as onnxruntime does."""
 
@@ -47,12 +57,14 @@ class TensorInfo:
     shape: list[Any]
     """
     Sizes. Of a model that is compiled when it is called, a string for a symbolic dimension, and
-    None for one of an output that has no name.
+    None for one of an output that has no name, or whose size data decides.
     """
     dtype: np.dtype
     """The dtype, in the machine's byte order. bfloat16 is the dtype of the `ml_dtypes` package."""
     ranges: tuple[IndexRange, ...] = ()
     """Of indices in the input, for each operator that takes them as they are."""
+    count: Count | None = None
+    """How much of an output of a program is used, if that is not all of it."""
 
     @property
     def type(self) -> str:
@@ -120,6 +132,32 @@ class Signature:
         self.expect_indices(arrays)
         return arrays
 
+    @lazy_property
+    def visible(self) -> Signature:
+        """The signature that a caller sees: without counts of used elements."""
+        if not self._counts:
+            return self
+        outputs = [info for i, info in enumerate(self.outputs) if i not in self._counts]
+        return Signature(self.inputs, tuple(map(_open_ended, outputs)))
+
+    def used(self, outputs: Sequence[np.ndarray]) -> list[np.ndarray]:
+        """Returns the visible ones of a program's outputs, cut to the part of each that is used."""
+        if not self._counts:
+            return list(outputs)
+        found: list[np.ndarray] = []
+        for i, (info, array) in enumerate(zip(self.outputs, outputs, strict=True)):
+            if info.count is not None:
+                part = [slice(None)] * info.count.axis + [slice(int(outputs[info.count.output]))]
+                found.append(np.ascontiguousarray(array[tuple(part)]))
+            elif i not in self._counts:
+                found.append(array)
+        return found
+
+    @lazy_property
+    def _counts(self) -> frozenset[int]:
+        """The outputs that are counts."""
+        return frozenset(info.count.output for info in self.outputs if info.count is not None)
+
     def expect_indices(self, arrays: Sequence[np.ndarray]) -> None:
         """Raises InputError if an index in the inputs is out of range."""
         for place, ranges in self._ranges:
@@ -162,6 +200,14 @@ class Signature:
                 f"no output is called {_names(unknown)}; the outputs are {_names(known)}"
             )
         return [known.index(name) for name in names]
+
+
+def _open_ended(info: TensorInfo) -> TensorInfo:
+    """Returns an output without the size that data decides."""
+    if info.count is None:
+        return info
+    axis = info.count.axis
+    return replace(info, shape=[*info.shape[:axis], None, *info.shape[axis + 1 :]], count=None)
 
 
 def _checked(value: object, info: TensorInfo) -> np.ndarray:

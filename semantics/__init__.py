@@ -21,6 +21,7 @@ from . import (  # noqa: F401
     quantization,
     recurrent,
     reduction,
+    selection,
     shape,
     sparse,
     transposed,

@@ -49,6 +49,15 @@ class Indices:
     user: str
 
 
+@dataclass(frozen=True)
+class Counted:
+    """The dimension of a value of which data decides how much is used."""
+
+    axis: int
+    count: SSAValue
+    """How much, i32[]."""
+
+
 class GraphBuilder:
     """Appends nodes to a block."""
 
@@ -56,6 +65,8 @@ class GraphBuilder:
         self.block = block
         self.max_elements = max_elements
         self.indices: list[Indices] = []
+        self.counted: dict[SSAValue, Counted] = {}
+        """Values with a dimension that is not used as a whole."""
 
     def op(
         self,

@@ -10,12 +10,13 @@ import numpy as np
 import onnx
 from onnx import NodeProto, helper
 from onnx.defs import OpSchema
+from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Block, SSAValue
 
 from ...errors import ModelError
 from ...table import Table
 from .builder import GraphBuilder, element, known_array, python_number, shape, size
-from .problems import NotConstant, Unsupported
+from .problems import Computed, NotConstant, Unsupported
 from .weights import WeightReader
 
 Results: TypeAlias = "SSAValue | Sequence[SSAValue]"
@@ -219,7 +220,8 @@ def normal_axes(axes: Sequence[int], rank: int) -> list[int]:
 
 def not_constant(what: str, value: SSAValue, graph: Block) -> Unsupported:
     """
-    Returns the error about a value that is not known: NotConstant if inputs of the graph decide it.
+    Returns the error about a value that is not known: NotConstant if small inputs of the graph
+    decide it, Computed if it is a small one that the graph computes.
     """
     message = f"{what} is not a constant"
     met, pending = {value}, [value]
@@ -229,9 +231,12 @@ def not_constant(what: str, value: SSAValue, graph: Block) -> Unsupported:
         met.update(new)
         pending += new
     inputs = [v for v in met if isinstance(v.owner, Block)]
-    if any(v.owner is not graph or size(v) > DECIDING_ELEMENTS for v in inputs):
+    if any(v.owner is not graph for v in inputs) or not isinstance(value.type, TensorType):
         return Unsupported(message)
-    return NotConstant(message, inputs)
+    if all(size(v) <= DECIDING_ELEMENTS for v in inputs):
+        return NotConstant(message, inputs)
+    is_computed = value not in inputs and size(value) <= DECIDING_ELEMENTS
+    return Computed(message) if is_computed else Unsupported(message)
 
 
 def node_label(proto: NodeProto) -> str:

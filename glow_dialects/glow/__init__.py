@@ -31,6 +31,7 @@ from . import (
     recurrent,
     reduction,
     resampling,
+    selection,
     shape,
     transposed,
 )
@@ -41,7 +42,7 @@ NODES: list[type[Node]] = nodes_of(
     *(constant, shape, arithmetic, activation, logic, convolution, pooling, matrix),
     *(normalization, attention, reduction, quantization, transposed),
     *(resampling, padding, recurrent, generic),
-    *(inverse_functions, indexing, narrow_weights),
+    *(inverse_functions, indexing, narrow_weights, selection),
 )
 GLOW = Dialect(
     "glow", [*list[type[IRDLOperation]](NODES), profile.ProfileOp], [BlobAttr, MachineAttr]

@@ -9,6 +9,7 @@ from . import (  # noqa: F401
     constant,
     convolution,
     deformed,
+    detection,
     einsum,
     fourier,
     fused_operators,
@@ -37,4 +38,5 @@ from . import (  # noqa: F401
     shape,
     training,
     transposed,
+    unique,
 )

@@ -14,5 +14,6 @@ from . import normalization as normalization
 from . import recurrent as recurrent
 from . import rows as rows
 from . import scatter as scatter
+from . import selection as selection
 from . import sparse as sparse
 from . import winograd as winograd
