@@ -76,7 +76,8 @@ class CompiledModel:
         `input_feed` has an array for each input by name, as in `__call__`. Raises InputError.
         """
         wanted = self._signature.select(output_names)
-        outputs = self._program.run(self._signature.arrays(input_feed))
+        found = self._program.run(self._signature.arrays(input_feed))
+        outputs = self._signature.results(found)
         return [outputs[i] for i in wanted]
 
     def profile(self, /, *args: object, repeat: int = 20, **kwargs: object) -> TimeProfile:

@@ -19,7 +19,7 @@ from ..errors import ModelError
 from ..glow_dialects.glow_inst.memory import NAME, QUALIFIER
 from ..glow_dialects.operator import text_of
 from ..interface.signature import IndexRange, Signature, TensorInfo
-from ..semantics.arrays import numpy_dtype
+from ..semantics.arrays import interface_dtype
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
@@ -104,5 +104,5 @@ def _infos(
         name = text_of(about.get(NAME))
         text = f"{kind}_{i}" if name is None else name
         ranges = index_ranges(about.get(RANGES))
-        infos.append(TensorInfo(text, list(t.get_shape()), numpy_dtype(t.element_type), ranges))
+        infos.append(TensorInfo(text, list(t.get_shape()), interface_dtype(t.element_type), ranges))
     return tuple(infos)
