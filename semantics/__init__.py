@@ -27,7 +27,14 @@ from . import (  # noqa: F401
     transposed,
     winograd,
 )
-from .arrays import constant_array, constant_of, element_type, make_constant, numpy_dtype
+from .arrays import (
+    constant_array,
+    constant_of,
+    element_type,
+    interface_dtype,
+    make_constant,
+    numpy_dtype,
+)
 from .registry import evaluate, has_meaning, meaning
 
 __all__ = [
@@ -36,6 +43,7 @@ __all__ = [
     "element_type",
     "evaluate",
     "has_meaning",
+    "interface_dtype",
     "make_constant",
     "meaning",
     "numpy_dtype",

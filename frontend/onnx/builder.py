@@ -159,10 +159,10 @@ class GraphBuilder:
         """Returns a binary data-parallel node on a value and a number."""
         return self.op(operator, value, self.splat_like(number, value))
 
-    def cast(self, value: SSAValue, target: Attribute) -> SSAValue:
+    def cast(self, value: SSAValue, target: Attribute, **properties: bool | str) -> SSAValue:
         if element(value) == target:
             return value
-        return self.op(CastOp, value, result=TensorType(target, shape(value)))
+        return self.op(CastOp, value, result=TensorType(target, shape(value)), **properties)
 
     def transpose(self, value: SSAValue, permutation: Sequence[int]) -> SSAValue:
         if list(permutation) == list(range(len(permutation))):
