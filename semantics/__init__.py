@@ -23,6 +23,7 @@ from . import (  # noqa: F401
     shape,
     sparse,
     transposed,
+    trees,
     winograd,
 )
 from .arrays import constant_array, constant_of, element_type, make_constant, numpy_dtype

@@ -32,6 +32,7 @@ from . import (
     resampling,
     shape,
     transposed,
+    trees,
 )
 from .base import DataParallel, Node, nodes_of
 from .machine import MachineAttr
@@ -40,7 +41,7 @@ NODES: list[type[Node]] = nodes_of(
     *(constant, shape, arithmetic, activation, logic, convolution, pooling, matrix),
     *(normalization, attention, reduction, quantization, transposed),
     *(resampling, padding, recurrent, generic),
-    *(inverse_functions, indexing),
+    *(inverse_functions, indexing, trees),
 )
 GLOW = Dialect(
     "glow", [*list[type[IRDLOperation]](NODES), profile.ProfileOp], [BlobAttr, MachineAttr]

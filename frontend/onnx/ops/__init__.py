@@ -15,6 +15,7 @@ from . import (  # noqa: F401
     integer_products,
     logic,
     matrix,
+    ml_trees,
     normalization,
     ordering,
     padding,

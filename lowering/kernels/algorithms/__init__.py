@@ -17,4 +17,5 @@ from . import reduction as reduction
 from . import rows as rows
 from . import scatter as scatter
 from . import sparse as sparse
+from . import trees as trees
 from . import winograd as winograd
