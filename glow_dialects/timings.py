@@ -180,6 +180,13 @@ class Timings:
     Bytes of filters that are read for all tiles, below which threads lose more by waiting for each
     other between the steps of a block than by blocks that do not come out even.
     """
+
+    # decision trees
+
+    walked_rows: int = 64
+    """Rows that walk through a decision tree before the next one: they repay its way into L1."""
+    walks_together: int = 64
+    """Walks that take a step before any of them takes the next one, so that none waits."""
     near_block_tiles: int = 28
     """Tiles of a block that stays in the second cache, as the choice of the algorithm assumes."""
 

@@ -25,6 +25,7 @@ from . import (  # noqa: F401
     shape,
     sparse,
     transposed,
+    trees,
     winograd,
 )
 from .arrays import (

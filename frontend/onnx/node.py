@@ -26,6 +26,8 @@ DECIDING_ELEMENTS = 4096
 """Elements up to which an input of a model may decide shapes: programs are made for its values."""
 CONTRIB = "com.microsoft"
 """The domain of onnxruntime's own operators, which its quantizer writes."""
+ML = "ai.onnx.ml"
+"""The domain of ONNX's operators of classical machine learning."""
 GLOW = "ai.glow"
 """The domain of operators that a model states itself."""
 
@@ -250,6 +252,7 @@ def node_label(proto: NodeProto) -> str:
 __all__ = [
     "CONTRIB",
     "GLOW",
+    "ML",
     "Converter",
     "OnnxNode",
     "converter",

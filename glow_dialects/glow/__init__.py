@@ -34,6 +34,7 @@ from . import (
     selection,
     shape,
     transposed,
+    trees,
 )
 from .base import DataParallel, Node, nodes_of
 from .machine import MachineAttr
@@ -42,7 +43,7 @@ NODES: list[type[Node]] = nodes_of(
     *(constant, shape, arithmetic, activation, logic, convolution, pooling, matrix),
     *(normalization, attention, reduction, quantization, transposed),
     *(resampling, padding, recurrent, generic),
-    *(inverse_functions, indexing, narrow_weights, selection),
+    *(inverse_functions, indexing, narrow_weights, selection, trees),
 )
 GLOW = Dialect(
     "glow", [*list[type[IRDLOperation]](NODES), profile.ProfileOp], [BlobAttr, MachineAttr]

@@ -19,6 +19,7 @@ from . import (  # noqa: F401
     integer_products,
     logic,
     matrix,
+    ml_trees,
     narrow_weights,
     normalization,
     ordering,

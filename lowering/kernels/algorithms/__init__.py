@@ -16,4 +16,5 @@ from . import rows as rows
 from . import scatter as scatter
 from . import selection as selection
 from . import sparse as sparse
+from . import trees as trees
 from . import winograd as winograd
