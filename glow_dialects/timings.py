@@ -234,7 +234,7 @@ class Timings:
     """Positions of a query that repay turning keys around, and putting values together."""
     narrow_panel_vectors: int = 2
     """Vectors of a panel of weights of a few bits."""
-    least_unpacked_rows: int = 4
+    least_unpacked_rows: int = 24
     """Rows of a product that repay unpacking weights of a few bits to memory."""
     least_turned_rows: int = 16
     """Rows of a product that repay turning around a factor that is stored transposed."""

@@ -43,9 +43,9 @@ class BlockQuantizedMatMulOp(Structured):
     """
     `input` [..., K] times the transpose of a matrix [N, K] of numbers of `bits` bits. Element
     `[j, t]` of the matrix is `scales[j, b] * (q[j, t] - zero_points[j, b])`, where `b` is the
-    number of the block of the row that contains `t`. The numbers `q` are packed into bytes [N, blocks,
-    bytes of a block], the first one into the lowest bits. Zero points are [N, blocks], or one for
-    all [1, 1]. The last block may be longer than what is left of a row.
+    number of the block of the row that contains `t`. The numbers `q` are packed into bytes [N,
+    blocks, bytes of a block], the first one into the lowest bits. Zero points are [N, blocks], or
+    one for all [1, 1]. The last block may be longer than what is left of a row.
 
     ```mlir
     %r = glow.block_quantized_matmul %x, %w, %s, %z bits 4

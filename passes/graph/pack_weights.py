@@ -153,7 +153,8 @@ class _Rules:
 
     def narrow(self, node: BlockQuantizedMatMulOp, build: Build) -> SSAValue | None:
         columns = shape_of(node.weights.type)[0]
-        vectors = TIMINGS.narrow_panel_vectors
+        many = prod(shape_of(node.input.type)[:-1]) >= TIMINGS.least_unpacked_rows
+        vectors = self.machine.panel_vectors if many else TIMINGS.narrow_panel_vectors
         return packed_product(node, build, panel_width(columns, self.lanes, vectors))
 
     def _skipping(
