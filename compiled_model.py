@@ -48,7 +48,8 @@ class CompiledModel:
         self._stages_lock = threading.RLock()
         self._memory = memory
         self._program = program
-        self._signature = signature
+        self._signature = signature.visible
+        self._used = signature.used
         self._times = dict(times)
         self._sizes = dict(sizes or {})
 
@@ -76,8 +77,13 @@ class CompiledModel:
         `input_feed` has an array for each input by name, as in `__call__`. Raises InputError.
         """
         wanted = self._signature.select(output_names)
-        outputs = self._program.run(self._signature.arrays(input_feed))
+        found = self.computed(self._signature.arrays(input_feed))
+        outputs = self._signature.results(found)
         return [outputs[i] for i in wanted]
+
+    def computed(self, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
+        """Returns all outputs for inputs in their order, as `Signature.arrays` returns them."""
+        return self._used(self._program.run(inputs))
 
     def profile(self, /, *args: object, repeat: int = 20, **kwargs: object) -> TimeProfile:
         """

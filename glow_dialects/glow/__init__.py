@@ -22,6 +22,7 @@ from . import (
     inverse_functions,
     logic,
     matrix,
+    narrow_weights,
     normalization,
     padding,
     pooling,
@@ -30,8 +31,10 @@ from . import (
     recurrent,
     reduction,
     resampling,
+    selection,
     shape,
     transposed,
+    trees,
 )
 from .base import DataParallel, Node, nodes_of
 from .machine import MachineAttr
@@ -40,7 +43,7 @@ NODES: list[type[Node]] = nodes_of(
     *(constant, shape, arithmetic, activation, logic, convolution, pooling, matrix),
     *(normalization, attention, reduction, quantization, transposed),
     *(resampling, padding, recurrent, generic),
-    *(inverse_functions, indexing),
+    *(inverse_functions, indexing, narrow_weights, selection, trees),
 )
 GLOW = Dialect(
     "glow", [*list[type[IRDLOperation]](NODES), profile.ProfileOp], [BlobAttr, MachineAttr]
