@@ -43,9 +43,7 @@ def chosen_places(build: GraphBuilder, mask: SSAValue) -> SSAValue:
     return places
 
 
-def coordinates(
-    build: GraphBuilder, places: SSAValue, sizes: Sequence[int]
-) -> list[SSAValue]:
+def coordinates(build: GraphBuilder, places: SSAValue, sizes: Sequence[int]) -> list[SSAValue]:
     """Returns the index along each dimension of places in row-major order."""
     found: list[SSAValue] = []
     for stride, length in zip(row_major_strides(sizes), sizes, strict=True):

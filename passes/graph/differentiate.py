@@ -83,16 +83,12 @@ class Graph:
             return [Parameter(n, v) for n, v in self.inputs.items() if _is_float(v)]
         for name in names:
             if name not in known:
-                raise failure(
-                    self.function,
+                raise CompileError(
                     f"expected an input or a constant for 'wrt', found {name!r}; "
-                    f"there are {', '.join(known) or 'none'}",
-                    names=[],
+                    f"there are {', '.join(known) or 'none'}"
                 )
             if not _is_float(known[name]):
-                raise failure(
-                    self.function, f"{name} has type {known[name].type}, not floats", names=[]
-                )
+                raise CompileError(f"{name} has type {known[name].type}, not floats")
         return [Parameter(n, known[n]) for n in names]
 
     def result(self, name: str) -> tuple[str, SSAValue]:
@@ -100,10 +96,8 @@ class Graph:
         if not name and self.results:
             name = next(iter(self.results))
         if name not in self.results:
-            raise failure(
-                self.function,
-                f"expected a result for 'of', found {name!r}; there are {', '.join(self.results)}",
-                names=[],
+            raise CompileError(
+                f"expected a result for 'of', found {name!r}; there are {', '.join(self.results)}"
             )
         return name, self.results[name]
 
@@ -177,7 +171,7 @@ def _path(value: SSAValue, dependent: set[SSAValue], parameters: Sequence[Parame
 def _seed(graph: Graph, name: str, loss: SSAValue, build: Build) -> SSAValue:
     """Returns the adjoint of the loss: 1, or an input for what is no scalar."""
     if not _is_float(loss):
-        raise failure(graph.function, f"{name} has type {loss.type}, not floats", names=[])
+        raise CompileError(f"{name} has type {loss.type}, not floats")
     if prod(shape_of(loss.type)) == 1:
         return build.splat(1.0, loss.type)
     return graph.add_input(f"seed.{name}", loss)
@@ -192,11 +186,9 @@ def add_gradients(graph: Graph, of: str, parameters: Sequence[Parameter], seeded
     """
     name, loss = graph.result(of)
     if prod(shape_of(loss.type)) != 1 and not seeded:
-        raise failure(
-            graph.function,
+        raise CompileError(
             f"expected a scalar to differentiate, found {name} of type {loss.type}; "
-            "reduce it, or give a seed with seed=true",
-            names=[],
+            "reduce it, or give a seed with seed=true"
         )
     build = Build()
     dependent = dependents(graph.block, parameters)
@@ -308,7 +300,7 @@ class DifferentiatePass(ModulePass):
         graph = Graph(function)
         parameters = graph.parameters(self.wrt)
         if not parameters:
-            raise failure(function, "has no input of floats to differentiate with respect to")
+            raise CompileError("there is no input of floats to differentiate with respect to")
         if self.mode == REVERSE:
             add_gradients(graph, self.of, parameters, self.seed)
         else:

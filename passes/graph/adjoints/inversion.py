@@ -247,7 +247,10 @@ def as_term(form: Affine) -> Term:
             total = typing.arithmetic("+" if factor > 0 else "-", total, value, 0)
     if total is None:
         return integer(form.constant)
-    return typing.arithmetic("+", total, integer(form.constant), 0) if form.constant else total
+    sign = "+" if form.constant > 0 else "-"
+    return (
+        typing.arithmetic(sign, total, integer(abs(form.constant)), 0) if form.constant else total
+    )
 
 
 def all_of(conditions: Sequence[Term]) -> Term:

@@ -41,15 +41,16 @@ CASES = {
         : (tensor<7x5xf64>) -> tensor<3x2xf64>""",
     "diagonal": """%r = glow.generic %x formula "y[i] = x[i, i] * x[i, 0]"
         : (tensor<4x4xf64>) -> tensor<4xf64>""",
-    "window": """%r = glow.generic %x, %w formula "y[i] = sum(k) x[2 * i + 3 * k - 1 | outside: 2] * w[k]"
+    "window": """%r = glow.generic %x, %w
+        formula "y[i] = sum(k) x[2 * i + 3 * k - 1 | outside: 2] * w[k] for i < 4"
         : (tensor<11xf64>, tensor<3xf64>) -> tensor<4xf64>""",
     "bag": """%r = glow.generic %x, %n formula "y[b, d] = sum(t) x[clamp(n[b, t], 0, 4), d]"
         : (tensor<5x3xf64>, tensor<2x4xi64>) -> tensor<2x3xf64>""",
     "parts": """%r = glow.generic %x formula "y[i] = x[i // 3] ** 2 * x[i % 3] for i < 12"
         : (tensor<5xf64>) -> tensor<12xf64>""",
 }
-WITHOUT = {"rnn", "lstm", "gru"}
-"""Operators of floats that have no derivative yet."""
+WITHOUT = {"rnn", "lstm", "gru", "tree_ensemble", "block_quantized_matmul"}
+"""Operators of floats that have no derivative yet, or that do not exist in f64."""
 _ABOVE = {"acosh": 1.1}
 """Where functions are defined, if not below 1."""
 
@@ -192,5 +193,5 @@ def test_an_operator_without_a_rule_is_named_with_the_path() -> None:
     class_without: type[Node] = next(n for n in NODES if short_name(n) == "rnn")
     example = _EXAMPLE.search(inspect.getdoc(class_without) or "")
     assert example is not None
-    with pytest.raises(CompileError, match="glow.rnn %r: has no rule .* path glow.rnn %r <- x"):
+    with pytest.raises(CompileError, match=r"glow\.rnn %r: has no rule .* path glow\.rnn %r <- x"):
         _differentiated(_function(example[1]), seed=True)
