@@ -126,8 +126,8 @@ KINDS = Kinds()
 def check_stages(model: glow.CompiledModel, rng: np.random.Generator, whole: bool = False) -> None:
     """
     Stages go through their text and back: the whole of each, or the functions that have an
-    operation of a new kind, also beside the stages and networks before, and one in 32 of the others,
-    each time others. The rest become declarations.
+    operation of a new kind, also beside the stages and networks before, and one in 32 of the
+    others, each time others. The rest become declarations.
 
     Kernels have to be generated again for this, so they are looked at in one of three networks
     that are not whole, each time in others.
