@@ -9,7 +9,6 @@ from . import dot as dot
 from . import elementwise as elementwise
 from . import formula as formula
 from . import matrix as matrix
-from . import normalization as normalization
 from . import recurrent as recurrent
 from . import rows as rows
 from . import scatter as scatter

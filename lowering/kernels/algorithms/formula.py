@@ -35,6 +35,7 @@ from ....glow_dialects.formula.statement import (
     walk,
 )
 from ....glow_dialects.glow.matrix import FullyConnectedOp
+from ....glow_dialects.glow.normalization import LocalResponseNormOp, LogSoftmaxOp
 from ....glow_dialects.glow.reduction import ReduceMeanOp
 from ....glow_dialects.glow.structured import Structured
 from ....glow_dialects.glow_nest.affine import Access, Affine, Dim, Index, Indirect, View
@@ -64,7 +65,7 @@ _COMBINES = {
 
 
 # one nest each, unlike their decompositions
-@kernel(FullyConnectedOp, ReduceMeanOp)
+@kernel(FullyConnectedOp, LocalResponseNormOp, LogSoftmaxOp, ReduceMeanOp)
 @default_kernel
 def formula(k: Kernel) -> None:
     """Computes the result of a formula."""

@@ -11,16 +11,17 @@ from math import prod
 
 from ....glow_dialects.elements import compute_type
 from ....glow_dialects.glow.elementwise import X, Y, Z
-from ....glow_dialects.glow.normalization import GroupNormOp, LayerNormOp, RmsNormOp
+from ....glow_dialects.glow.normalization import GroupNormOp, LayerNormOp, RmsNormOp, SoftmaxOp
 from ....glow_dialects.glow_nest.affine import Access, Affine, Dim
 from ....glow_dialects.glow_nest.body import Body
 from ....glow_dialects.glow_nest.nest import Combine, Nest, Reduction
 from ....glow_dialects.scalar import Expr, arguments, exp, multiply_add, sqrt
 from ..registry import Kernel, kernel, total, view_dims
 from ..schedules.blocking import rows_together
+from .formula import formula
 from .row_blocks import Rows, for_rows
 
-EXPONENTIAL = exp(X - Y)
+_EXPONENTIAL = exp(X - Y)
 """The exponential of an element minus the maximum `y` of its row."""
 
 
@@ -41,12 +42,17 @@ def store_reduction(
 # softmax
 
 
-def softmax_rows(k: Kernel) -> None:
+@kernel(SoftmaxOp)
+def softmax(k: Kernel) -> None:
     """
     Computes for each row its maximum, the exponentials of the differences to it, their sum, and the
-    quotients.
+    quotients. Rows that are not contiguous are computed as their formula says, all at a time.
     """
     (x,) = k.operands
+    axis = k.call.int("axis")
+    if axis != x.rank - 1 or not x.strides[axis] == k.result.strides[axis] == 1:
+        formula(k)
+        return
     element = compute_type(x.element)
     j = Dim("j", x.shape[-1])
     count = rows_together(prod(x.shape[:-1]))
@@ -56,7 +62,7 @@ def softmax_rows(k: Kernel) -> None:
     def visit(rows: Rows) -> None:
         i = rows.row
         read = x[[*rows.place, j]]
-        softmax_of_rows(k, i, j, read, powers[[i, j]], peak[[i]], share[[i]], EXPONENTIAL)
+        softmax_of_rows(k, i, j, read, powers[[i, j]], peak[[i]], share[[i]], _EXPONENTIAL)
         k.finish([i, j], [*rows.place, j], [powers[[i, j]], share[[i]]], X * Y)
 
     for_rows(k, x.rank - 1, [x], count, visit)
