@@ -25,20 +25,6 @@ _EXPONENTIAL = exp(X - Y)
 """The exponential of an element minus the maximum `y` of its row."""
 
 
-def store_reduction(
-    k: Kernel,
-    dims: Sequence[Dim],
-    reduced: Sequence[Dim],
-    reduction: Reduction,
-    target: Access,
-    value: Expr = X,
-    operands: Sequence[Access] = (),
-) -> None:
-    """Computes `target = value(reduction, operands)` at each point of `dims`."""
-    body = Body((value,), (target.element,))
-    k.nest(Nest(tuple(dims), (target,), body, tuple(operands), reduction, tuple(reduced)))
-
-
 # softmax
 
 
@@ -85,10 +71,10 @@ def softmax_of_rows(
     element = powers.element
     read = powers if x is None else x
     # a NaN in the row shows in the sum
-    store_reduction(k, [i], [j], total(Combine.LARGEST_NUMBER, element, read), peak)
+    k.map([i], peak, (), X, [j], total(Combine.LARGEST_NUMBER, element, read))
     body = Body((power,), (element,))
     k.nest(Nest((i, j), (powers,), body, (read, peak), in_place=x is None))
-    store_reduction(k, [i], [j], total(Combine.ADD, element, powers), share, 1.0 / X)
+    k.map([i], share, (), 1.0 / X, [j], total(Combine.ADD, element, powers))
 
 
 # normalisation
@@ -126,7 +112,7 @@ def rms_norm(k: Kernel) -> None:
     def visit(rows: Rows) -> None:
         i, at = rows.row, [*rows.place, *columns]
         squares = total(Combine.ADD, element, x[at], x[at])
-        store_reduction(k, [i], columns, squares, factor[[i]], _inverse_root(k, columns))
+        k.map([i], factor[[i]], (), _inverse_root(k, columns), columns, squares)
         k.finish([i, *columns], at, [x[at], factor[[i]], scale[columns]], X * Y * Z)
 
     for_rows(k, axis, [x], count, visit)
@@ -162,11 +148,11 @@ def _moments(
     element = mean.element
     count = max(1, prod(d.size for d in reduced))
 
-    store_reduction(k, rows, reduced, total(Combine.ADD, element, x), mean, X * (1 / count))
+    k.map(rows, mean, (), X * (1 / count), reduced, total(Combine.ADD, element, x))
     centred = X - Y
     square = Body((centred * centred,), (element,))
     squares = Reduction(Combine.ADD, element, (x, mean), square)
-    store_reduction(k, rows, reduced, squares, factor, _inverse_root(k, reduced))
+    k.map(rows, factor, (), _inverse_root(k, reduced), reduced, squares)
 
 
 def _inverse_root(k: Kernel, reduced: Sequence[Dim]) -> Expr:
