@@ -10,7 +10,6 @@ from . import elementwise as elementwise
 from . import formula as formula
 from . import matrix as matrix
 from . import narrow_weights as narrow_weights
-from . import normalization as normalization
 from . import recurrent as recurrent
 from . import rows as rows
 from . import scatter as scatter

@@ -35,11 +35,12 @@ from ....glow_dialects.formula.statement import (
     walk,
 )
 from ....glow_dialects.glow.matrix import FullyConnectedOp
+from ....glow_dialects.glow.normalization import LocalResponseNormOp, LogSoftmaxOp
 from ....glow_dialects.glow.reduction import ReduceMeanOp
 from ....glow_dialects.glow.structured import Structured
 from ....glow_dialects.glow_nest.affine import Access, Affine, Dim, Index, Indirect, View
 from ....glow_dialects.glow_nest.body import Body
-from ....glow_dialects.glow_nest.nest import Combine, Nest, Reduction
+from ....glow_dialects.glow_nest.nest import Combine, Reduction
 from ....glow_dialects.scalar import Expr, Primitive, convert
 from ....glow_dialects.views import borders
 from ..registry import Kernel, default_kernel, kernel, view_dims
@@ -65,7 +66,7 @@ _COMBINES = {
 
 
 # one nest each, unlike their decompositions
-@kernel(FullyConnectedOp, ReduceMeanOp)
+@kernel(FullyConnectedOp, LocalResponseNormOp, LogSoftmaxOp, ReduceMeanOp)
 @default_kernel
 def formula(k: Kernel) -> None:
     """Computes the result of a formula."""
@@ -120,8 +121,7 @@ class _Builder:
             k.copy(dims, target, body.accesses[0])
             return
         reduced, combined = self._reduction(reduction)
-        evaluated = Body((body.expr,), (target.element,))
-        k.nest(Nest(tuple(dims), (target,), evaluated, tuple(body.accesses), combined, reduced))
+        k.map(dims, target, body.accesses, body.expr, reduced, combined)
 
     def finish(self, segment: Segment) -> None:
         """Computes a segment of the last stage into the result."""
@@ -135,10 +135,7 @@ class _Builder:
             k.copy(dims, k.result[place], body.accesses[0])
             return
         reduced, combined = self._reduction(reduction)
-        if combined is None:
-            k.finish(dims, place, body.accesses, body.expr)
-        else:
-            k.reduce(dims, reduced, combined, place, body.accesses, body.expr)
+        k.reduce(dims, reduced, combined, place, body.accesses, body.expr)
 
     def _dim(self, loop: Loop) -> Dim:
         if loop not in self._dims:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ....glow_dialects.elements import compute_type
+from ....glow_dialects.glow.elementwise import X
 from ....glow_dialects.glow.matrix import MatMulOp
 from ....glow_dialects.glow_cpu.packed import PackedMatMulOp
 from ....glow_dialects.glow_nest.affine import Dim, Index, View, affine
@@ -15,7 +16,6 @@ from ..schedules.blocking import (
     rows_of_panels,
 )
 from .row_blocks import Rows, for_rows, in_blocks
-from .rows import store_reduction
 
 
 @kernel(MatMulOp)
@@ -73,7 +73,7 @@ def _panel(k: Kernel, rows: Rows, p: Dim | int, columns: int) -> None:
 
     def visit(few: Rows) -> None:
         dims, terms, products, place = _product(k, few, p, columns)
-        store_reduction(k, dims, terms, products, sums[dims])
+        k.map(dims, sums[dims], (), X, terms, products)
         k.finish(dims, place, [sums[dims]])
 
     in_blocks(k, rows, together, visit)
