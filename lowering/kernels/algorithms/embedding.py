@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from xdsl.dialects.builtin import IntegerType, Signedness, f32
 
-from ....glow_dialects.elements import compute_type
+from ....glow_dialects.elements import compute_type, element_bytes
 from ....glow_dialects.glow.embedding import EmbeddingBagOp, FusedEmbeddingBagOp
-from ....glow_dialects.glow_nest.affine import Access, Dim, Index, Indirect, View, affine
+from ....glow_dialects.glow_nest.affine import Access, Affine, Dim, Index, Indirect, View, affine
 from ....glow_dialects.glow_nest.body import Body
 from ....glow_dialects.glow_nest.nest import Nest
+from ....glow_dialects.machine import LINE_BYTES
 from ....glow_dialects.scalar import (
     Expr,
     Primitive,
@@ -22,6 +23,7 @@ from ....glow_dialects.scalar import (
     multiply_add,
     select,
 )
+from ....glow_dialects.timings import TIMINGS
 from ..registry import Kernel, kernel
 
 WORD = IntegerType(32, Signedness.UNSIGNED)
@@ -33,14 +35,17 @@ def embedding_bag(k: Kernel) -> None:
     data, _, weights, _ = k.operands
     element = compute_type(k.element)
     sums = k.result if k.element == element else k.scratch(k.result.shape, element)
-    m, c = Dim("m", weights.shape[0]), Dim("c", data.shape[1])
+    c = Dim("c", data.shape[1])
     k.fill(sums, 0)
-    with k.repeat(m):
+
+    def add(m: Affine) -> None:
         there = _of_bag(k, sums, m, [c])
         old, new, weight = (convert(a, element) for a in arguments(3))
         operands = (there, _of_row(k, m, c), weights[[m]])
         body = Body((multiply_add(new, weight, old),), (element,))
         k.nest(Nest((c,), (there,), body, operands, in_place=True))
+
+    _for_rows(k, add)
     if sums is not k.result:
         whole = [Dim("b", sums.shape[0]), c]
         k.copy(whole, k.result[whole], sums[whole])
@@ -55,10 +60,11 @@ def fused_embedding_bag(k: Kernel) -> None:
     bags, bits = k.result.shape[0], k.call.int("bits")
     per, size = 8 // bits, FusedEmbeddingBagOp.number_bytes(k.call)
     sums = k.scratch((bags, per, size), f32)
-    m, c = Dim("m", k.operands[1].shape[0]), Dim("c", size)
+    c = Dim("c", size)
     factor, shift = k.scratch((), f32)[()], k.scratch((), f32)[()]
     k.fill(sums, 0)
-    with k.repeat(m):
+
+    def add(m: Affine) -> None:
         _read_scale(k, m, size, factor, shift)
         for part in range(per):
             there = _of_bag(k, sums, m, [part, c])
@@ -69,13 +75,31 @@ def fused_embedding_bag(k: Kernel) -> None:
             body = Body((multiply_add(convert(number, f32), scale, old + offset),), (f32,))
             operands = (there, _of_row(k, m, c), factor, shift)
             k.nest(Nest((c,), (there,), body, operands, in_place=True))
+
+    _for_rows(k, add)
     b = Dim("b", bags)
     writes = tuple(k.result[[b, affine(c) * per + part]] for part in range(per))
     reads = tuple(sums[[b, part, c]] for part in range(per))
     k.nest(Nest((b, c), writes, Body(arguments(per), (f32,) * per), reads))
 
 
-def _read_scale(k: Kernel, m: Dim, start: int, factor: Access, shift: Access) -> None:
+def _for_rows(k: Kernel, add: Callable[[Affine], None]) -> None:
+    """Adds the nests for each index in turn, and prefetches rows that later indices name."""
+    data, indices = k.operands[:2]
+    count, ahead = indices.shape[0], TIMINGS.rows_ahead
+    line = LINE_BYTES // element_bytes(data.element)
+    first = max(0, count - ahead)
+    if first:
+        m, lines = Dim("m", first), Dim("l", -(-data.shape[1] // line))
+        with k.repeat(m):
+            k.prefetch([lines], _of_row(k, m + ahead, lines * line))
+            add(affine(m))
+    last = Dim("m", count - first)
+    with k.repeat(last):
+        add(affine(last) + first)
+
+
+def _read_scale(k: Kernel, m: Affine, start: int, factor: Access, shift: Access) -> None:
     """Computes the scale and the offset of a row, times its weight, from the bytes at its end."""
     half = bool(k.call.get("half"))
     size = 2 if half else 4
@@ -110,14 +134,14 @@ def _or(a: Expr, b: Expr | int) -> Expr:
     return apply(Primitive.OR, a, b)
 
 
-def _of_row(k: Kernel, m: Dim, column: Index) -> Access:
+def _of_row(k: Kernel, m: Affine, column: Index) -> Access:
     """Returns an element of the row that index `m` names."""
     data, indices = k.operands[:2]
     chosen = Indirect(indices[[m]], data.shape[0], data.strides[0])
     return replace(data[[0, column]], indirect=chosen)
 
 
-def _of_bag(k: Kernel, sums: View, m: Dim, place: Sequence[Index]) -> Access:
+def _of_bag(k: Kernel, sums: View, m: Affine, place: Sequence[Index]) -> Access:
     """Returns an element of the sum to which the row of index `m` belongs."""
     chosen = Indirect(k.operands[3][[m]], sums.shape[0], sums.strides[0])
     return replace(sums[[0, *place]], indirect=chosen)
