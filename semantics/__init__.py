@@ -13,6 +13,7 @@ from . import (  # noqa: F401
     constant,
     convolution,
     dot,
+    embedding,
     indexing,
     matrix,
     narrow_weights,

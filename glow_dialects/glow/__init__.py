@@ -17,6 +17,7 @@ from . import (
     attention,
     constant,
     convolution,
+    embedding,
     generic,
     indexing,
     inverse_functions,
@@ -43,7 +44,7 @@ NODES: list[type[Node]] = nodes_of(
     *(constant, shape, arithmetic, activation, logic, convolution, pooling, matrix),
     *(normalization, attention, reduction, quantization, transposed),
     *(resampling, padding, recurrent, generic),
-    *(inverse_functions, indexing, narrow_weights, selection, trees),
+    *(inverse_functions, indexing, narrow_weights, embedding, selection, trees),
 )
 GLOW = Dialect(
     "glow", [*list[type[IRDLOperation]](NODES), profile.ProfileOp], [BlobAttr, MachineAttr]

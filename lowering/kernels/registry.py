@@ -263,6 +263,10 @@ class Kernel:
         else:
             self.map(dims, write, (read,), convert(X, element))
 
+    def prefetch(self, dims: Sequence[Dim], read: Access) -> None:
+        """Prefetches what is read at each point."""
+        self.nest(Nest(tuple(dims), (), Body((), ()), (read,)))
+
     def fill(self, view: View, value: float) -> None:
         """Sets every element."""
         dims = view_dims(view)

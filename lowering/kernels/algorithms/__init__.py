@@ -7,6 +7,7 @@ from . import cumulative as cumulative
 from . import depthwise as depthwise
 from . import dot as dot
 from . import elementwise as elementwise
+from . import embedding as embedding
 from . import formula as formula
 from . import matrix as matrix
 from . import narrow_weights as narrow_weights

@@ -90,6 +90,8 @@ def _choose_turned(nest: Nest, machine: MachineDescription) -> RegisterTranspose
 
 
 def _choose_elementwise(nest: Nest, machine: MachineDescription) -> VectorSchedule:
+    if not nest.writes:
+        return Elementwise(order=nest.parallel)
     if (schedule := _choose_turned(nest, machine)) is not None:
         return schedule
 
