@@ -27,6 +27,7 @@ from . import (
     pooling,
     profile,
     quantization,
+    random,
     recurrent,
     reduction,
     resampling,
@@ -41,7 +42,7 @@ NODES: list[type[Node]] = nodes_of(
     *(constant, shape, arithmetic, activation, logic, convolution, pooling, matrix),
     *(normalization, attention, reduction, quantization, transposed),
     *(resampling, padding, recurrent, generic),
-    *(inverse_functions, indexing, selection),
+    *(inverse_functions, indexing, selection, random),
 )
 GLOW = Dialect(
     "glow", [*list[type[IRDLOperation]](NODES), profile.ProfileOp], [BlobAttr, MachineAttr]

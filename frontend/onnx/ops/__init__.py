@@ -23,6 +23,7 @@ from . import (  # noqa: F401
     pooling,
     quantization,
     quantized_operators,
+    random,
     recurrent,
     reduction,
     regions,
@@ -35,4 +36,5 @@ from . import (  # noqa: F401
     training,
     transposed,
     unique,
+    unpooling,
 )

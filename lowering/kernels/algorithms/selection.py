@@ -132,7 +132,9 @@ class _Candidates:
         """Runs the steps that are added inside only while a candidate is left."""
         k, one = self.k, Dim("one", 1)
         going = k.scratch((1,), i8)
-        k.map((), going[[0]], [self.best[()]], convert(select(X > _GONE, _number(1), _number(0)), i8))
+        k.map(
+            (), going[[0]], [self.best[()]], convert(select(X > _GONE, _number(1), _number(0)), i8)
+        )
         with k.repeat_listed(k.list_nonzeros(one, going[[one]]), 1):
             yield
 
