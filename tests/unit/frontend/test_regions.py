@@ -20,7 +20,8 @@ CASES = {
     "frames": """(float[2,50,1] x, float[16] w) => (float[2,5,9,2] y) {
         s = Constant<value_int=8>() l = Constant<value_int=16>() y = STFT(x, s, w, l) }""",
     "both sides": """(float[2,37,1] x) => (float[2,8,16,2] y) {
-        s = Constant<value_int=3>() l = Constant<value_int=16>() y = STFT<onesided=0>(x, s,, l) }""",
+        s = Constant<value_int=3>() l = Constant<value_int=16>()
+        y = STFT<onesided=0>(x, s,, l) }""",
     "statistics": BATCH_NORM,
 }
 
