@@ -79,7 +79,8 @@ class CompiledModel:
         `input_feed` has an array for each input by name, as in `__call__`. Raises InputError.
         """
         wanted = self._signature.select(output_names)
-        outputs = self.computed(self._signature.arrays(input_feed))
+        found = self.computed(self._signature.arrays(input_feed))
+        outputs = self._signature.results(found)
         return [outputs[i] for i in wanted]
 
     def computed(self, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:

@@ -114,7 +114,7 @@ class DecidingInputs:
     def arrays(self, values: Sequence[InputValue]) -> dict[str, np.ndarray]:
         """Returns values as arrays, by the names of their inputs."""
         return {
-            self._inputs[i].name: np.frombuffer(data, self._inputs[i].dtype).reshape(shape)
+            self._inputs[i].name: np.frombuffer(data, self._inputs[i].memory_dtype).reshape(shape)
             for i, shape, data in values
         }
 

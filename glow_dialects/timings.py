@@ -180,6 +180,13 @@ class Timings:
     Bytes of filters that are read for all tiles, below which threads lose more by waiting for each
     other between the steps of a block than by blocks that do not come out even.
     """
+
+    # decision trees
+
+    walked_rows: int = 64
+    """Rows that walk through a decision tree before the next one: they repay its way into L1."""
+    walks_together: int = 64
+    """Walks that take a step before any of them takes the next one, so that none waits."""
     near_block_tiles: int = 28
     """Tiles of a block that stays in the second cache, as the choice of the algorithm assumes."""
 
@@ -225,6 +232,10 @@ class Timings:
     """Positions of a query that meet the keys of an attention at a time."""
     least_dense_queries: int = 16
     """Positions of a query that repay turning keys around, and putting values together."""
+    narrow_panel_vectors: int = 2
+    """Vectors of a panel of weights of a few bits."""
+    least_unpacked_rows: int = 24
+    """Rows of a product that repay unpacking weights of a few bits to memory."""
     least_turned_rows: int = 16
     """Rows of a product that repay turning around a factor that is stored transposed."""
     most_turned_terms: int = 256

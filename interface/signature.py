@@ -12,7 +12,15 @@ from ..errors import InputError
 from ..lazy import lazy_property
 from ..wording import counted
 
-_ORT_NAMES = {"float32": "float", "float64": "double"}
+_ORT_NAMES = {
+    "float32": "float",
+    "float64": "double",
+    "float4_e2m1fn": "float4e2m1",
+    "float8_e8m0fnu": "float8e8m0",
+}
+_IN_BYTES = {name: np.dtype(np.int8) for name in ("int2", "int4")}
+_IN_BYTES |= {name: np.dtype(np.uint8) for name in ("uint2", "uint4")}
+"""How programs hold the integers of ml_dtypes, whose bytes have only the bits that they need."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +68,10 @@ class TensorInfo:
     None for one of an output that has no name, or whose size data decides.
     """
     dtype: np.dtype
-    """The dtype, in the machine's byte order. bfloat16 is the dtype of the `ml_dtypes` package."""
+    """
+    The dtype, in the machine's byte order. bfloat16, floats of up to 8 bits, and integers of fewer
+    are those of the `ml_dtypes` package.
+    """
     ranges: tuple[IndexRange, ...] = ()
     """Of indices in the input, for each operator that takes them as they are."""
     count: Count | None = None
@@ -74,7 +85,13 @@ class TensorInfo:
     @property
     def type(self) -> str:
         """The type as onnxruntime spells it, for example `tensor(float)`."""
-        return f"tensor({_ORT_NAMES.get(self.dtype.name, self.dtype.name)})"
+        name = self.dtype.name
+        return f"tensor({_ORT_NAMES.get(name, name.replace('_', ''))})"
+
+    @property
+    def memory_dtype(self) -> np.dtype:
+        """The dtype in which programs hold the elements."""
+        return _IN_BYTES.get(self.dtype.name, self.dtype)
 
     def fits(self, shape: Sequence[int]) -> bool:
         """Returns whether an array may have this shape."""
@@ -125,8 +142,8 @@ class Signature:
 
     def arrays(self, feed: Mapping[str, object]) -> list[np.ndarray]:
         """
-        Returns C-contiguous arrays in the machine's byte order, in the order of the inputs. It
-        copies only arrays that are not so already.
+        Returns C-contiguous arrays in the machine's byte order, in the order of the inputs, as
+        programs take them. It copies only arrays that are not so already.
 
         Raises InputError for an unknown or missing name, a wrong shape, a wrong dtype, or an index
         out of range.
@@ -135,6 +152,8 @@ class Signature:
             self._check_names(feed)
         arrays = [_checked(feed[info.name], info) for info in self.inputs]
         self.expect_indices(arrays)
+        for i in self._narrow_inputs:
+            arrays[i] = arrays[i].astype(self.inputs[i].memory_dtype)
         return arrays
 
     @lazy_property
@@ -169,6 +188,12 @@ class Signature:
         """The outputs that are counts."""
         return frozenset(info.count.output for info in self.outputs if info.count is not None)
 
+    def results(self, arrays: Sequence[np.ndarray]) -> Sequence[np.ndarray]:
+        """Returns the outputs of a program in the dtypes that are declared."""
+        if not self._narrow_outputs:
+            return arrays
+        return [a.astype(o.dtype, copy=False) for a, o in zip(arrays, self.outputs, strict=True)]
+
     def expect_indices(self, arrays: Sequence[np.ndarray]) -> None:
         """Raises InputError if an index in the inputs is out of range."""
         for place, ranges in self._ranges:
@@ -178,6 +203,14 @@ class Signature:
     @lazy_property
     def _ranges(self) -> list[tuple[int, tuple[IndexRange, ...]]]:
         return [(i, info.ranges) for i, info in enumerate(self.inputs) if info.ranges]
+
+    @lazy_property
+    def _narrow_inputs(self) -> list[int]:
+        return _narrow(self.inputs)
+
+    @lazy_property
+    def _narrow_outputs(self) -> list[int]:
+        return _narrow(self.outputs)
 
     @lazy_property
     def _names(self) -> frozenset[str]:
@@ -219,6 +252,10 @@ def _open_ended(info: TensorInfo) -> TensorInfo:
         return info
     axis = info.count.axis
     return replace(info, shape=[*info.shape[:axis], None, *info.shape[axis + 1 :]], count=None)
+
+
+def _narrow(infos: Sequence[TensorInfo]) -> list[int]:
+    return [i for i, info in enumerate(infos) if info.dtype != info.memory_dtype]
 
 
 def _checked(value: object, info: TensorInfo) -> np.ndarray:

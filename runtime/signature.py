@@ -20,7 +20,7 @@ from ..errors import ModelError
 from ..glow_dialects.glow_inst.memory import NAME, QUALIFIER
 from ..glow_dialects.operator import text_of
 from ..interface.signature import Count, IndexRange, Signature, TensorInfo
-from ..semantics.arrays import numpy_dtype
+from ..semantics.arrays import interface_dtype
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
@@ -113,9 +113,8 @@ def _infos(
         text = f"{kind}_{i}" if name is None else name
         ranges = index_ranges(about.get(RANGES))
         shape, count = list(t.get_shape()), _count(about.get(COUNT))
-        infos.append(
-            TensorInfo(text, shape, numpy_dtype(t.element_type), ranges, count, RANDOM in about)
-        )
+        dtype = interface_dtype(t.element_type)
+        infos.append(TensorInfo(text, shape, dtype, ranges, count, RANDOM in about))
     return tuple(infos)
 
 

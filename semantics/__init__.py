@@ -15,6 +15,7 @@ from . import (  # noqa: F401
     dot,
     indexing,
     matrix,
+    narrow_weights,
     normalization,
     pooling,
     quantization,
@@ -24,9 +25,17 @@ from . import (  # noqa: F401
     shape,
     sparse,
     transposed,
+    trees,
     winograd,
 )
-from .arrays import constant_array, constant_of, element_type, make_constant, numpy_dtype
+from .arrays import (
+    constant_array,
+    constant_of,
+    element_type,
+    interface_dtype,
+    make_constant,
+    numpy_dtype,
+)
 from .registry import evaluate, has_meaning, meaning
 
 __all__ = [
@@ -35,6 +44,7 @@ __all__ = [
     "element_type",
     "evaluate",
     "has_meaning",
+    "interface_dtype",
     "make_constant",
     "meaning",
     "numpy_dtype",

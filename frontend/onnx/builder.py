@@ -8,13 +8,14 @@ from math import prod
 from typing import Any
 
 import numpy as np
-from xdsl.dialects.builtin import TensorType
+from xdsl.dialects.builtin import DictionaryAttr, TensorType
 from xdsl.ir import Attribute, Block, SSAValue
 
 from ...glow_dialects.blob import BlobAttr
 from ...glow_dialects.elements import is_float, num_elements, tensor_type
 from ...glow_dialects.glow.base import Node
 from ...glow_dialects.glow.constant import ConstantOp, SplatOp
+from ...glow_dialects.glow.generic import GenericOp
 from ...glow_dialects.glow.logic import CastOp
 from ...glow_dialects.glow.quantization import DequantizeOp, StorageCastOp
 from ...glow_dialects.glow.random import WORD
@@ -25,7 +26,7 @@ from ...glow_dialects.glow.shape import (
     SliceOp,
     TransposeOp,
 )
-from ...glow_dialects.operator import element_of, shape_of
+from ...glow_dialects.operator import element_of, shape_of, to_attribute
 from ...semantics import evaluate
 from ...semantics.arrays import INLINE_ELEMENTS, constant_of, make_constant
 from .element_types import check_shape
@@ -174,10 +175,10 @@ class GraphBuilder:
         """Returns a binary data-parallel node on a value and a number."""
         return self.op(operator, value, self.splat_like(number, value))
 
-    def cast(self, value: SSAValue, target: Attribute) -> SSAValue:
+    def cast(self, value: SSAValue, target: Attribute, **properties: bool | str) -> SSAValue:
         if element(value) == target:
             return value
-        return self.op(CastOp, value, result=TensorType(target, shape(value)))
+        return self.op(CastOp, value, result=TensorType(target, shape(value)), **properties)
 
     def transpose(self, value: SSAValue, permutation: Sequence[int]) -> SSAValue:
         if list(permutation) == list(range(len(permutation))):
@@ -198,6 +199,26 @@ class GraphBuilder:
         if tuple(sizes) == shape(value) and all(s == 1 for s in strides):
             return value
         return self.op(SliceOp, value, starts=starts, sizes=sizes, strides=strides)
+
+    def formula(
+        self,
+        text: str,
+        *operands: SSAValue,
+        shape: Sequence[int],
+        element: Attribute | None = None,
+        **constants: float,
+    ) -> SSAValue:
+        """
+        Returns the result of a formula, which has this shape, on operands in the order in which it
+        first reads them.
+        """
+        properties: dict[str, Attribute] = {"formula": to_attribute(text)}
+        if constants:
+            named = {name: to_attribute(value) for name, value in constants.items()}
+            properties["constants"] = DictionaryAttr(named)
+        types = [o.type for o in operands]
+        result = GenericOp.result_type(types, properties, shape, element)
+        return self.op(GenericOp, *operands, result=result, **properties)
 
     def chain(self, value: SSAValue, *steps: type[Node]) -> SSAValue:
         """Emits unary nodes, one after the other."""

@@ -23,7 +23,7 @@ from .builder import GraphBuilder
 from .control_flow import CONTROL_FLOW
 from .counted import note_counted
 from .functions import Body, Functions, depends_on_types
-from .node import CONTRIB, GLOW, Converter, OnnxNode, find_converter, find_schema, node_label
+from .node import CONTRIB, GLOW, Converter, OnnxNode, find_converter, find_schema, node_label, onnx_knows
 from .order import sort_nodes
 from .problems import (
     Computed,
@@ -312,6 +312,9 @@ def _definition(proto: NodeProto, opsets: Mapping[str, int]) -> tuple[OpSchema |
     version.
     """
     domain = "" if proto.domain == "ai.onnx" else proto.domain
+    if not domain and find_converter(proto.op_type, CONTRIB, 1) and not onnx_knows(proto.op_type):
+        # onnxruntime's optimizer writes some of its operators into the default domain
+        return None, CONTRIB, 1
     opset = opsets.get(domain, 0)
     return (find_schema(proto.op_type, domain, opset) if opset else None), domain, opset
 

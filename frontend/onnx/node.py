@@ -26,6 +26,8 @@ DECIDING_ELEMENTS = 4096
 """Elements up to which an input of a model may decide shapes: programs are made for its values."""
 CONTRIB = "com.microsoft"
 """The domain of onnxruntime's own operators, which its quantizer writes."""
+ML = "ai.onnx.ml"
+"""The domain of ONNX's operators of classical machine learning."""
 GLOW = "ai.glow"
 """The domain of operators that a model states itself."""
 
@@ -67,6 +69,12 @@ def find_schema(name: str, domain: str, opset: int) -> OpSchema | None:
     except onnx.defs.SchemaError:
         return None
     return None if schema.deprecated else schema
+
+
+@cache
+def onnx_knows(name: str) -> bool:
+    """Returns whether any opset of ONNX's default domain has an operator of this name."""
+    return onnx.defs.has(name)
 
 
 class OnnxNode:
@@ -244,6 +252,7 @@ def node_label(proto: NodeProto) -> str:
 __all__ = [
     "CONTRIB",
     "GLOW",
+    "ML",
     "Converter",
     "OnnxNode",
     "converter",
@@ -254,5 +263,6 @@ __all__ = [
     "normal_axes",
     "normal_axis",
     "not_constant",
+    "onnx_knows",
     "shape",
 ]

@@ -22,6 +22,7 @@ from . import (
     inverse_functions,
     logic,
     matrix,
+    narrow_weights,
     normalization,
     padding,
     pooling,
@@ -34,6 +35,7 @@ from . import (
     selection,
     shape,
     transposed,
+    trees,
 )
 from .base import DataParallel, Node, nodes_of
 from .machine import MachineAttr
@@ -42,7 +44,7 @@ NODES: list[type[Node]] = nodes_of(
     *(constant, shape, arithmetic, activation, logic, convolution, pooling, matrix),
     *(normalization, attention, reduction, quantization, transposed),
     *(resampling, padding, recurrent, generic),
-    *(inverse_functions, indexing, selection, random),
+    *(inverse_functions, indexing, narrow_weights, selection, trees, random),
 )
 GLOW = Dialect(
     "glow", [*list[type[IRDLOperation]](NODES), profile.ProfileOp], [BlobAttr, MachineAttr]

@@ -16,8 +16,9 @@ from math import prod
 
 from xdsl.dialects.builtin import i1
 
-from ....glow_dialects.elements import is_float
+from ....glow_dialects.elements import compute_type, is_float
 from ....glow_dialects.formula.ranges import interval
+from ....glow_dialects.formula.segments import Segment, segments
 from ....glow_dialects.formula.statement import (
     Apply,
     Constant,
@@ -33,13 +34,15 @@ from ....glow_dialects.formula.statement import (
     points,
     walk,
 )
+from ....glow_dialects.glow.matrix import FullyConnectedOp
+from ....glow_dialects.glow.reduction import ReduceMeanOp
 from ....glow_dialects.glow.structured import Structured
 from ....glow_dialects.glow_nest.affine import Access, Affine, Dim, Index, Indirect, View
 from ....glow_dialects.glow_nest.body import Body
 from ....glow_dialects.glow_nest.nest import Combine, Nest, Reduction
 from ....glow_dialects.scalar import Expr, Primitive, convert
 from ....glow_dialects.views import borders
-from ..registry import Kernel, default_kernel, view_dims
+from ..registry import Kernel, default_kernel, kernel, view_dims
 from .formula_expr import Expressions, element_of_term
 from .whole_numbers import whole_numbers
 
@@ -61,6 +64,8 @@ _COMBINES = {
 }
 
 
+# one nest each, unlike their decompositions
+@kernel(FullyConnectedOp, ReduceMeanOp)
 @default_kernel
 def formula(k: Kernel) -> None:
     """Computes the result of a formula."""
@@ -70,7 +75,8 @@ def formula(k: Kernel) -> None:
     builder = _Builder(k)
     for stage in statement.stages[:-1]:
         builder.store(stage)
-    builder.finish(statement.result)
+    for segment in segments(statement.result):
+        builder.finish(segment)
 
 
 @dataclass(frozen=True)
@@ -117,10 +123,12 @@ class _Builder:
         evaluated = Body((body.expr,), (target.element,))
         k.nest(Nest(tuple(dims), (target,), evaluated, tuple(body.accesses), combined, reduced))
 
-    def finish(self, stage: Stage) -> None:
-        """Computes the last stage into the result."""
+    def finish(self, segment: Segment) -> None:
+        """Computes a segment of the last stage into the result."""
+        stage = segment.stage
         k, value = self._k, self._prepared(stage.value, stage.loops)
-        dims, place = [self._dim(loop) for loop in stage.loops], self._place(stage)
+        dims = [self._dim(loop) for loop in stage.loops]
+        place = [p + s for p, s in zip(self._place(stage), segment.starts, strict=True)]
         reduction = _reduction_in(value)
         body = Expressions(value, self._access, reduction)
         if k.stores_as_is and _moves(value, body, k.result[place]):
@@ -172,6 +180,8 @@ class _Builder:
             case Apply():
                 parts = tuple(self._rewritten(a, main, scope) for a in term.arguments)
                 made = replace(term, arguments=parts)
+            case Convert(operand=Reduce()) if term.operand is not main:
+                made = self._stored(term)
             case Convert():
                 made = replace(term, operand=self._rewritten(term.operand, main, scope))
             case Constant() | LoopValue():
@@ -298,7 +308,7 @@ class _Builder:
                 return reduced, Reduction(combine, element, factors)
         body = Expressions(term.body, self._access)
         reads = tuple(body.accesses) or (self._whole_numbers(1)[[0]],)
-        if body.expr.index == 0 and reads[0].element == element:
+        if body.expr.index == 0 and compute_type(reads[0].element) == element:
             return reduced, Reduction(combine, element, reads)
         # sums of small indices may be large
         each = body.expr if element_of_term(term.body) == element else convert(body.expr, element)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from ....glow_dialects.elements import compute_type
-from ....glow_dialects.glow.elementwise import X, Y
-from ....glow_dialects.glow.matrix import FullyConnectedOp, MatMulOp
+from ....glow_dialects.glow.matrix import MatMulOp
 from ....glow_dialects.glow_cpu.packed import PackedMatMulOp
 from ....glow_dialects.glow_nest.affine import Dim, Index, View, affine
 from ....glow_dialects.glow_nest.nest import Combine, Reduction
@@ -40,16 +39,6 @@ def matmul(k: Kernel) -> None:
     element = compute_type(k.element)
     reduction = total(Combine.ADD, element, lhs[[*batch, i, t]], rhs[[*batch, t, j]])
     k.reduce([*batch, i, j], [t], reduction, [*batch, i, j])
-
-
-@kernel(FullyConnectedOp)
-def fully_connected(k: Kernel) -> None:
-    """Computes `y[i, j] = bias[j] + sum(x[i, t] * weights[j, t])`."""
-    x, weights, bias = k.operands
-    i, j, t = Dim("i", x.shape[0]), Dim("j", weights.shape[0]), Dim("t", x.shape[1])
-    element = compute_type(k.element)
-    reduction = total(Combine.ADD, element, x[[i, t]], weights[[j, t]])
-    k.reduce([i, j], [t], reduction, [i, j], [bias[[j]]], X + Y)
 
 
 @kernel(PackedMatMulOp)
