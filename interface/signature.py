@@ -76,6 +76,11 @@ class TensorInfo:
     """Of indices in the input, for each operator that takes them as they are."""
     count: Count | None = None
     """How much of an output of a program is used, if that is not all of it."""
+    is_random: bool = False
+    """
+    Whether this is the input of a program that random numbers follow from, u32[3]: a key of two
+    words, and the number of the call.
+    """
 
     @property
     def type(self) -> str:
@@ -153,11 +158,17 @@ class Signature:
 
     @lazy_property
     def visible(self) -> Signature:
-        """The signature that a caller sees: without counts of used elements."""
-        if not self._counts:
+        """The signature that a caller sees: without random state, and counts of used elements."""
+        if not self._counts and not self.is_random:
             return self
         outputs = [info for i, info in enumerate(self.outputs) if i not in self._counts]
-        return Signature(self.inputs, tuple(map(_open_ended, outputs)))
+        inputs = tuple(info for info in self.inputs if not info.is_random)
+        return Signature(inputs, tuple(map(_open_ended, outputs)))
+
+    @lazy_property
+    def is_random(self) -> bool:
+        """Whether the network has random numbers; then the last input is what they follow from."""
+        return any(info.is_random for info in self.inputs)
 
     def used(self, outputs: Sequence[np.ndarray]) -> list[np.ndarray]:
         """Returns the visible ones of a program's outputs, cut to the part of each that is used."""

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 RANGES = "glow.ranges"
 """The attribute of an argument that states ranges of indices in it."""
+RANDOM = "glow.random"
+"""The attribute of the argument that random numbers follow from."""
 COUNT = "glow.count"
 """
 The attribute of a result of which data decides how much is used: along which axis, and the number
@@ -112,7 +114,7 @@ def _infos(
         ranges = index_ranges(about.get(RANGES))
         shape, count = list(t.get_shape()), _count(about.get(COUNT))
         dtype = interface_dtype(t.element_type)
-        infos.append(TensorInfo(text, shape, dtype, ranges, count))
+        infos.append(TensorInfo(text, shape, dtype, ranges, count, RANDOM in about))
     return tuple(infos)
 
 

@@ -18,6 +18,7 @@ from ...glow_dialects.glow.constant import ConstantOp, SplatOp
 from ...glow_dialects.glow.generic import GenericOp
 from ...glow_dialects.glow.logic import CastOp
 from ...glow_dialects.glow.quantization import DequantizeOp, StorageCastOp
+from ...glow_dialects.glow.random import WORD
 from ...glow_dialects.glow.shape import (
     BroadcastOp,
     ConcatOp,
@@ -67,6 +68,9 @@ class GraphBuilder:
         self.indices: list[Indices] = []
         self.counted: dict[SSAValue, Counted] = {}
         """Values with a dimension that is not used as a whole."""
+        self.random: SSAValue | None = None
+        """The argument that random numbers follow from, if there are any."""
+        self._randoms = 0
 
     def op(
         self,
@@ -117,6 +121,18 @@ class GraphBuilder:
             return None
         (array,) = evaluate(node.call, known)
         return make_constant(array, element=element(node.results[0]))
+
+    def random_state(self) -> SSAValue:
+        """Returns the argument ui32[3] with a key of two words, and the number of the call."""
+        if self.random is None:
+            t = tensor_type(WORD, [3])
+            self.random = self.block.insert_arg(t, len(self.block.args))
+        return self.random
+
+    def next_random(self) -> int:
+        """Returns a number that no other node with random numbers has."""
+        self._randoms += 1
+        return self._randoms
 
     def constant(self, array: np.ndarray) -> SSAValue:
         return self.add(make_constant(array))

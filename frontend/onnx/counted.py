@@ -61,14 +61,15 @@ def note_counted(build: GraphBuilder, before: Operation | None) -> None:
         return
     for node in _behind(build.block, before):
         found = [build.counted[v] for v in node.operands if v in build.counted]
-        if not found or node.result in build.counted:
+        (result,) = node.results
+        if not found or result in build.counted:
             continue
         if len({each.count for each in found}) > 1:
-            raise SizeNeeded
+            raise SizeNeeded()
         axis = _counted_axis(build, node)
         if axis is None:
-            raise SizeNeeded
-        build.counted[node.result] = Counted(axis, found[0].count)
+            raise SizeNeeded()
+        build.counted[result] = Counted(axis, found[0].count)
 
 
 def _behind(block: Block, before: Operation | None) -> Iterator[Node]:

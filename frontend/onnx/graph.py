@@ -158,20 +158,8 @@ class GraphConverter:
             stood_in = any(v is None or v in self._stand_ins for v in named)
             try:
                 results = self._convert_node(proto, inputs, opsets, where, None not in named, scope)
-            except (Computed, SizeNeeded) as reason:
-                if self._depth > 1:
-                    raise  # the node of the outermost graph that this is a part of is cut off
-                if not stood_in:
-                    why = str(reason) or "it needs the size of a dimension that data decides"
-                    self.cuts[tuple(proto.output)] = f"{where}: {why}"
-                results, stood_in = (), True
-            except Unsupported as reason:
-                if isinstance(reason, Reported):
-                    pass
-                elif isinstance(reason, NotConstant):
-                    self.undecided.append((f"{where}: {reason}", reason.inputs))
-                elif isinstance(reason, MissingOperator) or not stood_in:
-                    self.problems.append(f"{where}: {reason}")
+            except (Unsupported, SizeNeeded) as reason:
+                self._note(reason, proto, where, stood_in)
                 results, stood_in = (), True
             except (VerifyException, ModelError, ValueError) as error:
                 if not stood_in:
@@ -181,6 +169,27 @@ class GraphConverter:
             if stood_in:
                 types = {**types, **inferred_types(proto, _definition(proto, opsets)[0], inputs)}
             self._bind(proto, results, scope, types if stood_in else None)
+
+    def _note(
+        self, reason: Unsupported | SizeNeeded, proto: NodeProto, where: str, stood_in: bool
+    ) -> None:
+        """
+        Notes why a node is not converted. Raises the reason again if the node of the outermost
+        graph that it is a part of has to be cut off.
+        """
+        match reason:
+            case Computed() | SizeNeeded():
+                if self._depth > 1:
+                    raise reason
+                if not stood_in:
+                    self.cuts[tuple(proto.output)] = f"{where}: {reason}"
+            case Reported():
+                pass
+            case NotConstant():
+                self.undecided.append((f"{where}: {reason}", reason.inputs))
+            case _:
+                if isinstance(reason, MissingOperator) or not stood_in:
+                    self.problems.append(f"{where}: {reason}")
 
     def _value(self, name: str, scope: Scope, where: str) -> SSAValue | None:
         try:
@@ -230,7 +239,7 @@ class GraphConverter:
         if any(v in build.counted for v in node.inputs if v is not None) and not all(
             r in build.counted for r in results if r is not None
         ):
-            raise SizeNeeded
+            raise SizeNeeded()
         return results
 
     def _control_flow(

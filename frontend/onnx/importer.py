@@ -17,6 +17,7 @@ from xdsl.dialects.builtin import (
     ModuleOp,
     StringAttr,
     TensorType,
+    UnitAttr,
     i64,
 )
 from xdsl.dialects.func import FuncOp, ReturnOp
@@ -191,7 +192,7 @@ def _module(
         "main",
         (block.arg_types, [r.type for r in results]),
         Region(block),
-        arg_attrs=_with_ranges(_names(inputs), block, builder.indices),
+        arg_attrs=_with_ranges(_arguments(inputs, builder), block, builder.indices),
         res_attrs=_with_counts([o.name for o in graph.output], counted, counts),
     )
     if graph.name:
@@ -249,6 +250,17 @@ def _erase_dead(block: Block, results: Sequence[SSAValue]) -> None:
         if not any(r in kept or r.uses for r in op.results):
             op.detach()
             op.erase()
+
+
+def _arguments(names: Sequence[str], builder: GraphBuilder) -> ArrayAttr[DictionaryAttr]:
+    """Returns the attributes of arguments, of which the state of random numbers comes last."""
+    if builder.random is None:
+        return _names(names)
+    name = "random state"
+    while name in names:
+        name += "_"
+    found = _names([*names, name]).data
+    return ArrayAttr([*found[:-1], DictionaryAttr({**found[-1].data, "glow.random": UnitAttr()})])
 
 
 def _names(names: Sequence[str]) -> ArrayAttr[DictionaryAttr]:

@@ -134,7 +134,7 @@ class OnnxNode:
             return None
         array = known_array(value)
         if array is None:
-            raise not_constant(f"input {self.input_name(index)!r}", value, self.build.block)
+            raise not_constant(f"input {self.input_name(index)!r}", value, self.build)
         return array
 
     def known_ints(self, index: int) -> list[int] | None:
@@ -220,7 +220,7 @@ def normal_axes(axes: Sequence[int], rank: int) -> list[int]:
     return found
 
 
-def not_constant(what: str, value: SSAValue, graph: Block) -> Unsupported:
+def not_constant(what: str, value: SSAValue, build: GraphBuilder) -> Unsupported:
     """
     Returns the error about a value that is not known: NotConstant if small inputs of the graph
     decide it, Computed if it is a small one that the graph computes.
@@ -233,9 +233,9 @@ def not_constant(what: str, value: SSAValue, graph: Block) -> Unsupported:
         met.update(new)
         pending += new
     inputs = [v for v in met if isinstance(v.owner, Block)]
-    if any(v.owner is not graph for v in inputs) or not isinstance(value.type, TensorType):
+    if any(v.owner is not build.block for v in inputs) or not isinstance(value.type, TensorType):
         return Unsupported(message)
-    if all(size(v) <= DECIDING_ELEMENTS for v in inputs):
+    if all(size(v) <= DECIDING_ELEMENTS and v is not build.random for v in inputs):
         return NotConstant(message, inputs)
     is_computed = value not in inputs and size(value) <= DECIDING_ELEMENTS
     return Computed(message) if is_computed else Unsupported(message)

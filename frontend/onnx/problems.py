@@ -26,6 +26,9 @@ class Computed(Unsupported):
 class SizeNeeded(Exception):
     """A node that needs the size of a dimension which data decides."""
 
+    def __init__(self) -> None:
+        super().__init__("it needs the size of a dimension that data decides")
+
 
 class Reported(Unsupported):
     """Something that depends on what was noted before."""

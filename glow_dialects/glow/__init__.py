@@ -29,6 +29,7 @@ from . import (
     pooling,
     profile,
     quantization,
+    random,
     recurrent,
     reduction,
     resampling,
@@ -44,7 +45,7 @@ NODES: list[type[Node]] = nodes_of(
     *(constant, shape, arithmetic, activation, logic, convolution, pooling, matrix),
     *(normalization, attention, reduction, quantization, transposed),
     *(resampling, padding, recurrent, generic),
-    *(inverse_functions, indexing, narrow_weights, embedding, selection, trees),
+    *(inverse_functions, indexing, narrow_weights, embedding, selection, trees, random),
 )
 GLOW = Dialect(
     "glow", [*list[type[IRDLOperation]](NODES), profile.ProfileOp], [BlobAttr, MachineAttr]

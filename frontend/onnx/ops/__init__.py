@@ -28,6 +28,7 @@ from . import (  # noqa: F401
     pooling,
     quantization,
     quantized_operators,
+    random,
     recurrent,
     reduction,
     regions,
@@ -40,4 +41,5 @@ from . import (  # noqa: F401
     training,
     transposed,
     unique,
+    unpooling,
 )

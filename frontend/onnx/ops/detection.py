@@ -8,7 +8,6 @@ from xdsl.dialects.builtin import f32, i64
 from xdsl.ir import SSAValue
 
 from ....errors import ModelError
-from ....glow_dialects.glow.activation import ReluOp
 from ....glow_dialects.glow.logic import LessEqualOp
 from ....glow_dialects.glow.selection import NonMaxSuppressionOp
 from ....glow_dialects.glow.shape import GatherOp

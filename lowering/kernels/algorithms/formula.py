@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
 
-from xdsl.dialects.builtin import i1, i32
+from xdsl.dialects.builtin import i1
 
 from ....glow_dialects.elements import compute_type, is_float
 from ....glow_dialects.formula.ranges import interval
