@@ -59,8 +59,10 @@ def semantics_of(element: Attribute) -> FloatSemantics:
 
 
 def code_of(value: float, element: Attribute) -> int:
-    """Returns the code of the minifloat that is nearest to a number."""
+    """Returns the code of the minifloat that is nearest to a number; NaN for a 0 that it lacks."""
     assert isinstance(element, ReducedPrecisionFloatType)
+    if not value and not element.SEMANTICS.has_zero:
+        value = nan
     (code,) = element.pack([float(value)])
     return code
 
@@ -159,7 +161,7 @@ def _largest(s: FloatSemantics) -> int:
 
 def _nan(s: FloatSemantics) -> int:
     """
-    Returns the code of a NaN, without its sign. Formats without one have -0 instead, as in
+    Returns the code of a NaN, without its sign. Formats without one have a zero instead, as in
     ml_dtypes.
     """
     if s.nonfinite is FloatNonfiniteBehavior.IEEE:

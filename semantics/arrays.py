@@ -36,7 +36,7 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from ..glow_dialects.blob import BlobAttr
-from ..glow_dialects.elements import is_unsigned, storage_type, tensor_type
+from ..glow_dialects.elements import is_minifloat, is_unsigned, storage_type, tensor_type
 from ..glow_dialects.glow.constant import ConstantOp, SplatOp
 from ..glow_dialects.python_values import to_python
 
@@ -64,6 +64,8 @@ _FLOAT_DTYPES: dict[Attribute, np.dtype] = {
     Float6E3M2FNType(): np.dtype(ml_dtypes.float6_e3m2fn),
     Float4E2M1FNType(): np.dtype(ml_dtypes.float4_e2m1fn),
 }
+MINIFLOATS = tuple(element for element in _FLOAT_DTYPES if is_minifloat(element))
+"""All floats of up to 8 bits."""
 _FLOAT_TYPES = {dtype: element for element, dtype in _FLOAT_DTYPES.items()}
 _NARROW_DTYPES: dict[Attribute, np.dtype] = {
     IntegerType(2): np.dtype(ml_dtypes.int2),

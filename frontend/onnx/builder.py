@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import DictionaryAttr, TensorType
 from xdsl.ir import Attribute, Block, SSAValue
 
 from ...glow_dialects.blob import BlobAttr
-from ...glow_dialects.elements import is_float, num_elements, tensor_type
+from ...glow_dialects.elements import is_integer, num_elements, tensor_type
 from ...glow_dialects.glow.base import Node
 from ...glow_dialects.glow.constant import ConstantOp, SplatOp
 from ...glow_dialects.glow.generic import GenericOp
@@ -139,7 +139,7 @@ class GraphBuilder:
 
     def splat(self, number: bool | float, element: Attribute, shape: Sequence[int]) -> SSAValue:
         """Returns a tensor with `number` everywhere."""
-        number = float(number) if is_float(element) else int(number)
+        number = int(number) if is_integer(element) else float(number)
         return self.op(SplatOp, result=tensor_type(element, shape), value=number)
 
     def splat_like(self, number: bool | float, value: SSAValue) -> SSAValue:

@@ -295,7 +295,8 @@ class BitcastOp(DataParallel):
         for element in (source, result):
             if compute_type(element) != element or element == i1 or is_narrow_storage(element):
                 raise call.fail(
-                    f"expected elements f32, f64, of up to 8 bits, or integers, found {element}"
+                    "expected floats of 64, 32 or at most 8 bits, or integers of at least 8, "
+                    f"found {element}"
                 )
         if element_bytes(source) != element_bytes(result):
             raise call.fail(f"expected a result as wide as {source}, found {result}")

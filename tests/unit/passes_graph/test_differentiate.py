@@ -6,18 +6,17 @@ import inspect
 import re
 from collections.abc import Mapping
 
+import glow
 import numpy as np
 import pytest
-from xdsl.dialects.builtin import ModuleOp
-from xdsl.passes import PassPipeline
-
-import glow
 from glow.errors import CompileError
 from glow.glow_dialects.glow import NODES
 from glow.glow_dialects.glow.base import Node, short_name
 from glow.passes.graph.differentiate import DifferentiatePass
 from glow.tests.support.graph_text import parse
 from glow.tests.support.seeds import generator
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import PassPipeline
 
 _STEP = 1e-5
 _EXAMPLE = re.compile(r"```mlir\n(%r = .*?-> (tensor<[^>]*>))\n```", re.S)
@@ -140,7 +139,8 @@ def test_derivatives_of_operators(name: str) -> None:
 
 
 _NETWORK = """
-func.func @main(%x: tensor<2x1x8x8xf32> {glow.name = "x"}, %w: tensor<3x1x3x3xf32> {glow.name = "w"},
+func.func @main(%x: tensor<2x1x8x8xf32> {glow.name = "x"},
+                %w: tensor<3x1x3x3xf32> {glow.name = "w"},
                 %b: tensor<3xf32> {glow.name = "b"}, %v: tensor<5x48xf32> {glow.name = "v"},
                 %c: tensor<5xf32> {glow.name = "c"}, %t: tensor<2x5xf32> {glow.name = "t"})
     -> (tensor<f32> {glow.name = "loss"}) {
