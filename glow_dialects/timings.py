@@ -180,6 +180,8 @@ class Timings:
     Bytes of filters that are read for all tiles, below which threads lose more by waiting for each
     other between the steps of a block than by blocks that do not come out even.
     """
+    near_block_tiles: int = 28
+    """Tiles of a block that stays in the second cache, as the choice of the algorithm assumes."""
 
     # decision trees
 
@@ -187,8 +189,6 @@ class Timings:
     """Rows that walk through a decision tree before the next one: they repay its way into L1."""
     walks_together: int = 64
     """Walks that take a step before any of them takes the next one, so that none waits."""
-    near_block_tiles: int = 28
-    """Tiles of a block that stays in the second cache, as the choice of the algorithm assumes."""
 
     # limits of schedules: what fits, and from where on something repays what it costs
 

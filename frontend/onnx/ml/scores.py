@@ -7,9 +7,10 @@ import warnings
 from collections.abc import Sequence
 
 import numpy as np
-from xdsl.dialects.builtin import f32
+from xdsl.dialects.builtin import f32, f64
 from xdsl.ir import SSAValue
 
+from ....errors import ModelError
 from ....glow_dialects.glow.activation import SigmoidOp
 from ....glow_dialects.glow.arithmetic import (
     AbsOp,
@@ -27,7 +28,7 @@ from ....glow_dialects.glow.logic import EqualOp, LessOp, SelectOp
 from ....glow_dialects.glow.normalization import SoftmaxOp
 from ....glow_dialects.glow.reduction import ReduceMaxOp, ReduceSumOp
 from ....glow_dialects.glow.shape import GatherOp
-from ..builder import GraphBuilder, shape
+from ..builder import GraphBuilder, element, rank, shape
 from ..node import OnnxNode
 from ..problems import Unsupported
 
@@ -86,17 +87,28 @@ def _probit(build: GraphBuilder, scores: SSAValue) -> SSAValue:
     return build.with_number(MulOp, signed, 1.41421356)
 
 
-def class_labels(node: OnnxNode, ints: str) -> list[int]:
+def features_of(node: OnnxNode) -> SSAValue:
+    """Returns the input as a matrix of floats with a row for each sample."""
+    x = node.input(0)
+    if rank(x) == 1:
+        x = node.build.reshape(x, [1, *shape(x)])
+    if rank(x) != 2:
+        raise ModelError(f"expected features of rank 1 or 2, found {x.type}")
+    return x if element(x) == f64 else as_f32(node.build, x)
+
+
+def class_labels(node: OnnxNode, ints: str, count: int) -> list[int]:
     """
     Returns the labels of a classifier, of which `ints` is the attribute with whole numbers. Labels
-    that are strings are their numbers in the list, with a warning if they are used.
+    that are strings are their numbers in the list, with a warning if they are used. Without any,
+    the numbers of `count` classes are labels.
     """
     labels = node.ints(ints)
     if labels:
         return labels
     names = [name.decode("utf-8", "replace") for name in node.attr("classlabels_strings") or []]
     if not names:
-        raise Unsupported("no labels of classes")
+        return list(range(count))
     if node.output_used(0):
         warnings.warn(
             f"{node.name}: its labels are strings; the program gives their numbers, from 0 on, in "

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from xdsl.dialects.builtin import f32, f64
 from xdsl.ir import SSAValue
 
 from ....errors import ModelError
@@ -14,7 +13,7 @@ from ....glow_dialects.glow.arithmetic import AddOp, DivOp
 from ....glow_dialects.glow.logic import EqualOp, SelectOp
 from ....glow_dialects.glow.trees import TreeEnsembleOp
 from ....semantics import numpy_dtype
-from ..builder import GraphBuilder, element, rank, shape
+from ..builder import GraphBuilder, element, shape
 from ..ml.forest import NOTHING, Forest, Tests, as_tests, depths_of, with_dtype
 from ..ml.layout import lay_out
 from ..ml.read import Weights, numbers_of, read_arrays, read_lists
@@ -23,6 +22,7 @@ from ..ml.scores import (
     as_f32,
     chosen_label,
     class_labels,
+    features_of,
     label_above,
     transformed,
     two_columns,
@@ -64,7 +64,7 @@ def classifier(node: OnnxNode) -> list[SSAValue]:
     """
     build, x = node.build, features_of(node)
     forest, weights = read_lists(node, "class", numpy_dtype(element(x)))
-    labels, transform = class_labels(node, "classlabels_int64s"), node.attr("post_transform")
+    labels, transform = class_labels(node, "classlabels_int64s", 0), node.attr("post_transform")
     trees = _Ensemble(build, x, forest, weights)
     if len(labels) == 2 and not weights.targets.any():
         return _binary(node, labels, _with_base(node, trees.scores(1, "SUM")), weights, transform)
@@ -86,16 +86,6 @@ def _binary(
     else:
         scores = two_columns(build, score, of_probability)
     return [label, as_f32(build, scores)]
-
-
-def features_of(node: OnnxNode) -> SSAValue:
-    """Returns the input as a matrix of floats with a row for each sample."""
-    x = node.input(0)
-    if rank(x) == 1:
-        x = node.build.reshape(x, [1, *shape(x)])
-    if rank(x) != 2:
-        raise ModelError(f"expected features of rank 1 or 2, found {x.type}")
-    return x if element(x) == f64 else node.build.cast(x, f32)
 
 
 def _named(names: tuple[str, ...], number: int, what: str) -> str:
