@@ -24,8 +24,8 @@ _right: set[Hashable] = set()
 
 
 def _verify(self: OpDef, op: Operation) -> None:
+    kind = _kind(op)
     try:
-        kind = _kind(op)
         known = kind in _right
     except TypeError:  # an attribute that has no hash
         _checked(self, op)
@@ -35,31 +35,32 @@ def _verify(self: OpDef, op: Operation) -> None:
             trait.verify(op)
         return
     _checked(self, op)
-    if kind is None:
+    if _has_much_data(op):
         return
     if len(_right) >= _MOST_KINDS:
         _right.clear()
     _right.add(kind)
 
 
-def _kind(op: Operation) -> Hashable | None:
-    """Returns all that constraints see of an operation; None if it has much data."""
-    named = (*op.properties.items(), *op.attributes.items())
-    if any(_is_large(attribute) for _, attribute in named):
-        return None
-    regions = tuple(
+def _kind(op: Operation) -> Hashable:
+    """Returns all that constraints see of an operation."""
+    regions = [
         (len(r.blocks), None if r.first_block is None else tuple(r.first_block.arg_types))
         for r in op.regions
-    )
+    ]
     return (
         type(op),
         tuple([v.type for v in op.operands]),
         tuple([r.type for r in op.results]),
-        len(op.properties),
-        named,
+        tuple(op.properties.items()),
+        tuple(op.attributes.items()),
         len(op.successors),
-        regions,
+        tuple(regions),
     )
+
+
+def _has_much_data(op: Operation) -> bool:
+    return any(_is_large(a) for a in (*op.properties.values(), *op.attributes.values()))
 
 
 def _is_large(attribute: Attribute) -> bool:
