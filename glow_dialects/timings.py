@@ -232,7 +232,7 @@ class Timings:
     """Positions of a query that meet the keys of an attention at a time."""
     least_dense_queries: int = 16
     """Positions of a query that repay turning keys around, and putting values together."""
-    rows_ahead: int = 8
+    rows_ahead: int = 16
     """How many rows that indices name are prefetched before they are added."""
     narrow_panel_vectors: int = 2
     """Vectors of a panel of weights of a few bits."""

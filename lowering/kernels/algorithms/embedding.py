@@ -54,33 +54,36 @@ def embedding_bag(k: Kernel) -> None:
 @kernel(FusedEmbeddingBagOp)
 def fused_embedding_bag(k: Kernel) -> None:
     """
-    Does the same with quantized rows. Sums of the numbers in low bits are apart from those in high
-    bits, until all rows are summed.
+    Does the same with quantized rows. Offsets have a sum for each bag, and numbers in low bits sums
+    apart from those in high bits, until all rows are summed.
     """
     bags, bits = k.result.shape[0], k.call.int("bits")
     per, size = 8 // bits, FusedEmbeddingBagOp.number_bytes(k.call)
     sums = k.scratch((bags, per, size), f32)
     c = Dim("c", size)
-    factor, shift = k.scratch((), f32)[()], k.scratch((), f32)[()]
+    factor, shifts = k.scratch((), f32)[()], k.scratch((bags,), f32)
     k.fill(sums, 0)
+    k.fill(shifts, 0)
 
     def add(m: Affine) -> None:
-        _read_scale(k, m, size, factor, shift)
+        _read_scale(k, m, size, factor, _of_bag(k, shifts, m, []))
         for part in range(per):
             there = _of_bag(k, sums, m, [part, c])
-            old, number, scale, offset = arguments(4)
+            old, number, scale = arguments(3)
             if per > 1:
                 number = apply(Primitive.SHIFT_RIGHT, number, bits * part)
                 number = apply(Primitive.AND, number, 2**bits - 1)
-            body = Body((multiply_add(convert(number, f32), scale, old + offset),), (f32,))
-            operands = (there, _of_row(k, m, c), factor, shift)
+            body = Body((multiply_add(convert(number, f32), scale, old),), (f32,))
+            operands = (there, _of_row(k, m, c), factor)
             k.nest(Nest((c,), (there,), body, operands, in_place=True))
 
     _for_rows(k, add)
     b = Dim("b", bags)
     writes = tuple(k.result[[b, affine(c) * per + part]] for part in range(per))
-    reads = tuple(sums[[b, part, c]] for part in range(per))
-    k.nest(Nest((b, c), writes, Body(arguments(per), (f32,) * per), reads))
+    reads = (shifts[[b]], *(sums[[b, part, c]] for part in range(per)))
+    shift, *numbers = arguments(per + 1)
+    body = Body(tuple(number + shift for number in numbers), (f32,) * per)
+    k.nest(Nest((b, c), writes, body, reads))
 
 
 def _for_rows(k: Kernel, add: Callable[[Affine], None]) -> None:
@@ -100,14 +103,17 @@ def _for_rows(k: Kernel, add: Callable[[Affine], None]) -> None:
 
 
 def _read_scale(k: Kernel, m: Affine, start: int, factor: Access, shift: Access) -> None:
-    """Computes the scale and the offset of a row, times its weight, from the bytes at its end."""
-    half = bool(k.call.get("half"))
+    """Computes the scale of a row, times its weight, and adds its offset to the sum of its bag."""
+    half, weight = bool(k.call.get("half")), k.operands[2][[m]]
     size = 2 if half else 4
-    bytes_of = [_of_row(k, m, start + i) for i in range(2 * size)]
-    *given, weight = arguments(2 * size + 1)
-    scale, offset = (_float(given[i : i + size], half) * weight for i in (0, size))
-    reads = (*bytes_of, k.operands[2][[m]])
-    k.nest(Nest((), (factor, shift), Body((scale, offset), (f32, f32)), reads))
+    *given, times = arguments(size + 1)
+    value = _float(given, half) * times
+    reads = (*(_of_row(k, m, start + i) for i in range(size)), weight)
+    k.nest(Nest((), (factor,), Body((value,), (f32,)), reads))
+    old, *given, times = arguments(size + 2)
+    value = multiply_add(_float(given, half), times, old)
+    reads = (shift, *(_of_row(k, m, start + size + i) for i in range(size)), weight)
+    k.nest(Nest((), (shift,), Body((value,), (f32,)), reads, in_place=True))
 
 
 def _float(given: Sequence[Expr], half: bool) -> Expr:
