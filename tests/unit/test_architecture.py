@@ -55,6 +55,7 @@ ALLOWED = {
     "model_forms": set(),
     "compiled_model": {"interface", "runtime"},
     "definitions": {"glow_dialects", "frontend", "semantics"},
+    "differentiation": {"context", "loading", "model_forms", "passes"},
     "specialization": {"compiled_model", "interface", "runtime"},
     "compilation": {"cold_compilation", "compiled_model", "interface", "model_forms", "runtime"},
     "cold_compilation": {
@@ -79,7 +80,10 @@ ALLOWED = {
         "semantics",
     },
     "host": {"interface", "loading", "model_forms", "passes", "runtime"},
-    "": {"compiled_model", "compiler", "definitions", "host", "onnx_backend", "quantization"},
+    "": {
+        *("compiled_model", "compiler", "definitions", "differentiation", "host", "onnx_backend"),
+        "quantization",
+    },
 }
 """The modules that each folder and each module of the root may import; "" is the package itself."""
 
