@@ -158,15 +158,18 @@ def nodes(
 ) -> Iterator[tuple[ast.AST, bool, bool]]:
     """Imports statements, and whether they are in a function or only for type checkers."""
     for node in ast.iter_child_nodes(tree):
+        if not isinstance(node, ast.stmt | ast.excepthandler | ast.match_case):
+            continue  # an expression imports nothing
         if isinstance(node, ast.Import | ast.ImportFrom):
             yield node, lazy, typing
         elif isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test):
             yield from nodes(node, lazy, True)
         else:
-            inside = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+            inside = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
             yield from nodes(node, lazy or inside, typing)
 
 
+@cache
 def is_module(name: str) -> bool:
     path = ROOT.joinpath(*name.split("."))
     return path.with_suffix(".py").is_file() or (path / "__init__.py").is_file()
