@@ -22,7 +22,7 @@ from ...errors import ModelError
 from .builder import GraphBuilder
 from .control_flow import CONTROL_FLOW
 from .functions import Body, Functions, depends_on_types
-from .node import CONTRIB, GLOW, OnnxNode, find_converter, find_schema, node_label, onnx_knows
+from .node import CONTRIB, EXTENSIONS, OnnxNode, find_converter, find_schema, node_label, onnx_knows
 from .order import sort_nodes
 from .problems import MissingOperator, NotConstant, Reported, Unsupported, some
 from .signature import check_signature
@@ -164,7 +164,7 @@ class GraphConverter:
         missing.
         """
         schema, domain, opset = _definition(proto, opsets)
-        if (schema is not None or domain in (CONTRIB, GLOW)) and not self.functions.has(proto):
+        if (schema is not None or domain in EXTENSIONS) and not self.functions.has(proto):
             if schema is not None:
                 check_signature(proto, schema)
             if not domain and proto.op_type in CONTROL_FLOW:

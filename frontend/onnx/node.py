@@ -25,8 +25,13 @@ DECIDING_ELEMENTS = 4096
 """Elements up to which an input of a model may decide shapes: programs are made for its values."""
 CONTRIB = "com.microsoft"
 """The domain of onnxruntime's own operators, which its quantizer writes."""
+ATEN, CAFFE2 = "org.pytorch.aten", "org.pytorch._caffe2"
+"""The domains in which PyTorch exports operators of its own, and those of Caffe2."""
 GLOW = "ai.glow"
 """The domain of operators that a model states itself."""
+
+EXTENSIONS = (CONTRIB, ATEN, CAFFE2, GLOW)
+"""Domains without definitions in ONNX that have converters."""
 
 _CONVERTERS: Table[tuple[str, str, int], Converter] = Table("a converter")
 """Converters by domain, operator, and the opset from which on they are right."""
@@ -243,7 +248,10 @@ def node_label(proto: NodeProto) -> str:
 
 
 __all__ = [
+    "ATEN",
+    "CAFFE2",
     "CONTRIB",
+    "EXTENSIONS",
     "GLOW",
     "Converter",
     "OnnxNode",

@@ -10,6 +10,7 @@ from . import (  # noqa: F401
     convolution,
     deformed,
     einsum,
+    embedding,
     fourier,
     fused_operators,
     generic,
