@@ -11,6 +11,7 @@ from . import (  # noqa: F401
     deformed,
     detection,
     einsum,
+    embedding,
     fourier,
     fused_operators,
     generic,
