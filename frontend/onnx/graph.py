@@ -23,7 +23,16 @@ from .builder import GraphBuilder
 from .control_flow import CONTROL_FLOW
 from .counted import note_counted
 from .functions import Body, Functions, depends_on_types
-from .node import CONTRIB, GLOW, Converter, OnnxNode, find_converter, find_schema, node_label, onnx_knows
+from .node import (
+    CONTRIB,
+    GLOW,
+    Converter,
+    OnnxNode,
+    find_converter,
+    find_schema,
+    node_label,
+    onnx_knows,
+)
 from .order import sort_nodes
 from .problems import (
     Computed,
