@@ -56,17 +56,14 @@ ALLOWED = {
     "compiled_model": {"interface", "runtime"},
     "definitions": {"glow_dialects", "frontend", "semantics"},
     "specialization": {"compiled_model", "interface", "runtime"},
+    "cut_model": {"compiled_model", "interface", "runtime"},
     "compilation": {"cold_compilation", "compiled_model", "interface", "model_forms", "runtime"},
     "cold_compilation": {
         *("compiled_model", "frontend", "interface", "loading", "model_forms", "passes"),
         "runtime",
     },
     "compiler": {
-        "compilation",
-        "compiled_model",
-        "interface",
-        "model_forms",
-        "runtime",
+        *("compilation", "compiled_model", "cut_model", "interface", "model_forms", "runtime"),
         "specialization",
     },
     "onnx_backend": {
